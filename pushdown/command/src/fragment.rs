@@ -1,0 +1,377 @@
+// SPDX-License-Identifier: Apache-2.0
+//! [`Fragment`]: the part of a plan that one command can express, without addresses.
+
+use crate::error::{Error, Place};
+use crate::limits;
+use crate::program::{Kind, Operand, Program, Scope, index_error, kind_of, limit, need};
+use crate::types::{ValueKind, Width, wire_enum};
+
+/// A column that a fragment reads, found by name in each file.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Column {
+    /// Name of a top-level column.
+    pub name: String,
+    /// What its values are.
+    pub kind: ValueKind,
+}
+
+impl Column {
+    /// A column of this name and kind.
+    pub fn new(name: impl Into<String>, kind: ValueKind) -> Self {
+        Self {
+            name: name.into(),
+            kind,
+        }
+    }
+}
+
+wire_enum! {
+    /// How a string test compares a value with its literals, byte by byte.
+    TestOp: u16 ("string test") {
+        /// equal to any of the literals
+        In = 1,
+        /// less than the literal
+        Less = 2,
+        /// less than or equal to the literal
+        LessOrEqual = 3,
+        /// greater than the literal
+        Greater = 4,
+        /// greater than or equal to the literal
+        GreaterOrEqual = 5,
+    }
+}
+
+/// A test of a byte-string column against literals: once for each dictionary entry, or for each value
+/// of a plain page. Its outcome is an operand of the programs ([`Operand::Test`]); null values have a
+/// null outcome.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct StringTest {
+    /// The column.
+    pub column: u16,
+    /// The comparison.
+    pub op: TestOp,
+    /// One literal; for [`TestOp::In`] one or more.
+    pub strings: Vec<Vec<u8>>,
+}
+
+impl StringTest {
+    /// Whether `value` passes.
+    pub fn passes(&self, value: &[u8]) -> bool {
+        let compare = |holds: fn(std::cmp::Ordering) -> bool| {
+            self.strings
+                .first()
+                .is_some_and(|literal| holds(value.cmp(literal.as_slice())))
+        };
+        match self.op {
+            TestOp::In => self.strings.iter().any(|literal| literal == value),
+            TestOp::Less => compare(std::cmp::Ordering::is_lt),
+            TestOp::LessOrEqual => compare(std::cmp::Ordering::is_le),
+            TestOp::Greater => compare(std::cmp::Ordering::is_gt),
+            TestOp::GreaterOrEqual => compare(std::cmp::Ordering::is_ge),
+        }
+    }
+}
+
+wire_enum! {
+    /// What an aggregate slot keeps. AVG is a [`Function::Sum`] and a [`Function::Count`].
+    Function: u8 ("aggregate function") {
+        /// kept rows; has no operand
+        CountRows = 1,
+        /// kept rows whose operand is not null
+        Count = 2,
+        /// exact sum of what is not null; null when nothing is
+        Sum = 3,
+        /// least; null when nothing is not null
+        Min = 4,
+        /// greatest; null when nothing is not null
+        Max = 5,
+    }
+}
+
+/// One aggregate slot.
+///
+/// A sum is exact in 128 bits; [`Status::Overflow`](crate::Status::Overflow) when it leaves `width`, and
+/// possibly when the sum of the operands' absolute values leaves 128 bits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Aggregate {
+    /// What it keeps.
+    pub function: Function,
+    /// What is aggregated: a column, a step of the projection, a literal.
+    pub operand: Operand,
+    /// What the state must fit in.
+    pub width: Width,
+    /// Only rows for which this step of the projection is true; [`Operand::None`] for all.
+    pub filter: Operand,
+}
+
+impl Aggregate {
+    /// A slot over every kept row.
+    pub const fn new(function: Function, operand: Operand, width: Width) -> Self {
+        Self {
+            function,
+            operand,
+            width,
+            filter: Operand::None,
+        }
+    }
+
+    /// COUNT(*).
+    pub const fn count_rows() -> Self {
+        Self::new(Function::CountRows, Operand::None, Width::W64)
+    }
+}
+
+/// One column of a row output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct RowColumn {
+    /// A column, a step of the projection, a literal or NULL.
+    pub operand: Operand,
+    /// How its values are written.
+    pub width: Width,
+}
+
+/// What comes back of a unit.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Output {
+    /// Aggregate states: one row a group, first the keys, then the slots (each 16 bytes). Without keys
+    /// there is exactly one row.
+    States {
+        /// Dictionary-encoded columns to group by.
+        keys: Vec<u16>,
+        /// The slots.
+        aggregates: Vec<Aggregate>,
+    },
+    /// The kept rows, in their order.
+    Rows {
+        /// The columns; there may be none when only the number of rows matters.
+        columns: Vec<RowColumn>,
+        /// After this many rows the rest may be left out.
+        limit: Option<u64>,
+    },
+}
+
+/// The part of a physical plan that one command can express: a scan of some columns of one table, a
+/// predicate, a projection and aggregates or rows.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Fragment {
+    /// What is read.
+    pub columns: Vec<Column>,
+    /// Which rows are kept; empty keeps all.
+    pub predicate: Program,
+    /// What is computed of the kept rows.
+    pub projection: Program,
+    /// Numbers that the programs refer to.
+    pub literals: Vec<i128>,
+    /// String tests, in the order of their columns.
+    pub tests: Vec<StringTest>,
+    /// What comes back.
+    pub output: Output,
+}
+
+impl Fragment {
+    /// Checks every rule of the format: counts within [`limits`], operands in range and of the right
+    /// kind, tests in the order of their columns.
+    ///
+    /// # Errors
+    /// The first rule that is broken.
+    pub fn check(&self) -> Result<(), Error> {
+        limit("columns", self.columns.len(), limits::COLUMNS_MAX)?;
+        limit("literals", self.literals.len(), limits::LITERALS_MAX)?;
+        for (index, column) in self.columns.iter().enumerate() {
+            limit(
+                "bytes in a column's name",
+                column.name.len(),
+                limits::NAME_BYTES_MAX,
+            )?;
+            if self.columns[..index]
+                .iter()
+                .any(|other| other.name == column.name)
+            {
+                return Err(Error::Inconsistent {
+                    what: "a column is listed twice",
+                });
+            }
+        }
+        self.check_tests()?;
+        let kinds: Vec<ValueKind> = self.columns.iter().map(|column| column.kind).collect();
+        let scope = Scope {
+            columns: &kinds,
+            literal_count: self.literals.len(),
+            test_count: self.tests.len(),
+        };
+        let verdict = self.predicate.check(&scope, Place::Predicate)?;
+        if matches!(verdict.last(), Some(Kind::Number | Kind::Bytes)) {
+            return Err(Error::Inconsistent {
+                what: "the predicate ends in a number",
+            });
+        }
+        let steps = self.projection.check(&scope, Place::Projection)?;
+        match &self.output {
+            Output::States { keys, aggregates } => {
+                limit("group keys", keys.len(), limits::KEYS_MAX)?;
+                limit("aggregates", aggregates.len(), limits::AGGREGATES_MAX)?;
+                self.check_states(keys, aggregates, &scope, &steps)
+            }
+            Output::Rows { columns, .. } => {
+                limit("output columns", columns.len(), limits::OUTPUT_COLUMNS_MAX)?;
+                check_rows(columns, &scope, &steps)
+            }
+        }
+    }
+
+    fn check_tests(&self) -> Result<(), Error> {
+        limit("string tests", self.tests.len(), limits::TESTS_MAX)?;
+        let strings = self.tests.iter().map(|test| test.strings.len()).sum();
+        limit("string literals", strings, limits::STRINGS_MAX)?;
+        let bytes = self
+            .tests
+            .iter()
+            .flat_map(|test| &test.strings)
+            .map(Vec::len)
+            .sum();
+        limit("bytes of string literals", bytes, limits::BYTES_MAX)?;
+        let mut previous = 0;
+        for (index, test) in self.tests.iter().enumerate() {
+            let place = Place::Test(u32::try_from(index).unwrap_or(u32::MAX));
+            match self.columns.get(usize::from(test.column)) {
+                None => return Err(index_error("column", test.column, self.columns.len())),
+                Some(column) if column.kind != ValueKind::Bytes => {
+                    return Err(Error::Kind {
+                        place,
+                        expected: "a column of byte strings",
+                    });
+                }
+                Some(_) => {}
+            }
+            if test.column < previous {
+                return Err(Error::Inconsistent {
+                    what: "string tests are not ordered by column",
+                });
+            }
+            previous = test.column;
+            if test.strings.is_empty() || (test.op != TestOp::In && test.strings.len() != 1) {
+                return Err(Error::Kind {
+                    place,
+                    expected: "one literal, or several for IN",
+                });
+            }
+            for literal in &test.strings {
+                limit(
+                    "bytes of a string literal",
+                    literal.len(),
+                    limits::STRING_BYTES_MAX,
+                )?;
+            }
+            let same = self
+                .tests
+                .iter()
+                .filter(|other| other.column == test.column)
+                .count();
+            limit(
+                "string tests of a column",
+                same,
+                limits::TESTS_PER_COLUMN_MAX,
+            )?;
+        }
+        Ok(())
+    }
+
+    fn check_states(
+        &self,
+        keys: &[u16],
+        aggregates: &[Aggregate],
+        scope: &Scope<'_>,
+        steps: &[Kind],
+    ) -> Result<(), Error> {
+        for (index, key) in keys.iter().enumerate() {
+            if usize::from(*key) >= self.columns.len() {
+                return Err(index_error("column", *key, self.columns.len()));
+            }
+            if keys[..index].contains(key) {
+                return Err(Error::Inconsistent {
+                    what: "a group key is listed twice",
+                });
+            }
+        }
+        for (index, slot) in aggregates.iter().enumerate() {
+            let place = Place::Aggregate(u32::try_from(index).unwrap_or(u32::MAX));
+            match slot.function {
+                Function::CountRows if slot.operand == Operand::None => {}
+                Function::CountRows => {
+                    return Err(Error::Kind {
+                        place,
+                        expected: "no operand",
+                    });
+                }
+                Function::Count => {
+                    kind_of(slot.operand, scope, steps, place)?;
+                }
+                Function::Sum | Function::Min | Function::Max => {
+                    need(slot.operand, scope, steps, place, Kind::Number)?;
+                }
+            }
+            if slot.filter != Operand::None {
+                need(slot.filter, scope, steps, place, Kind::Truth)?;
+            }
+            if !slot.width.is_numeric() {
+                return Err(Error::Kind {
+                    place,
+                    expected: "a numeric width",
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// The widths of the output's columns, in order.
+    pub fn output_widths(&self) -> Vec<Width> {
+        match &self.output {
+            Output::States { keys, aggregates } => {
+                let key = |key: &u16| match self.columns.get(usize::from(*key)).map(|c| c.kind) {
+                    Some(ValueKind::Bytes) => Width::Bytes,
+                    Some(ValueKind::Integer) | None => Width::W64,
+                };
+                keys.iter()
+                    .map(key)
+                    .chain(aggregates.iter().map(|_| Width::W128))
+                    .collect()
+            }
+            Output::Rows { columns, .. } => columns.iter().map(|column| column.width).collect(),
+        }
+    }
+
+    /// A 64-bit hash of everything in the fragment: equal fragments have equal hashes on every machine.
+    pub fn hash(&self) -> u64 {
+        xxhash_rust::xxh3::xxh3_64(&crate::wire::fragment_bytes(self))
+    }
+
+    /// The fragment as bytes that can be stored or sent.
+    ///
+    /// # Errors
+    /// What [`Fragment::check`] finds.
+    pub fn encode(&self) -> Result<Vec<u8>, Error> {
+        self.check()?;
+        Ok(crate::wire::fragment_bytes(self))
+    }
+
+    /// Reads what [`Fragment::encode`] wrote.
+    ///
+    /// # Errors
+    /// The first thing wrong with the bytes; never panics.
+    pub fn decode(bytes: &[u8]) -> Result<Self, Error> {
+        crate::wire::fragment_from_bytes(bytes)
+    }
+}
+
+fn check_rows(columns: &[RowColumn], scope: &Scope<'_>, steps: &[Kind]) -> Result<(), Error> {
+    for (index, column) in columns.iter().enumerate() {
+        let place = Place::OutputColumn(u32::try_from(index).unwrap_or(u32::MAX));
+        let expected = match column.width {
+            Width::W32 | Width::W64 | Width::W128 => Kind::Number,
+            Width::Bool => Kind::Truth,
+            Width::Bytes => Kind::Bytes,
+        };
+        need(column.operand, scope, steps, place, expected)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Where a command's bytes come from and go to: references with a version, never bare addresses.
+
+/// What a file or object was when it was looked at. A drive that finds something else answers
+/// [`Status::StaleInput`](crate::Status::StaleInput).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Version {
+    /// Bytes.
+    pub size_bytes: u64,
+    /// Modification time in ns since 1970, or the generation of an object.
+    pub stamp: u64,
+}
+
+/// A run of NVMe blocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Extent {
+    /// First logical block.
+    pub block_first: u64,
+    /// Logical blocks.
+    pub block_count: u64,
+}
+
+/// A range of bytes that a command reads.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum InputRef {
+    /// In the device's memory.
+    DeviceRange {
+        /// The lease that the drive gave.
+        lease: u64,
+        /// First byte in the lease.
+        offset: u64,
+        /// Bytes.
+        length: u64,
+    },
+    /// In a file that the drive holds.
+    FileRange {
+        /// The number that the drive gave the file.
+        file_id: u64,
+        /// What the file was.
+        version: Version,
+        /// First byte.
+        offset: u64,
+        /// Bytes.
+        length: u64,
+    },
+    /// In an object of an object store on the drive.
+    ObjectRange {
+        /// Its partition.
+        partition: u64,
+        /// Its number.
+        object: u64,
+        /// What the object was.
+        version: Version,
+        /// First byte.
+        offset: u64,
+        /// Bytes.
+        length: u64,
+    },
+    /// On NVMe blocks that the kernel reads by itself.
+    NvmeExtents {
+        /// Namespace.
+        namespace: u32,
+        /// Log2 of the logical block size.
+        block_shift: u16,
+        /// The blocks, in order.
+        extents: Vec<Extent>,
+        /// Bytes to skip in the first block.
+        skip: u64,
+        /// Bytes.
+        length: u64,
+        /// What the file was.
+        version: Version,
+    },
+    /// The output of another command.
+    Output {
+        /// That command.
+        command_id: u128,
+        /// Which of its outputs.
+        port: u32,
+    },
+}
+
+impl InputRef {
+    /// Bytes it refers to, when known beforehand.
+    pub fn length(&self) -> Option<u64> {
+        match self {
+            Self::DeviceRange { length, .. }
+            | Self::FileRange { length, .. }
+            | Self::ObjectRange { length, .. }
+            | Self::NvmeExtents { length, .. } => Some(*length),
+            Self::Output { .. } => None,
+        }
+    }
+}
+
+/// Where a command's result goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum OutputRef {
+    /// To the host with the completion.
+    HostBuffer {
+        /// Room for header and payload.
+        bytes_max: u64,
+    },
+    /// Into the device's memory.
+    DeviceRange {
+        /// The lease that the drive gave.
+        lease: u64,
+        /// First byte in the lease.
+        offset: u64,
+        /// Room for header and payload.
+        bytes_max: u64,
+    },
+    /// To the end of an object on the drive.
+    ObjectAppend {
+        /// Its number.
+        object: u64,
+        /// Room for header and payload.
+        bytes_max: u64,
+    },
+}
+
+impl OutputRef {
+    /// Room for header and payload.
+    pub const fn bytes_max(&self) -> u64 {
+        match self {
+            Self::HostBuffer { bytes_max }
+            | Self::DeviceRange { bytes_max, .. }
+            | Self::ObjectAppend { bytes_max, .. } => *bytes_max,
+        }
+    }
+}

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Every limit of the format, with what it was derived from.
+//!
+//! Both sides hold these: the C++ header repeats them and the kernel refuses what is above them.
+//! On-chip figures refer to the SmartSSD's KU15P: a BRAM36 holds 4 KiB, a URAM 32 KiB (as 64-bit words).
+
+use crate::layout;
+
+/// Bytes of a whole command: the kernel copies it on chip before it starts (16 BRAM36).
+pub const COMMAND_BYTES_MAX: u32 = 64 * 1024;
+
+/// Sections of one command: the known kinds, and as many again for later versions.
+pub const SECTIONS_MAX: u32 = 32;
+
+/// Columns of a command = decode lanes of the pipeline. TPC-H's widest scan reads 7, `SELECT *` over
+/// its widest table 16.
+pub const COLUMNS_MAX: u32 = 16;
+
+/// Inputs of a command: one for each column at most.
+pub const INPUTS_MAX: u32 = COLUMNS_MAX;
+
+/// Extents of all NVMe inputs: a chunk of 64 MiB in pieces of 1 MiB.
+pub const EXTENTS_MAX: u32 = 64;
+
+/// Steps of a program, unrolled in space by the kernel. TPC-H Q19's part of `lineitem` needs 15.
+pub const STEPS_MAX: u32 = 32;
+
+/// Literals of a command: IN lists of a few hundred integers (16 B each in 1 BRAM36 a bank of 256).
+pub const LITERALS_MAX: u32 = 1024;
+
+/// String tests on one column: their outcomes travel beside each value as a 16-bit mask.
+pub const TESTS_PER_COLUMN_MAX: u32 = 16;
+
+/// String tests of a command.
+pub const TESTS_MAX: u32 = 64;
+
+/// String literals of a command.
+pub const STRINGS_MAX: u32 = 1024;
+
+/// Bytes of one string literal. The kernel keeps this prefix of each value on chip for comparing, so
+/// an order against a longer literal could not be decided.
+pub const STRING_BYTES_MAX: u32 = 128;
+
+/// Bytes of all string literals: a quarter of a command.
+pub const BYTES_MAX: u32 = 16 * 1024;
+
+/// Bytes of a column's name as carried beside the fragment.
+pub const NAME_BYTES_MAX: u32 = 255;
+
+/// Aggregate slots: Q1 has 6 sums (AVG shares none here) and 5 counts.
+pub const AGGREGATES_MAX: u32 = 16;
+
+/// Group keys. Their dictionary codes are combined into one group number.
+pub const KEYS_MAX: u32 = 4;
+
+/// Groups of one unit, counting one for NULL in each key: 256 groups x 16 slots x 16 B = 64 KiB, two
+/// URAM a private copy. Q1 needs (3 + 1) x (2 + 1) = 12.
+pub const GROUPS_MAX: u32 = 256;
+
+/// Output columns: all keys and all slots, or all columns.
+pub const OUTPUT_COLUMNS_MAX: u32 = KEYS_MAX + AGGREGATES_MAX;
+
+/// Rows of an output block: 1024 rows x 20 columns x 16 B = 320 KiB, 10 URAM.
+pub const BLOCK_ROWS_MAX: u32 = 1024;
+
+/// Rows decoded, tested and moved together: one group of Parquet's bit-packing.
+pub const ROWS_PER_WORD: u32 = 8;
+
+/// Rows of a unit. Row groups are larger than this nowhere in practice (2^31 rows of one byte = 2 GiB),
+/// and 32-bit row counters suffice below it.
+pub const UNIT_ROWS_MAX: u64 = 1 << 31;
+
+/// Bytes of one column chunk: what a 4 GiB device memory can hold beside its output.
+pub const CHUNK_BYTES_MAX: u64 = 2 << 30;
+
+/// Dictionary entries of a column. Indexes are at most 32 bits wide in Parquet, but no writer puts more
+/// than this into one row group: the entries alone would be 128 MiB.
+pub const DICTIONARY_ENTRIES_MAX: u32 = 1 << 24;
+
+/// Dictionary entries kept on chip for each lane (8 B value + 2 B tests: one URAM and a quarter of a
+/// second). Larger dictionaries lie in device memory, one read for each lookup.
+pub const DICTIONARY_ENTRIES_ON_CHIP: u32 = 4096;
+
+/// Bytes of a page's definition levels: 262,144 rows bit-packed and their run headers, two URAM a lane.
+pub const LEVEL_BYTES_MAX: u32 = 64 * 1024;
+
+/// Reach of a Snappy copy: 64 KiB of history on chip. Common encoders compress in blocks of 64 KiB
+/// and never reach further.
+pub const SNAPPY_DISTANCE_MAX: u32 = 64 * 1024;
+
+/// Bytes of one page header. Statistics of two long strings fit; what does not is refused.
+pub const PAGE_HEADER_BYTES_MAX: u32 = 16 * 1024;
+
+/// Bytes of one value of a byte array: the reference that travels has 24 bits for it.
+pub const VALUE_BYTES_MAX: u32 = (1 << 24) - 1;
+
+/// Alignment of a section in a command, one line of a 512-bit port.
+pub const SECTION_ALIGN: u32 = 64;
+
+/// Cycles after which a kernel gives up whatever it was told: 50 ms at 300 MHz, and 20 times that for
+/// row groups far larger than usual.
+pub const STEPS_DEFAULT_MAX: u64 = 300_000_000;
+
+// A command with every section full fits.
+const _: () = assert!(
+    layout::HEADER_BYTES
+        + SECTIONS_MAX * layout::SECTION_BYTES
+        + INPUTS_MAX * layout::INPUT_BYTES
+        + EXTENTS_MAX * layout::EXTENT_BYTES
+        + COLUMNS_MAX * layout::COLUMN_BYTES
+        + 2 * STEPS_MAX * layout::STEP_BYTES
+        + LITERALS_MAX * layout::LITERAL_BYTES
+        + TESTS_MAX * layout::TEST_BYTES
+        + STRINGS_MAX * layout::STRING_BYTES
+        + AGGREGATES_MAX * layout::AGGREGATE_BYTES
+        + KEYS_MAX * layout::KEY_BYTES
+        + OUTPUT_COLUMNS_MAX * layout::OUTPUT_COLUMN_BYTES
+        + layout::OUTPUT_BYTES
+        + BYTES_MAX
+        + COLUMNS_MAX * (NAME_BYTES_MAX + 2)
+        + SECTIONS_MAX * SECTION_ALIGN
+        <= COMMAND_BYTES_MAX
+);
+// The outcome mask of string tests is 16 bits wide.
+const _: () = assert!(TESTS_PER_COLUMN_MAX == 16);
+// A word of rows is one bit-packed group, and a block is whole words.
+const _: () = assert!(ROWS_PER_WORD == 8 && BLOCK_ROWS_MAX.is_multiple_of(ROWS_PER_WORD));
+// An operand has 13 bits for its index.
+const _: () = assert!(LITERALS_MAX <= 1 << 13 && STEPS_MAX <= 1 << 13 && COLUMNS_MAX <= 1 << 13);

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+//! [`Unit`]: one row group of one file, as much of it as a fragment reads.
+
+use crate::error::{Error, Place};
+use crate::fragment::{Fragment, Output};
+use crate::input::InputRef;
+use crate::limits;
+use crate::program::{Operand, limit};
+use crate::types::{Codec, Encodings, PhysicalType, ValueKind, Width};
+
+/// One column chunk: where it lies and what the file's footer says of it.
+///
+/// The range is the whole chunk, dictionary page and page headers included: whoever runs the command
+/// parses the pages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Chunk {
+    /// Which input of the unit.
+    pub input: u16,
+    /// First byte in the input.
+    pub offset: u64,
+    /// Bytes.
+    pub length: u64,
+    /// Bytes of its pages when decompressed.
+    pub uncompressed_bytes: u64,
+    /// How values are stored.
+    pub physical_type: PhysicalType,
+    /// 0 for a required column, 1 for one that may be null.
+    pub definition_level_max: u8,
+    /// How pages are compressed.
+    pub codec: Codec,
+    /// Which encodings may occur.
+    pub encodings: Encodings,
+}
+
+/// One unit of work: the chunks of one row group, in the order of the fragment's columns.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Unit {
+    /// Rows of the row group.
+    pub rows: u64,
+    /// Where the chunks lie.
+    pub inputs: Vec<InputRef>,
+    /// One for each column of the fragment.
+    pub chunks: Vec<Chunk>,
+}
+
+/// Scratch of one lane, in bytes from the start of the scratch range.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct LaneScratch {
+    pub(crate) offset: u64,
+    pub(crate) bytes: u64,
+}
+
+impl Unit {
+    /// Bytes of compressed pages that the unit reads.
+    pub fn media_bytes(&self) -> u64 {
+        self.chunks.iter().map(|chunk| chunk.length).sum()
+    }
+
+    /// Checks the unit against the fragment it shall be bound to.
+    ///
+    /// # Errors
+    /// The first rule that is broken.
+    pub fn check(&self, fragment: &Fragment) -> Result<(), Error> {
+        limit("inputs", self.inputs.len(), limits::INPUTS_MAX)?;
+        if self.rows > limits::UNIT_ROWS_MAX {
+            return Err(Error::Limit {
+                what: "rows in a unit",
+                actual: self.rows,
+                limit: limits::UNIT_ROWS_MAX,
+            });
+        }
+        if self.chunks.len() != fragment.columns.len() {
+            return Err(Error::Inconsistent {
+                what: "a unit has one chunk for each column",
+            });
+        }
+        for (index, (chunk, column)) in self.chunks.iter().zip(&fragment.columns).enumerate() {
+            let place = Place::Column(u32::try_from(index).unwrap_or(u32::MAX));
+            chunk.check(column.kind, &self.inputs, place)?;
+        }
+        Ok(())
+    }
+
+    /// Scratch of each lane: a dictionary's values (or references) when it does not fit on chip or its
+    /// codes are group keys, and the byte strings that the output shows.
+    pub(crate) fn scratch(&self, fragment: &Fragment) -> Vec<LaneScratch> {
+        let mut at = 0;
+        self.chunks
+            .iter()
+            .enumerate()
+            .map(|(index, chunk)| {
+                let entry_bytes_min = match chunk.physical_type {
+                    PhysicalType::Int32 | PhysicalType::ByteArray => 4,
+                    PhysicalType::Int64 => 8,
+                };
+                let entries = (chunk.uncompressed_bytes / entry_bytes_min)
+                    .min(u64::from(limits::DICTIONARY_ENTRIES_MAX));
+                let strings = match chunk.physical_type {
+                    // Each string is padded to 8 bytes and has lost its 4-byte length.
+                    PhysicalType::ByteArray if fragment.shows_bytes_of(index) => {
+                        chunk.uncompressed_bytes.saturating_mul(2)
+                    }
+                    _ => 0,
+                };
+                let bytes = (entries * DICTIONARY_SLOT_BYTES + strings).next_multiple_of(64);
+                let lane = LaneScratch { offset: at, bytes };
+                at += bytes;
+                lane
+            })
+            .collect()
+    }
+
+    /// Bytes of device memory that the unit needs beside input and output.
+    pub fn scratch_bytes(&self, fragment: &Fragment) -> u64 {
+        self.scratch(fragment).iter().map(|lane| lane.bytes).sum()
+    }
+
+    /// Room for the largest result that is reasonable: every row kept, strings as long as they are in
+    /// the file, but not more than [`OUTPUT_BYTES_MAX`]. A result that needs more ends with
+    /// [`Status::OutputFull`](crate::Status::OutputFull).
+    pub fn output_bytes(&self, fragment: &Fragment) -> u64 {
+        let (rows, strings) = match &fragment.output {
+            Output::States { keys, .. } => {
+                let longest = keys
+                    .iter()
+                    .filter_map(|key| self.chunks.get(usize::from(*key)))
+                    .filter(|chunk| chunk.physical_type == PhysicalType::ByteArray)
+                    .map(|chunk| chunk.uncompressed_bytes)
+                    .sum::<u64>();
+                (
+                    u64::from(limits::GROUPS_MAX).min(self.rows.max(1)),
+                    longest * 64,
+                )
+            }
+            Output::Rows { columns, limit } => {
+                let of = |operand| match operand {
+                    Operand::Column(column) => self.chunks.get(usize::from(column)),
+                    _ => None,
+                };
+                let strings = columns
+                    .iter()
+                    .filter(|column| column.width == Width::Bytes)
+                    .filter_map(|column| of(column.operand))
+                    .map(|chunk| {
+                        chunk
+                            .uncompressed_bytes
+                            .saturating_mul(4)
+                            .max(self.rows * 32)
+                    })
+                    .sum::<u64>();
+                (self.rows.min(limit.unwrap_or(u64::MAX)), strings)
+            }
+        };
+        let row_bytes: u64 = fragment
+            .output_widths()
+            .iter()
+            .map(|width| u64::from(width.bytes().unwrap_or(4)) + 1)
+            .sum();
+        let blocks = rows / u64::from(limits::BLOCK_ROWS_MAX) + 1;
+        let columns = fragment.output_widths().len() as u64;
+        (256 + blocks * (16 + columns * 64) + rows * row_bytes + strings)
+            .next_multiple_of(64)
+            .min(OUTPUT_BYTES_MAX)
+    }
+}
+
+/// Bytes of one dictionary entry in scratch: value or reference, then the outcomes of string tests.
+pub const DICTIONARY_SLOT_BYTES: u64 = 16;
+
+/// The largest room for a result that a host asks for: a sixteenth of the device's 4 GiB.
+pub const OUTPUT_BYTES_MAX: u64 = 256 << 20;
+
+impl Chunk {
+    fn check(&self, kind: ValueKind, inputs: &[InputRef], place: Place) -> Result<(), Error> {
+        let Some(input) = inputs.get(usize::from(self.input)) else {
+            return Err(Error::Index {
+                what: "input",
+                index: u64::from(self.input),
+                count: inputs.len() as u64,
+            });
+        };
+        if self.physical_type.kind() != kind {
+            return Err(Error::Kind {
+                place,
+                expected: "a physical type of the column's kind",
+            });
+        }
+        if self.definition_level_max > 1 {
+            return Err(Error::Limit {
+                what: "definition levels",
+                actual: u64::from(self.definition_level_max),
+                limit: 1,
+            });
+        }
+        let length = self.length.max(self.uncompressed_bytes);
+        if length > limits::CHUNK_BYTES_MAX {
+            return Err(Error::Limit {
+                what: "bytes in a column chunk",
+                actual: length,
+                limit: limits::CHUNK_BYTES_MAX,
+            });
+        }
+        let end = self.offset.checked_add(self.length);
+        match (end, input.length()) {
+            (Some(end), Some(length)) if end <= length => Ok(()),
+            (Some(_), None) => Ok(()),
+            _ => Err(Error::Inconsistent {
+                what: "a column chunk ends behind its input",
+            }),
+        }
+    }
+}
+
+impl Fragment {
+    /// Whether the output shows the byte strings of this column.
+    pub(crate) fn shows_bytes_of(&self, column: usize) -> bool {
+        match &self.output {
+            Output::States { keys, .. } => keys.iter().any(|key| usize::from(*key) == column),
+            Output::Rows { columns, .. } => columns.iter().any(|output| match output.operand {
+                Operand::Column(index) => usize::from(index) == column,
+                _ => false,
+            }),
+        }
+    }
+}

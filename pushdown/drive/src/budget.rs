@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Host memory that a drive uses for a query, charged to somebody: the engine implements [`Budget`] over
+//! the query's memory pool.
+
+use std::fmt::Debug;
+use std::sync::Arc;
+
+/// Grants host memory.
+pub trait Budget: Send + Sync + Debug {
+    /// Takes `bytes`; false when there is not enough.
+    fn try_grow(&self, bytes: u64) -> bool;
+
+    /// Gives `bytes` back.
+    fn shrink(&self, bytes: u64);
+}
+
+/// A budget without a limit, for tests and tools.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Unlimited;
+
+impl Budget for Unlimited {
+    fn try_grow(&self, _bytes: u64) -> bool {
+        true
+    }
+
+    fn shrink(&self, _bytes: u64) {}
+}
+
+/// Bytes taken from a budget, given back on drop.
+#[derive(Debug)]
+pub struct Reservation {
+    budget: Arc<dyn Budget>,
+    bytes: u64,
+}
+
+impl Reservation {
+    /// Takes `bytes` from `budget`; `None` when there is not enough.
+    pub fn take(budget: &Arc<dyn Budget>, bytes: u64) -> Option<Self> {
+        budget.try_grow(bytes).then(|| Self {
+            budget: Arc::clone(budget),
+            bytes,
+        })
+    }
+
+    /// Bytes held.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Gives back what is above `bytes`.
+    pub fn shrink_to(&mut self, bytes: u64) {
+        let surplus = self.bytes.saturating_sub(bytes);
+        self.budget.shrink(surplus);
+        self.bytes -= surplus;
+    }
+}
+
+impl Drop for Reservation {
+    fn drop(&mut self) {
+        self.budget.shrink(self.bytes);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    use super::*;
+
+    #[derive(Debug)]
+    struct Limited(AtomicU64);
+
+    impl Budget for Limited {
+        fn try_grow(&self, bytes: u64) -> bool {
+            self.0
+                .fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| {
+                    left.checked_sub(bytes)
+                })
+                .is_ok()
+        }
+
+        fn shrink(&self, bytes: u64) {
+            self.0.fetch_add(bytes, Ordering::SeqCst);
+        }
+    }
+
+    #[test]
+    fn a_reservation_gives_back_what_it_took() {
+        let limited = Arc::new(Limited(AtomicU64::new(100)));
+        let budget: Arc<dyn Budget> = Arc::<Limited>::clone(&limited);
+        let mut first = Reservation::take(&budget, 80).unwrap();
+        assert!(Reservation::take(&budget, 30).is_none());
+        first.shrink_to(60);
+        assert_eq!(limited.0.load(Ordering::SeqCst), 40);
+        drop(first);
+        assert_eq!(limited.0.load(Ordering::SeqCst), 100);
+    }
+}

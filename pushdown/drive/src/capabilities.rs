@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What a drive is able to run, as data: the optimizer decides from it without asking the drive.
+
+use nearscan_command::{
+    Chunk, Codec, Encodings, Fragment, Function, Op, Output, PhysicalType, TestOp, limits,
+};
+
+/// What a drive is able to run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Capabilities {
+    /// Version of this description.
+    pub version: u32,
+    /// Stored types.
+    pub physical_types: Vec<PhysicalType>,
+    /// Codecs.
+    pub codecs: Vec<Codec>,
+    /// Encodings.
+    pub encodings: Encodings,
+    /// Operations of predicate and projection.
+    pub operations: Vec<Op>,
+    /// Comparisons of strings with literals.
+    pub tests: Vec<TestOp>,
+    /// Aggregate functions.
+    pub functions: Vec<Function>,
+    /// Columns of one command.
+    pub columns_max: u32,
+    /// Steps of one program.
+    pub steps_max: u32,
+    /// Aggregate slots of one command.
+    pub aggregates_max: u32,
+    /// Group keys of one command.
+    pub keys_max: u32,
+    /// Bytes of a group key's dictionary page (compressed) above which the drive is not asked.
+    pub key_dictionary_bytes_max: u64,
+    /// Bytes of any dictionary page (compressed) above which the drive is not asked.
+    pub dictionary_bytes_max: u64,
+    /// Commands that may be in flight at once.
+    pub in_flight_max: u32,
+    /// Device memory, in bytes; 0 when it is not separate from the host's.
+    pub memory_bytes: u64,
+    /// Whether the drive is part of `auto` only because the user attached it.
+    pub emulated: bool,
+}
+
+/// What of a fragment or chunk a drive cannot run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Refused {
+    /// A stored type.
+    Type(String),
+    /// An encoding.
+    Encoding(String),
+    /// A codec.
+    Codec(String),
+    /// An operation, or too many of them.
+    Expression(String),
+    /// An aggregate function, or too many of them.
+    Function(String),
+    /// Too many groups, or too many keys.
+    GroupCardinality(String),
+    /// A dictionary too large.
+    DictionarySize(String),
+}
+
+impl Capabilities {
+    /// What a drive with the whole scan kernel can run.
+    pub fn of_scan_kernel() -> Self {
+        Self {
+            version: 1,
+            physical_types: PhysicalType::ALL.iter().map(|(ty, _)| *ty).collect(),
+            codecs: Codec::ALL.iter().map(|(codec, _)| *codec).collect(),
+            encodings: Encodings::SCAN,
+            operations: Op::ALL.iter().map(|(op, _)| *op).collect(),
+            tests: TestOp::ALL.iter().map(|(test, _)| *test).collect(),
+            functions: Function::ALL
+                .iter()
+                .map(|(function, _)| *function)
+                .collect(),
+            columns_max: limits::COLUMNS_MAX,
+            steps_max: limits::STEPS_MAX,
+            aggregates_max: limits::AGGREGATES_MAX,
+            keys_max: limits::KEYS_MAX,
+            // 255 strings of up to 64 bytes.
+            key_dictionary_bytes_max: 16 * 1024,
+            dictionary_bytes_max: 64 << 20,
+            in_flight_max: 64,
+            memory_bytes: 4 << 30,
+            emulated: false,
+        }
+    }
+
+    /// Whether the drive can run a fragment, whatever the file.
+    ///
+    /// # Errors
+    /// The first thing that it cannot.
+    pub fn admits(&self, fragment: &Fragment) -> Result<(), Refused> {
+        let above = |what: &str, count: usize, limit: u32| {
+            (count as u64 > u64::from(limit))
+                .then(|| format!("{count} {what}, the limit is {limit}"))
+        };
+        if let Some(detail) = above("columns", fragment.columns.len(), self.columns_max) {
+            return Err(Refused::Expression(detail));
+        }
+        for program in [&fragment.predicate, &fragment.projection] {
+            if let Some(detail) = above("steps", program.steps.len(), self.steps_max) {
+                return Err(Refused::Expression(detail));
+            }
+            if let Some(step) = program
+                .steps
+                .iter()
+                .find(|s| !self.operations.contains(&s.op))
+            {
+                return Err(Refused::Expression(format!("{:?}", step.op)));
+            }
+        }
+        if let Some(test) = fragment
+            .tests
+            .iter()
+            .find(|test| !self.tests.contains(&test.op))
+        {
+            return Err(Refused::Expression(format!("string test {:?}", test.op)));
+        }
+        if let Output::States { keys, aggregates } = &fragment.output {
+            if let Some(detail) = above("group keys", keys.len(), self.keys_max) {
+                return Err(Refused::GroupCardinality(detail));
+            }
+            if let Some(detail) = above("aggregates", aggregates.len(), self.aggregates_max) {
+                return Err(Refused::Function(detail));
+            }
+            let unknown = aggregates
+                .iter()
+                .find(|slot| !self.functions.contains(&slot.function));
+            if let Some(slot) = unknown {
+                return Err(Refused::Function(format!("{:?}", slot.function)));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the drive can read a column chunk.
+    ///
+    /// # Errors
+    /// The first thing that it cannot.
+    pub fn admits_chunk(&self, chunk: &Chunk) -> Result<(), Refused> {
+        if !self.physical_types.contains(&chunk.physical_type) {
+            return Err(Refused::Type(format!("{:?}", chunk.physical_type)));
+        }
+        if !self.codecs.contains(&chunk.codec) {
+            return Err(Refused::Codec(format!("{:?}", chunk.codec)));
+        }
+        if !self.encodings.contains_all(chunk.encodings) {
+            return Err(Refused::Encoding(format!("{:?}", chunk.encodings)));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What comes back of a command, and the check that stands before any of its rows is used.
+
+use bytes::Bytes;
+use nearscan_command::{Command, Error, ResultView, Status};
+
+use crate::error::Failure;
+use crate::time::DriveTime;
+
+/// Bytes that crossed each border for one command, each counted once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Traffic {
+    /// Read from the media.
+    pub media_bytes: u64,
+    /// Sent from the drive to the host: results, headers included.
+    pub link_bytes: u64,
+    /// Of the media bytes, those that passed through host memory.
+    pub host_bytes: u64,
+}
+
+/// How a command ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    /// The kernel gave a result; its status is inside.
+    Finished(Bytes),
+    /// There is none.
+    Failed(Failure),
+}
+
+/// The end of a command.
+#[derive(Debug, Clone)]
+pub struct Completion {
+    /// Which command.
+    pub command_id: u128,
+    /// Which attempt.
+    pub attempt: u32,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// What it took.
+    pub time: DriveTime,
+    /// What it moved.
+    pub traffic: Traffic,
+}
+
+/// Why a completion's rows must not be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Fault {
+    /// The kernel gave up; the status says why, and doing the unit elsewhere helps.
+    #[error("the kernel ended with status {0:?}")]
+    Status(Status),
+    /// There is no result.
+    #[error(transparent)]
+    Failed(#[from] Failure),
+    /// The result's bytes do not add up.
+    #[error("the result is corrupted: {0}")]
+    Corrupted(#[from] Error),
+    /// The result answers another command, attempt or epoch, or accounts for other rows.
+    #[error("the result does not account for its unit: {0}")]
+    Accounting(&'static str),
+}
+
+impl Completion {
+    /// The result, once identity, checksums, lengths and row accounting have been checked.
+    ///
+    /// # Errors
+    /// Why the rows must not be used; then the unit has to be done elsewhere.
+    pub fn check(&self, command: &Command) -> Result<ResultView<'_>, Fault> {
+        let bytes = match &self.outcome {
+            Outcome::Finished(bytes) => bytes,
+            Outcome::Failed(failure) => return Err(failure.clone().into()),
+        };
+        let view = ResultView::parse(bytes, &command.fragment.output_widths())?;
+        let header = &view.header;
+        let envelope = &command.envelope;
+        if header.command_id != envelope.command_id || header.attempt != envelope.attempt {
+            return Err(Fault::Accounting("it is of another command"));
+        }
+        if header.epoch != envelope.epoch {
+            return Err(Fault::Accounting("it is of another epoch"));
+        }
+        if header.status != Status::Ok {
+            return Err(Fault::Status(header.status));
+        }
+        if header.rows_in != command.unit.rows || header.continuation_row != header.rows_in {
+            return Err(Fault::Accounting("rows of the unit are missing"));
+        }
+        if header.rows_kept > header.rows_in {
+            return Err(Fault::Accounting("more rows were kept than there are"));
+        }
+        let expected = match &command.fragment.output {
+            nearscan_command::Output::Rows { limit, .. } => {
+                header.rows_kept.min(limit.unwrap_or(u64::MAX))
+            }
+            nearscan_command::Output::States { keys, .. } if keys.is_empty() => 1,
+            nearscan_command::Output::States { .. } => header.rows_out.min(header.rows_kept),
+        };
+        if header.rows_out != expected {
+            return Err(Fault::Accounting("rows of the result are missing"));
+        }
+        Ok(view)
+    }
+}

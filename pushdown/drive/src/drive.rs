@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The traits: [`Drive`], and [`Session`] for the work of one query.
+
+use std::fmt::Debug;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use futures::channel::oneshot;
+use nearscan_command::Command;
+use uuid::Uuid;
+
+use crate::budget::Budget;
+use crate::capabilities::Capabilities;
+use crate::completion::Completion;
+use crate::cost::CostSnapshot;
+use crate::error::{Failure, Refusal};
+use crate::placement::{FileRef, Placement};
+
+/// Who a drive is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Identity {
+    /// For ever the same for the same drive.
+    pub uuid: Uuid,
+    /// `cpu`, `emulated`, `xrt`, `remote`; only for people to read.
+    pub kind: &'static str,
+    /// Model and configuration in a few words.
+    pub model: String,
+}
+
+/// Anything that runs commands near data.
+pub trait Drive: Send + Sync + Debug {
+    /// Who it is.
+    fn identity(&self) -> &Identity;
+
+    /// What it can run; constant while the drive is open.
+    fn capabilities(&self) -> &Capabilities;
+
+    /// Whether it holds a file, and under which number. May touch the file system, not the media.
+    fn locate(&self, file: &FileRef) -> Placement;
+
+    /// How fast it is right now.
+    fn snapshot(&self) -> CostSnapshot;
+
+    /// Starts the work of one query.
+    ///
+    /// # Errors
+    /// [`Refusal::Gone`] when the drive is not there any more.
+    fn open_session(&self, spec: SessionSpec) -> Result<Arc<dyn Session>, Refusal>;
+
+    /// Stops everything that runs and starts a new epoch: completions of older ones are void.
+    /// Gives the new epoch.
+    ///
+    /// # Errors
+    /// [`Refusal::Gone`] when the drive is not there any more.
+    fn reset(&self) -> Result<u64, Refusal>;
+
+    /// Commands taken and not yet completed, of all sessions.
+    fn in_flight(&self) -> u32;
+
+    /// Waits for what runs, then takes no more work.
+    fn shutdown(&self);
+}
+
+/// Terms of a session.
+#[derive(Debug, Clone)]
+pub struct SessionSpec {
+    /// The query.
+    pub query_id: u128,
+    /// Whose quota it counts against.
+    pub tenant: u32,
+    /// Where host memory is charged.
+    pub budget: Arc<dyn Budget>,
+}
+
+/// The work of one query on one drive.
+pub trait Session: Send + Sync + Debug {
+    /// The drive's epoch; goes into the envelope of every command.
+    fn epoch(&self) -> u64;
+
+    /// Sets device memory aside for one command: its input, output and scratch. Never waits.
+    ///
+    /// # Errors
+    /// [`Refusal::LowMemory`] when there is not enough now.
+    fn lease(&self, bytes: u64) -> Result<Lease, Refusal>;
+
+    /// Hands a command over. Never waits.
+    ///
+    /// # Errors
+    /// Why the drive did not take it; the lease is given back then.
+    fn submit(&self, submission: Submission) -> Result<Ticket, Refusal>;
+
+    /// Asks for the end of a command. Its buffers stay the drive's until it has ended.
+    fn cancel(&self, command_id: u128) -> CancelOutcome;
+}
+
+/// What became of a cancellation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CancelOutcome {
+    /// The command will end soon; its completion comes.
+    Acknowledged,
+    /// It has ended before, or never was.
+    Unknown,
+    /// It does not answer: its buffers are written off.
+    Lost,
+}
+
+/// Device memory set aside; given back on drop, wherever the lease is then.
+pub struct Lease {
+    bytes: u64,
+    release: Option<Box<dyn FnOnce(u64) + Send + Sync>>,
+}
+
+impl Lease {
+    /// A lease that calls `release` with its size on drop.
+    pub fn new(bytes: u64, release: impl FnOnce(u64) + Send + Sync + 'static) -> Self {
+        Self {
+            bytes,
+            release: Some(Box::new(release)),
+        }
+    }
+
+    /// Bytes set aside.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+}
+
+impl Debug for Lease {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Lease")
+            .field("bytes", &self.bytes)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        if let Some(release) = self.release.take() {
+            release(self.bytes);
+        }
+    }
+}
+
+/// A command on its way to a drive.
+#[derive(Debug)]
+pub struct Submission {
+    /// The command, its inputs named by the file numbers of [`Drive::locate`].
+    pub command: Command,
+    /// Device memory for it.
+    pub lease: Lease,
+    /// Time it may take; the drive stops it then, if it can.
+    pub timeout: Duration,
+}
+
+/// A word that the kernel polls once a page: not zero means stop.
+#[derive(Debug, Clone, Default)]
+pub struct CancelWord(Arc<AtomicU32>);
+
+impl CancelWord {
+    /// Asks for the end.
+    pub fn set(&self) {
+        self.0.store(1, Ordering::Release);
+    }
+
+    /// Whether somebody asked for the end.
+    pub fn is_set(&self) -> bool {
+        self.0.load(Ordering::Acquire) != 0
+    }
+
+    /// The word itself, for the kernel.
+    pub fn word(&self) -> &AtomicU32 {
+        &self.0
+    }
+}
+
+/// A command that a drive has taken: a future of its [`Completion`]. Dropping it cancels the command.
+#[derive(Debug)]
+pub struct Ticket {
+    command_id: u128,
+    attempt: u32,
+    cancel: CancelWord,
+    receiver: oneshot::Receiver<Completion>,
+}
+
+impl Ticket {
+    /// A ticket and the sender of its completion.
+    pub fn new(command: &Command, cancel: CancelWord) -> (Self, oneshot::Sender<Completion>) {
+        let (sender, receiver) = oneshot::channel();
+        let envelope = &command.envelope;
+        let (command_id, attempt) = (envelope.command_id, envelope.attempt);
+        (
+            Self {
+                command_id,
+                attempt,
+                cancel,
+                receiver,
+            },
+            sender,
+        )
+    }
+
+    /// The command.
+    pub fn command_id(&self) -> u128 {
+        self.command_id
+    }
+}
+
+impl Future for Ticket {
+    type Output = Completion;
+
+    fn poll(mut self: Pin<&mut Self>, ctx: &mut Context<'_>) -> Poll<Completion> {
+        match Pin::new(&mut self.receiver).poll(ctx) {
+            Poll::Pending => Poll::Pending,
+            Poll::Ready(Ok(completion)) => Poll::Ready(completion),
+            // The drive dropped the sender: it is gone.
+            Poll::Ready(Err(oneshot::Canceled)) => Poll::Ready(Completion {
+                command_id: self.command_id,
+                attempt: self.attempt,
+                outcome: crate::Outcome::Failed(Failure::Gone {
+                    reason: "it dropped the command".to_owned(),
+                }),
+                time: crate::DriveTime::Measured(crate::Measured::default()),
+                traffic: crate::Traffic::default(),
+            }),
+        }
+    }
+}
+
+impl Drop for Ticket {
+    fn drop(&mut self) {
+        self.cancel.set();
+    }
+}

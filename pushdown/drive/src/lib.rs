@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What a drive is: anything that runs commands near data.
+//!
+//! The optimizer and the engine know drives only through this crate: the traits [`Drive`] and
+//! [`Session`], what a drive says of itself ([`Identity`], [`Capabilities`], [`CostSnapshot`]), and what
+//! it gives back ([`Completion`]). Backends implement the traits and are named in one file of the engine.
+//!
+//! The life of one unit of work:
+//!
+//! ```text
+//! locate(file) -> Placement                       once a file
+//! open_session(spec) -> Session                   once a query
+//!   lease(bytes) -> Lease | Refusal               once a unit; refused: the unit goes to the CPU
+//!   submit(Submission) -> Ticket | Refusal        the drive owns the buffers from here on
+//!   ticket.await -> Completion                    counted, timed
+//!   completion.check(..) -> ResultView | Fault    no row leaves before this
+//! ```
+//!
+//! # What is not here
+//!
+//! No backend, no Arrow, no async runtime: a [`Ticket`] is a plain future.
+//!
+//! # Invariants
+//!
+//! - A buffer that a drive may still touch is owned by the drive's job, never by the waiting query:
+//!   dropping a [`Ticket`] sets the cancel word and frees nothing.
+//! - Measured, modelled and composed time are three types ([`time`]).
+//! - Every byte that crosses media, link or host is counted once, in [`Traffic`].
+#![forbid(unsafe_code)]
+
+pub mod budget;
+pub mod capabilities;
+pub mod clock;
+pub mod completion;
+pub mod cost;
+pub mod drive;
+pub mod error;
+pub mod placement;
+pub mod registry;
+pub mod time;
+
+pub use budget::{Budget, Reservation, Unlimited};
+pub use capabilities::{Capabilities, Refused};
+pub use completion::{Completion, Fault, Outcome, Traffic};
+pub use cost::CostSnapshot;
+pub use drive::{
+    CancelOutcome, CancelWord, Drive, Identity, Lease, Session, SessionSpec, Submission, Ticket,
+};
+pub use error::{Failure, Refusal};
+pub use placement::{FileRef, Placement};
+pub use registry::Drives;
+pub use time::{Composed, DriveTime, Measured, ModelId, Modelled, Schedule};

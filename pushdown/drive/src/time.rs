@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Measured, modelled and composed time. Three types that do not convert into each other: a modelled
+//! figure can not end up in a measured column.
+
+use std::ops::{Add, AddAssign};
+
+/// Time read from a clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub struct Measured {
+    /// Nanoseconds.
+    pub ns: u64,
+}
+
+impl Add for Measured {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            ns: self.ns.saturating_add(other.ns),
+        }
+    }
+}
+
+impl AddAssign for Measured {
+    fn add_assign(&mut self, other: Self) {
+        *self = *self + other;
+    }
+}
+
+/// Where the loop schedules of a model come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Schedule {
+    /// Initiation intervals and depths are assumed.
+    Assumed,
+    /// They are taken from a synthesis report.
+    Synthesised,
+}
+
+/// Which model computed a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct ModelId {
+    /// Version of the model.
+    pub version: u32,
+    /// Hash of its parameters.
+    pub config_hash: u64,
+    /// Source of its loop schedules.
+    pub schedule: Schedule,
+}
+
+/// Time computed by a model, split by the resource that was busy. The parts of one command follow each
+/// other; of many commands they overlap, see [`Modelled::makespan_ns`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Modelled {
+    /// The model.
+    pub model: ModelId,
+    /// Starting the command, in ns.
+    pub setup_ns: u64,
+    /// Media to device memory, in ns.
+    pub media_ns: u64,
+    /// The kernel, in ns.
+    pub kernel_ns: u64,
+    /// Result to the host, in ns.
+    pub link_ns: u64,
+    /// Compute units that share the kernel time.
+    pub compute_units: u32,
+    /// Commands in this figure.
+    pub commands: u64,
+}
+
+impl Modelled {
+    /// Time of the command alone on an idle drive, in ns.
+    pub fn serial_ns(&self) -> u64 {
+        [self.setup_ns, self.media_ns, self.kernel_ns, self.link_ns]
+            .into_iter()
+            .fold(0, u64::saturating_add)
+    }
+
+    /// Time until all commands in this figure are done when the resources overlap: the busiest
+    /// resource, plus one mean pass through the others to fill and drain the pipeline. It does not
+    /// depend on the order in which commands arrived, so equal commands give equal times.
+    pub fn makespan_ns(&self) -> u64 {
+        let units = u64::from(self.compute_units.max(1)).min(self.commands.max(1));
+        let kernel = (self.kernel_ns + self.setup_ns) / units;
+        let busiest = self.media_ns.max(kernel).max(self.link_ns);
+        let fill = (self.serial_ns() / self.commands.max(1))
+            .saturating_sub(busiest / self.commands.max(1));
+        busiest.saturating_add(fill)
+    }
+
+    /// The figure for the commands of both; `None` when they come from different models.
+    pub fn combine(self, other: Self) -> Option<Self> {
+        (self.model == other.model).then(|| Self {
+            model: self.model,
+            setup_ns: self.setup_ns.saturating_add(other.setup_ns),
+            media_ns: self.media_ns.saturating_add(other.media_ns),
+            kernel_ns: self.kernel_ns.saturating_add(other.kernel_ns),
+            link_ns: self.link_ns.saturating_add(other.link_ns),
+            compute_units: self.compute_units.max(other.compute_units),
+            commands: self.commands.saturating_add(other.commands),
+        })
+    }
+}
+
+/// A query with CPU operators over a modelled scan: neither measured nor modelled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Composed {
+    /// What the host did.
+    pub measured: Measured,
+    /// What the drive would have done.
+    pub modelled: Modelled,
+    /// How the two overlap: `serial` adds them, `overlapped` takes the longer.
+    pub overlap_rule: &'static str,
+}
+
+/// The time of a command as its drive reports it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DriveTime {
+    /// The drive is real (or is the CPU).
+    Measured(Measured),
+    /// The drive is emulated.
+    Modelled(Modelled),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn modelled(media_ns: u64, kernel_ns: u64, commands: u64) -> Modelled {
+        Modelled {
+            model: ModelId {
+                version: 1,
+                config_hash: 0,
+                schedule: Schedule::Assumed,
+            },
+            setup_ns: 0,
+            media_ns,
+            kernel_ns,
+            link_ns: 0,
+            compute_units: 4,
+            commands,
+        }
+    }
+
+    #[test]
+    fn one_command_takes_the_sum_of_its_parts() {
+        assert_eq!(modelled(100, 50, 1).makespan_ns(), 150);
+    }
+
+    #[test]
+    fn many_commands_take_the_busiest_resource_and_one_fill() {
+        let ten = (0..9).fold(modelled(100, 200, 1), |sum, _| {
+            sum.combine(modelled(100, 200, 1)).unwrap()
+        });
+        assert_eq!(ten.commands, 10);
+        // Media is busy for 1000, four units share 2000 of kernel: media is the limit.
+        assert_eq!(ten.makespan_ns(), 1000 + (300 - 100));
+    }
+
+    #[test]
+    fn figures_of_different_models_do_not_combine() {
+        let other = Modelled {
+            model: ModelId {
+                version: 2,
+                config_hash: 0,
+                schedule: Schedule::Assumed,
+            },
+            ..modelled(1, 1, 1)
+        };
+        assert_eq!(modelled(1, 1, 1).combine(other), None);
+    }
+}
