@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+# A menu only: every line calls cargo or `cargo xtask`, so that
+# a machine without `just` loses nothing.
+
+# list the recipes
+default:
+    @just --list
+
+# format, lints, layers, tidy: the fast half of the gate
+check:
+    cargo fmt --all -- --check
+    cargo clippy --workspace --all-targets -- -D warnings
+    cargo xtask layers
+    cargo xtask tidy
+
+# unit, integration and doc tests of every crate, and the other suites
+test *options:
+    cargo xtask test {{options}}
+
+# exactly what CI runs
+ci:
+    cargo xtask ci
+
+# format, and apply the fixes that clippy is sure of
+fix:
+    cargo fmt --all
+    cargo clippy --workspace --all-targets --fix --allow-dirty --allow-staged
+
+# write the generated files anew
+codegen:
+    cargo xtask codegen
+
+# the API documentation, warnings refused
+doc:
+    RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
+
+# licences, advisories and duplicate versions (needs cargo-deny)
+deny:
+    cargo deny check

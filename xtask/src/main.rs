@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The project's tasks that cargo does not have.
+//!
+//! - `layers`: who may import whom, checked against what cargo says the crates import.
+//! - `tidy`: the rules of the house that can be read off the source text.
+//! - `codegen`: files that are generated and committed.
+//! - `test`: every test of the project, on a machine that may lack half of the tools.
+//! - `ci`: the whole gate, step by step, timed.
+//!
+//! Nothing here is needed to build or run the engine, and nothing of the engine is imported: a task
+//! still works while a crate does not compile. `layers`, `tidy` and `codegen` are also tests of
+//! this crate, so that `cargo test` alone is the gate for everything but formatting and lints.
+
+#![forbid(unsafe_code)]
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a command-line program: its findings are its output"
+)]
+
+mod ci;
+mod codegen;
+mod layers;
+mod metadata;
+mod project;
+mod test;
+mod tidy;
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+
+use crate::project::Project;
+
+/// Tasks of the Nearscan project.
+#[derive(Debug, Parser)]
+#[command(name = "cargo xtask")]
+struct Arguments {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Debug, Subcommand)]
+enum Task {
+    /// Check the imports between crates against the layer table
+    Layers,
+    /// Check the house rules that can be read off the source text
+    Tidy,
+    /// Write the generated files
+    Codegen {
+        /// Only compare them with what is committed
+        #[arg(long)]
+        check: bool,
+    },
+    /// Install what the tests need and run all of them
+    Test(test::Options),
+    /// Run what CI runs, in its order
+    Ci,
+}
+
+fn main() -> ExitCode {
+    match run(&Arguments::parse().task) {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(task: &Task) -> Result<ExitCode> {
+    let project = Project::open()?;
+    match task {
+        Task::Layers => layers::run(&project)?,
+        Task::Tidy => tidy::run(&project)?,
+        Task::Codegen { check: true } => codegen::check(&project)?,
+        Task::Codegen { check: false } => codegen::write(&project)?,
+        Task::Test(options) => return Ok(test::run(&project, options)?.close()),
+        Task::Ci => return Ok(ci::run(&project)),
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Every test of the project, on a machine that may lack half of the tools.
+//!
+//! In order: system packages are installed, or the line that would is printed; a Python environment
+//! with pinned packages is made, and its interpreter handed to the tests in `NEARSCAN_PYTHON`; the
+//! suites of [`suites`] run; each skipped test is printed with its reason; the last line is the
+//! tally.
+//!
+//! A test that finds out only while it runs that it cannot (no interpreter, no card) appends a line
+//! `name<TAB>reason` to the file in `NEARSCAN_SKIP_LOG`, if that is set, and returns. It is then
+//! counted as skipped, not as passed. A reason that installation could remove begins with `needs
+//! NAME`, where NAME is that of a system package in [`packages`] or `python`; in CI such a skip is
+//! a failure.
+
+mod packages;
+mod python;
+mod suites;
+mod tally;
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use clap::Args;
+
+use crate::project::{self, Project};
+use tally::Skip;
+pub(crate) use tally::Tally;
+
+/// What may be chosen.
+#[derive(Debug, Default, Args)]
+pub(crate) struct Options {
+    /// Run only tests whose name contains this
+    #[arg(long, value_name = "NAME")]
+    filter: Option<String>,
+    /// Install nothing, neither system nor Python packages
+    #[arg(long)]
+    no_install: bool,
+}
+
+/// What the suites run with.
+#[derive(Debug)]
+struct Setting<'a> {
+    project: &'a Project,
+    filter: Option<&'a str>,
+    /// Names of system packages that are still missing.
+    missing: Vec<&'static str>,
+    /// The interpreter that has the pinned packages, if there is one.
+    python: Option<PathBuf>,
+    /// Where tests say that they skipped themselves.
+    skip_log: PathBuf,
+}
+
+/// Runs everything. The caller prints the tally, so that it is the last line.
+///
+/// # Errors
+/// When a suite cannot be started at all; a test that fails is in the tally.
+pub(crate) fn run(project: &Project, options: &Options) -> Result<Tally> {
+    let missing = packages::provide(project, install(options))?;
+    let python = python::provide(project, install(options));
+    let skip_log = project.target_folder().join("skipped-tests.tsv");
+    std::fs::create_dir_all(project.target_folder()).context("cannot create the target folder")?;
+    std::fs::write(&skip_log, "").context("cannot write the log of skipped tests")?;
+
+    let filter = options.filter.as_deref();
+    let setting = Setting {
+        project,
+        filter,
+        missing,
+        python,
+        skip_log,
+    };
+    let mut tally = Tally::default();
+    for suite in suites::choose(project) {
+        tally.add(suites::run(&setting, suite)?);
+    }
+    let logged = std::fs::read_to_string(&setting.skip_log)
+        .context("cannot read the log of skipped tests")?;
+    tally.reclassify(Skip::parse_log(&logged));
+    if project::is_ci() {
+        tally.refuse_skips(is_avoidable);
+    }
+    Ok(tally)
+}
+
+/// What a step of preparation may do to the machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Install {
+    Allowed,
+    Forbidden,
+}
+
+fn install(options: &Options) -> Install {
+    if options.no_install {
+        Install::Forbidden
+    } else {
+        Install::Allowed
+    }
+}
+
+/// Whether installing something that we know how to install would have let the test run.
+fn is_avoidable(skip: &Skip) -> bool {
+    let Some(needed) = skip.reason.strip_prefix("needs ") else {
+        return false;
+    };
+    let name = needed.split([' ', ',', '(']).next().unwrap_or_default();
+    name == python::NAME || packages::is_known(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case("needs clang", true)]
+    #[case("needs g++ (package g++)", true)]
+    #[case("needs python, see above", true)]
+    #[case("needs a card", false)]
+    #[case("needs clanger", false)]
+    #[case("takes an hour", false)]
+    fn knows_what_installation_could_avoid(#[case] reason: &str, #[case] expected: bool) {
+        let skip = Skip {
+            name: "a".to_owned(),
+            reason: reason.to_owned(),
+        };
+        assert_eq!(is_avoidable(&skip), expected);
+    }
+}
