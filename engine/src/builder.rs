@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Makes an [`Engine`]: drives, limits, folders and settings.
+//!
+//! Without any call the engine is plain DataFusion with DataFusion's defaults, except that folders
+//! are listed afresh for every query: a cached listing would miss files that others add, and would
+//! read replaced files with the length they had before.
+
+use std::{path::PathBuf, sync::Arc};
+
+use datafusion::{
+    catalog::{
+        CatalogProvider, CatalogProviderList, MemoryCatalogProvider, MemoryCatalogProviderList,
+        MemorySchemaProvider, TableProviderFactory,
+    },
+    execution::{SessionStateBuilder, config::SessionConfig, runtime_env::RuntimeEnvBuilder},
+    prelude::SessionContext,
+};
+
+use crate::{
+    catalog::{FileCatalogList, SessionLink},
+    drive_spec::DriveSpec,
+    engine::Engine,
+    error::{Error, Result},
+    rules,
+    settings::NearscanOptions,
+    system::{SCHEMA_NAME, SettingsTable, SystemSchema},
+    table::TableFactory,
+};
+
+/// Collects what an engine is to be made of.
+#[derive(Debug, Clone, Default)]
+#[must_use = "an engine exists once build() is called"]
+pub struct EngineBuilder {
+    drives: Vec<DriveSpec>,
+    memory_limit_bytes: Option<u64>,
+    thread_count: Option<usize>,
+    temp_directory: Option<PathBuf>,
+    settings: Vec<(String, String)>,
+}
+
+impl EngineBuilder {
+    /// Attaches a drive, written `[NAME=]URL`; may be called for several.
+    ///
+    /// # Errors
+    /// [`Error::DriveSpec`] if the URL is none, [`Error::DriveNameTaken`] if there is a drive of that
+    /// name.
+    pub fn drive(mut self, url: &str) -> Result<Self> {
+        let spec = DriveSpec::parse(url)?;
+        if self.drives.iter().any(|other| other.name == spec.name) {
+            return Err(Error::DriveNameTaken { name: spec.name });
+        }
+        self.drives.push(spec);
+        Ok(self)
+    }
+
+    /// Limits the memory of queries; operators that can, write the rest to temporary files.
+    pub fn memory_limit(mut self, bytes: u64) -> Self {
+        self.memory_limit_bytes = Some(bytes);
+        self
+    }
+
+    /// Sets the number of partitions queries are cut into, at least one; the threads that run them
+    /// are those of the runtime in which the engine is used.
+    pub fn threads(mut self, count: usize) -> Self {
+        self.thread_count = Some(count.max(1));
+        self
+    }
+
+    /// Sets the folder for temporary files.
+    pub fn temp_directory(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.temp_directory = Some(folder.into());
+        self
+    }
+
+    /// Sets a setting of Nearscan or DataFusion, as `SET key = value` would; [`EngineBuilder::build`]
+    /// says if it is refused.
+    pub fn set(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
+        self.settings.push((key.into(), value.into()));
+        self
+    }
+
+    /// Makes the engine.
+    ///
+    /// # Errors
+    /// If a setting is refused or the temporary folder cannot be used.
+    pub async fn build(self) -> Result<Engine> {
+        let mut config = SessionConfig::new()
+            .with_information_schema(true)
+            .with_create_default_catalog_and_schema(false)
+            .with_option_extension(NearscanOptions::default());
+        if let Some(count) = self.thread_count {
+            config = config.with_target_partitions(count);
+        }
+        let catalogs: Arc<dyn CatalogProviderList> = Arc::new(MemoryCatalogProviderList::new());
+        let options = config.options();
+        catalogs.register_catalog(
+            options.catalog.default_catalog.clone(),
+            default_catalog(&options.catalog.default_schema)?,
+        );
+        let link = SessionLink::default();
+        let mut state = SessionStateBuilder::new()
+            .with_config(config)
+            .with_runtime_env(self.runtime()?.build_arc()?)
+            .with_default_features()
+            .with_catalog_list(Arc::new(FileCatalogList::new(catalogs, link.clone())))
+            .with_physical_optimizer_rules(rules::physical_rules([]));
+        if let Some(factories) = state.table_factories() {
+            for factory in factories.values_mut() {
+                *factory = Arc::new(TableFactory::default()) as Arc<dyn TableProviderFactory>;
+            }
+        }
+        let session = SessionContext::new_with_state(state.build());
+        let weak = session.state_weak_ref();
+        link.set(move || weak.upgrade().map(|state| state.read().clone()));
+        let engine = Engine::new(session, self.drives);
+        for (key, value) in self.settings {
+            engine.set(&key, &value).await?;
+        }
+        Ok(engine)
+    }
+
+    fn runtime(&self) -> Result<RuntimeEnvBuilder> {
+        let mut runtime = RuntimeEnvBuilder::new().with_object_list_cache_limit(0);
+        if let Some(bytes) = self.memory_limit_bytes {
+            let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+            runtime = runtime.with_memory_limit(bytes, 1.0);
+        }
+        if let Some(folder) = &self.temp_directory {
+            runtime = runtime.with_temp_file_path(folder);
+        }
+        Ok(runtime)
+    }
+}
+
+/// Makes a catalog with an empty schema for the user's tables and the system schema.
+fn default_catalog(schema: &str) -> Result<Arc<dyn CatalogProvider>> {
+    let catalog = MemoryCatalogProvider::new();
+    catalog.register_schema(schema, Arc::new(MemorySchemaProvider::new()))?;
+    let system = SystemSchema::new(vec![Arc::new(SettingsTable)]);
+    catalog.register_schema(SCHEMA_NAME, Arc::new(system))?;
+    Ok(Arc::new(catalog))
+}

@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Errors of the engine, by cause, each with the three parts that a user reads.
+//!
+//! *Primary* (`Display`) says what is wrong, *detail* says where and with what, *hint* says what to
+//! do about it. All are lower case at the start and carry no full stop; the detail may quote
+//! DataFusion or the user and then keeps their letters.
+//!
+//! Errors of DataFusion are sorted into causes by the private module `classify`, by type where
+//! there is one and by its wording where there is none; the original stays reachable as `source`.
+
+mod classify;
+
+use std::{fmt, path::PathBuf};
+
+use datafusion::common::DataFusionError;
+
+use crate::{drive_spec::DriveSpecError, settings::SettingError};
+
+pub(crate) use classify::ErrorContext;
+
+/// Result of an engine call.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why an engine call failed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The text is not SQL.
+    #[error("syntax error{}", at(.place))]
+    Syntax {
+        /// What the parser expected, and what it found.
+        message: String,
+        /// Where, if the parser knows.
+        place: Option<Box<Place>>,
+    },
+    /// A call that takes one statement was given another number of them.
+    #[error("expected one statement, found {found}")]
+    StatementCount {
+        /// Number of statements in the text.
+        found: usize,
+    },
+    /// There is no such table.
+    #[error("table '{}' not found", .0.name)]
+    TableNotFound(Box<Missing>),
+    /// There is no such column.
+    #[error("column '{}' not found", .0.name)]
+    ColumnNotFound(Box<Missing>),
+    /// There is no such function, or none for these arguments.
+    #[error("function '{}' not found", .0.name)]
+    FunctionNotFound(Box<Missing>),
+    /// The name is taken.
+    #[error("table '{name}' already exists")]
+    TableExists {
+        /// Name of the table.
+        name: String,
+    },
+    /// A path cannot be made into a table.
+    #[error(transparent)]
+    Path(#[from] PathError),
+    /// A setting was given a wrong key or value.
+    #[error(transparent)]
+    Setting(#[from] SettingError),
+    /// A setting of DataFusion was given a wrong key or value.
+    #[error("invalid setting")]
+    Configuration(#[source] Box<DataFusionError>),
+    /// A drive URL is wrong.
+    #[error(transparent)]
+    DriveSpec(Box<DriveSpecError>),
+    /// Two drives have one name.
+    #[error("two drives are named '{name}'")]
+    DriveNameTaken {
+        /// The name.
+        name: String,
+    },
+    /// The query needed more memory than it may have.
+    #[error("memory limit reached")]
+    Memory(#[source] Box<DataFusionError>),
+    /// The query needed more room for temporary files than it may have.
+    #[error("disk limit for temporary files reached")]
+    Disk(#[source] Box<DataFusionError>),
+    /// A file holds something else than it should, or ends early.
+    #[error("data cannot be read")]
+    Data(#[source] Box<DataFusionError>),
+    /// Reading or writing failed.
+    #[error("input or output failed")]
+    Io(#[source] Box<DataFusionError>),
+    /// The statement is SQL that this version does not run.
+    #[error("not supported")]
+    Unsupported(#[source] Box<DataFusionError>),
+    /// The statement does not make sense: types, names, scopes.
+    #[error("invalid statement")]
+    Plan(#[source] Box<DataFusionError>),
+    /// The statement failed while it ran: overflow, division by zero, a cast.
+    #[error("statement failed")]
+    Execution(#[source] Box<DataFusionError>),
+    /// Something that cannot be happened; a defect of the program.
+    #[error("internal error")]
+    Internal(#[source] Box<DataFusionError>),
+}
+
+const _: () = assert!(size_of::<Error>() <= 64);
+
+/// Where in a text something is wrong.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// Line, from 1.
+    pub line: u64,
+    /// Column in characters, from 1.
+    pub column: u64,
+    /// The whole line, without its end.
+    pub text: String,
+}
+
+/// A name that was not found, and those that were there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Missing {
+    /// The name that was asked for.
+    pub name: String,
+    /// Names like it, the most alike first.
+    pub similar: Vec<String>,
+    /// All names there are, if they are known.
+    pub known: Vec<String>,
+}
+
+/// Why a path cannot be made into a table.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PathError {
+    /// Nothing is there.
+    #[error("file '{}' not found", .0.display())]
+    NotFound(PathBuf),
+    /// A folder or pattern holds no file that can be read.
+    #[error("no data files in '{}'", .0.display())]
+    Empty(PathBuf),
+    /// A folder holds files of several formats.
+    #[error("'{}' holds files of several formats", path.display())]
+    Mixed {
+        /// The folder.
+        path: PathBuf,
+        /// The formats, as extensions.
+        formats: Vec<&'static str>,
+    },
+    /// The URL's scheme leads to no store.
+    #[error("'{url}' is not a local file")]
+    NotLocal {
+        /// The URL.
+        url: String,
+    },
+}
+
+impl Error {
+    /// Says where and with what, if there is more to say than `Display` does.
+    #[must_use]
+    pub fn detail(&self) -> Option<String> {
+        match self {
+            Self::Syntax { message, place } => Some(match place {
+                Some(place) => format!("{message}\n{place}"),
+                None => message.clone(),
+            }),
+            Self::TableNotFound(missing)
+            | Self::ColumnNotFound(missing)
+            | Self::FunctionNotFound(missing) => missing.detail(),
+            Self::Setting(SettingError::InvalidValue { expected, .. }) => {
+                Some(format!("it takes {expected}"))
+            }
+            Self::Path(PathError::Mixed { formats, .. }) => Some(formats.join(", ")),
+            Self::DriveSpec(error) => Some(error.reason.clone()),
+            Self::StatementCount { .. }
+            | Self::TableExists { .. }
+            | Self::Path(_)
+            | Self::Setting(_)
+            | Self::DriveNameTaken { .. } => None,
+            Self::Configuration(source)
+            | Self::Memory(source)
+            | Self::Disk(source)
+            | Self::Data(source)
+            | Self::Io(source)
+            | Self::Unsupported(source)
+            | Self::Plan(source)
+            | Self::Execution(source)
+            | Self::Internal(source) => Some(classify::message(source.find_root())),
+        }
+    }
+
+    /// Says what to do about it, if there is something to say.
+    #[must_use]
+    pub fn hint(&self) -> Option<String> {
+        let hint = match self {
+            Self::TableNotFound(missing) | Self::ColumnNotFound(missing) => {
+                return missing.hint();
+            }
+            Self::FunctionNotFound(missing) => {
+                let list = "SHOW FUNCTIONS lists all of them".to_owned();
+                return missing.hint().or(Some(list));
+            }
+            Self::StatementCount { found: 0 } => "write a statement",
+            Self::StatementCount { .. } => "run them one by one, or as a script",
+            Self::TableExists { .. } => "use CREATE OR REPLACE, or DROP TABLE first",
+            Self::Path(PathError::NotFound(_)) => "check the path and the folder you are in",
+            Self::Path(PathError::Empty(_)) => {
+                "name the files with a pattern such as 'folder/*.parquet'"
+            }
+            Self::Path(PathError::Mixed { .. }) => {
+                "choose one format with a pattern such as 'folder/*.parquet'"
+            }
+            Self::Path(PathError::NotLocal { .. }) => {
+                "copy the data to a local folder, or attach a drive that holds it"
+            }
+            Self::Setting(SettingError::UnknownKey { .. }) => {
+                "SELECT * FROM nearscan.settings lists all of them"
+            }
+            Self::Configuration(_) => "SHOW ALL lists all settings and their values",
+            Self::DriveSpec(error) => return Some(format!("write {}", error.usage)),
+            Self::DriveNameTaken { .. } => "give one of them a name of its own: NAME=URL",
+            Self::Memory(_) => {
+                "raise the limit (--memory-limit, or SET datafusion.runtime.memory_limit = '4G') \
+                 or use fewer threads (--threads)"
+            }
+            Self::Disk(_) => {
+                "raise the limit (SET datafusion.runtime.max_temp_directory_size = '200G') or \
+                 choose another disk (--temp-directory)"
+            }
+            Self::Internal(_) => "this is a defect: please report it together with the statement",
+            Self::Syntax { .. }
+            | Self::Setting(SettingError::InvalidValue { .. })
+            | Self::Data(_)
+            | Self::Io(_)
+            | Self::Unsupported(_)
+            | Self::Plan(_)
+            | Self::Execution(_) => return None,
+        };
+        Some(hint.to_owned())
+    }
+
+    /// Writes all parts, each on a line of its own and without a line end behind the last:
+    ///
+    /// ```text
+    /// error: table 'lineitm' not found
+    ///   detail: tables: lineitem, orders
+    ///   hint: did you mean 'lineitem'?
+    /// ```
+    #[must_use]
+    pub fn render(&self) -> String {
+        let mut text = format!("error: {self}");
+        let parts = [("detail", self.detail()), ("hint", self.hint())];
+        for (label, part) in parts {
+            let Some(part) = part else { continue };
+            let mut lines = part.lines();
+            text.push_str(&format!(
+                "\n  {label}: {}",
+                lines.next().unwrap_or_default()
+            ));
+            for line in lines {
+                text.push_str(&format!("\n{:width$}{line}", "", width = label.len() + 4));
+            }
+        }
+        text
+    }
+}
+
+impl From<DataFusionError> for Error {
+    fn from(error: DataFusionError) -> Self {
+        ErrorContext::default().classify(error)
+    }
+}
+
+impl From<DriveSpecError> for Error {
+    fn from(error: DriveSpecError) -> Self {
+        Self::DriveSpec(Box::new(error))
+    }
+}
+
+impl fmt::Display for Place {
+    /// Writes the line, and below it a caret under the column.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let column = usize::try_from(self.column).unwrap_or(1).max(1);
+        // Tabs are kept, so that the caret stands under its sign whatever their width is.
+        let indent: String = self
+            .text
+            .chars()
+            .chain(std::iter::repeat(' '))
+            .take(column - 1)
+            .map(|sign| if sign == '\t' { '\t' } else { ' ' })
+            .collect();
+        write!(f, "{}\n{indent}^", self.text)
+    }
+}
+
+impl Missing {
+    fn detail(&self) -> Option<String> {
+        /// Names shown at most; a folder of a thousand tables is no help.
+        const NAMES_MAX: usize = 20;
+        if self.known.is_empty() {
+            return None;
+        }
+        let mut text = format!(
+            "there is {}",
+            self.known[..self.known.len().min(NAMES_MAX)].join(", ")
+        );
+        if self.known.len() > NAMES_MAX {
+            text.push_str(&format!(" and {} more", self.known.len() - NAMES_MAX));
+        }
+        Some(text)
+    }
+
+    fn hint(&self) -> Option<String> {
+        let quoted: Vec<String> = self
+            .similar
+            .iter()
+            .map(|name| format!("'{name}'"))
+            .collect();
+        (!quoted.is_empty()).then(|| format!("did you mean {}?", quoted.join(" or ")))
+    }
+}
+
+fn at(place: &Option<Box<Place>>) -> String {
+    place.as_ref().map_or_else(String::new, |place| {
+        format!(" at line {}, column {}", place.line, place.column)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn renders_three_parts_and_keeps_the_caret_under_its_sign() {
+        let place = Place {
+            line: 2,
+            column: 3,
+            text: "\tx y".to_owned(),
+        };
+        let error = Error::Syntax {
+            message: "no".to_owned(),
+            place: Some(Box::new(place)),
+        };
+        let expected = "error: syntax error at line 2, column 3\n  detail: no\n          \tx y\n          \t ^";
+        assert_eq!(error.render(), expected);
+    }
+
+    #[test]
+    fn lists_names_up_to_a_limit() {
+        let missing = Missing {
+            name: "a".to_owned(),
+            similar: vec!["b".to_owned(), "c".to_owned()],
+            known: (0..23).map(|index| format!("t{index}")).collect(),
+        };
+        let error = Error::TableNotFound(Box::new(missing));
+        assert!(error.detail().unwrap().ends_with("t19 and 3 more"));
+        assert_eq!(error.hint().unwrap(), "did you mean 'b' or 'c'?");
+    }
+
+    #[test]
+    fn leaves_out_parts_that_say_nothing() {
+        let error = Error::StatementCount { found: 0 };
+        assert_eq!(
+            error.render(),
+            "error: expected one statement, found 0\n  hint: write a statement"
+        );
+        let error = Error::Plan(Box::new(DataFusionError::Plan("x".to_owned())));
+        assert_eq!(error.render(), "error: invalid statement\n  detail: x");
+    }
+}

@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Sorts errors of DataFusion into the causes of [`Error`].
+//!
+//! The type decides where DataFusion has one. Missing tables and functions, and the place of a
+//! syntax error, exist only as wording there; the tests of this file hold that wording, so that an
+//! upgrade of DataFusion which changes it is noticed.
+
+use std::cmp::Reverse;
+
+use datafusion::{
+    arrow::error::ArrowError,
+    common::{
+        Column, DataFusionError, SchemaError, utils::datafusion_strsim::normalized_levenshtein,
+    },
+    object_store,
+    sql::sqlparser::parser::ParserError,
+};
+
+use super::{Error, Missing, PathError, Place};
+use crate::settings::SettingError;
+
+/// How alike two names must be, from 0 to 1, to be offered as a correction: `lineitm` and `lineitem`
+/// have 0.875, `l_qty` and `l_quantity` have 0.5.
+const LIKENESS_MIN: f64 = 0.5;
+
+/// Corrections offered at most.
+const SIMILAR_MAX: usize = 3;
+
+/// What is known about the statement whose error is sorted.
+#[derive(Debug, Default, Clone)]
+pub(crate) struct ErrorContext<'a> {
+    /// The whole text that line and column numbers refer to.
+    pub(crate) text: Option<&'a str>,
+    /// Line and column, from 1, behind the statement's last word; for errors at its end.
+    pub(crate) end: Option<(u64, u64)>,
+    /// Names of the tables there are.
+    pub(crate) tables: Vec<String>,
+}
+
+impl ErrorContext<'_> {
+    /// Sorts one error.
+    pub(crate) fn classify(&self, error: DataFusionError) -> Error {
+        if let Some(error) = self.by_wording(error.find_root()) {
+            return error;
+        }
+        match error.find_root() {
+            DataFusionError::SchemaError(..) | DataFusionError::Plan(_) => {
+                Error::Plan(Box::new(error))
+            }
+            DataFusionError::NotImplemented(_) => Error::Unsupported(Box::new(error)),
+            DataFusionError::Configuration(_) => Error::Configuration(Box::new(error)),
+            DataFusionError::ResourcesExhausted(message) if is_about_disk(message) => {
+                Error::Disk(Box::new(error))
+            }
+            DataFusionError::ResourcesExhausted(_) => Error::Memory(Box::new(error)),
+            DataFusionError::ParquetError(_) => Error::Data(Box::new(error)),
+            DataFusionError::ArrowError(arrow, _) => match arrow.as_ref() {
+                ArrowError::IoError(..) => Error::Io(Box::new(error)),
+                ArrowError::ParquetError(_)
+                | ArrowError::CsvError(_)
+                | ArrowError::JsonError(_)
+                | ArrowError::IpcError(_)
+                | ArrowError::AvroError(_) => Error::Data(Box::new(error)),
+                _ => Error::Execution(Box::new(error)),
+            },
+            DataFusionError::ObjectStore(_) | DataFusionError::IoError(_) => {
+                Error::Io(Box::new(error))
+            }
+            DataFusionError::Internal(_) | DataFusionError::ExecutionJoin(_) => {
+                Error::Internal(Box::new(error))
+            }
+            _ => Error::Execution(Box::new(error)),
+        }
+    }
+
+    /// Sorts what needs more than the type of the error.
+    fn by_wording(&self, root: &DataFusionError) -> Option<Error> {
+        match root {
+            DataFusionError::SQL(parser, _) => Some(self.syntax(parser)),
+            DataFusionError::External(source) => {
+                if let Some(setting) = source.downcast_ref::<SettingError>() {
+                    return Some(Error::Setting(setting.clone()));
+                }
+                source
+                    .downcast_ref::<PathError>()
+                    .map(|path| Error::Path(path.clone()))
+            }
+            DataFusionError::SchemaError(schema, _) => match schema.as_ref() {
+                SchemaError::FieldNotFound {
+                    field,
+                    valid_fields,
+                } => Some(column_not_found(field, valid_fields)),
+                _ => None,
+            },
+            DataFusionError::Plan(message) => self.plan(message),
+            DataFusionError::Execution(message) => {
+                let name = message.strip_prefix("External table '").or_else(|| {
+                    message
+                        .strip_prefix("The table ")
+                        .or_else(|| message.strip_prefix("Table '"))
+                })?;
+                let end = name
+                    .find("' already exists")
+                    .or_else(|| name.find(" already exists"))?;
+                Some(Error::TableExists {
+                    name: short_name(&name[..end]).to_owned(),
+                })
+            }
+            DataFusionError::ObjectStore(error) => match error.as_ref() {
+                object_store::Error::NotFound { path, .. } => {
+                    Some(Error::Path(PathError::NotFound(absolute(path).into())))
+                }
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    fn plan(&self, message: &str) -> Option<Error> {
+        if let Some(name) = between(message, "table '", "' not found") {
+            let name = short_name(name);
+            return Some(Error::TableNotFound(Box::new(missing(
+                name,
+                self.tables.clone(),
+            ))));
+        }
+        if let Some(name) = between(message, "Invalid function '", "'.") {
+            let similar = between(message, "Did you mean '", "'?").map(str::to_owned);
+            return Some(Error::FunctionNotFound(Box::new(Missing {
+                name: name.to_owned(),
+                similar: similar.into_iter().collect(),
+                known: Vec::new(),
+            })));
+        }
+        None
+    }
+
+    fn syntax(&self, error: &ParserError) -> Error {
+        let text = match error {
+            ParserError::TokenizerError(text) | ParserError::ParserError(text) => text.as_str(),
+            ParserError::RecursionLimitExceeded => "the statement is nested too deeply",
+        };
+        let (message, place) = match split_location(text) {
+            Some((message, line, column)) => (message, self.place(line, column)),
+            // The parser has no location for the end of the text.
+            None => (
+                text,
+                self.end.and_then(|(line, column)| self.place(line, column)),
+            ),
+        };
+        Error::Syntax {
+            message: lower_first(message),
+            place: place.map(Box::new),
+        }
+    }
+
+    fn place(&self, line: u64, column: u64) -> Option<Place> {
+        let index = usize::try_from(line).ok()?.checked_sub(1)?;
+        let text = self.text?.lines().nth(index).unwrap_or_default().to_owned();
+        Some(Place { line, column, text })
+    }
+}
+
+/// Returns what a DataFusion error says, without the category that its `Display` puts in front.
+pub(super) fn message(root: &DataFusionError) -> String {
+    let text = match root {
+        DataFusionError::NotImplemented(text)
+        | DataFusionError::Internal(text)
+        | DataFusionError::Plan(text)
+        | DataFusionError::Configuration(text)
+        | DataFusionError::Execution(text)
+        | DataFusionError::ResourcesExhausted(text)
+        | DataFusionError::Substrait(text)
+        | DataFusionError::Ffi(text) => text.clone(),
+        DataFusionError::ArrowError(error, _) => error.to_string(),
+        DataFusionError::ParquetError(error) => error.to_string(),
+        DataFusionError::ObjectStore(error) => error.to_string(),
+        DataFusionError::IoError(error) => error.to_string(),
+        DataFusionError::External(error) => error.to_string(),
+        DataFusionError::ExecutionJoin(error) => error.to_string(),
+        DataFusionError::SchemaError(error, _) => error.to_string(),
+        other => other.to_string(),
+    };
+    text.trim_end().trim_end_matches('.').to_owned()
+}
+
+fn column_not_found(field: &Column, valid_fields: &[Column]) -> Error {
+    // A qualifier helps only where two tables are in scope.
+    let mut relations: Vec<_> = valid_fields
+        .iter()
+        .map(|column| column.relation.as_ref())
+        .collect();
+    relations.dedup();
+    let show = |column: &Column| match relations.len() {
+        0 | 1 => column.name.clone(),
+        _ => column.flat_name(),
+    };
+    let known: Vec<String> = valid_fields.iter().map(show).collect();
+    let mut missing = missing(&field.flat_name(), known);
+    if missing.similar.is_empty() {
+        missing.similar = similar(&field.name, &missing.known);
+    }
+    Error::ColumnNotFound(Box::new(missing))
+}
+
+fn missing(name: &str, mut known: Vec<String>) -> Missing {
+    let similar = similar(name, &known);
+    known.sort();
+    known.dedup();
+    Missing {
+        name: name.to_owned(),
+        similar,
+        known,
+    }
+}
+
+/// Picks the names that are most like `name`, the most alike first.
+fn similar(name: &str, known: &[String]) -> Vec<String> {
+    let name = name.to_lowercase();
+    let mut scored: Vec<(f64, &String)> = known
+        .iter()
+        .map(|other| (normalized_levenshtein(&name, &other.to_lowercase()), other))
+        .filter(|(likeness, _)| *likeness >= LIKENESS_MIN)
+        .collect();
+    scored.sort_by(|(one, name), (two, other)| {
+        Reverse(*one)
+            .partial_cmp(&Reverse(*two))
+            .unwrap_or(std::cmp::Ordering::Equal)
+            .then(name.cmp(other))
+    });
+    scored
+        .into_iter()
+        .take(SIMILAR_MAX)
+        .map(|(_, name)| name.clone())
+        .collect()
+}
+
+fn between<'a>(text: &'a str, before: &str, after: &str) -> Option<&'a str> {
+    let start = text.find(before)? + before.len();
+    let length = text[start..].find(after)?;
+    Some(&text[start..start + length])
+}
+
+/// Takes the default catalog and schema off a table name.
+fn short_name(name: &str) -> &str {
+    let name = name.strip_prefix("datafusion.").unwrap_or(name);
+    name.strip_prefix("public.").unwrap_or(name)
+}
+
+/// Object stores write local paths without the slash in front.
+fn absolute(path: &str) -> String {
+    if path.starts_with('/') {
+        path.to_owned()
+    } else {
+        format!("/{path}")
+    }
+}
+
+fn is_about_disk(message: &str) -> bool {
+    message.contains("disk") || message.contains("temporary files")
+}
+
+fn lower_first(text: &str) -> String {
+    let mut signs = text.chars();
+    match signs.next() {
+        Some(first) => first.to_lowercase().chain(signs).collect(),
+        None => String::new(),
+    }
+}
+
+/// Splits ` at Line: 1, Column: 8` off the end of a parser's message.
+fn split_location(text: &str) -> Option<(&str, u64, u64)> {
+    let (message, location) = text.rsplit_once(" at Line: ")?;
+    let (line, column) = location.split_once(", Column: ")?;
+    Some((message, line.parse().ok()?, column.parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use datafusion::prelude::SessionContext;
+    use rstest::rstest;
+
+    /// Plans `sql` over one table with two columns and returns what the user would read.
+    async fn read(sql: &str) -> String {
+        let session = SessionContext::new();
+        session
+            .sql("CREATE TABLE lineitem AS SELECT 1 AS l_quantity, 2 AS l_tax")
+            .await
+            .unwrap();
+        let context = ErrorContext {
+            text: Some(sql),
+            end: Some((
+                sql.lines().count() as u64,
+                sql.lines().last().unwrap().len() as u64 + 1,
+            )),
+            tables: vec!["lineitem".to_owned()],
+        };
+        let error = match session.sql(sql).await {
+            Ok(frame) => frame.collect().await.unwrap_err(),
+            Err(error) => error,
+        };
+        context.classify(error).render()
+    }
+
+    #[rstest]
+    #[case(
+        "SELECT * FROM lineitm",
+        "error: table 'lineitm' not found\n  detail: there is lineitem\n  hint: did you mean 'lineitem'?"
+    )]
+    #[case(
+        "SELECT * FROM x.y",
+        "error: table 'x.y' not found\n  detail: there is lineitem"
+    )]
+    #[case(
+        "SELECT l_quantit FROM lineitem",
+        "error: column 'l_quantit' not found\n  detail: there is l_quantity, l_tax\n  hint: did you mean 'l_quantity'?"
+    )]
+    #[case(
+        "SELECT lineitem.tax FROM lineitem",
+        "error: column 'lineitem.tax' not found\n  detail: there is l_quantity, l_tax\n  hint: did you mean 'l_tax'?"
+    )]
+    #[case(
+        "SELECT coun(*) FROM lineitem",
+        "error: function 'coun' not found\n  hint: did you mean 'count'?"
+    )]
+    #[case(
+        "CREATE TABLE lineitem AS SELECT 1",
+        "error: table 'lineitem' already exists\n  hint: use CREATE OR REPLACE, or DROP TABLE first"
+    )]
+    #[case(
+        "SELECT\n 1 +",
+        "error: syntax error at line 2, column 5\n  detail: expected: an expression, found: EOF\n           1 +\n              ^"
+    )]
+    #[case(
+        "SELECT 'a",
+        "error: syntax error at line 1, column 8\n  detail: unterminated string literal\n          SELECT 'a\n                 ^"
+    )]
+    #[case(
+        "SELECT l_tax FRM lineitem x",
+        "error: syntax error at line 1, column 18\n  detail: expected: end of statement, found: lineitem\n          SELECT l_tax FRM lineitem x\n                           ^"
+    )]
+    #[case(
+        "SELECT 1 / (l_tax - 2) FROM lineitem",
+        "error: statement failed\n  detail: Divide by zero error"
+    )]
+    #[case(
+        "SELECT l_tax + DATE '2020-01-01' + 'x' FROM lineitem GROUP BY l_quantity",
+        "error: invalid statement"
+    )]
+    #[case("SET datafusion.nothing = 1", "error: invalid setting")]
+    #[tokio::test]
+    async fn sorts_by_cause(#[case] sql: &str, #[case] expected: &str) {
+        let text = read(sql).await;
+        assert!(text.starts_with(expected), "{text}");
+    }
+
+    #[test]
+    fn finds_the_cause_below_context_and_sharing() {
+        let inner = DataFusionError::ResourcesExhausted("no room".to_owned()).context("sort");
+        let shared = DataFusionError::Shared(inner.into());
+        let error = ErrorContext::default().classify(shared);
+        assert!(matches!(error, Error::Memory(_)), "{error:?}");
+        assert_eq!(error.detail().unwrap(), "no room");
+        assert!(error.hint().unwrap().contains("memory_limit"));
+    }
+
+    #[test]
+    fn offers_at_most_three_names_and_the_nearest_first() {
+        let known: Vec<String> = ["abcd", "abce", "abxx", "abc", "zzz"]
+            .map(str::to_owned)
+            .to_vec();
+        assert_eq!(similar("ABC", &known), ["abc", "abcd", "abce"]);
+    }
+}

@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Paths, folders and patterns, and the tables made from them.
+//!
+//! The format comes from the extension, Parquet if there is none that says otherwise; a folder has
+//! the format of the files in it and must not mix several. Only local files are read.
+
+use std::{
+    collections::{BTreeSet, HashMap},
+    fs,
+    path::Path,
+    sync::Arc,
+};
+
+use datafusion::{
+    catalog::{Session, TableProvider, TableProviderFactory},
+    common::{DFSchema, DataFusionError, TableReference},
+    logical_expr::CreateExternalTable,
+};
+
+use crate::{error::PathError, table::TableFactory};
+
+/// Folders below a table's folder are looked into this far when its format is found out.
+const FOLDER_DEPTH_MAX: u32 = 8;
+
+/// A file format, and how its files end.
+struct Format {
+    /// Word of `STORED AS`.
+    name: &'static str,
+    extensions: &'static [&'static str],
+    /// Options that the extension implies.
+    options: &'static [(&'static str, &'static str)],
+}
+
+static FORMATS: [Format; 5] = [
+    Format {
+        name: "PARQUET",
+        extensions: &["parquet"],
+        options: &[],
+    },
+    Format {
+        name: "CSV",
+        extensions: &["csv"],
+        options: &[],
+    },
+    Format {
+        name: "CSV",
+        extensions: &["tsv"],
+        options: &[("format.delimiter", "\t")],
+    },
+    Format {
+        name: "JSON",
+        extensions: &["json", "ndjson", "jsonl"],
+        options: &[],
+    },
+    Format {
+        name: "ARROW",
+        extensions: &["arrow"],
+        options: &[],
+    },
+];
+
+/// Compressions, and how their files end behind the extension of the format.
+static COMPRESSIONS: [(&str, &str); 4] = [
+    ("gz", "GZIP"),
+    ("bz2", "BZIP2"),
+    ("xz", "XZ"),
+    ("zst", "ZSTD"),
+];
+
+/// The extensions of one file name, as far as they are known.
+#[derive(Clone, Copy)]
+struct Ending {
+    format: &'static Format,
+    extension: &'static str,
+    compression: Option<&'static str>,
+}
+
+/// Whether a table name that no table has is meant as a file: it has a slash, a wildcard or one of
+/// the known extensions.
+pub(crate) fn looks_like_file(name: &str) -> bool {
+    name.contains(['/', '*']) || ending(name).is_some()
+}
+
+/// Makes a table from a file, a folder, a pattern or a `file://` URL.
+///
+/// # Errors
+/// [`PathError`], as an external error of DataFusion, if nothing readable is there; otherwise what
+/// DataFusion says about the contents.
+pub(crate) async fn open(
+    state: &dyn Session,
+    name: TableReference,
+    location: &str,
+) -> Result<Arc<dyn TableProvider>, DataFusionError> {
+    let ending = find_ending(location).map_err(|error| DataFusionError::External(error.into()))?;
+    let format = ending.map_or(&FORMATS[0], |ending| ending.format);
+    let mut options: HashMap<String, String> = format
+        .options
+        .iter()
+        .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
+        .collect();
+    if let Some(compression) = ending.and_then(|ending| ending.compression) {
+        options.insert("format.compression".to_owned(), compression.to_owned());
+    }
+    let location = folder_pattern(location, ending);
+    let command =
+        CreateExternalTable::builder(name, location, format.name, DFSchema::empty().into())
+            .with_options(options)
+            .build();
+    TableFactory::default().create(state, &command).await
+}
+
+/// Finds out how the files at `location` end, and that there are any.
+fn find_ending(location: &str) -> Result<Option<Ending>, PathError> {
+    let path = match location.split_once("://") {
+        Some(("file", path)) => Path::new(path),
+        Some(_) => {
+            return Err(PathError::NotLocal {
+                url: location.to_owned(),
+            });
+        }
+        None => Path::new(location),
+    };
+    if path.is_dir() {
+        let mut endings = Vec::new();
+        collect_endings(path, 0, &mut endings);
+        let formats: BTreeSet<&'static str> = endings
+            .iter()
+            .map(|ending| ending.format.extensions[0])
+            .collect();
+        return match (endings.first(), formats.len()) {
+            (None, _) => Err(PathError::Empty(path.to_owned())),
+            (Some(ending), 1) => Ok(Some(*ending)),
+            (Some(_), _) => Err(PathError::Mixed {
+                path: path.to_owned(),
+                formats: formats.into_iter().collect(),
+            }),
+        };
+    }
+    if !path.exists() {
+        return if is_pattern(location) {
+            check_pattern(path)
+        } else {
+            Err(not_found(path))
+        };
+    }
+    Ok(ending(location))
+}
+
+fn not_found(path: &Path) -> PathError {
+    PathError::NotFound(path.to_owned())
+}
+
+/// Checks that the folder in front of the first wildcard exists; which files match is DataFusion's
+/// to say.
+fn check_pattern(path: &Path) -> Result<Option<Ending>, PathError> {
+    let fixed: std::path::PathBuf = path
+        .components()
+        .take_while(|part| !is_pattern(&part.as_os_str().to_string_lossy()))
+        .collect();
+    if !fixed.as_os_str().is_empty() && !fixed.is_dir() {
+        return Err(not_found(&fixed));
+    }
+    Ok(ending(&path.to_string_lossy()))
+}
+
+fn is_pattern(text: &str) -> bool {
+    text.contains(['*', '?', '['])
+}
+
+/// Names the files of a folder by a pattern if their extension is not the one that DataFusion looks
+/// for in a folder of their format.
+fn folder_pattern(location: &str, ending: Option<Ending>) -> String {
+    let Some(ending) = ending else {
+        return location.to_owned();
+    };
+    let usual = ending.extension == ending.format.name.to_ascii_lowercase();
+    if usual || !Path::new(location).is_dir() {
+        return location.to_owned();
+    }
+    let suffix = ending.compression.map_or_else(String::new, |compression| {
+        let known = COMPRESSIONS.iter().find(|(_, name)| *name == compression);
+        known.map_or_else(String::new, |(extension, _)| format!(".{extension}"))
+    });
+    format!(
+        "{}/*.{}{suffix}",
+        location.trim_end_matches('/'),
+        ending.extension
+    )
+}
+
+fn collect_endings(folder: &Path, depth: u32, endings: &mut Vec<Ending>) {
+    let Ok(entries) = fs::read_dir(folder) else {
+        return;
+    };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        // Writers leave such files beside the data: _SUCCESS, .crc, temporary parts.
+        if name.starts_with(['.', '_']) {
+            continue;
+        }
+        let path = entry.path();
+        if path.is_dir() {
+            if depth < FOLDER_DEPTH_MAX {
+                collect_endings(&path, depth + 1, endings);
+            }
+        } else {
+            endings.extend(ending(&name));
+        }
+    }
+}
+
+/// Takes the known extensions off the end of a name.
+fn ending(name: &str) -> Option<Ending> {
+    let lower = name.to_ascii_lowercase();
+    let (stem, compression) = COMPRESSIONS
+        .iter()
+        .find_map(|(extension, name)| {
+            let stem = lower.strip_suffix(extension)?.strip_suffix('.')?;
+            Some((stem, Some(*name)))
+        })
+        .unwrap_or((lower.as_str(), None));
+    FORMATS.iter().find_map(|format| {
+        let extension = format.extensions.iter().find(|extension| {
+            stem.strip_suffix(**extension)
+                .is_some_and(|rest| rest.ends_with('.'))
+        })?;
+        Some(Ending {
+            format,
+            extension,
+            compression,
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    #[rstest]
+    #[case("a.parquet", "PARQUET", None)]
+    #[case("dir/A.PARQUET", "PARQUET", None)]
+    #[case("a.csv.gz", "CSV", Some("GZIP"))]
+    #[case("a.b.tsv", "CSV", None)]
+    #[case("a.jsonl.zst", "JSON", Some("ZSTD"))]
+    fn knows_extensions(
+        #[case] name: &str,
+        #[case] format: &str,
+        #[case] compression: Option<&str>,
+    ) {
+        let ending = ending(name).unwrap();
+        assert_eq!(
+            (ending.format.name, ending.compression),
+            (format, compression)
+        );
+    }
+
+    #[rstest]
+    #[case("lineitem", false)]
+    #[case("csv", false)]
+    #[case("schema.table", false)]
+    #[case("lineitem.parquet", true)]
+    #[case("data/lineitem", true)]
+    #[case("s3://bucket/key", true)]
+    #[case("*", true)]
+    fn tells_files_from_tables(#[case] name: &str, #[case] is_file: bool) {
+        assert_eq!(looks_like_file(name), is_file);
+    }
+
+    #[test]
+    fn folder_has_the_one_format_of_its_files() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path();
+        let location = path.to_str().unwrap();
+        assert_eq!(
+            find_ending(location).err(),
+            Some(PathError::Empty(path.to_owned()))
+        );
+        for name in ["_SUCCESS", ".a.csv", "readme"] {
+            fs::write(path.join(name), "").unwrap();
+        }
+        assert_eq!(
+            find_ending(location).err(),
+            Some(PathError::Empty(path.to_owned()))
+        );
+        fs::create_dir(path.join("year=2020")).unwrap();
+        fs::write(path.join("year=2020/a.parquet"), "").unwrap();
+        assert_eq!(find_ending(location).unwrap().unwrap().extension, "parquet");
+        fs::write(path.join("b.csv"), "").unwrap();
+        let mixed = PathError::Mixed {
+            path: path.to_owned(),
+            formats: vec!["csv", "parquet"],
+        };
+        assert_eq!(find_ending(location).err(), Some(mixed));
+    }
+
+    #[test]
+    fn says_which_path_is_missing() {
+        let missing = |path: &str| Some(PathError::NotFound(path.into()));
+        assert_eq!(
+            find_ending("/no/such.parquet").err(),
+            missing("/no/such.parquet")
+        );
+        assert_eq!(find_ending("/no/such/*.parquet").err(), missing("/no/such"));
+        let url = "s3://bucket/a.parquet".to_owned();
+        assert_eq!(find_ending(&url).err(), Some(PathError::NotLocal { url }));
+    }
+}

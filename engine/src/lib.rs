@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Nearscan: SQL over Parquet files, with scans, filters and aggregates pushed down to the drive.
+//!
+//! | type | what it is |
+//! |---|---|
+//! | [`Engine`] | a session: tables, settings, drives |
+//! | [`EngineBuilder`] | what an engine is made of |
+//! | [`Query`] | a planned statement |
+//! | [`QueryStream`] | its rows while it runs; dropping it ends the query |
+//! | [`QueryProfile`] | what it did: plan, operators, bytes |
+//! | [`Error`] | what went wrong, as primary, detail and hint |
+//!
+//! ```no_run
+//! use futures::StreamExt;
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), nearscan::Error> {
+//! let engine = nearscan::Engine::builder().drive("emulated:")?.build().await?;
+//! engine.register("lineitem", "data/tpch/sf1/lineitem.parquet").await?;
+//! let query = engine.sql("SELECT count(*) FROM lineitem WHERE l_quantity < 24").await?;
+//! let mut stream = query.stream().await?;
+//! while let Some(batch) = stream.next().await {
+//!     assert_eq!(batch?.num_columns(), 1);
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Any SQL that DataFusion 55 accepts is accepted, and `FROM 'file'` reads a file, a folder or a
+//! pattern without a table. The engine prints nothing and needs a tokio runtime around it.
+
+#![forbid(unsafe_code)]
+
+mod builder;
+mod catalog;
+mod drive_spec;
+mod engine;
+pub mod error;
+mod files;
+mod profile;
+mod query;
+mod rules;
+pub mod settings;
+mod statement;
+pub mod stopwatch;
+mod system;
+mod table;
+pub mod units;
+
+pub use builder::EngineBuilder;
+pub use drive_spec::{DriveScheme, DriveSpec, DriveSpecError};
+pub use engine::{Engine, TableName};
+pub use error::{Error, Result};
+pub use profile::{OperatorMetric, OperatorProfile, PushdownProfile, QueryProfile};
+pub use query::{Query, QueryResult, QueryStream};
+pub use statement::{Ending, Statement};
+
+// Connectors build on the engine alone, so the crates whose types it shows come with it.
+pub use datafusion;
+pub use datafusion::{arrow, parquet};

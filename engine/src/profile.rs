@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What a query did: its plan, the counters of each operator, and totals of the work on drives.
+//!
+//! A profile is a copy taken from the metrics of the physical plan. It can be taken while the query
+//! runs and then holds what has been counted so far. Times of operators are measured; time of an
+//! emulated drive is modelled, has a field of its own and is never added to measured time.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use datafusion::physical_plan::{
+    ExecutionPlan,
+    display::DisplayableExecutionPlan,
+    metrics::{Metric, MetricValue},
+};
+
+/// Prefix of the counters that say why units of work were given back to the CPU.
+const PUSHBACK_PREFIX: &str = "pushback_";
+
+/// What a query did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct QueryProfile {
+    /// The physical plan with its metrics, one operator a line.
+    pub plan: String,
+    /// The operators as a tree.
+    pub root: OperatorProfile,
+    /// Rows delivered.
+    pub rows: u64,
+    /// Measured wall time of planning, up to the physical plan.
+    pub planning: Duration,
+    /// Measured wall time from the start of the run to its last batch.
+    pub elapsed: Duration,
+}
+
+/// What one operator did, over all its partitions.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OperatorProfile {
+    /// Name of the operator, for example `FilterExec`.
+    pub name: String,
+    /// The operator's line of the plan.
+    pub line: String,
+    /// Counters by name, as [`OperatorMetric`] describes them.
+    pub metrics: BTreeMap<String, OperatorMetric>,
+    /// Operators it reads from.
+    pub children: Vec<OperatorProfile>,
+}
+
+/// One counter.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OperatorMetric {
+    /// The sum over partitions: rows, bytes or a count as the name says; times in nanoseconds.
+    pub value: u64,
+    /// The value as EXPLAIN ANALYZE writes it, with a unit.
+    pub text: String,
+}
+
+/// Totals of the work that was meant for drives.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct PushdownProfile {
+    /// Units of work that ran on a drive.
+    pub units_drive: u64,
+    /// Units of work that ran on the CPU.
+    pub units_cpu: u64,
+    /// Bytes read from the media.
+    pub media_bytes: u64,
+    /// Bytes that crossed the link to the host.
+    pub link_bytes: u64,
+    /// Time of drives, read from a clock.
+    pub drive_time_measured: Option<Duration>,
+    /// Time of drives, computed by the emulator.
+    pub drive_time_modelled: Option<Duration>,
+    /// Units given back to the CPU, by reason.
+    pub pushback: BTreeMap<String, u64>,
+}
+
+impl QueryProfile {
+    /// Adds up the counters `name` of all operators; `None` if no operator has it.
+    #[must_use]
+    pub fn total(&self, name: &str) -> Option<u64> {
+        let mut total = None;
+        self.root.visit(&mut |operator| {
+            if let Some(metric) = operator.metrics.get(name) {
+                total = Some(total.unwrap_or(0) + metric.value);
+            }
+        });
+        total
+    }
+
+    /// Adds up the work that was meant for drives; all zero without one.
+    #[must_use]
+    pub fn pushdown(&self) -> PushdownProfile {
+        let count = |name| self.total(name).unwrap_or(0);
+        let time = |name| self.total(name).map(Duration::from_nanos);
+        let mut pushback = BTreeMap::new();
+        self.root.visit(&mut |operator| {
+            for (name, metric) in &operator.metrics {
+                if let Some(reason) = name.strip_prefix(PUSHBACK_PREFIX) {
+                    *pushback.entry(reason.to_owned()).or_insert(0) += metric.value;
+                }
+            }
+        });
+        PushdownProfile {
+            units_drive: count("units_drive"),
+            units_cpu: count("units_cpu"),
+            media_bytes: count("media_bytes"),
+            link_bytes: count("link_bytes"),
+            drive_time_measured: time("drive_time_measured"),
+            drive_time_modelled: time("drive_time_modelled"),
+            pushback,
+        }
+    }
+}
+
+impl OperatorProfile {
+    /// Copies the metrics of a plan and of everything below it.
+    #[must_use]
+    pub fn of(plan: &dyn ExecutionPlan) -> Self {
+        let metrics = plan.metrics().map(|set| set.aggregate_by_name());
+        let metrics = metrics
+            .iter()
+            .flat_map(|set| set.iter())
+            .map(|metric| read(metric))
+            .collect();
+        Self {
+            name: plan.name().to_owned(),
+            line: DisplayableExecutionPlan::new(plan)
+                .one_line()
+                .to_string()
+                .trim_end()
+                .to_owned(),
+            metrics,
+            children: plan
+                .children()
+                .into_iter()
+                .map(|child| Self::of(child.as_ref()))
+                .collect(),
+        }
+    }
+
+    /// Calls `see` with this operator and everything below it.
+    pub fn visit<'a>(&'a self, see: &mut impl FnMut(&'a Self)) {
+        see(self);
+        for child in &self.children {
+            child.visit(see);
+        }
+    }
+}
+
+fn read(metric: &Metric) -> (String, OperatorMetric) {
+    let value = metric.value();
+    let number = match value {
+        // A point in time is no amount; its nanoseconds since 1970 are.
+        MetricValue::StartTimestamp(time) | MetricValue::EndTimestamp(time) => time
+            .value()
+            .and_then(|time| time.timestamp_nanos_opt())
+            .unwrap_or(0)
+            .unsigned_abs(),
+        other => u64::try_from(other.as_usize()).unwrap_or(u64::MAX),
+    };
+    (
+        value.name().to_owned(),
+        OperatorMetric {
+            value: number,
+            text: value.to_string(),
+        },
+    )
+}

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A planned statement, and the stream of its rows.
+//!
+//! A [`Query`] owns everything it needs: the settings and tables as they were when it was planned.
+//! Nothing runs until its stream is polled; dropping the stream ends the query and its tasks.
+
+use std::{
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll, ready},
+    time::Duration,
+};
+
+use datafusion::{
+    arrow::{
+        array::{AsArray, RecordBatch},
+        datatypes::SchemaRef,
+    },
+    dataframe::DataFrame,
+    physical_plan::{
+        ExecutionPlan, SendableRecordBatchStream, display::DisplayableExecutionPlan, execute_stream,
+    },
+};
+use futures::{Stream, StreamExt, TryStreamExt};
+
+use crate::{
+    error::{Error, Result},
+    profile::{OperatorProfile, QueryProfile},
+    stopwatch::Stopwatch,
+};
+
+/// A statement that is ready to run.
+///
+/// Statements that only change the session (`CREATE`, `DROP`, `SET`) have done so already when the
+/// query is made; their result has no columns. `INSERT` and `COPY` run with the stream.
+#[derive(Debug, Clone)]
+pub struct Query {
+    frame: DataFrame,
+}
+
+/// The rows of a running query, batch by batch.
+pub struct QueryStream {
+    inner: SendableRecordBatchStream,
+    plan: Arc<dyn ExecutionPlan>,
+    planning: Duration,
+    stopwatch: Stopwatch,
+    elapsed: Duration,
+    rows: u64,
+}
+
+/// All rows of a query that has run.
+#[derive(Debug, Clone)]
+pub struct QueryResult {
+    /// Columns of the result.
+    pub schema: SchemaRef,
+    /// The rows.
+    pub batches: Vec<RecordBatch>,
+    /// What the query did.
+    pub profile: QueryProfile,
+}
+
+impl Query {
+    pub(crate) fn new(frame: DataFrame) -> Self {
+        Self { frame }
+    }
+
+    /// Columns of the result; none if the statement delivers no rows.
+    #[must_use]
+    pub fn schema(&self) -> SchemaRef {
+        Arc::clone(self.frame.schema().inner())
+    }
+
+    /// Makes the physical plan and starts the query.
+    ///
+    /// # Errors
+    /// If the plan cannot be made, or a partition cannot be opened.
+    pub async fn stream(&self) -> Result<QueryStream> {
+        let planning = Stopwatch::start();
+        let plan = Box::pin(self.frame.create_physical_plan()).await?;
+        let planning = planning.elapsed();
+        let stopwatch = Stopwatch::start();
+        let inner = execute_stream(Arc::clone(&plan), Arc::new(self.frame.task_ctx()))?;
+        Ok(QueryStream {
+            inner,
+            plan,
+            planning,
+            stopwatch,
+            elapsed: Duration::ZERO,
+            rows: 0,
+        })
+    }
+
+    /// Runs the query and keeps all its rows in memory.
+    ///
+    /// # Errors
+    /// If planning or running fails.
+    pub async fn collect(&self) -> Result<QueryResult> {
+        let mut stream = self.stream().await?;
+        let schema = stream.schema();
+        let mut batches = Vec::new();
+        while let Some(batch) = stream.try_next().await? {
+            batches.push(batch);
+        }
+        Ok(QueryResult {
+            schema,
+            batches,
+            profile: stream.profile(),
+        })
+    }
+
+    /// Returns the plans as `EXPLAIN` shows them: for each kind of plan its name, a colon, and below
+    /// it the plan.
+    ///
+    /// # Errors
+    /// If the statement cannot be explained, for example because it is an `EXPLAIN` itself.
+    pub async fn explain(&self) -> Result<String> {
+        let frame = self.frame.clone().explain(false, false)?;
+        let result = Box::pin(Self::new(frame).collect()).await?;
+        let mut text = String::new();
+        for batch in &result.batches {
+            let kinds = batch.column(0).as_string::<i32>();
+            let plans = batch.column(1).as_string::<i32>();
+            for (kind, plan) in kinds.iter().zip(plans) {
+                let (kind, plan) = (kind.unwrap_or_default(), plan.unwrap_or_default());
+                text.push_str(&format!("{kind}:\n{}\n", plan.trim_end()));
+            }
+        }
+        Ok(text)
+    }
+}
+
+impl QueryStream {
+    /// Columns of every batch.
+    #[must_use]
+    pub fn schema(&self) -> SchemaRef {
+        self.inner.schema()
+    }
+
+    /// Returns what the query has done so far, and after the last batch what it did.
+    #[must_use]
+    pub fn profile(&self) -> QueryProfile {
+        let plan = DisplayableExecutionPlan::with_metrics(self.plan.as_ref());
+        QueryProfile {
+            plan: plan.indent(false).to_string(),
+            root: OperatorProfile::of(self.plan.as_ref()),
+            rows: self.rows,
+            planning: self.planning,
+            elapsed: self.elapsed,
+        }
+    }
+
+    /// The physical plan, for those who watch its metrics while the query runs.
+    #[must_use]
+    pub fn plan(&self) -> &Arc<dyn ExecutionPlan> {
+        &self.plan
+    }
+}
+
+impl Stream for QueryStream {
+    type Item = Result<RecordBatch>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let item = ready!(self.inner.poll_next_unpin(context));
+        self.elapsed = self.stopwatch.elapsed();
+        Poll::Ready(item.map(|batch| match batch {
+            Ok(batch) => {
+                self.rows += u64::try_from(batch.num_rows()).unwrap_or(u64::MAX);
+                Ok(batch)
+            }
+            Err(error) => Err(Error::from(error)),
+        }))
+    }
+}
+
+impl std::fmt::Debug for QueryStream {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("QueryStream")
+            .field("rows", &self.rows)
+            .field("elapsed", &self.elapsed)
+            .finish_non_exhaustive()
+    }
+}

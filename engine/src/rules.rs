@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The list of physical optimizer rules, DataFusion's own with a slot behind `PushdownSort`.
+//!
+//! A rule that replaces scans belongs there: all rules that shape the plan have run, and the later
+//! ones still see what it made. `EnsureCooperative` wraps its leaves, the second filter pushdown
+//! hands them dynamic filters, and the sanity check judges them. A rule appended at the end would
+//! have none of that.
+
+use std::sync::Arc;
+
+use datafusion::physical_optimizer::{PhysicalOptimizerRule, optimizer::PhysicalOptimizer};
+
+/// A rule as DataFusion holds it.
+pub(crate) type Rule = Arc<dyn PhysicalOptimizerRule + Send + Sync>;
+
+/// The rule in front of the slot.
+const SLOT_AFTER: &str = "PushdownSort";
+
+/// Returns DataFusion's rules with `ours` in the slot, in the order given.
+///
+/// # Panics
+/// If DataFusion no longer has the rule that marks the slot; a test holds that it has.
+pub(crate) fn physical_rules(ours: impl IntoIterator<Item = Rule>) -> Vec<Rule> {
+    let mut rules = PhysicalOptimizer::new().rules;
+    let slot = rules.iter().position(|rule| rule.name() == SLOT_AFTER);
+    let slot = slot.expect("DataFusion's rule list has PushdownSort") + 1;
+    rules.splice(slot..slot, ours);
+    rules
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use datafusion::{
+        common::{Result, config::ConfigOptions},
+        physical_plan::ExecutionPlan,
+    };
+
+    #[derive(Debug)]
+    struct Marker;
+
+    impl PhysicalOptimizerRule for Marker {
+        fn optimize(
+            &self,
+            plan: Arc<dyn ExecutionPlan>,
+            _config: &ConfigOptions,
+        ) -> Result<Arc<dyn ExecutionPlan>> {
+            Ok(plan)
+        }
+
+        fn name(&self) -> &'static str {
+            "Marker"
+        }
+
+        fn schema_check(&self) -> bool {
+            true
+        }
+    }
+
+    fn names(rules: &[Rule]) -> Vec<&str> {
+        rules.iter().map(|rule| rule.name()).collect()
+    }
+
+    #[test]
+    fn are_those_of_datafusion_without_ours() {
+        assert_eq!(
+            names(&physical_rules([])),
+            names(&PhysicalOptimizer::new().rules)
+        );
+    }
+
+    #[test]
+    fn ours_stands_between_sort_pushdown_and_cooperation() {
+        let rules = physical_rules([Arc::new(Marker) as Rule]);
+        let names = names(&rules);
+        let at = names.iter().position(|name| *name == "Marker").unwrap();
+        assert_eq!(
+            names[at - 1..=at + 1],
+            ["PushdownSort", "Marker", "EnsureCooperative"]
+        );
+        let tail = ["FilterPushdown(Post)", "SanityCheckPlan"];
+        assert_eq!(names[at + 2..], tail);
+    }
+}

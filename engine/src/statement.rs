@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Cuts a text into statements, with DataFusion's own tokenizer and parser.
+//!
+//! A semicolon inside a string, a quoted name or a comment ends nothing, because the tokenizer says
+//! what is one. Statements in front of a broken one are still good: each is parsed by itself, and an
+//! error takes the place of the statement that has it.
+
+use datafusion::{
+    common::DataFusionError,
+    config::SqlParserOptions,
+    sql::{
+        parser::{DFParserBuilder, Statement as Parsed},
+        sqlparser::{
+            dialect::{Dialect, GenericDialect, dialect_from_str},
+            parser::ParserError,
+            tokenizer::{Location, Token, TokenWithSpan, Tokenizer},
+        },
+    },
+};
+
+use crate::error::{ErrorContext, Result};
+
+/// One statement of a text.
+#[derive(Debug, Clone)]
+pub struct Statement {
+    pub(crate) parsed: Parsed,
+    text: String,
+}
+
+impl Statement {
+    /// The statement as it was written, without the semicolon and what stands around it.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+}
+
+/// How far the last statement of a text has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ending {
+    /// There is no statement: nothing but white space and comments.
+    Blank,
+    /// The text ends with a semicolon.
+    Closed,
+    /// More may follow: no semicolon yet, or a string or comment is still open.
+    Open,
+}
+
+/// Cuts `text` into statements, in order; empty ones are left out.
+pub(crate) fn split(text: &str, options: &SqlParserOptions) -> Vec<Result<Statement>> {
+    let dialect = dialect_of(options);
+    let mut tokens = Vec::new();
+    let broken = Tokenizer::new(dialect.as_ref(), text)
+        .tokenize_with_location_into_buf(&mut tokens)
+        .err();
+    let mut groups: Vec<&[TokenWithSpan]> = tokens
+        .split(|token| token.token == Token::SemiColon)
+        .collect();
+    // Tokens behind the last semicolon belong to the statement with the sign that is no token.
+    if broken.is_some() {
+        groups.pop();
+    }
+    let context = ErrorContext {
+        text: Some(text),
+        ..ErrorContext::default()
+    };
+    let mut statements: Vec<Result<Statement>> = groups
+        .into_iter()
+        .filter(|group| !is_blank(group))
+        .map(|group| {
+            let source = source(text, group);
+            // A statement that ends too early ends where it ends, not where the text does.
+            let context = ErrorContext {
+                end: end(group),
+                ..context.clone()
+            };
+            parse(group, dialect.as_ref(), options)
+                .map(|parsed| Statement {
+                    parsed,
+                    text: source.to_owned(),
+                })
+                .map_err(|error| context.classify(error))
+        })
+        .collect();
+    statements.extend(broken.map(|error| {
+        let error = DataFusionError::SQL(Box::new(ParserError::from(error)), None);
+        Err(context.classify(error))
+    }));
+    statements
+}
+
+/// Says whether `text` ends with a semicolon outside strings and comments.
+pub(crate) fn ending(text: &str, options: &SqlParserOptions) -> Ending {
+    let dialect = dialect_of(options);
+    match Tokenizer::new(dialect.as_ref(), text).tokenize() {
+        Err(_) => Ending::Open,
+        Ok(tokens) => {
+            match tokens
+                .iter()
+                .rev()
+                .find(|token| !matches!(token, Token::Whitespace(_)))
+            {
+                None => Ending::Blank,
+                Some(Token::SemiColon) => Ending::Closed,
+                Some(_) => Ending::Open,
+            }
+        }
+    }
+}
+
+fn dialect_of(options: &SqlParserOptions) -> Box<dyn Dialect> {
+    dialect_from_str(options.dialect).unwrap_or_else(|| Box::new(GenericDialect {}))
+}
+
+fn parse(
+    tokens: &[TokenWithSpan],
+    dialect: &dyn Dialect,
+    options: &SqlParserOptions,
+) -> Result<Parsed, DataFusionError> {
+    let mut statements = DFParserBuilder::new(tokens.to_vec())
+        .with_dialect(dialect)
+        .with_recursion_limit(options.recursion_limit.get())
+        .build()?
+        .parse_statements()?;
+    match (statements.pop_front(), statements.len()) {
+        (Some(statement), 0) => Ok(statement),
+        (_, left) => Err(DataFusionError::Internal(format!(
+            "tokens without a semicolon make {left} more statements than one"
+        ))),
+    }
+}
+
+fn is_blank(tokens: &[TokenWithSpan]) -> bool {
+    tokens
+        .iter()
+        .all(|token| matches!(token.token, Token::Whitespace(_)))
+}
+
+/// Cuts the words of the statement out of the text, without white space and comments around it.
+fn source<'a>(text: &'a str, tokens: &[TokenWithSpan]) -> &'a str {
+    let words = || {
+        tokens
+            .iter()
+            .filter(|token| !matches!(token.token, Token::Whitespace(_)))
+    };
+    match (words().next(), words().next_back()) {
+        (Some(first), Some(last)) => {
+            let start = offset(text, first.span.start);
+            &text[start..offset(text, last.span.end).max(start)]
+        }
+        _ => "",
+    }
+}
+
+/// Returns the place behind the last word of a statement, line and column from 1.
+fn end(tokens: &[TokenWithSpan]) -> Option<(u64, u64)> {
+    let last = tokens
+        .iter()
+        .rev()
+        .find(|token| !matches!(token.token, Token::Whitespace(_)))?;
+    Some((last.span.end.line, last.span.end.column))
+}
+
+/// Turns a line and a column, both from 1 and in characters, into an offset in bytes.
+fn offset(text: &str, location: Location) -> usize {
+    let line = usize::try_from(location.line)
+        .unwrap_or(1)
+        .saturating_sub(1);
+    let column = usize::try_from(location.column)
+        .unwrap_or(1)
+        .saturating_sub(1);
+    let start = match line {
+        0 => 0,
+        _ => text
+            .match_indices('\n')
+            .nth(line - 1)
+            .map_or(text.len(), |(at, _)| at + 1),
+    };
+    let rest = &text[start..];
+    start
+        + rest
+            .char_indices()
+            .nth(column)
+            .map_or(rest.len(), |(at, _)| at)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    fn texts(text: &str) -> Vec<String> {
+        split(text, &SqlParserOptions::default())
+            .into_iter()
+            .map(|statement| match statement {
+                Ok(statement) => statement.text().to_owned(),
+                Err(error) => format!("! {error}"),
+            })
+            .collect()
+    }
+
+    #[rstest]
+    #[case("", &[])]
+    #[case(" ;; -- nothing\n ; /* ; */", &[])]
+    #[case("SELECT 1", &["SELECT 1"])]
+    #[case("SELECT 1; SELECT 2;", &["SELECT 1", "SELECT 2"])]
+    #[case("SELECT ';' AS \"a;b\"; -- one; two\nSELECT 2", &["SELECT ';' AS \"a;b\"", "SELECT 2"])]
+    #[case("SELECT 'é\n;' ; /* a */ SELECT 2 /* b */ ;", &["SELECT 'é\n;'", "SELECT 2"])]
+    #[case("CREATE EXTERNAL TABLE t STORED AS PARQUET LOCATION 'a;b';SET a.b = 1",
+           &["CREATE EXTERNAL TABLE t STORED AS PARQUET LOCATION 'a;b'", "SET a.b = 1"])]
+    #[case("SELECT 1; SELECT FROM; SELECT 3",
+           &["SELECT 1", "! syntax error at line 1, column 22", "SELECT 3"])]
+    #[case("SELECT 1;\nSELECT 2 +;\nSELECT 3",
+           &["SELECT 1", "! syntax error at line 2, column 11", "SELECT 3"])]
+    #[case("SELECT 1;\nSELECT 'open", &["SELECT 1", "! syntax error at line 2, column 8"])]
+    #[case("SELECT 1 SELECT 2", &["! syntax error at line 1, column 10"])]
+    fn cuts_where_a_statement_ends(#[case] text: &str, #[case] expected: &[&str]) {
+        assert_eq!(texts(text), expected);
+    }
+
+    #[rstest]
+    #[case("", Ending::Blank)]
+    #[case("-- only a comment", Ending::Blank)]
+    #[case("SELECT 1", Ending::Open)]
+    #[case("SELECT 1; -- done", Ending::Closed)]
+    #[case("SELECT ';", Ending::Open)]
+    #[case("SELECT 1 /* ;", Ending::Open)]
+    #[case("SELECT 1 -- ;", Ending::Open)]
+    fn knows_whether_more_may_follow(#[case] text: &str, #[case] expected: Ending) {
+        assert_eq!(ending(text, &SqlParserOptions::default()), expected);
+    }
+}

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Parquet tables: DataFusion's listing table, with one place where its scans can be looked at.
+//!
+//! Every way to make a Parquet table (`Engine::register`, `CREATE EXTERNAL TABLE`, `FROM 'file'`)
+//! goes through [`TableFactory`], which wraps the listing table in a [`ParquetTable`]. The wrapper
+//! answers each question exactly as the table inside does, so plans, statistics and inserts are
+//! those of plain DataFusion. Tables of other formats are not wrapped.
+//!
+//! Nothing in DataFusion 55 looks for a `ListingTable` behind a provider except the serialisation of
+//! *logical* plans; physical plans are built from the scan alone.
+
+use std::{borrow::Cow, sync::Arc};
+
+use async_trait::async_trait;
+use datafusion::{
+    arrow::datatypes::SchemaRef,
+    catalog::{ScanArgs, ScanResult, Session, TableProvider, TableProviderFactory},
+    common::{Constraints, DFSchemaRef, Result, Statistics},
+    datasource::{
+        file_format::parquet::ParquetFormat, listing::ListingTable, provider::DefaultTableFactory,
+    },
+    logical_expr::{
+        CreateExternalTable, Expr, LogicalPlan, TableProviderFilterPushDown, TableType,
+        dml::{InsertOp, MergeIntoClause},
+    },
+    physical_plan::ExecutionPlan,
+};
+
+/// A table of Parquet files.
+#[derive(Debug)]
+pub(crate) struct ParquetTable {
+    inner: Arc<dyn TableProvider>,
+}
+
+/// Makes tables from files and folders, for all formats that DataFusion reads.
+#[derive(Debug, Default)]
+pub(crate) struct TableFactory {
+    inner: DefaultTableFactory,
+}
+
+#[async_trait]
+impl TableProviderFactory for TableFactory {
+    async fn create(
+        &self,
+        state: &dyn Session,
+        command: &CreateExternalTable,
+    ) -> Result<Arc<dyn TableProvider>> {
+        Ok(wrap(self.inner.create(state, command).await?))
+    }
+}
+
+/// Wraps a listing table of Parquet files; any other table stays as it is.
+fn wrap(table: Arc<dyn TableProvider>) -> Arc<dyn TableProvider> {
+    let is_parquet = table
+        .downcast_ref::<ListingTable>()
+        .is_some_and(|listing| listing.options().format.is::<ParquetFormat>());
+    if is_parquet {
+        Arc::new(ParquetTable { inner: table })
+    } else {
+        table
+    }
+}
+
+#[async_trait]
+impl TableProvider for ParquetTable {
+    fn schema(&self) -> SchemaRef {
+        self.inner.schema()
+    }
+
+    fn constraints(&self) -> Option<&Constraints> {
+        self.inner.constraints()
+    }
+
+    fn table_type(&self) -> TableType {
+        self.inner.table_type()
+    }
+
+    fn get_table_definition(&self) -> Option<&str> {
+        self.inner.get_table_definition()
+    }
+
+    fn get_logical_plan(&self) -> Option<Cow<'_, LogicalPlan>> {
+        self.inner.get_logical_plan()
+    }
+
+    fn get_column_default(&self, column: &str) -> Option<&Expr> {
+        self.inner.get_column_default(column)
+    }
+
+    async fn scan(
+        &self,
+        state: &dyn Session,
+        projection: Option<&Vec<usize>>,
+        filters: &[Expr],
+        limit: Option<usize>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let args = ScanArgs::default()
+            .with_projection(projection.map(Vec::as_slice))
+            .with_filters(Some(filters))
+            .with_limit(limit);
+        Ok(self.scan_with_args(state, args).await?.into_inner())
+    }
+
+    /// Every scan of a Parquet file passes here, whichever way its table was made.
+    async fn scan_with_args<'a>(
+        &self,
+        state: &dyn Session,
+        args: ScanArgs<'a>,
+    ) -> Result<ScanResult> {
+        self.inner.scan_with_args(state, args).await
+    }
+
+    fn supports_filters_pushdown(
+        &self,
+        filters: &[&Expr],
+    ) -> Result<Vec<TableProviderFilterPushDown>> {
+        self.inner.supports_filters_pushdown(filters)
+    }
+
+    fn statistics(&self) -> Option<Statistics> {
+        self.inner.statistics()
+    }
+
+    async fn insert_into(
+        &self,
+        state: &dyn Session,
+        input: Arc<dyn ExecutionPlan>,
+        operation: InsertOp,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        self.inner.insert_into(state, input, operation).await
+    }
+
+    async fn delete_from(
+        &self,
+        state: &dyn Session,
+        filters: Vec<Expr>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        self.inner.delete_from(state, filters).await
+    }
+
+    async fn update(
+        &self,
+        state: &dyn Session,
+        assignments: Vec<(String, Expr)>,
+        filters: Vec<Expr>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        self.inner.update(state, assignments, filters).await
+    }
+
+    async fn truncate(&self, state: &dyn Session) -> Result<Arc<dyn ExecutionPlan>> {
+        self.inner.truncate(state).await
+    }
+
+    async fn merge_into(
+        &self,
+        state: &dyn Session,
+        source: Arc<dyn ExecutionPlan>,
+        merge_schema: DFSchemaRef,
+        on: Expr,
+        clauses: Vec<MergeIntoClause>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        self.inner
+            .merge_into(state, source, merge_schema, on, clauses)
+            .await
+    }
+}
