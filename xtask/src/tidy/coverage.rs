@@ -12,7 +12,7 @@ use super::{Finding, Source};
 /// An enum whose every variant is tested.
 struct Tested {
     name: &'static str,
-    /// The crate that holds it.
+    /// The sources of the crate that holds it.
     folder: &'static str,
     /// What stands before a variant's name in SQL tests.
     sql_prefix: &'static str,
@@ -35,13 +35,22 @@ const TESTED: &[Tested] = &[
 pub(super) fn variants(sources: &[Source]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for tested in TESTED {
-        let within = |source: &&Source| source.is_rust() && source.path.starts_with(tested.folder);
-        let home = sources.iter().filter(within).find_map(|source| {
-            let variants = enum_variants(&source.text, tested.name);
-            (!variants.is_empty()).then_some((source, variants))
-        });
+        let files: Vec<&Source> = sources
+            .iter()
+            .filter(|source| source.is_rust() && source.path.starts_with(tested.folder))
+            .collect();
         // The crate may not exist yet.
-        let Some((source, variants)) = home else {
+        let Some(first) = files.first() else { continue };
+        let found = files
+            .iter()
+            .map(|source| (*source, enum_variants(&source.text, tested.name)))
+            .find(|(_, variants)| !variants.is_empty());
+        let Some((source, variants)) = found else {
+            let message = format!(
+                "no file of this crate defines the enum {} (tidy/coverage.rs)",
+                tested.name
+            );
+            findings.push(Finding::in_file(first, message));
             continue;
         };
         for (index, variant) in variants {
@@ -58,13 +67,15 @@ pub(super) fn variants(sources: &[Source]) -> Vec<Finding> {
 }
 
 /// Line (from 0) and name of each variant of `enum name`; empty when the text does not define it.
+///
+/// A macro that makes enums is understood too, if it opens them as `name: representation {`.
 fn enum_variants(text: &str, name: &str) -> Vec<(usize, String)> {
     let code = blank(text).code;
     let mut found = Vec::new();
     let mut depth = 0_usize;
     let mut is_inside = false;
     for (index, line) in code.lines().enumerate() {
-        if !is_inside && has_word(line, &format!("enum {name}")) {
+        if !is_inside && is_opening(line, name) {
             is_inside = true;
         } else if is_inside && depth == 1 {
             let word: String = line
@@ -90,6 +101,14 @@ fn enum_variants(text: &str, name: &str) -> Vec<(usize, String)> {
         }
     }
     found
+}
+
+fn is_opening(line: &str, name: &str) -> bool {
+    let is_in_macro = line
+        .trim()
+        .strip_prefix(name)
+        .is_some_and(|rest| rest.starts_with(':') && rest.ends_with('{'));
+    is_in_macro || has_word(line, &format!("enum {name}"))
 }
 
 /// The part of a file that belongs to tests.
@@ -163,6 +182,27 @@ pub enum Other { NotThis }
             .collect();
         assert_eq!(names, ["NoFacts", "Type", "ScanOption"]);
         assert!(enum_variants(DECISION, "Keep").is_empty());
+    }
+
+    #[test]
+    fn reads_an_enum_that_a_macro_makes() {
+        let text = "wire_enum! {\n    Status: u32 (\"status\") {\n        Ok = 0,\n    }\n}\n";
+        assert_eq!(enum_variants(text, "Status"), [(2, "Ok".to_owned())]);
+        assert!(enum_variants("struct S {\n    Status: u32,\n}\n", "Status").is_empty());
+    }
+
+    #[test]
+    fn refuses_a_crate_without_its_enum() {
+        assert_eq!(
+            findings(
+                variants,
+                &[(DECISION_PATH, "pub enum Reason { NoFacts }\n")]
+            ),
+            [
+                "pushdown/optimizer/src/decision.rs: no file of this crate defines the enum \
+                 KeepReason (tidy/coverage.rs)"
+            ]
+        );
     }
 
     #[test]
