@@ -21,34 +21,13 @@ struct Step {
 }
 
 const STEPS: &[Step] = &[
-    Step {
-        name: "fmt",
-        run: format,
-    },
-    Step {
-        name: "layers",
-        run: layers::run,
-    },
-    Step {
-        name: "tidy",
-        run: tidy::run,
-    },
-    Step {
-        name: "codegen",
-        run: codegen::check,
-    },
-    Step {
-        name: "deny",
-        run: deny,
-    },
-    Step {
-        name: "clippy",
-        run: clippy,
-    },
-    Step {
-        name: "doc",
-        run: doc,
-    },
+    Step { name: "fmt", run: format },
+    Step { name: "layers", run: layers::run },
+    Step { name: "tidy", run: tidy::run },
+    Step { name: "codegen", run: codegen::check },
+    Step { name: "deny", run: deny },
+    Step { name: "clippy", run: clippy },
+    Step { name: "doc", run: doc },
 ];
 
 /// Runs every step; prints the times and the tally.
@@ -92,15 +71,7 @@ fn clippy(project: &Project) -> Result<()> {
         project.has_cargo_command("clippy"),
         "clippy is not installed; it is a component of the Rust toolchain"
     );
-    let arguments = [
-        "clippy",
-        "--workspace",
-        "--all-targets",
-        "--locked",
-        "--",
-        "-D",
-        "warnings",
-    ];
+    let arguments = ["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"];
     project::run(&mut project.cargo(&arguments))
 }
 

@@ -77,10 +77,7 @@ fn stale(root: &Path, list: &[Generated]) -> Result<Vec<&'static str>> {
 
 fn write_all(root: &Path, list: &[Generated]) -> Result<Vec<&'static str>> {
     let stale = stale(root, list)?;
-    for generated in list
-        .iter()
-        .filter(|generated| stale.contains(&generated.path))
-    {
+    for generated in list.iter().filter(|generated| stale.contains(&generated.path)) {
         let file = root.join(generated.path);
         if let Some(folder) = file.parent() {
             std::fs::create_dir_all(folder)
@@ -97,53 +94,31 @@ mod tests {
     use super::*;
 
     const SAMPLE: &[Generated] = &[
-        Generated {
-            path: "folder/a.hpp",
-            render: || "a\n".to_owned(),
-        },
-        Generated {
-            path: "b.md",
-            render: || "b\n".to_owned(),
-        },
+        Generated { path: "folder/a.hpp", render: || "a\n".to_owned() },
+        Generated { path: "b.md", render: || "b\n".to_owned() },
     ];
 
     #[test]
     fn finds_missing_and_changed_files_and_writes_only_those() {
         let folder = tempfile::tempdir().unwrap();
-        assert_eq!(
-            stale(folder.path(), SAMPLE).unwrap(),
-            ["folder/a.hpp", "b.md"]
-        );
-        assert_eq!(
-            write_all(folder.path(), SAMPLE).unwrap(),
-            ["folder/a.hpp", "b.md"]
-        );
+        assert_eq!(stale(folder.path(), SAMPLE).unwrap(), ["folder/a.hpp", "b.md"]);
+        assert_eq!(write_all(folder.path(), SAMPLE).unwrap(), ["folder/a.hpp", "b.md"]);
         assert!(stale(folder.path(), SAMPLE).unwrap().is_empty());
 
         std::fs::write(folder.path().join("b.md"), "b, edited\n").unwrap();
         assert_eq!(stale(folder.path(), SAMPLE).unwrap(), ["b.md"]);
         assert_eq!(write_all(folder.path(), SAMPLE).unwrap(), ["b.md"]);
-        assert_eq!(
-            std::fs::read_to_string(folder.path().join("b.md")).unwrap(),
-            "b\n"
-        );
+        assert_eq!(std::fs::read_to_string(folder.path().join("b.md")).unwrap(), "b\n");
     }
 
     #[test]
     fn generated_files_are_fresh_and_say_what_they_are() {
         let project = Project::open().unwrap();
-        assert_eq!(
-            stale(project.root(), GENERATED).unwrap(),
-            Vec::<&str>::new()
-        );
+        assert_eq!(stale(project.root(), GENERATED).unwrap(), Vec::<&str>::new());
         for generated in GENERATED {
             let text = (generated.render)();
             let top: Vec<&str> = text.lines().take(5).collect();
-            assert!(
-                top.iter().any(|line| line.contains(&marker())),
-                "{}",
-                generated.path
-            );
+            assert!(top.iter().any(|line| line.contains(&marker())), "{}", generated.path);
         }
     }
 }

@@ -52,58 +52,18 @@ struct Rule {
 }
 
 const RULES: &[Rule] = &[
-    Rule {
-        layer: L0,
-        imports: &[],
-        also: &[],
-    },
-    Rule {
-        layer: L1,
-        imports: &[L0],
-        also: &[],
-    },
-    Rule {
-        layer: L2,
-        imports: &[L0, L1],
-        also: &[],
-    },
-    Rule {
-        layer: L3,
-        imports: &[L0, L1, L2],
-        also: &[],
-    },
-    Rule {
-        layer: L4,
-        imports: &[L0, L1, L2],
-        also: &[],
-    },
-    Rule {
-        layer: L5,
-        imports: &[L0, L1, L2, L3, L4],
-        also: &[],
-    },
-    Rule {
-        layer: L6,
-        imports: &[L5],
-        also: &[],
-    },
+    Rule { layer: L0, imports: &[], also: &[] },
+    Rule { layer: L1, imports: &[L0], also: &[] },
+    Rule { layer: L2, imports: &[L0, L1], also: &[] },
+    Rule { layer: L3, imports: &[L0, L1, L2], also: &[] },
+    Rule { layer: L4, imports: &[L0, L1, L2], also: &[] },
+    Rule { layer: L5, imports: &[L0, L1, L2, L3, L4], also: &[] },
+    Rule { layer: L6, imports: &[L5], also: &[] },
     // The types that a profile or a drive's identity is made of.
-    Rule {
-        layer: L7,
-        imports: &[L5],
-        also: &["pushdown/command", "pushdown/drive"],
-    },
-    Rule {
-        layer: L8,
-        imports: &[L0, L1, L2, L3, L4, L5, L6, L7],
-        also: &[],
-    },
+    Rule { layer: L7, imports: &[L5], also: &["pushdown/command", "pushdown/drive"] },
+    Rule { layer: L8, imports: &[L0, L1, L2, L3, L4, L5, L6, L7], also: &[] },
     // For code generation.
-    Rule {
-        layer: Tasks,
-        imports: &[L0],
-        also: &[],
-    },
+    Rule { layer: Tasks, imports: &[L0], also: &[] },
 ];
 
 /// The layer of every folder that holds a crate, or will.
@@ -219,15 +179,9 @@ pub(crate) fn run(project: &Project) -> Result<()> {
         println!("layers: {finding}");
     }
     if !findings.is_empty() {
-        bail!(
-            "findings against the layer table (xtask/src/layers.rs): {}",
-            findings.len()
-        );
+        bail!("findings against the layer table (xtask/src/layers.rs): {}", findings.len());
     }
-    println!(
-        "layers: {} crates, all in their place",
-        workspace.packages.len()
-    );
+    println!("layers: {} crates, all in their place", workspace.packages.len());
     Ok(())
 }
 
@@ -272,12 +226,7 @@ fn check_order(listed: &[String]) -> Vec<String> {
 /// The crate is named after its folder, and the one program `nearscan` is the shell's.
 fn check_names(package: &Package) -> Vec<String> {
     let mut findings = Vec::new();
-    let last = package
-        .folder
-        .rsplit('/')
-        .next()
-        .unwrap_or(&package.folder)
-        .replace('_', "-");
+    let last = package.folder.rsplit('/').next().unwrap_or(&package.folder).replace('_', "-");
     let expected = match package.folder.as_str() {
         ENGINE => "nearscan".to_owned(),
         TASKS => TASKS.to_owned(),
@@ -363,11 +312,9 @@ fn allowance(rule: &Rule) -> String {
 }
 
 fn check_outside(package: &Package, layer: Layer, dependency: &Dependency) -> Option<String> {
-    let rule = OUTSIDE.iter().find(|rule| {
-        rule.crates
-            .iter()
-            .any(|pattern| is_match(pattern, &dependency.name))
-    })?;
+    let rule = OUTSIDE
+        .iter()
+        .find(|rule| rule.crates.iter().any(|pattern| is_match(pattern, &dependency.name)))?;
     if rule.scope == Scope::Shipped && dependency.kind == Kind::Development {
         return None;
     }
@@ -376,10 +323,9 @@ fn check_outside(package: &Package, layer: Layer, dependency: &Dependency) -> Op
             let names: Vec<String> = layers.iter().map(Layer::to_string).collect();
             (layers.contains(&layer), names.join(" "))
         }
-        Allowed::Folders(folders) => (
-            folders.contains(&package.folder.as_str()),
-            folders.join(" "),
-        ),
+        Allowed::Folders(folders) => {
+            (folders.contains(&package.folder.as_str()), folders.join(" "))
+        }
     };
     (!allowed).then(|| {
         format!(
@@ -397,10 +343,7 @@ fn is_match(pattern: &str, name: &str) -> bool {
 }
 
 fn layer_of(folder: &str) -> Option<Layer> {
-    PLACES
-        .iter()
-        .find(|(place, _)| *place == folder)
-        .map(|(_, layer)| *layer)
+    PLACES.iter().find(|(place, _)| *place == folder).map(|(_, layer)| *layer)
 }
 
 #[cfg(test)]

@@ -53,45 +53,29 @@ pub(crate) enum Kind {
 
 /// Asks cargo and the root manifest.
 pub(crate) fn read(project: &Project) -> Result<Workspace> {
-    let mut command = project.cargo(&[
-        "metadata",
-        "--format-version",
-        "1",
-        "--no-deps",
-        "--offline",
-    ]);
+    let mut command =
+        project.cargo(&["metadata", "--format-version", "1", "--no-deps", "--offline"]);
     let metadata = output(&mut command)?;
     let manifest = std::fs::read_to_string(project.root().join("Cargo.toml"))
         .context("cannot read the root Cargo.toml")?;
-    Ok(Workspace {
-        listed: listed(&manifest)?,
-        packages: packages(project.root(), &metadata)?,
-    })
+    Ok(Workspace { listed: listed(&manifest)?, packages: packages(project.root(), &metadata)? })
 }
 
 /// The members in the order of the root manifest, which `cargo metadata` does not keep.
 fn listed(manifest: &str) -> Result<Vec<String>> {
-    let manifest: toml::Table = manifest
-        .parse()
-        .context("cannot parse the root Cargo.toml")?;
+    let manifest: toml::Table = manifest.parse().context("cannot parse the root Cargo.toml")?;
     let members = manifest
         .get("workspace")
         .and_then(|workspace| workspace.get("members"))
         .and_then(toml::Value::as_array)
         .context("the root Cargo.toml has no workspace.members")?;
     let folder = |member: &toml::Value| member.as_str().map(str::to_owned);
-    members
-        .iter()
-        .map(|member| folder(member).context("a member is not a string"))
-        .collect()
+    members.iter().map(|member| folder(member).context("a member is not a string")).collect()
 }
 
 fn packages(root: &Path, metadata: &str) -> Result<Vec<Package>> {
     let metadata: Value = serde_json::from_str(metadata).context("cannot parse cargo metadata")?;
-    array(&metadata, "packages")?
-        .iter()
-        .map(|value| package(root, value))
-        .collect()
+    array(&metadata, "packages")?.iter().map(|value| package(root, value)).collect()
 }
 
 fn package(root: &Path, value: &Value) -> Result<Package> {
@@ -129,11 +113,7 @@ fn dependency(root: &Path, value: &Value) -> Result<Dependency> {
 }
 
 fn relative(root: &Path, folder: &Path) -> String {
-    folder
-        .strip_prefix(root)
-        .unwrap_or(folder)
-        .to_string_lossy()
-        .replace('\\', "/")
+    folder.strip_prefix(root).unwrap_or(folder).to_string_lossy().replace('\\', "/")
 }
 
 fn array<'a>(value: &'a Value, key: &str) -> Result<&'a Vec<Value>> {
@@ -177,14 +157,7 @@ mod tests {
             .iter()
             .map(|dependency| (dependency.name.as_str(), dependency.kind))
             .collect();
-        assert_eq!(
-            kinds,
-            [
-                ("q", Kind::Normal),
-                ("r", Kind::Development),
-                ("s", Kind::Build)
-            ]
-        );
+        assert_eq!(kinds, [("q", Kind::Normal), ("r", Kind::Development), ("s", Kind::Build)]);
         assert_eq!(packages[0].dependencies[0].folder.as_deref(), Some("a/q"));
         assert_eq!(packages[0].dependencies[1].folder, None);
     }

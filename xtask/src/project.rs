@@ -29,17 +29,13 @@ impl Project {
     pub(crate) fn open() -> Result<Self> {
         let xtask = environment("CARGO_MANIFEST_DIR")
             .unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").to_owned());
-        let root = Path::new(&xtask)
-            .parent()
-            .context("the folder of xtask has no parent")?;
+        let root = Path::new(&xtask).parent().context("the folder of xtask has no parent")?;
         ensure!(
             root.join("xtask/Cargo.toml").is_file(),
             "{} is not a checkout of the project",
             root.display()
         );
-        Ok(Self {
-            root: root.to_owned(),
-        })
+        Ok(Self { root: root.to_owned() })
     }
 
     /// The top folder, absolute.
@@ -50,8 +46,7 @@ impl Project {
     /// Where cargo builds, absolute.
     pub(crate) fn target_folder(&self) -> PathBuf {
         // Joining an absolute path replaces the root.
-        self.root
-            .join(environment("CARGO_TARGET_DIR").unwrap_or_else(|| "target".to_owned()))
+        self.root.join(environment("CARGO_TARGET_DIR").unwrap_or_else(|| "target".to_owned()))
     }
 
     /// A command that runs in the top folder.
@@ -67,11 +62,7 @@ impl Project {
         let mut command = self.command(&program);
         command.args(arguments);
         // Settings of the package xtask itself, which a nested cargo would hand on to others.
-        for name in [
-            "CARGO_MANIFEST_DIR",
-            "CARGO_MANIFEST_PATH",
-            "CARGO_PKG_NAME",
-        ] {
+        for name in ["CARGO_MANIFEST_DIR", "CARGO_MANIFEST_PATH", "CARGO_PKG_NAME"] {
             command.env_remove(name);
         }
         command
@@ -101,17 +92,10 @@ impl Project {
             }
             let bytes = std::fs::read(&file).with_context(|| format!("cannot read {path}"))?;
             if let Ok(text) = String::from_utf8(bytes) {
-                sources.push(Source {
-                    path: path.to_owned(),
-                    text,
-                });
+                sources.push(Source { path: path.to_owned(), text });
             }
         }
-        ensure!(
-            !sources.is_empty(),
-            "git lists no files in {}",
-            self.root.display()
-        );
+        ensure!(!sources.is_empty(), "git lists no files in {}", self.root.display());
         Ok(sources)
     }
 }
@@ -133,26 +117,17 @@ pub(crate) fn is_ci() -> bool {
 
 /// Runs `command` with its output shown; anything but success is an error that names it.
 pub(crate) fn run(command: &mut Command) -> Result<()> {
-    let status = command
-        .status()
-        .with_context(|| format!("cannot start {}", name(command)))?;
+    let status = command.status().with_context(|| format!("cannot start {}", name(command)))?;
     ensure!(status.success(), "{} ended with {status}", name(command));
     Ok(())
 }
 
 /// What `command` prints; anything but success is an error that holds what it said.
 pub(crate) fn output(command: &mut Command) -> Result<String> {
-    let output = command
-        .output()
-        .with_context(|| format!("cannot start {}", name(command)))?;
+    let output = command.output().with_context(|| format!("cannot start {}", name(command)))?;
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);
-        bail!(
-            "{} ended with {}: {}",
-            name(command),
-            output.status,
-            said.trim()
-        );
+        bail!("{} ended with {}: {}", name(command), output.status, said.trim());
     }
     String::from_utf8(output.stdout)
         .with_context(|| format!("the output of {} is not UTF-8", name(command)))
@@ -168,8 +143,5 @@ pub(crate) fn name(command: &Command) -> String {
     let program = Path::new(command.get_program());
     let program = program.file_name().unwrap_or_else(|| command.get_program());
     let words = std::iter::once(program).chain(command.get_args());
-    words
-        .map(|word| word.to_string_lossy())
-        .collect::<Vec<_>>()
-        .join(" ")
+    words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
 }

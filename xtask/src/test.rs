@@ -62,13 +62,7 @@ pub(crate) fn run(project: &Project, options: &Options) -> Result<Tally> {
     std::fs::write(&skip_log, "").context("cannot write the log of skipped tests")?;
 
     let filter = options.filter.as_deref();
-    let setting = Setting {
-        project,
-        filter,
-        missing,
-        python,
-        skip_log,
-    };
+    let setting = Setting { project, filter, missing, python, skip_log };
     let mut tally = Tally::default();
     for suite in suites::choose(project) {
         tally.add(suites::run(&setting, suite)?);
@@ -90,11 +84,7 @@ enum Install {
 }
 
 fn install(options: &Options) -> Install {
-    if options.no_install {
-        Install::Forbidden
-    } else {
-        Install::Allowed
-    }
+    if options.no_install { Install::Forbidden } else { Install::Allowed }
 }
 
 /// Whether installing something that we know how to install would have let the test run.
@@ -120,10 +110,7 @@ mod tests {
     #[case("needs clanger", false)]
     #[case("takes an hour", false)]
     fn knows_what_installation_could_avoid(#[case] reason: &str, #[case] expected: bool) {
-        let skip = Skip {
-            name: "a".to_owned(),
-            reason: reason.to_owned(),
-        };
+        let skip = Skip { name: "a".to_owned(), reason: reason.to_owned() };
         assert_eq!(is_avoidable(&skip), expected);
     }
 }

@@ -37,20 +37,12 @@ struct Finding {
 
 impl Finding {
     fn in_file(source: &Source, message: impl Into<String>) -> Self {
-        Self {
-            path: source.path.clone(),
-            line: None,
-            message: message.into(),
-        }
+        Self { path: source.path.clone(), line: None, message: message.into() }
     }
 
     /// `line_index` counts from 0, as an iterator does.
     fn at(source: &Source, line_index: usize, message: impl Into<String>) -> Self {
-        Self {
-            path: source.path.clone(),
-            line: Some(line_index + 1),
-            message: message.into(),
-        }
+        Self { path: source.path.clone(), line: Some(line_index + 1), message: message.into() }
     }
 }
 
@@ -70,58 +62,19 @@ struct Check {
 }
 
 const CHECKS: &[Check] = &[
-    Check {
-        name: "spdx",
-        run: headers::spdx,
-    },
-    Check {
-        name: "module-doc",
-        run: headers::module_docs,
-    },
-    Check {
-        name: "leftovers",
-        run: text::leftovers,
-    },
-    Check {
-        name: "line-length",
-        run: text::long_lines,
-    },
-    Check {
-        name: "file-length",
-        run: text::long_files,
-    },
-    Check {
-        name: "machine-paths",
-        run: text::machine_paths,
-    },
-    Check {
-        name: "unsafe",
-        run: safety::unsafe_code,
-    },
-    Check {
-        name: "ignored-tests",
-        run: safety::ignored_tests,
-    },
-    Check {
-        name: "manifests",
-        run: manifests::inherit,
-    },
-    Check {
-        name: "test-coverage",
-        run: coverage::variants,
-    },
-    Check {
-        name: "test-benches",
-        run: kernels::test_benches,
-    },
-    Check {
-        name: "invariants",
-        run: invariants::named_tests,
-    },
-    Check {
-        name: "provenance",
-        run: results::provenance,
-    },
+    Check { name: "spdx", run: headers::spdx },
+    Check { name: "module-doc", run: headers::module_docs },
+    Check { name: "leftovers", run: text::leftovers },
+    Check { name: "line-length", run: text::long_lines },
+    Check { name: "file-length", run: text::long_files },
+    Check { name: "machine-paths", run: text::machine_paths },
+    Check { name: "unsafe", run: safety::unsafe_code },
+    Check { name: "ignored-tests", run: safety::ignored_tests },
+    Check { name: "manifests", run: manifests::inherit },
+    Check { name: "test-coverage", run: coverage::variants },
+    Check { name: "test-benches", run: kernels::test_benches },
+    Check { name: "invariants", run: invariants::named_tests },
+    Check { name: "provenance", run: results::provenance },
 ];
 
 /// Runs every check; prints what is found.
@@ -140,26 +93,18 @@ pub(crate) fn run(project: &Project) -> Result<()> {
     if count > 0 {
         bail!("findings: {count}");
     }
-    println!(
-        "tidy: {} files, {} checks, nothing found",
-        sources.len(),
-        CHECKS.len()
-    );
+    println!("tidy: {} files, {} checks, nothing found", sources.len(), CHECKS.len());
     Ok(())
 }
 
 impl Source {
     /// What follows the last dot of the file's name, or nothing.
     fn extension(&self) -> &str {
-        self.file_name()
-            .rsplit_once('.')
-            .map_or("", |(_, extension)| extension)
+        self.file_name().rsplit_once('.').map_or("", |(_, extension)| extension)
     }
 
     fn file_name(&self) -> &str {
-        self.path
-            .rsplit_once('/')
-            .map_or(self.path.as_str(), |(_, name)| name)
+        self.path.rsplit_once('/').map_or(self.path.as_str(), |(_, name)| name)
     }
 
     /// The folder, without a slash at its end; empty for the top.
@@ -173,9 +118,8 @@ impl Source {
 
     /// Whether people write it line by line, in a language that has comments.
     fn is_code(&self) -> bool {
-        const EXTENSIONS: &[&str] = &[
-            "rs", "cpp", "hpp", "cc", "c", "h", "py", "pyi", "sv", "svh", "v", "tcl", "sh",
-        ];
+        const EXTENSIONS: &[&str] =
+            &["rs", "cpp", "hpp", "cc", "c", "h", "py", "pyi", "sv", "svh", "v", "tcl", "sh"];
         EXTENSIONS.contains(&self.extension()) || self.path == "justfile" || self.path == ".ci/run"
     }
 
@@ -192,10 +136,7 @@ mod tests {
 
     /// A file made up for a test.
     pub(super) fn source(path: &str, text: &str) -> Source {
-        Source {
-            path: path.to_owned(),
-            text: text.to_owned(),
-        }
+        Source { path: path.to_owned(), text: text.to_owned() }
     }
 
     /// Runs one check over made-up files and gives its findings as text.
@@ -203,25 +144,16 @@ mod tests {
         check: fn(&[Source]) -> Vec<Finding>,
         files: &[(&str, &str)],
     ) -> Vec<String> {
-        let sources: Vec<Source> = files
-            .iter()
-            .map(|(path, text)| source(path, text))
-            .collect();
+        let sources: Vec<Source> = files.iter().map(|(path, text)| source(path, text)).collect();
         check(&sources).iter().map(Finding::to_string).collect()
     }
 
     #[test]
     fn a_path_has_a_folder_a_name_and_an_extension() {
         let file = source("a/b/c.tar.gz", "");
-        assert_eq!(
-            (file.folder(), file.file_name(), file.extension()),
-            ("a/b", "c.tar.gz", "gz")
-        );
+        assert_eq!((file.folder(), file.file_name(), file.extension()), ("a/b", "c.tar.gz", "gz"));
         let top = source("justfile", "");
-        assert_eq!(
-            (top.folder(), top.file_name(), top.extension()),
-            ("", "justfile", "")
-        );
+        assert_eq!((top.folder(), top.file_name(), top.extension()), ("", "justfile", ""));
     }
 
     #[test]
@@ -230,11 +162,7 @@ mod tests {
         let mut found = Vec::new();
         for check in CHECKS {
             let name = check.name;
-            found.extend(
-                (check.run)(&sources)
-                    .iter()
-                    .map(|finding| format!("{finding} [{name}]")),
-            );
+            found.extend((check.run)(&sources).iter().map(|finding| format!("{finding} [{name}]")));
         }
         assert!(found.is_empty(), "\n{}", found.join("\n"));
     }

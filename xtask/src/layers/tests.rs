@@ -22,40 +22,17 @@ fn package(name: &str, folder: &str, imports: (&str, &str, Kind)) -> Package {
 
 fn findings_of(package: Package) -> Vec<String> {
     let listed = vec![package.folder.clone()];
-    check(&Workspace {
-        listed,
-        packages: vec![package],
-    })
+    check(&Workspace { listed, packages: vec![package] })
 }
 
 #[rstest]
-#[case(
-    "nearscan-drive",
-    "pushdown/drive",
-    "nearscan-command",
-    "pushdown/command"
-)]
-#[case(
-    "nearscan-emulator",
-    "pushdown/emulator",
-    "nearscan-models",
-    "fpga_kernels/models"
-)]
-#[case(
-    "nearscan-optimizer",
-    "pushdown/optimizer",
-    "nearscan-cpu",
-    "pushdown/cpu"
-)]
+#[case("nearscan-drive", "pushdown/drive", "nearscan-command", "pushdown/command")]
+#[case("nearscan-emulator", "pushdown/emulator", "nearscan-models", "fpga_kernels/models")]
+#[case("nearscan-optimizer", "pushdown/optimizer", "nearscan-cpu", "pushdown/cpu")]
 #[case("nearscan", "engine", "nearscan-emulator", "pushdown/emulator")]
 #[case("nearscan-flight-sql", "connectors/flight_sql", "nearscan", "engine")]
 #[case("nearscan-tpch", "benchmarks/tpch", "nearscan-drive", "pushdown/drive")]
-#[case(
-    "nearscan-shell",
-    "connectors/shell",
-    "nearscan-tpch",
-    "benchmarks/tpch"
-)]
+#[case("nearscan-shell", "connectors/shell", "nearscan-tpch", "benchmarks/tpch")]
 #[case("xtask", "xtask", "nearscan-command", "pushdown/command")]
 #[case("nearscan-cpu", "pushdown/cpu", "arrow-array", "")]
 #[case("nearscan-optimizer", "pushdown/optimizer", "datafusion-proto", "")]
@@ -180,24 +157,12 @@ fn refuses_members_out_of_layer_order() {
 #[test]
 fn every_layer_has_one_rule_and_every_place_is_named_once() {
     for (folder, layer) in PLACES {
-        assert_eq!(
-            RULES.iter().filter(|rule| rule.layer == *layer).count(),
-            1,
-            "{layer}"
-        );
-        assert_eq!(
-            PLACES.iter().filter(|(place, _)| place == folder).count(),
-            1,
-            "{folder}"
-        );
+        assert_eq!(RULES.iter().filter(|rule| rule.layer == *layer).count(), 1, "{layer}");
+        assert_eq!(PLACES.iter().filter(|(place, _)| place == folder).count(), 1, "{folder}");
     }
     for rule in RULES {
         for imported in rule.imports {
-            assert!(
-                *imported < rule.layer,
-                "{} may import {imported}",
-                rule.layer
-            );
+            assert!(*imported < rule.layer, "{} may import {imported}", rule.layer);
         }
         for folder in rule.also {
             assert!(layer_of(folder).is_some(), "{folder} has no place");

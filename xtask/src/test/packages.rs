@@ -22,17 +22,9 @@ struct Tool {
 }
 
 const TOOLS: &[Tool] = &[
-    Tool {
-        name: "g++",
-        packages: &["g++"],
-        probe: &["g++", "--version"],
-    },
+    Tool { name: "g++", packages: &["g++"], probe: &["g++", "--version"] },
     // Kernels must compile with two compilers; its headers serve the walk over their syntax tree.
-    Tool {
-        name: "clang",
-        packages: &["clang"],
-        probe: &["clang++", "--version"],
-    },
+    Tool { name: "clang", packages: &["clang"], probe: &["clang++", "--version"] },
     Tool {
         name: "python3-venv",
         packages: &["python3", "python3-venv"],
@@ -55,33 +47,20 @@ pub(super) fn provide(project: &Project, install: Install) -> Result<Vec<&'stati
     if missing.is_empty() {
         return Ok(Vec::new());
     }
-    let packages: Vec<&str> = missing
-        .iter()
-        .flat_map(|tool| tool.packages)
-        .copied()
-        .collect();
+    let packages: Vec<&str> = missing.iter().flat_map(|tool| tool.packages).copied().collect();
     if install == Install::Allowed && is_root(project) && has_apt(project) {
         println!("installing {}", packages.join(" "));
         if let Err(error) = install_with_apt(project, &packages) {
             println!("cannot install: {error:#}");
         }
     } else {
-        println!(
-            "missing packages; to install them: {}",
-            install_line(&packages)
-        );
+        println!("missing packages; to install them: {}", install_line(&packages));
     }
-    Ok(self::missing(project)
-        .iter()
-        .map(|tool| tool.name)
-        .collect())
+    Ok(self::missing(project).iter().map(|tool| tool.name).collect())
 }
 
 fn missing(project: &Project) -> Vec<&'static Tool> {
-    TOOLS
-        .iter()
-        .filter(|tool| !project::succeeds(probe(project, tool)))
-        .collect()
+    TOOLS.iter().filter(|tool| !project::succeeds(probe(project, tool))).collect()
 }
 
 fn probe(project: &Project, tool: &Tool) -> Command {
@@ -92,21 +71,14 @@ fn probe(project: &Project, tool: &Tool) -> Command {
 }
 
 fn install_line(packages: &[&str]) -> String {
-    format!(
-        "sudo apt-get install -y --no-install-recommends {}",
-        packages.join(" ")
-    )
+    format!("sudo apt-get install -y --no-install-recommends {}", packages.join(" "))
 }
 
 fn install_with_apt(project: &Project, packages: &[&str]) -> Result<()> {
     project::run(project.command("apt-get").args(["update", "-qq"]))?;
     let mut command = project.command("apt-get");
     command.env("DEBIAN_FRONTEND", "noninteractive");
-    project::run(
-        command
-            .args(["install", "-y", "-qq", "--no-install-recommends"])
-            .args(packages),
-    )
+    project::run(command.args(["install", "-y", "-qq", "--no-install-recommends"]).args(packages))
 }
 
 fn is_root(project: &Project) -> bool {
@@ -127,46 +99,23 @@ mod tests {
     #[test]
     fn every_tool_has_a_probe_and_packages_and_a_name_of_its_own() {
         for tool in TOOLS {
-            assert!(
-                !tool.probe.is_empty() && !tool.packages.is_empty(),
-                "{}",
-                tool.name
-            );
-            assert_eq!(
-                TOOLS.iter().filter(|other| other.name == tool.name).count(),
-                1
-            );
+            assert!(!tool.probe.is_empty() && !tool.packages.is_empty(), "{}", tool.name);
+            assert_eq!(TOOLS.iter().filter(|other| other.name == tool.name).count(), 1);
         }
     }
 
     #[test]
     fn a_probe_tells_a_program_that_is_there_from_one_that_is_not() {
         let project = Project::open().unwrap();
-        let tool = |probe| Tool {
-            name: "x",
-            packages: &["x"],
-            probe,
-        };
-        assert!(project::succeeds(probe(
-            &project,
-            &tool(&["git", "--version"])
-        )));
-        assert!(!project::succeeds(probe(
-            &project,
-            &tool(&["git", "no-such-command"])
-        )));
-        assert!(!project::succeeds(probe(
-            &project,
-            &tool(&["no-such-program"])
-        )));
+        let tool = |probe| Tool { name: "x", packages: &["x"], probe };
+        assert!(project::succeeds(probe(&project, &tool(&["git", "--version"]))));
+        assert!(!project::succeeds(probe(&project, &tool(&["git", "no-such-command"]))));
+        assert!(!project::succeeds(probe(&project, &tool(&["no-such-program"]))));
     }
 
     #[test]
     fn prints_one_line_that_installs() {
         let line = install_line(&["g++", "clang"]);
-        assert_eq!(
-            line,
-            "sudo apt-get install -y --no-install-recommends g++ clang"
-        );
+        assert_eq!(line, "sudo apt-get install -y --no-install-recommends g++ clang");
     }
 }

@@ -38,24 +38,14 @@ fn prepare(project: &Project, folder: &Path, install: Install) -> Result<PathBuf
     if is_fresh(&stamp, &wanted) && python.is_file() {
         return Ok(python);
     }
-    ensure!(
-        install == Install::Allowed,
-        "it is absent or stale, and installing is not allowed"
-    );
+    ensure!(install == Install::Allowed, "it is absent or stale, and installing is not allowed");
     println!("making a Python environment of {REQUIREMENTS}");
     if folder.exists() {
         std::fs::remove_dir_all(folder).context("cannot remove the stale environment")?;
     }
     project::run(project.command("python3").args(["-m", "venv"]).arg(folder))?;
     let mut pip = project.command(&python.to_string_lossy());
-    pip.args([
-        "-m",
-        "pip",
-        "install",
-        "--quiet",
-        "--disable-pip-version-check",
-        "-r",
-    ]);
+    pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r"]);
     project::run(pip.arg(REQUIREMENTS))?;
     std::fs::write(&stamp, &wanted).context("cannot write the stamp of the environment")?;
     Ok(python)
@@ -85,10 +75,7 @@ mod tests {
         let venv = folder.path().join("venv");
         let project = Project::open().unwrap();
         let error = prepare(&project, &venv, Install::Forbidden).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "it is absent or stale, and installing is not allowed"
-        );
+        assert_eq!(error.to_string(), "it is absent or stale, and installing is not allowed");
         assert!(!venv.exists());
     }
 
@@ -96,10 +83,8 @@ mod tests {
     fn every_package_is_pinned() {
         let project = Project::open().unwrap();
         let text = std::fs::read_to_string(project.root().join(REQUIREMENTS)).unwrap();
-        let packages: Vec<&str> = text
-            .lines()
-            .filter(|line| !line.starts_with('#') && !line.is_empty())
-            .collect();
+        let packages: Vec<&str> =
+            text.lines().filter(|line| !line.starts_with('#') && !line.is_empty()).collect();
         assert!(!packages.is_empty());
         for package in packages {
             assert!(package.contains("=="), "{package} is not pinned");

@@ -19,16 +19,8 @@ struct Tested {
 }
 
 const TESTED: &[Tested] = &[
-    Tested {
-        name: "KeepReason",
-        folder: "pushdown/optimizer/src/",
-        sql_prefix: "kept=",
-    },
-    Tested {
-        name: "Status",
-        folder: "pushdown/command/src/",
-        sql_prefix: "pushback_",
-    },
+    Tested { name: "KeepReason", folder: "pushdown/optimizer/src/", sql_prefix: "kept=" },
+    Tested { name: "Status", folder: "pushdown/command/src/", sql_prefix: "pushback_" },
 ];
 
 /// Variants that no test names.
@@ -54,10 +46,7 @@ pub(super) fn variants(sources: &[Source]) -> Vec<Finding> {
             continue;
         };
         for (index, variant) in variants {
-            if !sources
-                .iter()
-                .any(|source| names_variant(test_text(source), tested, &variant))
-            {
+            if !sources.iter().any(|source| names_variant(test_text(source), tested, &variant)) {
                 let message = format!("{}::{variant} is in no test", tested.name);
                 findings.push(Finding::at(source, index, message));
             }
@@ -135,10 +124,7 @@ fn names_variant(text: &str, tested: &Tested, variant: &str) -> bool {
     let snake = snake_case(variant);
     has_word(text, &format!("{}::{variant}", tested.name))
         || has_word(text, &format!("{}{snake}", tested.sql_prefix))
-        || has_word(
-            text,
-            &format!("{}_{}", tested.name.to_uppercase(), snake.to_uppercase()),
-        )
+        || has_word(text, &format!("{}_{}", tested.name.to_uppercase(), snake.to_uppercase()))
 }
 
 fn snake_case(name: &str) -> String {
@@ -176,10 +162,8 @@ pub enum Other { NotThis }
 
     #[test]
     fn reads_the_variants_of_one_enum() {
-        let names: Vec<String> = enum_variants(DECISION, "KeepReason")
-            .into_iter()
-            .map(|(_, name)| name)
-            .collect();
+        let names: Vec<String> =
+            enum_variants(DECISION, "KeepReason").into_iter().map(|(_, name)| name).collect();
         assert_eq!(names, ["NoFacts", "Type", "ScanOption"]);
         assert!(enum_variants(DECISION, "Keep").is_empty());
     }
@@ -194,14 +178,9 @@ pub enum Other { NotThis }
     #[test]
     fn refuses_a_crate_without_its_enum() {
         assert_eq!(
-            findings(
-                variants,
-                &[(DECISION_PATH, "pub enum Reason { NoFacts }\n")]
-            ),
-            [
-                "pushdown/optimizer/src/decision.rs: no file of this crate defines the enum \
-                 KeepReason (tidy/coverage.rs)"
-            ]
+            findings(variants, &[(DECISION_PATH, "pub enum Reason { NoFacts }\n")]),
+            ["pushdown/optimizer/src/decision.rs: no file of this crate defines the enum \
+                 KeepReason (tidy/coverage.rs)"]
         );
     }
 
@@ -212,10 +191,7 @@ pub enum Other { NotThis }
         let all = "KeepReason::NoFacts KeepReason::Type KeepReason::ScanOption";
         assert!(check("pushdown/optimizer/tests/keep.rs", all).is_empty());
         assert_eq!(
-            check(
-                "pushdown/optimizer/tests/keep.rs",
-                "KeepReason::NoFacts KeepReason::Type"
-            ),
+            check("pushdown/optimizer/tests/keep.rs", "KeepReason::NoFacts KeepReason::Type"),
             ["pushdown/optimizer/src/decision.rs:9: KeepReason::ScanOption is in no test"]
         );
         // The same words outside of tests do not count.
@@ -223,16 +199,9 @@ pub enum Other { NotThis }
         let inner = format!("fn f() {{}}\n#[cfg(test)]\nmod tests {{ {all} }}\n");
         assert!(check("pushdown/optimizer/src/rule.rs", &inner).is_empty());
         assert!(
-            check(
-                "sqllogictest/slt/a.slt",
-                "kept=no_facts kept=type kept=scan_option"
-            )
-            .is_empty()
+            check("sqllogictest/slt/a.slt", "kept=no_facts kept=type kept=scan_option").is_empty()
         );
-        assert_eq!(
-            check("sqllogictest/slt/a.slt", "kept=no_facts_at_all").len(),
-            3
-        );
+        assert_eq!(check("sqllogictest/slt/a.slt", "kept=no_facts_at_all").len(), 3);
     }
 
     #[test]

@@ -12,14 +12,9 @@ pub(super) fn spdx(sources: &[Source]) -> Vec<Finding> {
     for source in sources.iter().filter(|source| carries_licence(source)) {
         // A script's first line belongs to the system.
         let first = source.text.lines().find(|line| !line.starts_with("#!/"));
-        let comment = first
-            .unwrap_or_default()
-            .trim_start_matches(['/', '#', ' ']);
+        let comment = first.unwrap_or_default().trim_start_matches(['/', '#', ' ']);
         if comment != LICENCE {
-            findings.push(Finding::in_file(
-                source,
-                format!("does not open with `{LICENCE}`"),
-            ));
+            findings.push(Finding::in_file(source, format!("does not open with `{LICENCE}`")));
         }
     }
     findings
@@ -36,19 +31,12 @@ fn carries_licence(source: &Source) -> bool {
 pub(super) fn module_docs(sources: &[Source]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for source in sources.iter().filter(|source| source.is_rust()) {
-        let second = source
-            .text
-            .lines()
-            .skip(1)
-            .find(|line| !line.trim().is_empty());
+        let second = source.text.lines().skip(1).find(|line| !line.trim().is_empty());
         let is_documented = second
             .and_then(|line| line.strip_prefix("//!"))
             .is_some_and(|doc| !doc.trim().is_empty());
         if !is_documented {
-            findings.push(Finding::in_file(
-                source,
-                "has no `//!` doc right after its first line",
-            ));
+            findings.push(Finding::in_file(source, "has no `//!` doc right after its first line"));
         }
     }
     findings
@@ -91,10 +79,7 @@ mod tests {
     #[case("// licence\nuse x;\n//! Late.\n", 1)]
     #[case("// licence\n", 1)]
     fn wants_a_module_doc(#[case] text: &str, #[case] expected_count: usize) {
-        assert_eq!(
-            findings(module_docs, &[("a.rs", text)]).len(),
-            expected_count
-        );
+        assert_eq!(findings(module_docs, &[("a.rs", text)]).len(), expected_count);
         assert!(findings(module_docs, &[("a.cpp", text)]).is_empty());
     }
 }

@@ -11,18 +11,12 @@ use super::{Finding, Source};
 
 /// Rows without a test, and names of tests that do not exist.
 pub(super) fn named_tests(sources: &[Source]) -> Vec<Finding> {
-    let Some(document) = sources
-        .iter()
-        .find(|source| source.path == "ARCHITECTURE.md")
-    else {
+    let Some(document) = sources.iter().find(|source| source.path == "ARCHITECTURE.md") else {
         return Vec::new();
     };
     let rows = rows(&document.text);
     if rows.is_empty() {
-        return vec![Finding::in_file(
-            document,
-            "has no table under a heading \"Invariants\"",
-        )];
+        return vec![Finding::in_file(document, "has no table under a heading \"Invariants\"")];
     }
     let paths: HashSet<&str> = sources.iter().map(|source| source.path.as_str()).collect();
     let tests: HashSet<&str> = sources.iter().flat_map(test_names).collect();
@@ -30,25 +24,14 @@ pub(super) fn named_tests(sources: &[Source]) -> Vec<Finding> {
     for (index, row) in rows {
         let names = names(row);
         if names.is_empty() {
-            findings.push(Finding::at(
-                document,
-                index,
-                "an invariant that names no test",
-            ));
+            findings.push(Finding::at(document, index, "an invariant that names no test"));
         }
         for name in names {
             let last = name.rsplit("::").next().unwrap_or(name);
-            let exists = if name.contains('/') {
-                paths.contains(name)
-            } else {
-                tests.contains(last)
-            };
+            let exists =
+                if name.contains('/') { paths.contains(name) } else { tests.contains(last) };
             if !exists {
-                findings.push(Finding::at(
-                    document,
-                    index,
-                    format!("there is no test `{name}`"),
-                ));
+                findings.push(Finding::at(document, index, format!("there is no test `{name}`")));
             }
         }
     }
@@ -79,17 +62,8 @@ fn rows(text: &str) -> Vec<(usize, &str)> {
 
 /// The names in backticks of the last cell.
 fn names(row: &str) -> Vec<&str> {
-    let last = row
-        .trim_end_matches('|')
-        .rsplit('|')
-        .next()
-        .unwrap_or_default();
-    last.split('`')
-        .skip(1)
-        .step_by(2)
-        .map(str::trim)
-        .filter(|name| !name.is_empty())
-        .collect()
+    let last = row.trim_end_matches('|').rsplit('|').next().unwrap_or_default();
+    last.split('`').skip(1).step_by(2).map(str::trim).filter(|name| !name.is_empty()).collect()
 }
 
 /// Names of the test functions of a file; in the conformance suite every function is one.
@@ -150,11 +124,7 @@ fn after() {}
     }
 
     fn check(document: &str) -> Vec<String> {
-        let files = [
-            ("ARCHITECTURE.md", document),
-            ("a/src/b.rs", CODE),
-            ("slt/x.slt", ""),
-        ];
+        let files = [("ARCHITECTURE.md", document), ("a/src/b.rs", CODE), ("slt/x.slt", "")];
         findings(named_tests, &files)
     }
 
@@ -176,9 +146,7 @@ fn after() {}
     #[test]
     fn refuses_rows_without_a_test_that_exists() {
         assert_eq!(
-            check(&document(
-                "| 1 | same rows | `gone`, `helper` |\n| 2 | `plain` | none |"
-            )),
+            check(&document("| 1 | same rows | `gone`, `helper` |\n| 2 | `plain` | none |")),
             [
                 "ARCHITECTURE.md:7: there is no test `gone`",
                 "ARCHITECTURE.md:7: there is no test `helper`",

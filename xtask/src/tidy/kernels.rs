@@ -17,10 +17,7 @@ pub(super) fn test_benches(sources: &[Source]) -> Vec<Finding> {
         if let Some(kernel) = source.path.strip_suffix("_top.cpp") {
             let bench = format!("{kernel}_tb.cpp");
             if !paths.contains(bench.as_str()) {
-                findings.push(Finding::in_file(
-                    source,
-                    format!("has no test bench {bench}"),
-                ));
+                findings.push(Finding::in_file(source, format!("has no test bench {bench}")));
             }
         }
         if let Some(module) = rtl_module(source) {
@@ -56,10 +53,7 @@ mod tests {
         let missing =
             "fpga_kernels/hls/scan_top.cpp: has no test bench fpga_kernels/hls/scan_tb.cpp";
         assert_eq!(findings(test_benches, &[top]), [missing]);
-        assert_eq!(
-            findings(test_benches, &[top, ("elsewhere/scan_tb.cpp", "")]),
-            [missing]
-        );
+        assert_eq!(findings(test_benches, &[top, ("elsewhere/scan_tb.cpp", "")]), [missing]);
         assert!(findings(test_benches, &[top, ("fpga_kernels/hls/scan_tb.cpp", "")]).is_empty());
     }
 

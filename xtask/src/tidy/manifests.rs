@@ -15,10 +15,8 @@ pub(super) fn inherit(sources: &[Source]) -> Vec<Finding> {
         match source.text.parse::<Table>() {
             Ok(manifest) => findings.extend(check(source, &manifest)),
             Err(error) => {
-                findings.push(Finding::in_file(
-                    source,
-                    format!("is not TOML: {}", error.message()),
-                ));
+                findings
+                    .push(Finding::in_file(source, format!("is not TOML: {}", error.message())));
             }
         }
     }
@@ -37,15 +35,8 @@ fn check(source: &Source, manifest: &Table) -> Vec<Finding> {
         findings.push(Finding::in_file(source, "lacks `[lints] workspace = true`"));
     }
     for key in ["version", "edition", "rust-version", "license"] {
-        if !manifest
-            .get("package")
-            .and_then(|p| p.get(key))
-            .is_some_and(is_inherited)
-        {
-            findings.push(Finding::in_file(
-                source,
-                format!("lacks `{key}.workspace = true`"),
-            ));
+        if !manifest.get("package").and_then(|p| p.get(key)).is_some_and(is_inherited) {
+            findings.push(Finding::in_file(source, format!("lacks `{key}.workspace = true`")));
         }
     }
     findings
@@ -53,20 +44,12 @@ fn check(source: &Source, manifest: &Table) -> Vec<Finding> {
 
 /// Every dependency of every kind, also those of one platform.
 fn dependencies(manifest: &Table) -> Vec<(&str, &Value)> {
-    let platforms = manifest
-        .get("target")
-        .and_then(Value::as_table)
-        .into_iter()
-        .flatten();
+    let platforms = manifest.get("target").and_then(Value::as_table).into_iter().flatten();
     let platforms = platforms.filter_map(|(_, platform)| platform.as_table());
     let mut found = Vec::new();
     for table in std::iter::once(manifest).chain(platforms) {
         for kind in ["dependencies", "dev-dependencies", "build-dependencies"] {
-            let entries = table
-                .get(kind)
-                .and_then(Value::as_table)
-                .into_iter()
-                .flatten();
+            let entries = table.get(kind).and_then(Value::as_table).into_iter().flatten();
             found.extend(entries.map(|(name, value)| (name.as_str(), value)));
         }
     }
@@ -98,25 +81,15 @@ mod tests {
         let versions = "c is not `workspace = true`: versions stand in the root";
         let expected = [format!("engine/Cargo.toml: {versions}")];
         assert_eq!(check(format!("{GOOD}c = \"1\"\n")), expected);
+        assert_eq!(check(format!("{GOOD}[dev-dependencies]\nc = {{ path = \"c\" }}\n")), expected);
         assert_eq!(
-            check(format!(
-                "{GOOD}[dev-dependencies]\nc = {{ path = \"c\" }}\n"
-            )),
-            expected
-        );
-        assert_eq!(
-            check(format!(
-                "{GOOD}[target.'cfg(unix)'.dependencies]\nc = \"1\"\n"
-            )),
+            check(format!("{GOOD}[target.'cfg(unix)'.dependencies]\nc = \"1\"\n")),
             expected
         );
         let lints = ["engine/Cargo.toml: lacks `[lints] workspace = true`"];
         assert_eq!(check(GOOD.replace("[lints]\nworkspace = true", "")), lints);
         let edition = ["engine/Cargo.toml: lacks `edition.workspace = true`"];
-        assert_eq!(
-            check(GOOD.replace("edition.workspace = true", "edition = \"2024\"")),
-            edition
-        );
+        assert_eq!(check(GOOD.replace("edition.workspace = true", "edition = \"2024\"")), edition);
         assert_eq!(check("not toml".to_owned()).len(), 1);
     }
 }

@@ -19,10 +19,7 @@ pub(super) fn provenance(sources: &[Source]) -> Vec<Finding> {
         };
         for field in FIELDS {
             if !result.get(field).is_some_and(is_stated) {
-                findings.push(Finding::in_file(
-                    source,
-                    format!("does not state its `{field}`"),
-                ));
+                findings.push(Finding::in_file(source, format!("does not state its `{field}`")));
             }
         }
     }
@@ -30,10 +27,7 @@ pub(super) fn provenance(sources: &[Source]) -> Vec<Finding> {
 }
 
 fn is_result(source: &Source) -> bool {
-    let is_input = source
-        .folder()
-        .split('/')
-        .any(|part| matches!(part, "queries" | "answers"));
+    let is_input = source.folder().split('/').any(|part| matches!(part, "queries" | "answers"));
     let is_public = source.path.starts_with("docs/") || source.path.starts_with("benchmarks/");
     source.extension() == "json" && is_public && !is_input
 }
@@ -60,11 +54,7 @@ mod tests {
     #[rstest]
     #[case("benchmarks/tpch/results/a.json", GOOD, 0)]
     #[case("docs/results/a.json", "{}", 3)]
-    #[case(
-        "docs/results/a.json",
-        r#"{"commit": "", "machine": {}, "time_source": 1}"#,
-        3
-    )]
+    #[case("docs/results/a.json", r#"{"commit": "", "machine": {}, "time_source": 1}"#, 3)]
     #[case("docs/results/a.json", r#"{"commit": "0a1b", "machine": "m"}"#, 1)]
     #[case("docs/results/a.json", "not json", 1)]
     #[case("benchmarks/tpch/answers/a.json", "{}", 0)]

@@ -19,10 +19,7 @@ pub(super) fn blank(text: &str) -> Blanked {
     let mut scanner = Scanner {
         characters: text.chars().collect(),
         position: 0,
-        blanked: Blanked {
-            code: String::with_capacity(text.len()),
-            begins_in_string: vec![false],
-        },
+        blanked: Blanked { code: String::with_capacity(text.len()), begins_in_string: vec![false] },
     };
     scanner.scan();
     scanner.blanked
@@ -130,11 +127,7 @@ impl Scanner {
     /// At an `r`: not the end of a name, and followed by hashes and a quote (`r#type` is a name).
     fn starts_raw_string(&self) -> bool {
         let is_name = |character: char| character.is_alphanumeric() || character == '_';
-        let before = |back: usize| {
-            self.position
-                .checked_sub(back)
-                .map(|at| self.characters[at])
-        };
+        let before = |back: usize| self.position.checked_sub(back).map(|at| self.characters[at]);
         let prefixed = matches!(before(1), Some('b' | 'c'));
         let name_before = if prefixed { before(2) } else { before(1) };
         if name_before.is_some_and(is_name) {
@@ -214,10 +207,7 @@ mod tests {
     #[test]
     fn knows_which_lines_begin_inside_a_string() {
         let blanked = blank("a\n\"b\nc\"\nd\n/* \n */");
-        assert_eq!(
-            blanked.begins_in_string,
-            [false, false, true, false, false, false]
-        );
+        assert_eq!(blanked.begins_in_string, [false, false, true, false, false, false]);
     }
 
     #[test]

@@ -6,10 +6,7 @@ use super::{Finding, Source};
 
 /// Folders of the crates that may hold unsafe code, each with what it is for.
 const UNSAFE_CRATES: &[(&str, &str)] = &[
-    (
-        "pushdown/drive",
-        "aligned buffers that a device writes into",
-    ),
+    ("pushdown/drive", "aligned buffers that a device writes into"),
     ("pushdown/io", "the ring of io_uring"),
     ("pushdown/cpu", "vector instructions, found at run time"),
     ("pushdown/xrt", "the C interface of XRT"),
@@ -20,10 +17,7 @@ const UNSAFE_CRATES: &[(&str, &str)] = &[
 /// Unsafe code is in the listed crates only; every other crate forbids it in its root.
 pub(super) fn unsafe_code(sources: &[Source]) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for source in sources
-        .iter()
-        .filter(|source| source.is_rust() && !may_be_unsafe(source))
-    {
+    for source in sources.iter().filter(|source| source.is_rust() && !may_be_unsafe(source)) {
         let code = blank(&source.text).code;
         for (index, line) in code.lines().enumerate() {
             if has_word(line, "unsafe") {
@@ -40,12 +34,8 @@ pub(super) fn unsafe_code(sources: &[Source]) -> Vec<Finding> {
 }
 
 fn may_be_unsafe(source: &Source) -> bool {
-    let within = |folder: &str| {
-        source
-            .path
-            .strip_prefix(folder)
-            .is_some_and(|rest| rest.starts_with('/'))
-    };
+    let within =
+        |folder: &str| source.path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'));
     UNSAFE_CRATES.iter().any(|(folder, _)| within(folder))
 }
 
@@ -89,9 +79,6 @@ mod tests {
     #[case("#[test]\n#[ignore = \"needs a card\"]\nfn f() {}\n", 0)]
     #[case("// #[ignore]\n", 0)]
     fn wants_a_reason_for_an_ignored_test(#[case] text: &str, #[case] expected_count: usize) {
-        assert_eq!(
-            findings(ignored_tests, &[("a/tests/b.rs", text)]).len(),
-            expected_count
-        );
+        assert_eq!(findings(ignored_tests, &[("a/tests/b.rs", text)]).len(), expected_count);
     }
 }

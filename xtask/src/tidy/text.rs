@@ -16,16 +16,8 @@ const LONG_FILES: &[(&str, &str)] = &[];
 /// Notes to oneself and calls that are never meant to stay.
 pub(super) fn leftovers(sources: &[Source]) -> Vec<Finding> {
     // Put together, so that this file does not hold them.
-    let notes = [
-        concat!("FIX", "ME"),
-        concat!("TO", "DO"),
-        concat!("XX", "X"),
-    ];
-    let calls = [
-        concat!("to", "do"),
-        concat!("unimple", "mented"),
-        concat!("d", "bg"),
-    ];
+    let notes = [concat!("FIX", "ME"), concat!("TO", "DO"), concat!("XX", "X")];
+    let calls = [concat!("to", "do"), concat!("unimple", "mented"), concat!("d", "bg")];
     let mut findings = Vec::new();
     for source in sources {
         if !(source.is_code() || matches!(source.extension(), "md" | "toml" | "slt" | "sql")) {
@@ -42,10 +34,7 @@ pub(super) fn leftovers(sources: &[Source]) -> Vec<Finding> {
         }
         if source.is_rust() {
             for (index, line) in blank(&source.text).code.lines().enumerate() {
-                for call in calls
-                    .iter()
-                    .filter(|call| has_word(line, &format!("{call}!")))
-                {
+                for call in calls.iter().filter(|call| has_word(line, &format!("{call}!"))) {
                     findings.push(Finding::at(source, index, format!("{call}! is left over")));
                 }
             }
@@ -114,10 +103,7 @@ pub(super) fn long_files(sources: &[Source]) -> Vec<Finding> {
 
 fn long_files_unless(excused: &[(&str, &str)], sources: &[Source]) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for source in sources
-        .iter()
-        .filter(|source| source.is_code() && !source.is_generated())
-    {
+    for source in sources.iter().filter(|source| source.is_code() && !source.is_generated()) {
         let lines = source.text.lines().count();
         let excuse = excused.iter().find(|(path, _)| *path == source.path);
         if lines > LINES_MAX && excuse.is_none() {
@@ -201,48 +187,25 @@ mod tests {
         assert!(check("a.rs", format!("let plan = r\"\n{long}\n\";\n")).is_empty());
         assert!(check("a.rs", format!("/// | {long} |\n")).is_empty());
         assert_eq!(check("a.hpp", format!("{long}\n")).len(), 1);
-        assert!(
-            check(
-                "a.hpp",
-                format!("// {}\n{long}\n", crate::codegen::marker())
-            )
-            .is_empty()
-        );
+        assert!(check("a.hpp", format!("// {}\n{long}\n", crate::codegen::marker())).is_empty());
         assert_eq!(check("a.md", format!("{long}\n")).len(), 1);
-        assert!(
-            check(
-                "a.md",
-                format!("| {long} |\n```\n{long}\n```\n[x]({long})\n")
-            )
-            .is_empty()
-        );
-        assert_eq!(
-            check("a.md", format!("```\n{long}\n```\n{long}\n")).len(),
-            1
-        );
+        assert!(check("a.md", format!("| {long} |\n```\n{long}\n```\n[x]({long})\n")).is_empty());
+        assert_eq!(check("a.md", format!("```\n{long}\n```\n{long}\n")).len(), 1);
         assert!(check("a.csv", format!("{long}\n")).is_empty());
     }
 
     #[test]
     fn finds_long_files_and_excuses_that_are_not_needed() {
-        let file = |path: &str, lines: usize| Source {
-            path: path.to_owned(),
-            text: "x\n".repeat(lines),
-        };
+        let file =
+            |path: &str, lines: usize| Source { path: path.to_owned(), text: "x\n".repeat(lines) };
         let check = |sources: &[Source]| {
             let excused = [("b.rs", "one table"), ("c.rs", "one table")];
             let found = long_files_unless(&excused, sources);
-            found
-                .into_iter()
-                .map(|finding| finding.path)
-                .collect::<Vec<_>>()
+            found.into_iter().map(|finding| finding.path).collect::<Vec<_>>()
         };
         assert_eq!(check(&[file("a.rs", LINES_MAX)]), Vec::<String>::new());
         assert_eq!(check(&[file("a.rs", LINES_MAX + 1)]), ["a.rs"]);
-        assert_eq!(
-            check(&[file("b.rs", LINES_MAX + 1), file("c.rs", LINES_MAX)]),
-            ["c.rs"]
-        );
+        assert_eq!(check(&[file("b.rs", LINES_MAX + 1), file("c.rs", LINES_MAX)]), ["c.rs"]);
         assert_eq!(check(&[file("a.csv", LINES_MAX + 1)]), Vec::<String>::new());
     }
 
@@ -256,9 +219,6 @@ mod tests {
     #[case(concat!("$HOME/", "work"), 0)]
     #[case(concat!("${XDG}/", "home"), 0)]
     fn finds_places_of_one_machine(#[case] line: &str, #[case] expected_count: usize) {
-        assert_eq!(
-            findings(machine_paths, &[("notes.txt", line)]).len(),
-            expected_count
-        );
+        assert_eq!(findings(machine_paths, &[("notes.txt", line)]).len(), expected_count);
     }
 }
