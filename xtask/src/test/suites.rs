@@ -23,28 +23,14 @@ pub(super) struct Suite {
 }
 
 /// All tests of all crates, with those in docs.
-const CARGO_TEST: Suite = Suite {
-    name: "cargo test",
-    needs: &[],
-    format: Format::Libtest,
-    command: cargo_test,
-};
+const CARGO_TEST: Suite =
+    Suite { name: "cargo test", needs: &[], format: Format::Libtest, command: cargo_test };
 
 /// The same in two, when nextest is there: it runs a test in a process of its own, but none in
 /// docs.
 const NEXTEST: &[Suite] = &[
-    Suite {
-        name: "cargo nextest",
-        needs: &[],
-        format: Format::Nextest,
-        command: nextest,
-    },
-    Suite {
-        name: "cargo test --doc",
-        needs: &[],
-        format: Format::Libtest,
-        command: doc_test,
-    },
+    Suite { name: "cargo nextest", needs: &[], format: Format::Nextest, command: nextest },
+    Suite { name: "cargo test --doc", needs: &[], format: Format::Libtest, command: doc_test },
 ];
 
 /// Suites that are not Rust tests.
@@ -62,32 +48,20 @@ pub(super) fn choose(project: &Project) -> Vec<&'static Suite> {
 
 fn cargo_test(setting: &Setting<'_>) -> Command {
     // Every binary runs, so that one failure does not hide another.
-    let mut command = setting
-        .project
-        .cargo(&["test", "--workspace", "--locked", "--no-fail-fast"]);
+    let mut command = setting.project.cargo(&["test", "--workspace", "--locked", "--no-fail-fast"]);
     command.arg("--").args(setting.filter);
     command
 }
 
 fn nextest(setting: &Setting<'_>) -> Command {
-    let arguments = [
-        "nextest",
-        "run",
-        "--workspace",
-        "--locked",
-        "--no-fail-fast",
-    ];
+    let arguments = ["nextest", "run", "--workspace", "--locked", "--no-fail-fast"];
     let mut command = setting.project.cargo(&arguments);
-    command
-        .args(["--color", "never", "--no-tests", "pass"])
-        .args(setting.filter);
+    command.args(["--color", "never", "--no-tests", "pass"]).args(setting.filter);
     command
 }
 
 fn doc_test(setting: &Setting<'_>) -> Command {
-    let mut command = setting
-        .project
-        .cargo(&["test", "--workspace", "--locked", "--doc"]);
+    let mut command = setting.project.cargo(&["test", "--workspace", "--locked", "--doc"]);
     command.arg("--no-fail-fast").arg("--").args(setting.filter);
     command
 }
@@ -97,11 +71,7 @@ fn doc_test(setting: &Setting<'_>) -> Command {
 /// # Errors
 /// When it cannot be started.
 pub(super) fn run(setting: &Setting<'_>, suite: &Suite) -> Result<Tally> {
-    if let Some(tool) = suite
-        .needs
-        .iter()
-        .find(|tool| setting.missing.contains(tool))
-    {
+    if let Some(tool) = suite.needs.iter().find(|tool| setting.missing.contains(tool)) {
         return Ok(Tally::of_skip(suite.name, format!("needs {tool}")));
     }
     let mut command = (suite.command)(setting);
@@ -111,12 +81,7 @@ pub(super) fn run(setting: &Setting<'_>, suite: &Suite) -> Result<Tally> {
         None => command.env_remove("NEARSCAN_PYTHON"),
     };
     println!("running {}", project::name(&command));
-    execute(
-        suite.name,
-        suite.format,
-        &mut command,
-        &mut std::io::stdout(),
-    )
+    execute(suite.name, suite.format, &mut command, &mut std::io::stdout())
 }
 
 /// Starts `command`, passes its output on to `out` while it comes, and counts.
@@ -131,24 +96,16 @@ fn execute(
         Format::Nextest => command.stderr(Stdio::piped()),
         Format::Libtest | Format::ExitStatus => command.stdout(Stdio::piped()),
     };
-    let mut child = command
-        .spawn()
-        .with_context(|| format!("cannot start {name}"))?;
+    let mut child = command.spawn().with_context(|| format!("cannot start {name}"))?;
     let piped: Option<Box<dyn Read>> = match format {
-        Format::Nextest => child
-            .stderr
-            .take()
-            .map(|pipe| Box::new(pipe) as Box<dyn Read>),
-        Format::Libtest | Format::ExitStatus => child
-            .stdout
-            .take()
-            .map(|pipe| Box::new(pipe) as Box<dyn Read>),
+        Format::Nextest => child.stderr.take().map(|pipe| Box::new(pipe) as Box<dyn Read>),
+        Format::Libtest | Format::ExitStatus => {
+            child.stdout.take().map(|pipe| Box::new(pipe) as Box<dyn Read>)
+        }
     };
     let mut reader = Reader::new(format);
     let shown = show(piped.context("no pipe to read from")?, &mut reader, out);
-    let status = child
-        .wait()
-        .with_context(|| format!("cannot wait for {name}"))?;
+    let status = child.wait().with_context(|| format!("cannot wait for {name}"))?;
     shown.with_context(|| format!("cannot read the output of {name}"))?;
 
     if format == Format::ExitStatus {
@@ -182,31 +139,39 @@ mod tests {
 
     use super::*;
 
-    fn report(format: Format, script: &str) -> (usize, Tally) {
+    fn report(format: Format, script: &str) -> String {
         let mut command = Command::new("sh");
         command.args(["-c", script]);
         // Not to standard output: a run of these tests is itself read for such lines.
         let mut out = Vec::new();
-        let tally = execute("sample", format, &mut command, &mut out).unwrap();
-        (tally.failed_count(), tally)
+        execute("sample", format, &mut command, &mut out).unwrap().report()
     }
 
     #[test]
     fn counts_what_a_program_prints() {
         let line = "test result: FAILED. 2 passed; 1 failed; 0 ignored; 0 measured";
-        let (failed_count, _) = report(Format::Libtest, &format!("echo '{line}'; exit 101"));
-        assert_eq!(failed_count, 1);
+        assert_eq!(
+            report(Format::Libtest, &format!("echo '{line}'; exit 101")),
+            "failed: a test of libtest\n2 passed, 1 failed, 0 skipped"
+        );
         let line = "    Summary [ 0.1s] 3 tests run: 2 passed, 1 failed, 0 skipped";
-        let (failed_count, _) = report(Format::Nextest, &format!("echo '{line}' >&2; exit 100"));
-        assert_eq!(failed_count, 1);
+        assert_eq!(
+            report(Format::Nextest, &format!("echo '{line}' >&2; exit 100")),
+            "failed: a test of nextest\n2 passed, 1 failed, 0 skipped"
+        );
     }
 
     #[test]
     fn a_program_that_dies_without_a_result_is_a_failure() {
-        assert_eq!(report(Format::Libtest, "exit 101").0, 1);
-        assert_eq!(report(Format::Libtest, "kill -9 $$").0, 1);
-        assert_eq!(report(Format::ExitStatus, "exit 3").0, 1);
-        assert_eq!(report(Format::ExitStatus, "exit 0").0, 0);
+        for (format, script, expected) in [
+            (Format::Libtest, "exit 101", "0 passed, 1 failed, 0 skipped"),
+            (Format::Libtest, "kill -9 $$", "0 passed, 1 failed, 0 skipped"),
+            (Format::ExitStatus, "exit 3", "0 passed, 1 failed, 0 skipped"),
+            (Format::ExitStatus, "exit 0", "1 passed, 0 failed, 0 skipped"),
+        ] {
+            let report = report(format, script);
+            assert_eq!(report.lines().last(), Some(expected), "{script}");
+        }
     }
 
     #[test]
@@ -233,11 +198,7 @@ mod tests {
     fn suites_need_only_tools_that_are_known() {
         for suite in NEXTEST.iter().chain(OTHER).chain([&CARGO_TEST]) {
             for tool in suite.needs {
-                assert!(
-                    super::super::packages::is_known(tool),
-                    "{} needs {tool}",
-                    suite.name
-                );
+                assert!(super::super::packages::is_known(tool), "{} needs {tool}", suite.name);
             }
         }
     }

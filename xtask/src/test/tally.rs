@@ -37,10 +37,7 @@ impl Skip {
         for line in log.lines().filter(|line| !line.trim().is_empty()) {
             let (name, reason) = line.split_once('\t').unwrap_or((line, NO_REASON));
             if !skips.iter().any(|skip| skip.name == name) {
-                skips.push(Self {
-                    name: name.to_owned(),
-                    reason: reason.to_owned(),
-                });
+                skips.push(Self { name: name.to_owned(), reason: reason.to_owned() });
             }
         }
         skips
@@ -52,30 +49,18 @@ const NO_REASON: &str = "no reason given";
 impl Tally {
     /// One failure, as a message.
     pub(crate) fn of_failure(message: String) -> Self {
-        Self {
-            failures: vec![message],
-            ..Self::default()
-        }
+        Self { failures: vec![message], ..Self::default() }
     }
 
     /// A whole suite that did not run.
     pub(super) fn of_skip(name: &str, reason: String) -> Self {
-        Self {
-            skipped: vec![Skip {
-                name: name.to_owned(),
-                reason,
-            }],
-            ..Self::default()
-        }
+        Self { skipped: vec![Skip { name: name.to_owned(), reason }], ..Self::default() }
     }
 
     /// One test that is a program.
     pub(super) fn of_exit(name: &str, is_success: bool) -> Self {
         if is_success {
-            Self {
-                passed: 1,
-                ..Self::default()
-            }
+            Self { passed: 1, ..Self::default() }
         } else {
             Self::of_failure(format!("{name} did not succeed"))
         }
@@ -96,9 +81,8 @@ impl Tally {
 
     /// Makes failures of the skips that are not accepted.
     pub(super) fn refuse_skips(&mut self, is_refused: fn(&Skip) -> bool) {
-        let (refused, accepted) = std::mem::take(&mut self.skipped)
-            .into_iter()
-            .partition(is_refused);
+        let (refused, accepted) =
+            std::mem::take(&mut self.skipped).into_iter().partition(is_refused);
         self.skipped = accepted;
         let refused: Vec<Skip> = refused;
         self.failures.extend(refused.into_iter().map(|skip| {
@@ -120,7 +104,7 @@ impl Tally {
     }
 
     /// What is printed at the end: failures, skips, and the one closing line.
-    fn report(&self) -> String {
+    pub(super) fn report(&self) -> String {
         let mut report = String::new();
         for failure in &self.failures {
             report.push_str(&format!("failed: {failure}\n"));
@@ -129,20 +113,14 @@ impl Tally {
             report.push_str(&format!("skipped: {} ({})\n", skip.name, skip.reason));
         }
         let (passed, failed, skipped) = (self.passed, self.failed_count(), self.skipped.len());
-        report.push_str(&format!(
-            "{passed} passed, {failed} failed, {skipped} skipped"
-        ));
+        report.push_str(&format!("{passed} passed, {failed} failed, {skipped} skipped"));
         report
     }
 
     /// Prints the report and gives the exit status of the program.
     pub(crate) fn close(&self) -> ExitCode {
         println!("{}", self.report());
-        if self.is_success() {
-            ExitCode::SUCCESS
-        } else {
-            ExitCode::FAILURE
-        }
+        if self.is_success() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
     }
 }
 
@@ -159,12 +137,7 @@ pub(super) struct Reader {
 
 impl Reader {
     pub(super) fn new(format: Format) -> Self {
-        Self {
-            format,
-            tally: Tally::default(),
-            ignored: Vec::new(),
-            failed: Vec::new(),
-        }
+        Self { format, tally: Tally::default(), ignored: Vec::new(), failed: Vec::new() }
     }
 
     pub(super) fn line(&mut self, line: &str) {
@@ -187,26 +160,18 @@ impl Reader {
             let (_, counts) = result.split_once(". ").unwrap_or(("", result));
             self.tally.passed += count_before(counts, "passed");
             let mut failed = std::mem::take(&mut self.failed);
-            failed.resize_with(count_before(counts, "failed"), || {
-                "a test of libtest".to_owned()
-            });
+            failed.resize_with(count_before(counts, "failed"), || "a test of libtest".to_owned());
             self.tally.failures.extend(failed);
             let mut ignored = std::mem::take(&mut self.ignored);
-            ignored.resize_with(count_before(counts, "ignored"), || {
-                unnamed("a test of libtest")
-            });
+            ignored.resize_with(count_before(counts, "ignored"), || unnamed("a test of libtest"));
             self.tally.skipped.extend(ignored);
         } else if let Some(name) = outcome_of(line, " ... FAILED") {
             self.failed.push(name.to_owned());
-        } else if let Some((name, outcome)) = line
-            .strip_prefix("test ")
-            .and_then(|rest| rest.rsplit_once(" ... ignored"))
+        } else if let Some((name, outcome)) =
+            line.strip_prefix("test ").and_then(|rest| rest.rsplit_once(" ... ignored"))
         {
             let reason = outcome.strip_prefix(", ").unwrap_or(NO_REASON);
-            self.ignored.push(Skip {
-                name: name.trim().to_owned(),
-                reason: reason.to_owned(),
-            });
+            self.ignored.push(Skip { name: name.trim().to_owned(), reason: reason.to_owned() });
         }
     }
 
@@ -224,24 +189,17 @@ impl Reader {
             self.tally.failures.extend(failed);
         }
         let skipped = count_before(counts, "skipped");
-        self.tally
-            .skipped
-            .extend((0..skipped).map(|_| unnamed("a test of nextest")));
+        self.tally.skipped.extend((0..skipped).map(|_| unnamed("a test of nextest")));
     }
 }
 
 fn unnamed(name: &str) -> Skip {
-    Skip {
-        name: name.to_owned(),
-        reason: NO_REASON.to_owned(),
-    }
+    Skip { name: name.to_owned(), reason: NO_REASON.to_owned() }
 }
 
 /// The name in a line `test NAME ... OUTCOME`.
 fn outcome_of<'a>(line: &'a str, outcome: &str) -> Option<&'a str> {
-    line.strip_prefix("test ")?
-        .strip_suffix(outcome)
-        .map(str::trim)
+    line.strip_prefix("test ")?.strip_suffix(outcome).map(str::trim)
 }
 
 /// The number that stands right before `word` in a list such as `3 passed; 1 failed`, or 0.
@@ -302,18 +260,12 @@ test result: ok. 4 passed; 0 failed; 1 ignored; 0 measured; 7 filtered out; fini
     #[case("Summary of something else: 3 passed", (0, 0, 0))]
     fn reads_the_summary_of_nextest(#[case] line: &str, #[case] expected: (usize, usize, usize)) {
         let tally = read(Format::Nextest, &format!("    {line}\n"));
-        assert_eq!(
-            (tally.passed, tally.failed_count(), tally.skipped.len()),
-            expected
-        );
+        assert_eq!((tally.passed, tally.failed_count(), tally.skipped.len()), expected);
     }
 
     #[test]
     fn a_program_is_one_test() {
-        assert_eq!(
-            Tally::of_exit("scan", true).report(),
-            "1 passed, 0 failed, 0 skipped"
-        );
+        assert_eq!(Tally::of_exit("scan", true).report(), "1 passed, 0 failed, 0 skipped");
         assert_eq!(
             Tally::of_exit("scan", false).report(),
             "failed: scan did not succeed\n0 passed, 1 failed, 0 skipped"
@@ -322,13 +274,8 @@ test result: ok. 4 passed; 0 failed; 1 ignored; 0 measured; 7 filtered out; fini
 
     #[test]
     fn a_test_that_skipped_itself_did_not_pass() {
-        let mut tally = Tally {
-            passed: 5,
-            ..Tally::default()
-        };
-        tally.reclassify(Skip::parse_log(
-            "a\tneeds clang\nb\tno card\na\tneeds clang\n\n",
-        ));
+        let mut tally = Tally { passed: 5, ..Tally::default() };
+        tally.reclassify(Skip::parse_log("a\tneeds clang\nb\tno card\na\tneeds clang\n\n"));
         assert_eq!(
             tally.report(),
             "skipped: a (needs clang)\nskipped: b (no card)\n3 passed, 0 failed, 2 skipped"
