@@ -21,7 +21,17 @@ struct Generated {
 }
 
 /// Every generated file of the project.
-const GENERATED: &[Generated] = &[];
+const GENERATED: &[Generated] = &[
+    Generated {
+        path: "fpga_kernels/hls/command_format.hpp",
+        render: nearscan_command::cpp_header::generate,
+    },
+    // Only the tables between markers; the text around them is the page's own.
+    Generated {
+        path: "docs/command-format.md",
+        render: || nearscan_command::doc::generate(include_str!("../../docs/command-format.md")),
+    },
+];
 
 /// What a generated file says of itself in its first lines, without the comment sign of its
 /// language.

@@ -77,15 +77,8 @@ impl Command {
     pub fn bind(fragment: &Fragment, unit: Unit, envelope: Envelope) -> Result<Self, Error> {
         fragment.check()?;
         unit.check(fragment)?;
-        let output = OutputRef::HostBuffer {
-            bytes_max: unit.output_bytes(fragment),
-        };
-        Ok(Self {
-            envelope,
-            fragment: fragment.clone(),
-            unit,
-            output,
-        })
+        let output = OutputRef::HostBuffer { bytes_max: unit.output_bytes(fragment) };
+        Ok(Self { envelope, fragment: fragment.clone(), unit, output })
     }
 
     /// Bytes of device memory beside input and output.
@@ -109,20 +102,10 @@ impl Command {
         sections.finish(&mut out);
         limit("bytes in a command", out.len(), limits::COMMAND_BYTES_MAX)?;
         let total_bytes = u32::try_from(out.len()).unwrap_or(u32::MAX);
-        let unsigned = CommandHeader {
-            total_bytes,
-            checksum: 0,
-            ..header
-        };
+        let unsigned = CommandHeader { total_bytes, checksum: 0, ..header };
         put_header(&mut out, &unsigned);
         let checksum = crc32c::crc32c(&out);
-        put_header(
-            &mut out,
-            &CommandHeader {
-                checksum,
-                ..unsigned
-            },
-        );
+        put_header(&mut out, &CommandHeader { checksum, ..unsigned });
         Ok(out)
     }
 
@@ -156,12 +139,8 @@ impl Command {
 
     fn write_inputs(&self, sections: &mut SectionWriter) {
         let mut extents = Vec::new();
-        let inputs: Vec<InputRecord> = self
-            .unit
-            .inputs
-            .iter()
-            .map(|input| input_record(input, &mut extents))
-            .collect();
+        let inputs: Vec<InputRecord> =
+            self.unit.inputs.iter().map(|input| input_record(input, &mut extents)).collect();
         sections.records(section::INPUTS, inputs.into_iter());
         sections.records(
             section::EXTENTS,
@@ -174,13 +153,7 @@ impl Command {
 
     fn write_columns(&self, sections: &mut SectionWriter) {
         let scratch = self.unit.scratch(&self.fragment);
-        let lanes = self
-            .unit
-            .chunks
-            .iter()
-            .zip(&self.fragment.columns)
-            .zip(scratch)
-            .enumerate();
+        let lanes = self.unit.chunks.iter().zip(&self.fragment.columns).zip(scratch).enumerate();
         let records: Vec<ColumnRecord> = lanes
             .map(|(index, ((chunk, column), lane))| {
                 let tests = || self.fragment.tests.iter();
@@ -246,10 +219,7 @@ impl Command {
             [output] => *output,
             other => {
                 let count = u32::try_from(other.len()).unwrap_or(u32::MAX);
-                return Err(Error::SectionCount {
-                    section: "OUTPUT",
-                    count,
-                });
+                return Err(Error::SectionCount { section: "OUTPUT", count });
             }
         };
         let columns: Vec<ColumnRecord> = sections.records(section::COLUMNS)?;
@@ -296,16 +266,9 @@ fn check_frame<'a>(bytes: &'a [u8], header: &CommandHeader) -> Result<&'a [u8], 
         return Err(Error::Magic { part });
     }
     check_version(header.format_major, header.format_minor)?;
-    limit(
-        "bytes in a command",
-        header.total_bytes as usize,
-        limits::COMMAND_BYTES_MAX,
-    )?;
+    limit("bytes in a command", header.total_bytes as usize, limits::COMMAND_BYTES_MAX)?;
     let total = header.total_bytes as usize;
-    let Some(bytes) = bytes
-        .get(..total)
-        .filter(|_| total >= HEADER_BYTES as usize)
-    else {
+    let Some(bytes) = bytes.get(..total).filter(|_| total >= HEADER_BYTES as usize) else {
         return Err(Error::Truncated {
             part,
             needed: u64::from(header.total_bytes.max(HEADER_BYTES)),
@@ -316,17 +279,10 @@ fn check_frame<'a>(bytes: &'a [u8], header: &CommandHeader) -> Result<&'a [u8], 
     unsigned[CHECKSUM_AT..CHECKSUM_AT + 4].fill(0);
     let actual = crc32c::crc32c(&unsigned);
     if actual != header.checksum {
-        return Err(Error::Checksum {
-            part,
-            expected: header.checksum,
-            actual,
-        });
+        return Err(Error::Checksum { part, expected: header.checksum, actual });
     }
     if header.opcode != opcode::SCAN || header.kernel_kind != 0 {
-        return Err(Error::UnknownCode {
-            what: "opcode",
-            value: u64::from(header.opcode),
-        });
+        return Err(Error::UnknownCode { what: "opcode", value: u64::from(header.opcode) });
     }
     Ok(bytes)
 }
@@ -341,23 +297,14 @@ fn input_record(input: &InputRef, extents: &mut Vec<Extent>) -> InputRecord {
         ..record
     };
     match input {
-        InputRef::DeviceRange {
-            lease,
-            offset,
-            length,
-        } => InputRecord {
+        InputRef::DeviceRange { lease, offset, length } => InputRecord {
             kind: 1,
             handle_low: *lease,
             offset: *offset,
             length: *length,
             ..InputRecord::default()
         },
-        InputRef::FileRange {
-            file_id,
-            version,
-            offset,
-            length,
-        } => versioned(
+        InputRef::FileRange { file_id, version, offset, length } => versioned(
             version,
             InputRecord {
                 kind: 2,
@@ -367,13 +314,7 @@ fn input_record(input: &InputRef, extents: &mut Vec<Extent>) -> InputRecord {
                 ..InputRecord::default()
             },
         ),
-        InputRef::ObjectRange {
-            partition,
-            object,
-            version,
-            offset,
-            length,
-        } => versioned(
+        InputRef::ObjectRange { partition, object, version, offset, length } => versioned(
             version,
             InputRecord {
                 kind: 3,
@@ -384,14 +325,7 @@ fn input_record(input: &InputRef, extents: &mut Vec<Extent>) -> InputRecord {
                 ..InputRecord::default()
             },
         ),
-        InputRef::NvmeExtents {
-            namespace,
-            block_shift,
-            extents: runs,
-            skip,
-            length,
-            version,
-        } => {
+        InputRef::NvmeExtents { namespace, block_shift, extents: runs, skip, length, version } => {
             let extent_first = u32::try_from(extents.len()).unwrap_or(u32::MAX);
             extents.extend_from_slice(runs);
             versioned(
@@ -410,13 +344,7 @@ fn input_record(input: &InputRef, extents: &mut Vec<Extent>) -> InputRecord {
         }
         InputRef::Output { command_id, port } => {
             let (handle_low, handle_high) = split(*command_id);
-            InputRecord {
-                kind: 5,
-                port: *port,
-                handle_low,
-                handle_high,
-                ..InputRecord::default()
-            }
+            InputRecord { kind: 5, port: *port, handle_low, handle_high, ..InputRecord::default() }
         }
     }
 }
@@ -424,37 +352,15 @@ fn input_record(input: &InputRef, extents: &mut Vec<Extent>) -> InputRecord {
 fn read_inputs(sections: &SectionReader<'_>) -> Result<Vec<InputRef>, Error> {
     let extents: Vec<ExtentRecord> = sections.records(section::EXTENTS)?;
     limit("extents", extents.len(), limits::EXTENTS_MAX)?;
-    sections
-        .records(section::INPUTS)?
-        .iter()
-        .map(|record| read_input(record, &extents))
-        .collect()
+    sections.records(section::INPUTS)?.iter().map(|record| read_input(record, &extents)).collect()
 }
 
 fn read_input(record: &InputRecord, extents: &[ExtentRecord]) -> Result<InputRef, Error> {
-    let InputRecord {
-        handle_low,
-        handle_high,
-        offset,
-        length,
-        ..
-    } = *record;
-    let version = Version {
-        size_bytes: record.version_size,
-        stamp: record.version_stamp,
-    };
+    let InputRecord { handle_low, handle_high, offset, length, .. } = *record;
+    let version = Version { size_bytes: record.version_size, stamp: record.version_stamp };
     Ok(match record.kind {
-        1 => InputRef::DeviceRange {
-            lease: handle_low,
-            offset,
-            length,
-        },
-        2 => InputRef::FileRange {
-            file_id: handle_low,
-            version,
-            offset,
-            length,
-        },
+        1 => InputRef::DeviceRange { lease: handle_low, offset, length },
+        2 => InputRef::FileRange { file_id: handle_low, version, offset, length },
         3 => InputRef::ObjectRange {
             partition: handle_high,
             object: handle_low,
@@ -485,15 +391,9 @@ fn read_input(record: &InputRecord, extents: &[ExtentRecord]) -> Result<InputRef
                 version,
             }
         }
-        5 => InputRef::Output {
-            command_id: join(handle_low, handle_high),
-            port: record.port,
-        },
+        5 => InputRef::Output { command_id: join(handle_low, handle_high), port: record.port },
         other => {
-            return Err(Error::UnknownCode {
-                what: "input",
-                value: u64::from(other),
-            });
+            return Err(Error::UnknownCode { what: "input", value: u64::from(other) });
         }
     })
 }
@@ -512,28 +412,13 @@ fn read_chunk(record: &ColumnRecord) -> Result<Chunk, Error> {
 }
 
 fn read_output(record: &OutputRecord) -> Result<OutputRef, Error> {
-    let OutputRecord {
-        handle,
-        offset,
-        bytes_max,
-        ..
-    } = *record;
+    let OutputRecord { handle, offset, bytes_max, .. } = *record;
     Ok(match record.kind {
         1 => OutputRef::HostBuffer { bytes_max },
-        2 => OutputRef::DeviceRange {
-            lease: handle,
-            offset,
-            bytes_max,
-        },
-        3 => OutputRef::ObjectAppend {
-            object: handle,
-            bytes_max,
-        },
+        2 => OutputRef::DeviceRange { lease: handle, offset, bytes_max },
+        3 => OutputRef::ObjectAppend { object: handle, bytes_max },
         other => {
-            return Err(Error::UnknownCode {
-                what: "output",
-                value: u64::from(other),
-            });
+            return Err(Error::UnknownCode { what: "output", value: u64::from(other) });
         }
     })
 }

@@ -18,10 +18,7 @@ pub struct Column {
 impl Column {
     /// A column of this name and kind.
     pub fn new(name: impl Into<String>, kind: ValueKind) -> Self {
-        Self {
-            name: name.into(),
-            kind,
-        }
+        Self { name: name.into(), kind }
     }
 }
 
@@ -58,9 +55,7 @@ impl StringTest {
     /// Whether `value` passes.
     pub fn passes(&self, value: &[u8]) -> bool {
         let compare = |holds: fn(std::cmp::Ordering) -> bool| {
-            self.strings
-                .first()
-                .is_some_and(|literal| holds(value.cmp(literal.as_slice())))
+            self.strings.first().is_some_and(|literal| holds(value.cmp(literal.as_slice())))
         };
         match self.op {
             TestOp::In => self.strings.iter().any(|literal| literal == value),
@@ -107,12 +102,7 @@ pub struct Aggregate {
 impl Aggregate {
     /// A slot over every kept row.
     pub const fn new(function: Function, operand: Operand, width: Width) -> Self {
-        Self {
-            function,
-            operand,
-            width,
-            filter: Operand::None,
-        }
+        Self { function, operand, width, filter: Operand::None }
     }
 
     /// COUNT(*).
@@ -178,18 +168,9 @@ impl Fragment {
         limit("columns", self.columns.len(), limits::COLUMNS_MAX)?;
         limit("literals", self.literals.len(), limits::LITERALS_MAX)?;
         for (index, column) in self.columns.iter().enumerate() {
-            limit(
-                "bytes in a column's name",
-                column.name.len(),
-                limits::NAME_BYTES_MAX,
-            )?;
-            if self.columns[..index]
-                .iter()
-                .any(|other| other.name == column.name)
-            {
-                return Err(Error::Inconsistent {
-                    what: "a column is listed twice",
-                });
+            limit("bytes in a column's name", column.name.len(), limits::NAME_BYTES_MAX)?;
+            if self.columns[..index].iter().any(|other| other.name == column.name) {
+                return Err(Error::Inconsistent { what: "a column is listed twice" });
             }
         }
         self.check_tests()?;
@@ -201,9 +182,7 @@ impl Fragment {
         };
         let verdict = self.predicate.check(&scope, Place::Predicate)?;
         if matches!(verdict.last(), Some(Kind::Number | Kind::Bytes)) {
-            return Err(Error::Inconsistent {
-                what: "the predicate ends in a number",
-            });
+            return Err(Error::Inconsistent { what: "the predicate ends in a number" });
         }
         let steps = self.projection.check(&scope, Place::Projection)?;
         match &self.output {
@@ -223,12 +202,7 @@ impl Fragment {
         limit("string tests", self.tests.len(), limits::TESTS_MAX)?;
         let strings = self.tests.iter().map(|test| test.strings.len()).sum();
         limit("string literals", strings, limits::STRINGS_MAX)?;
-        let bytes = self
-            .tests
-            .iter()
-            .flat_map(|test| &test.strings)
-            .map(Vec::len)
-            .sum();
+        let bytes = self.tests.iter().flat_map(|test| &test.strings).map(Vec::len).sum();
         limit("bytes of string literals", bytes, limits::BYTES_MAX)?;
         let mut previous = 0;
         for (index, test) in self.tests.iter().enumerate() {
@@ -236,44 +210,33 @@ impl Fragment {
             match self.columns.get(usize::from(test.column)) {
                 None => return Err(index_error("column", test.column, self.columns.len())),
                 Some(column) if column.kind != ValueKind::Bytes => {
-                    return Err(Error::Kind {
-                        place,
-                        expected: "a column of byte strings",
-                    });
+                    return Err(Error::Kind { place, expected: "a column of byte strings" });
                 }
                 Some(_) => {}
             }
             if test.column < previous {
-                return Err(Error::Inconsistent {
-                    what: "string tests are not ordered by column",
-                });
+                return Err(Error::Inconsistent { what: "string tests are not ordered by column" });
             }
             previous = test.column;
             if test.strings.is_empty() || (test.op != TestOp::In && test.strings.len() != 1) {
-                return Err(Error::Kind {
-                    place,
-                    expected: "one literal, or several for IN",
-                });
+                return Err(Error::Kind { place, expected: "one literal, or several for IN" });
             }
             for literal in &test.strings {
-                limit(
-                    "bytes of a string literal",
-                    literal.len(),
-                    limits::STRING_BYTES_MAX,
-                )?;
+                limit("bytes of a string literal", literal.len(), limits::STRING_BYTES_MAX)?;
             }
-            let same = self
-                .tests
-                .iter()
-                .filter(|other| other.column == test.column)
-                .count();
-            limit(
-                "string tests of a column",
-                same,
-                limits::TESTS_PER_COLUMN_MAX,
-            )?;
+            self.check_lane_tests(test.column)?;
         }
         Ok(())
+    }
+
+    /// What the lane of one column has room for.
+    fn check_lane_tests(&self, column: u16) -> Result<(), Error> {
+        let tests = || self.tests.iter().filter(|test| test.column == column);
+        let literals = || tests().flat_map(|test| &test.strings);
+        let bytes = literals().map(|literal| literal.len().next_multiple_of(8)).sum();
+        limit("string tests of a column", tests().count(), limits::TESTS_PER_COLUMN_MAX)?;
+        limit("literals of a column", literals().count(), limits::STRINGS_PER_COLUMN_MAX)?;
+        limit("bytes of a column's literals", bytes, limits::STRING_BYTES_PER_COLUMN_MAX)
     }
 
     fn check_states(
@@ -288,9 +251,7 @@ impl Fragment {
                 return Err(index_error("column", *key, self.columns.len()));
             }
             if keys[..index].contains(key) {
-                return Err(Error::Inconsistent {
-                    what: "a group key is listed twice",
-                });
+                return Err(Error::Inconsistent { what: "a group key is listed twice" });
             }
         }
         for (index, slot) in aggregates.iter().enumerate() {
@@ -298,10 +259,7 @@ impl Fragment {
             match slot.function {
                 Function::CountRows if slot.operand == Operand::None => {}
                 Function::CountRows => {
-                    return Err(Error::Kind {
-                        place,
-                        expected: "no operand",
-                    });
+                    return Err(Error::Kind { place, expected: "no operand" });
                 }
                 Function::Count => {
                     kind_of(slot.operand, scope, steps, place)?;
@@ -314,10 +272,7 @@ impl Fragment {
                 need(slot.filter, scope, steps, place, Kind::Truth)?;
             }
             if !slot.width.is_numeric() {
-                return Err(Error::Kind {
-                    place,
-                    expected: "a numeric width",
-                });
+                return Err(Error::Kind { place, expected: "a numeric width" });
             }
         }
         Ok(())
@@ -331,10 +286,7 @@ impl Fragment {
                     Some(ValueKind::Bytes) => Width::Bytes,
                     Some(ValueKind::Integer) | None => Width::W64,
                 };
-                keys.iter()
-                    .map(key)
-                    .chain(aggregates.iter().map(|_| Width::W128))
-                    .collect()
+                keys.iter().map(key).chain(aggregates.iter().map(|_| Width::W128)).collect()
             }
             Output::Rows { columns, .. } => columns.iter().map(|column| column.width).collect(),
         }

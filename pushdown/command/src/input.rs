@@ -91,6 +91,17 @@ impl InputRef {
             Self::Output { .. } => None,
         }
     }
+
+    /// Runs of NVMe blocks that it names.
+    pub(crate) fn extent_count(&self) -> usize {
+        match self {
+            Self::NvmeExtents { extents, .. } => extents.len(),
+            Self::DeviceRange { .. }
+            | Self::FileRange { .. }
+            | Self::ObjectRange { .. }
+            | Self::Output { .. } => 0,
+        }
+    }
 }
 
 /// Where a command's result goes.

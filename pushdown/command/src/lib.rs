@@ -44,7 +44,7 @@
 //! # Invariants
 //!
 //! - [`layout`] is the one definition of every byte: encoding, decoding, the C++ header
-//!   ([`cpp_header`]) and the page of documentation come from it.
+//!   ([`cpp_header`]) and the tables of the page of documentation ([`doc`]) come from it.
 //! - Decoding never panics and never allocates more than the bytes it was given can justify: any byte
 //!   string ends in a value or an [`Error`].
 //! - What decodes has passed [`Fragment::check`]: operands point backwards, counts are within
@@ -53,6 +53,7 @@
 
 pub mod command;
 pub mod cpp_header;
+pub mod doc;
 pub mod error;
 pub mod fragment;
 pub mod input;

@@ -41,6 +41,12 @@ pub const STRINGS_MAX: u32 = 1024;
 /// an order against a longer literal could not be decided.
 pub const STRING_BYTES_MAX: u32 = 128;
 
+/// String literals of all tests on one column, as their lane keeps them.
+pub const STRINGS_PER_COLUMN_MAX: u32 = 256;
+
+/// Bytes of the string literals of one column, each padded to 8: one BRAM36 a lane.
+pub const STRING_BYTES_PER_COLUMN_MAX: u32 = 4096;
+
 /// Bytes of all string literals: a quarter of a command.
 pub const BYTES_MAX: u32 = 16 * 1024;
 

@@ -104,10 +104,7 @@ impl Operand {
             packed::TEST => Ok(Self::Test(index)),
             packed::NULL if index == 0 => Ok(Self::Null),
             _ if bits == NONE => Ok(Self::None),
-            _ => Err(Error::UnknownCode {
-                what: "operand",
-                value: u64::from(bits),
-            }),
+            _ => Err(Error::UnknownCode { what: "operand", value: u64::from(bits) }),
         }
     }
 }
@@ -130,35 +127,17 @@ pub struct Step {
 impl Step {
     /// `a op b` with a numeric result of `width`.
     pub const fn arithmetic(op: Op, width: Width, a: Operand, b: Operand) -> Self {
-        Self {
-            op,
-            width,
-            a,
-            b,
-            c: Operand::None,
-        }
+        Self { op, width, a, b, c: Operand::None }
     }
 
     /// `a op b` with a truth value; also AND and OR.
     pub const fn compare(op: Op, a: Operand, b: Operand) -> Self {
-        Self {
-            op,
-            width: Width::Bool,
-            a,
-            b,
-            c: Operand::None,
-        }
+        Self { op, width: Width::Bool, a, b, c: Operand::None }
     }
 
     /// `a BETWEEN b AND c`.
     pub const fn between(a: Operand, b: Operand, c: Operand) -> Self {
-        Self {
-            op: Op::Between,
-            width: Width::Bool,
-            a,
-            b,
-            c,
-        }
+        Self { op: Op::Between, width: Width::Bool, a, b, c }
     }
 
     /// `a IN (first ..= last)`, both literals.
@@ -174,13 +153,7 @@ impl Step {
 
     /// NOT, IS NULL or IS NOT NULL of `a`.
     pub const fn unary(op: Op, a: Operand) -> Self {
-        Self {
-            op,
-            width: Width::Bool,
-            a,
-            b: Operand::None,
-            c: Operand::None,
-        }
+        Self { op, width: Width::Bool, a, b: Operand::None, c: Operand::None }
     }
 
     /// The outcome of string test number `test` of the fragment.
@@ -214,9 +187,7 @@ pub(crate) enum Kind {
 impl Program {
     /// A program of these steps.
     pub fn new(steps: impl IntoIterator<Item = Step>) -> Self {
-        Self {
-            steps: steps.into_iter().collect(),
-        }
+        Self { steps: steps.into_iter().collect() }
     }
 
     /// Whether it has no steps.
@@ -245,10 +216,7 @@ impl Step {
         let truth = |operand| need(operand, scope, before, at, Kind::Truth);
         let unused = |operand| match operand {
             Operand::None => Ok(()),
-            _ => Err(Error::Kind {
-                place: at,
-                expected: "no such operand",
-            }),
+            _ => Err(Error::Kind { place: at, expected: "no such operand" }),
         };
         match self.op {
             Op::Add | Op::Subtract | Op::Multiply => {
@@ -256,10 +224,7 @@ impl Step {
                 number(self.b)?;
                 unused(self.c)?;
                 if !self.width.is_numeric() {
-                    return Err(Error::Kind {
-                        place: at,
-                        expected: "a numeric width",
-                    });
+                    return Err(Error::Kind { place: at, expected: "a numeric width" });
                 }
                 return Ok(Kind::Number);
             }
@@ -285,10 +250,7 @@ impl Step {
                         number(self.c)?;
                     }
                     _ => {
-                        return Err(Error::Kind {
-                            place: at,
-                            expected: "a range of literals",
-                        });
+                        return Err(Error::Kind { place: at, expected: "a range of literals" });
                     }
                 }
             }
@@ -299,10 +261,7 @@ impl Step {
             }
             Op::Test => {
                 let Operand::Test(test) = self.a else {
-                    return Err(Error::Kind {
-                        place: at,
-                        expected: "a string test",
-                    });
+                    return Err(Error::Kind { place: at, expected: "a string test" });
                 };
                 if usize::from(test) >= scope.test_count {
                     return Err(index_error("string test", test, scope.test_count));
@@ -323,10 +282,7 @@ impl Step {
         }
         match self.width {
             Width::Bool => Ok(Kind::Truth),
-            _ => Err(Error::Kind {
-                place: at,
-                expected: "the width of a truth value",
-            }),
+            _ => Err(Error::Kind { place: at, expected: "the width of a truth value" }),
         }
     }
 }
@@ -374,24 +330,14 @@ pub(crate) fn kind_of(
             Ok(Some(Kind::Number))
         }
         Operand::Literal(literal) => Err(index_error("literal", literal, scope.literal_count)),
-        Operand::Test(_) => Err(Error::Kind {
-            place: at,
-            expected: "a value, not a string test",
-        }),
+        Operand::Test(_) => Err(Error::Kind { place: at, expected: "a value, not a string test" }),
         Operand::Null => Ok(None),
-        Operand::None => Err(Error::Kind {
-            place: at,
-            expected: "an operand",
-        }),
+        Operand::None => Err(Error::Kind { place: at, expected: "an operand" }),
     }
 }
 
 pub(crate) fn index_error(what: &'static str, index: u16, count: usize) -> Error {
-    Error::Index {
-        what,
-        index: u64::from(index),
-        count: count as u64,
-    }
+    Error::Index { what, index: u64::from(index), count: count as u64 }
 }
 
 /// Refuses more than `limit` of something.
@@ -399,10 +345,6 @@ pub(crate) fn limit(what: &'static str, actual: usize, limit: u32) -> Result<(),
     if actual as u64 <= u64::from(limit) {
         Ok(())
     } else {
-        Err(Error::Limit {
-            what,
-            actual: actual as u64,
-            limit: u64::from(limit),
-        })
+        Err(Error::Limit { what, actual: actual as u64, limit: u64::from(limit) })
     }
 }

@@ -164,19 +164,11 @@ impl ResultHeader {
         }
         check_version(record.format_major, record.format_minor)?;
         let mut unsigned = Vec::with_capacity(RESULT_HEADER_BYTES as usize);
-        ResultRecord {
-            header_checksum: 0,
-            ..record
-        }
-        .encode(&mut unsigned);
+        ResultRecord { header_checksum: 0, ..record }.encode(&mut unsigned);
         let actual = crc32c::crc32c(&unsigned);
         if actual != record.header_checksum {
             let expected = record.header_checksum;
-            return Err(Error::Checksum {
-                part: "result header",
-                expected,
-                actual,
-            });
+            return Err(Error::Checksum { part: "result header", expected, actual });
         }
         Ok(Self {
             status: Status::from_code(record.status)?,
@@ -231,9 +223,7 @@ pub struct BlockColumn<'a> {
 impl<'a> BlockColumn<'a> {
     /// Whether row `row` is not null.
     pub fn is_valid(&self, row: usize) -> bool {
-        self.validity
-            .get(row / 8)
-            .is_some_and(|byte| byte >> (row % 8) & 1 == 1)
+        self.validity.get(row / 8).is_some_and(|byte| byte >> (row % 8) & 1 == 1)
     }
 
     /// The number in row `row`, null or not; `None` for byte strings and behind the end.
@@ -293,10 +283,7 @@ impl<'a> ResultView<'a> {
     pub fn parse(bytes: &'a [u8], widths: &[Width]) -> Result<Self, Error> {
         let header = ResultHeader::decode(bytes)?;
         if header.status != Status::Ok {
-            return Ok(Self {
-                header,
-                blocks: Vec::new(),
-            });
+            return Ok(Self { header, blocks: Vec::new() });
         }
         let start = RESULT_HEADER_BYTES as usize;
         let payload = usize::try_from(header.payload_bytes)
@@ -310,11 +297,7 @@ impl<'a> ResultView<'a> {
         let actual = crc32c::crc32c(payload);
         if actual != header.payload_checksum {
             let expected = header.payload_checksum;
-            return Err(Error::Checksum {
-                part: "result payload",
-                expected,
-                actual,
-            });
+            return Err(Error::Checksum { part: "result payload", expected, actual });
         }
         let mut blocks = Vec::new();
         let mut rest = payload;
@@ -326,9 +309,7 @@ impl<'a> ResultView<'a> {
             rest = behind;
         }
         if rows != header.rows_out {
-            return Err(Error::Inconsistent {
-                what: "the blocks do not hold the rows announced",
-            });
+            return Err(Error::Inconsistent { what: "the blocks do not hold the rows announced" });
         }
         Ok(Self { header, blocks })
     }
@@ -366,35 +347,20 @@ fn read_block<'a>(bytes: &'a [u8], widths: &[Width]) -> Result<(Block<'a>, &'a [
     for &width in widths {
         let validity = take(rows.div_ceil(64) * 8)?;
         let values = take(rows * width.bytes().unwrap_or(4) as usize)?;
-        let mut column = BlockColumn {
-            width,
-            validity,
-            values,
-            bytes: &[],
-        };
+        let mut column = BlockColumn { width, validity, values, bytes: &[] };
         if width == Width::Bytes {
             let mut ends = (0..rows).map(|row| column.end(row).unwrap_or(u32::MAX));
             if !ends.clone().is_sorted() {
-                return Err(Error::Inconsistent {
-                    what: "the ends of byte strings decrease",
-                });
+                return Err(Error::Inconsistent { what: "the ends of byte strings decrease" });
             }
             column.bytes = take(ends.next_back().unwrap_or(0) as usize)?;
         }
         columns.push(column);
     }
     if at != block.len() {
-        return Err(Error::Inconsistent {
-            what: "a block is longer than its columns",
-        });
+        return Err(Error::Inconsistent { what: "a block is longer than its columns" });
     }
-    Ok((
-        Block {
-            rows: header.rows,
-            columns,
-        },
-        behind,
-    ))
+    Ok((Block { rows: header.rows, columns }, behind))
 }
 
 /// One value of a row, as [`ResultWriter`] takes it.
@@ -424,13 +390,7 @@ pub struct ResultWriter {
 impl ResultWriter {
     /// A writer of rows with these widths.
     pub fn new(widths: Vec<Width>) -> Self {
-        Self {
-            widths,
-            pending: Vec::new(),
-            payload: Vec::new(),
-            rows_out: 0,
-            blocks: 0,
-        }
+        Self { widths, pending: Vec::new(), payload: Vec::new(), rows_out: 0, blocks: 0 }
     }
 
     /// Adds a row.
@@ -444,9 +404,7 @@ impl ResultWriter {
             Value::Bytes(_) => *width == Width::Bytes,
         };
         if row.len() != self.widths.len() || !row.iter().zip(&self.widths).all(fits) {
-            return Err(Error::Inconsistent {
-                what: "a row does not fit the output's columns",
-            });
+            return Err(Error::Inconsistent { what: "a row does not fit the output's columns" });
         }
         self.pending.push(row);
         self.rows_out += 1;
@@ -463,11 +421,7 @@ impl ResultWriter {
         let start = self.payload.len();
         self.payload.resize(start + BLOCK_HEADER_BYTES as usize, 0);
         for (index, width) in self.widths.iter().enumerate() {
-            write_column(
-                &mut self.payload,
-                *width,
-                self.pending.iter().map(|row| &row[index]),
-            );
+            write_column(&mut self.payload, *width, self.pending.iter().map(|row| &row[index]));
         }
         let mut header = Vec::new();
         BlockHeader {

@@ -10,20 +10,23 @@ macro_rules! wire_enum {
     (
         $(#[$meta:meta])*
         $name:ident: $repr:ident ($what:literal) {
-            $($(#[$vmeta:meta])* $variant:ident = $code:literal,)*
+            $($(#[doc = $vdoc:literal])* $variant:ident = $code:literal,)*
         }
     ) => {
         $(#[$meta])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[repr($repr)]
         pub enum $name {
-            $($(#[$vmeta])* $variant = $code,)*
+            $($(#[doc = $vdoc])* $variant = $code,)*
         }
 
         impl $name {
             /// Every variant, with its name, in the order of declaration.
             pub const ALL: &'static [(Self, &'static str)] =
                 &[$((Self::$variant, stringify!($variant)),)*];
+
+            /// What is said of each variant, in the same order: the page of documentation shows it.
+            pub const DOCS: &'static [&'static str] = &[$(concat!($($vdoc),*),)*];
 
             /// The number on the wire.
             pub const fn code(self) -> $repr {
@@ -106,11 +109,7 @@ impl Encodings {
 
     /// The set with these members.
     pub fn of(members: impl IntoIterator<Item = Encoding>) -> Self {
-        Self(
-            members
-                .into_iter()
-                .fold(0, |bits, member| bits | 1 << member.code()),
-        )
+        Self(members.into_iter().fold(0, |bits, member| bits | 1 << member.code()))
     }
 
     /// The bits on the wire.
@@ -123,16 +122,11 @@ impl Encodings {
     /// # Errors
     /// [`Error::UnknownCode`] when a bit stands for no encoding.
     pub fn from_bits(bits: u16) -> Result<Self, Error> {
-        let known = Encoding::ALL
-            .iter()
-            .fold(0, |all, (member, _)| all | 1 << member.code());
+        let known = Encoding::ALL.iter().fold(0, |all, (member, _)| all | 1 << member.code());
         if bits & !known == 0 {
             Ok(Self(bits))
         } else {
-            Err(Error::UnknownCode {
-                what: "set of encodings",
-                value: u64::from(bits),
-            })
+            Err(Error::UnknownCode { what: "set of encodings", value: u64::from(bits) })
         }
     }
 
@@ -150,12 +144,7 @@ impl Encodings {
 impl std::fmt::Debug for Encodings {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_set()
-            .entries(
-                Encoding::ALL
-                    .iter()
-                    .filter(|(e, _)| self.contains(*e))
-                    .map(|(e, _)| e),
-            )
+            .entries(Encoding::ALL.iter().filter(|(e, _)| self.contains(*e)).map(|(e, _)| e))
             .finish()
     }
 }
@@ -229,10 +218,7 @@ mod tests {
 
     #[test]
     fn encodings_refuse_bits_without_a_member() {
-        assert_eq!(
-            Encodings::from_bits(Encodings::SCAN.bits()),
-            Ok(Encodings::SCAN)
-        );
+        assert_eq!(Encodings::from_bits(Encodings::SCAN.bits()), Ok(Encodings::SCAN));
         assert!(Encodings::from_bits(1 << 5).is_err());
         assert!(Encodings::SCAN.contains_all(Encodings::of([Encoding::Plain])));
         assert!(!Encodings::of([Encoding::Plain]).contains(Encoding::Rle));

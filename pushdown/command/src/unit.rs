@@ -62,6 +62,8 @@ impl Unit {
     /// The first rule that is broken.
     pub fn check(&self, fragment: &Fragment) -> Result<(), Error> {
         limit("inputs", self.inputs.len(), limits::INPUTS_MAX)?;
+        let extents = self.inputs.iter().map(InputRef::extent_count).sum();
+        limit("extents", extents, limits::EXTENTS_MAX)?;
         if self.rows > limits::UNIT_ROWS_MAX {
             return Err(Error::Limit {
                 what: "rows in a unit",
@@ -70,9 +72,7 @@ impl Unit {
             });
         }
         if self.chunks.len() != fragment.columns.len() {
-            return Err(Error::Inconsistent {
-                what: "a unit has one chunk for each column",
-            });
+            return Err(Error::Inconsistent { what: "a unit has one chunk for each column" });
         }
         for (index, (chunk, column)) in self.chunks.iter().zip(&fragment.columns).enumerate() {
             let place = Place::Column(u32::try_from(index).unwrap_or(u32::MAX));
@@ -127,10 +127,7 @@ impl Unit {
                     .filter(|chunk| chunk.physical_type == PhysicalType::ByteArray)
                     .map(|chunk| chunk.uncompressed_bytes)
                     .sum::<u64>();
-                (
-                    u64::from(limits::GROUPS_MAX).min(self.rows.max(1)),
-                    longest * 64,
-                )
+                (u64::from(limits::GROUPS_MAX).min(self.rows.max(1)), longest * 64)
             }
             Output::Rows { columns, limit } => {
                 let of = |operand| match operand {
@@ -141,12 +138,7 @@ impl Unit {
                     .iter()
                     .filter(|column| column.width == Width::Bytes)
                     .filter_map(|column| of(column.operand))
-                    .map(|chunk| {
-                        chunk
-                            .uncompressed_bytes
-                            .saturating_mul(4)
-                            .max(self.rows * 32)
-                    })
+                    .map(|chunk| chunk.uncompressed_bytes.saturating_mul(4).max(self.rows * 32))
                     .sum::<u64>();
                 (self.rows.min(limit.unwrap_or(u64::MAX)), strings)
             }
@@ -180,10 +172,7 @@ impl Chunk {
             });
         };
         if self.physical_type.kind() != kind {
-            return Err(Error::Kind {
-                place,
-                expected: "a physical type of the column's kind",
-            });
+            return Err(Error::Kind { place, expected: "a physical type of the column's kind" });
         }
         if self.definition_level_max > 1 {
             return Err(Error::Limit {
@@ -204,9 +193,7 @@ impl Chunk {
         match (end, input.length()) {
             (Some(end), Some(length)) if end <= length => Ok(()),
             (Some(_), None) => Ok(()),
-            _ => Err(Error::Inconsistent {
-                what: "a column chunk ends behind its input",
-            }),
+            _ => Err(Error::Inconsistent { what: "a column chunk ends behind its input" }),
         }
     }
 }

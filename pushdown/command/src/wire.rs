@@ -39,13 +39,7 @@ impl SectionWriter {
     pub(crate) fn raw(&mut self, kind: u16, flags: u16, count: u32, bytes: Vec<u8>) {
         if !bytes.is_empty() {
             let length = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
-            let entry = SectionEntry {
-                kind,
-                flags,
-                count,
-                offset: 0,
-                bytes: length,
-            };
+            let entry = SectionEntry { kind, flags, count, offset: 0, bytes: length };
             self.sections.push((entry, bytes));
         }
     }
@@ -95,9 +89,7 @@ impl<'a> SectionReader<'a> {
                 });
             }
             if !entry.offset.is_multiple_of(limits::SECTION_ALIGN) {
-                return Err(Error::Inconsistent {
-                    what: "a section is not aligned",
-                });
+                return Err(Error::Inconsistent { what: "a section is not aligned" });
             }
             let known = section::ALL.iter().find(|(kind, _)| *kind == entry.kind);
             match known {
@@ -106,10 +98,7 @@ impl<'a> SectionReader<'a> {
                 }
                 None => continue,
                 Some((_, name)) if entries.iter().any(|e: &SectionEntry| e.kind == entry.kind) => {
-                    return Err(Error::SectionCount {
-                        section: name,
-                        count: 2,
-                    });
+                    return Err(Error::SectionCount { section: name, count: 2 });
                 }
                 Some(_) => entries.push(entry),
             }
@@ -122,10 +111,7 @@ impl<'a> SectionReader<'a> {
         match self.entries.iter().find(|entry| entry.kind == kind) {
             Some(entry) => {
                 let start = entry.offset as usize;
-                (
-                    entry.count,
-                    &self.bytes[start..start + entry.bytes as usize],
-                )
+                (entry.count, &self.bytes[start..start + entry.bytes as usize])
             }
             None => (0, &[]),
         }
@@ -142,33 +128,24 @@ impl<'a> SectionReader<'a> {
                 available: bytes.len() as u64,
             });
         }
-        bytes
-            .chunks_exact(size)
-            .map(|chunk| read::<R>(chunk, 0, R::LAYOUT.name))
-            .collect()
+        bytes.chunks_exact(size).map(|chunk| read::<R>(chunk, 0, R::LAYOUT.name)).collect()
     }
 }
 
 /// Reads one record at `at`.
 pub(crate) fn read<R: Record>(bytes: &[u8], at: usize, part: &'static str) -> Result<R, Error> {
-    bytes
-        .get(at..)
-        .and_then(R::decode)
-        .ok_or_else(|| Error::Truncated {
-            part,
-            needed: at as u64 + u64::from(R::LAYOUT.bytes),
-            available: bytes.len() as u64,
-        })
+    bytes.get(at..).and_then(R::decode).ok_or_else(|| Error::Truncated {
+        part,
+        needed: at as u64 + u64::from(R::LAYOUT.bytes),
+        available: bytes.len() as u64,
+    })
 }
 
 /// The two halves of a 128-bit number, low first.
 pub(crate) fn split(value: u128) -> (u64, u64) {
     let bytes = value.to_le_bytes();
     let half = |start: usize| {
-        bytes[start..start + 8]
-            .iter()
-            .rev()
-            .fold(0, |value, byte| value << 8 | u64::from(*byte))
+        bytes[start..start + 8].iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte))
     };
     (half(0), half(8))
 }
@@ -180,14 +157,8 @@ pub(crate) fn join(low: u64, high: u64) -> u128 {
 
 /// Adds what of a fragment the kernel needs, and the names.
 pub(crate) fn write_fragment(fragment: &Fragment, out: &mut SectionWriter) {
-    out.records(
-        section::PREDICATE,
-        fragment.predicate.steps.iter().map(step_record),
-    );
-    out.records(
-        section::PROJECTION,
-        fragment.projection.steps.iter().map(step_record),
-    );
+    out.records(section::PREDICATE, fragment.predicate.steps.iter().map(step_record));
+    out.records(section::PROJECTION, fragment.projection.steps.iter().map(step_record));
     out.records(
         section::LITERALS,
         fragment.literals.iter().map(|literal| {
@@ -201,31 +172,21 @@ pub(crate) fn write_fragment(fragment: &Fragment, out: &mut SectionWriter) {
             out.records(section::AGGREGATES, aggregates.iter().map(aggregate_record));
             out.records(
                 section::KEYS,
-                keys.iter().map(|&column| KeyRecord {
-                    column,
-                    ..KeyRecord::default()
-                }),
+                keys.iter().map(|&column| KeyRecord { column, ..KeyRecord::default() }),
             );
-            fragment
-                .output_widths()
-                .into_iter()
-                .map(|width| (Operand::None, width))
-                .collect()
+            fragment.output_widths().into_iter().map(|width| (Operand::None, width)).collect()
         }
-        Output::Rows { columns, .. } => columns
-            .iter()
-            .map(|column| (column.operand, column.width))
-            .collect(),
+        Output::Rows { columns, .. } => {
+            columns.iter().map(|column| (column.operand, column.width)).collect()
+        }
     };
     out.records(
         section::OUTPUT_COLUMNS,
-        columns
-            .into_iter()
-            .map(|(operand, width)| OutputColumnRecord {
-                operand: operand.pack(),
-                width: u16::from(width.code()),
-                ..OutputColumnRecord::default()
-            }),
+        columns.into_iter().map(|(operand, width)| OutputColumnRecord {
+            operand: operand.pack(),
+            width: u16::from(width.code()),
+            ..OutputColumnRecord::default()
+        }),
     );
     let mut names = Vec::new();
     for column in &fragment.columns {
@@ -272,10 +233,7 @@ fn write_tests(tests: &[StringTest], out: &mut SectionWriter) {
             reserved: 0,
         });
         for literal in &test.strings {
-            strings.push(StringRecord {
-                offset: index(bytes.len()),
-                length: index(literal.len()),
-            });
+            strings.push(StringRecord { offset: index(bytes.len()), length: index(literal.len()) });
             bytes.extend_from_slice(literal);
         }
     }
@@ -300,18 +258,9 @@ pub(crate) fn read_fragment(
             .enumerate()
             .map(|(index, kind)| Column::new(format!("column {index}"), kind))
             .collect(),
-        Some(kinds)
-            if named
-                .iter()
-                .map(|column| column.kind)
-                .eq(kinds.iter().copied()) =>
-        {
-            named
-        }
+        Some(kinds) if named.iter().map(|column| column.kind).eq(kinds.iter().copied()) => named,
         Some(_) => {
-            return Err(Error::Inconsistent {
-                what: "names and columns differ",
-            });
+            return Err(Error::Inconsistent { what: "names and columns differ" });
         }
     };
     let output_columns: Vec<OutputColumnRecord> = sections.records(section::OUTPUT_COLUMNS)?;
@@ -329,17 +278,11 @@ pub(crate) fn read_fragment(
                 .collect::<Result<_, _>>()?,
         },
         output_mode::ROWS => Output::Rows {
-            columns: output_columns
-                .iter()
-                .map(read_row_column)
-                .collect::<Result<_, _>>()?,
+            columns: output_columns.iter().map(read_row_column).collect::<Result<_, _>>()?,
             limit,
         },
         _ => {
-            return Err(Error::UnknownCode {
-                what: "output mode",
-                value: u64::from(mode),
-            });
+            return Err(Error::UnknownCode { what: "output mode", value: u64::from(mode) });
         }
     };
     let fragment = Fragment {
@@ -356,14 +299,8 @@ pub(crate) fn read_fragment(
     };
     fragment.check()?;
     let widths = output_columns.iter().map(|column| u64::from(column.width));
-    if !widths.eq(fragment
-        .output_widths()
-        .iter()
-        .map(|width| u64::from(width.code())))
-    {
-        return Err(Error::Inconsistent {
-            what: "output columns are not those of the output",
-        });
+    if !widths.eq(fragment.output_widths().iter().map(|width| u64::from(width.code()))) {
+        return Err(Error::Inconsistent { what: "output columns are not those of the output" });
     }
     Ok(fragment)
 }
@@ -378,13 +315,7 @@ fn read_program(sections: &SectionReader<'_>, kind: u16) -> Result<Program, Erro
             c: Operand::unpack(record.c)?,
         })
     };
-    Ok(Program {
-        steps: sections
-            .records(kind)?
-            .iter()
-            .map(read)
-            .collect::<Result<_, _>>()?,
-    })
+    Ok(Program { steps: sections.records(kind)?.iter().map(read).collect::<Result<_, _>>()? })
 }
 
 fn read_aggregate(record: &AggregateRecord) -> Result<Aggregate, Error> {
@@ -397,14 +328,9 @@ fn read_aggregate(record: &AggregateRecord) -> Result<Aggregate, Error> {
 }
 
 fn read_row_column(record: &OutputColumnRecord) -> Result<RowColumn, Error> {
-    let width = u8::try_from(record.width).map_err(|_| Error::UnknownCode {
-        what: "width",
-        value: u64::from(record.width),
-    })?;
-    Ok(RowColumn {
-        operand: Operand::unpack(record.operand)?,
-        width: Width::from_code(width)?,
-    })
+    let width = u8::try_from(record.width)
+        .map_err(|_| Error::UnknownCode { what: "width", value: u64::from(record.width) })?;
+    Ok(RowColumn { operand: Operand::unpack(record.operand)?, width: Width::from_code(width)? })
 }
 
 fn read_tests(sections: &SectionReader<'_>) -> Result<Vec<StringTest>, Error> {
@@ -412,14 +338,11 @@ fn read_tests(sections: &SectionReader<'_>) -> Result<Vec<StringTest>, Error> {
     let (_, bytes) = sections.raw(section::BYTES);
     let literal = |record: &StringRecord| {
         let end = record.offset as usize + record.length as usize;
-        bytes
-            .get(record.offset as usize..end)
-            .map(<[u8]>::to_vec)
-            .ok_or(Error::Truncated {
-                part: "bytes of string literals",
-                needed: end as u64,
-                available: bytes.len() as u64,
-            })
+        bytes.get(record.offset as usize..end).map(<[u8]>::to_vec).ok_or(Error::Truncated {
+            part: "bytes of string literals",
+            needed: end as u64,
+            available: bytes.len() as u64,
+        })
     };
     let read = |record: &TestRecord| {
         let first = record.string_first as usize;
@@ -458,9 +381,8 @@ fn read_names(sections: &SectionReader<'_>) -> Result<Vec<Column>, Error> {
                 available: rest.len() as u64,
             });
         };
-        let name = std::str::from_utf8(name).map_err(|_| Error::Inconsistent {
-            what: "a column's name is not UTF-8",
-        })?;
+        let name = std::str::from_utf8(name)
+            .map_err(|_| Error::Inconsistent { what: "a column's name is not UTF-8" })?;
         columns.push(Column::new(name, ValueKind::from_code(*kind)?));
         bytes = rest;
     }
@@ -514,19 +436,10 @@ pub(crate) fn fragment_from_bytes(bytes: &[u8]) -> Result<Fragment, Error> {
     limit.copy_from_slice(&header[16..24]);
     let limit = u64::from_le_bytes(limit);
     let sections = SectionReader::open(bytes, FRAGMENT_HEADER_BYTES, half(8))?;
-    read_fragment(
-        &sections,
-        half(10),
-        (limit != u64::MAX).then_some(limit),
-        None,
-    )
+    read_fragment(&sections, half(10), (limit != u64::MAX).then_some(limit), None)
 }
 
 /// Refuses another major version.
 pub(crate) fn check_version(major: u16, minor: u16) -> Result<(), Error> {
-    if major == FORMAT_MAJOR {
-        Ok(())
-    } else {
-        Err(Error::FormatVersion { major, minor })
-    }
+    if major == FORMAT_MAJOR { Ok(()) } else { Err(Error::FormatVersion { major, minor }) }
 }

@@ -1,0 +1,372 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Arbitrary valid fragments, units and envelopes, made of a list of choices.
+//!
+//! Every choice is a number below a bound; when the list is used up each choice is 0. So proptest
+//! shrinks a failing case to few and small choices without knowing the format.
+
+use nearscan_command::{
+    Aggregate, Chunk, Codec, Column, Command, Encodings, Envelope, Extent, Fragment, Function,
+    InputRef, Op, Operand, Output, OutputRef, PhysicalType, Program, RowColumn, Step, StringTest,
+    TestOp, Unit, ValueKind, Version, Width, limits,
+};
+use proptest::prelude::*;
+
+/// Choices left to make.
+#[derive(Debug)]
+pub(crate) struct Choices {
+    words: std::vec::IntoIter<u64>,
+}
+
+impl Choices {
+    pub(crate) fn new(words: Vec<u64>) -> Self {
+        Self { words: words.into_iter() }
+    }
+
+    fn word(&mut self) -> u64 {
+        self.words.next().unwrap_or(0)
+    }
+
+    /// A number below `bound`, which is not 0.
+    fn below(&mut self, bound: usize) -> usize {
+        (self.word() % bound as u64) as usize
+    }
+
+    fn index(&mut self, bound: usize) -> u16 {
+        u16::try_from(self.below(bound)).unwrap()
+    }
+
+    fn pick<T: Copy>(&mut self, list: &[T]) -> T {
+        list[self.below(list.len())]
+    }
+
+    fn one_in(&mut self, count: usize) -> bool {
+        self.below(count) == count - 1
+    }
+
+    fn wide(&mut self) -> i128 {
+        let bits = u128::from(self.word()) << 64 | u128::from(self.word());
+        bits.cast_signed()
+    }
+}
+
+/// Strategies over the choices.
+pub(crate) fn choices() -> impl Strategy<Value = Choices> {
+    proptest::collection::vec(any::<u64>(), 0..400).prop_map(Choices::new)
+}
+
+pub(crate) fn fragment() -> impl Strategy<Value = Fragment> {
+    choices().prop_map(|mut choices| choices.fragment())
+}
+
+pub(crate) fn command() -> impl Strategy<Value = Command> {
+    choices().prop_map(|mut choices| choices.command())
+}
+
+/// The values that an operand can have.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Number,
+    Truth,
+    Bytes,
+}
+
+/// What operands of each kind there are.
+struct Pool {
+    operands: Vec<(Operand, Kind)>,
+}
+
+impl Pool {
+    /// An operand of `kind`; NULL when there is no other.
+    fn of(&self, kind: Kind, choices: &mut Choices) -> Operand {
+        let fitting: Vec<Operand> = self
+            .operands
+            .iter()
+            .filter(|(_, found)| *found == kind)
+            .map(|(operand, _)| *operand)
+            .collect();
+        if fitting.is_empty() || choices.one_in(12) {
+            Operand::Null
+        } else {
+            choices.pick(&fitting)
+        }
+    }
+
+    fn any(&self, choices: &mut Choices) -> Operand {
+        let kind = choices.pick(&[Kind::Number, Kind::Truth, Kind::Bytes]);
+        self.of(kind, choices)
+    }
+}
+
+const NUMERIC: [Width; 3] = [Width::W32, Width::W64, Width::W128];
+
+impl Choices {
+    pub(crate) fn fragment(&mut self) -> Fragment {
+        let columns = self.columns();
+        let literals: Vec<i128> = (0..self.below(9))
+            .map(|_| {
+                let wide = self.wide();
+                self.pick(&[0, 1, -1, wide, i128::MIN, i128::MAX])
+            })
+            .collect();
+        let tests = self.tests(&columns);
+        let scope = |steps: &[Step]| pool(&columns, literals.len(), steps);
+        let mut predicate = self.program(&scope, literals.len(), tests.len());
+        while predicate.steps.last().is_some_and(|step| step.op.is_arithmetic()) {
+            predicate.steps.pop();
+        }
+        let projection = self.program(&scope, literals.len(), tests.len());
+        let pool = scope(&projection.steps);
+        let output = if self.one_in(2) {
+            self.rows(&pool)
+        } else {
+            self.states(&columns, &projection, &pool)
+        };
+        Fragment { columns, predicate, projection, literals, tests, output }
+    }
+
+    fn columns(&mut self) -> Vec<Column> {
+        (0..self.below(limits::COLUMNS_MAX as usize + 1))
+            .map(|index| {
+                let stem = self.pick(&["l_quantity", "", "größe", "a\0b", "名"]);
+                let kind = self.pick(&[ValueKind::Integer, ValueKind::Bytes]);
+                Column::new(format!("{stem}{index}"), kind)
+            })
+            .collect()
+    }
+
+    fn tests(&mut self, columns: &[Column]) -> Vec<StringTest> {
+        let mut tests = Vec::new();
+        for (index, column) in columns.iter().enumerate() {
+            if column.kind != ValueKind::Bytes {
+                continue;
+            }
+            for _ in 0..self.below(3) {
+                let op = self.pick(TestOp::ALL).0;
+                let count = if op == TestOp::In { 1 + self.below(4) } else { 1 };
+                tests.push(StringTest {
+                    column: u16::try_from(index).unwrap(),
+                    op,
+                    strings: (0..count).map(|_| self.string()).collect(),
+                });
+            }
+        }
+        tests
+    }
+
+    fn string(&mut self) -> Vec<u8> {
+        let length = self.pick(&[0, 1, 7, 8, 9, limits::STRING_BYTES_MAX as usize]);
+        let seed = self.word();
+        (0..length).map(|at| (seed.rotate_left(at as u32) & 0xff) as u8).collect()
+    }
+
+    fn program(
+        &mut self,
+        scope: &dyn Fn(&[Step]) -> Pool,
+        literal_count: usize,
+        test_count: usize,
+    ) -> Program {
+        let mut steps = Vec::new();
+        for _ in 0..self.below(limits::STEPS_MAX as usize + 1) {
+            let pool = scope(&steps);
+            let step = self.step(&pool, literal_count, test_count);
+            steps.push(step);
+        }
+        Program { steps }
+    }
+
+    fn step(&mut self, pool: &Pool, literal_count: usize, test_count: usize) -> Step {
+        let op = self.pick(Op::ALL).0;
+        let number = |choices: &mut Self| pool.of(Kind::Number, choices);
+        match op {
+            Op::Add | Op::Subtract | Op::Multiply => {
+                let width = self.pick(&NUMERIC);
+                Step::arithmetic(op, width, number(self), number(self))
+            }
+            Op::In if literal_count > 0 => {
+                let last = self.index(literal_count);
+                let first = self.index(usize::from(last) + 1);
+                Step::in_literals(number(self), first, last)
+            }
+            Op::Test if test_count > 0 => Step::test(self.index(test_count)),
+            Op::Between => Step::between(number(self), number(self), number(self)),
+            Op::In
+            | Op::Test
+            | Op::Equal
+            | Op::NotEqual
+            | Op::Less
+            | Op::LessOrEqual
+            | Op::Greater
+            | Op::GreaterOrEqual => {
+                let compare = self.pick(&[Op::Equal, Op::Less, Op::GreaterOrEqual]);
+                Step::compare(compare, number(self), number(self))
+            }
+            Op::IsNull | Op::IsNotNull => Step::unary(op, pool.any(self)),
+            Op::And | Op::Or => {
+                let a = pool.of(Kind::Truth, self);
+                Step::compare(op, a, pool.of(Kind::Truth, self))
+            }
+            Op::Not => Step::unary(op, pool.of(Kind::Truth, self)),
+        }
+    }
+
+    fn rows(&mut self, pool: &Pool) -> Output {
+        let columns = (0..self.below(limits::OUTPUT_COLUMNS_MAX as usize + 1))
+            .map(|_| {
+                let width = self.pick(Width::ALL).0;
+                let kind = match width {
+                    Width::Bool => Kind::Truth,
+                    Width::Bytes => Kind::Bytes,
+                    Width::W32 | Width::W64 | Width::W128 => Kind::Number,
+                };
+                RowColumn { operand: pool.of(kind, self), width }
+            })
+            .collect();
+        let limit = self.word() >> 1;
+        Output::Rows { columns, limit: self.pick(&[None, Some(0), Some(limit)]) }
+    }
+
+    fn states(&mut self, columns: &[Column], projection: &Program, pool: &Pool) -> Output {
+        let keys_max = columns.len().min(limits::KEYS_MAX as usize);
+        let first = self.below(columns.len() + 1);
+        let keys = (0..self.below(keys_max + 1))
+            .map(|key| u16::try_from((first + key) % columns.len()).unwrap())
+            .collect();
+        let truths: Vec<Operand> = (0..)
+            .zip(&projection.steps)
+            .filter(|(_, step)| !step.op.is_arithmetic())
+            .map(|(index, _)| Operand::Step(index))
+            .collect();
+        let aggregates = (0..self.below(limits::AGGREGATES_MAX as usize + 1))
+            .map(|_| {
+                let function = self.pick(Function::ALL).0;
+                let operand = match function {
+                    Function::CountRows => Operand::None,
+                    Function::Count => pool.any(self),
+                    Function::Sum | Function::Min | Function::Max => pool.of(Kind::Number, self),
+                };
+                let filter = match truths.is_empty() || self.one_in(2) {
+                    true => Operand::None,
+                    false => self.pick(&truths),
+                };
+                Aggregate { filter, ..Aggregate::new(function, operand, self.pick(&NUMERIC)) }
+            })
+            .collect();
+        Output::States { keys, aggregates }
+    }
+
+    pub(crate) fn unit(&mut self, fragment: &Fragment) -> Unit {
+        let mut extents_left = limits::EXTENTS_MAX as usize;
+        let inputs: Vec<InputRef> = (0..1 + self.below(limits::INPUTS_MAX as usize))
+            .map(|_| self.input(&mut extents_left))
+            .collect();
+        let chunks =
+            fragment.columns.iter().map(|column| self.chunk(column.kind, &inputs)).collect();
+        Unit { rows: self.word() % (limits::UNIT_ROWS_MAX + 1), inputs, chunks }
+    }
+
+    fn input(&mut self, extents_left: &mut usize) -> InputRef {
+        let version = Version { size_bytes: self.word(), stamp: self.word() };
+        let (offset, length) = (self.word(), self.word());
+        match self.below(5) {
+            0 => InputRef::FileRange { file_id: self.word(), version, offset, length },
+            1 => InputRef::DeviceRange { lease: self.word(), offset, length },
+            2 => InputRef::ObjectRange {
+                partition: self.word(),
+                object: self.word(),
+                version,
+                offset,
+                length,
+            },
+            3 => {
+                let extent_count = self.below(*extents_left + 1);
+                *extents_left -= extent_count;
+                InputRef::NvmeExtents {
+                    namespace: self.word() as u32,
+                    block_shift: self.pick(&[9, 12]),
+                    extents: (0..extent_count)
+                        .map(|_| Extent { block_first: self.word(), block_count: self.word() })
+                        .collect(),
+                    skip: offset,
+                    length,
+                    version,
+                }
+            }
+            _ => InputRef::Output {
+                command_id: self.wide().cast_unsigned(),
+                port: self.word() as u32,
+            },
+        }
+    }
+
+    fn chunk(&mut self, kind: ValueKind, inputs: &[InputRef]) -> Chunk {
+        let input = self.index(inputs.len());
+        let room = inputs[usize::from(input)].length().unwrap_or(1 << 40);
+        let length = self.word() % (limits::CHUNK_BYTES_MAX.min(room) + 1);
+        let (_, codec) = (self.word(), self.pick(Codec::ALL).0);
+        Chunk {
+            input,
+            offset: self.word() % (room - length).saturating_add(1).max(1),
+            length,
+            uncompressed_bytes: self.word() % (limits::CHUNK_BYTES_MAX + 1),
+            physical_type: match kind {
+                ValueKind::Bytes => PhysicalType::ByteArray,
+                ValueKind::Integer => self.pick(&[PhysicalType::Int32, PhysicalType::Int64]),
+            },
+            definition_level_max: self.pick(&[0, 1]),
+            codec,
+            encodings: self.pick(&[Encodings::SCAN, Encodings::default()]),
+        }
+    }
+
+    fn envelope(&mut self) -> Envelope {
+        Envelope {
+            command_id: self.wide().cast_unsigned(),
+            query_id: self.wide().cast_unsigned(),
+            attempt: self.word() as u32,
+            epoch: self.word(),
+            tenant: self.word() as u32,
+            priority: self.word() as u32,
+            deadline_ns: self.word(),
+            steps_max: self.word(),
+        }
+    }
+
+    pub(crate) fn command(&mut self) -> Command {
+        let envelope = self.envelope();
+        let bytes_max = self.word();
+        let handle = self.word();
+        let output = self.below(3);
+        let fragment = self.fragment();
+        let unit = self.unit(&fragment);
+        let mut command = Command::bind(&fragment, unit, envelope).unwrap();
+        match output {
+            0 => {}
+            1 => {
+                command.output =
+                    OutputRef::DeviceRange { lease: handle, offset: self.word(), bytes_max }
+            }
+            _ => command.output = OutputRef::ObjectAppend { object: handle, bytes_max },
+        }
+        command
+    }
+}
+
+fn pool(columns: &[Column], literal_count: usize, steps: &[Step]) -> Pool {
+    let columns = (0..).zip(columns).map(|(index, column)| {
+        let kind = match column.kind {
+            ValueKind::Integer => Kind::Number,
+            ValueKind::Bytes => Kind::Bytes,
+        };
+        (Operand::Column(index), kind)
+    });
+    let literals = (0..literal_count)
+        .map(|index| (Operand::Literal(u16::try_from(index).unwrap()), Kind::Number));
+    let steps = (0..).zip(steps).map(|(index, step)| {
+        let kind = match step.op.is_arithmetic() {
+            true => Kind::Number,
+            false => Kind::Truth,
+        };
+        (Operand::Step(index), kind)
+    });
+    Pool { operands: columns.chain(literals).chain(steps).collect() }
+}

@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Known commands and a known result, byte for byte.
+//!
+//! The files of `tests/golden` are what version 1 of the format *is* for whoever reads it without this
+//! crate: kernels, stored commands, drives of another build. A difference means that such a reader
+//! breaks. So a changed file needs a new format version ([`FORMAT_MAJOR`], or [`FORMAT_MINOR`] when
+//! only optional sections were added), and a line in the change log.
+//!
+//! With the version raised, `NEARSCAN_BLESS=1 cargo test -p nearscan-command golden` writes the files
+//! anew. The version is part of a file's name, so the old ones stay beside them.
+//!
+//! [`FORMAT_MAJOR`]: nearscan_command::layout::FORMAT_MAJOR
+//! [`FORMAT_MINOR`]: nearscan_command::layout::FORMAT_MINOR
+
+use std::fmt::Write;
+use std::path::PathBuf;
+
+use nearscan_command::layout::{FORMAT_MAJOR, FORMAT_MINOR};
+use nearscan_command::{
+    Aggregate, Chunk, Codec, Column, Command, Counters, Detail, Encoding, Encodings, Envelope,
+    Extent, Fragment, Function, InputRef, Op, Operand, Output, OutputRef, PhysicalType, Program,
+    ResultHeader, ResultWriter, RowColumn, Status, Step, StringTest, TestOp, Unit, Value,
+    ValueKind, Version, Width, doc,
+};
+
+pub(crate) fn q6() -> Command {
+    doc::example().unwrap()
+}
+
+const VERSION: Version = Version { size_bytes: 5_000_000, stamp: 1_700_000_000_123_456_789 };
+
+fn chunk(physical_type: PhysicalType, offset: u64, length: u64) -> Chunk {
+    Chunk {
+        input: 0,
+        offset,
+        length,
+        uncompressed_bytes: length * 2,
+        physical_type,
+        definition_level_max: 1,
+        codec: Codec::Snappy,
+        encodings: Encodings::SCAN,
+    }
+}
+
+fn envelope() -> Envelope {
+    Envelope {
+        command_id: 0x0011_2233_4455_6677_8899_aabb_ccdd_eeff,
+        query_id: 0xffee_ddcc_bbaa_9988_7766_5544_3322_1100,
+        attempt: 3,
+        epoch: 4,
+        tenant: 5,
+        priority: 6,
+        deadline_ns: 7_000_000_000,
+        steps_max: 8_000_000,
+    }
+}
+
+/// Group keys, sums, and AVG as a sum and a count; one slot with a filter.
+pub(crate) fn q1() -> Command {
+    let [quantity, price, discount, shipdate] = [2, 3, 4, 5].map(Operand::Column);
+    let sum = |operand| Aggregate::new(Function::Sum, operand, Width::W128);
+    let count = |operand| Aggregate::new(Function::Count, operand, Width::W64);
+    let fragment = Fragment {
+        columns: vec![
+            Column::new("l_returnflag", ValueKind::Bytes),
+            Column::new("l_linestatus", ValueKind::Bytes),
+            Column::new("l_quantity", ValueKind::Integer),
+            Column::new("l_extendedprice", ValueKind::Integer),
+            Column::new("l_discount", ValueKind::Integer),
+            Column::new("l_shipdate", ValueKind::Integer),
+        ],
+        predicate: Program::new([Step::compare(Op::LessOrEqual, shipdate, Operand::Literal(0))]),
+        projection: Program::new([
+            Step::arithmetic(Op::Subtract, Width::W64, Operand::Literal(1), discount),
+            Step::arithmetic(Op::Multiply, Width::W128, price, Operand::Step(0)),
+            Step::unary(Op::IsNotNull, discount),
+        ]),
+        literals: vec![10_471, 100],
+        tests: vec![],
+        output: Output::States {
+            keys: vec![0, 1],
+            aggregates: vec![
+                sum(quantity),
+                sum(price),
+                sum(Operand::Step(1)),
+                sum(quantity),
+                count(quantity),
+                Aggregate {
+                    filter: Operand::Step(2),
+                    ..Aggregate::new(Function::Min, discount, Width::W64)
+                },
+                Aggregate::count_rows(),
+            ],
+        },
+    };
+    let chunks = [
+        chunk(PhysicalType::ByteArray, 0, 1000),
+        chunk(PhysicalType::ByteArray, 1000, 1000),
+        chunk(PhysicalType::Int64, 2000, 10_000),
+        chunk(PhysicalType::Int64, 12_000, 90_000),
+        chunk(PhysicalType::Int64, 102_000, 8_000),
+        chunk(PhysicalType::Int32, 110_000, 20_000),
+    ];
+    let unit = Unit {
+        rows: 100_000,
+        inputs: vec![InputRef::FileRange {
+            file_id: 42,
+            version: VERSION,
+            offset: 4096,
+            length: 130_000,
+        }],
+        chunks: chunks.into(),
+    };
+    Command::bind(&fragment, unit, envelope()).unwrap()
+}
+
+/// Rows out, with string tests of every kind.
+pub(crate) fn strings() -> Command {
+    let test = |column, op, strings: &[&str]| StringTest {
+        column,
+        op,
+        strings: strings.iter().map(|text| text.as_bytes().to_vec()).collect(),
+    };
+    let fragment = Fragment {
+        columns: vec![
+            Column::new("l_shipmode", ValueKind::Bytes),
+            Column::new("l_comment", ValueKind::Bytes),
+            Column::new("l_orderkey", ValueKind::Integer),
+        ],
+        predicate: Program::new([
+            Step::test(0),
+            Step::test(1),
+            Step::compare(Op::Or, Operand::Step(0), Operand::Step(1)),
+            Step::in_literals(Operand::Column(2), 0, 2),
+            Step::unary(Op::Not, Operand::Step(3)),
+            Step::compare(Op::And, Operand::Step(2), Operand::Step(4)),
+        ]),
+        projection: Program::new([Step::test(2), Step::test(3), Step::test(4)]),
+        literals: vec![1, -7, i128::MAX],
+        tests: vec![
+            test(0, TestOp::In, &["MAIL", "SHIP", ""]),
+            test(1, TestOp::Less, &["carefully"]),
+            test(1, TestOp::LessOrEqual, &["deposits"]),
+            test(1, TestOp::Greater, &["even"]),
+            test(1, TestOp::GreaterOrEqual, &["final"]),
+        ],
+        output: Output::Rows {
+            columns: vec![
+                RowColumn { operand: Operand::Column(2), width: Width::W64 },
+                RowColumn { operand: Operand::Column(1), width: Width::Bytes },
+                RowColumn { operand: Operand::Step(0), width: Width::Bool },
+                RowColumn { operand: Operand::Null, width: Width::W32 },
+            ],
+            limit: Some(10),
+        },
+    };
+    let unit = Unit {
+        rows: 5000,
+        inputs: vec![InputRef::FileRange {
+            file_id: 7,
+            version: VERSION,
+            offset: 0,
+            length: 300_000,
+        }],
+        chunks: vec![
+            chunk(PhysicalType::ByteArray, 0, 5_000),
+            chunk(PhysicalType::ByteArray, 5_000, 200_000),
+            chunk(PhysicalType::Int64, 205_000, 40_000),
+        ],
+    };
+    Command::bind(&fragment, unit, envelope()).unwrap()
+}
+
+/// One input of every kind, and an output that is not the host.
+pub(crate) fn inputs() -> Command {
+    let names = ["device", "file", "object", "nvme", "output"];
+    let fragment = Fragment {
+        columns: names.map(|name| Column::new(name, ValueKind::Integer)).into(),
+        predicate: Program::default(),
+        projection: Program::default(),
+        literals: vec![],
+        tests: vec![],
+        output: Output::Rows { columns: vec![], limit: None },
+    };
+    let (offset, length) = (512, 65_536);
+    let extent = |block_first, block_count| Extent { block_first, block_count };
+    let inputs = vec![
+        InputRef::DeviceRange { lease: 1, offset, length },
+        InputRef::FileRange { file_id: 2, version: VERSION, offset, length },
+        InputRef::ObjectRange { partition: 0x10000, object: 3, version: VERSION, offset, length },
+        InputRef::NvmeExtents {
+            namespace: 1,
+            block_shift: 12,
+            extents: vec![extent(1000, 8), extent(4000, 9)],
+            skip: offset,
+            length,
+            version: VERSION,
+        },
+        InputRef::Output { command_id: 0x1234_5678_9abc_def0_0fed_cba9_8765_4321, port: 2 },
+    ];
+    let chunks = (0..5)
+        .map(|input| Chunk {
+            input,
+            codec: Codec::Uncompressed,
+            encodings: Encodings::of([Encoding::Plain]),
+            ..chunk(PhysicalType::Int32, 100, 4096)
+        })
+        .collect();
+    let unit = Unit { rows: 1024, inputs, chunks };
+    let mut command = Command::bind(&fragment, unit, Envelope::default()).unwrap();
+    command.output = OutputRef::DeviceRange { lease: 9, offset: 8192, bytes_max: 1 << 20 };
+    command
+}
+
+pub(crate) fn header() -> ResultHeader {
+    ResultHeader {
+        detail: Some(Detail { column: 1, page: 2, offset: 3 }),
+        rows_in: 5000,
+        rows_kept: 3,
+        continuation_row: 5000,
+        counters: Counters {
+            lines_read: 10,
+            pages: 11,
+            bytes_decompressed: 12,
+            snappy_tokens: 13,
+            snappy_tokens_lane_max: 14,
+            values_decoded: 15,
+            decode_steps_lane_max: 16,
+            dictionary_entries: 17,
+            dictionary_reads: 18,
+            rows_filtered: 19,
+            rows_projected: 20,
+            rows_aggregated: 21,
+            string_words: 22,
+            ..Counters::default()
+        },
+        ..ResultHeader::failed(&envelope(), Status::Ok)
+    }
+}
+
+pub(crate) fn result() -> Vec<u8> {
+    let widths = vec![Width::Bool, Width::W32, Width::W64, Width::W128, Width::Bytes];
+    let mut writer = ResultWriter::new(widths);
+    let number = Value::Number;
+    let rows = [
+        vec![number(1), number(-2), number(3), number(-4), Value::Bytes(b"five".to_vec())],
+        vec![Value::Null, Value::Null, Value::Null, Value::Null, Value::Null],
+        vec![
+            number(0),
+            number(i32::MIN.into()),
+            number(i64::MAX.into()),
+            number(i128::MIN),
+            Value::Bytes(vec![]),
+        ],
+    ];
+    for row in rows {
+        writer.push(row).unwrap();
+    }
+    writer.finish(header())
+}
+
+/// Sixteen bytes a line, with their offset; a run of lines of zeros is one `*`.
+fn dump(bytes: &[u8]) -> String {
+    let mut out = String::new();
+    let mut is_hidden = false;
+    for (index, line) in bytes.chunks(16).enumerate() {
+        let is_zero = line == [0; 16];
+        if is_zero && is_hidden {
+            continue;
+        }
+        is_hidden = is_zero;
+        if is_zero {
+            out.push_str("*\n");
+            continue;
+        }
+        write!(out, "{:04x}", index * 16).unwrap();
+        for byte in line {
+            write!(out, " {byte:02x}").unwrap();
+        }
+        out.push('\n');
+    }
+    writeln!(out, "{:04x}", bytes.len()).unwrap();
+    out
+}
+
+fn check(name: &str, bytes: &[u8]) {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+    let file = folder.join(format!("{name}-{FORMAT_MAJOR}.{FORMAT_MINOR}.hex"));
+    let dump = dump(bytes);
+    // A test's own switch, not a setting of the program.
+    if std::env::var_os("NEARSCAN_BLESS").is_some() {
+        std::fs::write(&file, &dump).unwrap();
+    }
+    let expected = std::fs::read_to_string(&file).unwrap_or_default();
+    for (line, (found, expected)) in dump.lines().zip(expected.lines()).enumerate() {
+        assert_eq!(found, expected, "line {} of {}: {WARNING}", line + 1, file.display());
+    }
+    assert_eq!(dump.len(), expected.len(), "{}: {WARNING}", file.display());
+}
+
+const WARNING: &str = "the bytes changed, so readers of this format version break; raise the \
+    version before you bless the file (see golden.rs)";
+
+#[test]
+fn golden_q6() {
+    check("q6", &q6().encode().unwrap());
+}
+
+#[test]
+fn golden_q1() {
+    check("q1", &q1().encode().unwrap());
+}
+
+#[test]
+fn golden_strings() {
+    check("strings", &strings().encode().unwrap());
+}
+
+#[test]
+fn golden_inputs() {
+    check("inputs", &inputs().encode().unwrap());
+}
+
+#[test]
+fn golden_fragment() {
+    check("fragment", &strings().fragment.encode().unwrap());
+}
+
+#[test]
+fn golden_result() {
+    check("result", &result());
+}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What is encoded comes back as it was.
+
+use nearscan_command::{Command, Fragment, Output};
+use proptest::prelude::*;
+
+use crate::any;
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(512))]
+
+    #[test]
+    fn a_fragment_comes_back(fragment in any::fragment()) {
+        fragment.check().unwrap();
+        let bytes = fragment.encode().unwrap();
+        let back = Fragment::decode(&bytes).unwrap();
+        prop_assert_eq!(back.hash(), fragment.hash());
+        prop_assert_eq!(back, fragment);
+    }
+
+    #[test]
+    fn a_command_comes_back(command in any::command()) {
+        let bytes = command.encode().unwrap();
+        prop_assert_eq!(bytes.len() % 64, 0);
+        prop_assert_eq!(Command::decode(&bytes).unwrap(), command);
+    }
+
+    #[test]
+    fn bytes_behind_a_command_are_not_its_own(command in any::command()) {
+        let mut bytes = command.encode().unwrap();
+        bytes.extend_from_slice(&[0xa5; 100]);
+        prop_assert_eq!(Command::decode(&bytes).unwrap(), command);
+    }
+
+    #[test]
+    fn different_fragments_have_different_hashes(a in any::fragment(), b in any::fragment()) {
+        prop_assert_eq!(a == b, a.hash() == b.hash());
+    }
+
+    #[test]
+    fn the_room_for_a_result_is_bounded_and_not_nothing(command in any::command()) {
+        let room = command.unit.output_bytes(&command.fragment);
+        prop_assert!((256..=nearscan_command::unit::OUTPUT_BYTES_MAX).contains(&room));
+        prop_assert!(command.scratch_bytes() % 64 == 0);
+    }
+
+    #[test]
+    fn there_is_a_width_for_each_output_column(fragment in any::fragment()) {
+        let count = match &fragment.output {
+            Output::States { keys, aggregates } => keys.len() + aggregates.len(),
+            Output::Rows { columns, .. } => columns.len(),
+        };
+        prop_assert_eq!(fragment.output_widths().len(), count);
+    }
+}

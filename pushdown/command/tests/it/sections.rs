@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Sections that a reader does not know, that stand twice, or that do not lie where they may.
+
+use nearscan_command::layout::{HEADER_BYTES, SECTION_CRITICAL, section};
+use nearscan_command::{Command, Error};
+
+use crate::golden;
+use crate::malformed::fix_checksum;
+
+/// A directory entry, as bytes.
+fn entry(kind: u16, flags: u16, count: u32, offset: u32, bytes: u32) -> [u8; 16] {
+    let mut out = [0; 16];
+    out[..2].copy_from_slice(&kind.to_le_bytes());
+    out[2..4].copy_from_slice(&flags.to_le_bytes());
+    out[4..8].copy_from_slice(&count.to_le_bytes());
+    out[8..12].copy_from_slice(&offset.to_le_bytes());
+    out[12..].copy_from_slice(&bytes.to_le_bytes());
+    out
+}
+
+/// The directory of a command: kinds and offsets.
+fn directory(bytes: &[u8]) -> Vec<[u8; 16]> {
+    let count = usize::from(u16::from_le_bytes([bytes[20], bytes[21]]));
+    bytes[HEADER_BYTES as usize..][..count * 16]
+        .chunks_exact(16)
+        .map(|entry| entry.try_into().unwrap())
+        .collect()
+}
+
+/// Q6 with `extra` in front of its directory; everything behind moves by one line.
+fn with_entry(extra: [u8; 16]) -> Vec<u8> {
+    let bytes = golden::q6().encode().unwrap();
+    let old = directory(&bytes);
+    let behind_directory = (HEADER_BYTES as usize + old.len() * 16).next_multiple_of(64);
+    let mut out = bytes[..HEADER_BYTES as usize].to_vec();
+    out.extend_from_slice(&extra);
+    for mut entry in old.iter().copied() {
+        let offset = u32::from_le_bytes(entry[8..12].try_into().unwrap()) + 64;
+        entry[8..12].copy_from_slice(&offset.to_le_bytes());
+        out.extend_from_slice(&entry);
+    }
+    out.resize(behind_directory + 64, 0);
+    out.extend_from_slice(&bytes[behind_directory..]);
+    let total = u32::try_from(out.len()).unwrap();
+    out[8..12].copy_from_slice(&total.to_le_bytes());
+    out[20..22].copy_from_slice(&u16::try_from(old.len() + 1).unwrap().to_le_bytes());
+    fix_checksum(&mut out);
+    out
+}
+
+#[test]
+fn an_unknown_optional_section_is_skipped() {
+    let bytes = with_entry(entry(900, 0, 3, 0, 64));
+    assert_eq!(Command::decode(&bytes), Ok(golden::q6()));
+}
+
+#[test]
+fn an_unknown_critical_section_is_refused() {
+    let bytes = with_entry(entry(900, SECTION_CRITICAL, 3, 0, 64));
+    assert_eq!(Command::decode(&bytes), Err(Error::UnknownSection { kind: 900 }));
+}
+
+#[test]
+fn an_unknown_section_must_lie_within_the_command_and_on_a_line() {
+    let outside = with_entry(entry(900, 0, 0, 64, u32::MAX));
+    assert!(matches!(Command::decode(&outside), Err(Error::Truncated { part: "section", .. })));
+    let crooked = with_entry(entry(900, 0, 0, 8, 8));
+    assert!(matches!(Command::decode(&crooked), Err(Error::Inconsistent { .. })));
+}
+
+#[test]
+fn a_section_that_stands_twice_is_refused() {
+    let bytes = with_entry(entry(section::LITERALS, SECTION_CRITICAL, 0, 0, 0));
+    assert_eq!(Command::decode(&bytes), Err(Error::SectionCount { section: "LITERALS", count: 2 }));
+}
+
+#[test]
+fn a_command_without_an_output_section_is_refused() {
+    let mut bytes = golden::q6().encode().unwrap();
+    let kinds = directory(&bytes);
+    let output =
+        kinds.iter().position(|entry| entry[..2] == section::OUTPUT.to_le_bytes()).unwrap();
+    let at = HEADER_BYTES as usize + output * 16;
+    // Nobody's number, and not critical: the section is skipped.
+    bytes[at..at + 4].copy_from_slice(&[0xff, 0x7f, 0, 0]);
+    fix_checksum(&mut bytes);
+    assert_eq!(Command::decode(&bytes), Err(Error::SectionCount { section: "OUTPUT", count: 0 }));
+}
+
+#[test]
+fn names_are_for_people_and_may_be_missing() {
+    let mut bytes = golden::q6().encode().unwrap();
+    let names = directory(&bytes)
+        .iter()
+        .position(|entry| entry[..2] == section::NAMES.to_le_bytes())
+        .unwrap();
+    let at = HEADER_BYTES as usize + names * 16;
+    bytes[at..at + 2].copy_from_slice(&[0xff, 0x7f]);
+    fix_checksum(&mut bytes);
+    let back = Command::decode(&bytes).unwrap();
+    assert_eq!(back.fragment.columns[2].name, "column 2");
+    assert_eq!(back.fragment.predicate, golden::q6().fragment.predicate);
+    assert_eq!(back.unit, golden::q6().unit);
+}
+
+#[test]
+fn another_major_version_is_refused_and_another_minor_one_is_read() {
+    let good = golden::q6().encode().unwrap();
+    let with = |at: usize, value: u16| {
+        let mut bytes = good.clone();
+        bytes[at..at + 2].copy_from_slice(&value.to_le_bytes());
+        fix_checksum(&mut bytes);
+        Command::decode(&bytes)
+    };
+    assert_eq!(with(4, 2), Err(Error::FormatVersion { major: 2, minor: 0 }));
+    assert_eq!(with(6, 7), Ok(golden::q6()));
+}
+
+#[test]
+fn an_opcode_without_a_meaning_is_refused() {
+    let mut bytes = golden::q6().encode().unwrap();
+    bytes[16] = 9;
+    fix_checksum(&mut bytes);
+    assert_eq!(Command::decode(&bytes), Err(Error::UnknownCode { what: "opcode", value: 9 }));
+}
+
+#[test]
+fn more_bytes_than_a_kernel_holds_are_refused_before_they_are_read() {
+    let mut bytes = golden::q6().encode().unwrap();
+    bytes[8..12].copy_from_slice(&(64 * 1024 + 1u32).to_le_bytes());
+    assert!(matches!(
+        Command::decode(&bytes),
+        Err(Error::Limit { what: "bytes in a command", .. })
+    ));
+}
