@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What a run found out, as a table for people and as JSON for programs.
+//!
+//! Measured seconds and modelled seconds have columns of their own and are never added. With an
+//! emulated drive the banner says so above the table.
+
+use std::{collections::BTreeMap, fmt::Write as _};
+
+use nearscan::units::format_bytes;
+use serde::{Serialize, Serializer};
+
+use crate::{answers::Difference, machine::Machine};
+
+/// Whether the answer of a query was right.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Checked {
+    /// It is the stored one, in every run.
+    Ok,
+    /// It is another one.
+    Wrong(Difference),
+    /// The query failed; the text is the rendered error.
+    Failed(String),
+    /// No answer is stored for this scale factor.
+    Unchecked,
+}
+
+/// Where the times of a run come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TimeSource {
+    /// Everything was read from a clock.
+    Measured,
+    /// Seconds were read from a clock while an emulator simulated the drive; drive time is modelled.
+    Composed,
+}
+
+/// What one query did.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct QueryReport {
+    /// Number of the query.
+    pub query: u32,
+    /// Measured wall time of each run.
+    pub seconds: Vec<f64>,
+    /// Rows of the answer.
+    pub rows: u64,
+    /// Whether the answer was right.
+    pub answer: Checked,
+    /// Units of work that ran on drives, in the last run.
+    pub units_drive: u64,
+    /// Units of work meant for drives that ran on the CPU, in the last run.
+    pub units_cpu: u64,
+    /// Bytes that drives read from their media, in the last run.
+    pub media_bytes: u64,
+    /// Bytes that crossed the links to drives, in the last run.
+    pub link_bytes: u64,
+    /// Time of emulated drives, computed by their model, in the last run.
+    pub modelled_seconds: Option<f64>,
+}
+
+/// What a run found out.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RunReport {
+    /// Commit of the checkout the program was run in.
+    pub commit: Option<String>,
+    /// Whether files of the checkout differed from the commit.
+    pub dirty: Option<bool>,
+    /// What was measured on.
+    pub machine: Machine,
+    /// Scale factor.
+    pub scale_factor: f64,
+    /// Drives, as the user wrote them; none if all ran on the host.
+    pub drive: Option<String>,
+    /// Where the times come from.
+    pub time_source: TimeSource,
+    /// Settings that were in force.
+    pub settings: BTreeMap<String, String>,
+    /// The queries, in the order in which they ran.
+    pub queries: Vec<QueryReport>,
+}
+
+impl Serialize for Checked {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.word())
+    }
+}
+
+impl Checked {
+    /// The word for it in tables and JSON.
+    #[must_use]
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Wrong(_) | Self::Failed(_) => "wrong",
+            Self::Unchecked => "unchecked",
+        }
+    }
+}
+
+impl QueryReport {
+    /// The median of the runs, in seconds; none if the query never ran to its end.
+    #[must_use]
+    pub fn median_seconds(&self) -> Option<f64> {
+        let mut seconds = self.seconds.clone();
+        seconds.sort_by(f64::total_cmp);
+        let middle = seconds.len() / 2;
+        match seconds.len() {
+            0 => None,
+            count if count % 2 == 1 => Some(seconds[middle]),
+            _ => Some(seconds[middle - 1].midpoint(seconds[middle])),
+        }
+    }
+
+    /// The heading of the table, one line.
+    #[must_use]
+    pub fn heading() -> String {
+        format!(
+            "{:<5} {:>10} {:>9} {:<9} {:>8} {:>8} {:>11} {:>11} {:>10}",
+            "query", "seconds", "rows", "answer", "on drive", "on cpu", "media", "link", "modelled"
+        )
+    }
+
+    /// The row of the table, one line.
+    #[must_use]
+    pub fn row(&self) -> String {
+        let seconds = |value: Option<f64>, places: usize| {
+            value.map_or_else(|| "-".to_owned(), |value| format!("{value:.places$}"))
+        };
+        format!(
+            "{:<5} {:>10} {:>9} {:<9} {:>8} {:>8} {:>11} {:>11} {:>10}",
+            format!("q{:02}", self.query),
+            seconds(self.median_seconds(), 3),
+            self.rows,
+            self.answer.word(),
+            self.units_drive,
+            self.units_cpu,
+            format_bytes(self.media_bytes),
+            format_bytes(self.link_bytes),
+            seconds(self.modelled_seconds, 6),
+        )
+    }
+}
+
+impl RunReport {
+    /// What stands above the table: what is run, where, and where its times come from.
+    #[must_use]
+    pub fn banner(&self) -> String {
+        let Machine { processor, threads, .. } = &self.machine;
+        let drive = self.drive.as_deref().unwrap_or("none");
+        let scale = self.scale_factor;
+        let mut text = format!("TPC-H scale factor {scale}, {threads} threads ({processor})\n");
+        text.push_str(&format!("drive: {drive}"));
+        match self.time_source {
+            TimeSource::Measured => {}
+            TimeSource::Composed => text.push_str(
+                "\nthe drive is emulated: seconds are the wall time of the simulation, drive time is \
+                 modelled",
+            ),
+        }
+        text
+    }
+
+    /// What stands below the table: the geometric mean, and what was wrong.
+    #[must_use]
+    pub fn summary(&self) -> String {
+        let mut text = String::new();
+        if let Some(mean) = self.geometric_mean_seconds() {
+            let ran = self.queries.iter().filter(|query| !query.seconds.is_empty()).count();
+            let _infallible = write!(text, "geometric mean {mean:.3} s over {ran} queries");
+        }
+        for word in ["ok", "wrong", "unchecked"] {
+            let count = self.queries.iter().filter(|query| query.answer.word() == word).count();
+            if count > 0 {
+                let _infallible = write!(text, ", {count} {word}");
+            }
+        }
+        for query in &self.queries {
+            let name = format!("q{:02}", query.query);
+            match &query.answer {
+                Checked::Ok | Checked::Unchecked => {}
+                Checked::Wrong(difference) => {
+                    let _infallible = write!(text, "\n{name} is wrong: {difference}");
+                }
+                Checked::Failed(error) => {
+                    let _infallible = write!(text, "\n{name} failed: {error}");
+                }
+            }
+        }
+        text
+    }
+
+    /// The geometric mean of the medians of all queries that ran.
+    #[must_use]
+    pub fn geometric_mean_seconds(&self) -> Option<f64> {
+        let medians: Vec<f64> =
+            self.queries.iter().filter_map(QueryReport::median_seconds).collect();
+        if medians.is_empty() {
+            return None;
+        }
+        #[expect(clippy::cast_precision_loss, reason = "there are 22 queries")]
+        let count = medians.len() as f64;
+        Some((medians.iter().map(|seconds| seconds.ln()).sum::<f64>() / count).exp())
+    }
+
+    /// Whether no query was wrong or failed.
+    #[must_use]
+    pub fn is_right(&self) -> bool {
+        self.queries.iter().all(|query| query.answer.word() != "wrong")
+    }
+
+    /// The report as JSON, for `--json`.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        // Plain numbers, strings and lists: there is nothing that could not be written.
+        serde_json::to_string_pretty(self).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn query(number: u32, seconds: &[f64], answer: Checked) -> QueryReport {
+        QueryReport {
+            query: number,
+            seconds: seconds.to_vec(),
+            rows: 4,
+            answer,
+            units_drive: 53,
+            units_cpu: 0,
+            media_bytes: 1536,
+            link_bytes: 12,
+            modelled_seconds: Some(0.25),
+        }
+    }
+
+    fn report(queries: Vec<QueryReport>) -> RunReport {
+        RunReport {
+            commit: None,
+            dirty: None,
+            machine: Machine {
+                processor: "x".to_owned(),
+                threads: 2,
+                memory_bytes: 0,
+                system: "linux".to_owned(),
+            },
+            scale_factor: 1.0,
+            drive: Some("emulated=emulated:".to_owned()),
+            time_source: TimeSource::Composed,
+            settings: BTreeMap::new(),
+            queries,
+        }
+    }
+
+    #[test]
+    fn row_lines_up_with_the_heading() {
+        let row = query(6, &[0.5, 0.1, 0.2], Checked::Ok).row();
+        assert_eq!(row.len(), QueryReport::heading().len());
+        let cells: Vec<&str> = row.split_whitespace().collect();
+        let expected = ["q06", "0.200", "4", "ok", "53", "0", "1.5", "KiB", "12", "B", "0.250000"];
+        assert_eq!(cells, expected);
+    }
+
+    #[test]
+    fn wrong_answer_is_named_and_fails_the_run() {
+        let difference = Difference::Rows { expected: 4, found: 3 };
+        let queries = vec![
+            query(1, &[0.1], Checked::Ok),
+            query(2, &[0.4], Checked::Wrong(difference)),
+            query(3, &[], Checked::Failed("error: x".to_owned())),
+        ];
+        let report = report(queries);
+        assert!(!report.is_right());
+        let expected = "geometric mean 0.200 s over 2 queries, 1 ok, 2 wrong\n\
+                        q02 is wrong: 3 rows instead of 4\nq03 failed: error: x";
+        assert_eq!(report.summary(), expected);
+    }
+
+    #[test]
+    fn banner_says_that_an_emulated_drive_has_no_clock() {
+        let mut report = report(Vec::new());
+        assert!(report.banner().contains("drive time is modelled"));
+        report.time_source = TimeSource::Measured;
+        assert!(!report.banner().contains("modelled"));
+    }
+
+    #[test]
+    fn json_has_the_documented_shape() {
+        let json = report(vec![query(6, &[0.5], Checked::Unchecked)]).to_json();
+        let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+        let keys = |value: &serde_json::Value| {
+            value.as_object().unwrap().keys().cloned().collect::<Vec<_>>().join(" ")
+        };
+        let expected = "commit dirty drive machine queries scale_factor settings time_source";
+        assert_eq!(keys(&json), expected);
+        let expected = "answer link_bytes media_bytes modelled_seconds query rows seconds units_cpu \
+                        units_drive";
+        assert_eq!(keys(&json["queries"][0]), expected);
+        assert_eq!(json["queries"][0]["answer"], "unchecked");
+        assert_eq!(json["time_source"], "composed");
+    }
+}

@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Tests of the benchmark as a whole, in one binary because linking the engine takes seconds.
+
+#![forbid(unsafe_code)]
+
+#[cfg(test)]
+mod answers;
