@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// The one place that knows whether the vendor's tool or a plain C++ compiler reads the kernels.
+//
+// - Under Vitis (`__VITIS_HLS__`) the vendor's integer and stream types are used and a dataflow region is
+//   the plain calls of its stages.
+// - Elsewhere our stand-ins are, and the stages run as cooperative threads (portable/dataflow.hpp).
+//
+// In a top function:
+//
+//     NS_REGION(flow);
+//     NS_STAGE(flow, fetch(input, plan.fetch, lines));
+//     NS_STAGE(flow, decode(lines, words));
+//     NS_RUN(flow);
+#pragma once
+
+#include <cstdint>
+
+#ifdef __VITIS_HLS__
+
+#include <ap_int.h>
+#include <hls_stream.h>
+
+#define NS_REGION(name)
+#define NS_STAGE(name, call) call
+#define NS_RUN(name) true
+#define NS_IDLE()
+// In hardware every lane is there; an inactive one ends at once.
+#define NS_SKIP_LANE(active) false
+
+#else
+
+#include "../portable/ap_int.h"
+#include "../portable/hls_stream.h"
+
+#define NS_REGION(name) nearscan_portable::dataflow name
+#define NS_STAGE(name, call) name.add(#call, [&] { call; })
+#define NS_RUN(name) name.run()
+#define NS_IDLE() nearscan_portable::wait_a_round()
+#define NS_SKIP_LANE(active) !(active)
+
+#endif
+
+namespace nearscan {
+
+typedef ap_int<128> i128;
+typedef ap_uint<128> u128;
+/// One beat of a 512-bit port.
+typedef ap_uint<512> line_t;
+static constexpr uint32_t LINE_BYTES = 64;
+
+/// 64-bit word `index` of a line.
+inline uint64_t line_word(const line_t& line, int index) {
+#ifdef __VITIS_HLS__
+  return line.range(64 * index + 63, 64 * index).to_uint64();
+#else
+  return line.word(index);
+#endif
+}
+
+}  // namespace nearscan

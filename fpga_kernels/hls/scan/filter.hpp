@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// Joins the lanes row by row, evaluates the predicate and passes on what it keeps.
+#pragma once
+
+#include "program.hpp"
+
+namespace nearscan {
+
+/// One word of every lane; false when a lane has ended. Lanes that go on then are read to their end.
+inline bool read_lanes(value_stream lanes[LANES], uint32_t lane_count,
+                       value_token columns[LANES]) {
+  bool any_ended = false;
+  bool ended[LANES];
+READ_LANES:
+  for (uint32_t lane = 0; lane < static_cast<uint32_t>(LANES); lane++) {
+#pragma HLS UNROLL
+    ended[lane] = true;
+    if (lane < lane_count) {
+      columns[lane] = lanes[lane].read();
+      ended[lane] = columns[lane].last;
+      any_ended = any_ended || ended[lane];
+    }
+  }
+  if (!any_ended) return true;
+DRAIN_LANES:
+  for (uint32_t lane = 0; lane < static_cast<uint32_t>(LANES); lane++) {
+  DRAIN:
+    while (!ended[lane]) {
+#pragma HLS LOOP_TRIPCOUNT min = 0 max = 1
+      ended[lane] = lanes[lane].read().last;
+    }
+  }
+  return false;
+}
+
+/// Stage: words of all lanes in; words with kept rows of the forwarded lanes out, and which rows are kept.
+inline void filter(const filter_plan& plan, value_stream lanes[LANES],
+                   report_stream reports_in[LANES], value_stream forwarded[LANES],
+                   keep_stream& kept, report_stream& reports_out) {
+  value_token columns[LANES];
+  operand_word steps[STEPS_MAX];
+  uint64_t rows_in = 0;
+  uint64_t rows_kept = 0;
+  bool overflowed = false;
+WORDS:
+  while (plan.lane_count != 0 || rows_in < plan.rows) {
+#pragma HLS PIPELINE II = 8
+#pragma HLS LOOP_TRIPCOUNT min = 1 max = 268435456
+    uint32_t count;
+    if (plan.lane_count == 0) {
+      const uint64_t left = plan.rows - rows_in;
+      count = left < ROWS ? static_cast<uint32_t>(left) : ROWS;
+    } else {
+      if (!read_lanes(lanes, plan.lane_count, columns)) break;
+      count = columns[0].count;
+    }
+    const uint8_t rows = row_mask(count);
+    uint8_t keep = rows;
+    if (plan.program.step_count > 0) {
+      overflowed = evaluate_program(plan.program, columns, rows, steps) || overflowed;
+      const operand_word& verdict = steps[plan.program.step_count - 1];
+      keep = verdict.truth & verdict.valid & rows;
+    }
+    rows_in += count;
+    rows_kept += count_bits(keep);
+    if (keep != 0 && !overflowed) {
+      keep_token token = {keep, static_cast<uint8_t>(count), false};
+      kept.write(token);
+    FORWARD:
+      for (int lane = 0; lane < LANES; lane++) {
+#pragma HLS UNROLL
+        if (plan.forwarded[lane]) forwarded[lane].write(columns[lane]);
+      }
+    }
+  }
+  keep_token end = keep_token();
+  end.last = true;
+  kept.write(end);
+  report own = empty_report();
+REPORTS:
+  for (uint32_t lane = 0; lane < static_cast<uint32_t>(LANES); lane++) {
+    if (lane < plan.lane_count) merge_lane(own, reports_in[lane].read());
+  }
+  if (overflowed) fail(own, STATUS_OVERFLOW);
+  own.rows_in = rows_in;
+  own.rows_kept = rows_kept;
+  reports_out.write(own);
+}
+
+}  // namespace nearscan

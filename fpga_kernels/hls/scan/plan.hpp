@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// A command, taken apart: each stage gets its own part and no two stages share one.
+#pragma once
+
+#include "tokens.hpp"
+
+namespace nearscan {
+
+/// A chunk for the stage that fetches.
+struct fetch_lane {
+  uint64_t begin;
+  uint64_t end;
+};
+
+struct fetch_plan {
+  fetch_lane lane[LANES];
+  uint32_t lane_count;
+  uint64_t steps_max;
+};
+
+/// String tests of one column: operations and literals, each literal padded to whole words.
+struct lane_tests {
+  static constexpr int STRINGS = STRINGS_PER_COLUMN_MAX;
+  static constexpr int WORDS = STRING_BYTES_PER_COLUMN_MAX / 8;
+  uint16_t op[TESTS_PER_COLUMN_MAX];
+  uint16_t string_end[TESTS_PER_COLUMN_MAX];
+  uint16_t test_count;
+  uint16_t length[STRINGS];
+  uint16_t word_first[STRINGS];
+  uint64_t words[WORDS];
+};
+
+/// How one column is decoded.
+struct lane_plan {
+  uint32_t column;
+  bool active;
+  uint8_t physical_type;
+  uint8_t codec;
+  uint16_t encodings;
+  bool nullable;
+  bool needs_codes;
+  bool needs_bytes;
+  uint64_t rows;
+  uint64_t scratch_begin;
+  uint64_t scratch_end;
+  uint64_t steps_max;
+  lane_tests tests;
+};
+
+struct step {
+  uint8_t op;
+  uint8_t width;
+  uint16_t a;
+  uint16_t b;
+  uint16_t c;
+};
+
+/// A program with the literals it may use. `test_bit` maps a string test to its column and bit.
+struct program_plan {
+  uint32_t step_count;
+  step steps[STEPS_MAX];
+  i128 literals[LITERALS_MAX];
+  uint8_t test_column[TESTS_MAX];
+  uint8_t test_bit[TESTS_MAX];
+};
+
+struct filter_plan {
+  program_plan program;
+  uint32_t lane_count;
+  uint64_t rows;
+  bool forwarded[LANES];
+};
+
+/// An output column: where its values come from and what becomes of them.
+struct output_plan {
+  uint16_t operand;
+  uint16_t filter;
+  uint8_t width;
+  /// Aggregate function; 0 in rows mode and for keys.
+  uint8_t function;
+  /// Lane of a group key.
+  uint8_t lane;
+  bool is_key;
+};
+
+struct project_plan {
+  program_plan program;
+  bool forwarded[LANES];
+  uint32_t column_count;
+  output_plan columns[SLOTS];
+};
+
+struct aggregate_plan {
+  bool states;
+  uint32_t key_count;
+  uint32_t column_count;
+  output_plan columns[SLOTS];
+  /// First byte of each key's dictionary slots in scratch.
+  uint64_t key_slots[KEYS_MAX];
+};
+
+struct write_plan {
+  command_header header;
+  uint32_t column_count;
+  uint8_t width[SLOTS];
+  uint64_t bytes_max;
+  uint64_t rows_max;
+};
+
+struct scan_plan {
+  fetch_plan fetch;
+  lane_plan lanes[LANES];
+  filter_plan filter;
+  project_plan project;
+  aggregate_plan aggregate;
+  write_plan write;
+};
+
+}  // namespace nearscan

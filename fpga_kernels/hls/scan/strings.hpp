@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// Byte strings: their tests against literals, and their way into scratch.
+#pragma once
+
+#include "bit_reader.hpp"
+
+namespace nearscan {
+
+static constexpr int PREFIX_WORDS = STRING_BYTES_MAX / 8;
+
+/// The first 128 bytes of a value, zero behind its end, and its length.
+struct string_prefix {
+  uint64_t words[PREFIX_WORDS];
+  uint32_t length;
+};
+
+inline uint64_t byte_swap(uint64_t word) {
+  uint64_t swapped = 0;
+SWAP:
+  for (int i = 0; i < 8; i++) {
+#pragma HLS UNROLL
+    swapped = (swapped << 8) | ((word >> (8 * i)) & 0xff);
+  }
+  return swapped;
+}
+
+/// Below zero, zero or above: the order of the value against literal `index`, byte by byte.
+///
+/// A literal has at most 128 bytes, so the prefix decides. Padding with zero puts a string before its
+/// extensions except where these go on with zero bytes; the lengths decide then.
+inline int compare_literal(const string_prefix& value, const lane_tests& tests, uint32_t index) {
+  const uint32_t length = tests.length[index];
+  const uint32_t words = (length + 7) / 8;
+  int order = 0;
+COMPARE:
+  for (uint32_t i = 0; i < PREFIX_WORDS; i++) {
+#pragma HLS PIPELINE II = 1
+    if (order == 0 && i * 8 < value.length + 8) {
+      const uint64_t theirs = i < words ? tests.words[tests.word_first[index] + i] : 0;
+      const uint64_t a = byte_swap(value.words[i]);
+      const uint64_t b = byte_swap(theirs);
+      order = a < b ? -1 : a > b ? 1 : 0;
+    }
+  }
+  if (order != 0) return order;
+  return value.length < length ? -1 : value.length > length ? 1 : 0;
+}
+
+/// The outcomes of all tests of a column for one value, one bit a test.
+inline uint16_t run_tests(const string_prefix& value, const lane_tests& tests) {
+  uint16_t outcomes = 0;
+  uint32_t literal = 0;
+TESTS:
+  for (uint32_t test = 0; test < tests.test_count; test++) {
+#pragma HLS LOOP_TRIPCOUNT min = 0 max = 16
+    bool passes = false;
+  LITERALS:
+    for (; literal < tests.string_end[test]; literal++) {
+#pragma HLS LOOP_TRIPCOUNT min = 1 max = 256
+      // Lengths that differ decide equality without looking at a byte.
+      if (tests.op[test] == TEST_IN && value.length != tests.length[literal]) continue;
+      const int order = compare_literal(value, tests, literal);
+      switch (tests.op[test]) {
+        case TEST_IN:
+          passes = passes || order == 0;
+          break;
+        case TEST_LESS:
+          passes = order < 0;
+          break;
+        case TEST_LESS_OR_EQUAL:
+          passes = order <= 0;
+          break;
+        case TEST_GREATER:
+          passes = order > 0;
+          break;
+        default:
+          passes = order >= 0;
+          break;
+      }
+    }
+    if (passes) outcomes = static_cast<uint16_t>(outcomes | (1u << test));
+  }
+  return outcomes;
+}
+
+/// The scratch range of a lane: dictionary slots from the start, strings behind them.
+struct scratch_cursor {
+  uint64_t* memory;
+  uint64_t at;
+  uint64_t end;
+
+  /// Room for `bytes`, a multiple of 8; false when there is none.
+  bool reserve(uint64_t bytes, uint64_t* where) {
+    if (bytes > end - at) return false;
+    *where = at;
+    at += bytes;
+    return true;
+  }
+};
+
+/// Reads one string of a plain page: tests it and, if it is shown, puts it into scratch.
+/// Gives the reference and the outcomes, or a status.
+inline uint32_t read_string(bit_reader& bits, const lane_plan& plan, scratch_cursor& scratch,
+                            uint64_t& steps, int64_t* reference, uint16_t* outcomes) {
+  string_prefix prefix;
+  const uint64_t length = bits.take(32);
+  if (bits.overrun) return STATUS_CORRUPT;
+  if (length > VALUE_BYTES_MAX) return STATUS_ENCODING;
+  prefix.length = static_cast<uint32_t>(length);
+CLEAR:
+  for (int i = 0; i < PREFIX_WORDS; i++) {
+#pragma HLS UNROLL
+    prefix.words[i] = 0;
+  }
+  uint64_t where = 0;
+  if (plan.needs_bytes && !scratch.reserve((length + 7) / 8 * 8, &where)) {
+    return STATUS_SCRATCH_FULL;
+  }
+  const uint32_t words = static_cast<uint32_t>((length + 7) / 8);
+WORDS:
+  for (uint32_t i = 0; i < words; i++) {
+#pragma HLS PIPELINE II = 1
+#pragma HLS LOOP_TRIPCOUNT min = 1 max = 2097152
+    const uint64_t left = length - static_cast<uint64_t>(i) * 8;
+    const uint64_t word = bits.take(left < 8 ? static_cast<uint32_t>(8 * left) : 64);
+    if (bits.overrun) return STATUS_CORRUPT;
+    if (i < static_cast<uint32_t>(PREFIX_WORDS)) prefix.words[i] = word;
+    if (plan.needs_bytes) scratch.memory[where / 8 + i] = word;
+    steps++;
+  }
+  *reference = static_cast<int64_t>(((where / 8) << STRING_LENGTH_BITS) | length);
+  *outcomes = run_tests(prefix, plan.tests);
+  return STATUS_OK;
+}
+
+}  // namespace nearscan

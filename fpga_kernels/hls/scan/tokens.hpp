@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+// What travels between the stages of the scan pipeline.
+//
+// Every stream with a `last` mark obeys one rule: it ends with exactly one token marked so, whatever
+// happened, and its reader reads up to that token. A stage that fails says so in the report that follows
+// its last token and goes on reading its own input to the end, so that no stage before it is left waiting.
+// Streams without a mark follow one that has it: for each keep_token with a kept row there is one token
+// on every forwarded column.
+#pragma once
+
+#include "../common/arithmetic.hpp"
+#include "../common/platform.hpp"
+
+namespace nearscan {
+
+static constexpr int LANES = COLUMNS_MAX;
+static constexpr int ROWS = ROWS_PER_WORD;
+static constexpr int SLOTS = OUTPUT_COLUMNS_MAX;
+
+/// A beat of a column chunk. `first` is the first byte of it that belongs to the chunk.
+struct line_token {
+  line_t data;
+  uint8_t first;
+  uint8_t end;
+  bool last;
+};
+
+/// A page, before its bytes.
+struct page_token {
+  uint32_t compressed_bytes;
+  uint32_t uncompressed_bytes;
+  uint32_t value_count;
+  uint8_t kind;
+  uint8_t encoding;
+  bool last;
+};
+static constexpr uint8_t PAGE_DATA = 0;
+static constexpr uint8_t PAGE_DICTIONARY = 2;
+
+/// Up to eight bytes of a page. `last` ends the page, not the chunk; an early one means that the page was
+/// cut short and a failed report follows.
+struct byte_token {
+  uint64_t data;
+  uint8_t count;
+  bool last;
+};
+
+/// One column of eight rows.
+///
+/// `value` is a number, or a reference to a byte string: its first word in scratch << 24 | its bytes.
+/// `tests` holds the outcomes of the column's string tests, `code` the dictionary code + 1 of a key.
+struct value_token {
+  int64_t value[ROWS];
+  uint16_t tests[ROWS];
+  uint16_t code[ROWS];
+  uint8_t valid;
+  uint8_t count;
+  bool last;
+};
+
+/// Which of eight rows are kept.
+struct keep_token {
+  uint8_t keep;
+  uint8_t count;
+  bool last;
+};
+
+/// One output column of eight rows: a value of a row, the operand of an aggregate slot, the code of a key.
+/// `use` marks the kept rows that this column is about (all of them, unless a slot has a filter).
+struct number_token {
+  i128 value[ROWS];
+  uint8_t valid;
+  uint8_t use;
+};
+
+static constexpr int STRING_LENGTH_BITS = 24;
+
+/// What a stage did and how it ended; each adds to the report of the stage before it.
+struct report {
+  uint32_t status;
+  uint32_t detail_column;
+  uint32_t detail_page;
+  uint64_t detail_offset;
+  uint64_t lines_read;
+  uint64_t pages;
+  uint64_t bytes_decompressed;
+  uint64_t snappy_tokens;
+  uint64_t snappy_tokens_lane_max;
+  uint64_t values_decoded;
+  uint64_t decode_steps_lane_max;
+  uint64_t dictionary_entries;
+  uint64_t dictionary_reads;
+  uint64_t rows_in;
+  uint64_t rows_kept;
+  uint64_t rows_projected;
+  uint64_t rows_aggregated;
+};
+
+inline report empty_report() {
+  report none = report();
+  none.status = STATUS_OK;
+  none.detail_column = 0xffffffffu;
+  return none;
+}
+
+/// Records a failure, unless a stage before this one has failed already.
+inline void fail(report& own, uint32_t status) {
+  if (own.status == STATUS_OK) own.status = status;
+}
+
+inline uint64_t max_u64(uint64_t a, uint64_t b) { return a > b ? a : b; }
+
+/// Adds the report of a lane to the report of all.
+inline void merge_lane(report& all, const report& lane) {
+  const bool explains = lane.status != STATUS_OK &&
+                        (all.status == STATUS_OK || lane.status < all.status);
+  if (explains) {
+    all.status = lane.status;
+    all.detail_column = lane.detail_column;
+    all.detail_page = lane.detail_page;
+    all.detail_offset = lane.detail_offset;
+  }
+  all.lines_read += lane.lines_read;
+  all.pages += lane.pages;
+  all.bytes_decompressed += lane.bytes_decompressed;
+  all.snappy_tokens += lane.snappy_tokens;
+  all.snappy_tokens_lane_max = max_u64(all.snappy_tokens_lane_max, lane.snappy_tokens);
+  all.values_decoded += lane.values_decoded;
+  all.decode_steps_lane_max = max_u64(all.decode_steps_lane_max, lane.decode_steps_lane_max);
+  all.dictionary_entries += lane.dictionary_entries;
+  all.dictionary_reads += lane.dictionary_reads;
+}
+
+// Depths, in tokens. A burst of the input is 16 lines; a lane's value FIFO covers the latency of a
+// dictionary look-up in device memory (about 60 cycles, 8 rows a token).
+static constexpr int LINE_DEPTH = 32;
+static constexpr int PAGE_DEPTH = 2;
+static constexpr int BYTE_DEPTH = 64;
+static constexpr int VALUE_DEPTH = 16;
+static constexpr int KEEP_DEPTH = 16;
+static constexpr int NUMBER_DEPTH = 8;
+static constexpr int REPORT_DEPTH = 1;
+
+typedef hls::stream<line_token, LINE_DEPTH> line_stream;
+typedef hls::stream<page_token, PAGE_DEPTH> page_stream;
+typedef hls::stream<byte_token, BYTE_DEPTH> byte_stream;
+typedef hls::stream<value_token, VALUE_DEPTH> value_stream;
+typedef hls::stream<keep_token, KEEP_DEPTH> keep_stream;
+typedef hls::stream<number_token, NUMBER_DEPTH> number_stream;
+typedef hls::stream<report, REPORT_DEPTH> report_stream;
+/// Dictionary entries of a key column, once, before its first values.
+typedef hls::stream<uint32_t, 1> size_stream;
+
+}  // namespace nearscan

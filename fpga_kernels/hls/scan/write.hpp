@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: Apache-2.0
+// Packs kept rows into blocks of columns and writes them, the header last.
+#pragma once
+
+#include "../common/crc32c.hpp"
+#include "program.hpp"
+
+namespace nearscan {
+
+/// A block while it fills.
+struct block_buffer {
+  static constexpr uint32_t ROWS_MAX = BLOCK_ROWS_MAX;
+  i128 value[SLOTS][ROWS_MAX];
+  uint64_t valid[SLOTS][ROWS_MAX / 64];
+  uint32_t rows;
+};
+
+inline void clear_block(block_buffer& block) {
+  block.rows = 0;
+CLEAR_COLUMNS:
+  for (int column = 0; column < SLOTS; column++) {
+  CLEAR_VALID:
+    for (uint32_t word = 0; word < block_buffer::ROWS_MAX / 64; word++) block.valid[column][word] = 0;
+  }
+}
+
+/// Words one after the other into the output, with their checksum.
+struct payload_writer {
+  uint64_t* output;
+  uint64_t at;
+  uint32_t checksum;
+
+  void put(uint64_t word) {
+    output[at] = word;
+    at++;
+    checksum = crc32c_word(checksum, word);
+  }
+};
+
+/// Bytes of a written value; 4 for the ends of byte strings.
+inline uint32_t value_bytes(uint8_t width) {
+  switch (width) {
+    case WIDTH_BOOL:
+      return 1;
+    case WIDTH_W64:
+      return 8;
+    case WIDTH_W128:
+      return 16;
+    default:
+      return 4;
+  }
+}
+
+inline uint64_t string_length(i128 reference) {
+  return static_cast<uint64_t>(reference) & ((1u << STRING_LENGTH_BITS) - 1);
+}
+
+/// Bytes of all strings of a column of the block.
+inline uint64_t string_bytes(const block_buffer& block, int column) {
+  uint64_t total = 0;
+LENGTHS:
+  for (uint32_t row = 0; row < block.rows; row++) {
+#pragma HLS PIPELINE II = 1
+#pragma HLS LOOP_TRIPCOUNT min = 1 max = 1024
+    total += string_length(block.value[column][row]);
+  }
+  return total;
+}
+
+inline uint64_t block_bytes(const write_plan& plan, const block_buffer& block) {
+  uint64_t total = BLOCK_HEADER_BYTES;
+COLUMN_BYTES_SUM:
+  for (uint32_t column = 0; column < plan.column_count; column++) {
+#pragma HLS LOOP_TRIPCOUNT min = 1 max = 20
+    total += (block.rows + 63) / 64 * 8;
+    total += (block.rows * value_bytes(plan.width[column]) + 7) / 8 * 8;
+    if (plan.width[column] == WIDTH_BYTES) total += (string_bytes(block, column) + 7) / 8 * 8;
+  }
+  return total;
+}
+
+/// Writes the numbers of a column, as many to a word as fit.
+inline void write_numbers(const block_buffer& block, int column, uint8_t width,
+                          payload_writer& out) {
+  const uint32_t bytes = value_bytes(width);
+  uint64_t word = 0;
+  uint32_t held = 0;
+  uint64_t end = 0;
+VALUES:
+  for (uint32_t row = 0; row < block.rows; row++) {
+#pragma HLS LOOP_TRIPCOUNT min = 1 max = 1024
+    const i128 value = block.value[column][row];
+    if (width == WIDTH_W128) {
+      out.put(static_cast<uint64_t>(value));
+      out.put(static_cast<uint64_t>(static_cast<u128>(value) >> 64));
+      continue;
+    }
+    end += string_length(value);
+    const uint64_t low = width == WIDTH_BYTES ? end : static_cast<uint64_t>(value);
+    const uint64_t mask = bytes == 8 ? ~static_cast<uint64_t>(0)
+                                     : (static_cast<uint64_t>(1) << (8 * bytes)) - 1;
+    word |= (low & mask) << (8 * held);
+    held += bytes;
+    if (held == 8) {
+      out.put(word);
+      word = 0;
+      held = 0;
+    }
+  }
+  if (held != 0) out.put(word);
+}
+
+/// Fetches the strings of a column from scratch and packs them. Gives the words read.
+inline uint64_t write_strings(const block_buffer& block, int column, const uint64_t* scratch,
+                              payload_writer& out) {
+  u128 hold = 0;
+  uint32_t held = 0;
+  uint64_t words_read = 0;
+STRINGS:
+  for (uint32_t row = 0; row < block.rows; row++) {
+#pragma HLS LOOP_TRIPCOUNT min = 1 max = 1024
+    const uint64_t length = string_length(block.value[column][row]);
+    const uint64_t first = static_cast<uint64_t>(block.value[column][row]) >> STRING_LENGTH_BITS;
+  STRING_WORDS:
+    for (uint64_t at = 0; at < length; at += 8) {
+#pragma HLS PIPELINE II = 1
+#pragma HLS LOOP_TRIPCOUNT min = 1 max = 2097152
+      const uint64_t left = length - at;
+      hold |= static_cast<u128>(scratch[first + at / 8]) << (8 * held);
+      held += left < 8 ? static_cast<uint32_t>(left) : 8;
+      words_read++;
+      if (held >= 8) {
+        out.put(static_cast<uint64_t>(hold));
+        hold >>= 64;
+        held -= 8;
+      }
+    }
+  }
+  if (held != 0) out.put(static_cast<uint64_t>(hold));
+  return words_read;
+}
+
+/// What the writing stage counts.
+struct write_counters {
+  uint64_t rows_out;
+  uint64_t string_words;
+  uint64_t blocks;
+};
+
+/// Writes the block and clears it; false when there is no room.
+inline bool flush_block(const write_plan& plan, block_buffer& block, const uint64_t* scratch,
+                        payload_writer& out, write_counters& counters) {
+  if (block.rows == 0) return true;
+  const uint64_t bytes = block_bytes(plan, block);
+  if (bytes > plan.bytes_max - out.at * 8) return false;
+  block_header header = {block.rows, static_cast<uint32_t>(bytes), 0};
+  uint64_t words[BLOCK_HEADER_BYTES / 8];
+  store_block_header(header, words);
+HEADER_WORDS:
+  for (uint32_t word = 0; word < BLOCK_HEADER_BYTES / 8; word++) out.put(words[word]);
+COLUMNS:
+  for (uint32_t column = 0; column < plan.column_count; column++) {
+#pragma HLS LOOP_TRIPCOUNT min = 1 max = 20
+  VALID:
+    for (uint32_t word = 0; word < (block.rows + 63) / 64; word++) {
+#pragma HLS LOOP_TRIPCOUNT min = 1 max = 16
+      out.put(block.valid[column][word]);
+    }
+    write_numbers(block, column, plan.width[column], out);
+    if (plan.width[column] == WIDTH_BYTES) {
+      counters.string_words += write_strings(block, column, scratch, out);
+    }
+  }
+  counters.blocks++;
+  counters.rows_out += block.rows;
+  clear_block(block);
+  return true;
+}
+
+/// Puts one kept row of all columns into the block.
+inline void put_row(const write_plan& plan, const number_token numbers[SLOTS], int row,
+                    block_buffer& block) {
+PUT_COLUMNS:
+  for (uint32_t column = 0; column < static_cast<uint32_t>(SLOTS); column++) {
+#pragma HLS UNROLL
+    if (column < plan.column_count) {
+      const uint64_t valid = (numbers[column].valid >> row) & 1;
+      block.value[column][block.rows] = valid != 0 ? numbers[column].value[row] : static_cast<i128>(0);
+      block.valid[column][block.rows / 64] |= valid << (block.rows % 64);
+    }
+  }
+  block.rows++;
+}
+
+/// The header of a result, complete but for its own checksum.
+inline result_record make_header(const write_plan& plan, const report& own) {
+  result_record record = result_record();
+  record.magic = RESULT_MAGIC;
+  record.format_major = FORMAT_MAJOR;
+  record.format_minor = FORMAT_MINOR;
+  record.status = own.status;
+  record.detail_column = own.detail_column;
+  record.detail_page = own.detail_page;
+  record.detail_offset = own.detail_offset;
+  record.attempt = plan.header.attempt;
+  record.command_id_low = plan.header.command_id_low;
+  record.command_id_high = plan.header.command_id_high;
+  record.epoch = plan.header.epoch;
+  record.rows_in = own.rows_in;
+  record.rows_kept = own.rows_kept;
+  record.lines_read = own.lines_read;
+  record.pages = own.pages;
+  record.bytes_decompressed = own.bytes_decompressed;
+  record.snappy_tokens = own.snappy_tokens;
+  record.snappy_tokens_lane_max = own.snappy_tokens_lane_max;
+  record.values_decoded = own.values_decoded;
+  record.decode_steps_lane_max = own.decode_steps_lane_max;
+  record.dictionary_entries = own.dictionary_entries;
+  record.dictionary_reads = own.dictionary_reads;
+  record.rows_filtered = own.rows_in;
+  record.rows_projected = own.rows_projected;
+  record.rows_aggregated = own.rows_aggregated;
+  record.payload_checksum = crc32c_end(CRC32C_START);
+  return record;
+}
+
+/// Writes the header's words, its checksum filled in.
+inline void write_header(result_record record, uint64_t* output) {
+  uint64_t words[RESULT_RECORD_BYTES / 8];
+  record.header_checksum = 0;
+  store_result_record(record, words);
+  uint32_t checksum = CRC32C_START;
+CHECKSUM:
+  for (uint32_t word = 0; word < RESULT_RECORD_BYTES / 8; word++) {
+    checksum = crc32c_word(checksum, words[word]);
+  }
+  record.header_checksum = crc32c_end(checksum);
+  store_result_record(record, words);
+STORE:
+  for (uint32_t word = 0; word < RESULT_RECORD_BYTES / 8; word++) output[word] = words[word];
+}
+
+/// Stage: output columns in, the result in device memory out.
+inline void write_result(const write_plan& plan, keep_stream& kept_in, number_stream numbers[SLOTS],
+                         report_stream& reports_in, const uint64_t* scratch, uint64_t* output) {
+  block_buffer block;
+#pragma HLS BIND_STORAGE variable = block.value type = ram_2p impl = uram
+  number_token row_words[SLOTS];
+  payload_writer out = {output, RESULT_RECORD_BYTES / 8, CRC32C_START};
+  write_counters counters = write_counters();
+  bool room = true;
+  clear_block(block);
+WORDS:
+  while (true) {
+#pragma HLS LOOP_TRIPCOUNT min = 1 max = 268435456
+    const keep_token kept = kept_in.read();
+    if (kept.last) break;
+  READ_COLUMNS:
+    for (uint32_t column = 0; column < static_cast<uint32_t>(SLOTS); column++) {
+#pragma HLS UNROLL
+      if (column < plan.column_count) row_words[column] = numbers[column].read();
+    }
+  ROWS_OF_WORD:
+    for (int row = 0; row < ROWS; row++) {
+      const bool wanted = counters.rows_out + block.rows < plan.rows_max;
+      if (((kept.keep >> row) & 1) == 0 || !room || !wanted) continue;
+      put_row(plan, row_words, row, block);
+      if (block.rows == block_buffer::ROWS_MAX) {
+        room = flush_block(plan, block, scratch, out, counters);
+      }
+    }
+  }
+  report own = reports_in.read();
+  if (own.status == STATUS_OK && room) room = flush_block(plan, block, scratch, out, counters);
+  if (!room) fail(own, STATUS_OUTPUT_FULL);
+  result_record record = make_header(plan, own);
+  if (own.status == STATUS_OK) {
+    record.rows_out = counters.rows_out;
+    record.payload_bytes = out.at * 8 - RESULT_RECORD_BYTES;
+    record.payload_checksum = crc32c_end(out.checksum);
+    record.continuation_row = own.rows_in;
+  }
+  record.string_words = counters.string_words;
+  record.payload_words = out.at - RESULT_RECORD_BYTES / 8;
+  record.blocks = counters.blocks;
+  write_header(record, output);
+}
+
+}  // namespace nearscan

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Compiles the HLS sources, their portable stand-ins and the shim with the machine's C++ compiler.
+
+fn main() {
+    let hls = std::path::Path::new("../hls");
+    println!("cargo::rerun-if-changed=../hls");
+    println!("cargo::rerun-if-changed=shim");
+    cc::Build::new()
+        .cpp(true)
+        .std("c++17")
+        // The kernels are the emulated drive's hardware: slow ones make every debug run slow.
+        .opt_level(3)
+        .flag_if_supported("-fno-math-errno")
+        // Pragmas and loop labels are for the synthesis tool.
+        .flag_if_supported("-Wno-unknown-pragmas")
+        .flag_if_supported("-Wno-unused-label")
+        .include(hls)
+        .file("shim/shim.cpp")
+        .file(hls.join("portable/dataflow.cpp"))
+        .compile("nearscan_kernels");
+}
