@@ -86,6 +86,14 @@ impl Command {
         self.unit.scratch_bytes(&self.fragment)
     }
 
+    /// Bytes of device memory that the command takes in all: inputs, each from a line of its own,
+    /// scratch, and room for the result.
+    pub fn device_bytes(&self) -> u64 {
+        let lines = |input: &InputRef| input.length().unwrap_or(0).next_multiple_of(64);
+        let inputs: u64 = self.unit.inputs.iter().map(lines).sum();
+        inputs.saturating_add(self.scratch_bytes()).saturating_add(self.output.bytes_max())
+    }
+
     /// The bytes a kernel reads.
     ///
     /// # Errors

@@ -36,10 +36,7 @@ pub struct Reservation {
 impl Reservation {
     /// Takes `bytes` from `budget`; `None` when there is not enough.
     pub fn take(budget: &Arc<dyn Budget>, bytes: u64) -> Option<Self> {
-        budget.try_grow(bytes).then(|| Self {
-            budget: Arc::clone(budget),
-            bytes,
-        })
+        budget.try_grow(bytes).then(|| Self { budget: Arc::clone(budget), bytes })
     }
 
     /// Bytes held.
@@ -73,9 +70,7 @@ mod tests {
     impl Budget for Limited {
         fn try_grow(&self, bytes: u64) -> bool {
             self.0
-                .fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| {
-                    left.checked_sub(bytes)
-                })
+                .fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(bytes))
                 .is_ok()
         }
 

@@ -71,10 +71,7 @@ impl Capabilities {
             encodings: Encodings::SCAN,
             operations: Op::ALL.iter().map(|(op, _)| *op).collect(),
             tests: TestOp::ALL.iter().map(|(test, _)| *test).collect(),
-            functions: Function::ALL
-                .iter()
-                .map(|(function, _)| *function)
-                .collect(),
+            functions: Function::ALL.iter().map(|(function, _)| *function).collect(),
             columns_max: limits::COLUMNS_MAX,
             steps_max: limits::STEPS_MAX,
             aggregates_max: limits::AGGREGATES_MAX,
@@ -104,19 +101,11 @@ impl Capabilities {
             if let Some(detail) = above("steps", program.steps.len(), self.steps_max) {
                 return Err(Refused::Expression(detail));
             }
-            if let Some(step) = program
-                .steps
-                .iter()
-                .find(|s| !self.operations.contains(&s.op))
-            {
+            if let Some(step) = program.steps.iter().find(|s| !self.operations.contains(&s.op)) {
                 return Err(Refused::Expression(format!("{:?}", step.op)));
             }
         }
-        if let Some(test) = fragment
-            .tests
-            .iter()
-            .find(|test| !self.tests.contains(&test.op))
-        {
+        if let Some(test) = fragment.tests.iter().find(|test| !self.tests.contains(&test.op)) {
             return Err(Refused::Expression(format!("string test {:?}", test.op)));
         }
         if let Output::States { keys, aggregates } = &fragment.output {
@@ -126,9 +115,7 @@ impl Capabilities {
             if let Some(detail) = above("aggregates", aggregates.len(), self.aggregates_max) {
                 return Err(Refused::Function(detail));
             }
-            let unknown = aggregates
-                .iter()
-                .find(|slot| !self.functions.contains(&slot.function));
+            let unknown = aggregates.iter().find(|slot| !self.functions.contains(&slot.function));
             if let Some(slot) = unknown {
                 return Err(Refused::Function(format!("{:?}", slot.function)));
             }

@@ -117,10 +117,7 @@ pub struct Lease {
 impl Lease {
     /// A lease that calls `release` with its size on drop.
     pub fn new(bytes: u64, release: impl FnOnce(u64) + Send + Sync + 'static) -> Self {
-        Self {
-            bytes,
-            release: Some(Box::new(release)),
-        }
+        Self { bytes, release: Some(Box::new(release)) }
     }
 
     /// Bytes set aside.
@@ -131,9 +128,7 @@ impl Lease {
 
 impl Debug for Lease {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Lease")
-            .field("bytes", &self.bytes)
-            .finish_non_exhaustive()
+        f.debug_struct("Lease").field("bytes", &self.bytes).finish_non_exhaustive()
     }
 }
 
@@ -192,15 +187,7 @@ impl Ticket {
         let (sender, receiver) = oneshot::channel();
         let envelope = &command.envelope;
         let (command_id, attempt) = (envelope.command_id, envelope.attempt);
-        (
-            Self {
-                command_id,
-                attempt,
-                cancel,
-                receiver,
-            },
-            sender,
-        )
+        (Self { command_id, attempt, cancel, receiver }, sender)
     }
 
     /// The command.

@@ -47,6 +47,6 @@ pub use drive::{
     CancelOutcome, CancelWord, Drive, Identity, Lease, Session, SessionSpec, Submission, Ticket,
 };
 pub use error::{Failure, Refusal};
-pub use placement::{FileRef, Placement};
+pub use placement::{FileRef, Placement, file_version};
 pub use registry::Drives;
 pub use time::{Composed, DriveTime, Measured, ModelId, Modelled, Schedule};

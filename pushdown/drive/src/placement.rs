@@ -2,6 +2,7 @@
 //! Which files a drive holds.
 
 use std::path::PathBuf;
+use std::time::UNIX_EPOCH;
 
 use nearscan_command::Version;
 
@@ -27,4 +28,23 @@ pub enum Placement {
         /// Why, for EXPLAIN.
         reason: String,
     },
+}
+
+impl FileRef {
+    /// A local file as it is now.
+    ///
+    /// # Errors
+    /// What the file system says.
+    pub fn of(path: &std::path::Path) -> std::io::Result<Self> {
+        let path = path.canonicalize()?;
+        let version = file_version(&std::fs::metadata(&path)?);
+        Ok(Self { path, version })
+    }
+}
+
+/// What a local file is: its size and modification time in ns.
+pub fn file_version(metadata: &std::fs::Metadata) -> Version {
+    let since = metadata.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+    let stamp = since.map_or(0, |since| u64::try_from(since.as_nanos()).unwrap_or(u64::MAX));
+    Version { size_bytes: metadata.len(), stamp }
 }

@@ -28,19 +28,13 @@ impl Drives {
 
     /// The drive with this name.
     pub fn get(&self, name: &str) -> Option<Arc<dyn Drive>> {
-        self.list()
-            .into_iter()
-            .find(|(other, _)| other == name)
-            .map(|(_, drive)| drive)
+        self.list().into_iter().find(|(other, _)| other == name).map(|(_, drive)| drive)
     }
 
     /// Every drive, in the order of attaching.
     pub fn list(&self) -> Vec<(String, Arc<dyn Drive>)> {
         // A poisoned lock only means that another thread panicked between two whole states.
-        self.attached
-            .read()
-            .unwrap_or_else(std::sync::PoisonError::into_inner)
-            .clone()
+        self.attached.read().unwrap_or_else(std::sync::PoisonError::into_inner).clone()
     }
 
     /// Whether there is none.
@@ -49,8 +43,6 @@ impl Drives {
     }
 
     fn write(&self) -> std::sync::RwLockWriteGuard<'_, Vec<(String, Arc<dyn Drive>)>> {
-        self.attached
-            .write()
-            .unwrap_or_else(std::sync::PoisonError::into_inner)
+        self.attached.write().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 }

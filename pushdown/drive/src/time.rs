@@ -15,9 +15,7 @@ impl Add for Measured {
     type Output = Self;
 
     fn add(self, other: Self) -> Self {
-        Self {
-            ns: self.ns.saturating_add(other.ns),
-        }
+        Self { ns: self.ns.saturating_add(other.ns) }
     }
 }
 
@@ -127,11 +125,7 @@ mod tests {
 
     fn modelled(media_ns: u64, kernel_ns: u64, commands: u64) -> Modelled {
         Modelled {
-            model: ModelId {
-                version: 1,
-                config_hash: 0,
-                schedule: Schedule::Assumed,
-            },
+            model: ModelId { version: 1, config_hash: 0, schedule: Schedule::Assumed },
             setup_ns: 0,
             media_ns,
             kernel_ns,
@@ -148,9 +142,8 @@ mod tests {
 
     #[test]
     fn many_commands_take_the_busiest_resource_and_one_fill() {
-        let ten = (0..9).fold(modelled(100, 200, 1), |sum, _| {
-            sum.combine(modelled(100, 200, 1)).unwrap()
-        });
+        let ten = (0..9)
+            .fold(modelled(100, 200, 1), |sum, _| sum.combine(modelled(100, 200, 1)).unwrap());
         assert_eq!(ten.commands, 10);
         // Media is busy for 1000, four units share 2000 of kernel: media is the limit.
         assert_eq!(ten.makespan_ns(), 1000 + (300 - 100));
@@ -159,11 +152,7 @@ mod tests {
     #[test]
     fn figures_of_different_models_do_not_combine() {
         let other = Modelled {
-            model: ModelId {
-                version: 2,
-                config_hash: 0,
-                schedule: Schedule::Assumed,
-            },
+            model: ModelId { version: 2, config_hash: 0, schedule: Schedule::Assumed },
             ..modelled(1, 1, 1)
         };
         assert_eq!(modelled(1, 1, 1).combine(other), None);

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+//! [`Emulator`]: the drive, its sessions and its compute units.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+
+use nearscan_drive::{
+    CancelOutcome, CancelWord, Capabilities, CostSnapshot, Drive, FileRef, Identity, Lease,
+    Placement, Refusal, Session, SessionSpec, Submission, Ticket,
+};
+use uuid::Uuid;
+
+use crate::config::Config;
+use crate::device::{Memory, Queue};
+use crate::faults::Fault;
+use crate::job::Job;
+use crate::media::Media;
+
+/// What drive, sessions and compute units share.
+#[derive(Debug)]
+struct Shared {
+    config: Config,
+    media: Media,
+    memory: Memory,
+    queue: Queue,
+    epoch: AtomicU64,
+    snapshots: AtomicU64,
+    /// Cancel words of commands that have not ended, by command.
+    running: Mutex<Vec<(u128, CancelWord)>>,
+}
+
+impl Shared {
+    fn running(&self) -> std::sync::MutexGuard<'_, Vec<(u128, CancelWord)>> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// An emulated SmartSSD.
+#[derive(Debug)]
+pub struct Emulator {
+    identity: Identity,
+    capabilities: Capabilities,
+    shared: Arc<Shared>,
+    units: Mutex<Vec<JoinHandle<()>>>,
+}
+
+impl Emulator {
+    /// Opens an emulated drive; its threads start at once.
+    pub fn open(config: Config) -> Self {
+        let capabilities = Capabilities {
+            memory_bytes: config.memory_bytes,
+            emulated: true,
+            ..Capabilities::of_scan_kernel()
+        };
+        let name = format!("nearscan emulated {:?} {:?}", config.root, config.seed);
+        let identity = Identity {
+            uuid: Uuid::new_v5(&Uuid::NAMESPACE_URL, name.as_bytes()),
+            kind: "emulated",
+            model: format!("SmartSSD, {} compute units", config.compute_units),
+        };
+        let shared = Arc::new(Shared {
+            media: Media::new(config.root.clone()),
+            memory: Memory::new(config.memory_bytes),
+            queue: Queue::new(capabilities.in_flight_max),
+            epoch: AtomicU64::new(1),
+            snapshots: AtomicU64::new(0),
+            running: Mutex::default(),
+            config,
+        });
+        let units = (0..threads(shared.config.compute_units))
+            .filter_map(|unit| start_unit(unit, Arc::clone(&shared)))
+            .collect();
+        Self { identity, capabilities, shared, units: Mutex::new(units) }
+    }
+
+    /// Whether every lease of device memory has come back.
+    pub fn memory_is_whole(&self) -> bool {
+        self.shared.memory.is_whole()
+    }
+}
+
+/// Threads that simulate `compute_units`: more than there are cores would only take turns.
+fn threads(compute_units: u32) -> u32 {
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    compute_units.min(u32::try_from(cores).unwrap_or(u32::MAX))
+}
+
+fn start_unit(unit: u32, shared: Arc<Shared>) -> Option<JoinHandle<()>> {
+    let work = move || {
+        while let Some(job) = shared.queue.pop() {
+            let id = job.command.envelope.command_id;
+            job.run(&shared.config, &shared.media);
+            shared.running().retain(|(running, _)| *running != id);
+            shared.queue.ended();
+        }
+    };
+    let started = std::thread::Builder::new().name(format!("emulated unit {unit}")).spawn(work);
+    match started {
+        Ok(handle) => Some(handle),
+        Err(error) => {
+            tracing::warn!(unit, %error, "a compute unit of the emulated drive did not start");
+            None
+        }
+    }
+}
+
+impl Drive for Emulator {
+    fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    fn capabilities(&self) -> &Capabilities {
+        &self.capabilities
+    }
+
+    fn locate(&self, file: &FileRef) -> Placement {
+        self.shared.media.locate(file)
+    }
+
+    fn snapshot(&self) -> CostSnapshot {
+        let Shared { config, memory, queue, snapshots, .. } = &*self.shared;
+        let units = f64::from(config.compute_units);
+        let timing = &config.timing;
+        CostSnapshot {
+            id: snapshots.fetch_add(1, Ordering::Relaxed),
+            media_bytes_per_s: timing.media_bytes_per_s,
+            // One line of 64 bytes a cycle and unit, and one row.
+            kernel_bytes_per_s: timing.clock_hz * 64.0 * units,
+            kernel_rows_per_s: timing.clock_hz * units,
+            link_bytes_per_s: timing.link_bytes_per_s,
+            setup_ns: timing.setup_ns,
+            queue_depth: queue.in_flight(),
+            free_bytes: memory.free_bytes(),
+            modelled: true,
+        }
+    }
+
+    fn open_session(&self, _spec: SessionSpec) -> Result<Arc<dyn Session>, Refusal> {
+        Ok(Arc::new(EmulatedSession {
+            shared: Arc::clone(&self.shared),
+            epoch: self.shared.epoch.load(Ordering::Acquire),
+            gone: Arc::default(),
+        }))
+    }
+
+    fn reset(&self) -> Result<u64, Refusal> {
+        for (_, cancel) in self.shared.running().iter() {
+            cancel.set();
+        }
+        Ok(self.shared.epoch.fetch_add(1, Ordering::AcqRel) + 1)
+    }
+
+    fn in_flight(&self) -> u32 {
+        self.shared.queue.in_flight()
+    }
+
+    fn shutdown(&self) {
+        self.shared.queue.close();
+        let mut units = self.units.lock().unwrap_or_else(PoisonError::into_inner);
+        for unit in units.drain(..) {
+            if unit.join().is_err() {
+                tracing::error!("a compute unit of the emulated drive panicked");
+            }
+        }
+    }
+}
+
+impl Drop for Emulator {
+    fn drop(&mut self) {
+        // Nobody waits for what still runs.
+        for (_, cancel) in self.shared.running().iter() {
+            cancel.set();
+        }
+        self.shutdown();
+    }
+}
+
+#[derive(Debug)]
+struct EmulatedSession {
+    shared: Arc<Shared>,
+    epoch: u64,
+    gone: Arc<AtomicBool>,
+}
+
+impl EmulatedSession {
+    fn is_void(&self) -> Option<Refusal> {
+        let reason = if self.gone.load(Ordering::Acquire) {
+            "it was lost"
+        } else if self.shared.epoch.load(Ordering::Acquire) != self.epoch {
+            "it was reset"
+        } else {
+            return None;
+        };
+        Some(Refusal::Gone { reason: reason.to_owned() })
+    }
+}
+
+impl Session for EmulatedSession {
+    fn epoch(&self) -> u64 {
+        self.epoch
+    }
+
+    fn lease(&self, bytes: u64) -> Result<Lease, Refusal> {
+        self.shared.memory.lease(bytes)
+    }
+
+    fn submit(&self, submission: Submission) -> Result<Ticket, Refusal> {
+        let Submission { command, lease, .. } = submission;
+        if let Some(refusal) = self.is_void() {
+            return Err(refusal);
+        }
+        let strikes =
+            |fault| self.shared.config.faults.strikes(self.shared.config.seed, fault, &command);
+        if strikes(Fault::QueueFull) {
+            return Err(Refusal::Busy);
+        }
+        let needed_bytes = command.device_bytes();
+        if lease.bytes() < needed_bytes || strikes(Fault::LowMemory) {
+            return Err(Refusal::LowMemory { needed_bytes });
+        }
+        let cancel = CancelWord::default();
+        let (ticket, reply) = Ticket::new(&command, cancel.clone());
+        let id = command.envelope.command_id;
+        let session_gone = Arc::clone(&self.gone);
+        self.shared.running().push((id, cancel.clone()));
+        let job = Job { command, lease, cancel, session_gone, reply };
+        if let Err(refusal) = self.shared.queue.push(job) {
+            self.shared.running().retain(|(running, _)| *running != id);
+            return Err(refusal);
+        }
+        Ok(ticket)
+    }
+
+    fn cancel(&self, command_id: u128) -> CancelOutcome {
+        match self.shared.running().iter().find(|(id, _)| *id == command_id) {
+            Some((_, cancel)) => {
+                cancel.set();
+                CancelOutcome::Acknowledged
+            }
+            None => CancelOutcome::Unknown,
+        }
+    }
+}
