@@ -88,10 +88,7 @@ impl CatalogProviderList for FileCatalogList {
 
     fn catalog(&self, name: &str) -> Option<Arc<dyn CatalogProvider>> {
         let inner = self.inner.catalog(name)?;
-        Some(Arc::new(FileCatalog {
-            inner,
-            link: self.link.clone(),
-        }))
+        Some(Arc::new(FileCatalog { inner, link: self.link.clone() }))
     }
 }
 
@@ -102,10 +99,7 @@ impl CatalogProvider for FileCatalog {
 
     fn schema(&self, name: &str) -> Option<Arc<dyn SchemaProvider>> {
         let inner = self.inner.schema(name)?;
-        Some(Arc::new(FileSchema {
-            inner,
-            link: self.link.clone(),
-        }))
+        Some(Arc::new(FileSchema { inner, link: self.link.clone() }))
     }
 
     fn register_schema(
@@ -145,9 +139,7 @@ impl SchemaProvider for FileSchema {
         let Some(state) = self.link.state() else {
             return Ok(None);
         };
-        files::open(&state, TableReference::bare(name), name)
-            .await
-            .map(Some)
+        files::open(&state, TableReference::bare(name), name).await.map(Some)
     }
 
     async fn table_type(&self, name: &str) -> Result<Option<TableType>> {

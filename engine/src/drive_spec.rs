@@ -47,13 +47,7 @@ impl DriveScheme {
             Self::Cpu => &[],
             Self::Emulated => &[
                 ("root", Shape::Text),
-                (
-                    "seed",
-                    Shape::Number {
-                        min: 0,
-                        max: u64::MAX,
-                    },
-                ),
+                ("seed", Shape::Number { min: 0, max: u64::MAX }),
                 ("cus", Shape::Number { min: 1, max: 15 }),
                 ("profile", Shape::Text),
                 ("faults", Shape::Text),
@@ -151,12 +145,7 @@ impl DriveSpec {
             Some(name) => name.to_owned(),
             None => scheme.as_str().to_owned(),
         };
-        Ok(Self {
-            name,
-            scheme,
-            target,
-            params,
-        })
+        Ok(Self { name, scheme, target, params })
     }
 
     /// Returns the value of a parameter, if it was given.
@@ -168,18 +157,8 @@ impl DriveSpec {
 
 impl fmt::Display for DriveSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let slashes = if self.scheme == DriveScheme::Remote {
-            "//"
-        } else {
-            ""
-        };
-        write!(
-            f,
-            "{}={}:{slashes}{}",
-            self.name,
-            self.scheme.as_str(),
-            self.target
-        )?;
+        let slashes = if self.scheme == DriveScheme::Remote { "//" } else { "" };
+        write!(f, "{}={}:{slashes}{}", self.name, self.scheme.as_str(), self.target)?;
         for (index, (name, value)) in self.params.iter().enumerate() {
             let separator = if index == 0 { '?' } else { '&' };
             let value = if name == "token" { "..." } else { value };
@@ -205,8 +184,7 @@ fn split_name(text: &str) -> (Option<&str>, &str) {
 
 /// Whether `name` can stand in plans and settings without quotes.
 fn is_plain_name(name: &str) -> bool {
-    name.chars()
-        .all(|sign| sign.is_ascii_alphanumeric() || matches!(sign, '_' | '-'))
+    name.chars().all(|sign| sign.is_ascii_alphanumeric() || matches!(sign, '_' | '-'))
 }
 
 fn usage(scheme: Option<DriveScheme>) -> String {
@@ -231,9 +209,7 @@ fn parse_target(scheme: DriveScheme, target: &str) -> Result<String, String> {
             // `emulated://?seed=7` is a spelling that other programs make people used to.
             match target.trim_matches('/') {
                 "" => Ok(String::new()),
-                other => Err(format!(
-                    "'{other}' is out of place: the scheme takes no target"
-                )),
+                other => Err(format!("'{other}' is out of place: the scheme takes no target")),
             }
         }
         DriveScheme::Xrt => {
@@ -247,10 +223,7 @@ fn parse_target(scheme: DriveScheme, target: &str) -> Result<String, String> {
             }
         }
         DriveScheme::Remote => {
-            let host_port = target
-                .strip_prefix("//")
-                .unwrap_or(target)
-                .trim_end_matches('/');
+            let host_port = target.strip_prefix("//").unwrap_or(target).trim_end_matches('/');
             match host_port.rsplit_once(':') {
                 Some((host, port)) if !host.is_empty() && port.parse::<u16>().is_ok() => {
                     Ok(host_port.to_owned())
@@ -281,9 +254,8 @@ fn is_bdf(text: &str) -> bool {
 fn parse_params(scheme: DriveScheme, query: &str) -> Result<BTreeMap<String, String>, String> {
     let mut params = BTreeMap::new();
     for pair in query.split('&').filter(|pair| !pair.is_empty()) {
-        let (name, value) = pair
-            .split_once('=')
-            .ok_or_else(|| format!("parameter '{pair}' has no value"))?;
+        let (name, value) =
+            pair.split_once('=').ok_or_else(|| format!("parameter '{pair}' has no value"))?;
         let known = scheme.parameters();
         let Some((_, shape)) = known.iter().find(|(known, _)| *known == name) else {
             return Err(format!("unknown parameter '{name}'"));
@@ -295,11 +267,7 @@ fn parse_params(scheme: DriveScheme, query: &str) -> Result<BTreeMap<String, Str
             return Err(format!("parameter '{name}' is given twice"));
         }
     }
-    match scheme
-        .required()
-        .iter()
-        .find(|name| !params.contains_key(**name))
-    {
+    match scheme.required().iter().find(|name| !params.contains_key(**name)) {
         Some(missing) => Err(format!("parameter '{missing}' is missing")),
         None => Ok(params),
     }
@@ -312,9 +280,7 @@ fn check_shape(name: &str, value: &str, shape: Shape) -> Result<(), String> {
         Shape::Number { min, max } => match value.parse::<u64>() {
             Ok(number) if (min..=max).contains(&number) => Ok(()),
             _ if max == u64::MAX => Err(format!("parameter '{name}' is not a number: '{value}'")),
-            _ => Err(format!(
-                "parameter '{name}' is not a number from {min} to {max}: '{value}'"
-            )),
+            _ => Err(format!("parameter '{name}' is not a number from {min} to {max}: '{value}'")),
         },
     }
 }
@@ -349,21 +315,12 @@ mod tests {
     #[case("emulated:?seed=7&cus=4", "emulated=emulated:?cus=4&seed=7")]
     #[case("emulated://?seed=7", "emulated=emulated:?seed=7")]
     #[case("fast=emulated:?root=/data%20x", "fast=emulated:?root=/data x")]
-    #[case(
-        "emulated:?faults=kernel_timeout@0.1",
-        "emulated=emulated:?faults=kernel_timeout@0.1"
-    )]
+    #[case("emulated:?faults=kernel_timeout@0.1", "emulated=emulated:?faults=kernel_timeout@0.1")]
     #[case("xrt:0?xclbin=scan.xclbin", "xrt=xrt:0?xclbin=scan.xclbin")]
-    #[case(
-        "a=xrt:0000:3b:00.1?xclbin=s&root=/mnt",
-        "a=xrt:0000:3b:00.1?root=/mnt&xclbin=s"
-    )]
+    #[case("a=xrt:0000:3b:00.1?xclbin=s&root=/mnt", "a=xrt:0000:3b:00.1?root=/mnt&xclbin=s")]
     #[case("xrt:3b:00.1?xclbin=s", "xrt=xrt:3b:00.1?xclbin=s")]
     #[case("remote://storage:7000", "remote=remote://storage:7000")]
-    #[case(
-        "far=remote://[::1]:7000?token=abc",
-        "far=remote://[::1]:7000?token=..."
-    )]
+    #[case("far=remote://[::1]:7000?token=abc", "far=remote://[::1]:7000?token=...")]
     fn reads_url(#[case] text: &str, #[case] shown: &str) {
         assert_eq!(DriveSpec::parse(text).unwrap().to_string(), shown);
     }
@@ -372,10 +329,7 @@ mod tests {
     #[case("smart:", "unknown scheme 'smart'")]
     #[case("", "unknown scheme ''")]
     #[case("=emulated:", "the name is empty")]
-    #[case(
-        "my drive=cpu:",
-        "the name 'my drive' has other signs than letters, digits, _ and -"
-    )]
+    #[case("my drive=cpu:", "the name 'my drive' has other signs than letters, digits, _ and -")]
     #[case("any=emulated:", "'any' stands for all drives and names none")]
     #[case("cpu:?seed=1", "unknown parameter 'seed'")]
     #[case("cpu:0", "'0' is out of place: the scheme takes no target")]
@@ -383,19 +337,13 @@ mod tests {
     #[case("emulated:?seed", "parameter 'seed' has no value")]
     #[case("emulated:?seed=x", "parameter 'seed' is not a number: 'x'")]
     #[case("emulated:?seed=1&seed=2", "parameter 'seed' is given twice")]
-    #[case(
-        "emulated:?cus=16",
-        "parameter 'cus' is not a number from 1 to 15: '16'"
-    )]
+    #[case("emulated:?cus=16", "parameter 'cus' is not a number from 1 to 15: '16'")]
     #[case("emulated:?cus=0", "parameter 'cus' is not a number from 1 to 15: '0'")]
     #[case("emulated:?root=", "parameter 'root' is empty")]
     #[case("emulated:?root=%4", "parameter 'root' is not percent-encoded text")]
     #[case("emulated:?root=%ff", "parameter 'root' is not percent-encoded text")]
     #[case("xrt:0", "parameter 'xclbin' is missing")]
-    #[case(
-        "xrt:?xclbin=s",
-        "'' is neither a device index nor an address like 0000:3b:00.1"
-    )]
+    #[case("xrt:?xclbin=s", "'' is neither a device index nor an address like 0000:3b:00.1")]
     #[case(
         "xrt:3b:0.1?xclbin=s",
         "'3b:0.1' is neither a device index nor an address like 0000:3b:00.1"

@@ -59,10 +59,7 @@ impl Engine {
     }
 
     pub(crate) fn new(session: SessionContext, drives: Vec<DriveSpec>) -> Self {
-        Self {
-            session,
-            drives: drives.into(),
-        }
+        Self { session, drives: drives.into() }
     }
 
     /// Makes a table of a file, a folder, or a pattern such as `data/*.parquet`.
@@ -76,9 +73,7 @@ impl Engine {
     pub async fn register(&self, name: &str, location: &str) -> Result<()> {
         let table = TableReference::bare(name);
         if self.session.table_exist(table.clone())? {
-            return Err(Error::TableExists {
-                name: name.to_owned(),
-            });
+            return Err(Error::TableExists { name: name.to_owned() });
         }
         let state = self.session.state();
         let provider = Box::pin(files::open(&state, table.clone(), location)).await?;
@@ -92,12 +87,9 @@ impl Engine {
     /// [`Error::TableExists`] if the name is taken.
     pub fn register_table(&self, name: &str, table: Arc<dyn TableProvider>) -> Result<()> {
         if self.session.table_exist(TableReference::bare(name))? {
-            return Err(Error::TableExists {
-                name: name.to_owned(),
-            });
+            return Err(Error::TableExists { name: name.to_owned() });
         }
-        self.session
-            .register_table(TableReference::bare(name), table)?;
+        self.session.register_table(TableReference::bare(name), table)?;
         Ok(())
     }
 
@@ -144,10 +136,7 @@ impl Engine {
     /// [`Error::Setting`] or [`Error::Configuration`] if there is no such setting or it does not take
     /// the value.
     pub async fn set(&self, key: &str, value: &str) -> Result<()> {
-        let variable = SetVariable {
-            variable: key.to_owned(),
-            value: value.to_owned(),
-        };
+        let variable = SetVariable { variable: key.to_owned(), value: value.to_owned() };
         let plan = LogicalPlan::Statement(SetStatement::SetVariable(variable));
         Box::pin(self.session.execute_logical_plan(plan)).await?;
         Ok(())
@@ -157,12 +146,7 @@ impl Engine {
     #[must_use]
     pub fn options(&self) -> NearscanOptions {
         let config = self.session.copied_config();
-        config
-            .options()
-            .extensions
-            .get::<NearscanOptions>()
-            .cloned()
-            .unwrap_or_default()
+        config.options().extensions.get::<NearscanOptions>().cloned().unwrap_or_default()
     }
 
     /// Lists the user's tables, sorted by schema and name.
@@ -173,15 +157,8 @@ impl Engine {
             .into_iter()
             .filter(|(schema, _)| schema != SCHEMA_NAME)
             .flat_map(|(schema, provider)| {
-                let name = move |name| TableName {
-                    schema: schema.clone(),
-                    name,
-                };
-                provider
-                    .table_names()
-                    .into_iter()
-                    .map(name)
-                    .collect::<Vec<_>>()
+                let name = move |name| TableName { schema: schema.clone(), name };
+                provider.table_names().into_iter().map(name).collect::<Vec<_>>()
             })
             .collect();
         tables.sort_by(|one, other| (&one.schema, &one.name).cmp(&(&other.schema, &other.name)));
@@ -217,9 +194,7 @@ impl Engine {
         let mut state = state.write();
         let options = state.config_mut().options_mut();
         if let Some(options) = options.extensions.get_mut::<NearscanOptions>() {
-            options
-                .reset(key)
-                .map_err(|error| DataFusionError::External(error.into()))?;
+            options.reset(key).map_err(|error| DataFusionError::External(error.into()))?;
         }
         drop(state);
         let nothing = LogicalPlanBuilder::empty(false).build()?;
@@ -227,13 +202,7 @@ impl Engine {
     }
 
     fn classify(&self, error: DataFusionError) -> Error {
-        let default_schema = self
-            .session
-            .copied_config()
-            .options()
-            .catalog
-            .default_schema
-            .clone();
+        let default_schema = self.session.copied_config().options().catalog.default_schema.clone();
         let tables = self
             .tables()
             .into_iter()
@@ -242,11 +211,7 @@ impl Engine {
                 false => format!("{}.{}", table.schema, table.name),
             })
             .collect();
-        ErrorContext {
-            tables,
-            ..ErrorContext::default()
-        }
-        .classify(error)
+        ErrorContext { tables, ..ErrorContext::default() }.classify(error)
     }
 
     /// Returns the schemas of the default catalog.
@@ -258,17 +223,12 @@ impl Engine {
             return Vec::new();
         };
         let schemas = catalog.schema_names();
-        schemas
-            .into_iter()
-            .filter_map(|name| catalog.schema(&name).map(|it| (name, it)))
-            .collect()
+        schemas.into_iter().filter_map(|name| catalog.schema(&name).map(|it| (name, it))).collect()
     }
 }
 
 impl std::fmt::Debug for Engine {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Engine")
-            .field("drives", &self.drives)
-            .finish_non_exhaustive()
+        f.debug_struct("Engine").field("drives", &self.drives).finish_non_exhaustive()
     }
 }

@@ -156,9 +156,9 @@ impl Error {
                 Some(place) => format!("{message}\n{place}"),
                 None => message.clone(),
             }),
-            Self::TableNotFound(missing)
-            | Self::ColumnNotFound(missing)
-            | Self::FunctionNotFound(missing) => missing.detail(),
+            Self::TableNotFound(missing) => missing.detail("tables"),
+            Self::ColumnNotFound(missing) => missing.detail("columns"),
+            Self::FunctionNotFound(missing) => missing.detail("functions"),
             Self::Setting(SettingError::InvalidValue { expected, .. }) => {
                 Some(format!("it takes {expected}"))
             }
@@ -245,10 +245,7 @@ impl Error {
         for (label, part) in parts {
             let Some(part) = part else { continue };
             let mut lines = part.lines();
-            text.push_str(&format!(
-                "\n  {label}: {}",
-                lines.next().unwrap_or_default()
-            ));
+            text.push_str(&format!("\n  {label}: {}", lines.next().unwrap_or_default()));
             for line in lines {
                 text.push_str(&format!("\n{:width$}{line}", "", width = label.len() + 4));
             }
@@ -286,16 +283,14 @@ impl fmt::Display for Place {
 }
 
 impl Missing {
-    fn detail(&self) -> Option<String> {
+    fn detail(&self, what: &str) -> Option<String> {
         /// Names shown at most; a folder of a thousand tables is no help.
         const NAMES_MAX: usize = 20;
         if self.known.is_empty() {
             return None;
         }
-        let mut text = format!(
-            "there is {}",
-            self.known[..self.known.len().min(NAMES_MAX)].join(", ")
-        );
+        let shown = &self.known[..self.known.len().min(NAMES_MAX)];
+        let mut text = format!("{what}: {}", shown.join(", "));
         if self.known.len() > NAMES_MAX {
             text.push_str(&format!(" and {} more", self.known.len() - NAMES_MAX));
         }
@@ -303,11 +298,7 @@ impl Missing {
     }
 
     fn hint(&self) -> Option<String> {
-        let quoted: Vec<String> = self
-            .similar
-            .iter()
-            .map(|name| format!("'{name}'"))
-            .collect();
+        let quoted: Vec<String> = self.similar.iter().map(|name| format!("'{name}'")).collect();
         (!quoted.is_empty()).then(|| format!("did you mean {}?", quoted.join(" or ")))
     }
 }
@@ -324,15 +315,8 @@ mod tests {
 
     #[test]
     fn renders_three_parts_and_keeps_the_caret_under_its_sign() {
-        let place = Place {
-            line: 2,
-            column: 3,
-            text: "\tx y".to_owned(),
-        };
-        let error = Error::Syntax {
-            message: "no".to_owned(),
-            place: Some(Box::new(place)),
-        };
+        let place = Place { line: 2, column: 3, text: "\tx y".to_owned() };
+        let error = Error::Syntax { message: "no".to_owned(), place: Some(Box::new(place)) };
         let expected = "error: syntax error at line 2, column 3\n  detail: no\n          \tx y\n          \t ^";
         assert_eq!(error.render(), expected);
     }

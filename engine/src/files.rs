@@ -32,40 +32,16 @@ struct Format {
 }
 
 static FORMATS: [Format; 5] = [
-    Format {
-        name: "PARQUET",
-        extensions: &["parquet"],
-        options: &[],
-    },
-    Format {
-        name: "CSV",
-        extensions: &["csv"],
-        options: &[],
-    },
-    Format {
-        name: "CSV",
-        extensions: &["tsv"],
-        options: &[("format.delimiter", "\t")],
-    },
-    Format {
-        name: "JSON",
-        extensions: &["json", "ndjson", "jsonl"],
-        options: &[],
-    },
-    Format {
-        name: "ARROW",
-        extensions: &["arrow"],
-        options: &[],
-    },
+    Format { name: "PARQUET", extensions: &["parquet"], options: &[] },
+    Format { name: "CSV", extensions: &["csv"], options: &[] },
+    Format { name: "CSV", extensions: &["tsv"], options: &[("format.delimiter", "\t")] },
+    Format { name: "JSON", extensions: &["json", "ndjson", "jsonl"], options: &[] },
+    Format { name: "ARROW", extensions: &["arrow"], options: &[] },
 ];
 
 /// Compressions, and how their files end behind the extension of the format.
-static COMPRESSIONS: [(&str, &str); 4] = [
-    ("gz", "GZIP"),
-    ("bz2", "BZIP2"),
-    ("xz", "XZ"),
-    ("zst", "ZSTD"),
-];
+static COMPRESSIONS: [(&str, &str); 4] =
+    [("gz", "GZIP"), ("bz2", "BZIP2"), ("xz", "XZ"), ("zst", "ZSTD")];
 
 /// The extensions of one file name, as far as they are known.
 #[derive(Clone, Copy)]
@@ -114,19 +90,15 @@ fn find_ending(location: &str) -> Result<Option<Ending>, PathError> {
     let path = match location.split_once("://") {
         Some(("file", path)) => Path::new(path),
         Some(_) => {
-            return Err(PathError::NotLocal {
-                url: location.to_owned(),
-            });
+            return Err(PathError::NotLocal { url: location.to_owned() });
         }
         None => Path::new(location),
     };
     if path.is_dir() {
         let mut endings = Vec::new();
         collect_endings(path, 0, &mut endings);
-        let formats: BTreeSet<&'static str> = endings
-            .iter()
-            .map(|ending| ending.format.extensions[0])
-            .collect();
+        let formats: BTreeSet<&'static str> =
+            endings.iter().map(|ending| ending.format.extensions[0]).collect();
         return match (endings.first(), formats.len()) {
             (None, _) => Err(PathError::Empty(path.to_owned())),
             (Some(ending), 1) => Ok(Some(*ending)),
@@ -137,11 +109,7 @@ fn find_ending(location: &str) -> Result<Option<Ending>, PathError> {
         };
     }
     if !path.exists() {
-        return if is_pattern(location) {
-            check_pattern(path)
-        } else {
-            Err(not_found(path))
-        };
+        return if is_pattern(location) { check_pattern(path) } else { Err(not_found(path)) };
     }
     Ok(ending(location))
 }
@@ -181,11 +149,7 @@ fn folder_pattern(location: &str, ending: Option<Ending>) -> String {
         let known = COMPRESSIONS.iter().find(|(_, name)| *name == compression);
         known.map_or_else(String::new, |(extension, _)| format!(".{extension}"))
     });
-    format!(
-        "{}/*.{}{suffix}",
-        location.trim_end_matches('/'),
-        ending.extension
-    )
+    format!("{}/*.{}{suffix}", location.trim_end_matches('/'), ending.extension)
 }
 
 fn collect_endings(folder: &Path, depth: u32, endings: &mut Vec<Ending>) {
@@ -222,14 +186,9 @@ fn ending(name: &str) -> Option<Ending> {
         .unwrap_or((lower.as_str(), None));
     FORMATS.iter().find_map(|format| {
         let extension = format.extensions.iter().find(|extension| {
-            stem.strip_suffix(**extension)
-                .is_some_and(|rest| rest.ends_with('.'))
+            stem.strip_suffix(**extension).is_some_and(|rest| rest.ends_with('.'))
         })?;
-        Some(Ending {
-            format,
-            extension,
-            compression,
-        })
+        Some(Ending { format, extension, compression })
     })
 }
 
@@ -250,10 +209,7 @@ mod tests {
         #[case] compression: Option<&str>,
     ) {
         let ending = ending(name).unwrap();
-        assert_eq!(
-            (ending.format.name, ending.compression),
-            (format, compression)
-        );
+        assert_eq!((ending.format.name, ending.compression), (format, compression));
     }
 
     #[rstest]
@@ -273,35 +229,23 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path();
         let location = path.to_str().unwrap();
-        assert_eq!(
-            find_ending(location).err(),
-            Some(PathError::Empty(path.to_owned()))
-        );
+        assert_eq!(find_ending(location).err(), Some(PathError::Empty(path.to_owned())));
         for name in ["_SUCCESS", ".a.csv", "readme"] {
             fs::write(path.join(name), "").unwrap();
         }
-        assert_eq!(
-            find_ending(location).err(),
-            Some(PathError::Empty(path.to_owned()))
-        );
+        assert_eq!(find_ending(location).err(), Some(PathError::Empty(path.to_owned())));
         fs::create_dir(path.join("year=2020")).unwrap();
         fs::write(path.join("year=2020/a.parquet"), "").unwrap();
         assert_eq!(find_ending(location).unwrap().unwrap().extension, "parquet");
         fs::write(path.join("b.csv"), "").unwrap();
-        let mixed = PathError::Mixed {
-            path: path.to_owned(),
-            formats: vec!["csv", "parquet"],
-        };
+        let mixed = PathError::Mixed { path: path.to_owned(), formats: vec!["csv", "parquet"] };
         assert_eq!(find_ending(location).err(), Some(mixed));
     }
 
     #[test]
     fn says_which_path_is_missing() {
         let missing = |path: &str| Some(PathError::NotFound(path.into()));
-        assert_eq!(
-            find_ending("/no/such.parquet").err(),
-            missing("/no/such.parquet")
-        );
+        assert_eq!(find_ending("/no/such.parquet").err(), missing("/no/such.parquet"));
         assert_eq!(find_ending("/no/such/*.parquet").err(), missing("/no/such"));
         let url = "s3://bucket/a.parquet".to_owned();
         assert_eq!(find_ending(&url).err(), Some(PathError::NotLocal { url }));

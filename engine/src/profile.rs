@@ -115,24 +115,13 @@ impl OperatorProfile {
     #[must_use]
     pub fn of(plan: &dyn ExecutionPlan) -> Self {
         let metrics = plan.metrics().map(|set| set.aggregate_by_name());
-        let metrics = metrics
-            .iter()
-            .flat_map(|set| set.iter())
-            .map(|metric| read(metric))
-            .collect();
+        let metrics =
+            metrics.iter().flat_map(|set| set.iter()).map(|metric| read(metric)).collect();
         Self {
             name: plan.name().to_owned(),
-            line: DisplayableExecutionPlan::new(plan)
-                .one_line()
-                .to_string()
-                .trim_end()
-                .to_owned(),
+            line: DisplayableExecutionPlan::new(plan).one_line().to_string().trim_end().to_owned(),
             metrics,
-            children: plan
-                .children()
-                .into_iter()
-                .map(|child| Self::of(child.as_ref()))
-                .collect(),
+            children: plan.children().into_iter().map(|child| Self::of(child.as_ref())).collect(),
         }
     }
 
@@ -149,18 +138,10 @@ fn read(metric: &Metric) -> (String, OperatorMetric) {
     let value = metric.value();
     let number = match value {
         // A point in time is no amount; its nanoseconds since 1970 are.
-        MetricValue::StartTimestamp(time) | MetricValue::EndTimestamp(time) => time
-            .value()
-            .and_then(|time| time.timestamp_nanos_opt())
-            .unwrap_or(0)
-            .unsigned_abs(),
+        MetricValue::StartTimestamp(time) | MetricValue::EndTimestamp(time) => {
+            time.value().and_then(|time| time.timestamp_nanos_opt()).unwrap_or(0).unsigned_abs()
+        }
         other => u64::try_from(other.as_usize()).unwrap_or(u64::MAX),
     };
-    (
-        value.name().to_owned(),
-        OperatorMetric {
-            value: number,
-            text: value.to_string(),
-        },
-    )
+    (value.name().to_owned(), OperatorMetric { value: number, text: value.to_string() })
 }

@@ -80,14 +80,7 @@ impl Query {
         let planning = planning.elapsed();
         let stopwatch = Stopwatch::start();
         let inner = execute_stream(Arc::clone(&plan), Arc::new(self.frame.task_ctx()))?;
-        Ok(QueryStream {
-            inner,
-            plan,
-            planning,
-            stopwatch,
-            elapsed: Duration::ZERO,
-            rows: 0,
-        })
+        Ok(QueryStream { inner, plan, planning, stopwatch, elapsed: Duration::ZERO, rows: 0 })
     }
 
     /// Runs the query and keeps all its rows in memory.
@@ -101,11 +94,7 @@ impl Query {
         while let Some(batch) = stream.try_next().await? {
             batches.push(batch);
         }
-        Ok(QueryResult {
-            schema,
-            batches,
-            profile: stream.profile(),
-        })
+        Ok(QueryResult { schema, batches, profile: stream.profile() })
     }
 
     /// Returns the plans as `EXPLAIN` shows them: for each kind of plan its name, a colon, and below

@@ -63,10 +63,7 @@ mod tests {
 
     #[test]
     fn are_those_of_datafusion_without_ours() {
-        assert_eq!(
-            names(&physical_rules([])),
-            names(&PhysicalOptimizer::new().rules)
-        );
+        assert_eq!(names(&physical_rules([])), names(&PhysicalOptimizer::new().rules));
     }
 
     #[test]
@@ -74,10 +71,7 @@ mod tests {
         let rules = physical_rules([Arc::new(Marker) as Rule]);
         let names = names(&rules);
         let at = names.iter().position(|name| *name == "Marker").unwrap();
-        assert_eq!(
-            names[at - 1..=at + 1],
-            ["PushdownSort", "Marker", "EnsureCooperative"]
-        );
+        assert_eq!(names[at - 1..=at + 1], ["PushdownSort", "Marker", "EnsureCooperative"]);
         let tail = ["FilterPushdown(Post)", "SanityCheckPlan"];
         assert_eq!(names[at + 2..], tail);
     }

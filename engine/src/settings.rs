@@ -142,9 +142,7 @@ impl Setting {
 
 impl fmt::Debug for Setting {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Setting")
-            .field("key", &self.key)
-            .finish_non_exhaustive()
+        f.debug_struct("Setting").field("key", &self.key).finish_non_exhaustive()
     }
 }
 
@@ -242,8 +240,7 @@ impl ExtensionOptions for NearscanOptions {
     }
 
     fn set(&mut self, key: &str, value: &str) -> Result<(), DataFusionError> {
-        self.set_value(key, value)
-            .map_err(|error| DataFusionError::External(Box::new(error)))
+        self.set_value(key, value).map_err(|error| DataFusionError::External(Box::new(error)))
     }
 
     fn entries(&self) -> Vec<ConfigEntry> {
@@ -329,9 +326,7 @@ fn parse_switch<T>(text: &str, yes: T, no: T) -> Option<T> {
 
 fn parse_timeout(text: &str) -> Option<Duration> {
     let timeout = humantime::parse_duration(text).ok()?;
-    (Duration::from_millis(1)..=TIMEOUT_MAX)
-        .contains(&timeout)
-        .then_some(timeout)
+    (Duration::from_millis(1)..=TIMEOUT_MAX).contains(&timeout).then_some(timeout)
 }
 
 #[cfg(test)]
@@ -376,28 +371,14 @@ mod tests {
         let mut options = NearscanOptions::default();
         let error = options.set_value(key, value).unwrap_err();
         let expected = find(key).unwrap().values;
-        assert_eq!(
-            error,
-            SettingError::InvalidValue {
-                key,
-                value: value.to_owned(),
-                expected
-            }
-        );
+        assert_eq!(error, SettingError::InvalidValue { key, value: value.to_owned(), expected });
         assert_eq!(options, NearscanOptions::default());
     }
 
     #[test]
     fn refuses_unknown_key() {
-        let error = NearscanOptions::default()
-            .set_value("pushdown.mod", "off")
-            .unwrap_err();
-        assert_eq!(
-            error,
-            SettingError::UnknownKey {
-                key: "nearscan.pushdown.mod".to_owned()
-            }
-        );
+        let error = NearscanOptions::default().set_value("pushdown.mod", "off").unwrap_err();
+        assert_eq!(error, SettingError::UnknownKey { key: "nearscan.pushdown.mod".to_owned() });
     }
 
     #[test]
@@ -407,17 +388,10 @@ mod tests {
         config.set("nearscan.pushdown.mode", "force").unwrap();
         let options = config.extensions.get::<NearscanOptions>().unwrap();
         assert_eq!(options.pushdown.mode, PushdownMode::Force);
-        let shown = config
-            .entries()
-            .into_iter()
-            .find(|entry| entry.key == SETTINGS[0].key);
+        let shown = config.entries().into_iter().find(|entry| entry.key == SETTINGS[0].key);
         assert_eq!(shown.unwrap().value.as_deref(), Some("force"));
-        let error = config
-            .set("nearscan.pushdown.mode", "sometimes")
-            .unwrap_err();
-        let DataFusionError::External(source) = error else {
-            panic!("{error}")
-        };
+        let error = config.set("nearscan.pushdown.mode", "sometimes").unwrap_err();
+        let DataFusionError::External(source) = error else { panic!("{error}") };
         assert!(source.downcast_ref::<SettingError>().is_some());
     }
 }

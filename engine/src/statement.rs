@@ -50,35 +50,24 @@ pub enum Ending {
 pub(crate) fn split(text: &str, options: &SqlParserOptions) -> Vec<Result<Statement>> {
     let dialect = dialect_of(options);
     let mut tokens = Vec::new();
-    let broken = Tokenizer::new(dialect.as_ref(), text)
-        .tokenize_with_location_into_buf(&mut tokens)
-        .err();
-    let mut groups: Vec<&[TokenWithSpan]> = tokens
-        .split(|token| token.token == Token::SemiColon)
-        .collect();
+    let broken =
+        Tokenizer::new(dialect.as_ref(), text).tokenize_with_location_into_buf(&mut tokens).err();
+    let mut groups: Vec<&[TokenWithSpan]> =
+        tokens.split(|token| token.token == Token::SemiColon).collect();
     // Tokens behind the last semicolon belong to the statement with the sign that is no token.
     if broken.is_some() {
         groups.pop();
     }
-    let context = ErrorContext {
-        text: Some(text),
-        ..ErrorContext::default()
-    };
+    let context = ErrorContext { text: Some(text), ..ErrorContext::default() };
     let mut statements: Vec<Result<Statement>> = groups
         .into_iter()
         .filter(|group| !is_blank(group))
         .map(|group| {
             let source = source(text, group);
             // A statement that ends too early ends where it ends, not where the text does.
-            let context = ErrorContext {
-                end: end(group),
-                ..context.clone()
-            };
+            let context = ErrorContext { end: end(group), ..context.clone() };
             parse(group, dialect.as_ref(), options)
-                .map(|parsed| Statement {
-                    parsed,
-                    text: source.to_owned(),
-                })
+                .map(|parsed| Statement { parsed, text: source.to_owned() })
                 .map_err(|error| context.classify(error))
         })
         .collect();
@@ -95,11 +84,7 @@ pub(crate) fn ending(text: &str, options: &SqlParserOptions) -> Ending {
     match Tokenizer::new(dialect.as_ref(), text).tokenize() {
         Err(_) => Ending::Open,
         Ok(tokens) => {
-            match tokens
-                .iter()
-                .rev()
-                .find(|token| !matches!(token, Token::Whitespace(_)))
-            {
+            match tokens.iter().rev().find(|token| !matches!(token, Token::Whitespace(_))) {
                 None => Ending::Blank,
                 Some(Token::SemiColon) => Ending::Closed,
                 Some(_) => Ending::Open,
@@ -131,18 +116,12 @@ fn parse(
 }
 
 fn is_blank(tokens: &[TokenWithSpan]) -> bool {
-    tokens
-        .iter()
-        .all(|token| matches!(token.token, Token::Whitespace(_)))
+    tokens.iter().all(|token| matches!(token.token, Token::Whitespace(_)))
 }
 
 /// Cuts the words of the statement out of the text, without white space and comments around it.
 fn source<'a>(text: &'a str, tokens: &[TokenWithSpan]) -> &'a str {
-    let words = || {
-        tokens
-            .iter()
-            .filter(|token| !matches!(token.token, Token::Whitespace(_)))
-    };
+    let words = || tokens.iter().filter(|token| !matches!(token.token, Token::Whitespace(_)));
     match (words().next(), words().next_back()) {
         (Some(first), Some(last)) => {
             let start = offset(text, first.span.start);
@@ -154,34 +133,20 @@ fn source<'a>(text: &'a str, tokens: &[TokenWithSpan]) -> &'a str {
 
 /// Returns the place behind the last word of a statement, line and column from 1.
 fn end(tokens: &[TokenWithSpan]) -> Option<(u64, u64)> {
-    let last = tokens
-        .iter()
-        .rev()
-        .find(|token| !matches!(token.token, Token::Whitespace(_)))?;
+    let last = tokens.iter().rev().find(|token| !matches!(token.token, Token::Whitespace(_)))?;
     Some((last.span.end.line, last.span.end.column))
 }
 
 /// Turns a line and a column, both from 1 and in characters, into an offset in bytes.
 fn offset(text: &str, location: Location) -> usize {
-    let line = usize::try_from(location.line)
-        .unwrap_or(1)
-        .saturating_sub(1);
-    let column = usize::try_from(location.column)
-        .unwrap_or(1)
-        .saturating_sub(1);
+    let line = usize::try_from(location.line).unwrap_or(1).saturating_sub(1);
+    let column = usize::try_from(location.column).unwrap_or(1).saturating_sub(1);
     let start = match line {
         0 => 0,
-        _ => text
-            .match_indices('\n')
-            .nth(line - 1)
-            .map_or(text.len(), |(at, _)| at + 1),
+        _ => text.match_indices('\n').nth(line - 1).map_or(text.len(), |(at, _)| at + 1),
     };
     let rest = &text[start..];
-    start
-        + rest
-            .char_indices()
-            .nth(column)
-            .map_or(rest.len(), |(at, _)| at)
+    start + rest.char_indices().nth(column).map_or(rest.len(), |(at, _)| at)
 }
 
 #[cfg(test)]

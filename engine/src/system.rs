@@ -60,16 +60,11 @@ impl SystemSchema {
 #[async_trait]
 impl SchemaProvider for SystemSchema {
     fn table_names(&self) -> Vec<String> {
-        self.tables
-            .iter()
-            .map(|table| table.name().to_owned())
-            .collect()
+        self.tables.iter().map(|table| table.name().to_owned()).collect()
     }
 
     async fn table(&self, name: &str) -> Result<Option<Arc<dyn TableProvider>>> {
-        Ok(self
-            .find(name)
-            .map(|table| Arc::new(SystemProvider(Arc::clone(table))) as _))
+        Ok(self.find(name).map(|table| Arc::new(SystemProvider(Arc::clone(table))) as _))
     }
 
     fn table_exist(&self, name: &str) -> bool {
@@ -126,11 +121,7 @@ impl SystemTable for SettingsTable {
 
     fn rows(&self, session: &dyn Session) -> Result<RecordBatch> {
         let defaults = NearscanOptions::default();
-        let options = session
-            .config_options()
-            .extensions
-            .get()
-            .unwrap_or(&defaults);
+        let options = session.config_options().extensions.get().unwrap_or(&defaults);
         let text = |cell: fn(&crate::settings::Setting) -> &'static str| {
             Arc::new(StringArray::from_iter_values(SETTINGS.iter().map(cell)))
         };

@@ -54,11 +54,7 @@ fn wrap(table: Arc<dyn TableProvider>) -> Arc<dyn TableProvider> {
     let is_parquet = table
         .downcast_ref::<ListingTable>()
         .is_some_and(|listing| listing.options().format.is::<ParquetFormat>());
-    if is_parquet {
-        Arc::new(ParquetTable { inner: table })
-    } else {
-        table
-    }
+    if is_parquet { Arc::new(ParquetTable { inner: table }) } else { table }
 }
 
 #[async_trait]
@@ -159,8 +155,6 @@ impl TableProvider for ParquetTable {
         on: Expr,
         clauses: Vec<MergeIntoClause>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        self.inner
-            .merge_into(state, source, merge_schema, on, clauses)
-            .await
+        self.inner.merge_into(state, source, merge_schema, on, clauses).await
     }
 }

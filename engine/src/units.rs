@@ -34,10 +34,7 @@ pub fn parse_bytes(text: &str) -> Result<u64, &'static str> {
         .iter()
         .find_map(|(suffix, bytes)| lower.strip_suffix(suffix).map(|number| (number, *bytes)))
         .unwrap_or((lower.as_str(), 1.0));
-    let number: f64 = number
-        .trim()
-        .parse()
-        .map_err(|_| "not a number with a unit such as MiB")?;
+    let number: f64 = number.trim().parse().map_err(|_| "not a number with a unit such as MiB")?;
     if !number.is_finite() || number < 0.0 {
         return Err("a size is neither negative nor infinite");
     }
@@ -65,11 +62,7 @@ pub fn format_bytes(bytes: u64) -> String {
         size /= 1024.0;
         unit += 1;
     }
-    if unit == 0 {
-        format!("{bytes} B")
-    } else {
-        format!("{size:.1} {}", UNITS[unit])
-    }
+    if unit == 0 { format!("{bytes} B") } else { format!("{size:.1} {}", UNITS[unit]) }
 }
 
 #[cfg(test)]

@@ -44,6 +44,9 @@ pub enum Error {
         #[source]
         source: Box<ParquetError>,
     },
+    /// Whoever watches the progress has ended it.
+    #[error("generation was ended before it was done")]
+    Stopped,
     /// The engine refused a table.
     #[error(transparent)]
     Engine(#[from] nearscan::Error),

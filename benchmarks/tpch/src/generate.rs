@@ -13,6 +13,7 @@ use std::{
     fs::{self, File},
     io,
     num::NonZero,
+    ops::ControlFlow,
     path::{Path, PathBuf},
     sync::atomic::{AtomicU32, Ordering},
     thread,
@@ -37,13 +38,17 @@ use crate::{
 /// Rows of a row group, at most and almost: about 7 MB of `lineitem` before compression.
 const ROWS_PER_GROUP: i64 = 115_000;
 
+/// Row groups of a file at most: Parquet numbers them in 16 bits. From scale factor 600 on, those of
+/// `lineitem` are larger instead.
+const GROUPS_MAX: i32 = 32_767;
+
 /// Is told how far generation has come.
 pub trait Progress {
     /// A table of this many parts is begun.
     fn begin(&mut self, table: Table, part_count: u64);
 
-    /// One more part of it is written.
-    fn advance(&mut self);
+    /// One more part of it is written; a break ends generation and leaves no part of the table.
+    fn advance(&mut self) -> ControlFlow<()>;
 
     /// The file of the table is complete.
     fn finish(&mut self);
@@ -55,7 +60,9 @@ pub struct Silent;
 
 impl Progress for Silent {
     fn begin(&mut self, _table: Table, _part_count: u64) {}
-    fn advance(&mut self) {}
+    fn advance(&mut self) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
     fn finish(&mut self) {}
 }
 
@@ -107,14 +114,21 @@ impl Work {
     fn write(self, path: &Path, progress: &mut dyn Progress) -> Result<()> {
         let draft = Draft::beside(path);
         let file = File::create(&draft.path).map_err(|source| write_error(path, source))?;
-        self.fill(file, progress).map_err(|source| self.encode_error(source))?;
+        match self.fill(file, progress).map_err(|source| self.encode_error(source))? {
+            ControlFlow::Break(()) => return Err(Error::Stopped),
+            ControlFlow::Continue(()) => {}
+        }
         draft.publish(path).map_err(|source| write_error(path, source))?;
         progress.finish();
         Ok(())
     }
 
     /// Writes all parts in order, as many at a time as there are threads.
-    fn fill(self, file: File, progress: &mut dyn Progress) -> Result<(), ParquetError> {
+    fn fill(
+        self,
+        file: File,
+        progress: &mut dyn Progress,
+    ) -> Result<ControlFlow<()>, ParquetError> {
         let properties = WriterProperties::builder()
             .set_compression(Compression::SNAPPY)
             .set_created_by(concat!("nearscan ", env!("CARGO_PKG_VERSION")).to_owned())
@@ -136,17 +150,19 @@ impl Work {
             });
             for chunks in encoded {
                 append(&mut writer, chunks?)?;
-                progress.advance();
+                if progress.advance().is_break() {
+                    return Ok(ControlFlow::Break(()));
+                }
             }
         }
         writer.close()?;
-        Ok(())
+        Ok(ControlFlow::Continue(()))
     }
 
     fn part_count(self) -> i32 {
         let rows = self.table.rows_expected(self.scale).max(1);
-        // Scale factor 100,000, the largest, has five million parts of `lineitem`.
-        i32::try_from((rows + ROWS_PER_GROUP - 1) / ROWS_PER_GROUP).unwrap_or(i32::MAX)
+        let groups = (rows + ROWS_PER_GROUP - 1) / ROWS_PER_GROUP;
+        i32::try_from(groups).unwrap_or(GROUPS_MAX).min(GROUPS_MAX)
     }
 
     /// Makes the rows of one part and encodes them as one row group.
@@ -286,7 +302,9 @@ mod tests {
             fn begin(&mut self, table: Table, _part_count: u64) {
                 self.0.push(table);
             }
-            fn advance(&mut self) {}
+            fn advance(&mut self) -> ControlFlow<()> {
+                ControlFlow::Continue(())
+            }
             fn finish(&mut self) {}
         }
         let folder = tempfile::tempdir().unwrap();
@@ -310,6 +328,30 @@ mod tests {
         });
         assert!(is_complete(folder.path()));
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), Table::ALL.len());
+    }
+
+    #[test]
+    fn generation_that_is_ended_leaves_whole_tables_only() {
+        struct EndAt(Table, Option<Table>);
+        impl Progress for EndAt {
+            fn begin(&mut self, table: Table, _part_count: u64) {
+                self.1 = Some(table);
+            }
+            fn advance(&mut self) -> ControlFlow<()> {
+                match self.1 == Some(self.0) {
+                    true => ControlFlow::Break(()),
+                    false => ControlFlow::Continue(()),
+                }
+            }
+            fn finish(&mut self) {}
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let result = generate(&scale(), folder.path(), &mut EndAt(Table::Supplier, None));
+        assert!(matches!(result, Err(Error::Stopped)), "{result:?}");
+        let mut names: Vec<_> =
+            fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        names.sort();
+        assert_eq!(names, ["nation.parquet", "region.parquet"]);
     }
 
     #[test]

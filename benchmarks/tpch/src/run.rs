@@ -176,6 +176,10 @@ fn settings(engine: &Engine) -> BTreeMap<String, String> {
     let config = engine.session().copied_config();
     let defaults = nearscan::datafusion::config::ConfigOptions::new().entries();
     for entry in config.options().entries() {
+        // The names of catalogs change no figure.
+        if entry.key.starts_with("datafusion.catalog.") {
+            continue;
+        }
         let default = defaults.iter().find(|default| default.key == entry.key);
         if default.is_some_and(|default| default.value != entry.value) {
             settings.insert(entry.key, entry.value.unwrap_or_default());

@@ -81,30 +81,21 @@ impl ErrorContext<'_> {
                 if let Some(setting) = source.downcast_ref::<SettingError>() {
                     return Some(Error::Setting(setting.clone()));
                 }
-                source
-                    .downcast_ref::<PathError>()
-                    .map(|path| Error::Path(path.clone()))
+                source.downcast_ref::<PathError>().map(|path| Error::Path(path.clone()))
             }
             DataFusionError::SchemaError(schema, _) => match schema.as_ref() {
-                SchemaError::FieldNotFound {
-                    field,
-                    valid_fields,
-                } => Some(column_not_found(field, valid_fields)),
+                SchemaError::FieldNotFound { field, valid_fields } => {
+                    Some(column_not_found(field, valid_fields))
+                }
                 _ => None,
             },
             DataFusionError::Plan(message) => self.plan(message),
             DataFusionError::Execution(message) => {
                 let name = message.strip_prefix("External table '").or_else(|| {
-                    message
-                        .strip_prefix("The table ")
-                        .or_else(|| message.strip_prefix("Table '"))
+                    message.strip_prefix("The table ").or_else(|| message.strip_prefix("Table '"))
                 })?;
-                let end = name
-                    .find("' already exists")
-                    .or_else(|| name.find(" already exists"))?;
-                Some(Error::TableExists {
-                    name: short_name(&name[..end]).to_owned(),
-                })
+                let end = name.find("' already exists").or_else(|| name.find(" already exists"))?;
+                Some(Error::TableExists { name: short_name(&name[..end]).to_owned() })
             }
             DataFusionError::ObjectStore(error) => match error.as_ref() {
                 object_store::Error::NotFound { path, .. } => {
@@ -119,10 +110,11 @@ impl ErrorContext<'_> {
     fn plan(&self, message: &str) -> Option<Error> {
         if let Some(name) = between(message, "table '", "' not found") {
             let name = short_name(name);
-            return Some(Error::TableNotFound(Box::new(missing(
-                name,
-                self.tables.clone(),
-            ))));
+            return Some(Error::TableNotFound(Box::new(missing(name, self.tables.clone()))));
+        }
+        if let Some(location) = between(message, "No files found at ", ". Cannot infer schema") {
+            let path = location.strip_prefix("file://").unwrap_or(location);
+            return Some(Error::Path(PathError::Empty(path.into())));
         }
         if let Some(name) = between(message, "Invalid function '", "'.") {
             let similar = between(message, "Did you mean '", "'?").map(str::to_owned);
@@ -143,15 +135,9 @@ impl ErrorContext<'_> {
         let (message, place) = match split_location(text) {
             Some((message, line, column)) => (message, self.place(line, column)),
             // The parser has no location for the end of the text.
-            None => (
-                text,
-                self.end.and_then(|(line, column)| self.place(line, column)),
-            ),
+            None => (text, self.end.and_then(|(line, column)| self.place(line, column))),
         };
-        Error::Syntax {
-            message: lower_first(message),
-            place: place.map(Box::new),
-        }
+        Error::Syntax { message: lower_first(message), place: place.map(Box::new) }
     }
 
     fn place(&self, line: u64, column: u64) -> Option<Place> {
@@ -186,10 +172,8 @@ pub(super) fn message(root: &DataFusionError) -> String {
 
 fn column_not_found(field: &Column, valid_fields: &[Column]) -> Error {
     // A qualifier helps only where two tables are in scope.
-    let mut relations: Vec<_> = valid_fields
-        .iter()
-        .map(|column| column.relation.as_ref())
-        .collect();
+    let mut relations: Vec<_> =
+        valid_fields.iter().map(|column| column.relation.as_ref()).collect();
     relations.dedup();
     let show = |column: &Column| match relations.len() {
         0 | 1 => column.name.clone(),
@@ -203,15 +187,9 @@ fn column_not_found(field: &Column, valid_fields: &[Column]) -> Error {
     Error::ColumnNotFound(Box::new(missing))
 }
 
-fn missing(name: &str, mut known: Vec<String>) -> Missing {
+fn missing(name: &str, known: Vec<String>) -> Missing {
     let similar = similar(name, &known);
-    known.sort();
-    known.dedup();
-    Missing {
-        name: name.to_owned(),
-        similar,
-        known,
-    }
+    Missing { name: name.to_owned(), similar, known }
 }
 
 /// Picks the names that are most like `name`, the most alike first.
@@ -228,11 +206,7 @@ fn similar(name: &str, known: &[String]) -> Vec<String> {
             .unwrap_or(std::cmp::Ordering::Equal)
             .then(name.cmp(other))
     });
-    scored
-        .into_iter()
-        .take(SIMILAR_MAX)
-        .map(|(_, name)| name.clone())
-        .collect()
+    scored.into_iter().take(SIMILAR_MAX).map(|(_, name)| name.clone()).collect()
 }
 
 fn between<'a>(text: &'a str, before: &str, after: &str) -> Option<&'a str> {
@@ -249,11 +223,7 @@ fn short_name(name: &str) -> &str {
 
 /// Object stores write local paths without the slash in front.
 fn absolute(path: &str) -> String {
-    if path.starts_with('/') {
-        path.to_owned()
-    } else {
-        format!("/{path}")
-    }
+    if path.starts_with('/') { path.to_owned() } else { format!("/{path}") }
 }
 
 fn is_about_disk(message: &str) -> bool {
@@ -284,16 +254,10 @@ mod tests {
     /// Plans `sql` over one table with two columns and returns what the user would read.
     async fn read(sql: &str) -> String {
         let session = SessionContext::new();
-        session
-            .sql("CREATE TABLE lineitem AS SELECT 1 AS l_quantity, 2 AS l_tax")
-            .await
-            .unwrap();
+        session.sql("CREATE TABLE lineitem AS SELECT 1 AS l_quantity, 2 AS l_tax").await.unwrap();
         let context = ErrorContext {
             text: Some(sql),
-            end: Some((
-                sql.lines().count() as u64,
-                sql.lines().last().unwrap().len() as u64 + 1,
-            )),
+            end: Some((sql.lines().count() as u64, sql.lines().last().unwrap().len() as u64 + 1)),
             tables: vec!["lineitem".to_owned()],
         };
         let error = match session.sql(sql).await {
@@ -306,19 +270,16 @@ mod tests {
     #[rstest]
     #[case(
         "SELECT * FROM lineitm",
-        "error: table 'lineitm' not found\n  detail: there is lineitem\n  hint: did you mean 'lineitem'?"
+        "error: table 'lineitm' not found\n  detail: tables: lineitem\n  hint: did you mean 'lineitem'?"
     )]
-    #[case(
-        "SELECT * FROM x.y",
-        "error: table 'x.y' not found\n  detail: there is lineitem"
-    )]
+    #[case("SELECT * FROM x.y", "error: table 'x.y' not found\n  detail: tables: lineitem")]
     #[case(
         "SELECT l_quantit FROM lineitem",
-        "error: column 'l_quantit' not found\n  detail: there is l_quantity, l_tax\n  hint: did you mean 'l_quantity'?"
+        "error: column 'l_quantit' not found\n  detail: columns: l_quantity, l_tax\n  hint: did you mean 'l_quantity'?"
     )]
     #[case(
         "SELECT lineitem.tax FROM lineitem",
-        "error: column 'lineitem.tax' not found\n  detail: there is l_quantity, l_tax\n  hint: did you mean 'l_tax'?"
+        "error: column 'lineitem.tax' not found\n  detail: columns: l_quantity, l_tax\n  hint: did you mean 'l_tax'?"
     )]
     #[case(
         "SELECT coun(*) FROM lineitem",
@@ -367,9 +328,7 @@ mod tests {
 
     #[test]
     fn offers_at_most_three_names_and_the_nearest_first() {
-        let known: Vec<String> = ["abcd", "abce", "abxx", "abc", "zzz"]
-            .map(str::to_owned)
-            .to_vec();
+        let known: Vec<String> = ["abcd", "abce", "abxx", "abc", "zzz"].map(str::to_owned).to_vec();
         assert_eq!(similar("ABC", &known), ["abc", "abcd", "abce"]);
     }
 }

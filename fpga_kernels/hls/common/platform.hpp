@@ -9,8 +9,11 @@
 //
 //     NS_REGION(flow);
 //     NS_STAGE(flow, fetch(input, plan.fetch, lines));
-//     NS_STAGE(flow, decode(lines, words));
+//     NS_LANE_STAGE(flow, lane, used[lane], decode(lines[lane], words[lane]));
 //     NS_RUN(flow);
+//
+// NS_LANE_STAGE stands in an unrolled loop over `lane`. In hardware every lane is there, and one that a
+// command does not use ends at once; a simulation leaves it out.
 #pragma once
 
 #include <cstdint>
@@ -22,10 +25,9 @@
 
 #define NS_REGION(name)
 #define NS_STAGE(name, call) call
-#define NS_RUN(name) true
+#define NS_LANE_STAGE(name, lane, used, call) call
+#define NS_RUN(name)
 #define NS_IDLE()
-// In hardware every lane is there; an inactive one ends at once.
-#define NS_SKIP_LANE(active) false
 
 #else
 
@@ -33,10 +35,18 @@
 #include "../portable/hls_stream.h"
 
 #define NS_REGION(name) nearscan_portable::dataflow name
-#define NS_STAGE(name, call) name.add(#call, [&] { call; })
+#define NS_STAGE(name, call) name.add(#call, -1, [&] { call; })
+#define NS_LANE_STAGE(name, lane, used, call)             \
+  do {                                                    \
+    if (used) {                                           \
+      name.add(#call, lane, [&, lane] {                   \
+        (void)lane;                                       \
+        call;                                             \
+      });                                                 \
+    }                                                     \
+  } while (false)
 #define NS_RUN(name) name.run()
 #define NS_IDLE() nearscan_portable::wait_a_round()
-#define NS_SKIP_LANE(active) !(active)
 
 #endif
 

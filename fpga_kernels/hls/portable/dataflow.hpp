@@ -4,10 +4,11 @@
 // In hardware the stages of a region run side by side and wait for each other when a FIFO is empty or
 // full. Here each stage is a coroutine that gives way at the same points, so a simulation shows the
 // deadlocks that running the stages one after the other over endless FIFOs would hide: when no stage
-// can go on and some have not ended, `run` says so.
+// can go on and some have not ended, `run` says which.
 //
-// Two depths: `roomy` gives each FIFO some KiB, which makes a simulation fast; `declared` gives it exactly
-// the depth that the kernel declares, which is what the hardware will have.
+// Depths: `roomy` gives each FIFO some KiB, which makes a simulation fast; `declared` gives it exactly
+// the depth that the kernel declares, which is what the hardware will have; `smallest` gives every
+// FIFO one place, so that a kernel that passes does not lean on any depth.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +23,7 @@ struct fifo_state {
   size_t capacity = 0;
 };
 
-enum class depth_mode { roomy, declared };
+enum class depth_mode { roomy, declared, smallest };
 
 /// How deep the FIFOs are that this thread makes from now on.
 void set_depth_mode(depth_mode mode);
@@ -34,6 +35,11 @@ void wait_to_write(fifo_state* fifo);
 /// Called by a stage that polls: gives way to every other stage once.
 void wait_a_round();
 
+/// Which stages the last region of this thread left waiting for each other, with what each waited
+/// for; empty when all had ended. Valid until the next region of this thread runs.
+const char* last_stuck();
+void clear_stuck();
+
 struct region_state;
 
 /// A dataflow region of one kernel call.
@@ -44,13 +50,12 @@ class dataflow {
   dataflow(const dataflow&) = delete;
   dataflow& operator=(const dataflow&) = delete;
 
-  /// Adds a stage; `name` is for the description of a deadlock and must outlive the region.
-  void add(const char* name, std::function<void()> body);
+  /// Adds a stage. `call` is its text, of which what stands before the parenthesis is its name; it
+  /// must outlive the region. `lane` is negative for a stage that is there once.
+  void add(const char* call, int lane, std::function<void()> body);
 
-  /// Runs all stages to their end. False when they wait for each other; then `stuck()` names the first
-  /// that could not go on.
-  bool run();
-  const char* stuck() const;
+  /// Runs all stages until each has ended or waits for another: see `last_stuck`.
+  void run();
 
  private:
   region_state* state_;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdlib>
+#include <type_traits>
 
 #include "dataflow.hpp"
 
@@ -12,14 +13,22 @@ namespace hls {
 
 template <typename T, int Depth>
 class stream : nearscan_portable::fifo_state {
+  static_assert(std::is_trivially_copyable<T>::value, "a token is bits");
+
  public:
   stream() {
     const size_t roomy = ROOMY_BYTES / sizeof(T);
-    const bool exact = nearscan_portable::current_depth_mode() ==
-                       nearscan_portable::depth_mode::declared;
-    capacity = exact || roomy < Depth ? Depth : roomy;
-    slots_ = static_cast<T*>(std::malloc(capacity * sizeof(T)));
-    if (slots_ == nullptr) std::abort();
+    switch (nearscan_portable::current_depth_mode()) {
+      case nearscan_portable::depth_mode::roomy:
+        capacity = roomy < Depth ? Depth : roomy;
+        break;
+      case nearscan_portable::depth_mode::declared:
+        capacity = Depth;
+        break;
+      case nearscan_portable::depth_mode::smallest:
+        capacity = 1;
+        break;
+    }
   }
   ~stream() { std::free(slots_); }
   stream(const stream&) = delete;
@@ -30,14 +39,15 @@ class stream : nearscan_portable::fifo_state {
 
   T read() {
     while (count == 0) nearscan_portable::wait_to_read(this);
-    T value = slots_[head_];
-    head_ = head_ + 1 == capacity ? 0 : head_ + 1;
+    const size_t at = head_;
+    head_ = at + 1 == capacity ? 0 : at + 1;
     count--;
-    return value;
+    return slots_[at];
   }
 
   void write(const T& value) {
     while (count == capacity) nearscan_portable::wait_to_write(this);
+    if (slots_ == nullptr) make_slots();
     slots_[tail_] = value;
     tail_ = tail_ + 1 == capacity ? 0 : tail_ + 1;
     count++;
@@ -47,7 +57,13 @@ class stream : nearscan_portable::fifo_state {
   /// Half of a small first-level cache: producer and consumer meet in it.
   static constexpr size_t ROOMY_BYTES = 16 * 1024;
 
-  T* slots_;
+  /// Most streams of a region belong to lanes that a command does not use.
+  void make_slots() {
+    slots_ = static_cast<T*>(std::malloc(capacity * sizeof(T)));
+    if (slots_ == nullptr) std::abort();
+  }
+
+  T* slots_ = nullptr;
   size_t head_ = 0;
   size_t tail_ = 0;
 };

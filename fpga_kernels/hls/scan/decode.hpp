@@ -62,9 +62,16 @@ struct lane_state {
   uint64_t steps;
   uint64_t values;
   uint64_t dictionary_reads;
+  bool data_seen;
 
-  lane_state(const lane_plan& plan, byte_stream& payload, value_stream& out, uint64_t* memory)
-      : bits(payload), words(out), rows(0), steps(0), values(0), dictionary_reads(0) {
+  lane_state(const decode_plan& plan, byte_stream& payload, value_stream& out, uint64_t* memory)
+      : bits(payload),
+        words(out),
+        rows(0),
+        steps(0),
+        values(0),
+        dictionary_reads(0),
+        data_seen(false) {
     scratch.memory = memory;
     scratch.at = plan.scratch_begin;
     scratch.end = plan.scratch_end;
@@ -75,7 +82,7 @@ struct lane_state {
 };
 
 /// One value of a plain page.
-inline uint32_t read_plain(lane_state& lane, const lane_plan& plan, int64_t* value,
+inline uint32_t read_plain(lane_state& lane, const decode_plan& plan, int64_t* value,
                            uint16_t* tests) {
   *tests = 0;
   switch (plan.physical_type) {
@@ -92,9 +99,10 @@ inline uint32_t read_plain(lane_state& lane, const lane_plan& plan, int64_t* val
 }
 
 /// Reads the dictionary page.
-inline uint32_t read_dictionary(lane_state& lane, const lane_plan& plan, const page_token& page) {
+inline uint32_t read_dictionary(lane_state& lane, const decode_plan& plan, const page_token& page) {
   dictionary_store& dictionary = lane.dictionary;
-  if (dictionary.present) return STATUS_CORRUPT;
+  // It comes once and before all data; the size of a key's dictionary has been told with the first data.
+  if (dictionary.present || lane.data_seen) return STATUS_CORRUPT;
   dictionary.present = true;
   if (page.value_count > DICTIONARY_ENTRIES_MAX) return STATUS_DICTIONARY_SIZE;
   if (plan.needs_codes && page.value_count >= GROUPS_MAX) return STATUS_GROUP_CARDINALITY;
@@ -120,6 +128,7 @@ ENTRIES:
       lane.scratch.memory[slot + 1] = tests;
     }
     lane.steps++;
+    if (lane.steps > plan.steps_max) return STATUS_STEPS_EXCEEDED;
   }
   if (!lane.bits.at_end()) return STATUS_CORRUPT;
   dictionary.entries = page.value_count;
@@ -158,6 +167,8 @@ inline bool next_level(level_memory& levels, hybrid_run& run, bool* overrun) {
     if (more) *overrun = true;
     run = open_run(header);
     if (!run.packed) run.value = static_cast<uint32_t>(levels.take(8, overrun));
+    // There is no level above 1.
+    if (run.value > 1) *overrun = true;
   }
   if (*overrun) return false;
   run.left--;
@@ -199,7 +210,7 @@ inline void look_up(lane_state& lane, uint32_t index, int64_t* value, uint16_t* 
 }
 
 /// Reads a data page.
-inline uint32_t read_data_page(lane_state& lane, const lane_plan& plan, const page_token& page) {
+inline uint32_t read_data_page(lane_state& lane, const decode_plan& plan, const page_token& page) {
   if (page.value_count > plan.rows - lane.rows) return STATUS_CORRUPT;
   if (plan.nullable) {
     const uint32_t status = buffer_levels(lane);
@@ -235,16 +246,16 @@ ROWS_OF_PAGE:
     if (level_overrun) return STATUS_CORRUPT;
     lane.values += valid ? 1 : 0;
     lane.words.put(valid, value, tests, code);
+    lane.steps++;
+    if (lane.steps > plan.steps_max) return STATUS_STEPS_EXCEEDED;
   }
   lane.rows += page.value_count;
-  lane.steps += page.value_count;
-  if (lane.steps > plan.steps_max) return STATUS_STEPS_EXCEEDED;
   return STATUS_OK;
 }
 
 /// Stage: decompressed pages in, words of eight rows out. Gives exactly the rows of the unit or fails.
 /// Of a key column the number of dictionary entries goes out before the first word.
-inline void decode(const lane_plan& plan, page_stream& pages, byte_stream& payload,
+inline void decode(const decode_plan& plan, page_stream& pages, byte_stream& payload,
                    report_stream& reports_in, uint64_t* scratch, value_stream& words,
                    size_stream& sizes, report_stream& reports_out) {
   if (!plan.active) return;
@@ -270,6 +281,7 @@ PAGES:
           sizes.write(lane.dictionary.entries);
           size_sent = true;
         }
+        lane.data_seen = true;
         status = read_data_page(lane, plan, page);
       }
     }
@@ -277,20 +289,16 @@ PAGES:
     page_count++;
   }
   if (plan.needs_codes && !size_sent) sizes.write(lane.dictionary.entries);
+  // The last word goes before the report is waited for: the stages before may be held up by another
+  // lane, which is held up until the words of this one arrive.
+  lane.words.end();
   report own = reports_in.read();
-  if (own.status == STATUS_OK && status == STATUS_OK && lane.rows != plan.rows) {
-    status = STATUS_CORRUPT;
-  }
-  if (own.status == STATUS_OK && status != STATUS_OK) {
-    own.status = status;
-    own.detail_column = plan.column;
-    own.detail_page = failed_page;
-  }
+  if (status == STATUS_OK && lane.rows != plan.rows) status = STATUS_CORRUPT;
+  fail_lane(own, status, plan.column, failed_page, 0);
   own.values_decoded = lane.values;
   own.decode_steps_lane_max = lane.steps;
   own.dictionary_entries = lane.dictionary.entries;
   own.dictionary_reads = lane.dictionary_reads;
-  lane.words.end();
   reports_out.write(own);
 }
 

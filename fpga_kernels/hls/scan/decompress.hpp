@@ -172,6 +172,8 @@ inline bool read_element(page_reader& in, snappy_element& element) {
 /// Decompresses one Snappy page.
 inline uint32_t unsnap(page_reader& in, const page_token& page, snappy_history& history,
                        word_writer& out, uint64_t& tokens) {
+  // Some writers leave out even the size of an empty page.
+  if (page.compressed_bytes == 0 && page.uncompressed_bytes == 0) return STATUS_OK;
   uint64_t size = 0;
   bool more = true;
 SIZE:
@@ -217,7 +219,7 @@ ELEMENTS:
 }
 
 /// Stage: pages in, decompressed pages out.
-inline void decompress(const lane_plan& plan, page_stream& pages_in, byte_stream& payload_in,
+inline void decompress(const decompress_plan& plan, page_stream& pages_in, byte_stream& payload_in,
                        report_stream& reports_in, page_stream& pages_out, byte_stream& payload_out,
                        report_stream& reports_out) {
   if (!plan.active) return;
@@ -238,12 +240,12 @@ PAGES:
     if (page.last) break;
     in.start_page();
     if (status == STATUS_OK) {
+      failed_page = page_count;
       pages_out.write(page);
       status = plan.codec == CODEC_SNAPPY ? unsnap(in, page, history, out, tokens)
                                           : pass_through(in, page, out);
       out.end_page();
       bytes += page.uncompressed_bytes;
-      failed_page = page_count;
     }
     in.drain_page();
     page_count++;
@@ -254,11 +256,7 @@ PAGES:
   report own = reports_in.read();
   own.snappy_tokens = tokens;
   own.bytes_decompressed = bytes;
-  if (status != STATUS_OK && own.status == STATUS_OK) {
-    own.status = status;
-    own.detail_column = plan.column;
-    own.detail_page = failed_page;
-  }
+  fail_lane(own, status, plan.column, failed_page, 0);
   reports_out.write(own);
 }
 

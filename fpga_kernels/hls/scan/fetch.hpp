@@ -22,7 +22,6 @@ inline void fetch(const line_t* input, const fetch_plan& plan, const volatile ui
   uint32_t taken[LANES];
   uint64_t next_line[LANES];
   uint64_t lines_read[LANES];
-  uint32_t status[LANES];
   bool open[LANES];
   uint32_t open_count = plan.lane_count;
   uint64_t steps = 0;
@@ -32,7 +31,6 @@ LANES_INIT:
     taken[lane] = 0;
     next_line[lane] = plan.lane[lane].begin / LINE_BYTES;
     lines_read[lane] = 0;
-    status[lane] = STATUS_OK;
     open[lane] = lane < static_cast<int>(plan.lane_count);
   }
 
@@ -48,7 +46,8 @@ ROUNDS:
       if (!open[lane]) continue;
       const uint64_t begin = plan.lane[lane].begin;
       const uint64_t end = plan.lane[lane].end;
-      const uint64_t end_line = (end + LINE_BYTES - 1) / LINE_BYTES;
+      const uint64_t end_line = begin == end ? begin / LINE_BYTES
+                                             : (end + LINE_BYTES - 1) / LINE_BYTES;
       if (taken[lane] == buffered[lane] && next_line[lane] < end_line && stop == STATUS_OK) {
         const uint64_t left = end_line - next_line[lane];
         const uint32_t burst = left < BURST_LINES ? static_cast<uint32_t>(left) : BURST_LINES;
@@ -83,22 +82,16 @@ ROUNDS:
         line_token token = line_token();
         token.last = true;
         lines[lane].write(token);
-        if (!drained) status[lane] = stop;
+        report own = empty_report();
+        if (!drained) own.status = stop;
+        own.lines_read = lines_read[lane];
+        reports[lane].write(own);
         open[lane] = false;
         open_count--;
         moved = true;
       }
     }
     if (!moved) NS_IDLE();
-  }
-
-REPORTS:
-  for (int lane = 0; lane < LANES; lane++) {
-    if (lane >= static_cast<int>(plan.lane_count)) continue;
-    report own = empty_report();
-    own.status = status[lane];
-    own.lines_read = lines_read[lane];
-    reports[lane].write(own);
   }
 }
 

@@ -42,12 +42,16 @@ inline void filter(const filter_plan& plan, value_stream lanes[LANES],
   uint64_t rows_in = 0;
   uint64_t rows_kept = 0;
   bool overflowed = false;
+  bool too_long = false;
 WORDS:
   while (plan.lane_count != 0 || rows_in < plan.rows) {
 #pragma HLS PIPELINE II = 8
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 268435456
     uint32_t count;
     if (plan.lane_count == 0) {
+      // Without a lane there is no stage before this one to give up.
+      too_long = rows_in > plan.steps_max;
+      if (too_long) break;
       const uint64_t left = plan.rows - rows_in;
       count = left < ROWS ? static_cast<uint32_t>(left) : ROWS;
     } else {
@@ -82,6 +86,7 @@ REPORTS:
     if (lane < plan.lane_count) merge_lane(own, reports_in[lane].read());
   }
   if (overflowed) fail(own, STATUS_OVERFLOW);
+  if (too_long) fail(own, STATUS_STEPS_EXCEEDED);
   own.rows_in = rows_in;
   own.rows_kept = rows_kept;
   reports_out.write(own);

@@ -282,7 +282,7 @@ inline uint32_t load_tests(const uint64_t* words, const section_table& sections,
   uint32_t strings = 0;
   uint32_t lane_words = 0;
 CLEAR:
-  for (int column = 0; column < LANES; column++) plan.lanes[column].tests.test_count = 0;
+  for (int column = 0; column < LANES; column++) plan.decode[column].tests.test_count = 0;
 TESTS:
   for (uint32_t index = 0; index < range.count; index++) {
 #pragma HLS LOOP_TRIPCOUNT min = 0 max = 64
@@ -296,7 +296,7 @@ TESTS:
       strings = 0;
       lane_words = 0;
     }
-    lane_tests& tests = plan.lanes[lane].tests;
+    lane_tests& tests = plan.decode[lane].tests;
     if (tests.test_count == TESTS_PER_COLUMN_MAX) return STATUS_MALFORMED;
     if (!load_test_strings(words, sections, record, tests, strings, lane_words)) {
       return STATUS_MALFORMED;
@@ -340,12 +340,17 @@ inline uint32_t load_columns(const uint64_t* words, const section_table& section
   scope.column_count = range.count;
   plan.fetch.lane_count = range.count;
   plan.fetch.steps_max = header.steps_max;
+  // A reference has 40 bits for the first word of a byte string.
+  if ((header.scratch_bytes >> (64 - STRING_LENGTH_BITS + 3)) != 0) return STATUS_MALFORMED;
+  uint64_t scratch_used = 0;
 COLUMNS:
   for (uint32_t index = 0; index < static_cast<uint32_t>(LANES); index++) {
-    lane_plan& lane = plan.lanes[index];
+    decode_plan& lane = plan.decode[index];
     lane.active = index < range.count;
     lane.needs_codes = false;
     lane.needs_bytes = false;
+    plan.pages[index].active = lane.active;
+    plan.decompress[index].active = lane.active;
     if (!lane.active) continue;
     const column_record column =
         load_column_record(words, range.offset + index * COLUMN_RECORD_BYTES);
@@ -361,16 +366,23 @@ COLUMNS:
     }
     if (column.value_kind != (bytes ? KIND_BYTES : KIND_INTEGER)) return STATUS_MALFORMED;
     if (column.definition_level_max > 1) return STATUS_UNSUPPORTED;
-    if (column.scratch_offset % 8 != 0 || column.scratch_offset > header.scratch_bytes ||
+    // Ranges in the order of the columns do not overlap: a lane's references stay its own.
+    if (column.scratch_offset % 8 != 0 || column.scratch_offset < scratch_used ||
+        column.scratch_offset > header.scratch_bytes ||
         column.scratch_bytes > header.scratch_bytes - column.scratch_offset) {
       return STATUS_MALFORMED;
     }
+    scratch_used = column.scratch_offset + column.scratch_bytes;
     scope.column_kind[index] = column.value_kind;
+    const bool nullable = column.definition_level_max == 1;
+    plan.pages[index].column = index;
+    plan.pages[index].nullable = nullable;
+    plan.pages[index].encodings = column.encodings;
+    plan.decompress[index].column = index;
+    plan.decompress[index].codec = column.codec;
     lane.column = index;
     lane.physical_type = column.physical_type;
-    lane.codec = column.codec;
-    lane.encodings = column.encodings;
-    lane.nullable = column.definition_level_max == 1;
+    lane.nullable = nullable;
     lane.rows = header.rows;
     lane.scratch_begin = column.scratch_offset;
     lane.scratch_end = column.scratch_offset + column.scratch_bytes / 8 * 8;
@@ -399,7 +411,7 @@ KEYS:
 #pragma HLS LOOP_TRIPCOUNT min = 0 max = 4
     const key_record key = load_key_record(words, range.offset + index * KEY_RECORD_BYTES);
     if (key.column >= scope.column_count) return STATUS_MALFORMED;
-    lane_plan& lane = plan.lanes[key.column];
+    decode_plan& lane = plan.decode[key.column];
     // A key listed twice would want its dictionary's size twice.
     if (lane.needs_codes) return STATUS_MALFORMED;
     lane.needs_codes = true;
@@ -471,7 +483,7 @@ ROW_COLUMNS:
                                                         : 0;
     if ((kind & wanted) == 0) return STATUS_MALFORMED;
     if (wanted == IS_BYTES && (record.operand >> OPERAND_KIND_SHIFT) == OPERAND_COLUMN) {
-      plan.lanes[record.operand & ((1u << OPERAND_KIND_SHIFT) - 1)].needs_bytes = true;
+      plan.decode[record.operand & ((1u << OPERAND_KIND_SHIFT) - 1)].needs_bytes = true;
     }
     forward_operand(record.operand, plan);
     output_plan column = {record.operand, NONE, static_cast<uint8_t>(record.width), 0, 0, false};
@@ -572,6 +584,7 @@ inline uint32_t load_command(const uint64_t* words, scan_plan& plan) {
   if (status != STATUS_OK) return status;
   plan.filter.lane_count = scope.column_count;
   plan.filter.rows = header.rows;
+  plan.filter.steps_max = header.steps_max;
 FORWARD_NONE:
   for (int lane = 0; lane < LANES; lane++) plan.filter.forwarded[lane] = false;
 FORWARD_STEPS:

@@ -136,8 +136,9 @@ inline void set_field(header_fields& fields, uint8_t where, int32_t id, int64_t 
   }
 }
 
-/// Reads one page header. False when the bytes are not one.
-inline bool read_page_header(line_reader& bytes, header_fields& fields) {
+/// Reads one page header. Corrupt when the bytes are not one, encoding when it is longer or of other
+/// types than this kernel reads.
+inline uint32_t read_page_header(line_reader& bytes, header_fields& fields) {
   fields.type = fields.uncompressed_bytes = fields.compressed_bytes = -1;
   fields.value_count = fields.encoding = fields.level_encoding = -1;
   const uint64_t start = bytes.position;
@@ -150,17 +151,18 @@ FIELDS:
   while (true) {
 #pragma HLS LOOP_TRIPCOUNT min = 5 max = 40
     uint8_t head;
-    if (bytes.position - start > PAGE_HEADER_BYTES_MAX || !bytes.next_byte(&head)) return false;
+    if (bytes.position - start > PAGE_HEADER_BYTES_MAX) return STATUS_ENCODING;
+    if (!bytes.next_byte(&head)) return STATUS_CORRUPT;
     const uint8_t type = head & 0x0f;
     if (type == THRIFT_STOP) {
-      if (depth == 0) return true;
+      if (depth == 0) return STATUS_OK;
       depth--;
       continue;
     }
     int32_t id = last_id[depth] + (head >> 4);
     uint64_t raw = 0;
     if ((head >> 4) == 0) {
-      if (!read_varint(bytes, &raw)) return false;
+      if (!read_varint(bytes, &raw)) return STATUS_CORRUPT;
       id = static_cast<int32_t>(static_cast<int16_t>(unzigzag(raw)));
     }
     last_id[depth] = id;
@@ -169,23 +171,24 @@ FIELDS:
       case THRIFT_FALSE:
         break;
       case THRIFT_BYTE:
-        if (!skip_bytes(bytes, 1)) return false;
+        if (!skip_bytes(bytes, 1)) return STATUS_CORRUPT;
         break;
       case THRIFT_I16:
       case THRIFT_I32:
       case THRIFT_I64:
-        if (!read_varint(bytes, &raw)) return false;
+        if (!read_varint(bytes, &raw)) return STATUS_CORRUPT;
         set_field(fields, where[depth], id, unzigzag(raw));
         break;
       case THRIFT_DOUBLE:
-        if (!skip_bytes(bytes, 8)) return false;
+        if (!skip_bytes(bytes, 8)) return STATUS_CORRUPT;
         break;
       case THRIFT_BINARY:
-        if (!read_varint(bytes, &raw) || raw > PAGE_HEADER_BYTES_MAX) return false;
-        if (!skip_bytes(bytes, raw)) return false;
+        if (!read_varint(bytes, &raw)) return STATUS_CORRUPT;
+        if (raw > PAGE_HEADER_BYTES_MAX) return STATUS_ENCODING;
+        if (!skip_bytes(bytes, raw)) return STATUS_CORRUPT;
         break;
       case THRIFT_STRUCT:
-        if (depth + 1 == THRIFT_DEPTH_MAX) return false;
+        if (depth + 1 == THRIFT_DEPTH_MAX) return STATUS_ENCODING;
         where[depth + 1] = depth != 0  ? IN_OTHER
                            : id == 5   ? IN_DATA_PAGE
                            : id == 7   ? IN_DICTIONARY_PAGE
@@ -194,8 +197,8 @@ FIELDS:
         depth++;
         break;
       default:
-        // Lists, sets and maps occur in no page header.
-        return false;
+        // Lists, sets and maps occur in no page header that we know of.
+        return STATUS_ENCODING;
     }
   }
 }
@@ -232,8 +235,14 @@ PAYLOAD:
   return complete;
 }
 
+/// A page of an index holds no rows.
+inline bool is_index_page(const header_fields& fields) {
+  return fields.type == PAGE_INDEX && fields.compressed_bytes >= 0 &&
+         fields.compressed_bytes <= 0x7fffffff;
+}
+
 /// Checks a header against what this kernel reads; gives the status of a page that it does not.
-inline uint32_t classify_page(const header_fields& fields, const lane_plan& plan, page_token& page) {
+inline uint32_t classify_page(const header_fields& fields, const page_plan& plan, page_token& page) {
   if (fields.uncompressed_bytes < 0 || fields.compressed_bytes < 0 ||
       fields.uncompressed_bytes > 0x7fffffff || fields.compressed_bytes > 0x7fffffff) {
     return STATUS_CORRUPT;
@@ -264,7 +273,7 @@ inline uint32_t classify_page(const header_fields& fields, const lane_plan& plan
 }
 
 /// Stage: lines of a chunk in, page headers and page bytes out.
-inline void read_pages(const lane_plan& plan, line_stream& lines, report_stream& reports_in,
+inline void read_pages(const page_plan& plan, line_stream& lines, report_stream& reports_in,
                        page_stream& pages, byte_stream& payload, report_stream& reports_out) {
   if (!plan.active) return;
   line_reader bytes(lines);
@@ -275,16 +284,20 @@ PAGES:
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 64
     header_fields fields;
     page_token page;
-    if (!read_page_header(bytes, fields)) {
-      status = STATUS_CORRUPT;
-    } else {
-      status = classify_page(fields, plan, page);
+    status = read_page_header(bytes, fields);
+    if (status == STATUS_OK && is_index_page(fields)) {
+      if (!skip_bytes(bytes, static_cast<uint64_t>(fields.compressed_bytes))) {
+        status = STATUS_CORRUPT;
+      }
+      page_count++;
+      continue;
     }
+    if (status == STATUS_OK) status = classify_page(fields, plan, page);
     if (status == STATUS_OK) {
       pages.write(page);
       if (!pass_page(bytes, page.compressed_bytes, payload)) status = STATUS_CORRUPT;
-      page_count++;
     }
+    if (status == STATUS_OK) page_count++;
   }
   bytes.drain();
   page_token end = page_token();
@@ -292,13 +305,7 @@ PAGES:
   pages.write(end);
   report own = reports_in.read();
   own.pages = page_count;
-  if (own.status != STATUS_OK || status != STATUS_OK) {
-    // A chunk cut short by cancelling looks corrupt from here: the stage before knows better.
-    fail(own, status);
-    own.detail_column = plan.column;
-    own.detail_page = page_count;
-    own.detail_offset = bytes.position;
-  }
+  fail_lane(own, status, plan.column, page_count, bytes.position);
   reports_out.write(own);
 }
 

@@ -17,11 +17,11 @@
 
 namespace nearscan {
 
-/// Runs the pipeline. False when its stages wait for each other, which would be a mistake in here.
+/// Runs the pipeline.
 ///
 /// `input` [lines], `output` and `scratch` [8-byte words] are device memory. Input ranges, output size
 /// and scratch size are those of the command.
-inline bool run_pipeline(const scan_plan& plan, const line_t* input, uint64_t* output,
+inline void run_pipeline(const scan_plan& plan, const line_t* input, uint64_t* output,
                          uint64_t* scratch, const volatile uint32_t* cancel) {
 #pragma HLS DATAFLOW
   line_stream lines[LANES];
@@ -50,24 +50,15 @@ inline bool run_pipeline(const scan_plan& plan, const line_t* input, uint64_t* o
 LANE_STAGES:
   for (int lane = 0; lane < LANES; lane++) {
 #pragma HLS UNROLL
-    if (NS_SKIP_LANE(plan.lanes[lane].active)) continue;
-    const lane_plan& own = plan.lanes[lane];
-    line_stream& lane_lines = lines[lane];
-    report_stream& lane_fetched = fetched[lane];
-    page_stream& lane_pages = pages[lane];
-    byte_stream& lane_bytes = page_bytes[lane];
-    report_stream& lane_parsed = parsed[lane];
-    page_stream& lane_plain_pages = plain_pages[lane];
-    byte_stream& lane_plain_bytes = plain_bytes[lane];
-    report_stream& lane_decompressed = decompressed[lane];
-    value_stream& lane_values = values[lane];
-    size_stream& lane_sizes = sizes[lane];
-    report_stream& lane_decoded = decoded[lane];
-    NS_STAGE(flow, read_pages(own, lane_lines, lane_fetched, lane_pages, lane_bytes, lane_parsed));
-    NS_STAGE(flow, decompress(own, lane_pages, lane_bytes, lane_parsed, lane_plain_pages,
-                              lane_plain_bytes, lane_decompressed));
-    NS_STAGE(flow, decode(own, lane_plain_pages, lane_plain_bytes, lane_decompressed, scratch,
-                          lane_values, lane_sizes, lane_decoded));
+    NS_LANE_STAGE(flow, lane, plan.pages[lane].active,
+                  read_pages(plan.pages[lane], lines[lane], fetched[lane], pages[lane],
+                             page_bytes[lane], parsed[lane]));
+    NS_LANE_STAGE(flow, lane, plan.decompress[lane].active,
+                  decompress(plan.decompress[lane], pages[lane], page_bytes[lane], parsed[lane],
+                             plain_pages[lane], plain_bytes[lane], decompressed[lane]));
+    NS_LANE_STAGE(flow, lane, plan.decode[lane].active,
+                  decode(plan.decode[lane], plain_pages[lane], plain_bytes[lane],
+                         decompressed[lane], scratch, values[lane], sizes[lane], decoded[lane]));
   }
   NS_STAGE(flow, filter(plan.filter, values, decoded, forwarded, filtered, filter_report));
   NS_STAGE(flow, project(plan.project, filtered, forwarded, filter_report, projected, operands,
@@ -75,11 +66,11 @@ LANE_STAGES:
   NS_STAGE(flow, aggregate(plan.aggregate, sizes, projected, operands, project_report, scratch,
                            results, columns, aggregate_report));
   NS_STAGE(flow, write_result(plan.write, results, columns, aggregate_report, scratch, output));
-  return NS_RUN(flow);
+  NS_RUN(flow);
 }
 
 /// Loads the command and runs it; the result's first words hold the status, whatever happened.
-inline bool run_scan(const uint64_t* command, const line_t* input, uint64_t* output,
+inline void run_scan(const uint64_t* command, const line_t* input, uint64_t* output,
                      uint64_t* scratch, const volatile uint32_t* cancel) {
   uint64_t words[COMMAND_BYTES_MAX / 8];
 #pragma HLS BIND_STORAGE variable = words type = ram_2p impl = bram
@@ -100,9 +91,9 @@ COPY_COMMAND:
     report own = empty_report();
     own.status = status;
     write_header(make_header(plan.write, own), output);
-    return true;
+  } else {
+    run_pipeline(plan, input, output, scratch, cancel);
   }
-  return run_pipeline(plan, input, output, scratch, cancel);
 }
 
 }  // namespace nearscan

@@ -30,13 +30,26 @@ struct lane_tests {
   uint64_t words[WORDS];
 };
 
-/// How one column is decoded.
-struct lane_plan {
+/// How the pages of one column are found.
+struct page_plan {
+  uint32_t column;
+  bool active;
+  bool nullable;
+  uint16_t encodings;
+};
+
+/// How they are decompressed.
+struct decompress_plan {
+  uint32_t column;
+  bool active;
+  uint8_t codec;
+};
+
+/// How they are decoded.
+struct decode_plan {
   uint32_t column;
   bool active;
   uint8_t physical_type;
-  uint8_t codec;
-  uint16_t encodings;
   bool nullable;
   bool needs_codes;
   bool needs_bytes;
@@ -68,6 +81,7 @@ struct filter_plan {
   program_plan program;
   uint32_t lane_count;
   uint64_t rows;
+  uint64_t steps_max;
   bool forwarded[LANES];
 };
 
@@ -109,7 +123,9 @@ struct write_plan {
 
 struct scan_plan {
   fetch_plan fetch;
-  lane_plan lanes[LANES];
+  page_plan pages[LANES];
+  decompress_plan decompress[LANES];
+  decode_plan decode[LANES];
   filter_plan filter;
   project_plan project;
   aggregate_plan aggregate;

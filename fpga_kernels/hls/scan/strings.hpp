@@ -100,7 +100,7 @@ struct scratch_cursor {
 
 /// Reads one string of a plain page: tests it and, if it is shown, puts it into scratch.
 /// Gives the reference and the outcomes, or a status.
-inline uint32_t read_string(bit_reader& bits, const lane_plan& plan, scratch_cursor& scratch,
+inline uint32_t read_string(bit_reader& bits, const decode_plan& plan, scratch_cursor& scratch,
                             uint64_t& steps, int64_t* reference, uint16_t* outcomes) {
   string_prefix prefix;
   const uint64_t length = bits.take(32);

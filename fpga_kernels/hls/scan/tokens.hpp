@@ -35,6 +35,7 @@ struct page_token {
   bool last;
 };
 static constexpr uint8_t PAGE_DATA = 0;
+static constexpr uint8_t PAGE_INDEX = 1;
 static constexpr uint8_t PAGE_DICTIONARY = 2;
 
 /// Up to eight bytes of a page. `last` ends the page, not the chunk; an early one means that the page was
@@ -103,9 +104,21 @@ inline report empty_report() {
   return none;
 }
 
-/// Records a failure, unless a stage before this one has failed already.
+/// Records a failure; of several the one with the lowest number is told.
 inline void fail(report& own, uint32_t status) {
-  if (own.status == STATUS_OK) own.status = status;
+  if (status == STATUS_OK) return;
+  if (own.status == STATUS_OK || status < own.status) own.status = status;
+}
+
+/// Records a failure of a lane, unless a stage before this one has failed already: a chunk that ends
+/// early because it was cancelled looks corrupt from behind.
+inline void fail_lane(report& own, uint32_t status, uint32_t column, uint32_t page,
+                      uint64_t offset) {
+  if (own.status != STATUS_OK || status == STATUS_OK) return;
+  own.status = status;
+  own.detail_column = column;
+  own.detail_page = page;
+  own.detail_offset = offset;
 }
 
 inline uint64_t max_u64(uint64_t a, uint64_t b) { return a > b ? a : b; }

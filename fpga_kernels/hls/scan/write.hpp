@@ -152,7 +152,8 @@ inline bool flush_block(const write_plan& plan, block_buffer& block, const uint6
                         payload_writer& out, write_counters& counters) {
   if (block.rows == 0) return true;
   const uint64_t bytes = block_bytes(plan, block);
-  if (bytes > plan.bytes_max - out.at * 8) return false;
+  // A block's size and its ends of strings are 32 bits wide.
+  if (bytes > 0xffffffffu || bytes > plan.bytes_max - out.at * 8) return false;
   block_header header = {block.rows, static_cast<uint32_t>(bytes), 0};
   uint64_t words[BLOCK_HEADER_BYTES / 8];
   store_block_header(header, words);

@@ -4,24 +4,10 @@
 //
 // In hardware the runtime sees to it that a command's ranges lie within its buffers. Here the command is
 // loaded once more for that, so that no command can reach outside of them.
+#include "scan/bounds.hpp"
 #include "scan/pipeline.hpp"
 
-namespace {
-
 using namespace nearscan;
-
-/// Whether all ranges of a loaded command lie within the memories.
-bool within(const scan_plan& plan, uint64_t input_bytes, uint64_t output_bytes,
-            uint64_t scratch_bytes) {
-  bool inside = plan.write.bytes_max <= output_bytes;
-  for (uint32_t lane = 0; lane < plan.fetch.lane_count; lane++) {
-    inside = inside && plan.fetch.lane[lane].end <= input_bytes;
-    inside = inside && plan.lanes[lane].scratch_end <= scratch_bytes;
-  }
-  return inside;
-}
-
-}  // namespace
 
 /// 0 done, 1 a range lies outside of its memory, 2 the stages wait for each other.
 extern "C" uint32_t ns_model_scan(const uint64_t* command, const line_t* input,
@@ -30,12 +16,14 @@ extern "C" uint32_t ns_model_scan(const uint64_t* command, const line_t* input,
                                   const uint32_t* cancel, uint32_t declared_depths) {
   static thread_local scan_plan plan;
   if (load_command(command, plan) == STATUS_OK &&
-      !within(plan, input_bytes, output_bytes, scratch_bytes)) {
+      !within_memories(plan, input_bytes, output_bytes, scratch_bytes)) {
     return 1;
   }
   nearscan_portable::set_depth_mode(declared_depths != 0 ? nearscan_portable::depth_mode::declared
                                                          : nearscan_portable::depth_mode::roomy);
-  return run_scan(command, input, output, scratch, cancel) ? 0 : 2;
+  nearscan_portable::clear_stuck();
+  run_scan(command, input, output, scratch, cancel);
+  return nearscan_portable::last_stuck()[0] == '\0' ? 0 : 2;
 }
 
 /// Size of record `index` as C++ sees it, in the order of the generated header; 0 behind the last.

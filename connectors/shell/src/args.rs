@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The command line: options, subcommands, and the engine they describe.
+
+use std::{num::NonZero, path::PathBuf};
+
+use clap::{
+    ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum, ValueHint,
+};
+use nearscan::{Engine, units::parse_bytes};
+
+use crate::{failure::Result, output::Format, tpch::TpchCommand};
+
+/// SQL over Parquet files, with scans, filters and aggregates pushed down to the drive
+///
+/// Without -c, -f and a script on standard input, nearscan reads statements from the terminal.
+#[derive(Debug, Parser)]
+#[command(name = "nearscan", version, subcommand_negates_reqs = true)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+
+    /// Files or folders to query: lineitem.parquet becomes table lineitem, a folder one table
+    #[arg(value_hint = ValueHint::AnyPath)]
+    pub(crate) data: Vec<PathBuf>,
+
+    /// Run a statement or several and exit; may repeat
+    #[arg(short = 'c', long = "command", value_name = "SQL")]
+    commands: Vec<String>,
+
+    /// Run a script and exit; may repeat
+    #[arg(short = 'f', long = "file", value_name = "FILE", value_hint = ValueHint::FilePath)]
+    files: Vec<PathBuf>,
+
+    /// Form of results [default: table on a terminal, what FILE of --output says, else csv]
+    #[arg(long, value_enum)]
+    pub(crate) format: Option<Format>,
+
+    /// Write results to a file instead of standard output
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) output: Option<PathBuf>,
+
+    /// Print the time of each statement to standard error
+    #[arg(long)]
+    pub(crate) timer: bool,
+
+    /// Do not run the start-up file of the interactive shell
+    #[arg(long)]
+    pub(crate) no_init: bool,
+
+    /// Go on after a statement that failed; the exit status is still 1
+    #[arg(long)]
+    pub(crate) continue_on_error: bool,
+
+    #[command(flatten)]
+    pub(crate) engine: EngineArgs,
+
+    /// What -c and -f said, in the order in which they stood.
+    #[arg(skip)]
+    inputs: Vec<Input>,
+}
+
+/// Options that every subcommand takes.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct EngineArgs {
+    /// Attach a drive; may repeat
+    #[arg(long, value_name = "[NAME=]URL", global = true)]
+    pub(crate) drive: Vec<String>,
+
+    /// Change a setting, as SET does; may repeat
+    #[arg(long, value_name = "KEY=VALUE", value_parser = parse_setting, global = true)]
+    pub(crate) set: Vec<(String, String)>,
+
+    /// Most memory that queries may use, such as 4GiB [default: no limit]
+    #[arg(long, value_name = "SIZE", value_parser = parse_size, global = true)]
+    pub(crate) memory_limit: Option<u64>,
+
+    /// Threads that run queries [default: all]
+    #[arg(long, value_name = "COUNT", global = true)]
+    pub(crate) threads: Option<NonZero<usize>>,
+
+    /// Folder for temporary files
+    #[arg(long, value_name = "DIR", global = true, value_hint = ValueHint::DirPath)]
+    pub(crate) temp_directory: Option<PathBuf>,
+
+    /// When to show how far long work has come
+    #[arg(long, value_enum, default_value_t = ProgressWhen::Auto, global = true)]
+    pub(crate) progress: ProgressWhen,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Make TPC-H data, run its queries and check the answers
+    #[command(subcommand)]
+    Tpch(TpchCommand),
+}
+
+/// When progress is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ProgressWhen {
+    /// If standard error is a terminal
+    Auto,
+    /// Always
+    On,
+    /// Never
+    Off,
+}
+
+/// Something to run before exiting.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Input {
+    Command(String),
+    File(PathBuf),
+}
+
+impl Cli {
+    /// Reads the arguments of the process; prints what is wrong with them, or help, and exits.
+    pub(crate) fn read() -> Self {
+        let matches = Self::command().get_matches();
+        Self::from_matches(&matches).unwrap_or_else(|error| error.exit())
+    }
+
+    fn from_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let mut cli = Self::from_arg_matches(matches)?;
+        let at = |name| matches.indices_of(name).into_iter().flatten();
+        let commands = cli.commands.iter().cloned().map(Input::Command);
+        let files = cli.files.iter().cloned().map(Input::File);
+        let mut inputs: Vec<(usize, Input)> = at("commands").zip(commands).collect();
+        inputs.extend(at("files").zip(files));
+        inputs.sort_by_key(|(index, _)| *index);
+        cli.inputs = inputs.into_iter().map(|(_, input)| input).collect();
+        Ok(cli)
+    }
+
+    /// What `-c` and `-f` say, in the order of the command line.
+    pub(crate) fn inputs(&self) -> Vec<Input> {
+        self.inputs.clone()
+    }
+}
+
+impl EngineArgs {
+    /// Makes the engine that the options describe.
+    pub(crate) async fn open(&self) -> nearscan::Result<Engine> {
+        let mut builder = Engine::builder();
+        for url in &self.drive {
+            builder = builder.drive(url)?;
+        }
+        for (key, value) in &self.set {
+            builder = builder.set(key, value);
+        }
+        if let Some(bytes) = self.memory_limit {
+            builder = builder.memory_limit(bytes);
+        }
+        if let Some(threads) = self.threads {
+            builder = builder.threads(threads.get());
+        }
+        if let Some(folder) = &self.temp_directory {
+            builder = builder.temp_directory(folder);
+        }
+        builder.build().await
+    }
+}
+
+fn parse_setting(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((key, value)) if !key.trim().is_empty() => {
+            Ok((key.trim().to_owned(), value.trim().to_owned()))
+        }
+        _ => Err("expected KEY=VALUE".to_owned()),
+    }
+}
+
+fn parse_size(text: &str) -> Result<u64, String> {
+    match parse_bytes(text) {
+        Ok(0) => Err("a limit of zero lets nothing run".to_owned()),
+        Ok(bytes) => Ok(bytes),
+        Err(reason) => Err(reason.to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(arguments: &[&str]) -> Result<Cli, clap::Error> {
+        let arguments = std::iter::once(&"nearscan").chain(arguments);
+        Cli::from_matches(&Cli::command().try_get_matches_from(arguments)?)
+    }
+
+    #[test]
+    fn definition_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn commands_and_files_keep_their_order() {
+        let cli = read(&["-c", "a", "-f", "b", "x.parquet", "--command", "c", "-f", "d"]);
+        let command = |text: &str| Input::Command(text.to_owned());
+        let file = |text: &str| Input::File(text.into());
+        let cli = cli.unwrap();
+        assert_eq!(cli.inputs(), [command("a"), file("b"), command("c"), file("d")]);
+        assert_eq!(cli.data, [PathBuf::from("x.parquet")]);
+    }
+
+    #[test]
+    fn engine_options_may_follow_a_subcommand() {
+        let arguments = ["tpch", "run", "--scale-factor", "1", "--drive", "emulated"];
+        let cli = read(&[&arguments[..], &["--set", "nearscan.pushdown.mode=force"]].concat());
+        let engine = cli.unwrap().engine;
+        assert_eq!(engine.drive, ["emulated"]);
+        assert_eq!(engine.set, [("nearscan.pushdown.mode".to_owned(), "force".to_owned())]);
+    }
+
+    #[test]
+    fn refuses_values_that_mean_nothing() {
+        for arguments in [
+            ["--set", "mode"],
+            ["--set", "=1"],
+            ["--memory-limit", "much"],
+            ["--memory-limit", "0"],
+            ["--threads", "0"],
+            ["--format", "xml"],
+        ] {
+            assert!(read(&arguments).is_err(), "{arguments:?}");
+        }
+    }
+}

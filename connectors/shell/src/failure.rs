@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Ways in which the program ends early, and the exit status of each.
+
+use std::{
+    io::{self, Write},
+    path::Path,
+    process::ExitCode,
+};
+
+/// Result of a part of the program.
+pub(crate) type Result<T, E = Failure> = std::result::Result<T, E>;
+
+/// Why the program, or one statement, ends early.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// The program cannot do what it was asked to; the text is rendered.
+    Usage(String),
+    /// A statement failed; the text is rendered.
+    Statement(String),
+    /// A statement failed and its text has been printed already.
+    Reported,
+    /// The user pressed Ctrl-C.
+    Interrupted,
+    /// Nobody reads the output any more, as in `nearscan ... | head`.
+    OutputClosed,
+}
+
+impl Failure {
+    /// An input that cannot be read.
+    pub(crate) fn input(path: &str, error: &io::Error) -> Self {
+        Self::Usage(format!("error: cannot read '{path}'\n  detail: {error}"))
+    }
+
+    /// A file that cannot be written.
+    pub(crate) fn output(path: &Path, error: &io::Error) -> Self {
+        Self::Usage(format!("error: cannot write '{}'\n  detail: {error}", path.display()))
+    }
+
+    /// An engine that cannot be made, or data that cannot be used.
+    pub(crate) fn usage(error: &nearscan::Error) -> Self {
+        Self::Usage(error.render())
+    }
+
+    /// A statement that failed.
+    pub(crate) fn statement(error: &nearscan::Error) -> Self {
+        Self::Statement(error.render())
+    }
+
+    /// Says on standard error what went wrong, if that has not been said.
+    pub(crate) fn print(&self) {
+        match self {
+            Self::Usage(text) | Self::Statement(text) => say(text),
+            Self::Reported | Self::Interrupted | Self::OutputClosed => {}
+        }
+    }
+
+    /// The exit status.
+    pub(crate) fn exit_code(&self) -> ExitCode {
+        match self {
+            Self::OutputClosed => ExitCode::SUCCESS,
+            Self::Statement(_) | Self::Reported => ExitCode::from(1),
+            Self::Usage(_) => ExitCode::from(2),
+            Self::Interrupted => ExitCode::from(INTERRUPTED),
+        }
+    }
+}
+
+/// Exit status after Ctrl-C: 128 and the number of the signal.
+pub(crate) const INTERRUPTED: u8 = 130;
+
+/// Writes a line to standard error; if that is closed there is nobody left to tell.
+pub(crate) fn say(text: &str) {
+    let _nobody_reads = writeln!(io::stderr(), "{text}");
+}

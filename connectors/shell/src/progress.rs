@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+//! How far a long query has come: rows and bytes read, and the time left.
+//!
+//! The figures are the metrics of the plan's leaves. What is left is estimated from the rows that
+//! the statistics of the files promise; where those are unknown, only what was read is shown.
+
+use std::{
+    io::{self, IsTerminal, Write},
+    sync::Arc,
+    time::Duration,
+};
+
+use nearscan::{
+    datafusion::physical_plan::{
+        ExecutionPlan,
+        statistics::{StatisticsArgs, StatisticsContext},
+    },
+    stopwatch::Stopwatch,
+    units::format_bytes,
+};
+use tokio::time::{Interval, MissedTickBehavior, interval};
+
+use crate::args::ProgressWhen;
+
+/// Queries shorter than this show nothing.
+const DELAY: Duration = Duration::from_secs(1);
+
+/// Time between two updates of the line.
+const PERIOD: Duration = Duration::from_millis(200);
+
+/// Watches one query.
+pub(crate) struct QueryProgress {
+    shown: Option<Shown>,
+}
+
+struct Shown {
+    plan: Arc<dyn ExecutionPlan>,
+    rows_total: Option<u64>,
+    stopwatch: Stopwatch,
+    ticks: Interval,
+    line: Line,
+    is_visible: bool,
+}
+
+/// How the line is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Line {
+    /// Over the line before it.
+    InPlace,
+    /// Below the line before it, for output that is no terminal.
+    Below,
+}
+
+/// What has been read.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Read {
+    rows: u64,
+    bytes: u64,
+}
+
+impl QueryProgress {
+    /// Watches `plan` if progress is to be shown at all.
+    pub(crate) fn new(when: ProgressWhen, plan: &Arc<dyn ExecutionPlan>) -> Self {
+        let is_terminal = io::stderr().is_terminal();
+        let line = match (when, is_terminal) {
+            (ProgressWhen::Off, _) | (ProgressWhen::Auto, false) => return Self { shown: None },
+            (_, true) => Line::InPlace,
+            (ProgressWhen::On, false) => Line::Below,
+        };
+        let mut ticks = interval(if line == Line::InPlace { PERIOD } else { DELAY });
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
+        Self {
+            shown: Some(Shown {
+                plan: Arc::clone(plan),
+                rows_total: rows_total(plan.as_ref()),
+                stopwatch: Stopwatch::start(),
+                ticks,
+                line,
+                is_visible: false,
+            }),
+        }
+    }
+
+    /// Waits for `next` and keeps the line up to date meanwhile.
+    pub(crate) async fn watch<T>(&mut self, next: impl Future<Output = T>) -> T {
+        let Some(shown) = &mut self.shown else { return next.await };
+        let mut next = std::pin::pin!(next);
+        loop {
+            tokio::select! {
+                biased;
+                item = &mut next => return item,
+                _ = shown.ticks.tick() => shown.update(),
+            }
+        }
+    }
+
+    /// Takes the line away before something else is written.
+    pub(crate) fn hide(&mut self) {
+        if let Some(shown) = &mut self.shown
+            && shown.is_visible
+            && shown.line == Line::InPlace
+        {
+            shown.is_visible = false;
+            write("\r\x1b[2K");
+        }
+    }
+}
+
+impl Drop for QueryProgress {
+    fn drop(&mut self) {
+        self.hide();
+    }
+}
+
+impl Shown {
+    fn update(&mut self) {
+        let elapsed = self.stopwatch.elapsed();
+        if elapsed < DELAY {
+            return;
+        }
+        let mut read = Read::default();
+        add_leaves(self.plan.as_ref(), &mut read);
+        let text = describe(read, self.rows_total, elapsed);
+        self.is_visible = true;
+        match self.line {
+            Line::InPlace => write(&format!("\r\x1b[2K{text}")),
+            Line::Below => write(&format!("{text}\n")),
+        }
+    }
+}
+
+fn write(text: &str) {
+    let mut stderr = io::stderr();
+    // If nobody reads, nothing is lost.
+    let _nobody_reads = stderr.write_all(text.as_bytes()).and_then(|()| stderr.flush());
+}
+
+fn add_leaves(plan: &dyn ExecutionPlan, read: &mut Read) {
+    let children = plan.children();
+    if !children.is_empty() {
+        children.into_iter().for_each(|child| add_leaves(child.as_ref(), read));
+        return;
+    }
+    let Some(metrics) = plan.metrics() else { return };
+    read.rows += metrics.output_rows().unwrap_or(0) as u64;
+    for name in ["bytes_scanned", "media_bytes"] {
+        read.bytes += metrics.sum_by_name(name).map_or(0, |value| value.as_usize()) as u64;
+    }
+}
+
+/// Adds up the rows that the leaves will deliver, if all of them know.
+fn rows_total(plan: &dyn ExecutionPlan) -> Option<u64> {
+    let children = plan.children();
+    if children.is_empty() {
+        let context = StatisticsContext::new();
+        let statistics = context.compute(plan, &StatisticsArgs::new()).ok()?;
+        return statistics.num_rows.get_value().map(|rows| *rows as u64);
+    }
+    children.into_iter().map(|child| rows_total(child.as_ref())).sum()
+}
+
+fn describe(read: Read, rows_total: Option<u64>, elapsed: Duration) -> String {
+    let seconds = elapsed.as_secs_f64();
+    let mut text = format!("{seconds:.1} s, {} rows, {} read", read.rows, format_bytes(read.bytes));
+    if let Some(total) = rows_total.filter(|total| read.rows > 0 && read.rows < *total) {
+        #[expect(clippy::cast_precision_loss, reason = "an estimate with two digits")]
+        let done = read.rows as f64 / total as f64;
+        let left = seconds / done - seconds;
+        text.push_str(&format!(", {:.0} %, {left:.0} s left", done * 100.0));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tells_time_left_only_while_it_is_known() {
+        let read = Read { rows: 250, bytes: 2048 };
+        let elapsed = Duration::from_secs(2);
+        assert_eq!(describe(read, None, elapsed), "2.0 s, 250 rows, 2.0 KiB read");
+        let text = describe(read, Some(1000), elapsed);
+        assert_eq!(text, "2.0 s, 250 rows, 2.0 KiB read, 25 %, 6 s left");
+        assert_eq!(describe(read, Some(250), elapsed), "2.0 s, 250 rows, 2.0 KiB read");
+    }
+}

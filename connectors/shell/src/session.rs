@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Runs statements one after the other and writes what they deliver.
+//!
+//! Rows are written as they come; nothing here holds a whole result. A statement that fails is
+//! reported at once, and ends the text it stands in unless the user said otherwise.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use futures::StreamExt;
+use nearscan::{Engine, QueryStream, Statement, stopwatch::Stopwatch};
+
+use crate::{
+    args::{Cli, ProgressWhen},
+    data,
+    failure::{Failure, Result, say},
+    output::{Format, Output, Target},
+    progress::QueryProgress,
+};
+
+/// Whether a text goes on after a statement that failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum OnError {
+    Stop,
+    Continue,
+}
+
+/// Whether the time of each statement is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Timer {
+    On,
+    Off,
+}
+
+/// An engine, and how its results are shown.
+pub(crate) struct Session {
+    pub(crate) engine: Engine,
+    pub(crate) output: Output,
+    pub(crate) timer: Timer,
+    pub(crate) on_error: OnError,
+    progress: ProgressWhen,
+    has_failed: bool,
+}
+
+impl Session {
+    /// Makes the engine, its tables and the output that the command line asks for.
+    pub(crate) async fn open(cli: &Cli) -> Result<Self> {
+        let output = Output::open(cli.format, cli.output.as_deref())?;
+        let engine = cli.engine.open().await.map_err(|error| Failure::usage(&error))?;
+        data::register(&engine, &cli.data).await?;
+        Ok(Self {
+            engine,
+            output,
+            timer: if cli.timer { Timer::On } else { Timer::Off },
+            on_error: if cli.continue_on_error { OnError::Continue } else { OnError::Stop },
+            progress: cli.engine.progress,
+            has_failed: false,
+        })
+    }
+
+    /// Runs a script.
+    pub(crate) async fn run_file(&mut self, path: &Path) -> Result<()> {
+        let text = read_script(path)?;
+        self.run_text(&text).await
+    }
+
+    /// Runs all statements of a text.
+    pub(crate) async fn run_text(&mut self, text: &str) -> Result<()> {
+        for statement in self.engine.statements(text) {
+            let result = match statement {
+                Ok(statement) => self.run_statement(statement).await,
+                Err(error) => Err(Failure::statement(&error)),
+            };
+            match (result, self.on_error) {
+                (Ok(()), _) => {}
+                (Err(failure @ Failure::Statement(_)), OnError::Continue) => {
+                    failure.print();
+                    self.has_failed = true;
+                }
+                (Err(failure @ Failure::Statement(_)), OnError::Stop) => {
+                    failure.print();
+                    return Err(Failure::Reported);
+                }
+                (Err(failure), _) => return Err(failure),
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends a run that is not interactive: says whether any statement failed.
+    pub(crate) fn finish(&self) -> Result<()> {
+        if self.has_failed { Err(Failure::Reported) } else { Ok(()) }
+    }
+
+    /// Runs one statement and writes its rows.
+    async fn run_statement(&mut self, statement: Statement) -> Result<()> {
+        let stopwatch = Stopwatch::start();
+        let query = self.engine.run(statement).await.map_err(|error| Failure::statement(&error))?;
+        let mut stream = query.stream().await.map_err(|error| Failure::statement(&error))?;
+        let rows = self.write_rows(&mut stream).await?;
+        if self.timer == Timer::On {
+            let seconds = stopwatch.elapsed().as_secs_f64();
+            say(&format!("time: {seconds:.3} s, {rows} rows"));
+        }
+        Ok(())
+    }
+
+    /// Writes all rows of a query and returns their number.
+    async fn write_rows(&mut self, stream: &mut QueryStream) -> Result<u64> {
+        let mut progress = QueryProgress::new(self.progress, stream.plan());
+        let schema = stream.schema();
+        let mut rows = 0;
+        // A statement without columns only changes the session; there is nothing to show.
+        let mut writer = match schema.fields().is_empty() {
+            true => None,
+            false => Some(self.output.begin(&schema)?),
+        };
+        while let Some(batch) = progress.watch(stream.next()).await {
+            let batch = batch.map_err(|error| Failure::statement(&error))?;
+            rows += batch.num_rows() as u64;
+            if let Some(writer) = &mut writer {
+                progress.hide();
+                self.output.write(writer, &batch)?;
+            }
+        }
+        progress.hide();
+        if let Some(writer) = writer {
+            self.output.end(writer)?;
+        }
+        Ok(rows)
+    }
+
+    /// Sends the results that follow to a file, or back to standard output.
+    pub(crate) fn redirect(&mut self, path: Option<PathBuf>) -> Result<()> {
+        self.output.redirect(match path {
+            Some(path) => Target::file(&path)?,
+            None => Target::stdout(),
+        });
+        Ok(())
+    }
+
+    /// Chooses the form of the results that follow.
+    pub(crate) fn set_format(&mut self, format: Format) -> Result<()> {
+        self.output.set_format(format)
+    }
+}
+
+fn read_script(path: &Path) -> Result<String> {
+    fs::read_to_string(path).map_err(|error| Failure::input(&path.to_string_lossy(), &error))
+}

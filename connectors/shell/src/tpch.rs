@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `nearscan tpch`: makes TPC-H data, runs the queries and prints what came of it.
+
+use std::{
+    fs,
+    io::{self, IsTerminal, Write},
+    num::NonZero,
+    ops::ControlFlow,
+    path::{Path, PathBuf},
+    sync::{Arc, Weak},
+};
+
+use clap::{Args, Subcommand, ValueHint};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use nearscan_tpch::{
+    QueryReport, ScaleFactor, Table,
+    generate::{self, Progress},
+    queries::{self, Query},
+    run::{self, Plan},
+};
+
+use crate::{
+    args::{EngineArgs, ProgressWhen},
+    failure::{Failure, Result},
+};
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum TpchCommand {
+    /// Make the data that is not yet there
+    Generate(DataArgs),
+    /// Make the data that is not yet there, run queries and check their answers
+    Run(RunArgs),
+}
+
+/// Which data.
+#[derive(Debug, Args)]
+pub(crate) struct DataArgs {
+    /// Size of the data: 1 is about 1 GB of text
+    #[arg(long, short = 's', value_name = "SF", default_value = "1")]
+    scale_factor: ScaleFactor,
+
+    /// Folder for the data; each scale factor has a folder of its own in it
+    #[arg(long, value_name = "DIR", default_value = "data/tpch", value_hint = ValueHint::DirPath)]
+    data: PathBuf,
+}
+
+/// What to run.
+#[derive(Debug, Args)]
+pub(crate) struct RunArgs {
+    #[command(flatten)]
+    data: DataArgs,
+
+    /// Queries to run, such as 1,6,12-14
+    #[arg(long, value_name = "LIST", default_value = "1-22", value_parser = parse_queries)]
+    queries: Queries,
+
+    /// How often each query runs; the table shows the median
+    #[arg(long, value_name = "N", default_value = "1")]
+    runs: NonZero<u32>,
+
+    /// Also write the results as JSON
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    json: Option<PathBuf>,
+}
+
+/// A list of queries; a type of its own because clap takes a plain list for repeated values.
+#[derive(Debug, Clone)]
+struct Queries(Vec<&'static Query>);
+
+/// Runs a subcommand.
+pub(crate) async fn run(engine: &EngineArgs, command: &TpchCommand) -> Result<()> {
+    match command {
+        TpchCommand::Generate(data) => {
+            let folder = make(data, engine.progress).await?;
+            print(&format!("TPC-H scale factor {} is in {}", data.scale_factor, folder.display()))
+        }
+        TpchCommand::Run(arguments) => run_queries(engine, arguments).await,
+    }
+}
+
+async fn run_queries(engine: &EngineArgs, arguments: &RunArgs) -> Result<()> {
+    let engine_options = engine;
+    let engine = engine.open().await.map_err(|error| Failure::usage(&error))?;
+    let folder = make(&arguments.data, engine_options.progress).await?;
+    run::register(&engine, &folder).await.map_err(|error| failed(&error))?;
+    let scale = &arguments.data.scale_factor;
+    print(&run::begin(&engine, scale).banner())?;
+    print(&QueryReport::heading())?;
+    let plan =
+        Plan { scale: scale.clone(), queries: arguments.queries.0.clone(), runs: arguments.runs };
+    let mut printed = Ok(());
+    let report = run::run(&engine, &plan, &mut |query| {
+        let line = print(&query.row());
+        printed = std::mem::replace(&mut printed, Ok(())).and(line);
+    })
+    .await;
+    printed?;
+    print(&report.summary())?;
+    if let Some(path) = &arguments.json {
+        fs::write(path, report.to_json() + "\n").map_err(|error| Failure::output(path, &error))?;
+    }
+    if report.is_right() { Ok(()) } else { Err(Failure::Reported) }
+}
+
+/// Makes the data that is not there, away from the threads that wait for signals.
+async fn make(data: &DataArgs, when: ProgressWhen) -> Result<PathBuf> {
+    let folder = data.data.join(data.scale_factor.folder());
+    if generate::is_complete(&folder) {
+        return Ok(folder);
+    }
+    let (scale, path) = (data.scale_factor.clone(), folder.clone());
+    // Dropped with this future at Ctrl-C, which the bars see at the next part.
+    let is_wanted = Arc::new(());
+    let mut bars = Bars::new(when, Arc::downgrade(&is_wanted));
+    let work = tokio::task::spawn_blocking(move || generate::generate(&scale, &path, &mut bars));
+    let made = work.await;
+    drop(is_wanted);
+    match made {
+        Ok(result) => result.map_err(|error| failed(&error)).map(|()| folder),
+        Err(error) => Err(Failure::Statement(format!("error: {error}"))),
+    }
+}
+
+/// A progress bar for each table.
+struct Bars {
+    when: ProgressWhen,
+    bar: ProgressBar,
+    table: Option<Table>,
+    is_wanted: Weak<()>,
+}
+
+impl Bars {
+    fn new(when: ProgressWhen, is_wanted: Weak<()>) -> Self {
+        Self { when, bar: ProgressBar::hidden(), table: None, is_wanted }
+    }
+}
+
+impl Progress for Bars {
+    fn begin(&mut self, table: Table, part_count: u64) {
+        let target = match (self.when, io::stderr().is_terminal()) {
+            (ProgressWhen::Off, _) | (_, false) => ProgressDrawTarget::hidden(),
+            (ProgressWhen::Auto | ProgressWhen::On, true) => ProgressDrawTarget::stderr(),
+        };
+        self.bar = ProgressBar::with_draw_target(Some(part_count), target);
+        self.table = Some(table);
+        let style = "making {msg:<9} [{bar:30}] {pos}/{len} row groups, {eta} left";
+        if let Ok(style) = ProgressStyle::with_template(style) {
+            self.bar.set_style(style.progress_chars("=> "));
+        }
+        self.bar.set_message(table.name());
+        // Draws the bar before the first part is done.
+        self.bar.tick();
+    }
+
+    fn advance(&mut self) -> ControlFlow<()> {
+        self.bar.inc(1);
+        match self.is_wanted.strong_count() {
+            0 => ControlFlow::Break(()),
+            _ => ControlFlow::Continue(()),
+        }
+    }
+
+    fn finish(&mut self) {
+        self.bar.finish_and_clear();
+        // Without a terminal, a line a table is what a log can show.
+        if self.when == ProgressWhen::On
+            && !io::stderr().is_terminal()
+            && let Some(table) = self.table
+        {
+            crate::failure::say(&format!("made {}", table.name()));
+        }
+    }
+}
+
+fn parse_queries(text: &str) -> Result<Queries, nearscan_tpch::Error> {
+    queries::parse_list(text).map(Queries)
+}
+
+fn failed(error: &nearscan_tpch::Error) -> Failure {
+    if let nearscan_tpch::Error::Engine(error) = error {
+        return Failure::statement(error);
+    }
+    let mut text = format!("error: {error}");
+    let mut source = std::error::Error::source(error);
+    while let Some(cause) = source {
+        text.push_str(&format!("\n  detail: {cause}"));
+        source = cause.source();
+    }
+    Failure::Statement(text)
+}
+
+fn print(text: &str) -> Result<()> {
+    let mut stdout = io::stdout();
+    let written = writeln!(stdout, "{text}").and_then(|()| stdout.flush());
+    written.map_err(|error| match error.kind() {
+        io::ErrorKind::BrokenPipe => Failure::OutputClosed,
+        _ => Failure::output(Path::new("-"), &error),
+    })
+}

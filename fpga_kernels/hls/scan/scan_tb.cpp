@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Test bench of the scan kernel: runs it beside a golden model and compares; exits with 1 when anything
+// differs.
+//
+//     scan_tb            every case
+//     scan_tb seed N     the random case with that seed alone
+#include <cstdlib>
+
+#include "tb_cases.hpp"
+#include "tb_malformed.hpp"
+#include "tb_random.hpp"
+
+namespace {
+
+using namespace nearscan_tb;
+
+/// How many random tables, and how many damaged commands and chunks. Part of what a sanitizer makes
+/// slow; the first ones are the same in every run.
+#ifdef NS_TB_SHORT
+constexpr uint64_t RANDOM_CASES = 150;
+constexpr uint64_t MALFORMED_CASES = 3000;
+#else
+constexpr uint64_t RANDOM_CASES = 600;
+constexpr uint64_t MALFORMED_CASES = 12000;
+#endif
+
+void run_everything(tally& all) {
+  row_counts(all);
+  grouped(all);
+  strings(all);
+  storage(all);
+  logic(all);
+  overflow(all);
+  limits(all);
+  widest(all);
+  for (uint64_t seed = 0; seed < RANDOM_CASES; seed++) random_case(all, seed);
+  malformed(all, MALFORMED_CASES);
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  tally all;
+  if (count == 3 && std::string(arguments[1]) == "seed") {
+    random_case(all, std::strtoull(arguments[2], nullptr, 10));
+  } else {
+    run_everything(all);
+  }
+  std::printf("scan_tb: %llu runs, %llu failures\n", static_cast<unsigned long long>(all.runs),
+              static_cast<unsigned long long>(all.failures));
+  return all.failures == 0 ? 0 : 1;
+}

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+// Builds a command and the memories it works on.
+#pragma once
+
+#include <cstring>
+
+#include "../common/crc32c.hpp"
+#include "tb_pages.hpp"
+
+namespace nearscan_tb {
+
+/// What a kernel call is given. Each memory is exactly as large as the command may touch.
+struct test_memories {
+  std::vector<uint64_t> command;
+  std::vector<line_t> input;
+  std::vector<uint64_t> output;
+  std::vector<uint64_t> scratch;
+  uint32_t cancel = 0;
+  uint64_t lines_expected = 0;
+};
+
+/// What the output holds before: a word that is left untouched shows.
+static constexpr uint64_t UNTOUCHED = 0xa5a5a5a5a5a5a5a5u;
+/// Words behind the output that must stay untouched.
+static constexpr uint64_t GUARD_WORDS = 64;
+
+struct section_bytes {
+  uint16_t kind;
+  uint32_t count;
+  bytes_t bytes;
+};
+
+struct command_builder {
+  std::vector<section_bytes> sections;
+
+  template <typename Record>
+  static void append(bytes_t& out, const Record& record) {
+    const uint8_t* first = reinterpret_cast<const uint8_t*>(&record);
+    out.insert(out.end(), first, first + sizeof(Record));
+  }
+
+  template <typename Record>
+  void records(uint16_t kind, const std::vector<Record>& all) {
+    if (all.empty()) return;
+    section_bytes section = {kind, static_cast<uint32_t>(all.size()), bytes_t()};
+    for (const Record& record : all) append(section.bytes, record);
+    sections.push_back(section);
+  }
+
+  void programs(const scan_model& model) {
+    const auto to_record = [](const std::vector<step>& steps) {
+      std::vector<step_record> out;
+      for (const step& at : steps) out.push_back({at.op, at.width, at.a, at.b, at.c, 0});
+      return out;
+    };
+    records(SECTION_PREDICATE, to_record(model.predicate));
+    records(SECTION_PROJECTION, to_record(model.projection));
+    std::vector<literal_record> literals;
+    for (i128 literal : model.literals) {
+      literals.push_back({static_cast<uint64_t>(literal),
+                          static_cast<uint64_t>(static_cast<u128>(literal) >> 64)});
+    }
+    records(SECTION_LITERALS, literals);
+    std::vector<test_record> tests;
+    std::vector<string_record> strings;
+    section_bytes bytes = {SECTION_BYTES, 0, bytes_t()};
+    for (const test_model& test : model.tests) {
+      tests.push_back({test.column, test.op, static_cast<uint32_t>(strings.size()),
+                       static_cast<uint32_t>(test.strings.size()), 0});
+      for (const std::string& text : test.strings) {
+        strings.push_back({static_cast<uint32_t>(bytes.bytes.size()),
+                           static_cast<uint32_t>(text.size())});
+        bytes.bytes.insert(bytes.bytes.end(), text.begin(), text.end());
+      }
+    }
+    records(SECTION_TESTS, tests);
+    records(SECTION_STRINGS, strings);
+    if (!bytes.bytes.empty()) sections.push_back(bytes);
+  }
+
+  void output(const scan_model& model) {
+    std::vector<key_record> keys;
+    std::vector<aggregate_record> slots;
+    std::vector<output_column_record> columns;
+    if (model.states) {
+      for (uint16_t key : model.keys) keys.push_back({key, 0, 0});
+      for (const slot_model& slot : model.slots) {
+        slots.push_back({slot.function, slot.width, slot.operand, slot.filter, 0, 0});
+      }
+    } else {
+      for (const row_column& column : model.row_columns) {
+        columns.push_back({column.operand, column.width, 0});
+      }
+    }
+    records(SECTION_KEYS, keys);
+    records(SECTION_AGGREGATES, slots);
+    records(SECTION_OUTPUT_COLUMNS, columns);
+    output_record record = output_record();
+    record.mode = model.states ? OUTPUT_STATES : OUTPUT_ROWS;
+    record.kind = 1;
+    record.bytes_max = model.bytes_max;
+    record.rows_max = model.states ? ~static_cast<uint64_t>(0) : model.rows_max;
+    records(SECTION_OUTPUT, std::vector<output_record>(1, record));
+  }
+
+  bytes_t finish(command_header header) {
+    bytes_t out(sizeof(command_header) + sections.size() * sizeof(section_entry));
+    for (size_t i = 0; i < sections.size(); i++) {
+      out.resize((out.size() + SECTION_ALIGN - 1) / SECTION_ALIGN * SECTION_ALIGN);
+      const section_bytes& section = sections[i];
+      const section_entry entry = {section.kind, SECTION_CRITICAL, section.count,
+                                   static_cast<uint32_t>(out.size()),
+                                   static_cast<uint32_t>(section.bytes.size())};
+      std::memcpy(&out[sizeof(command_header) + i * sizeof(section_entry)], &entry,
+                  sizeof(entry));
+      out.insert(out.end(), section.bytes.begin(), section.bytes.end());
+    }
+    out.resize((out.size() + 7) / 8 * 8);
+    header.section_count = static_cast<uint16_t>(sections.size());
+    header.total_bytes = static_cast<uint32_t>(out.size());
+    std::memcpy(&out[0], &header, sizeof(header));
+    return out;
+  }
+};
+
+/// Puts the right checksum into a command; one whose size is no size is left alone.
+inline void sign_command(std::vector<uint64_t>& words) {
+  const uint32_t bytes = static_cast<uint32_t>(words[1]);
+  if (bytes % 8 != 0 || bytes > words.size() * 8) return;
+  uint32_t checksum = CRC32C_START;
+  for (uint32_t i = 0; i < bytes / 8; i++) {
+    checksum = crc32c_word(checksum, i == 1 ? words[i] & 0xffffffffu : words[i]);
+  }
+  words[1] = (words[1] & 0xffffffffu) | static_cast<uint64_t>(crc32c_end(checksum)) << 32;
+}
+
+/// Scratch that a column can need: its dictionary's slots and all its strings.
+inline uint64_t scratch_needed(const column_model& column, const written_chunk& chunk) {
+  uint64_t bytes = chunk.dictionary_entries * DICTIONARY_SLOT_BYTES;
+  if (column.physical_type == PHYSICAL_BYTE_ARRAY) bytes += chunk.page_bytes * 2;
+  return (bytes + 15) / 8 * 8;
+}
+
+/// Lays the chunks into the input, behind each other and off the lines, and makes the command.
+inline test_memories bind_model(const scan_model& model,
+                                const std::vector<written_chunk>& chunks) {
+  test_memories made;
+  bytes_t input(11, 0xcc);
+  std::vector<input_record> inputs;
+  std::vector<column_record> columns;
+  uint64_t scratch = 0;
+  for (size_t i = 0; i < chunks.size(); i++) {
+    const column_model& column = model.columns[i];
+    // The range of the input begins a little before the chunk.
+    const uint64_t range = input.size();
+    const uint64_t skipped = model.columns[i].style.seed % 70;
+    input.insert(input.end(), skipped, 0xdd);
+    const uint64_t begin = input.size();
+    input.insert(input.end(), chunks[i].bytes.begin(), chunks[i].bytes.end());
+    if (begin < input.size()) made.lines_expected += (input.size() + 63) / 64 - begin / 64;
+    input_record where = input_record();
+    where.kind = 1;
+    where.offset = range;
+    where.length = input.size() - range;
+    inputs.push_back(where);
+    column_record record = column_record();
+    record.input = static_cast<uint16_t>(i);
+    record.physical_type = column.physical_type;
+    record.definition_level_max = column.nullable ? 1 : 0;
+    record.codec = column.style.codec;
+    record.value_kind = column.physical_type == PHYSICAL_BYTE_ARRAY ? KIND_BYTES : KIND_INTEGER;
+    record.encodings = 1u << ENCODING_PLAIN | 1u << ENCODING_PLAIN_DICTIONARY |
+                       1u << ENCODING_RLE | 1u << ENCODING_RLE_DICTIONARY;
+    record.offset = skipped;
+    record.length = chunks[i].bytes.size();
+    record.uncompressed_bytes = chunks[i].page_bytes;
+    record.scratch_offset = scratch;
+    record.scratch_bytes = model.scratch_bytes != 0 ? model.scratch_bytes
+                                                    : scratch_needed(column, chunks[i]);
+    scratch += record.scratch_bytes;
+    columns.push_back(record);
+  }
+  command_builder builder;
+  builder.records(SECTION_INPUTS, inputs);
+  builder.records(SECTION_COLUMNS, columns);
+  builder.programs(model);
+  builder.output(model);
+  command_header header = command_header();
+  header.magic = COMMAND_MAGIC;
+  header.format_major = FORMAT_MAJOR;
+  header.opcode = OPCODE_SCAN;
+  header.attempt = 3;
+  header.command_id_low = 0x1122334455667788u;
+  header.command_id_high = 0x99aabbccddeeff00u;
+  header.epoch = 7;
+  header.steps_max = model.steps_max;
+  header.rows = model.rows;
+  header.scratch_bytes = scratch;
+  const bytes_t command = builder.finish(header);
+  made.command.assign(COMMAND_BYTES_MAX / 8, 0);
+  std::memcpy(&made.command[0], &command[0], command.size());
+  sign_command(made.command);
+  input.resize((input.size() + 63) / 64 * 64);
+  made.input.resize(input.size() / 64);
+  std::memcpy(&made.input[0], &input[0], input.size());
+  made.output.assign(model.bytes_max / 8 + GUARD_WORDS, UNTOUCHED);
+  made.scratch.assign(scratch / 8 + 1, UNTOUCHED);
+  made.cancel = model.cancelled ? 1 : 0;
+  return made;
+}
+
+}  // namespace nearscan_tb

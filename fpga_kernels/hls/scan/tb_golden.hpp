@@ -1,0 +1,377 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a command must answer: the meaning of the command format, one row at a time.
+//
+// Written from docs/command-format.md and not from the kernel: it shares nothing with it but the
+// numbers of the format.
+#pragma once
+
+#include <algorithm>
+#include <map>
+
+#include "tb_model.hpp"
+
+namespace nearscan_tb {
+
+/// A value of an expression: a number, a truth value or a byte string, or null.
+struct value_t {
+  bool null = true;
+  i128 number = 0;
+  bool truth = false;
+  std::string text;
+};
+
+/// A value of a result.
+struct out_cell {
+  bool null = true;
+  i128 number = 0;
+  std::string text;
+
+  bool operator==(const out_cell& other) const {
+    return null == other.null && number == other.number && text == other.text;
+  }
+  bool operator<(const out_cell& other) const {
+    if (null != other.null) return null;
+    if (number != other.number) return number < other.number;
+    return text < other.text;
+  }
+};
+
+typedef std::vector<out_cell> out_row;
+
+/// What may come back. Several statuses are right when several things are wrong.
+struct expectation {
+  std::vector<uint32_t> statuses;
+  std::vector<out_row> rows;
+  bool ordered = true;
+  uint64_t rows_kept = 0;
+
+  bool allows(uint32_t status) const {
+    return std::find(statuses.begin(), statuses.end(), status) != statuses.end();
+  }
+};
+
+inline bool golden_fits(i128 value, uint8_t width) {
+  const i128 one = 1;
+  if (width == WIDTH_W32) return value >= -(one << 31) && value < (one << 31);
+  if (width == WIDTH_W64) return value >= -(one << 63) && value < (one << 63);
+  if (width == WIDTH_BOOL) return value == 0 || value == 1;
+  return true;
+}
+
+/// An exact sum of 128-bit numbers, in two parts.
+struct wide_sum {
+  i128 high = 0;
+  u128 low = 0;
+
+  void add(i128 value) {
+    const u128 before = low;
+    low += static_cast<u128>(value);
+    high += (value < 0 ? -1 : 0) + (low < before ? 1 : 0);
+  }
+  bool fits() const { return high == (static_cast<i128>(low) < 0 ? -1 : 0); }
+  i128 value() const { return static_cast<i128>(low); }
+};
+
+/// Evaluates one row.
+struct row_evaluator {
+  const scan_model& model;
+  uint64_t row;
+  bool overflowed = false;
+
+  row_evaluator(const scan_model& of, uint64_t at) : model(of), row(at) {}
+
+  bool passes(const test_model& test, const std::string& text) const {
+    if (test.op == TEST_IN) {
+      return std::find(test.strings.begin(), test.strings.end(), text) != test.strings.end();
+    }
+    // std::string compares bytes as unsigned.
+    const int order = text.compare(test.strings[0]);
+    switch (test.op) {
+      case TEST_LESS:
+        return order < 0;
+      case TEST_LESS_OR_EQUAL:
+        return order <= 0;
+      case TEST_GREATER:
+        return order > 0;
+      default:
+        return order >= 0;
+    }
+  }
+
+  value_t fetch(uint16_t from, const std::vector<value_t>& steps) const {
+    const uint32_t index = from & 0x1fff;
+    value_t value;
+    if (from == NONE) return value;
+    switch (from >> OPERAND_KIND_SHIFT) {
+      case OPERAND_COLUMN: {
+        const cell& stored = model.columns[index].cells[row];
+        value.null = stored.null;
+        if (!stored.null) value.number = stored.number;
+        if (!stored.null) value.text = stored.text;
+        return value;
+      }
+      case OPERAND_STEP:
+        return steps[index];
+      case OPERAND_LITERAL:
+        value.null = false;
+        value.number = model.literals[index];
+        return value;
+      case OPERAND_TEST: {
+        const test_model& test = model.tests[index];
+        const cell& stored = model.columns[test.column].cells[row];
+        value.null = stored.null;
+        value.truth = !stored.null && passes(test, stored.text);
+        return value;
+      }
+      default:
+        return value;
+    }
+  }
+
+  static value_t truth_of(bool truth) {
+    value_t value;
+    value.null = false;
+    value.truth = truth;
+    return value;
+  }
+
+  static value_t compare(uint8_t op, const value_t& a, const value_t& b) {
+    if (a.null || b.null) return value_t();
+    switch (op) {
+      case OP_EQUAL:
+        return truth_of(a.number == b.number);
+      case OP_NOT_EQUAL:
+        return truth_of(a.number != b.number);
+      case OP_LESS:
+        return truth_of(a.number < b.number);
+      case OP_LESS_OR_EQUAL:
+        return truth_of(a.number <= b.number);
+      case OP_GREATER:
+        return truth_of(a.number > b.number);
+      default:
+        return truth_of(a.number >= b.number);
+    }
+  }
+
+  static value_t logical_and(const value_t& a, const value_t& b) {
+    if ((!a.null && !a.truth) || (!b.null && !b.truth)) return truth_of(false);
+    return a.null || b.null ? value_t() : truth_of(true);
+  }
+
+  static value_t logical_not(const value_t& a) { return a.null ? a : truth_of(!a.truth); }
+
+  value_t arithmetic(const step& at, const value_t& a, const value_t& b) {
+    value_t value;
+    if (a.null || b.null) return value;
+    value.null = false;
+    bool wrapped = false;
+    if (at.op == OP_ADD) wrapped = __builtin_add_overflow(a.number, b.number, &value.number);
+    if (at.op == OP_SUBTRACT) wrapped = __builtin_sub_overflow(a.number, b.number, &value.number);
+    if (at.op == OP_MULTIPLY) wrapped = __builtin_mul_overflow(a.number, b.number, &value.number);
+    overflowed = overflowed || wrapped || !golden_fits(value.number, at.width);
+    return value;
+  }
+
+  value_t evaluate(const step& at, const std::vector<value_t>& steps) {
+    const value_t a = fetch(at.a, steps);
+    const value_t b = at.op == OP_IN ? value_t() : fetch(at.b, steps);
+    switch (at.op) {
+      case OP_ADD:
+      case OP_SUBTRACT:
+      case OP_MULTIPLY:
+        return arithmetic(at, a, b);
+      case OP_BETWEEN:
+        return logical_and(compare(OP_GREATER_OR_EQUAL, a, b),
+                           compare(OP_LESS_OR_EQUAL, a, fetch(at.c, steps)));
+      case OP_IN: {
+        if (a.null) return value_t();
+        bool found = false;
+        for (uint32_t i = at.b & 0x1fffu; i <= (at.c & 0x1fffu); i++) {
+          found = found || model.literals[i] == a.number;
+        }
+        return truth_of(found);
+      }
+      case OP_IS_NULL:
+        return truth_of(a.null);
+      case OP_IS_NOT_NULL:
+        return truth_of(!a.null);
+      case OP_TEST:
+        return a;
+      case OP_AND:
+        return logical_and(a, b);
+      case OP_OR:
+        return logical_not(logical_and(logical_not(a), logical_not(b)));
+      case OP_NOT:
+        return logical_not(a);
+      default:
+        return compare(at.op, a, b);
+    }
+  }
+
+  std::vector<value_t> run(const std::vector<step>& program) {
+    std::vector<value_t> steps;
+    for (const step& at : program) steps.push_back(evaluate(at, steps));
+    return steps;
+  }
+};
+
+/// The state of one slot.
+struct slot_state {
+  uint64_t count = 0;
+  wide_sum sum;
+  wide_sum magnitude;
+  i128 least = 0;
+  i128 most = 0;
+
+  void fold(i128 value) {
+    least = count == 0 || value < least ? value : least;
+    most = count == 0 || value > most ? value : most;
+    sum.add(value);
+    // |value|, also of the least number, which has no positive counterpart.
+    if (value < 0) {
+      magnitude.low += static_cast<u128>(0) - static_cast<u128>(value);
+      if (magnitude.low < static_cast<u128>(0) - static_cast<u128>(value)) magnitude.high++;
+    } else {
+      magnitude.add(value);
+    }
+    count++;
+  }
+};
+
+struct golden_run {
+  const scan_model& model;
+  expectation expected;
+  bool must_overflow = false;
+  bool may_overflow = false;
+  std::map<out_row, std::vector<slot_state>> groups;
+
+  explicit golden_run(const scan_model& of) : model(of) {}
+
+  out_cell shown(const value_t& value, uint8_t width) {
+    out_cell out;
+    out.null = value.null;
+    if (value.null) return out;
+    if (width == WIDTH_BYTES) {
+      out.text = value.text;
+    } else {
+      out.number = width == WIDTH_BOOL ? (value.truth ? 1 : 0) : value.number;
+      must_overflow = must_overflow || !golden_fits(out.number, width);
+    }
+    return out;
+  }
+
+  void keep_row(uint64_t row) {
+    row_evaluator evaluator(model, row);
+    const std::vector<value_t> steps = evaluator.run(model.projection);
+    const bool within_limit = expected.rows_kept < model.rows_max;
+    expected.rows_kept++;
+    // What overflows behind the limit may go unnoticed.
+    (within_limit ? must_overflow : may_overflow) |= evaluator.overflowed;
+    if (model.states) {
+      fold_row(evaluator, steps);
+      return;
+    }
+    const bool overflowed_before = must_overflow;
+    out_row out;
+    for (const row_column& column : model.row_columns) {
+      out.push_back(shown(evaluator.fetch(column.operand, steps), column.width));
+    }
+    if (within_limit) {
+      expected.rows.push_back(out);
+    } else {
+      may_overflow = may_overflow || must_overflow;
+      must_overflow = overflowed_before;
+    }
+  }
+
+  void fold_row(const row_evaluator& evaluator, const std::vector<value_t>& steps) {
+    out_row key;
+    for (uint16_t column : model.keys) {
+      const cell& stored = model.columns[column].cells[evaluator.row];
+      out_cell part;
+      part.null = stored.null;
+      if (!stored.null) part.number = stored.number;
+      if (!stored.null) part.text = stored.text;
+      key.push_back(part);
+    }
+    std::vector<slot_state>& slots = groups[key];
+    slots.resize(model.slots.size());
+    for (size_t i = 0; i < model.slots.size(); i++) {
+      const slot_model& slot = model.slots[i];
+      if (slot.filter != NONE) {
+        const value_t admits = evaluator.fetch(slot.filter, steps);
+        if (admits.null || !admits.truth) continue;
+      }
+      const value_t value = evaluator.fetch(slot.operand, steps);
+      if (slot.function == FUNCTION_COUNT_ROWS) {
+        slots[i].count++;
+      } else if (!value.null) {
+        slots[i].fold(value.number);
+      }
+    }
+  }
+
+  out_cell final_state(const slot_model& slot, const slot_state& state) {
+    out_cell out;
+    const bool counts = slot.function == FUNCTION_COUNT || slot.function == FUNCTION_COUNT_ROWS;
+    if (!counts && state.count == 0) return out;
+    out.null = false;
+    out.number = counts                          ? static_cast<i128>(state.count)
+                 : slot.function == FUNCTION_SUM ? state.sum.value()
+                 : slot.function == FUNCTION_MIN ? state.least
+                                                 : state.most;
+    if (slot.function == FUNCTION_SUM) {
+      must_overflow = must_overflow || !state.sum.fits();
+      may_overflow = may_overflow || !state.magnitude.fits();
+    }
+    must_overflow = must_overflow || !golden_fits(out.number, slot.width);
+    return out;
+  }
+
+  void finish_groups() {
+    if (model.keys.empty()) groups[out_row()].resize(model.slots.size());
+    for (const auto& group : groups) {
+      out_row out = group.first;
+      for (size_t i = 0; i < model.slots.size(); i++) {
+        out.push_back(final_state(model.slots[i], group.second[i]));
+      }
+      expected.rows.push_back(out);
+    }
+    expected.ordered = false;
+  }
+
+  /// Whether the dictionaries of the keys allow a drive to give up.
+  bool too_many_groups(const std::vector<written_chunk>& chunks) const {
+    uint64_t groups_made = 1;
+    for (uint16_t key : model.keys) {
+      if (chunks[key].plain_data_pages) return true;
+      groups_made *= std::min<uint64_t>(chunks[key].dictionary_entries + 1, GROUPS_MAX + 1);
+    }
+    return model.states && groups_made > GROUPS_MAX;
+  }
+
+  void run(const std::vector<written_chunk>& chunks) {
+    for (uint64_t row = 0; row < model.rows; row++) {
+      row_evaluator evaluator(model, row);
+      const std::vector<value_t> steps = evaluator.run(model.predicate);
+      // Behind the limit a drive need not look.
+      (expected.rows_kept < model.rows_max ? must_overflow : may_overflow) |= evaluator.overflowed;
+      if (steps.empty() || (!steps.back().null && steps.back().truth)) keep_row(row);
+    }
+    if (model.states) finish_groups();
+    const bool crowded = too_many_groups(chunks);
+    if (!must_overflow && !crowded) expected.statuses.push_back(STATUS_OK);
+    if (must_overflow || may_overflow) expected.statuses.push_back(STATUS_OVERFLOW);
+    if (crowded) expected.statuses.push_back(STATUS_GROUP_CARDINALITY);
+  }
+};
+
+inline expectation evaluate_model(const scan_model& model,
+                                  const std::vector<written_chunk>& chunks) {
+  golden_run golden(model);
+  golden.run(chunks);
+  if (!golden.expected.ordered) std::sort(golden.expected.rows.begin(), golden.expected.rows.end());
+  return golden.expected;
+}
+
+}  // namespace nearscan_tb

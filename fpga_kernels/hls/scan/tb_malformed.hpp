@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+// Damaged commands and damaged chunks: the kernel must end with a status and touch nothing else.
+#pragma once
+
+#include "tb_cases.hpp"
+#include "tb_random.hpp"
+
+namespace nearscan_tb {
+
+/// Changes some bytes of `bytes[begin .. end]`, or cuts and shifts them.
+inline void damage(uint8_t* bytes, uint64_t begin, uint64_t end, random_source& random) {
+  const uint64_t times = 1 + random.below(3);
+  for (uint64_t i = 0; i < times; i++) {
+    const uint64_t at = begin + random.below(end - begin);
+    switch (random.below(5)) {
+      case 0:
+        bytes[at] = static_cast<uint8_t>(bytes[at] ^ 1u << random.below(8));
+        break;
+      case 1:
+        bytes[at] = static_cast<uint8_t>(random.next());
+        break;
+      case 2:
+        bytes[at] = random.once_in(2) ? 0xff : 0;
+        break;
+      case 3: {
+        // A small number becomes a slightly different one.
+        bytes[at] = static_cast<uint8_t>(bytes[at] + random.between(-2, 2));
+        break;
+      }
+      default: {
+        const uint64_t from = begin + random.below(end - begin);
+        const uint64_t length = std::min(end - std::max(at, from), 1 + random.below(16));
+        std::memmove(bytes + at, bytes + from, length);
+        break;
+      }
+    }
+  }
+}
+
+/// Runs what `memories` hold, unless the command leaves them: a runtime would not start it then.
+inline void run_damaged(tally& all, const std::string& name, test_memories memories,
+                        const scan_model& model, depth_mode mode, uint64_t statuses[]) {
+  static scan_plan plan;
+  const uint32_t loaded = load_command(memories.command.data(), plan);
+  if (loaded == STATUS_OK &&
+      !within_memories(plan, memories.input.size() * 64, model.bytes_max,
+                       (memories.scratch.size() - 1) * 8)) {
+    return;
+  }
+  std::vector<uint8_t> widths;
+  if (loaded == STATUS_OK) {
+    widths.assign(plan.write.width, plan.write.width + plan.write.column_count);
+  }
+  call_kernel(memories, mode);
+  all.runs++;
+  const parsed_result result = check_frame(memories, widths);
+  if (!result.error.empty()) {
+    all.fail(name, result.error);
+    return;
+  }
+  if (loaded != STATUS_OK && result.header.status != loaded) {
+    all.fail(name, "a refused command was run");
+  }
+  statuses[result.header.status]++;
+}
+
+/// A model whose rows are few, so that many damaged runs take little time.
+inline scan_model small_model(uint64_t seed) {
+  random_maker maker(seed);
+  do {
+    maker.model = scan_model();
+    maker.make();
+  } while (maker.model.rows > 700 || maker.model.columns.empty());
+  maker.model.bytes_max = 1 << 16;
+  // Damage can make every page repeat itself; that must end too.
+  maker.model.steps_max = 100000;
+  return maker.model;
+}
+
+/// The smallest commands that are wrong in one way each.
+inline void crafted(tally& all) {
+  uint64_t statuses[STATUS_STEPS_EXCEEDED + 1] = {0};
+  scan_model model = one_column(number_column(100, 0, as_row));
+  model.slots = all_slots(column_at(0));
+  const std::vector<written_chunk> chunks = {write_chunk(model.columns[0])};
+  // The golden model has no meaning for these.
+  const auto expect = [&](const char* name, const scan_model& wrong, uint32_t status) {
+    const uint64_t before = statuses[status];
+    run_damaged(all, name, bind_model(wrong, chunks), wrong, depth_mode::roomy, statuses);
+    if (statuses[status] == before) all.fail(name, "is not refused as it should be");
+  };
+  scan_model wrong = model;
+  wrong.slots[0].operand = column_at(1);
+  expect("a column that is not there", wrong, STATUS_MALFORMED);
+  wrong = model;
+  wrong.slots[0].function = 9;
+  expect("an unknown function", wrong, STATUS_UNSUPPORTED);
+  wrong = model;
+  wrong.columns[0].physical_type = 5;
+  expect("an unknown type", wrong, STATUS_UNSUPPORTED);
+  wrong = model;
+  wrong.rows = 101;
+  wrong.columns[0].cells.resize(100);
+  test_memories memories = bind_model(wrong, chunks);
+  run_damaged(all, "a row too few", memories, wrong, depth_mode::declared, statuses);
+  wrong.rows = 99;
+  memories = bind_model(wrong, chunks);
+  run_damaged(all, "a row too many", memories, wrong, depth_mode::declared, statuses);
+  if (statuses[STATUS_CORRUPT] != 2) all.fail("rows of a chunk", "are not counted");
+  memories = bind_model(model, chunks);
+  memories.command[1] ^= 1ull << 40;
+  run_damaged(all, "a wrong checksum", memories, model, depth_mode::roomy, statuses);
+  memories = bind_model(model, chunks);
+  memories.command[1] = (memories.command[1] & ~0xffffffffull) | 65544;
+  run_damaged(all, "a size too large", memories, model, depth_mode::roomy, statuses);
+  if (statuses[STATUS_MALFORMED] != 3) all.fail("frames", "are not checked");
+}
+
+/// A dictionary behind the data, of a key: codes larger than the size that was told before.
+inline void late_dictionary(tally& all) {
+  scan_model model = one_column(number_column(64, 0, [](uint64_t row) {
+    return as_row(row % 50);
+  }));
+  model.columns.assign(4, model.columns[0]);
+  model.keys = {0, 1, 2, 3};
+  model.slots = all_slots(column_at(0));
+  std::vector<written_chunk> chunks;
+  for (column_model& column : model.columns) {
+    column.style.codec = CODEC_UNCOMPRESSED;
+    chunks.push_back(write_chunk(column));
+    const bytes_t empty_page = page_header({PAGE_DATA, 1, 1, 0, ENCODING_RLE_DICTIONARY}, false);
+    bytes_t& bytes = chunks.back().bytes;
+    bytes.insert(bytes.begin(), 1, 0);
+    bytes.insert(bytes.begin(), empty_page.begin(), empty_page.end());
+  }
+  uint64_t statuses[STATUS_STEPS_EXCEEDED + 1] = {0};
+  const test_memories memories = bind_model(model, chunks);
+  for (depth_mode mode : ALL_DEPTHS) {
+    run_damaged(all, "a dictionary behind data", memories, model, mode, statuses);
+  }
+  if (statuses[STATUS_CORRUPT] != 3) all.fail("a dictionary behind data", "is believed");
+}
+
+inline void malformed(tally& all, uint64_t cases) {
+  crafted(all);
+  late_dictionary(all);
+  uint64_t statuses[STATUS_STEPS_EXCEEDED + 1] = {0};
+  const uint64_t per_model = 40;
+  for (uint64_t seed = 0; seed < cases / per_model; seed++) {
+    const scan_model model = small_model(seed + 100000);
+    std::vector<written_chunk> chunks;
+    for (const column_model& column : model.columns) chunks.push_back(write_chunk(column));
+    const test_memories fresh = bind_model(model, chunks);
+    const uint64_t command_bytes = static_cast<uint32_t>(fresh.command[1]);
+    random_source random(seed);
+    for (uint64_t i = 0; i < per_model; i++) {
+      test_memories memories = fresh;
+      const std::string name = "damage " + std::to_string(seed) + "." + std::to_string(i);
+      if (i % 2 == 0) {
+        damage(reinterpret_cast<uint8_t*>(memories.command.data()), 0, command_bytes, random);
+        sign_command(memories.command);
+      } else {
+        damage(reinterpret_cast<uint8_t*>(memories.input.data()), 0, memories.input.size() * 64,
+               random);
+      }
+      run_damaged(all, name, memories, model, ALL_DEPTHS[i % 3], statuses);
+    }
+  }
+  // Damage that is never noticed, or always, tests nothing.
+  for (uint32_t status : {STATUS_OK, STATUS_MALFORMED, STATUS_UNSUPPORTED, STATUS_CORRUPT,
+                          STATUS_ENCODING}) {
+    if (statuses[status] == 0) all.fail("damage", "never ends in " + std::to_string(status));
+  }
+}
+
+}  // namespace nearscan_tb

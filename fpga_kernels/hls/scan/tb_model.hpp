@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a test says: a table, how it is stored, and what is asked of it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "plan.hpp"
+
+namespace nearscan_tb {
+
+using namespace nearscan;
+
+typedef std::vector<uint8_t> bytes_t;
+
+/// Random numbers that are the same everywhere (SplitMix64).
+struct random_source {
+  uint64_t state;
+
+  explicit random_source(uint64_t seed) : state(seed) {}
+
+  uint64_t next() {
+    state += 0x9e3779b97f4a7c15u;
+    uint64_t mixed = state;
+    mixed = (mixed ^ (mixed >> 30)) * 0xbf58476d1ce4e5b9u;
+    mixed = (mixed ^ (mixed >> 27)) * 0x94d049bb133111ebu;
+    return mixed ^ (mixed >> 31);
+  }
+  /// Below `bound`, which is not 0.
+  uint64_t below(uint64_t bound) { return next() % bound; }
+  /// `first` to `last`, both included.
+  int64_t between(int64_t first, int64_t last) {
+    return first + static_cast<int64_t>(below(static_cast<uint64_t>(last - first) + 1));
+  }
+  /// True once in `times`.
+  bool once_in(uint64_t times) { return below(times) == 0; }
+};
+
+/// A value of a column.
+struct cell {
+  bool null;
+  int64_t number;
+  std::string text;
+};
+
+inline cell null_cell() { return {true, 0, ""}; }
+inline cell number_cell(int64_t number) { return {false, number, ""}; }
+inline cell text_cell(const std::string& text) { return {false, 0, text}; }
+
+enum class layout { plain, dictionary, dictionary_then_plain };
+enum class packing { literals, greedy, wild };
+
+/// How a column is stored.
+struct chunk_style {
+  uint8_t codec = CODEC_SNAPPY;
+  layout values = layout::dictionary;
+  /// Of layout::dictionary_then_plain: the row whose page is the first plain one.
+  uint64_t plain_from = 0;
+  /// Rows of a page, 0 for one page.
+  uint64_t page_rows = 0;
+  packing snappy = packing::greedy;
+  /// PLAIN_DICTIONARY on dictionary and data pages, as old writers have it.
+  bool old_names = false;
+  /// Statistics, checksums and long field headers in the page headers.
+  bool rich_headers = false;
+  /// A page of an index, which is to be skipped, before the first data page.
+  bool index_page = false;
+  /// Unused entries at the end of the dictionary.
+  uint64_t spare_entries = 0;
+  /// Bits of an index above those that are needed.
+  uint32_t wide_bits = 0;
+  uint64_t seed = 1;
+};
+
+struct column_model {
+  uint8_t physical_type = PHYSICAL_INT64;
+  bool nullable = false;
+  std::vector<cell> cells;
+  chunk_style style;
+};
+
+struct test_model {
+  uint16_t column;
+  uint16_t op;
+  std::vector<std::string> strings;
+};
+
+struct slot_model {
+  uint8_t function;
+  uint8_t width;
+  uint16_t operand;
+  uint16_t filter;
+};
+
+struct row_column {
+  uint16_t operand;
+  uint8_t width;
+};
+
+/// A table of one row group and a command over it.
+struct scan_model {
+  uint64_t rows = 0;
+  std::vector<column_model> columns;
+  std::vector<step> predicate;
+  std::vector<step> projection;
+  std::vector<i128> literals;
+  std::vector<test_model> tests;
+  bool states = true;
+  std::vector<uint16_t> keys;
+  std::vector<slot_model> slots;
+  std::vector<row_column> row_columns;
+  uint64_t rows_max = ~static_cast<uint64_t>(0);
+  uint64_t bytes_max = 1 << 22;
+  uint64_t steps_max = 50000000;
+  /// Bytes of scratch for each lane; 0 for as much as it can need.
+  uint64_t scratch_bytes = 0;
+  bool cancelled = false;
+};
+
+inline uint16_t operand(uint16_t kind, uint32_t index) {
+  return static_cast<uint16_t>(kind << OPERAND_KIND_SHIFT | index);
+}
+inline uint16_t column_at(uint32_t index) { return operand(OPERAND_COLUMN, index); }
+inline uint16_t step_at(uint32_t index) { return operand(OPERAND_STEP, index); }
+inline uint16_t literal_at(uint32_t index) { return operand(OPERAND_LITERAL, index); }
+inline uint16_t test_at(uint32_t index) { return operand(OPERAND_TEST, index); }
+inline uint16_t null_operand() { return operand(OPERAND_NULL, 0); }
+
+inline step make_step(uint8_t op, uint16_t a, uint16_t b = NONE, uint16_t c = NONE) {
+  return {op, WIDTH_BOOL, a, b, c};
+}
+inline step make_arithmetic(uint8_t op, uint8_t width, uint16_t a, uint16_t b) {
+  return {op, width, a, b, NONE};
+}
+inline slot_model make_slot(uint8_t function, uint16_t of, uint8_t width = WIDTH_W128,
+                            uint16_t filter = NONE) {
+  return {function, width, of, filter};
+}
+
+/// What a page writer did, for the counters of the result.
+struct written_chunk {
+  bytes_t bytes;
+  uint64_t pages = 0;
+  uint64_t page_bytes = 0;
+  uint64_t dictionary_entries = 0;
+  uint64_t values = 0;
+  bool plain_data_pages = false;
+};
+
+}  // namespace nearscan_tb

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+// Random tables, random storage, random programs. The seed is in the case's name.
+#pragma once
+
+#include "tb_run.hpp"
+
+namespace nearscan_tb {
+
+struct random_maker {
+  random_source random;
+  scan_model model;
+
+  explicit random_maker(uint64_t seed) : random(seed * 0x100000001b3u + 7) {}
+
+  uint64_t row_count() {
+    switch (random.below(6)) {
+      case 0:
+        return random.below(20);
+      case 1:
+        return 1000 + random.below(3000);
+      default:
+        return random.below(600);
+    }
+  }
+
+  chunk_style style() {
+    chunk_style made;
+    made.codec = random.once_in(3) ? CODEC_UNCOMPRESSED : CODEC_SNAPPY;
+    made.values = random.once_in(3)   ? layout::plain
+                  : random.once_in(4) ? layout::dictionary_then_plain
+                                      : layout::dictionary;
+    made.plain_from = random.below(model.rows + 1);
+    made.page_rows = random.once_in(2) ? 0 : 1 + random.below(300);
+    made.snappy = static_cast<packing>(random.below(3));
+    made.old_names = random.once_in(3);
+    made.rich_headers = random.once_in(2);
+    made.index_page = random.once_in(6);
+    made.spare_entries = random.once_in(6) ? random.below(40) : 0;
+    made.wide_bits = random.once_in(6) ? static_cast<uint32_t>(random.below(9)) : 0;
+    made.seed = random.next();
+    return made;
+  }
+
+  /// Numbers from a small or a large range, with extremes here and there.
+  int64_t number(uint64_t spread, bool narrow) {
+    if (spread > 1000 && random.once_in(30)) {
+      const int64_t extremes[] = {0, -1, narrow ? INT32_MAX : INT64_MAX,
+                                  narrow ? INT32_MIN : INT64_MIN};
+      return extremes[random.below(4)];
+    }
+    const int64_t half = static_cast<int64_t>(spread / 2);
+    return random.between(-half, half + 1);
+  }
+
+  std::string text(uint64_t spread) {
+    const uint64_t which = random.below(spread + 1);
+    random_source own(which);
+    std::string made;
+    const uint64_t length = own.once_in(10) ? own.below(200) : own.below(12);
+    for (uint64_t i = 0; i < length; i++) {
+      made.push_back(static_cast<char>(own.once_in(9) ? own.below(256) : 'a' + own.below(3)));
+    }
+    return made;
+  }
+
+  column_model column() {
+    const uint8_t types[] = {PHYSICAL_INT32, PHYSICAL_INT64, PHYSICAL_BYTE_ARRAY};
+    column_model made;
+    made.physical_type = types[random.below(3)];
+    made.nullable = random.once_in(2);
+    made.style = style();
+    const uint64_t null_in = made.nullable ? 1 + random.below(8) : 0;
+    const uint64_t spreads[] = {1, 3, 12, 300, 100000, 2000000000};
+    const uint64_t spread = spreads[random.below(6)];
+    const bool runs = random.once_in(3);
+    for (uint64_t row = 0; row < model.rows; row++) {
+      if (runs && row > 0 && !random.once_in(20)) {
+        made.cells.push_back(made.cells.back());
+      } else if (null_in != 0 && random.once_in(null_in)) {
+        made.cells.push_back(null_cell());
+      } else if (made.physical_type == PHYSICAL_BYTE_ARRAY) {
+        made.cells.push_back(text_cell(text(std::min<uint64_t>(spread, 5000))));
+      } else {
+        made.cells.push_back(number_cell(number(spread, made.physical_type == PHYSICAL_INT32)));
+      }
+    }
+    return made;
+  }
+
+  bool is_text(uint32_t column_index) const {
+    return model.columns[column_index].physical_type == PHYSICAL_BYTE_ARRAY;
+  }
+
+  void tests() {
+    for (uint16_t i = 0; i < model.columns.size(); i++) {
+      if (!is_text(i)) continue;
+      const uint64_t count = random.below(4);
+      for (uint64_t made = 0; made < count; made++) {
+        test_model test = {i, static_cast<uint16_t>(random.between(1, 5)), {}};
+        const uint64_t strings = test.op == TEST_IN ? 1 + random.below(5) : 1;
+        while (test.strings.size() < strings) test.strings.push_back(text(12).substr(0, 128));
+        model.tests.push_back(test);
+      }
+    }
+  }
+
+  void literals() {
+    const uint64_t count = 1 + random.below(12);
+    for (uint64_t i = 0; i < count; i++) {
+      i128 literal = random.between(-200, 200);
+      if (random.once_in(5)) literal = static_cast<int64_t>(random.next());
+      if (random.once_in(10)) {
+        literal = static_cast<i128>(static_cast<u128>(random.next()) << 64 | random.next());
+      }
+      model.literals.push_back(literal);
+    }
+  }
+
+  /// An operand of a kind: IS_NUMBER, IS_TRUTH or IS_BYTES; NONE when there is none of it.
+  uint16_t any_operand(uint8_t kind, const std::vector<step>& steps) {
+    if (random.once_in(25)) return null_operand();
+    std::vector<uint16_t> choices;
+    for (uint32_t i = 0; i < model.columns.size(); i++) {
+      if (kind == (is_text(i) ? IS_BYTES : IS_NUMBER)) choices.push_back(column_at(i));
+    }
+    for (uint32_t i = 0; i < steps.size(); i++) {
+      const bool numeric = steps[i].op <= OP_MULTIPLY;
+      if (kind == (numeric ? IS_NUMBER : IS_TRUTH)) choices.push_back(step_at(i));
+    }
+    if (kind == IS_NUMBER) {
+      choices.push_back(literal_at(static_cast<uint32_t>(random.below(model.literals.size()))));
+    }
+    return choices.empty() ? NONE : choices[random.below(choices.size())];
+  }
+
+  /// A step that may follow `steps`; false when chance chose one that has no operands.
+  bool any_step(const std::vector<step>& steps, step& made) {
+    const uint8_t ops[] = {OP_ADD,         OP_SUBTRACT, OP_MULTIPLY,         OP_EQUAL,
+                           OP_NOT_EQUAL,   OP_LESS,     OP_LESS_OR_EQUAL,    OP_GREATER,
+                           OP_BETWEEN,     OP_IN,       OP_GREATER_OR_EQUAL, OP_IS_NULL,
+                           OP_IS_NOT_NULL, OP_TEST,     OP_AND,              OP_OR,
+                           OP_NOT,         OP_AND,      OP_OR};
+    made = make_step(ops[random.below(sizeof(ops))], NONE);
+    switch (made.op) {
+      case OP_TEST:
+        if (model.tests.empty()) return false;
+        made.a = test_at(static_cast<uint32_t>(random.below(model.tests.size())));
+        return true;
+      case OP_IS_NULL:
+      case OP_IS_NOT_NULL: {
+        const uint8_t kinds[] = {IS_NUMBER, IS_TRUTH, IS_BYTES};
+        made.a = any_operand(kinds[random.below(3)], steps);
+        return made.a != NONE;
+      }
+      case OP_NOT:
+        made.a = any_operand(IS_TRUTH, steps);
+        return made.a != NONE;
+      case OP_AND:
+      case OP_OR:
+        made.a = any_operand(IS_TRUTH, steps);
+        made.b = any_operand(IS_TRUTH, steps);
+        return made.a != NONE && made.b != NONE;
+      default:
+        break;
+    }
+    made.a = any_operand(IS_NUMBER, steps);
+    made.b = any_operand(IS_NUMBER, steps);
+    if (made.op == OP_BETWEEN) made.c = any_operand(IS_NUMBER, steps);
+    if (made.op == OP_IN) {
+      const uint32_t first = static_cast<uint32_t>(random.below(model.literals.size()));
+      made.b = literal_at(first);
+      made.c = literal_at(first + static_cast<uint32_t>(
+                                      random.below(model.literals.size() - first)));
+    }
+    if (made.op <= OP_MULTIPLY) {
+      const uint8_t widths[] = {WIDTH_W128, WIDTH_W128, WIDTH_W128, WIDTH_W64, WIDTH_W32};
+      made.width = widths[random.below(5)];
+    }
+    return true;
+  }
+
+  std::vector<step> program(uint64_t length) {
+    std::vector<step> steps;
+    for (uint64_t i = 0; i < length; i++) {
+      step made;
+      if (any_step(steps, made)) steps.push_back(made);
+    }
+    return steps;
+  }
+
+  void states() {
+    for (uint16_t i = 0; i < model.columns.size() && model.keys.size() < KEYS_MAX; i++) {
+      if (!random.once_in(3)) continue;
+      model.keys.push_back(i);
+      if (!random.once_in(5)) model.columns[i].style.values = layout::dictionary;
+    }
+    const uint64_t count = random.below(AGGREGATES_MAX + 1);
+    for (uint64_t i = 0; i < count; i++) {
+      const uint8_t widths[] = {WIDTH_W128, WIDTH_W128, WIDTH_W128, WIDTH_W64, WIDTH_W32};
+      slot_model slot = make_slot(static_cast<uint8_t>(random.between(1, 5)), NONE,
+                                  widths[random.below(5)]);
+      if (slot.function == FUNCTION_COUNT) {
+        const uint8_t kinds[] = {IS_NUMBER, IS_TRUTH, IS_BYTES};
+        slot.operand = any_operand(kinds[random.below(3)], model.projection);
+        if (slot.operand == NONE) continue;
+      } else if (slot.function != FUNCTION_COUNT_ROWS) {
+        slot.operand = any_operand(IS_NUMBER, model.projection);
+      }
+      if (random.once_in(3)) slot.filter = any_operand(IS_TRUTH, model.projection);
+      model.slots.push_back(slot);
+    }
+  }
+
+  void rows_out() {
+    model.states = false;
+    const uint64_t count = random.below(8);
+    for (uint64_t i = 0; i < count; i++) {
+      const uint8_t widths[] = {WIDTH_W128, WIDTH_W64, WIDTH_W32, WIDTH_BOOL, WIDTH_BYTES,
+                                WIDTH_W128};
+      const uint8_t width = widths[random.below(6)];
+      const uint8_t kind = width == WIDTH_BYTES  ? IS_BYTES
+                           : width == WIDTH_BOOL ? IS_TRUTH
+                                                 : IS_NUMBER;
+      const uint16_t from = any_operand(kind, model.projection);
+      if (from != NONE) model.row_columns.push_back({from, width});
+    }
+    if (random.once_in(4)) model.rows_max = random.below(model.rows + 2);
+  }
+
+  void make() {
+    model.rows = row_count();
+    const uint64_t columns = random.below(random.once_in(5) ? 17 : 6);
+    while (model.columns.size() < columns) model.columns.push_back(column());
+    tests();
+    literals();
+    model.projection = program(random.below(7));
+    model.predicate = program(random.below(9));
+    // The verdict is a truth value.
+    while (!model.predicate.empty() && model.predicate.back().op <= OP_MULTIPLY) {
+      model.predicate.pop_back();
+    }
+    if (random.once_in(2)) {
+      states();
+    } else {
+      rows_out();
+    }
+  }
+};
+
+inline void random_case(tally& all, uint64_t seed) {
+  random_maker maker(seed);
+  maker.make();
+  run_model(all, "seed " + std::to_string(seed), maker.model);
+}
+
+}  // namespace nearscan_tb
