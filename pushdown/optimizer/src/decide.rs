@@ -1,0 +1,609 @@
+// SPDX-License-Identifier: Apache-2.0
+//! [`decide`]: which fragments of a plan run on which drive.
+//!
+//! Walks the plan from the top and at each node tries the largest fragment first:
+//!
+//! ```text
+//! AggregateExec Partial or Single over a stack     -> aggregate states
+//!   AggregateExec: mode=Partial                       PushdownExec
+//!   AggregateExec: mode=Single                        AggregateExec: mode=Final over PushdownExec
+//! ProjectionExec or FilterExec over a scan         -> filtered and projected rows
+//! FilterExec of which only some conjuncts lower    -> FilterExec with the rest over PushdownExec
+//! DataSourceExec alone                             -> rows, under `force` and only where nothing above it was kept
+//! ```
+//!
+//! What must not move: aggregates above a conjunct that cannot be lowered (their input would be too
+//! many rows), anything above a `fetch`, scans with options that a command does not know.
+//!
+//! The function is pure: same plan, settings, drives and rates, same answer.
+
+use std::sync::Arc;
+
+use datafusion::common::tree_node::TreeNode;
+use datafusion::error::Result;
+use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_expr_common::physical_expr::fmt_sql;
+use datafusion::physical_plan::aggregates::{AggregateExec, AggregateMode};
+use datafusion::physical_plan::filter::{FilterExec, FilterExecBuilder};
+use datafusion::physical_plan::projection::ProjectionExec;
+use datafusion::physical_plan::{
+    ChildrenPropertiesMode, ExecutionPlan, InputOrderMode, ReplaceChildrenOptions,
+};
+use nearscan_command::{Fragment, Output, Width};
+use nearscan_drive::{Capabilities, CostSnapshot, Placement};
+
+use crate::cost::{HostRates, Volume, estimate};
+use crate::decision::{Candidate, Costs, Decision, KeepReason, Kept};
+use crate::exec::{PushdownExec, Pushed, Replaced, RowsShape};
+use crate::lower::aggregate::{States, lower_aggregate, lower_keys};
+use crate::lower::builder::Target;
+use crate::lower::expr::lower_truth;
+use crate::lower::rows::lower_rows;
+use crate::lower::{FragmentBuilder, Lowered};
+use crate::scan::{Scan, Stack, split, substitute};
+use crate::settings::{DriveChoice, PushdownMode, PushdownOptions};
+use crate::units::{
+    FooterBounds, PlannedUnit, RowGroup, ScanUnits, chunk_metadata, chunk_of, dictionary_bytes,
+    kept_by,
+};
+
+/// A drive as the optimizer sees it: values only.
+#[derive(Debug, Clone)]
+pub struct DriveView {
+    /// Its name.
+    pub name: String,
+    /// What it can run.
+    pub capabilities: Capabilities,
+    /// How fast it is.
+    pub snapshot: CostSnapshot,
+}
+
+/// What a decision depends on beside the plan.
+#[derive(Debug, Clone)]
+pub struct Surroundings {
+    /// The settings.
+    pub options: PushdownOptions,
+    /// Attached drives, in the order of preference.
+    pub drives: Vec<DriveView>,
+    /// Rates of the host.
+    pub host: HostRates,
+    /// Fragments in quarantine, by drive and hash.
+    pub quarantined: Vec<(String, u64)>,
+    /// The query, for the log.
+    pub query_id: u128,
+}
+
+/// Replaces what should run on a drive; gives the plan and what was decided for each scan.
+///
+/// # Errors
+/// Only when DataFusion refuses to rebuild a node; what cannot be offloaded is a [`Candidate`].
+pub fn decide(
+    plan: Arc<dyn ExecutionPlan>,
+    around: &Surroundings,
+) -> Result<(Arc<dyn ExecutionPlan>, Vec<Candidate>)> {
+    let mut walk = Walk { around, candidates: Vec::new() };
+    let plan = walk.visit(plan, None)?;
+    Ok((plan, walk.candidates))
+}
+
+struct Walk<'a> {
+    around: &'a Surroundings,
+    candidates: Vec<Candidate>,
+}
+
+/// A fragment that a drive will run.
+struct Offload {
+    exec: PushdownExec,
+    drive: String,
+    costs: Option<Costs>,
+}
+
+impl Walk<'_> {
+    /// `above` is why the nodes above stay on the host, if they were tried over the same scan.
+    fn visit(
+        &mut self,
+        plan: Arc<dyn ExecutionPlan>,
+        above: Option<Kept>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        if let Some(aggregate) = plan.downcast_ref::<AggregateExec>() {
+            if matches!(aggregate.mode(), AggregateMode::Partial | AggregateMode::Single) {
+                return self.visit_aggregate(&plan, aggregate);
+            }
+        } else if plan.downcast_ref::<FilterExec>().is_some()
+            || plan.downcast_ref::<ProjectionExec>().is_some()
+        {
+            return self.visit_rows(plan, above);
+        } else if let Some(scan) = Scan::of(&plan) {
+            return Ok(self.visit_scan(&plan, &scan, above));
+        }
+        self.visit_children(plan, None)
+    }
+
+    fn visit_children(
+        &mut self,
+        plan: Arc<dyn ExecutionPlan>,
+        above: Option<Kept>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let before: Vec<_> = plan.children().into_iter().map(Arc::clone).collect();
+        let mut after = Vec::with_capacity(before.len());
+        for child in &before {
+            after.push(self.visit(Arc::clone(child), above.clone())?);
+        }
+        if before.iter().zip(&after).all(|(old, new)| Arc::ptr_eq(old, new)) {
+            return Ok(plan);
+        }
+        let options = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute);
+        plan.replace_children(after, options)
+    }
+
+    fn visit_aggregate(
+        &mut self,
+        plan: &Arc<dyn ExecutionPlan>,
+        aggregate: &AggregateExec,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let Some(stack) = Stack::read(aggregate.input()) else {
+            return self.visit_children(Arc::clone(plan), None);
+        };
+        let table = stack.scan.table_name();
+        match self.offload_states(aggregate, &stack)? {
+            Ok(offload) => {
+                self.note(table, &offload, None);
+                let states: Arc<dyn ExecutionPlan> = Arc::new(offload.exec);
+                match aggregate.mode() {
+                    AggregateMode::Single => final_over(aggregate, states),
+                    _ => Ok(states),
+                }
+            }
+            Err(kept) => self.visit_children(Arc::clone(plan), Some(kept)),
+        }
+    }
+
+    fn visit_rows(
+        &mut self,
+        plan: Arc<dyn ExecutionPlan>,
+        above: Option<Kept>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let Some(stack) = Stack::read(&plan) else { return self.visit_children(plan, None) };
+        let table = stack.scan.table_name();
+        let kept = match self.offload_rows(&plan, &stack) {
+            Ok(offload) => {
+                self.note(table, &offload, above);
+                return Ok(Arc::new(offload.exec));
+            }
+            Err(kept) => kept,
+        };
+        if let Some(filter) = plan.downcast_ref::<FilterExec>() {
+            if let Some(plan) = self.split_filter(filter, above.as_ref(), &kept)? {
+                return Ok(plan);
+            }
+        }
+        self.visit_children(plan, above.or(Some(kept)))
+    }
+
+    fn visit_scan(
+        &mut self,
+        plan: &Arc<dyn ExecutionPlan>,
+        scan: &Scan<'_>,
+        above: Option<Kept>,
+    ) -> Arc<dyn ExecutionPlan> {
+        let table = scan.table_name();
+        let Some(stack) = Stack::read(plan) else { return Arc::clone(plan) };
+        let filtered = !stack.conjuncts.is_empty();
+        let attempt = match above {
+            // Moving every row of the scan helps nobody when the work above it stays.
+            Some(kept) if !filtered => Err(kept),
+            _ => self.offload_rows(plan, &stack),
+        };
+        match attempt {
+            Ok(offload) => {
+                self.note(table, &offload, None);
+                Arc::new(offload.exec)
+            }
+            Err(kept) => {
+                let decision = Decision::Keep(kept);
+                self.candidates.push(Candidate { table, decision, costs: None, above: None });
+                Arc::clone(plan)
+            }
+        }
+    }
+
+    fn note(&mut self, table: String, offload: &Offload, above: Option<Kept>) {
+        let decision = Decision::Offload { drive: offload.drive.clone() };
+        self.candidates.push(Candidate { table, decision, costs: offload.costs, above });
+    }
+
+    /// The partial aggregate over `stack` as states.
+    fn offload_states(
+        &self,
+        aggregate: &AggregateExec,
+        stack: &Stack<'_>,
+    ) -> Result<Lowered<Offload>> {
+        let schema = stack.scan.table_schema();
+        let units = match self.begin(stack) {
+            Ok(units) => units,
+            Err(kept) => return Ok(Err(kept)),
+        };
+        let mut builder = FragmentBuilder::new(schema, stack.scan.file_columns());
+        let lowered = lower_states(&mut builder, aggregate, stack, &units);
+        let (fragment, states) = match lowered.and_then(|states| {
+            Ok((builder.states(states.keys.clone(), states.slots.clone())?, states))
+        }) {
+            Ok(lowered) => lowered,
+            Err(kept) => return Ok(Err(kept)),
+        };
+        let partial = match aggregate.mode() {
+            AggregateMode::Partial => Arc::new(aggregate.clone()) as Arc<dyn ExecutionPlan>,
+            _ => partial_of(aggregate)?,
+        };
+        let replaced = Replaced::States { sources: states.sources };
+        Ok(self.offload(partial, stack, &units, fragment, replaced))
+    }
+
+    /// The rows that `plan`, the top of `stack`, outputs.
+    fn offload_rows(&self, plan: &Arc<dyn ExecutionPlan>, stack: &Stack<'_>) -> Lowered<Offload> {
+        let units = self.begin(stack)?;
+        let (fragment, shape) = lower_rows_of(stack, &stack.conjuncts)?;
+        self.offload(Arc::clone(plan), stack, &units, fragment, Replaced::Rows(shape))
+    }
+
+    /// A filter of which some conjuncts lower: they go to the drive, the rest stays above it.
+    fn split_filter(
+        &mut self,
+        filter: &FilterExec,
+        above: Option<&Kept>,
+        kept: &Kept,
+    ) -> Result<Option<Arc<dyn ExecutionPlan>>> {
+        let Some(input) = Stack::read(filter.input()) else { return Ok(None) };
+        let (moved, rest): (Vec<_>, Vec<_>) =
+            split(filter.predicate()).into_iter().partition(|conjunct| lowers(&input, conjunct));
+        if moved.is_empty() || rest.is_empty() {
+            return Ok(None);
+        }
+        // What the drive replaces is a filter with the moved conjuncts alone, so that a unit which comes
+        // back to the host gives the same rows.
+        let moved = datafusion::physical_expr::conjunction(moved);
+        let lower_half: Arc<dyn ExecutionPlan> =
+            Arc::new(FilterExecBuilder::new(moved, Arc::clone(filter.input())).build()?);
+        let Some(stack) = Stack::read(&lower_half) else { return Ok(None) };
+        let Ok(offload) = self.offload_rows(&lower_half, &stack) else { return Ok(None) };
+        let above = above.cloned().or_else(|| Some(kept.clone()));
+        self.note(stack.scan.table_name(), &offload, above);
+        let predicate = datafusion::physical_expr::conjunction(rest);
+        let projection = filter.projection().as_ref().map(|indices| indices.to_vec());
+        let rebuilt = FilterExecBuilder::new(predicate, Arc::new(offload.exec))
+            .apply_projection(projection)?
+            .with_default_selectivity(filter.default_selectivity())
+            .with_batch_size(filter.batch_size())
+            .with_fetch(filter.fetch())
+            .build()?;
+        Ok(Some(Arc::new(rebuilt)))
+    }
+
+    /// What every fragment over a stack needs: a mode, a drive, options that are known, facts.
+    fn begin<'a>(&self, stack: &Stack<'a>) -> Lowered<ScanUnits<'a>> {
+        if self.around.options.mode == PushdownMode::Off {
+            return Err(Kept::new(KeepReason::ModeOff, ""));
+        }
+        if self.allowed_drives().next().is_none() {
+            let detail = match &self.around.options.drive {
+                DriveChoice::Any => String::new(),
+                DriveChoice::Named(name) => format!("no drive is called {name}"),
+            };
+            return Err(Kept::new(KeepReason::NoDrive, detail));
+        }
+        stack.check_options()?;
+        ScanUnits::find(&stack.scan, &stack.conjuncts)
+    }
+
+    fn allowed_drives(&self) -> impl Iterator<Item = &DriveView> {
+        self.around.drives.iter().filter(|drive| match &self.around.options.drive {
+            DriveChoice::Any => true,
+            DriveChoice::Named(name) => drive.name == *name,
+        })
+    }
+
+    /// The first drive that holds every file and can run the fragment; the last refusal otherwise.
+    fn offload(
+        &self,
+        replaced_plan: Arc<dyn ExecutionPlan>,
+        stack: &Stack<'_>,
+        units: &ScanUnits<'_>,
+        fragment: Fragment,
+        replaced: Replaced,
+    ) -> Lowered<Offload> {
+        let mut last = Kept::new(KeepReason::NoDrive, "");
+        for drive in self.allowed_drives() {
+            match self.place(drive, stack, units, &fragment) {
+                Ok((planned, costs)) => {
+                    let exec = PushdownExec::new(
+                        Pushed {
+                            drive: drive.name.clone(),
+                            table: stack.scan.table_name(),
+                            query_id: self.around.query_id,
+                            fragment: Arc::new(fragment),
+                            replaced,
+                            partitions: planned,
+                            filter: shown(&stack.conjuncts),
+                            fetch: stack.fetch,
+                        },
+                        replaced_plan,
+                    );
+                    return Ok(Offload { exec, drive: drive.name.clone(), costs });
+                }
+                Err(kept) => last = kept,
+            }
+        }
+        Err(last)
+    }
+
+    /// The units of a fragment on one drive, partition by partition.
+    fn place(
+        &self,
+        drive: &DriveView,
+        stack: &Stack<'_>,
+        units: &ScanUnits<'_>,
+        fragment: &Fragment,
+    ) -> Lowered<(Vec<Vec<PlannedUnit>>, Option<Costs>)> {
+        drive.capabilities.admits(fragment).map_err(|refused| kept_by(refused, ""))?;
+        let hash = fragment.hash();
+        let in_quarantine = |entry: &&(String, u64)| entry.0 == drive.name && entry.1 == hash;
+        if self.around.quarantined.iter().any(|entry| in_quarantine(&entry)) {
+            return Err(Kept::new(KeepReason::Quarantine, "it failed on the drive too often"));
+        }
+        let mut planned = Vec::new();
+        for partition in units.deal(stack.partitions) {
+            let plan_unit = |unit: &RowGroup<'_>| place_unit(drive, stack, unit, fragment);
+            planned.push(partition.into_iter().map(plan_unit).collect::<Lowered<Vec<_>>>()?);
+        }
+        let costs = match self.around.options.mode {
+            PushdownMode::Auto => Some(self.costs(drive, &planned, fragment)?),
+            PushdownMode::Force | PushdownMode::Off => None,
+        };
+        Ok((planned, costs))
+    }
+
+    fn costs(
+        &self,
+        drive: &DriveView,
+        planned: &[Vec<PlannedUnit>],
+        fragment: &Fragment,
+    ) -> Lowered<Costs> {
+        let volume = volume(planned, fragment);
+        let costs = estimate(&volume, &drive.snapshot, &self.around.host);
+        if costs.drive_ns <= costs.host_ns || volume.units == 0 {
+            Ok(costs)
+        } else {
+            Err(Kept::new(KeepReason::Cost, costs.to_string()))
+        }
+    }
+}
+
+/// Whether a conjunct over a stack's outputs lowers by itself.
+fn lowers(stack: &Stack<'_>, conjunct: &Arc<dyn PhysicalExpr>) -> bool {
+    let schema = stack.scan.table_schema();
+    let mut builder = FragmentBuilder::new(schema, stack.scan.file_columns());
+    substitute(conjunct, &stack.outputs)
+        .is_some_and(|expr| lower_truth(&mut builder, Target::Predicate, expr.as_ref()).is_ok())
+}
+
+fn lower_states(
+    builder: &mut FragmentBuilder<'_>,
+    aggregate: &AggregateExec,
+    stack: &Stack<'_>,
+    units: &ScanUnits<'_>,
+) -> Lowered<States> {
+    let ordering = |what: &str| Err(Kept::new(KeepReason::Ordering, what));
+    if stack.fetch.is_some() {
+        return ordering("rows are cut off below the aggregate");
+    }
+    if aggregate.group_expr().has_grouping_set() {
+        return Err(Kept::new(KeepReason::Function, "grouping sets"));
+    }
+    if aggregate.limit_options().is_some() {
+        return ordering("the aggregate stops early");
+    }
+    if *aggregate.input_order_mode() != InputOrderMode::Linear {
+        return ordering("the aggregate uses an order of its input");
+    }
+    let over_table = |expr: &Arc<dyn PhysicalExpr>| match substitute(expr, &stack.outputs) {
+        Some(expr) => Ok(expr),
+        None => Err(Kept::new(KeepReason::Expression, expr.to_string())),
+    };
+    lower_conjuncts(builder, &stack.conjuncts)?;
+    let mut states = States::default();
+    let keys = aggregate.group_expr().expr().iter();
+    let keys = keys.map(|(expr, _)| over_table(expr)).collect::<Lowered<Vec<_>>>()?;
+    lower_keys(builder, &mut states, &keys)?;
+    check_keys(&keys, stack, units)?;
+    let bounds = FooterBounds { units, schema: stack.scan.table_schema() };
+    for (function, filter) in aggregate.aggr_expr().iter().zip(aggregate.filter_expr()) {
+        let args = function.expressions();
+        let args = args.iter().map(over_table).collect::<Lowered<Vec<_>>>()?;
+        let filter = filter.as_ref().map(over_table).transpose()?;
+        lower_aggregate(builder, &mut states, function, &args, filter.as_ref(), &bounds)?;
+    }
+    Ok(states)
+}
+
+/// Group keys must be dictionary-encoded wherever footers can tell.
+fn check_keys(
+    keys: &[Arc<dyn PhysicalExpr>],
+    stack: &Stack<'_>,
+    units: &ScanUnits<'_>,
+) -> Lowered<()> {
+    let schema = stack.scan.table_schema();
+    for key in keys {
+        let column = key.downcast_ref::<datafusion::physical_expr::expressions::Column>();
+        let field = column.and_then(|column| schema.fields().get(column.index()));
+        let Some(name) = field.map(|field| field.name()) else { continue };
+        for unit in units.iter() {
+            let Some(chunk) = chunk_metadata(unit, name) else { continue };
+            if chunk.num_values() > 0 && dictionary_bytes(chunk) == 0 {
+                let detail = format!("group key {name} has no dictionary");
+                return Err(Kept::new(KeepReason::GroupCardinality, detail));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn lower_conjuncts(
+    builder: &mut FragmentBuilder<'_>,
+    conjuncts: &[Arc<dyn PhysicalExpr>],
+) -> Lowered<()> {
+    for conjunct in conjuncts {
+        let verdict = lower_truth(builder, Target::Predicate, conjunct.as_ref())?;
+        builder.keep_where(verdict);
+    }
+    Ok(())
+}
+
+fn lower_rows_of(
+    stack: &Stack<'_>,
+    conjuncts: &[Arc<dyn PhysicalExpr>],
+) -> Lowered<(Fragment, RowsShape)> {
+    let schema = stack.scan.table_schema();
+    let mut builder = FragmentBuilder::new(schema, stack.scan.file_columns());
+    lower_conjuncts(&mut builder, conjuncts)?;
+    let columns = lower_rows(&mut builder, &stack.outputs)?;
+    let limit = stack.fetch.map(|rows| rows as u64);
+    let shape = RowsShape {
+        outputs: stack.outputs.clone(),
+        table_schema: Arc::new(schema.clone()),
+        file_columns: stack.scan.file_columns(),
+    };
+    Ok((builder.rows(columns, limit)?, shape))
+}
+
+/// Conjuncts as EXPLAIN shows them.
+fn shown(conjuncts: &[Arc<dyn PhysicalExpr>]) -> String {
+    let texts = conjuncts.iter().map(|conjunct| fmt_sql(conjunct.as_ref()).to_string());
+    texts.collect::<Vec<_>>().join(" AND ")
+}
+
+/// One unit on one drive.
+fn place_unit(
+    drive: &DriveView,
+    stack: &Stack<'_>,
+    unit: &RowGroup<'_>,
+    fragment: &Fragment,
+) -> Lowered<PlannedUnit> {
+    let file_id = match unit.facts.placement(&drive.name) {
+        Some(Placement::Here { file_id }) => *file_id,
+        Some(Placement::NotHere { reason }) => {
+            return Err(Kept::new(KeepReason::NotOnDrive, reason.clone()));
+        }
+        None => return Err(Kept::new(KeepReason::NotOnDrive, "the drive was not asked")),
+    };
+    let schema = stack.scan.table_schema();
+    let mut chunks = Vec::with_capacity(fragment.columns.len());
+    for (index, column) in fragment.columns.iter().enumerate() {
+        let chunk = chunk_of(unit, column, schema)?;
+        let about = format!("column {}", column.name);
+        drive.capabilities.admits_chunk(&chunk).map_err(|refused| kept_by(refused, &about))?;
+        check_dictionary(drive, unit, fragment, index)?;
+        chunks.push(chunk);
+    }
+    let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+    Ok(PlannedUnit {
+        file: unit.facts.file.clone(),
+        file_id,
+        row_group: count(unit.index),
+        row_group_count: count(unit.facts.metadata.num_row_groups()),
+        rows: u64::try_from(unit.metadata().num_rows()).unwrap_or(0),
+        chunks,
+    })
+}
+
+/// Refuses dictionaries that the drive has no room for, as far as the footer tells.
+fn check_dictionary(
+    drive: &DriveView,
+    unit: &RowGroup<'_>,
+    fragment: &Fragment,
+    index: usize,
+) -> Lowered<()> {
+    let column = &fragment.columns[index];
+    let Some(chunk) = chunk_metadata(unit, &column.name) else { return Ok(()) };
+    let bytes = dictionary_bytes(chunk);
+    let is_key = match &fragment.output {
+        Output::States { keys, .. } => keys.iter().any(|key| usize::from(*key) == index),
+        Output::Rows { .. } => false,
+    };
+    let about = |limit: u64| {
+        format!("the dictionary of {} has {bytes} bytes, the limit is {limit}", column.name)
+    };
+    if is_key && bytes > drive.capabilities.key_dictionary_bytes_max {
+        let detail = about(drive.capabilities.key_dictionary_bytes_max);
+        return Err(Kept::new(KeepReason::GroupCardinality, detail));
+    }
+    if bytes > drive.capabilities.dictionary_bytes_max {
+        let detail = about(drive.capabilities.dictionary_bytes_max);
+        return Err(Kept::new(KeepReason::DictionarySize, detail));
+    }
+    Ok(())
+}
+
+/// Share of rows that a filter is assumed to keep, as DataFusion assumes.
+const KEPT_SHARE_PERCENT: u64 = 20;
+
+/// What a fragment moves.
+fn volume(planned: &[Vec<PlannedUnit>], fragment: &Fragment) -> Volume {
+    let mut volume = Volume::default();
+    let strings: u64 = 32;
+    let row_bytes: u64 = fragment
+        .output_widths()
+        .iter()
+        .map(|width: &Width| width.bytes().map_or(strings, u64::from))
+        .sum();
+    for unit in planned.iter().flatten() {
+        volume.units += 1;
+        volume.rows += unit.rows;
+        volume.media_bytes += unit.chunks.iter().map(|chunk| chunk.length).sum::<u64>();
+        let rows_out = match &fragment.output {
+            Output::States { keys, .. } if keys.is_empty() => 1,
+            Output::States { .. } => 16,
+            Output::Rows { limit, .. } => {
+                let share = if fragment.predicate.is_empty() { 100 } else { KEPT_SHARE_PERCENT };
+                (unit.rows * share / 100).min(limit.unwrap_or(u64::MAX))
+            }
+        };
+        volume.result_bytes += 256 + rows_out * row_bytes;
+    }
+    volume
+}
+
+/// The partial aggregate that a single one would start with.
+fn partial_of(aggregate: &AggregateExec) -> Result<Arc<dyn ExecutionPlan>> {
+    let partial = AggregateExec::try_new(
+        AggregateMode::Partial,
+        aggregate.group_expr().clone(),
+        aggregate.aggr_expr().to_vec(),
+        aggregate.filter_expr().to_vec(),
+        Arc::clone(aggregate.input()),
+        aggregate.input_schema(),
+    )?;
+    Ok(Arc::new(partial))
+}
+
+/// The final aggregate over states.
+fn final_over(
+    aggregate: &AggregateExec,
+    states: Arc<dyn ExecutionPlan>,
+) -> Result<Arc<dyn ExecutionPlan>> {
+    let functions = aggregate.aggr_expr().to_vec();
+    let filters = vec![None; functions.len()];
+    let finished = AggregateExec::try_new(
+        AggregateMode::Final,
+        aggregate.group_expr().as_final(),
+        functions,
+        filters,
+        states,
+        aggregate.input_schema(),
+    )?;
+    Ok(Arc::new(finished))
+}
+
+/// Whether any node of a plan is a [`PushdownExec`].
+pub fn is_pushed(plan: &Arc<dyn ExecutionPlan>) -> bool {
+    plan.exists(|node| Ok(node.downcast_ref::<PushdownExec>().is_some())).unwrap_or(false)
+}

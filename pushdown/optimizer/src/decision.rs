@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What was decided for a scan, and why.
+
+use std::fmt;
+
+/// Why a scan (or the part of a plan above it) stays on the host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum KeepReason {
+    /// `nearscan.pushdown.mode` is `off`.
+    ModeOff,
+    /// No drive is attached, or none with the name that the settings ask for.
+    NoDrive,
+    /// No drive holds every file of the scan.
+    NotOnDrive,
+    /// A file's footer is not known.
+    NoFacts,
+    /// A column's type is none that the drive reads.
+    Type,
+    /// A column chunk has an encoding that the drive does not read.
+    Encoding,
+    /// A column chunk has a codec that the drive does not read.
+    Codec,
+    /// An expression has no counterpart in a command.
+    Expression,
+    /// An aggregate function has no counterpart in a command.
+    Function,
+    /// A sum of floating point would be added in another order.
+    FloatOrder,
+    /// Something above relies on an order of rows.
+    Ordering,
+    /// The scan has an option that a command does not know.
+    ScanOption,
+    /// More groups than the drive has room for.
+    GroupCardinality,
+    /// A dictionary is too large for the drive.
+    DictionarySize,
+    /// A column is nested.
+    Nested,
+    /// The cost model prefers the host.
+    Cost,
+    /// The fragment failed on the drive too often.
+    Quarantine,
+}
+
+impl KeepReason {
+    /// Every reason with the word that EXPLAIN shows.
+    pub const ALL: &'static [(Self, &'static str)] = &[
+        (Self::ModeOff, "mode_off"),
+        (Self::NoDrive, "no_drive"),
+        (Self::NotOnDrive, "not_on_drive"),
+        (Self::NoFacts, "no_facts"),
+        (Self::Type, "type"),
+        (Self::Encoding, "encoding"),
+        (Self::Codec, "codec"),
+        (Self::Expression, "expression"),
+        (Self::Function, "function"),
+        (Self::FloatOrder, "float_order"),
+        (Self::Ordering, "ordering"),
+        (Self::ScanOption, "scan_option"),
+        (Self::GroupCardinality, "group_cardinality"),
+        (Self::DictionarySize, "dictionary_size"),
+        (Self::Nested, "nested"),
+        (Self::Cost, "cost"),
+        (Self::Quarantine, "quarantine"),
+    ];
+
+    /// The word that EXPLAIN shows.
+    pub fn word(self) -> &'static str {
+        Self::ALL.iter().find(|(reason, _)| *reason == self).map_or("", |(_, word)| word)
+    }
+}
+
+/// A reason with what it is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Kept {
+    /// Why.
+    pub reason: KeepReason,
+    /// About what, in a few words.
+    pub detail: String,
+}
+
+impl Kept {
+    /// A reason with its detail.
+    pub fn new(reason: KeepReason, detail: impl Into<String>) -> Self {
+        Self { reason, detail: detail.into() }
+    }
+}
+
+impl fmt::Display for Kept {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "kept={}", self.reason.word())?;
+        if self.detail.is_empty() { Ok(()) } else { write!(f, " ({})", self.detail) }
+    }
+}
+
+/// What the cost model estimated for a scan.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Costs {
+    /// On the drive, in ns.
+    pub drive_ns: f64,
+    /// On the host, in ns.
+    pub host_ns: f64,
+}
+
+impl fmt::Display for Costs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ms = |ns: f64| ns / 1e6;
+        write!(f, "drive {:.3} ms, host {:.3} ms", ms(self.drive_ns), ms(self.host_ns))
+    }
+}
+
+/// What was decided for a scan.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Decision {
+    /// It runs on a drive.
+    Offload {
+        /// The drive's name.
+        drive: String,
+    },
+    /// It stays.
+    Keep(Kept),
+}
+
+/// A scan that was looked at.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Candidate {
+    /// Name of the table.
+    pub table: String,
+    /// What was decided.
+    pub decision: Decision,
+    /// The estimates, where the cost model was asked.
+    pub costs: Option<Costs>,
+    /// What stays on the host above an offloaded scan, and why.
+    pub above: Option<Kept>,
+}
+
+impl fmt::Display for Candidate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: ", self.table)?;
+        match &self.decision {
+            Decision::Offload { drive } => write!(f, "drive={drive}")?,
+            Decision::Keep(kept) => write!(f, "{kept}")?,
+        }
+        if let Some(kept) = &self.above {
+            write!(f, ", above it {kept}")?;
+        }
+        match &self.costs {
+            Some(costs) => write!(f, ", {costs}"),
+            None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kept_scan_shows_reason_and_detail() {
+        let candidate = Candidate {
+            table: "t".to_owned(),
+            decision: Decision::Keep(Kept::new(KeepReason::Cost, "the host is faster")),
+            costs: Some(Costs { drive_ns: 2e6, host_ns: 1e6 }),
+            above: None,
+        };
+        let shown = "t: kept=cost (the host is faster), drive 2.000 ms, host 1.000 ms";
+        assert_eq!(candidate.to_string(), shown);
+    }
+
+    #[test]
+    fn every_reason_has_a_word() {
+        for (reason, word) in KeepReason::ALL {
+            assert_eq!(reason.word(), *word);
+        }
+    }
+}

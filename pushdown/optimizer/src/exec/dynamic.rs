@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Dynamic filters: predicates that a join or a top-k above fills while it runs.
+//!
+//! They narrow what the drive reads, from the first unit after they are known. Only conjuncts with a
+//! counterpart are used (bounds, IN lists); hash table look-ups and the like are left out, which is
+//! right because whoever made the filter still checks every row.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::error::Result;
+use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_expr::expressions::DynamicFilterPhysicalExpr;
+use nearscan_command::Fragment;
+
+use crate::exec::RowsShape;
+use crate::lower::FragmentBuilder;
+use crate::lower::builder::Target;
+use crate::lower::expr::lower_truth;
+use crate::scan::{split, substitute};
+
+/// Whether an expression holds a dynamic filter.
+pub(crate) fn is_dynamic(expr: &Arc<dyn PhysicalExpr>) -> bool {
+    expr.exists(|node| Ok(node.downcast_ref::<DynamicFilterPhysicalExpr>().is_some()))
+        .unwrap_or(false)
+}
+
+/// A fragment narrowed by dynamic filters, remade only when they have changed.
+#[derive(Debug)]
+pub(crate) struct Narrowing {
+    fragment: Arc<Fragment>,
+    filters: Vec<Arc<dyn PhysicalExpr>>,
+    latest: Mutex<Option<(String, Arc<Fragment>)>>,
+}
+
+impl Narrowing {
+    /// No narrowing yet.
+    pub(crate) fn new(fragment: Arc<Fragment>, filters: Vec<Arc<dyn PhysicalExpr>>) -> Self {
+        Self { fragment, filters, latest: Mutex::new(None) }
+    }
+
+    /// The fragment as the filters narrow it now.
+    pub(crate) fn current(&self, shape: Option<&RowsShape>) -> Arc<Fragment> {
+        let Some(shape) = shape.filter(|_| !self.filters.is_empty()) else {
+            return Arc::clone(&self.fragment);
+        };
+        let conjuncts = self.snapshot();
+        let key = conjuncts.iter().map(ToString::to_string).collect::<Vec<_>>().join(" AND ");
+        let mut latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((known, fragment)) = latest.as_ref() {
+            if *known == key {
+                return Arc::clone(fragment);
+            }
+        }
+        let narrowed = Arc::new(self.narrow(&conjuncts, shape));
+        *latest = Some((key, Arc::clone(&narrowed)));
+        narrowed
+    }
+
+    /// The conjuncts of all filters, each dynamic one replaced by what it is now.
+    fn snapshot(&self) -> Vec<Arc<dyn PhysicalExpr>> {
+        let current = |filter: &Arc<dyn PhysicalExpr>| -> Result<Arc<dyn PhysicalExpr>> {
+            let resolved = Arc::clone(filter).transform_up(|node| match node
+                .downcast_ref::<DynamicFilterPhysicalExpr>(
+            ) {
+                Some(dynamic) => Ok(Transformed::yes(dynamic.current()?)),
+                None => Ok(Transformed::no(node)),
+            })?;
+            Ok(resolved.data)
+        };
+        let filters = self.filters.iter().filter_map(|filter| current(filter).ok());
+        filters.flat_map(|filter| split(&filter)).collect()
+    }
+
+    fn narrow(&self, conjuncts: &[Arc<dyn PhysicalExpr>], shape: &RowsShape) -> Fragment {
+        let mut builder =
+            FragmentBuilder::narrowing(&self.fragment, &shape.table_schema, shape.file_columns);
+        for conjunct in conjuncts {
+            let Some(over_table) = substitute(conjunct, &shape.outputs) else { continue };
+            // A conjunct that fails half-way may leave unused steps behind: try it on a copy.
+            let mut attempt = builder.clone();
+            if let Ok(verdict) = lower_truth(&mut attempt, Target::Predicate, over_table.as_ref()) {
+                attempt.keep_where(verdict);
+                builder = attempt;
+            }
+        }
+        match builder.finish(self.fragment.output.clone()) {
+            // A chunk is planned for each column of the original fragment, and for no others.
+            Ok(narrowed) if narrowed.columns == self.fragment.columns => narrowed,
+            _ => Fragment::clone(&self.fragment),
+        }
+    }
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The replaced plan, restricted to one row group.
+
+use std::sync::Arc;
+
+use datafusion::common::internal_err;
+use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::datasource::listing::PartitionedFile;
+use datafusion::datasource::physical_plan::parquet::ParquetAccessPlan;
+use datafusion::datasource::physical_plan::{FileGroup, FileScanConfigBuilder};
+use datafusion::datasource::source::DataSourceExec;
+use datafusion::error::Result;
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::physical_plan::repartition::RepartitionExec;
+use datafusion::physical_plan::{ExecutionPlan, execute_stream};
+
+use crate::facts::FileFacts;
+use crate::scan::Scan;
+use crate::units::PlannedUnit;
+
+/// Runs the replaced plan over one unit.
+pub(crate) fn execute_unit(
+    plan: &Arc<dyn ExecutionPlan>,
+    unit: &PlannedUnit,
+    context: Arc<TaskContext>,
+) -> Result<SendableRecordBatchStream> {
+    execute_stream(restrict(plan, unit)?, context)
+}
+
+/// `plan` with its scan reading one row group of one file, in one partition.
+pub(crate) fn restrict(
+    plan: &Arc<dyn ExecutionPlan>,
+    unit: &PlannedUnit,
+) -> Result<Arc<dyn ExecutionPlan>> {
+    let restricted = Arc::clone(plan).transform_up(|node| {
+        if let Some(repartition) = node.downcast_ref::<RepartitionExec>() {
+            return Ok(Transformed::yes(Arc::clone(repartition.input())));
+        }
+        let Some(scan) = Scan::of(&node) else { return Ok(Transformed::no(node)) };
+        let Some(file) = find_file(&scan, unit) else {
+            return internal_err!("{} is not a file of the scan", unit.file.path.display());
+        };
+        let mut access = ParquetAccessPlan::new_none(unit.row_group_count as usize);
+        access.scan(unit.row_group as usize);
+        let mut file = file.clone();
+        file.range = None;
+        file.extensions.insert(access);
+        let config = FileScanConfigBuilder::from(scan.config.clone())
+            .with_file_groups(vec![FileGroup::new(vec![file])])
+            .build();
+        Ok(Transformed::yes(DataSourceExec::from_data_source(config) as Arc<dyn ExecutionPlan>))
+    })?;
+    Ok(restricted.data)
+}
+
+fn find_file<'a>(scan: &Scan<'a>, unit: &PlannedUnit) -> Option<&'a PartitionedFile> {
+    let mut files = scan.config.file_groups.iter().flat_map(|group| group.files());
+    files.find(|file| {
+        file.extensions.get::<FileFacts>().is_some_and(|facts| facts.file.path == unit.file.path)
+    })
+}

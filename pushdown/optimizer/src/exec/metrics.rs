@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What EXPLAIN ANALYZE shows of a [`PushdownExec`](super::PushdownExec).
+
+use std::time::Duration;
+
+use datafusion::physical_plan::metrics::{
+    BaselineMetrics, Count, ExecutionPlanMetricsSet, MetricBuilder, Time,
+};
+use nearscan_drive::{Completion, DriveTime, Modelled};
+
+/// Why a unit came back to the host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum PushBack {
+    Busy,
+    LowMemory,
+    Encoding,
+    GroupCardinality,
+    DictionarySize,
+    Overflow,
+    Timeout,
+    Fault,
+    Quarantine,
+}
+
+impl PushBack {
+    /// Every reason with its word.
+    const ALL: &'static [(Self, &'static str)] = &[
+        (Self::Busy, "pushback_busy"),
+        (Self::LowMemory, "pushback_low_memory"),
+        (Self::Encoding, "pushback_encoding"),
+        (Self::GroupCardinality, "pushback_group_cardinality"),
+        (Self::DictionarySize, "pushback_dictionary_size"),
+        (Self::Overflow, "pushback_overflow"),
+        (Self::Timeout, "pushback_timeout"),
+        (Self::Fault, "pushback_fault"),
+        (Self::Quarantine, "pushback_quarantine"),
+    ];
+
+    /// The word in the log.
+    pub(crate) fn word(self) -> &'static str {
+        let found = Self::ALL.iter().find(|(reason, _)| *reason == self);
+        found.map_or("", |(_, word)| word.trim_start_matches("pushback_"))
+    }
+}
+
+/// The counters of one partition.
+#[derive(Debug)]
+pub(crate) struct PushdownMetrics {
+    pub(crate) baseline: BaselineMetrics,
+    pub(crate) units_drive: Count,
+    pub(crate) units_cpu: Count,
+    pushbacks: Vec<Count>,
+    media_bytes: Count,
+    link_bytes: Count,
+    pub(crate) rows_in: Count,
+    pub(crate) rows_out: Count,
+    measured: Time,
+    modelled: Time,
+}
+
+impl PushdownMetrics {
+    pub(crate) fn new(metrics: &ExecutionPlanMetricsSet, partition: usize) -> Self {
+        let count = |name: &'static str| MetricBuilder::new(metrics).counter(name, partition);
+        let time = |name: &'static str| MetricBuilder::new(metrics).subset_time(name, partition);
+        Self {
+            baseline: BaselineMetrics::new(metrics, partition),
+            units_drive: count("units_drive"),
+            units_cpu: count("units_cpu"),
+            pushbacks: PushBack::ALL.iter().map(|(_, word)| count(word)).collect(),
+            media_bytes: count("media_bytes"),
+            link_bytes: count("link_bytes"),
+            rows_in: count("rows_in"),
+            rows_out: count("rows_out"),
+            measured: time("drive_time_measured"),
+            modelled: time("drive_time_modelled"),
+        }
+    }
+
+    pub(crate) fn pushed_back(&self, reason: PushBack) {
+        let at = PushBack::ALL.iter().position(|(other, _)| *other == reason);
+        if let Some(count) = at.and_then(|at| self.pushbacks.get(at)) {
+            count.add(1);
+        }
+    }
+
+    /// Counts what a completion moved.
+    pub(crate) fn moved(&self, completion: &Completion) {
+        let whole = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
+        self.media_bytes.add(whole(completion.traffic.media_bytes));
+        self.link_bytes.add(whole(completion.traffic.link_bytes));
+        if let DriveTime::Measured(measured) = completion.time {
+            self.measured.add_duration(Duration::from_nanos(measured.ns));
+        }
+    }
+
+    /// Adds the modelled time of all commands of the partition.
+    pub(crate) fn modelled(&self, sum: Option<Modelled>) {
+        if let Some(sum) = sum {
+            self.modelled.add_duration(Duration::from_nanos(sum.makespan_ns()));
+        }
+    }
+}

@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: Apache-2.0
+//! [`PushdownExec`]: runs a fragment on a drive, unit by unit, and on the host what the drive gives back.
+//!
+//! A leaf: the subplan that it replaces is kept inside and not shown. For each unit of work
+//! ([`unit`]):
+//!
+//! ```text
+//! drive          the command is submitted; a completion is checked before any row leaves
+//!   refused, failed, corrupted, or a status other than ok
+//! fallback       the same command on the CPU drive
+//!   failed, or a status other than ok (an overflow, say)
+//! replaced plan  DataFusion's own subplan, restricted to this row group: its rows, or its error
+//! ```
+//!
+//! Units run side by side but leave in their order, so rows come out as the replaced plan would give them.
+//!
+//! # Invariants
+//!
+//! - Rows of a unit leave from exactly one of the three, after all of them are there (or from DataFusion's
+//!   own stream, which is not begun before).
+//! - The drive's name is resolved in `execute`: a plan that travels finds the drives of where it arrives.
+//! - Every byte is counted once: operator metrics are the sums over completions.
+
+mod arrays;
+mod dynamic;
+mod fallback;
+mod metrics;
+mod run;
+mod unit;
+mod verify;
+
+use std::fmt;
+use std::sync::Arc;
+
+use arrow::datatypes::SchemaRef;
+use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::common::{Statistics, internal_err};
+use datafusion::config::ConfigOptions;
+use datafusion::error::Result;
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
+use datafusion::physical_plan::coop::cooperative;
+use datafusion::physical_plan::execution_plan::{EmissionType, SchedulingType};
+use datafusion::physical_plan::filter_pushdown::{
+    ChildPushdownResult, FilterPushdownPhase, FilterPushdownPropagation, PushedDown,
+};
+use datafusion::physical_plan::metrics::{ExecutionPlanMetricsSet, MetricsSet};
+use datafusion::physical_plan::{
+    DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, Partitioning,
+    PlanProperties, ReplaceChildrenOptions,
+};
+use nearscan_command::{Aggregate, Fragment, Function, Operand, Output};
+
+use crate::units::PlannedUnit;
+
+/// What the output's columns are made of.
+#[derive(Debug, Clone)]
+pub(crate) enum Replaced {
+    /// A partial aggregate: for each column of its schema the column of the result.
+    States {
+        /// Columns of the result.
+        sources: Vec<usize>,
+    },
+    /// Rows: column for column.
+    Rows(RowsShape),
+}
+
+/// What is known of the outputs of rows, to lower dynamic filters over them.
+#[derive(Debug, Clone)]
+pub(crate) struct RowsShape {
+    /// The outputs as expressions over the table.
+    pub(crate) outputs: Vec<Arc<dyn PhysicalExpr>>,
+    /// The table.
+    pub(crate) table_schema: SchemaRef,
+    /// Its columns that are in the files.
+    pub(crate) file_columns: usize,
+}
+
+/// What a [`PushdownExec`] runs.
+#[derive(Debug, Clone)]
+pub(crate) struct Pushed {
+    /// Name of the drive.
+    pub(crate) drive: String,
+    /// Name of the table.
+    pub(crate) table: String,
+    /// The query, for the log.
+    pub(crate) query_id: u128,
+    /// What to do.
+    pub(crate) fragment: Arc<Fragment>,
+    /// What the output is made of.
+    pub(crate) replaced: Replaced,
+    /// The units of each partition.
+    pub(crate) partitions: Vec<Vec<PlannedUnit>>,
+    /// The predicate for EXPLAIN.
+    pub(crate) filter: String,
+    /// Rows after which a partition may stop.
+    pub(crate) fetch: Option<usize>,
+}
+
+/// Runs a fragment on a drive.
+#[derive(Debug, Clone)]
+pub struct PushdownExec {
+    pushed: Arc<Pushed>,
+    /// The subplan that this node replaces.
+    plan: Arc<dyn ExecutionPlan>,
+    /// Filters that operators above fill while they run.
+    dynamic_filters: Vec<Arc<dyn PhysicalExpr>>,
+    properties: Arc<PlanProperties>,
+    metrics: ExecutionPlanMetricsSet,
+}
+
+impl PushdownExec {
+    /// An operator that runs `pushed` in place of `plan`.
+    pub(crate) fn new(pushed: Pushed, plan: Arc<dyn ExecutionPlan>) -> Self {
+        let partitions = pushed.partitions.len();
+        let properties = PlanProperties::new(
+            EquivalenceProperties::new(plan.schema()),
+            Partitioning::UnknownPartitioning(partitions),
+            EmissionType::Incremental,
+            plan.boundedness(),
+        )
+        .with_scheduling_type(SchedulingType::Cooperative);
+        Self {
+            pushed: Arc::new(pushed),
+            plan,
+            dynamic_filters: Vec::new(),
+            properties: Arc::new(properties),
+            metrics: ExecutionPlanMetricsSet::new(),
+        }
+    }
+
+    pub(crate) fn pushed(&self) -> &Arc<Pushed> {
+        &self.pushed
+    }
+
+    /// The subplan that this node replaces; not a child.
+    pub fn replaced(&self) -> &Arc<dyn ExecutionPlan> {
+        &self.plan
+    }
+
+    /// What the drive is asked to do.
+    pub fn fragment(&self) -> &Fragment {
+        &self.pushed.fragment
+    }
+
+    /// Name of the drive.
+    pub fn drive(&self) -> &str {
+        &self.pushed.drive
+    }
+
+    /// Units of work, of all partitions.
+    pub fn unit_count(&self) -> usize {
+        self.pushed.partitions.iter().map(Vec::len).sum()
+    }
+
+    fn fmt_fragment(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let fragment = &self.pushed.fragment;
+        let name = |index: u16| {
+            fragment.columns.get(usize::from(index)).map_or("?", |column| column.name.as_str())
+        };
+        let columns: Vec<&str> =
+            fragment.columns.iter().map(|column| column.name.as_str()).collect();
+        write!(f, "table={}, columns=[{}]", self.pushed.table, columns.join(", "))?;
+        if !self.pushed.filter.is_empty() {
+            write!(f, ", filter={}", self.pushed.filter)?;
+        }
+        if let Output::States { keys, aggregates } = &fragment.output {
+            let shown: Vec<String> =
+                aggregates.iter().map(|slot| shown_aggregate(fragment, slot)).collect();
+            write!(f, ", aggregates=[{}]", shown.join(", "))?;
+            if !keys.is_empty() {
+                let keys: Vec<&str> = keys.iter().map(|key| name(*key)).collect();
+                write!(f, ", group_by=[{}]", keys.join(", "))?;
+            }
+        }
+        if let Some(fetch) = self.pushed.fetch {
+            write!(f, ", fetch={fetch}")?;
+        }
+        write!(f, ", units={}", self.unit_count())?;
+        match self.dynamic_filters.len() {
+            0 => Ok(()),
+            _ => write!(f, ", dynamic_filter=true"),
+        }
+    }
+}
+
+/// A slot in words.
+fn shown_aggregate(fragment: &Fragment, slot: &Aggregate) -> String {
+    let operand = shown_operand(fragment, slot.operand);
+    match slot.function {
+        Function::CountRows => "count(*)".to_owned(),
+        Function::Count => format!("count({operand})"),
+        Function::Sum => format!("sum({operand})"),
+        Function::Min => format!("min({operand})"),
+        Function::Max => format!("max({operand})"),
+    }
+}
+
+/// An operand of the projection in words: unscaled numbers, as the drive computes them.
+fn shown_operand(fragment: &Fragment, operand: Operand) -> String {
+    match operand {
+        Operand::Column(index) => match fragment.columns.get(usize::from(index)) {
+            Some(column) => column.name.clone(),
+            None => "?".to_owned(),
+        },
+        Operand::Literal(index) => match fragment.literals.get(usize::from(index)) {
+            Some(literal) => literal.to_string(),
+            None => "?".to_owned(),
+        },
+        Operand::Step(index) => match fragment.projection.steps.get(usize::from(index)) {
+            Some(step) => {
+                let sign = match step.op {
+                    nearscan_command::Op::Add => "+",
+                    nearscan_command::Op::Subtract => "-",
+                    nearscan_command::Op::Multiply => "*",
+                    _ => "?",
+                };
+                let (a, b) = (shown_operand(fragment, step.a), shown_operand(fragment, step.b));
+                format!("({a} {sign} {b})")
+            }
+            None => "?".to_owned(),
+        },
+        Operand::Test(_) | Operand::Null | Operand::None => "NULL".to_owned(),
+    }
+}
+
+impl DisplayAs for PushdownExec {
+    fn fmt_as(&self, t: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match t {
+            DisplayFormatType::Default | DisplayFormatType::Verbose => {
+                write!(f, "PushdownExec: drive={}, ", self.pushed.drive)?;
+                self.fmt_fragment(f)
+            }
+            DisplayFormatType::TreeRender => {
+                writeln!(f, "drive={}", self.pushed.drive)?;
+                writeln!(f, "table={}", self.pushed.table)?;
+                writeln!(f, "units={}", self.unit_count())
+            }
+        }
+    }
+}
+
+impl ExecutionPlan for PushdownExec {
+    fn name(&self) -> &str {
+        "PushdownExec"
+    }
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        &self.properties
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        Vec::new()
+    }
+
+    fn with_new_children(
+        self: Arc<Self>,
+        children: Vec<Arc<dyn ExecutionPlan>>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        match children.len() {
+            0 => Ok(self),
+            count => internal_err!("PushdownExec is a leaf, {count} children were given"),
+        }
+    }
+
+    fn replace_children(
+        self: Arc<Self>,
+        children: Vec<Arc<dyn ExecutionPlan>>,
+        _options: ReplaceChildrenOptions,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        match children.len() {
+            0 => Ok(self),
+            count => internal_err!("PushdownExec is a leaf, {count} children were given"),
+        }
+    }
+
+    fn apply_expressions(
+        &self,
+        f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        // A join fills its dynamic filter only if it finds it below itself: it must find ours.
+        let mut recursion = TreeNodeRecursion::Continue;
+        for filter in &self.dynamic_filters {
+            recursion = f(filter)?;
+            if recursion == TreeNodeRecursion::Stop {
+                break;
+            }
+        }
+        Ok(recursion)
+    }
+
+    fn reset_state(self: Arc<Self>) -> Result<Arc<dyn ExecutionPlan>> {
+        let metrics = ExecutionPlanMetricsSet::new();
+        Ok(Arc::new(Self { metrics, ..Self::clone(&self) }))
+    }
+
+    fn execute(
+        &self,
+        partition: usize,
+        context: Arc<TaskContext>,
+    ) -> Result<SendableRecordBatchStream> {
+        let stream = run::partition_stream(self, partition, context)?;
+        Ok(Box::pin(cooperative(stream)))
+    }
+
+    fn metrics(&self) -> Option<MetricsSet> {
+        Some(self.metrics.clone_inner())
+    }
+
+    #[expect(deprecated, reason = "the replaced plan still answers through it")]
+    fn partition_statistics(&self, partition: Option<usize>) -> Result<Arc<Statistics>> {
+        match partition {
+            // The units are dealt out anew: what a partition of the replaced plan held says nothing.
+            Some(_) => Ok(Arc::new(Statistics::new_unknown(&self.schema()))),
+            None => self.plan.partition_statistics(None),
+        }
+    }
+
+    fn fetch(&self) -> Option<usize> {
+        self.pushed.fetch
+    }
+
+    fn handle_child_pushdown_result(
+        &self,
+        phase: FilterPushdownPhase,
+        child_pushdown_result: ChildPushdownResult,
+        _config: &ConfigOptions,
+    ) -> Result<FilterPushdownPropagation<Arc<dyn ExecutionPlan>>> {
+        let offered = child_pushdown_result.parent_filters;
+        // Our answer is always no: a filter only narrows what we read, whoever made it still applies it.
+        let filters = vec![PushedDown::No; offered.len()];
+        let taken: Vec<_> = match (phase, &self.pushed.replaced) {
+            (FilterPushdownPhase::Post, Replaced::Rows(_)) => {
+                let filters = offered.into_iter().map(|offer| offer.filter);
+                filters.filter(dynamic::is_dynamic).collect()
+            }
+            _ => Vec::new(),
+        };
+        if taken.is_empty() {
+            return Ok(FilterPushdownPropagation { filters, updated_node: None });
+        }
+        let node: Arc<dyn ExecutionPlan> =
+            Arc::new(Self { dynamic_filters: taken, ..self.clone() });
+        Ok(FilterPushdownPropagation { filters, updated_node: Some(node) })
+    }
+}

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The stream of one partition.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use arrow::array::RecordBatch;
+use datafusion::common::internal_datafusion_err;
+use datafusion::error::Result;
+use datafusion::execution::TaskContext;
+use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
+use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use futures::stream::{self, BoxStream};
+use futures::{StreamExt, TryStreamExt};
+use nearscan_drive::{DriveTime, Modelled};
+
+use crate::context::PushdownContext;
+use crate::exec::dynamic::Narrowing;
+use crate::exec::metrics::PushdownMetrics;
+use crate::exec::unit::{UnitDone, UnitRows, UnitRunner, open_session};
+use crate::exec::{PushdownExec, Replaced, RowsShape};
+use crate::settings::NearscanOptions;
+
+/// Units of one partition in flight: one runs, one is loaded, one is handed over.
+const UNITS_IN_FLIGHT: usize = 3;
+
+/// Runs one partition.
+pub(crate) fn partition_stream(
+    exec: &PushdownExec,
+    partition: usize,
+    task: Arc<TaskContext>,
+) -> Result<RecordBatchStreamAdapter<BoxStream<'static, Result<RecordBatch>>>> {
+    let config = task.session_config();
+    let context = config.get_extension::<PushdownContext>().ok_or_else(|| {
+        internal_datafusion_err!("the session has no drives to run {} on", exec.name())
+    })?;
+    let options =
+        config.options().extensions.get::<NearscanOptions>().cloned().unwrap_or_default().pushdown;
+    let pushed = exec.pushed();
+    let units = pushed.partitions.get(partition).cloned().unwrap_or_default();
+    let metrics = Arc::new(PushdownMetrics::new(&exec.metrics, partition));
+    let drive = context.drives.get(&pushed.drive);
+    let memory =
+        MemoryConsumer::new(format!("PushdownExec[{partition}]")).register(task.memory_pool());
+    let runner = Arc::new(UnitRunner {
+        pushed: Arc::clone(pushed),
+        plan: Arc::clone(exec.replaced()),
+        schema: exec.schema(),
+        drive: open_session(drive.as_ref(), pushed.query_id),
+        fallback: open_session(Some(&context.fallback), pushed.query_id),
+        context,
+        task,
+        metrics: Arc::clone(&metrics),
+        timeout: options.timeout,
+        verify: options.verify,
+    });
+    let narrowing =
+        Arc::new(Narrowing::new(Arc::clone(&pushed.fragment), exec.dynamic_filters.clone()));
+    let release = Release { metrics, memory, modelled: Mutex::new(None) };
+    let release = Arc::new(release);
+    let for_batches = Arc::clone(&release);
+    let batches = stream::iter(units)
+        .map(move |unit| {
+            let fragment = narrowing.current(rows_shape(&runner.pushed.replaced));
+            Arc::clone(&runner).run(unit, fragment)
+        })
+        .buffered(UNITS_IN_FLIGHT)
+        .map_ok(move |done| release.release(done))
+        .try_flatten();
+    let counted = batches.inspect_ok(move |batch| for_batches.count(batch));
+    let limited: BoxStream<'static, Result<RecordBatch>> = match pushed.fetch {
+        Some(rows) => Box::pin(limit(counted, rows)),
+        None => Box::pin(counted),
+    };
+    Ok(RecordBatchStreamAdapter::new(exec.schema(), limited))
+}
+
+fn rows_shape(replaced: &Replaced) -> Option<&RowsShape> {
+    match replaced {
+        Replaced::Rows(shape) => Some(shape),
+        Replaced::States { .. } => None,
+    }
+}
+
+/// Hands the rows of units on, charges them, and keeps the sum of modelled time.
+struct Release {
+    metrics: Arc<PushdownMetrics>,
+    memory: MemoryReservation,
+    modelled: Mutex<Option<Modelled>>,
+}
+
+impl Release {
+    fn release(&self, done: UnitDone) -> BoxStream<'static, Result<RecordBatch>> {
+        if let Some(DriveTime::Modelled(time)) = done.time {
+            let mut sum = self.modelled.lock().unwrap_or_else(PoisonError::into_inner);
+            *sum = match *sum {
+                None => Some(time),
+                Some(before) => before.combine(time).or(Some(before)),
+            };
+        }
+        match done.rows {
+            UnitRows::Batches(batches) => {
+                let bytes = batches.iter().map(RecordBatch::get_array_memory_size).sum();
+                match self.memory.try_grow(bytes) {
+                    Ok(()) => {
+                        // Charged until the last batch has been handed on.
+                        let held = self.memory.split(bytes);
+                        let batches = stream::iter(batches.into_iter().map(Ok));
+                        Box::pin(
+                            batches.chain(
+                                stream::once(async move {
+                                    drop(held);
+                                })
+                                .filter_map(|()| async { None }),
+                            ),
+                        )
+                    }
+                    Err(error) => Box::pin(stream::once(async move { Err(error) })),
+                }
+            }
+            UnitRows::Stream(stream) => stream,
+        }
+    }
+
+    fn count(&self, batch: &RecordBatch) {
+        self.metrics.rows_out.add(batch.num_rows());
+        self.metrics.baseline.record_output(batch.num_rows());
+    }
+}
+
+impl Drop for Release {
+    fn drop(&mut self) {
+        let sum = self.modelled.lock().unwrap_or_else(PoisonError::into_inner);
+        self.metrics.modelled(*sum);
+    }
+}
+
+/// The first `rows` rows of a stream; nothing behind them is asked for.
+fn limit(
+    batches: impl futures::Stream<Item = Result<RecordBatch>> + Send + 'static,
+    rows: usize,
+) -> impl futures::Stream<Item = Result<RecordBatch>> + Send + 'static {
+    batches.scan(rows, |left, batch| {
+        let cut = match batch {
+            _ if *left == 0 => None,
+            Ok(batch) => {
+                let batch = batch.slice(0, batch.num_rows().min(*left));
+                *left -= batch.num_rows();
+                Some(Ok(batch))
+            }
+            Err(error) => Some(Err(error)),
+        };
+        async move { cut }
+    })
+}

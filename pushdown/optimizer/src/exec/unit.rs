@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: Apache-2.0
+//! One unit of work: the drive, then the fallback, then the replaced plan.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use arrow::array::RecordBatch;
+use arrow::datatypes::SchemaRef;
+use datafusion::error::Result;
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::physical_plan::ExecutionPlan;
+use nearscan_command::{Command, Envelope, Fragment, InputRef, Status, Unit};
+use nearscan_drive::{
+    Completion, Drive, DriveTime, Failure, Fault, FileRef, Placement, Refusal, Session, Submission,
+};
+
+use crate::context::PushdownContext;
+use crate::exec::metrics::{PushBack, PushdownMetrics};
+use crate::exec::{Pushed, arrays, fallback, verify};
+use crate::log::LogEntry;
+use crate::settings::Verify;
+use crate::units::PlannedUnit;
+
+/// What the units of one partition share.
+pub(crate) struct UnitRunner {
+    pub(crate) pushed: Arc<Pushed>,
+    pub(crate) plan: Arc<dyn ExecutionPlan>,
+    pub(crate) schema: SchemaRef,
+    pub(crate) context: Arc<PushdownContext>,
+    pub(crate) task: Arc<TaskContext>,
+    pub(crate) drive: Option<Arc<dyn Session>>,
+    pub(crate) fallback: Option<Arc<dyn Session>>,
+    pub(crate) metrics: Arc<PushdownMetrics>,
+    pub(crate) timeout: Duration,
+    pub(crate) verify: Verify,
+}
+
+/// The rows of a unit.
+pub(crate) enum UnitRows {
+    /// All there, checked.
+    Batches(Vec<RecordBatch>),
+    /// DataFusion's own stream, not yet begun.
+    Stream(SendableRecordBatchStream),
+}
+
+/// Rows and what the drive took for them.
+pub(crate) struct UnitDone {
+    pub(crate) rows: UnitRows,
+    pub(crate) time: Option<DriveTime>,
+}
+
+/// A push-back, and the rows lost with it: none.
+struct Returned {
+    reason: PushBack,
+    time: Option<DriveTime>,
+}
+
+impl UnitRunner {
+    /// Runs one unit.
+    pub(crate) async fn run(
+        self: Arc<Self>,
+        unit: PlannedUnit,
+        fragment: Arc<Fragment>,
+    ) -> Result<UnitDone> {
+        let rows_in = usize::try_from(unit.rows).unwrap_or(usize::MAX);
+        self.metrics.rows_in.add(rows_in);
+        let returned = match self.on_drive(&unit, &fragment).await {
+            Ok((batches, time)) => {
+                self.metrics.units_drive.add(1);
+                if self.verify == Verify::Compare {
+                    verify::compare(&self, &unit, &fragment, &batches).await?;
+                }
+                return Ok(UnitDone { rows: UnitRows::Batches(batches), time: Some(time) });
+            }
+            Err(returned) => returned,
+        };
+        self.metrics.pushed_back(returned.reason);
+        self.metrics.units_cpu.add(1);
+        let rows = match self.on_fallback(&unit, &fragment).await {
+            Some(batches) => UnitRows::Batches(batches),
+            None => {
+                let task = Arc::clone(&self.task);
+                UnitRows::Stream(fallback::execute_unit(&self.plan, &unit, task)?)
+            }
+        };
+        let rows_out = match &rows {
+            UnitRows::Batches(batches) => row_count(batches),
+            UnitRows::Stream(_) => 0,
+        };
+        self.log(&unit, "cpu", returned.reason.word(), None, rows_out);
+        Ok(UnitDone { rows, time: returned.time })
+    }
+
+    /// The unit on the drive.
+    async fn on_drive(
+        &self,
+        unit: &PlannedUnit,
+        fragment: &Arc<Fragment>,
+    ) -> Result<(Vec<RecordBatch>, DriveTime), Returned> {
+        let back = |reason| Returned { reason, time: None };
+        let hash = self.pushed.fragment.hash();
+        if self.context.is_quarantined(&self.pushed.drive, hash) {
+            return Err(back(PushBack::Quarantine));
+        }
+        let session = self.drive.as_ref().ok_or_else(|| back(PushBack::Fault))?;
+        let command = self
+            .bind(session.as_ref(), fragment, unit, unit.file_id)
+            .map_err(|_| back(PushBack::Fault))?;
+        let lease = session
+            .lease(command.device_bytes())
+            .map_err(|refusal| back(refusal_reason(&refusal)))?;
+        let submission = Submission { command: command.clone(), lease, timeout: self.timeout };
+        let ticket =
+            session.submit(submission).map_err(|refusal| back(refusal_reason(&refusal)))?;
+        let completion = match tokio::time::timeout(self.timeout, ticket).await {
+            Ok(completion) => completion,
+            // The ticket is dropped, which cancels; the buffers stay the drive's until it has stopped.
+            Err(_elapsed) => {
+                self.context.note_failure(&self.pushed.drive, hash);
+                return Err(back(PushBack::Timeout));
+            }
+        };
+        self.metrics.moved(&completion);
+        match self.checked(&completion, &command) {
+            Ok(batches) => {
+                self.context.note_success(&self.pushed.drive, hash);
+                self.log(unit, &self.pushed.drive, "", Some(&completion), row_count(&batches));
+                Ok((batches, completion.time))
+            }
+            Err(fault) => {
+                tracing::debug!(drive = self.pushed.drive, %fault, "a unit was pushed back");
+                if counts_as_failure(&fault) {
+                    self.context.note_failure(&self.pushed.drive, hash);
+                }
+                Err(Returned { reason: fault_reason(&fault), time: Some(completion.time) })
+            }
+        }
+    }
+
+    /// The batches of a completion, once it has been checked.
+    fn checked(
+        &self,
+        completion: &Completion,
+        command: &Command,
+    ) -> Result<Vec<RecordBatch>, Fault> {
+        let view = completion.check(command)?;
+        arrays::to_batches(&view, &self.pushed.replaced, &self.schema).map_err(|error| {
+            tracing::warn!(%error, "a drive's result does not fit its schema");
+            Fault::Accounting("its values do not fit the schema")
+        })
+    }
+
+    /// The unit on the CPU drive; nothing when it cannot do it either.
+    async fn on_fallback(
+        &self,
+        unit: &PlannedUnit,
+        fragment: &Arc<Fragment>,
+    ) -> Option<Vec<RecordBatch>> {
+        let session = self.fallback.as_ref()?;
+        let file = FileRef { path: unit.file.path.clone(), version: unit.file.version };
+        let Placement::Here { file_id } = self.context.fallback.locate(&file) else { return None };
+        let command = self.bind(session.as_ref(), fragment, unit, file_id).ok()?;
+        let lease = session.lease(command.device_bytes()).ok()?;
+        let submission = Submission { command: command.clone(), lease, timeout: Duration::MAX };
+        let completion = session.submit(submission).ok()?.await;
+        self.checked(&completion, &command).ok()
+    }
+
+    fn bind(
+        &self,
+        session: &dyn Session,
+        fragment: &Fragment,
+        unit: &PlannedUnit,
+        file_id: u64,
+    ) -> Result<Command, nearscan_command::Error> {
+        let envelope = Envelope {
+            command_id: self.context.next_command_id(),
+            query_id: self.pushed.query_id,
+            epoch: session.epoch(),
+            deadline_ns: u64::try_from(self.timeout.as_nanos()).unwrap_or(u64::MAX),
+            ..Envelope::default()
+        };
+        Command::bind(fragment, bound_unit(unit, file_id), envelope)
+    }
+
+    fn log(
+        &self,
+        unit: &PlannedUnit,
+        placed_on: &str,
+        reason: &str,
+        completion: Option<&Completion>,
+        rows_out: u64,
+    ) {
+        let traffic = completion.map(|completion| completion.traffic).unwrap_or_default();
+        let time = completion.map(|completion| completion.time);
+        self.context.log.push(LogEntry {
+            query_id: self.pushed.query_id,
+            table: self.pushed.table.clone(),
+            file: unit.file.path.display().to_string(),
+            row_group: unit.row_group,
+            placed_on: placed_on.to_owned(),
+            reason: reason.to_owned(),
+            media_bytes: traffic.media_bytes,
+            link_bytes: traffic.link_bytes,
+            rows_in: unit.rows,
+            rows_out,
+            measured_ns: match time {
+                Some(DriveTime::Measured(measured)) => Some(measured.ns),
+                _ => None,
+            },
+            modelled_ns: match time {
+                Some(DriveTime::Modelled(modelled)) => Some(modelled.serial_ns()),
+                _ => None,
+            },
+        });
+    }
+}
+
+fn row_count(batches: &[RecordBatch]) -> u64 {
+    batches.iter().map(|batch| batch.num_rows() as u64).sum()
+}
+
+/// The unit with its chunks as ranges of the file; chunks that touch are one input.
+fn bound_unit(unit: &PlannedUnit, file_id: u64) -> Unit {
+    let mut order: Vec<usize> = (0..unit.chunks.len()).collect();
+    order.sort_by_key(|index| unit.chunks[*index].offset);
+    let mut chunks = unit.chunks.clone();
+    let mut ranges: Vec<(u64, u64)> = Vec::new();
+    for index in order {
+        let chunk = &mut chunks[index];
+        let (start, end) = (chunk.offset, chunk.offset + chunk.length);
+        match ranges.last_mut() {
+            Some((_, last)) if *last == start => *last = end,
+            _ => ranges.push((start, end)),
+        }
+        let input = ranges.len() - 1;
+        chunk.input = u16::try_from(input).unwrap_or(u16::MAX);
+        chunk.offset = start - ranges[input].0;
+    }
+    let version = unit.file.version;
+    let inputs = ranges.into_iter().map(|(start, end)| InputRef::FileRange {
+        file_id,
+        version,
+        offset: start,
+        length: end - start,
+    });
+    Unit { rows: unit.rows, inputs: inputs.collect(), chunks }
+}
+
+fn refusal_reason(refusal: &Refusal) -> PushBack {
+    match refusal {
+        Refusal::Busy => PushBack::Busy,
+        Refusal::LowMemory { .. } => PushBack::LowMemory,
+        Refusal::Gone { .. } | Refusal::Command(_) => PushBack::Fault,
+    }
+}
+
+fn fault_reason(fault: &Fault) -> PushBack {
+    match fault {
+        Fault::Status(status) => match status {
+            Status::Encoding | Status::SnappyDistance | Status::Unsupported => PushBack::Encoding,
+            Status::GroupCardinality => PushBack::GroupCardinality,
+            Status::DictionarySize => PushBack::DictionarySize,
+            Status::Overflow => PushBack::Overflow,
+            Status::ScratchFull | Status::OutputFull => PushBack::LowMemory,
+            Status::StepsExceeded => PushBack::Timeout,
+            Status::Ok
+            | Status::Malformed
+            | Status::StaleInput
+            | Status::Corrupt
+            | Status::Cancelled => PushBack::Fault,
+        },
+        Fault::Failed(Failure::Timeout) => PushBack::Timeout,
+        Fault::Failed(_) | Fault::Corrupted(_) | Fault::Accounting(_) => PushBack::Fault,
+    }
+}
+
+/// Whether a fault speaks against offering the fragment again: crashes and hangs do, data does not.
+fn counts_as_failure(fault: &Fault) -> bool {
+    match fault {
+        Fault::Failed(Failure::Timeout | Failure::Kernel { .. }) => true,
+        Fault::Status(status) => *status == Status::StepsExceeded || *status == Status::Malformed,
+        Fault::Failed(_) | Fault::Corrupted(_) | Fault::Accounting(_) => false,
+    }
+}
+
+/// Opens a session on a drive, if it is there.
+pub(crate) fn open_session(
+    drive: Option<&Arc<dyn Drive>>,
+    query_id: u128,
+) -> Option<Arc<dyn Session>> {
+    let spec = nearscan_drive::SessionSpec {
+        query_id,
+        tenant: 0,
+        budget: Arc::new(nearscan_drive::Unlimited),
+    };
+    drive?.open_session(spec).ok()
+}

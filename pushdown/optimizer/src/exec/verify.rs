@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `nearscan.pushdown.verify`: every unit also runs as DataFusion would have run it, and a difference fails
+//! the query.
+//!
+//! Rows are compared in their order; states of groups in any order. A fragment narrowed by a dynamic filter
+//! may leave out rows that the replaced plan gives; it is compared without the narrowing.
+
+use std::sync::Arc;
+
+use arrow::array::RecordBatch;
+use arrow::compute::concat_batches;
+use arrow::row::{RowConverter, SortField};
+use datafusion::common::exec_err;
+use datafusion::error::Result;
+use datafusion::physical_plan::common::collect;
+use nearscan_command::{Fragment, Output};
+
+use crate::exec::fallback;
+use crate::exec::unit::UnitRunner;
+use crate::units::PlannedUnit;
+
+/// Compares the rows of a unit with those of the replaced plan.
+///
+/// # Errors
+/// The difference, or what the replaced plan ended with.
+pub(crate) async fn compare(
+    runner: &UnitRunner,
+    unit: &PlannedUnit,
+    fragment: &Arc<Fragment>,
+    found: &[RecordBatch],
+) -> Result<()> {
+    let cut_off = matches!(&fragment.output, Output::Rows { limit: Some(_), .. });
+    // Which rows a limit picks is free, and a narrowed fragment gives fewer.
+    if cut_off || !Arc::ptr_eq(fragment, &runner.pushed.fragment) {
+        return Ok(());
+    }
+    let stream = fallback::execute_unit(&runner.plan, unit, Arc::clone(&runner.task))?;
+    let expected = collect(stream).await?;
+    let mut found = encoded(runner, found)?;
+    let mut expected = encoded(runner, &expected)?;
+    if matches!(&fragment.output, Output::States { .. }) {
+        found.sort_unstable();
+        expected.sort_unstable();
+    }
+    if found == expected {
+        return Ok(());
+    }
+    exec_err!(
+        "drive {} and the host differ in row group {} of {}: {} rows against {}",
+        runner.pushed.drive,
+        unit.row_group,
+        unit.file.path.display(),
+        found.len(),
+        expected.len()
+    )
+}
+
+/// Each row as bytes that are equal when the rows are.
+fn encoded(runner: &UnitRunner, batches: &[RecordBatch]) -> Result<Vec<Vec<u8>>> {
+    let batch = concat_batches(&runner.schema, batches)?;
+    if batch.num_columns() == 0 {
+        return Ok(vec![Vec::new(); batch.num_rows()]);
+    }
+    let fields = runner.schema.fields().iter();
+    let fields = fields.map(|field| SortField::new(field.data_type().clone())).collect();
+    let converter = RowConverter::new(fields)?;
+    let rows = converter.convert_columns(batch.columns())?;
+    Ok(rows.iter().map(|row| row.as_ref().to_vec()).collect())
+}

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+//! [`FragmentBuilder`]: collects what expressions need.
+
+use arrow::datatypes::Schema;
+use nearscan_command::{
+    Aggregate, Column, Fragment, Op, Operand, Output, Program, RowColumn, Step, StringTest, TestOp,
+    limits,
+};
+
+use crate::decision::{KeepReason, Kept};
+use crate::lower::Lowered;
+use crate::lower::types::column_kind;
+
+/// Which program a step goes to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Target {
+    /// Evaluated for every row.
+    Predicate,
+    /// Evaluated for kept rows.
+    Projection,
+}
+
+/// A fragment while it grows.
+#[derive(Debug, Clone)]
+pub(crate) struct FragmentBuilder<'a> {
+    /// The table: file columns, then partition columns.
+    schema: &'a Schema,
+    file_columns: usize,
+    columns: Vec<Column>,
+    predicate: Vec<Step>,
+    projection: Vec<Step>,
+    literals: Vec<i128>,
+    tests: Vec<StringTest>,
+    /// Conjuncts of the predicate, joined when the fragment is finished.
+    verdicts: Vec<Operand>,
+}
+
+impl<'a> FragmentBuilder<'a> {
+    /// An empty fragment over a table whose first `file_columns` columns are in the files.
+    pub(crate) fn new(schema: &'a Schema, file_columns: usize) -> Self {
+        Self {
+            schema,
+            file_columns,
+            columns: Vec::new(),
+            predicate: Vec::new(),
+            projection: Vec::new(),
+            literals: Vec::new(),
+            tests: Vec::new(),
+            verdicts: Vec::new(),
+        }
+    }
+
+    /// A builder that goes on where a finished fragment stands, to narrow its predicate.
+    pub(crate) fn narrowing(fragment: &Fragment, schema: &'a Schema, file_columns: usize) -> Self {
+        let verdicts = match fragment.predicate.steps.len() {
+            0 => vec![],
+            count => vec![Operand::Step(index(count - 1))],
+        };
+        Self {
+            schema,
+            file_columns,
+            columns: fragment.columns.clone(),
+            predicate: fragment.predicate.steps.clone(),
+            projection: fragment.projection.steps.clone(),
+            literals: fragment.literals.clone(),
+            tests: fragment.tests.clone(),
+            verdicts,
+        }
+    }
+
+    /// The table's schema.
+    pub(crate) fn schema(&self) -> &'a Schema {
+        self.schema
+    }
+
+    /// The operand of a table's column; the fragment reads it from now on.
+    pub(crate) fn column(&mut self, table_index: usize) -> Lowered<u16> {
+        let field = self.schema.fields().get(table_index).ok_or_else(|| {
+            Kept::new(KeepReason::Expression, format!("column {table_index} of the table"))
+        })?;
+        if table_index >= self.file_columns {
+            let detail = format!("column {} is not in the files", field.name());
+            return Err(Kept::new(KeepReason::ScanOption, detail));
+        }
+        let kind = column_kind(field)?;
+        if let Some(at) = self.columns.iter().position(|column| column.name == *field.name()) {
+            return Ok(index(at));
+        }
+        self.room(self.columns.len(), limits::COLUMNS_MAX, "columns")?;
+        self.columns.push(Column::new(field.name().clone(), kind));
+        Ok(index(self.columns.len() - 1))
+    }
+
+    /// The operand of a number.
+    pub(crate) fn literal(&mut self, value: i128) -> Lowered<Operand> {
+        if let Some(at) = self.literals.iter().position(|other| *other == value) {
+            return Ok(Operand::Literal(index(at)));
+        }
+        self.room(self.literals.len(), limits::LITERALS_MAX, "literals")?;
+        self.literals.push(value);
+        Ok(Operand::Literal(index(self.literals.len() - 1)))
+    }
+
+    /// Literals that stand one after the other; the numbers of the first and the last.
+    pub(crate) fn literal_run(&mut self, values: &[i128]) -> Lowered<(u16, u16)> {
+        let first = self.literals.len();
+        let count = first + values.len().max(1) - 1;
+        self.room(count, limits::LITERALS_MAX, "literals")?;
+        self.literals.extend_from_slice(values);
+        Ok((index(first), index(self.literals.len() - 1)))
+    }
+
+    /// The outcome of a string test, as a truth value.
+    pub(crate) fn test(
+        &mut self,
+        target: Target,
+        column: u16,
+        op: TestOp,
+        strings: Vec<Vec<u8>>,
+    ) -> Lowered<Operand> {
+        let long = strings.iter().find(|text| text.len() > limits::STRING_BYTES_MAX as usize);
+        if let Some(text) = long {
+            let detail = format!("a string literal of {} bytes", text.len());
+            return Err(Kept::new(KeepReason::Expression, detail));
+        }
+        let test = StringTest { column, op, strings };
+        let at = match self.tests.iter().position(|other| *other == test) {
+            Some(at) => at,
+            None => {
+                self.room(self.tests.len(), limits::TESTS_MAX, "string tests")?;
+                self.tests.push(test);
+                self.tests.len() - 1
+            }
+        };
+        self.step(target, Step::test(index(at)))
+    }
+
+    /// The value of a step; an equal step is used again.
+    pub(crate) fn step(&mut self, target: Target, step: Step) -> Lowered<Operand> {
+        let steps = match target {
+            Target::Predicate => &self.predicate,
+            Target::Projection => &self.projection,
+        };
+        if let Some(at) = steps.iter().position(|other| *other == step) {
+            return Ok(Operand::Step(index(at)));
+        }
+        self.room(steps.len(), limits::STEPS_MAX, "steps")?;
+        let steps = match target {
+            Target::Predicate => &mut self.predicate,
+            Target::Projection => &mut self.projection,
+        };
+        steps.push(step);
+        Ok(Operand::Step(index(steps.len() - 1)))
+    }
+
+    /// Adds a conjunct to the predicate.
+    pub(crate) fn keep_where(&mut self, verdict: Operand) {
+        self.verdicts.push(verdict);
+    }
+
+    /// The fragment with aggregate states as its output.
+    pub(crate) fn states(self, keys: Vec<u16>, aggregates: Vec<Aggregate>) -> Lowered<Fragment> {
+        self.finish(Output::States { keys, aggregates })
+    }
+
+    /// The fragment with rows as its output.
+    pub(crate) fn rows(self, columns: Vec<RowColumn>, limit: Option<u64>) -> Lowered<Fragment> {
+        self.finish(Output::Rows { columns, limit })
+    }
+
+    /// The fragment with this output.
+    pub(crate) fn finish(mut self, output: Output) -> Lowered<Fragment> {
+        let mut verdicts = std::mem::take(&mut self.verdicts).into_iter();
+        if let Some(mut verdict) = verdicts.next() {
+            for next in verdicts {
+                verdict = self.step(Target::Predicate, Step::compare(Op::And, verdict, next))?;
+            }
+            self.end_with(verdict)?;
+        }
+        self.order_tests();
+        let fragment = Fragment {
+            columns: self.columns,
+            predicate: Program::new(self.predicate),
+            projection: Program::new(self.projection),
+            literals: self.literals,
+            tests: self.tests,
+            output,
+        };
+        match fragment.check() {
+            Ok(()) => Ok(fragment),
+            Err(error) => Err(Kept::new(KeepReason::Expression, error.to_string())),
+        }
+    }
+
+    /// Makes `verdict` the last step of the predicate.
+    fn end_with(&mut self, verdict: Operand) -> Lowered<()> {
+        let last = self.predicate.len().checked_sub(1).map(index);
+        if verdict == Operand::Null || last.map(Operand::Step) != Some(verdict) {
+            self.room(self.predicate.len(), limits::STEPS_MAX, "steps")?;
+            // `v AND v` is v, and a new step at the end.
+            self.predicate.push(Step::compare(Op::And, verdict, verdict));
+        }
+        Ok(())
+    }
+
+    /// Puts the string tests in the order of their columns.
+    fn order_tests(&mut self) {
+        let mut order: Vec<usize> = (0..self.tests.len()).collect();
+        order.sort_by_key(|test| self.tests[*test].column);
+        let place =
+            |test: u16| order.iter().position(|old| *old == usize::from(test)).map_or(test, index);
+        for step in self.predicate.iter_mut().chain(&mut self.projection) {
+            if let Operand::Test(test) = step.a {
+                step.a = Operand::Test(place(test));
+            }
+        }
+        self.tests = order.iter().map(|test| self.tests[*test].clone()).collect();
+    }
+
+    fn room(&self, count: usize, limit: u32, what: &str) -> Lowered<()> {
+        if (count as u64) < u64::from(limit) {
+            Ok(())
+        } else {
+            let detail = format!("more than {limit} {what}");
+            Err(Kept::new(KeepReason::Expression, detail))
+        }
+    }
+}
+
+/// An index of the format; limits are checked before, and all are far below 2^13.
+pub(crate) fn index(at: usize) -> u16 {
+    u16::try_from(at).unwrap_or(u16::MAX)
+}

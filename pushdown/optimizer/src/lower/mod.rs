@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Lowering: from DataFusion's expressions and aggregates to a fragment.
+//!
+//! Expressions arrive over the columns of the *table* (file columns, then partition columns); the
+//! [`FragmentBuilder`] collects the columns, literals and string tests that they need and appends steps
+//! to the predicate or the projection. What has no counterpart is refused with a reason; nothing is
+//! lowered approximately.
+//!
+//! - [`types`]: which types have a counterpart, and their scales.
+//! - [`builder`]: columns, literals, tests, programs; equal steps are shared.
+//! - [`expr`]: expressions.
+//! - [`aggregate`]: aggregates and group keys, as states.
+//! - [`rows`]: output columns of rows.
+
+pub(crate) mod aggregate;
+pub(crate) mod builder;
+pub(crate) mod expr;
+pub(crate) mod rows;
+pub(crate) mod types;
+
+pub(crate) use builder::FragmentBuilder;
+
+use crate::decision::Kept;
+
+/// The result of lowering something.
+pub(crate) type Lowered<T> = Result<T, Kept>;

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Output columns of rows.
+
+use std::sync::Arc;
+
+use arrow::datatypes::DataType;
+use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_expr::expressions::Column;
+use nearscan_command::{Operand, RowColumn, Width};
+
+use crate::lower::builder::Target;
+use crate::lower::expr::{lower_number, lower_truth, refuse};
+use crate::lower::types::is_string;
+use crate::lower::{FragmentBuilder, Lowered};
+
+/// Lowers the output expressions of a scan, filter or projection.
+pub(crate) fn lower_rows(
+    builder: &mut FragmentBuilder<'_>,
+    outputs: &[Arc<dyn PhysicalExpr>],
+) -> Lowered<Vec<RowColumn>> {
+    outputs.iter().map(|expr| lower_output(builder, expr.as_ref())).collect()
+}
+
+fn lower_output(builder: &mut FragmentBuilder<'_>, expr: &dyn PhysicalExpr) -> Lowered<RowColumn> {
+    let data_type = match expr.data_type(builder.schema()) {
+        Ok(data_type) => data_type,
+        Err(_) => return refuse(expr),
+    };
+    if let Some(column) = expr.downcast_ref::<Column>() {
+        let operand = Operand::Column(builder.column(column.index())?);
+        let width = match &data_type {
+            string if is_string(string) => Width::Bytes,
+            DataType::Int32 | DataType::Date32 => Width::W32,
+            // What is stored in 8 bytes crosses the link in 8 bytes.
+            _ => Width::W64,
+        };
+        return Ok(RowColumn { operand, width });
+    }
+    if data_type == DataType::Boolean {
+        let operand = lower_truth(builder, Target::Projection, expr)?;
+        return Ok(RowColumn { operand, width: Width::Bool });
+    }
+    let value = lower_number(builder, Target::Projection, expr)?;
+    Ok(RowColumn { operand: value.operand, width: value.number.width() })
+}

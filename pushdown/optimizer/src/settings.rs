@@ -1,0 +1,397 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The settings of Nearscan: one table, [`SETTINGS`], from which everything else comes.
+//!
+//! `SET` and `SHOW`, `--set` of the shell, the system table `nearscan.settings`, the Python keywords
+//! and the generated documentation all read this table. The values travel with DataFusion's
+//! configuration as the extension `nearscan`, so that a planner rule finds them through
+//! `ConfigOptions::extensions` and a statement that runs keeps the values it was planned with.
+//!
+//! This module knows nothing of the engine: it depends on DataFusion's configuration traits alone.
+
+use std::{any::Any, fmt, str::FromStr, time::Duration};
+
+use datafusion::{
+    common::DataFusionError,
+    config::{ConfigEntry, ConfigExtension, ExtensionOptions},
+};
+
+/// Prefix of every key.
+pub const PREFIX: &str = "nearscan";
+
+/// Longest time one unit of work may be given.
+const TIMEOUT_MAX: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// Whether work is placed on drives, and who decides.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum PushdownMode {
+    /// The cost model decides for each unit of work.
+    #[default]
+    Auto,
+    /// Whatever the drive is able to run, runs there.
+    Force,
+    /// Everything stays on the host.
+    Off,
+}
+
+/// Which drives a query may use.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+pub enum DriveChoice {
+    /// Any attached drive that holds the data.
+    #[default]
+    Any,
+    /// Only the drive of this name.
+    Named(String),
+}
+
+/// Whether results of drives are compared with the CPU's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Verify {
+    /// Results of drives are taken as they are, once their checksum is right.
+    #[default]
+    Trust,
+    /// Every fragment also runs on the CPU, and a difference fails the query.
+    Compare,
+}
+
+/// Whether sums of floating point may be added in another order than DataFusion's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum FloatOrder {
+    /// Such aggregates stay on the host.
+    #[default]
+    Keep,
+    /// Such aggregates may run on a drive, and their last digits may differ.
+    Free,
+}
+
+/// Settings below `nearscan.pushdown`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct PushdownOptions {
+    /// `nearscan.pushdown.mode`.
+    pub mode: PushdownMode,
+    /// `nearscan.pushdown.drive`.
+    pub drive: DriveChoice,
+    /// `nearscan.pushdown.verify`.
+    pub verify: Verify,
+    /// `nearscan.pushdown.allow_float_reorder`.
+    pub float_order: FloatOrder,
+    /// `nearscan.pushdown.timeout`: longest time of one unit of work, at least a millisecond.
+    pub timeout: Duration,
+}
+
+impl Default for PushdownOptions {
+    fn default() -> Self {
+        Self {
+            mode: PushdownMode::default(),
+            drive: DriveChoice::default(),
+            verify: Verify::default(),
+            float_order: FloatOrder::default(),
+            timeout: Duration::from_secs(5),
+        }
+    }
+}
+
+/// The values of all settings of one session.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+pub struct NearscanOptions {
+    /// Settings below `nearscan.pushdown`.
+    pub pushdown: PushdownOptions,
+}
+
+/// A key or a value that was refused.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SettingError {
+    /// No setting has this key.
+    #[error("unknown setting '{key}'")]
+    UnknownKey {
+        /// The key as it was written, with its prefix.
+        key: String,
+    },
+    /// The setting does not take this value.
+    #[error("invalid value '{value}' for setting '{key}'")]
+    InvalidValue {
+        /// The key with its prefix.
+        key: &'static str,
+        /// The value as it was written.
+        value: String,
+        /// What the setting takes.
+        expected: &'static str,
+    },
+}
+
+/// One row of the table of settings.
+pub struct Setting {
+    /// Full key, for example `nearscan.pushdown.mode`.
+    pub key: &'static str,
+    /// Values it takes, in words.
+    pub values: &'static str,
+    /// Default value, written as a user would.
+    pub default: &'static str,
+    /// What it does, one sentence.
+    pub description: &'static str,
+    get: fn(&NearscanOptions) -> String,
+    set: fn(&mut NearscanOptions, &str) -> Option<()>,
+}
+
+impl Setting {
+    /// Returns the value this setting has in `options`, written as a user would.
+    #[must_use]
+    pub fn value(&self, options: &NearscanOptions) -> String {
+        (self.get)(options)
+    }
+}
+
+impl fmt::Debug for Setting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Setting").field("key", &self.key).finish_non_exhaustive()
+    }
+}
+
+/// Every setting there is, in the order in which they are shown.
+pub static SETTINGS: &[Setting] = &[
+    Setting {
+        key: "nearscan.pushdown.mode",
+        values: "auto, force or off",
+        default: "auto",
+        description: "Who decides whether work runs on a drive: the cost model (auto), \
+                      the drive's abilities alone (force), or nobody (off)",
+        get: |options| options.pushdown.mode.to_string(),
+        set: |options, value| store(&mut options.pushdown.mode, value.parse().ok()),
+    },
+    Setting {
+        key: "nearscan.pushdown.drive",
+        values: "the name of a drive, or any",
+        default: "any",
+        description: "The only drive that queries may use, or any of those attached",
+        get: |options| options.pushdown.drive.to_string(),
+        set: |options, value| store(&mut options.pushdown.drive, value.parse().ok()),
+    },
+    Setting {
+        key: "nearscan.pushdown.verify",
+        values: "true or false",
+        default: "false",
+        description: "Whether every fragment also runs on the CPU and a difference fails the query",
+        get: |options| (options.pushdown.verify == Verify::Compare).to_string(),
+        set: |options, value| {
+            let verify = parse_switch(value, Verify::Compare, Verify::Trust);
+            store(&mut options.pushdown.verify, verify)
+        },
+    },
+    Setting {
+        key: "nearscan.pushdown.allow_float_reorder",
+        values: "true or false",
+        default: "false",
+        description: "Whether SUM and AVG of floating point may run on a drive, \
+                      which adds in another order",
+        get: |options| (options.pushdown.float_order == FloatOrder::Free).to_string(),
+        set: |options, value| {
+            let order = parse_switch(value, FloatOrder::Free, FloatOrder::Keep);
+            store(&mut options.pushdown.float_order, order)
+        },
+    },
+    Setting {
+        key: "nearscan.pushdown.timeout",
+        values: "a duration from 1ms to 1day, such as 5s or 250ms",
+        default: "5s",
+        description: "Longest time one unit of work may take on a drive before the CPU redoes it",
+        get: |options| humantime::format_duration(options.pushdown.timeout).to_string(),
+        set: |options, value| store(&mut options.pushdown.timeout, parse_timeout(value)),
+    },
+];
+
+impl NearscanOptions {
+    /// Sets the setting `key`, written with or without the prefix `nearscan.`.
+    ///
+    /// # Errors
+    /// [`SettingError`] if there is no such key or the setting does not take the value.
+    pub fn set_value(&mut self, key: &str, value: &str) -> Result<(), SettingError> {
+        let setting = find(key)?;
+        (setting.set)(self, value.trim()).ok_or_else(|| SettingError::InvalidValue {
+            key: setting.key,
+            value: value.to_owned(),
+            expected: setting.values,
+        })
+    }
+
+    /// Gives the setting `key`, written with or without the prefix, its default value.
+    ///
+    /// # Errors
+    /// [`SettingError::UnknownKey`] if there is no such key.
+    pub fn reset(&mut self, key: &str) -> Result<(), SettingError> {
+        let setting = find(key)?;
+        self.set_value(setting.key, setting.default)
+    }
+}
+
+impl ConfigExtension for NearscanOptions {
+    const PREFIX: &'static str = PREFIX;
+}
+
+impl ExtensionOptions for NearscanOptions {
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn as_any_mut(&mut self) -> &mut dyn Any {
+        self
+    }
+
+    fn cloned(&self) -> Box<dyn ExtensionOptions> {
+        Box::new(self.clone())
+    }
+
+    fn set(&mut self, key: &str, value: &str) -> Result<(), DataFusionError> {
+        self.set_value(key, value).map_err(|error| DataFusionError::External(Box::new(error)))
+    }
+
+    fn entries(&self) -> Vec<ConfigEntry> {
+        SETTINGS
+            .iter()
+            .map(|setting| ConfigEntry {
+                key: setting.key.to_owned(),
+                value: Some(setting.value(self)),
+                description: setting.description,
+            })
+            .collect()
+    }
+}
+
+impl fmt::Display for PushdownMode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Auto => "auto",
+            Self::Force => "force",
+            Self::Off => "off",
+        })
+    }
+}
+
+impl FromStr for PushdownMode {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        match text.to_ascii_lowercase().as_str() {
+            "auto" => Ok(Self::Auto),
+            "force" => Ok(Self::Force),
+            "off" => Ok(Self::Off),
+            _ => Err(()),
+        }
+    }
+}
+
+impl fmt::Display for DriveChoice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Any => f.write_str("any"),
+            Self::Named(name) => f.write_str(name),
+        }
+    }
+}
+
+impl FromStr for DriveChoice {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        match text {
+            "" => Err(()),
+            any if any.eq_ignore_ascii_case("any") => Ok(Self::Any),
+            name => Ok(Self::Named(name.to_owned())),
+        }
+    }
+}
+
+/// Finds the row of a key, written with or without the prefix.
+fn find(key: &str) -> Result<&'static Setting, SettingError> {
+    let full = match key.strip_prefix(PREFIX) {
+        Some(rest) if rest.starts_with('.') => key.to_owned(),
+        _ => format!("{PREFIX}.{key}"),
+    };
+    match SETTINGS.iter().find(|setting| setting.key == full) {
+        Some(setting) => Ok(setting),
+        None => Err(SettingError::UnknownKey { key: full }),
+    }
+}
+
+fn store<T>(slot: &mut T, value: Option<T>) -> Option<()> {
+    *slot = value?;
+    Some(())
+}
+
+fn parse_switch<T>(text: &str, yes: T, no: T) -> Option<T> {
+    match text.to_ascii_lowercase().as_str() {
+        "true" | "on" | "1" => Some(yes),
+        "false" | "off" | "0" => Some(no),
+        _ => None,
+    }
+}
+
+fn parse_timeout(text: &str) -> Option<Duration> {
+    let timeout = humantime::parse_duration(text).ok()?;
+    (Duration::from_millis(1)..=TIMEOUT_MAX).contains(&timeout).then_some(timeout)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use datafusion::config::ConfigOptions;
+    use rstest::rstest;
+
+    #[test]
+    fn documented_defaults_are_the_real_ones() {
+        let options = NearscanOptions::default();
+        for setting in SETTINGS {
+            assert_eq!(setting.value(&options), setting.default, "{}", setting.key);
+        }
+    }
+
+    #[rstest]
+    #[case("nearscan.pushdown.mode", "FORCE", "force")]
+    #[case("pushdown.mode", "off", "off")]
+    #[case("nearscan.pushdown.drive", "fast", "fast")]
+    #[case("nearscan.pushdown.drive", "ANY", "any")]
+    #[case("nearscan.pushdown.verify", "on", "true")]
+    #[case("nearscan.pushdown.allow_float_reorder", "1", "true")]
+    #[case("nearscan.pushdown.timeout", "250ms", "250ms")]
+    #[case("nearscan.pushdown.timeout", " 2min ", "2m")]
+    fn takes_value(#[case] key: &str, #[case] value: &str, #[case] shown: &str) {
+        let mut options = NearscanOptions::default();
+        options.set_value(key, value).unwrap();
+        assert_eq!(find(key).unwrap().value(&options), shown);
+        options.reset(key).unwrap();
+        assert_eq!(options, NearscanOptions::default());
+    }
+
+    #[rstest]
+    #[case("nearscan.pushdown.mode", "sometimes")]
+    #[case("nearscan.pushdown.drive", "")]
+    #[case("nearscan.pushdown.verify", "maybe")]
+    #[case("nearscan.pushdown.timeout", "5")]
+    #[case("nearscan.pushdown.timeout", "0s")]
+    #[case("nearscan.pushdown.timeout", "2days")]
+    fn refuses_value_and_keeps_the_old_one(#[case] key: &'static str, #[case] value: &str) {
+        let mut options = NearscanOptions::default();
+        let error = options.set_value(key, value).unwrap_err();
+        let expected = find(key).unwrap().values;
+        assert_eq!(error, SettingError::InvalidValue { key, value: value.to_owned(), expected });
+        assert_eq!(options, NearscanOptions::default());
+    }
+
+    #[test]
+    fn refuses_unknown_key() {
+        let error = NearscanOptions::default().set_value("pushdown.mod", "off").unwrap_err();
+        assert_eq!(error, SettingError::UnknownKey { key: "nearscan.pushdown.mod".to_owned() });
+    }
+
+    #[test]
+    fn travels_with_the_configuration_of_datafusion() {
+        let mut config = ConfigOptions::new();
+        config.extensions.insert(NearscanOptions::default());
+        config.set("nearscan.pushdown.mode", "force").unwrap();
+        let options = config.extensions.get::<NearscanOptions>().unwrap();
+        assert_eq!(options.pushdown.mode, PushdownMode::Force);
+        let shown = config.entries().into_iter().find(|entry| entry.key == SETTINGS[0].key);
+        assert_eq!(shown.unwrap().value.as_deref(), Some("force"));
+        let error = config.set("nearscan.pushdown.mode", "sometimes").unwrap_err();
+        let DataFusionError::External(source) = error else { panic!("{error}") };
+        assert!(source.downcast_ref::<SettingError>().is_some());
+    }
+}
