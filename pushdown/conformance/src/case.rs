@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+//! One command over one row group, and what must come of it.
+
+use nearscan_command::{Fragment, Output, Status, limits};
+
+use crate::data::Table;
+use crate::pages::{WrittenChunk, write_chunk};
+
+/// What must come of a case.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Expectation {
+    /// What the evaluator says of the table, or a tolerated status.
+    Meaning,
+    /// The chunks are damaged beyond reading: no rows.
+    Refused,
+    /// The chunks are damaged: no rows, or those of the table as it was.
+    NotWrong,
+}
+
+/// How a unit names its bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Inputs {
+    /// One range of the file holds all chunks.
+    One,
+    /// Each chunk has its own.
+    OnePerColumn,
+}
+
+/// One command over one row group.
+#[derive(Debug, Clone)]
+pub struct Case {
+    /// Says what it is about.
+    pub name: String,
+    /// The values.
+    pub table: Table,
+    /// What to do.
+    pub fragment: Fragment,
+    /// The chunks in the file.
+    pub chunks: Vec<WrittenChunk>,
+    /// Rows that the unit claims to have.
+    pub unit_rows: u64,
+    /// What must come of it.
+    pub expectation: Expectation,
+    /// Statuses that a drive may end with instead.
+    pub tolerated: Vec<Status>,
+    /// Room for the result, if not what the unit asks for.
+    pub bytes_max: Option<u64>,
+    pub(crate) inputs: Inputs,
+}
+
+impl Case {
+    /// A case whose chunks hold the table as its layouts say.
+    pub fn new(name: impl Into<String>, table: Table, fragment: Fragment) -> Self {
+        let chunks: Vec<WrittenChunk> = table
+            .columns
+            .iter()
+            .map(|column| write_chunk(&column.values, &column.layout))
+            .collect();
+        let mut tolerated = Vec::new();
+        if may_exceed_groups(&fragment, &chunks) {
+            // The room for states is that of the groups that every drive has to take.
+            tolerated.extend([Status::GroupCardinality, Status::OutputFull]);
+        }
+        Self {
+            name: name.into(),
+            unit_rows: table.rows as u64,
+            inputs: if table.rows.is_multiple_of(2) { Inputs::One } else { Inputs::OnePerColumn },
+            table,
+            fragment,
+            chunks,
+            expectation: Expectation::Meaning,
+            tolerated,
+            bytes_max: None,
+        }
+    }
+
+    /// The same, with one more status tolerated.
+    pub fn or(mut self, status: Status) -> Self {
+        self.tolerated.push(status);
+        self
+    }
+
+    /// The same with another expectation.
+    pub fn expecting(self, expectation: Expectation) -> Self {
+        Self { expectation, ..self }
+    }
+}
+
+/// Whether the format lets a drive answer that there are too many groups.
+fn may_exceed_groups(fragment: &Fragment, chunks: &[WrittenChunk]) -> bool {
+    let Output::States { keys, .. } = &fragment.output else {
+        return false;
+    };
+    let mut product = 1u64;
+    for key in keys {
+        let chunk = &chunks[usize::from(*key)];
+        if chunk.has_plain_pages {
+            return true;
+        }
+        product = product.saturating_mul(chunk.dictionary_entries.unwrap_or(0) + 1);
+    }
+    !keys.is_empty() && product > u64::from(limits::GROUPS_MAX)
+}

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What a drive does beside running commands: queue, cancel, notice stale files.
+
+use nearscan_command::{Aggregate, Fragment, Function, InputRef, Status};
+use nearscan_drive::{CancelOutcome, Failure, Fault, FileRef, Outcome, Placement, Refusal, Ticket};
+
+use super::{aggregate, col, column, over, select_all, states};
+use crate::case::Case;
+use crate::data::{Table, Values};
+use crate::executor::{Executor, other_version, wait};
+use crate::report::Report;
+
+/// Commands that are submitted before the first one is waited for.
+const AT_ONCE: usize = 200;
+
+/// A name, and what to do; the error says what was wrong.
+type Trial = (&'static str, fn(&mut Executor<'_>) -> Result<(), String>);
+
+/// Runs them all.
+pub(crate) fn lifecycle(executor: &mut Executor<'_>, report: &mut Report) {
+    let cases: [Trial; 7] = [
+        ("lifecycle: a file that is not there", nothing_there),
+        ("lifecycle: a file of another version", stale),
+        ("lifecycle: a file that is shorter than its input", short),
+        ("lifecycle: many commands at once", many_at_once),
+        ("lifecycle: cancelled commands", cancelled),
+        ("lifecycle: dropped tickets", dropped),
+        ("lifecycle: identity and snapshot", identity),
+    ];
+    for (name, run) in cases {
+        match run(executor) {
+            Ok(()) => report.passed("as it should"),
+            Err(description) => report.failed(name, description),
+        }
+    }
+}
+
+fn sample(rows: i64) -> Case {
+    let table = Table::new(vec![
+        column(Values::integers((0..rows).map(|n| n % 1000))),
+        column(Values::integers(0..rows)),
+    ]);
+    let slots = vec![aggregate(Function::Sum, col(1)), Aggregate::count_rows()];
+    let fragment = Fragment { output: states(&[], slots), ..over(&table) };
+    Case::new("lifecycle", table, fragment)
+}
+
+fn nothing_there(executor: &mut Executor<'_>) -> Result<(), String> {
+    let file = FileRef { path: executor.folder.nothing(), version: Default::default() };
+    match executor.drive.locate(&file) {
+        Placement::NotHere { reason } if !reason.is_empty() => Ok(()),
+        other => Err(format!("a file that does not exist is {other:?}")),
+    }
+}
+
+fn stale(executor: &mut Executor<'_>) -> Result<(), String> {
+    let (_file, mut command) = executor.prepare(&sample(100))?;
+    for input in &mut command.unit.inputs {
+        if let InputRef::FileRange { version, .. } = input {
+            *version = other_version(*version);
+        }
+    }
+    let ticket = match executor.submit(&command) {
+        Ok(ticket) => ticket,
+        Err(refusal) => return Err(format!("refused: {refusal}")),
+    };
+    let completion = wait(ticket).ok_or("no completion")?;
+    match completion.check(&command) {
+        Err(Fault::Failed(Failure::Stale { .. }) | Fault::Status(Status::StaleInput)) => Ok(()),
+        Err(other) => Err(format!("ended with {other}, expected that it is stale")),
+        Ok(_) => Err("rows of another version came out".to_owned()),
+    }
+}
+
+fn short(executor: &mut Executor<'_>) -> Result<(), String> {
+    let (_file, mut command) = executor.prepare(&sample(100))?;
+    for input in &mut command.unit.inputs {
+        if let InputRef::FileRange { length, .. } = input {
+            *length += 1 << 20;
+        }
+    }
+    for chunk in &mut command.unit.chunks {
+        chunk.length += 1 << 20;
+    }
+    let Ok(ticket) = executor.submit(&command) else {
+        return Ok(());
+    };
+    let completion = wait(ticket).ok_or("no completion")?;
+    match completion.check(&command) {
+        Err(Fault::Failed(_) | Fault::Status(_)) => Ok(()),
+        other => Err(format!("ended with {other:?}, the chunks end behind the file")),
+    }
+}
+
+fn many_at_once(executor: &mut Executor<'_>) -> Result<(), String> {
+    let case = sample(3000);
+    let (_file, command) = executor.prepare(&case)?;
+    let mut tickets: Vec<(u128, Ticket)> = Vec::new();
+    let mut refused = 0;
+    for number in 0..AT_ONCE {
+        let mut command = command.clone();
+        command.envelope.command_id += (number as u128) << 64;
+        match executor.submit(&command) {
+            Ok(ticket) => tickets.push((command.envelope.command_id, ticket)),
+            Err(Refusal::Busy | Refusal::LowMemory { .. }) => refused += 1,
+            Err(other) => return Err(format!("refused: {other}")),
+        }
+    }
+    if tickets.is_empty() {
+        return Err(format!("all {refused} commands were refused"));
+    }
+    let mut first: Option<Vec<u8>> = None;
+    for (command_id, ticket) in tickets {
+        let completion = wait(ticket).ok_or("no completion")?;
+        let mut command = command.clone();
+        command.envelope.command_id = command_id;
+        completion.check(&command).map_err(|fault| fault.to_string())?;
+        let Outcome::Finished(bytes) = &completion.outcome else {
+            return Err("a checked completion has no result".to_owned());
+        };
+        let payload = bytes.get(256..).unwrap_or_default().to_vec();
+        match &first {
+            None => first = Some(payload),
+            Some(first) if *first == payload => {}
+            Some(_) => return Err("the same command gave two results".to_owned()),
+        }
+    }
+    Ok(())
+}
+
+fn cancelled(executor: &mut Executor<'_>) -> Result<(), String> {
+    let (_file, command) = executor.prepare(&sample(20_000))?;
+    if executor.session.cancel(command.envelope.command_id) != CancelOutcome::Unknown {
+        return Err("a command that never was can be cancelled".to_owned());
+    }
+    for number in 0..10u128 {
+        let mut command = command.clone();
+        command.envelope.command_id += number << 64;
+        let Ok(ticket) = executor.submit(&command) else {
+            continue;
+        };
+        let outcome = executor.session.cancel(command.envelope.command_id);
+        let completion = wait(ticket).ok_or("a cancelled command does not complete")?;
+        match (outcome, completion.check(&command)) {
+            (_, Ok(_)) => {}
+            (
+                CancelOutcome::Acknowledged,
+                Err(Fault::Failed(Failure::Cancelled) | Fault::Status(Status::Cancelled)),
+            ) => {}
+            (outcome, Err(fault)) => return Err(format!("{outcome:?}, then {fault}")),
+        }
+    }
+    Ok(())
+}
+
+fn dropped(executor: &mut Executor<'_>) -> Result<(), String> {
+    let case = sample(20_000);
+    let (_file, command) = executor.prepare(&case)?;
+    for number in 0..20u128 {
+        let mut command = command.clone();
+        command.envelope.command_id += number << 64;
+        drop(executor.submit(&command));
+    }
+    // The drive is as good as before: what came before holds no queue, no memory.
+    let (_file, command) =
+        executor.prepare(&Case::new("", case.table.clone(), select_all(&case.table)))?;
+    let watch = nearscan_drive::clock::Stopwatch::start();
+    let ticket = loop {
+        match executor.submit(&command) {
+            Ok(ticket) => break ticket,
+            Err(refusal) if watch.elapsed().as_secs() > 60 => {
+                return Err(format!("after dropped tickets: {refusal}"));
+            }
+            Err(_) => std::thread::park_timeout(std::time::Duration::from_millis(1)),
+        }
+    };
+    let completion = wait(ticket).ok_or("no completion after dropped tickets")?;
+    completion.check(&command).map(|_| ()).map_err(|fault| fault.to_string())
+}
+
+fn identity(executor: &mut Executor<'_>) -> Result<(), String> {
+    let drive = executor.drive;
+    if drive.identity().kind.is_empty() || drive.identity().model.is_empty() {
+        return Err("the drive does not say who it is".to_owned());
+    }
+    if drive.capabilities().in_flight_max == 0 {
+        return Err("no command may be in flight".to_owned());
+    }
+    let snapshot = drive.snapshot();
+    let rates = [
+        snapshot.media_bytes_per_s,
+        snapshot.kernel_bytes_per_s,
+        snapshot.kernel_rows_per_s,
+        snapshot.link_bytes_per_s,
+    ];
+    match rates.iter().all(|rate| *rate > 0.0) && snapshot.setup_ns >= 0.0 {
+        true => Ok(()),
+        false => Err(format!("the rates are {rates:?}")),
+    }
+}

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The cases, by subject.
+
+mod aggregates;
+mod damage;
+mod groups;
+mod layouts;
+mod lifecycle;
+mod programs;
+mod rows;
+mod strings;
+
+use nearscan_command::{
+    Aggregate, Column, Fragment, Function, Operand, Output, PhysicalType, Program, RowColumn, Step,
+    StringTest, TestOp, ValueKind, Width,
+};
+
+use crate::case::Case;
+use crate::data::{ColumnData, Table, Values};
+use crate::pages::ChunkLayout;
+
+pub(crate) use lifecycle::lifecycle;
+
+/// A subject: its name, and what makes its cases when they are run.
+pub(crate) type Group = (&'static str, fn() -> Vec<Case>);
+
+/// Every subject that is made of cases. A case's name starts with its subject's.
+pub(crate) const GROUPS: &[Group] = &[
+    ("arithmetic", programs::arithmetic),
+    ("comparisons", programs::comparisons),
+    ("logic", programs::logic),
+    ("evaluation", programs::evaluation),
+    ("string tests", strings::tests),
+    ("string lengths", strings::lengths),
+    ("limits", rows::limits),
+    ("shapes", rows::shapes),
+    ("functions", aggregates::functions),
+    ("slot overflow", aggregates::overflow),
+    ("keys", groups::keys),
+    ("cardinality", groups::cardinality),
+    ("sizes", layouts::sizes),
+    ("encodings", layouts::encodings),
+    ("compression", layouts::compression),
+    ("nulls", layouts::nulls),
+    ("damaged headers", damage::headers),
+    ("damaged bodies", damage::bodies),
+    ("damaged compression", damage::compressed),
+    ("damaged accounting", damage::accounting),
+];
+
+/// A column of a table, in the layout that common writers use.
+fn column(values: Values) -> ColumnData {
+    ColumnData { values, layout: ChunkLayout::common() }
+}
+
+/// A plain, uncompressed column.
+fn plain(values: Values) -> ColumnData {
+    ColumnData { values, layout: ChunkLayout::plain() }
+}
+
+const fn col(index: u16) -> Operand {
+    Operand::Column(index)
+}
+
+const fn lit(index: u16) -> Operand {
+    Operand::Literal(index)
+}
+
+const fn step(index: u16) -> Operand {
+    Operand::Step(index)
+}
+
+/// A fragment over every column of `table` that keeps all rows and gives back nothing of them.
+fn over(table: &Table) -> Fragment {
+    let columns = table.columns.iter().enumerate().map(|(index, column)| {
+        let kind = match column.values.physical_type() {
+            PhysicalType::ByteArray => ValueKind::Bytes,
+            PhysicalType::Int32 | PhysicalType::Int64 => ValueKind::Integer,
+        };
+        Column::new(format!("c{index}"), kind)
+    });
+    Fragment {
+        columns: columns.collect(),
+        predicate: Program::default(),
+        projection: Program::default(),
+        literals: Vec::new(),
+        tests: Vec::new(),
+        output: rows(&[]),
+    }
+}
+
+/// A fragment that gives back every column of `table`.
+fn select_all(table: &Table) -> Fragment {
+    let fragment = over(table);
+    let columns: Vec<(Operand, Width)> = (0..)
+        .zip(&fragment.columns)
+        .map(|(index, column)| {
+            let width = match column.kind {
+                ValueKind::Bytes => Width::Bytes,
+                ValueKind::Integer => Width::W64,
+            };
+            (col(index), width)
+        })
+        .collect();
+    Fragment { output: rows(&columns), ..fragment }
+}
+
+fn rows(columns: &[(Operand, Width)]) -> Output {
+    let columns =
+        columns.iter().map(|(operand, width)| RowColumn { operand: *operand, width: *width });
+    Output::Rows { columns: columns.collect(), limit: None }
+}
+
+fn states(keys: &[u16], aggregates: Vec<Aggregate>) -> Output {
+    Output::States { keys: keys.to_vec(), aggregates }
+}
+
+fn aggregate(function: Function, operand: Operand) -> Aggregate {
+    Aggregate::new(function, operand, Width::W128)
+}
+
+fn test(column: u16, op: TestOp, strings: &[&[u8]]) -> StringTest {
+    StringTest { column, op, strings: strings.iter().map(|text| text.to_vec()).collect() }
+}
+
+/// A projection whose steps all come back, truth values and numbers each in their width.
+fn project(fragment: Fragment, steps: Vec<Step>) -> Fragment {
+    let columns: Vec<(Operand, Width)> =
+        (0..).zip(&steps).map(|(index, made)| (step(index), made.width)).collect();
+    Fragment { output: rows(&columns), projection: Program { steps }, ..fragment }
+}

@@ -1,0 +1,377 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Runs one case on a drive and compares.
+
+use std::future::Future;
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::Thread;
+use std::time::Duration;
+
+use nearscan_command::{
+    Chunk, Command, Envelope, InputRef, Output, OutputRef, ResultHeader, ResultView, Row, Status,
+    Unit, Value, Version, Width,
+};
+use nearscan_drive::clock::Stopwatch;
+use nearscan_drive::{
+    Completion, Drive, Fault, FileRef, Outcome, Placement, Refusal, Session, SessionSpec,
+    Submission, Ticket, Unlimited,
+};
+
+use crate::case::{Case, Expectation, Inputs};
+use crate::evaluator::{Verdict, evaluate};
+use crate::file::{Folder, TemporaryFile};
+use crate::report::Report;
+
+/// Time after which a command counts as hung.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// How a case ended.
+enum End {
+    /// With what it may end with.
+    Passed(String),
+    /// The drive says that it is not able to run it.
+    Skipped(String),
+}
+
+/// What the drive made of a command.
+enum Answer {
+    Rows { header: Box<ResultHeader>, rows: Vec<Row> },
+    Refused(String, Option<Status>),
+}
+
+/// Runs cases.
+pub(crate) struct Executor<'a> {
+    pub(crate) drive: &'a dyn Drive,
+    pub(crate) session: Arc<dyn Session>,
+    pub(crate) folder: Folder,
+    next_id: u128,
+}
+
+impl<'a> Executor<'a> {
+    pub(crate) fn open(drive: &'a dyn Drive) -> Result<Self, String> {
+        let folder = Folder::new().map_err(|error| format!("no temporary folder: {error}"))?;
+        // Two runs of the suite at once must not use the same numbers.
+        let first = u128::from(nearscan_drive::clock::unix_ns()) << 32;
+        let spec = SessionSpec { query_id: first, tenant: 0, budget: Arc::new(Unlimited) };
+        let session =
+            drive.open_session(spec).map_err(|refusal| format!("no session: {refusal}"))?;
+        Ok(Self { drive, session, folder, next_id: first })
+    }
+
+    /// Runs a case and notes what came of it.
+    pub(crate) fn run(&mut self, case: &Case, report: &mut Report) {
+        match self.try_run(case) {
+            Ok(End::Passed(end)) => report.passed(&end),
+            Ok(End::Skipped(reason)) => report.skip(reason),
+            Err(description) => {
+                let text = format!("{description}\n  of {}", describe(case));
+                report.failed(&case.name, text);
+            }
+        }
+    }
+
+    fn try_run(&mut self, case: &Case) -> Result<End, String> {
+        if let Err(refused) = self.drive.capabilities().admits(&case.fragment) {
+            return Ok(End::Skipped(format!("{refused:?}")));
+        }
+        let (file, spans) = self.write(case)?;
+        let unit = self.unit(case, &file, &spans)?;
+        let refused = unit
+            .chunks
+            .iter()
+            .find_map(|chunk| self.drive.capabilities().admits_chunk(chunk).err());
+        if let Some(refused) = refused {
+            return Ok(End::Skipped(format!("{refused:?}")));
+        }
+        let command = self.bind(case, unit)?;
+        let completion = self.complete(&command)?;
+        let answer = read_answer(&command, &completion)?;
+        judge(case, &answer).map(End::Passed)
+    }
+
+    /// A file with the chunks, junk between them, and where they are.
+    fn write(&self, case: &Case) -> Result<(TemporaryFile, Vec<(u64, u64)>), String> {
+        let mut bytes = b"PAR1".to_vec();
+        let mut spans = Vec::new();
+        for chunk in &case.chunks {
+            bytes.extend_from_slice(&[0xee; 13]);
+            spans.push((bytes.len() as u64, chunk.bytes.len() as u64));
+            bytes.extend_from_slice(&chunk.bytes);
+        }
+        bytes.extend_from_slice(&[0xdd; 29]);
+        let file = self.folder.write(&bytes).map_err(|error| format!("no file: {error}"))?;
+        Ok((file, spans))
+    }
+
+    pub(crate) fn locate(&self, file: &FileRef) -> Result<u64, String> {
+        match self.drive.locate(file) {
+            Placement::Here { file_id } => Ok(file_id),
+            Placement::NotHere { reason } => Err(format!("the drive does not hold it: {reason}")),
+        }
+    }
+
+    fn unit(
+        &self,
+        case: &Case,
+        file: &TemporaryFile,
+        spans: &[(u64, u64)],
+    ) -> Result<Unit, String> {
+        let file_id = self.locate(&file.file)?;
+        let version = file.file.version;
+        let range = |offset, length| InputRef::FileRange { file_id, version, offset, length };
+        let inputs = match case.inputs {
+            Inputs::One => vec![range(2, version.size_bytes - 2)],
+            Inputs::OnePerColumn => {
+                spans.iter().map(|(offset, length)| range(offset - 3, length + 5)).collect()
+            }
+        };
+        let chunks = case.chunks.iter().zip(&case.table.columns).zip(spans).enumerate();
+        let chunks = chunks
+            .map(|(index, ((written, column), (offset, length)))| Chunk {
+                input: match case.inputs {
+                    Inputs::One => 0,
+                    Inputs::OnePerColumn => u16::try_from(index).unwrap_or(u16::MAX),
+                },
+                offset: match case.inputs {
+                    Inputs::One => offset - 2,
+                    Inputs::OnePerColumn => 3,
+                },
+                length: *length,
+                uncompressed_bytes: written.uncompressed_bytes,
+                physical_type: column.values.physical_type(),
+                definition_level_max: match column.layout.presence {
+                    crate::Presence::Required => 0,
+                    crate::Presence::Optional => 1,
+                },
+                codec: column.layout.codec,
+                encodings: written.encodings,
+            })
+            .collect();
+        Ok(Unit { rows: case.unit_rows, inputs, chunks })
+    }
+
+    fn bind(&mut self, case: &Case, unit: Unit) -> Result<Command, String> {
+        self.next_id += 1;
+        let envelope = Envelope {
+            command_id: self.next_id,
+            query_id: 1,
+            attempt: 2,
+            epoch: self.session.epoch(),
+            deadline_ns: u64::try_from(PATIENCE.as_nanos()).unwrap_or(u64::MAX),
+            ..Envelope::default()
+        };
+        let mut command = Command::bind(&case.fragment, unit, envelope)
+            .map_err(|error| format!("the suite made an invalid command: {error}"))?;
+        if let Some(bytes_max) = case.bytes_max {
+            command.output = OutputRef::HostBuffer { bytes_max };
+        }
+        // What a remote drive would get must mean the same.
+        let bytes = command.encode().map_err(|error| error.to_string())?;
+        match Command::decode(&bytes) {
+            Ok(back) if back == command => Ok(command),
+            other => Err(format!("the command does not come back: {other:?}")),
+        }
+    }
+
+    /// A command that is ready to be submitted, over a file that lives as long as `file`.
+    pub(crate) fn prepare(&mut self, case: &Case) -> Result<(TemporaryFile, Command), String> {
+        let (file, spans) = self.write(case)?;
+        let unit = self.unit(case, &file, &spans)?;
+        let command = self.bind(case, unit)?;
+        Ok((file, command))
+    }
+
+    pub(crate) fn submit(&self, command: &Command) -> Result<Ticket, Refusal> {
+        let bytes =
+            command.unit.media_bytes() + command.scratch_bytes() + command.output.bytes_max();
+        let lease = self.session.lease(bytes)?;
+        self.session.submit(Submission { command: command.clone(), lease, timeout: PATIENCE })
+    }
+
+    /// Submits and waits; while others keep the drive busy it tries again.
+    fn complete(&self, command: &Command) -> Result<Completion, String> {
+        let watch = Stopwatch::start();
+        let ticket = loop {
+            match self.submit(command) {
+                Ok(ticket) => break ticket,
+                Err(Refusal::Busy | Refusal::LowMemory { .. }) if watch.elapsed() < PATIENCE => {
+                    std::thread::park_timeout(Duration::from_millis(1));
+                }
+                Err(refusal) => return Err(format!("the drive refused: {refusal}")),
+            }
+        };
+        wait(ticket).ok_or_else(|| format!("no completion after {PATIENCE:?}"))
+    }
+}
+
+/// Waits for a future on this thread; `None` when it takes longer than [`PATIENCE`].
+pub(crate) fn wait<F: Future>(future: F) -> Option<F::Output> {
+    struct Unpark(Thread);
+    impl Wake for Unpark {
+        fn wake(self: Arc<Self>) {
+            self.0.unpark();
+        }
+    }
+    let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
+    let mut future = pin!(future);
+    let watch = Stopwatch::start();
+    loop {
+        match future.as_mut().poll(&mut Context::from_waker(&waker)) {
+            Poll::Ready(output) => return Some(output),
+            Poll::Pending if watch.elapsed() > PATIENCE => return None,
+            Poll::Pending => std::thread::park_timeout(Duration::from_secs(1)),
+        }
+    }
+}
+
+/// What the completion says, once it is known to be one of this command.
+fn read_answer(command: &Command, completion: &Completion) -> Result<Answer, String> {
+    let envelope = &command.envelope;
+    if completion.command_id != envelope.command_id || completion.attempt != envelope.attempt {
+        return Err("the completion is of another command".to_owned());
+    }
+    if let Outcome::Finished(bytes) = &completion.outcome
+        && bytes.len() as u64 > command.output.bytes_max().max(ResultHeader::BYTES)
+    {
+        return Err(format!("{} bytes of result, there was less room", bytes.len()));
+    }
+    match completion.check(command) {
+        Ok(view) => {
+            if !command.unit.chunks.is_empty()
+                && completion.traffic.media_bytes == 0
+                && command.unit.media_bytes() > 0
+                && matches!(command.fragment.output, Output::States { .. })
+            {
+                return Err("there are rows, but no byte of media was counted".to_owned());
+            }
+            Ok(Answer::Rows { header: Box::new(view.header), rows: rows_of(&view)? })
+        }
+        Err(Fault::Status(status)) => {
+            Ok(Answer::Refused(format!("status {status:?}"), Some(status)))
+        }
+        Err(Fault::Failed(failure)) => Ok(Answer::Refused(format!("failure: {failure}"), None)),
+        Err(fault @ (Fault::Corrupted(_) | Fault::Accounting(_))) => Err(fault.to_string()),
+    }
+}
+
+/// The rows of a result; null rows must hold zeros.
+fn rows_of(view: &ResultView<'_>) -> Result<Vec<Row>, String> {
+    let mut rows = Vec::new();
+    for block in &view.blocks {
+        for row in 0..block.rows as usize {
+            let mut values = Row::with_capacity(block.columns.len());
+            for column in &block.columns {
+                let (number, string) = (column.number(row), column.string(row));
+                values.push(match (column.is_valid(row), column.width) {
+                    (true, Width::Bytes) => Value::Bytes(string.unwrap_or_default().to_vec()),
+                    (true, _) => Value::Number(number.unwrap_or_default()),
+                    (false, _)
+                        if number.unwrap_or(0) == 0 && string.is_none_or(<[u8]>::is_empty) =>
+                    {
+                        Value::Null
+                    }
+                    (false, _) => return Err("a null row does not hold zero".to_owned()),
+                });
+            }
+            rows.push(values);
+        }
+    }
+    Ok(rows)
+}
+
+fn judge(case: &Case, answer: &Answer) -> Result<String, String> {
+    let verdict = evaluate(&case.fragment, &case.table.rows());
+    match (case.expectation, answer) {
+        (Expectation::Refused, Answer::Rows { rows, .. }) => {
+            Err(format!("{} rows came out of a damaged chunk", rows.len()))
+        }
+        (Expectation::Refused | Expectation::NotWrong, Answer::Refused(end, _)) => {
+            Ok(format!("{} (damaged)", end.split(':').next().unwrap_or(end)))
+        }
+        (Expectation::NotWrong, Answer::Rows { header, rows }) => {
+            compare(case, &verdict, header, rows).map(|()| "rows (damaged)".to_owned())
+        }
+        (Expectation::Meaning, Answer::Rows { header, rows }) => {
+            compare(case, &verdict, header, rows).map(|()| "rows".to_owned())
+        }
+        (Expectation::Meaning, Answer::Refused(end, status)) => {
+            let is_overflow = *status == Some(Status::Overflow)
+                && (verdict.rows.is_none() || verdict.overflow_allowed);
+            if is_overflow || status.is_some_and(|status| case.tolerated.contains(&status)) {
+                Ok(end.clone())
+            } else {
+                Err(format!("ended with {end}, {}", expected(&verdict)))
+            }
+        }
+    }
+}
+
+fn expected(verdict: &Verdict) -> String {
+    match &verdict.rows {
+        None => "expected an overflow".to_owned(),
+        Some(rows) => format!("expected {} rows", rows.len()),
+    }
+}
+
+fn compare(
+    case: &Case,
+    verdict: &Verdict,
+    header: &ResultHeader,
+    rows: &[Row],
+) -> Result<(), String> {
+    let Some(expected) = &verdict.rows else {
+        return Err(format!("{} rows, expected an overflow", rows.len()));
+    };
+    let mut rows = rows.to_vec();
+    let has_limit = match &case.fragment.output {
+        Output::States { .. } => {
+            // The order of groups is free; the evaluator sorts them.
+            rows.sort();
+            false
+        }
+        Output::Rows { limit, .. } => limit.is_some(),
+    };
+    if !has_limit && header.rows_kept != verdict.rows_kept {
+        return Err(format!("{} rows kept, expected {}", header.rows_kept, verdict.rows_kept));
+    }
+    let differing = rows.iter().zip(expected).position(|(row, expected)| row != expected);
+    if let Some(index) = differing {
+        return Err(format!(
+            "row {index} of {} is {}, expected {}",
+            rows.len(),
+            brief(&rows[index]),
+            brief(&expected[index])
+        ));
+    }
+    if rows.len() != expected.len() {
+        return Err(format!("{} rows, expected {}", rows.len(), expected.len()));
+    }
+    Ok(())
+}
+
+fn brief(row: &Row) -> String {
+    let value = |value: &Value| match value {
+        Value::Null => "NULL".to_owned(),
+        Value::Number(number) => number.to_string(),
+        Value::Bytes(bytes) if bytes.len() > 24 => format!("[{} bytes]", bytes.len()),
+        Value::Bytes(bytes) => format!("{:?}", String::from_utf8_lossy(bytes)),
+    };
+    let values: Vec<String> = row.iter().map(value).collect();
+    format!("({})", values.join(", "))
+}
+
+fn describe(case: &Case) -> String {
+    let layouts: Vec<String> =
+        case.table.columns.iter().map(|column| format!("{:?}", column.layout)).collect();
+    let mut fragment = case.fragment.clone();
+    for test in &mut fragment.tests {
+        test.strings.truncate(4);
+    }
+    format!("{} rows\n  {}\n  {fragment:?}", case.table.rows, layouts.join("\n  "))
+}
+
+/// A version that no file has.
+pub(crate) const fn other_version(version: Version) -> Version {
+    Version { size_bytes: version.size_bytes, stamp: version.stamp ^ 1 }
+}

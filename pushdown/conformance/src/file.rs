@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Temporary files that hold chunks.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::UNIX_EPOCH;
+
+use nearscan_command::Version;
+use nearscan_drive::FileRef;
+
+static NEXT: AtomicU64 = AtomicU64::new(0);
+
+/// A folder of this run, removed with everything in it on drop.
+#[derive(Debug)]
+pub(crate) struct Folder(PathBuf);
+
+impl Folder {
+    pub(crate) fn new() -> io::Result<Self> {
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("nearscan-conformance-{}-{number}", std::process::id());
+        let folder = std::env::temp_dir().join(name);
+        std::fs::create_dir_all(&folder)?;
+        Ok(Self(folder.canonicalize()?))
+    }
+
+    /// Writes a file.
+    pub(crate) fn write(&self, bytes: &[u8]) -> io::Result<TemporaryFile> {
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let path = self.0.join(format!("{number}.parquet"));
+        std::fs::write(&path, bytes)?;
+        TemporaryFile::look_at(path)
+    }
+
+    /// A path in the folder at which there is nothing.
+    pub(crate) fn nothing(&self) -> PathBuf {
+        self.0.join("nothing.parquet")
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // What cannot be removed is left to the system's own cleaning.
+        drop(std::fs::remove_dir_all(&self.0));
+    }
+}
+
+/// A file, removed on drop.
+#[derive(Debug)]
+pub(crate) struct TemporaryFile {
+    pub(crate) file: FileRef,
+}
+
+impl TemporaryFile {
+    fn look_at(path: PathBuf) -> io::Result<Self> {
+        let metadata = std::fs::metadata(&path)?;
+        let since = metadata.modified()?.duration_since(UNIX_EPOCH).unwrap_or_default();
+        let stamp = u64::try_from(since.as_nanos()).unwrap_or(u64::MAX);
+        let version = Version { size_bytes: metadata.len(), stamp };
+        Ok(Self { file: FileRef { path, version } })
+    }
+}
+
+impl Drop for TemporaryFile {
+    fn drop(&mut self) {
+        drop(std::fs::remove_file(&self.file.path));
+    }
+}

@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Random fragments over random data.
+
+use nearscan_command::{
+    Aggregate, Column, Fragment, Function, Op, Operand, Output, Program, RowColumn, Step,
+    StringTest, TestOp, ValueKind, Width,
+};
+
+use crate::case::Case;
+use crate::data::{ColumnData, Presence, Table, Values};
+use crate::pages::ChunkLayout;
+use crate::random::Random;
+
+/// A case made of `random`; `seed` is part of its name.
+pub(crate) fn random_case(random: &mut Random, seed: u64) -> Case {
+    let rows = random.pick(&[0, 1, 7, 60, 300, 1023, 1024, 1025, 2500]);
+    let columns = (0..1 + random.below(6)).map(|_| random_column(random, rows)).collect();
+    let table = Table { columns, rows };
+    let fragment = Maker::new(random, &table).fragment();
+    Case::new(format!("seed {seed}"), table, fragment)
+}
+
+fn random_column(random: &mut Random, rows: usize) -> ColumnData {
+    let presence = random.pick(&[Presence::Optional, Presence::Optional, Presence::Required]);
+    let null_share = match presence {
+        Presence::Required => 0,
+        Presence::Optional => random.pick(&[0, 1, 5, 9, 10]),
+    };
+    let reach = random.pick(&[1, 3, 3, 100, 100_000]);
+    let has_extremes = random.one_in(8);
+    let kind = random.below(5);
+    let stems = ["", "a", "ab", "longer than eight bytes", "zebra", "ab\0", "ÿ"];
+    let integer = |random: &mut Random| {
+        if has_extremes && random.one_in(20) {
+            random.pick(&[i64::MIN, i64::MAX, i64::from(i32::MIN), i64::from(i32::MAX)])
+        } else {
+            random.around_zero(reach)
+        }
+    };
+    let some = |random: &mut Random| random.below(10) >= null_share;
+    let values = match kind {
+        0 | 1 => Values::Int64(
+            (0..rows)
+                .map(|_| {
+                    let value = integer(random);
+                    some(random).then_some(value)
+                })
+                .collect(),
+        ),
+        2 => Values::Int32(
+            (0..rows)
+                .map(|_| {
+                    let value = integer(random);
+                    let value =
+                        i32::try_from(value).unwrap_or(if value < 0 { i32::MIN } else { 7 });
+                    some(random).then_some(value)
+                })
+                .collect(),
+        ),
+        _ => Values::Bytes(
+            (0..rows)
+                .map(|_| {
+                    let mut value = random.pick(&stems).as_bytes().to_vec();
+                    if reach > 3 {
+                        value.extend_from_slice(random.below(90).to_string().as_bytes());
+                    }
+                    some(random).then_some(value)
+                })
+                .collect(),
+        ),
+    };
+    ColumnData { values, layout: ChunkLayout::random(random, presence) }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Number,
+    Truth,
+    Bytes,
+}
+
+/// Makes one fragment.
+struct Maker<'a> {
+    random: &'a mut Random,
+    table: &'a Table,
+    columns: Vec<(Operand, Kind)>,
+    literals: Vec<i128>,
+    tests: Vec<StringTest>,
+}
+
+const NUMERIC: [Width; 3] = [Width::W32, Width::W64, Width::W128];
+
+impl<'a> Maker<'a> {
+    fn new(random: &'a mut Random, table: &'a Table) -> Self {
+        let columns = (0..)
+            .zip(&table.columns)
+            .map(|(index, column)| {
+                let kind = match column.values {
+                    Values::Bytes(_) => Kind::Bytes,
+                    Values::Int32(_) | Values::Int64(_) => Kind::Number,
+                };
+                (Operand::Column(index), kind)
+            })
+            .collect();
+        Self { random, table, columns, literals: Vec::new(), tests: Vec::new() }
+    }
+
+    fn fragment(mut self) -> Fragment {
+        self.literals = (0..self.random.below(6)).map(|_| self.literal()).collect();
+        self.tests = self.make_tests();
+        let mut predicate = match self.random.below(3) {
+            0 => Program::default(),
+            _ => self.program(8),
+        };
+        while predicate.steps.last().is_some_and(|step| step.op.is_arithmetic()) {
+            predicate.steps.pop();
+        }
+        let projection = self.program(6);
+        let pool = self.pool(&projection.steps);
+        let output = match self.random.below(2) {
+            0 => self.rows(&pool),
+            _ => self.states(&projection, &pool),
+        };
+        let columns = self.columns.iter().enumerate().map(|(index, (_, kind))| {
+            let kind = match kind {
+                Kind::Bytes => ValueKind::Bytes,
+                Kind::Number | Kind::Truth => ValueKind::Integer,
+            };
+            Column::new(format!("c{index}"), kind)
+        });
+        Fragment {
+            columns: columns.collect(),
+            predicate,
+            projection,
+            literals: self.literals,
+            tests: self.tests,
+            output,
+        }
+    }
+
+    /// A number of some column, or one beside it, so that comparisons go either way.
+    fn literal(&mut self) -> i128 {
+        let column = self.random.below(self.table.columns.len());
+        let row = self.random.below(self.table.rows);
+        let sample = match self.table.columns[column].values.len() {
+            0 => None,
+            _ => match self.table.columns[column].values.value(row) {
+                nearscan_command::Value::Number(number) => Some(number),
+                _ => None,
+            },
+        };
+        let around = i128::from(self.random.around_zero(2));
+        match self.random.below(20) {
+            0 => i128::MAX,
+            1 => i128::from(i64::MAX) + around,
+            _ => sample.unwrap_or(0).saturating_add(around),
+        }
+    }
+
+    fn make_tests(&mut self) -> Vec<StringTest> {
+        let mut tests = Vec::new();
+        for column in 0..self.columns.len() {
+            if self.columns[column].1 != Kind::Bytes {
+                continue;
+            }
+            for _ in 0..self.random.below(3) {
+                let op = self.random.pick(TestOp::ALL).0;
+                let count = if op == TestOp::In { 1 + self.random.below(4) } else { 1 };
+                let strings = (0..count).map(|_| self.string(column)).collect();
+                tests.push(StringTest { column: u16::try_from(column).unwrap_or(0), op, strings });
+            }
+        }
+        tests
+    }
+
+    fn string(&mut self, column: usize) -> Vec<u8> {
+        let values = &self.table.columns[column].values;
+        let row = self.random.below(self.table.rows);
+        match values {
+            Values::Bytes(values) if !values.is_empty() && !self.random.one_in(4) => {
+                values[row].clone().unwrap_or_default()
+            }
+            _ => self.random.pick(&["", "a", "b", "zebra1"]).as_bytes().to_vec(),
+        }
+    }
+
+    fn pool(&self, steps: &[Step]) -> Vec<(Operand, Kind)> {
+        let mut pool = self.columns.clone();
+        for index in 0..self.literals.len() {
+            pool.push((Operand::Literal(u16::try_from(index).unwrap_or(0)), Kind::Number));
+        }
+        for (index, step) in (0..).zip(steps) {
+            let kind = if step.op.is_arithmetic() { Kind::Number } else { Kind::Truth };
+            pool.push((Operand::Step(index), kind));
+        }
+        pool
+    }
+
+    fn of(&mut self, kind: Kind, pool: &[(Operand, Kind)]) -> Operand {
+        let fitting: Vec<Operand> =
+            pool.iter().filter(|(_, found)| *found == kind).map(|(operand, _)| *operand).collect();
+        if fitting.is_empty() || self.random.one_in(25) {
+            Operand::Null
+        } else {
+            self.random.pick(&fitting)
+        }
+    }
+
+    fn program(&mut self, steps_max: usize) -> Program {
+        let mut steps = Vec::new();
+        for _ in 0..self.random.below(steps_max + 1) {
+            let pool = self.pool(&steps);
+            steps.push(self.step(&pool));
+        }
+        Program { steps }
+    }
+
+    fn step(&mut self, pool: &[(Operand, Kind)]) -> Step {
+        let op = self.random.pick(Op::ALL).0;
+        let a = self.of(Kind::Number, pool);
+        let b = self.of(Kind::Number, pool);
+        match op {
+            Op::Add | Op::Subtract | Op::Multiply => {
+                let width = self.random.pick(&[Width::W32, Width::W64, Width::W128, Width::W128]);
+                Step::arithmetic(op, width, a, b)
+            }
+            Op::In if !self.literals.is_empty() => {
+                let last = self.random.index(self.literals.len());
+                let first = self.random.index(usize::from(last) + 1);
+                Step::in_literals(a, first, last)
+            }
+            Op::Test if !self.tests.is_empty() => Step::test(self.random.index(self.tests.len())),
+            Op::Between => Step::between(a, b, self.of(Kind::Number, pool)),
+            Op::In | Op::Test => Step::compare(Op::NotEqual, a, b),
+            Op::Equal
+            | Op::NotEqual
+            | Op::Less
+            | Op::LessOrEqual
+            | Op::Greater
+            | Op::GreaterOrEqual => Step::compare(op, a, b),
+            Op::IsNull | Op::IsNotNull => {
+                let kind = self.random.pick(&[Kind::Number, Kind::Truth, Kind::Bytes]);
+                Step::unary(op, self.of(kind, pool))
+            }
+            Op::And | Op::Or => {
+                let a = self.of(Kind::Truth, pool);
+                Step::compare(op, a, self.of(Kind::Truth, pool))
+            }
+            Op::Not => Step::unary(op, self.of(Kind::Truth, pool)),
+        }
+    }
+
+    fn rows(&mut self, pool: &[(Operand, Kind)]) -> Output {
+        let columns = (0..self.random.below(8))
+            .map(|_| {
+                let width = self.random.pick(Width::ALL).0;
+                let (kind, width) = match width {
+                    Width::Bool => (Kind::Truth, width),
+                    Width::Bytes => (Kind::Bytes, width),
+                    // Mostly wide enough.
+                    Width::W32 if !self.random.one_in(6) => (Kind::Number, Width::W128),
+                    Width::W32 | Width::W64 | Width::W128 => (Kind::Number, width),
+                };
+                RowColumn { operand: self.of(kind, pool), width }
+            })
+            .collect();
+        let limit = self.random.pick(&[None, None, None, Some(0), Some(5), Some(1500)]);
+        Output::Rows { columns, limit }
+    }
+
+    fn states(&mut self, projection: &Program, pool: &[(Operand, Kind)]) -> Output {
+        let key_count = self.random.pick(&[0, 0, 1, 1, 2, 3]).min(self.columns.len());
+        let first = self.random.below(self.columns.len());
+        let keys = (0..key_count)
+            .map(|key| u16::try_from((first + key) % self.columns.len()).unwrap_or(0))
+            .collect();
+        let truths: Vec<Operand> = (0..)
+            .zip(&projection.steps)
+            .filter(|(_, step)| !step.op.is_arithmetic())
+            .map(|(index, _)| Operand::Step(index))
+            .collect();
+        let aggregates = (0..1 + self.random.below(6))
+            .map(|_| {
+                let function = self.random.pick(Function::ALL).0;
+                let operand = match function {
+                    Function::CountRows => Operand::None,
+                    Function::Count => {
+                        let kind = self.random.pick(&[Kind::Number, Kind::Truth, Kind::Bytes]);
+                        self.of(kind, pool)
+                    }
+                    Function::Sum | Function::Min | Function::Max => self.of(Kind::Number, pool),
+                };
+                let filter = match truths.is_empty() || self.random.one_in(2) {
+                    true => Operand::None,
+                    false => self.random.pick(&truths),
+                };
+                let width = match self.random.one_in(8) {
+                    true => self.random.pick(&NUMERIC),
+                    false => Width::W128,
+                };
+                Aggregate { filter, ..Aggregate::new(function, operand, width) }
+            })
+            .collect();
+        Output::States { keys, aggregates }
+    }
+}

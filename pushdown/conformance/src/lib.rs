@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The suite every drive passes.
+//!
+//! ```text
+//! values --pages--> column chunks --file--> drive --> rows \
+//!    \                                                      compare
+//!     `--> rows --evaluator-------------------------> rows /
+//! ```
+//!
+//! - [`evaluator`] says what a command means, one row at a time. It shares no code with any backend.
+//! - [`pages`] writes Parquet column chunks from literal values, in every way that writers do and in
+//!   some that they could, and damaged on purpose.
+//! - [`check`] runs all cases against a drive and gives a [`Report`].
+//!
+//! A backend's test is one line:
+//!
+//! ```text
+//! let report = nearscan_conformance::check(&drive);
+//! assert!(report.is_clean(), "{report}");
+//! ```
+//!
+//! # What is not here
+//!
+//! No Arrow, no parquet crate, no Snappy crate, no rows computed by a backend: a mistake that two
+//! backends share would go unseen. No file from outside.
+//!
+//! # Invariants
+//!
+//! - Whatever the data, a drive that answers with rows answers with the evaluator's rows.
+//! - A drive may refuse only where the format says that it may: each case lists the statuses it
+//!   tolerates, most list none.
+//! - Damaged chunks end in a status or a failure within a bounded time, or in the right rows; never in
+//!   wrong ones.
+#![forbid(unsafe_code)]
+
+mod case;
+mod cases;
+mod data;
+pub mod evaluator;
+mod executor;
+mod file;
+mod fragments;
+pub mod pages;
+mod random;
+mod report;
+mod suite;
+
+pub use case::{Case, Expectation};
+pub use data::{ColumnData, Presence, Table, Values};
+pub use random::Random;
+pub use report::{Failed, Report};
+pub use suite::{Options, check, check_with};

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+//! How a chunk is written: the choices that writers make.
+
+use nearscan_command::{Codec, Encoding};
+
+use super::runs::Runs;
+use super::snappy::Style;
+use crate::data::Presence;
+use crate::random::Random;
+
+/// How values are encoded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ValueLayout {
+    /// One after the other.
+    Plain,
+    /// As indexes into a dictionary page.
+    Dictionary {
+        /// [`Encoding::RleDictionary`] or its old name.
+        label: Encoding,
+        /// How indexes are encoded.
+        index_runs: Runs,
+        /// Entries in front of those that are used.
+        unused_entries: u16,
+        /// Bits of an index, if they need fewer.
+        width_min: u8,
+        /// Data pages after which the writer gave up and wrote plain ones.
+        pages_max: usize,
+    },
+}
+
+impl ValueLayout {
+    /// What writers do by default.
+    pub const DICTIONARY: Self = Self::Dictionary {
+        label: Encoding::RleDictionary,
+        index_runs: Runs::Mixed,
+        unused_entries: 0,
+        width_min: 0,
+        pages_max: usize::MAX,
+    };
+
+    /// Whether data page `page` uses the dictionary.
+    pub(crate) const fn is_dictionary(&self, page: usize) -> bool {
+        match self {
+            Self::Plain => false,
+            Self::Dictionary { pages_max, .. } => page < *pages_max,
+        }
+    }
+}
+
+/// What a page header has beside what it must have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HeaderStyle {
+    /// Nothing.
+    Bare,
+    /// Statistics with minimum, maximum and null count.
+    Statistics,
+    /// A checksum (a wrong one: no drive is asked to check it).
+    Checksum,
+    /// Fields that this version of Parquet does not know, of every thrift type.
+    UnknownFields,
+}
+
+/// How a chunk is written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChunkLayout {
+    /// Whether there are definition levels.
+    pub presence: Presence,
+    /// How pages are compressed.
+    pub codec: Codec,
+    /// How values are encoded.
+    pub values: ValueLayout,
+    /// How definition levels are encoded.
+    pub level_runs: Runs,
+    /// Rows of the pages, over and over; 0 is an empty page. Without any there is one page.
+    pub page_rows: Vec<usize>,
+    /// What headers have.
+    pub header: HeaderStyle,
+    /// How Snappy is used.
+    pub snappy: Style,
+    /// Whether an index page stands among the data pages.
+    pub index_pages: bool,
+}
+
+impl ChunkLayout {
+    /// One uncompressed plain page, nullable.
+    pub const fn plain() -> Self {
+        Self {
+            presence: Presence::Optional,
+            codec: Codec::Uncompressed,
+            values: ValueLayout::Plain,
+            level_runs: Runs::Mixed,
+            page_rows: Vec::new(),
+            header: HeaderStyle::Bare,
+            snappy: Style::Common,
+            index_pages: false,
+        }
+    }
+
+    /// What common writers do: a dictionary, Snappy, statistics.
+    pub fn common() -> Self {
+        Self {
+            codec: Codec::Snappy,
+            values: ValueLayout::DICTIONARY,
+            header: HeaderStyle::Statistics,
+            ..Self::plain()
+        }
+    }
+
+    /// The same without definition levels.
+    pub fn required(self) -> Self {
+        Self { presence: Presence::Required, ..self }
+    }
+
+    /// The same with pages of these sizes.
+    pub fn paged(self, page_rows: &[usize]) -> Self {
+        Self { page_rows: page_rows.to_vec(), ..self }
+    }
+
+    /// Any layout; `nulls` says whether levels are needed.
+    pub fn random(random: &mut Random, presence: Presence) -> Self {
+        let values = match random.below(4) {
+            0 => ValueLayout::Plain,
+            1 => ValueLayout::DICTIONARY,
+            _ => ValueLayout::Dictionary {
+                label: random.pick(&[Encoding::RleDictionary, Encoding::PlainDictionary]),
+                index_runs: random.pick(&Runs::ALL),
+                unused_entries: random.pick(&[0, 0, 1, 17]),
+                width_min: random.pick(&[0, 0, 3, 8, 13, 20]),
+                pages_max: random.pick(&[usize::MAX, usize::MAX, 0, 1, 2]),
+            },
+        };
+        let page_rows = match random.below(4) {
+            0 => vec![],
+            1 => vec![1 + random.below(40), 0, 1 + random.below(700)],
+            _ => vec![1 + random.below(3000), 1 + random.below(100)],
+        };
+        Self {
+            presence,
+            codec: random.pick(&[Codec::Snappy, Codec::Snappy, Codec::Uncompressed]),
+            values,
+            level_runs: random.pick(&Runs::ALL),
+            page_rows,
+            header: random.pick(&[
+                HeaderStyle::Bare,
+                HeaderStyle::Statistics,
+                HeaderStyle::Checksum,
+                HeaderStyle::UnknownFields,
+            ]),
+            snappy: random.pick(&[Style::Common, Style::Literals, Style::Forms]),
+            index_pages: random.one_in(10),
+        }
+    }
+
+    /// The rows of each page.
+    pub(crate) fn page_sizes(&self, rows: usize) -> Vec<usize> {
+        if self.page_rows.iter().all(|size| *size == 0) {
+            return vec![rows];
+        }
+        let mut sizes = Vec::new();
+        let mut left = rows;
+        for size in self.page_rows.iter().cycle() {
+            if left == 0 {
+                break;
+            }
+            sizes.push(left.min(*size));
+            left -= left.min(*size);
+        }
+        sizes
+    }
+}

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Page headers in thrift's compact protocol, by hand.
+
+use super::runs::varint;
+use super::{HeaderStyle, Page, PageKind};
+
+const TRUE: u8 = 1;
+const BYTE: u8 = 3;
+const I16: u8 = 4;
+const I32: u8 = 5;
+const I64: u8 = 6;
+const DOUBLE: u8 = 7;
+const BINARY: u8 = 8;
+const LIST: u8 = 9;
+const SET: u8 = 10;
+const MAP: u8 = 11;
+const STRUCT: u8 = 12;
+
+/// The header of a page whose body has `body_bytes` bytes in the file.
+pub(crate) fn page_header(page: &Page, body_bytes: usize) -> Vec<u8> {
+    let length = |bytes: usize| i64::try_from(bytes).unwrap_or(i64::MAX);
+    let mut header = Struct::default();
+    header.integer(
+        1,
+        match page.kind {
+            PageKind::Data => 0,
+            PageKind::Index => 1,
+            PageKind::Dictionary => 2,
+        },
+    );
+    header.integer(2, page.uncompressed_size.unwrap_or_else(|| length(page.body.len())));
+    header.integer(3, page.compressed_size.unwrap_or_else(|| length(body_bytes)));
+    if page.style == HeaderStyle::Checksum {
+        header.integer(4, 0x1234_5678);
+    }
+    match page.kind {
+        PageKind::Data => header.inner(5, |inner| data_header(inner, page)),
+        PageKind::Index => header.inner(6, |_| {}),
+        PageKind::Dictionary => header.inner(7, |inner| {
+            inner.integer(1, page.value_count);
+            inner.integer(2, page.encoding);
+            if page.style == HeaderStyle::Statistics {
+                inner.field(3, TRUE);
+            }
+        }),
+    }
+    if page.style == HeaderStyle::UnknownFields {
+        unknown_fields(&mut header);
+    }
+    header.finish()
+}
+
+fn data_header(inner: &mut Struct, page: &Page) {
+    inner.integer(1, page.value_count);
+    inner.integer(2, page.encoding);
+    inner.integer(3, page.level_encoding);
+    inner.integer(4, 3);
+    match page.style {
+        HeaderStyle::Statistics => inner.inner(5, |statistics| {
+            statistics.binary(1, b"old maximum");
+            statistics.binary(2, b"");
+            statistics.long(3, 7);
+            // Long enough for a length of two bytes.
+            statistics.binary(5, &[b'z'; 200]);
+            statistics.binary(6, b"least");
+            statistics.field(7, TRUE);
+        }),
+        HeaderStyle::UnknownFields => inner.inner(9, |other| other.integer(1, -1)),
+        HeaderStyle::Bare | HeaderStyle::Checksum => {}
+    }
+}
+
+/// One field of each type, so that whoever skips fields must know all of them.
+fn unknown_fields(header: &mut Struct) {
+    header.field(20, TRUE);
+    header.field(21, BYTE);
+    header.out.push(0x7f);
+    header.field(22, I16);
+    varint(&mut header.out, 300);
+    header.long(23, i64::MIN);
+    header.field(24, DOUBLE);
+    header.out.extend_from_slice(&1.5f64.to_le_bytes());
+    header.binary(25, &[0; 150]);
+    // Two strings; a short list has its length beside the type.
+    header.field(26, LIST);
+    header.out.extend_from_slice(&[2 << 4 | BINARY, 1, b'a', 0]);
+    // Twenty numbers: a long list has its length behind.
+    header.field(27, SET);
+    header.out.extend_from_slice(&[0xf0 | I32, 20]);
+    header.out.extend_from_slice(&[2; 20]);
+    // One entry from a number to a list of structs with one field.
+    header.field(28, MAP);
+    header.out.extend_from_slice(&[1, I32 << 4 | LIST, 4]);
+    header.out.extend_from_slice(&[1 << 4 | STRUCT, 1 << 4 | I32, 6, 0]);
+    // No entries: a single zero.
+    header.field(29, MAP);
+    header.out.push(0);
+    // Too far for the short form of a field's number.
+    header.inner(1000, |inner| {
+        inner.binary(3, b"x");
+        inner.inner(4, |innermost| innermost.field(1, TRUE));
+    });
+}
+
+/// A struct being written.
+#[derive(Default)]
+struct Struct {
+    out: Vec<u8>,
+    last: i64,
+}
+
+impl Struct {
+    fn field(&mut self, id: i64, kind: u8) {
+        match u8::try_from(id - self.last) {
+            Ok(delta @ 1..=15) => self.out.push(delta << 4 | kind),
+            _ => {
+                self.out.push(kind);
+                varint(&mut self.out, zigzag(id));
+            }
+        }
+        self.last = id;
+    }
+
+    fn integer(&mut self, id: i64, value: i64) {
+        self.field(id, I32);
+        varint(&mut self.out, zigzag(value));
+    }
+
+    fn long(&mut self, id: i64, value: i64) {
+        self.field(id, I64);
+        varint(&mut self.out, zigzag(value));
+    }
+
+    fn binary(&mut self, id: i64, bytes: &[u8]) {
+        self.field(id, BINARY);
+        varint(&mut self.out, bytes.len() as u64);
+        self.out.extend_from_slice(bytes);
+    }
+
+    fn inner(&mut self, id: i64, write: impl FnOnce(&mut Self)) {
+        self.field(id, STRUCT);
+        let mut inner = Self::default();
+        write(&mut inner);
+        self.out.extend_from_slice(&inner.finish());
+    }
+
+    fn finish(mut self) -> Vec<u8> {
+        self.out.push(0);
+        self.out
+    }
+}
+
+fn zigzag(value: i64) -> u64 {
+    (value << 1 ^ value >> 63).cast_unsigned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pages::{ChunkLayout, Page};
+
+    #[test]
+    fn a_bare_header_is_what_the_protocol_says() {
+        let page = Page { value_count: 100, ..Page::empty(&ChunkLayout::plain()) };
+        let expected = [
+            0x15, 0, 0x15, 0, 0x15, 0x80, 0x02, 0x2c, 0x15, 0xc8, 1, 0x15, 0, 0x15, 6, 0x15, 6, 0,
+            0,
+        ];
+        assert_eq!(page_header(&page, 128), expected);
+    }
+
+    #[test]
+    fn numbers_alternate_between_signs() {
+        assert_eq!([0, -1, 1, -2, i64::MIN].map(zigzag), [0, 1, 2, 3, u64::MAX]);
+    }
+}

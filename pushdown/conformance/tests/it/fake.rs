@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A drive that reads pages with the reader of this folder, asks the evaluator, and then does one thing
+//! wrong.
+
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use bytes::Bytes;
+use nearscan_command::{
+    Command, InputRef, Op, Output, ResultHeader, ResultWriter, Row, Status, Value, ValueKind,
+};
+use nearscan_conformance::evaluator::evaluate;
+use nearscan_drive::{
+    CancelOutcome, CancelWord, Capabilities, Completion, CostSnapshot, Drive, DriveTime, Failure,
+    FileRef, Identity, Lease, Measured, Outcome, Placement, Refusal, Session, SessionSpec,
+    Submission, Ticket, Traffic,
+};
+
+use crate::reader::read_chunk;
+
+/// What it does wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Flaw {
+    Nothing,
+    NullIsZero,
+    NotOfNullIsTrue,
+    DropsLastRow,
+    SumIsOneOff,
+    SwapsRows,
+    IgnoresOverflow,
+    IgnoresVersion,
+    IgnoresLimit,
+    RefusesGroups,
+    BelievesDamage,
+    ForgetsRowsKept,
+    AnswersAnother,
+    IgnoresRoom,
+    FindsEverything,
+}
+
+#[derive(Debug)]
+pub(crate) struct Fake {
+    flaw: Flaw,
+    identity: Identity,
+    capabilities: Capabilities,
+    files: Arc<Mutex<Vec<PathBuf>>>,
+}
+
+impl Fake {
+    pub(crate) fn new(flaw: Flaw) -> Self {
+        Self {
+            flaw,
+            identity: Identity {
+                uuid: uuid::Uuid::nil(),
+                kind: "fake",
+                model: format!("{flaw:?}"),
+            },
+            capabilities: Capabilities::of_scan_kernel(),
+            files: Arc::default(),
+        }
+    }
+}
+
+impl Drive for Fake {
+    fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    fn capabilities(&self) -> &Capabilities {
+        &self.capabilities
+    }
+
+    fn locate(&self, file: &FileRef) -> Placement {
+        if !file.path.exists() && self.flaw != Flaw::FindsEverything {
+            return Placement::NotHere { reason: "no such file".to_owned() };
+        }
+        let mut files = self.files.lock().unwrap();
+        files.push(file.path.clone());
+        Placement::Here { file_id: files.len() as u64 - 1 }
+    }
+
+    fn snapshot(&self) -> CostSnapshot {
+        CostSnapshot {
+            id: 0,
+            media_bytes_per_s: 1.0,
+            kernel_bytes_per_s: 1.0,
+            kernel_rows_per_s: 1.0,
+            link_bytes_per_s: 1.0,
+            setup_ns: 0.0,
+            queue_depth: 0,
+            free_bytes: 0,
+            modelled: false,
+        }
+    }
+
+    fn open_session(&self, _spec: SessionSpec) -> Result<Arc<dyn Session>, Refusal> {
+        Ok(Arc::new(FakeSession { flaw: self.flaw, files: Arc::clone(&self.files) }))
+    }
+
+    fn reset(&self) -> Result<u64, Refusal> {
+        Ok(0)
+    }
+
+    fn in_flight(&self) -> u32 {
+        0
+    }
+
+    fn shutdown(&self) {}
+}
+
+#[derive(Debug)]
+struct FakeSession {
+    flaw: Flaw,
+    files: Arc<Mutex<Vec<PathBuf>>>,
+}
+
+impl Session for FakeSession {
+    fn epoch(&self) -> u64 {
+        0
+    }
+
+    fn lease(&self, bytes: u64) -> Result<Lease, Refusal> {
+        Ok(Lease::new(bytes, |_| {}))
+    }
+
+    fn submit(&self, submission: Submission) -> Result<Ticket, Refusal> {
+        assert!(submission.timeout > Duration::ZERO);
+        let command = &submission.command;
+        let (ticket, sender) = Ticket::new(command, CancelWord::default());
+        let media_bytes = command.unit.media_bytes();
+        let completion = Completion {
+            command_id: command.envelope.command_id,
+            attempt: command.envelope.attempt,
+            outcome: self.run(command).unwrap_or_else(Outcome::Failed),
+            time: DriveTime::Measured(Measured { ns: 1 }),
+            traffic: Traffic { media_bytes, link_bytes: 0, host_bytes: media_bytes },
+        };
+        drop(sender.send(completion));
+        Ok(ticket)
+    }
+
+    fn cancel(&self, _command_id: u128) -> CancelOutcome {
+        CancelOutcome::Unknown
+    }
+}
+
+impl FakeSession {
+    fn run(&self, command: &Command) -> Result<Outcome, Failure> {
+        let status = |status| {
+            let header = ResultHeader::failed(&command.envelope, status);
+            Ok(Outcome::Finished(Bytes::from(header.encode())))
+        };
+        let rows = match self.read(command)? {
+            Some(rows) => rows,
+            None => return status(Status::Corrupt),
+        };
+        let mut fragment = command.fragment.clone();
+        if self.flaw == Flaw::RefusesGroups
+            && matches!(&fragment.output, Output::States { keys, .. } if !keys.is_empty())
+        {
+            return status(Status::GroupCardinality);
+        }
+        if self.flaw == Flaw::NotOfNullIsTrue {
+            for step in &mut fragment.predicate.steps {
+                if step.op == Op::Not {
+                    // True of false and of NULL; the operand is a truth value.
+                    let is_false = nearscan_command::Step::unary(Op::IsNull, step.a);
+                    *step = is_false;
+                }
+            }
+        }
+        if let (Flaw::IgnoresLimit, Output::Rows { limit, .. }) = (self.flaw, &mut fragment.output)
+        {
+            *limit = None;
+        }
+        let verdict = evaluate(&fragment, &rows);
+        let Some(mut rows) = verdict.rows else {
+            if self.flaw == Flaw::IgnoresOverflow {
+                return Ok(self.result(command, &[], 0));
+            }
+            return status(Status::Overflow);
+        };
+        match self.flaw {
+            Flaw::DropsLastRow => drop(rows.pop()),
+            Flaw::SwapsRows if rows.len() > 1 => rows.swap(0, 1),
+            Flaw::SumIsOneOff => {
+                if let (Output::States { .. }, Some(Value::Number(number))) =
+                    (&command.fragment.output, rows.first_mut().and_then(|row| row.last_mut()))
+                {
+                    *number = number.wrapping_add(1);
+                }
+            }
+            _ => {}
+        }
+        let outcome = self.result(command, &rows, verdict.rows_kept);
+        match &outcome {
+            Outcome::Finished(bytes)
+                if bytes.len() as u64 > command.output.bytes_max()
+                    && self.flaw != Flaw::IgnoresRoom =>
+            {
+                status(Status::OutputFull)
+            }
+            _ => Ok(outcome),
+        }
+    }
+
+    fn result(&self, command: &Command, rows: &[Row], rows_kept: u64) -> Outcome {
+        let mut writer = ResultWriter::new(command.fragment.output_widths());
+        for row in rows {
+            writer.push(row.clone()).unwrap();
+        }
+        let mut header = ResultHeader {
+            rows_in: command.unit.rows,
+            rows_kept,
+            continuation_row: command.unit.rows,
+            ..ResultHeader::failed(&command.envelope, Status::Ok)
+        };
+        match self.flaw {
+            Flaw::ForgetsRowsKept => header.rows_kept = 0,
+            Flaw::AnswersAnother => header.command_id ^= 1,
+            _ => {}
+        }
+        Outcome::Finished(Bytes::from(writer.finish(header)))
+    }
+
+    /// The rows of the unit; `None` when a chunk is damaged.
+    fn read(&self, command: &Command) -> Result<Option<Vec<Row>>, Failure> {
+        let unit = &command.unit;
+        let mut columns: Vec<Vec<Value>> = Vec::new();
+        for chunk in &unit.chunks {
+            let bytes = self.bytes(&unit.inputs[usize::from(chunk.input)], chunk)?;
+            match read_chunk(&bytes, chunk, unit.rows) {
+                Ok(values) => columns.push(values),
+                Err(_) if self.flaw == Flaw::BelievesDamage => {
+                    columns.push(vec![Value::Null; usize::try_from(unit.rows.min(100)).unwrap()]);
+                }
+                Err(_) => return Ok(None),
+            }
+        }
+        let row_count = match columns.first() {
+            Some(column) => column.len(),
+            None => usize::try_from(unit.rows).unwrap(),
+        };
+        let kinds: Vec<ValueKind> = command.fragment.columns.iter().map(|c| c.kind).collect();
+        let value = |row: usize, index: usize| match (&columns[index][row], kinds[index]) {
+            (Value::Null, ValueKind::Integer) if self.flaw == Flaw::NullIsZero => Value::Number(0),
+            (value, _) => value.clone(),
+        };
+        let row = |row| (0..columns.len()).map(|index| value(row, index)).collect();
+        Ok(Some((0..row_count).map(row).collect()))
+    }
+
+    fn bytes(&self, input: &InputRef, chunk: &nearscan_command::Chunk) -> Result<Vec<u8>, Failure> {
+        let InputRef::FileRange { file_id, version, offset, .. } = input else {
+            return Err(Failure::Kernel { reason: "only files".to_owned() });
+        };
+        let path = self.files.lock().unwrap()[usize::try_from(*file_id).unwrap()].clone();
+        let name = path.display().to_string();
+        let read_error =
+            |error: std::io::Error| Failure::Read { path: name.clone(), reason: error.to_string() };
+        let metadata = std::fs::metadata(&path).map_err(read_error)?;
+        let stamp = u64::try_from(metadata.mtime()).unwrap() * 1_000_000_000
+            + u64::try_from(metadata.mtime_nsec()).unwrap();
+        if self.flaw != Flaw::IgnoresVersion
+            && (version.size_bytes != metadata.len() || version.stamp != stamp)
+        {
+            return Err(Failure::Stale { path: name });
+        }
+        let file = std::fs::read(&path).map_err(read_error)?;
+        let start = usize::try_from(offset + chunk.offset).unwrap();
+        let end = start + usize::try_from(chunk.length).unwrap();
+        file.get(start..end)
+            .map(<[u8]>::to_vec)
+            .ok_or_else(|| Failure::Read { path: name, reason: "it is too short".to_owned() })
+    }
+}

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The evaluator against results worked out by hand.
+
+use nearscan_command::{
+    Aggregate, Column, Fragment, Function, Op, Operand, Output, Program, Row, RowColumn, Step,
+    StringTest, TestOp, Value, ValueKind, Width,
+};
+use nearscan_conformance::evaluator::{Verdict, evaluate};
+
+const A: Operand = Operand::Column(0);
+const S: Operand = Operand::Column(1);
+
+fn n(number: i128) -> Value {
+    Value::Number(number)
+}
+
+fn s(text: &str) -> Value {
+    Value::Bytes(text.as_bytes().to_vec())
+}
+
+fn fragment(predicate: Vec<Step>, projection: Vec<Step>, output: Output) -> Fragment {
+    let fragment = Fragment {
+        columns: vec![Column::new("a", ValueKind::Integer), Column::new("s", ValueKind::Bytes)],
+        predicate: Program::new(predicate),
+        projection: Program::new(projection),
+        literals: vec![10, 20, i128::from(i64::MAX)],
+        tests: vec![StringTest {
+            column: 1,
+            op: TestOp::GreaterOrEqual,
+            strings: vec![b"m".to_vec()],
+        }],
+        output,
+    };
+    fragment.check().unwrap();
+    fragment
+}
+
+fn table() -> Vec<Row> {
+    vec![
+        vec![n(5), s("x")],
+        vec![n(10), s("a")],
+        vec![Value::Null, s("m")],
+        vec![n(15), Value::Null],
+        vec![n(25), s("z")],
+    ]
+}
+
+fn both() -> Output {
+    let column = |operand, width| RowColumn { operand, width };
+    Output::Rows { columns: vec![column(A, Width::W64), column(S, Width::Bytes)], limit: None }
+}
+
+#[test]
+fn only_true_keeps_a_row() {
+    let between = Step::between(A, Operand::Literal(0), Operand::Literal(1));
+    let kept = evaluate(&fragment(vec![between], vec![], both()), &table());
+    assert_eq!(kept.rows, Some(vec![vec![n(10), s("a")], vec![n(15), Value::Null]]));
+    assert_eq!(kept.rows_kept, 2);
+    let not = Step::unary(Op::Not, Operand::Step(0));
+    let others = evaluate(&fragment(vec![between, not], vec![], both()), &table());
+    assert_eq!(others.rows, Some(vec![vec![n(5), s("x")], vec![n(25), s("z")]]));
+}
+
+#[test]
+fn a_test_of_null_is_null() {
+    let test = Step::test(0);
+    let kept = evaluate(&fragment(vec![test], vec![], both()), &table());
+    assert_eq!(kept.rows_kept, 3);
+    let null = Step::unary(Op::IsNull, Operand::Step(0));
+    let unknown = evaluate(&fragment(vec![test, null], vec![], both()), &table());
+    assert_eq!(unknown.rows, Some(vec![vec![n(15), Value::Null]]));
+}
+
+#[test]
+fn a_limit_cuts_rows_and_excuses_what_is_behind_it() {
+    let add = Step::arithmetic(Op::Add, Width::W64, A, Operand::Literal(2));
+    let limited = |limit| {
+        let column = RowColumn { operand: A, width: Width::W64 };
+        Output::Rows { columns: vec![column], limit: Some(limit) }
+    };
+    let rows = vec![vec![n(-1), s("")], vec![n(0), s("")], vec![n(1), s("")]];
+    let two = evaluate(&fragment(vec![], vec![add], limited(2)), &rows);
+    assert_eq!(two.rows, Some(vec![vec![n(-1)], vec![n(0)]]));
+    assert!(two.overflow_allowed);
+    let three = evaluate(&fragment(vec![], vec![add], limited(3)), &rows);
+    assert_eq!(three.rows, None);
+}
+
+#[test]
+fn states_are_those_of_the_documentation() {
+    let slot = |function| Aggregate::new(function, A, Width::W64);
+    let less = Step::compare(Op::Less, A, Operand::Literal(1));
+    let slots = vec![
+        Aggregate::count_rows(),
+        slot(Function::Count),
+        slot(Function::Sum),
+        slot(Function::Min),
+        slot(Function::Max),
+        Aggregate { filter: Operand::Step(0), ..slot(Function::Sum) },
+        Aggregate::new(Function::Count, S, Width::W32),
+    ];
+    let output = Output::States { keys: vec![], aggregates: slots.clone() };
+    let all = evaluate(&fragment(vec![], vec![less], output.clone()), &table());
+    let expected: Row = [5, 4, 55, 5, 25, 30, 4].map(n).to_vec();
+    assert_eq!(all.rows, Some(vec![expected]));
+    let none = evaluate(&fragment(vec![], vec![less], output), &[]);
+    let mut empty = vec![Value::Null; 7];
+    empty[0] = n(0);
+    empty[1] = n(0);
+    empty[6] = n(0);
+    assert_eq!(none, Verdict { rows: Some(vec![empty]), overflow_allowed: false, rows_kept: 0 });
+}
+
+#[test]
+fn null_is_a_group_and_groups_need_rows() {
+    let output = Output::States { keys: vec![1], aggregates: vec![Aggregate::count_rows()] };
+    let rows = vec![
+        vec![n(1), s("b")],
+        vec![n(2), Value::Null],
+        vec![n(3), s("b")],
+        vec![n(4), Value::Null],
+        vec![n(5), s("a")],
+    ];
+    let groups = evaluate(&fragment(vec![], vec![], output.clone()), &rows);
+    let expected = vec![vec![Value::Null, n(2)], vec![s("a"), n(1)], vec![s("b"), n(2)]];
+    assert_eq!(groups.rows, Some(expected));
+    assert_eq!(evaluate(&fragment(vec![], vec![], output), &[]).rows, Some(vec![]));
+}
+
+#[test]
+fn a_sum_is_exact_and_its_absolutes_may_be_too_large() {
+    let slot = Aggregate::new(Function::Sum, Operand::Literal(0), Width::W128);
+    let mut sums = fragment(
+        vec![],
+        vec![Step::arithmetic(Op::Multiply, Width::W128, A, Operand::Literal(0))],
+        Output::States {
+            keys: vec![],
+            aggregates: vec![Aggregate { operand: Operand::Step(0), ..slot }],
+        },
+    );
+    sums.literals[0] = i128::MAX;
+    let rows = |numbers: &[i128]| -> Vec<Row> {
+        numbers.iter().map(|number| vec![n(*number), s("")]).collect()
+    };
+    let back = evaluate(&sums, &rows(&[1, 1, -1, -1, 1]));
+    assert_eq!(back.rows, Some(vec![vec![n(i128::MAX)]]));
+    assert!(back.overflow_allowed);
+    let beyond = evaluate(&sums, &rows(&[1, 1]));
+    assert_eq!(beyond.rows, None);
+    let within = evaluate(&sums, &rows(&[1]));
+    assert!(!within.overflow_allowed);
+}

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The suite passes a drive that is right, and notices each flaw.
+
+use nearscan_conformance::{Options, check, check_with};
+use rstest::rstest;
+
+use crate::fake::{Fake, Flaw};
+
+#[test]
+fn a_drive_that_is_right_passes() {
+    let report = check(&Fake::new(Flaw::Nothing));
+    assert!(report.is_clean(), "{report}");
+    assert!(report.skipped.is_empty(), "{report}");
+    assert!(report.cases > 2000, "{report}");
+    assert!(report.with_rows() > 800, "{report}");
+    // Overflow is asked for, and comes from the random cases too.
+    assert!(report.ends["status Overflow"] > 60, "{report}");
+}
+
+#[rstest]
+#[case(Flaw::NullIsZero, "nulls")]
+#[case(Flaw::NullIsZero, "random")]
+#[case(Flaw::NotOfNullIsTrue, "logic: negated verdict")]
+#[case(Flaw::NotOfNullIsTrue, "random")]
+#[case(Flaw::DropsLastRow, "sizes: 1025 rows")]
+#[case(Flaw::DropsLastRow, "limits")]
+#[case(Flaw::SumIsOneOff, "functions")]
+#[case(Flaw::SumIsOneOff, "keys")]
+#[case(Flaw::SwapsRows, "sizes: 1024 rows")]
+#[case(Flaw::IgnoresOverflow, "arithmetic: overflow")]
+#[case(Flaw::IgnoresOverflow, "slot overflow")]
+#[case(Flaw::IgnoresOverflow, "arithmetic: 128 bits")]
+#[case(Flaw::IgnoresLimit, "limits")]
+#[case(Flaw::RefusesGroups, "keys")]
+#[case(Flaw::RefusesGroups, "cardinality")]
+#[case(Flaw::BelievesDamage, "damaged")]
+#[case(Flaw::ForgetsRowsKept, "sizes: 1 rows")]
+#[case(Flaw::AnswersAnother, "sizes: 1 rows")]
+#[case(Flaw::IgnoresRoom, "shapes: no room")]
+fn a_flaw_is_noticed(#[case] flaw: Flaw, #[case] prefix: &str) {
+    let only = |flaw| {
+        let options = Options { prefix: prefix.to_owned(), ..Options::default() };
+        check_with(&Fake::new(flaw), &options)
+    };
+    let right = only(Flaw::Nothing);
+    assert!(right.is_clean(), "{right}");
+    let wrong = only(flaw);
+    assert!(!wrong.failures.is_empty(), "{wrong}");
+    assert_eq!(wrong.cases, right.cases);
+}
+
+#[rstest]
+#[case(Flaw::IgnoresVersion, "lifecycle: a file of another version")]
+#[case(Flaw::FindsEverything, "lifecycle: a file that is not there")]
+fn a_flaw_in_the_life_of_a_drive_is_noticed(#[case] flaw: Flaw, #[case] name: &str) {
+    let options = Options { prefix: "lifecycle".to_owned(), ..Options::default() };
+    let report = check_with(&Fake::new(flaw), &options);
+    let failed: Vec<&str> = report.failures.iter().map(|failed| failed.name.as_str()).collect();
+    assert_eq!(failed, [name], "{report}");
+}
+
+#[test]
+fn a_report_without_a_case_is_not_clean() {
+    let options = Options { prefix: "no such case".to_owned(), ..Options::default() };
+    assert!(!check_with(&Fake::new(Flaw::Nothing), &options).is_clean());
+}
