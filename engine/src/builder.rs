@@ -15,15 +15,20 @@ use datafusion::{
     execution::{SessionStateBuilder, config::SessionConfig, runtime_env::RuntimeEnvBuilder},
     prelude::SessionContext,
 };
+use nearscan_drive::Drives;
+use nearscan_optimizer::{PushdownContext, PushdownRule};
 
 use crate::{
     catalog::{FileCatalogList, SessionLink},
     drive_spec::DriveSpec,
+    drives,
     engine::Engine,
     error::{Error, Result},
-    rules,
+    explain::Planner,
+    rules::{self, Rule},
     settings::NearscanOptions,
     system::{SCHEMA_NAME, SettingsTable, SystemSchema},
+    system_drives::{DrivesTable, FunctionsTable, LogTable},
     table::TableFactory,
 };
 
@@ -84,7 +89,13 @@ impl EngineBuilder {
     /// # Errors
     /// If a setting is refused or the temporary folder cannot be used.
     pub async fn build(self) -> Result<Engine> {
+        let drives = Drives::default();
+        for spec in &self.drives {
+            drives.attach(spec.name.clone(), drives::open(spec)?);
+        }
+        let context = Arc::new(PushdownContext::new(Arc::new(drives), None));
         let mut config = SessionConfig::new()
+            .with_extension(Arc::clone(&context))
             .with_information_schema(true)
             .with_create_default_catalog_and_schema(false)
             .with_option_extension(NearscanOptions::default());
@@ -103,7 +114,10 @@ impl EngineBuilder {
             .with_runtime_env(self.runtime()?.build_arc()?)
             .with_default_features()
             .with_catalog_list(Arc::new(FileCatalogList::new(catalogs, link.clone())))
-            .with_physical_optimizer_rules(rules::physical_rules([]));
+            .with_query_planner(Arc::new(Planner { context: Arc::clone(&context) }))
+            .with_physical_optimizer_rules(rules::physical_rules([
+                Arc::new(PushdownRule::new(Arc::clone(&context))) as Rule,
+            ]));
         if let Some(factories) = state.table_factories() {
             for factory in factories.values_mut() {
                 *factory = Arc::new(TableFactory::default()) as Arc<dyn TableProviderFactory>;
@@ -136,7 +150,12 @@ impl EngineBuilder {
 fn default_catalog(schema: &str) -> Result<Arc<dyn CatalogProvider>> {
     let catalog = MemoryCatalogProvider::new();
     catalog.register_schema(schema, Arc::new(MemorySchemaProvider::new()))?;
-    let system = SystemSchema::new(vec![Arc::new(SettingsTable)]);
+    let system = SystemSchema::new(vec![
+        Arc::new(DrivesTable),
+        Arc::new(FunctionsTable),
+        Arc::new(LogTable),
+        Arc::new(SettingsTable),
+    ]);
     catalog.register_schema(SCHEMA_NAME, Arc::new(system))?;
     Ok(Arc::new(catalog))
 }

@@ -72,6 +72,14 @@ pub enum Error {
         /// The name.
         name: String,
     },
+    /// A drive cannot be opened.
+    #[error("drive '{name}' cannot be opened")]
+    Drive {
+        /// The drive's name.
+        name: String,
+        /// Why.
+        reason: String,
+    },
     /// The query needed more memory than it may have.
     #[error("memory limit reached")]
     Memory(#[source] Box<DataFusionError>),
@@ -169,6 +177,7 @@ impl Error {
             | Self::Path(_)
             | Self::Setting(_)
             | Self::DriveNameTaken { .. } => None,
+            Self::Drive { reason, .. } => Some(reason.clone()),
             Self::Configuration(source)
             | Self::Memory(source)
             | Self::Disk(source)
@@ -210,6 +219,9 @@ impl Error {
             }
             Self::Configuration(_) => "SHOW ALL lists all settings and their values",
             Self::DriveSpec(error) => return Some(format!("write {}", error.usage)),
+            Self::Drive { .. } => {
+                "without the drive everything runs on the CPU; leave --drive out for that"
+            }
             Self::DriveNameTaken { .. } => "give one of them a name of its own: NAME=URL",
             Self::Memory(_) => {
                 "raise the limit (--memory-limit, or SET datafusion.runtime.memory_limit = '4G') \

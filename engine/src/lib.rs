@@ -34,16 +34,19 @@
 mod builder;
 mod catalog;
 mod drive_spec;
+mod drives;
 mod engine;
 pub mod error;
+mod explain;
+mod facts;
 mod files;
 mod profile;
 mod query;
 mod rules;
-pub mod settings;
 mod statement;
 pub mod stopwatch;
 mod system;
+mod system_drives;
 mod table;
 pub mod units;
 
@@ -53,6 +56,7 @@ pub use engine::{Engine, TableName};
 pub use error::{Error, Result};
 pub use profile::{OperatorMetric, OperatorProfile, PushdownProfile, QueryProfile};
 pub use query::{Query, QueryResult, QueryStream};
+pub use nearscan_optimizer::{PushdownContext, settings};
 pub use statement::{Ending, Statement};
 
 // Connectors build on the engine alone, so the crates whose types it shows come with it.

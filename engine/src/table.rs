@@ -4,7 +4,8 @@
 //! Every way to make a Parquet table (`Engine::register`, `CREATE EXTERNAL TABLE`, `FROM 'file'`)
 //! goes through [`TableFactory`], which wraps the listing table in a [`ParquetTable`]. The wrapper
 //! answers each question exactly as the table inside does, so plans, statistics and inserts are
-//! those of plain DataFusion. Tables of other formats are not wrapped.
+//! those of plain DataFusion; where a drive is attached, scans carry what the optimizer needs to know of
+//! their files ([`facts`]). Tables of other formats are not wrapped.
 //!
 //! Nothing in DataFusion 55 looks for a `ListingTable` behind a provider except the serialisation of
 //! *logical* plans; physical plans are built from the scan alone.
@@ -25,6 +26,8 @@ use datafusion::{
     },
     physical_plan::ExecutionPlan,
 };
+
+use crate::facts;
 
 /// A table of Parquet files.
 #[derive(Debug)]
@@ -103,7 +106,8 @@ impl TableProvider for ParquetTable {
         state: &dyn Session,
         args: ScanArgs<'a>,
     ) -> Result<ScanResult> {
-        self.inner.scan_with_args(state, args).await
+        let plan = self.inner.scan_with_args(state, args).await?.into_inner();
+        Ok(ScanResult::new(Box::pin(facts::attach(plan, state)).await?))
     }
 
     fn supports_filters_pushdown(

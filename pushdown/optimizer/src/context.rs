@@ -17,8 +17,8 @@ pub const QUARANTINE_FAILURES: u32 = 3;
 pub struct PushdownContext {
     /// Attached drives.
     pub drives: Arc<Drives>,
-    /// Does what a drive has pushed back.
-    pub fallback: Arc<dyn Drive>,
+    /// Does what a drive has pushed back; without one the replaced plan does.
+    pub fallback: Option<Arc<dyn Drive>>,
     /// What became of each unit.
     pub log: PushdownLog,
     /// Failures in a row, by drive and fragment.
@@ -28,8 +28,8 @@ pub struct PushdownContext {
 }
 
 impl PushdownContext {
-    /// A context of these drives; `fallback` runs every command on the CPU.
-    pub fn new(drives: Arc<Drives>, fallback: Arc<dyn Drive>) -> Self {
+    /// A context of these drives; `fallback` runs commands on the CPU.
+    pub fn new(drives: Arc<Drives>, fallback: Option<Arc<dyn Drive>>) -> Self {
         Self {
             drives,
             fallback,

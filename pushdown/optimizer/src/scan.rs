@@ -158,9 +158,6 @@ impl<'a> Stack<'a> {
         if config.preserve_order {
             return Err(Kept::new(KeepReason::Ordering, "the scan must keep its order"));
         }
-        if source.parquet_file_reader_factory().is_some() {
-            return kept("a reader of its own");
-        }
         if source.table_parquet_options().crypto.file_decryption.is_some()
             || source.table_parquet_options().crypto.factory_id.is_some()
         {

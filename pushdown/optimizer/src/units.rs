@@ -242,9 +242,9 @@ fn encodings_of(chunk: &ColumnChunkMetaData, name: &str) -> Lowered<Encodings> {
             ParquetEncoding::PLAIN => Encoding::Plain,
             ParquetEncoding::RLE => Encoding::Rle,
             ParquetEncoding::RLE_DICTIONARY => Encoding::RleDictionary,
-            #[expect(deprecated, reason = "old files have it")]
             ParquetEncoding::PLAIN_DICTIONARY => Encoding::PlainDictionary,
             // Listed by old writers for levels that a flat column does not have.
+            #[expect(deprecated, reason = "old files have it")]
             ParquetEncoding::BIT_PACKED => continue,
             other => {
                 let detail = format!("column {name} has {other}");

@@ -47,7 +47,7 @@ pub(crate) fn partition_stream(
         plan: Arc::clone(exec.replaced()),
         schema: exec.schema(),
         drive: open_session(drive.as_ref(), pushed.query_id),
-        fallback: open_session(Some(&context.fallback), pushed.query_id),
+        fallback: open_session(context.fallback.as_ref(), pushed.query_id),
         context,
         task,
         metrics: Arc::clone(&metrics),

@@ -158,7 +158,8 @@ impl UnitRunner {
     ) -> Option<Vec<RecordBatch>> {
         let session = self.fallback.as_ref()?;
         let file = FileRef { path: unit.file.path.clone(), version: unit.file.version };
-        let Placement::Here { file_id } = self.context.fallback.locate(&file) else { return None };
+        let drive = self.context.fallback.as_ref()?;
+        let Placement::Here { file_id } = drive.locate(&file) else { return None };
         let command = self.bind(session.as_ref(), fragment, unit, file_id).ok()?;
         let lease = session.lease(command.device_bytes()).ok()?;
         let submission = Submission { command: command.clone(), lease, timeout: Duration::MAX };

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The one place that names backends: opens the drives that the user asked for.
+
+use std::sync::Arc;
+
+use nearscan_drive::Drive;
+use nearscan_emulator::{Config, Emulator};
+
+use crate::{
+    drive_spec::{DriveScheme, DriveSpec},
+    error::{Error, Result},
+};
+
+/// Opens a drive.
+///
+/// # Errors
+/// [`Error::Drive`] when it cannot be opened, with the reason.
+pub(crate) fn open(spec: &DriveSpec) -> Result<Arc<dyn Drive>> {
+    let failed = |reason: String| Error::Drive { name: spec.name.clone(), reason };
+    match spec.scheme {
+        DriveScheme::Emulated => {
+            let params = spec.params.iter().map(|(key, value)| (key.as_str(), value.as_str()));
+            let config =
+                Config::from_parameters(params).map_err(|error| failed(error.to_string()))?;
+            Ok(Arc::new(Emulator::open(config)))
+        }
+        DriveScheme::Cpu => Err(failed("this build has no CPU drive".to_owned())),
+        DriveScheme::Xrt => Err(failed("this build cannot reach cards through XRT".to_owned())),
+        DriveScheme::Remote => Err(failed("this build cannot reach remote drives".to_owned())),
+    }
+}

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Adds the row `pushdown` to EXPLAIN and EXPLAIN ANALYZE: a line for each scan that was looked at, with the
+//! drive or the reason why it was kept.
+//!
+//! DataFusion's list of plan types is closed and its explain operator holds finished text, so the planner
+//! wraps that operator in one of ours that adds a row behind the others. The candidates come from planning
+//! the inner statement once more up to our rule, and asking the same pure function as the rule.
+//! Formats that show the logical plan only (PGJSON, GRAPHVIZ) are left alone.
+
+use std::{fmt, sync::Arc};
+
+use async_trait::async_trait;
+use datafusion::{
+    arrow::{
+        array::{ArrayRef, RecordBatch, StringArray},
+        datatypes::SchemaRef,
+    },
+    common::{Result, format::ExplainFormat, internal_err, tree_node::TreeNodeRecursion},
+    execution::{context::QueryPlanner, SendableRecordBatchStream, SessionState, SessionStateBuilder, TaskContext},
+    catalog::Session,
+    logical_expr::LogicalPlan,
+    physical_expr::PhysicalExpr,
+    physical_plan::{
+        DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties, ReplaceChildrenOptions,
+        stream::RecordBatchStreamAdapter,
+    },
+    physical_planner::{DefaultPhysicalPlanner, PhysicalPlanner},
+};
+use futures::{StreamExt, stream};
+use nearscan_optimizer::{PushdownContext, decide::decide, surroundings};
+
+use crate::rules;
+
+/// Plans as DataFusion does, and adds a row to what explains.
+#[derive(Debug)]
+pub(crate) struct Planner {
+    pub(crate) context: Arc<PushdownContext>,
+}
+
+#[async_trait]
+impl QueryPlanner for Planner {
+    async fn create_physical_plan(
+        &self,
+        logical_plan: &LogicalPlan,
+        session: &dyn Session,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let planner = DefaultPhysicalPlanner::default();
+        let plan = Box::pin(planner.create_physical_plan(logical_plan, session)).await?;
+        let inner = match logical_plan {
+            LogicalPlan::Explain(explain) if shows_operators(&explain.explain_format) => {
+                &explain.plan
+            }
+            LogicalPlan::Analyze(analyze) => &analyze.input,
+            _ => return Ok(plan),
+        };
+        let lines = Box::pin(self.candidates(inner, session)).await?;
+        if lines.is_empty() {
+            return Ok(plan);
+        }
+        Ok(Arc::new(ExplainPushdownExec { input: plan, lines: lines.join("\n") }))
+    }
+}
+
+fn shows_operators(format: &ExplainFormat) -> bool {
+    match format {
+        ExplainFormat::Indent | ExplainFormat::Tree => true,
+        ExplainFormat::PostgresJSON | ExplainFormat::Graphviz => false,
+    }
+}
+
+impl Planner {
+    /// A line for each scan of a statement.
+    async fn candidates(&self, plan: &LogicalPlan, session: &dyn Session) -> Result<Vec<String>> {
+        let Some(state) = session.as_any().downcast_ref::<SessionState>() else {
+            return Ok(Vec::new());
+        };
+        let before = SessionStateBuilder::new_from_existing(state.clone())
+            .with_physical_optimizer_rules(rules::rules_before_slot())
+            .build();
+        let planner = DefaultPhysicalPlanner::default();
+        let plan = Box::pin(planner.create_physical_plan(plan, &before)).await?;
+        let around = surroundings(&self.context, session.config_options());
+        let (_, candidates) = decide(plan, &around)?;
+        Ok(candidates.iter().map(ToString::to_string).collect())
+    }
+}
+
+/// Adds a row to the output of an explaining operator.
+#[derive(Debug)]
+struct ExplainPushdownExec {
+    input: Arc<dyn ExecutionPlan>,
+    lines: String,
+}
+
+impl DisplayAs for ExplainPushdownExec {
+    fn fmt_as(&self, _t: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ExplainPushdownExec")
+    }
+}
+
+impl ExecutionPlan for ExplainPushdownExec {
+    fn name(&self) -> &'static str {
+        "ExplainPushdownExec"
+    }
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        self.input.properties()
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        vec![&self.input]
+    }
+
+    fn apply_expressions(
+        &self,
+        _f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        Ok(TreeNodeRecursion::Continue)
+    }
+
+    fn with_new_children(
+        self: Arc<Self>,
+        mut children: Vec<Arc<dyn ExecutionPlan>>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        match (children.pop(), children.len()) {
+            (Some(input), 0) => Ok(Arc::new(Self { input, lines: self.lines.clone() })),
+            _ => internal_err!("ExplainPushdownExec has one child"),
+        }
+    }
+
+    fn replace_children(
+        self: Arc<Self>,
+        mut children: Vec<Arc<dyn ExecutionPlan>>,
+        _options: ReplaceChildrenOptions,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        match (children.pop(), children.len()) {
+            (Some(input), 0) => Ok(Arc::new(Self { input, lines: self.lines.clone() })),
+            _ => internal_err!("ExplainPushdownExec has one child"),
+        }
+    }
+
+    fn execute(
+        &self,
+        partition: usize,
+        context: Arc<TaskContext>,
+    ) -> Result<SendableRecordBatchStream> {
+        let schema = self.schema();
+        let row = explain_row(&schema, &self.lines);
+        let rows = self.input.execute(partition, context)?.chain(stream::once(async { row }));
+        Ok(Box::pin(RecordBatchStreamAdapter::new(schema, rows)))
+    }
+}
+
+/// The row `pushdown`.
+fn explain_row(schema: &SchemaRef, lines: &str) -> Result<RecordBatch> {
+    let columns: Vec<ArrayRef> = vec![
+        Arc::new(StringArray::from(vec!["pushdown"])),
+        Arc::new(StringArray::from(vec![lines])),
+    ];
+    Ok(RecordBatch::try_new(Arc::clone(schema), columns)?)
+}

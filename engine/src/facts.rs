@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Attaches [`FileFacts`] to the files of a scan: footers through the session's metadata cache, and which
+//! drive holds which file. The optimizer does no I/O; this is where it is done for it.
+
+use std::{path::PathBuf, sync::Arc};
+
+use datafusion::{
+    catalog::Session,
+    common::{Result, tree_node::{Transformed, TreeNode}},
+    datasource::{
+        listing::PartitionedFile,
+        object_store::ObjectStoreUrl,
+        physical_plan::{
+            FileGroup, FileScanConfig, FileScanConfigBuilder, ParquetSource,
+            parquet::metadata::DFParquetMetadata,
+        },
+        source::DataSourceExec,
+    },
+    parquet::file::metadata::PageIndexPolicy,
+    physical_plan::ExecutionPlan,
+};
+use nearscan_drive::{FileRef, Placement};
+use nearscan_optimizer::{FileFacts, NearscanOptions, PushdownContext, settings::PushdownMode};
+
+/// `plan` with facts attached to every local Parquet file that it scans; as it is when no drive could use
+/// them.
+pub(crate) async fn attach(
+    plan: Arc<dyn ExecutionPlan>,
+    session: &dyn Session,
+) -> Result<Arc<dyn ExecutionPlan>> {
+    let Some(context) = session.config().get_extension::<PushdownContext>() else {
+        return Ok(plan);
+    };
+    let options = session.config_options().extensions.get::<NearscanOptions>();
+    let off = options.is_some_and(|options| options.pushdown.mode == PushdownMode::Off);
+    if off || context.drives.is_empty() {
+        return Ok(plan);
+    }
+    let mut scans = Vec::new();
+    plan.apply(|node| {
+        scans.extend(scan_of(node).cloned());
+        Ok(datafusion::common::tree_node::TreeNodeRecursion::Continue)
+    })?;
+    let mut with_facts = Vec::with_capacity(scans.len());
+    for scan in scans {
+        with_facts.push(Box::pin(attach_to_scan(scan, session, &context)).await?);
+    }
+    let mut with_facts = with_facts.into_iter();
+    let plan = plan.transform_down(|node| match scan_of(&node) {
+        Some(_) => match with_facts.next() {
+            Some(scan) => Ok(Transformed::yes(DataSourceExec::from_data_source(scan) as _)),
+            None => Ok(Transformed::no(node)),
+        },
+        None => Ok(Transformed::no(node)),
+    })?;
+    Ok(plan.data)
+}
+
+/// The scan in a node, if it is one of local Parquet files.
+fn scan_of(plan: &Arc<dyn ExecutionPlan>) -> Option<&FileScanConfig> {
+    let exec = plan.downcast_ref::<DataSourceExec>()?;
+    let (config, _source) = exec.downcast_to_file_source::<ParquetSource>()?;
+    (config.object_store_url == ObjectStoreUrl::local_filesystem()).then_some(config)
+}
+
+async fn attach_to_scan(
+    scan: FileScanConfig,
+    session: &dyn Session,
+    context: &PushdownContext,
+) -> Result<FileScanConfig> {
+    let mut groups = Vec::with_capacity(scan.file_groups.len());
+    for group in &scan.file_groups {
+        let mut files = Vec::with_capacity(group.files().len());
+        for file in group.files() {
+            let mut file = file.clone();
+            if let Some(facts) = read_facts(&file, &scan, session, context).await {
+                file.extensions.insert(facts);
+            }
+            files.push(file);
+        }
+        groups.push(FileGroup::new(files));
+    }
+    Ok(FileScanConfigBuilder::from(scan).with_file_groups(groups).build())
+}
+
+/// What is known of a file; nothing when its footer cannot be read, which the scan itself will report.
+async fn read_facts(
+    file: &PartitionedFile,
+    scan: &FileScanConfig,
+    session: &dyn Session,
+    context: &PushdownContext,
+) -> Option<FileFacts> {
+    let runtime = session.runtime_env();
+    let store = runtime.object_store(&scan.object_store_url).ok()?;
+    let cache = runtime.cache_manager.get_file_metadata_cache();
+    let metadata = DFParquetMetadata::new(store.as_ref(), &file.object_meta)
+        .with_metadata_size_hint(file.metadata_size_hint)
+        .with_file_metadata_cache(Some(cache))
+        .with_page_index_policy(Some(PageIndexPolicy::Skip))
+        .fetch_metadata()
+        .await
+        .ok()?;
+    let path = PathBuf::from(format!("/{}", file.object_meta.location));
+    let stamp = file.object_meta.last_modified.timestamp_nanos_opt().unwrap_or(0);
+    let version = nearscan_command::Version {
+        size_bytes: file.object_meta.size,
+        stamp: u64::try_from(stamp).unwrap_or(0),
+    };
+    let file = FileRef { path, version };
+    let locate = |(name, drive): (String, Arc<dyn nearscan_drive::Drive>)| -> (String, Placement) {
+        let placement = drive.locate(&file);
+        (name, placement)
+    };
+    let placements = context.drives.list().into_iter().map(locate).collect();
+    Some(FileFacts { file, metadata, placements })
+}
