@@ -170,7 +170,9 @@ impl Reader {
         } else if let Some((name, outcome)) =
             line.strip_prefix("test ").and_then(|rest| rest.rsplit_once(" ... ignored"))
         {
-            let reason = outcome.strip_prefix(", ").unwrap_or(NO_REASON);
+            // Libtest writes `, REASON`, libtest-mimic ` (REASON)`.
+            let of_mimic = || outcome.strip_prefix(" (").and_then(|rest| rest.strip_suffix(')'));
+            let reason = outcome.strip_prefix(", ").or_else(of_mimic).unwrap_or(NO_REASON);
             self.ignored.push(Skip { name: name.trim().to_owned(), reason: reason.to_owned() });
         }
     }
@@ -233,16 +235,17 @@ running 3 tests
 test a::b ... ok
 test c ... FAILED
 test d ... ignored, needs a card
-test result: FAILED. 1 passed; 1 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.1s
+test far::f   ... ignored (no drive (yet))
+test result: FAILED. 1 passed; 1 failed; 2 ignored; 0 measured; 0 filtered out; finished in 0.1s
 test src/lib.rs - e (line 3) ... ignored
 test result: ok. 4 passed; 0 failed; 1 ignored; 0 measured; 7 filtered out; finished in 0.1s
 ";
         let tally = read(Format::Libtest, text);
         assert_eq!(
             tally.report(),
-            "failed: c\nskipped: d (needs a card)\n\
+            "failed: c\nskipped: d (needs a card)\nskipped: far::f (no drive (yet))\n\
              skipped: src/lib.rs - e (line 3) (no reason given)\n\
-             5 passed, 1 failed, 2 skipped"
+             5 passed, 1 failed, 3 skipped"
         );
         assert!(!tally.is_success());
     }
