@@ -32,6 +32,7 @@ struct bit_reader {
   }
 
   bool has(uint32_t bits) {
+  FILL:
     while (held < bits && !ended) {
 #pragma HLS LOOP_TRIPCOUNT min = 0 max = 1
       const byte_token token = in.read();

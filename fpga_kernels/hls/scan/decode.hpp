@@ -154,6 +154,7 @@ LEVELS:
 
 /// Whether the next row has a value. The levels are a hybrid of width 1.
 inline bool next_level(level_memory& levels, hybrid_run& run, bool* overrun) {
+LEVEL_RUN:
   while (run.left == 0 && !*overrun) {
 #pragma HLS LOOP_TRIPCOUNT min = 0 max = 1
     uint64_t header = 0;
@@ -177,6 +178,7 @@ inline bool next_level(level_memory& levels, hybrid_run& run, bool* overrun) {
 
 /// The next dictionary index of a page.
 inline uint32_t next_index(bit_reader& bits, hybrid_run& run, uint32_t width) {
+INDEX_RUN:
   while (run.left == 0 && !bits.overrun) {
 #pragma HLS LOOP_TRIPCOUNT min = 0 max = 1
     uint64_t header = 0;

@@ -27,6 +27,7 @@ struct page_reader {
 
   /// Fills the window to at least `bytes` (<= 8); false when the page ends before.
   bool fill(uint8_t bytes) {
+  FILL:
     while (held < bytes && !ended) {
 #pragma HLS LOOP_TRIPCOUNT min = 0 max = 1
       const byte_token token = in.read();

@@ -22,6 +22,7 @@ struct line_reader {
 
   /// Makes sure that the current line has a byte; false at the end of the chunk.
   bool refill() {
+  REFILL:
     while (!ended && at == line.end) {
 #pragma HLS LOOP_TRIPCOUNT min = 0 max = 1
       line = in.read();

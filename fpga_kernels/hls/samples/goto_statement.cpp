@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
+// A sample that synthesis refuses; see check_synthesizable.py.
+extern "C" void kernel(int* out) {
+  if (out[0] == 0) goto END;  // refused
+  out[0] = 1;
+END:
+  out[1] = 2;
+}

@@ -1,0 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+// A sample that synthesis refuses; see check_synthesizable.py.
+extern "C" void kernel(int* out) {
+  __asm__("nop");  // refused
+  out[0] = 1;
+}

@@ -1,0 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+// A sample that synthesis refuses; see check_synthesizable.py.
+extern "C" void kernel(int** out) {  // refused
+  out[0][0] = 1;
+}

@@ -1,0 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+// A sample that synthesis refuses; see check_synthesizable.py.
+extern "C" void kernel(int* out) {
+  for (int i = 0; i < 8; i++) out[i] = i;  // refused
+}

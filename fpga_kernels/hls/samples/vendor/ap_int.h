@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a parser needs to know of the vendor's ap_int.h: names and shapes, no behaviour. Only the check
+// of the syntax tree reads it.
+#pragma once
+
+#include <stdint.h>
+
+struct ap_range {
+  uint64_t to_uint64() const;
+};
+
+template <int Width>
+struct ap_bits {
+  ap_range range(int high, int low) const;
+};
+
+template <int Width>
+struct ap_chosen {
+  typedef ap_bits<Width> is_signed;
+  typedef ap_bits<Width> is_unsigned;
+};
+template <>
+struct ap_chosen<128> {
+  __extension__ typedef __int128 is_signed;
+  __extension__ typedef unsigned __int128 is_unsigned;
+};
+
+template <int Width>
+using ap_int = typename ap_chosen<Width>::is_signed;
+template <int Width>
+using ap_uint = typename ap_chosen<Width>::is_unsigned;

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a parser needs to know of the vendor's hls_stream.h. Only the check of the syntax tree reads it.
+#pragma once
+
+namespace hls {
+
+template <typename T, int Depth = 2>
+class stream {
+ public:
+  bool empty() const;
+  bool full() const;
+  T read();
+  void write(const T& value);
+};
+
+}  // namespace hls

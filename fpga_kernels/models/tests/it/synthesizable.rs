@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Whether the synthesis tool would take the kernels, as far as their syntax tree tells.
+//!
+//! `hls/check_synthesizable.py` reads the tree; it has samples that break one rule each, and it must
+//! refuse every one of them.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::benches::run;
+use crate::skip::skip;
+
+fn check(test: &str, arguments: &[&str]) -> Option<String> {
+    let Some(python) = std::env::var_os("NEARSCAN_PYTHON") else {
+        skip(test, "needs python (NEARSCAN_PYTHON names no interpreter)");
+        return None;
+    };
+    let hls = Path::new(env!("CARGO_MANIFEST_DIR")).join("../hls");
+    let mut command = Command::new(python);
+    command.current_dir(hls).arg("-B").arg("check_synthesizable.py").args(arguments);
+    Some(run(&mut command))
+}
+
+#[test]
+fn the_kernels_use_nothing_that_synthesis_refuses() {
+    let name = "synthesizable::the_kernels_use_nothing_that_synthesis_refuses";
+    if let Some(report) = check(name, &["scan/scan_top.cpp"]) {
+        assert!(report.contains("0 findings"), "{report}");
+    }
+}
+
+#[test]
+fn every_rule_refuses_its_sample() {
+    let name = "synthesizable::every_rule_refuses_its_sample";
+    if let Some(report) = check(name, &["--samples", "samples"]) {
+        assert!(report.contains("every rule refuses its sample"), "{report}");
+    }
+}
