@@ -44,8 +44,8 @@ inline bool subtract_overflows(i128 a, i128 b, i128* difference) {
 
 /// `*product = a * b`; true when it leaves 128 bits.
 ///
-/// Two operands of 64 bits need one multiplier and cannot overflow; wider ones are rare and take the
-/// longer way over magnitudes in halves.
+/// Two operands of 64 bits need one multiplier and cannot overflow; wider ones are rare and take
+/// the longer way over magnitudes in halves.
 inline bool multiply_overflows(i128 a, i128 b, i128* product) {
   if (fits_64(a) && fits_64(b)) {
     *product = static_cast<i128>(static_cast<int64_t>(a)) * static_cast<int64_t>(b);

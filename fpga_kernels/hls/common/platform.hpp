@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The one place that knows whether the vendor's tool or a plain C++ compiler reads the kernels.
 //
-// - Under Vitis (`__VITIS_HLS__`) the vendor's integer and stream types are used and a dataflow region is
-//   the plain calls of its stages.
+// - Under Vitis (`__VITIS_HLS__`) the vendor's integer and stream types are used, and a dataflow
+//   region is the plain calls of its stages.
 // - Elsewhere our stand-ins are, and the stages run as cooperative threads (portable/dataflow.hpp).
 //
 // In a top function:
@@ -12,8 +12,8 @@
 //     NS_LANE_STAGE(flow, lane, used[lane], decode(lines[lane], words[lane]));
 //     NS_RUN(flow);
 //
-// NS_LANE_STAGE stands in an unrolled loop over `lane`. In hardware every lane is there, and one that a
-// command does not use ends at once; a simulation leaves it out.
+// NS_LANE_STAGE stands in an unrolled loop over `lane`. In hardware every lane is there, and one
+// that a command does not use ends at once; a simulation leaves it out.
 #pragma once
 
 #include <cstdint>
@@ -36,14 +36,14 @@
 
 #define NS_REGION(name) nearscan_portable::dataflow name
 #define NS_STAGE(name, call) name.add(#call, -1, [&] { call; })
-#define NS_LANE_STAGE(name, lane, used, call)             \
-  do {                                                    \
-    if (used) {                                           \
-      name.add(#call, lane, [&, lane] {                   \
-        (void)lane;                                       \
-        call;                                             \
-      });                                                 \
-    }                                                     \
+#define NS_LANE_STAGE(name, lane, used, call) \
+  do {                                        \
+    if (used) {                               \
+      name.add(#call, lane, [&, lane] {       \
+        (void)lane;                           \
+        call;                                 \
+      });                                     \
+    }                                         \
   } while (false)
 #define NS_RUN(name) name.run()
 #define NS_IDLE() nearscan_portable::wait_a_round()

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stand-in for the vendor's ap_int.h: as much of it as our kernels use, on a plain C++ compiler.
 //
-// Widths up to 64 and 128 are the compiler's own integers, so a simulation runs at native speed; wider
-// ones are arrays of 64-bit words with access to aligned fields. Under Vitis the vendor's header is
-// included instead (see common/platform.hpp).
+// Widths up to 64 and 128 are the compiler's own integers, so a simulation runs at native speed;
+// wider ones are arrays of 64-bit words with access to aligned fields. Under Vitis the vendor's
+// header is included instead (see common/platform.hpp).
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,8 @@ struct signed_of<128> {
   __extension__ typedef __int128 type;
 };
 
-/// An unsigned number of `Width` bits, a multiple of 64. `word(i)` stands for `range(64 i + 63, 64 i)`.
+/// An unsigned number of `Width` bits, a multiple of 64. `word(i)` stands for `range(64 i + 63, 64
+/// i)`.
 template <int Width>
 struct wide {
   static_assert(Width % 64 == 0, "whole words");

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs the stages of a dataflow region as cooperative threads over bounded FIFOs.
 //
-// In hardware the stages of a region run side by side and wait for each other when a FIFO is empty or
-// full. Here each stage is a coroutine that gives way at the same points, so a simulation shows the
-// deadlocks that running the stages one after the other over endless FIFOs would hide: when no stage
-// can go on and some have not ended, `run` says which.
+// In hardware the stages of a region run side by side and wait for each other when a FIFO is empty
+// or full. Here each stage is a coroutine that gives way at the same points, so a simulation shows
+// the deadlocks that running the stages one after the other over endless FIFOs would hide: when no
+// stage can go on and some have not ended, `run` says which.
 //
-// Depths: `roomy` gives each FIFO some KiB, which makes a simulation fast; `declared` gives it exactly
-// the depth that the kernel declares, which is what the hardware will have; `smallest` gives every
-// FIFO one place, so that a kernel that passes does not lean on any depth.
+// Depths: `roomy` gives each FIFO some KiB, which makes a simulation fast; `declared` gives it
+// exactly the depth that the kernel declares, which is what the hardware will have; `smallest`
+// gives every FIFO one place, so that a kernel that passes does not lean on any depth.
 #pragma once
 
 #include <cstddef>

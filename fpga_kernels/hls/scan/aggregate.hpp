@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Folds rows into aggregate states by group; in rows mode passes everything on.
 //
-// A group's number is made of its keys' dictionary codes, code 0 being null: no hashing, no collisions,
-// and a table whose size is known before the first row. The keys' values come back from the
-// dictionaries in scratch when the states are written.
+// A group's number is made of its keys' dictionary codes, code 0 being null: no hashing, no
+// collisions, and a table whose size is known before the first row. The keys' values come back from
+// the dictionaries in scratch when the states are written.
 #pragma once
 
 #include "program.hpp"
@@ -32,8 +32,8 @@ CLEAR_GROUPS:
 inline bool fold_slot(group_table& groups, uint32_t slot, uint8_t function,
                       const number_token& token, const uint32_t group_of[ROWS]) {
   bool overflowed = false;
-  const uint8_t rows = function == FUNCTION_COUNT_ROWS ? token.use
-                                                       : static_cast<uint8_t>(token.use & token.valid);
+  const uint8_t rows =
+      function == FUNCTION_COUNT_ROWS ? token.use : static_cast<uint8_t>(token.use & token.valid);
 FOLD_ROWS:
   for (int row = 0; row < ROWS; row++) {
 #pragma HLS PIPELINE II = 1

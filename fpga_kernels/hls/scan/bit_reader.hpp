@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bits of a page, lowest first: the order of Parquet's bit-packing and of little-endian numbers alike.
+// Bits of a page, lowest first: the order of Parquet's bit-packing and of little-endian numbers
+// alike.
 #pragma once
 
 #include "plan.hpp"

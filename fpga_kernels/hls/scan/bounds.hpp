@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a command stays within the memories it is run with: for whoever calls the kernel on a host.
+// Whether a command stays within the memories it is run with: for whoever calls the kernel on a
+// host.
 //
-// In hardware the runtime sees to it that the ranges of a command lie within its buffers; the kernel
-// cannot know how large they are. No part of the kernel.
+// In hardware the runtime sees to it that the ranges of a command lie within its buffers; the
+// kernel cannot know how large they are. No part of the kernel.
 #pragma once
 
 #include "load.hpp"

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Decodes the pages of a column into words of eight rows.
 //
-// A page of a nullable column starts with its definition levels; they are buffered on chip, since the
-// values stand behind all of them. A dictionary's first 4096 entries are on chip, the rest (and every
-// entry of a group key, whose values the result shows) in scratch, where a look-up costs an access to
-// device memory and is counted.
+// A page of a nullable column starts with its definition levels; they are buffered on chip, since
+// the values stand behind all of them. A dictionary's first 4096 entries are on chip, the rest (and
+// every entry of a group key, whose values the result shows) in scratch, where a look-up costs an
+// access to device memory and is counted.
 #pragma once
 
 #include "strings.hpp"
@@ -101,7 +101,8 @@ inline uint32_t read_plain(lane_state& lane, const decode_plan& plan, int64_t* v
 /// Reads the dictionary page.
 inline uint32_t read_dictionary(lane_state& lane, const decode_plan& plan, const page_token& page) {
   dictionary_store& dictionary = lane.dictionary;
-  // It comes once and before all data; the size of a key's dictionary has been told with the first data.
+  // It comes once and before all data; the size of a key's dictionary has been told with the first
+  // data.
   if (dictionary.present || lane.data_seen) return STATUS_CORRUPT;
   dictionary.present = true;
   if (page.value_count > DICTIONARY_ENTRIES_MAX) return STATUS_DICTIONARY_SIZE;
@@ -255,8 +256,8 @@ ROWS_OF_PAGE:
   return STATUS_OK;
 }
 
-/// Stage: decompressed pages in, words of eight rows out. Gives exactly the rows of the unit or fails.
-/// Of a key column the number of dictionary entries goes out before the first word.
+/// Stage: decompressed pages in, words of eight rows out. Gives exactly the rows of the unit or
+/// fails. Of a key column the number of dictionary entries goes out before the first word.
 inline void decode(const decode_plan& plan, page_stream& pages, byte_stream& payload,
                    report_stream& reports_in, uint64_t* scratch, value_stream& words,
                    size_stream& sizes, report_stream& reports_out) {

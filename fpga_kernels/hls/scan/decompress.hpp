@@ -99,7 +99,8 @@ COPY:
   return STATUS_OK;
 }
 
-/// The last 64 KiB that a page has written, in eight banks of bytes, and how they are read in words.
+/// The last 64 KiB that a page has written, in eight banks of bytes, and how they are read in
+/// words.
 struct snappy_history {
   static constexpr uint32_t BYTES = SNAPPY_DISTANCE_MAX;
   uint8_t ring[BYTES];
@@ -118,8 +119,8 @@ struct snappy_history {
   GET:
     for (int i = 0; i < 8; i++) {
 #pragma HLS UNROLL
-      const uint32_t back = distance < 8 ? static_cast<uint32_t>(i) % distance
-                                         : static_cast<uint32_t>(i);
+      const uint32_t back =
+          distance < 8 ? static_cast<uint32_t>(i) % distance : static_cast<uint32_t>(i);
       const uint64_t byte = ring[(position - distance + back) % BYTES];
       if (i < count) bytes |= byte << (8 * i);
     }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads the column chunks from device memory in wide bursts, all lanes in turn.
 //
-// A lane whose FIFO is full is passed over, never waited for: the lanes consume at different rates, and
-// one that waits (for a large dictionary, say) must not starve the others. Each lane has a burst buffer
-// of its own for that.
+// A lane whose FIFO is full is passed over, never waited for: the lanes consume at different rates,
+// and one that waits (for a large dictionary, say) must not starve the others. Each lane has a
+// burst buffer of its own for that.
 #pragma once
 
 #include "plan.hpp"
@@ -13,7 +13,8 @@ namespace nearscan {
 /// Lines of a burst: 1 KiB, enough to hide the start of a DDR4 access.
 static constexpr int BURST_LINES = 16;
 
-/// Input: `input` [lines] of device memory. Output: a stream of lines for each lane and one report each.
+/// Input: `input` [lines] of device memory. Output: a stream of lines for each lane and one report
+/// each.
 inline void fetch(const line_t* input, const fetch_plan& plan, const volatile uint32_t* cancel,
                   line_stream lines[LANES], report_stream reports[LANES]) {
   line_t buffer[LANES][BURST_LINES];
@@ -46,8 +47,8 @@ ROUNDS:
       if (!open[lane]) continue;
       const uint64_t begin = plan.lane[lane].begin;
       const uint64_t end = plan.lane[lane].end;
-      const uint64_t end_line = begin == end ? begin / LINE_BYTES
-                                             : (end + LINE_BYTES - 1) / LINE_BYTES;
+      const uint64_t end_line =
+          begin == end ? begin / LINE_BYTES : (end + LINE_BYTES - 1) / LINE_BYTES;
       if (taken[lane] == buffered[lane] && next_line[lane] < end_line && stop == STATUS_OK) {
         const uint64_t left = end_line - next_line[lane];
         const uint32_t burst = left < BURST_LINES ? static_cast<uint32_t>(left) : BURST_LINES;

@@ -6,9 +6,9 @@
 
 namespace nearscan {
 
-/// One word of every lane; false when a lane has ended. Lanes that go on then are read to their end.
-inline bool read_lanes(value_stream lanes[LANES], uint32_t lane_count,
-                       value_token columns[LANES]) {
+/// One word of every lane; false when a lane has ended. Lanes that go on then are read to their
+/// end.
+inline bool read_lanes(value_stream lanes[LANES], uint32_t lane_count, value_token columns[LANES]) {
   bool any_ended = false;
   bool ended[LANES];
 READ_LANES:
@@ -33,7 +33,8 @@ DRAIN_LANES:
   return false;
 }
 
-/// Stage: words of all lanes in; words with kept rows of the forwarded lanes out, and which rows are kept.
+/// Stage: words of all lanes in; words with kept rows of the forwarded lanes out, and which rows
+/// are kept.
 inline void filter(const filter_plan& plan, value_stream lanes[LANES],
                    report_stream reports_in[LANES], value_stream forwarded[LANES],
                    keep_stream& kept, report_stream& reports_out) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Takes a command apart and refuses what contradicts the format or asks for what this kernel lacks.
 //
-// Nothing behind this stage checks an index again: every column, step, literal, test and range that a plan
-// names exists. That holds for any bytes, whoever wrote them.
+// Nothing behind this stage checks an index again: every column, step, literal, test and range that
+// a plan names exists. That holds for any bytes, whoever wrote them.
 #pragma once
 
 #include "../common/crc32c.hpp"
@@ -334,8 +334,7 @@ inline uint32_t load_range(const uint64_t* words, const section_table& sections,
 
 /// Loads the columns.
 inline uint32_t load_columns(const uint64_t* words, const section_table& sections,
-                             const command_header& header, program_scope& scope,
-                             scan_plan& plan) {
+                             const command_header& header, program_scope& scope, scan_plan& plan) {
   const section_range& range = sections.of[SECTION_COLUMNS];
   scope.column_count = range.count;
   plan.fetch.lane_count = range.count;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds the pages of a column chunk: parses each page header and passes the page's bytes on.
 //
-// A page header is a Thrift struct in the compact protocol. The parser is a loop over fields with an
-// explicit stack for the structs that it skips (statistics); a header nests three deep at most, eight
-// are allowed. Every loop consumes at least one byte, so its length is bounded by the chunk's.
+// A page header is a Thrift struct in the compact protocol. The parser is a loop over fields with
+// an explicit stack for the structs that it skips (statistics); a header nests three deep at most,
+// eight are allowed. Every loop consumes at least one byte, so its length is bounded by the
+// chunk's.
 #pragma once
 
 #include "plan.hpp"
@@ -18,7 +19,8 @@ struct line_reader {
   uint8_t at;
   bool ended;
 
-  explicit line_reader(line_stream& source) : in(source), line(), position(0), at(0), ended(false) {}
+  explicit line_reader(line_stream& source)
+      : in(source), line(), position(0), at(0), ended(false) {}
 
   /// Makes sure that the current line has a byte; false at the end of the chunk.
   bool refill() {
@@ -137,8 +139,8 @@ inline void set_field(header_fields& fields, uint8_t where, int32_t id, int64_t 
   }
 }
 
-/// Reads one page header. Corrupt when the bytes are not one, encoding when it is longer or of other
-/// types than this kernel reads.
+/// Reads one page header. Corrupt when the bytes are not one, encoding when it is longer or of
+/// other types than this kernel reads.
 inline uint32_t read_page_header(line_reader& bytes, header_fields& fields) {
   fields.type = fields.uncompressed_bytes = fields.compressed_bytes = -1;
   fields.value_count = fields.encoding = fields.level_encoding = -1;
@@ -190,10 +192,10 @@ FIELDS:
         break;
       case THRIFT_STRUCT:
         if (depth + 1 == THRIFT_DEPTH_MAX) return STATUS_ENCODING;
-        where[depth + 1] = depth != 0  ? IN_OTHER
-                           : id == 5   ? IN_DATA_PAGE
-                           : id == 7   ? IN_DICTIONARY_PAGE
-                                       : IN_OTHER;
+        where[depth + 1] = depth != 0 ? IN_OTHER
+                           : id == 5  ? IN_DATA_PAGE
+                           : id == 7  ? IN_DICTIONARY_PAGE
+                                      : IN_OTHER;
         last_id[depth + 1] = 0;
         depth++;
         break;
@@ -243,7 +245,8 @@ inline bool is_index_page(const header_fields& fields) {
 }
 
 /// Checks a header against what this kernel reads; gives the status of a page that it does not.
-inline uint32_t classify_page(const header_fields& fields, const page_plan& plan, page_token& page) {
+inline uint32_t classify_page(const header_fields& fields, const page_plan& plan,
+                              page_token& page) {
   if (fields.uncompressed_bytes < 0 || fields.compressed_bytes < 0 ||
       fields.uncompressed_bytes > 0x7fffffff || fields.compressed_bytes > 0x7fffffff) {
     return STATUS_CORRUPT;
@@ -256,8 +259,8 @@ inline uint32_t classify_page(const header_fields& fields, const page_plan& plan
   }
   // On a dictionary page PLAIN_DICTIONARY is the old name of PLAIN.
   const bool plain = fields.encoding == ENCODING_PLAIN;
-  const bool indexes = fields.encoding == ENCODING_RLE_DICTIONARY ||
-                       fields.encoding == ENCODING_PLAIN_DICTIONARY;
+  const bool indexes =
+      fields.encoding == ENCODING_RLE_DICTIONARY || fields.encoding == ENCODING_PLAIN_DICTIONARY;
   if (fields.type == PAGE_DICTIONARY) {
     if (!plain && fields.encoding != ENCODING_PLAIN_DICTIONARY) return STATUS_ENCODING;
   } else {

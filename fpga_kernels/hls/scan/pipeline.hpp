@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The scan pipeline as a dataflow region: the stages and the streams between them.
 //
-//     fetch -+-> read_pages -> decompress -> decode -+-> filter -> project -> aggregate -> write_result
+//     fetch -+-> read_pages -> decompress -> decode -+-> filter -> project -> aggregate ->
+//     write_result
 //            +-> ... one lane a column ...          -+
 #pragma once
 
@@ -19,8 +20,8 @@ namespace nearscan {
 
 /// Runs the pipeline.
 ///
-/// `input` [lines], `output` and `scratch` [8-byte words] are device memory. Input ranges, output size
-/// and scratch size are those of the command.
+/// `input` [lines], `output` and `scratch` [8-byte words] are device memory. Input ranges, output
+/// size and scratch size are those of the command.
 inline void run_pipeline(const scan_plan& plan, const line_t* input, uint64_t* output,
                          uint64_t* scratch, const volatile uint32_t* cancel) {
 #pragma HLS DATAFLOW

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Evaluates predicate and projection programs on eight rows at a time.
 //
-// A step is a place in space: the loop over steps is unrolled, and each step works on one row a cycle.
-// Numbers are 128-bit; truth values and validity are one bit a row, so that three-valued logic is bitwise.
+// A step is a place in space: the loop over steps is unrolled, and each step works on one row a
+// cycle. Numbers are 128-bit; truth values and validity are one bit a row, so that three-valued
+// logic is bitwise.
 #pragma once
 
 #include "plan.hpp"
@@ -171,8 +172,8 @@ inline bool evaluate_step(const program_plan& plan, uint32_t index,
       return false;
     case OP_AND:
       out.truth = a.truth & b.truth & a.valid & b.valid;
-      out.valid = static_cast<uint8_t>((a.valid & b.valid) | (a.valid & ~a.truth) |
-                                       (b.valid & ~b.truth));
+      out.valid =
+          static_cast<uint8_t>((a.valid & b.valid) | (a.valid & ~a.truth) | (b.valid & ~b.truth));
       return false;
     case OP_OR:
       out.truth = static_cast<uint8_t>((a.truth & a.valid) | (b.truth & b.valid));

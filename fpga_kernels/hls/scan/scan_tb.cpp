@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Test bench of the scan kernel: runs it beside a golden model and compares; exits with 1 when anything
-// differs.
+// Test bench of the scan kernel: runs it beside a golden model and compares; exits with 1 when
+// anything differs.
 //
 //     scan_tb            every case
 //     scan_tb seed N     the random case with that seed alone

@@ -26,8 +26,8 @@ SWAP:
 
 /// Below zero, zero or above: the order of the value against literal `index`, byte by byte.
 ///
-/// A literal has at most 128 bytes, so the prefix decides. Padding with zero puts a string before its
-/// extensions except where these go on with zero bytes; the lengths decide then.
+/// A literal has at most 128 bytes, so the prefix decides. Padding with zero puts a string before
+/// its extensions except where these go on with zero bytes; the lengths decide then.
 inline int compare_literal(const string_prefix& value, const lane_tests& tests, uint32_t index) {
   const uint32_t length = tests.length[index];
   const uint32_t words = (length + 7) / 8;

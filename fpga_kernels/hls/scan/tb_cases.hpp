@@ -23,8 +23,8 @@ column_model number_column(uint64_t rows, uint64_t null_every, Value value,
 
 template <typename Value>
 column_model text_column(uint64_t rows, uint64_t null_every, Value value) {
-  column_model column = number_column(rows, null_every, [](uint64_t) { return 0; },
-                                      PHYSICAL_BYTE_ARRAY);
+  column_model column = number_column(
+      rows, null_every, [](uint64_t) { return 0; }, PHYSICAL_BYTE_ARRAY);
   for (uint64_t row = 0; row < rows; row++) {
     if (!column.cells[row].null) column.cells[row].text = value(row);
   }
@@ -75,8 +75,8 @@ inline void grouped(tally& all) {
   scan_model model;
   model.rows = 3000;
   model.columns = {text_column(3000, 11, [](uint64_t row) { return std::string(row % 3, 'k'); }),
-                   number_column(3000, 13, [](uint64_t row) { return as_row(row % 4) - 2; },
-                                 PHYSICAL_INT32),
+                   number_column(
+                       3000, 13, [](uint64_t row) { return as_row(row % 4) - 2; }, PHYSICAL_INT32),
                    number_column(3000, 7, [](uint64_t row) { return as_row(row * row) - 4000; })};
   model.keys = {0, 1};
   model.slots = all_slots(column_at(2));
@@ -113,8 +113,10 @@ inline void strings(tally& all) {
   };
   scan_model model = one_column(text_column(1500, 9, word));
   model.states = false;
-  model.row_columns = {{column_at(0), WIDTH_BYTES}, {step_at(0), WIDTH_BOOL},
-                       {null_operand(), WIDTH_BYTES}, {null_operand(), WIDTH_W32}};
+  model.row_columns = {{column_at(0), WIDTH_BYTES},
+                       {step_at(0), WIDTH_BOOL},
+                       {null_operand(), WIDTH_BYTES},
+                       {null_operand(), WIDTH_W32}};
   model.tests = {{0, TEST_IN, {"ab", "", std::string(128, 'x')}},
                  {0, TEST_LESS, {"abc"}},
                  {0, TEST_LESS_OR_EQUAL, {"abc"}},
@@ -189,9 +191,8 @@ inline void logic(tally& all) {
   scan_model model;
   model.rows = 9;
   for (uint64_t divisor : {1, 3}) {
-    column_model column = number_column(9, 0, [divisor](uint64_t row) {
-      return as_row(row / divisor % 3);
-    });
+    column_model column =
+        number_column(9, 0, [divisor](uint64_t row) { return as_row(row / divisor % 3); });
     column.nullable = true;
     for (cell& value : column.cells) value.null = value.number == 2;
     model.columns.push_back(column);
@@ -240,27 +241,35 @@ inline void overflow(tally& all) {
     int64_t value;
     i128 other;
   } cases[] = {
-      {OP_ADD, WIDTH_W64, largest, 0},          {OP_ADD, WIDTH_W64, largest, 1},
-      {OP_SUBTRACT, WIDTH_W64, -largest, 1},    {OP_SUBTRACT, WIDTH_W64, -largest, 2},
-      {OP_ADD, WIDTH_W32, 0x7fffffff, 0},       {OP_ADD, WIDTH_W32, 0x7fffffff, 1},
-      {OP_MULTIPLY, WIDTH_W128, largest, -2},   {OP_MULTIPLY, WIDTH_W64, largest, -1},
-      {OP_MULTIPLY, WIDTH_W64, -largest - 1, -1}, {OP_ADD, WIDTH_W128, 1, most},
-      {OP_ADD, WIDTH_W128, 0, most},            {OP_SUBTRACT, WIDTH_W128, -1, most},
-      {OP_SUBTRACT, WIDTH_W128, -2, most},      {OP_MULTIPLY, WIDTH_W128, -1, -most - 1},
-      {OP_MULTIPLY, WIDTH_W128, 1, -most - 1},  {OP_MULTIPLY, WIDTH_W128, 2, i128(1) << 126},
-      {OP_MULTIPLY, WIDTH_W128, -2, i128(1) << 126}, {OP_MULTIPLY, WIDTH_W128, 4, i128(1) << 126},
+      {OP_ADD, WIDTH_W64, largest, 0},
+      {OP_ADD, WIDTH_W64, largest, 1},
+      {OP_SUBTRACT, WIDTH_W64, -largest, 1},
+      {OP_SUBTRACT, WIDTH_W64, -largest, 2},
+      {OP_ADD, WIDTH_W32, 0x7fffffff, 0},
+      {OP_ADD, WIDTH_W32, 0x7fffffff, 1},
+      {OP_MULTIPLY, WIDTH_W128, largest, -2},
+      {OP_MULTIPLY, WIDTH_W64, largest, -1},
+      {OP_MULTIPLY, WIDTH_W64, -largest - 1, -1},
+      {OP_ADD, WIDTH_W128, 1, most},
+      {OP_ADD, WIDTH_W128, 0, most},
+      {OP_SUBTRACT, WIDTH_W128, -1, most},
+      {OP_SUBTRACT, WIDTH_W128, -2, most},
+      {OP_MULTIPLY, WIDTH_W128, -1, -most - 1},
+      {OP_MULTIPLY, WIDTH_W128, 1, -most - 1},
+      {OP_MULTIPLY, WIDTH_W128, 2, i128(1) << 126},
+      {OP_MULTIPLY, WIDTH_W128, -2, i128(1) << 126},
+      {OP_MULTIPLY, WIDTH_W128, 4, i128(1) << 126},
       {OP_MULTIPLY, WIDTH_W128, largest, i128(1) << 64},
       {OP_MULTIPLY, WIDTH_W128, largest, i128(1) << 65},
   };
   for (const auto& at : cases) {
-    scan_model model = one_column(number_column(20, 4, [&at](uint64_t row) {
-      return row == 12 ? at.value : 0;
-    }));
+    scan_model model =
+        one_column(number_column(20, 4, [&at](uint64_t row) { return row == 12 ? at.value : 0; }));
     model.literals = {at.other};
     model.projection = {make_arithmetic(at.op, at.width, column_at(0), literal_at(0))};
     model.slots = {make_slot(FUNCTION_MAX, step_at(0))};
-    const std::string name = "overflow " + std::to_string(at.op) + " " + to_text(at.value) +
-                             " and " + to_text(at.other);
+    const std::string name =
+        "overflow " + std::to_string(at.op) + " " + to_text(at.value) + " and " + to_text(at.other);
     run_model(all, name, model);
     model.predicate = {model.projection[0], make_step(OP_IS_NULL, step_at(0))};
     run_model(all, name + " in the predicate", model);
@@ -269,9 +278,8 @@ inline void overflow(tally& all) {
     model.columns[0].cells[12].null = true;
     run_model(all, name + " of a null", model);
   }
-  scan_model sums = one_column(number_column(64, 0, [](uint64_t row) {
-    return row % 2 == 0 ? INT64_MAX : INT64_MIN;
-  }));
+  scan_model sums = one_column(
+      number_column(64, 0, [](uint64_t row) { return row % 2 == 0 ? INT64_MAX : INT64_MIN; }));
   sums.literals = {i128(1) << 63, i128(1) << 64};
   sums.projection = {make_arithmetic(OP_MULTIPLY, WIDTH_W128, column_at(0), literal_at(0))};
   sums.slots = {make_slot(FUNCTION_SUM, step_at(0)),
@@ -284,9 +292,8 @@ inline void overflow(tally& all) {
   sums.projection[0].b = literal_at(1);
   sums.slots = {make_slot(FUNCTION_SUM, step_at(0))};
   run_model(all, "a sum beyond 128 bits", sums);
-  scan_model narrow = one_column(number_column(10, 0, [](uint64_t row) {
-    return as_row(row) + 0x7ffffff6;
-  }));
+  scan_model narrow =
+      one_column(number_column(10, 0, [](uint64_t row) { return as_row(row) + 0x7ffffff6; }));
   narrow.states = false;
   narrow.row_columns = {{column_at(0), WIDTH_W32}};
   run_model(all, "the largest of 32 bits", narrow);
@@ -330,9 +337,8 @@ inline void widest(tally& all) {
   scan_model model;
   model.rows = 700;
   for (uint64_t i = 0; i < COLUMNS_MAX; i++) {
-    model.columns.push_back(number_column(700, i % 3, [i](uint64_t row) {
-      return as_row(row % (i < 4 ? 3 : 100 * i + 1));
-    }));
+    model.columns.push_back(number_column(
+        700, i % 3, [i](uint64_t row) { return as_row(row % (i < 4 ? 3 : 100 * i + 1)); }));
     model.columns.back().style.page_rows = 50 + 37 * i;
     model.columns.back().style.codec = i % 2 == 0 ? CODEC_SNAPPY : CODEC_UNCOMPRESSED;
   }

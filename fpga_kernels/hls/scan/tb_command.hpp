@@ -68,8 +68,8 @@ struct command_builder {
       tests.push_back({test.column, test.op, static_cast<uint32_t>(strings.size()),
                        static_cast<uint32_t>(test.strings.size()), 0});
       for (const std::string& text : test.strings) {
-        strings.push_back({static_cast<uint32_t>(bytes.bytes.size()),
-                           static_cast<uint32_t>(text.size())});
+        strings.push_back(
+            {static_cast<uint32_t>(bytes.bytes.size()), static_cast<uint32_t>(text.size())});
         bytes.bytes.insert(bytes.bytes.end(), text.begin(), text.end());
       }
     }
@@ -111,8 +111,7 @@ struct command_builder {
       const section_entry entry = {section.kind, SECTION_CRITICAL, section.count,
                                    static_cast<uint32_t>(out.size()),
                                    static_cast<uint32_t>(section.bytes.size())};
-      std::memcpy(&out[sizeof(command_header) + i * sizeof(section_entry)], &entry,
-                  sizeof(entry));
+      std::memcpy(&out[sizeof(command_header) + i * sizeof(section_entry)], &entry, sizeof(entry));
       out.insert(out.end(), section.bytes.begin(), section.bytes.end());
     }
     out.resize((out.size() + 7) / 8 * 8);
@@ -142,8 +141,7 @@ inline uint64_t scratch_needed(const column_model& column, const written_chunk& 
 }
 
 /// Lays the chunks into the input, behind each other and off the lines, and makes the command.
-inline test_memories bind_model(const scan_model& model,
-                                const std::vector<written_chunk>& chunks) {
+inline test_memories bind_model(const scan_model& model, const std::vector<written_chunk>& chunks) {
   test_memories made;
   bytes_t input(11, 0xcc);
   std::vector<input_record> inputs;
@@ -169,14 +167,14 @@ inline test_memories bind_model(const scan_model& model,
     record.definition_level_max = column.nullable ? 1 : 0;
     record.codec = column.style.codec;
     record.value_kind = column.physical_type == PHYSICAL_BYTE_ARRAY ? KIND_BYTES : KIND_INTEGER;
-    record.encodings = 1u << ENCODING_PLAIN | 1u << ENCODING_PLAIN_DICTIONARY |
-                       1u << ENCODING_RLE | 1u << ENCODING_RLE_DICTIONARY;
+    record.encodings = 1u << ENCODING_PLAIN | 1u << ENCODING_PLAIN_DICTIONARY | 1u << ENCODING_RLE |
+                       1u << ENCODING_RLE_DICTIONARY;
     record.offset = skipped;
     record.length = chunks[i].bytes.size();
     record.uncompressed_bytes = chunks[i].page_bytes;
     record.scratch_offset = scratch;
-    record.scratch_bytes = model.scratch_bytes != 0 ? model.scratch_bytes
-                                                    : scratch_needed(column, chunks[i]);
+    record.scratch_bytes =
+        model.scratch_bytes != 0 ? model.scratch_bytes : scratch_needed(column, chunks[i]);
     scratch += record.scratch_bytes;
     columns.push_back(record);
   }

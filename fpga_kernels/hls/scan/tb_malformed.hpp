@@ -42,9 +42,8 @@ inline void run_damaged(tally& all, const std::string& name, test_memories memor
                         const scan_model& model, depth_mode mode, uint64_t statuses[]) {
   static scan_plan plan;
   const uint32_t loaded = load_command(memories.command.data(), plan);
-  if (loaded == STATUS_OK &&
-      !within_memories(plan, memories.input.size() * 64, model.bytes_max,
-                       (memories.scratch.size() - 1) * 8)) {
+  if (loaded == STATUS_OK && !within_memories(plan, memories.input.size() * 64, model.bytes_max,
+                                              (memories.scratch.size() - 1) * 8)) {
     return;
   }
   std::vector<uint8_t> widths;
@@ -118,9 +117,8 @@ inline void crafted(tally& all) {
 
 /// A dictionary behind the data, of a key: codes larger than the size that was told before.
 inline void late_dictionary(tally& all) {
-  scan_model model = one_column(number_column(64, 0, [](uint64_t row) {
-    return as_row(row % 50);
-  }));
+  scan_model model =
+      one_column(number_column(64, 0, [](uint64_t row) { return as_row(row % 50); }));
   model.columns.assign(4, model.columns[0]);
   model.keys = {0, 1, 2, 3};
   model.slots = all_slots(column_at(0));
@@ -167,8 +165,8 @@ inline void malformed(tally& all, uint64_t cases) {
     }
   }
   // Damage that is never noticed, or always, tests nothing.
-  for (uint32_t status : {STATUS_OK, STATUS_MALFORMED, STATUS_UNSUPPORTED, STATUS_CORRUPT,
-                          STATUS_ENCODING}) {
+  for (uint32_t status :
+       {STATUS_OK, STATUS_MALFORMED, STATUS_UNSUPPORTED, STATUS_CORRUPT, STATUS_ENCODING}) {
     if (statuses[status] == 0) all.fail("damage", "never ends in " + std::to_string(status));
   }
 }

@@ -213,8 +213,8 @@ struct chunk_writer {
       payload.push_back(static_cast<uint8_t>(width));
       put_hybrid(payload, codes, width, random);
     }
-    const uint8_t dictionary = column.style.old_names ? ENCODING_PLAIN_DICTIONARY
-                                                      : ENCODING_RLE_DICTIONARY;
+    const uint8_t dictionary =
+        column.style.old_names ? ENCODING_PLAIN_DICTIONARY : ENCODING_RLE_DICTIONARY;
     put_page(PAGE_DATA, payload, end - begin, indexes ? dictionary : ENCODING_PLAIN);
     if (!indexes && end > begin) chunk.plain_data_pages = true;
   }
@@ -222,8 +222,7 @@ struct chunk_writer {
   void write() {
     const chunk_style& style = column.style;
     const uint64_t rows = column.cells.size();
-    const uint64_t page_rows = style.page_rows == 0 ? std::max<uint64_t>(rows, 1)
-                                                    : style.page_rows;
+    const uint64_t page_rows = style.page_rows == 0 ? std::max<uint64_t>(rows, 1) : style.page_rows;
     uint64_t indexed = 0;
     if (style.values == layout::dictionary) indexed = rows;
     if (style.values == layout::dictionary_then_plain) indexed = std::min(style.plain_from, rows);

@@ -135,11 +135,25 @@ struct random_maker {
 
   /// A step that may follow `steps`; false when chance chose one that has no operands.
   bool any_step(const std::vector<step>& steps, step& made) {
-    const uint8_t ops[] = {OP_ADD,         OP_SUBTRACT, OP_MULTIPLY,         OP_EQUAL,
-                           OP_NOT_EQUAL,   OP_LESS,     OP_LESS_OR_EQUAL,    OP_GREATER,
-                           OP_BETWEEN,     OP_IN,       OP_GREATER_OR_EQUAL, OP_IS_NULL,
-                           OP_IS_NOT_NULL, OP_TEST,     OP_AND,              OP_OR,
-                           OP_NOT,         OP_AND,      OP_OR};
+    const uint8_t ops[] = {OP_ADD,
+                           OP_SUBTRACT,
+                           OP_MULTIPLY,
+                           OP_EQUAL,
+                           OP_NOT_EQUAL,
+                           OP_LESS,
+                           OP_LESS_OR_EQUAL,
+                           OP_GREATER,
+                           OP_BETWEEN,
+                           OP_IN,
+                           OP_GREATER_OR_EQUAL,
+                           OP_IS_NULL,
+                           OP_IS_NOT_NULL,
+                           OP_TEST,
+                           OP_AND,
+                           OP_OR,
+                           OP_NOT,
+                           OP_AND,
+                           OP_OR};
     made = make_step(ops[random.below(sizeof(ops))], NONE);
     switch (made.op) {
       case OP_TEST:
@@ -169,8 +183,8 @@ struct random_maker {
     if (made.op == OP_IN) {
       const uint32_t first = static_cast<uint32_t>(random.below(model.literals.size()));
       made.b = literal_at(first);
-      made.c = literal_at(first + static_cast<uint32_t>(
-                                      random.below(model.literals.size() - first)));
+      made.c =
+          literal_at(first + static_cast<uint32_t>(random.below(model.literals.size() - first)));
     }
     if (made.op <= OP_MULTIPLY) {
       const uint8_t widths[] = {WIDTH_W128, WIDTH_W128, WIDTH_W128, WIDTH_W64, WIDTH_W32};
@@ -197,8 +211,8 @@ struct random_maker {
     const uint64_t count = random.below(AGGREGATES_MAX + 1);
     for (uint64_t i = 0; i < count; i++) {
       const uint8_t widths[] = {WIDTH_W128, WIDTH_W128, WIDTH_W128, WIDTH_W64, WIDTH_W32};
-      slot_model slot = make_slot(static_cast<uint8_t>(random.between(1, 5)), NONE,
-                                  widths[random.below(5)]);
+      slot_model slot =
+          make_slot(static_cast<uint8_t>(random.between(1, 5)), NONE, widths[random.below(5)]);
       if (slot.function == FUNCTION_COUNT) {
         const uint8_t kinds[] = {IS_NUMBER, IS_TRUTH, IS_BYTES};
         slot.operand = any_operand(kinds[random.below(3)], model.projection);
@@ -215,8 +229,8 @@ struct random_maker {
     model.states = false;
     const uint64_t count = random.below(8);
     for (uint64_t i = 0; i < count; i++) {
-      const uint8_t widths[] = {WIDTH_W128, WIDTH_W64, WIDTH_W32, WIDTH_BOOL, WIDTH_BYTES,
-                                WIDTH_W128};
+      const uint8_t widths[] = {WIDTH_W128, WIDTH_W64,   WIDTH_W32,
+                                WIDTH_BOOL, WIDTH_BYTES, WIDTH_W128};
       const uint8_t width = widths[random.below(6)];
       const uint8_t kind = width == WIDTH_BYTES  ? IS_BYTES
                            : width == WIDTH_BOOL ? IS_TRUTH

@@ -44,8 +44,8 @@ struct tally {
 inline std::string to_text(i128 number) {
   if (number == 0) return "0";
   std::string digits;
-  u128 rest = number < 0 ? static_cast<u128>(0) - static_cast<u128>(number)
-                         : static_cast<u128>(number);
+  u128 rest =
+      number < 0 ? static_cast<u128>(0) - static_cast<u128>(number) : static_cast<u128>(number);
   for (; rest != 0; rest /= 10) digits.insert(digits.begin(), '0' + static_cast<char>(rest % 10));
   return number < 0 ? "-" + digits : digits;
 }
@@ -213,7 +213,8 @@ inline std::vector<uint8_t> widths_of(const scan_model& model) {
   return widths;
 }
 
-/// Checks what holds for every run, whatever the command; gives the result as far as it can be read.
+/// Checks what holds for every run, whatever the command; gives the result as far as it can be
+/// read.
 inline parsed_result check_frame(const test_memories& memories,
                                  const std::vector<uint8_t>& widths) {
   result_reader reader(memories.output);
@@ -235,8 +236,7 @@ inline parsed_result check_frame(const test_memories& memories,
 }
 
 /// Counters that follow from what was written and what was found.
-inline std::string check_counters(const scan_model& model,
-                                  const std::vector<written_chunk>& chunks,
+inline std::string check_counters(const scan_model& model, const std::vector<written_chunk>& chunks,
                                   const test_memories& memories, const expectation& expected,
                                   const result_record& header) {
   uint64_t pages = 0;
@@ -275,7 +275,8 @@ inline void call_kernel(test_memories& memories, depth_mode mode) {
           memories.scratch.data(), &memories.cancel);
 }
 
-/// Runs a model in every depth mode. `statuses` replaces what the golden model allows, if not empty.
+/// Runs a model in every depth mode. `statuses` replaces what the golden model allows, if not
+/// empty.
 inline void run_model(tally& all, const std::string& name, const scan_model& model,
                       const std::vector<uint32_t>& statuses = std::vector<uint32_t>()) {
   std::vector<written_chunk> chunks;
@@ -296,8 +297,8 @@ inline void run_model(tally& all, const std::string& name, const scan_model& mod
     const uint32_t status = result.header.status;
     if (!expected.allows(status)) {
       all.fail(where, "status " + std::to_string(status) + " in column " +
-                          std::to_string(static_cast<int>(result.header.detail_column)) +
-                          " page " + std::to_string(result.header.detail_page));
+                          std::to_string(static_cast<int>(result.header.detail_column)) + " page " +
+                          std::to_string(result.header.detail_page));
       continue;
     }
     if (status != STATUS_OK) continue;

@@ -21,8 +21,7 @@ inline void put_little_endian(bytes_t& out, uint64_t value, int bytes) {
 }
 
 /// A literal whose length takes at least `length_bytes_min` bytes of its own.
-inline void put_literal(bytes_t& out, const uint8_t* bytes, uint64_t length,
-                        int length_bytes_min) {
+inline void put_literal(bytes_t& out, const uint8_t* bytes, uint64_t length, int length_bytes_min) {
   const uint64_t stored = length - 1;
   int length_bytes = length_bytes_min;
   if (length_bytes == 0 && stored >= 60) length_bytes = 1;
@@ -62,8 +61,8 @@ inline uint64_t match_length(const bytes_t& bytes, uint64_t at, uint64_t distanc
 /// The narrowest form of a copy, or at random a wider one.
 inline int copy_form(uint64_t distance, uint64_t length, bool wild, random_source& random) {
   const int narrowest = distance < 2048 && length >= 4 && length <= 11 ? 1
-                        : distance < 65536                            ? 2
-                                                                      : 3;
+                        : distance < 65536                             ? 2
+                                                                       : 3;
   return wild ? static_cast<int>(random.between(narrowest, 3)) : narrowest;
 }
 

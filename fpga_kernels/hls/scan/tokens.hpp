@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // What travels between the stages of the scan pipeline.
 //
-// Every stream with a `last` mark obeys one rule: it ends with exactly one token marked so, whatever
-// happened, and its reader reads up to that token. A stage that fails says so in the report that follows
-// its last token and goes on reading its own input to the end, so that no stage before it is left waiting.
-// Streams without a mark follow one that has it: for each keep_token with a kept row there is one token
-// on every forwarded column.
+// Every stream with a `last` mark obeys one rule: it ends with exactly one token marked so,
+// whatever happened, and its reader reads up to that token. A stage that fails says so in the
+// report that follows its last token and goes on reading its own input to the end, so that no stage
+// before it is left waiting. Streams without a mark follow one that has it: for each keep_token
+// with a kept row there is one token on every forwarded column.
 #pragma once
 
 #include "../common/arithmetic.hpp"
@@ -38,8 +38,8 @@ static constexpr uint8_t PAGE_DATA = 0;
 static constexpr uint8_t PAGE_INDEX = 1;
 static constexpr uint8_t PAGE_DICTIONARY = 2;
 
-/// Up to eight bytes of a page. `last` ends the page, not the chunk; an early one means that the page was
-/// cut short and a failed report follows.
+/// Up to eight bytes of a page. `last` ends the page, not the chunk; an early one means that the
+/// page was cut short and a failed report follows.
 struct byte_token {
   uint64_t data;
   uint8_t count;
@@ -48,8 +48,9 @@ struct byte_token {
 
 /// One column of eight rows.
 ///
-/// `value` is a number, or a reference to a byte string: its first word in scratch << 24 | its bytes.
-/// `tests` holds the outcomes of the column's string tests, `code` the dictionary code + 1 of a key.
+/// `value` is a number, or a reference to a byte string: its first word in scratch << 24 | its
+/// bytes. `tests` holds the outcomes of the column's string tests, `code` the dictionary code + 1
+/// of a key.
 struct value_token {
   int64_t value[ROWS];
   uint16_t tests[ROWS];
@@ -66,8 +67,9 @@ struct keep_token {
   bool last;
 };
 
-/// One output column of eight rows: a value of a row, the operand of an aggregate slot, the code of a key.
-/// `use` marks the kept rows that this column is about (all of them, unless a slot has a filter).
+/// One output column of eight rows: a value of a row, the operand of an aggregate slot, the code of
+/// a key. `use` marks the kept rows that this column is about (all of them, unless a slot has a
+/// filter).
 struct number_token {
   i128 value[ROWS];
   uint8_t valid;
@@ -110,8 +112,8 @@ inline void fail(report& own, uint32_t status) {
   if (own.status == STATUS_OK || status < own.status) own.status = status;
 }
 
-/// Records a failure of a lane, unless a stage before this one has failed already: a chunk that ends
-/// early because it was cancelled looks corrupt from behind.
+/// Records a failure of a lane, unless a stage before this one has failed already: a chunk that
+/// ends early because it was cancelled looks corrupt from behind.
 inline void fail_lane(report& own, uint32_t status, uint32_t column, uint32_t page,
                       uint64_t offset) {
   if (own.status != STATUS_OK || status == STATUS_OK) return;
@@ -125,8 +127,8 @@ inline uint64_t max_u64(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
 /// Adds the report of a lane to the report of all.
 inline void merge_lane(report& all, const report& lane) {
-  const bool explains = lane.status != STATUS_OK &&
-                        (all.status == STATUS_OK || lane.status < all.status);
+  const bool explains =
+      lane.status != STATUS_OK && (all.status == STATUS_OK || lane.status < all.status);
   if (explains) {
     all.status = lane.status;
     all.detail_column = lane.detail_column;

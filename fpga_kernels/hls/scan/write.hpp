@@ -20,7 +20,8 @@ inline void clear_block(block_buffer& block) {
 CLEAR_COLUMNS:
   for (int column = 0; column < SLOTS; column++) {
   CLEAR_VALID:
-    for (uint32_t word = 0; word < block_buffer::ROWS_MAX / 64; word++) block.valid[column][word] = 0;
+    for (uint32_t word = 0; word < block_buffer::ROWS_MAX / 64; word++)
+      block.valid[column][word] = 0;
   }
 }
 
@@ -97,8 +98,8 @@ VALUES:
     }
     end += string_length(value);
     const uint64_t low = width == WIDTH_BYTES ? end : static_cast<uint64_t>(value);
-    const uint64_t mask = bytes == 8 ? ~static_cast<uint64_t>(0)
-                                     : (static_cast<uint64_t>(1) << (8 * bytes)) - 1;
+    const uint64_t mask =
+        bytes == 8 ? ~static_cast<uint64_t>(0) : (static_cast<uint64_t>(1) << (8 * bytes)) - 1;
     word |= (low & mask) << (8 * held);
     held += bytes;
     if (held == 8) {
@@ -186,7 +187,8 @@ PUT_COLUMNS:
 #pragma HLS UNROLL
     if (column < plan.column_count) {
       const uint64_t valid = (numbers[column].valid >> row) & 1;
-      block.value[column][block.rows] = valid != 0 ? numbers[column].value[row] : static_cast<i128>(0);
+      block.value[column][block.rows] =
+          valid != 0 ? numbers[column].value[row] : static_cast<i128>(0);
       block.valid[column][block.rows / 64] |= valid << (block.rows % 64);
     }
   }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What Rust calls: the scan kernel with the sizes of the memories it is given, and the constants that
-// both sides must agree on.
+// What Rust calls: the scan kernel with the sizes of the memories it is given, and the constants
+// that both sides must agree on.
 //
-// In hardware the runtime sees to it that a command's ranges lie within its buffers. Here the command is
-// loaded once more for that, so that no command can reach outside of them.
+// In hardware the runtime sees to it that a command's ranges lie within its buffers. Here the
+// command is loaded once more for that, so that no command can reach outside of them.
 #include "scan/bounds.hpp"
 #include "scan/pipeline.hpp"
 
@@ -12,8 +12,8 @@ using namespace nearscan;
 /// 0 done, 1 a range lies outside of its memory, 2 the stages wait for each other.
 extern "C" uint32_t ns_model_scan(const uint64_t* command, const line_t* input,
                                   uint64_t input_bytes, uint64_t* output, uint64_t output_bytes,
-                                  uint64_t* scratch, uint64_t scratch_bytes,
-                                  const uint32_t* cancel, uint32_t declared_depths) {
+                                  uint64_t* scratch, uint64_t scratch_bytes, const uint32_t* cancel,
+                                  uint32_t declared_depths) {
   static thread_local scan_plan plan;
   if (load_command(command, plan) == STATUS_OK &&
       !within_memories(plan, input_bytes, output_bytes, scratch_bytes)) {
@@ -29,10 +29,10 @@ extern "C" uint32_t ns_model_scan(const uint64_t* command, const line_t* input,
 /// Size of record `index` as C++ sees it, in the order of the generated header; 0 behind the last.
 extern "C" uint32_t ns_model_record_bytes(uint32_t index) {
   static const uint32_t sizes[] = {
-      sizeof(command_header),   sizeof(section_entry), sizeof(input_record),
-      sizeof(extent_record),    sizeof(column_record), sizeof(step_record),
-      sizeof(literal_record),   sizeof(test_record),   sizeof(string_record),
-      sizeof(aggregate_record), sizeof(key_record),    sizeof(output_record),
+      sizeof(command_header),       sizeof(section_entry), sizeof(input_record),
+      sizeof(extent_record),        sizeof(column_record), sizeof(step_record),
+      sizeof(literal_record),       sizeof(test_record),   sizeof(string_record),
+      sizeof(aggregate_record),     sizeof(key_record),    sizeof(output_record),
       sizeof(output_column_record), sizeof(result_record), sizeof(block_header),
   };
   return index < sizeof(sizes) / sizeof(sizes[0]) ? sizes[index] : 0;
