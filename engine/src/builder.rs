@@ -115,9 +115,9 @@ impl EngineBuilder {
             .with_default_features()
             .with_catalog_list(Arc::new(FileCatalogList::new(catalogs, link.clone())))
             .with_query_planner(Arc::new(Planner { context: Arc::clone(&context) }))
-            .with_physical_optimizer_rules(rules::physical_rules([
-                Arc::new(PushdownRule::new(Arc::clone(&context))) as Rule,
-            ]));
+            .with_physical_optimizer_rules(rules::physical_rules([Arc::new(PushdownRule::new(
+                Arc::clone(&context),
+            )) as Rule]));
         if let Some(factories) = state.table_factories() {
             for factory in factories.values_mut() {
                 *factory = Arc::new(TableFactory::default()) as Arc<dyn TableProviderFactory>;

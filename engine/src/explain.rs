@@ -15,9 +15,12 @@ use datafusion::{
         array::{ArrayRef, RecordBatch, StringArray},
         datatypes::SchemaRef,
     },
-    common::{Result, format::ExplainFormat, internal_err, tree_node::TreeNodeRecursion},
-    execution::{context::QueryPlanner, SendableRecordBatchStream, SessionState, SessionStateBuilder, TaskContext},
     catalog::Session,
+    common::{Result, format::ExplainFormat, internal_err, tree_node::TreeNodeRecursion},
+    execution::{
+        SendableRecordBatchStream, SessionState, SessionStateBuilder, TaskContext,
+        context::QueryPlanner,
+    },
     logical_expr::LogicalPlan,
     physical_expr::PhysicalExpr,
     physical_plan::{

@@ -6,7 +6,10 @@ use std::{path::PathBuf, sync::Arc};
 
 use datafusion::{
     catalog::Session,
-    common::{Result, tree_node::{Transformed, TreeNode}},
+    common::{
+        Result,
+        tree_node::{Transformed, TreeNode},
+    },
     datasource::{
         listing::PartitionedFile,
         object_store::ObjectStoreUrl,

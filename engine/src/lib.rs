@@ -54,9 +54,9 @@ pub use builder::EngineBuilder;
 pub use drive_spec::{DriveScheme, DriveSpec, DriveSpecError};
 pub use engine::{Engine, TableName};
 pub use error::{Error, Result};
+pub use nearscan_optimizer::{PushdownContext, settings};
 pub use profile::{OperatorMetric, OperatorProfile, PushdownProfile, QueryProfile};
 pub use query::{Query, QueryResult, QueryStream};
-pub use nearscan_optimizer::{PushdownContext, settings};
 pub use statement::{Ending, Statement};
 
 // Connectors build on the engine alone, so the crates whose types it shows come with it.

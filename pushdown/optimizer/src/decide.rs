@@ -488,13 +488,13 @@ fn place_unit(
     unit: &RowGroup<'_>,
     fragment: &Fragment,
 ) -> Lowered<PlannedUnit> {
-    let file_id = match unit.facts.placement(&drive.name) {
-        Some(Placement::Here { file_id }) => *file_id,
+    match unit.facts.placement(&drive.name) {
+        Some(Placement::Here { .. }) => {}
         Some(Placement::NotHere { reason }) => {
             return Err(Kept::new(KeepReason::NotOnDrive, reason.clone()));
         }
         None => return Err(Kept::new(KeepReason::NotOnDrive, "the drive was not asked")),
-    };
+    }
     let schema = stack.scan.table_schema();
     let mut chunks = Vec::with_capacity(fragment.columns.len());
     for (index, column) in fragment.columns.iter().enumerate() {
@@ -507,7 +507,6 @@ fn place_unit(
     let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
     Ok(PlannedUnit {
         file: unit.facts.file.clone(),
-        file_id,
         row_group: count(unit.index),
         row_group_count: count(unit.facts.metadata.num_row_groups()),
         rows: u64::try_from(unit.metadata().num_rows()).unwrap_or(0),

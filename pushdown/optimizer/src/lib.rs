@@ -27,6 +27,7 @@
 //! - What cannot be lowered is kept with a reason; anything unknown in a scan or an aggregate is kept.
 #![forbid(unsafe_code)]
 
+pub mod codec;
 pub mod context;
 pub mod cost;
 pub mod decide;
@@ -41,6 +42,7 @@ mod scan;
 pub mod settings;
 mod units;
 
+pub use codec::PushdownCodec;
 pub use context::PushdownContext;
 pub use decision::{Candidate, Costs, Decision, KeepReason, Kept};
 pub use exec::PushdownExec;

@@ -43,8 +43,6 @@ impl<'a> RowGroup<'a> {
 pub(crate) struct PlannedUnit {
     /// The file.
     pub file: FileRef,
-    /// Its number on the drive.
-    pub file_id: u64,
     /// The row group.
     pub row_group: u32,
     /// Row groups of the file, which a push-back to DataFusion has to know.

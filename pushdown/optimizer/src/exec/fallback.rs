@@ -14,7 +14,6 @@ use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_plan::repartition::RepartitionExec;
 use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 
-use crate::facts::FileFacts;
 use crate::scan::Scan;
 use crate::units::PlannedUnit;
 
@@ -53,9 +52,11 @@ pub(crate) fn restrict(
     Ok(restricted.data)
 }
 
+/// The scan's file of a unit; found by its path, which a plan that has travelled still has.
 fn find_file<'a>(scan: &Scan<'a>, unit: &PlannedUnit) -> Option<&'a PartitionedFile> {
     let mut files = scan.config.file_groups.iter().flat_map(|group| group.files());
     files.find(|file| {
-        file.extensions.get::<FileFacts>().is_some_and(|facts| facts.file.path == unit.file.path)
+        let path = format!("/{}", file.object_meta.location);
+        std::path::Path::new(&path) == unit.file.path
     })
 }

@@ -133,6 +133,15 @@ impl PushdownExec {
         &self.pushed
     }
 
+    pub(crate) fn dynamic_filters(&self) -> &[Arc<dyn PhysicalExpr>] {
+        &self.dynamic_filters
+    }
+
+    /// The operator with filters that others fill while they run.
+    pub(crate) fn with_dynamic_filters(self, dynamic_filters: Vec<Arc<dyn PhysicalExpr>>) -> Self {
+        Self { dynamic_filters, ..self }
+    }
+
     /// The subplan that this node replaces; not a child.
     pub fn replaced(&self) -> &Arc<dyn ExecutionPlan> {
         &self.plan
@@ -339,8 +348,7 @@ impl ExecutionPlan for PushdownExec {
         if taken.is_empty() {
             return Ok(FilterPushdownPropagation { filters, updated_node: None });
         }
-        let node: Arc<dyn ExecutionPlan> =
-            Arc::new(Self { dynamic_filters: taken, ..self.clone() });
+        let node: Arc<dyn ExecutionPlan> = Arc::new(self.clone().with_dynamic_filters(taken));
         Ok(FilterPushdownPropagation { filters, updated_node: Some(node) })
     }
 }

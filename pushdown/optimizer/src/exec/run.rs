@@ -17,7 +17,7 @@ use nearscan_drive::{DriveTime, Modelled};
 use crate::context::PushdownContext;
 use crate::exec::dynamic::Narrowing;
 use crate::exec::metrics::PushdownMetrics;
-use crate::exec::unit::{UnitDone, UnitRows, UnitRunner, open_session};
+use crate::exec::unit::{OpenDrive, UnitDone, UnitRows, UnitRunner};
 use crate::exec::{PushdownExec, Replaced, RowsShape};
 use crate::settings::NearscanOptions;
 
@@ -46,8 +46,8 @@ pub(crate) fn partition_stream(
         pushed: Arc::clone(pushed),
         plan: Arc::clone(exec.replaced()),
         schema: exec.schema(),
-        drive: open_session(drive.as_ref(), pushed.query_id),
-        fallback: open_session(context.fallback.as_ref(), pushed.query_id),
+        drive: OpenDrive::open(drive, pushed.query_id),
+        fallback: OpenDrive::open(context.fallback.clone(), pushed.query_id),
         context,
         task,
         metrics: Arc::clone(&metrics),

@@ -28,11 +28,39 @@ pub(crate) struct UnitRunner {
     pub(crate) schema: SchemaRef,
     pub(crate) context: Arc<PushdownContext>,
     pub(crate) task: Arc<TaskContext>,
-    pub(crate) drive: Option<Arc<dyn Session>>,
-    pub(crate) fallback: Option<Arc<dyn Session>>,
+    pub(crate) drive: Option<OpenDrive>,
+    pub(crate) fallback: Option<OpenDrive>,
     pub(crate) metrics: Arc<PushdownMetrics>,
     pub(crate) timeout: Duration,
     pub(crate) verify: Verify,
+}
+
+/// A drive with a session for this partition.
+pub(crate) struct OpenDrive {
+    drive: Arc<dyn Drive>,
+    session: Arc<dyn Session>,
+}
+
+impl OpenDrive {
+    /// Opens a session, if the drive is there.
+    pub(crate) fn open(drive: Option<Arc<dyn Drive>>, query_id: u128) -> Option<Self> {
+        let drive = drive?;
+        let spec = nearscan_drive::SessionSpec {
+            query_id,
+            tenant: 0,
+            budget: Arc::new(nearscan_drive::Unlimited),
+        };
+        let session = drive.open_session(spec).ok()?;
+        Some(Self { drive, session })
+    }
+
+    /// The number by which commands name a file; nothing when the drive does not hold it.
+    fn file_id(&self, file: &FileRef) -> Option<u64> {
+        match self.drive.locate(file) {
+            Placement::Here { file_id } => Some(file_id),
+            Placement::NotHere { .. } => None,
+        }
+    }
 }
 
 /// The rows of a unit.
@@ -102,10 +130,9 @@ impl UnitRunner {
         if self.context.is_quarantined(&self.pushed.drive, hash) {
             return Err(back(PushBack::Quarantine));
         }
-        let session = self.drive.as_ref().ok_or_else(|| back(PushBack::Fault))?;
-        let command = self
-            .bind(session.as_ref(), fragment, unit, unit.file_id)
-            .map_err(|_| back(PushBack::Fault))?;
+        let open = self.drive.as_ref().ok_or_else(|| back(PushBack::Fault))?;
+        let session = &open.session;
+        let command = self.bind(open, fragment, unit).ok_or_else(|| back(PushBack::Fault))?;
         let lease = session
             .lease(command.device_bytes())
             .map_err(|refusal| back(refusal_reason(&refusal)))?;
@@ -156,32 +183,26 @@ impl UnitRunner {
         unit: &PlannedUnit,
         fragment: &Arc<Fragment>,
     ) -> Option<Vec<RecordBatch>> {
-        let session = self.fallback.as_ref()?;
-        let file = FileRef { path: unit.file.path.clone(), version: unit.file.version };
-        let drive = self.context.fallback.as_ref()?;
-        let Placement::Here { file_id } = drive.locate(&file) else { return None };
-        let command = self.bind(session.as_ref(), fragment, unit, file_id).ok()?;
+        let open = self.fallback.as_ref()?;
+        let session = &open.session;
+        let command = self.bind(open, fragment, unit)?;
         let lease = session.lease(command.device_bytes()).ok()?;
         let submission = Submission { command: command.clone(), lease, timeout: Duration::MAX };
         let completion = session.submit(submission).ok()?.await;
         self.checked(&completion, &command).ok()
     }
 
-    fn bind(
-        &self,
-        session: &dyn Session,
-        fragment: &Fragment,
-        unit: &PlannedUnit,
-        file_id: u64,
-    ) -> Result<Command, nearscan_command::Error> {
+    /// The command for a unit on a drive; nothing when the drive does not hold the file.
+    fn bind(&self, open: &OpenDrive, fragment: &Fragment, unit: &PlannedUnit) -> Option<Command> {
+        let file_id = open.file_id(&unit.file)?;
         let envelope = Envelope {
             command_id: self.context.next_command_id(),
             query_id: self.pushed.query_id,
-            epoch: session.epoch(),
+            epoch: open.session.epoch(),
             deadline_ns: u64::try_from(self.timeout.as_nanos()).unwrap_or(u64::MAX),
             ..Envelope::default()
         };
-        Command::bind(fragment, bound_unit(unit, file_id), envelope)
+        Command::bind(fragment, bound_unit(unit, file_id), envelope).ok()
     }
 
     fn log(
@@ -283,17 +304,4 @@ fn counts_as_failure(fault: &Fault) -> bool {
         Fault::Status(status) => *status == Status::StepsExceeded || *status == Status::Malformed,
         Fault::Failed(_) | Fault::Corrupted(_) | Fault::Accounting(_) => false,
     }
-}
-
-/// Opens a session on a drive, if it is there.
-pub(crate) fn open_session(
-    drive: Option<&Arc<dyn Drive>>,
-    query_id: u128,
-) -> Option<Arc<dyn Session>> {
-    let spec = nearscan_drive::SessionSpec {
-        query_id,
-        tenant: 0,
-        budget: Arc::new(nearscan_drive::Unlimited),
-    };
-    drive?.open_session(spec).ok()
 }

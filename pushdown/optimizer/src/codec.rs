@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+//! [`PushdownCodec`]: our operators as bytes, so that a plan can be sent to another machine.
+//!
+//! A drive travels by name: where the plan arrives, `execute` looks the name up among the drives attached
+//! there, asks it for the file, and does on the host what it cannot find. Dynamic filters travel through
+//! the converter in use, which keeps a filter shared between a join and its scan shared if it can.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use arrow::datatypes::Schema;
+use datafusion::common::{DataFusionError, internal_datafusion_err, internal_err};
+use datafusion::error::Result;
+use datafusion::execution::TaskContext;
+use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_plan::ExecutionPlan;
+use datafusion_proto::bytes::{
+    physical_plan_from_bytes_with_proto_converter, physical_plan_to_bytes_with_proto_converter,
+};
+use datafusion_proto::physical_plan::{
+    PhysicalExtensionCodec, PhysicalPlanDecodeContext, PhysicalProtoConverterExtension,
+};
+use datafusion_proto::protobuf;
+use nearscan_command::{Chunk, Codec, Encodings, Fragment, PhysicalType, Version};
+use nearscan_drive::FileRef;
+use prost::Message;
+
+use crate::exec::{PushdownExec, Pushed, Replaced, RowsShape};
+use crate::units::PlannedUnit;
+
+/// Reads and writes [`PushdownExec`].
+#[derive(Debug, Clone, Copy, Default)]
+pub struct PushdownCodec;
+
+#[derive(Clone, PartialEq, Message)]
+struct ChunkNode {
+    #[prost(uint64, tag = "1")]
+    offset: u64,
+    #[prost(uint64, tag = "2")]
+    length: u64,
+    #[prost(uint64, tag = "3")]
+    uncompressed_bytes: u64,
+    #[prost(uint32, tag = "4")]
+    physical_type: u32,
+    #[prost(uint32, tag = "5")]
+    definition_level_max: u32,
+    #[prost(uint32, tag = "6")]
+    codec: u32,
+    #[prost(uint32, tag = "7")]
+    encodings: u32,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct UnitNode {
+    #[prost(string, tag = "1")]
+    path: String,
+    #[prost(uint64, tag = "2")]
+    size_bytes: u64,
+    #[prost(uint64, tag = "3")]
+    stamp: u64,
+    #[prost(uint32, tag = "4")]
+    row_group: u32,
+    #[prost(uint32, tag = "5")]
+    row_group_count: u32,
+    #[prost(uint64, tag = "6")]
+    rows: u64,
+    #[prost(message, repeated, tag = "7")]
+    chunks: Vec<ChunkNode>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct PartitionNode {
+    #[prost(message, repeated, tag = "1")]
+    units: Vec<UnitNode>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct RowsNode {
+    #[prost(message, repeated, tag = "1")]
+    outputs: Vec<protobuf::PhysicalExprNode>,
+    #[prost(message, optional, tag = "2")]
+    table_schema: Option<protobuf::Schema>,
+    #[prost(uint64, tag = "3")]
+    file_columns: u64,
+    #[prost(message, repeated, tag = "4")]
+    dynamic_filters: Vec<protobuf::PhysicalExprNode>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct PushdownNode {
+    #[prost(string, tag = "1")]
+    drive: String,
+    #[prost(string, tag = "2")]
+    table: String,
+    #[prost(bytes = "vec", tag = "3")]
+    query_id: Vec<u8>,
+    #[prost(bytes = "vec", tag = "4")]
+    fragment: Vec<u8>,
+    #[prost(string, tag = "5")]
+    filter: String,
+    #[prost(uint64, optional, tag = "6")]
+    fetch: Option<u64>,
+    #[prost(message, repeated, tag = "7")]
+    partitions: Vec<PartitionNode>,
+    /// Of states.
+    #[prost(uint64, repeated, tag = "8")]
+    sources: Vec<u64>,
+    /// Of rows; states have none.
+    #[prost(message, optional, tag = "9")]
+    rows: Option<RowsNode>,
+    /// The replaced plan.
+    #[prost(bytes = "vec", tag = "10")]
+    plan: Vec<u8>,
+}
+
+impl PhysicalExtensionCodec for PushdownCodec {
+    fn try_decode(
+        &self,
+        buf: &[u8],
+        _inputs: &[Arc<dyn ExecutionPlan>],
+        ctx: &TaskContext,
+        proto_converter: &dyn PhysicalProtoConverterExtension,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let node = PushdownNode::decode(buf)
+            .map_err(|error| internal_datafusion_err!("not a pushdown operator: {error}"))?;
+        let plan =
+            physical_plan_from_bytes_with_proto_converter(&node.plan, ctx, self, proto_converter)?;
+        let decode = PhysicalPlanDecodeContext::new(ctx, self);
+        let expr = |schema: &Schema| {
+            let schema = schema.clone();
+            let decode = decode.clone();
+            move |node: &protobuf::PhysicalExprNode| {
+                proto_converter.proto_to_physical_expr(node, &schema, &decode)
+            }
+        };
+        let (replaced, dynamic_filters) = match &node.rows {
+            None => {
+                let sources = node.sources.iter().map(|source| index(*source));
+                (Replaced::States { sources: sources.collect::<Result<_>>()? }, Vec::new())
+            }
+            Some(rows) => {
+                let Some(schema) = &rows.table_schema else {
+                    return internal_err!("a pushdown operator of rows without a table");
+                };
+                let table_schema: Schema = schema.try_into().map_err(|error| {
+                    internal_datafusion_err!("the table of a pushdown operator: {error}")
+                })?;
+                let outputs = rows.outputs.iter().map(expr(&table_schema));
+                let outputs = outputs.collect::<Result<Vec<_>>>()?;
+                let filters = rows.dynamic_filters.iter().map(expr(&plan.schema()));
+                let filters = filters.collect::<Result<Vec<_>>>()?;
+                let shape = RowsShape {
+                    outputs,
+                    table_schema: Arc::new(table_schema),
+                    file_columns: index(rows.file_columns)?,
+                };
+                (Replaced::Rows(shape), filters)
+            }
+        };
+        let partitions = node
+            .partitions
+            .iter()
+            .map(|partition| partition.units.iter().map(read_unit).collect::<Result<Vec<_>>>());
+        let query_id = <[u8; 16]>::try_from(node.query_id.as_slice()).unwrap_or_default();
+        let pushed = Pushed {
+            query_id: u128::from_le_bytes(query_id),
+            fragment: Arc::new(Fragment::decode(&node.fragment).map_err(external)?),
+            replaced,
+            partitions: partitions.collect::<Result<_>>()?,
+            fetch: node.fetch.map(index).transpose()?,
+            drive: node.drive,
+            table: node.table,
+            filter: node.filter,
+        };
+        Ok(Arc::new(PushdownExec::new(pushed, plan).with_dynamic_filters(dynamic_filters)))
+    }
+
+    fn try_encode(
+        &self,
+        node: Arc<dyn ExecutionPlan>,
+        buf: &mut Vec<u8>,
+        proto_converter: &dyn PhysicalProtoConverterExtension,
+    ) -> Result<()> {
+        let Some(exec) = node.downcast_ref::<PushdownExec>() else {
+            return internal_err!("{} is no operator of this codec", node.name());
+        };
+        let pushed = exec.pushed();
+        let expr =
+            |expr: &Arc<dyn PhysicalExpr>| proto_converter.physical_expr_to_proto(expr, self);
+        let (sources, rows) = match &pushed.replaced {
+            Replaced::States { sources } => {
+                (sources.iter().map(|source| *source as u64).collect(), None)
+            }
+            Replaced::Rows(shape) => {
+                let rows = RowsNode {
+                    outputs: shape.outputs.iter().map(expr).collect::<Result<_>>()?,
+                    table_schema: Some(shape.table_schema.as_ref().try_into().map_err(external)?),
+                    file_columns: shape.file_columns as u64,
+                    dynamic_filters: exec
+                        .dynamic_filters()
+                        .iter()
+                        .map(expr)
+                        .collect::<Result<_>>()?,
+                };
+                (Vec::new(), Some(rows))
+            }
+        };
+        let plan = Arc::clone(exec.replaced());
+        let plan = physical_plan_to_bytes_with_proto_converter(plan, self, proto_converter)?;
+        let node = PushdownNode {
+            drive: pushed.drive.clone(),
+            table: pushed.table.clone(),
+            query_id: pushed.query_id.to_le_bytes().to_vec(),
+            fragment: pushed.fragment.encode().map_err(external)?,
+            filter: pushed.filter.clone(),
+            fetch: pushed.fetch.map(|rows| rows as u64),
+            partitions: pushed
+                .partitions
+                .iter()
+                .map(|units| PartitionNode { units: units.iter().map(write_unit).collect() })
+                .collect(),
+            sources,
+            rows,
+            plan: plan.to_vec(),
+        };
+        node.encode(buf).map_err(external)
+    }
+}
+
+fn external(error: impl std::error::Error + Send + Sync + 'static) -> DataFusionError {
+    DataFusionError::External(Box::new(error))
+}
+
+fn index(number: u64) -> Result<usize> {
+    usize::try_from(number).map_err(external)
+}
+
+fn small<N: TryFrom<u32>>(number: u32) -> Result<N> {
+    N::try_from(number).map_err(|_| internal_datafusion_err!("{number} is out of range"))
+}
+
+fn write_unit(unit: &PlannedUnit) -> UnitNode {
+    let chunk = |chunk: &Chunk| ChunkNode {
+        offset: chunk.offset,
+        length: chunk.length,
+        uncompressed_bytes: chunk.uncompressed_bytes,
+        physical_type: chunk.physical_type.code().into(),
+        definition_level_max: chunk.definition_level_max.into(),
+        codec: chunk.codec.code().into(),
+        encodings: chunk.encodings.bits().into(),
+    };
+    UnitNode {
+        path: unit.file.path.display().to_string(),
+        size_bytes: unit.file.version.size_bytes,
+        stamp: unit.file.version.stamp,
+        row_group: unit.row_group,
+        row_group_count: unit.row_group_count,
+        rows: unit.rows,
+        chunks: unit.chunks.iter().map(chunk).collect(),
+    }
+}
+
+fn read_unit(unit: &UnitNode) -> Result<PlannedUnit> {
+    let chunk = |chunk: &ChunkNode| -> Result<Chunk> {
+        Ok(Chunk {
+            input: 0,
+            offset: chunk.offset,
+            length: chunk.length,
+            uncompressed_bytes: chunk.uncompressed_bytes,
+            physical_type: PhysicalType::from_code(small(chunk.physical_type)?)
+                .map_err(external)?,
+            definition_level_max: small(chunk.definition_level_max)?,
+            codec: Codec::from_code(small(chunk.codec)?).map_err(external)?,
+            encodings: Encodings::from_bits(small(chunk.encodings)?).map_err(external)?,
+        })
+    };
+    let version = Version { size_bytes: unit.size_bytes, stamp: unit.stamp };
+    Ok(PlannedUnit {
+        file: FileRef { path: PathBuf::from(&unit.path), version },
+        row_group: unit.row_group,
+        row_group_count: unit.row_group_count,
+        rows: unit.rows,
+        chunks: unit.chunks.iter().map(chunk).collect::<Result<_>>()?,
+    })
+}
