@@ -54,6 +54,12 @@ pub enum Failure {
         /// Why.
         reason: String,
     },
+    /// The result does not fit in the query's memory.
+    #[error("{needed_bytes} bytes of host memory are not free")]
+    HostMemory {
+        /// Bytes of the result.
+        needed_bytes: u64,
+    },
     /// The kernel or its runtime misbehaved.
     #[error("the kernel failed: {reason}")]
     Kernel {

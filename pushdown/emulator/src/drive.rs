@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 use nearscan_drive::{
-    CancelOutcome, CancelWord, Capabilities, CostSnapshot, Drive, FileRef, Identity, Lease,
+    Budget, CancelOutcome, CancelWord, Capabilities, CostSnapshot, Drive, FileRef, Identity, Lease,
     Placement, Refusal, Session, SessionSpec, Submission, Ticket,
 };
 use uuid::Uuid;
@@ -136,10 +136,11 @@ impl Drive for Emulator {
         }
     }
 
-    fn open_session(&self, _spec: SessionSpec) -> Result<Arc<dyn Session>, Refusal> {
+    fn open_session(&self, spec: SessionSpec) -> Result<Arc<dyn Session>, Refusal> {
         Ok(Arc::new(EmulatedSession {
             shared: Arc::clone(&self.shared),
             epoch: self.shared.epoch.load(Ordering::Acquire),
+            budget: spec.budget,
             gone: Arc::default(),
         }))
     }
@@ -180,6 +181,7 @@ impl Drop for Emulator {
 struct EmulatedSession {
     shared: Arc<Shared>,
     epoch: u64,
+    budget: Arc<dyn Budget>,
     gone: Arc<AtomicBool>,
 }
 
@@ -224,7 +226,8 @@ impl Session for EmulatedSession {
         let id = command.envelope.command_id;
         let session_gone = Arc::clone(&self.gone);
         self.shared.running().push((id, cancel.clone()));
-        let job = Job { command, lease, cancel, session_gone, reply };
+        let budget = Arc::clone(&self.budget);
+        let job = Job { command, lease, cancel, budget, session_gone, reply };
         if let Err(refusal) = self.shared.queue.push(job) {
             self.shared.running().retain(|(running, _)| *running != id);
             return Err(refusal);

@@ -8,7 +8,9 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures::channel::oneshot;
 use nearscan_command::{Command, Counters, OutputRef, ResultHeader};
-use nearscan_drive::{CancelWord, Completion, DriveTime, Failure, Lease, Outcome, Traffic};
+use nearscan_drive::{
+    Budget, CancelWord, Completion, DriveTime, Failure, Lease, Outcome, Reservation, Traffic,
+};
 use nearscan_models::{Depths, Memories};
 
 use crate::config::Config;
@@ -22,9 +24,23 @@ pub(crate) struct Job {
     /// Given back when the job ends, not before.
     pub(crate) lease: Lease,
     pub(crate) cancel: CancelWord,
+    /// Where the result's host memory is charged.
+    pub(crate) budget: Arc<dyn Budget>,
     /// Set when the drive is lost for the session that sent this.
     pub(crate) session_gone: Arc<AtomicBool>,
     pub(crate) reply: oneshot::Sender<Completion>,
+}
+
+/// A result with the host memory that it is charged for.
+struct Charged {
+    result: Vec<u8>,
+    _memory: Reservation,
+}
+
+impl AsRef<[u8]> for Charged {
+    fn as_ref(&self) -> &[u8] {
+        &self.result
+    }
 }
 
 /// What a run has moved and done so far.
@@ -41,7 +57,14 @@ impl Job {
         let outcome = match self.execute(config, media, &mut progress) {
             Ok(result) => {
                 progress.traffic.link_bytes = result.len() as u64;
-                Outcome::Finished(result)
+                match Reservation::take(&self.budget, result.len() as u64) {
+                    Some(memory) => {
+                        Outcome::Finished(Bytes::from_owner(Charged { result, _memory: memory }))
+                    }
+                    None => Outcome::Failed(Failure::HostMemory {
+                        needed_bytes: progress.traffic.link_bytes,
+                    }),
+                }
             }
             Err(failure) => Outcome::Failed(failure),
         };
@@ -69,7 +92,7 @@ impl Job {
         config: &Config,
         media: &Media,
         progress: &mut Progress,
-    ) -> Result<Bytes, Failure> {
+    ) -> Result<Vec<u8>, Failure> {
         let strikes = |fault| config.faults.strikes(config.seed, fault, &self.command);
         if self.session_gone.load(Ordering::Acquire) {
             return Err(lost());
@@ -98,7 +121,7 @@ impl Job {
             let place = draw(config.seed, u64::MAX, &self.command) % result.len() as u64;
             result[memory_size(place)?] ^= 0x10;
         }
-        Ok(Bytes::from(result))
+        Ok(result)
     }
 
     /// Loads the input, runs the kernel, and fetches header and payload.

@@ -172,10 +172,10 @@ impl Walk<'_> {
             }
             Err(kept) => kept,
         };
-        if let Some(filter) = plan.downcast_ref::<FilterExec>() {
-            if let Some(plan) = self.split_filter(filter, above.as_ref(), &kept)? {
-                return Ok(plan);
-            }
+        if let Some(filter) = plan.downcast_ref::<FilterExec>()
+            && let Some(plan) = self.split_filter(filter, above.as_ref(), &kept)?
+        {
+            return Ok(plan);
         }
         self.visit_children(plan, above.or(Some(kept)))
     }

@@ -47,10 +47,10 @@ impl Narrowing {
         let conjuncts = self.snapshot();
         let key = conjuncts.iter().map(ToString::to_string).collect::<Vec<_>>().join(" AND ");
         let mut latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((known, fragment)) = latest.as_ref() {
-            if *known == key {
-                return Arc::clone(fragment);
-            }
+        if let Some((known, fragment)) = latest.as_ref()
+            && *known == key
+        {
+            return Arc::clone(fragment);
         }
         let narrowed = Arc::new(self.narrow(&conjuncts, shape));
         *latest = Some((key, Arc::clone(&narrowed)));

@@ -12,12 +12,12 @@ use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use futures::stream::{self, BoxStream};
 use futures::{StreamExt, TryStreamExt};
-use nearscan_drive::{DriveTime, Modelled};
+use nearscan_drive::{Budget, DriveTime, Modelled};
 
 use crate::context::PushdownContext;
 use crate::exec::dynamic::Narrowing;
 use crate::exec::metrics::PushdownMetrics;
-use crate::exec::unit::{OpenDrive, UnitDone, UnitRows, UnitRunner};
+use crate::exec::unit::{Charged, OpenDrive, UnitDone, UnitRows, UnitRunner};
 use crate::exec::{PushdownExec, Replaced, RowsShape};
 use crate::settings::NearscanOptions;
 
@@ -42,21 +42,23 @@ pub(crate) fn partition_stream(
     let drive = context.drives.get(&pushed.drive);
     let memory =
         MemoryConsumer::new(format!("PushdownExec[{partition}]")).register(task.memory_pool());
+    let budget: Arc<dyn Budget> = Arc::new(PoolBudget(memory.new_empty()));
     let runner = Arc::new(UnitRunner {
         pushed: Arc::clone(pushed),
         plan: Arc::clone(exec.replaced()),
         schema: exec.schema(),
-        drive: OpenDrive::open(drive, pushed.query_id),
-        fallback: OpenDrive::open(context.fallback.clone(), pushed.query_id),
+        drive: OpenDrive::open(drive, pushed.query_id, &budget),
+        fallback: OpenDrive::open(context.fallback.clone(), pushed.query_id, &budget),
         context,
         task,
         metrics: Arc::clone(&metrics),
+        memory,
         timeout: options.timeout,
         verify: options.verify,
     });
     let narrowing =
         Arc::new(Narrowing::new(Arc::clone(&pushed.fragment), exec.dynamic_filters.clone()));
-    let release = Release { metrics, memory, modelled: Mutex::new(None) };
+    let release = Release { metrics, modelled: Mutex::new(None) };
     let release = Arc::new(release);
     let for_batches = Arc::clone(&release);
     let batches = stream::iter(units)
@@ -82,10 +84,23 @@ fn rows_shape(replaced: &Replaced) -> Option<&RowsShape> {
     }
 }
 
-/// Hands the rows of units on, charges them, and keeps the sum of modelled time.
+/// Host memory of drives, charged to the query's pool.
+#[derive(Debug)]
+struct PoolBudget(MemoryReservation);
+
+impl Budget for PoolBudget {
+    fn try_grow(&self, bytes: u64) -> bool {
+        usize::try_from(bytes).is_ok_and(|bytes| self.0.try_grow(bytes).is_ok())
+    }
+
+    fn shrink(&self, bytes: u64) {
+        self.0.shrink(usize::try_from(bytes).unwrap_or(usize::MAX));
+    }
+}
+
+/// Hands the rows of units on and keeps the sum of modelled time.
 struct Release {
     metrics: Arc<PushdownMetrics>,
-    memory: MemoryReservation,
     modelled: Mutex<Option<Modelled>>,
 }
 
@@ -99,24 +114,11 @@ impl Release {
             };
         }
         match done.rows {
-            UnitRows::Batches(batches) => {
-                let bytes = batches.iter().map(RecordBatch::get_array_memory_size).sum();
-                match self.memory.try_grow(bytes) {
-                    Ok(()) => {
-                        // Charged until the last batch has been handed on.
-                        let held = self.memory.split(bytes);
-                        let batches = stream::iter(batches.into_iter().map(Ok));
-                        Box::pin(
-                            batches.chain(
-                                stream::once(async move {
-                                    drop(held);
-                                })
-                                .filter_map(|()| async { None }),
-                            ),
-                        )
-                    }
-                    Err(error) => Box::pin(stream::once(async move { Err(error) })),
-                }
+            UnitRows::Batches(Charged { batches, memory }) => {
+                // Charged until the last batch has been handed on.
+                let held = stream::once(async move { drop(memory) });
+                let batches = stream::iter(batches.into_iter().map(Ok));
+                Box::pin(batches.chain(held.filter_map(|()| async { None })))
             }
             UnitRows::Stream(stream) => stream,
         }

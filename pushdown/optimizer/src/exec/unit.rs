@@ -7,11 +7,13 @@ use std::time::Duration;
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use datafusion::error::Result;
+use datafusion::execution::memory_pool::MemoryReservation;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_plan::ExecutionPlan;
 use nearscan_command::{Command, Envelope, Fragment, InputRef, Status, Unit};
 use nearscan_drive::{
-    Completion, Drive, DriveTime, Failure, Fault, FileRef, Placement, Refusal, Session, Submission,
+    Budget, Completion, Drive, DriveTime, Failure, Fault, FileRef, Placement, Refusal, Session,
+    SessionSpec, Submission,
 };
 
 use crate::context::PushdownContext;
@@ -31,6 +33,8 @@ pub(crate) struct UnitRunner {
     pub(crate) drive: Option<OpenDrive>,
     pub(crate) fallback: Option<OpenDrive>,
     pub(crate) metrics: Arc<PushdownMetrics>,
+    /// What the partition has charged to the query's memory pool.
+    pub(crate) memory: MemoryReservation,
     pub(crate) timeout: Duration,
     pub(crate) verify: Verify,
 }
@@ -43,13 +47,13 @@ pub(crate) struct OpenDrive {
 
 impl OpenDrive {
     /// Opens a session, if the drive is there.
-    pub(crate) fn open(drive: Option<Arc<dyn Drive>>, query_id: u128) -> Option<Self> {
+    pub(crate) fn open(
+        drive: Option<Arc<dyn Drive>>,
+        query_id: u128,
+        budget: &Arc<dyn Budget>,
+    ) -> Option<Self> {
         let drive = drive?;
-        let spec = nearscan_drive::SessionSpec {
-            query_id,
-            tenant: 0,
-            budget: Arc::new(nearscan_drive::Unlimited),
-        };
+        let spec = SessionSpec { query_id, tenant: 0, budget: Arc::clone(budget) };
         let session = drive.open_session(spec).ok()?;
         Some(Self { drive, session })
     }
@@ -63,10 +67,16 @@ impl OpenDrive {
     }
 }
 
+/// Batches that are charged to the query's memory pool until they are dropped.
+pub(crate) struct Charged {
+    pub(crate) batches: Vec<RecordBatch>,
+    pub(crate) memory: MemoryReservation,
+}
+
 /// The rows of a unit.
 pub(crate) enum UnitRows {
     /// All there, checked.
-    Batches(Vec<RecordBatch>),
+    Batches(Charged),
     /// DataFusion's own stream, not yet begun.
     Stream(SendableRecordBatchStream),
 }
@@ -93,26 +103,26 @@ impl UnitRunner {
         let rows_in = usize::try_from(unit.rows).unwrap_or(usize::MAX);
         self.metrics.rows_in.add(rows_in);
         let returned = match self.on_drive(&unit, &fragment).await {
-            Ok((batches, time)) => {
+            Ok((charged, time)) => {
                 self.metrics.units_drive.add(1);
                 if self.verify == Verify::Compare {
-                    verify::compare(&self, &unit, &fragment, &batches).await?;
+                    verify::compare(&self, &unit, &fragment, &charged.batches).await?;
                 }
-                return Ok(UnitDone { rows: UnitRows::Batches(batches), time: Some(time) });
+                return Ok(UnitDone { rows: UnitRows::Batches(charged), time: Some(time) });
             }
             Err(returned) => returned,
         };
         self.metrics.pushed_back(returned.reason);
         self.metrics.units_cpu.add(1);
         let rows = match self.on_fallback(&unit, &fragment).await {
-            Some(batches) => UnitRows::Batches(batches),
+            Some(charged) => UnitRows::Batches(charged),
             None => {
                 let task = Arc::clone(&self.task);
                 UnitRows::Stream(fallback::execute_unit(&self.plan, &unit, task)?)
             }
         };
         let rows_out = match &rows {
-            UnitRows::Batches(batches) => row_count(batches),
+            UnitRows::Batches(charged) => row_count(&charged.batches),
             UnitRows::Stream(_) => 0,
         };
         self.log(&unit, "cpu", returned.reason.word(), None, rows_out);
@@ -124,7 +134,7 @@ impl UnitRunner {
         &self,
         unit: &PlannedUnit,
         fragment: &Arc<Fragment>,
-    ) -> Result<(Vec<RecordBatch>, DriveTime), Returned> {
+    ) -> Result<(Charged, DriveTime), Returned> {
         let back = |reason| Returned { reason, time: None };
         let hash = self.pushed.fragment.hash();
         if self.context.is_quarantined(&self.pushed.drive, hash) {
@@ -151,8 +161,12 @@ impl UnitRunner {
         match self.checked(&completion, &command) {
             Ok(batches) => {
                 self.context.note_success(&self.pushed.drive, hash);
-                self.log(unit, &self.pushed.drive, "", Some(&completion), row_count(&batches));
-                Ok((batches, completion.time))
+                let time = Some(completion.time);
+                let low_memory = || Returned { reason: PushBack::LowMemory, time };
+                let charged = self.charge(batches).ok_or_else(low_memory)?;
+                let rows_out = row_count(&charged.batches);
+                self.log(unit, &self.pushed.drive, "", Some(&completion), rows_out);
+                Ok((charged, completion.time))
             }
             Err(fault) => {
                 tracing::debug!(drive = self.pushed.drive, %fault, "a unit was pushed back");
@@ -177,19 +191,23 @@ impl UnitRunner {
         })
     }
 
-    /// The unit on the CPU drive; nothing when it cannot do it either.
-    async fn on_fallback(
-        &self,
-        unit: &PlannedUnit,
-        fragment: &Arc<Fragment>,
-    ) -> Option<Vec<RecordBatch>> {
+    /// Charges batches to the query's memory pool; nothing when there is no room for them.
+    fn charge(&self, batches: Vec<RecordBatch>) -> Option<Charged> {
+        let bytes = batches.iter().map(RecordBatch::get_array_memory_size).sum();
+        let memory = self.memory.new_empty();
+        memory.try_grow(bytes).ok()?;
+        Some(Charged { batches, memory })
+    }
+
+    /// The unit on the CPU drive; nothing when it cannot do it either, or its rows do not fit in memory.
+    async fn on_fallback(&self, unit: &PlannedUnit, fragment: &Arc<Fragment>) -> Option<Charged> {
         let open = self.fallback.as_ref()?;
         let session = &open.session;
         let command = self.bind(open, fragment, unit)?;
         let lease = session.lease(command.device_bytes()).ok()?;
         let submission = Submission { command: command.clone(), lease, timeout: Duration::MAX };
         let completion = session.submit(submission).ok()?.await;
-        self.checked(&completion, &command).ok()
+        self.charge(self.checked(&completion, &command).ok()?)
     }
 
     /// The command for a unit on a drive; nothing when the drive does not hold the file.
@@ -293,6 +311,7 @@ fn fault_reason(fault: &Fault) -> PushBack {
             | Status::Cancelled => PushBack::Fault,
         },
         Fault::Failed(Failure::Timeout) => PushBack::Timeout,
+        Fault::Failed(Failure::HostMemory { .. }) => PushBack::LowMemory,
         Fault::Failed(_) | Fault::Corrupted(_) | Fault::Accounting(_) => PushBack::Fault,
     }
 }

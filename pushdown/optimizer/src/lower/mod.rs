@@ -6,11 +6,11 @@
 //! to the predicate or the projection. What has no counterpart is refused with a reason; nothing is
 //! lowered approximately.
 //!
-//! - [`types`]: which types have a counterpart, and their scales.
-//! - [`builder`]: columns, literals, tests, programs; equal steps are shared.
-//! - [`expr`]: expressions.
-//! - [`aggregate`]: aggregates and group keys, as states.
-//! - [`rows`]: output columns of rows.
+//! - `types`: which types have a counterpart, and their scales.
+//! - `builder`: columns, literals, tests, programs; equal steps are shared.
+//! - `expr`: expressions.
+//! - `aggregate`: aggregates and group keys, as states.
+//! - `rows`: output columns of rows.
 
 pub(crate) mod aggregate;
 pub(crate) mod builder;
