@@ -38,7 +38,7 @@ use datafusion::common::{Statistics, internal_err};
 use datafusion::config::ConfigOptions;
 use datafusion::error::Result;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
-use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
+use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_plan::coop::cooperative;
 use datafusion::physical_plan::execution_plan::{EmissionType, SchedulingType};
 use datafusion::physical_plan::filter_pushdown::{
@@ -114,7 +114,9 @@ impl PushdownExec {
     pub(crate) fn new(pushed: Pushed, plan: Arc<dyn ExecutionPlan>) -> Self {
         let partitions = pushed.partitions.len();
         let properties = PlanProperties::new(
-            EquivalenceProperties::new(plan.schema()),
+            // The rows are the same, so what holds of them still holds: a column that a filter made constant
+            // is one, and a parent may rely on it.
+            plan.equivalence_properties().clone(),
             Partitioning::UnknownPartitioning(partitions),
             EmissionType::Incremental,
             plan.boundedness(),
