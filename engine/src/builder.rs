@@ -47,8 +47,8 @@ impl EngineBuilder {
     /// Attaches a drive, written `[NAME=]URL`; may be called for several.
     ///
     /// # Errors
-    /// [`Error::DriveSpec`] if the URL is none, [`Error::DriveNameTaken`] if there is a drive of that
-    /// name.
+    /// [`Error::DriveSpec`] if the URL is none, [`Error::DriveNameTaken`] if there is a drive of
+    /// that name.
     pub fn drive(mut self, url: &str) -> Result<Self> {
         let spec = DriveSpec::parse(url)?;
         if self.drives.iter().any(|other| other.name == spec.name) {
@@ -77,8 +77,8 @@ impl EngineBuilder {
         self
     }
 
-    /// Sets a setting of Nearscan or DataFusion, as `SET key = value` would; [`EngineBuilder::build`]
-    /// says if it is refused.
+    /// Sets a setting of Nearscan or DataFusion, as `SET key = value` would;
+    /// [`EngineBuilder::build`] says if it is refused.
     pub fn set(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
         self.settings.push((key.into(), value.into()));
         self

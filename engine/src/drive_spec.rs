@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Drive URLs: what `--drive [NAME=]URL` and [`EngineBuilder::drive`](crate::EngineBuilder::drive) take.
+//! Drive URLs: what `--drive [NAME=]URL` and [`EngineBuilder::drive`](crate::EngineBuilder::drive)
+//! take.
 //!
 //! ```text
 //! cpu:

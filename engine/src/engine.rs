@@ -97,7 +97,8 @@ impl Engine {
     /// out.
     ///
     /// # Errors
-    /// [`Error::StatementCount`] if the text holds none or several, otherwise what is wrong with it.
+    /// [`Error::StatementCount`] if the text holds none or several, otherwise what is wrong with
+    /// it.
     pub async fn sql(&self, text: &str) -> Result<Query> {
         let mut statements = self.statements(text);
         match (statements.pop(), statements.len()) {
@@ -114,8 +115,8 @@ impl Engine {
         statement::split(text, &self.session.copied_config().options().sql_parser)
     }
 
-    /// Says whether `text` ends with a semicolon outside strings and comments, which is when a shell
-    /// stops reading lines.
+    /// Says whether `text` ends with a semicolon outside strings and comments, which is when a
+    /// shell stops reading lines.
     #[must_use]
     pub fn ending(&self, text: &str) -> Ending {
         statement::ending(text, &self.session.copied_config().options().sql_parser)
@@ -133,8 +134,8 @@ impl Engine {
     /// Sets a setting of Nearscan or DataFusion.
     ///
     /// # Errors
-    /// [`Error::Setting`] or [`Error::Configuration`] if there is no such setting or it does not take
-    /// the value.
+    /// [`Error::Setting`] or [`Error::Configuration`] if there is no such setting or it does not
+    /// take the value.
     pub async fn set(&self, key: &str, value: &str) -> Result<()> {
         let variable = SetVariable { variable: key.to_owned(), value: value.to_owned() };
         let plan = LogicalPlan::Statement(SetStatement::SetVariable(variable));

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Adds the row `pushdown` to EXPLAIN and EXPLAIN ANALYZE: a line for each scan that was looked at, with the
-//! drive or the reason why it was kept.
+//! Adds the row `pushdown` to EXPLAIN and EXPLAIN ANALYZE: a line for each scan that was looked at,
+//! with the drive or the reason why it was kept.
 //!
-//! DataFusion's list of plan types is closed and its explain operator holds finished text, so the planner
-//! wraps that operator in one of ours that adds a row behind the others. The candidates come from planning
-//! the inner statement once more up to our rule, and asking the same pure function as the rule.
-//! Formats that show the logical plan only (PGJSON, GRAPHVIZ) are left alone.
+//! DataFusion's list of plan types is closed and its explain operator holds finished text, so the
+//! planner wraps that operator in one of ours that adds a row behind the others. The candidates
+//! come from planning the inner statement once more up to our rule, and asking the same pure
+//! function as the rule. Formats that show the logical plan only (PGJSON, GRAPHVIZ) are left alone.
 
 use std::{fmt, sync::Arc};
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Attaches [`FileFacts`] to the files of a scan: footers through the session's metadata cache, and which
-//! drive holds which file. The optimizer does no I/O; this is where it is done for it.
+//! Attaches [`FileFacts`] to the files of a scan: footers through the session's metadata cache, and
+//! which drive holds which file. The optimizer does no I/O; this is where it is done for it.
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -25,8 +25,8 @@ use datafusion::{
 use nearscan_drive::{FileRef, Placement};
 use nearscan_optimizer::{FileFacts, NearscanOptions, PushdownContext, settings::PushdownMode};
 
-/// `plan` with facts attached to every local Parquet file that it scans; as it is when no drive could use
-/// them.
+/// `plan` with facts attached to every local Parquet file that it scans; as it is when no drive
+/// could use them.
 pub(crate) async fn attach(
     plan: Arc<dyn ExecutionPlan>,
     session: &dyn Session,
@@ -86,7 +86,8 @@ async fn attach_to_scan(
     Ok(FileScanConfigBuilder::from(scan).with_file_groups(groups).build())
 }
 
-/// What is known of a file; nothing when its footer cannot be read, which the scan itself will report.
+/// What is known of a file; nothing when its footer cannot be read, which the scan itself will
+/// report.
 async fn read_facts(
     file: &PartitionedFile,
     scan: &FileScanConfig,

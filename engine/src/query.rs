@@ -97,8 +97,8 @@ impl Query {
         Ok(QueryResult { schema, batches, profile: stream.profile() })
     }
 
-    /// Returns the plans as `EXPLAIN` shows them: for each kind of plan its name, a colon, and below
-    /// it the plan.
+    /// Returns the plans as `EXPLAIN` shows them: for each kind of plan its name, a colon, and
+    /// below it the plan.
     ///
     /// # Errors
     /// If the statement cannot be explained, for example because it is an `EXPLAIN` itself.

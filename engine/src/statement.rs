@@ -2,8 +2,8 @@
 //! Cuts a text into statements, with DataFusion's own tokenizer and parser.
 //!
 //! A semicolon inside a string, a quoted name or a comment ends nothing, because the tokenizer says
-//! what is one. Statements in front of a broken one are still good: each is parsed by itself, and an
-//! error takes the place of the statement that has it.
+//! what is one. Statements in front of a broken one are still good: each is parsed by itself, and
+//! an error takes the place of the statement that has it.
 
 use datafusion::{
     common::DataFusionError,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The schema `nearscan`: tables about the engine itself.
 //!
-//! A table is a [`SystemTable`]: a name, a schema, and a function that makes its rows. Rows are made
-//! when a query scans the table, from the session that runs the query, and are never kept. The
+//! A table is a [`SystemTable`]: a name, a schema, and a function that makes its rows. Rows are
+//! made when a query scans the table, from the session that runs the query, and are never kept. The
 //! schema is read-only.
 
 use std::{

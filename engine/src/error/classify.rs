@@ -19,8 +19,8 @@ use datafusion::{
 use super::{Error, Missing, PathError, Place};
 use crate::settings::SettingError;
 
-/// How alike two names must be, from 0 to 1, to be offered as a correction: `lineitm` and `lineitem`
-/// have 0.875, `l_qty` and `l_quantity` have 0.5.
+/// How alike two names must be, from 0 to 1, to be offered as a correction: `lineitm` and
+/// `lineitem` have 0.875, `l_qty` and `l_quantity` have 0.5.
 const LIKENESS_MIN: f64 = 0.5;
 
 /// Corrections offered at most.

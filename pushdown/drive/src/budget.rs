@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Host memory that a drive uses for a query, charged to somebody: the engine implements [`Budget`] over
-//! the query's memory pool.
+//! Host memory that a drive uses for a query, charged to somebody: the engine implements [`Budget`]
+//! over the query's memory pool.
 
 use std::fmt::Debug;
 use std::sync::Arc;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The one place that reads the clock: everything else asks here, so that measured time has one source.
+//! The one place that reads the clock: everything else asks here, so that measured time has one
+//! source.
 
 use std::time::{Duration, Instant};
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a drive says of its speed right now. The optimizer gets snapshots as values: it asks nobody.
+//! What a drive says of its speed right now. The optimizer gets snapshots as values: it asks
+//! nobody.
 
 /// Rates and state of a drive at one moment.
 ///

@@ -172,7 +172,8 @@ impl CancelWord {
     }
 }
 
-/// A command that a drive has taken: a future of its [`Completion`]. Dropping it cancels the command.
+/// A command that a drive has taken: a future of its [`Completion`]. Dropping it cancels the
+/// command.
 #[derive(Debug)]
 pub struct Ticket {
     command_id: u128,

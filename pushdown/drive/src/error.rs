@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Why a drive did not take a command, or did not finish one. Neither fails a query: the unit goes to
-//! the CPU.
+//! Why a drive did not take a command, or did not finish one. Neither fails a query: the unit goes
+//! to the CPU.
 
 /// Why a drive did not take work.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -2,8 +2,9 @@
 //! What a drive is: anything that runs commands near data.
 //!
 //! The optimizer and the engine know drives only through this crate: the traits [`Drive`] and
-//! [`Session`], what a drive says of itself ([`Identity`], [`Capabilities`], [`CostSnapshot`]), and what
-//! it gives back ([`Completion`]). Backends implement the traits and are named in one file of the engine.
+//! [`Session`], what a drive says of itself ([`Identity`], [`Capabilities`], [`CostSnapshot`]), and
+//! what it gives back ([`Completion`]). Backends implement the traits and are named in one file of
+//! the engine.
 //!
 //! The life of one unit of work:
 //!

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Measured, modelled and composed time. Three types that do not convert into each other: a modelled
-//! figure can not end up in a measured column.
+//! Measured, modelled and composed time. Three types that do not convert into each other: a
+//! modelled figure can not end up in a measured column.
 
 use std::ops::{Add, AddAssign};
 
@@ -45,8 +45,8 @@ pub struct ModelId {
     pub schedule: Schedule,
 }
 
-/// Time computed by a model, split by the resource that was busy. The parts of one command follow each
-/// other; of many commands they overlap, see [`Modelled::makespan_ns`].
+/// Time computed by a model, split by the resource that was busy. The parts of one command follow
+/// each other; of many commands they overlap, see [`Modelled::makespan_ns`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Modelled {
     /// The model.

@@ -11,12 +11,12 @@
 //! | `corrupt` | one byte of the result changes on its way | a checksum that does not match |
 //! | `gone` | the drive is lost while the command runs, for the rest of the query | [`Failure::Gone`](nearscan_drive::Failure::Gone) |
 //!
-//! A plan gives each kind a probability for each attempt of each command: `faults=read_error:0.05,gone:0.001`.
-//! Whether a fault strikes is decided from the seed, the kind, the fragment and the unit, not from any
-//! order of events, so a run can be repeated.
+//! A plan gives each kind a probability for each attempt of each command:
+//! `faults=read_error:0.05,gone:0.001`. Whether a fault strikes is decided from the seed, the kind,
+//! the fragment and the unit, not from any order of events, so a run can be repeated.
 //!
-//! Left out on purpose: faults in the host's own memory, and bytes of the file that change under the
-//! drive without its version changing. No drive could notice either.
+//! Left out on purpose: faults in the host's own memory, and bytes of the file that change under
+//! the drive without its version changing. No drive could notice either.
 
 use nearscan_command::Command;
 

@@ -135,8 +135,8 @@ impl Job {
         let bytes_max = self.command.output.bytes_max();
         bound.output = OutputRef::DeviceRange { lease: 0, offset: 0, bytes_max };
         let words = bound.encode().map_err(|error| kernel_failed(error.to_string()))?;
-        // Fresh pages of the system are zero without being touched: what the kernel does not use costs
-        // nothing.
+        // Fresh pages of the system are zero without being touched: what the kernel does not use
+        // costs nothing.
         let mut output = vec![0u64; memory_size(bytes_max.div_ceil(8))?];
         let mut scratch = vec![0u64; memory_size(bound.scratch_bytes().div_ceil(8))?];
         let mut memories = Memories { input: &input, output: &mut output, scratch: &mut scratch };

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A SmartSSD in software: an in-process drive that does what the card would do, on any machine.
 //!
-//! A command's column chunks go from the file into bounded device memory, in buffers that no other part
-//! of the program sees; the HLS kernels, compiled by a C++ compiler, run on them on threads of the
-//! drive's own, one a compute unit; the result crosses back as bytes. What the card would have taken for it
-//! is computed by a model ([`timing`]), from what the kernels' stages really did.
+//! A command's column chunks go from the file into bounded device memory, in buffers that no other
+//! part of the program sees; the HLS kernels, compiled by a C++ compiler, run on them on threads of
+//! the drive's own, one a compute unit; the result crosses back as bytes. What the card would have
+//! taken for it is computed by a model ([`timing`]), from what the kernels' stages really did.
 //!
 //! # What is not here
 //!
-//! No knowledge of SQL, Arrow or the optimizer. No claim about speed: wall time is simulation, and the
-//! modelled time says which model it comes from.
+//! No knowledge of SQL, Arrow or the optimizer. No claim about speed: wall time is simulation, and
+//! the modelled time says which model it comes from.
 //!
 //! # Invariants
 //!
-//! - Results and modelled times are a function of the command, the configuration and the seed: neither
-//!   thread scheduling nor the order of completions enters.
+//! - Results and modelled times are a function of the command, the configuration and the seed:
+//!   neither thread scheduling nor the order of completions enters.
 //! - Device memory never exceeds its size; every lease comes back.
 //! - A fault ([`faults`]) is decided from the seed and the command alone, so a run can be repeated.
 #![forbid(unsafe_code)]

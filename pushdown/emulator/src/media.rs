@@ -61,8 +61,8 @@ impl Media {
         files.paths.get(usize::try_from(file_id).ok()?).cloned()
     }
 
-    /// Reads the inputs of a command into device memory, each from a line of its own, and gives them as
-    /// device ranges.
+    /// Reads the inputs of a command into device memory, each from a line of its own, and gives
+    /// them as device ranges.
     pub(crate) fn load(&self, inputs: &[InputRef]) -> Result<(Vec<Line>, Vec<InputRef>), Failure> {
         let mut placed = Vec::with_capacity(inputs.len());
         let mut total = 0;

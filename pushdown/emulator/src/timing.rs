@@ -10,8 +10,8 @@
 //! link    bytes of the result / host link bandwidth, and one latency
 //! ```
 //!
-//! Every loop schedule (cycles an iteration) is assumed: nothing was synthesised. What is left out: the
-//! contention of compute units for the memory bank, and the flash translation layer.
+//! Every loop schedule (cycles an iteration) is assumed: nothing was synthesised. What is left out:
+//! the contention of compute units for the memory bank, and the flash translation layer.
 
 use nearscan_command::Counters;
 use nearscan_drive::{ModelId, Modelled, Schedule};
@@ -24,7 +24,8 @@ pub const MODEL_VERSION: u32 = 1;
 pub struct Parameters {
     /// Kernel clock, in Hz. Source: the SmartSSD study (300 MHz).
     pub clock_hz: f64,
-    /// NAND to device memory, requests overlapped, in bytes a second. Source: vendor log (3.25 GB/s).
+    /// NAND to device memory, requests overlapped, in bytes a second. Source: vendor log (3.25
+    /// GB/s).
     pub media_bytes_per_s: f64,
     /// Until the first byte of a request, in ns. Source: vendor log (4 KiB at 0.05 GB/s).
     pub media_latency_ns: f64,
@@ -34,8 +35,8 @@ pub struct Parameters {
     pub link_latency_ns: f64,
     /// Starting a command, in ns. Source: the study bounds it by 150 us; assumed 100 us.
     pub setup_ns: f64,
-    /// Cycles of a dictionary look-up in device memory: a round trip of 58 with 16 outstanding. Source:
-    /// calibrated on the study.
+    /// Cycles of a dictionary look-up in device memory: a round trip of 58 with 16 outstanding.
+    /// Source: calibrated on the study.
     pub dictionary_read_cycles: f64,
     /// Cycles from the first byte in to the last row out of an empty pipeline. Assumed.
     pub fill_cycles: f64,
@@ -129,8 +130,8 @@ impl Parameters {
     }
 }
 
-/// Requests that hide each other's latency. Assumed: the queue depth at which the overlapped bandwidth
-/// was published is not given.
+/// Requests that hide each other's latency. Assumed: the queue depth at which the overlapped
+/// bandwidth was published is not given.
 const MEDIA_REQUESTS_IN_FLIGHT: f64 = 4.0;
 
 /// Nanoseconds, rounded up.

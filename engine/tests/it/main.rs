@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Tests of the engine as its users see it, in one binary because linking it takes seconds.
+
+#![forbid(unsafe_code)]
+
+#[cfg(test)]
+mod queries;
+#[cfg(test)]
+mod settings;
+#[cfg(test)]
+mod support;
+#[cfg(test)]
+mod tables;
