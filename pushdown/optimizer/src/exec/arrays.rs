@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! From a drive's result to record batches with the replaced node's schema.
 //!
-//! The drive knows integers and byte strings; what they mean (a decimal, a date, a count, an exact sum that
-//! DataFusion keeps as Float64) is in the schema.
+//! The drive knows integers and byte strings; what they mean (a decimal, a date, a count, an exact
+//! sum that DataFusion keeps as Float64) is in the schema.
 
 use std::sync::Arc;
 
@@ -57,8 +57,12 @@ fn to_array(column: &BlockColumn<'_>, rows: usize, field: &Field) -> Result<Arra
             Arc::new(narrow::<Date32Array, i32>(numbers()).ok_or_else(out_of_range)?)
         }
         DataType::Int64 => Arc::new(narrow::<Int64Array, i64>(numbers()).ok_or_else(out_of_range)?),
+        // Only the state of an average counts in UInt64. DataFusion takes a group whose count is
+        // there for one that has values, and divides by it: a count of none has to be NULL, as its
+        // own is.
         DataType::UInt64 => {
-            Arc::new(narrow::<UInt64Array, u64>(numbers()).ok_or_else(out_of_range)?)
+            let counts = numbers().map(|count| count.filter(|count| *count != 0));
+            Arc::new(narrow::<UInt64Array, u64>(counts).ok_or_else(out_of_range)?)
         }
         DataType::Boolean => {
             Arc::new(numbers().map(|value| value.map(|value| value != 0)).collect::<BooleanArray>())
@@ -149,4 +153,31 @@ fn to_strings(column: &BlockColumn<'_>, rows: usize, field: &Field) -> Result<Ar
             Arc::new(builder.finish())
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow::array::{Array, AsArray};
+    use arrow::datatypes::{Int64Type, UInt64Type};
+    use nearscan_command::Width;
+
+    use super::*;
+
+    #[test]
+    fn an_average_of_no_values_has_no_count() {
+        let values: Vec<u8> = [3i64, 0].into_iter().flat_map(i64::to_le_bytes).collect();
+        let validity = [0b11, 0, 0, 0, 0, 0, 0, 0];
+        let column =
+            BlockColumn { width: Width::W64, validity: &validity, values: &values, bytes: &[] };
+        let array =
+            |data_type| to_array(&column, 2, &Field::new("count", data_type, true)).unwrap();
+
+        let of_average = array(DataType::UInt64);
+        assert_eq!(of_average.as_primitive::<UInt64Type>().value(0), 3);
+        assert!(of_average.is_null(1));
+        // A COUNT is never NULL.
+        let of_count = array(DataType::Int64);
+        assert_eq!(of_count.null_count(), 0);
+        assert_eq!(of_count.as_primitive::<Int64Type>().value(1), 0);
+    }
 }
