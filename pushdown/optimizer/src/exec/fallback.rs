@@ -23,13 +23,31 @@ pub(crate) fn execute_unit(
     unit: &PlannedUnit,
     context: Arc<TaskContext>,
 ) -> Result<SendableRecordBatchStream> {
-    execute_stream(restrict(plan, unit)?, context)
+    execute_stream(restrict(plan, unit, Pruning::AsPlanned)?, context)
+}
+
+/// Runs the replaced plan over one unit and reads every page, also where statistics say that an
+/// operator further up would drop all of its rows.
+pub(crate) fn execute_whole_unit(
+    plan: &Arc<dyn ExecutionPlan>,
+    unit: &PlannedUnit,
+    context: Arc<TaskContext>,
+) -> Result<SendableRecordBatchStream> {
+    execute_stream(restrict(plan, unit, Pruning::Off)?, context)
+}
+
+/// Whether a scan may leave out what statistics rule out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Pruning {
+    AsPlanned,
+    Off,
 }
 
 /// `plan` with its scan reading one row group of one file, in one partition.
-pub(crate) fn restrict(
+fn restrict(
     plan: &Arc<dyn ExecutionPlan>,
     unit: &PlannedUnit,
+    pruning: Pruning,
 ) -> Result<Arc<dyn ExecutionPlan>> {
     let restricted = Arc::clone(plan).transform_up(|node| {
         if let Some(repartition) = node.downcast_ref::<RepartitionExec>() {
@@ -44,9 +62,17 @@ pub(crate) fn restrict(
         let mut file = file.clone();
         file.range = None;
         file.extensions.insert(access);
-        let config = FileScanConfigBuilder::from(scan.config.clone())
-            .with_file_groups(vec![FileGroup::new(vec![file])])
-            .build();
+        let mut config = FileScanConfigBuilder::from(scan.config.clone())
+            .with_file_groups(vec![FileGroup::new(vec![file])]);
+        if pruning == Pruning::Off {
+            let mut options = scan.source.table_parquet_options().clone();
+            options.global.pruning = false;
+            options.global.enable_page_index = false;
+            options.global.bloom_filter_on_read = false;
+            let source = scan.source.clone().with_table_parquet_options(options);
+            config = config.with_source(Arc::new(source));
+        }
+        let config = config.build();
         Ok(Transformed::yes(DataSourceExec::from_data_source(config) as Arc<dyn ExecutionPlan>))
     })?;
     Ok(restricted.data)
