@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use arrow::datatypes::{DataType, Schema};
 use datafusion::datasource::listing::PartitionedFile;
+use datafusion::datasource::physical_plan::FileSource;
 use datafusion::datasource::physical_plan::parquet::{
     ParquetAccessPlan, ParquetFileMetrics, RowGroupAccessPlanFilter,
 };
@@ -22,7 +23,7 @@ use crate::decision::{KeepReason, Kept};
 use crate::facts::FileFacts;
 use crate::lower::Lowered;
 use crate::lower::aggregate::ColumnBounds;
-use crate::scan::Scan;
+use crate::scan::{Scan, split};
 
 /// One row group of one file.
 #[derive(Debug, Clone)]
@@ -59,7 +60,8 @@ pub(crate) struct ScanUnits<'a> {
 }
 
 impl<'a> ScanUnits<'a> {
-    /// Finds the row groups of `scan` that `conjuncts` (over the table) do not rule out.
+    /// Finds the row groups of `scan` that neither `conjuncts` (over the table) nor the scan's own
+    /// predicate rule out.
     pub(crate) fn find(scan: &Scan<'a>, conjuncts: &[Arc<dyn PhysicalExpr>]) -> Lowered<Self> {
         let pruning = pruning_predicate(scan, conjuncts);
         let metrics = ExecutionPlanMetricsSet::new();
@@ -108,7 +110,15 @@ fn pruning_predicate(
     if !scan.source.table_parquet_options().global.pruning {
         return None;
     }
-    let predicate = datafusion::physical_expr::conjunction_opt(conjuncts.to_vec())?;
+    let mut conjuncts = conjuncts.to_vec();
+    // The scan's predicate also has what a filter above the fragment tests: rows of a row group
+    // that it rules out would cross the link to be dropped.
+    for hint in scan.source.filter().iter().flat_map(split) {
+        if !conjuncts.contains(&hint) {
+            conjuncts.push(hint);
+        }
+    }
+    let predicate = datafusion::physical_expr::conjunction_opt(conjuncts)?;
     PruningPredicateBuilder::new()
         .with_file_schema(Arc::clone(scan.config.file_schema()))
         .build(predicate)
@@ -136,7 +146,8 @@ fn remaining(
     filter.row_group_indexes().collect()
 }
 
-/// The chunk of a fragment's column in a row group, checked against what the table says of the column.
+/// The chunk of a fragment's column in a row group, checked against what the table says of the
+/// column.
 pub(crate) fn chunk_of(group: &RowGroup<'_>, column: &Column, schema: &Schema) -> Lowered<Chunk> {
     let name = &column.name;
     let metadata = group.metadata();
@@ -250,7 +261,8 @@ fn encodings_of(chunk: &ColumnChunkMetaData, name: &str) -> Lowered<Encodings> {
             }
         });
     }
-    // A footer may leave out what every reader has to expect: a dictionary page is plain, levels are RLE.
+    // A footer may leave out what every reader has to expect: a dictionary page is plain, levels
+    // are RLE.
     members.extend([Encoding::Plain, Encoding::Rle]);
     Ok(Encodings::of(members))
 }
