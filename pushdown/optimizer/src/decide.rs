@@ -116,7 +116,8 @@ impl Walk<'_> {
         } else if let Some(scan) = Scan::of(&plan) {
             return Ok(self.visit_scan(&plan, &scan, above));
         }
-        self.visit_children(plan, None)
+        // Of a stack that was tried only a round robin is left, and the scan is below it.
+        self.visit_children(plan, above)
     }
 
     fn visit_children(
@@ -259,8 +260,8 @@ impl Walk<'_> {
         if moved.is_empty() || rest.is_empty() {
             return Ok(None);
         }
-        // What the drive replaces is a filter with the moved conjuncts alone, so that a unit which comes
-        // back to the host gives the same rows.
+        // What the drive replaces is a filter with the moved conjuncts alone, so that a unit which
+        // comes back to the host gives the same rows.
         let moved = datafusion::physical_expr::conjunction(moved);
         let lower_half: Arc<dyn ExecutionPlan> =
             Arc::new(FilterExecBuilder::new(moved, Arc::clone(filter.input())).build()?);
@@ -477,8 +478,8 @@ fn lower_rows_of(
 
 /// Conjuncts as EXPLAIN shows them.
 fn shown(conjuncts: &[Arc<dyn PhysicalExpr>]) -> String {
-    let texts = conjuncts.iter().map(|conjunct| fmt_sql(conjunct.as_ref()).to_string());
-    texts.collect::<Vec<_>>().join(" AND ")
+    let predicate = datafusion::physical_expr::conjunction_opt(conjuncts.to_vec());
+    predicate.map_or_else(String::new, |predicate| fmt_sql(predicate.as_ref()).to_string())
 }
 
 /// One unit on one drive.
