@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! [`PushdownExec`]: runs a fragment on a drive, unit by unit, and on the host what the drive gives back.
+//! [`PushdownExec`]: runs a fragment on a drive, unit by unit, and on the host what the drive gives
+//! back.
 //!
 //! A leaf: the subplan that it replaces is kept inside and not shown. For each unit of work
 //! ([`unit`]):
@@ -12,13 +13,15 @@
 //! replaced plan  DataFusion's own subplan, restricted to this row group: its rows, or its error
 //! ```
 //!
-//! Units run side by side but leave in their order, so rows come out as the replaced plan would give them.
+//! Units run side by side but leave in their order, so rows come out as the replaced plan would
+//! give them.
 //!
 //! # Invariants
 //!
-//! - Rows of a unit leave from exactly one of the three, after all of them are there (or from DataFusion's
-//!   own stream, which is not begun before).
-//! - The drive's name is resolved in `execute`: a plan that travels finds the drives of where it arrives.
+//! - Rows of a unit leave from exactly one of the three, after all of them are there (or from
+//!   DataFusion's own stream, which is not begun before).
+//! - The drive's name is resolved in `execute`: a plan that travels finds the drives of where it
+//!   arrives.
 //! - Every byte is counted once: operator metrics are the sums over completions.
 
 mod arrays;
@@ -26,6 +29,7 @@ mod dynamic;
 mod fallback;
 mod metrics;
 mod run;
+mod show;
 mod unit;
 mod verify;
 
@@ -49,7 +53,7 @@ use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, Partitioning,
     PlanProperties, ReplaceChildrenOptions,
 };
-use nearscan_command::{Aggregate, Fragment, Function, Operand, Output};
+use nearscan_command::{Fragment, Output};
 
 use crate::units::PlannedUnit;
 
@@ -114,8 +118,8 @@ impl PushdownExec {
     pub(crate) fn new(pushed: Pushed, plan: Arc<dyn ExecutionPlan>) -> Self {
         let partitions = pushed.partitions.len();
         let properties = PlanProperties::new(
-            // The rows are the same, so what holds of them still holds: a column that a filter made constant
-            // is one, and a parent may rely on it.
+            // The rows are the same, so what holds of them still holds: a column that a filter made
+            // constant is one, and a parent may rely on it.
             plan.equivalence_properties().clone(),
             Partitioning::UnknownPartitioning(partitions),
             EmissionType::Incremental,
@@ -177,7 +181,7 @@ impl PushdownExec {
         }
         if let Output::States { keys, aggregates } = &fragment.output {
             let shown: Vec<String> =
-                aggregates.iter().map(|slot| shown_aggregate(fragment, slot)).collect();
+                aggregates.iter().map(|slot| show::aggregate(fragment, slot)).collect();
             write!(f, ", aggregates=[{}]", shown.join(", "))?;
             if !keys.is_empty() {
                 let keys: Vec<&str> = keys.iter().map(|key| name(*key)).collect();
@@ -192,46 +196,6 @@ impl PushdownExec {
             0 => Ok(()),
             _ => write!(f, ", dynamic_filter=true"),
         }
-    }
-}
-
-/// A slot in words.
-fn shown_aggregate(fragment: &Fragment, slot: &Aggregate) -> String {
-    let operand = shown_operand(fragment, slot.operand);
-    match slot.function {
-        Function::CountRows => "count(*)".to_owned(),
-        Function::Count => format!("count({operand})"),
-        Function::Sum => format!("sum({operand})"),
-        Function::Min => format!("min({operand})"),
-        Function::Max => format!("max({operand})"),
-    }
-}
-
-/// An operand of the projection in words: unscaled numbers, as the drive computes them.
-fn shown_operand(fragment: &Fragment, operand: Operand) -> String {
-    match operand {
-        Operand::Column(index) => match fragment.columns.get(usize::from(index)) {
-            Some(column) => column.name.clone(),
-            None => "?".to_owned(),
-        },
-        Operand::Literal(index) => match fragment.literals.get(usize::from(index)) {
-            Some(literal) => literal.to_string(),
-            None => "?".to_owned(),
-        },
-        Operand::Step(index) => match fragment.projection.steps.get(usize::from(index)) {
-            Some(step) => {
-                let sign = match step.op {
-                    nearscan_command::Op::Add => "+",
-                    nearscan_command::Op::Subtract => "-",
-                    nearscan_command::Op::Multiply => "*",
-                    _ => "?",
-                };
-                let (a, b) = (shown_operand(fragment, step.a), shown_operand(fragment, step.b));
-                format!("({a} {sign} {b})")
-            }
-            None => "?".to_owned(),
-        },
-        Operand::Test(_) | Operand::Null | Operand::None => "NULL".to_owned(),
     }
 }
 
@@ -321,7 +285,8 @@ impl ExecutionPlan for PushdownExec {
     #[expect(deprecated, reason = "the replaced plan still answers through it")]
     fn partition_statistics(&self, partition: Option<usize>) -> Result<Arc<Statistics>> {
         match partition {
-            // The units are dealt out anew: what a partition of the replaced plan held says nothing.
+            // The units are dealt out anew: what a partition of the replaced plan held says
+            // nothing.
             Some(_) => Ok(Arc::new(Statistics::new_unknown(&self.schema()))),
             None => self.plan.partition_statistics(None),
         }
@@ -338,7 +303,8 @@ impl ExecutionPlan for PushdownExec {
         _config: &ConfigOptions,
     ) -> Result<FilterPushdownPropagation<Arc<dyn ExecutionPlan>>> {
         let offered = child_pushdown_result.parent_filters;
-        // Our answer is always no: a filter only narrows what we read, whoever made it still applies it.
+        // Our answer is always no: a filter only narrows what we read, whoever made it still
+        // applies it.
         let filters = vec![PushedDown::No; offered.len()];
         let taken: Vec<_> = match (phase, &self.pushed.replaced) {
             (FilterPushdownPhase::Post, Replaced::Rows(_)) => {

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Aggregate slots in words, for EXPLAIN: numbers unscaled, as the drive computes them.
+
+use nearscan_command::{Aggregate, Fragment, Function, Op, Operand, Step, StringTest, TestOp};
+
+/// A slot, with its filter if it has one.
+pub(crate) fn aggregate(fragment: &Fragment, slot: &Aggregate) -> String {
+    let operand = || operand(fragment, slot.operand);
+    let shown = match slot.function {
+        Function::CountRows => "count(*)".to_owned(),
+        Function::Count => format!("count({})", operand()),
+        Function::Sum => format!("sum({})", operand()),
+        Function::Min => format!("min({})", operand()),
+        Function::Max => format!("max({})", operand()),
+    };
+    match slot.filter {
+        Operand::None => shown,
+        filter => format!("{shown} FILTER (WHERE {})", self::operand(fragment, filter)),
+    }
+}
+
+/// An operand of the projection.
+fn operand(fragment: &Fragment, operand: Operand) -> String {
+    let shown = match operand {
+        Operand::Column(index) => column(fragment, index),
+        Operand::Literal(index) => {
+            fragment.literals.get(usize::from(index)).map(ToString::to_string)
+        }
+        Operand::Step(index) => {
+            fragment.projection.steps.get(usize::from(index)).map(|of| step(fragment, of))
+        }
+        Operand::Test(index) => {
+            fragment.tests.get(usize::from(index)).map(|of| string_test(fragment, of))
+        }
+        Operand::Null | Operand::None => Some("NULL".to_owned()),
+    };
+    shown.unwrap_or_else(|| "?".to_owned())
+}
+
+fn column(fragment: &Fragment, index: u16) -> Option<String> {
+    fragment.columns.get(usize::from(index)).map(|column| column.name.clone())
+}
+
+fn step(fragment: &Fragment, step: &Step) -> String {
+    let a = operand(fragment, step.a);
+    let infix = |sign: &str| format!("({a} {sign} {})", operand(fragment, step.b));
+    match step.op {
+        Op::Add => infix("+"),
+        Op::Subtract => infix("-"),
+        Op::Multiply => infix("*"),
+        Op::Equal => infix("="),
+        Op::NotEqual => infix("<>"),
+        Op::Less => infix("<"),
+        Op::LessOrEqual => infix("<="),
+        Op::Greater => infix(">"),
+        Op::GreaterOrEqual => infix(">="),
+        Op::And => infix("AND"),
+        Op::Or => infix("OR"),
+        Op::Between => {
+            let (b, c) = (operand(fragment, step.b), operand(fragment, step.c));
+            format!("({a} BETWEEN {b} AND {c})")
+        }
+        Op::In => format!("({a} IN ({}))", literals(fragment, step).join(", ")),
+        Op::Not => format!("(NOT {a})"),
+        Op::IsNull => format!("({a} IS NULL)"),
+        Op::IsNotNull => format!("({a} IS NOT NULL)"),
+        Op::Test => a,
+    }
+}
+
+/// The list of an IN step.
+fn literals(fragment: &Fragment, step: &Step) -> Vec<String> {
+    let (Operand::Literal(first), Operand::Literal(last)) = (step.b, step.c) else {
+        return Vec::new();
+    };
+    (first..=last).map(|index| operand(fragment, Operand::Literal(index))).collect()
+}
+
+fn string_test(fragment: &Fragment, test: &StringTest) -> String {
+    let column = column(fragment, test.column).unwrap_or_else(|| "?".to_owned());
+    let texts: Vec<String> =
+        test.strings.iter().map(|text| format!("'{}'", String::from_utf8_lossy(text))).collect();
+    let texts = texts.join(", ");
+    match test.op {
+        TestOp::In if test.strings.len() == 1 => format!("({column} = {texts})"),
+        TestOp::In => format!("({column} IN ({texts}))"),
+        TestOp::Less => format!("({column} < {texts})"),
+        TestOp::LessOrEqual => format!("({column} <= {texts})"),
+        TestOp::Greater => format!("({column} > {texts})"),
+        TestOp::GreaterOrEqual => format!("({column} >= {texts})"),
+    }
+}
