@@ -7,6 +7,24 @@
 
 namespace nearscan {
 
+/// The low `bits` (<= 64) of a word.
+inline uint64_t low_bits(uint64_t word, uint32_t bits) {
+  return bits >= 64 ? word : word & ((static_cast<uint64_t>(1) << bits) - 1);
+}
+
+/// The lowest `count` (<= 8) bits set.
+inline uint8_t row_mask(uint32_t count) { return static_cast<uint8_t>((1u << count) - 1u); }
+
+inline uint32_t count_bits(uint8_t mask) {
+  uint32_t count = 0;
+BITS:
+  for (int bit = 0; bit < 8; bit++) {
+#pragma HLS UNROLL
+    count += (mask >> bit) & 1u;
+  }
+  return count;
+}
+
 /// Two's complement number of two halves.
 inline i128 make_i128(uint64_t low, uint64_t high) {
   return static_cast<i128>((static_cast<u128>(high) << 64) | static_cast<u128>(low));

@@ -55,7 +55,7 @@ class stream : nearscan_portable::fifo_state {
 
  private:
   /// Half of a small first-level cache: producer and consumer meet in it.
-  static constexpr size_t ROOMY_BYTES = 16 * 1024;
+  static constexpr size_t ROOMY_BYTES = 8 * 1024;
 
   /// Most streams of a region belong to lanes that a command does not use.
   void make_slots() {

@@ -2,19 +2,28 @@
 // Folds rows into aggregate states by group; in rows mode passes everything on.
 //
 // A group's number is made of its keys' dictionary codes, code 0 being null: no hashing, no
-// collisions, and a table whose size is known before the first row. The keys' values come back from
-// the dictionaries in scratch when the states are written.
+// collisions, and a table whose size is known before the first row. The keys' dictionaries come
+// before the first rows and stay here, so that the groups can be shown as values.
 #pragma once
 
 #include "program.hpp"
 
 namespace nearscan {
 
-/// The states of all groups. `seen` has a bit for each slot that has met a value.
+/// The states of all groups, in halves. `seen` has a bit for each slot that has met a value.
 struct group_table {
-  i128 state[GROUPS_MAX][AGGREGATES_MAX];
+  uint64_t low[GROUPS_MAX][AGGREGATES_MAX];
+  uint64_t high[GROUPS_MAX][AGGREGATES_MAX];
   uint16_t seen[GROUPS_MAX];
   bool present[GROUPS_MAX];
+
+  i128 state(uint32_t group, uint32_t slot) const {
+    return make_i128(low[group][slot], high[group][slot]);
+  }
+  void set_state(uint32_t group, uint32_t slot, i128 value) {
+    low[group][slot] = static_cast<uint64_t>(value);
+    high[group][slot] = static_cast<uint64_t>(static_cast<u128>(value) >> 64);
+  }
 };
 
 inline void clear_groups(group_table& groups, uint32_t count) {
@@ -24,60 +33,106 @@ CLEAR_GROUPS:
     groups.seen[group] = 0;
     groups.present[group] = false;
   CLEAR_SLOTS:
-    for (uint32_t slot = 0; slot < AGGREGATES_MAX; slot++) groups.state[group][slot] = 0;
+    for (uint32_t slot = 0; slot < AGGREGATES_MAX; slot++) groups.set_state(group, slot, 0);
+  }
+}
+
+/// Adds the numbers of `rows` to their groups' states; true when a sum left 128 bits.
+///
+/// Rows behind each other may belong to one group, so each waits for the state before it: the
+/// interval is that of an addition in 128 bits, unless the tool forwards it.
+inline bool fold_sum(group_table& groups, uint32_t slot, const number_token& number, uint8_t rows,
+                     const uint32_t group_of[ROWS]) {
+  bool overflowed = false;
+SUM_ROWS:
+  for (int row = 0; row < ROWS; row++) {
+#pragma HLS PIPELINE
+    if (((rows >> row) & 1) == 0) continue;
+    i128 sum;
+    overflowed =
+        add_overflows(groups.state(group_of[row], slot), number.at(row), &sum) || overflowed;
+    groups.set_state(group_of[row], slot, sum);
+  }
+  return overflowed;
+}
+
+/// Counts `rows` in their groups' states; a unit has fewer than 2^64 rows.
+inline void fold_count(group_table& groups, uint32_t slot, uint8_t rows,
+                       const uint32_t group_of[ROWS]) {
+COUNT_ROWS:
+  for (int row = 0; row < ROWS; row++) {
+#pragma HLS PIPELINE
+    groups.low[group_of[row]][slot] += (rows >> row) & 1;
+  }
+}
+
+/// Keeps the least or the greatest number of `rows` in their groups' states.
+inline void fold_extreme(group_table& groups, uint32_t slot, bool least, const number_token& number,
+                         uint8_t rows, const uint32_t group_of[ROWS]) {
+EXTREME_ROWS:
+  for (int row = 0; row < ROWS; row++) {
+#pragma HLS PIPELINE
+    if (((rows >> row) & 1) == 0) continue;
+    const uint32_t group = group_of[row];
+    const bool first = ((groups.seen[group] >> slot) & 1) == 0;
+    const i128 value = number.at(row);
+    const i128 state = groups.state(group, slot);
+    if (first || (least ? value < state : value > state)) groups.set_state(group, slot, value);
+    groups.seen[group] = static_cast<uint16_t>(groups.seen[group] | (1u << slot));
   }
 }
 
 /// Folds one slot of eight rows; true when a sum left 128 bits.
 inline bool fold_slot(group_table& groups, uint32_t slot, uint8_t function,
                       const number_token& token, const uint32_t group_of[ROWS]) {
-  bool overflowed = false;
-  const uint8_t rows =
-      function == FUNCTION_COUNT_ROWS ? token.use : static_cast<uint8_t>(token.use & token.valid);
-FOLD_ROWS:
-  for (int row = 0; row < ROWS; row++) {
-#pragma HLS PIPELINE II = 1
-    if (((rows >> row) & 1) == 0) continue;
-    const uint32_t group = group_of[row];
-    const i128 value = token.value[row];
-    const bool first = ((groups.seen[group] >> slot) & 1) == 0;
-    i128& state = groups.state[group][slot];
-    switch (function) {
-      case FUNCTION_SUM:
-        overflowed = add_overflows(state, value, &state) || overflowed;
-        break;
-      case FUNCTION_MIN:
-        if (first || value < state) state = value;
-        break;
-      case FUNCTION_MAX:
-        if (first || value > state) state = value;
-        break;
-      default:
-        state = state + 1;
-        break;
-    }
-    groups.seen[group] = static_cast<uint16_t>(groups.seen[group] | (1u << slot));
+  const uint8_t rows = token.use() & token.valid();
+  switch (function) {
+    case FUNCTION_COUNT_ROWS:
+      fold_count(groups, slot, token.use(), group_of);
+      return false;
+    case FUNCTION_COUNT:
+      fold_count(groups, slot, rows, group_of);
+      return false;
+    case FUNCTION_SUM:
+    SEEN_ROWS:
+      for (int row = 0; row < ROWS; row++) {
+#pragma HLS PIPELINE
+        const uint32_t seen = (rows >> row) & 1u;
+        uint16_t& bits = groups.seen[group_of[row]];
+        bits = static_cast<uint16_t>(bits | seen << slot);
+      }
+      return fold_sum(groups, slot, token, rows, group_of);
+    default:
+      fold_extreme(groups, slot, function == FUNCTION_MIN, token, rows, group_of);
+      return false;
   }
-  return overflowed;
 }
 
-/// How the codes of the keys make a group's number.
+/// How the codes of the keys make a group's number, and what the codes stand for.
 struct group_shape {
   uint32_t stride[KEYS_MAX];
   uint32_t size[KEYS_MAX];
   uint32_t groups;
+  int64_t value[KEYS_MAX][GROUPS_MAX];
 };
 
-/// Reads the dictionary sizes of all keys; false when they make too many groups.
-inline bool read_shape(const aggregate_plan& plan, size_stream sizes[LANES], group_shape& shape) {
+/// Reads the dictionaries of all keys; false when they make too many groups.
+inline bool read_shape(const aggregate_plan& plan, key_stream keys[LANES], group_shape& shape) {
   uint64_t groups = 1;
-KEY_SIZES:
+KEYS:
   for (uint32_t key = 0; key < KEYS_MAX; key++) {
     if (key >= plan.key_count) continue;
-    const uint32_t size = sizes[plan.columns[key].lane].read() + 1;
-    shape.size[key] = size;
+    key_stream& dictionary = keys[plan.columns[key].lane];
+    const uint32_t entries = static_cast<uint32_t>(dictionary.read());
+  KEY_ENTRIES:
+    for (uint32_t entry = 0; entry < entries; entry++) {
+#pragma HLS PIPELINE II = 1
+#pragma HLS LOOP_TRIPCOUNT min = 0 max = 255
+      shape.value[key][entry] = dictionary.read();
+    }
+    shape.size[key] = entries + 1;
     shape.stride[key] = static_cast<uint32_t>(groups);
-    if (groups <= GROUPS_MAX) groups *= size;
+    if (groups <= GROUPS_MAX) groups *= shape.size[key];
   }
   shape.groups = static_cast<uint32_t>(groups);
   return groups <= GROUPS_MAX;
@@ -85,50 +140,43 @@ KEY_SIZES:
 
 /// Output column `index` of group `group`.
 inline void emit_column(const aggregate_plan& plan, const group_shape& shape,
-                        const group_table& groups, const uint64_t* scratch, uint32_t index,
-                        uint32_t group, i128* value, bool* valid) {
+                        const group_table& groups, uint32_t index, uint32_t group, i128* value,
+                        bool* valid) {
   if (index < plan.key_count) {
     const uint32_t code = group / shape.stride[index] % shape.size[index];
     *valid = code != 0;
-    *value = 0;
-    if (code != 0) {
-      const uint64_t slot = plan.key_slots[index] + (code - 1) * DICTIONARY_SLOT_BYTES;
-      *value = static_cast<int64_t>(scratch[slot / 8]);
-    }
+    *value = code != 0 ? static_cast<i128>(shape.value[index][code - 1]) : static_cast<i128>(0);
     return;
   }
   const uint32_t slot = index - plan.key_count;
-  const uint8_t function = plan.columns[index].function;
-  const bool counts = function == FUNCTION_COUNT || function == FUNCTION_COUNT_ROWS;
-  *valid = counts || ((groups.seen[group] >> slot) & 1) != 0;
-  *value = groups.state[group][slot];
+  *valid = plan.columns[index].counts || ((groups.seen[group] >> slot) & 1) != 0;
+  *value = groups.state(group, slot);
 }
 
 /// Writes the states of all groups as words of up to eight rows; true when one left its width.
 inline bool emit_groups(const aggregate_plan& plan, const group_shape& shape,
-                        const group_table& groups, const uint64_t* scratch, keep_stream& kept,
+                        const group_table& groups, keep_stream& kept,
                         number_stream numbers[SLOTS]) {
   bool overflowed = false;
 GROUPS:
   for (uint32_t group = 0; group < shape.groups; group++) {
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 256
     if (plan.key_count != 0 && !groups.present[group]) continue;
-    keep_token token = {1, 1, false};
-    kept.write(token);
+    kept.write(keep_token{1, 1, false});
   EMIT_COLUMNS:
     for (uint32_t index = 0; index < plan.column_count; index++) {
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 20
       i128 value;
       bool valid;
-      emit_column(plan, shape, groups, scratch, index, group, &value, &valid);
+      emit_column(plan, shape, groups, index, group, &value, &valid);
       if (valid && index >= plan.key_count) {
         overflowed = overflowed || !fits_width(value, plan.columns[index].width);
       }
-      number_token number = number_token();
-      number.value[0] = value;
-      number.valid = valid ? 1 : 0;
-      number.use = 1;
-      numbers[index].write(number);
+      number_word number = number_word();
+      number.set(0, value);
+      number_token token;
+      make_number_token(number, valid ? 1 : 0, 1, token);
+      numbers[index].write(token);
     }
   }
   return overflowed;
@@ -155,7 +203,8 @@ WORDS:
       if (index < plan.key_count) {
       GROUP_NUMBERS:
         for (int row = 0; row < ROWS; row++) {
-          group_of[row] += static_cast<uint32_t>(token.value[row]) * shape.stride[index];
+#pragma HLS UNROLL
+          group_of[row] += static_cast<uint32_t>(token.low[row]) * shape.stride[index];
         }
       } else if (fold_slot(groups, index - plan.key_count, plan.columns[index].function, token,
                            group_of)) {
@@ -172,23 +221,24 @@ WORDS:
 }
 
 /// Stage: output columns of kept rows in; the same, or the states of the groups, out.
-inline void aggregate(const aggregate_plan& plan, size_stream sizes[LANES], keep_stream& kept_in,
+inline void aggregate(const aggregate_plan& plan, key_stream keys[LANES], keep_stream& kept_in,
                       number_stream numbers_in[SLOTS], report_stream& reports_in,
-                      const uint64_t* scratch, keep_stream& kept_out,
-                      number_stream numbers_out[SLOTS], report_stream& reports_out) {
+                      keep_stream& kept_out, number_stream numbers_out[SLOTS],
+                      report_stream& reports_out) {
   uint32_t status = STATUS_OK;
   uint64_t rows = 0;
   report own;
   if (plan.states) {
     group_table groups;
-#pragma HLS BIND_STORAGE variable = groups.state type = ram_2p impl = uram
-    group_shape shape = group_shape();
-    const bool fits = read_shape(plan, sizes, shape);
+#pragma HLS BIND_STORAGE variable = groups.low type = ram_2p impl = uram
+#pragma HLS BIND_STORAGE variable = groups.high type = ram_2p impl = uram
+    group_shape shape;
+    const bool fits = read_shape(plan, keys, shape);
     if (fits) clear_groups(groups, shape.groups);
     status = fold_rows(plan, kept_in, numbers_in, shape, fits, groups, rows);
     own = reports_in.read();
     if (own.status == STATUS_OK && status == STATUS_OK &&
-        emit_groups(plan, shape, groups, scratch, kept_out, numbers_out)) {
+        emit_groups(plan, shape, groups, kept_out, numbers_out)) {
       status = STATUS_OVERFLOW;
     }
   } else {

@@ -3,64 +3,71 @@
 // alike.
 #pragma once
 
+#include "bit_window.hpp"
 #include "plan.hpp"
 
 namespace nearscan {
 
-/// The low `bits` (<= 64) of a word.
-inline uint64_t low_bits(uint64_t word, uint32_t bits) {
-  return bits >= 64 ? word : word & ((static_cast<uint64_t>(1) << bits) - 1);
-}
-
 /// Bits of the current page. A read behind the end gives zero and sets `overrun`.
 struct bit_reader {
-  byte_stream& in;
-  u128 window;
-  uint32_t held;
-  uint64_t bytes_taken_in;
+  bit_window window;
   bool ended;
   bool overrun;
 
-  explicit bit_reader(byte_stream& source)
-      : in(source), window(0), held(0), bytes_taken_in(0), ended(true), overrun(false) {}
+  bit_reader() : ended(true), overrun(false) {}
 
   void start_page() {
-    window = 0;
-    held = 0;
-    bytes_taken_in = 0;
+    window.clear();
     ended = false;
     overrun = false;
   }
 
-  bool has(uint32_t bits) {
+  /// Whether the page has `bits` (<= 64) more.
+  bool has(byte_stream& in, uint32_t bits) {
   FILL:
-    while (held < bits && !ended) {
-#pragma HLS LOOP_TRIPCOUNT min = 0 max = 1
+    while (window.held < bits && !ended) {
+#pragma HLS LOOP_TRIPCOUNT min = 0 max = 2
       const byte_token token = in.read();
-      window |= static_cast<u128>(token.data) << held;
-      held += 8u * token.count;
-      bytes_taken_in += token.count;
+      window.push(token.data, 8u * token.count);
       ended = token.last;
     }
-    return held >= bits;
+    return window.held >= bits;
   }
 
   /// The next `bits` (<= 64).
-  uint64_t take(uint32_t bits) {
-    if (!has(bits)) {
+  uint64_t take(byte_stream& in, uint32_t bits) {
+    if (!has(in, bits)) {
       overrun = true;
       return 0;
     }
-    const uint64_t value = low_bits(static_cast<uint64_t>(window), bits);
-    window >>= bits;
-    held -= bits;
-    return value;
+    return window.take(bits);
+  }
+
+  /// The next `count` (<= 8) numbers of `bits` (<= 32) each; `per_take` of them fit in 64 bits.
+  void take_numbers(byte_stream& in, uint32_t bits, uint32_t per_take, uint32_t count,
+                    uint32_t* numbers) {
+    uint32_t got = 0;
+  TAKES:
+    while (got < count) {
+#pragma HLS LOOP_TRIPCOUNT min = 1 max = 4
+      const uint32_t some = count - got < per_take ? count - got : per_take;
+      uint64_t taken = take(in, some * bits);
+    NUMBERS:
+      for (uint32_t i = 0; i < ROWS; i++) {
+#pragma HLS UNROLL
+        if (i < some) {
+          numbers[got + i] = static_cast<uint32_t>(low_bits(taken, bits));
+          taken >>= bits;
+        }
+      }
+      got += some;
+    }
   }
 
   /// Whether every byte of the page has been taken.
-  bool at_end() { return held == 0 && !has(1); }
+  bool at_end(byte_stream& in) { return window.held == 0 && !has(in, 1); }
 
-  void drain_page() {
+  void drain_page(byte_stream& in) {
   DRAIN:
     while (!ended) {
 #pragma HLS LOOP_TRIPCOUNT min = 0 max = 1
@@ -76,6 +83,7 @@ struct level_memory {
   uint32_t bit;
   uint32_t bit_end;
 
+  /// The next `bits` (<= 64); behind the end zero, and `*overrun` is set.
   uint64_t take(uint32_t bits, bool* overrun) {
     if (bit + bits > bit_end) {
       *overrun = true;

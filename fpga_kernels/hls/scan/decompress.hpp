@@ -1,52 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0
 // Decompresses pages: none, or raw Snappy.
 //
-// Snappy: a varint with the page's size, then tokens. A literal copies up to 8 bytes of the input a
-// step, a copy up to 8 bytes of what was written before; so a step moves 8 bytes at most, and the
+// Snappy: a varint with the page's size, then elements. A literal copies up to 8 bytes of the input
+// a step, a copy up to 8 bytes of what was written before; so a step moves 8 bytes at most, and the
 // number of steps, not of bytes, is what a page costs. The history is a ring on chip.
 #pragma once
 
+#include "bit_window.hpp"
 #include "plan.hpp"
 
 namespace nearscan {
 
-/// Bytes of the current page, as the stage before cut them.
+/// Bytes of the current page that have been read and not yet taken.
 struct page_reader {
-  byte_stream& in;
-  u128 window;
-  uint8_t held;
+  bit_window window;
   bool ended;
 
-  explicit page_reader(byte_stream& source) : in(source), window(0), held(0), ended(false) {}
+  page_reader() : ended(false) {}
 
   void start_page() {
-    window = 0;
-    held = 0;
+    window.clear();
     ended = false;
   }
 
   /// Fills the window to at least `bytes` (<= 8); false when the page ends before.
-  bool fill(uint8_t bytes) {
+  bool fill(byte_stream& in, uint32_t bytes) {
   FILL:
-    while (held < bytes && !ended) {
-#pragma HLS LOOP_TRIPCOUNT min = 0 max = 1
+    while (window.held < 8 * bytes && !ended) {
+#pragma HLS LOOP_TRIPCOUNT min = 0 max = 2
       const byte_token token = in.read();
-      window |= static_cast<u128>(token.data) << (8 * held);
-      held = static_cast<uint8_t>(held + token.count);
+      window.push(token.data, 8u * token.count);
       ended = token.last;
     }
-    return held >= bytes;
+    return window.held >= 8 * bytes;
   }
 
   /// Takes `bytes` (<= 8) that `fill` has promised.
-  uint64_t take(uint8_t bytes) {
-    const uint64_t all = static_cast<uint64_t>(window);
-    window >>= 8 * bytes;
-    held = static_cast<uint8_t>(held - bytes);
-    return bytes == 8 ? all : all & ((static_cast<uint64_t>(1) << (8 * bytes)) - 1);
-  }
+  uint64_t take(uint32_t bytes) { return window.take(8 * bytes); }
 
-  void drain_page() {
+  void drain_page(byte_stream& in) {
   DRAIN:
     while (!ended) {
 #pragma HLS LOOP_TRIPCOUNT min = 0 max = 1
@@ -55,76 +47,77 @@ struct page_reader {
   }
 };
 
-/// Collects bytes into whole words.
-struct word_writer {
-  byte_stream& out;
-  u128 hold;
+/// Passes an uncompressed page on, token by token; the last one stays with whoever ends the page.
+inline uint32_t pass_through(byte_stream& in, page_reader& reader, const page_token& page,
+                             byte_stream& out) {
+  uint64_t passed = 0;
+COPY:
+  while (!reader.ended) {
+#pragma HLS PIPELINE II = 1
+#pragma HLS LOOP_TRIPCOUNT min = 1 max = 147456
+    byte_token token = in.read();
+    reader.ended = token.last;
+    passed += token.count;
+    token.last = false;
+    out.write(token);
+  }
+  const bool whole =
+      passed == page.uncompressed_bytes && page.compressed_bytes == page.uncompressed_bytes;
+  return whole ? STATUS_OK : STATUS_CORRUPT;
+}
+
+/// What a page has written: whole words in a ring of 64 KiB, and the word that is not yet whole.
+struct snappy_history {
+  static constexpr uint32_t WORDS = SNAPPY_DISTANCE_MAX / 8;
+  uint64_t ring[WORDS];
+  uint32_t words_written;
+  uint64_t hold;
   uint8_t held;
 
-  explicit word_writer(byte_stream& sink) : out(sink), hold(0), held(0) {}
-
-  void put(uint64_t bytes, uint8_t count) {
-    hold |= static_cast<u128>(bytes) << (8 * held);
-    held = static_cast<uint8_t>(held + count);
-    // One word stays behind, so that the page's last token is never empty without need.
-    if (held > 8) {
-      byte_token token = {static_cast<uint64_t>(hold), 8, false};
-      out.write(token);
-      hold >>= 64;
-      held = static_cast<uint8_t>(held - 8);
-    }
-  }
-
-  void end_page() {
-    byte_token token = {static_cast<uint64_t>(hold), held, true};
-    out.write(token);
+  void start_page() {
+    words_written = 0;
     hold = 0;
     held = 0;
   }
-};
 
-/// Passes an uncompressed page on.
-inline uint32_t pass_through(page_reader& in, const page_token& page, word_writer& out) {
-  uint32_t left = page.uncompressed_bytes;
-  if (page.compressed_bytes != page.uncompressed_bytes) return STATUS_CORRUPT;
-COPY:
-  while (left > 0) {
-#pragma HLS PIPELINE II = 1
-#pragma HLS LOOP_TRIPCOUNT min = 1 max = 131072
-    const uint8_t count = left < 8 ? static_cast<uint8_t>(left) : 8;
-    if (!in.fill(count)) return STATUS_CORRUPT;
-    out.put(in.take(count), count);
-    left -= count;
-  }
-  return STATUS_OK;
-}
+  uint32_t bytes_written() const { return 8 * words_written + held; }
 
-/// The last 64 KiB that a page has written, in eight banks of bytes, and how they are read in
-/// words.
-struct snappy_history {
-  static constexpr uint32_t BYTES = SNAPPY_DISTANCE_MAX;
-  uint8_t ring[BYTES];
-
-  void put(uint32_t position, uint64_t bytes, uint8_t count) {
-  PUT:
-    for (int i = 0; i < 8; i++) {
-#pragma HLS UNROLL
-      if (i < count) ring[(position + i) % BYTES] = static_cast<uint8_t>(bytes >> (8 * i));
-    }
+  /// Word `index` of the page; only the latest 64 KiB are there.
+  uint64_t word(uint32_t index) const {
+    return index == words_written ? hold : ring[index % WORDS];
   }
 
-  /// `count` bytes from `distance` back; where the copy overlaps what it writes, it repeats.
-  uint64_t get(uint32_t position, uint32_t distance, uint8_t count) const {
-    uint64_t bytes = 0;
-  GET:
-    for (int i = 0; i < 8; i++) {
-#pragma HLS UNROLL
-      const uint32_t back =
-          distance < 8 ? static_cast<uint32_t>(i) % distance : static_cast<uint32_t>(i);
-      const uint64_t byte = ring[(position - distance + back) % BYTES];
-      if (i < count) bytes |= byte << (8 * i);
+  /// Appends `count` (1 to 8) bytes; true when that made `whole`.
+  bool append(uint64_t bytes, uint8_t count, uint64_t* whole) {
+    const uint32_t shift = 8u * held;
+    const uint64_t merged = hold | bytes << shift;
+    const bool full = held + count >= 8;
+    if (full) {
+      ring[words_written % WORDS] = merged;
+      words_written++;
+      hold = held == 0 ? 0 : bytes >> (64 - shift);
+    } else {
+      hold = merged;
     }
-    return bytes;
+    held = static_cast<uint8_t>((held + count) % 8);
+    *whole = merged;
+    return full;
+  }
+
+  /// `count` (1 to 8) bytes from `distance` back; where they overlap what they become, they repeat.
+  uint64_t get(uint32_t distance, uint8_t count) const {
+    const uint32_t from = bytes_written() - distance;
+    const uint32_t shift = 8 * (from % 8);
+    uint64_t bytes = word(from / 8) >> shift;
+    if (shift != 0 && distance + from % 8 > 8) bytes |= word(from / 8 + 1) << (64 - shift);
+    if (distance < 8) {
+      bytes = low_bits(bytes, 8 * distance);
+      // The pattern fills the word by doubling.
+      bytes |= bytes << (8 * distance);
+      if (distance < 4) bytes |= bytes << (16 * distance);
+      if (distance < 2) bytes |= bytes << (32 * distance);
+    }
+    return low_bits(bytes, 8u * count);
   }
 };
 
@@ -135,9 +128,9 @@ struct snappy_element {
 };
 
 /// Reads an element's tag; a distance of 0 is a literal.
-inline bool read_element(page_reader& in, snappy_element& element) {
-  if (!in.fill(1)) return false;
-  const uint8_t tag = static_cast<uint8_t>(in.take(1));
+inline bool read_element(byte_stream& in, page_reader& reader, snappy_element& element) {
+  if (!reader.fill(in, 1)) return false;
+  const uint8_t tag = static_cast<uint8_t>(reader.take(1));
   const uint32_t high = tag >> 2;
   uint8_t extra = 0;
   switch (tag & 3) {
@@ -154,8 +147,8 @@ inline bool read_element(page_reader& in, snappy_element& element) {
       extra = 4;
       break;
   }
-  if (!in.fill(extra)) return false;
-  const uint32_t number = extra == 0 ? 0 : static_cast<uint32_t>(in.take(extra));
+  if (!reader.fill(in, extra)) return false;
+  const uint32_t number = static_cast<uint32_t>(reader.take(extra));
   if ((tag & 3) == 0) {
     element.distance = 0;
     // A length of 2^32 does not fit its field; it is no page of ours.
@@ -171,27 +164,32 @@ inline bool read_element(page_reader& in, snappy_element& element) {
   return (tag & 3) == 0 || element.distance != 0;
 }
 
-/// Decompresses one Snappy page.
-inline uint32_t unsnap(page_reader& in, const page_token& page, snappy_history& history,
-                       word_writer& out, uint64_t& tokens) {
-  // Some writers leave out even the size of an empty page.
-  if (page.compressed_bytes == 0 && page.uncompressed_bytes == 0) return STATUS_OK;
+/// Reads the size that a Snappy page begins with; false when it is not that of the page's header.
+inline bool read_size(byte_stream& in, page_reader& reader, const page_token& page) {
   uint64_t size = 0;
   bool more = true;
 SIZE:
   for (int shift = 0; shift < 35 && more; shift += 7) {
-    if (!in.fill(1)) return STATUS_CORRUPT;
-    const uint64_t byte = in.take(1);
+    if (!reader.fill(in, 1)) return false;
+    const uint64_t byte = reader.take(1);
     size |= (byte & 0x7f) << shift;
     more = (byte & 0x80) != 0;
   }
-  if (more || size != page.uncompressed_bytes) return STATUS_CORRUPT;
+  return !more && size == page.uncompressed_bytes;
+}
+
+/// Decompresses one Snappy page.
+inline uint32_t unsnap(byte_stream& in, page_reader& reader, const page_token& page,
+                       snappy_history& history, byte_stream& out, uint64_t& tokens) {
+  // Some writers leave out even the size of an empty page.
+  if (page.compressed_bytes == 0 && page.uncompressed_bytes == 0) return STATUS_OK;
+  if (!read_size(in, reader, page)) return STATUS_CORRUPT;
   uint32_t written = 0;
 ELEMENTS:
   while (written < page.uncompressed_bytes) {
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 65536
     snappy_element element;
-    if (!read_element(in, element)) return STATUS_CORRUPT;
+    if (!read_element(in, reader, element)) return STATUS_CORRUPT;
     if (element.length > page.uncompressed_bytes - written || element.distance > written) {
       return STATUS_CORRUPT;
     }
@@ -202,22 +200,18 @@ ELEMENTS:
 #pragma HLS PIPELINE II = 1
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 8192
       const uint8_t count = left < 8 ? static_cast<uint8_t>(left) : 8;
-      uint64_t bytes;
-      if (element.distance == 0) {
-        if (!in.fill(count)) return STATUS_CORRUPT;
-        bytes = in.take(count);
-      } else {
-        bytes = history.get(written, element.distance, count);
-      }
-      history.put(written, bytes, count);
-      out.put(bytes, count);
-      written += count;
+      if (element.distance == 0 && !reader.fill(in, count)) return STATUS_CORRUPT;
+      const uint64_t bytes =
+          element.distance == 0 ? reader.take(count) : history.get(element.distance, count);
+      uint64_t whole;
+      if (history.append(bytes, count, &whole)) out.write(byte_token{whole, 8, false});
       left -= count;
       tokens++;
     }
+    written += element.length;
   }
   // Bytes behind the last element belong to no page.
-  return in.fill(1) ? STATUS_CORRUPT : STATUS_OK;
+  return reader.fill(in, 1) ? STATUS_CORRUPT : STATUS_OK;
 }
 
 /// Stage: pages in, decompressed pages out.
@@ -227,9 +221,7 @@ inline void decompress(const decompress_plan& plan, page_stream& pages_in, byte_
   if (!plan.active) return;
   snappy_history history;
 #pragma HLS BIND_STORAGE variable = history.ring type = ram_2p impl = uram
-#pragma HLS ARRAY_PARTITION variable = history.ring cyclic factor = 8
-  page_reader in(payload_in);
-  word_writer out(payload_out);
+  page_reader reader;
   uint32_t status = STATUS_OK;
   uint64_t tokens = 0;
   uint64_t bytes = 0;
@@ -240,16 +232,18 @@ PAGES:
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 64
     const page_token page = pages_in.read();
     if (page.last) break;
-    in.start_page();
+    reader.start_page();
+    history.start_page();
     if (status == STATUS_OK) {
       failed_page = page_count;
       pages_out.write(page);
-      status = plan.codec == CODEC_SNAPPY ? unsnap(in, page, history, out, tokens)
-                                          : pass_through(in, page, out);
-      out.end_page();
+      status = plan.codec == CODEC_SNAPPY
+                   ? unsnap(payload_in, reader, page, history, payload_out, tokens)
+                   : pass_through(payload_in, reader, page, payload_out);
+      payload_out.write(byte_token{history.hold, history.held, true});
       bytes += page.uncompressed_bytes;
     }
-    in.drain_page();
+    reader.drain_page(payload_in);
     page_count++;
   }
   page_token end = page_token();

@@ -15,7 +15,7 @@ static constexpr int BURST_LINES = 16;
 
 /// Input: `input` [lines] of device memory. Output: a stream of lines for each lane and one report
 /// each.
-inline void fetch(const line_t* input, const fetch_plan& plan, const volatile uint32_t* cancel,
+inline void fetch(const line_t* input, const fetch_plan& plan, stop_stream& stop_in,
                   line_stream lines[LANES], report_stream reports[LANES]) {
   line_t buffer[LANES][BURST_LINES];
 #pragma HLS BIND_STORAGE variable = buffer type = ram_2p impl = bram
@@ -26,6 +26,8 @@ inline void fetch(const line_t* input, const fetch_plan& plan, const volatile ui
   bool open[LANES];
   uint32_t open_count = plan.lane_count;
   uint64_t steps = 0;
+  bool told = false;
+  bool cancelled = false;
 LANES_INIT:
   for (int lane = 0; lane < LANES; lane++) {
     buffered[lane] = 0;
@@ -39,7 +41,11 @@ ROUNDS:
   while (open_count > 0) {
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 33554432
     uint32_t stop = STATUS_OK;
-    if (*cancel != 0) stop = STATUS_CANCELLED;
+    if (!told && !stop_in.empty()) {
+      cancelled = stop_in.read();
+      told = true;
+    }
+    if (cancelled) stop = STATUS_CANCELLED;
     if (steps > plan.steps_max) stop = STATUS_STEPS_EXCEEDED;
     bool moved = false;
   LANE_TURNS:
@@ -94,6 +100,8 @@ ROUNDS:
     }
     if (!moved) NS_IDLE();
   }
+  // The one token of this stream is taken in any case: the next command must not find it.
+  if (!told) stop_in.read();
 }
 
 }  // namespace nearscan

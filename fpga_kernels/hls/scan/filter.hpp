@@ -39,7 +39,7 @@ inline void filter(const filter_plan& plan, value_stream lanes[LANES],
                    report_stream reports_in[LANES], value_stream forwarded[LANES],
                    keep_stream& kept, report_stream& reports_out) {
   value_token columns[LANES];
-  operand_word steps[STEPS_MAX];
+  step_values steps;
   uint64_t rows_in = 0;
   uint64_t rows_kept = 0;
   bool overflowed = false;
@@ -63,8 +63,8 @@ WORDS:
     uint8_t keep = rows;
     if (plan.program.step_count > 0) {
       overflowed = evaluate_program(plan.program, columns, rows, steps) || overflowed;
-      const operand_word& verdict = steps[plan.program.step_count - 1];
-      keep = verdict.truth & verdict.valid & rows;
+      const uint32_t verdict = plan.program.step_count - 1;
+      keep = steps.truth[verdict] & steps.valid[verdict] & rows;
     }
     rows_in += count;
     rows_kept += count_bits(keep);

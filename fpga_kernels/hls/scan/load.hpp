@@ -338,6 +338,7 @@ inline uint32_t load_columns(const uint64_t* words, const section_table& section
   const section_range& range = sections.of[SECTION_COLUMNS];
   scope.column_count = range.count;
   plan.fetch.lane_count = range.count;
+  plan.memory.lane_count = range.count;
   plan.fetch.steps_max = header.steps_max;
   // A reference has 40 bits for the first word of a byte string.
   if ((header.scratch_bytes >> (64 - STRING_LENGTH_BITS + 3)) != 0) return STATUS_MALFORMED;
@@ -416,8 +417,7 @@ KEYS:
     lane.needs_codes = true;
     lane.needs_bytes = lane.physical_type == PHYSICAL_BYTE_ARRAY;
     plan.filter.forwarded[key.column] = true;
-    plan.aggregate.key_slots[index] = lane.scratch_begin;
-    output_plan column = {NONE, NONE, WIDTH_W64, 0, static_cast<uint8_t>(key.column), true};
+    output_plan column = {NONE, NONE, WIDTH_W64, 0, static_cast<uint8_t>(key.column), true, false};
     if (lane.needs_bytes) column.width = WIDTH_BYTES;
     plan.project.columns[index] = column;
   }
@@ -458,7 +458,8 @@ SLOTS:
     if (slot.filter != NONE && (filter & IS_TRUTH) == 0) return STATUS_MALFORMED;
     forward_operand(slot.operand, plan);
     forward_operand(slot.filter, plan);
-    output_plan column = {slot.operand, slot.filter, slot.width, slot.function, 0, false};
+    const bool counts = slot.function == FUNCTION_COUNT || slot.function == FUNCTION_COUNT_ROWS;
+    output_plan column = {slot.operand, slot.filter, slot.width, slot.function, 0, false, counts};
     plan.project.columns[first + index] = column;
   }
   return STATUS_OK;
@@ -485,7 +486,8 @@ ROW_COLUMNS:
       plan.decode[record.operand & ((1u << OPERAND_KIND_SHIFT) - 1)].needs_bytes = true;
     }
     forward_operand(record.operand, plan);
-    output_plan column = {record.operand, NONE, static_cast<uint8_t>(record.width), 0, 0, false};
+    output_plan column = {record.operand, NONE, static_cast<uint8_t>(record.width), 0, 0,
+                          false,          false};
     plan.project.columns[index] = column;
   }
   return STATUS_OK;

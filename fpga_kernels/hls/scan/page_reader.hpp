@@ -11,19 +11,17 @@
 
 namespace nearscan {
 
-/// Bytes of a lane's lines, one or up to eight at a time.
+/// Where the bytes of a lane's lines stand.
 struct line_reader {
-  line_stream& in;
   line_token line;
   uint64_t position;
   uint8_t at;
   bool ended;
 
-  explicit line_reader(line_stream& source)
-      : in(source), line(), position(0), at(0), ended(false) {}
+  line_reader() : line(), position(0), at(0), ended(false) {}
 
   /// Makes sure that the current line has a byte; false at the end of the chunk.
-  bool refill() {
+  bool refill(line_stream& in) {
   REFILL:
     while (!ended && at == line.end) {
 #pragma HLS LOOP_TRIPCOUNT min = 0 max = 1
@@ -34,8 +32,8 @@ struct line_reader {
     return !ended;
   }
 
-  bool next_byte(uint8_t* byte) {
-    if (!refill()) return false;
+  bool next_byte(line_stream& in, uint8_t* byte) {
+    if (!refill(in)) return false;
     *byte = static_cast<uint8_t>(line_word(line.data, at >> 3) >> (8 * (at & 7)));
     at++;
     position++;
@@ -43,21 +41,21 @@ struct line_reader {
   }
 
   /// Up to `wanted` (<= 8) bytes of the current line; gives how many.
-  uint8_t next_bytes(uint8_t wanted, uint64_t* bytes) {
-    if (!refill()) return 0;
+  uint8_t next_bytes(line_stream& in, uint8_t wanted, uint64_t* bytes) {
+    if (!refill(in)) return 0;
     const uint8_t in_line = static_cast<uint8_t>(line.end - at);
     const uint8_t count = wanted < in_line ? wanted : in_line;
     const int word = at >> 3;
     const int shift = 8 * (at & 7);
     uint64_t value = line_word(line.data, word) >> shift;
     if (shift != 0 && word < 7) value |= line_word(line.data, word + 1) << (64 - shift);
-    *bytes = count == 8 ? value : value & ((static_cast<uint64_t>(1) << (8 * count)) - 1);
+    *bytes = low_bits(value, 8u * count);
     at = static_cast<uint8_t>(at + count);
     position += count;
     return count;
   }
 
-  void drain() {
+  void drain(line_stream& in) {
   DRAIN:
     while (!ended) {
 #pragma HLS LOOP_TRIPCOUNT min = 0 max = 1
@@ -68,12 +66,12 @@ struct line_reader {
 };
 
 /// An unsigned number of at most 64 bits in 7-bit groups.
-inline bool read_varint(line_reader& bytes, uint64_t* value) {
+inline bool read_varint(line_stream& in, line_reader& bytes, uint64_t* value) {
   *value = 0;
 VARINT:
   for (int shift = 0; shift < 64; shift += 7) {
     uint8_t byte;
-    if (!bytes.next_byte(&byte)) return false;
+    if (!bytes.next_byte(in, &byte)) return false;
     *value |= static_cast<uint64_t>(byte & 0x7f) << shift;
     if ((byte & 0x80) == 0) return true;
   }
@@ -84,12 +82,12 @@ inline int64_t unzigzag(uint64_t value) {
   return static_cast<int64_t>(value >> 1) ^ -static_cast<int64_t>(value & 1);
 }
 
-inline bool skip_bytes(line_reader& bytes, uint64_t count) {
+inline bool skip_bytes(line_stream& in, line_reader& bytes, uint64_t count) {
 SKIP:
   for (uint64_t left = count; left > 0;) {
 #pragma HLS LOOP_TRIPCOUNT min = 0 max = 2048
     uint64_t ignored;
-    const uint8_t got = bytes.next_bytes(left < 8 ? static_cast<uint8_t>(left) : 8, &ignored);
+    const uint8_t got = bytes.next_bytes(in, left < 8 ? static_cast<uint8_t>(left) : 8, &ignored);
     if (got == 0) return false;
     left -= got;
   }
@@ -141,7 +139,7 @@ inline void set_field(header_fields& fields, uint8_t where, int32_t id, int64_t 
 
 /// Reads one page header. Corrupt when the bytes are not one, encoding when it is longer or of
 /// other types than this kernel reads.
-inline uint32_t read_page_header(line_reader& bytes, header_fields& fields) {
+inline uint32_t read_page_header(line_stream& in, line_reader& bytes, header_fields& fields) {
   fields.type = fields.uncompressed_bytes = fields.compressed_bytes = -1;
   fields.value_count = fields.encoding = fields.level_encoding = -1;
   const uint64_t start = bytes.position;
@@ -155,7 +153,7 @@ FIELDS:
 #pragma HLS LOOP_TRIPCOUNT min = 5 max = 40
     uint8_t head;
     if (bytes.position - start > PAGE_HEADER_BYTES_MAX) return STATUS_ENCODING;
-    if (!bytes.next_byte(&head)) return STATUS_CORRUPT;
+    if (!bytes.next_byte(in, &head)) return STATUS_CORRUPT;
     const uint8_t type = head & 0x0f;
     if (type == THRIFT_STOP) {
       if (depth == 0) return STATUS_OK;
@@ -165,7 +163,7 @@ FIELDS:
     int32_t id = last_id[depth] + (head >> 4);
     uint64_t raw = 0;
     if ((head >> 4) == 0) {
-      if (!read_varint(bytes, &raw)) return STATUS_CORRUPT;
+      if (!read_varint(in, bytes, &raw)) return STATUS_CORRUPT;
       id = static_cast<int32_t>(static_cast<int16_t>(unzigzag(raw)));
     }
     last_id[depth] = id;
@@ -174,21 +172,21 @@ FIELDS:
       case THRIFT_FALSE:
         break;
       case THRIFT_BYTE:
-        if (!skip_bytes(bytes, 1)) return STATUS_CORRUPT;
+        if (!skip_bytes(in, bytes, 1)) return STATUS_CORRUPT;
         break;
       case THRIFT_I16:
       case THRIFT_I32:
       case THRIFT_I64:
-        if (!read_varint(bytes, &raw)) return STATUS_CORRUPT;
+        if (!read_varint(in, bytes, &raw)) return STATUS_CORRUPT;
         set_field(fields, where[depth], id, unzigzag(raw));
         break;
       case THRIFT_DOUBLE:
-        if (!skip_bytes(bytes, 8)) return STATUS_CORRUPT;
+        if (!skip_bytes(in, bytes, 8)) return STATUS_CORRUPT;
         break;
       case THRIFT_BINARY:
-        if (!read_varint(bytes, &raw)) return STATUS_CORRUPT;
+        if (!read_varint(in, bytes, &raw)) return STATUS_CORRUPT;
         if (raw > PAGE_HEADER_BYTES_MAX) return STATUS_ENCODING;
-        if (!skip_bytes(bytes, raw)) return STATUS_CORRUPT;
+        if (!skip_bytes(in, bytes, raw)) return STATUS_CORRUPT;
         break;
       case THRIFT_STRUCT:
         if (depth + 1 == THRIFT_DEPTH_MAX) return STATUS_ENCODING;
@@ -207,35 +205,25 @@ FIELDS:
 }
 
 /// Passes `count` bytes of the chunk on as the bytes of a page. False when the chunk ends before.
-inline bool pass_page(line_reader& bytes, uint32_t count, byte_stream& out) {
-  uint64_t hold = 0;
-  uint8_t held = 0;
+///
+/// A token is what one line holds of the next eight bytes: at the end of a line it is shorter.
+inline bool pass_page(line_stream& in, line_reader& bytes, uint32_t count, byte_stream& out) {
   uint32_t left = count;
-  bool complete = true;
+  bool ended = count == 0;
+  if (ended) out.write(byte_token{0, 0, true});
 PAYLOAD:
-  while (left > 0 && complete) {
+  while (!ended) {
 #pragma HLS PIPELINE II = 1
-#pragma HLS LOOP_TRIPCOUNT min = 1 max = 131072
-    const uint8_t room = static_cast<uint8_t>(8 - held);
-    const uint8_t wanted = left < room ? static_cast<uint8_t>(left) : room;
-    uint64_t piece;
-    const uint8_t got = bytes.next_bytes(wanted, &piece);
-    complete = got != 0;
-    if (complete) {
-      hold |= piece << (8 * held);
-      held = static_cast<uint8_t>(held + got);
-      left -= got;
-      if (held == 8 && left > 0) {
-        byte_token token = {hold, 8, false};
-        out.write(token);
-        hold = 0;
-        held = 0;
-      }
-    }
+#pragma HLS LOOP_TRIPCOUNT min = 1 max = 147456
+    byte_token token;
+    token.data = 0;
+    token.count = bytes.next_bytes(in, left < 8 ? static_cast<uint8_t>(left) : 8, &token.data);
+    left -= token.count;
+    ended = left == 0 || token.count == 0;
+    token.last = ended;
+    out.write(token);
   }
-  byte_token token = {hold, held, true};
-  out.write(token);
-  return complete;
+  return left == 0;
 }
 
 /// A page of an index holds no rows.
@@ -280,17 +268,17 @@ inline uint32_t classify_page(const header_fields& fields, const page_plan& plan
 inline void read_pages(const page_plan& plan, line_stream& lines, report_stream& reports_in,
                        page_stream& pages, byte_stream& payload, report_stream& reports_out) {
   if (!plan.active) return;
-  line_reader bytes(lines);
+  line_reader bytes;
   uint32_t status = STATUS_OK;
   uint32_t page_count = 0;
 PAGES:
-  while (status == STATUS_OK && bytes.refill()) {
+  while (status == STATUS_OK && bytes.refill(lines)) {
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 64
     header_fields fields;
     page_token page;
-    status = read_page_header(bytes, fields);
+    status = read_page_header(lines, bytes, fields);
     if (status == STATUS_OK && is_index_page(fields)) {
-      if (!skip_bytes(bytes, static_cast<uint64_t>(fields.compressed_bytes))) {
+      if (!skip_bytes(lines, bytes, static_cast<uint64_t>(fields.compressed_bytes))) {
         status = STATUS_CORRUPT;
       }
       page_count++;
@@ -299,11 +287,11 @@ PAGES:
     if (status == STATUS_OK) status = classify_page(fields, plan, page);
     if (status == STATUS_OK) {
       pages.write(page);
-      if (!pass_page(bytes, page.compressed_bytes, payload)) status = STATUS_CORRUPT;
+      if (!pass_page(lines, bytes, page.compressed_bytes, payload)) status = STATUS_CORRUPT;
     }
     if (status == STATUS_OK) page_count++;
   }
-  bytes.drain();
+  bytes.drain(lines);
   page_token end = page_token();
   end.last = true;
   pages.write(end);

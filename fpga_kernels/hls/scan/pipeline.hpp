@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // The scan pipeline as a dataflow region: the stages and the streams between them.
 //
-//     fetch -+-> read_pages -> decompress -> decode -+-> filter -> project -> aggregate ->
-//     write_result
+//     fetch -+-> read_pages -> decompress -> decode -+-> filter -> project -> aggregate -> write
 //            +-> ... one lane a column ...          -+
+//              decode, write <-> serve_memory -> fetch
+//
+// Assumed of the synthesis tool, which was not there to ask: that a loop which is unrolled may hold
+// the calls of a dataflow region, that a struct of arrays which one stage reads may be handed to it
+// by reference, and that streams may run against the order of the stages. What is known of it is
+// kept to: a variable that is not a stream has one stage that writes and one that reads it, a
+// bundle of ports belongs to one stage, and stages return nothing.
 #pragma once
 
 #include "aggregate.hpp"
@@ -14,6 +20,7 @@
 #include "load.hpp"
 #include "page_reader.hpp"
 #include "project.hpp"
+#include "scratch.hpp"
 #include "write.hpp"
 
 namespace nearscan {
@@ -31,7 +38,9 @@ inline void run_pipeline(const scan_plan& plan, const line_t* input, uint64_t* o
   page_stream plain_pages[LANES];
   byte_stream plain_bytes[LANES];
   value_stream values[LANES];
-  size_stream sizes[LANES];
+  key_stream keys[LANES];
+  scratch_stream requests[LANES];
+  found_stream found[LANES];
   value_stream forwarded[LANES];
   report_stream fetched[LANES];
   report_stream parsed[LANES];
@@ -45,9 +54,15 @@ inline void run_pipeline(const scan_plan& plan, const line_t* input, uint64_t* o
   keep_stream results;
   number_stream columns[SLOTS];
   report_stream aggregate_report;
+  scratch_stream string_requests;
+  string_stream strings;
+  scratch_stream result;
+  stop_stream stop;
 
   NS_REGION(flow);
-  NS_STAGE(flow, fetch(input, plan.fetch, cancel, lines, fetched));
+  NS_STAGE(flow, serve_memory(plan.memory, requests, found, string_requests, strings, result, stop,
+                              scratch, output, cancel));
+  NS_STAGE(flow, fetch(input, plan.fetch, stop, lines, fetched));
 LANE_STAGES:
   for (int lane = 0; lane < LANES; lane++) {
 #pragma HLS UNROLL
@@ -57,16 +72,18 @@ LANE_STAGES:
     NS_LANE_STAGE(flow, lane, plan.decompress[lane].active,
                   decompress(plan.decompress[lane], pages[lane], page_bytes[lane], parsed[lane],
                              plain_pages[lane], plain_bytes[lane], decompressed[lane]));
-    NS_LANE_STAGE(flow, lane, plan.decode[lane].active,
-                  decode(plan.decode[lane], plain_pages[lane], plain_bytes[lane],
-                         decompressed[lane], scratch, values[lane], sizes[lane], decoded[lane]));
+    NS_LANE_STAGE(
+        flow, lane, plan.decode[lane].active,
+        decode(plan.decode[lane], plain_pages[lane], plain_bytes[lane], decompressed[lane],
+               requests[lane], found[lane], values[lane], keys[lane], decoded[lane]));
   }
   NS_STAGE(flow, filter(plan.filter, values, decoded, forwarded, filtered, filter_report));
   NS_STAGE(flow, project(plan.project, filtered, forwarded, filter_report, projected, operands,
                          project_report));
-  NS_STAGE(flow, aggregate(plan.aggregate, sizes, projected, operands, project_report, scratch,
-                           results, columns, aggregate_report));
-  NS_STAGE(flow, write_result(plan.write, results, columns, aggregate_report, scratch, output));
+  NS_STAGE(flow, aggregate(plan.aggregate, keys, projected, operands, project_report, results,
+                           columns, aggregate_report));
+  NS_STAGE(flow, write_result(plan.write, results, columns, aggregate_report, string_requests,
+                              strings, result));
   NS_RUN(flow);
 }
 
@@ -91,7 +108,10 @@ COPY_COMMAND:
   if (status != STATUS_OK) {
     report own = empty_report();
     own.status = status;
-    write_header(make_header(plan.write, own), output);
+    uint64_t header[RESULT_RECORD_BYTES / 8];
+    finish_header(make_header(plan.write, own), header);
+  REFUSE:
+    for (uint32_t word = 0; word < RESULT_RECORD_BYTES / 8; word++) output[word] = header[word];
   } else {
     run_pipeline(plan, input, output, scratch, cancel);
   }

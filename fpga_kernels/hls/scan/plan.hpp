@@ -18,6 +18,11 @@ struct fetch_plan {
   uint64_t steps_max;
 };
 
+/// For the stage that owns device memory.
+struct memory_plan {
+  uint32_t lane_count;
+};
+
 /// String tests of one column: operations and literals, each literal padded to whole words.
 struct lane_tests {
   static constexpr int STRINGS = STRINGS_PER_COLUMN_MAX;
@@ -95,6 +100,8 @@ struct output_plan {
   /// Lane of a group key.
   uint8_t lane;
   bool is_key;
+  /// Of its operand only validity counts.
+  bool counts;
 };
 
 struct project_plan {
@@ -109,8 +116,6 @@ struct aggregate_plan {
   uint32_t key_count;
   uint32_t column_count;
   output_plan columns[SLOTS];
-  /// First byte of each key's dictionary slots in scratch.
-  uint64_t key_slots[KEYS_MAX];
 };
 
 struct write_plan {
@@ -122,6 +127,7 @@ struct write_plan {
 };
 
 struct scan_plan {
+  memory_plan memory;
   fetch_plan fetch;
   page_plan pages[LANES];
   decompress_plan decompress[LANES];

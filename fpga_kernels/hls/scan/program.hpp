@@ -10,210 +10,299 @@
 
 namespace nearscan {
 
-/// Values of one operand or step for eight rows; of a truth value only `truth` and `valid` count.
-struct operand_word {
-  i128 number[ROWS];
-  uint8_t truth;
-  uint8_t valid;
+/// What the steps of a program have computed for eight rows. A step has numbers or truth values,
+/// and which of its rows are not null.
+struct step_values {
+  number_word number[STEPS_MAX];
+  uint8_t truth[STEPS_MAX];
+  uint8_t valid[STEPS_MAX];
 };
 
-/// Fetches an operand.
-inline void fetch_operand(const program_plan& plan, uint16_t operand,
-                          const value_token columns[LANES], const operand_word steps[STEPS_MAX],
-                          operand_word& out) {
-  const uint16_t index = operand & ((1u << OPERAND_KIND_SHIFT) - 1);
+inline uint32_t operand_index(uint16_t operand) {
+  return operand & ((1u << OPERAND_KIND_SHIFT) - 1);
+}
+
+inline uint16_t operand_of_null() { return OPERAND_NULL << OPERAND_KIND_SHIFT; }
+
+/// Which rows of an operand are not null.
+inline uint8_t fetch_valid(const program_plan& plan, uint16_t operand,
+                           const value_token columns[LANES], const step_values& steps) {
+  const uint32_t index = operand_index(operand);
+  switch (operand >> OPERAND_KIND_SHIFT) {
+    case OPERAND_COLUMN:
+      return columns[index].valid;
+    case OPERAND_STEP:
+      return steps.valid[index];
+    case OPERAND_LITERAL:
+      return 0xff;
+    case OPERAND_TEST:
+      return columns[plan.test_column[index]].valid;
+    default:
+      return 0;
+  }
+}
+
+/// The truth values of an operand: a step, or a string test.
+inline uint8_t fetch_truth(const program_plan& plan, uint16_t operand,
+                           const value_token columns[LANES], const step_values& steps) {
+  const uint32_t index = operand_index(operand);
+  uint8_t truth = 0;
+  switch (operand >> OPERAND_KIND_SHIFT) {
+    case OPERAND_STEP:
+      return steps.truth[index];
+    case OPERAND_TEST:
+    TEST_ROWS:
+      for (int row = 0; row < ROWS; row++) {
+#pragma HLS UNROLL
+        const uint16_t outcomes = columns[plan.test_column[index]].tests[row];
+        const uint32_t bit = (outcomes >> plan.test_bit[index]) & 1u;
+        truth = static_cast<uint8_t>(truth | (bit << row));
+      }
+      return truth;
+    default:
+      return 0;
+  }
+}
+
+/// The numbers of an operand; of null rows any.
+inline void fetch_numbers(const program_plan& plan, uint16_t operand,
+                          const value_token columns[LANES], const step_values& steps,
+                          number_word& out) {
+  const uint32_t index = operand_index(operand);
+  out.wide = false;
   switch (operand >> OPERAND_KIND_SHIFT) {
     case OPERAND_COLUMN:
     COLUMN_ROWS:
-      for (int row = 0; row < ROWS; row++) out.number[row] = columns[index].value[row];
-      out.valid = columns[index].valid;
-      out.truth = 0;
+      for (int row = 0; row < ROWS; row++) {
+#pragma HLS UNROLL
+        out.set_narrow(row, columns[index].value[row]);
+      }
       break;
     case OPERAND_STEP:
-      out = steps[index];
+      out = steps.number[index];
       break;
-    case OPERAND_LITERAL:
+    case OPERAND_LITERAL: {
+      const i128 literal = plan.literals[index];
     LITERAL_ROWS:
-      for (int row = 0; row < ROWS; row++) out.number[row] = plan.literals[index];
-      out.valid = 0xff;
-      out.truth = 0;
-      break;
-    case OPERAND_TEST:
-      out.truth = 0;
-    TEST_ROWS:
       for (int row = 0; row < ROWS; row++) {
-        const uint16_t outcomes = columns[plan.test_column[index]].tests[row];
-        const uint32_t bit = (outcomes >> plan.test_bit[index]) & 1u;
-        out.truth = static_cast<uint8_t>(out.truth | (bit << row));
+#pragma HLS UNROLL
+        out.set(row, literal);
       }
-      out.valid = columns[plan.test_column[index]].valid;
       break;
+    }
     default:
-      out = operand_word();
+    NULL_ROWS:
+      for (int row = 0; row < ROWS; row++) {
+#pragma HLS UNROLL
+        out.set_narrow(row, 0);
+      }
       break;
   }
+}
+
+/// In which rows `a` is less than `b`.
+inline uint8_t less_rows(const number_word& a, const number_word& b) {
+  uint32_t less = 0;
+  if (a.wide || b.wide) {
+  WIDE_LESS:
+    for (int row = 0; row < ROWS; row++) {
+#pragma HLS UNROLL
+      less |= static_cast<uint32_t>(a.at(row) < b.at(row)) << row;
+    }
+  } else {
+  NARROW_LESS:
+    for (int row = 0; row < ROWS; row++) {
+#pragma HLS UNROLL
+      const int64_t left = static_cast<int64_t>(a.low[row]);
+      const int64_t right = static_cast<int64_t>(b.low[row]);
+      less |= static_cast<uint32_t>(left < right) << row;
+    }
+  }
+  return static_cast<uint8_t>(less);
+}
+
+/// In which rows they are equal.
+inline uint8_t equal_rows(const number_word& a, const number_word& b) {
+  uint32_t equal = 0;
+EQUAL:
+  for (int row = 0; row < ROWS; row++) {
+#pragma HLS UNROLL
+    const uint64_t differs = (a.low[row] ^ b.low[row]) | (a.high[row] ^ b.high[row]);
+    equal |= static_cast<uint32_t>(differs == 0) << row;
+  }
+  return static_cast<uint8_t>(equal);
 }
 
 /// One comparison of eight rows, as bits.
-inline uint8_t compare_rows(uint8_t op, const operand_word& a, const operand_word& b) {
-  uint8_t less = 0;
-  uint8_t equal = 0;
-COMPARE_ROWS:
-  for (int row = 0; row < ROWS; row++) {
-    less = static_cast<uint8_t>(less | ((a.number[row] < b.number[row] ? 1u : 0u) << row));
-    equal = static_cast<uint8_t>(equal | ((a.number[row] == b.number[row] ? 1u : 0u) << row));
-  }
+inline uint8_t compare_rows(uint8_t op, const number_word& a, const number_word& b) {
   switch (op) {
     case OP_EQUAL:
-      return equal;
+      return equal_rows(a, b);
     case OP_NOT_EQUAL:
-      return static_cast<uint8_t>(~equal);
+      return static_cast<uint8_t>(~equal_rows(a, b));
     case OP_LESS:
-      return less;
+      return less_rows(a, b);
     case OP_LESS_OR_EQUAL:
-      return static_cast<uint8_t>(less | equal);
+      return static_cast<uint8_t>(~less_rows(b, a));
     case OP_GREATER:
-      return static_cast<uint8_t>(~(less | equal));
+      return less_rows(b, a);
     default:
-      return static_cast<uint8_t>(~less);
+      return static_cast<uint8_t>(~less_rows(a, b));
   }
 }
 
-/// Arithmetic on eight rows. A null operand overflows nothing, nor does a row outside `rows`.
-inline bool arithmetic_overflows(const step& at, const operand_word& a, const operand_word& b,
-                                 uint8_t rows, operand_word& out) {
-  uint8_t overflowed = 0;
+/// Arithmetic on eight rows; gives the rows whose result does not fit.
+inline uint8_t compute_rows(const step& at, const number_word& a, const number_word& b,
+                            number_word& out) {
+  uint32_t overflowed = 0;
+  out.wide = false;
 ARITHMETIC_ROWS:
   for (int row = 0; row < ROWS; row++) {
+#pragma HLS PIPELINE II = 1
     i128 result = 0;
     bool too_large;
     switch (at.op) {
       case OP_ADD:
-        too_large = add_overflows(a.number[row], b.number[row], &result);
+        too_large = add_overflows(a.at(row), b.at(row), &result);
         break;
       case OP_SUBTRACT:
-        too_large = subtract_overflows(a.number[row], b.number[row], &result);
+        too_large = subtract_overflows(a.at(row), b.at(row), &result);
         break;
       default:
-        too_large = multiply_overflows(a.number[row], b.number[row], &result);
+        too_large = multiply_overflows(a.at(row), b.at(row), &result);
         break;
     }
     too_large = too_large || !fits_width(result, at.width);
-    out.number[row] = result;
-    overflowed = static_cast<uint8_t>(overflowed | ((too_large ? 1u : 0u) << row));
+    out.set(row, result);
+    overflowed |= static_cast<uint32_t>(too_large) << row;
   }
-  out.valid = a.valid & b.valid;
-  out.truth = 0;
-  return (overflowed & out.valid & rows) != 0;
+  return static_cast<uint8_t>(overflowed);
 }
 
 /// `a IN (literals first ..= last)`.
-inline uint8_t in_literals(const program_plan& plan, const operand_word& a, uint32_t first,
+inline uint8_t in_literals(const program_plan& plan, const number_word& a, uint32_t first,
                            uint32_t last) {
-  uint8_t found = 0;
+  uint32_t found = 0;
 IN_LITERALS:
   for (uint32_t literal = first; literal <= last; literal++) {
+#pragma HLS PIPELINE II = 1
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 1024
   IN_ROWS:
     for (int row = 0; row < ROWS; row++) {
-      const bool equal = a.number[row] == plan.literals[literal];
-      found = static_cast<uint8_t>(found | ((equal ? 1u : 0u) << row));
+#pragma HLS UNROLL
+      found |= static_cast<uint32_t>(a.at(row) == plan.literals[literal]) << row;
     }
   }
-  return found;
+  return static_cast<uint8_t>(found);
 }
 
-/// Evaluates step `index`; true when a result of `rows` left its width.
-inline bool evaluate_step(const program_plan& plan, uint32_t index,
-                          const value_token columns[LANES], uint8_t rows,
-                          operand_word steps[STEPS_MAX]) {
-  const step& at = plan.steps[index];
-  operand_word& out = steps[index];
-  operand_word a;
-  operand_word b;
-  operand_word c;
-  fetch_operand(plan, at.a, columns, steps, a);
-  b.truth = b.valid = 0;
-  if (at.b != NONE && at.op != OP_IN) fetch_operand(plan, at.b, columns, steps, b);
+/// A step on truth values, or a question after NULL: bits alone.
+inline void evaluate_logic(const program_plan& plan, const step& at, uint32_t index,
+                           const value_token columns[LANES], step_values& steps) {
+  const uint32_t a = fetch_truth(plan, at.a, columns, steps);
+  const uint32_t b = fetch_truth(plan, at.b, columns, steps);
+  const uint32_t a_valid = fetch_valid(plan, at.a, columns, steps);
+  const uint32_t b_valid = fetch_valid(plan, at.b, columns, steps);
+  uint32_t truth = 0;
+  uint32_t valid = a_valid;
   switch (at.op) {
-    case OP_ADD:
-    case OP_SUBTRACT:
-    case OP_MULTIPLY:
-      return arithmetic_overflows(at, a, b, rows, out);
-    case OP_BETWEEN: {
-      fetch_operand(plan, at.c, columns, steps, c);
-      // FALSE wins over NULL on either side, as in a AND b.
-      const uint8_t low = compare_rows(OP_GREATER_OR_EQUAL, a, b);
-      const uint8_t high = compare_rows(OP_LESS_OR_EQUAL, a, c);
-      const uint8_t low_valid = a.valid & b.valid;
-      const uint8_t high_valid = a.valid & c.valid;
-      out.truth = low & high & low_valid & high_valid;
-      out.valid = static_cast<uint8_t>((low_valid & high_valid) | (low_valid & ~low) |
-                                       (high_valid & ~high));
-      return false;
-    }
-    case OP_IN:
-      out.truth = in_literals(plan, a, at.b & ((1u << OPERAND_KIND_SHIFT) - 1),
-                              at.c & ((1u << OPERAND_KIND_SHIFT) - 1)) &
-                  a.valid;
-      out.valid = a.valid;
-      return false;
     case OP_IS_NULL:
-      out.truth = static_cast<uint8_t>(~a.valid);
-      out.valid = 0xff;
-      return false;
+      truth = ~a_valid;
+      valid = 0xff;
+      break;
     case OP_IS_NOT_NULL:
-      out.truth = a.valid;
-      out.valid = 0xff;
-      return false;
-    case OP_TEST:
-      out.truth = a.truth & a.valid;
-      out.valid = a.valid;
-      return false;
+      truth = a_valid;
+      valid = 0xff;
+      break;
     case OP_AND:
-      out.truth = a.truth & b.truth & a.valid & b.valid;
-      out.valid =
-          static_cast<uint8_t>((a.valid & b.valid) | (a.valid & ~a.truth) | (b.valid & ~b.truth));
-      return false;
+      truth = a & b & a_valid & b_valid;
+      valid = (a_valid & b_valid) | (a_valid & ~a) | (b_valid & ~b);
+      break;
     case OP_OR:
-      out.truth = static_cast<uint8_t>((a.truth & a.valid) | (b.truth & b.valid));
-      out.valid = static_cast<uint8_t>((a.valid & b.valid) | out.truth);
-      return false;
+      truth = (a & a_valid) | (b & b_valid);
+      valid = (a_valid & b_valid) | truth;
+      break;
     case OP_NOT:
-      out.truth = static_cast<uint8_t>(~a.truth & a.valid);
-      out.valid = a.valid;
-      return false;
+      truth = ~a & a_valid;
+      break;
     default:
-      out.valid = a.valid & b.valid;
-      out.truth = compare_rows(at.op, a, b) & out.valid;
-      return false;
+      // A string test.
+      truth = a & a_valid;
+      break;
   }
+  steps.truth[index] = static_cast<uint8_t>(truth);
+  steps.valid[index] = static_cast<uint8_t>(valid);
+}
+
+/// A comparison of numbers.
+inline void evaluate_comparison(const program_plan& plan, const step& at, uint32_t index,
+                                const value_token columns[LANES], const number_word& a,
+                                step_values& steps) {
+  const uint8_t a_valid = fetch_valid(plan, at.a, columns, steps);
+  uint8_t truth;
+  uint8_t valid = a_valid;
+  if (at.op == OP_IN) {
+    truth = in_literals(plan, a, operand_index(at.b), operand_index(at.c));
+  } else {
+    number_word b;
+    fetch_numbers(plan, at.b, columns, steps, b);
+    const uint8_t b_valid = a_valid & fetch_valid(plan, at.b, columns, steps);
+    truth = compare_rows(at.op == OP_BETWEEN ? OP_GREATER_OR_EQUAL : at.op, a, b);
+    valid = b_valid;
+    if (at.op == OP_BETWEEN) {
+      number_word c;
+      fetch_numbers(plan, at.c, columns, steps, c);
+      const uint8_t c_valid = a_valid & fetch_valid(plan, at.c, columns, steps);
+      const uint8_t below = compare_rows(OP_LESS_OR_EQUAL, a, c);
+      // FALSE wins over NULL on either side, as in a AND b.
+      valid = static_cast<uint8_t>((b_valid & c_valid) | (b_valid & ~truth) | (c_valid & ~below));
+      truth = truth & below & b_valid & c_valid;
+    }
+  }
+  steps.truth[index] = truth & valid;
+  steps.valid[index] = valid;
+}
+
+/// Evaluates step `index`; true when a result of `rows` left its width. A null operand overflows
+/// nothing.
+inline bool evaluate_step(const program_plan& plan, uint32_t index,
+                          const value_token columns[LANES], uint8_t rows, step_values& steps) {
+  const step& at = plan.steps[index];
+  if (at.op >= OP_IS_NULL) {
+    evaluate_logic(plan, at, index, columns, steps);
+    return false;
+  }
+  number_word a;
+  fetch_numbers(plan, at.a, columns, steps, a);
+  if (at.op > OP_MULTIPLY) {
+    evaluate_comparison(plan, at, index, columns, a, steps);
+    return false;
+  }
+  number_word b;
+  fetch_numbers(plan, at.b, columns, steps, b);
+  const uint8_t valid =
+      fetch_valid(plan, at.a, columns, steps) & fetch_valid(plan, at.b, columns, steps);
+  steps.truth[index] = 0;
+  steps.valid[index] = valid;
+  return (compute_rows(at, a, b, steps.number[index]) & valid & rows) != 0;
 }
 
 /// Evaluates a whole program; true when a result of `rows` left its width.
 inline bool evaluate_program(const program_plan& plan, const value_token columns[LANES],
-                             uint8_t rows, operand_word steps[STEPS_MAX]) {
+                             uint8_t rows, step_values& steps) {
   bool overflowed = false;
 STEPS:
   for (uint32_t index = 0; index < STEPS_MAX; index++) {
 #pragma HLS UNROLL
-    if (index < plan.step_count) {
-      overflowed = evaluate_step(plan, index, columns, rows, steps) || overflowed;
-    }
+    if (index >= plan.step_count) break;
+    overflowed = evaluate_step(plan, index, columns, rows, steps) || overflowed;
   }
   return overflowed;
 }
 
-inline uint8_t row_mask(uint32_t count) { return static_cast<uint8_t>((1u << count) - 1u); }
-
-inline uint32_t count_bits(uint8_t mask) {
-  uint32_t count = 0;
-BITS:
-  for (int bit = 0; bit < 8; bit++) {
-#pragma HLS UNROLL
-    count += (mask >> bit) & 1u;
-  }
-  return count;
-}
+// The numbers of the operations are in this order: arithmetic, comparisons, then logic.
+static_assert(OP_ADD < OP_MULTIPLY && OP_MULTIPLY < OP_EQUAL, "arithmetic comes first");
+static_assert(OP_EQUAL < OP_IN && OP_BETWEEN < OP_IS_NULL && OP_IN < OP_IS_NULL, "then order");
+static_assert(OP_IS_NULL < OP_TEST && OP_TEST < OP_AND && OP_AND < OP_NOT, "then logic");
 
 }  // namespace nearscan

@@ -6,31 +6,48 @@
 
 namespace nearscan {
 
-/// One output column of eight rows.
-inline void project_column(const project_plan& plan, const output_plan& column, uint8_t keep,
-                           const value_token columns[LANES], const operand_word steps[STEPS_MAX],
-                           number_token& out) {
-  operand_word value = operand_word();
+/// The numbers of an output column: codes of a key, truth values, or numbers as they are.
+inline void project_numbers(const project_plan& plan, const output_plan& column,
+                            const value_token columns[LANES], const step_values& steps,
+                            number_word& out) {
+  out.wide = false;
   if (column.is_key) {
   CODES:
-    for (int row = 0; row < ROWS; row++) value.number[row] = columns[column.lane].code[row];
-    value.valid = 0xff;
-  } else if (column.operand != NONE) {
-    fetch_operand(plan.program, column.operand, columns, steps, value);
-    if (column.width == WIDTH_BOOL) {
-    TRUTH:
-      for (int row = 0; row < ROWS; row++) value.number[row] = (value.truth >> row) & 1;
+    for (int row = 0; row < ROWS; row++) {
+#pragma HLS UNROLL
+      out.set_narrow(row, columns[column.lane].code[row]);
     }
+  } else if (column.width == WIDTH_BOOL) {
+    const uint32_t truth = fetch_truth(plan.program, column.operand, columns, steps);
+  TRUTH:
+    for (int row = 0; row < ROWS; row++) {
+#pragma HLS UNROLL
+      out.set_narrow(row, (truth >> row) & 1);
+    }
+  } else {
+    // COUNT asks which rows have a value, not for the value, which may be none.
+    const uint16_t operand = column.counts ? operand_of_null() : column.operand;
+    fetch_numbers(plan.program, operand, columns, steps, out);
   }
-VALUES:
-  for (int row = 0; row < ROWS; row++) out.value[row] = value.number[row];
-  out.valid = value.valid;
-  out.use = keep;
-  if (column.filter != NONE) {
-    operand_word only;
-    fetch_operand(plan.program, column.filter, columns, steps, only);
-    out.use = keep & only.truth & only.valid;
+}
+
+/// Which of the kept rows an output column is about.
+inline uint8_t used_rows(const project_plan& plan, const output_plan& column, uint8_t keep,
+                         const value_token columns[LANES], const step_values& steps) {
+  if (column.filter == NONE) return keep;
+  return keep & fetch_truth(plan.program, column.filter, columns, steps) &
+         fetch_valid(plan.program, column.filter, columns, steps);
+}
+
+/// Rows of a number that do not fit their column.
+inline uint8_t misfits(const number_word& number, uint8_t width) {
+  uint32_t rows = 0;
+WIDTHS:
+  for (int row = 0; row < ROWS; row++) {
+#pragma HLS UNROLL
+    rows |= static_cast<uint32_t>(!fits_width(number.at(row), width)) << row;
   }
+  return static_cast<uint8_t>(rows);
 }
 
 /// Stage: kept rows in, their output columns out.
@@ -38,7 +55,7 @@ inline void project(const project_plan& plan, keep_stream& kept_in, value_stream
                     report_stream& reports_in, keep_stream& kept_out, number_stream numbers[SLOTS],
                     report_stream& reports_out) {
   value_token columns[LANES];
-  operand_word steps[STEPS_MAX];
+  step_values steps;
   uint64_t rows = 0;
   bool overflowed = false;
 WORDS:
@@ -60,17 +77,20 @@ WORDS:
     for (uint32_t index = 0; index < static_cast<uint32_t>(SLOTS); index++) {
 #pragma HLS UNROLL
       if (index < plan.column_count) {
-        number_token token;
-        project_column(plan, plan.columns[index], kept.keep, columns, steps, token);
-        // What leaves its width can only be a number that no step has checked.
-        const uint8_t shown = token.use & token.valid;
-      WIDTHS:
-        for (int row = 0; row < ROWS; row++) {
-          const bool fits = fits_width(token.value[row], plan.columns[index].width);
-          if (((shown >> row) & 1) != 0 && plan.columns[index].function == 0 && !fits) {
-            overflowed = true;
-          }
+        const output_plan& column = plan.columns[index];
+        number_word number;
+        project_numbers(plan, column, columns, steps, number);
+        const uint8_t use = used_rows(plan, column, kept.keep, columns, steps);
+        const uint8_t valid = column.is_key
+                                  ? static_cast<uint8_t>(0xff)
+                                  : fetch_valid(plan.program, column.operand, columns, steps);
+        // A slot's state is checked at the end. What is wider than 128 bits has been found before.
+        if (column.function == 0 && column.width != WIDTH_W128 &&
+            (misfits(number, column.width) & use & valid) != 0) {
+          overflowed = true;
         }
+        number_token token;
+        make_number_token(number, valid, use, token);
         numbers[index].write(token);
       }
     }

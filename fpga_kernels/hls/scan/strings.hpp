@@ -3,6 +3,7 @@
 #pragma once
 
 #include "bit_reader.hpp"
+#include "scratch.hpp"
 
 namespace nearscan {
 
@@ -35,12 +36,12 @@ inline int compare_literal(const string_prefix& value, const lane_tests& tests, 
 COMPARE:
   for (uint32_t i = 0; i < PREFIX_WORDS; i++) {
 #pragma HLS PIPELINE II = 1
-    if (order == 0 && i * 8 < value.length + 8) {
-      const uint64_t theirs = i < words ? tests.words[tests.word_first[index] + i] : 0;
-      const uint64_t a = byte_swap(value.words[i]);
-      const uint64_t b = byte_swap(theirs);
-      order = a < b ? -1 : a > b ? 1 : 0;
-    }
+    // Behind the longer of the two there are only zeros.
+    if (order != 0 || (i >= words && i * 8 >= value.length)) break;
+    const uint64_t theirs = i < words ? tests.words[tests.word_first[index] + i] : 0;
+    const uint64_t a = byte_swap(value.words[i]);
+    const uint64_t b = byte_swap(theirs);
+    order = a < b ? -1 : a > b ? 1 : 0;
   }
   if (order != 0) return order;
   return value.length < length ? -1 : value.length > length ? 1 : 0;
@@ -85,7 +86,6 @@ TESTS:
 
 /// The scratch range of a lane: dictionary slots from the start, strings behind them.
 struct scratch_cursor {
-  uint64_t* memory;
   uint64_t at;
   uint64_t end;
 
@@ -98,12 +98,18 @@ struct scratch_cursor {
   }
 };
 
+/// A value, or the reference to a string, and what its tests say.
+struct tested_value {
+  int64_t value;
+  uint16_t outcomes;
+};
+
 /// Reads one string of a plain page: tests it and, if it is shown, puts it into scratch.
-/// Gives the reference and the outcomes, or a status.
-inline uint32_t read_string(bit_reader& bits, const decode_plan& plan, scratch_cursor& scratch,
-                            uint64_t& steps, int64_t* reference, uint16_t* outcomes) {
+inline uint32_t read_string(byte_stream& payload, scratch_stream& requests, bit_reader& bits,
+                            const decode_plan& plan, scratch_buffer& buffer,
+                            scratch_cursor& scratch, uint64_t& steps, tested_value& read) {
   string_prefix prefix;
-  const uint64_t length = bits.take(32);
+  const uint64_t length = bits.take(payload, 32);
   if (bits.overrun) return STATUS_CORRUPT;
   if (length > VALUE_BYTES_MAX) return STATUS_ENCODING;
   prefix.length = static_cast<uint32_t>(length);
@@ -122,14 +128,14 @@ WORDS:
 #pragma HLS PIPELINE II = 1
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 2097152
     const uint64_t left = length - static_cast<uint64_t>(i) * 8;
-    const uint64_t word = bits.take(left < 8 ? static_cast<uint32_t>(8 * left) : 64);
+    const uint64_t word = bits.take(payload, left < 8 ? static_cast<uint32_t>(8 * left) : 64);
     if (bits.overrun) return STATUS_CORRUPT;
     if (i < static_cast<uint32_t>(PREFIX_WORDS)) prefix.words[i] = word;
-    if (plan.needs_bytes) scratch.memory[where / 8 + i] = word;
+    if (plan.needs_bytes) buffer.put(requests, where / 8 + i, word);
     steps++;
   }
-  *reference = static_cast<int64_t>(((where / 8) << STRING_LENGTH_BITS) | length);
-  *outcomes = run_tests(prefix, plan.tests);
+  read.value = static_cast<int64_t>(((where / 8) << STRING_LENGTH_BITS) | length);
+  read.outcomes = run_tests(prefix, plan.tests);
   return STATUS_OK;
 }
 

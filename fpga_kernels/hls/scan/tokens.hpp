@@ -60,6 +60,9 @@ struct value_token {
   bool last;
 };
 
+/// A word without rows. (Copied, it is cleared in a few steps of a simulation.)
+static constexpr value_token EMPTY_WORD = value_token();
+
 /// Which of eight rows are kept.
 struct keep_token {
   uint8_t keep;
@@ -67,13 +70,81 @@ struct keep_token {
   bool last;
 };
 
+/// Numbers of eight rows, two's complement in halves. `wide` says that some do not fit in 64 bits:
+/// a simulation compares low halves where it can, hardware has all 128 bits anyway.
+struct number_word {
+  uint64_t low[ROWS];
+  uint64_t high[ROWS];
+  bool wide;
+
+  i128 at(int row) const { return make_i128(low[row], high[row]); }
+
+  void set(int row, i128 value) {
+    low[row] = static_cast<uint64_t>(value);
+    high[row] = static_cast<uint64_t>(static_cast<u128>(value) >> 64);
+    wide = wide || !fits_64(value);
+  }
+  void set_narrow(int row, int64_t value) {
+    low[row] = static_cast<uint64_t>(value);
+    high[row] = static_cast<uint64_t>(value >> 63);
+  }
+};
+
 /// One output column of eight rows: a value of a row, the operand of an aggregate slot, the code of
-/// a key. `use` marks the kept rows that this column is about (all of them, unless a slot has a
-/// filter).
+/// a key.
 struct number_token {
-  i128 value[ROWS];
-  uint8_t valid;
-  uint8_t use;
+  uint64_t low[ROWS];
+  uint64_t high[ROWS];
+  /// Bits 0 to 7: not null. 8 to 15: the kept rows that this column is about (all of them, unless a
+  /// slot has a filter). One word, because a simulation stalls when it copies bytes just written.
+  uint64_t flags;
+
+  i128 at(int row) const { return make_i128(low[row], high[row]); }
+  uint8_t valid() const { return static_cast<uint8_t>(flags); }
+  uint8_t use() const { return static_cast<uint8_t>(flags >> 8); }
+};
+
+/// Joins numbers, which rows of them are not null, and which they are about.
+inline void make_number_token(const number_word& number, uint8_t valid, uint8_t use,
+                              number_token& token) {
+NUMBERS:
+  for (int row = 0; row < ROWS; row++) {
+#pragma HLS UNROLL
+    token.low[row] = number.low[row];
+    token.high[row] = number.high[row];
+  }
+  token.flags = static_cast<uint64_t>(use) << 8 | valid;
+}
+
+/// Words of a 64-byte line of device memory.
+static constexpr uint32_t LINE_WORDS = 8;
+
+/// What is asked of the stage that owns device memory. Addresses count 8-byte words.
+///
+/// To write: `count` words from `at` on. To look up: in `word` the address of a dictionary slot for
+/// each of `rows`. To read: `count` words from `at` on, nothing in `word`.
+struct scratch_token {
+  uint64_t at;
+  uint64_t word[LINE_WORDS];
+  uint8_t count;
+  uint8_t rows;
+  uint8_t kind;
+};
+static constexpr uint8_t SCRATCH_WRITE = 0;
+static constexpr uint8_t SCRATCH_LOOK_UP = 1;
+static constexpr uint8_t SCRATCH_READ = 2;
+/// Nothing more will be asked.
+static constexpr uint8_t SCRATCH_END = 3;
+
+/// Dictionary entries that were looked up.
+struct found_token {
+  int64_t value[ROWS];
+  uint16_t tests[ROWS];
+};
+
+/// Words that were read.
+struct words_token {
+  uint64_t word[LINE_WORDS];
 };
 
 static constexpr int STRING_LENGTH_BITS = 24;
@@ -146,12 +217,13 @@ inline void merge_lane(report& all, const report& lane) {
   all.dictionary_reads += lane.dictionary_reads;
 }
 
-// Depths, in tokens. A burst of the input is 16 lines; a lane's value FIFO covers the latency of a
-// dictionary look-up in device memory (about 60 cycles, 8 rows a token).
+// Depths, in tokens. A burst of the input is 16 lines; as many look-ups of
+// eight rows each are on their way to device memory and back (about 60 cycles and 16 accesses).
 static constexpr int LINE_DEPTH = 32;
 static constexpr int PAGE_DEPTH = 2;
 static constexpr int BYTE_DEPTH = 64;
 static constexpr int VALUE_DEPTH = 16;
+static constexpr int SCRATCH_DEPTH = 16;
 static constexpr int KEEP_DEPTH = 16;
 static constexpr int NUMBER_DEPTH = 8;
 static constexpr int REPORT_DEPTH = 1;
@@ -163,7 +235,12 @@ typedef hls::stream<value_token, VALUE_DEPTH> value_stream;
 typedef hls::stream<keep_token, KEEP_DEPTH> keep_stream;
 typedef hls::stream<number_token, NUMBER_DEPTH> number_stream;
 typedef hls::stream<report, REPORT_DEPTH> report_stream;
-/// Dictionary entries of a key column, once, before its first values.
-typedef hls::stream<uint32_t, 1> size_stream;
+typedef hls::stream<scratch_token, SCRATCH_DEPTH> scratch_stream;
+typedef hls::stream<found_token, SCRATCH_DEPTH> found_stream;
+typedef hls::stream<words_token, SCRATCH_DEPTH> string_stream;
+/// The dictionary of a key column, once, before its first values: how many entries, then each.
+typedef hls::stream<int64_t, 2> key_stream;
+/// Whether the command was cancelled, once.
+typedef hls::stream<bool, 1> stop_stream;
 
 }  // namespace nearscan

@@ -27,14 +27,27 @@ CLEAR_COLUMNS:
 
 /// Words one after the other into the output, with their checksum.
 struct payload_writer {
-  uint64_t* output;
+  scratch_token line;
   uint64_t at;
   uint32_t checksum;
 
-  void put(uint64_t word) {
-    output[at] = word;
+  payload_writer() : line(), at(RESULT_RECORD_BYTES / 8), checksum(CRC32C_START) {
+    line.kind = SCRATCH_WRITE;
+    line.at = at;
+  }
+
+  void put(scratch_stream& out, uint64_t word) {
+    line.word[line.count] = word;
+    line.count++;
     at++;
     checksum = crc32c_word(checksum, word);
+    if (line.count == LINE_WORDS) flush(out);
+  }
+
+  void flush(scratch_stream& out) {
+    if (line.count != 0) out.write(line);
+    line.count = 0;
+    line.at = at;
   }
 };
 
@@ -82,7 +95,7 @@ COLUMN_BYTES_SUM:
 
 /// Writes the numbers of a column, as many to a word as fit.
 inline void write_numbers(const block_buffer& block, int column, uint8_t width,
-                          payload_writer& out) {
+                          payload_writer& writer, scratch_stream& out) {
   const uint32_t bytes = value_bytes(width);
   uint64_t word = 0;
   uint32_t held = 0;
@@ -92,52 +105,94 @@ VALUES:
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 1024
     const i128 value = block.value[column][row];
     if (width == WIDTH_W128) {
-      out.put(static_cast<uint64_t>(value));
-      out.put(static_cast<uint64_t>(static_cast<u128>(value) >> 64));
+      writer.put(out, static_cast<uint64_t>(value));
+      writer.put(out, static_cast<uint64_t>(static_cast<u128>(value) >> 64));
       continue;
     }
     end += string_length(value);
     const uint64_t low = width == WIDTH_BYTES ? end : static_cast<uint64_t>(value);
-    const uint64_t mask =
-        bytes == 8 ? ~static_cast<uint64_t>(0) : (static_cast<uint64_t>(1) << (8 * bytes)) - 1;
-    word |= (low & mask) << (8 * held);
+    word |= low_bits(low, 8 * bytes) << (8 * held);
     held += bytes;
     if (held == 8) {
-      out.put(word);
+      writer.put(out, word);
       word = 0;
       held = 0;
     }
   }
-  if (held != 0) out.put(word);
+  if (held != 0) writer.put(out, word);
 }
 
+/// Walks over the strings of a column, a line of scratch at a time.
+struct string_walk {
+  uint32_t row;
+  uint64_t done;
+
+  string_walk() : row(0), done(0) {}
+
+  /// Finds the next piece; false behind the last.
+  bool next(const block_buffer& block, int column, uint64_t* at, uint32_t* bytes) {
+  EMPTY_STRINGS:
+    while (row < block.rows && done == string_length(block.value[column][row])) {
+#pragma HLS LOOP_TRIPCOUNT min = 0 max = 1024
+      row++;
+      done = 0;
+    }
+    if (row == block.rows) return false;
+    const uint64_t left = string_length(block.value[column][row]) - done;
+    *at = (static_cast<uint64_t>(block.value[column][row]) >> STRING_LENGTH_BITS) + done / 8;
+    *bytes = left < 8 * LINE_WORDS ? static_cast<uint32_t>(left) : 8 * LINE_WORDS;
+    done += *bytes;
+    return true;
+  }
+};
+
 /// Fetches the strings of a column from scratch and packs them. Gives the words read.
-inline uint64_t write_strings(const block_buffer& block, int column, const uint64_t* scratch,
-                              payload_writer& out) {
+///
+/// Requests run ahead of the answers, so that the way to device memory and back is paid once; none
+/// waits for room while an answer is due.
+inline uint64_t write_strings(const block_buffer& block, int column, scratch_stream& requests,
+                              string_stream& strings, payload_writer& writer, scratch_stream& out) {
+  string_walk asked;
+  string_walk written;
+  scratch_token request = scratch_token();
+  request.kind = SCRATCH_READ;
+  uint32_t bytes = 0;
+  bool more = asked.next(block, column, &request.at, &bytes);
   u128 hold = 0;
   uint32_t held = 0;
   uint64_t words_read = 0;
-STRINGS:
-  for (uint32_t row = 0; row < block.rows; row++) {
-#pragma HLS LOOP_TRIPCOUNT min = 1 max = 1024
-    const uint64_t length = string_length(block.value[column][row]);
-    const uint64_t first = static_cast<uint64_t>(block.value[column][row]) >> STRING_LENGTH_BITS;
-  STRING_WORDS:
-    for (uint64_t at = 0; at < length; at += 8) {
+  uint32_t due = 0;
+PIECES:
+  while (more || due > 0) {
+#pragma HLS LOOP_TRIPCOUNT min = 1 max = 262144
+    if (more && (due == 0 || !requests.full())) {
+      request.count = static_cast<uint8_t>((bytes + 7) / 8);
+      requests.write(request);
+      due++;
+      more = asked.next(block, column, &request.at, &bytes);
+      if (more && due < static_cast<uint32_t>(SCRATCH_DEPTH)) continue;
+    }
+    uint64_t at;
+    uint32_t left = 0;
+    written.next(block, column, &at, &left);
+    const words_token piece = strings.read();
+    due--;
+  PIECE_WORDS:
+    for (uint32_t i = 0; i < LINE_WORDS; i++) {
 #pragma HLS PIPELINE II = 1
-#pragma HLS LOOP_TRIPCOUNT min = 1 max = 2097152
-      const uint64_t left = length - at;
-      hold |= static_cast<u128>(scratch[first + at / 8]) << (8 * held);
-      held += left < 8 ? static_cast<uint32_t>(left) : 8;
-      words_read++;
+      const uint32_t some = left < 8 ? left : 8;
+      hold |= static_cast<u128>(low_bits(piece.word[i], 8 * some)) << (8 * held);
+      held += some;
+      left -= some;
+      words_read += some != 0 ? 1 : 0;
       if (held >= 8) {
-        out.put(static_cast<uint64_t>(hold));
+        writer.put(out, static_cast<uint64_t>(hold));
         hold >>= 64;
         held -= 8;
       }
     }
   }
-  if (held != 0) out.put(static_cast<uint64_t>(hold));
+  if (held != 0) writer.put(out, static_cast<uint64_t>(hold));
   return words_read;
 }
 
@@ -149,28 +204,29 @@ struct write_counters {
 };
 
 /// Writes the block and clears it; false when there is no room.
-inline bool flush_block(const write_plan& plan, block_buffer& block, const uint64_t* scratch,
-                        payload_writer& out, write_counters& counters) {
+inline bool flush_block(const write_plan& plan, block_buffer& block, scratch_stream& requests,
+                        string_stream& strings, payload_writer& writer, scratch_stream& out,
+                        write_counters& counters) {
   if (block.rows == 0) return true;
   const uint64_t bytes = block_bytes(plan, block);
   // A block's size and its ends of strings are 32 bits wide.
-  if (bytes > 0xffffffffu || bytes > plan.bytes_max - out.at * 8) return false;
+  if (bytes > 0xffffffffu || bytes > plan.bytes_max - writer.at * 8) return false;
   block_header header = {block.rows, static_cast<uint32_t>(bytes), 0};
   uint64_t words[BLOCK_HEADER_BYTES / 8];
   store_block_header(header, words);
 HEADER_WORDS:
-  for (uint32_t word = 0; word < BLOCK_HEADER_BYTES / 8; word++) out.put(words[word]);
+  for (uint32_t word = 0; word < BLOCK_HEADER_BYTES / 8; word++) writer.put(out, words[word]);
 COLUMNS:
   for (uint32_t column = 0; column < plan.column_count; column++) {
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 20
   VALID:
     for (uint32_t word = 0; word < (block.rows + 63) / 64; word++) {
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 16
-      out.put(block.valid[column][word]);
+      writer.put(out, block.valid[column][word]);
     }
-    write_numbers(block, column, plan.width[column], out);
+    write_numbers(block, column, plan.width[column], writer, out);
     if (plan.width[column] == WIDTH_BYTES) {
-      counters.string_words += write_strings(block, column, scratch, out);
+      counters.string_words += write_strings(block, column, requests, strings, writer, out);
     }
   }
   counters.blocks++;
@@ -186,9 +242,8 @@ PUT_COLUMNS:
   for (uint32_t column = 0; column < static_cast<uint32_t>(SLOTS); column++) {
 #pragma HLS UNROLL
     if (column < plan.column_count) {
-      const uint64_t valid = (numbers[column].valid >> row) & 1;
-      block.value[column][block.rows] =
-          valid != 0 ? numbers[column].value[row] : static_cast<i128>(0);
+      const uint64_t valid = (numbers[column].flags >> row) & 1;
+      block.value[column][block.rows] = valid != 0 ? numbers[column].at(row) : static_cast<i128>(0);
       block.valid[column][block.rows / 64] |= valid << (block.rows % 64);
     }
   }
@@ -227,9 +282,8 @@ inline result_record make_header(const write_plan& plan, const report& own) {
   return record;
 }
 
-/// Writes the header's words, its checksum filled in.
-inline void write_header(result_record record, uint64_t* output) {
-  uint64_t words[RESULT_RECORD_BYTES / 8];
+/// A header's words, its checksum filled in.
+inline void finish_header(result_record record, uint64_t words[RESULT_RECORD_BYTES / 8]) {
   record.header_checksum = 0;
   store_result_record(record, words);
   uint32_t checksum = CRC32C_START;
@@ -239,17 +293,35 @@ CHECKSUM:
   }
   record.header_checksum = crc32c_end(checksum);
   store_result_record(record, words);
-STORE:
-  for (uint32_t word = 0; word < RESULT_RECORD_BYTES / 8; word++) output[word] = words[word];
 }
 
-/// Stage: output columns in, the result in device memory out.
+/// Sends a header as the first lines of the output, and that they are the last.
+inline void send_header(const result_record& record, scratch_stream& out) {
+  uint64_t words[RESULT_RECORD_BYTES / 8];
+  finish_header(record, words);
+HEADER_LINES:
+  for (uint32_t line = 0; line < RESULT_RECORD_BYTES / 8; line += LINE_WORDS) {
+    scratch_token token = scratch_token();
+    token.kind = SCRATCH_WRITE;
+    token.at = line;
+    token.count = LINE_WORDS;
+  LINE:
+    for (uint32_t word = 0; word < LINE_WORDS; word++) token.word[word] = words[line + word];
+    out.write(token);
+  }
+  scratch_token end = scratch_token();
+  end.kind = SCRATCH_END;
+  out.write(end);
+}
+
+/// Stage: output columns in, the lines of the result out. Strings are asked for.
 inline void write_result(const write_plan& plan, keep_stream& kept_in, number_stream numbers[SLOTS],
-                         report_stream& reports_in, const uint64_t* scratch, uint64_t* output) {
+                         report_stream& reports_in, scratch_stream& requests,
+                         string_stream& strings, scratch_stream& out) {
   block_buffer block;
 #pragma HLS BIND_STORAGE variable = block.value type = ram_2p impl = uram
   number_token row_words[SLOTS];
-  payload_writer out = {output, RESULT_RECORD_BYTES / 8, CRC32C_START};
+  payload_writer writer;
   write_counters counters = write_counters();
   bool room = true;
   clear_block(block);
@@ -269,24 +341,27 @@ WORDS:
       if (((kept.keep >> row) & 1) == 0 || !room || !wanted) continue;
       put_row(plan, row_words, row, block);
       if (block.rows == block_buffer::ROWS_MAX) {
-        room = flush_block(plan, block, scratch, out, counters);
+        room = flush_block(plan, block, requests, strings, writer, out, counters);
       }
     }
   }
   report own = reports_in.read();
-  if (own.status == STATUS_OK && room) room = flush_block(plan, block, scratch, out, counters);
+  if (own.status == STATUS_OK && room) {
+    room = flush_block(plan, block, requests, strings, writer, out, counters);
+  }
+  writer.flush(out);
   if (!room) fail(own, STATUS_OUTPUT_FULL);
   result_record record = make_header(plan, own);
   if (own.status == STATUS_OK) {
     record.rows_out = counters.rows_out;
-    record.payload_bytes = out.at * 8 - RESULT_RECORD_BYTES;
-    record.payload_checksum = crc32c_end(out.checksum);
+    record.payload_bytes = writer.at * 8 - RESULT_RECORD_BYTES;
+    record.payload_checksum = crc32c_end(writer.checksum);
     record.continuation_row = own.rows_in;
   }
   record.string_words = counters.string_words;
-  record.payload_words = out.at - RESULT_RECORD_BYTES / 8;
+  record.payload_words = writer.at - RESULT_RECORD_BYTES / 8;
   record.blocks = counters.blocks;
-  write_header(record, output);
+  send_header(record, out);
 }
 
 }  // namespace nearscan

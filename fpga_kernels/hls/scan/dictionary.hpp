@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// A lane's dictionary, and everything else that a lane keeps from page to page.
+#pragma once
+
+#include "strings.hpp"
+#include "word_ring.hpp"
+
+namespace nearscan {
+
+/// A chunk's dictionary.
+struct dictionary_store {
+  static constexpr uint32_t ON_CHIP = DICTIONARY_ENTRIES_ON_CHIP;
+  int64_t value[ON_CHIP];
+  uint16_t tests[ON_CHIP];
+  uint32_t entries;
+  bool present;
+  /// First byte of the slots in scratch.
+  uint64_t slots;
+
+  /// Address of a slot, in words: value, then the outcomes of the tests.
+  uint64_t slot(uint32_t index) const {
+    return (slots + static_cast<uint64_t>(index) * DICTIONARY_SLOT_BYTES) / 8;
+  }
+};
+
+/// Everything a lane keeps from page to page.
+struct lane_state {
+  bit_reader bits;
+  scratch_cursor scratch;
+  scratch_buffer slot_words;
+  scratch_buffer string_words;
+  dictionary_store dictionary;
+  level_memory levels;
+  word_ring words;
+  uint64_t rows;
+  uint64_t steps;
+  uint64_t values;
+  uint64_t dictionary_reads;
+  bool data_seen;
+};
+
+inline void open_lane(lane_state& lane, const decode_plan& plan) {
+  lane.scratch.at = plan.scratch_begin;
+  lane.scratch.end = plan.scratch_end;
+  lane.dictionary.entries = 0;
+  lane.dictionary.present = false;
+  lane.dictionary.slots = plan.scratch_begin;
+  lane.rows = 0;
+  lane.steps = 0;
+  lane.values = 0;
+  lane.dictionary_reads = 0;
+  lane.data_seen = false;
+}
+
+/// One value of a plain page.
+inline uint32_t read_plain(byte_stream& payload, scratch_stream& requests, lane_state& lane,
+                           const decode_plan& plan, tested_value& read) {
+  read.outcomes = 0;
+  switch (plan.physical_type) {
+    case PHYSICAL_INT32:
+      read.value = static_cast<int32_t>(static_cast<uint32_t>(lane.bits.take(payload, 32)));
+      break;
+    case PHYSICAL_INT64:
+      read.value = static_cast<int64_t>(lane.bits.take(payload, 64));
+      break;
+    default:
+      return read_string(payload, requests, lane.bits, plan, lane.string_words, lane.scratch,
+                         lane.steps, read);
+  }
+  return lane.bits.overrun ? STATUS_CORRUPT : STATUS_OK;
+}
+
+/// Reads the dictionary page.
+inline uint32_t read_dictionary(byte_stream& payload, scratch_stream& requests, lane_state& lane,
+                                const decode_plan& plan, const page_token& page) {
+  dictionary_store& dictionary = lane.dictionary;
+  // It comes once and before all data; a key's dictionary is told with the first data.
+  if (dictionary.present || lane.data_seen) return STATUS_CORRUPT;
+  dictionary.present = true;
+  if (page.value_count > DICTIONARY_ENTRIES_MAX) return STATUS_DICTIONARY_SIZE;
+  if (plan.needs_codes && page.value_count >= GROUPS_MAX) return STATUS_GROUP_CARDINALITY;
+  const uint64_t slot_bytes = static_cast<uint64_t>(page.value_count) * DICTIONARY_SLOT_BYTES;
+  if (page.value_count > dictionary_store::ON_CHIP &&
+      !lane.scratch.reserve(slot_bytes, &dictionary.slots)) {
+    return STATUS_SCRATCH_FULL;
+  }
+ENTRIES:
+  for (uint32_t entry = 0; entry < page.value_count; entry++) {
+#pragma HLS LOOP_TRIPCOUNT min = 1 max = 131072
+    tested_value read;
+    const uint32_t status = read_plain(payload, requests, lane, plan, read);
+    if (status != STATUS_OK) return status;
+    if (entry < dictionary_store::ON_CHIP) {
+      dictionary.value[entry] = read.value;
+      dictionary.tests[entry] = read.outcomes;
+    } else {
+      lane.slot_words.put(requests, dictionary.slot(entry), static_cast<uint64_t>(read.value));
+      lane.slot_words.put(requests, dictionary.slot(entry) + 1, read.outcomes);
+    }
+    lane.steps++;
+    if (lane.steps > plan.steps_max) return STATUS_STEPS_EXCEEDED;
+  }
+  lane.slot_words.flush(requests);
+  lane.string_words.flush(requests);
+  if (!lane.bits.at_end(payload)) return STATUS_CORRUPT;
+  dictionary.entries = page.value_count;
+  return STATUS_OK;
+}
+
+/// Tells the dictionary of a key column: its size, then its entries.
+inline void tell_dictionary(const dictionary_store& dictionary, key_stream& keys) {
+  keys.write(static_cast<int64_t>(dictionary.entries));
+TELL:
+  for (uint32_t entry = 0; entry < dictionary.entries; entry++) {
+#pragma HLS PIPELINE II = 1
+#pragma HLS LOOP_TRIPCOUNT min = 0 max = 255
+    keys.write(dictionary.value[entry]);
+  }
+}
+
+}  // namespace nearscan

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// A lane's words on their way out.
+#pragma once
+
+#include "plan.hpp"
+
+namespace nearscan {
+
+/// The word that fills, and the words before it that have not gone: one, or as many as there are
+/// behind one that waits for device memory. They go in their order.
+///
+/// Nothing in here waits for room to ask while an answer waits to be read.
+struct word_ring {
+  static constexpr uint32_t WORDS = SCRATCH_DEPTH;
+  value_token ring[WORDS];
+  uint8_t waits[WORDS];
+  /// Full words, from `oldest` on; the one that fills stands behind them.
+  uint32_t oldest;
+  uint32_t full;
+  uint32_t waiting;
+  scratch_token asked;
+
+  word_ring() : oldest(0), full(0), waiting(0), asked() {
+    asked.kind = SCRATCH_LOOK_UP;
+    ring[0] = EMPTY_WORD;
+  }
+
+  value_token& filling() { return ring[(oldest + full) % WORDS]; }
+
+  /// Row `row` of the word that fills gets what stands in a slot of device memory.
+  void ask(uint32_t row, uint64_t slot) {
+    asked.word[row] = slot;
+    asked.rows = static_cast<uint8_t>(asked.rows | 1u << row);
+  }
+
+  /// Sends the oldest word on, with what it waits for.
+  void release(value_stream& values, found_stream& found) {
+    value_token& word = ring[oldest];
+    if (waits[oldest] != 0) {
+      const found_token answer = found.read();
+    ANSWER:
+      for (uint32_t row = 0; row < ROWS; row++) {
+#pragma HLS UNROLL
+        if (((waits[oldest] >> row) & 1) != 0) {
+          word.value[row] = answer.value[row];
+          word.tests[row] = answer.tests[row];
+        }
+      }
+      waiting--;
+    }
+    values.write(word);
+    oldest = (oldest + 1) % WORDS;
+    full--;
+  }
+
+  void drain(value_stream& values, found_stream& found) {
+  DRAIN:
+    while (full > 0) {
+#pragma HLS LOOP_TRIPCOUNT min = 0 max = 16
+      release(values, found);
+    }
+  }
+
+  /// The word that fills is full, or the last one.
+  void put(value_stream& values, scratch_stream& requests, found_stream& found) {
+    if (asked.rows != 0) {
+    MAKE_ROOM:
+      while (waiting > 0 && requests.full()) {
+#pragma HLS LOOP_TRIPCOUNT min = 0 max = 1
+        release(values, found);
+      }
+      requests.write(asked);
+      waiting++;
+    }
+    waits[(oldest + full) % WORDS] = asked.rows;
+    full++;
+    asked.rows = 0;
+  KEEP_ORDER:
+    while (full == WORDS || (waiting == 0 && full > 1)) {
+#pragma HLS LOOP_TRIPCOUNT min = 0 max = 1
+      release(values, found);
+    }
+    filling() = EMPTY_WORD;
+  }
+};
+
+}  // namespace nearscan
