@@ -87,7 +87,7 @@ pub(crate) struct EngineArgs {
     pub(crate) progress: ProgressWhen,
 }
 
-#[derive(Debug, Subcommand)]
+#[derive(Debug, Clone, Subcommand)]
 pub(crate) enum Command {
     /// Make TPC-H data, run its queries and check the answers
     #[command(subcommand)]

@@ -7,6 +7,8 @@ use std::{
     process::ExitCode,
 };
 
+use tokio::task::JoinError;
+
 /// Result of a part of the program.
 pub(crate) type Result<T, E = Failure> = std::result::Result<T, E>;
 
@@ -44,6 +46,19 @@ impl Failure {
     /// A statement that failed.
     pub(crate) fn statement(error: &nearscan::Error) -> Self {
         Self::Statement(error.render())
+    }
+
+    /// The system gives no threads.
+    pub(crate) fn threads(error: &io::Error) -> Self {
+        Self::Usage(format!("error: cannot start threads\n  detail: {error}"))
+    }
+
+    /// A task of the program that ended by a panic, which has been printed already.
+    pub(crate) fn panicked(error: &JoinError) -> Self {
+        Self::Statement(format!(
+            "error: internal error\n  detail: {error}\n  \
+               hint: this is a defect: please report it together with the statement"
+        ))
     }
 
     /// Says on standard error what went wrong, if that has not been said.

@@ -1,14 +1,71 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Ctrl-C ends the work by dropping it: a query that is dropped stops at its next batch and gives
 //! back its files and memory.
+//!
+//! Signals, timers and output belong to this thread and a runtime of its own. Queries run on the
+//! threads of another one: they may be busy for long, and a runtime whose threads are all busy sees
+//! neither signals nor timers.
 
-use tokio::{runtime::Runtime, signal};
+use std::{io, time::Duration};
+
+use tokio::{
+    runtime::{Builder, Handle, Runtime},
+    signal,
+};
 
 use crate::failure::{Failure, Result};
 
+/// Longest wait for work that was ended and has not yet noticed.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// This thread's runtime, and the one that queries run on.
+pub(crate) struct Runtimes {
+    control: Runtime,
+    queries: Runtime,
+    thread_count: Option<usize>,
+}
+
+impl Runtimes {
+    /// Starts as many threads for queries as asked, or as many as the system offers.
+    pub(crate) fn start(thread_count: Option<usize>) -> io::Result<Self> {
+        let control = Builder::new_current_thread().enable_all().build()?;
+        Ok(Self { control, queries: queries(thread_count)?, thread_count })
+    }
+
+    /// Gives queries new threads. A query that was dropped keeps its thread until it is done with
+    /// the batch it is busy with, which in a join can be long; the next query shall not wait.
+    pub(crate) fn renew(&mut self) -> io::Result<()> {
+        let old = std::mem::replace(&mut self.queries, queries(self.thread_count)?);
+        old.shutdown_background();
+        Ok(())
+    }
+
+    /// Where queries are to be spawned.
+    pub(crate) fn queries(&self) -> &Handle {
+        self.queries.handle()
+    }
+
+    /// Ends both; work that does not end soon is left behind.
+    pub(crate) fn shut_down(self) {
+        self.queries.shutdown_timeout(PATIENCE);
+        self.control.shutdown_timeout(PATIENCE);
+    }
+}
+
+fn queries(thread_count: Option<usize>) -> io::Result<Runtime> {
+    let mut builder = Builder::new_multi_thread();
+    if let Some(count) = thread_count {
+        builder.worker_threads(count);
+    }
+    builder.enable_all().build()
+}
+
 /// Runs `work` on this thread, or drops it at Ctrl-C.
-pub(crate) fn run_to_end<T>(runtime: &Runtime, work: impl Future<Output = Result<T>>) -> Result<T> {
-    runtime.block_on(async {
+pub(crate) fn run_to_end<T>(
+    runtimes: &Runtimes,
+    work: impl Future<Output = Result<T>>,
+) -> Result<T> {
+    runtimes.control.block_on(async {
         tokio::select! {
             result = Box::pin(work) => result,
             _ = signal::ctrl_c() => Err(Failure::Interrupted),

@@ -19,28 +19,30 @@ mod tpch;
 
 use std::{
     io::{self, IsTerminal, Read},
+    num::NonZero,
     process::ExitCode,
-    time::Duration,
 };
 
-use tokio::runtime::{Builder, Runtime};
+use tokio::task::JoinSet;
 
 use crate::{
     args::{Cli, Command, Input},
     failure::{Failure, Result},
+    interrupt::Runtimes,
     session::Session,
 };
 
-/// Longest wait for work that was ended and has not yet noticed.
-const PATIENCE: Duration = Duration::from_secs(2);
-
 fn main() -> ExitCode {
     let cli = Cli::read();
-    let result = runtime(&cli).and_then(|runtime| {
-        let result = run(&runtime, &cli);
-        runtime.shutdown_timeout(PATIENCE);
-        result
-    });
+    let threads = cli.engine.threads.map(NonZero::get);
+    let result = match Runtimes::start(threads) {
+        Ok(mut runtimes) => {
+            let result = run(&mut runtimes, &cli);
+            runtimes.shut_down();
+            result
+        }
+        Err(error) => Err(Failure::threads(&error)),
+    };
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
@@ -50,19 +52,27 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(runtime: &Runtime, cli: &Cli) -> Result<()> {
-    if let Some(command) = &cli.command {
-        let Command::Tpch(command) = command;
-        return interrupt::run_to_end(runtime, tpch::run(&cli.engine, command));
+fn run(runtimes: &mut Runtimes, cli: &Cli) -> Result<()> {
+    if let Some(Command::Tpch(command)) = &cli.command {
+        let work = tpch::run(cli.engine.clone(), command.clone());
+        return interrupt::run_to_end(runtimes, async {
+            let mut tasks = JoinSet::new();
+            tasks.spawn_on(work, runtimes.queries());
+            match tasks.join_next().await {
+                Some(Ok(result)) => result,
+                Some(Err(error)) => Err(Failure::panicked(&error)),
+                None => Ok(()),
+            }
+        });
     }
-    let session = interrupt::run_to_end(runtime, Session::open(cli))?;
+    let session = interrupt::run_to_end(runtimes, Session::open(cli, runtimes.queries()))?;
     let inputs = cli.inputs();
     let is_interactive = inputs.is_empty() && io::stdin().is_terminal();
     if is_interactive {
-        return repl::run(runtime, session, cli);
+        return repl::run(runtimes, session, cli);
     }
     let inputs = if inputs.is_empty() { vec![Input::Command(read_stdin()?)] } else { inputs };
-    interrupt::run_to_end(runtime, run_inputs(session, inputs))
+    interrupt::run_to_end(runtimes, run_inputs(session, inputs))
 }
 
 /// Reads all of standard input, outside of the work that Ctrl-C drops: a read that waits cannot be
@@ -84,15 +94,4 @@ async fn run_inputs(mut session: Session, inputs: Vec<Input>) -> Result<()> {
         }
     }
     session.finish()
-}
-
-fn runtime(cli: &Cli) -> Result<Runtime> {
-    let mut builder = Builder::new_multi_thread();
-    if let Some(threads) = cli.engine.threads {
-        builder.worker_threads(threads.get());
-    }
-    builder
-        .enable_all()
-        .build()
-        .map_err(|error| Failure::Usage(format!("error: cannot start threads\n  detail: {error}")))
 }

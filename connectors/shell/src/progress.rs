@@ -2,7 +2,8 @@
 //! How far a long query has come: rows and bytes read, and the time left.
 //!
 //! The figures are the metrics of the plan's leaves. What is left is estimated from the rows that
-//! the statistics of the files promise; where those are unknown, only what was read is shown.
+//! the statistics of the files promise; where those are unknown or the plan joins, only what was
+//! read is shown.
 
 use std::{
     io::{self, IsTerminal, Write},
@@ -148,8 +149,12 @@ fn add_leaves(plan: &dyn ExecutionPlan, read: &mut Read) {
     }
 }
 
-/// Adds up the rows that the leaves will deliver, if all of them know.
+/// Adds up the rows that the leaves will deliver, if all of them know. With a join the rows read
+/// say nothing about the work that is left.
 fn rows_total(plan: &dyn ExecutionPlan) -> Option<u64> {
+    if plan.name().contains("Join") {
+        return None;
+    }
     let children = plan.children();
     if children.is_empty() {
         let context = StatisticsContext::new();

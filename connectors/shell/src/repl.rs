@@ -17,13 +17,12 @@ use rustyline::{
     history::FileHistory,
     validate::{ValidationContext, ValidationResult, Validator},
 };
-use tokio::runtime::Runtime;
 
 use crate::{
     args::Cli,
     dot::{self, DotCommand},
     failure::{Failure, Result, say},
-    interrupt,
+    interrupt::{self, Runtimes},
     session::Session,
 };
 
@@ -54,7 +53,7 @@ impl Validator for Statements {
 }
 
 /// Runs the loop until the user leaves or the terminal goes away.
-pub(crate) fn run(runtime: &Runtime, mut session: Session, cli: &Cli) -> Result<()> {
+pub(crate) fn run(runtimes: &mut Runtimes, mut session: Session, cli: &Cli) -> Result<()> {
     let mut editor = editor(&session.engine).map_err(|error| terminal_failure(&error))?;
     let history = history_file();
     if let Some(path) = &history {
@@ -65,7 +64,7 @@ pub(crate) fn run(runtime: &Runtime, mut session: Session, cli: &Cli) -> Result<
         .output
         .line(&format!("nearscan {}, .help lists commands", env!("CARGO_PKG_VERSION")))?;
     if !cli.no_init {
-        run_init_file(runtime, &mut session)?;
+        run_init_file(runtimes, &mut session)?;
     }
     loop {
         let text = match editor.readline(PROMPT) {
@@ -78,20 +77,24 @@ pub(crate) fn run(runtime: &Runtime, mut session: Session, cli: &Cli) -> Result<
             continue;
         }
         remember(&mut editor, &text, history.as_deref());
-        match step(runtime, &mut session, &text) {
+        match step(runtimes, &mut session, &text) {
             Ok(Next::Read) => {}
             Ok(Next::Leave) => return Ok(()),
             Err(Failure::OutputClosed) => return Err(Failure::OutputClosed),
-            Err(Failure::Interrupted) => say("interrupted"),
+            Err(Failure::Interrupted) => {
+                runtimes.renew().map_err(|error| Failure::threads(&error))?;
+                session.queries = runtimes.queries().clone();
+                say("interrupted");
+            }
             Err(failure) => failure.print(),
         }
     }
 }
 
 /// Runs one command or some statements.
-fn step(runtime: &Runtime, session: &mut Session, text: &str) -> Result<Next> {
+fn step(runtimes: &Runtimes, session: &mut Session, text: &str) -> Result<Next> {
     if !is_command(text) {
-        interrupt::run_to_end(runtime, session.run_text(text))?;
+        interrupt::run_to_end(runtimes, session.run_text(text))?;
         return Ok(Next::Read);
     }
     if matches!(text.trim(), "exit" | "quit") {
@@ -101,20 +104,20 @@ fn step(runtime: &Runtime, session: &mut Session, text: &str) -> Result<Next> {
         DotCommand::Tables => {
             let query = "SELECT table_schema, table_name, table_type FROM information_schema.tables \
                          WHERE table_schema <> 'information_schema' ORDER BY 1, 2";
-            interrupt::run_to_end(runtime, session.run_text(query))?;
+            interrupt::run_to_end(runtimes, session.run_text(query))?;
         }
         DotCommand::Schema(table) => {
             let query = schema_query(table.as_deref());
-            interrupt::run_to_end(runtime, session.run_text(&query))?;
+            interrupt::run_to_end(runtimes, session.run_text(&query))?;
         }
         DotCommand::Timer(timer) => session.timer = timer,
         DotCommand::Mode(format) => session.set_format(format)?,
         DotCommand::Drives => show_drives(session)?,
         DotCommand::Explain(statement) => {
-            let plans = interrupt::run_to_end(runtime, explain(&session.engine, &statement))?;
+            let plans = interrupt::run_to_end(runtimes, explain(&session.engine, &statement))?;
             session.output.line(plans.trim_end())?;
         }
-        DotCommand::Read(path) => interrupt::run_to_end(runtime, session.run_file(&path))?,
+        DotCommand::Read(path) => interrupt::run_to_end(runtimes, session.run_file(&path))?,
         DotCommand::Output(path) => session.redirect(path)?,
         DotCommand::Help => session.output.line(dot::HELP)?,
         DotCommand::Quit => return Ok(Next::Leave),
@@ -179,14 +182,14 @@ fn remember(editor: &mut Editor<Statements, FileHistory>, text: &str, file: Opti
 }
 
 /// Runs the start-up file, if there is one.
-fn run_init_file(runtime: &Runtime, session: &mut Session) -> Result<()> {
+fn run_init_file(runtimes: &Runtimes, session: &mut Session) -> Result<()> {
     let Some(path) = folder("XDG_CONFIG_HOME", ".config").map(|it| it.join("init.sql")) else {
         return Ok(());
     };
     if !path.is_file() {
         return Ok(());
     }
-    match interrupt::run_to_end(runtime, session.run_file(&path)) {
+    match interrupt::run_to_end(runtimes, session.run_file(&path)) {
         Err(Failure::Reported) => {
             say(&format!("  hint: the statement is in '{}'", path.display()));
             Ok(())

@@ -7,10 +7,21 @@
 use std::{
     fs,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use futures::StreamExt;
-use nearscan::{Engine, QueryStream, Statement, stopwatch::Stopwatch};
+use nearscan::{
+    Engine, QueryStream, Statement,
+    arrow::{array::RecordBatch, datatypes::SchemaRef},
+    datafusion::physical_plan::ExecutionPlan,
+    stopwatch::Stopwatch,
+};
+use tokio::{
+    runtime::Handle,
+    sync::mpsc::{self, Receiver, Sender},
+    task::JoinSet,
+};
 
 use crate::{
     args::{Cli, ProgressWhen},
@@ -19,6 +30,9 @@ use crate::{
     output::{Format, Output, Target},
     progress::QueryProgress,
 };
+
+/// Batches that a query may be ahead of what is written.
+const BATCHES_AHEAD: usize = 2;
 
 /// Whether a text goes on after a statement that failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,12 +55,14 @@ pub(crate) struct Session {
     pub(crate) timer: Timer,
     pub(crate) on_error: OnError,
     progress: ProgressWhen,
+    /// The threads that queries run on.
+    pub(crate) queries: Handle,
     has_failed: bool,
 }
 
 impl Session {
     /// Makes the engine, its tables and the output that the command line asks for.
-    pub(crate) async fn open(cli: &Cli) -> Result<Self> {
+    pub(crate) async fn open(cli: &Cli, queries: &Handle) -> Result<Self> {
         let output = Output::open(cli.format, cli.output.as_deref())?;
         let engine = cli.engine.open().await.map_err(|error| Failure::usage(&error))?;
         data::register(&engine, &cli.data).await?;
@@ -56,6 +72,7 @@ impl Session {
             timer: if cli.timer { Timer::On } else { Timer::Off },
             on_error: if cli.continue_on_error { OnError::Continue } else { OnError::Stop },
             progress: cli.engine.progress,
+            queries: queries.clone(),
             has_failed: false,
         })
     }
@@ -97,28 +114,26 @@ impl Session {
     /// Runs one statement and writes its rows.
     async fn run_statement(&mut self, statement: Statement) -> Result<()> {
         let stopwatch = Stopwatch::start();
-        let query = self.engine.run(statement).await.map_err(|error| Failure::statement(&error))?;
-        let mut stream = query.stream().await.map_err(|error| Failure::statement(&error))?;
-        let rows = self.write_rows(&mut stream).await?;
+        let running = Running::start(&self.engine, &self.queries, statement).await?;
+        let rows = self.write_rows(running).await?;
         if self.timer == Timer::On {
             let seconds = stopwatch.elapsed().as_secs_f64();
-            say(&format!("time: {seconds:.3} s, {rows} rows"));
+            let noun = if rows == 1 { "row" } else { "rows" };
+            say(&format!("time: {seconds:.3} s, {rows} {noun}"));
         }
         Ok(())
     }
 
     /// Writes all rows of a query and returns their number.
-    async fn write_rows(&mut self, stream: &mut QueryStream) -> Result<u64> {
-        let mut progress = QueryProgress::new(self.progress, stream.plan());
-        let schema = stream.schema();
+    async fn write_rows(&mut self, mut running: Running) -> Result<u64> {
+        let mut progress = QueryProgress::new(self.progress, &running.plan);
         let mut rows = 0;
         // A statement without columns only changes the session; there is nothing to show.
-        let mut writer = match schema.fields().is_empty() {
+        let mut writer = match running.schema.fields().is_empty() {
             true => None,
-            false => Some(self.output.begin(&schema)?),
+            false => Some(self.output.begin(&running.schema)?),
         };
-        while let Some(batch) = progress.watch(stream.next()).await {
-            let batch = batch.map_err(|error| Failure::statement(&error))?;
+        while let Some(batch) = progress.watch(running.next()).await? {
             rows += batch.num_rows() as u64;
             if let Some(writer) = &mut writer {
                 progress.hide();
@@ -144,6 +159,54 @@ impl Session {
     /// Chooses the form of the results that follow.
     pub(crate) fn set_format(&mut self, format: Format) -> Result<()> {
         self.output.set_format(format)
+    }
+}
+
+/// A query on a task of its own, so that this thread stays free for Ctrl-C and progress however
+/// long the query is busy with one batch. Dropping it ends the task.
+struct Running {
+    schema: SchemaRef,
+    plan: Arc<dyn ExecutionPlan>,
+    batches: Receiver<nearscan::Result<RecordBatch>>,
+    tasks: JoinSet<()>,
+}
+
+impl Running {
+    /// Plans a statement and starts it.
+    async fn start(engine: &Engine, queries: &Handle, statement: Statement) -> Result<Self> {
+        let engine = engine.clone();
+        let mut planning = JoinSet::new();
+        planning.spawn_on(async move { engine.run(statement).await?.stream().await }, queries);
+        let stream = match planning.join_next().await {
+            Some(Ok(planned)) => planned.map_err(|error| Failure::statement(&error))?,
+            Some(Err(error)) => return Err(Failure::panicked(&error)),
+            None => return Err(Failure::Interrupted),
+        };
+        let (schema, plan) = (stream.schema(), Arc::clone(stream.plan()));
+        let (sender, batches) = mpsc::channel(BATCHES_AHEAD);
+        let mut tasks = JoinSet::new();
+        tasks.spawn_on(pump(stream, sender), queries);
+        Ok(Self { schema, plan, batches, tasks })
+    }
+
+    /// Waits for the next rows.
+    async fn next(&mut self) -> Result<Option<RecordBatch>> {
+        match self.batches.recv().await {
+            Some(batch) => batch.map(Some).map_err(|error| Failure::statement(&error)),
+            None => match self.tasks.join_next().await {
+                Some(Err(error)) => Err(Failure::panicked(&error)),
+                Some(Ok(())) | None => Ok(None),
+            },
+        }
+    }
+}
+
+/// Hands the rows of a query on until there are none, or nobody takes them.
+async fn pump(mut stream: QueryStream, sender: Sender<nearscan::Result<RecordBatch>>) {
+    while let Some(batch) = stream.next().await {
+        if sender.send(batch).await.is_err() {
+            return;
+        }
     }
 }
 

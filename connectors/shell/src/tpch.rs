@@ -24,7 +24,7 @@ use crate::{
     failure::{Failure, Result},
 };
 
-#[derive(Debug, Subcommand)]
+#[derive(Debug, Clone, Subcommand)]
 pub(crate) enum TpchCommand {
     /// Make the data that is not yet there
     Generate(DataArgs),
@@ -33,7 +33,7 @@ pub(crate) enum TpchCommand {
 }
 
 /// Which data.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(crate) struct DataArgs {
     /// Size of the data: 1 is about 1 GB of text
     #[arg(long, short = 's', value_name = "SF", default_value = "1")]
@@ -45,7 +45,7 @@ pub(crate) struct DataArgs {
 }
 
 /// What to run.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(crate) struct RunArgs {
     #[command(flatten)]
     data: DataArgs,
@@ -68,13 +68,13 @@ pub(crate) struct RunArgs {
 struct Queries(Vec<&'static Query>);
 
 /// Runs a subcommand.
-pub(crate) async fn run(engine: &EngineArgs, command: &TpchCommand) -> Result<()> {
+pub(crate) async fn run(engine: EngineArgs, command: TpchCommand) -> Result<()> {
     match command {
         TpchCommand::Generate(data) => {
-            let folder = make(data, engine.progress).await?;
+            let folder = make(&data, engine.progress).await?;
             print(&format!("TPC-H scale factor {} is in {}", data.scale_factor, folder.display()))
         }
-        TpchCommand::Run(arguments) => run_queries(engine, arguments).await,
+        TpchCommand::Run(arguments) => run_queries(&engine, &arguments).await,
     }
 }
 

@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Tests of the program from outside: arguments in, text and exit status out.
+
+#![forbid(unsafe_code)]
+
+#[cfg(test)]
+mod program;
+#[cfg(test)]
+mod usage;

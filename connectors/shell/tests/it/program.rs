@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What the program prints and writes, and how it ends.
+
+use std::{
+    fs,
+    io::Read,
+    path::Path,
+    process::{Child, Command, Output, Stdio},
+};
+
+use rstest::rstest;
+
+pub(crate) fn command(folder: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_nearscan"));
+    command.current_dir(folder).stdin(Stdio::null());
+    command
+}
+
+/// Runs the program in a folder with a table `t.csv` of three rows, and returns its standard output,
+/// standard error and exit status.
+pub(crate) fn run(arguments: &[&str]) -> (String, String, i32) {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("t.csv"), "k,v\n1,a\n2,b\n3,\n").unwrap();
+    finished(command(folder.path()).args(arguments).output().unwrap())
+}
+
+fn finished(output: Output) -> (String, String, i32) {
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (text(output.stdout), text(output.stderr), output.status.code().unwrap_or(-1))
+}
+
+fn spawn(folder: &Path, arguments: &[&str]) -> Child {
+    command(folder)
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+#[rstest]
+#[case("csv", "k,v\n1,a\n3,\n")]
+#[case("tsv", "k\tv\n1\ta\n3\t\n")]
+#[case("json", "[{\"k\":1,\"v\":\"a\"},{\"k\":3,\"v\":null}]\n")]
+#[case("ndjson", "{\"k\":1,\"v\":\"a\"}\n{\"k\":3,\"v\":null}\n")]
+#[case("markdown", "| k | v |\n| ---: | --- |\n| 1 | a |\n| 3 | NULL |\n")]
+#[case(
+    "table",
+    "+---+------+\n| k | v    |\n+---+------+\n| 1 | a    |\n| 3 | NULL |\n+---+------+\n"
+)]
+#[case("none", "")]
+fn text_formats(#[case] format: &str, #[case] expected: &str) {
+    let sql = "SELECT * FROM t WHERE k <> 2 ORDER BY k";
+    let (out, err, status) = run(&["t.csv", "--format", format, "-c", sql]);
+    assert_eq!((out.as_str(), err.as_str(), status), (expected, "", 0));
+}
+
+#[rstest]
+#[case("arrow")]
+#[case("parquet")]
+#[case("ndjson")]
+#[case("csv")]
+fn what_is_written_can_be_read_again(#[case] extension: &str) {
+    let folder = tempfile::tempdir().unwrap();
+    let file = format!("out.{extension}");
+    let sql = "SELECT value AS v, value % 7 AS r FROM generate_series(1, 20000)";
+    let status = command(folder.path()).args(["-o", &file, "-c", sql]).status().unwrap();
+    assert!(status.success());
+    let sql = format!("SELECT count(*) AS n, sum(v) AS s, max(r) AS r FROM '{file}'");
+    let output = command(folder.path()).args(["-c", &sql]).output().unwrap();
+    assert_eq!(finished(output), ("n,s,r\n20000,200010000,6\n".to_owned(), String::new(), 0));
+}
+
+#[test]
+fn statements_run_in_the_order_of_the_command_line() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("a.sql"), "-- a; b\nSELECT 'x;y' AS two;\nSELECT 3 AS three")
+        .unwrap();
+    let arguments = ["-c", "SELECT 1 AS one;", "-f", "a.sql", "-c", "SELECT 4 AS four"];
+    let output = command(folder.path()).args(arguments).output().unwrap();
+    let expected = "one\n1\ntwo\nx;y\nthree\n3\nfour\n4\n";
+    assert_eq!(finished(output), (expected.to_owned(), String::new(), 0));
+}
+
+#[test]
+fn standard_input_is_a_script() {
+    use std::io::Write;
+    let folder = tempfile::tempdir().unwrap();
+    let mut child = spawn(folder.path(), &[]);
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(b"CREATE VIEW v AS SELECT 1 AS a;\nSELECT a\n + 1 AS b FROM v;\n").unwrap();
+    drop(stdin);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(finished(output), ("b\n2\n".to_owned(), String::new(), 0));
+}
+
+#[test]
+fn folder_of_parts_is_one_table() {
+    let folder = tempfile::tempdir().unwrap();
+    for part in 1..=2 {
+        let sql = format!("COPY (SELECT {part} AS k) TO 'sales/{part}.parquet'");
+        assert!(command(folder.path()).args(["-c", &sql]).output().unwrap().status.success());
+    }
+    let sql = "SELECT sum(k) AS s FROM sales; SELECT count(*) AS n FROM 'sales/*.parquet'";
+    let output = command(folder.path()).args(["sales", "-c", sql]).output().unwrap();
+    assert_eq!(finished(output), ("s\n3\nn\n2\n".to_owned(), String::new(), 0));
+}
+
+#[test]
+fn script_stops_at_the_first_failure() {
+    let sql = "SELECT 1 AS a; SELECT nope FROM t; SELECT 2 AS b";
+    let (out, err, status) = run(&["t.csv", "-c", sql, "-c", "SELECT 3 AS c"]);
+    assert_eq!((out.as_str(), status), ("a\n1\n", 1));
+    assert_eq!(err, "error: column 'nope' not found\n  detail: columns: k, v\n");
+}
+
+#[test]
+fn script_goes_on_if_asked_to() {
+    let sql = "SELECT 1 AS a; SELEC; SELECT 1 / 0; SELECT 2 AS b";
+    let (out, err, status) = run(&["--continue-on-error", "--format", "ndjson", "-c", sql]);
+    assert_eq!((out.as_str(), status), ("{\"a\":1}\n{\"b\":2}\n", 1));
+    assert_eq!(err.matches("error: ").count(), 2, "{err}");
+}
+
+#[test]
+fn second_result_does_not_fit_into_a_binary_output() {
+    let (_, err, status) = run(&["-o", "x.parquet", "-c", "SELECT 1 AS a; SELECT 2 AS b"]);
+    assert_eq!(status, 1);
+    assert!(err.starts_with("error: the output holds one result already\n"), "{err}");
+}
+
+#[test]
+fn reader_that_goes_away_ends_the_program_quietly() {
+    let folder = tempfile::tempdir().unwrap();
+    let sql = "SELECT * FROM generate_series(1, 10000000); SELECT nope";
+    let mut child = spawn(folder.path(), &["-c", sql]);
+    let mut first = [0; 6];
+    child.stdout.take().unwrap().read_exact(&mut first).unwrap();
+    assert_eq!(&first, b"value\n");
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(finished(output), (String::new(), String::new(), 0));
+}
+
+#[cfg(unix)]
+#[test]
+fn interrupt_ends_a_query_with_status_130() {
+    let folder = tempfile::tempdir().unwrap();
+    let sql = "SELECT 1 AS a; \
+               SELECT * FROM generate_series(1, 100000000000) WHERE value < 0; SELECT 2 AS b";
+    let mut child = spawn(folder.path(), &["--threads", "1", "-c", sql]);
+    // The first result says that the program is running and listens.
+    let mut out = child.stdout.take().unwrap();
+    let mut first = [0; 4];
+    out.read_exact(&mut first).unwrap();
+    let id = child.id().to_string();
+    assert!(Command::new("kill").args(["-INT", &id]).status().unwrap().success());
+    let status = child.wait().unwrap();
+    assert_eq!(status.code(), Some(130));
+    let mut rest = String::new();
+    out.read_to_string(&mut rest).unwrap();
+    assert!(!rest.contains('b'), "{rest}");
+}
+
+#[test]
+fn time_goes_to_standard_error() {
+    let (out, err, status) = run(&["--timer", "-c", "SELECT 1 AS a"]);
+    assert_eq!((out.as_str(), status), ("a\n1\n", 0));
+    assert!(err.starts_with("time: ") && err.ends_with(" s, 1 row\n"), "{err}");
+}
+
+#[test]
+fn tpch_runs_from_nothing_and_checks_answers() {
+    let folder = tempfile::tempdir().unwrap();
+    let arguments = ["tpch", "run", "--scale-factor", "0.01", "--queries", "1,6,15", "--runs", "2"];
+    let json = ["--json", "r.json"];
+    let output = command(folder.path()).args(arguments).args(json).output().unwrap();
+    let (out, err, status) = finished(output);
+    assert_eq!((err.as_str(), status), ("", 0), "{out}");
+    assert!(out.contains("\nq15 "), "{out}");
+    assert!(out.trim_end().ends_with("over 3 queries, 3 ok"), "{out}");
+    let json = fs::read_to_string(folder.path().join("r.json")).unwrap();
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["scale_factor"], 0.01);
+    assert_eq!(json["queries"][2]["query"], 15);
+    assert_eq!(json["queries"][2]["seconds"].as_array().unwrap().len(), 2);
+    assert_eq!(json["queries"][2]["answer"], "ok");
+}
+
+#[test]
+fn tpch_fails_when_an_answer_is_wrong() {
+    let folder = tempfile::tempdir().unwrap();
+    let tpch = |arguments: &[&str]| {
+        let arguments = [&["tpch"], arguments].concat();
+        finished(command(folder.path()).args(arguments).output().unwrap())
+    };
+    assert_eq!(tpch(&["generate", "-s", "0.01"]).2, 0);
+    let data = folder.path().join("data/tpch");
+    fs::rename(data.join("sf0.01"), data.join("sf1")).unwrap();
+    let (out, _, status) = tpch(&["run", "--scale-factor", "1", "--queries", "6"]);
+    assert_eq!(status, 1);
+    assert!(out.contains("q06 is wrong: row 1, column 1: '1193053.2253' instead of"), "{out}");
+}

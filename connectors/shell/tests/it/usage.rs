@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Bad usage: status 2, nothing on standard output, and a text that says what to do.
+
+use rstest::rstest;
+
+use crate::program::run;
+
+#[rstest]
+#[case(&["nope.parquet"], "error: file 'nope.parquet' not found\n")]
+#[case(&["t.csv", "./t.csv"], "error: two tables would be named 't'\n")]
+#[case(&["-f", "nope.sql"], "error: cannot read 'nope.sql'\n")]
+#[case(&["-o", "no/such/folder.csv"], "error: cannot write 'no/such/folder.csv'\n")]
+#[case(&["--drive", "smart:"], "error: invalid drive URL 'smart:'\n")]
+#[case(&["--drive", "cpu:", "--drive", "cpu"], "error: two drives are named 'cpu'\n")]
+#[case(&["--set", "nearscan.pushdown.mod=off"], "error: unknown setting 'nearscan.pushdown.mod'\n")]
+#[case(
+    &["--set", "nearscan.pushdown.mode=so"],
+    "error: invalid value 'so' for setting 'nearscan.pushdown.mode'\n"
+)]
+#[case(&["--memory-limit", "lots"], "error: invalid value 'lots' for '--memory-limit <SIZE>'")]
+#[case(&["--no-such-option"], "error: unexpected argument '--no-such-option' found\n")]
+#[case(&["tpch", "run", "--queries", "23"], "error: invalid value '23' for '--queries <LIST>'")]
+#[case(&["tpch", "run", "-s", "big"], "error: invalid value 'big' for '--scale-factor <SF>'")]
+fn is_told_apart_from_failing_statements(#[case] arguments: &[&str], #[case] expected: &str) {
+    let statement = if arguments[0] == "tpch" { &[][..] } else { &["-c", "SELECT 1"] };
+    let (out, err, status) = run(&[arguments, statement].concat());
+    assert_eq!((out.as_str(), status), ("", 2), "{err}");
+    assert!(err.starts_with(expected), "{err}");
+}
+
+#[test]
+fn version_and_help_are_no_errors() {
+    let (out, _, status) = run(&["--version"]);
+    assert_eq!((out.as_str(), status), (concat!("nearscan ", env!("CARGO_PKG_VERSION"), "\n"), 0));
+    let (out, _, status) = run(&["--help"]);
+    assert_eq!(status, 0);
+    for option in ["--command", "--file", "--format", "--output", "--drive", "--set", "--timer"] {
+        assert!(out.contains(option), "{option}");
+    }
+}
