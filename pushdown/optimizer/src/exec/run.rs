@@ -11,7 +11,7 @@ use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use futures::stream::{self, BoxStream};
-use futures::{StreamExt, TryStreamExt};
+use futures::{Stream, StreamExt, TryStreamExt};
 use nearscan_drive::{Budget, DriveTime, Modelled};
 
 use crate::context::PushdownContext;
@@ -69,12 +69,12 @@ pub(crate) fn partition_stream(
         .buffered(UNITS_IN_FLIGHT)
         .map_ok(move |done| release.release(done))
         .try_flatten();
-    let counted = batches.inspect_ok(move |batch| for_batches.count(batch));
     let limited: BoxStream<'static, Result<RecordBatch>> = match pushed.fetch {
-        Some(rows) => Box::pin(limit(counted, rows)),
-        None => Box::pin(counted),
+        Some(rows) => Box::pin(limit(batches, rows)),
+        None => Box::pin(batches),
     };
-    Ok(RecordBatchStreamAdapter::new(exec.schema(), limited))
+    let counted = limited.inspect_ok(move |batch| for_batches.count(batch)).boxed();
+    Ok(RecordBatchStreamAdapter::new(exec.schema(), counted))
 }
 
 fn rows_shape(replaced: &Replaced) -> Option<&RowsShape> {
@@ -139,19 +139,16 @@ impl Drop for Release {
 
 /// The first `rows` rows of a stream; nothing behind them is asked for.
 fn limit(
-    batches: impl futures::Stream<Item = Result<RecordBatch>> + Send + 'static,
+    batches: impl Stream<Item = Result<RecordBatch>> + Send + 'static,
     rows: usize,
-) -> impl futures::Stream<Item = Result<RecordBatch>> + Send + 'static {
-    batches.scan(rows, |left, batch| {
-        let cut = match batch {
-            _ if *left == 0 => None,
-            Ok(batch) => {
-                let batch = batch.slice(0, batch.num_rows().min(*left));
-                *left -= batch.num_rows();
-                Some(Ok(batch))
-            }
-            Err(error) => Some(Err(error)),
-        };
-        async move { cut }
+) -> impl Stream<Item = Result<RecordBatch>> + Send + 'static {
+    stream::try_unfold((Box::pin(batches), rows), |(mut batches, left)| async move {
+        if left == 0 {
+            return Ok(None);
+        }
+        let Some(batch) = batches.try_next().await? else { return Ok(None) };
+        let batch = batch.slice(0, batch.num_rows().min(left));
+        let left = left - batch.num_rows();
+        Ok(Some((batch, (batches, left))))
     })
 }
