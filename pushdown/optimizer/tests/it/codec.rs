@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Plans as bytes: what is decoded looks the same, asks for the same, and gives the same rows, with the
+//! drive and without.
+
+use std::sync::Arc;
+
+use datafusion::physical_plan::{ExecutionPlan, collect};
+use datafusion::prelude::SessionContext;
+use datafusion_proto::bytes::{
+    physical_plan_from_bytes_with_extension_codec, physical_plan_to_bytes_with_extension_codec,
+};
+use datafusion_proto::physical_plan::{DefaultPhysicalProtoConverter, PhysicalExtensionCodec};
+use nearscan_drive::{Capabilities, Drives};
+use nearscan_optimizer::{PushdownCodec, PushdownExec};
+use rstest::rstest;
+
+use crate::bench::{Bench, Run, pushed, shown, texts};
+use crate::drive::Fake;
+
+/// The plan after a journey.
+fn travelled(plan: &Arc<dyn ExecutionPlan>, session: &SessionContext) -> Arc<dyn ExecutionPlan> {
+    let codec = PushdownCodec;
+    let bytes = physical_plan_to_bytes_with_extension_codec(Arc::clone(plan), &codec).unwrap();
+    let task = session.task_ctx();
+    physical_plan_from_bytes_with_extension_codec(&bytes, &task, &codec).unwrap()
+}
+
+fn ours(plan: &Arc<dyn ExecutionPlan>) -> Vec<PushdownExec> {
+    let execs = pushed(plan);
+    execs.iter().map(|exec| exec.downcast_ref::<PushdownExec>().unwrap().clone()).collect()
+}
+
+#[rstest]
+#[case::states("SELECT count(*), avg(l_quantity) FROM lineitem WHERE l_quantity < 24")]
+#[case::groups(
+    "SELECT l_returnflag, sum(l_extendedprice * (1 - l_discount)) FROM lineitem \
+     WHERE l_shipmode IN ('MAIL', 'SHIP') GROUP BY l_returnflag ORDER BY 1"
+)]
+#[case::rows(
+    "SELECT l_comment, l_orderkey + 1, l_code IS NULL FROM lineitem WHERE l_tax < 0.02 ORDER BY 1"
+)]
+#[case::fetch("SELECT count(*) FROM (SELECT l_code FROM lineitem WHERE l_tax < 0.02 LIMIT 11)")]
+#[case::conjuncts_that_stay(
+    "SELECT l_comment FROM lineitem WHERE l_tax < 0.03 AND l_comment LIKE '%77' ORDER BY 1"
+)]
+#[case::dynamic_filter(
+    "SELECT l_comment, o_custkey FROM lineitem JOIN orders ON l_orderkey = o_orderkey \
+     WHERE o_custkey = 7 AND l_tax > 0.02 ORDER BY 1"
+)]
+#[case::top_k(
+    "SELECT l_orderkey, l_comment FROM lineitem WHERE l_quantity < 20 ORDER BY 1, 2 LIMIT 3"
+)]
+#[tokio::test]
+async fn a_plan_that_travelled_is_the_same(#[case] sql: &str) {
+    let bench = Bench::new();
+    let session = bench.pushing().await;
+    let sent = crate::bench::plan_of(&session, sql).await;
+    let arrived = travelled(&sent, &session);
+    assert_eq!(shown(&arrived), shown(&sent));
+    let (sent_execs, arrived_execs) = (ours(&sent), ours(&arrived));
+    assert!(!sent_execs.is_empty() && sent_execs.len() == arrived_execs.len());
+    for (before, after) in sent_execs.iter().zip(&arrived_execs) {
+        assert_eq!(after.fragment(), before.fragment());
+        assert_eq!(after.schema(), before.schema());
+        assert_eq!(after.unit_count(), before.unit_count());
+        assert_eq!(after.fetch(), before.fetch());
+        assert_eq!(shown(after.replaced()), shown(before.replaced()));
+        let partitions = |exec: &PushdownExec| exec.properties().partitioning.partition_count();
+        assert_eq!(partitions(after), partitions(before));
+    }
+    let expected = bench.expected(sql).await;
+    let batches = collect(Arc::clone(&arrived), session.task_ctx()).await.unwrap();
+    assert_eq!(texts(&batches), expected);
+    let run = Run { rows: expected, plan: arrived };
+    assert_eq!(run.pushbacks(), []);
+    assert_eq!(run.metric("units_drive"), bench.drive.row_groups().len());
+}
+
+#[rstest]
+#[case::states("SELECT count(*), avg(l_quantity) FROM lineitem WHERE l_quantity < 24")]
+#[case::rows("SELECT l_comment, l_orderkey + 1 FROM lineitem WHERE l_tax < 0.02 ORDER BY 1")]
+#[case::join(
+    "SELECT l_comment, o_custkey FROM lineitem JOIN orders ON l_orderkey = o_orderkey \
+     WHERE o_custkey = 7 AND l_tax > 0.02 ORDER BY 1"
+)]
+#[tokio::test]
+async fn a_plan_that_finds_no_drive_runs_on_the_host(#[case] sql: &str) {
+    let bench = Bench::new();
+    let sent = bench.plan(sql).await;
+    let unused = Arc::new(Fake::new(Capabilities::of_scan_kernel()));
+    let without = Bench::with_drives(unused, Drives::default(), None);
+    let elsewhere = without.plain().await;
+    let arrived = travelled(&sent, &elsewhere);
+    let batches = collect(Arc::clone(&arrived), elsewhere.task_ctx()).await.unwrap();
+    assert_eq!(texts(&batches), bench.expected(sql).await);
+    let units = ours(&arrived).iter().map(PushdownExec::unit_count).sum();
+    let run = Run { rows: Vec::new(), plan: arrived };
+    assert_eq!(run.pushbacks(), [("pushback_fault".to_owned(), units)]);
+}
+
+#[tokio::test]
+async fn only_our_operators_are_encoded() {
+    let bench = Bench::new();
+    let plan = bench.input("SELECT l_orderkey FROM lineitem WHERE l_tax < 0.02").await;
+    let converter = DefaultPhysicalProtoConverter {};
+    let error = PushdownCodec.try_encode(plan, &mut Vec::new(), &converter).unwrap_err();
+    assert!(error.to_string().contains("is no operator of this codec"), "{error}");
+}
+
+#[tokio::test]
+async fn bytes_that_are_none_of_ours_are_refused() {
+    let bench = Bench::new();
+    let session = bench.pushing().await;
+    let plan = bench.plan("SELECT l_comment FROM lineitem WHERE l_tax < 0.02").await;
+    let converter = DefaultPhysicalProtoConverter {};
+    let mut bytes = Vec::new();
+    PushdownCodec.try_encode(Arc::clone(&pushed(&plan)[0]), &mut bytes, &converter).unwrap();
+    let task = session.task_ctx();
+    let decode = |bytes: &[u8]| PushdownCodec.try_decode(bytes, &[], &task, &converter);
+    assert_eq!(shown(&decode(&bytes).unwrap()), shown(&pushed(&plan)[0]));
+    assert!(decode(b"neither").is_err());
+    assert!(decode(&[]).is_err());
+    for length in (0..bytes.len()).step_by(97) {
+        assert!(decode(&bytes[..length]).is_err(), "of {length} bytes");
+    }
+}

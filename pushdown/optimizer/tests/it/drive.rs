@@ -1,0 +1,396 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A drive that reads row groups with the parquet crate, asks the evaluator what a command means, and
+//! then does with the answer what the test says: gives it, or any of the things that go wrong.
+//!
+//! It completes inside `submit`, or when the test says so; nothing depends on time.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use arrow::array::{Array, AsArray};
+use arrow::datatypes::{DataType, Date32Type, Decimal128Type, Int32Type, Int64Type};
+use futures::channel::oneshot::Sender;
+use nearscan_command::{Command, InputRef, ResultHeader, ResultWriter, Row, Status, Value};
+use nearscan_conformance::evaluator::evaluate;
+use nearscan_drive::{
+    CancelOutcome, CancelWord, Capabilities, Completion, CostSnapshot, Drive, DriveTime, Failure,
+    FileRef, Identity, Lease, ModelId, Modelled, Outcome, Placement, Refusal, Reservation,
+    Schedule, Session, SessionSpec, Submission, Ticket, Traffic,
+};
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+
+/// What the drive does with a command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Act {
+    /// The right answer.
+    Answer,
+    /// Does not take it.
+    Refuse(Refusal),
+    /// Takes it and fails.
+    Fail(Failure),
+    /// Ends with a status and no rows.
+    End(Status),
+    /// Flips a bit of the result's byte so far from its end.
+    Flip(usize),
+    /// Flips a bit of the result's header.
+    FlipHeader,
+    /// Leaves out the last row, and says so nowhere.
+    LoseRow,
+    /// Says that a row of the unit was not read.
+    MissRow,
+    /// Answers as another command.
+    Confuse,
+    /// The right number of rows with a wrong value, all checksums right.
+    Lie,
+    /// Never answers.
+    Hang,
+    /// Answers after the next two commands have come.
+    Delay,
+    /// Drops the command.
+    Forget,
+}
+
+/// What happened so far.
+#[derive(Debug, Default)]
+struct Ledger {
+    files: Vec<PathBuf>,
+    acts: HashMap<usize, Act>,
+    /// Every command that was taken or refused in `submit`, with its row group.
+    commands: Vec<(usize, Command)>,
+    cancels: Vec<CancelWord>,
+    delayed: Vec<(Sender<Completion>, Completion, Lease)>,
+    hanging: Vec<(Sender<Completion>, Lease)>,
+    traffic: Traffic,
+    leases_refused: u32,
+}
+
+#[derive(Debug)]
+pub(crate) struct Fake {
+    identity: Identity,
+    capabilities: Capabilities,
+    snapshot: CostSnapshot,
+    state: Arc<State>,
+}
+
+/// What sessions share.
+#[derive(Debug, Default)]
+struct State {
+    ledger: Mutex<Ledger>,
+    leased_bytes: Arc<AtomicI64>,
+    sessions: AtomicU64,
+    absent: Mutex<bool>,
+}
+
+impl Fake {
+    pub(crate) fn new(capabilities: Capabilities) -> Self {
+        let snapshot = CostSnapshot {
+            id: 0,
+            media_bytes_per_s: 1e12,
+            kernel_bytes_per_s: 1e12,
+            kernel_rows_per_s: 1e12,
+            link_bytes_per_s: 1e12,
+            setup_ns: 1.0,
+            queue_depth: 0,
+            free_bytes: 1 << 30,
+            modelled: true,
+        };
+        let identity =
+            Identity { uuid: Default::default(), kind: "fake", model: "evaluator".to_owned() };
+        Self { identity, capabilities, snapshot, state: Arc::default() }
+    }
+
+    pub(crate) fn with_setup_ns(mut self, setup_ns: f64) -> Self {
+        self.snapshot.setup_ns = setup_ns;
+        self
+    }
+
+    /// What to do with the commands for a row group.
+    pub(crate) fn on(&self, row_group: usize, act: Act) {
+        self.state.ledger.lock().unwrap().acts.insert(row_group, act);
+    }
+
+    /// Refuses so many leases for want of memory.
+    pub(crate) fn refuse_leases(&self, count: u32) {
+        self.state.ledger.lock().unwrap().leases_refused = count;
+    }
+
+    /// Holds no file any more.
+    pub(crate) fn lose_files(&self) {
+        *self.state.absent.lock().unwrap() = true;
+    }
+
+    /// The row groups of all commands, in the order of submission.
+    pub(crate) fn row_groups(&self) -> Vec<usize> {
+        let ledger = self.state.ledger.lock().unwrap();
+        ledger.commands.iter().map(|(row_group, _)| *row_group).collect()
+    }
+
+    /// The commands, in the order of submission.
+    pub(crate) fn commands(&self) -> Vec<Command> {
+        let ledger = self.state.ledger.lock().unwrap();
+        ledger.commands.iter().map(|(_, command)| command.clone()).collect()
+    }
+
+    /// What all completions moved.
+    pub(crate) fn traffic(&self) -> Traffic {
+        self.state.ledger.lock().unwrap().traffic
+    }
+
+    /// Bytes of leases that were not given back.
+    pub(crate) fn leased_bytes(&self) -> i64 {
+        self.state.leased_bytes.load(Ordering::SeqCst)
+    }
+
+    /// Commands that hang and that nobody has cancelled.
+    pub(crate) fn uncancelled(&self) -> usize {
+        let ledger = self.state.ledger.lock().unwrap();
+        ledger.cancels.iter().filter(|word| !word.is_set()).count()
+    }
+
+    /// Stops what hangs or is delayed, as hardware does some time after it was cancelled.
+    pub(crate) fn stop(&self) {
+        let mut ledger = self.state.ledger.lock().unwrap();
+        ledger.hanging.clear();
+        ledger.delayed.clear();
+    }
+}
+
+impl Drive for Fake {
+    fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    fn capabilities(&self) -> &Capabilities {
+        &self.capabilities
+    }
+
+    fn locate(&self, file: &FileRef) -> Placement {
+        if *self.state.absent.lock().unwrap() {
+            return Placement::NotHere { reason: "it is on another disk".to_owned() };
+        }
+        let files = &mut self.state.ledger.lock().unwrap().files;
+        let at = files.iter().position(|path| *path == file.path).unwrap_or_else(|| {
+            files.push(file.path.clone());
+            files.len() - 1
+        });
+        Placement::Here { file_id: at as u64 }
+    }
+
+    fn snapshot(&self) -> CostSnapshot {
+        self.snapshot.clone()
+    }
+
+    fn open_session(&self, spec: SessionSpec) -> Result<Arc<dyn Session>, Refusal> {
+        self.state.sessions.fetch_add(1, Ordering::SeqCst);
+        Ok(Arc::new(FakeSession { state: Arc::clone(&self.state), spec }))
+    }
+
+    fn reset(&self) -> Result<u64, Refusal> {
+        Ok(0)
+    }
+
+    fn in_flight(&self) -> u32 {
+        0
+    }
+
+    fn shutdown(&self) {}
+}
+
+#[derive(Debug)]
+struct FakeSession {
+    state: Arc<State>,
+    spec: SessionSpec,
+}
+
+impl Session for FakeSession {
+    fn epoch(&self) -> u64 {
+        7
+    }
+
+    fn lease(&self, bytes: u64) -> Result<Lease, Refusal> {
+        let mut ledger = self.state.ledger.lock().unwrap();
+        if ledger.leases_refused > 0 {
+            ledger.leases_refused -= 1;
+            return Err(Refusal::LowMemory { needed_bytes: bytes });
+        }
+        let signed = |bytes: u64| i64::try_from(bytes).unwrap();
+        self.state.leased_bytes.fetch_add(signed(bytes), Ordering::SeqCst);
+        let leased_bytes = Arc::clone(&self.state.leased_bytes);
+        Ok(Lease::new(bytes, move |bytes| {
+            leased_bytes.fetch_sub(signed(bytes), Ordering::SeqCst);
+        }))
+    }
+
+    fn submit(&self, submission: Submission) -> Result<Ticket, Refusal> {
+        let Submission { command, lease, .. } = submission;
+        let mut ledger = self.state.ledger.lock().unwrap();
+        let (row_group, rows) = read_unit(&command, &ledger.files);
+        let act = ledger.acts.get(&row_group).cloned().unwrap_or(Act::Answer);
+        ledger.commands.push((row_group, command.clone()));
+        if let Act::Refuse(refusal) = act {
+            return Err(refusal);
+        }
+        let cancel = CancelWord::default();
+        ledger.cancels.push(cancel.clone());
+        let (ticket, sender) = Ticket::new(&command, cancel);
+        if act == Act::Hang {
+            ledger.hanging.push((sender, lease));
+            return Ok(ticket);
+        }
+        if act == Act::Forget {
+            return Ok(ticket);
+        }
+        let outcome = outcome(&act, &command, &rows);
+        let link_bytes = match &outcome {
+            Outcome::Finished(bytes) => bytes.len() as u64,
+            Outcome::Failed(_) => 0,
+        };
+        // A result lies in memory of the host from here on.
+        let Some(_held) = Reservation::take(&self.spec.budget, link_bytes) else {
+            return Err(Refusal::LowMemory { needed_bytes: link_bytes });
+        };
+        let media_bytes = command.unit.media_bytes();
+        ledger.traffic.media_bytes += media_bytes;
+        ledger.traffic.link_bytes += link_bytes;
+        let completion = Completion {
+            command_id: command.envelope.command_id,
+            attempt: command.envelope.attempt,
+            outcome,
+            time: DriveTime::Modelled(modelled()),
+            traffic: Traffic { media_bytes, link_bytes, host_bytes: 0 },
+        };
+        if act == Act::Delay {
+            ledger.delayed.push((sender, completion, lease));
+        } else {
+            drop(sender.send(completion));
+            drop(lease);
+        }
+        if ledger.delayed.len() == 3 {
+            // In the reverse order of their submission.
+            for (sender, completion, lease) in ledger.delayed.drain(..).rev() {
+                drop(sender.send(completion));
+                drop(lease);
+            }
+        }
+        Ok(ticket)
+    }
+
+    fn cancel(&self, _command_id: u128) -> CancelOutcome {
+        CancelOutcome::Unknown
+    }
+}
+
+/// Nanoseconds that every command takes.
+pub(crate) const COMMAND_NS: u64 = 1000;
+
+fn modelled() -> Modelled {
+    Modelled {
+        model: ModelId { version: 1, config_hash: 0, schedule: Schedule::Assumed },
+        setup_ns: 0,
+        media_ns: COMMAND_NS,
+        kernel_ns: 0,
+        link_ns: 0,
+        compute_units: 1,
+        commands: 1,
+    }
+}
+
+fn outcome(act: &Act, command: &Command, rows: &[Row]) -> Outcome {
+    if let Act::Fail(failure) = act {
+        return Outcome::Failed(failure.clone());
+    }
+    let end =
+        |status| Outcome::Finished(ResultHeader::failed(&command.envelope, status).encode().into());
+    if let Act::End(status) = act {
+        return end(*status);
+    }
+    let verdict = evaluate(&command.fragment, rows);
+    let Some(mut rows) = verdict.rows else { return end(Status::Overflow) };
+    let mut header = ResultHeader {
+        rows_in: command.unit.rows,
+        rows_kept: verdict.rows_kept,
+        continuation_row: command.unit.rows,
+        ..ResultHeader::failed(&command.envelope, Status::Ok)
+    };
+    match act {
+        Act::LoseRow => drop(rows.pop()),
+        Act::MissRow => header.rows_in -= 1,
+        Act::Confuse => header.command_id += 1,
+        Act::Lie => {
+            let number = rows.iter_mut().flatten().find_map(|value| match value {
+                Value::Number(number) => Some(number),
+                Value::Null | Value::Bytes(_) => None,
+            });
+            *number.unwrap() += 1;
+        }
+        _ => {}
+    }
+    let mut writer = ResultWriter::new(command.fragment.output_widths());
+    for row in rows {
+        writer.push(row).unwrap();
+    }
+    let mut bytes = writer.finish(header);
+    match act {
+        Act::Flip(from_end) => {
+            let at = bytes.len() - 1 - from_end;
+            bytes[at] ^= 0x10;
+        }
+        Act::FlipHeader => bytes[40] ^= 0x10,
+        _ => {}
+    }
+    Outcome::Finished(bytes.into())
+}
+
+/// Which row group a command is about, and its rows.
+fn read_unit(command: &Command, files: &[PathBuf]) -> (usize, Vec<Row>) {
+    let unit = &command.unit;
+    let Some(chunk) = unit.chunks.first() else {
+        return (usize::MAX, vec![Row::new(); usize::try_from(unit.rows).unwrap()]);
+    };
+    let InputRef::FileRange { file_id, offset, .. } = &unit.inputs[usize::from(chunk.input)] else {
+        panic!("a command reads files");
+    };
+    let path = &files[usize::try_from(*file_id).unwrap()];
+    let start = offset + chunk.offset;
+    let builder = ParquetRecordBatchReaderBuilder::try_new(File::open(path).unwrap()).unwrap();
+    let groups = builder.metadata().row_groups();
+    let starts_here = |column: &parquet::file::metadata::ColumnChunkMetaData| {
+        column.byte_range() == (start, chunk.length)
+    };
+    let row_group = groups.iter().position(|group| group.columns().iter().any(starts_here));
+    let row_group = row_group.expect("a chunk is one of the file");
+    let names = command.fragment.columns.iter().map(|column| column.name.as_str());
+    let mask = ProjectionMask::columns(builder.parquet_schema(), names);
+    let reader = builder.with_row_groups(vec![row_group]).with_projection(mask).build().unwrap();
+    let mut rows = Vec::new();
+    for batch in reader {
+        let batch = batch.unwrap();
+        let column = |name: &str| batch.column_by_name(name).unwrap();
+        let columns: Vec<_> =
+            command.fragment.columns.iter().map(|about| column(&about.name)).collect();
+        for row in 0..batch.num_rows() {
+            rows.push(columns.iter().map(|column| value_of(column.as_ref(), row)).collect());
+        }
+    }
+    (row_group, rows)
+}
+
+fn value_of(array: &dyn Array, row: usize) -> Value {
+    if array.is_null(row) {
+        return Value::Null;
+    }
+    match array.data_type() {
+        DataType::Int32 => Value::Number(array.as_primitive::<Int32Type>().value(row).into()),
+        DataType::Int64 => Value::Number(array.as_primitive::<Int64Type>().value(row).into()),
+        DataType::Date32 => Value::Number(array.as_primitive::<Date32Type>().value(row).into()),
+        DataType::Decimal128(_, _) => {
+            Value::Number(array.as_primitive::<Decimal128Type>().value(row))
+        }
+        DataType::Utf8 => Value::Bytes(array.as_string::<i32>().value(row).as_bytes().to_vec()),
+        other => panic!("no drive reads {other}"),
+    }
+}

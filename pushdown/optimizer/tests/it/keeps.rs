@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: Apache-2.0
+//! One test for each reason to keep a scan.
+
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, Int64Array, RecordBatch};
+use nearscan_command::{Codec, Encoding, Encodings, Function, Op, PhysicalType};
+use nearscan_drive::{Capabilities, Drives};
+use nearscan_optimizer::context::QUARANTINE_FAILURES;
+use nearscan_optimizer::{KeepReason, Kept};
+use parquet::basic::{Compression, ZstdLevel};
+use rstest::rstest;
+
+use crate::bench::{Bench, Facts, pushed};
+use crate::drive::Fake;
+use crate::files;
+
+/// Reads, filters and sums one column.
+const SUM: &str = "SELECT sum(l_quantity) FROM lineitem WHERE l_tax < 0.02";
+
+#[track_caller]
+fn is(kept: &Kept, reason: KeepReason, detail: &str) {
+    assert_eq!((kept.reason, kept.detail.as_str()), (reason, detail));
+}
+
+/// A drive that can everything but what `less` takes away.
+fn drive_with(less: impl FnOnce(&mut Capabilities)) -> Bench {
+    let mut capabilities = Capabilities::of_scan_kernel();
+    less(&mut capabilities);
+    Bench::with_drive(Fake::new(capabilities))
+}
+
+#[tokio::test]
+async fn mode_off() {
+    let bench = Bench::new().set("nearscan.pushdown.mode", "off");
+    is(&bench.kept(SUM).await, KeepReason::ModeOff, "");
+}
+
+#[tokio::test]
+async fn no_drive() {
+    let drive = Arc::new(Fake::new(Capabilities::of_scan_kernel()));
+    let bench = Bench::with_drives(drive, Drives::default(), None);
+    is(&bench.kept(SUM).await, KeepReason::NoDrive, "");
+}
+
+#[tokio::test]
+async fn no_drive_of_that_name() {
+    let bench = Bench::new().set("nearscan.pushdown.drive", "other");
+    is(&bench.kept(SUM).await, KeepReason::NoDrive, "no drive is called other");
+}
+
+#[tokio::test]
+async fn not_on_drive() {
+    let bench = Bench::new();
+    bench.drive.lose_files();
+    is(&bench.kept(SUM).await, KeepReason::NotOnDrive, "it is on another disk");
+}
+
+#[tokio::test]
+async fn no_facts() {
+    let bench = Bench::new().facts(Facts::Missing);
+    let kept = bench.kept(SUM).await;
+    assert_eq!(kept.reason, KeepReason::NoFacts);
+    assert!(kept.detail.ends_with("lineitem.parquet"), "{}", kept.detail);
+}
+
+#[rstest]
+#[case::of_a_column(
+    "SELECT l_weight FROM lineitem WHERE l_tax < 0.02",
+    "column l_weight is Float64"
+)]
+#[case::more_digits_than_are_stored_as_integers(
+    "SELECT sum(l_wide) FROM lineitem",
+    "column l_wide is a decimal of 25 digits"
+)]
+#[tokio::test]
+async fn type_without_counterpart(#[case] sql: &str, #[case] detail: &str) {
+    is(&Bench::new().kept(sql).await, KeepReason::Type, detail);
+}
+
+#[tokio::test]
+async fn type_that_the_drive_does_not_read() {
+    let bench = drive_with(|can| can.physical_types.retain(|ty| *ty != PhysicalType::Int64));
+    is(&bench.kept(SUM).await, KeepReason::Type, "column l_tax: Int64");
+}
+
+#[tokio::test]
+async fn type_that_differs_in_a_file() {
+    let numbers: ArrayRef = Arc::new(Int64Array::from_iter_values(0..100));
+    let batch = RecordBatch::try_from_iter([("o_custkey", numbers)]).unwrap();
+    let bench = Bench::new();
+    let folder = bench.path("mixed");
+    std::fs::create_dir_all(&folder).unwrap();
+    files::write(&folder.join("b.parquet"), &batch, files::usual());
+    files::write(&folder.join("a.parquet"), &files::orders(100), files::usual());
+    let bench = bench.sql(format!(
+        "CREATE EXTERNAL TABLE mixed (o_custkey INT) STORED AS PARQUET LOCATION '{}/'",
+        folder.display()
+    ));
+    let kept = bench.kept("SELECT sum(o_custkey + 1) FROM mixed").await;
+    is(&kept, KeepReason::Type, "column o_custkey is stored as INT64");
+}
+
+#[tokio::test]
+async fn encoding() {
+    let delta = parquet::basic::Encoding::DELTA_BINARY_PACKED;
+    let properties = files::usual().set_dictionary_enabled(false).set_encoding(delta);
+    let numbers: ArrayRef = Arc::new(Int64Array::from_iter_values(0..100));
+    let batch = RecordBatch::try_from_iter([("k", numbers)]).unwrap();
+    let bench = Bench::new().table("deltas", &batch, properties);
+    let kept = bench.kept("SELECT sum(k) FROM deltas").await;
+    is(&kept, KeepReason::Encoding, "column k has DELTA_BINARY_PACKED");
+}
+
+#[tokio::test]
+async fn encoding_that_the_drive_does_not_read() {
+    let plain = Encodings::of([Encoding::Plain, Encoding::Rle]);
+    let kept = drive_with(|can| can.encodings = plain).kept(SUM).await;
+    is(&kept, KeepReason::Encoding, "column l_tax: {Plain, Rle, RleDictionary}");
+}
+
+#[tokio::test]
+async fn codec() {
+    let properties = files::usual().set_compression(Compression::ZSTD(ZstdLevel::default()));
+    let bench = Bench::new().table("zipped", &files::orders(100), properties);
+    let kept = bench.kept("SELECT sum(o_orderkey) FROM zipped").await;
+    is(&kept, KeepReason::Codec, "column o_orderkey is ZSTD(ZstdLevel(1))");
+}
+
+#[tokio::test]
+async fn codec_that_the_drive_does_not_read() {
+    let kept = drive_with(|can| can.codecs = vec![Codec::Uncompressed]).kept(SUM).await;
+    is(&kept, KeepReason::Codec, "column l_tax: Snappy");
+}
+
+#[rstest]
+#[case::function("SELECT count(*) FROM lineitem WHERE abs(l_code) = 4", "abs(l_code@14)")]
+#[case::modulo("SELECT l_code % 7 FROM lineitem", "l_code@14 % 7")]
+#[case::key_that_is_computed(
+    "SELECT l_code + 1, count(*) FROM lineitem GROUP BY l_code + 1",
+    "l_code@14 + 1"
+)]
+#[case::boolean_column("SELECT count(*) FROM lineitem WHERE l_active", "l_active@17")]
+#[case::strings_of_two_columns(
+    "SELECT count(*) FROM lineitem WHERE l_shipmode = l_note",
+    "l_note@15"
+)]
+#[case::case_when(
+    "SELECT sum(CASE WHEN l_tax > 0.05 THEN l_quantity ELSE 0 END) FROM lineitem",
+    "CASE WHEN l_tax@6 > 0.05 THEN CAST(l_quantity@3 AS Decimal128(22, 2)) ELSE 0.00 END"
+)]
+#[tokio::test]
+async fn expression(#[case] sql: &str, #[case] detail: &str) {
+    is(&Bench::new().kept(sql).await, KeepReason::Expression, detail);
+}
+
+#[tokio::test]
+async fn expression_that_the_drive_does_not_compute() {
+    let kept = drive_with(|can| can.operations.retain(|op| *op != Op::Less)).kept(SUM).await;
+    is(&kept, KeepReason::Expression, "Less");
+}
+
+#[tokio::test]
+async fn expression_of_too_many_columns() {
+    let kept = drive_with(|can| can.columns_max = 1).kept(SUM).await;
+    is(&kept, KeepReason::Expression, "2 columns, the limit is 1");
+}
+
+#[rstest]
+#[case::without_counterpart(
+    "SELECT approx_distinct(l_partkey) FROM lineitem",
+    "approx_distinct(lineitem.l_partkey)"
+)]
+#[case::distinct(
+    "SELECT sum(DISTINCT l_tax), sum(DISTINCT l_quantity) FROM lineitem",
+    "DISTINCT of sum(DISTINCT lineitem.l_tax)"
+)]
+#[case::grouping_sets(
+    "SELECT l_returnflag, sum(l_tax) FROM lineitem GROUP BY CUBE (l_returnflag)",
+    "grouping sets"
+)]
+#[tokio::test]
+async fn function(#[case] sql: &str, #[case] detail: &str) {
+    is(&Bench::new().kept(sql).await, KeepReason::Function, detail);
+}
+
+#[tokio::test]
+async fn function_that_the_drive_does_not_compute() {
+    let bench = drive_with(|can| can.functions.retain(|function| *function != Function::Sum));
+    is(&bench.kept_above(SUM).await, KeepReason::Function, "Sum");
+}
+
+#[tokio::test]
+async fn function_of_a_type_without_order_on_the_drive() {
+    let sql = "SELECT max(l_shipmode) FROM lineitem WHERE l_tax < 0.02";
+    let detail = "max(lineitem.l_shipmode): Utf8View";
+    is(&Bench::new().kept_above(sql).await, KeepReason::Function, detail);
+}
+
+#[rstest]
+#[case::sum("SELECT sum(l_weight) FROM lineitem", "sum(lineitem.l_weight)")]
+#[case::average(
+    "SELECT avg(l_weight) FROM lineitem",
+    "avg(lineitem.l_weight): a sum of floating point"
+)]
+#[case::average_of_an_expression(
+    "SELECT avg(l_code + 1) FROM lineitem",
+    "avg(lineitem.l_code + Int64(1)): an average of an expression"
+)]
+#[case::average_beyond_what_floats_hold(
+    "SELECT avg(l_huge) FROM lineitem",
+    "avg(lineitem.l_huge): the sum may leave the integers that Float64 holds exactly"
+)]
+#[tokio::test]
+async fn float_order(#[case] sql: &str, #[case] detail: &str) {
+    is(&Bench::new().kept(sql).await, KeepReason::FloatOrder, detail);
+}
+
+#[tokio::test]
+async fn float_order_of_a_column_without_statistics() {
+    let properties =
+        files::usual().set_statistics_enabled(parquet::file::properties::EnabledStatistics::None);
+    let bench = Bench::new().table("unknown", &files::orders(100), properties);
+    let kept = bench.kept("SELECT avg(o_orderkey) FROM unknown").await;
+    let detail = "avg(unknown.o_orderkey): the files have no statistics of the column";
+    is(&kept, KeepReason::FloatOrder, detail);
+}
+
+#[tokio::test]
+async fn ordering_of_an_aggregate() {
+    let sql = "SELECT first_value(l_tax ORDER BY l_shipdate) FROM lineitem";
+    let detail = "first_value(lineitem.l_tax) ORDER BY [lineitem.l_shipdate ASC NULLS LAST]";
+    is(&Bench::new().kept(sql).await, KeepReason::Ordering, detail);
+}
+
+#[rstest]
+#[case::groups_that_come_one_after_the_other(
+    "SELECT l_linenumber, count(*) FROM lineitem WHERE l_linenumber = 5 GROUP BY l_linenumber",
+    "the aggregate uses an order of its input"
+)]
+#[case::rows_cut_off_below(
+    "SELECT sum(k) FROM (SELECT l_code AS k FROM lineitem WHERE l_tax < 0.02 LIMIT 9)",
+    "rows are cut off below the aggregate"
+)]
+#[tokio::test]
+async fn ordering_below_an_aggregate(#[case] sql: &str, #[case] detail: &str) {
+    let bench = Bench::new().set("datafusion.execution.target_partitions", "1");
+    is(&bench.kept_above(sql).await, KeepReason::Ordering, detail);
+}
+
+#[rstest]
+#[case::limit("SELECT l_orderkey FROM lineitem LIMIT 7", "a limit in the scan")]
+#[case::partition_column("SELECT part, o_custkey FROM parts", "column part is not in the files")]
+#[tokio::test]
+async fn scan_option(#[case] sql: &str, #[case] detail: &str) {
+    let bench = files::with_partitions(Bench::new());
+    is(&bench.kept(sql).await, KeepReason::ScanOption, detail);
+}
+
+#[tokio::test]
+async fn group_cardinality_of_a_key_without_dictionary() {
+    let sql = "SELECT l_extendedprice, count(*) FROM lineitem GROUP BY l_extendedprice";
+    let detail = "group key l_extendedprice has no dictionary";
+    is(&Bench::new().kept(sql).await, KeepReason::GroupCardinality, detail);
+}
+
+#[tokio::test]
+async fn group_cardinality_of_a_key_with_a_large_dictionary() {
+    let bench = drive_with(|can| can.key_dictionary_bytes_max = 100);
+    let kept = bench.kept("SELECT l_partkey, count(*) FROM lineitem GROUP BY l_partkey").await;
+    assert_eq!(kept.reason, KeepReason::GroupCardinality);
+    assert!(kept.detail.starts_with("the dictionary of l_partkey has "), "{}", kept.detail);
+    assert!(kept.detail.ends_with(" bytes, the limit is 100"), "{}", kept.detail);
+}
+
+#[tokio::test]
+async fn group_cardinality_of_too_many_keys() {
+    let bench = drive_with(|can| can.keys_max = 1);
+    let sql = "SELECT l_returnflag, l_linestatus, count(*) FROM lineitem \
+               GROUP BY l_returnflag, l_linestatus";
+    let detail = "2 group keys, the limit is 1";
+    is(&bench.kept(sql).await, KeepReason::GroupCardinality, detail);
+}
+
+#[tokio::test]
+async fn dictionary_size() {
+    let bench = drive_with(|can| can.dictionary_bytes_max = 10);
+    let kept = bench.kept(SUM).await;
+    assert_eq!(kept.reason, KeepReason::DictionarySize);
+    assert!(kept.detail.starts_with("the dictionary of l_tax has "), "{}", kept.detail);
+}
+
+#[rstest]
+#[case::list("SELECT count(l_tags) FROM lineitem WHERE l_tax < 0.02")]
+#[case::list_as_output("SELECT l_tags FROM lineitem WHERE l_tax < 0.02")]
+#[tokio::test]
+async fn nested(#[case] sql: &str) {
+    is(&Bench::new().kept(sql).await, KeepReason::Nested, "column l_tags");
+}
+
+#[tokio::test]
+async fn cost() {
+    let slow = Fake::new(Capabilities::of_scan_kernel()).with_setup_ns(1e12);
+    let bench = Bench::with_drive(slow).set("nearscan.pushdown.mode", "auto");
+    let kept = bench.kept(SUM).await;
+    assert_eq!(kept.reason, KeepReason::Cost);
+    assert!(kept.detail.starts_with("drive 1000000."), "{}", kept.detail);
+    assert!(kept.detail.contains(" ms, host 0."), "{}", kept.detail);
+}
+
+#[tokio::test]
+async fn cost_of_a_fast_drive_is_shown_and_lower() {
+    let bench = Bench::new().set("nearscan.pushdown.mode", "auto");
+    let (_, output, candidates) = bench.decide(SUM).await;
+    assert_eq!(pushed(&output).len(), 1, "{candidates:?}");
+    let costs = candidates[0].costs.unwrap();
+    assert!(0.0 < costs.drive_ns && costs.drive_ns < costs.host_ns, "{costs}");
+}
+
+#[tokio::test]
+async fn quarantine() {
+    let bench = Bench::new();
+    let (_, output, _) = bench.decide(SUM).await;
+    let exec = Arc::clone(&pushed(&output)[0]);
+    let exec = exec.downcast_ref::<nearscan_optimizer::PushdownExec>().unwrap();
+    let hash = exec.fragment().hash();
+    for _ in 1..QUARANTINE_FAILURES {
+        bench.context.note_failure("fake", hash);
+    }
+    assert_eq!(pushed(&bench.decide(SUM).await.1).len(), 1, "too early");
+    bench.context.note_failure("fake", hash);
+    // The filter alone is another fragment, which has not failed.
+    let kept = bench.kept_above(SUM).await;
+    is(&kept, KeepReason::Quarantine, "it failed on the drive too often");
+}
+
+#[test]
+fn every_reason_has_a_word_of_its_own() {
+    let words: std::collections::HashSet<&str> =
+        KeepReason::ALL.iter().map(|(_, word)| *word).collect();
+    assert_eq!(words.len(), KeepReason::ALL.len());
+    assert_eq!(KeepReason::ALL.len(), 17, "a new reason needs a test here");
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What operators above know of their input: a rule must not take it away from them.
+//!
+//! A filter `k = 7` makes `k` constant, and two columns that it equates one: sorts, windows and merges
+//! above are planned with that.
+
+use rstest::rstest;
+
+use crate::bench::Bench;
+
+#[rstest]
+#[case::constant_in_a_sort(
+    "SELECT l_linenumber, l_orderkey, l_partkey FROM lineitem WHERE l_linenumber = 5 \
+     ORDER BY l_linenumber, l_orderkey, l_partkey"
+)]
+#[case::equal_columns_in_a_sort(
+    "SELECT l_linenumber, l_partkey, l_orderkey FROM lineitem WHERE l_linenumber = l_partkey \
+     ORDER BY l_linenumber, l_partkey, l_orderkey"
+)]
+#[case::constant_in_a_window(
+    "SELECT l_orderkey, row_number() OVER (PARTITION BY l_linenumber ORDER BY l_orderkey, l_partkey) \
+     FROM lineitem WHERE l_linenumber = 5 ORDER BY l_orderkey, l_partkey"
+)]
+#[case::constant_group(
+    "SELECT l_linenumber, l_returnflag, count(*) FROM lineitem WHERE l_linenumber = 5 \
+     GROUP BY l_linenumber, l_returnflag ORDER BY l_linenumber, l_returnflag"
+)]
+#[tokio::test]
+async fn constants_of_a_filter_are_known_above(
+    #[case] sql: &str,
+    #[values("1", "2")] partitions: &str,
+    #[values("false", "true")] pushdown_filters: &str,
+) {
+    let bench = Bench::new()
+        .set("datafusion.execution.target_partitions", partitions)
+        .set("datafusion.execution.parquet.pushdown_filters", pushdown_filters);
+    bench.check(sql).await;
+}
+
+#[rstest]
+#[tokio::test]
+async fn constants_of_a_conjunct_that_moved_are_known_above(#[values("1", "2")] partitions: &str) {
+    let bench = Bench::new().set("datafusion.execution.target_partitions", partitions);
+    let sql = "SELECT l_linenumber, l_orderkey, l_partkey FROM lineitem \
+               WHERE l_linenumber = 5 AND l_comment LIKE '%9' \
+               ORDER BY l_linenumber, l_orderkey, l_partkey";
+    bench.check(sql).await;
+}
