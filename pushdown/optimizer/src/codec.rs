@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! [`PushdownCodec`]: our operators as bytes, so that a plan can be sent to another machine.
 //!
-//! A drive travels by name: where the plan arrives, `execute` looks the name up among the drives attached
-//! there, asks it for the file, and does on the host what it cannot find. Dynamic filters travel through
-//! the converter in use, which keeps a filter shared between a join and its scan shared if it can.
+//! A drive travels by name: where the plan arrives, `execute` looks the name up among the drives
+//! attached there, asks it for the file, and does on the host what it cannot find. Dynamic filters
+//! travel through the converter in use, which keeps a filter shared between a join and its scan
+//! shared if it can.
 
 use std::path::PathBuf;
 use std::sync::Arc;

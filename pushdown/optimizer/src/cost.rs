@@ -23,8 +23,8 @@ pub struct HostRates {
     pub decode_bytes_per_s: f64,
     /// Bytes a second from the same SSD over its host link: PCIe Gen3 x4.
     pub media_bytes_per_s: f64,
-    /// Bytes a second that one core turns from a drive's result into arrays. Assumed: a copy at the speed
-    /// of memory.
+    /// Bytes a second that one core turns from a drive's result into arrays. Assumed: a copy at the
+    /// speed of memory.
     pub result_bytes_per_s: f64,
 }
 

@@ -29,10 +29,10 @@ use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::{
     ChildrenPropertiesMode, ExecutionPlan, InputOrderMode, ReplaceChildrenOptions,
 };
-use nearscan_command::{Fragment, Output, Width};
-use nearscan_drive::{Capabilities, CostSnapshot, Placement};
+use nearscan_command::Fragment;
+use nearscan_drive::{Capabilities, CostSnapshot};
 
-use crate::cost::{HostRates, Volume, estimate};
+use crate::cost::{HostRates, estimate};
 use crate::decision::{Candidate, Costs, Decision, KeepReason, Kept};
 use crate::exec::{PushdownExec, Pushed, Replaced, RowsShape};
 use crate::lower::aggregate::{States, lower_aggregate, lower_keys};
@@ -40,12 +40,10 @@ use crate::lower::builder::Target;
 use crate::lower::expr::lower_truth;
 use crate::lower::rows::lower_rows;
 use crate::lower::{FragmentBuilder, Lowered};
+use crate::place::{check_keys, place_unit, volume};
 use crate::scan::{Scan, Stack, split, substitute};
 use crate::settings::{DriveChoice, PushdownMode, PushdownOptions};
-use crate::units::{
-    FooterBounds, PlannedUnit, RowGroup, ScanUnits, chunk_metadata, chunk_of, dictionary_bytes,
-    kept_by,
-};
+use crate::units::{FooterBounds, PlannedUnit, RowGroup, ScanUnits, kept_by};
 
 /// A drive as the optimizer sees it: values only.
 #[derive(Debug, Clone)]
@@ -426,28 +424,6 @@ fn lower_states(
     Ok(states)
 }
 
-/// Group keys must be dictionary-encoded wherever footers can tell.
-fn check_keys(
-    keys: &[Arc<dyn PhysicalExpr>],
-    stack: &Stack<'_>,
-    units: &ScanUnits<'_>,
-) -> Lowered<()> {
-    let schema = stack.scan.table_schema();
-    for key in keys {
-        let column = key.downcast_ref::<datafusion::physical_expr::expressions::Column>();
-        let field = column.and_then(|column| schema.fields().get(column.index()));
-        let Some(name) = field.map(|field| field.name()) else { continue };
-        for unit in units.iter() {
-            let Some(chunk) = chunk_metadata(unit, name) else { continue };
-            if chunk.num_values() > 0 && dictionary_bytes(chunk) == 0 {
-                let detail = format!("group key {name} has no dictionary");
-                return Err(Kept::new(KeepReason::GroupCardinality, detail));
-            }
-        }
-    }
-    Ok(())
-}
-
 fn lower_conjuncts(
     builder: &mut FragmentBuilder<'_>,
     conjuncts: &[Arc<dyn PhysicalExpr>],
@@ -480,96 +456,6 @@ fn lower_rows_of(
 fn shown(conjuncts: &[Arc<dyn PhysicalExpr>]) -> String {
     let predicate = datafusion::physical_expr::conjunction_opt(conjuncts.to_vec());
     predicate.map_or_else(String::new, |predicate| fmt_sql(predicate.as_ref()).to_string())
-}
-
-/// One unit on one drive.
-fn place_unit(
-    drive: &DriveView,
-    stack: &Stack<'_>,
-    unit: &RowGroup<'_>,
-    fragment: &Fragment,
-) -> Lowered<PlannedUnit> {
-    match unit.facts.placement(&drive.name) {
-        Some(Placement::Here { .. }) => {}
-        Some(Placement::NotHere { reason }) => {
-            return Err(Kept::new(KeepReason::NotOnDrive, reason.clone()));
-        }
-        None => return Err(Kept::new(KeepReason::NotOnDrive, "the drive was not asked")),
-    }
-    let schema = stack.scan.table_schema();
-    let mut chunks = Vec::with_capacity(fragment.columns.len());
-    for (index, column) in fragment.columns.iter().enumerate() {
-        let chunk = chunk_of(unit, column, schema)?;
-        let about = format!("column {}", column.name);
-        drive.capabilities.admits_chunk(&chunk).map_err(|refused| kept_by(refused, &about))?;
-        check_dictionary(drive, unit, fragment, index)?;
-        chunks.push(chunk);
-    }
-    let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
-    Ok(PlannedUnit {
-        file: unit.facts.file.clone(),
-        row_group: count(unit.index),
-        row_group_count: count(unit.facts.metadata.num_row_groups()),
-        rows: u64::try_from(unit.metadata().num_rows()).unwrap_or(0),
-        chunks,
-    })
-}
-
-/// Refuses dictionaries that the drive has no room for, as far as the footer tells.
-fn check_dictionary(
-    drive: &DriveView,
-    unit: &RowGroup<'_>,
-    fragment: &Fragment,
-    index: usize,
-) -> Lowered<()> {
-    let column = &fragment.columns[index];
-    let Some(chunk) = chunk_metadata(unit, &column.name) else { return Ok(()) };
-    let bytes = dictionary_bytes(chunk);
-    let is_key = match &fragment.output {
-        Output::States { keys, .. } => keys.iter().any(|key| usize::from(*key) == index),
-        Output::Rows { .. } => false,
-    };
-    let about = |limit: u64| {
-        format!("the dictionary of {} has {bytes} bytes, the limit is {limit}", column.name)
-    };
-    if is_key && bytes > drive.capabilities.key_dictionary_bytes_max {
-        let detail = about(drive.capabilities.key_dictionary_bytes_max);
-        return Err(Kept::new(KeepReason::GroupCardinality, detail));
-    }
-    if bytes > drive.capabilities.dictionary_bytes_max {
-        let detail = about(drive.capabilities.dictionary_bytes_max);
-        return Err(Kept::new(KeepReason::DictionarySize, detail));
-    }
-    Ok(())
-}
-
-/// Share of rows that a filter is assumed to keep, as DataFusion assumes.
-const KEPT_SHARE_PERCENT: u64 = 20;
-
-/// What a fragment moves.
-fn volume(planned: &[Vec<PlannedUnit>], fragment: &Fragment) -> Volume {
-    let mut volume = Volume::default();
-    let strings: u64 = 32;
-    let row_bytes: u64 = fragment
-        .output_widths()
-        .iter()
-        .map(|width: &Width| width.bytes().map_or(strings, u64::from))
-        .sum();
-    for unit in planned.iter().flatten() {
-        volume.units += 1;
-        volume.rows += unit.rows;
-        volume.media_bytes += unit.chunks.iter().map(|chunk| chunk.length).sum::<u64>();
-        let rows_out = match &fragment.output {
-            Output::States { keys, .. } if keys.is_empty() => 1,
-            Output::States { .. } => 16,
-            Output::Rows { limit, .. } => {
-                let share = if fragment.predicate.is_empty() { 100 } else { KEPT_SHARE_PERCENT };
-                (unit.rows * share / 100).min(limit.unwrap_or(u64::MAX))
-            }
-        };
-        volume.result_bytes += 256 + rows_out * row_bytes;
-    }
-    volume
 }
 
 /// The partial aggregate that a single one would start with.

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use nearscan_drive::{FileRef, Placement};
 use parquet::file::metadata::ParquetMetaData;
 
-/// What the engine's table provider found out about a file, attached to the scan's `PartitionedFile`
-/// as an extension. A file without facts is kept.
+/// What the engine's table provider found out about a file, attached to the scan's
+/// `PartitionedFile` as an extension. A file without facts is kept.
 #[derive(Debug, Clone)]
 pub struct FileFacts {
     /// Where the file is and what it was when its footer was read.

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Which parts of a physical plan run on a drive, and the operator that runs them there.
 //!
-//! [`decide`](decide::decide) looks at a plan, what is known of its files ([`FileFacts`]), and what the
-//! attached drives can do, and gives back the plan with fragments replaced by [`PushdownExec`], and one
-//! [`Candidate`] for each scan: the drive, or why it was kept. [`PushdownRule`] calls it at its place in the
-//! list of physical rules; EXPLAIN calls it once more to show the candidates.
+//! [`decide`](decide::decide) looks at a plan, what is known of its files ([`FileFacts`]), and what
+//! the attached drives can do, and gives back the plan with fragments replaced by [`PushdownExec`],
+//! and one [`Candidate`] for each scan: the drive, or why it was kept. [`PushdownRule`] calls it at
+//! its place in the list of physical rules; EXPLAIN calls it once more to show the candidates.
 //!
 //! ```text
 //! AggregateExec: mode=Final                     AggregateExec: mode=Final
@@ -16,15 +16,16 @@
 //!
 //! # What is not here
 //!
-//! No backend, no file system, no clock: facts, capabilities and rates come in as values. Nothing that
-//! footer statistics answer is left to offload at this place in the rule list.
+//! No backend, no file system, no clock: facts, capabilities and rates come in as values. Nothing
+//! that footer statistics answer is left to offload at this place in the rule list.
 //!
 //! # Invariants
 //!
 //! - The output schema of a replaced node is its own `schema()`, never constructed.
-//! - A unit's rows are released once, after its completion was checked; a unit pushed back is done whole on
-//!   the host.
-//! - What cannot be lowered is kept with a reason; anything unknown in a scan or an aggregate is kept.
+//! - A unit's rows are released once, after its completion was checked; a unit pushed back is done
+//!   whole on the host.
+//! - What cannot be lowered is kept with a reason; anything unknown in a scan or an aggregate is
+//!   kept.
 #![forbid(unsafe_code)]
 
 pub mod codec;
@@ -37,6 +38,7 @@ pub mod facts;
 pub mod functions;
 pub mod log;
 mod lower;
+mod place;
 mod rule;
 mod scan;
 pub mod settings;

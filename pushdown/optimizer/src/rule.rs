@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! [`PushdownRule`]: [`decide`] as a physical optimizer rule.
 //!
-//! Its place is right after `PushdownSort` and before `EnsureCooperative`: all shapes are final there, the
-//! post-optimisation filter pushdown still comes and hands our leaves their dynamic filters, and the
-//! sanity check sees them.
+//! Its place is right after `PushdownSort` and before `EnsureCooperative`: all shapes are final
+//! there, the post-optimisation filter pushdown still comes and hands our leaves their dynamic
+//! filters, and the sanity check sees them.
 
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Reads a stack of operators over one Parquet scan: what it outputs, and which rows it keeps, both as
-//! expressions over the table's columns.
+//! Reads a stack of operators over one Parquet scan: what it outputs, and which rows it keeps, both
+//! as expressions over the table's columns.
 //!
 //! ```text
 //! ProjectionExec                     outputs: expressions over the table, substituted
@@ -9,8 +9,8 @@
 //!       DataSourceExec: Parquet      outputs: its projection, which may hold arithmetic
 //! ```
 //!
-//! With `pushdown_filters` off the scan's own predicate only prunes; with it on it filters, and there may be
-//! no FilterExec. Anything else on the way ends the stack.
+//! With `pushdown_filters` off the scan's own predicate only prunes; with it on it filters, and
+//! there may be no FilterExec. Anything else on the way ends the stack.
 
 use std::sync::Arc;
 
@@ -178,7 +178,8 @@ pub(crate) fn split(predicate: &Arc<dyn PhysicalExpr>) -> Vec<Arc<dyn PhysicalEx
     split_conjunction(predicate).into_iter().map(Arc::clone).collect()
 }
 
-/// `expr` with each column replaced by the expression that computes it; nothing when one does not exist.
+/// `expr` with each column replaced by the expression that computes it; nothing when one does not
+/// exist.
 pub(crate) fn substitute(
     expr: &Arc<dyn PhysicalExpr>,
     inputs: &[Arc<dyn PhysicalExpr>],

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The settings of Nearscan: one table, [`SETTINGS`], from which everything else comes.
 //!
-//! `SET` and `SHOW`, `--set` of the shell, the system table `nearscan.settings`, the Python keywords
-//! and the generated documentation all read this table. The values travel with DataFusion's
-//! configuration as the extension `nearscan`, so that a planner rule finds them through
-//! `ConfigOptions::extensions` and a statement that runs keeps the values it was planned with.
+//! `SET` and `SHOW`, `--set` of the shell, the system table `nearscan.settings`, the Python
+//! keywords and the generated documentation all read this table. The values travel with
+//! DataFusion's configuration as the extension `nearscan`, so that a planner rule finds them
+//! through `ConfigOptions::extensions` and a statement that runs keeps the values it was planned
+//! with.
 //!
 //! This module knows nothing of the engine: it depends on DataFusion's configuration traits alone.
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Dynamic filters: predicates that a join or a top-k above fills while it runs.
 //!
-//! They narrow what the drive reads, from the first unit after they are known. Only conjuncts with a
-//! counterpart are used (bounds, IN lists); hash table look-ups and the like are left out, which is
-//! right because whoever made the filter still checks every row.
+//! They narrow what the drive reads, from the first unit after they are known. Only conjuncts with
+//! a counterpart are used (bounds, IN lists); hash table look-ups and the like are left out, which
+//! is right because whoever made the filter still checks every row.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

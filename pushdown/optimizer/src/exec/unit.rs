@@ -151,7 +151,8 @@ impl UnitRunner {
             session.submit(submission).map_err(|refusal| back(refusal_reason(&refusal)))?;
         let completion = match tokio::time::timeout(self.timeout, ticket).await {
             Ok(completion) => completion,
-            // The ticket is dropped, which cancels; the buffers stay the drive's until it has stopped.
+            // The ticket is dropped, which cancels; the buffers stay the drive's until it has
+            // stopped.
             Err(_elapsed) => {
                 self.context.note_failure(&self.pushed.drive, hash);
                 return Err(back(PushBack::Timeout));
@@ -199,7 +200,8 @@ impl UnitRunner {
         Some(Charged { batches, memory })
     }
 
-    /// The unit on the CPU drive; nothing when it cannot do it either, or its rows do not fit in memory.
+    /// The unit on the CPU drive; nothing when it cannot do it either, or its rows do not fit in
+    /// memory.
     async fn on_fallback(&self, unit: &PlannedUnit, fragment: &Arc<Fragment>) -> Option<Charged> {
         let open = self.fallback.as_ref()?;
         let session = &open.session;

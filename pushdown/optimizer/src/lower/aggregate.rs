@@ -10,9 +10,10 @@
 //! | avg(x) of a decimal | COUNT x, SUM x | count, sum |
 //! | avg(x) of an integer column | COUNT x, SUM x | count, sum as Float64 |
 //!
-//! DataFusion adds Float64 for the average of integers, in the order of rows. The drive adds integers,
-//! which is the same as long as no partial sum leaves the integers that Float64 holds exactly; that is
-//! certain when rows times the greatest absolute value is at most 2^53. Equal slots are shared.
+//! DataFusion adds Float64 for the average of integers, in the order of rows. The drive adds
+//! integers, which is the same as long as no partial sum leaves the integers that Float64 holds
+//! exactly; that is certain when rows times the greatest absolute value is at most 2^53. Equal
+//! slots are shared.
 
 use std::sync::Arc;
 
@@ -166,7 +167,8 @@ fn count_operand(
     }
 }
 
-/// DataFusion sums integers in 64 bits and decimals in 128, wrapping; a drive reports what would wrap.
+/// DataFusion sums integers in 64 bits and decimals in 128, wrapping; a drive reports what would
+/// wrap.
 fn sum_width(number: Number) -> Lowered<Width> {
     match number {
         Number::Int64 => Ok(Width::W64),

@@ -9,7 +9,8 @@
 //! | `= <> < <= > >=`, IN, IS NULL, IS NOT NULL, AND, OR, NOT | steps |
 //! | the same of a string column and literals | string tests |
 //!
-//! Everything else is kept: `/` and `%` round, narrowing casts can fail, functions have no counterpart.
+//! Everything else is kept: `/` and `%` round, narrowing casts can fail, functions have no
+//! counterpart.
 
 use arrow::datatypes::DataType;
 use datafusion::common::ScalarValue;
@@ -253,7 +254,8 @@ fn mirror(op: Op) -> Op {
     }
 }
 
-/// The column's place in the table, if the expression is a string column, possibly cast between string types.
+/// The column's place in the table, if the expression is a string column, possibly cast between
+/// string types.
 fn string_column(builder: &FragmentBuilder<'_>, expr: &dyn PhysicalExpr) -> Lowered<Option<usize>> {
     if let Some(cast) = expr.downcast_ref::<CastExpr>() {
         return match is_string(cast.cast_type()) {

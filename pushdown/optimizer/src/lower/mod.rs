@@ -2,9 +2,9 @@
 //! Lowering: from DataFusion's expressions and aggregates to a fragment.
 //!
 //! Expressions arrive over the columns of the *table* (file columns, then partition columns); the
-//! [`FragmentBuilder`] collects the columns, literals and string tests that they need and appends steps
-//! to the predicate or the projection. What has no counterpart is refused with a reason; nothing is
-//! lowered approximately.
+//! [`FragmentBuilder`] collects the columns, literals and string tests that they need and appends
+//! steps to the predicate or the projection. What has no counterpart is refused with a reason;
+//! nothing is lowered approximately.
 //!
 //! - `types`: which types have a counterpart, and their scales.
 //! - `builder`: columns, literals, tests, programs; equal steps are shared.

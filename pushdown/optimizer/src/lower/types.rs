@@ -42,8 +42,8 @@ impl Number {
         }
     }
 
-    /// What arithmetic of this type must fit in. Decimals are 128-bit whatever their precision, as in
-    /// Arrow.
+    /// What arithmetic of this type must fit in. Decimals are 128-bit whatever their precision, as
+    /// in Arrow.
     pub(crate) fn width(self) -> Width {
         match self {
             Self::Int32 | Self::Date32 => Width::W32,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What every test needs: a folder with tables, sessions with and without the rule, facts at the scans.
+//! What every test needs: a folder with tables, sessions with and without the rule, facts at the
+//! scans.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -55,8 +56,8 @@ pub(crate) enum Facts {
 }
 
 impl Bench {
-    /// `lineitem` and `orders`, a drive that can everything, mode `force`, two partitions with files
-    /// cut in two.
+    /// `lineitem` and `orders`, a drive that can everything, mode `force`, two partitions with
+    /// files cut in two.
     pub(crate) fn new() -> Self {
         Self::with_drive(Fake::new(Capabilities::of_scan_kernel()))
     }
@@ -241,7 +242,8 @@ impl Bench {
         Ok(Run { rows: texts(&batches), plan })
     }
 
-    /// Runs a statement with and without the rule, and holds the rows against each other, in their order.
+    /// Runs a statement with and without the rule, and holds the rows against each other, in their
+    /// order.
     pub(crate) async fn check(&self, sql: &str) -> Run {
         let run = self.run(sql).await.unwrap();
         assert!(!pushed(&run.plan).is_empty(), "nothing was offloaded:\n{}", shown(&run.plan));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Plans as bytes: what is decoded looks the same, asks for the same, and gives the same rows, with the
-//! drive and without.
+//! Plans as bytes: what is decoded looks the same, asks for the same, and gives the same rows, with
+//! the drive and without.
 
 use std::sync::Arc;
 

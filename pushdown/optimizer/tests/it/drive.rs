@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A drive that reads row groups with the parquet crate, asks the evaluator what a command means, and
-//! then does with the answer what the test says: gives it, or any of the things that go wrong.
+//! A drive that reads row groups with the parquet crate, asks the evaluator what a command means,
+//! and then does with the answer what the test says: gives it, or any of the things that go wrong.
 //!
 //! It completes inside `submit`, or when the test says so; nothing depends on time.
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Tables in the manner of TPC-H, small, with several row groups, and columns of types that no drive
-//! reads. The values follow from the row's number; they may never change, since plans show what footers
-//! say of them.
+//! Tables in the manner of TPC-H, small, with several row groups, and columns of types that no
+//! drive reads. The values follow from the row's number; they may never change, since plans show
+//! what footers say of them.
 
 use std::path::Path;
 use std::sync::{Arc, OnceLock};

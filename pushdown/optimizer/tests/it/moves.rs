@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What moves to a drive gives the rows of plain DataFusion, and its operators count what the drive did.
+//! What moves to a drive gives the rows of plain DataFusion, and its operators count what the drive
+//! did.
 
 use nearscan_optimizer::log::LogEntry;
 use rstest::rstest;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Dynamic filters: what a join or a top-k finds out narrows what the drive is asked for afterwards.
+//! Dynamic filters: what a join or a top-k finds out narrows what the drive is asked for
+//! afterwards.
 
 use nearscan_command::Command;
 use rstest::rstest;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What operators above know of their input: a rule must not take it away from them.
 //!
-//! A filter `k = 7` makes `k` constant, and two columns that it equates one: sorts, windows and merges
-//! above are planned with that.
+//! A filter `k = 7` makes `k` constant, and two columns that it equates one: sorts, windows and
+//! merges above are planned with that.
 
 use rstest::rstest;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Streams: their order, their end, and what they leave behind when they are dropped; the memory they
-//! charge to the query's pool.
+//! Streams: their order, their end, and what they leave behind when they are dropped; the memory
+//! they charge to the query's pool.
 
 use std::sync::Arc;
 

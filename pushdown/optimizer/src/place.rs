@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Units on a drive: whether each row group's chunks can be read there, and how much they move.
+
+use std::sync::Arc;
+
+use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_expr::expressions::Column;
+use nearscan_command::{Fragment, Output, Width};
+use nearscan_drive::Placement;
+
+use crate::cost::Volume;
+use crate::decide::DriveView;
+use crate::decision::{KeepReason, Kept};
+use crate::lower::Lowered;
+use crate::scan::Stack;
+use crate::units::{
+    PlannedUnit, RowGroup, ScanUnits, chunk_metadata, chunk_of, dictionary_bytes, kept_by,
+};
+
+/// One unit on one drive.
+pub(crate) fn place_unit(
+    drive: &DriveView,
+    stack: &Stack<'_>,
+    unit: &RowGroup<'_>,
+    fragment: &Fragment,
+) -> Lowered<PlannedUnit> {
+    match unit.facts.placement(&drive.name) {
+        Some(Placement::Here { .. }) => {}
+        Some(Placement::NotHere { reason }) => {
+            return Err(Kept::new(KeepReason::NotOnDrive, reason.clone()));
+        }
+        None => return Err(Kept::new(KeepReason::NotOnDrive, "the drive was not asked")),
+    }
+    let schema = stack.scan.table_schema();
+    let mut chunks = Vec::with_capacity(fragment.columns.len());
+    for (index, column) in fragment.columns.iter().enumerate() {
+        let chunk = chunk_of(unit, column, schema)?;
+        let about = format!("column {}", column.name);
+        drive.capabilities.admits_chunk(&chunk).map_err(|refused| kept_by(refused, &about))?;
+        check_dictionary(drive, unit, fragment, index)?;
+        chunks.push(chunk);
+    }
+    let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+    Ok(PlannedUnit {
+        file: unit.facts.file.clone(),
+        row_group: count(unit.index),
+        row_group_count: count(unit.facts.metadata.num_row_groups()),
+        rows: u64::try_from(unit.metadata().num_rows()).unwrap_or(0),
+        chunks,
+    })
+}
+
+/// Refuses dictionaries that the drive has no room for, as far as the footer tells.
+fn check_dictionary(
+    drive: &DriveView,
+    unit: &RowGroup<'_>,
+    fragment: &Fragment,
+    index: usize,
+) -> Lowered<()> {
+    let column = &fragment.columns[index];
+    let Some(chunk) = chunk_metadata(unit, &column.name) else { return Ok(()) };
+    let bytes = dictionary_bytes(chunk);
+    let is_key = match &fragment.output {
+        Output::States { keys, .. } => keys.iter().any(|key| usize::from(*key) == index),
+        Output::Rows { .. } => false,
+    };
+    let about = |limit: u64| {
+        format!("the dictionary of {} has {bytes} bytes, the limit is {limit}", column.name)
+    };
+    if is_key && bytes > drive.capabilities.key_dictionary_bytes_max {
+        let detail = about(drive.capabilities.key_dictionary_bytes_max);
+        return Err(Kept::new(KeepReason::GroupCardinality, detail));
+    }
+    if bytes > drive.capabilities.dictionary_bytes_max {
+        let detail = about(drive.capabilities.dictionary_bytes_max);
+        return Err(Kept::new(KeepReason::DictionarySize, detail));
+    }
+    Ok(())
+}
+
+/// Share of rows that a filter is assumed to keep, as DataFusion assumes.
+const KEPT_SHARE_PERCENT: u64 = 20;
+
+/// What a fragment moves.
+pub(crate) fn volume(planned: &[Vec<PlannedUnit>], fragment: &Fragment) -> Volume {
+    let mut volume = Volume::default();
+    let strings: u64 = 32;
+    let row_bytes: u64 = fragment
+        .output_widths()
+        .iter()
+        .map(|width: &Width| width.bytes().map_or(strings, u64::from))
+        .sum();
+    for unit in planned.iter().flatten() {
+        volume.units += 1;
+        volume.rows += unit.rows;
+        volume.media_bytes += unit.chunks.iter().map(|chunk| chunk.length).sum::<u64>();
+        let rows_out = match &fragment.output {
+            Output::States { keys, .. } if keys.is_empty() => 1,
+            Output::States { .. } => 16,
+            Output::Rows { limit, .. } => {
+                let share = if fragment.predicate.is_empty() { 100 } else { KEPT_SHARE_PERCENT };
+                (unit.rows * share / 100).min(limit.unwrap_or(u64::MAX))
+            }
+        };
+        volume.result_bytes += 256 + rows_out * row_bytes;
+    }
+    volume
+}
+
+/// Group keys must be dictionary-encoded wherever footers can tell.
+pub(crate) fn check_keys(
+    keys: &[Arc<dyn PhysicalExpr>],
+    stack: &Stack<'_>,
+    units: &ScanUnits<'_>,
+) -> Lowered<()> {
+    let schema = stack.scan.table_schema();
+    for key in keys {
+        let column = key.downcast_ref::<Column>();
+        let field = column.and_then(|column| schema.fields().get(column.index()));
+        let Some(name) = field.map(|field| field.name()) else { continue };
+        for unit in units.iter() {
+            let Some(chunk) = chunk_metadata(unit, name) else { continue };
+            if chunk.num_values() > 0 && dictionary_bytes(chunk) == 0 {
+                let detail = format!("group key {name} has no dictionary");
+                return Err(Kept::new(KeepReason::GroupCardinality, detail));
+            }
+        }
+    }
+    Ok(())
+}
