@@ -16,6 +16,8 @@ pub(crate) mod aggregate;
 pub(crate) mod builder;
 pub(crate) mod expr;
 pub(crate) mod rows;
+#[cfg(test)]
+mod tests;
 pub(crate) mod types;
 
 pub(crate) use builder::FragmentBuilder;
