@@ -76,8 +76,13 @@ async fn a_filter_over_a_computed_column_is_lowered_through_it() {
 #[tokio::test]
 async fn verify_looks_at_narrowed_units_too() {
     let bench = one_partition().set("nearscan.pushdown.verify", "true");
-    bench.check(JOIN).await;
-    bench.drive.on(0, crate::drive::Act::Lie);
-    let error = bench.run(JOIN).await.map(|run| run.rows).unwrap_err().to_string();
-    assert!(error.contains("differ in row group 0 of "), "{error}");
+    let sql = "SELECT l_orderkey, l_comment FROM lineitem JOIN orders ON l_orderkey = o_orderkey \
+               WHERE o_custkey = 7 AND l_tax > 0.02 ORDER BY 2";
+    bench.check(sql).await;
+    let steps = steps(&bench.drive.commands(), "l_orderkey");
+    assert!(steps.len() == 4 && steps.iter().all(|steps| *steps > 1), "{steps:?}");
+    // Only `lineitem` has so many row groups.
+    bench.drive.on(2, crate::drive::Act::Lie);
+    let error = bench.run(sql).await.map(|run| run.rows).unwrap_err().to_string();
+    assert!(error.contains("differ in row group 2 of "), "{error}");
 }

@@ -174,6 +174,7 @@ async fn an_overflow_gives_what_datafusion_wraps_to(#[case] sql: &str, #[case] u
 #[rstest]
 #[case::rows(ROWS)]
 #[case::states("SELECT count(*), sum(l_quantity) FROM lineitem WHERE l_tax > 0.01")]
+#[case::rows_cut_off("SELECT l_orderkey, l_comment FROM lineitem WHERE l_quantity < 4 LIMIT 170")]
 #[case::groups("SELECT l_linenumber, sum(l_tax) FROM lineitem GROUP BY l_linenumber ORDER BY 1")]
 #[tokio::test]
 async fn verify_notices_a_wrong_row(#[case] sql: &str) {
