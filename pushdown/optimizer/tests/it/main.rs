@@ -15,5 +15,6 @@ mod narrowing;
 mod ordering;
 mod pushback;
 mod rows;
+mod shapes;
 mod streams;
 mod untouched;

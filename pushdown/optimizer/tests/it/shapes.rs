@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Tables of other shapes: no rows, several files, columns that some files do not have, partitions.
+
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, Int64Array, RecordBatch};
+use rstest::rstest;
+
+use crate::bench::Bench;
+use crate::files;
+
+/// A bench with a table of the given files, by their columns of numbers.
+fn table_of(files: &[&[(&str, &[Option<i64>])]]) -> Bench {
+    let bench = Bench::new();
+    let folder = bench.path("t");
+    std::fs::create_dir_all(&folder).unwrap();
+    for (at, columns) in files.iter().enumerate() {
+        let array = |numbers: &&[Option<i64>]| -> ArrayRef {
+            Arc::new(numbers.iter().copied().collect::<Int64Array>())
+        };
+        let columns = columns.iter().map(|(name, numbers)| (*name, array(numbers), true));
+        let batch = RecordBatch::try_from_iter_with_nullable(columns).unwrap();
+        files::write(&folder.join(format!("{at}.parquet")), &batch, files::usual());
+    }
+    bench.sql(format!(
+        "CREATE EXTERNAL TABLE t (k BIGINT, v BIGINT) STORED AS PARQUET LOCATION '{}/'",
+        folder.display()
+    ))
+}
+
+const SUM: &str = "SELECT count(*), sum(v), min(k) FROM t WHERE k > 1";
+
+#[tokio::test]
+async fn a_file_without_rows_has_no_units() {
+    let bench = table_of(&[&[("k", &[]), ("v", &[])]]);
+    let run = bench.check(SUM).await;
+    assert_eq!(run.rows, ["0 | NULL | NULL"]);
+    assert_eq!(run.metric("units_drive"), 0);
+}
+
+#[tokio::test]
+async fn files_are_told_apart() {
+    let [one, two, three] = [Some(1), Some(2), Some(3)];
+    let bench = table_of(&[
+        &[("k", &[one, two]), ("v", &[one, None])],
+        &[("v", &[three, two, None]), ("k", &[three, None, two])],
+        &[("k", &[None]), ("v", &[one])],
+    ]);
+    let run = bench.check(SUM).await;
+    assert_eq!(run.rows, ["3 | 3 | 2"]);
+    // The third file has no k above 1.
+    assert_eq!(run.metric("units_drive"), 2);
+    bench.check("SELECT k, v FROM t WHERE v IS NOT NULL ORDER BY 1, 2").await;
+}
+
+#[tokio::test]
+async fn a_column_that_one_file_does_not_have_keeps_the_scan() {
+    let numbers = [Some(5), Some(7)];
+    let bench = table_of(&[&[("k", &numbers), ("v", &numbers)], &[("k", &numbers)]]);
+    let kept = bench.kept(SUM).await;
+    assert!(kept.to_string().starts_with("kept=type (column v is missing in "), "{kept}");
+    assert_eq!(bench.run(SUM).await.unwrap().rows, bench.expected(SUM).await);
+    // What is in all files can move.
+    bench.check("SELECT sum(k) FROM t WHERE k > 1").await;
+}
+
+#[rstest]
+#[case::not_read("SELECT sum(o_custkey) FROM parts WHERE part = 1", 1)]
+#[case::of_all_parts("SELECT max(o_orderkey), count(*) FROM parts WHERE o_custkey = 7", 2)]
+#[tokio::test]
+async fn partition_columns_may_choose_files(#[case] sql: &str, #[case] units: usize) {
+    let bench = files::with_partitions(Bench::new());
+    assert_eq!(bench.check(sql).await.metric("units_drive"), units);
+}
+
+#[rstest]
+#[case::offset("SELECT l_comment FROM lineitem WHERE l_tax < 0.02 LIMIT 5 OFFSET 70")]
+#[case::nested_limits(
+    "SELECT l_comment FROM (SELECT l_comment, l_code FROM lineitem WHERE l_tax < 0.02 LIMIT 90) \
+     WHERE l_code > 3 LIMIT 50"
+)]
+#[case::recursion(
+    "WITH RECURSIVE walk AS (SELECT 0 AS k UNION ALL SELECT l_orderkey + 1 FROM lineitem JOIN walk \
+     ON l_orderkey = k WHERE l_linenumber = 1 AND k < 9) SELECT k FROM walk ORDER BY 1"
+)]
+#[case::a_table_with_itself(
+    "SELECT a.l_comment FROM lineitem a JOIN lineitem b ON a.l_orderkey = b.l_orderkey \
+     WHERE a.l_tax = 0.01 AND b.l_tax = 0.02 ORDER BY 1"
+)]
+#[case::intersection(
+    "SELECT l_orderkey FROM lineitem WHERE l_tax = 0.01 INTERSECT SELECT o_orderkey FROM orders \
+     WHERE o_custkey > 20 ORDER BY 1"
+)]
+#[tokio::test]
+async fn statements_of_many_shapes_give_the_same_rows(#[case] sql: &str) {
+    let bench = Bench::new().set("datafusion.execution.target_partitions", "1");
+    bench.check(sql).await;
+}
+
+#[tokio::test]
+async fn counting_rows_without_statistics_reads_nothing() {
+    let bench = Bench::new().set("datafusion.execution.collect_statistics", "false");
+    let sql = "SELECT count(*) FROM lineitem";
+    let run = bench.check(sql).await;
+    assert_eq!(run.rows, ["4000"]);
+    assert_eq!(run.metric("units_drive"), 4);
+    assert_eq!(bench.drive.traffic().media_bytes, 0);
+}
