@@ -183,9 +183,7 @@ impl<'a> Executor<'a> {
     }
 
     pub(crate) fn submit(&self, command: &Command) -> Result<Ticket, Refusal> {
-        let bytes =
-            command.unit.media_bytes() + command.scratch_bytes() + command.output.bytes_max();
-        let lease = self.session.lease(bytes)?;
+        let lease = self.session.lease(command.device_bytes())?;
         self.session.submit(Submission { command: command.clone(), lease, timeout: PATIENCE })
     }
 

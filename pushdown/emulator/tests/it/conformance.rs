@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The suite of all drives, on this one.
+
+use nearscan_conformance::{Options, check, check_with};
+use nearscan_drive::Drive;
+use nearscan_emulator::{Config, Emulator};
+
+#[test]
+fn the_emulated_drive_passes_the_suite() {
+    let drive = Emulator::open(Config::default());
+    let report = check(&drive);
+    assert!(report.is_clean(), "{report}");
+    assert_eq!(drive.in_flight(), 0);
+    assert!(drive.memory_is_whole());
+}
+
+#[test]
+fn the_suite_passes_from_several_threads_at_once() {
+    let drive = Emulator::open(Config::default());
+    std::thread::scope(|scope| {
+        for seed in 1..=2 {
+            let drive = &drive;
+            scope.spawn(move || {
+                let report = check_with(drive, &Options { seed, ..Options::default() });
+                assert!(report.is_clean(), "{report}");
+            });
+        }
+    });
+    assert!(drive.memory_is_whole());
+}

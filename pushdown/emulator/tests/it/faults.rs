@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Faults on purpose: each shows as what the fault model says, repeats with its seed, and leaks nothing.
+
+use std::time::Duration;
+
+use futures::executor::block_on;
+use nearscan_command::Envelope;
+use nearscan_drive::{
+    CancelOutcome, Drive, DriveTime, Failure, Fault, Outcome, Refusal, Submission,
+};
+use nearscan_emulator::{Config, Emulator};
+
+use crate::scan::{Scan, open, run, session};
+
+/// How one command ends on a drive with these faults.
+fn end_of(faults: &str) -> Result<Outcome, Refusal> {
+    let scan = Scan::of(100);
+    let drive = open(faults);
+    let session = session(&drive);
+    let envelope = Envelope { epoch: session.epoch(), ..Envelope::default() };
+    let command = scan.command(&drive, 10, envelope);
+    let end = run(session.as_ref(), &command).map(|completion| completion.outcome);
+    assert!(drive.memory_is_whole(), "{faults} keeps device memory");
+    end
+}
+
+#[test]
+fn refusals_come_before_the_command_is_taken() {
+    assert_eq!(end_of("queue_full:1").unwrap_err(), Refusal::Busy);
+    assert!(matches!(end_of("low_memory:1").unwrap_err(), Refusal::LowMemory { .. }));
+}
+
+#[test]
+fn failures_say_what_failed() {
+    let failure = |faults| match end_of(faults).unwrap() {
+        Outcome::Failed(failure) => failure,
+        Outcome::Finished(_) => panic!("{faults} does not strike"),
+    };
+    assert!(matches!(failure("read_error:1"), Failure::Read { .. }));
+    assert_eq!(failure("timeout:1"), Failure::Timeout);
+    assert!(matches!(failure("gone:1"), Failure::Gone { .. }));
+}
+
+#[test]
+fn a_changed_byte_is_noticed_wherever_it_is() {
+    for rows in [1, 10, 100, 1000] {
+        let scan = Scan::of(rows);
+        let drive = open("corrupt:1");
+        let session = session(&drive);
+        let envelope = Envelope { epoch: session.epoch(), ..Envelope::default() };
+        let command = scan.command(&drive, 10, envelope);
+        let completion = run(session.as_ref(), &command).unwrap();
+        let fault = completion.check(&command).unwrap_err();
+        assert!(matches!(fault, Fault::Corrupted(_)), "{fault}");
+    }
+}
+
+#[test]
+fn a_lost_drive_takes_nothing_more_in_its_session() {
+    let scan = Scan::of(100);
+    let drive = open("gone:1");
+    let lost = session(&drive);
+    let envelope = Envelope { epoch: lost.epoch(), ..Envelope::default() };
+    let command = scan.command(&drive, 10, envelope);
+    run(lost.as_ref(), &command).unwrap();
+    assert!(matches!(run(lost.as_ref(), &command).unwrap_err(), Refusal::Gone { .. }));
+}
+
+#[test]
+fn a_hang_ends_when_it_is_cancelled_and_its_memory_comes_back_then() {
+    let scan = Scan::of(100);
+    let drive = open("hang:1");
+    let session = session(&drive);
+    let envelope = Envelope { command_id: 5, epoch: session.epoch(), ..Envelope::default() };
+    let command = scan.command(&drive, 10, envelope);
+    let lease = session.lease(command.device_bytes()).unwrap();
+    let timeout = Duration::from_secs(5);
+    let ticket = session.submit(Submission { command, lease, timeout }).unwrap();
+    assert_eq!(drive.in_flight(), 1);
+    assert!(!drive.memory_is_whole());
+    assert_eq!(session.cancel(5), CancelOutcome::Acknowledged);
+    assert_eq!(block_on(ticket).outcome, Outcome::Failed(Failure::Cancelled));
+    drive.shutdown();
+    assert_eq!(drive.in_flight(), 0);
+    assert!(drive.memory_is_whole());
+    assert_eq!(session.cancel(5), CancelOutcome::Unknown);
+}
+
+#[test]
+fn a_file_that_has_changed_is_stale() {
+    let mut scan = Scan::of(100);
+    let drive = open("");
+    let session = session(&drive);
+    let envelope = Envelope { epoch: session.epoch(), ..Envelope::default() };
+    let command = scan.command(&drive, 10, envelope);
+    scan.change();
+    let completion = run(session.as_ref(), &command).unwrap();
+    assert!(matches!(completion.outcome, Outcome::Failed(Failure::Stale { .. })));
+}
+
+#[test]
+fn a_reset_voids_what_was_opened_before() {
+    let scan = Scan::of(100);
+    let drive = open("");
+    let before = session(&drive);
+    let envelope = Envelope { epoch: before.epoch(), ..Envelope::default() };
+    let command = scan.command(&drive, 10, envelope);
+    let epoch = drive.reset().unwrap();
+    assert_eq!(epoch, before.epoch() + 1);
+    assert!(matches!(run(before.as_ref(), &command).unwrap_err(), Refusal::Gone { .. }));
+    assert_eq!(session(&drive).epoch(), epoch);
+}
+
+#[test]
+fn a_full_queue_and_a_full_memory_refuse() {
+    let scan = Scan::of(100);
+    let config = [("faults", "hang:1"), ("memory", "1048576")];
+    let drive = Emulator::open(Config::from_parameters(config).unwrap());
+    let session = session(&drive);
+    assert!(matches!(session.lease(2 << 20).unwrap_err(), Refusal::LowMemory { .. }));
+    let mut tickets = Vec::new();
+    let refusal = loop {
+        let command_id = 1000 + tickets.len() as u128;
+        let envelope = Envelope { command_id, epoch: session.epoch(), ..Envelope::default() };
+        let command = scan.command(&drive, 10, envelope);
+        let lease = session.lease(command.device_bytes()).unwrap();
+        let timeout = Duration::from_secs(5);
+        match session.submit(Submission { command, lease, timeout }) {
+            Ok(ticket) => tickets.push(ticket),
+            Err(refusal) => break refusal,
+        }
+    };
+    assert_eq!(refusal, Refusal::Busy);
+    assert_eq!(tickets.len(), drive.capabilities().in_flight_max as usize);
+    drop(tickets);
+    drive.shutdown();
+    assert!(drive.memory_is_whole());
+}
+
+#[test]
+fn the_same_command_takes_the_same_modelled_time() {
+    let time = || {
+        let scan = Scan::of(5000);
+        let drive = open("");
+        let session = session(&drive);
+        let envelope = Envelope { epoch: session.epoch(), ..Envelope::default() };
+        let command = scan.command(&drive, 10, envelope);
+        match run(session.as_ref(), &command).unwrap().time {
+            DriveTime::Modelled(time) => time,
+            DriveTime::Measured(_) => panic!("an emulated drive has no clock of its own"),
+        }
+    };
+    assert_eq!(time(), time());
+    assert!(time().kernel_ns > 0);
+}

@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The emulated drive passes the suite, repeats itself, and gives everything back.
+#![expect(clippy::unwrap_used, reason = "helpers of tests: a panic shows where")]
+
+mod conformance;
+mod faults;
+mod scan;
