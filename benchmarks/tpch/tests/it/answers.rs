@@ -15,13 +15,13 @@ use nearscan_tpch::{
 };
 
 /// Makes the data of scale factor 0.01 unless an earlier test has.
-fn folder() -> PathBuf {
+pub(crate) fn folder() -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("sf0.01");
     generate::generate(&scale(), &folder, &mut Silent).unwrap();
     folder
 }
 
-fn scale() -> ScaleFactor {
+pub(crate) fn scale() -> ScaleFactor {
     "0.01".parse().unwrap()
 }
 

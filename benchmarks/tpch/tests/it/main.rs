@@ -5,3 +5,7 @@
 
 #[cfg(test)]
 mod answers;
+#[cfg(test)]
+mod copies;
+#[cfg(test)]
+mod python;
