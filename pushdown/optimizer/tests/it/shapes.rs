@@ -9,8 +9,11 @@ use rstest::rstest;
 use crate::bench::Bench;
 use crate::files;
 
-/// A bench with a table of the given files, by their columns of numbers.
-fn table_of(files: &[&[(&str, &[Option<i64>])]]) -> Bench {
+/// A column of numbers.
+type Numbers<'a> = (&'a str, &'a [Option<i64>]);
+
+/// A bench with a table of the given files.
+fn table_of(files: &[&[Numbers<'_>]]) -> Bench {
     let bench = Bench::new();
     let folder = bench.path("t");
     std::fs::create_dir_all(&folder).unwrap();
