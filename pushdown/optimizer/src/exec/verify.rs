@@ -2,11 +2,11 @@
 //! `nearscan.pushdown.verify`: every unit also runs as DataFusion would have run it, and a
 //! difference fails the query.
 //!
-//! Rows are compared in their order; states of groups in any order. A fragment narrowed by a dynamic
-//! filter may leave out rows that the replaced plan gives, but it may neither change nor add any;
-//! only narrowed rows with a limit are not compared, since that limit may pick others. The replaced
-//! plan reads the whole row group, for statistics of pages and row groups would let it leave out
-//! rows that only an operator above both drops.
+//! Rows are compared in their order; states of groups in any order. A fragment narrowed by a
+//! dynamic filter may leave out rows that the replaced plan gives, but it may neither change nor
+//! add any; only narrowed rows with a limit are not compared, since that limit may pick others. The
+//! replaced plan reads the whole row group, for statistics of pages and row groups would let it
+//! leave out rows that only an operator above both drops.
 
 use std::sync::Arc;
 

@@ -20,7 +20,7 @@ use crate::lower::expr::lower_truth;
 use crate::lower::rows::lower_rows;
 use crate::lower::{FragmentBuilder, Lowered};
 
-/// Columns of the files: integers, a date, decimals of two scales, strings, and what no drive reads.
+/// Columns of the files: integers, a date, decimals of two scales, strings, what no drive reads.
 fn schema() -> Schema {
     let column = |(name, data_type): (&str, DataType)| Field::new(name, data_type, true);
     let columns = [
@@ -148,7 +148,8 @@ fn shown_operand(fragment: &Fragment, operand: Operand) -> String {
 #[case::an_integer_among_decimals("p > k", "#0: k * 100 (128), #1: p > #0")]
 #[case::equal_steps_are_shared(
     "(k + 1 > 3 OR i = 2) AND (k + 1 > 3 OR d IS NULL)",
-    "#0: k + 1 (64), #1: #0 > 3, #2: i = 2, #3: #1 or #2, #4: d is null, #5: #1 or #4, #6: #3 and #5"
+    "#0: k + 1 (64), #1: #0 > 3, #2: i = 2, #3: #1 or #2, #4: d is null, #5: #1 or #4, #6: #3 \
+     and #5"
 )]
 #[case::negation("NOT (k > 5 AND i = 2)", "#0: k <= 5, #1: i <> 2, #2: #0 or #1")]
 #[case::negation_that_stays("(k > 5) IS NULL", "#0: k > 5, #1: #0 is null")]

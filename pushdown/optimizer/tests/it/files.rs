@@ -127,7 +127,8 @@ pub(crate) fn with_partitions(bench: Bench) -> Bench {
     }
     let location = bench.path("parts");
     bench.sql(format!(
-        "CREATE EXTERNAL TABLE parts (o_orderkey BIGINT, o_custkey INT, o_orderdate DATE, part INT) \
+        "CREATE EXTERNAL TABLE parts (o_orderkey BIGINT, o_custkey INT, o_orderdate DATE, \
+         part INT) \
          STORED AS PARQUET PARTITIONED BY (part) LOCATION '{}/'",
         location.display()
     ))

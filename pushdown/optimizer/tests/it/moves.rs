@@ -14,7 +14,8 @@ use crate::drive::COMMAND_NS;
     "SELECT count(*), sum(l_tax), min(l_code) FROM lineitem WHERE l_tax + l_tax < 0"
 )]
 #[case::sums_of_products(
-    "SELECT sum(l_extendedprice * (1 - l_discount) * (1 + l_tax)), sum(l_extendedprice * l_discount) \
+    "SELECT sum(l_extendedprice * (1 - l_discount) * (1 + l_tax)), \
+     sum(l_extendedprice * l_discount) \
      FROM lineitem WHERE l_shipdate >= DATE '1993-01-01'"
 )]
 #[case::averages_of_integers(
@@ -47,7 +48,8 @@ use crate::drive::COMMAND_NS;
     "SELECT count(*) FROM lineitem WHERE (l_code NOT IN (1, 2, NULL, 13, 14)) IS NULL AND l_tax > 0"
 )]
 #[case::strings(
-    "SELECT count(*) FROM lineitem WHERE l_note NOT IN ('x', 'q', 'r', 's', 't') OR 'MAIL' > l_shipmode"
+    "SELECT count(*) FROM lineitem \
+     WHERE l_note NOT IN ('x', 'q', 'r', 's', 't') OR 'MAIL' > l_shipmode"
 )]
 #[case::three_values(
     "SELECT count(*) FROM lineitem WHERE NOT (l_code > 7 AND l_note = 'x') OR (l_code > 3) IS NULL"
@@ -59,10 +61,12 @@ use crate::drive::COMMAND_NS;
     "SELECT sum(0 - l_code), min(l_code - 100), count(*) FROM lineitem WHERE -30 < 0 - l_code"
 )]
 #[case::rows(
-    "SELECT l_orderkey, l_partkey, l_shipdate, l_tax, l_comment, l_code, l_note FROM lineitem WHERE l_quantity < 20 ORDER BY l_comment"
+    "SELECT l_orderkey, l_partkey, l_shipdate, l_tax, l_comment, l_code, l_note FROM lineitem \
+     WHERE l_quantity < 20 ORDER BY l_comment"
 )]
 #[case::computed_rows(
-    "SELECT l_comment, l_orderkey + 1, l_partkey + 1, l_tax * l_discount, l_code IS NULL, l_note = 'x' \
+    "SELECT l_comment, l_orderkey + 1, l_partkey + 1, l_tax * l_discount, l_code IS NULL, \
+     l_note = 'x' \
      FROM lineitem WHERE l_quantity BETWEEN 10 AND 11 ORDER BY 1"
 )]
 #[case::a_column_twice(
@@ -77,26 +81,27 @@ use crate::drive::COMMAND_NS;
      WHERE o_custkey < 9 AND l_tax > 0.02 GROUP BY o_custkey ORDER BY 1"
 )]
 #[case::left_join(
-    "SELECT o_orderkey, l_comment FROM orders LEFT JOIN lineitem ON l_orderkey = o_orderkey AND l_tax = 0.03 \
-     WHERE o_custkey < 9 ORDER BY 1, 2"
+    "SELECT o_orderkey, l_comment FROM orders LEFT JOIN lineitem \
+     ON l_orderkey = o_orderkey AND l_tax = 0.03 WHERE o_custkey < 9 ORDER BY 1, 2"
 )]
 #[case::semi_join(
-    "SELECT l_comment FROM lineitem WHERE l_orderkey IN (SELECT o_orderkey FROM orders WHERE o_custkey = 3) \
-     AND l_tax < 0.03 ORDER BY 1"
+    "SELECT l_comment FROM lineitem WHERE l_orderkey IN (SELECT o_orderkey FROM orders \
+     WHERE o_custkey = 3) AND l_tax < 0.03 ORDER BY 1"
 )]
 #[case::anti_join(
-    "SELECT count(*) FROM lineitem WHERE l_tax < 0.03 AND NOT EXISTS \
-     (SELECT * FROM orders WHERE o_orderkey = l_orderkey AND o_custkey > 3)"
+    "SELECT count(*) FROM lineitem WHERE l_tax < 0.03 AND NOT EXISTS (SELECT * FROM orders \
+     WHERE o_orderkey = l_orderkey AND o_custkey > 3)"
 )]
 #[case::a_scalar_subquery(
-    "SELECT count(*) FROM lineitem WHERE l_quantity > (SELECT avg(l_quantity) FROM lineitem WHERE l_tax > 0.02)"
+    "SELECT count(*) FROM lineitem WHERE l_quantity > (SELECT avg(l_quantity) FROM lineitem \
+     WHERE l_tax > 0.02)"
 )]
 #[case::conjuncts_that_stay(
     "SELECT l_comment FROM lineitem WHERE l_tax < 0.03 AND l_comment LIKE '%77' ORDER BY 1"
 )]
 #[case::a_union(
-    "SELECT l_orderkey FROM lineitem WHERE l_tax = 0.01 UNION ALL \
-     SELECT o_orderkey FROM orders WHERE o_custkey = 3 ORDER BY 1"
+    "SELECT l_orderkey FROM lineitem WHERE l_tax = 0.01 UNION ALL SELECT o_orderkey FROM orders \
+     WHERE o_custkey = 3 ORDER BY 1"
 )]
 #[case::a_window(
     "SELECT l_comment, sum(l_tax) OVER (PARTITION BY l_shipmode ORDER BY l_orderkey, l_comment) \

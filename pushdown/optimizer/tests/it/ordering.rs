@@ -18,8 +18,9 @@ use crate::bench::Bench;
      ORDER BY l_linenumber, l_partkey, l_orderkey"
 )]
 #[case::constant_in_a_window(
-    "SELECT l_orderkey, row_number() OVER (PARTITION BY l_linenumber ORDER BY l_orderkey, l_partkey) \
-     FROM lineitem WHERE l_linenumber = 5 ORDER BY l_orderkey, l_partkey"
+    "SELECT l_orderkey, row_number() OVER (PARTITION BY l_linenumber \
+     ORDER BY l_orderkey, l_partkey) FROM lineitem WHERE l_linenumber = 5 \
+     ORDER BY l_orderkey, l_partkey"
 )]
 #[case::constant_group(
     "SELECT l_linenumber, l_returnflag, count(*) FROM lineitem WHERE l_linenumber = 5 \

@@ -83,8 +83,8 @@ async fn partition_columns_may_choose_files(#[case] sql: &str, #[case] units: us
      WHERE l_code > 3 LIMIT 50"
 )]
 #[case::recursion(
-    "WITH RECURSIVE walk AS (SELECT 0 AS k UNION ALL SELECT l_orderkey + 1 FROM lineitem JOIN walk \
-     ON l_orderkey = k WHERE l_linenumber = 1 AND k < 9) SELECT k FROM walk ORDER BY 1"
+    "WITH RECURSIVE walk AS (SELECT 0 AS k UNION ALL SELECT l_orderkey + 1 FROM lineitem \
+     JOIN walk ON l_orderkey = k WHERE l_linenumber = 1 AND k < 9) SELECT k FROM walk ORDER BY 1"
 )]
 #[case::a_table_with_itself(
     "SELECT a.l_comment FROM lineitem a JOIN lineitem b ON a.l_orderkey = b.l_orderkey \

@@ -214,7 +214,8 @@ async fn a_scan_that_declares_an_order() {
     let bench = Bench::new();
     let location = bench.path("lineitem.parquet").display().to_string();
     let bench = bench.sql(format!(
-        "CREATE EXTERNAL TABLE ordered STORED AS PARQUET WITH ORDER (l_orderkey) LOCATION '{location}'"
+        "CREATE EXTERNAL TABLE ordered STORED AS PARQUET WITH ORDER (l_orderkey) LOCATION \
+         '{location}'"
     ));
     let sql = "SELECT l_orderkey FROM ordered WHERE l_tax < 0.02 ORDER BY l_orderkey";
     assert_snapshot!(untouched(&bench, sql).await, @r"
