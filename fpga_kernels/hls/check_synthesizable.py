@@ -5,9 +5,9 @@
     check_synthesizable.py --samples samples         checks that every rule refuses its sample
 
 The kernels are parsed as the synthesis tool sees them: `__VITIS_HLS__` is defined and the vendor's
-headers are stand-ins with names only (`samples/vendor`). Nothing is synthesised: a kernel that passes
-can still miss its interval, its clock or the part. Every function of the kernel's own files is
-checked, called or not.
+headers are stand-ins with names only (`samples/vendor`). Nothing is synthesised: a kernel that
+passes can still miss its interval, its clock or the part. Every function of the kernel's own files
+is checked, called or not.
 
 A sample is a file `RULE.cpp` that breaks the rule of that name on lines that end in `// refused`.
 """

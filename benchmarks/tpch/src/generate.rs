@@ -2,12 +2,12 @@
 //! Writes the eight tables as Parquet files.
 //!
 //! One file a table, Snappy, dictionaries on, row groups of about 115,000 rows: the shape that the
-//! usual TPC-H generator gives its files, of which `lineitem` at scale factor 1 has 53. Decimals have
-//! precision 15 and are stored as INT64, dates as INT32; no column is nullable.
+//! usual TPC-H generator gives its files, of which `lineitem` at scale factor 1 has 53. Decimals
+//! have precision 15 and are stored as INT64, dates as INT32; no column is nullable.
 //!
-//! A row group is one part of the table, made and encoded by one thread; parts are appended in order,
-//! so the file does not depend on the number of threads. A file gets its name once it is complete:
-//! what has the name is never made again, and what was cut short is made anew.
+//! A row group is one part of the table, made and encoded by one thread; parts are appended in
+//! order, so the file does not depend on the number of threads. A file gets its name once it is
+//! complete: what has the name is never made again, and what was cut short is made anew.
 
 use std::{
     fs::{self, File},
@@ -38,8 +38,8 @@ use crate::{
 /// Rows of a row group, at most and almost: about 7 MB of `lineitem` before compression.
 const ROWS_PER_GROUP: i64 = 115_000;
 
-/// Row groups of a file at most: Parquet numbers them in 16 bits. From scale factor 600 on, those of
-/// `lineitem` are larger instead.
+/// Row groups of a file at most: Parquet numbers them in 16 bits. From scale factor 600 on, those
+/// of `lineitem` are larger instead.
 const GROUPS_MAX: i32 = 32_767;
 
 /// Is told how far generation has come.
@@ -83,7 +83,8 @@ pub fn is_complete(folder: &Path) -> bool {
 /// Works on all processors and blocks the calling thread.
 ///
 /// # Errors
-/// [`Error::Write`] if the folder cannot be written, [`Error::Encode`] if a table cannot be encoded.
+/// [`Error::Write`] if the folder cannot be written, [`Error::Encode`] if a table cannot be
+/// encoded.
 pub fn generate(scale: &ScaleFactor, folder: &Path, progress: &mut dyn Progress) -> Result<()> {
     fs::create_dir_all(folder).map_err(|source| write_error(folder, source))?;
     let thread_count = thread::available_parallelism().map_or(1, NonZero::get);
@@ -194,8 +195,8 @@ impl Work {
 }
 
 impl Draft {
-    /// Gives each draft a name of its own, so that two that make the same table do not meet; the one
-    /// that is done last replaces the file with the same bytes.
+    /// Gives each draft a name of its own, so that two that make the same table do not meet; the
+    /// one that is done last replaces the file with the same bytes.
     fn beside(path: &Path) -> Self {
         static DRAFT_COUNT: AtomicU32 = AtomicU32::new(0);
         let number = DRAFT_COUNT.fetch_add(1, Ordering::Relaxed);

@@ -30,7 +30,8 @@ pub enum Checked {
 pub enum TimeSource {
     /// Everything was read from a clock.
     Measured,
-    /// Seconds were read from a clock while an emulator simulated the drive; drive time is modelled.
+    /// Seconds were read from a clock while an emulator simulated the drive; drive time is
+    /// modelled.
     Composed,
 }
 

@@ -2,8 +2,8 @@
 //! Runs queries, checks their answers and reports.
 //!
 //! A run of a query is all its statements, from text to last row: planning is part of the time. The
-//! answer of every run is checked, outside the time. A query that fails is reported and the next one
-//! runs.
+//! answer of every run is checked, outside the time. A query that fails is reported and the next
+//! one runs.
 
 use std::{collections::BTreeMap, num::NonZero, path::Path};
 

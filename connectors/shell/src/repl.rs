@@ -2,8 +2,8 @@
 //! The interactive loop: reads statements from the terminal until the user leaves.
 //!
 //! A statement may take several lines and ends with a semicolon; a line that begins with a dot is a
-//! command of the shell. What fails is reported, and the loop goes on. Ctrl-C clears the line that is
-//! being written, and ends the statement that is running.
+//! command of the shell. What fails is reported, and the loop goes on. Ctrl-C clears the line that
+//! is being written, and ends the statement that is running.
 
 use std::{
     env, fs,

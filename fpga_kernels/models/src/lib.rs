@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The HLS kernels, compiled by a C++ compiler and called from Rust.
 //!
-//! This is the same source that the synthesis tool reads, its stages run as cooperative threads over
-//! bounded FIFOs (`fpga_kernels/hls/portable/dataflow.hpp`). It computes what the hardware computes; how
-//! long that takes in hardware is not known here, only what the stages did (the result's counters).
+//! This is the same source that the synthesis tool reads, its stages run as cooperative threads
+//! over bounded FIFOs (`fpga_kernels/hls/portable/dataflow.hpp`). It computes what the hardware
+//! computes; how long that takes in hardware is not known here, only what the stages did (the
+//! result's counters).
 //!
 //! # Invariants
 //!
-//! - Any command bytes end in a status or an [`Error`]; memory outside of the slices is never touched.
+//! - Any command bytes end in a status or an [`Error`]; memory outside of the slices is never
+//!   touched.
 //! - A call uses nothing but its arguments and memories of its own thread: calls run side by side.
 
 use std::sync::atomic::AtomicU32;
@@ -101,9 +103,9 @@ pub fn scan(
         return Err(Error::OutputTooShort { words: output.len(), needed: HEADER_WORDS });
     }
     let words = whole_command(command);
-    // SAFETY: the command has COMMAND_BYTES_MAX bytes, which is all that a kernel reads of it; ranges
-    // inside the other memories are checked against their lengths before the kernel runs; the cancel
-    // word outlives the call and is only read.
+    // SAFETY: the command has COMMAND_BYTES_MAX bytes, which is all that a kernel reads of it;
+    // ranges inside the other memories are checked against their lengths before the kernel runs;
+    // the cancel word outlives the call and is only read.
     let outcome = unsafe {
         ffi::ns_model_scan(
             words.as_ptr(),

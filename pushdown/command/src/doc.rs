@@ -10,8 +10,8 @@
 //! <!-- end record StepRecord -->
 //! ```
 //!
-//! [`generate`] replaces that and leaves the rest alone. The page is committed; a test regenerates and
-//! compares it.
+//! [`generate`] replaces that and leaves the rest alone. The page is committed; a test regenerates
+//! and compares it.
 
 use std::fmt::Write;
 
@@ -33,8 +33,8 @@ const CLOSE: &str = " -->";
 
 /// The page with every block between markers replaced by what the code says now.
 ///
-/// A block whose name is not known becomes [`UNKNOWN_BLOCK`]; one without an end runs to the end of the
-/// page.
+/// A block whose name is not known becomes [`UNKNOWN_BLOCK`]; one without an end runs to the end of
+/// the page.
 pub fn generate(page: &str) -> String {
     let mut out = String::with_capacity(page.len());
     let mut inside: Option<&str> = None;

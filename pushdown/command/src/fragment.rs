@@ -38,9 +38,9 @@ wire_enum! {
     }
 }
 
-/// A test of a byte-string column against literals: once for each dictionary entry, or for each value
-/// of a plain page. Its outcome is an operand of the programs ([`Operand::Test`]); null values have a
-/// null outcome.
+/// A test of a byte-string column against literals: once for each dictionary entry, or for each
+/// value of a plain page. Its outcome is an operand of the programs ([`Operand::Test`]); null
+/// values have a null outcome.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct StringTest {
     /// The column.
@@ -85,8 +85,8 @@ wire_enum! {
 
 /// One aggregate slot.
 ///
-/// A sum is exact in 128 bits; [`Status::Overflow`](crate::Status::Overflow) when it leaves `width`, and
-/// possibly when the sum of the operands' absolute values leaves 128 bits.
+/// A sum is exact in 128 bits; [`Status::Overflow`](crate::Status::Overflow) when it leaves
+/// `width`, and possibly when the sum of the operands' absolute values leaves 128 bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Aggregate {
     /// What it keeps.
@@ -123,8 +123,8 @@ pub struct RowColumn {
 /// What comes back of a unit.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Output {
-    /// Aggregate states: one row a group, first the keys, then the slots (each 16 bytes). Without keys
-    /// there is exactly one row.
+    /// Aggregate states: one row a group, first the keys, then the slots (each 16 bytes). Without
+    /// keys there is exactly one row.
     States {
         /// Dictionary-encoded columns to group by.
         keys: Vec<u16>,
@@ -159,8 +159,8 @@ pub struct Fragment {
 }
 
 impl Fragment {
-    /// Checks every rule of the format: counts within [`limits`], operands in range and of the right
-    /// kind, tests in the order of their columns.
+    /// Checks every rule of the format: counts within [`limits`], operands in range and of the
+    /// right kind, tests in the order of their columns.
     ///
     /// # Errors
     /// The first rule that is broken.
@@ -292,7 +292,8 @@ impl Fragment {
         }
     }
 
-    /// A 64-bit hash of everything in the fragment: equal fragments have equal hashes on every machine.
+    /// A 64-bit hash of everything in the fragment: equal fragments have equal hashes on every
+    /// machine.
     pub fn hash(&self) -> u64 {
         xxhash_rust::xxh3::xxh3_64(&crate::wire::fragment_bytes(self))
     }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The one definition of every record of the format.
 //!
-//! A record is a fixed number of bytes; its fields tile it exactly, in order, each aligned to its own
-//! size, little endian. From this table come the encoders, the decoders, the C++ header and
+//! A record is a fixed number of bytes; its fields tile it exactly, in order, each aligned to its
+//! own size, little endian. From this table come the encoders, the decoders, the C++ header and
 //! `docs/command-format.md`.
 //!
 //! A command is
@@ -567,7 +567,8 @@ pub mod uses {
     pub const BYTES: u16 = 2;
 }
 
-/// How an operand is packed into 16 bits: kind in the top three, index below; all ones is no operand.
+/// How an operand is packed into 16 bits: kind in the top three, index below; all ones is no
+/// operand.
 pub mod operand {
     /// A column of the unit.
     pub const COLUMN: u16 = 0;

@@ -3,11 +3,11 @@
 //!
 //! Two types carry the same work at two moments:
 //!
-//! - a [`Fragment`] is *plan time*: which columns, which predicate, which aggregates or rows. It has no
-//!   addresses, so it can be hashed (quarantine), stored and shipped to another machine.
+//! - a [`Fragment`] is *plan time*: which columns, which predicate, which aggregates or rows. It
+//!   has no addresses, so it can be hashed (quarantine), stored and shipped to another machine.
 //! - a [`Command`] is a fragment *bound* to one unit of work (one row group of one file): where the
-//!   column chunks lie, how they are encoded, how large the answer may be. [`Command::encode`] gives
-//!   the bytes a kernel reads.
+//!   column chunks lie, how they are encoded, how large the answer may be. [`Command::encode`]
+//!   gives the bytes a kernel reads.
 //!
 //! The answer comes back as a [`ResultHeader`] followed by blocks of columns ([`result`]).
 //!
@@ -38,15 +38,15 @@
 //!
 //! # What is not here
 //!
-//! No I/O, no clock, no `unsafe`, no Arrow, no DataFusion, no kernel. What a command *means* is stated by
-//! the row-at-a-time evaluator of the conformance crate.
+//! No I/O, no clock, no `unsafe`, no Arrow, no DataFusion, no kernel. What a command *means* is
+//! stated by the row-at-a-time evaluator of the conformance crate.
 //!
 //! # Invariants
 //!
 //! - [`layout`] is the one definition of every byte: encoding, decoding, the C++ header
 //!   ([`cpp_header`]) and the tables of the page of documentation ([`doc`]) come from it.
-//! - Decoding never panics and never allocates more than the bytes it was given can justify: any byte
-//!   string ends in a value or an [`Error`].
+//! - Decoding never panics and never allocates more than the bytes it was given can justify: any
+//!   byte string ends in a value or an [`Error`].
 //! - What decodes has passed [`Fragment::check`]: operands point backwards, counts are within
 //!   [`limits`], kinds fit.
 #![forbid(unsafe_code)]

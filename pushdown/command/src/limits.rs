@@ -2,7 +2,8 @@
 //! Every limit of the format, with what it was derived from.
 //!
 //! Both sides hold these: the C++ header repeats them and the kernel refuses what is above them.
-//! On-chip figures refer to the SmartSSD's KU15P: a BRAM36 holds 4 KiB, a URAM 32 KiB (as 64-bit words).
+//! On-chip figures refer to the SmartSSD's KU15P: a BRAM36 holds 4 KiB, a URAM 32 KiB (as 64-bit
+//! words).
 
 use crate::layout;
 
@@ -12,8 +13,8 @@ pub const COMMAND_BYTES_MAX: u32 = 64 * 1024;
 /// Sections of one command: the known kinds, and as many again for later versions.
 pub const SECTIONS_MAX: u32 = 32;
 
-/// Columns of a command = decode lanes of the pipeline. TPC-H's widest scan reads 7, `SELECT *` over
-/// its widest table 16.
+/// Columns of a command = decode lanes of the pipeline. TPC-H's widest scan reads 7, `SELECT *`
+/// over its widest table 16.
 pub const COLUMNS_MAX: u32 = 16;
 
 /// Inputs of a command: one for each column at most.
@@ -37,8 +38,8 @@ pub const TESTS_MAX: u32 = 64;
 /// String literals of a command.
 pub const STRINGS_MAX: u32 = 1024;
 
-/// Bytes of one string literal. The kernel keeps this prefix of each value on chip for comparing, so
-/// an order against a longer literal could not be decided.
+/// Bytes of one string literal. The kernel keeps this prefix of each value on chip for comparing,
+/// so an order against a longer literal could not be decided.
 pub const STRING_BYTES_MAX: u32 = 128;
 
 /// String literals of all tests on one column, as their lane keeps them.
@@ -59,8 +60,8 @@ pub const AGGREGATES_MAX: u32 = 16;
 /// Group keys. Their dictionary codes are combined into one group number.
 pub const KEYS_MAX: u32 = 4;
 
-/// Groups of one unit, counting one for NULL in each key: 256 groups x 16 slots x 16 B = 64 KiB, two
-/// URAM a private copy. Q1 needs (3 + 1) x (2 + 1) = 12.
+/// Groups of one unit, counting one for NULL in each key: 256 groups x 16 slots x 16 B = 64 KiB,
+/// two URAM a private copy. Q1 needs (3 + 1) x (2 + 1) = 12.
 pub const GROUPS_MAX: u32 = 256;
 
 /// Output columns: all keys and all slots, or all columns.
@@ -72,22 +73,23 @@ pub const BLOCK_ROWS_MAX: u32 = 1024;
 /// Rows decoded, tested and moved together: one group of Parquet's bit-packing.
 pub const ROWS_PER_WORD: u32 = 8;
 
-/// Rows of a unit. Row groups are larger than this nowhere in practice (2^31 rows of one byte = 2 GiB),
-/// and 32-bit row counters suffice below it.
+/// Rows of a unit. Row groups are larger than this nowhere in practice (2^31 rows of one byte = 2
+/// GiB), and 32-bit row counters suffice below it.
 pub const UNIT_ROWS_MAX: u64 = 1 << 31;
 
 /// Bytes of one column chunk: what a 4 GiB device memory can hold beside its output.
 pub const CHUNK_BYTES_MAX: u64 = 2 << 30;
 
-/// Dictionary entries of a column. Indexes are at most 32 bits wide in Parquet, but no writer puts more
-/// than this into one row group: the entries alone would be 128 MiB.
+/// Dictionary entries of a column. Indexes are at most 32 bits wide in Parquet, but no writer puts
+/// more than this into one row group: the entries alone would be 128 MiB.
 pub const DICTIONARY_ENTRIES_MAX: u32 = 1 << 24;
 
-/// Dictionary entries kept on chip for each lane (8 B value + 2 B tests: one URAM and a quarter of a
-/// second). Larger dictionaries lie in device memory, one read for each lookup.
+/// Dictionary entries kept on chip for each lane (8 B value + 2 B tests: one URAM and a quarter of
+/// a second). Larger dictionaries lie in device memory, one read for each lookup.
 pub const DICTIONARY_ENTRIES_ON_CHIP: u32 = 4096;
 
-/// Bytes of a page's definition levels: 262,144 rows bit-packed and their run headers, two URAM a lane.
+/// Bytes of a page's definition levels: 262,144 rows bit-packed and their run headers, two URAM a
+/// lane.
 pub const LEVEL_BYTES_MAX: u32 = 64 * 1024;
 
 /// Reach of a Snappy copy: 64 KiB of history on chip. Common encoders compress in blocks of 64 KiB
@@ -103,8 +105,8 @@ pub const VALUE_BYTES_MAX: u32 = (1 << 24) - 1;
 /// Alignment of a section in a command, one line of a 512-bit port.
 pub const SECTION_ALIGN: u32 = 64;
 
-/// Cycles after which a kernel gives up whatever it was told: 50 ms at 300 MHz, and 20 times that for
-/// row groups far larger than usual.
+/// Cycles after which a kernel gives up whatever it was told: 50 ms at 300 MHz, and 20 times that
+/// for row groups far larger than usual.
 pub const STEPS_DEFAULT_MAX: u64 = 300_000_000;
 
 // A command with every section full fits.

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Predicate and projection programs.
 //!
-//! A program is a list of steps; step `i` computes one value a row from columns, literals and earlier
-//! steps. There are no jumps, so a kernel can lay the steps out in space, and the last step of a
-//! predicate is its verdict (a row is kept when it is true; false and unknown are the same to it).
+//! A program is a list of steps; step `i` computes one value a row from columns, literals and
+//! earlier steps. There are no jumps, so a kernel can lay the steps out in space, and the last step
+//! of a predicate is its verdict (a row is kept when it is true; false and unknown are the same to
+//! it).
 //!
-//! Values are 128-bit integers or null. An arithmetic result that leaves the step's [`Width`] ends the
-//! unit with [`Status::Overflow`](crate::Status::Overflow): the steps of a predicate are evaluated for
-//! every row, those of a projection for every kept row, and null operands overflow nothing.
+//! Values are 128-bit integers or null. An arithmetic result that leaves the step's [`Width`] ends
+//! the unit with [`Status::Overflow`](crate::Status::Overflow): the steps of a predicate are
+//! evaluated for every row, those of a projection for every kept row, and null operands overflow
+//! nothing.
 //!
-//! Logic is three-valued: NULL AND FALSE is FALSE, NULL OR TRUE is TRUE, NOT NULL is NULL; a comparison
-//! with NULL is NULL; `a IN (..)` and BETWEEN follow from comparisons.
+//! Logic is three-valued: NULL AND FALSE is FALSE, NULL OR TRUE is TRUE, NOT NULL is NULL; a
+//! comparison with NULL is NULL; `a IN (..)` and BETWEEN follow from comparisons.
 
 use crate::error::{Error, Place};
 use crate::layout::{NONE, operand as packed};

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What a drive gives back: a header, then blocks of columns.
 //!
-//! A block holds up to [`BLOCK_ROWS_MAX`](crate::limits::BLOCK_ROWS_MAX) rows. Behind its header stand
-//! the columns one after the other, each part padded to 8 bytes:
+//! A block holds up to [`BLOCK_ROWS_MAX`](crate::limits::BLOCK_ROWS_MAX) rows. Behind its header
+//! stand the columns one after the other, each part padded to 8 bytes:
 //!
 //! ```text
 //! validity   [ceil(rows / 64)] u64, bit r of word r / 64 is 1 where row r is not null
 //! values     [rows] of the column's width, little endian; null rows hold zero
-//! byte strings instead of values: ends [rows] u32, then the bytes; string r is bytes[ends[r-1] .. ends[r]]
+//! of byte strings: ends [rows] u32, then the bytes; string r is bytes[ends[r-1] .. ends[r]]
 //! ```
 //!
 //! [`ResultView`] checks everything before it gives out a row: lengths, counts and both checksums.
@@ -377,7 +377,8 @@ pub enum Value {
 /// One row, a value for each output column.
 pub type Row = Vec<Value>;
 
-/// Writes blocks row by row: the host's side of the format, for drives that are software and for tests.
+/// Writes blocks row by row: the host's side of the format, for drives that are software and for
+/// tests.
 #[derive(Debug)]
 pub struct ResultWriter {
     widths: Vec<Width>,
@@ -435,7 +436,8 @@ impl ResultWriter {
         self.pending.clear();
     }
 
-    /// The whole result: `header` with the payload's size, rows and checksum filled in, then the payload.
+    /// The whole result: `header` with the payload's size, rows and checksum filled in, then the
+    /// payload.
     pub fn finish(mut self, header: ResultHeader) -> Vec<u8> {
         self.flush();
         let mut counters = header.counters;

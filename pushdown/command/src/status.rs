@@ -6,8 +6,8 @@ use crate::types::wire_enum;
 use crate::error::Error;
 
 wire_enum! {
-    /// The status word of a result. Everything but [`Status::Ok`] means that the payload is void and the
-    /// unit has to be done elsewhere.
+    /// The status word of a result. Everything but [`Status::Ok`] means that the payload is void
+    /// and the unit has to be done elsewhere.
     Status: u32 ("status") {
         /// Done; the payload holds every row or state.
         Ok = 0,

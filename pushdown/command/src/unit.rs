@@ -10,8 +10,8 @@ use crate::types::{Codec, Encodings, PhysicalType, ValueKind, Width};
 
 /// One column chunk: where it lies and what the file's footer says of it.
 ///
-/// The range is the whole chunk, dictionary page and page headers included: whoever runs the command
-/// parses the pages.
+/// The range is the whole chunk, dictionary page and page headers included: whoever runs the
+/// command parses the pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Chunk {
     /// Which input of the unit.
@@ -81,8 +81,8 @@ impl Unit {
         Ok(())
     }
 
-    /// Scratch of each lane: a dictionary's values (or references) when it does not fit on chip or its
-    /// codes are group keys, and the byte strings that the output shows.
+    /// Scratch of each lane: a dictionary's values (or references) when it does not fit on chip or
+    /// its codes are group keys, and the byte strings that the output shows.
     pub(crate) fn scratch(&self, fragment: &Fragment) -> Vec<LaneScratch> {
         let mut at = 0;
         self.chunks
@@ -115,8 +115,8 @@ impl Unit {
         self.scratch(fragment).iter().map(|lane| lane.bytes).sum()
     }
 
-    /// Room for the largest result that is reasonable: every row kept, strings as long as they are in
-    /// the file, but not more than [`OUTPUT_BYTES_MAX`]. A result that needs more ends with
+    /// Room for the largest result that is reasonable: every row kept, strings as long as they are
+    /// in the file, but not more than [`OUTPUT_BYTES_MAX`]. A result that needs more ends with
     /// [`Status::OutputFull`](crate::Status::OutputFull).
     pub fn output_bytes(&self, fragment: &Fragment) -> u64 {
         let (rows, strings) = match &fragment.output {

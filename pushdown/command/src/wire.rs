@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Sections in and out: what commands and stored fragments share.
 //!
-//! A writer lays sections out one after the other, each on a 64-byte line, and a directory before them.
-//! A reader finds sections by number, refuses unknown critical ones and skips the others.
+//! A writer lays sections out one after the other, each on a 64-byte line, and a directory before
+//! them. A reader finds sections by number, refuses unknown critical ones and skips the others.
 
 use crate::error::Error;
 use crate::fragment::{
@@ -242,8 +242,8 @@ fn write_tests(tests: &[StringTest], out: &mut SectionWriter) {
     out.raw(section::BYTES, SECTION_CRITICAL, 0, bytes);
 }
 
-/// Reads a fragment from sections and checks it. `mode` and `limit` are of the output record, `kinds`
-/// of the columns when they are known from elsewhere.
+/// Reads a fragment from sections and checks it. `mode` and `limit` are of the output record,
+/// `kinds` of the columns when they are known from elsewhere.
 pub(crate) fn read_fragment(
     sections: &SectionReader<'_>,
     mode: u16,

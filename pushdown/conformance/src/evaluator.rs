@@ -19,8 +19,8 @@ pub struct Verdict {
     /// [`Status::Overflow`](nearscan_command::Status::Overflow). Of rows in their order, of groups
     /// ordered by their keys.
     pub rows: Option<Vec<Row>>,
-    /// Whether a drive may end with `Overflow` all the same: the sum of absolute values left 128 bits,
-    /// or something overflowed behind the limit.
+    /// Whether a drive may end with `Overflow` all the same: the sum of absolute values left 128
+    /// bits, or something overflowed behind the limit.
     pub overflow_allowed: bool,
     /// Rows the predicate keeps; behind a limit they may be counted or not.
     pub rows_kept: u64,

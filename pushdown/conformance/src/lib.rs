@@ -7,9 +7,10 @@
 //!     `--> rows --evaluator-------------------------> rows /
 //! ```
 //!
-//! - [`evaluator`] says what a command means, one row at a time. It shares no code with any backend.
-//! - [`pages`] writes Parquet column chunks from literal values, in every way that writers do and in
-//!   some that they could, and damaged on purpose.
+//! - [`evaluator`] says what a command means, one row at a time. It shares no code with any
+//!   backend.
+//! - [`pages`] writes Parquet column chunks from literal values, in every way that writers do and
+//!   in some that they could, and damaged on purpose.
 //! - [`check`] runs all cases against a drive and gives a [`Report`].
 //!
 //! A backend's test is one line:
@@ -29,8 +30,8 @@
 //! - Whatever the data, a drive that answers with rows answers with the evaluator's rows.
 //! - A drive may refuse only where the format says that it may: each case lists the statuses it
 //!   tolerates, most list none.
-//! - Damaged chunks end in a status or a failure within a bounded time, or in the right rows; never in
-//!   wrong ones.
+//! - Damaged chunks end in a status or a failure within a bounded time, or in the right rows; never
+//!   in wrong ones.
 #![forbid(unsafe_code)]
 
 mod case;

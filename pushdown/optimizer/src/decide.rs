@@ -9,7 +9,7 @@
 //!   AggregateExec: mode=Single                        AggregateExec: mode=Final over PushdownExec
 //! ProjectionExec or FilterExec over a scan         -> filtered and projected rows
 //! FilterExec of which only some conjuncts lower    -> FilterExec with the rest over PushdownExec
-//! DataSourceExec alone                             -> rows, under `force` and only where nothing above it was kept
+//! DataSourceExec alone                             -> rows, where nothing above it was kept
 //! ```
 //!
 //! What must not move: aggregates above a conjunct that cannot be lowered (their input would be too

@@ -11,7 +11,10 @@ const COLUMNS_MAX: usize = 100;
 const LINES_MAX: usize = 600;
 
 /// Files that are longer, each with the reason why it is not two.
-const LONG_FILES: &[(&str, &str)] = &[];
+const LONG_FILES: &[(&str, &str)] = &[(
+    "fpga_kernels/hls/scan/load.hpp",
+    "one pass over a command, each section checked where it is read",
+)];
 
 /// Notes to oneself and calls that are never meant to stay.
 pub(super) fn leftovers(sources: &[Source]) -> Vec<Finding> {
@@ -45,14 +48,13 @@ pub(super) fn leftovers(sources: &[Source]) -> Vec<Finding> {
 
 /// Lines fit side by side on a screen.
 ///
-/// Exempt are generated files, Rust lines that begin inside a string (a plan or a result keeps the
-/// width it has), rows of tables in Markdown and in docs, and in Markdown fenced blocks and lines
-/// with a link.
+/// Exempt are generated files, Markdown (a line there is a sentence), Rust lines that begin inside
+/// a string (a plan or a result keeps the width it has) or that a string literal carries over the
+/// limit, and rows of tables in docs.
 pub(super) fn long_lines(sources: &[Source]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for source in sources.iter().filter(|source| !source.is_generated()) {
         let is_exempt = match source.extension() {
-            "md" => markdown_exempt(&source.text),
             "rs" => rust_exempt(&source.text),
             "toml" => Vec::new(),
             _ if source.is_code() => Vec::new(),
@@ -69,6 +71,20 @@ pub(super) fn long_lines(sources: &[Source]) -> Vec<Finding> {
     findings
 }
 
+/// Whether a string literal of a line reaches its last columns (a quote and a comma may follow it).
+fn ends_in_string(line: &str) -> bool {
+    let mut is_inside = false;
+    let mut is_escaped = false;
+    for sign in line.chars().take(COLUMNS_MAX - 2) {
+        match sign {
+            '"' if !is_escaped => is_inside = !is_inside,
+            _ => {}
+        }
+        is_escaped = sign == '\\' && !is_escaped;
+    }
+    is_inside
+}
+
 /// Per line of a Rust text, whether its width is not its author's choice.
 fn rust_exempt(text: &str) -> Vec<bool> {
     let is_table_row = |line: &str| {
@@ -79,20 +95,7 @@ fn rust_exempt(text: &str) -> Vec<bool> {
     in_string
         .iter()
         .zip(text.lines())
-        .map(|(in_string, line)| *in_string || is_table_row(line))
-        .collect()
-}
-
-/// Per line of a Markdown text, whether its width is not its author's choice.
-fn markdown_exempt(text: &str) -> Vec<bool> {
-    let mut is_fenced = false;
-    text.lines()
-        .map(|line| {
-            let line = line.trim_start();
-            let is_fence = line.starts_with("```");
-            is_fenced ^= is_fence;
-            is_fence || is_fenced || line.starts_with('|') || line.contains("](")
-        })
+        .map(|(in_string, line)| *in_string || is_table_row(line) || ends_in_string(line))
         .collect()
 }
 
@@ -188,9 +191,9 @@ mod tests {
         assert!(check("a.rs", format!("/// | {long} |\n")).is_empty());
         assert_eq!(check("a.hpp", format!("{long}\n")).len(), 1);
         assert!(check("a.hpp", format!("// {}\n{long}\n", crate::codegen::marker())).is_empty());
-        assert_eq!(check("a.md", format!("{long}\n")).len(), 1);
-        assert!(check("a.md", format!("| {long} |\n```\n{long}\n```\n[x]({long})\n")).is_empty());
-        assert_eq!(check("a.md", format!("```\n{long}\n```\n{long}\n")).len(), 1);
+        assert!(check("a.md", format!("{long}\n")).is_empty());
+        assert!(check("a.rs", format!("let text = \"{long}\";\n")).is_empty());
+        assert_eq!(check("a.rs", format!("let text = \"x\"; let {long} = 1;\n")).len(), 1);
         assert!(check("a.csv", format!("{long}\n")).is_empty());
     }
 

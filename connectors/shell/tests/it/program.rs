@@ -16,8 +16,8 @@ pub(crate) fn command(folder: &Path) -> Command {
     command
 }
 
-/// Runs the program in a folder with a table `t.csv` of three rows, and returns its standard output,
-/// standard error and exit status.
+/// Runs the program in a folder with a table `t.csv` of three rows, and returns its standard
+/// output, standard error and exit status.
 pub(crate) fn run(arguments: &[&str]) -> (String, String, i32) {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("t.csv"), "k,v\n1,a\n2,b\n3,\n").unwrap();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Whether the synthesis tool would take the kernels, as far as their syntax tree tells.
 //!
-//! `hls/check_synthesizable.py` reads the tree; it has samples that break one rule each, and it must
-//! refuse every one of them.
+//! `hls/check_synthesizable.py` reads the tree; it has samples that break one rule each, and it
+//! must refuse every one of them.
 
 use std::path::Path;
 use std::process::Command;

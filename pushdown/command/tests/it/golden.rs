@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Known commands and a known result, byte for byte.
 //!
-//! The files of `tests/golden` are what version 1 of the format *is* for whoever reads it without this
-//! crate: kernels, stored commands, drives of another build. A difference means that such a reader
-//! breaks. So a changed file needs a new format version ([`FORMAT_MAJOR`], or [`FORMAT_MINOR`] when
-//! only optional sections were added), and a line in the change log.
+//! The files of `tests/golden` are what version 1 of the format *is* for whoever reads it without
+//! this crate: kernels, stored commands, drives of another build. A difference means that such a
+//! reader breaks. So a changed file needs a new format version ([`FORMAT_MAJOR`], or
+//! [`FORMAT_MINOR`] when only optional sections were added), and a line in the change log.
 //!
-//! With the version raised, `NEARSCAN_BLESS=1 cargo test -p nearscan-command golden` writes the files
-//! anew. The version is part of a file's name, so the old ones stay beside them.
+//! With the version raised, `NEARSCAN_BLESS=1 cargo test -p nearscan-command golden` writes the
+//! files anew. The version is part of a file's name, so the old ones stay beside them.
 //!
 //! [`FORMAT_MAJOR`]: nearscan_command::layout::FORMAT_MAJOR
 //! [`FORMAT_MINOR`]: nearscan_command::layout::FORMAT_MINOR

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A drive that reads pages with the reader of this folder, asks the evaluator, and then does one thing
-//! wrong.
+//! A drive that reads pages with the reader of this folder, asks the evaluator, and then does one
+//! thing wrong.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Faults on purpose: each shows as what the fault model says, repeats with its seed, and leaks nothing.
+//! Faults on purpose: each shows as what the fault model says, repeats with its seed, and leaks
+//! nothing.
 
 use std::time::Duration;
 
