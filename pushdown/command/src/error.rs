@@ -93,6 +93,12 @@ pub enum Error {
         /// What it needs.
         expected: &'static str,
     },
+    /// A number does not fit the output column that it is written to.
+    #[error("a number does not fit output column {column}")]
+    Width {
+        /// The column of the output.
+        column: u32,
+    },
     /// A field contradicts another.
     #[error("{what}")]
     Inconsistent {

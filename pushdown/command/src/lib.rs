@@ -51,6 +51,7 @@
 //!   [`limits`], kinds fit.
 #![forbid(unsafe_code)]
 
+pub mod columnar;
 pub mod command;
 pub mod cpp_header;
 pub mod doc;
@@ -66,6 +67,7 @@ pub mod types;
 pub mod unit;
 mod wire;
 
+pub use columnar::{CellColumn, Cells, ColumnarWriter};
 pub use command::{Command, Envelope};
 pub use error::Error;
 pub use fragment::{Aggregate, Column, Fragment, Function, Output, RowColumn, StringTest, TestOp};

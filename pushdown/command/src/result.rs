@@ -7,7 +7,10 @@
 //! ```text
 //! validity   [ceil(rows / 64)] u64, bit r of word r / 64 is 1 where row r is not null
 //! values     [rows] of the column's width, little endian; null rows hold zero
-//! of byte strings: ends [rows] u32, then the bytes; string r is bytes[ends[r-1] .. ends[r]]
+//!
+//! of byte strings, instead of values
+//! ends       [rows] u32, where each string ends
+//! bytes      string r is bytes[ends[r - 1] .. ends[r]]
 //! ```
 //!
 //! [`ResultView`] checks everything before it gives out a row: lengths, counts and both checksums.

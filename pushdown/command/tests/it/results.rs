@@ -2,7 +2,8 @@
 //! Results: what is written comes back, and what does not add up is noticed.
 
 use nearscan_command::{
-    Error, ResultHeader, ResultView, ResultWriter, Row, Status, Value, Width, limits,
+    CellColumn, Cells, ColumnarWriter, Error, ResultHeader, ResultView, ResultWriter, Row, Status,
+    Value, Width, limits,
 };
 use proptest::prelude::*;
 use rstest::rstest;
@@ -67,6 +68,119 @@ proptest! {
         prop_assert_eq!(view.header.counters.payload_words * 8, view.header.payload_bytes);
         prop_assert_eq!(rows_of(&view), rows);
     }
+}
+
+fn text_of(value: &Value) -> &[u8] {
+    match value {
+        Value::Bytes(bytes) => bytes,
+        Value::Null | Value::Number(_) => b"of a null row",
+    }
+}
+
+/// The same rows through the columnar writer, in batches of `batch_rows`.
+fn written_by_columns(widths: &[Width], rows: &[Row], batch_rows: usize) -> Vec<u8> {
+    let mut writer = ColumnarWriter::new(widths);
+    for batch in rows.chunks(batch_rows) {
+        let column = |index: usize| batch.iter().map(move |row: &Row| &row[index]);
+        let numbers = |index| {
+            column(index).map(|value| match value {
+                Value::Number(number) => *number,
+                // What stands in a null row must not matter.
+                Value::Null | Value::Bytes(_) => 99,
+            })
+        };
+        let indexes = 0..widths.len();
+        let validity: Vec<Vec<bool>> =
+            indexes.clone().map(|i| column(i).map(|v| *v != Value::Null).collect()).collect();
+        let wide: Vec<Vec<i128>> = indexes.clone().map(|i| numbers(i).collect()).collect();
+        let narrow: Vec<Vec<i64>> =
+            indexes.clone().map(|i| numbers(i).map(|n| n as i64).collect()).collect();
+        let truth: Vec<Vec<bool>> =
+            indexes.clone().map(|i| numbers(i).map(|n| n != 0).collect()).collect();
+        let strings: Vec<Vec<&[u8]>> =
+            indexes.clone().map(|i| column(i).map(text_of).collect()).collect();
+        let cells = indexes.map(|index| {
+            let is_null = validity[index].iter().all(|valid| !valid);
+            let cells = match widths[index] {
+                _ if is_null => Cells::Null,
+                Width::Bool => Cells::Truth(&truth[index]),
+                Width::W32 | Width::W64 => Cells::Narrow(&narrow[index]),
+                Width::W128 => Cells::Wide(&wide[index]),
+                Width::Bytes => Cells::Strings(&strings[index]),
+            };
+            let is_valid = validity[index].iter().all(|valid| *valid);
+            CellColumn { cells, validity: (!is_valid).then_some(&validity[index]) }
+        });
+        writer.push(batch.len(), &cells.collect::<Vec<_>>()).unwrap();
+        assert!(writer.bytes() >= ResultHeader::BYTES);
+    }
+    writer.finish(golden::header())
+}
+
+proptest! {
+    #[test]
+    fn both_writers_write_the_same_bytes((widths, rows) in table(), batch_rows in 1usize..100) {
+        let by_rows = written(&widths, &rows);
+        prop_assert_eq!(written_by_columns(&widths, &rows, batch_rows), by_rows);
+    }
+}
+
+#[test]
+fn blocks_of_the_columnar_writer_do_not_depend_on_its_batches() {
+    let rows: Vec<Row> = (0..5000)
+        .map(|n| match n % 7 {
+            0 => vec![Value::Null, Value::Null],
+            _ => vec![Value::Number(n), Value::Bytes(n.to_string().into_bytes())],
+        })
+        .collect();
+    let widths = [Width::W64, Width::Bytes];
+    let expected = written(&widths, &rows);
+    for batch_rows in [1, 1000, 1024, 1025, 5000] {
+        assert_eq!(written_by_columns(&widths, &rows, batch_rows), expected, "{batch_rows}");
+    }
+}
+
+#[test]
+fn a_block_of_long_strings_ends_before_its_ends_do() {
+    let long = vec![b'x'; 30 << 20];
+    let strings: Vec<&[u8]> = vec![&long; 5];
+    let mut writer = ColumnarWriter::new(&[Width::Bytes]);
+    let column = CellColumn { cells: Cells::Strings(&strings), validity: None };
+    writer.push(5, &[column]).unwrap();
+    let bytes = writer.finish(golden::header());
+    let view = ResultView::parse(&bytes, &[Width::Bytes]).unwrap();
+    assert_eq!(view.blocks.iter().map(|block| block.rows).collect::<Vec<_>>(), [3, 2]);
+    assert_eq!(view.blocks[1].columns[0].string(1), Some(long.as_slice()));
+}
+
+#[rstest]
+#[case(Width::W32, Cells::Narrow(&[1 << 31]), Err(Error::Width { column: 0 }))]
+#[case(Width::W64, Cells::Wide(&[1 << 63]), Err(Error::Width { column: 0 }))]
+#[case(Width::W32, Cells::Constant(1 << 40), Err(Error::Width { column: 0 }))]
+#[case(Width::Bool, Cells::Constant(2), Err(Error::Width { column: 0 }))]
+#[case(Width::W128, Cells::Constant(i128::MIN), Ok(()))]
+#[case(Width::Bool, Cells::Constant(1), Ok(()))]
+fn numbers_are_held_to_their_width(
+    #[case] width: Width,
+    #[case] cells: Cells<'static>,
+    #[case] expected: Result<(), Error>,
+) {
+    let column = CellColumn { cells, validity: None };
+    assert_eq!(ColumnarWriter::new(&[width]).push(1, &[column]), expected);
+    let null = CellColumn { cells, validity: Some(&[false]) };
+    assert_eq!(ColumnarWriter::new(&[width]).push(1, &[null]), Ok(()));
+}
+
+#[rstest]
+#[case(Width::Bytes, Cells::Narrow(&[1]))]
+#[case(Width::Bytes, Cells::Constant(1))]
+#[case(Width::W64, Cells::Strings(&[b"1"]))]
+#[case(Width::W64, Cells::Truth(&[true]))]
+#[case(Width::W64, Cells::Narrow(&[]))]
+fn cells_of_another_kind_are_refused(#[case] width: Width, #[case] cells: Cells<'static>) {
+    let column = CellColumn { cells, validity: None };
+    let refused = ColumnarWriter::new(&[width]).push(1, &[column]);
+    assert!(matches!(refused, Err(Error::Inconsistent { .. })));
 }
 
 #[rstest]

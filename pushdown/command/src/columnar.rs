@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: Apache-2.0
+//! [`ColumnarWriter`]: a result written column by column, for drives whose values lie in columns.
+//!
+//! It takes rows in batches of any size and cuts them into blocks. Values are copied once, from the
+//! slices they lie in to their place in a pending column; a full block is moved to the payload.
+
+use crate::error::Error;
+use crate::layout::{BLOCK_HEADER_BYTES, BlockHeader, RESULT_HEADER_BYTES, Record};
+use crate::limits;
+use crate::result::ResultHeader;
+use crate::types::Width;
+
+/// Bytes of strings in one column of a block, above which the block ends early: ends are 32 bits
+/// wide.
+const BLOCK_STRING_BYTES_MAX: usize = 1 << 26;
+
+/// The values of some rows of one column.
+#[derive(Debug, Clone, Copy)]
+pub enum Cells<'a> {
+    /// Numbers of up to 64 bits, `[rows]`.
+    Narrow(&'a [i64]),
+    /// Numbers, `[rows]`.
+    Wide(&'a [i128]),
+    /// Truth values, `[rows]`.
+    Truth(&'a [bool]),
+    /// Byte strings, `[rows]`.
+    Strings(&'a [&'a [u8]]),
+    /// The same number in every row.
+    Constant(i128),
+    /// NULL in every row.
+    Null,
+}
+
+/// Some rows of one column.
+#[derive(Debug, Clone, Copy)]
+pub struct CellColumn<'a> {
+    /// The values; what stands in null rows does not matter.
+    pub cells: Cells<'a>,
+    /// `[rows]`, true where a row is not null; `None` when none is (or [`Cells::Null`] says it
+    /// all).
+    pub validity: Option<&'a [bool]>,
+}
+
+/// Writes a result from columns.
+#[derive(Debug)]
+pub struct ColumnarWriter {
+    columns: Vec<Pending>,
+    /// Rows in the pending block.
+    pending_rows: usize,
+    /// Room for the header, then whole blocks.
+    out: Vec<u8>,
+    rows_out: u64,
+    blocks: u64,
+}
+
+/// One column of the block that is being filled.
+#[derive(Debug)]
+struct Pending {
+    width: Width,
+    validity: Vec<bool>,
+    /// Values, or ends of strings.
+    values: Vec<u8>,
+    strings: Vec<u8>,
+}
+
+impl ColumnarWriter {
+    /// A writer of rows with these widths.
+    pub fn new(widths: &[Width]) -> Self {
+        let pending = |width: &Width| Pending {
+            width: *width,
+            validity: Vec::new(),
+            values: Vec::new(),
+            strings: Vec::new(),
+        };
+        Self {
+            columns: widths.iter().map(pending).collect(),
+            pending_rows: 0,
+            out: vec![0; RESULT_HEADER_BYTES as usize],
+            rows_out: 0,
+            blocks: 0,
+        }
+    }
+
+    /// Bytes of the result so far, the header included.
+    pub fn bytes(&self) -> u64 {
+        let pending = self.columns.iter().map(|column| column.bytes()).sum::<usize>();
+        (self.out.len() + pending) as u64
+    }
+
+    /// Adds `rows` rows.
+    ///
+    /// # Errors
+    /// [`Error::Width`] when a number does not fit its column, [`Error::Inconsistent`] when cells
+    /// are not of the kind that their column holds or are too few. The writer must not be used
+    /// then.
+    pub fn push(&mut self, rows: usize, columns: &[CellColumn<'_>]) -> Result<(), Error> {
+        if columns.len() != self.columns.len()
+            || !columns.iter().zip(&self.columns).all(|(new, old)| new.fits(rows, old.width))
+        {
+            return Err(Error::Inconsistent {
+                what: "columns of cells are not those of the output",
+            });
+        }
+        let mut start = 0;
+        while start < rows {
+            let room = limits::BLOCK_ROWS_MAX as usize - self.pending_rows;
+            let end = self.end_of_piece(columns, start, rows.min(start + room));
+            for (index, (new, old)) in columns.iter().zip(&mut self.columns).enumerate() {
+                old.append(new, start..end).map_err(|OutOfRange| Error::Width {
+                    column: u32::try_from(index).unwrap_or(u32::MAX),
+                })?;
+            }
+            self.pending_rows += end - start;
+            self.rows_out += (end - start) as u64;
+            let is_large =
+                self.columns.iter().any(|column| column.strings.len() >= BLOCK_STRING_BYTES_MAX);
+            if self.pending_rows == limits::BLOCK_ROWS_MAX as usize || is_large {
+                self.flush();
+            }
+            start = end;
+        }
+        Ok(())
+    }
+
+    /// The largest end up to `end` with which no column gets too many bytes; at least one row.
+    fn end_of_piece(&self, columns: &[CellColumn<'_>], start: usize, end: usize) -> usize {
+        let mut end = end;
+        for (new, old) in columns.iter().zip(&self.columns) {
+            if let Cells::Strings(strings) = new.cells {
+                let mut bytes = old.strings.len();
+                let fitting = strings[start..end].iter().take_while(|string| {
+                    bytes += string.len();
+                    bytes <= BLOCK_STRING_BYTES_MAX
+                });
+                end = start + fitting.count().max(1);
+            }
+        }
+        end
+    }
+
+    fn flush(&mut self) {
+        if self.pending_rows == 0 {
+            return;
+        }
+        let start = self.out.len();
+        self.out.resize(start + BLOCK_HEADER_BYTES as usize, 0);
+        for column in &mut self.columns {
+            column.flush(&mut self.out);
+        }
+        let mut header = Vec::with_capacity(BLOCK_HEADER_BYTES as usize);
+        BlockHeader {
+            rows: u32::try_from(self.pending_rows).unwrap_or(u32::MAX),
+            bytes: u32::try_from(self.out.len() - start).unwrap_or(u32::MAX),
+            reserved: 0,
+        }
+        .encode(&mut header);
+        self.out[start..start + header.len()].copy_from_slice(&header);
+        self.pending_rows = 0;
+        self.blocks += 1;
+    }
+
+    /// The whole result: `header` with size, rows and checksum of the payload filled in, then the
+    /// payload.
+    pub fn finish(mut self, header: ResultHeader) -> Vec<u8> {
+        self.flush();
+        let payload = &self.out[RESULT_HEADER_BYTES as usize..];
+        let mut counters = header.counters;
+        counters.payload_words = payload.len() as u64 / 8;
+        counters.blocks = self.blocks;
+        let header = ResultHeader {
+            rows_out: self.rows_out,
+            payload_bytes: payload.len() as u64,
+            payload_checksum: crc32c::crc32c(payload),
+            counters,
+            ..header
+        };
+        self.out[..RESULT_HEADER_BYTES as usize].copy_from_slice(&header.encode());
+        self.out
+    }
+}
+
+impl CellColumn<'_> {
+    /// Whether there are cells for `rows` rows, of a kind that a column of `width` holds.
+    fn fits(&self, rows: usize, width: Width) -> bool {
+        let is_number = width.is_numeric() || width == Width::Bool;
+        let is_right = match self.cells {
+            Cells::Narrow(values) => is_number && values.len() >= rows,
+            Cells::Wide(values) => is_number && values.len() >= rows,
+            Cells::Truth(values) => width == Width::Bool && values.len() >= rows,
+            Cells::Strings(values) => width == Width::Bytes && values.len() >= rows,
+            Cells::Constant(_) => is_number,
+            Cells::Null => true,
+        };
+        is_right && self.validity.is_none_or(|validity| validity.len() >= rows)
+    }
+}
+
+/// A number does not fit its column.
+struct OutOfRange;
+
+impl Pending {
+    fn bytes(&self) -> usize {
+        self.validity.len() / 8 + self.values.len() + self.strings.len()
+    }
+
+    fn append(
+        &mut self,
+        new: &CellColumn<'_>,
+        rows: std::ops::Range<usize>,
+    ) -> Result<(), OutOfRange> {
+        let count = rows.len();
+        let validity = new.validity.map(|validity| &validity[rows.clone()]);
+        match (new.cells, validity) {
+            (Cells::Null, _) => self.validity.resize(self.validity.len() + count, false),
+            (_, None) => self.validity.resize(self.validity.len() + count, true),
+            (_, Some(validity)) => self.validity.extend_from_slice(validity),
+        }
+        match new.cells {
+            Cells::Narrow(values) => self.narrow(&values[rows], validity),
+            Cells::Wide(values) => self.wide(values[rows].iter().copied(), validity),
+            Cells::Constant(value) => self.wide(std::iter::repeat_n(value, count), validity),
+            Cells::Truth(values) => {
+                let bytes = values[rows].iter().enumerate();
+                self.values.extend(bytes.map(|(row, value)| u8::from(*value && at(validity, row))));
+                Ok(())
+            }
+            Cells::Strings(values) => {
+                for (row, value) in values[rows].iter().enumerate() {
+                    if at(validity, row) {
+                        self.strings.extend_from_slice(value);
+                    }
+                    self.end_string();
+                }
+                Ok(())
+            }
+            Cells::Null => {
+                match self.width.bytes() {
+                    Some(bytes) => {
+                        self.values.resize(self.values.len() + count * bytes as usize, 0);
+                    }
+                    None => (0..count).for_each(|_| self.end_string()),
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn end_string(&mut self) {
+        let end = u32::try_from(self.strings.len()).unwrap_or(u32::MAX);
+        self.values.extend_from_slice(&end.to_le_bytes());
+    }
+
+    /// Appends numbers of 64 bits: what nearly every column is made of, so without a detour over
+    /// 128.
+    fn narrow(&mut self, values: &[i64], validity: Option<&[bool]>) -> Result<(), OutOfRange> {
+        if self.width != Width::W64 {
+            return self.wide(values.iter().map(|value| i128::from(*value)), validity);
+        }
+        match validity {
+            None => self.values.extend(values.iter().flat_map(|value| value.to_le_bytes())),
+            Some(validity) => {
+                let masked =
+                    values.iter().zip(validity).map(|(value, valid)| value * i64::from(*valid));
+                self.values.extend(masked.flat_map(i64::to_le_bytes));
+            }
+        }
+        Ok(())
+    }
+
+    fn wide(
+        &mut self,
+        values: impl Iterator<Item = i128>,
+        validity: Option<&[bool]>,
+    ) -> Result<(), OutOfRange> {
+        let bytes = self.width.bytes().unwrap_or(0) as usize;
+        for (row, value) in values.enumerate() {
+            let value = if at(validity, row) { value } else { 0 };
+            if !self.width.fits(value) {
+                return Err(OutOfRange);
+            }
+            self.values.extend_from_slice(&value.to_le_bytes()[..bytes]);
+        }
+        Ok(())
+    }
+
+    /// Moves everything to `out`, each part padded to 8 bytes.
+    fn flush(&mut self, out: &mut Vec<u8>) {
+        let start = out.len();
+        out.resize(start + self.validity.len().div_ceil(64) * 8, 0);
+        for (bits, byte) in self.validity.chunks(8).zip(&mut out[start..]) {
+            *byte = bits.iter().rev().fold(0, |byte, bit| byte << 1 | u8::from(*bit));
+        }
+        self.validity.clear();
+        out.append(&mut self.values);
+        out.resize(out.len().next_multiple_of(8), 0);
+        out.append(&mut self.strings);
+        out.resize(out.len().next_multiple_of(8), 0);
+    }
+}
+
+/// Whether `row` is valid.
+fn at(validity: Option<&[bool]>, row: usize) -> bool {
+    validity.is_none_or(|validity| validity[row])
+}
