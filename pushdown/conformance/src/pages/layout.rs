@@ -54,7 +54,7 @@ pub enum HeaderStyle {
     Bare,
     /// Statistics with minimum, maximum and null count.
     Statistics,
-    /// A checksum (a wrong one: no drive is asked to check it).
+    /// A checksum, which a drive may check.
     Checksum,
     /// Fields that this version of Parquet does not know, of every thrift type.
     UnknownFields,

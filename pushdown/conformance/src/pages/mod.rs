@@ -122,7 +122,7 @@ pub fn assemble(pages: &[Page], layout: &ChunkLayout) -> WrittenChunk {
             (None, Codec::Uncompressed) => page.body.clone(),
             (None, Codec::Snappy) => snappy::compress(&page.body, layout.snappy),
         };
-        let header = thrift::page_header(page, body.len());
+        let header = thrift::page_header(page, &body);
         let start = chunk.bytes.len();
         chunk.headers.push(start..start + header.len());
         chunk.uncompressed_bytes += (header.len() + page.body.len()) as u64;

@@ -13,8 +13,8 @@ const DOUBLE: u8 = 7;
 const BINARY: u8 = 8;
 const STRUCT: u8 = 12;
 
-/// The header of a page whose body has `body_bytes` bytes in the file.
-pub(crate) fn page_header(page: &Page, body_bytes: usize) -> Vec<u8> {
+/// The header of a page with this body in the file.
+pub(crate) fn page_header(page: &Page, body: &[u8]) -> Vec<u8> {
     let length = |bytes: usize| i64::try_from(bytes).unwrap_or(i64::MAX);
     let mut header = Struct::default();
     header.integer(
@@ -26,9 +26,9 @@ pub(crate) fn page_header(page: &Page, body_bytes: usize) -> Vec<u8> {
         },
     );
     header.integer(2, page.uncompressed_size.unwrap_or_else(|| length(page.body.len())));
-    header.integer(3, page.compressed_size.unwrap_or_else(|| length(body_bytes)));
+    header.integer(3, page.compressed_size.unwrap_or_else(|| length(body.len())));
     if page.style == HeaderStyle::Checksum {
-        header.integer(4, 0x1234_5678);
+        header.integer(4, i64::from(crc32(body).cast_signed()));
     }
     match page.kind {
         PageKind::Data => header.inner(5, |inner| data_header(inner, page)),
@@ -84,6 +84,13 @@ fn unknown_fields(header: &mut Struct) {
         inner.binary(3, b"x");
         inner.inner(4, |innermost| innermost.field(1, TRUE));
     });
+}
+
+/// The checksum of gzip and Parquet, bit by bit.
+fn crc32(bytes: &[u8]) -> u32 {
+    let step = |sum: u32| if sum & 1 == 1 { sum >> 1 ^ 0xedb8_8320 } else { sum >> 1 };
+    let byte = |sum: u32, byte: &u8| (0..8).fold(sum ^ u32::from(*byte), |sum, _| step(sum));
+    !bytes.iter().fold(!0, byte)
 }
 
 /// A struct being written.
@@ -150,7 +157,12 @@ mod tests {
             0x15, 0, 0x15, 0, 0x15, 0x80, 0x02, 0x2c, 0x15, 0xc8, 1, 0x15, 0, 0x15, 6, 0x15, 6, 0,
             0,
         ];
-        assert_eq!(page_header(&page, 128), expected);
+        assert_eq!(page_header(&page, &[0; 128]), expected);
+    }
+
+    #[test]
+    fn the_checksum_is_that_of_gzip() {
+        assert_eq!(crc32(b"123456789"), 0xcbf4_3926);
     }
 
     #[test]
