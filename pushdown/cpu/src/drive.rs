@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+//! [`CpuDrive`]: the drive as a whole.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use nearscan_drive::{
+    CancelWord, Capabilities, CostSnapshot, Drive, FileRef, Identity, Placement, Refusal, Session,
+    SessionSpec,
+};
+use uuid::Uuid;
+
+use crate::files::Files;
+use crate::pool::Pool;
+use crate::session::CpuSession;
+
+/// How a CPU drive is set up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Options {
+    /// Threads of its own.
+    pub threads: usize,
+    /// Commands taken and not yet completed; more are refused as busy.
+    pub in_flight_max: u32,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        // Each thread has one at work and one waiting; two more so that none ever waits for us.
+        let in_flight_max = u32::try_from(threads * 2 + 2).unwrap_or(u32::MAX);
+        Self { threads, in_flight_max }
+    }
+}
+
+/// A drive that runs every command on threads of the host.
+#[derive(Debug)]
+pub struct CpuDrive {
+    identity: Identity,
+    shared: Arc<Shared>,
+}
+
+/// What sessions and jobs share.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) capabilities: Capabilities,
+    pub(crate) files: Files,
+    pub(crate) pool: Pool,
+    pub(crate) threads: usize,
+    pub(crate) epoch: AtomicU64,
+    pub(crate) totals: Totals,
+    running: Mutex<HashMap<u128, CancelWord>>,
+    snapshots: AtomicU64,
+}
+
+/// What was done so far, for the rates.
+#[derive(Debug, Default)]
+pub(crate) struct Totals {
+    pub(crate) media_bytes: AtomicU64,
+    pub(crate) values: AtomicU64,
+    pub(crate) busy_ns: AtomicU64,
+}
+
+/// Rates that are assumed before the first command: what one core of a common server does.
+const BYTES_PER_S: f64 = 500e6;
+const VALUES_PER_S: f64 = 200e6;
+/// A copy within memory.
+const LINK_BYTES_PER_S: f64 = 8e9;
+/// Handing a command to a thread and its result back.
+const SETUP_NS: f64 = 20e3;
+
+impl CpuDrive {
+    /// Starts a drive and its threads.
+    ///
+    /// # Errors
+    /// When the system has no threads left.
+    pub fn start(options: Options) -> std::io::Result<Self> {
+        let threads = options.threads.max(1);
+        let capabilities = Capabilities {
+            in_flight_max: options.in_flight_max.max(1),
+            // Its memory is the host's, its dictionaries may be as large as they like.
+            memory_bytes: 0,
+            key_dictionary_bytes_max: u64::MAX,
+            dictionary_bytes_max: u64::MAX,
+            ..Capabilities::of_scan_kernel()
+        };
+        let identity = Identity {
+            uuid: Uuid::new_v5(&Uuid::NAMESPACE_OID, b"nearscan cpu drive"),
+            kind: "cpu",
+            model: format!("host, {threads} threads"),
+        };
+        let shared = Shared {
+            capabilities,
+            files: Files::default(),
+            pool: Pool::start(threads)?,
+            threads,
+            epoch: AtomicU64::new(0),
+            totals: Totals::default(),
+            running: Mutex::default(),
+            snapshots: AtomicU64::new(0),
+        };
+        Ok(Self { identity, shared: Arc::new(shared) })
+    }
+}
+
+impl Drive for CpuDrive {
+    fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    fn capabilities(&self) -> &Capabilities {
+        &self.shared.capabilities
+    }
+
+    fn locate(&self, file: &FileRef) -> Placement {
+        self.shared.files.locate(file)
+    }
+
+    fn snapshot(&self) -> CostSnapshot {
+        let shared = &self.shared;
+        let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        let rate = |done: u64, assumed: f64| match load(&shared.totals.busy_ns) {
+            0 => assumed,
+            busy_ns => (done as f64 * 1e9 / busy_ns as f64).max(1.0),
+        } * shared.threads as f64;
+        let bytes_per_s = rate(load(&shared.totals.media_bytes), BYTES_PER_S);
+        CostSnapshot {
+            id: shared.snapshots.fetch_add(1, Ordering::Relaxed),
+            // Reading and decoding are one job here, so both have the rate of the whole.
+            media_bytes_per_s: bytes_per_s,
+            kernel_bytes_per_s: bytes_per_s,
+            kernel_rows_per_s: rate(load(&shared.totals.values), VALUES_PER_S),
+            link_bytes_per_s: LINK_BYTES_PER_S,
+            setup_ns: SETUP_NS,
+            queue_depth: self.in_flight(),
+            free_bytes: 0,
+            modelled: false,
+        }
+    }
+
+    fn open_session(&self, spec: SessionSpec) -> Result<Arc<dyn Session>, Refusal> {
+        Ok(Arc::new(CpuSession::new(Arc::clone(&self.shared), spec)))
+    }
+
+    fn reset(&self) -> Result<u64, Refusal> {
+        let epoch = self.shared.epoch.fetch_add(1, Ordering::SeqCst) + 1;
+        self.shared.lock_running().values().for_each(CancelWord::set);
+        Ok(epoch)
+    }
+
+    fn in_flight(&self) -> u32 {
+        u32::try_from(self.shared.lock_running().len()).unwrap_or(u32::MAX)
+    }
+
+    fn shutdown(&self) {
+        self.shared.pool.close();
+    }
+}
+
+impl Drop for CpuDrive {
+    fn drop(&mut self) {
+        // Sessions may outlive the drive, its threads must not.
+        self.shutdown();
+    }
+}
+
+/// A place among the commands in flight, given back on drop.
+#[derive(Debug)]
+pub(crate) struct Place {
+    shared: Arc<Shared>,
+    command_id: u128,
+}
+
+impl Shared {
+    fn lock_running(&self) -> MutexGuard<'_, HashMap<u128, CancelWord>> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A place for a command, if there is one and no other has its number.
+    pub(crate) fn enter(self: &Arc<Self>, command_id: u128, cancel: &CancelWord) -> Option<Place> {
+        let mut running = self.lock_running();
+        if running.len() as u64 >= u64::from(self.capabilities.in_flight_max)
+            || running.contains_key(&command_id)
+        {
+            return None;
+        }
+        running.insert(command_id, cancel.clone());
+        Some(Place { shared: Arc::clone(self), command_id })
+    }
+
+    /// The cancel word of a command in flight.
+    pub(crate) fn cancel_word(&self, command_id: u128) -> Option<CancelWord> {
+        self.lock_running().get(&command_id).cloned()
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.shared.lock_running().remove(&self.command_id);
+    }
+}

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+//! One command, from its chunks to its result.
+
+use std::time::Duration;
+
+use nearscan_command::{
+    Aggregate, Command, Counters, Fragment, InputRef, Operand, Output, ResultHeader, Status,
+};
+use nearscan_drive::clock::Stopwatch;
+use nearscan_drive::{CancelWord, Failure};
+
+use crate::chunk::ChunkReader;
+use crate::error::Stop;
+use crate::files::Files;
+use crate::groups::States;
+use crate::program::{Prepared, Scope};
+use crate::rows::RowOutput;
+use crate::vector::Vector;
+
+/// Rows of a batch: a column of numbers takes 64 KiB, so a handful of them stay in the second
+/// cache.
+const BATCH_ROWS: usize = 8192;
+
+/// What stops a job from outside.
+#[derive(Debug, Clone)]
+pub(crate) struct Limits {
+    pub(crate) cancel: CancelWord,
+    pub(crate) since: Stopwatch,
+    pub(crate) timeout: Duration,
+}
+
+impl Limits {
+    /// # Errors
+    /// [`Failure::Cancelled`] and [`Failure::Timeout`].
+    fn check(&self) -> Result<(), Stop> {
+        if self.cancel.is_set() {
+            return Err(Failure::Cancelled.into());
+        }
+        if self.since.elapsed() > self.timeout {
+            return Err(Failure::Timeout.into());
+        }
+        Ok(())
+    }
+}
+
+/// Runs a command; gives the bytes of its result. `media_bytes` counts what was read, whatever the
+/// end.
+///
+/// # Errors
+/// Why there is no result with rows.
+pub(crate) fn run(
+    command: &Command,
+    files: &Files,
+    limits: &Limits,
+    media_bytes: &mut u64,
+) -> Result<Vec<u8>, Stop> {
+    limits.check()?;
+    let mut readers = open_chunks(command, files, limits, media_bytes)?;
+    let fragment = &command.fragment;
+    let mut work = Work::new(command);
+    let mut left = command.unit.rows;
+    while left > 0 && !work.is_done() {
+        limits.check()?;
+        let rows = usize::try_from(left).unwrap_or(BATCH_ROWS).min(BATCH_ROWS);
+        let columns = readers.iter_mut().map(|reader| reader.read(rows));
+        let columns: Vec<Vector> = columns.collect::<Result<_, _>>()?;
+        work.batch(fragment, columns, rows)?;
+        left -= rows as u64;
+    }
+    if left == 0 {
+        readers.into_iter().try_for_each(ChunkReader::finish)?;
+    }
+    let bytes = work.finish(command)?;
+    if bytes.len() as u64 > command.output.bytes_max() {
+        return Err(Stop::status(Status::OutputFull));
+    }
+    Ok(bytes)
+}
+
+/// Reads every chunk of the unit and opens it.
+fn open_chunks(
+    command: &Command,
+    files: &Files,
+    limits: &Limits,
+    media_bytes: &mut u64,
+) -> Result<Vec<ChunkReader>, Stop> {
+    let unit = &command.unit;
+    let mut readers = Vec::with_capacity(unit.chunks.len());
+    for (column, chunk) in unit.chunks.iter().enumerate() {
+        limits.check()?;
+        let Some(InputRef::FileRange { file_id, version, offset, .. }) =
+            unit.inputs.get(usize::from(chunk.input))
+        else {
+            // Leases, objects, blocks and outputs of other commands are not a file on the host.
+            return Err(Stop::status(Status::Unsupported));
+        };
+        let file = files.open(*file_id, *version)?;
+        let length = usize::try_from(chunk.length).unwrap_or(usize::MAX);
+        let bytes = file.read(offset.saturating_add(chunk.offset), length)?;
+        file.check_version()?;
+        *media_bytes += chunk.length;
+        readers.push(ChunkReader::open(column, chunk, bytes, unit.rows)?);
+    }
+    Ok(readers)
+}
+
+/// Everything that goes on between batches.
+struct Work<'a> {
+    predicate: Prepared<'a>,
+    projection: Prepared<'a>,
+    /// Which columns are looked at after the predicate.
+    is_used: Vec<bool>,
+    sink: Sink<'a>,
+    rows_kept: u64,
+    counters: Counters,
+}
+
+enum Sink<'a> {
+    States(States),
+    Rows(RowOutput<'a>),
+}
+
+impl<'a> Work<'a> {
+    fn new(command: &'a Command) -> Self {
+        let fragment = &command.fragment;
+        let bytes_max = command.output.bytes_max();
+        Self {
+            predicate: Prepared::new(fragment, &fragment.predicate),
+            projection: Prepared::new(fragment, &fragment.projection),
+            is_used: used_columns(fragment),
+            sink: match &fragment.output {
+                Output::States { keys, aggregates } => {
+                    Sink::States(States::new(keys, aggregates, bytes_max))
+                }
+                Output::Rows { columns, limit } => {
+                    Sink::Rows(RowOutput::new(columns, *limit, bytes_max))
+                }
+            },
+            rows_kept: 0,
+            counters: Counters::default(),
+        }
+    }
+
+    fn is_done(&self) -> bool {
+        match &self.sink {
+            Sink::States(_) => false,
+            Sink::Rows(output) => output.is_full(),
+        }
+    }
+
+    fn batch(
+        &mut self,
+        fragment: &Fragment,
+        columns: Vec<Vector>,
+        rows: usize,
+    ) -> Result<(), Stop> {
+        self.counters.values_decoded += (columns.len() * rows) as u64;
+        let (columns, rows) = self.keep(columns, rows)?;
+        if rows == 0 {
+            return Ok(());
+        }
+        let steps = self.projection.run(&columns, rows)?;
+        if !self.projection.is_empty() {
+            self.counters.rows_projected += rows as u64;
+        }
+        let scope = Scope { columns: &columns, steps: &steps, literals: &fragment.literals };
+        match &mut self.sink {
+            Sink::States(states) => states.update(&scope, rows),
+            Sink::Rows(output) => output.update(&scope, rows),
+        }
+    }
+
+    /// The rows that the predicate keeps: as they are when it keeps all, else gathered.
+    fn keep(&mut self, columns: Vec<Vector>, rows: usize) -> Result<(Vec<Vector>, usize), Stop> {
+        let wanted = match &self.sink {
+            Sink::States(_) => usize::MAX,
+            Sink::Rows(output) => usize::try_from(output.rows_left()).unwrap_or(usize::MAX),
+        };
+        let mut indices: Option<Vec<usize>> = None;
+        if !self.predicate.is_empty() {
+            self.counters.rows_filtered += rows as u64;
+            let mut steps = self.predicate.run(&columns, rows)?;
+            if let Some(Vector::Truth(verdict)) = steps.pop() {
+                let is_true = verdict.is_true;
+                let kept = is_true.count_set_bits();
+                self.rows_kept += kept as u64;
+                if kept < rows {
+                    indices = Some(is_true.set_indices().take(wanted).collect());
+                }
+            }
+        } else {
+            self.rows_kept += rows as u64;
+        }
+        if indices.is_none() && wanted < rows {
+            indices = Some((0..wanted).collect());
+        }
+        let Some(indices) = indices else {
+            return Ok((columns, rows));
+        };
+        let gathered = columns.iter().zip(&self.is_used).map(|(column, is_used)| match is_used {
+            true => column.gather(&indices),
+            false => Vector::Unused,
+        });
+        Ok((gathered.collect(), indices.len()))
+    }
+
+    fn finish(self, command: &Command) -> Result<Vec<u8>, Stop> {
+        let header = ResultHeader {
+            rows_in: command.unit.rows,
+            rows_kept: self.rows_kept,
+            continuation_row: command.unit.rows,
+            counters: self.counters,
+            ..ResultHeader::failed(&command.envelope, Status::Ok)
+        };
+        match self.sink {
+            Sink::States(states) => states.finish(&command.fragment, header),
+            Sink::Rows(output) => Ok(output.finish(header)),
+        }
+    }
+}
+
+/// Which columns the projection, the slots, the keys or the output refer to.
+fn used_columns(fragment: &Fragment) -> Vec<bool> {
+    let mut is_used = vec![false; fragment.columns.len()];
+    let mut mark = |column: u16| {
+        if let Some(slot) = is_used.get_mut(usize::from(column)) {
+            *slot = true;
+        }
+    };
+    let mut operand = |operand: Operand| match operand {
+        Operand::Column(column) => mark(column),
+        Operand::Test(test) => {
+            if let Some(test) = fragment.tests.get(usize::from(test)) {
+                mark(test.column);
+            }
+        }
+        Operand::Step(_) | Operand::Literal(_) | Operand::Null | Operand::None => {}
+    };
+    for step in &fragment.projection.steps {
+        [step.a, step.b, step.c].into_iter().for_each(&mut operand);
+    }
+    match &fragment.output {
+        Output::States { keys, aggregates } => {
+            aggregates.iter().for_each(|slot: &Aggregate| operand(slot.operand));
+            keys.iter().for_each(|key| operand(Operand::Column(*key)));
+        }
+        Output::Rows { columns, .. } => columns.iter().for_each(|column| operand(column.operand)),
+    }
+    is_used
+}

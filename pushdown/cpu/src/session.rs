@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The work of one query: leases, submissions, completions.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures::channel::oneshot;
+use nearscan_command::{Command, ResultHeader};
+use nearscan_drive::clock::Stopwatch;
+use nearscan_drive::{
+    CancelOutcome, CancelWord, Completion, DriveTime, Failure, Lease, Outcome, Refusal,
+    Reservation, Session, SessionSpec, Submission, Ticket, Traffic,
+};
+
+use crate::drive::{Place, Shared};
+use crate::error::Stop;
+use crate::job::{self, Limits};
+
+/// The work of one query.
+#[derive(Debug)]
+pub(crate) struct CpuSession {
+    shared: Arc<Shared>,
+    spec: SessionSpec,
+}
+
+impl CpuSession {
+    pub(crate) const fn new(shared: Arc<Shared>, spec: SessionSpec) -> Self {
+        Self { shared, spec }
+    }
+}
+
+impl Session for CpuSession {
+    fn epoch(&self) -> u64 {
+        self.shared.epoch.load(Ordering::SeqCst)
+    }
+
+    fn lease(&self, bytes: u64) -> Result<Lease, Refusal> {
+        let reservation = Reservation::take(&self.spec.budget, bytes)
+            .ok_or(Refusal::LowMemory { needed_bytes: bytes })?;
+        Ok(Lease::new(bytes, move |_| drop(reservation)))
+    }
+
+    fn submit(&self, submission: Submission) -> Result<Ticket, Refusal> {
+        let cancel = CancelWord::default();
+        let command_id = submission.command.envelope.command_id;
+        let place = self.shared.enter(command_id, &cancel).ok_or(Refusal::Busy)?;
+        let (ticket, sender) = Ticket::new(&submission.command, cancel.clone());
+        let deadline = Duration::from_nanos(submission.command.envelope.deadline_ns);
+        let task = Task {
+            limits: Limits {
+                cancel,
+                since: Stopwatch::start(),
+                timeout: submission.timeout.min(deadline),
+            },
+            command: submission.command,
+            lease: submission.lease,
+            place,
+            shared: Arc::clone(&self.shared),
+            sender,
+        };
+        if self.shared.pool.push(Box::new(move || task.run())) {
+            Ok(ticket)
+        } else {
+            Err(Refusal::Gone { reason: "it was shut down".to_owned() })
+        }
+    }
+
+    fn cancel(&self, command_id: u128) -> CancelOutcome {
+        match self.shared.cancel_word(command_id) {
+            Some(word) => {
+                word.set();
+                CancelOutcome::Acknowledged
+            }
+            None => CancelOutcome::Unknown,
+        }
+    }
+}
+
+/// A command on its way through the pool, with everything that it holds.
+struct Task {
+    command: Command,
+    limits: Limits,
+    lease: Lease,
+    place: Place,
+    shared: Arc<Shared>,
+    sender: oneshot::Sender<Completion>,
+}
+
+impl Task {
+    fn run(self) {
+        let watch = Stopwatch::start();
+        let mut media_bytes = 0;
+        let epoch = self.command.envelope.epoch;
+        let is_current = || self.shared.epoch.load(Ordering::SeqCst) == epoch;
+        let reset = || Failure::Gone { reason: "it was reset".to_owned() };
+        let mut outcome =
+            if is_current() { self.outcome(&mut media_bytes) } else { Outcome::Failed(reset()) };
+        if !is_current() {
+            outcome = Outcome::Failed(reset());
+        }
+        let time = watch.measured();
+        let totals = &self.shared.totals;
+        totals.busy_ns.fetch_add(time.ns, Ordering::Relaxed);
+        totals.media_bytes.fetch_add(media_bytes, Ordering::Relaxed);
+        let values = self.command.unit.rows * self.command.unit.chunks.len() as u64;
+        totals.values.fetch_add(values, Ordering::Relaxed);
+        let completion = Completion {
+            command_id: self.command.envelope.command_id,
+            attempt: self.command.envelope.attempt,
+            outcome,
+            time: DriveTime::Measured(time),
+            traffic: Traffic { media_bytes, link_bytes: 0, host_bytes: media_bytes },
+        };
+        // Memory and place are free before anybody hears of the end.
+        drop(self.lease);
+        drop(self.place);
+        // Nobody may be waiting any more.
+        drop(self.sender.send(completion));
+    }
+
+    fn outcome(&self, media_bytes: &mut u64) -> Outcome {
+        let run = || job::run(&self.command, &self.shared.files, &self.limits, media_bytes);
+        let result = catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_| {
+            Err(Failure::Kernel { reason: "a decoder panicked".to_owned() }.into())
+        });
+        match result {
+            Ok(bytes) => Outcome::Finished(Bytes::from(bytes)),
+            Err(Stop::Failed(failure)) => Outcome::Failed(failure),
+            Err(Stop::Status { status, detail }) => {
+                let header = ResultHeader::failed(&self.command.envelope, status);
+                Outcome::Finished(Bytes::from(ResultHeader { detail, ..header }.encode()))
+            }
+        }
+    }
+}
