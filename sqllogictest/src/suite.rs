@@ -2,11 +2,18 @@
 //! Finds the files of tests, and runs one of them under one setting.
 
 use std::{
-    fs, io,
+    any::Any,
+    fs,
+    future::poll_fn,
+    io,
+    panic::{self, AssertUnwindSafe},
     path::{Path, PathBuf},
+    pin::pin,
     sync::Arc,
+    task::Poll,
 };
 
+use nearscan::Engine;
 use sqllogictest::{Record, Runner, strict_column_validator};
 
 use crate::{
@@ -88,35 +95,68 @@ pub fn records(file: &TestFile) -> Result<Vec<Record<Letter>>> {
 /// Runs a file on an engine of its own, to its end: one wrong result does not hide another.
 ///
 /// # Errors
-/// [`Error::Mismatch`] if statements do something else than the file says; it shows the first
-/// few of them and counts the others.
+/// [`Error::Mismatch`] if statements do something else than the file says; it shows the first few of
+/// them and counts the others.
 pub async fn run(file: &TestFile, setting: &DriveSetting, data: &Data) -> Result<Counts> {
-    let records = records(file)?;
-    let queries = records.iter().filter(|record| matches!(record, Record::Query { .. })).count();
-    let units = Arc::new(UnitCounts::default());
-    let mut runner = Runner::new(|| async {
+    let open = async || {
         let engine = setting.engine().await?;
         data.register(&engine).await?;
-        Ok(Database::new(engine, Arc::clone(&units)))
-    });
+        Ok(engine)
+    };
+    run_on(file, open).await
+}
+
+async fn run_on(file: &TestFile, open: impl AsyncFn() -> Result<Engine>) -> Result<Counts> {
+    let records = records(file)?;
+    let units = Arc::new(UnitCounts::default());
+    let mut runner = Runner::new(async || Ok(Database::new(open().await?, Arc::clone(&units))));
     runner.with_column_validator(strict_column_validator);
     runner.with_normalizer(Clone::clone);
     runner.with_validator(|_, found, expected| found.iter().flatten().eq(expected));
+    let mut counts = Counts { files: 1, ..Counts::default() };
     let mut mismatches = Vec::new();
     for record in records {
-        if let Err(error) = runner.run_async(record).await {
-            mismatches.push(error.display(false).to_string());
+        counts.queries += u64::from(matches!(record, Record::Query { .. }));
+        let place = place(&record);
+        // A query that panics is a wrong answer like any other, and the others are still asked.
+        match catch_panic(runner.run_async(record)).await {
+            Ok(Ok(_)) => {}
+            Ok(Err(error)) => mismatches.push(error.display(false).to_string()),
+            Err(panic) => mismatches.push(format!("panicked: {}\n{place}", message(&*panic))),
         }
     }
     if !mismatches.is_empty() {
         return Err(mismatch(&mismatches));
     }
-    Ok(Counts {
-        files: 1,
-        queries: u64::try_from(queries).unwrap_or(u64::MAX),
-        units_drive: units.drive(),
-        units_cpu: units.cpu(),
+    Ok(Counts { units_drive: units.drive(), units_cpu: units.cpu(), ..counts })
+}
+
+/// Runs a future to its end, or to its panic.
+async fn catch_panic<F: Future>(future: F) -> Result<F::Output, Box<dyn Any + Send>> {
+    let mut future = pin!(future);
+    poll_fn(|context| {
+        let poll = AssertUnwindSafe(|| future.as_mut().poll(context));
+        match panic::catch_unwind(poll) {
+            Ok(poll) => poll.map(Ok),
+            Err(panic) => Poll::Ready(Err(panic)),
+        }
     })
+    .await
+}
+
+/// Says which statement a record holds, in the form of the crate's own messages.
+fn place(record: &Record<Letter>) -> String {
+    match record {
+        Record::Query { loc, sql, .. } | Record::Statement { loc, sql, .. } => {
+            format!("[SQL] {sql}\nat {loc}\n")
+        }
+        _ => String::new(),
+    }
+}
+
+fn message(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("without a message")
 }
 
 fn mismatch(mismatches: &[String]) -> Error {
@@ -126,4 +166,82 @@ fn mismatch(mismatches: &[String]) -> Error {
         text.push_str(&format!("\n... and {hidden} more in this file"));
     }
     Error::Mismatch(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::DRIVE_SETTINGS;
+
+    /// Runs a text as a file, on an engine without drive and tables.
+    async fn run_text(text: &str) -> Result<Counts> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.slt");
+        fs::write(&path, text).unwrap();
+        let file = TestFile { name: "a".to_owned(), path };
+        run_on(&file, async || DRIVE_SETTINGS[0].engine().await).await
+    }
+
+    #[tokio::test]
+    async fn right_results_are_counted() {
+        let text = "onlyif nearscan\nstatement ok\nSET datafusion.execution.batch_size = 2\n\n\
+            query IT rowsort\nSELECT * FROM (VALUES (2, 'b'), (1, 'a'), (3, NULL)) AS t\n----\n\
+            1\ta\n2\tb\n3\tNULL\n\n\
+            query error\nSELECT no_such_column\n\n\
+            query I\nSELECT 1 WHERE false\n----\n";
+        let expected = Counts { files: 1, queries: 3, units_drive: 0, units_cpu: 0 };
+        assert_eq!(run_text(text).await.unwrap(), expected);
+    }
+
+    #[tokio::test]
+    async fn every_wrong_result_is_shown() {
+        let text = "query I\nSELECT 12\n----\n13\n\n\
+            query R\nSELECT 12\n----\n12\n\n\
+            query IT\nSELECT 1, 'x'\n----\n1 x\n\n\
+            query T\nSELECT '  a'\n----\na\n\n\
+            query error\nSELECT 1\n\n\
+            query I\nSELECT no_such_column\n----\n1\n\n\
+            query I\nSELECT 1 WHERE false\n----\n1\n\n\
+            query I\nSELECT 1\n----\n";
+        let message = run_text(text).await.unwrap_err().to_string();
+        for line in [1, 6, 11, 16, 21, 24, 29, 34] {
+            assert!(message.contains(&format!("a.slt:{line}\n")), "{line}: {message}");
+        }
+    }
+
+    #[tokio::test]
+    async fn query_that_panics_is_a_wrong_result_with_its_place() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.slt");
+        fs::write(&path, "query I\nSELECT 7\n----\n7\n").unwrap();
+        let file = TestFile { name: "a".to_owned(), path };
+        let message = run_on(&file, async || panic!("no engine")).await.unwrap_err().to_string();
+        assert!(message.starts_with("panicked: no engine\n[SQL] SELECT 7\nat "), "{message}");
+    }
+
+    #[tokio::test]
+    async fn wrong_results_beyond_the_first_few_are_counted() {
+        let text = "query I\nSELECT 1\n----\n2\n\n".repeat(MISMATCHES_SHOWN + 3);
+        let message = run_text(&text).await.unwrap_err().to_string();
+        assert!(message.ends_with("... and 3 more in this file"), "{message}");
+    }
+
+    #[tokio::test]
+    async fn text_that_is_no_test_is_refused() {
+        let error = run_text("select 1\n").await.unwrap_err();
+        assert!(matches!(error, Error::Format(_)), "{error}");
+    }
+
+    #[test]
+    fn files_are_named_after_their_folders() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir_all(folder.path().join("b/c")).unwrap();
+        for path in ["b/c/two.slt", "one.slt", "b/notes.txt"] {
+            fs::write(folder.path().join(path), "").unwrap();
+        }
+        let names: Vec<String> =
+            files(folder.path()).unwrap().into_iter().map(|file| file.name).collect();
+        assert_eq!(names, ["b/c/two", "one"]);
+        assert!(matches!(files(&folder.path().join("no")), Err(Error::File { .. })));
+    }
 }

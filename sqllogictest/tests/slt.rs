@@ -112,15 +112,10 @@ fn rules_trial(file: TestFile) -> Trial {
 /// All expected results against DuckDB and the stored answers, where there is a Python for it.
 fn expectations_trial() -> Trial {
     Trial::ignorable_test("expectations::are_those_of_duckdb", || {
-        #[expect(
-            clippy::disallowed_methods,
-            reason = "the interpreter of tests, as CONTRIBUTING.md says"
-        )]
-        let Ok(python) = std::env::var("NEARSCAN_PYTHON") else {
-            return Ok(Completion::ignored_with("needs python"));
-        };
+        let Some(python) = python() else { return Ok(Completion::ignored_with("needs python")) };
         let mut command = Command::new(python);
-        command.arg(source_folder().join("generate.py")).arg("--check");
+        // Bytecode of a script would lie beside it, in the project.
+        command.arg("-B").arg(source_folder().join("generate.py")).arg("--check");
         let output = command.arg("--data").arg(data()?.folder()).output()?;
         if output.status.success() {
             return Ok(Completion::Completed);
@@ -128,6 +123,12 @@ fn expectations_trial() -> Trial {
         let text = [output.stdout, output.stderr].concat();
         Err(Failed::from(String::from_utf8_lossy(&text).into_owned()))
     })
+}
+
+/// The interpreter that has the packages of the tests.
+fn python() -> Option<String> {
+    #[expect(clippy::disallowed_methods, reason = "CONTRIBUTING.md: the interpreter of the tests")]
+    std::env::var("NEARSCAN_PYTHON").ok()
 }
 
 /// Prints what a setting did; returns whether it was what its name says.
