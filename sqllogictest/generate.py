@@ -31,6 +31,7 @@ import duckdb
 DUCKDB_VERSION = "2.0.0"
 HERE = Path(__file__).resolve().parent
 ANSWERS = HERE.parent / "benchmarks" / "tpch" / "answers" / "sf0.01"
+FOLDERS = ["tpch", "fixtures"]
 ENGINE_NAME = "nearscan"
 SIGNIFICANT_DIGITS = 12
 EXPONENT_MIN = -5
@@ -209,9 +210,11 @@ class Database:
     def __init__(self, data: Path, *, shuffled: bool) -> None:
         self.connection = duckdb.connect(config={"threads": 2})
         self.done: list[str] = []
-        sources = {path.stem: path for path in sorted(data.glob("*/*.parquet"))}
-        folders = {path for path in data.glob("*/*") if path.is_dir()}
-        sources |= {path.name: path / "*.parquet" for path in sorted(folders)}
+        places = [place for folder in FOLDERS for place in sorted((data / folder).glob("*"))]
+        files = [place for place in places if place.suffix == ".parquet"]
+        folders = [place for place in places if place.is_dir()]
+        sources = {file.stem: file for file in files}
+        sources |= {folder.name: folder / "*.parquet" for folder in folders}
         if "lineitem" not in sources or "nulls" not in sources:
             raise SystemExit(f"{data} does not hold the data of the tests")
         for name, path in sources.items():
