@@ -95,8 +95,8 @@ pub fn records(file: &TestFile) -> Result<Vec<Record<Letter>>> {
 /// Runs a file on an engine of its own, to its end: one wrong result does not hide another.
 ///
 /// # Errors
-/// [`Error::Mismatch`] if statements do something else than the file says; it shows the first few of
-/// them and counts the others.
+/// [`Error::Mismatch`] if statements do something else than the file says; it shows the first few
+/// of them and counts the others.
 pub async fn run(file: &TestFile, setting: &DriveSetting, data: &Data) -> Result<Counts> {
     let open = async || {
         let engine = setting.engine().await?;
