@@ -73,6 +73,7 @@ namespace {
 
 /// Stages keep their on-chip memories on the stack: the largest has some 350 KiB of them.
 constexpr size_t STACK_BYTES = 1 << 20;
+constexpr size_t PAGE_BYTES = 4096;
 
 /// Stacks are kept for the next kernel call of the same thread: making one costs as much as a page
 /// of data.
@@ -91,7 +92,10 @@ struct stack_pool {
     }
     const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
     void* stack = mmap(nullptr, STACK_BYTES, PROT_READ | PROT_WRITE, flags, -1, 0);
-    return stack == MAP_FAILED ? nullptr : stack;
+    if (stack == MAP_FAILED) return nullptr;
+    // Whoever needs more shall fault, and not write into another stage's memories.
+    mprotect(stack, PAGE_BYTES, PROT_NONE);
+    return stack;
   }
 
   ~stack_pool() {

@@ -41,17 +41,18 @@ CLEAR_GROUPS:
 ///
 /// Rows behind each other may belong to one group, so each waits for the state before it: the
 /// interval is that of an addition in 128 bits, unless the tool forwards it.
-inline bool fold_sum(group_table& groups, uint32_t slot, const number_token& number, uint8_t rows,
+inline bool fold_sum(group_table& groups, uint32_t slot, const number_word& number, uint8_t rows,
                      const uint32_t group_of[ROWS]) {
   bool overflowed = false;
 SUM_ROWS:
   for (int row = 0; row < ROWS; row++) {
 #pragma HLS PIPELINE
     if (((rows >> row) & 1) == 0) continue;
+    const uint32_t group = group_of[row];
     i128 sum;
-    overflowed =
-        add_overflows(groups.state(group_of[row], slot), number.at(row), &sum) || overflowed;
-    groups.set_state(group_of[row], slot, sum);
+    overflowed = add_overflows(groups.state(group, slot), number.at(row), &sum) || overflowed;
+    groups.set_state(group, slot, sum);
+    groups.seen[group] = static_cast<uint16_t>(groups.seen[group] | 1u << slot);
   }
   return overflowed;
 }
@@ -67,7 +68,7 @@ COUNT_ROWS:
 }
 
 /// Keeps the least or the greatest number of `rows` in their groups' states.
-inline void fold_extreme(group_table& groups, uint32_t slot, bool least, const number_token& number,
+inline void fold_extreme(group_table& groups, uint32_t slot, bool least, const number_word& number,
                          uint8_t rows, const uint32_t group_of[ROWS]) {
 EXTREME_ROWS:
   for (int row = 0; row < ROWS; row++) {
@@ -94,16 +95,9 @@ inline bool fold_slot(group_table& groups, uint32_t slot, uint8_t function,
       fold_count(groups, slot, rows, group_of);
       return false;
     case FUNCTION_SUM:
-    SEEN_ROWS:
-      for (int row = 0; row < ROWS; row++) {
-#pragma HLS PIPELINE
-        const uint32_t seen = (rows >> row) & 1u;
-        uint16_t& bits = groups.seen[group_of[row]];
-        bits = static_cast<uint16_t>(bits | seen << slot);
-      }
-      return fold_sum(groups, slot, token, rows, group_of);
+      return fold_sum(groups, slot, token.number, rows, group_of);
     default:
-      fold_extreme(groups, slot, function == FUNCTION_MIN, token, rows, group_of);
+      fold_extreme(groups, slot, function == FUNCTION_MIN, token.number, rows, group_of);
       return false;
   }
 }
@@ -172,10 +166,9 @@ GROUPS:
       if (valid && index >= plan.key_count) {
         overflowed = overflowed || !fits_width(value, plan.columns[index].width);
       }
-      number_word number = number_word();
-      number.set(0, value);
-      number_token token;
-      make_number_token(number, valid ? 1 : 0, 1, token);
+      number_token token = number_token();
+      token.number.set(0, value);
+      token.flags = number_flags(valid ? 1 : 0, 1);
       numbers[index].write(token);
     }
   }
@@ -204,7 +197,7 @@ WORDS:
       GROUP_NUMBERS:
         for (int row = 0; row < ROWS; row++) {
 #pragma HLS UNROLL
-          group_of[row] += static_cast<uint32_t>(token.low[row]) * shape.stride[index];
+          group_of[row] += static_cast<uint32_t>(token.number.low[row]) * shape.stride[index];
         }
       } else if (fold_slot(groups, index - plan.key_count, plan.columns[index].function, token,
                            group_of)) {

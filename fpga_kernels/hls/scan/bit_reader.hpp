@@ -53,12 +53,11 @@ struct bit_reader {
       const uint32_t some = count - got < per_take ? count - got : per_take;
       uint64_t taken = take(in, some * bits);
     NUMBERS:
-      for (uint32_t i = 0; i < ROWS; i++) {
-#pragma HLS UNROLL
-        if (i < some) {
-          numbers[got + i] = static_cast<uint32_t>(low_bits(taken, bits));
-          taken >>= bits;
-        }
+      for (uint32_t i = got; i < got + some; i++) {
+#pragma HLS LOOP_TRIPCOUNT min = 1 max = 8
+#pragma HLS UNROLL factor = 4
+        numbers[i] = static_cast<uint32_t>(low_bits(taken, bits));
+        taken >>= bits;
       }
       got += some;
     }

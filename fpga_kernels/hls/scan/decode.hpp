@@ -99,7 +99,7 @@ struct index_format {
 
 /// The next `count` (<= 8) dictionary indexes of a page.
 inline void next_indexes(byte_stream& payload, bit_reader& bits, hybrid_run& run,
-                         const index_format& format, uint32_t count, uint32_t indexes[ROWS]) {
+                         const index_format& format, uint32_t count, uint32_t indexes[ROWS + 1]) {
   uint32_t got = 0;
 INDEXES_OF_WORD:
   while (got < count) {
@@ -128,35 +128,55 @@ struct word_part {
   uint8_t valid;
 };
 
+/// Puts the codes of a key into the word: 0 for null, else one more than the index.
+inline void put_codes(const word_part& part, const uint32_t indexes[ROWS + 1], value_token& word) {
+  uint32_t next = 0;
+CODES:
+  for (uint32_t i = 0; i < part.count; i++) {
+#pragma HLS PIPELINE II = 1
+#pragma HLS LOOP_TRIPCOUNT min = 1 max = 8
+    const uint32_t valid = (part.valid >> i) & 1u;
+    word.code[part.first + i] = static_cast<uint16_t>(valid != 0 ? indexes[next] + 1 : 0);
+    next += valid;
+  }
+}
+
 /// Decodes the indexes of a part of a word and looks them up, on chip or by asking for them.
 inline uint32_t decode_indexes(byte_stream& payload, lane_state& lane, const decode_plan& plan,
                                const word_part& part, hybrid_run& run, const index_format& format) {
   const dictionary_store& dictionary = lane.dictionary;
   value_token& word = lane.words.filling();
-  uint32_t indexes[ROWS];
+  // One more than there can be, for the row behind the last value.
+  uint32_t indexes[ROWS + 1] = {};
   next_indexes(payload, lane.bits, run, format, count_bits(part.valid), indexes);
   if (lane.bits.overrun) return STATUS_CORRUPT;
+  const uint32_t on_chip = dictionary.entries < dictionary_store::ON_CHIP
+                               ? dictionary.entries
+                               : dictionary_store::ON_CHIP;
   uint32_t next = 0;
   bool known = true;
 LOOK_UP:
-  for (uint32_t i = 0; i < ROWS; i++) {
-#pragma HLS UNROLL
-    if (((part.valid >> i) & 1) == 0) continue;
+  for (uint32_t i = 0; i < part.count; i++) {
+#pragma HLS PIPELINE II = 1
+#pragma HLS LOOP_TRIPCOUNT min = 1 max = 8
+    // A null row gets the value of the row with a value behind it: nobody looks.
     const uint32_t row = part.first + i;
     const uint32_t index = indexes[next];
-    next++;
-    if (index >= dictionary.entries) {
-      known = false;
-    } else if (index < dictionary_store::ON_CHIP) {
+    const uint32_t valid = (part.valid >> i) & 1u;
+    next += valid;
+    if (index < on_chip) {
       word.value[row] = dictionary.value[index];
-      word.tests[row] = dictionary.tests[index];
-    } else {
+      if (plan.tests.test_count != 0) word.tests[row] = dictionary.tests[index];
+    } else if (valid != 0 && index < dictionary.entries) {
       lane.words.ask(row, dictionary.slot(index));
       lane.dictionary_reads++;
+    } else {
+      known = known && valid == 0;
     }
-    if (plan.needs_codes) word.code[row] = static_cast<uint16_t>(index + 1);
   }
-  return known ? STATUS_OK : STATUS_CORRUPT;
+  if (!known) return STATUS_CORRUPT;
+  if (plan.needs_codes) put_codes(part, indexes, word);
+  return STATUS_OK;
 }
 
 /// Reads the plain values of a part of a word.

@@ -8,7 +8,9 @@ namespace nearscan {
 
 /// One word of every lane; false when a lane has ended. Lanes that go on then are read to their
 /// end.
-inline bool read_lanes(value_stream lanes[LANES], uint32_t lane_count, value_token columns[LANES]) {
+inline bool read_lanes(value_stream lanes[LANES], uint32_t lane_count, value_token columns[LANES],
+                       uint32_t* count) {
+  *count = ROWS;
   bool any_ended = false;
   bool ended[LANES];
 READ_LANES:
@@ -17,6 +19,7 @@ READ_LANES:
     ended[lane] = true;
     if (lane < lane_count) {
       columns[lane] = lanes[lane].read();
+      if (columns[lane].count < *count) *count = columns[lane].count;
       ended[lane] = columns[lane].last;
       any_ended = any_ended || ended[lane];
     }
@@ -56,8 +59,7 @@ WORDS:
       const uint64_t left = plan.rows - rows_in;
       count = left < ROWS ? static_cast<uint32_t>(left) : ROWS;
     } else {
-      if (!read_lanes(lanes, plan.lane_count, columns)) break;
-      count = columns[0].count;
+      if (!read_lanes(lanes, plan.lane_count, columns, &count)) break;
     }
     const uint8_t rows = row_mask(count);
     uint8_t keep = rows;

@@ -14,6 +14,7 @@ namespace nearscan {
 /// and which of its rows are not null.
 struct step_values {
   number_word number[STEPS_MAX];
+  bool wide[STEPS_MAX];
   uint8_t truth[STEPS_MAX];
   uint8_t valid[STEPS_MAX];
 };
@@ -64,12 +65,11 @@ inline uint8_t fetch_truth(const program_plan& plan, uint16_t operand,
   }
 }
 
-/// The numbers of an operand; of null rows any.
-inline void fetch_numbers(const program_plan& plan, uint16_t operand,
+/// The numbers of an operand; true when some of them may not fit in 64 bits.
+inline bool fetch_numbers(const program_plan& plan, uint16_t operand,
                           const value_token columns[LANES], const step_values& steps,
                           number_word& out) {
   const uint32_t index = operand_index(operand);
-  out.wide = false;
   switch (operand >> OPERAND_KIND_SHIFT) {
     case OPERAND_COLUMN:
     COLUMN_ROWS:
@@ -77,10 +77,10 @@ inline void fetch_numbers(const program_plan& plan, uint16_t operand,
 #pragma HLS UNROLL
         out.set_narrow(row, columns[index].value[row]);
       }
-      break;
+      return false;
     case OPERAND_STEP:
       out = steps.number[index];
-      break;
+      return steps.wide[index];
     case OPERAND_LITERAL: {
       const i128 literal = plan.literals[index];
     LITERAL_ROWS:
@@ -88,7 +88,7 @@ inline void fetch_numbers(const program_plan& plan, uint16_t operand,
 #pragma HLS UNROLL
         out.set(row, literal);
       }
-      break;
+      return !fits_64(literal);
     }
     default:
     NULL_ROWS:
@@ -96,14 +96,15 @@ inline void fetch_numbers(const program_plan& plan, uint16_t operand,
 #pragma HLS UNROLL
         out.set_narrow(row, 0);
       }
-      break;
+      return false;
   }
 }
 
-/// In which rows `a` is less than `b`.
-inline uint8_t less_rows(const number_word& a, const number_word& b) {
+/// In which rows `a` is less than `b`. Unless `wide`, the low halves decide: that is for a
+/// simulation, hardware compares all 128 bits at once.
+inline uint8_t less_rows(const number_word& a, const number_word& b, bool wide) {
   uint32_t less = 0;
-  if (a.wide || b.wide) {
+  if (wide) {
   WIDE_LESS:
     for (int row = 0; row < ROWS; row++) {
 #pragma HLS UNROLL
@@ -134,28 +135,35 @@ EQUAL:
 }
 
 /// One comparison of eight rows, as bits.
-inline uint8_t compare_rows(uint8_t op, const number_word& a, const number_word& b) {
+inline uint8_t compare_rows(uint8_t op, const number_word& a, const number_word& b, bool wide) {
   switch (op) {
     case OP_EQUAL:
       return equal_rows(a, b);
     case OP_NOT_EQUAL:
       return static_cast<uint8_t>(~equal_rows(a, b));
     case OP_LESS:
-      return less_rows(a, b);
+      return less_rows(a, b, wide);
     case OP_LESS_OR_EQUAL:
-      return static_cast<uint8_t>(~less_rows(b, a));
+      return static_cast<uint8_t>(~less_rows(b, a, wide));
     case OP_GREATER:
-      return less_rows(b, a);
+      return less_rows(b, a, wide);
     default:
-      return static_cast<uint8_t>(~less_rows(a, b));
+      return static_cast<uint8_t>(~less_rows(a, b, wide));
   }
 }
 
-/// Arithmetic on eight rows; gives the rows whose result does not fit.
-inline uint8_t compute_rows(const step& at, const number_word& a, const number_word& b,
-                            number_word& out) {
+/// What became of arithmetic: which rows do not fit their width, and whether any needs more than 64
+/// bits.
+struct computed {
+  uint8_t overflowed;
+  bool wide;
+};
+
+/// Arithmetic on eight rows.
+inline computed compute_rows(const step& at, const number_word& a, const number_word& b,
+                             number_word& out) {
   uint32_t overflowed = 0;
-  out.wide = false;
+  bool wide = false;
 ARITHMETIC_ROWS:
   for (int row = 0; row < ROWS; row++) {
 #pragma HLS PIPELINE II = 1
@@ -173,10 +181,11 @@ ARITHMETIC_ROWS:
         break;
     }
     too_large = too_large || !fits_width(result, at.width);
+    wide = wide || !fits_64(result);
     out.set(row, result);
     overflowed |= static_cast<uint32_t>(too_large) << row;
   }
-  return static_cast<uint8_t>(overflowed);
+  return {static_cast<uint8_t>(overflowed), wide};
 }
 
 /// `a IN (literals first ..= last)`.
@@ -236,7 +245,7 @@ inline void evaluate_logic(const program_plan& plan, const step& at, uint32_t in
 
 /// A comparison of numbers.
 inline void evaluate_comparison(const program_plan& plan, const step& at, uint32_t index,
-                                const value_token columns[LANES], const number_word& a,
+                                const value_token columns[LANES], const number_word& a, bool a_wide,
                                 step_values& steps) {
   const uint8_t a_valid = fetch_valid(plan, at.a, columns, steps);
   uint8_t truth;
@@ -245,15 +254,15 @@ inline void evaluate_comparison(const program_plan& plan, const step& at, uint32
     truth = in_literals(plan, a, operand_index(at.b), operand_index(at.c));
   } else {
     number_word b;
-    fetch_numbers(plan, at.b, columns, steps, b);
+    const bool wide = fetch_numbers(plan, at.b, columns, steps, b) || a_wide;
     const uint8_t b_valid = a_valid & fetch_valid(plan, at.b, columns, steps);
-    truth = compare_rows(at.op == OP_BETWEEN ? OP_GREATER_OR_EQUAL : at.op, a, b);
+    truth = compare_rows(at.op == OP_BETWEEN ? OP_GREATER_OR_EQUAL : at.op, a, b, wide);
     valid = b_valid;
     if (at.op == OP_BETWEEN) {
       number_word c;
-      fetch_numbers(plan, at.c, columns, steps, c);
+      const bool c_wide = fetch_numbers(plan, at.c, columns, steps, c) || a_wide;
       const uint8_t c_valid = a_valid & fetch_valid(plan, at.c, columns, steps);
-      const uint8_t below = compare_rows(OP_LESS_OR_EQUAL, a, c);
+      const uint8_t below = compare_rows(OP_LESS_OR_EQUAL, a, c, c_wide);
       // FALSE wins over NULL on either side, as in a AND b.
       valid = static_cast<uint8_t>((b_valid & c_valid) | (b_valid & ~truth) | (c_valid & ~below));
       truth = truth & below & b_valid & c_valid;
@@ -273,9 +282,9 @@ inline bool evaluate_step(const program_plan& plan, uint32_t index,
     return false;
   }
   number_word a;
-  fetch_numbers(plan, at.a, columns, steps, a);
+  const bool a_wide = fetch_numbers(plan, at.a, columns, steps, a);
   if (at.op > OP_MULTIPLY) {
-    evaluate_comparison(plan, at, index, columns, a, steps);
+    evaluate_comparison(plan, at, index, columns, a, a_wide, steps);
     return false;
   }
   number_word b;
@@ -284,7 +293,9 @@ inline bool evaluate_step(const program_plan& plan, uint32_t index,
       fetch_valid(plan, at.a, columns, steps) & fetch_valid(plan, at.b, columns, steps);
   steps.truth[index] = 0;
   steps.valid[index] = valid;
-  return (compute_rows(at, a, b, steps.number[index]) & valid & rows) != 0;
+  const computed result = compute_rows(at, a, b, steps.number[index]);
+  steps.wide[index] = result.wide;
+  return (result.overflowed & valid & rows) != 0;
 }
 
 /// Evaluates a whole program; true when a result of `rows` left its width.

@@ -10,7 +10,6 @@ namespace nearscan {
 inline void project_numbers(const project_plan& plan, const output_plan& column,
                             const value_token columns[LANES], const step_values& steps,
                             number_word& out) {
-  out.wide = false;
   if (column.is_key) {
   CODES:
     for (int row = 0; row < ROWS; row++) {
@@ -78,19 +77,18 @@ WORDS:
 #pragma HLS UNROLL
       if (index < plan.column_count) {
         const output_plan& column = plan.columns[index];
-        number_word number;
-        project_numbers(plan, column, columns, steps, number);
+        number_token token;
+        project_numbers(plan, column, columns, steps, token.number);
         const uint8_t use = used_rows(plan, column, kept.keep, columns, steps);
         const uint8_t valid = column.is_key
                                   ? static_cast<uint8_t>(0xff)
                                   : fetch_valid(plan.program, column.operand, columns, steps);
         // A slot's state is checked at the end. What is wider than 128 bits has been found before.
         if (column.function == 0 && column.width != WIDTH_W128 &&
-            (misfits(number, column.width) & use & valid) != 0) {
+            (misfits(token.number, column.width) & use & valid) != 0) {
           overflowed = true;
         }
-        number_token token;
-        make_number_token(number, valid, use, token);
+        token.flags = number_flags(valid, use);
         numbers[index].write(token);
       }
     }

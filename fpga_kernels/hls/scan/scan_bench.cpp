@@ -31,6 +31,7 @@ column_model make_column(const bench_size& size, uint64_t seed, uint64_t distinc
   column.physical_type = physical_type;
   column.nullable = true;
   column.style.page_rows = 20000;
+  column.style.common_runs = true;
   column.style.seed = seed;
   for (uint64_t row = 0; row < size.rows; row++) {
     column.cells.push_back(number_cell(first + static_cast<int64_t>(random.below(distinct))));

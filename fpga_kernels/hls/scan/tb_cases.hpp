@@ -181,6 +181,11 @@ inline void storage(tally& all) {
   texts.states = false;
   texts.row_columns = {{column_at(0), WIDTH_BYTES}};
   run_model(all, "large dictionary of strings", texts);
+  texts.columns[0].style.values = layout::dictionary_then_plain;
+  // The last look-ups before the plain page are of entries that are not on chip.
+  texts.columns[0].style.plain_from = 9000;
+  texts.columns[0].style.page_rows = 3001;
+  run_model(all, "large dictionary of strings, then plain ones", texts);
   scan_model constant = one_column(number_column(5000, 0, [](uint64_t) { return 42; }));
   constant.slots = all_slots(column_at(0));
   run_model(all, "indexes of no bits", constant);

@@ -76,6 +76,17 @@ inline scan_model small_model(uint64_t seed) {
   return maker.model;
 }
 
+/// First byte of a section.
+inline uint32_t find_section(const test_memories& memories, uint16_t kind) {
+  const command_header header = load_command_header(memories.command.data(), 0);
+  for (uint32_t i = 0; i < header.section_count; i++) {
+    const section_entry entry =
+        load_section_entry(memories.command.data(), COMMAND_HEADER_BYTES + i * SECTION_ENTRY_BYTES);
+    if (entry.kind == kind) return entry.offset;
+  }
+  return 0;
+}
+
 /// The smallest commands that are wrong in one way each.
 inline void crafted(tally& all) {
   uint64_t statuses[STATUS_STEPS_EXCEEDED + 1] = {0};
@@ -97,6 +108,15 @@ inline void crafted(tally& all) {
   wrong = model;
   wrong.columns[0].physical_type = 5;
   expect("an unknown type", wrong, STATUS_UNSUPPORTED);
+  // Two lanes in one range of scratch: the references of one could be made by the other.
+  scan_model shared = model;
+  shared.columns.push_back(model.columns[0]);
+  test_memories overlapping = bind_model(shared, {chunks[0], chunks[0]});
+  const uint64_t second = overlapping.command[find_section(overlapping, SECTION_COLUMNS) / 8 +
+                                              (COLUMN_RECORD_BYTES + 32) / 8] -= 8;
+  sign_command(overlapping.command);
+  run_damaged(all, "shared scratch", overlapping, shared, depth_mode::roomy, statuses);
+  if (second == 0 || statuses[STATUS_MALFORMED] != 2) all.fail("shared scratch", "is allowed");
   wrong = model;
   wrong.rows = 101;
   wrong.columns[0].cells.resize(100);
@@ -112,7 +132,7 @@ inline void crafted(tally& all) {
   memories = bind_model(model, chunks);
   memories.command[1] = (memories.command[1] & ~0xffffffffull) | 65544;
   run_damaged(all, "a size too large", memories, model, depth_mode::roomy, statuses);
-  if (statuses[STATUS_MALFORMED] != 3) all.fail("frames", "are not checked");
+  if (statuses[STATUS_MALFORMED] != 4) all.fail("frames", "are not checked");
 }
 
 /// A dictionary behind the data, of a key: codes larger than the size that was told before.
@@ -139,9 +159,54 @@ inline void late_dictionary(tally& all) {
   if (statuses[STATUS_CORRUPT] != 3) all.fail("a dictionary behind data", "is believed");
 }
 
+/// A key whose second page has an index far behind its dictionary, in the middle of a word: the
+/// rows of the other columns that stand in the same word must not be folded under it.
+inline void wild_index(tally& all) {
+  scan_model model = one_column(number_column(16, 0, as_row));
+  model.columns.push_back(number_column(16, 0, [](uint64_t) { return 7; }));
+  model.columns[1].style.codec = CODEC_UNCOMPRESSED;
+  model.columns[1].style.page_rows = 3;
+  model.keys = {1};
+  model.slots = all_slots(column_at(0));
+  std::vector<written_chunk> chunks = {write_chunk(model.columns[0])};
+  chunks.push_back(write_chunk(model.columns[1]));
+  // The dictionary, three rows, then 13 rows of which all have the index 0x7ffe.
+  bytes_t& bytes = chunks[1].bytes;
+  bytes.resize(page_header({PAGE_DICTIONARY, 8, 8, 1, ENCODING_PLAIN}, false).size() + 8 +
+               page_header({PAGE_DATA, 2, 2, 3, ENCODING_RLE_DICTIONARY}, false).size() + 2);
+  const bytes_t header = page_header({PAGE_DATA, 4, 4, 13, ENCODING_RLE_DICTIONARY}, false);
+  bytes.insert(bytes.end(), header.begin(), header.end());
+  for (int byte : {16, 13 << 1, 0xfe, 0x7f}) bytes.push_back(static_cast<uint8_t>(byte));
+  uint64_t statuses[STATUS_STEPS_EXCEEDED + 1] = {0};
+  for (depth_mode mode : ALL_DEPTHS) {
+    run_damaged(all, "a wild index", bind_model(model, chunks), model, mode, statuses);
+  }
+  if (statuses[STATUS_CORRUPT] != 3) all.fail("a wild index", "is believed");
+}
+
+/// A run of levels that a flat column cannot have.
+inline void high_level(tally& all) {
+  scan_model model = one_column(number_column(1, 1, as_row));
+  model.columns[0].style.codec = CODEC_UNCOMPRESSED;
+  model.columns[0].style.values = layout::plain;
+  model.columns[0].style.common_runs = true;
+  model.slots = all_slots(column_at(0));
+  std::vector<written_chunk> chunks = {write_chunk(model.columns[0])};
+  // The levels, behind which there is no number: a group of eight becomes a run of one with
+  // value 2.
+  bytes_t& bytes = chunks[0].bytes;
+  bytes[bytes.size() - 2] = 1 << 1;
+  bytes[bytes.size() - 1] = 2;
+  uint64_t statuses[STATUS_STEPS_EXCEEDED + 1] = {0};
+  run_damaged(all, "a level of 2", bind_model(model, chunks), model, depth_mode::roomy, statuses);
+  if (statuses[STATUS_CORRUPT] != 1) all.fail("a level of 2", "is believed");
+}
+
 inline void malformed(tally& all, uint64_t cases) {
+  high_level(all);
   crafted(all);
   late_dictionary(all);
+  wild_index(all);
   uint64_t statuses[STATUS_STEPS_EXCEEDED + 1] = {0};
   const uint64_t per_model = 40;
   for (uint64_t seed = 0; seed < cases / per_model; seed++) {

@@ -68,6 +68,8 @@ struct chunk_style {
   bool index_page = false;
   /// Unused entries at the end of the dictionary.
   uint64_t spare_entries = 0;
+  /// Runs and groups as common writers make them, and not at random.
+  bool common_runs = false;
   /// Bits of an index above those that are needed.
   uint32_t wide_bits = 0;
   uint64_t seed = 1;

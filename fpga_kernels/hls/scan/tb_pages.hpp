@@ -99,22 +99,40 @@ inline bytes_t page_header(const page_facts& page, bool rich) {
   return writer.out;
 }
 
-/// Runs and bit-packed groups; which of them is left to chance where both would do.
+/// Runs and bit-packed groups as common writers make them: a run for eight equal values or more,
+/// otherwise groups, up to 63 under one header.
+inline uint64_t common_groups(const std::vector<uint32_t>& values, uint64_t at) {
+  uint64_t groups = 0;
+  while (groups < 63 && at + groups * 8 < values.size()) {
+    const uint64_t begin = at + groups * 8;
+    uint64_t run = 1;
+    while (run < 8 && begin + run < values.size() && values[begin + run] == values[begin]) run++;
+    if (run == 8) break;
+    groups++;
+  }
+  return groups;
+}
+
+/// Runs and bit-packed groups; unless `common`, which of them is left to chance where both would
+/// do.
 inline void put_hybrid(bytes_t& out, const std::vector<uint32_t>& values, uint32_t width,
-                       random_source& random) {
+                       bool common, random_source& random) {
   uint64_t at = 0;
   while (at < values.size()) {
     uint64_t run = 1;
     while (at + run < values.size() && values[at + run] == values[at]) run++;
     const bool ends_here = at + run == values.size();
-    if (run >= 8 || (random.once_in(3) && (run % 8 == 0 || ends_here || random.once_in(4)))) {
-      if (random.once_in(3)) run = 1 + random.below(run);
+    const bool by_chance =
+        !common && random.once_in(3) && (run % 8 == 0 || ends_here || random.once_in(4));
+    if (run >= 8 || by_chance) {
+      if (!common && random.once_in(3)) run = 1 + random.below(run);
       put_varint(out, run << 1);
       put_little_endian(out, values[at], static_cast<int>((width + 7) / 8));
       at += run;
       continue;
     }
-    const uint64_t groups = 1 + random.below(std::min<uint64_t>(20, (values.size() - at + 7) / 8));
+    const uint64_t groups_max = std::min<uint64_t>(20, (values.size() - at + 7) / 8);
+    const uint64_t groups = common ? common_groups(values, at) : 1 + random.below(groups_max);
     put_varint(out, groups << 1 | 1);
     uint64_t bits = 0;
     uint32_t held = 0;
@@ -188,7 +206,7 @@ struct chunk_writer {
     std::vector<uint32_t> levels;
     for (uint64_t row = begin; row < end; row++) levels.push_back(column.cells[row].null ? 0 : 1);
     bytes_t packed;
-    put_hybrid(packed, levels, 1, random);
+    put_hybrid(packed, levels, 1, column.style.common_runs, random);
     put_little_endian(payload, packed.size(), 4);
     payload.insert(payload.end(), packed.begin(), packed.end());
   }
@@ -211,7 +229,7 @@ struct chunk_writer {
       uint32_t width = column.style.wide_bits;
       while ((static_cast<uint64_t>(1) << width) < entries.size()) width++;
       payload.push_back(static_cast<uint8_t>(width));
-      put_hybrid(payload, codes, width, random);
+      put_hybrid(payload, codes, width, column.style.common_runs, random);
     }
     const uint8_t dictionary =
         column.style.old_names ? ENCODING_PLAIN_DICTIONARY : ENCODING_RLE_DICTIONARY;

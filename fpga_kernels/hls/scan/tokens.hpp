@@ -46,7 +46,7 @@ struct byte_token {
   bool last;
 };
 
-/// One column of eight rows.
+/// One column of eight rows. Values and outcomes of null rows are any; their code is 0.
 ///
 /// `value` is a number, or a reference to a byte string: its first word in scratch << 24 | its
 /// bytes. `tests` holds the outcomes of the column's string tests, `code` the dictionary code + 1
@@ -70,19 +70,16 @@ struct keep_token {
   bool last;
 };
 
-/// Numbers of eight rows, two's complement in halves. `wide` says that some do not fit in 64 bits:
-/// a simulation compares low halves where it can, hardware has all 128 bits anyway.
+/// Numbers of eight rows, two's complement in halves. Those of null rows are any.
 struct number_word {
   uint64_t low[ROWS];
   uint64_t high[ROWS];
-  bool wide;
 
   i128 at(int row) const { return make_i128(low[row], high[row]); }
 
   void set(int row, i128 value) {
     low[row] = static_cast<uint64_t>(value);
     high[row] = static_cast<uint64_t>(static_cast<u128>(value) >> 64);
-    wide = wide || !fits_64(value);
   }
   void set_narrow(int row, int64_t value) {
     low[row] = static_cast<uint64_t>(value);
@@ -93,27 +90,17 @@ struct number_word {
 /// One output column of eight rows: a value of a row, the operand of an aggregate slot, the code of
 /// a key.
 struct number_token {
-  uint64_t low[ROWS];
-  uint64_t high[ROWS];
+  number_word number;
   /// Bits 0 to 7: not null. 8 to 15: the kept rows that this column is about (all of them, unless a
   /// slot has a filter). One word, because a simulation stalls when it copies bytes just written.
   uint64_t flags;
 
-  i128 at(int row) const { return make_i128(low[row], high[row]); }
   uint8_t valid() const { return static_cast<uint8_t>(flags); }
   uint8_t use() const { return static_cast<uint8_t>(flags >> 8); }
 };
 
-/// Joins numbers, which rows of them are not null, and which they are about.
-inline void make_number_token(const number_word& number, uint8_t valid, uint8_t use,
-                              number_token& token) {
-NUMBERS:
-  for (int row = 0; row < ROWS; row++) {
-#pragma HLS UNROLL
-    token.low[row] = number.low[row];
-    token.high[row] = number.high[row];
-  }
-  token.flags = static_cast<uint64_t>(use) << 8 | valid;
+inline uint64_t number_flags(uint8_t valid, uint8_t use) {
+  return static_cast<uint64_t>(use) << 8 | valid;
 }
 
 /// Words of a 64-byte line of device memory.

@@ -22,7 +22,8 @@ struct word_ring {
 
   word_ring() : oldest(0), full(0), waiting(0), asked() {
     asked.kind = SCRATCH_LOOK_UP;
-    ring[0] = EMPTY_WORD;
+  CLEAR:
+    for (uint32_t word = 0; word < WORDS; word++) ring[word] = EMPTY_WORD;
   }
 
   value_token& filling() { return ring[(oldest + full) % WORDS]; }
@@ -80,7 +81,9 @@ struct word_ring {
 #pragma HLS LOOP_TRIPCOUNT min = 0 max = 1
       release(values, found);
     }
-    filling() = EMPTY_WORD;
+    // Values of the word that was here before stay behind in rows that turn out to be null.
+    filling().valid = 0;
+    filling().count = 0;
   }
 };
 

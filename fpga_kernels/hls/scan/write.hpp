@@ -243,7 +243,8 @@ PUT_COLUMNS:
 #pragma HLS UNROLL
     if (column < plan.column_count) {
       const uint64_t valid = (numbers[column].flags >> row) & 1;
-      block.value[column][block.rows] = valid != 0 ? numbers[column].at(row) : static_cast<i128>(0);
+      block.value[column][block.rows] =
+          valid != 0 ? numbers[column].number.at(row) : static_cast<i128>(0);
       block.valid[column][block.rows / 64] |= valid << (block.rows % 64);
     }
   }

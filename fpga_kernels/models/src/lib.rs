@@ -8,9 +8,9 @@
 //!
 //! # Invariants
 //!
-//! - Any command bytes end in a status or an [`Error`]; memory outside of the slices is never
-//!   touched.
-//! - A call uses nothing but its arguments and memories of its own thread: calls run side by side.
+//! - Any command bytes end in a status or an [`Error`]; memory outside of the slices is never touched.
+//! - A call uses nothing but its arguments and memories of its own thread: calls run side by
+//!   side.
 
 use std::sync::atomic::AtomicU32;
 

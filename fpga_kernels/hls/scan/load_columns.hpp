@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+// Loads columns, where their chunks lie, and the string tests on them.
+#pragma once
+
+#include "load_program.hpp"
+
+namespace nearscan {
+
+/// Byte `at` of the command.
+inline uint8_t command_byte(const uint64_t* words, uint32_t at) {
+  return static_cast<uint8_t>(words[at / 8] >> (8 * (at % 8)));
+}
+
+/// Copies the literals of one test into a lane; false when they do not fit.
+inline bool load_test_strings(const uint64_t* words, const section_table& sections,
+                              const test_record& record, lane_tests& tests, uint32_t& strings,
+                              uint32_t& lane_words) {
+  const section_range& strings_range = sections.of[SECTION_STRINGS];
+  const section_range& bytes_range = sections.of[SECTION_BYTES];
+  const uint64_t end = static_cast<uint64_t>(record.string_first) + record.string_count;
+  if (record.string_count == 0 || end > strings_range.count) return false;
+STRINGS:
+  for (uint32_t index = 0; index < record.string_count; index++) {
+#pragma HLS LOOP_TRIPCOUNT min = 1 max = 256
+    const string_record literal = load_string_record(
+        words, strings_range.offset + (record.string_first + index) * STRING_RECORD_BYTES);
+    const uint32_t needed = (literal.length + 7) / 8;
+    if (literal.length > STRING_BYTES_MAX || strings == lane_tests::STRINGS ||
+        static_cast<uint64_t>(literal.offset) + literal.length > bytes_range.bytes ||
+        lane_words + needed > lane_tests::WORDS) {
+      return false;
+    }
+    tests.length[strings] = static_cast<uint16_t>(literal.length);
+    tests.word_first[strings] = static_cast<uint16_t>(lane_words);
+  STRING_WORDS:
+    for (uint32_t word = 0; word < needed; word++) {
+#pragma HLS LOOP_TRIPCOUNT min = 1 max = 16
+      uint64_t value = 0;
+    STRING_BYTES:
+      for (uint32_t byte = 0; byte < 8; byte++) {
+        const uint32_t at = word * 8 + byte;
+        if (at < literal.length) {
+          const uint64_t next = command_byte(words, bytes_range.offset + literal.offset + at);
+          value |= next << (8 * byte);
+        }
+      }
+      tests.words[lane_words + word] = value;
+    }
+    lane_words += needed;
+    strings++;
+  }
+  return true;
+}
+
+/// Loads the string tests, which are ordered by column.
+inline uint32_t load_tests(const uint64_t* words, const section_table& sections,
+                           const program_scope& scope, scan_plan& plan) {
+  const section_range& range = sections.of[SECTION_TESTS];
+  uint32_t lane = 0;
+  uint32_t strings = 0;
+  uint32_t lane_words = 0;
+CLEAR:
+  for (int column = 0; column < LANES; column++) plan.decode[column].tests.test_count = 0;
+TESTS:
+  for (uint32_t index = 0; index < range.count; index++) {
+#pragma HLS LOOP_TRIPCOUNT min = 0 max = 64
+    const test_record record = load_test_record(words, range.offset + index * TEST_RECORD_BYTES);
+    if (record.column >= scope.column_count || record.column < lane) return STATUS_MALFORMED;
+    if (scope.column_kind[record.column] != KIND_BYTES) return STATUS_MALFORMED;
+    if (record.op < TEST_IN || record.op > TEST_GREATER_OR_EQUAL) return STATUS_UNSUPPORTED;
+    if (record.op != TEST_IN && record.string_count != 1) return STATUS_MALFORMED;
+    if (record.column != lane) {
+      lane = record.column;
+      strings = 0;
+      lane_words = 0;
+    }
+    lane_tests& tests = plan.decode[lane].tests;
+    if (tests.test_count == TESTS_PER_COLUMN_MAX) return STATUS_MALFORMED;
+    if (!load_test_strings(words, sections, record, tests, strings, lane_words)) {
+      return STATUS_MALFORMED;
+    }
+    const uint16_t bit = tests.test_count;
+    tests.op[bit] = record.op;
+    tests.string_end[bit] = static_cast<uint16_t>(strings);
+    tests.test_count = static_cast<uint16_t>(bit + 1);
+    plan.filter.program.test_column[index] = static_cast<uint8_t>(lane);
+    plan.filter.program.test_bit[index] = static_cast<uint8_t>(bit);
+    plan.project.program.test_column[index] = static_cast<uint8_t>(lane);
+    plan.project.program.test_bit[index] = static_cast<uint8_t>(bit);
+  }
+  return STATUS_OK;
+}
+
+/// Loads the input of one column: where its chunk lies in device memory.
+inline uint32_t load_range(const uint64_t* words, const section_table& sections,
+                           const column_record& column, fetch_lane& lane) {
+  const section_range& inputs = sections.of[SECTION_INPUTS];
+  if (column.input >= inputs.count) return STATUS_MALFORMED;
+  const input_record input =
+      load_input_record(words, inputs.offset + column.input * INPUT_RECORD_BYTES);
+  // 1 is a range of device memory; every other kind has been replaced by one before.
+  if (input.kind != 1) return STATUS_UNSUPPORTED;
+  if (column.length > CHUNK_BYTES_MAX || column.offset > input.length ||
+      column.length > input.length - column.offset || (input.offset >> 62) != 0 ||
+      (input.length >> 62) != 0) {
+    return STATUS_MALFORMED;
+  }
+  lane.begin = input.offset + column.offset;
+  lane.end = lane.begin + column.length;
+  return STATUS_OK;
+}
+
+/// Loads the columns.
+inline uint32_t load_columns(const uint64_t* words, const section_table& sections,
+                             const command_header& header, program_scope& scope, scan_plan& plan) {
+  const section_range& range = sections.of[SECTION_COLUMNS];
+  scope.column_count = range.count;
+  plan.fetch.lane_count = range.count;
+  plan.memory.lane_count = range.count;
+  plan.fetch.steps_max = header.steps_max;
+  // A reference has 40 bits for the first word of a byte string.
+  if ((header.scratch_bytes >> (64 - STRING_LENGTH_BITS + 3)) != 0) return STATUS_MALFORMED;
+  uint64_t scratch_used = 0;
+COLUMNS:
+  for (uint32_t index = 0; index < static_cast<uint32_t>(LANES); index++) {
+    decode_plan& lane = plan.decode[index];
+    lane.active = index < range.count;
+    lane.needs_codes = false;
+    lane.needs_bytes = false;
+    plan.pages[index].active = lane.active;
+    plan.decompress[index].active = lane.active;
+    if (!lane.active) continue;
+    const column_record column =
+        load_column_record(words, range.offset + index * COLUMN_RECORD_BYTES);
+    const uint32_t status = load_range(words, sections, column, plan.fetch.lane[index]);
+    if (status != STATUS_OK) return status;
+    const bool bytes = column.physical_type == PHYSICAL_BYTE_ARRAY;
+    if (!bytes && column.physical_type != PHYSICAL_INT32 &&
+        column.physical_type != PHYSICAL_INT64) {
+      return STATUS_UNSUPPORTED;
+    }
+    if (column.codec != CODEC_UNCOMPRESSED && column.codec != CODEC_SNAPPY) {
+      return STATUS_UNSUPPORTED;
+    }
+    if (column.value_kind != (bytes ? KIND_BYTES : KIND_INTEGER)) return STATUS_MALFORMED;
+    if (column.definition_level_max > 1) return STATUS_UNSUPPORTED;
+    // Ranges in the order of the columns do not overlap: a lane's references stay its own.
+    if (column.scratch_offset % 8 != 0 || column.scratch_offset < scratch_used ||
+        column.scratch_offset > header.scratch_bytes ||
+        column.scratch_bytes > header.scratch_bytes - column.scratch_offset) {
+      return STATUS_MALFORMED;
+    }
+    scratch_used = column.scratch_offset + column.scratch_bytes;
+    scope.column_kind[index] = column.value_kind;
+    const bool nullable = column.definition_level_max == 1;
+    plan.pages[index].column = index;
+    plan.pages[index].nullable = nullable;
+    plan.pages[index].encodings = column.encodings;
+    plan.decompress[index].column = index;
+    plan.decompress[index].codec = column.codec;
+    lane.column = index;
+    lane.physical_type = column.physical_type;
+    lane.nullable = nullable;
+    lane.rows = header.rows;
+    lane.scratch_begin = column.scratch_offset;
+    lane.scratch_end = column.scratch_offset + column.scratch_bytes / 8 * 8;
+    lane.steps_max = header.steps_max;
+  }
+  return STATUS_OK;
+}
+
+}  // namespace nearscan
