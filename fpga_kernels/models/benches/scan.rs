@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How fast the simulation of the scan kernel is on this machine: bytes of compressed pages a second
-//! on one core. It says nothing about hardware.
+//! How fast the simulation of the scan kernel is on this machine: bytes of compressed pages a
+//! second on one core. It says nothing about hardware.
 //!
 //! `hls/scan/scan_bench.cpp` makes the pages and measures; it is built here with the flags that the
-//! crate itself is built with. Without `--bench`, as under `cargo test`, it runs at a hundredth of the
-//! size to see that it runs.
+//! crate itself is built with. Without `--bench`, as under `cargo test`, it runs at a hundredth of
+//! the size to see that it runs.
 
 use std::path::Path;
 use std::process::{Command, ExitCode};

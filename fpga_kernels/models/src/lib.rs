@@ -8,7 +8,8 @@
 //!
 //! # Invariants
 //!
-//! - Any command bytes end in a status or an [`Error`]; memory outside of the slices is never touched.
+//! - Any command bytes end in a status or an [`Error`]; memory outside of the slices is never
+//!   touched.
 //! - A call uses nothing but its arguments and memories of its own thread: calls run side by
 //!   side.
 
