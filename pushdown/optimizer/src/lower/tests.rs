@@ -253,6 +253,9 @@ fn limits_of_the_format(#[case] sql: String, #[case] detail: &str) {
 
 #[rstest]
 #[case::longest_literal(format!("s = '{}'", "x".repeat(128)))]
+#[case::most_steps(
+    (1..12).map(|at| format!("k + {at} = 7 * {at}")).collect::<Vec<_>>().join(" OR ")
+)]
 #[case::most_literals(
     format!("k IN ({})", (0..1024).map(|at| at.to_string()).collect::<Vec<_>>().join(", "))
 )]

@@ -210,3 +210,21 @@ async fn a_top_k_hands_its_filter_to_the_operator_below() {
         PushdownExec: drive=fake, table=lineitem, columns=[l_quantity, l_orderkey, l_tax], filter=l_quantity < 20.00, units=4, dynamic_filter=true
     ");
 }
+
+#[tokio::test]
+async fn a_filter_above_rows_that_were_cut_off_stays() {
+    let bench = Bench::new().set("datafusion.execution.target_partitions", "1");
+    let sql = "SELECT l_comment FROM (SELECT l_comment, l_code FROM lineitem \
+               WHERE l_tax < 0.02 LIMIT 90) WHERE l_code > 3 LIMIT 50";
+    assert_snapshot!(bench.decided(sql).await, @r"
+    input:
+      FilterExec: l_code@1 > 3, projection=[l_comment@0], fetch=50
+        FilterExec: l_tax@0 < 0.02, projection=[l_comment@1, l_code@2], fetch=90
+          DataSourceExec: file_groups={1 group}, projection=[l_tax, l_comment, l_code], predicate=l_tax@6 < 0.02
+    output:
+      FilterExec: l_code@1 > 3, projection=[l_comment@0], fetch=50
+        PushdownExec: drive=fake, table=lineitem, columns=[l_tax, l_comment, l_code], filter=l_tax < 0.02, fetch=90, units=4
+    candidates:
+      lineitem: drive=fake
+    ");
+}
