@@ -20,7 +20,7 @@ use nearscan_optimizer::{PushdownContext, PushdownRule};
 
 use crate::{
     catalog::{FileCatalogList, SessionLink},
-    drive_spec::DriveSpec,
+    drive_spec::{DriveScheme, DriveSpec},
     drives,
     engine::Engine,
     error::{Error, Result},
@@ -91,9 +91,15 @@ impl EngineBuilder {
     pub async fn build(self) -> Result<Engine> {
         let drives = Drives::default();
         for spec in &self.drives {
-            drives.attach(spec.name.clone(), drives::open(spec)?);
+            drives.attach(spec.name.clone(), drives::open(spec, self.thread_count)?);
         }
-        let context = Arc::new(PushdownContext::new(Arc::new(drives), None));
+        // What a CPU drive pushes back, a second one would too.
+        let is_near_data = |spec: &DriveSpec| spec.scheme != DriveScheme::Cpu;
+        let fallback = match self.drives.iter().any(is_near_data) {
+            true => Some(drives::fallback(self.thread_count)?),
+            false => None,
+        };
+        let context = Arc::new(PushdownContext::new(Arc::new(drives), fallback));
         let mut config = SessionConfig::new()
             .with_extension(Arc::clone(&context))
             .with_information_schema(true)
@@ -114,7 +120,7 @@ impl EngineBuilder {
             .with_runtime_env(self.runtime()?.build_arc()?)
             .with_default_features()
             .with_catalog_list(Arc::new(FileCatalogList::new(catalogs, link.clone())))
-            .with_query_planner(Arc::new(Planner { context: Arc::clone(&context) }))
+            .with_query_planner(Arc::new(Planner))
             .with_physical_optimizer_rules(rules::physical_rules([Arc::new(PushdownRule::new(
                 Arc::clone(&context),
             )) as Rule]));

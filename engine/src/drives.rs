@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use nearscan_cpu::{CpuDrive, Options};
 use nearscan_drive::Drive;
 use nearscan_emulator::{Config, Emulator};
 
@@ -15,7 +16,7 @@ use crate::{
 ///
 /// # Errors
 /// [`Error::Drive`] when it cannot be opened, with the reason.
-pub(crate) fn open(spec: &DriveSpec) -> Result<Arc<dyn Drive>> {
+pub(crate) fn open(spec: &DriveSpec, threads: Option<usize>) -> Result<Arc<dyn Drive>> {
     let failed = |reason: String| Error::Drive { name: spec.name.clone(), reason };
     match spec.scheme {
         DriveScheme::Emulated => {
@@ -24,8 +25,22 @@ pub(crate) fn open(spec: &DriveSpec) -> Result<Arc<dyn Drive>> {
                 Config::from_parameters(params).map_err(|error| failed(error.to_string()))?;
             Ok(Arc::new(Emulator::open(config)))
         }
-        DriveScheme::Cpu => Err(failed("this build has no CPU drive".to_owned())),
+        DriveScheme::Cpu => start_cpu(threads).map_err(|error| failed(error.to_string())),
         DriveScheme::Xrt => Err(failed("this build cannot reach cards through XRT".to_owned())),
         DriveScheme::Remote => Err(failed("this build cannot reach remote drives".to_owned())),
     }
+}
+
+/// Starts the drive that does what other drives have pushed back.
+///
+/// # Errors
+/// [`Error::Drive`] when the system has no threads left.
+pub(crate) fn fallback(threads: Option<usize>) -> Result<Arc<dyn Drive>> {
+    start_cpu(threads)
+        .map_err(|error| Error::Drive { name: "cpu".to_owned(), reason: error.to_string() })
+}
+
+fn start_cpu(threads: Option<usize>) -> std::io::Result<Arc<dyn Drive>> {
+    let options = threads.map_or_else(Options::default, Options::with_threads);
+    Ok(Arc::new(CpuDrive::start(options)?))
 }

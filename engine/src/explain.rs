@@ -3,9 +3,9 @@
 //! with the drive or the reason why it was kept.
 //!
 //! DataFusion's list of plan types is closed and its explain operator holds finished text, so the
-//! planner wraps that operator in one of ours that adds a row behind the others. The candidates
-//! come from planning the inner statement once more up to our rule, and asking the same pure
-//! function as the rule. Formats that show the logical plan only (PGJSON, GRAPHVIZ) are left alone.
+//! planner wraps that operator in one of ours that adds a row behind the others. The candidates are
+//! those that our rule saw while it planned the inner statement. Formats that show the logical plan
+//! only (PGJSON, GRAPHVIZ) are left alone.
 
 use std::{fmt, sync::Arc};
 
@@ -17,10 +17,7 @@ use datafusion::{
     },
     catalog::Session,
     common::{Result, format::ExplainFormat, internal_err, tree_node::TreeNodeRecursion},
-    execution::{
-        SendableRecordBatchStream, SessionState, SessionStateBuilder, TaskContext,
-        context::QueryPlanner,
-    },
+    execution::{SendableRecordBatchStream, TaskContext, context::QueryPlanner},
     logical_expr::LogicalPlan,
     physical_expr::PhysicalExpr,
     physical_plan::{
@@ -30,15 +27,11 @@ use datafusion::{
     physical_planner::{DefaultPhysicalPlanner, PhysicalPlanner},
 };
 use futures::{StreamExt, stream};
-use nearscan_optimizer::{PushdownContext, decide::decide, surroundings};
-
-use crate::rules;
+use nearscan_optimizer::recorded;
 
 /// Plans as DataFusion does, and adds a row to what explains.
 #[derive(Debug)]
-pub(crate) struct Planner {
-    pub(crate) context: Arc<PushdownContext>,
-}
+pub(crate) struct Planner;
 
 #[async_trait]
 impl QueryPlanner for Planner {
@@ -48,19 +41,21 @@ impl QueryPlanner for Planner {
         session: &dyn Session,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let planner = DefaultPhysicalPlanner::default();
-        let plan = Box::pin(planner.create_physical_plan(logical_plan, session)).await?;
-        let inner = match logical_plan {
-            LogicalPlan::Explain(explain) if shows_operators(&explain.explain_format) => {
-                &explain.plan
-            }
-            LogicalPlan::Analyze(analyze) => &analyze.input,
-            _ => return Ok(plan),
+        let planning = Box::pin(planner.create_physical_plan(logical_plan, session));
+        let shows_operators = match logical_plan {
+            LogicalPlan::Explain(explain) => shows_operators(&explain.explain_format),
+            LogicalPlan::Analyze(_) => true,
+            _ => false,
         };
-        let lines = Box::pin(self.candidates(inner, session)).await?;
-        if lines.is_empty() {
-            return Ok(plan);
+        if !shows_operators {
+            return planning.await;
         }
-        Ok(Arc::new(ExplainPushdownExec { input: plan, lines: lines.join("\n") }))
+        let (plan, candidates) = recorded(planning).await;
+        let lines: Vec<String> = candidates.iter().map(ToString::to_string).collect();
+        match lines.is_empty() {
+            true => plan,
+            false => Ok(Arc::new(ExplainPushdownExec { input: plan?, lines: lines.join("\n") })),
+        }
     }
 }
 
@@ -68,23 +63,6 @@ fn shows_operators(format: &ExplainFormat) -> bool {
     match format {
         ExplainFormat::Indent | ExplainFormat::Tree => true,
         ExplainFormat::PostgresJSON | ExplainFormat::Graphviz => false,
-    }
-}
-
-impl Planner {
-    /// A line for each scan of a statement.
-    async fn candidates(&self, plan: &LogicalPlan, session: &dyn Session) -> Result<Vec<String>> {
-        let Some(state) = session.as_any().downcast_ref::<SessionState>() else {
-            return Ok(Vec::new());
-        };
-        let before = SessionStateBuilder::new_from_existing(state.clone())
-            .with_physical_optimizer_rules(rules::rules_before_slot())
-            .build();
-        let planner = DefaultPhysicalPlanner::default();
-        let plan = Box::pin(planner.create_physical_plan(plan, &before)).await?;
-        let around = surroundings(&self.context, session.config_options());
-        let (_, candidates) = decide(plan, &around)?;
-        Ok(candidates.iter().map(ToString::to_string).collect())
     }
 }
 

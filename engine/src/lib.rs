@@ -54,7 +54,9 @@ pub use builder::EngineBuilder;
 pub use drive_spec::{DriveScheme, DriveSpec, DriveSpecError};
 pub use engine::{Engine, TableName};
 pub use error::{Error, Result};
-pub use nearscan_optimizer::{PushdownContext, settings};
+pub use nearscan_optimizer::{
+    Candidate, Costs, Decision, KeepReason, Kept, PushdownContext, settings,
+};
 pub use profile::{OperatorMetric, OperatorProfile, PushdownProfile, QueryProfile};
 pub use query::{Query, QueryResult, QueryStream};
 pub use statement::{Ending, Statement};

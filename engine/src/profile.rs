@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a query did: its plan, the counters of each operator, and totals of the work on drives.
+//! What a query did: its plan, what was decided about each scan, the counters of each operator, and
+//! totals of the work on drives.
 //!
 //! A profile is a copy taken from the metrics of the physical plan. It can be taken while the query
 //! runs and then holds what has been counted so far. Times of operators are measured; time of an
@@ -12,17 +13,20 @@ use datafusion::physical_plan::{
     display::DisplayableExecutionPlan,
     metrics::{Metric, MetricValue},
 };
+use nearscan_optimizer::Candidate;
 
 /// Prefix of the counters that say why units of work were given back to the CPU.
 const PUSHBACK_PREFIX: &str = "pushback_";
 
 /// What a query did.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct QueryProfile {
     /// The physical plan with its metrics, one operator a line.
     pub plan: String,
     /// The operators as a tree.
     pub root: OperatorProfile,
+    /// What was decided about each scan; empty where no drive is attached.
+    pub decisions: Vec<Candidate>,
     /// Rows delivered.
     pub rows: u64,
     /// Measured wall time of planning, up to the physical plan.

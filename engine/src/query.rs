@@ -17,11 +17,13 @@ use datafusion::{
         datatypes::SchemaRef,
     },
     dataframe::DataFrame,
+    execution::TaskContext,
     physical_plan::{
         ExecutionPlan, SendableRecordBatchStream, display::DisplayableExecutionPlan, execute_stream,
     },
 };
 use futures::{Stream, StreamExt, TryStreamExt};
+use nearscan_optimizer::{Candidate, PushdownContext, recorded};
 
 use crate::{
     error::{Error, Result},
@@ -42,6 +44,7 @@ pub struct Query {
 pub struct QueryStream {
     inner: SendableRecordBatchStream,
     plan: Arc<dyn ExecutionPlan>,
+    decisions: Vec<Candidate>,
     planning: Duration,
     stopwatch: Stopwatch,
     elapsed: Duration,
@@ -75,12 +78,31 @@ impl Query {
     /// # Errors
     /// If the plan cannot be made, or a partition cannot be opened.
     pub async fn stream(&self) -> Result<QueryStream> {
-        let planning = Stopwatch::start();
-        let plan = Box::pin(self.frame.create_physical_plan()).await?;
-        let planning = planning.elapsed();
+        let task = self.frame.task_ctx();
+        let watch = Stopwatch::start();
+        let planning = Box::pin(self.frame.create_physical_plan());
+        let (plan, decisions) = match has_drives(&task) {
+            true => recorded(planning).await,
+            // Nothing is decided then, and planning takes no longer than DataFusion's.
+            false => (planning.await, Vec::new()),
+        };
+        let (plan, planning) = (plan?, watch.elapsed());
         let stopwatch = Stopwatch::start();
-        let inner = execute_stream(Arc::clone(&plan), Arc::new(self.frame.task_ctx()))?;
-        Ok(QueryStream { inner, plan, planning, stopwatch, elapsed: Duration::ZERO, rows: 0 })
+        let inner = execute_stream(Arc::clone(&plan), Arc::new(task))?;
+        let elapsed = Duration::ZERO;
+        Ok(QueryStream { inner, plan, decisions, planning, stopwatch, elapsed, rows: 0 })
+    }
+
+    /// Plans the query without running it: a profile with plan and decisions, and nothing counted.
+    ///
+    /// # Errors
+    /// If the plan cannot be made.
+    pub async fn profile(&self) -> Result<QueryProfile> {
+        let watch = Stopwatch::start();
+        let planning = Box::pin(self.frame.create_physical_plan());
+        let (plan, decisions) = recorded(planning).await;
+        let (plan, planning) = (plan?, watch.elapsed());
+        Ok(profile(plan.as_ref(), decisions, planning))
     }
 
     /// Runs the query and keeps all its rows in memory.
@@ -128,20 +150,35 @@ impl QueryStream {
     /// Returns what the query has done so far, and after the last batch what it did.
     #[must_use]
     pub fn profile(&self) -> QueryProfile {
-        let plan = DisplayableExecutionPlan::with_metrics(self.plan.as_ref());
-        QueryProfile {
-            plan: plan.indent(false).to_string(),
-            root: OperatorProfile::of(self.plan.as_ref()),
-            rows: self.rows,
-            planning: self.planning,
-            elapsed: self.elapsed,
-        }
+        let profile = profile(self.plan.as_ref(), self.decisions.clone(), self.planning);
+        QueryProfile { rows: self.rows, elapsed: self.elapsed, ..profile }
     }
 
     /// The physical plan, for those who watch its metrics while the query runs.
     #[must_use]
     pub fn plan(&self) -> &Arc<dyn ExecutionPlan> {
         &self.plan
+    }
+}
+
+fn has_drives(task: &TaskContext) -> bool {
+    let context = task.session_config().get_extension::<PushdownContext>();
+    context.is_some_and(|context| !context.drives.is_empty())
+}
+
+/// The profile of a plan that has delivered nothing yet.
+fn profile(
+    plan: &dyn ExecutionPlan,
+    decisions: Vec<Candidate>,
+    planning: Duration,
+) -> QueryProfile {
+    QueryProfile {
+        plan: DisplayableExecutionPlan::with_metrics(plan).indent(false).to_string(),
+        root: OperatorProfile::of(plan),
+        decisions,
+        rows: 0,
+        planning,
+        elapsed: Duration::ZERO,
     }
 }
 

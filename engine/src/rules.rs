@@ -28,14 +28,6 @@ pub(crate) fn physical_rules(ours: impl IntoIterator<Item = Rule>) -> Vec<Rule> 
     rules
 }
 
-/// DataFusion's rules up to the slot: what a plan is when ours sees it.
-pub(crate) fn rules_before_slot() -> Vec<Rule> {
-    let mut rules = PhysicalOptimizer::new().rules;
-    let slot = rules.iter().position(|rule| rule.name() == SLOT_AFTER);
-    rules.truncate(slot.map_or(rules.len(), |slot| slot + 1));
-    rules
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -5,12 +5,16 @@ use std::sync::{Arc, LazyLock};
 
 use datafusion::{
     arrow::{
-        array::{ArrayRef, BooleanArray, RecordBatch, StringArray, UInt32Array, UInt64Array},
+        array::{
+            ArrayRef, BooleanArray, Float64Array, RecordBatch, StringArray, UInt32Array,
+            UInt64Array,
+        },
         datatypes::{DataType, Field, Schema, SchemaRef},
     },
     catalog::Session,
     common::Result,
 };
+use nearscan_drive::CostSnapshot;
 use nearscan_optimizer::{PushdownContext, functions::pushdown_functions, log::LogEntry};
 
 use crate::system::SystemTable;
@@ -48,6 +52,10 @@ static DRIVES_SCHEMA: LazyLock<SchemaRef> = LazyLock::new(|| {
         ("free_bytes", DataType::UInt64, false),
         ("in_flight", DataType::UInt32, false),
         ("in_flight_max", DataType::UInt32, false),
+        ("media_bytes_per_s", DataType::Float64, false),
+        ("kernel_bytes_per_s", DataType::Float64, false),
+        ("link_bytes_per_s", DataType::Float64, false),
+        ("setup_ns", DataType::Float64, false),
         ("rates_modelled", DataType::Boolean, false),
     ])
 });
@@ -65,6 +73,9 @@ impl SystemTable for DrivesTable {
         let drives = context(session).map(|context| context.drives.list()).unwrap_or_default();
         let snapshots: Vec<_> = drives.iter().map(|(_, drive)| drive.snapshot()).collect();
         let each = || drives.iter().map(|(_, drive)| drive);
+        let rate = |cell: fn(&CostSnapshot) -> f64| -> ArrayRef {
+            Arc::new(Float64Array::from_iter_values(snapshots.iter().map(cell)))
+        };
         let columns: Vec<ArrayRef> = vec![
             strings(drives.iter().map(|(name, _)| name)),
             strings(each().map(|drive| drive.identity().kind)),
@@ -76,6 +87,10 @@ impl SystemTable for DrivesTable {
             Arc::new(UInt32Array::from_iter_values(
                 each().map(|drive| drive.capabilities().in_flight_max),
             )),
+            rate(|snapshot| snapshot.media_bytes_per_s),
+            rate(|snapshot| snapshot.kernel_bytes_per_s),
+            rate(|snapshot| snapshot.link_bytes_per_s),
+            rate(|snapshot| snapshot.setup_ns),
             Arc::new(BooleanArray::from_iter(
                 snapshots.iter().map(|snapshot| Some(snapshot.modelled)),
             )),

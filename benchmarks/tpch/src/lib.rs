@@ -7,6 +7,7 @@
 //! | [`queries`] | the text of the queries, and what is needed to compare their answers |
 //! | [`answers`] | stored answers, and the comparison with them |
 //! | [`run`] | runs queries and reports time, answers and work on drives |
+//! | [`compare`] | two reports side by side |
 //!
 //! The data is made by the `tpchgen` crates and is the same, byte for byte, on every machine and
 //! with every number of threads. This is no audited benchmark: there are no refresh functions, no
@@ -15,6 +16,7 @@
 #![forbid(unsafe_code)]
 
 pub mod answers;
+pub mod compare;
 pub mod generate;
 pub mod queries;
 pub mod run;

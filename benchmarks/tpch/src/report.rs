@@ -7,7 +7,7 @@
 use std::{collections::BTreeMap, fmt::Write as _};
 
 use nearscan::units::format_bytes;
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::{answers::Difference, machine::Machine};
 
@@ -25,7 +25,7 @@ pub enum Checked {
 }
 
 /// Where the times of a run come from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TimeSource {
     /// Everything was read from a clock.
@@ -101,14 +101,7 @@ impl QueryReport {
     /// The median of the runs, in seconds; none if the query never ran to its end.
     #[must_use]
     pub fn median_seconds(&self) -> Option<f64> {
-        let mut seconds = self.seconds.clone();
-        seconds.sort_by(f64::total_cmp);
-        let middle = seconds.len() / 2;
-        match seconds.len() {
-            0 => None,
-            count if count % 2 == 1 => Some(seconds[middle]),
-            _ => Some(seconds[middle - 1].midpoint(seconds[middle])),
-        }
+        median(&self.seconds)
     }
 
     /// The heading of the table, one line.
@@ -138,6 +131,18 @@ impl QueryReport {
             format_bytes(self.link_bytes),
             seconds(self.modelled_seconds, 6),
         )
+    }
+}
+
+/// The value in the middle, or between the two in the middle; none of none.
+pub(crate) fn median(values: &[f64]) -> Option<f64> {
+    let mut values = values.to_vec();
+    values.sort_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    match values.len() {
+        0 => None,
+        count if count % 2 == 1 => Some(values[middle]),
+        _ => Some(values[middle - 1].midpoint(values[middle])),
     }
 }
 

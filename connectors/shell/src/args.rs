@@ -8,7 +8,10 @@ use clap::{
 };
 use nearscan::{Engine, units::parse_bytes};
 
-use crate::{failure::Result, output::Format, tpch::TpchCommand};
+use crate::{
+    drive::DriveCommand, explain_json::ExplainArgs, failure::Result, output::Format,
+    tpch::TpchCommand,
+};
 
 /// SQL over Parquet files, with scans, filters and aggregates pushed down to the drive
 ///
@@ -92,6 +95,11 @@ pub(crate) enum Command {
     /// Make TPC-H data, run its queries and check the answers
     #[command(subcommand)]
     Tpch(TpchCommand),
+    /// Show which drives there are, and what one of them can run
+    #[command(subcommand)]
+    Drive(DriveCommand),
+    /// Print the plan of a statement, and what was decided about each scan, as JSON
+    ExplainJson(ExplainArgs),
 }
 
 /// When progress is shown.

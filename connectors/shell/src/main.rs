@@ -9,6 +9,8 @@
 mod args;
 mod data;
 mod dot;
+mod drive;
+mod explain_json;
 mod failure;
 mod interrupt;
 mod output;
@@ -53,17 +55,19 @@ fn main() -> ExitCode {
 }
 
 fn run(runtimes: &mut Runtimes, cli: &Cli) -> Result<()> {
-    if let Some(Command::Tpch(command)) = &cli.command {
-        let work = tpch::run(cli.engine.clone(), command.clone());
-        return interrupt::run_to_end(runtimes, async {
-            let mut tasks = JoinSet::new();
-            tasks.spawn_on(work, runtimes.queries());
-            match tasks.join_next().await {
-                Some(Ok(result)) => result,
-                Some(Err(error)) => Err(Failure::panicked(&error)),
-                None => Ok(()),
-            }
-        });
+    let engine = || cli.engine.clone();
+    match cli.command.clone() {
+        Some(Command::Tpch(command)) => {
+            return run_subcommand(runtimes, tpch::run(engine(), command));
+        }
+        Some(Command::ExplainJson(arguments)) => {
+            return run_subcommand(runtimes, explain_json::run(engine(), arguments));
+        }
+        Some(Command::Drive(command)) => {
+            let work = drive::run(&cli.engine, &command, runtimes.queries());
+            return interrupt::run_to_end(runtimes, work);
+        }
+        None => {}
     }
     let session = interrupt::run_to_end(runtimes, Session::open(cli, runtimes.queries()))?;
     let inputs = cli.inputs();
@@ -73,6 +77,22 @@ fn run(runtimes: &mut Runtimes, cli: &Cli) -> Result<()> {
     }
     let inputs = if inputs.is_empty() { vec![Input::Command(read_stdin()?)] } else { inputs };
     interrupt::run_to_end(runtimes, run_inputs(session, inputs))
+}
+
+/// Runs a subcommand on the threads of queries, so that this one stays free for Ctrl-C.
+fn run_subcommand(
+    runtimes: &mut Runtimes,
+    work: impl Future<Output = Result<()>> + Send + 'static,
+) -> Result<()> {
+    interrupt::run_to_end(runtimes, async {
+        let mut tasks = JoinSet::new();
+        tasks.spawn_on(work, runtimes.queries());
+        match tasks.join_next().await {
+            Some(Ok(result)) => result,
+            Some(Err(error)) => Err(Failure::panicked(&error)),
+            None => Ok(()),
+        }
+    })
 }
 
 /// Reads all of standard input, outside of the work that Ctrl-C drops: a read that waits cannot be

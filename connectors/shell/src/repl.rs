@@ -21,6 +21,7 @@ use rustyline::{
 use crate::{
     args::Cli,
     dot::{self, DotCommand},
+    drive,
     failure::{Failure, Result, say},
     interrupt::{self, Runtimes},
     session::Session,
@@ -112,7 +113,10 @@ fn step(runtimes: &Runtimes, session: &mut Session, text: &str) -> Result<Next> 
         }
         DotCommand::Timer(timer) => session.timer = timer,
         DotCommand::Mode(format) => session.set_format(format)?,
-        DotCommand::Drives => show_drives(session)?,
+        DotCommand::Drives if session.engine.drive_specs().is_empty() => {
+            session.output.line("no drives: attach one with --drive")?;
+        }
+        DotCommand::Drives => interrupt::run_to_end(runtimes, session.run_text(drive::LIST))?,
         DotCommand::Explain(statement) => {
             let plans = interrupt::run_to_end(runtimes, explain(&session.engine, &statement))?;
             session.output.line(plans.trim_end())?;
@@ -144,14 +148,6 @@ fn schema_query(table: Option<&str>) -> String {
         "SELECT table_name, column_name, data_type, is_nullable FROM information_schema.columns \
          WHERE {filter} ORDER BY table_schema, table_name, ordinal_position"
     )
-}
-
-fn show_drives(session: &Session) -> Result<()> {
-    let drives = session.engine.drive_specs();
-    if drives.is_empty() {
-        return session.output.line("no drives: attach one with --drive");
-    }
-    drives.iter().try_for_each(|drive| session.output.line(&drive.to_string()))
 }
 
 async fn explain(engine: &Engine, statement: &str) -> Result<String> {

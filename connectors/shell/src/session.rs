@@ -67,14 +67,28 @@ impl Session {
         let engine = cli.engine.open().await.map_err(|error| Failure::usage(&error))?;
         data::register(&engine, &cli.data).await?;
         Ok(Self {
-            engine,
-            output,
             timer: if cli.timer { Timer::On } else { Timer::Off },
             on_error: if cli.continue_on_error { OnError::Continue } else { OnError::Stop },
-            progress: cli.engine.progress,
+            ..Self::over(engine, output, cli.engine.progress, queries)
+        })
+    }
+
+    /// A session over an engine, without timer, that stops at errors.
+    pub(crate) fn over(
+        engine: Engine,
+        output: Output,
+        progress: ProgressWhen,
+        queries: &Handle,
+    ) -> Self {
+        Self {
+            engine,
+            output,
+            timer: Timer::Off,
+            on_error: OnError::Stop,
+            progress,
             queries: queries.clone(),
             has_failed: false,
-        })
+        }
     }
 
     /// Runs a script.

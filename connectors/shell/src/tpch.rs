@@ -14,6 +14,7 @@ use clap::{Args, Subcommand, ValueHint};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use nearscan_tpch::{
     QueryReport, ScaleFactor, Table,
+    compare::{self, RecordedRun},
     generate::{self, Progress},
     queries::{self, Query},
     run::{self, Plan},
@@ -30,6 +31,16 @@ pub(crate) enum TpchCommand {
     Generate(DataArgs),
     /// Make the data that is not yet there, run queries and check their answers
     Run(RunArgs),
+    /// Show two runs side by side
+    Compare {
+        /// What --json of the first run wrote
+        #[arg(value_hint = ValueHint::FilePath)]
+        first: PathBuf,
+
+        /// What --json of the second run wrote
+        #[arg(value_hint = ValueHint::FilePath)]
+        second: PathBuf,
+    },
 }
 
 /// Which data.
@@ -75,7 +86,24 @@ pub(crate) async fn run(engine: EngineArgs, command: TpchCommand) -> Result<()> 
             print(&format!("TPC-H scale factor {} is in {}", data.scale_factor, folder.display()))
         }
         TpchCommand::Run(arguments) => run_queries(&engine, &arguments).await,
+        TpchCommand::Compare { first, second } => {
+            let (first, second) = (read_report(&first)?, read_report(&second)?);
+            let table = compare::compare(&first, &second).map_err(|error| {
+                Failure::Usage(format!("error: the runs cannot be compared\n  detail: {error}"))
+            })?;
+            print(&table)
+        }
     }
+}
+
+fn read_report(path: &Path) -> Result<RecordedRun> {
+    let shown = path.display();
+    let text = fs::read_to_string(path)
+        .map_err(|error| Failure::input(&path.to_string_lossy(), &error))?;
+    RecordedRun::from_json(&text).map_err(|error| {
+        let hint = "tpch run --json FILE writes one";
+        Failure::Usage(format!("error: cannot use '{shown}'\n  detail: {error}\n  hint: {hint}"))
+    })
 }
 
 async fn run_queries(engine: &EngineArgs, arguments: &RunArgs) -> Result<()> {

@@ -43,23 +43,20 @@ struct bit_reader {
     return window.take(bits);
   }
 
-  /// The next `count` (<= 8) numbers of `bits` (<= 32) each; `per_take` of them fit in 64 bits.
-  void take_numbers(byte_stream& in, uint32_t bits, uint32_t per_take, uint32_t count,
-                    uint32_t* numbers) {
-    uint32_t got = 0;
+  /// The next `count` (<= 8) numbers of `bits` (<= 32) each, in takes of `At_once`; what is behind
+  /// them in `numbers` [count + At_once] may be written over.
+  template <uint32_t At_once>
+  void take_numbers(byte_stream& in, uint32_t bits, uint32_t count, uint32_t* numbers) {
   TAKES:
-    while (got < count) {
+    for (uint32_t got = 0; got < count; got += At_once) {
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 4
-      const uint32_t some = count - got < per_take ? count - got : per_take;
-      uint64_t taken = take(in, some * bits);
+      const uint32_t some = count - got < At_once ? count - got : At_once;
+      const uint64_t taken = take(in, some * bits);
     NUMBERS:
-      for (uint32_t i = got; i < got + some; i++) {
-#pragma HLS LOOP_TRIPCOUNT min = 1 max = 8
-#pragma HLS UNROLL factor = 4
-        numbers[i] = static_cast<uint32_t>(low_bits(taken, bits));
-        taken >>= bits;
+      for (uint32_t i = 0; i < At_once; i++) {
+#pragma HLS UNROLL
+        numbers[got + i] = static_cast<uint32_t>(low_bits(taken >> (i * bits), bits));
       }
-      got += some;
     }
   }
 

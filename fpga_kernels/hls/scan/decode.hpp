@@ -90,25 +90,25 @@ INDEX_RUN:
   }
 }
 
-/// How a page's indexes are stored.
-struct index_format {
-  /// Bits of an index, and how many of them fit in 64 bits.
-  uint32_t width;
-  uint32_t per_take;
-};
+/// Room for the indexes of a word, and for what a take of bits writes behind them.
+static constexpr uint32_t INDEX_ROOM = 2 * ROWS;
 
-/// The next `count` (<= 8) dictionary indexes of a page.
-inline void next_indexes(byte_stream& payload, bit_reader& bits, hybrid_run& run,
-                         const index_format& format, uint32_t count, uint32_t indexes[ROWS + 1]) {
+/// The next `count` (<= 8) dictionary indexes of a page, of `width` bits each where they are packed.
+inline void next_indexes(byte_stream& payload, bit_reader& bits, hybrid_run& run, uint32_t width,
+                         uint32_t count, uint32_t indexes[INDEX_ROOM]) {
   uint32_t got = 0;
 INDEXES_OF_WORD:
   while (got < count) {
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 2
-    if (run.left == 0) next_index_run(payload, bits, run, format.width);
+    if (run.left == 0) next_index_run(payload, bits, run, width);
     if (bits.overrun) break;
     const uint32_t some = run.left < count - got ? run.left : count - got;
-    if (run.packed) {
-      bits.take_numbers(payload, format.width, format.per_take, some, indexes + got);
+    if (run.packed && width <= 8) {
+      bits.take_numbers<8>(payload, width, some, indexes + got);
+    } else if (run.packed && width <= 16) {
+      bits.take_numbers<4>(payload, width, some, indexes + got);
+    } else if (run.packed) {
+      bits.take_numbers<2>(payload, width, some, indexes + got);
     } else {
     REPEATED:
       for (uint32_t i = got; i < got + some; i++) {
@@ -129,7 +129,8 @@ struct word_part {
 };
 
 /// Puts the codes of a key into the word: 0 for null, else one more than the index.
-inline void put_codes(const word_part& part, const uint32_t indexes[ROWS + 1], value_token& word) {
+inline void put_codes(const word_part& part, const uint32_t indexes[INDEX_ROOM],
+                      value_token& word) {
   uint32_t next = 0;
 CODES:
   for (uint32_t i = 0; i < part.count; i++) {
@@ -141,18 +142,55 @@ CODES:
   }
 }
 
+/// Looks up eight rows whose entries are all on chip; false when some are not, and nothing is done.
+/// That is for a simulation, which spends most of its look-ups here.
+inline bool look_up_whole(const dictionary_store& dictionary, const decode_plan& plan,
+                          uint32_t on_chip, const uint32_t indexes[INDEX_ROOM],
+                          value_token& word) {
+  bool within = true;
+WITHIN:
+  for (int row = 0; row < ROWS; row++) {
+#pragma HLS UNROLL
+    within = within && indexes[row] < on_chip;
+  }
+  if (!within) return false;
+VALUES:
+  for (int row = 0; row < ROWS; row++) {
+#pragma HLS UNROLL
+    word.value[row] = dictionary.value[indexes[row]];
+  }
+  if (plan.tests.test_count != 0) {
+  TESTS:
+    for (int row = 0; row < ROWS; row++) {
+#pragma HLS UNROLL
+      word.tests[row] = dictionary.tests[indexes[row]];
+    }
+  }
+  if (plan.needs_codes) {
+  CODES:
+    for (int row = 0; row < ROWS; row++) {
+#pragma HLS UNROLL
+      word.code[row] = static_cast<uint16_t>(indexes[row] + 1);
+    }
+  }
+  return true;
+}
+
 /// Decodes the indexes of a part of a word and looks them up, on chip or by asking for them.
 inline uint32_t decode_indexes(byte_stream& payload, lane_state& lane, const decode_plan& plan,
-                               const word_part& part, hybrid_run& run, const index_format& format) {
+                               const word_part& part, hybrid_run& run, uint32_t width) {
   const dictionary_store& dictionary = lane.dictionary;
   value_token& word = lane.words.filling();
-  // One more than there can be, for the row behind the last value.
-  uint32_t indexes[ROWS + 1] = {};
-  next_indexes(payload, lane.bits, run, format, count_bits(part.valid), indexes);
+  uint32_t indexes[INDEX_ROOM];
+  const uint32_t count = count_bits(part.valid);
+  next_indexes(payload, lane.bits, run, width, count, indexes);
   if (lane.bits.overrun) return STATUS_CORRUPT;
   const uint32_t on_chip = dictionary.entries < dictionary_store::ON_CHIP
                                ? dictionary.entries
                                : dictionary_store::ON_CHIP;
+  if (count == ROWS && look_up_whole(dictionary, plan, on_chip, indexes, word)) return STATUS_OK;
+  // For the null rows behind the last value.
+  indexes[count] = 0;
   uint32_t next = 0;
   bool known = true;
 LOOK_UP:
@@ -216,13 +254,12 @@ inline uint32_t read_data_page(byte_stream& payload, scratch_stream& requests, f
   if (plan.needs_codes && !indexes && page.value_count > 0) return STATUS_GROUP_CARDINALITY;
   // A plain page asks for strings to be written, and could be made to wait by look-ups before it.
   if (!indexes) lane.words.drain(values, found);
-  index_format format = {0, ROWS};
+  uint32_t width = 0;
   // A page whose rows are all null may end before the width.
   if (indexes && lane.bits.has(payload, 8)) {
-    format.width = static_cast<uint32_t>(lane.bits.take(payload, 8));
+    width = static_cast<uint32_t>(lane.bits.take(payload, 8));
   }
-  if (format.width > 32) return STATUS_CORRUPT;
-  if (format.width > 8) format.per_take = 64 / format.width;
+  if (width > 32) return STATUS_CORRUPT;
   hybrid_run level_run = {0, false, 0};
   hybrid_run index_run = {0, false, 0};
   bool level_overrun = false;
@@ -239,7 +276,7 @@ WORDS_OF_PAGE:
       part.valid = next_levels(lane.levels, level_run, part.count, &level_overrun);
     }
     if (level_overrun) return STATUS_CORRUPT;
-    const uint32_t status = indexes ? decode_indexes(payload, lane, plan, part, index_run, format)
+    const uint32_t status = indexes ? decode_indexes(payload, lane, plan, part, index_run, width)
                                     : decode_plain(payload, requests, lane, plan, part);
     if (status != STATUS_OK) return status;
     word.valid = static_cast<uint8_t>(word.valid | part.valid << part.first);

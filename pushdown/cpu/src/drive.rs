@@ -24,12 +24,19 @@ pub struct Options {
     pub in_flight_max: u32,
 }
 
-impl Default for Options {
-    fn default() -> Self {
-        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+impl Options {
+    /// As many threads as this, and a queue that keeps them busy.
+    #[must_use]
+    pub fn with_threads(threads: usize) -> Self {
         // Each thread has one at work and one waiting; two more so that none ever waits for us.
         let in_flight_max = u32::try_from(threads * 2 + 2).unwrap_or(u32::MAX);
         Self { threads, in_flight_max }
+    }
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self::with_threads(std::thread::available_parallelism().map_or(1, usize::from))
     }
 }
 

@@ -4,7 +4,7 @@
 //! [`decide`](decide::decide) looks at a plan, what is known of its files ([`FileFacts`]), and what
 //! the attached drives can do, and gives back the plan with fragments replaced by [`PushdownExec`],
 //! and one [`Candidate`] for each scan: the drive, or why it was kept. [`PushdownRule`] calls it at
-//! its place in the list of physical rules; EXPLAIN calls it once more to show the candidates.
+//! its place in the list of physical rules; [`recorded`] shows the candidates of a planning.
 //!
 //! ```text
 //! AggregateExec: mode=Final                     AggregateExec: mode=Final
@@ -49,5 +49,5 @@ pub use context::PushdownContext;
 pub use decision::{Candidate, Costs, Decision, KeepReason, Kept};
 pub use exec::PushdownExec;
 pub use facts::FileFacts;
-pub use rule::{PushdownRule, surroundings};
+pub use rule::{PushdownRule, recorded, surroundings};
 pub use settings::NearscanOptions;

@@ -5,7 +5,7 @@
 //! there, the post-optimisation filter pushdown still comes and hands our leaves their dynamic
 //! filters, and the sanity check sees them.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use datafusion::config::ConfigOptions;
 use datafusion::error::Result;
@@ -15,7 +15,23 @@ use datafusion::physical_plan::ExecutionPlan;
 use crate::context::PushdownContext;
 use crate::cost::HostRates;
 use crate::decide::{DriveView, Surroundings, decide};
+use crate::decision::Candidate;
 use crate::settings::NearscanOptions;
+
+tokio::task_local! {
+    /// Where the rule notes what it decided. DataFusion calls rules without a place to put anything
+    /// but a plan, and one rule serves all queries of a session.
+    static DECIDED: Arc<Mutex<Vec<Candidate>>>;
+}
+
+/// Runs a future that plans, and gives beside its output what the rule decided on the way, also
+/// where no drive is attached.
+pub async fn recorded<F: Future>(planning: F) -> (F::Output, Vec<Candidate>) {
+    let decided = Arc::new(Mutex::default());
+    let output = DECIDED.scope(Arc::clone(&decided), planning).await;
+    let candidates = std::mem::take(&mut *decided.lock().unwrap_or_else(PoisonError::into_inner));
+    (output, candidates)
+}
 
 /// Moves fragments of plans to drives.
 #[derive(Debug)]
@@ -56,11 +72,16 @@ impl PhysicalOptimizerRule for PushdownRule {
         plan: Arc<dyn ExecutionPlan>,
         config: &ConfigOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        // Without a drive planning must cost nothing.
-        if self.context.drives.is_empty() {
+        let record = DECIDED.try_with(Arc::clone).ok();
+        // Without a drive planning must cost nothing, unless somebody asks.
+        if self.context.drives.is_empty() && record.is_none() {
             return Ok(plan);
         }
-        Ok(decide(plan, &surroundings(&self.context, config))?.0)
+        let (plan, candidates) = decide(plan, &surroundings(&self.context, config))?;
+        if let Some(record) = record {
+            record.lock().unwrap_or_else(PoisonError::into_inner).extend(candidates);
+        }
+        Ok(plan)
     }
 
     fn name(&self) -> &str {

@@ -6,4 +6,6 @@
 #[cfg(test)]
 mod program;
 #[cfg(test)]
+mod subcommands;
+#[cfg(test)]
 mod usage;

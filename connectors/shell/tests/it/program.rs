@@ -24,7 +24,7 @@ pub(crate) fn run(arguments: &[&str]) -> (String, String, i32) {
     finished(command(folder.path()).args(arguments).output().unwrap())
 }
 
-fn finished(output: Output) -> (String, String, i32) {
+pub(crate) fn finished(output: Output) -> (String, String, i32) {
     let text = |bytes| String::from_utf8(bytes).unwrap();
     (text(output.stdout), text(output.stderr), output.status.code().unwrap_or(-1))
 }

@@ -10,10 +10,12 @@ use datafusion::error::Result;
 use datafusion::execution::memory_pool::MemoryReservation;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use futures::TryStreamExt;
 use nearscan_command::{Command, Envelope, Fragment, InputRef, Status, Unit};
 use nearscan_drive::{
     Budget, Completion, Drive, DriveTime, Failure, Fault, FileRef, Placement, Refusal, Session,
-    SessionSpec, Submission,
+    SessionSpec, Submission, Traffic,
 };
 
 use crate::context::PushdownContext;
@@ -87,10 +89,23 @@ pub(crate) struct UnitDone {
     pub(crate) time: Option<DriveTime>,
 }
 
-/// A push-back, and the rows lost with it: none.
+/// A push-back: why, and what the attempt cost.
 struct Returned {
     reason: PushBack,
+    cost: Cost,
+}
+
+/// What the drive moved and took for a unit; nothing when it never got as far as a completion.
+#[derive(Debug, Clone, Copy, Default)]
+struct Cost {
+    traffic: Traffic,
     time: Option<DriveTime>,
+}
+
+impl Cost {
+    fn of(completion: &Completion) -> Self {
+        Self { traffic: completion.traffic, time: Some(completion.time) }
+    }
 }
 
 impl UnitRunner {
@@ -103,30 +118,51 @@ impl UnitRunner {
         let rows_in = usize::try_from(unit.rows).unwrap_or(usize::MAX);
         self.metrics.rows_in.add(rows_in);
         let returned = match self.on_drive(&unit, &fragment).await {
-            Ok((charged, time)) => {
+            Ok((charged, cost)) => {
                 self.metrics.units_drive.add(1);
                 if self.verify == Verify::Compare {
                     verify::compare(&self, &unit, &fragment, &charged.batches).await?;
                 }
-                return Ok(UnitDone { rows: UnitRows::Batches(charged), time: Some(time) });
+                let rows_out = row_count(&charged.batches);
+                self.log(&unit, &self.pushed.drive, "", cost, rows_out);
+                return Ok(UnitDone { rows: UnitRows::Batches(charged), time: cost.time });
             }
             Err(returned) => returned,
         };
-        self.metrics.pushed_back(returned.reason);
+        let Returned { reason, cost } = returned;
+        self.metrics.pushed_back(reason);
         self.metrics.units_cpu.add(1);
-        let rows = match self.on_fallback(&unit, &fragment).await {
-            Some(charged) => UnitRows::Batches(charged),
+        let fallback = match reason {
+            // It computes as wide as the drive does, so it would overflow too.
+            PushBack::Overflow => None,
+            _ => self.on_fallback(&unit, &fragment).await,
+        };
+        let rows = match fallback {
+            Some(charged) => {
+                self.log(&unit, "cpu", reason.word(), cost, row_count(&charged.batches));
+                UnitRows::Batches(charged)
+            }
             None => {
                 let task = Arc::clone(&self.task);
-                UnitRows::Stream(fallback::execute_unit(&self.plan, &unit, task)?)
+                let stream = fallback::execute_unit(&self.plan, &unit, task)?;
+                UnitRows::Stream(self.logged(stream, unit, reason, cost))
             }
         };
-        let rows_out = match &rows {
-            UnitRows::Batches(charged) => row_count(&charged.batches),
-            UnitRows::Stream(_) => 0,
-        };
-        self.log(&unit, "cpu", returned.reason.word(), None, rows_out);
-        Ok(UnitDone { rows, time: returned.time })
+        Ok(UnitDone { rows, time: cost.time })
+    }
+
+    /// DataFusion's own stream, with an entry in the log once it has ended or was dropped.
+    fn logged(
+        self: &Arc<Self>,
+        stream: SendableRecordBatchStream,
+        unit: PlannedUnit,
+        reason: PushBack,
+        cost: Cost,
+    ) -> SendableRecordBatchStream {
+        let schema = stream.schema();
+        let mut entry = LogAtEnd { runner: Arc::clone(self), unit, reason, cost, rows_out: 0 };
+        let counted = stream.inspect_ok(move |batch| entry.count(batch));
+        Box::pin(RecordBatchStreamAdapter::new(schema, counted))
     }
 
     /// The unit on the drive.
@@ -134,15 +170,16 @@ impl UnitRunner {
         &self,
         unit: &PlannedUnit,
         fragment: &Arc<Fragment>,
-    ) -> Result<(Charged, DriveTime), Returned> {
-        let back = |reason| Returned { reason, time: None };
+    ) -> Result<(Charged, Cost), Returned> {
+        let back = |reason| Returned { reason, cost: Cost::default() };
         let hash = self.pushed.fragment.hash();
         if self.context.is_quarantined(&self.pushed.drive, hash) {
             return Err(back(PushBack::Quarantine));
         }
         let open = self.drive.as_ref().ok_or_else(|| back(PushBack::Fault))?;
         let session = &open.session;
-        let command = self.bind(open, fragment, unit).ok_or_else(|| back(PushBack::Fault))?;
+        let command = self.bind(open, fragment, unit, self.timeout);
+        let command = command.ok_or_else(|| back(PushBack::Fault))?;
         let lease = session
             .lease(command.device_bytes())
             .map_err(|refusal| back(refusal_reason(&refusal)))?;
@@ -159,22 +196,19 @@ impl UnitRunner {
             }
         };
         self.metrics.moved(&completion);
+        let cost = Cost::of(&completion);
         match self.checked(&completion, &command) {
             Ok(batches) => {
                 self.context.note_success(&self.pushed.drive, hash);
-                let time = Some(completion.time);
-                let low_memory = || Returned { reason: PushBack::LowMemory, time };
-                let charged = self.charge(batches).ok_or_else(low_memory)?;
-                let rows_out = row_count(&charged.batches);
-                self.log(unit, &self.pushed.drive, "", Some(&completion), rows_out);
-                Ok((charged, completion.time))
+                let low_memory = || Returned { reason: PushBack::LowMemory, cost };
+                Ok((self.charge(batches).ok_or_else(low_memory)?, cost))
             }
             Err(fault) => {
                 tracing::debug!(drive = self.pushed.drive, %fault, "a unit was pushed back");
                 if counts_as_failure(&fault) {
                     self.context.note_failure(&self.pushed.drive, hash);
                 }
-                Err(Returned { reason: fault_reason(&fault), time: Some(completion.time) })
+                Err(Returned { reason: fault_reason(&fault), cost })
             }
         }
     }
@@ -205,7 +239,8 @@ impl UnitRunner {
     async fn on_fallback(&self, unit: &PlannedUnit, fragment: &Arc<Fragment>) -> Option<Charged> {
         let open = self.fallback.as_ref()?;
         let session = &open.session;
-        let command = self.bind(open, fragment, unit)?;
+        // It always gets there, so it may take as long as the query lives.
+        let command = self.bind(open, fragment, unit, Duration::MAX)?;
         let lease = session.lease(command.device_bytes()).ok()?;
         let submission = Submission { command: command.clone(), lease, timeout: Duration::MAX };
         let completion = session.submit(submission).ok()?.await;
@@ -213,28 +248,25 @@ impl UnitRunner {
     }
 
     /// The command for a unit on a drive; nothing when the drive does not hold the file.
-    fn bind(&self, open: &OpenDrive, fragment: &Fragment, unit: &PlannedUnit) -> Option<Command> {
+    fn bind(
+        &self,
+        open: &OpenDrive,
+        fragment: &Fragment,
+        unit: &PlannedUnit,
+        timeout: Duration,
+    ) -> Option<Command> {
         let file_id = open.file_id(&unit.file)?;
         let envelope = Envelope {
             command_id: self.context.next_command_id(),
             query_id: self.pushed.query_id,
             epoch: open.session.epoch(),
-            deadline_ns: u64::try_from(self.timeout.as_nanos()).unwrap_or(u64::MAX),
+            deadline_ns: u64::try_from(timeout.as_nanos()).unwrap_or(u64::MAX),
             ..Envelope::default()
         };
         Command::bind(fragment, bound_unit(unit, file_id), envelope).ok()
     }
 
-    fn log(
-        &self,
-        unit: &PlannedUnit,
-        placed_on: &str,
-        reason: &str,
-        completion: Option<&Completion>,
-        rows_out: u64,
-    ) {
-        let traffic = completion.map(|completion| completion.traffic).unwrap_or_default();
-        let time = completion.map(|completion| completion.time);
+    fn log(&self, unit: &PlannedUnit, placed_on: &str, reason: &str, cost: Cost, rows_out: u64) {
         self.context.log.push(LogEntry {
             query_id: self.pushed.query_id,
             table: self.pushed.table.clone(),
@@ -242,19 +274,40 @@ impl UnitRunner {
             row_group: unit.row_group,
             placed_on: placed_on.to_owned(),
             reason: reason.to_owned(),
-            media_bytes: traffic.media_bytes,
-            link_bytes: traffic.link_bytes,
+            media_bytes: cost.traffic.media_bytes,
+            link_bytes: cost.traffic.link_bytes,
             rows_in: unit.rows,
             rows_out,
-            measured_ns: match time {
+            measured_ns: match cost.time {
                 Some(DriveTime::Measured(measured)) => Some(measured.ns),
                 _ => None,
             },
-            modelled_ns: match time {
+            modelled_ns: match cost.time {
                 Some(DriveTime::Modelled(modelled)) => Some(modelled.serial_ns()),
                 _ => None,
             },
         });
+    }
+}
+
+/// Writes a unit's entry when its stream is dropped, with the rows counted until then.
+struct LogAtEnd {
+    runner: Arc<UnitRunner>,
+    unit: PlannedUnit,
+    reason: PushBack,
+    cost: Cost,
+    rows_out: u64,
+}
+
+impl LogAtEnd {
+    fn count(&mut self, batch: &RecordBatch) {
+        self.rows_out += batch.num_rows() as u64;
+    }
+}
+
+impl Drop for LogAtEnd {
+    fn drop(&mut self) {
+        self.runner.log(&self.unit, "cpu", self.reason.word(), self.cost, self.rows_out);
     }
 }
 

@@ -171,6 +171,7 @@ async fn modelled_time_is_there_when_the_last_row_is() {
 #[tokio::test]
 async fn logs_each_unit_once() {
     let bench = Bench::new().set("datafusion.execution.target_partitions", "1");
+    bench.drive.on(1, crate::drive::Act::End(nearscan_command::Status::Encoding));
     bench.drive.on(2, crate::drive::Act::Refuse(nearscan_drive::Refusal::Busy));
     let run = bench.run(ROWS).await.unwrap();
     let mut entries = bench.context.log.entries();
@@ -179,15 +180,15 @@ async fn logs_each_unit_once() {
         (entry.row_group, entry.placed_on.clone(), entry.reason.clone(), entry.rows_in)
     };
     let fake = |row_group| (row_group, "fake".to_owned(), String::new(), 1000);
-    let cpu = (2, "cpu".to_owned(), "busy".to_owned(), 1000);
-    let expected = [fake(0), fake(1), cpu, fake(3)];
+    let cpu = |row_group, why: &str| (row_group, "cpu".to_owned(), why.to_owned(), 1000);
+    let expected = [fake(0), cpu(1, "encoding"), cpu(2, "busy"), fake(3)];
     assert_eq!(entries.iter().map(about).collect::<Vec<_>>(), expected);
     assert!(entries.iter().all(|entry| entry.table == "lineitem"));
     assert!(entries.iter().all(|entry| entry.file.ends_with("lineitem.parquet")));
     let bytes: u64 = entries.iter().map(|entry| entry.media_bytes).sum();
     assert_eq!(bytes, bench.drive.traffic().media_bytes);
     let rows_out: u64 = entries.iter().map(|entry| entry.rows_out).sum();
-    assert!(rows_out > 0 && rows_out <= run.rows.len() as u64);
+    assert_eq!(rows_out, run.rows.len() as u64);
     assert_eq!(entries[0].modelled_ns, Some(COMMAND_NS));
     assert_eq!(entries[0].measured_ns, None);
 }

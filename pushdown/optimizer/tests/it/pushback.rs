@@ -153,6 +153,14 @@ async fn the_replaced_plan_does_what_the_fallback_cannot(
     assert_eq!(fallback.row_groups(), [1]);
 }
 
+#[tokio::test]
+async fn an_overflow_is_not_computed_again_by_the_fallback() {
+    let (bench, fallback) = with_fallback();
+    bench.drive.on(1, Act::End(Status::Overflow));
+    bench.check(STATES).await;
+    assert_eq!(fallback.row_groups(), [0usize; 0]);
+}
+
 #[rstest]
 #[case::of_a_product("SELECT l_huge * 4096 FROM lineitem WHERE l_tax > 0.01", 4)]
 #[case::of_32_bits(

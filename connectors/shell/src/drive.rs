@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `nearscan drive`: which drives there are, and what one of them is and can run.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueHint};
+use nearscan::{DriveScheme, DriveSpec};
+use tokio::runtime::Handle;
+
+use crate::{
+    args::EngineArgs,
+    failure::{Failure, Result},
+    output::{Format, Output},
+    session::Session,
+};
+
+#[derive(Debug, Clone, Subcommand)]
+pub(crate) enum DriveCommand {
+    /// List the drives that this machine can attach, and those of --drive
+    List(Shown),
+    /// Show what a drive is, how fast it says it is, and what it can run
+    Info {
+        /// The drive
+        #[arg(value_name = "[NAME=]URL")]
+        url: String,
+
+        #[command(flatten)]
+        shown: Shown,
+    },
+}
+
+/// How the answer is shown.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Shown {
+    /// Form of the answer [default: table on a terminal, what FILE of --output says, else csv]
+    #[arg(long, value_enum)]
+    format: Option<Format>,
+
+    /// Write the answer to a file instead of standard output
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    output: Option<PathBuf>,
+}
+
+/// The drives that are attached, for people.
+pub(crate) const LIST: &str = "SELECT name, kind, model, memory_bytes, in_flight_max, rates_modelled \
+                    FROM nearscan.drives";
+
+const FUNCTIONS: &str = "SELECT function, \"type\", offloadable, reason \
+                         FROM nearscan.pushdown_functions ORDER BY function, \"type\"";
+
+/// Runs a subcommand.
+pub(crate) async fn run(
+    engine: &EngineArgs,
+    command: &DriveCommand,
+    queries: &Handle,
+) -> Result<()> {
+    match command {
+        DriveCommand::List(shown) => {
+            let drive = with_those_of_the_machine(&engine.drive);
+            let mut session = open(&EngineArgs { drive, ..engine.clone() }, shown, queries).await?;
+            session.run_text(LIST).await
+        }
+        DriveCommand::Info { url, shown } => {
+            let drive = vec![url.clone()];
+            let mut session = open(&EngineArgs { drive, ..engine.clone() }, shown, queries).await?;
+            let properties = properties(&session).await?;
+            session.run_text(&properties).await?;
+            session.run_text(FUNCTIONS).await
+        }
+    }
+}
+
+async fn open(engine: &EngineArgs, shown: &Shown, queries: &Handle) -> Result<Session> {
+    let output = Output::open(shown.format, shown.output.as_deref())?;
+    let progress = engine.progress;
+    let engine = engine.open().await.map_err(|error| Failure::usage(&error))?;
+    Ok(Session::over(engine, output, progress, queries))
+}
+
+/// The drives asked for, behind those that need nothing but this machine.
+fn with_those_of_the_machine(asked: &[String]) -> Vec<String> {
+    // What cannot be read is refused when the engine is made, with its reason.
+    let specs: Vec<DriveSpec> = asked.iter().filter_map(|url| DriveSpec::parse(url).ok()).collect();
+    let own = [DriveScheme::Cpu, DriveScheme::Emulated].map(DriveScheme::as_str);
+    let is_free = |name: &&str| specs.iter().all(|spec| spec.name != *name);
+    let free = own.iter().filter(|name| is_free(name)).map(|name| format!("{name}:"));
+    free.chain(asked.iter().cloned()).collect()
+}
+
+/// A statement with a row for each column of the one drive.
+async fn properties(session: &Session) -> Result<String> {
+    let failed = |error: nearscan::Error| Failure::statement(&error);
+    let drives = session.engine.sql("SELECT * FROM nearscan.drives").await.map_err(failed)?;
+    let schema = drives.schema();
+    let names: Vec<String> =
+        schema.fields().iter().map(|field| format!("'{}'", field.name())).collect();
+    let values: Vec<String> =
+        schema.fields().iter().map(|field| format!("CAST({} AS VARCHAR)", field.name())).collect();
+    Ok(format!(
+        "SELECT unnest([{}]) AS property, unnest([{}]) AS value FROM nearscan.drives",
+        names.join(", "),
+        values.join(", ")
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn drives_of_the_machine_give_way_to_those_of_their_name() {
+        let list = |asked: &[&str]| {
+            let asked: Vec<String> = asked.iter().map(|url| (*url).to_owned()).collect();
+            with_those_of_the_machine(&asked).join(" ")
+        };
+        assert_eq!(list(&[]), "cpu: emulated:");
+        assert_eq!(list(&["emulated:?seed=7"]), "cpu: emulated:?seed=7");
+        assert_eq!(list(&["fast=emulated:?seed=7"]), "cpu: emulated: fast=emulated:?seed=7");
+    }
+}
