@@ -6,11 +6,11 @@ use crate::fragment::Fragment;
 use crate::input::{Extent, InputRef, OutputRef, Version};
 use crate::layout::{
     COMMAND_MAGIC, ColumnRecord, CommandHeader, ExtentRecord, FORMAT_MAJOR, FORMAT_MINOR,
-    HEADER_BYTES, InputRecord, OutputRecord, Record, opcode, section, uses,
+    HEADER_BYTES, InputRecord, OutputRecord, ReadingRecord, Record, opcode, section, uses,
 };
 use crate::limits;
 use crate::program::limit;
-use crate::types::{Codec, Encodings, PhysicalType, ValueKind};
+use crate::types::{Codec, Encodings, PhysicalType, ReadAs, Reading, ValueKind};
 use crate::unit::{Chunk, Unit};
 use crate::wire::{
     SectionReader, SectionWriter, check_version, join, mode_of, read, read_fragment, split,
@@ -169,7 +169,8 @@ impl Command {
                 let first = tests().position(position).unwrap_or(0);
                 let codes = match &self.fragment.output {
                     crate::Output::States { keys, .. } => {
-                        keys.iter().any(|key| usize::from(*key) == index)
+                        let coded = keys.iter().filter_map(crate::Key::code_column);
+                        coded.into_iter().any(|column| usize::from(column) == index)
                     }
                     crate::Output::Rows { .. } => false,
                 };
@@ -195,6 +196,16 @@ impl Command {
             })
             .collect();
         sections.records(section::COLUMNS, records.into_iter());
+        let readings = self.unit.chunks.iter().map(|chunk| chunk.reading);
+        if readings.clone().any(|reading| reading != Reading::PLAIN) {
+            let record = |Reading { rule, bits, length }| ReadingRecord {
+                rule: rule.code(),
+                bits,
+                length,
+                reserved: 0,
+            };
+            sections.records(section::READINGS, readings.map(record));
+        }
     }
 
     fn output_record(&self) -> OutputRecord {
@@ -240,7 +251,7 @@ impl Command {
         let unit = Unit {
             rows: header.rows,
             inputs: read_inputs(&sections)?,
-            chunks: columns.iter().map(read_chunk).collect::<Result<_, _>>()?,
+            chunks: read_chunks(&columns, &sections)?,
         };
         unit.check(&fragment)?;
         Ok(Self {
@@ -406,8 +417,27 @@ fn read_input(record: &InputRecord, extents: &[ExtentRecord]) -> Result<InputRef
     })
 }
 
-fn read_chunk(record: &ColumnRecord) -> Result<Chunk, Error> {
+fn read_chunks(
+    columns: &[ColumnRecord],
+    sections: &SectionReader<'_>,
+) -> Result<Vec<Chunk>, Error> {
+    let readings: Vec<ReadingRecord> = sections.records(section::READINGS)?;
+    if readings.is_empty() {
+        return columns.iter().map(|column| read_chunk(column, Reading::PLAIN)).collect();
+    }
+    if readings.len() != columns.len() {
+        return Err(Error::Inconsistent { what: "there is one reading for each column" });
+    }
+    let chunk = |(column, reading): (&ColumnRecord, &ReadingRecord)| {
+        let ReadingRecord { bits, length, .. } = *reading;
+        read_chunk(column, Reading { rule: ReadAs::from_code(reading.rule)?, bits, length })
+    };
+    columns.iter().zip(&readings).map(chunk).collect()
+}
+
+fn read_chunk(record: &ColumnRecord, reading: Reading) -> Result<Chunk, Error> {
     Ok(Chunk {
+        reading,
         input: record.input,
         offset: record.offset,
         length: record.length,

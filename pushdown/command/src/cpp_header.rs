@@ -8,9 +8,9 @@
 use std::fmt::Write;
 
 use crate::fragment::{Function, TestOp};
-use crate::layout::{self, Layout, operand, output_mode, section, uses};
+use crate::layout::{self, Layout, operand, output_mode, section, top, uses};
 use crate::program::Op;
-use crate::types::{Codec, Encoding, PhysicalType, ValueKind, Width};
+use crate::types::{Codec, Encoding, PhysicalType, ReadAs, ValueKind, Width};
 use crate::{Status, limits};
 
 /// The text of `fpga_kernels/hls/command_format.hpp`.
@@ -49,6 +49,10 @@ fn constants(out: &mut String) {
     constant("uint16_t", "OPCODE_SCAN", layout::opcode::SCAN.into());
     constant("uint16_t", "USES_CODES", uses::CODES.into());
     constant("uint16_t", "USES_BYTES", uses::BYTES.into());
+    constant("uint16_t", "TOP_DESCENDING", top::DESCENDING.into());
+    constant("uint16_t", "TOP_NULLS_FIRST", top::NULLS_FIRST.into());
+    constant("uint8_t", "PATTERN_ANY", crate::pattern::ANY.into());
+    constant("uint8_t", "PATTERN_ONE", crate::pattern::ONE.into());
     constant("uint16_t", "OPERAND_COLUMN", operand::COLUMN.into());
     constant("uint16_t", "OPERAND_STEP", operand::STEP.into());
     constant("uint16_t", "OPERAND_LITERAL", operand::LITERAL.into());
@@ -74,6 +78,9 @@ pub const LIMITS: &[(&str, u64)] = &[
     ("TESTS_PER_COLUMN_MAX", limits::TESTS_PER_COLUMN_MAX as u64),
     ("STRINGS_MAX", limits::STRINGS_MAX as u64),
     ("STRING_BYTES_MAX", limits::STRING_BYTES_MAX as u64),
+    ("PATTERN_PLACES_MAX", limits::PATTERN_PLACES_MAX as u64),
+    ("TOP_MAX", limits::TOP_MAX as u64),
+    ("FIXED_BYTES_MAX", limits::FIXED_BYTES_MAX as u64),
     ("STRINGS_PER_COLUMN_MAX", limits::STRINGS_PER_COLUMN_MAX as u64),
     ("STRING_BYTES_PER_COLUMN_MAX", limits::STRING_BYTES_PER_COLUMN_MAX as u64),
     ("BYTES_MAX", limits::BYTES_MAX as u64),
@@ -115,6 +122,7 @@ fn enums(out: &mut String) {
     }
     emit!("STATUS", Status, "uint32_t");
     emit!("PHYSICAL", PhysicalType, "uint8_t");
+    emit!("READ_AS", ReadAs, "uint8_t");
     emit!("CODEC", Codec, "uint8_t");
     emit!("ENCODING", Encoding, "uint8_t");
     emit!("KIND", ValueKind, "uint8_t");

@@ -20,7 +20,7 @@ use crate::fragment::{Aggregate, Column, Fragment, Function, Output, TestOp};
 use crate::input::{InputRef, Version};
 use crate::layout::{self, HEADER_BYTES, Layout, Record, SECTION_BYTES, SectionEntry, section};
 use crate::program::{Op, Operand, Program, Step};
-use crate::types::{Codec, Encoding, Encodings, PhysicalType, ValueKind, Width};
+use crate::types::{Codec, Encoding, Encodings, PhysicalType, ReadAs, Reading, ValueKind, Width};
 use crate::unit::{Chunk, Unit};
 use crate::{Command, Envelope, Status};
 
@@ -131,6 +131,9 @@ fn section_holds(kind: u16) -> &'static str {
         section::KEYS => "`KeyRecord`s, in states mode",
         section::OUTPUT => "one `OutputRecord`; not in a stored fragment",
         section::OUTPUT_COLUMNS => "`OutputColumnRecord`s: the columns of the result",
+        section::READINGS => "a `ReadingRecord` for each column, unless all are read plainly",
+        section::KEY_RANGES => "`KeyRangeRecord`s, ordered by key",
+        section::TOP => "at most one `TopRecord`, in rows mode",
         section::NAMES => "for each column: kind (1 byte), length (1 byte), name; not critical",
         _ => "",
     }
@@ -153,6 +156,7 @@ type EnumTable = (&'static str, fn() -> String);
 const ENUMS: &[EnumTable] = &[
     ("Status", || variants(Status::ALL, Status::DOCS)),
     ("PhysicalType", || variants(PhysicalType::ALL, PhysicalType::DOCS)),
+    ("ReadAs", || variants(ReadAs::ALL, ReadAs::DOCS)),
     ("Codec", || variants(Codec::ALL, Codec::DOCS)),
     ("Encoding", || variants(Encoding::ALL, Encoding::DOCS)),
     ("ValueKind", || variants(ValueKind::ALL, ValueKind::DOCS)),
@@ -176,7 +180,7 @@ macro_rules! coded {
         })*
     };
 }
-coded!(Status, PhysicalType, Codec, Encoding, ValueKind, Width, Op, TestOp, Function);
+coded!(Status, PhysicalType, ReadAs, Codec, Encoding, ValueKind, Width, Op, TestOp, Function);
 
 fn variants<T: Coded>(all: &[(T, &str)], docs: &[&str]) -> String {
     let mut out = String::new();
@@ -227,6 +231,7 @@ pub fn example() -> Result<Command, crate::Error> {
             definition_level_max: 0,
             codec: Codec::Snappy,
             encodings: Encodings::SCAN,
+            reading: Reading::PLAIN,
         };
         offset += length;
         chunk

@@ -125,6 +125,8 @@ pub enum Place {
     OutputColumn(u32),
     /// Column of the unit.
     Column(u32),
+    /// The order of a top.
+    Top,
 }
 
 impl fmt::Display for Place {
@@ -137,6 +139,7 @@ impl fmt::Display for Place {
             Self::Key(index) => write!(f, "group key {index}"),
             Self::OutputColumn(index) => write!(f, "output column {index}"),
             Self::Column(index) => write!(f, "column {index}"),
+            Self::Top => f.write_str("the top"),
         }
     }
 }

@@ -35,7 +35,18 @@ wire_enum! {
         Greater = 4,
         /// greater than or equal to the literal
         GreaterOrEqual = 5,
+        /// like the literal, which is a pattern: byte 0xff stands for any characters or none, 0xfe
+        /// for one character of UTF-8, any other byte for itself
+        Like = 6,
     }
+}
+
+/// Bytes of a pattern that stand for something else; no text holds them, for they are not UTF-8.
+pub mod pattern {
+    /// Any characters or none: `%`.
+    pub const ANY: u8 = 0xff;
+    /// One character: `_`.
+    pub const ONE: u8 = 0xfe;
 }
 
 /// A test of a byte-string column against literals: once for each dictionary entry, or for each
@@ -47,7 +58,7 @@ pub struct StringTest {
     pub column: u16,
     /// The comparison.
     pub op: TestOp,
-    /// One literal; for [`TestOp::In`] one or more.
+    /// One literal (for [`TestOp::Like`] a pattern); for [`TestOp::In`] one or more.
     pub strings: Vec<Vec<u8>>,
 }
 
@@ -63,8 +74,51 @@ impl StringTest {
             TestOp::LessOrEqual => compare(std::cmp::Ordering::is_le),
             TestOp::Greater => compare(std::cmp::Ordering::is_gt),
             TestOp::GreaterOrEqual => compare(std::cmp::Ordering::is_ge),
+            TestOp::Like => self.strings.first().is_some_and(|pattern| is_like(value, pattern)),
         }
     }
+}
+
+/// Whether `value` is like `pattern`: goes through both at once, and where they part takes up the
+/// latest [`pattern::ANY`] again, one character further on.
+fn is_like(value: &[u8], pattern: &[u8]) -> bool {
+    let (mut at, mut item) = (0, 0);
+    let mut retry: Option<(usize, usize)> = None;
+    loop {
+        match pattern.get(item) {
+            Some(&pattern::ANY) => {
+                retry = Some((at, item + 1));
+                item += 1;
+                continue;
+            }
+            Some(&pattern::ONE) if at < value.len() => {
+                at = character_end(value, at);
+                item += 1;
+                continue;
+            }
+            Some(byte) if value.get(at) == Some(byte) => {
+                at += 1;
+                item += 1;
+                continue;
+            }
+            None if at == value.len() => return true,
+            _ => {}
+        }
+        match retry {
+            Some((from, after)) if from < value.len() => {
+                at = character_end(value, from);
+                item = after;
+                retry = Some((at, after));
+            }
+            _ => return false,
+        }
+    }
+}
+
+/// The place behind the character that begins at `at`.
+fn character_end(value: &[u8], at: usize) -> usize {
+    let is_inside = |byte: &&u8| **byte & 0xc0 == 0x80;
+    at + 1 + value[at + 1..].iter().take_while(is_inside).count()
 }
 
 wire_enum! {
@@ -76,10 +130,13 @@ wire_enum! {
         Count = 2,
         /// exact sum of what is not null; null when nothing is
         Sum = 3,
-        /// least; null when nothing is not null
+        /// least; null when nothing is not null; of byte strings the least byte by byte
         Min = 4,
-        /// greatest; null when nothing is not null
+        /// greatest; null when nothing is not null; of byte strings the greatest byte by byte
         Max = 5,
+        /// sum of floats, added as 8-byte IEEE numbers in the order of the rows; null when nothing
+        /// is not null. Operand and state are places in the total order, see `ReadAs`
+        SumFloat = 6,
     }
 }
 
@@ -111,6 +168,58 @@ impl Aggregate {
     }
 }
 
+/// One group key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Key {
+    /// A column, or with a range also a step of the projection.
+    pub operand: Operand,
+    /// Which numbers it can be; none for a column that is grouped by its dictionary codes.
+    pub range: Option<KeyRange>,
+}
+
+/// The numbers that a key can be: a value outside of them ends the unit with
+/// [`Status::GroupCardinality`](crate::Status::GroupCardinality).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct KeyRange {
+    /// The least.
+    pub first: i64,
+    /// How many, the least included.
+    pub count: u32,
+}
+
+impl Key {
+    /// A dictionary-encoded column.
+    pub const fn column(column: u16) -> Self {
+        Self { operand: Operand::Column(column), range: None }
+    }
+
+    /// A column or step whose numbers are `first`, `first + 1` and so on, `count` of them.
+    pub const fn range(operand: Operand, first: i64, count: u32) -> Self {
+        Self { operand, range: Some(KeyRange { first, count }) }
+    }
+
+    /// The column whose codes are the key, if it is one of those.
+    pub const fn code_column(&self) -> Option<u16> {
+        match (self.operand, self.range) {
+            (Operand::Column(column), None) => Some(column),
+            _ => None,
+        }
+    }
+}
+
+/// Which rows of a unit can be among the first by some number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Top {
+    /// The number: a column or a step of the projection.
+    pub operand: Operand,
+    /// Whether greater numbers come first.
+    pub descending: bool,
+    /// Whether nulls come before all numbers (else behind them).
+    pub nulls_first: bool,
+    /// How many rows are asked for.
+    pub count: u32,
+}
+
 /// One column of a row output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct RowColumn {
@@ -126,8 +235,8 @@ pub enum Output {
     /// Aggregate states: one row a group, first the keys, then the slots (each 16 bytes). Without
     /// keys there is exactly one row.
     States {
-        /// Dictionary-encoded columns to group by.
-        keys: Vec<u16>,
+        /// What to group by.
+        keys: Vec<Key>,
         /// The slots.
         aggregates: Vec<Aggregate>,
     },
@@ -137,6 +246,9 @@ pub enum Output {
         columns: Vec<RowColumn>,
         /// After this many rows the rest may be left out.
         limit: Option<u64>,
+        /// A kept row is left out when at least [`Top::count`] kept rows before it come strictly
+        /// before it in this order; ties stay. Not together with a limit.
+        top: Option<Top>,
     },
 }
 
@@ -177,7 +289,7 @@ impl Fragment {
         let kinds: Vec<ValueKind> = self.columns.iter().map(|column| column.kind).collect();
         let scope = Scope {
             columns: &kinds,
-            literal_count: self.literals.len(),
+            literals: &self.literals,
             test_count: self.tests.len(),
         };
         let verdict = self.predicate.check(&scope, Place::Predicate)?;
@@ -191,9 +303,16 @@ impl Fragment {
                 limit("aggregates", aggregates.len(), limits::AGGREGATES_MAX)?;
                 self.check_states(keys, aggregates, &scope, &steps)
             }
-            Output::Rows { columns, .. } => {
+            Output::Rows { columns, limit: rows, top } => {
                 limit("output columns", columns.len(), limits::OUTPUT_COLUMNS_MAX)?;
-                check_rows(columns, &scope, &steps)
+                check_rows(columns, &scope, &steps)?;
+                match top {
+                    None => Ok(()),
+                    Some(_) if rows.is_some() => {
+                        Err(Error::Inconsistent { what: "an output has both a limit and a top" })
+                    }
+                    Some(top) => check_top(top, &scope, &steps),
+                }
             }
         }
     }
@@ -223,6 +342,10 @@ impl Fragment {
             }
             for literal in &test.strings {
                 limit("bytes of a string literal", literal.len(), limits::STRING_BYTES_MAX)?;
+                if test.op == TestOp::Like {
+                    let bytes = literal.iter().filter(|byte| **byte != pattern::ANY).count();
+                    limit("places of a pattern", bytes, limits::PATTERN_PLACES_MAX)?;
+                }
             }
             self.check_lane_tests(test.column)?;
         }
@@ -241,16 +364,14 @@ impl Fragment {
 
     fn check_states(
         &self,
-        keys: &[u16],
+        keys: &[Key],
         aggregates: &[Aggregate],
         scope: &Scope<'_>,
         steps: &[Kind],
     ) -> Result<(), Error> {
         for (index, key) in keys.iter().enumerate() {
-            if usize::from(*key) >= self.columns.len() {
-                return Err(index_error("column", *key, self.columns.len()));
-            }
-            if keys[..index].contains(key) {
+            self.check_key(index, key, scope, steps)?;
+            if keys[..index].iter().any(|other| other.operand == key.operand) {
                 return Err(Error::Inconsistent { what: "a group key is listed twice" });
             }
         }
@@ -264,29 +385,81 @@ impl Fragment {
                 Function::Count => {
                     kind_of(slot.operand, scope, steps, place)?;
                 }
+                Function::Min | Function::Max
+                    if kind_of(slot.operand, scope, steps, place)? == Some(Kind::Bytes) => {}
                 Function::Sum | Function::Min | Function::Max => {
                     need(slot.operand, scope, steps, place, Kind::Number)?;
                 }
+                Function::SumFloat => match slot.operand {
+                    Operand::Column(_) => need(slot.operand, scope, steps, place, Kind::Number)?,
+                    _ => return Err(Error::Kind { place, expected: "a column of floats" }),
+                },
             }
             if slot.filter != Operand::None {
                 need(slot.filter, scope, steps, place, Kind::Truth)?;
             }
-            if !slot.width.is_numeric() {
-                return Err(Error::Kind { place, expected: "a numeric width" });
+            let shows_bytes = self.slot_width(slot) == Width::Bytes;
+            match slot.width {
+                Width::Bytes if shows_bytes => {}
+                width if width.is_numeric() && !shows_bytes => {}
+                _ => return Err(Error::Kind { place, expected: "a width of the slot's kind" }),
+            }
+            if slot.function == Function::SumFloat && slot.width != Width::W64 {
+                return Err(Error::Kind { place, expected: "the width of a float" });
             }
         }
         Ok(())
+    }
+
+    fn check_key(
+        &self,
+        index: usize,
+        key: &Key,
+        scope: &Scope<'_>,
+        steps: &[Kind],
+    ) -> Result<(), Error> {
+        let place = Place::Key(u32::try_from(index).unwrap_or(u32::MAX));
+        match (key.operand, key.range) {
+            (Operand::Column(column), None) => match self.columns.get(usize::from(column)) {
+                Some(_) => Ok(()),
+                None => Err(index_error("column", column, self.columns.len())),
+            },
+            (Operand::Column(_) | Operand::Step(_), Some(range)) => {
+                need(key.operand, scope, steps, place, Kind::Number)?;
+                limit("numbers of a key", range.count as usize, limits::GROUPS_MAX - 1)?;
+                match range.first.checked_add(i64::from(range.count)) {
+                    Some(_) if range.count > 0 => Ok(()),
+                    _ => Err(Error::Kind { place, expected: "a range of 64-bit numbers" }),
+                }
+            }
+            _ => Err(Error::Kind { place, expected: "a column, or a step with a range" }),
+        }
+    }
+
+    /// How the state of a slot is written.
+    fn slot_width(&self, slot: &Aggregate) -> Width {
+        let operand = match slot.operand {
+            Operand::Column(column) => self.columns.get(usize::from(column)),
+            _ => None,
+        };
+        let is_extreme = matches!(slot.function, Function::Min | Function::Max);
+        match operand {
+            Some(column) if is_extreme && column.kind == ValueKind::Bytes => Width::Bytes,
+            _ => Width::W128,
+        }
     }
 
     /// The widths of the output's columns, in order.
     pub fn output_widths(&self) -> Vec<Width> {
         match &self.output {
             Output::States { keys, aggregates } => {
-                let key = |key: &u16| match self.columns.get(usize::from(*key)).map(|c| c.kind) {
+                let column = |key: &Key| self.columns.get(usize::from(key.code_column()?));
+                let key = |key: &Key| match column(key).map(|column| column.kind) {
                     Some(ValueKind::Bytes) => Width::Bytes,
                     Some(ValueKind::Integer) | None => Width::W64,
                 };
-                keys.iter().map(key).chain(aggregates.iter().map(|_| Width::W128)).collect()
+                let slot = |slot: &Aggregate| self.slot_width(slot);
+                keys.iter().map(key).chain(aggregates.iter().map(slot)).collect()
             }
             Output::Rows { columns, .. } => columns.iter().map(|column| column.width).collect(),
         }
@@ -316,6 +489,20 @@ impl Fragment {
     }
 }
 
+fn check_top(top: &Top, scope: &Scope<'_>, steps: &[Kind]) -> Result<(), Error> {
+    let place = Place::Top;
+    match top.operand {
+        Operand::Column(_) | Operand::Step(_) => {}
+        _ => return Err(Error::Kind { place, expected: "a column or a step" }),
+    }
+    need(top.operand, scope, steps, place, Kind::Number)?;
+    limit("rows of a top", top.count as usize, limits::TOP_MAX)?;
+    match top.count {
+        0 => Err(Error::Kind { place, expected: "at least one row" }),
+        _ => Ok(()),
+    }
+}
+
 fn check_rows(columns: &[RowColumn], scope: &Scope<'_>, steps: &[Kind]) -> Result<(), Error> {
     for (index, column) in columns.iter().enumerate() {
         let place = Place::OutputColumn(u32::try_from(index).unwrap_or(u32::MAX));
@@ -327,4 +514,45 @@ fn check_rows(columns: &[RowColumn], scope: &Scope<'_>, steps: &[Kind]) -> Resul
         need(column.operand, scope, steps, place, expected)?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_match_as_like_does() {
+        let like = |value: &str, pattern: &str| {
+            let bytes = pattern.bytes().map(|byte| match byte {
+                b'%' => pattern::ANY,
+                b'_' => pattern::ONE,
+                other => other,
+            });
+            is_like(value.as_bytes(), &bytes.collect::<Vec<_>>())
+        };
+        for (value, pattern) in [
+            ("", ""),
+            ("", "%"),
+            ("abc", "a%"),
+            ("abc", "%c"),
+            ("abc", "a_c"),
+            ("abcabd", "%ab_"),
+            ("aab", "%ab"),
+            ("größe", "gr__e"),
+            ("größe", "%öß%"),
+            ("special packages requests", "%special%requests%"),
+        ] {
+            assert!(like(value, pattern), "{value} LIKE {pattern}");
+        }
+        for (value, pattern) in [
+            ("", "_"),
+            ("abc", "ab"),
+            ("abc", "b%"),
+            ("abc", "a_"),
+            ("größe", "gr___e"),
+            ("requests special", "%special%requests%"),
+        ] {
+            assert!(!like(value, pattern), "{value} NOT LIKE {pattern}");
+        }
+    }
 }

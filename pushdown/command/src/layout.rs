@@ -17,6 +17,10 @@
 //! ResultHeader (256 B) | blocks: BlockHeader (16 B), then column by column
 //! ```
 
+mod numbers;
+
+pub use numbers::{opcode, operand, output_mode, section, top, uses};
+
 /// `NSCM`, first word of a command.
 pub const COMMAND_MAGIC: u32 = u32::from_le_bytes(*b"NSCM");
 /// `NSFR`, first word of a stored fragment.
@@ -26,7 +30,7 @@ pub const RESULT_MAGIC: u32 = u32::from_le_bytes(*b"NSRS");
 /// A reader refuses another major version.
 pub const FORMAT_MAJOR: u16 = 1;
 /// A reader accepts any minor version: what it must not skip is marked critical.
-pub const FORMAT_MINOR: u16 = 0;
+pub const FORMAT_MINOR: u16 = 1;
 /// Bit of [`SectionEntry::flags`]: who does not know this section must refuse the command.
 pub const SECTION_CRITICAL: u16 = 1;
 /// An operand or index that points nowhere.
@@ -351,12 +355,54 @@ record! {
 record! {
     /// One group key.
     KeyRecord, KEY_BYTES = 8 {
-        /// column, dictionary-encoded
-        0 column: u16,
+        /// a column, or with a range also a step of the projection
+        0 operand: u16,
         /// zero
         2 reserved0: u16,
         /// zero
         4 reserved1: u32,
+    }
+}
+
+record! {
+    /// The numbers that a group key can be.
+    KeyRangeRecord, KEY_RANGE_BYTES = 16 {
+        /// which key, counted from 0
+        0 key: u16,
+        /// zero
+        2 reserved: u16,
+        /// how many numbers
+        4 count: u32,
+        /// the least of them, two's complement
+        8 first: u64,
+    }
+}
+
+record! {
+    /// How the values of one column are read.
+    ReadingRecord, READING_BYTES = 8 {
+        /// how bytes stand for a number
+        0 rule: u8,
+        /// bits that the number must fit in; 0 for as many as are stored
+        1 bits: u8,
+        /// bytes of one value of fixed length, else 0
+        2 length: u16,
+        /// zero
+        4 reserved: u32,
+    }
+}
+
+record! {
+    /// Which rows can be among the first.
+    TopRecord, TOP_BYTES = 16 {
+        /// the number that they are ordered by
+        0 operand: u16,
+        /// bit 0: greater numbers come first; bit 1: nulls come first
+        2 flags: u16,
+        /// how many rows are asked for
+        4 count: u32,
+        /// zero
+        8 reserved: u64,
     }
 }
 
@@ -449,7 +495,7 @@ record! {
         136 pages: u64,
         /// bytes after decompression, all columns
         144 bytes_decompressed: u64,
-        /// Snappy tokens of at most 8 bytes, all columns
+        /// tokens of at most 8 bytes that were decompressed, all columns
         152 snappy_tokens: u64,
         /// the same, of the busiest column
         160 snappy_tokens_lane_max: u64,
@@ -503,97 +549,11 @@ pub const RECORDS: &[Layout] = &[
     StringRecord::LAYOUT,
     AggregateRecord::LAYOUT,
     KeyRecord::LAYOUT,
+    KeyRangeRecord::LAYOUT,
+    ReadingRecord::LAYOUT,
+    TopRecord::LAYOUT,
     OutputRecord::LAYOUT,
     OutputColumnRecord::LAYOUT,
     ResultRecord::LAYOUT,
     BlockHeader::LAYOUT,
 ];
-
-/// What the sections are. Numbers are for ever.
-pub mod section {
-    /// [`super::InputRecord`]s.
-    pub const INPUTS: u16 = 1;
-    /// [`super::ExtentRecord`]s.
-    pub const EXTENTS: u16 = 2;
-    /// [`super::ColumnRecord`]s.
-    pub const COLUMNS: u16 = 3;
-    /// [`super::StepRecord`]s of the predicate; the last one is the verdict.
-    pub const PREDICATE: u16 = 4;
-    /// [`super::StepRecord`]s of the projection.
-    pub const PROJECTION: u16 = 5;
-    /// [`super::LiteralRecord`]s.
-    pub const LITERALS: u16 = 6;
-    /// [`super::TestRecord`]s, ordered by column.
-    pub const TESTS: u16 = 7;
-    /// [`super::StringRecord`]s of the tests.
-    pub const STRINGS: u16 = 8;
-    /// The bytes of the strings.
-    pub const BYTES: u16 = 9;
-    /// [`super::AggregateRecord`]s.
-    pub const AGGREGATES: u16 = 10;
-    /// [`super::KeyRecord`]s.
-    pub const KEYS: u16 = 11;
-    /// One [`super::OutputRecord`].
-    pub const OUTPUT: u16 = 12;
-    /// [`super::OutputColumnRecord`]s.
-    pub const OUTPUT_COLUMNS: u16 = 13;
-    /// Names of the columns, for people and for servers that bind by name; not critical.
-    pub const NAMES: u16 = 14;
-
-    /// Every section with its name, for the C++ header.
-    pub const ALL: &[(u16, &str)] = &[
-        (INPUTS, "INPUTS"),
-        (EXTENTS, "EXTENTS"),
-        (COLUMNS, "COLUMNS"),
-        (PREDICATE, "PREDICATE"),
-        (PROJECTION, "PROJECTION"),
-        (LITERALS, "LITERALS"),
-        (TESTS, "TESTS"),
-        (STRINGS, "STRINGS"),
-        (BYTES, "BYTES"),
-        (AGGREGATES, "AGGREGATES"),
-        (KEYS, "KEYS"),
-        (OUTPUT, "OUTPUT"),
-        (OUTPUT_COLUMNS, "OUTPUT_COLUMNS"),
-        (NAMES, "NAMES"),
-    ];
-}
-
-/// Bits of [`ColumnRecord::uses`].
-pub mod uses {
-    /// The column is a group key: its dictionary codes travel.
-    pub const CODES: u16 = 1;
-    /// The column's byte strings appear in the output: they are kept in scratch.
-    pub const BYTES: u16 = 2;
-}
-
-/// How an operand is packed into 16 bits: kind in the top three, index below; all ones is no
-/// operand.
-pub mod operand {
-    /// A column of the unit.
-    pub const COLUMN: u16 = 0;
-    /// An earlier step of the same program.
-    pub const STEP: u16 = 1;
-    /// A literal.
-    pub const LITERAL: u16 = 2;
-    /// A string test.
-    pub const TEST: u16 = 3;
-    /// NULL; its index is zero.
-    pub const NULL: u16 = 4;
-    /// Where the kind starts.
-    pub const KIND_SHIFT: u16 = 13;
-}
-
-/// Opcodes.
-pub mod opcode {
-    /// Scan one row group.
-    pub const SCAN: u16 = 1;
-}
-
-/// Modes of the output.
-pub mod output_mode {
-    /// Aggregate states, one row a group.
-    pub const STATES: u16 = 1;
-    /// Filtered and projected rows.
-    pub const ROWS: u16 = 2;
-}

@@ -70,12 +70,18 @@ mod wire;
 pub use columnar::{CellColumn, Cells, ColumnarWriter};
 pub use command::{Command, Envelope};
 pub use error::Error;
-pub use fragment::{Aggregate, Column, Fragment, Function, Output, RowColumn, StringTest, TestOp};
+pub use fragment::{
+    Aggregate, Column, Fragment, Function, Key, KeyRange, Output, RowColumn, StringTest, TestOp, Top,
+    pattern,
+};
 pub use input::{Extent, InputRef, OutputRef, Version};
 pub use program::{Op, Operand, Program, Step};
 pub use result::{
     Block, BlockColumn, Counters, Detail, ResultHeader, ResultView, ResultWriter, Row, Value,
 };
 pub use status::Status;
-pub use types::{Codec, Encoding, Encodings, PhysicalType, ValueKind, Width};
+pub use types::{
+    Codec, Encoding, Encodings, PhysicalType, ReadAs, Reading, ValueKind, Width, float_at,
+    float_order, widened_float,
+};
 pub use unit::{Chunk, Unit};

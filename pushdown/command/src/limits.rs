@@ -42,6 +42,16 @@ pub const STRINGS_MAX: u32 = 1024;
 /// so an order against a longer literal could not be decided.
 pub const STRING_BYTES_MAX: u32 = 128;
 
+/// Bytes and `_` of a pattern of LIKE, `%` not counted: the matcher is an automaton of 64 states, a
+/// bit each, and the last one is the end.
+pub const PATTERN_PLACES_MAX: u32 = 63;
+
+/// Rows that a top can ask for: a sorted chain of 128 registers of 64 bits and as many comparators.
+pub const TOP_MAX: u32 = 128;
+
+/// Bytes of one value of fixed length: a decimal of 38 digits.
+pub const FIXED_BYTES_MAX: u32 = 16;
+
 /// String literals of all tests on one column, as their lane keeps them.
 pub const STRINGS_PER_COLUMN_MAX: u32 = 256;
 
@@ -93,7 +103,7 @@ pub const DICTIONARY_ENTRIES_ON_CHIP: u32 = 4096;
 pub const LEVEL_BYTES_MAX: u32 = 64 * 1024;
 
 /// Reach of a Snappy copy: 64 KiB of history on chip. Common encoders compress in blocks of 64 KiB
-/// and never reach further.
+/// and never reach further. One of LZ4 has 16 bits, so it always fits.
 pub const SNAPPY_DISTANCE_MAX: u32 = 64 * 1024;
 
 /// Bytes of one page header. Statistics of two long strings fit; what does not is refused.
@@ -121,7 +131,9 @@ const _: () = assert!(
         + TESTS_MAX * layout::TEST_BYTES
         + STRINGS_MAX * layout::STRING_BYTES
         + AGGREGATES_MAX * layout::AGGREGATE_BYTES
-        + KEYS_MAX * layout::KEY_BYTES
+        + KEYS_MAX * (layout::KEY_BYTES + layout::KEY_RANGE_BYTES)
+        + layout::TOP_BYTES
+        + COLUMNS_MAX * layout::READING_BYTES
         + OUTPUT_COLUMNS_MAX * layout::OUTPUT_COLUMN_BYTES
         + layout::OUTPUT_BYTES
         + BYTES_MAX

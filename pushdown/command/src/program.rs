@@ -9,7 +9,8 @@
 //! Values are 128-bit integers or null. An arithmetic result that leaves the step's [`Width`] ends
 //! the unit with [`Status::Overflow`](crate::Status::Overflow): the steps of a predicate are
 //! evaluated for every row, those of a projection for every kept row, and null operands overflow
-//! nothing.
+//! nothing. Both branches of a [`Op::Select`] are evaluated: a branch that must not overflow where it
+//! is not taken cannot be one.
 //!
 //! Logic is three-valued: NULL AND FALSE is FALSE, NULL OR TRUE is TRUE, NOT NULL is NULL; a
 //! comparison with NULL is NULL; `a IN (..)` and BETWEEN follow from comparisons.
@@ -28,6 +29,22 @@ wire_enum! {
         Subtract = 2,
         /// `a * b`
         Multiply = 3,
+        /// `a / b`, cut off towards zero; b is a literal other than 0
+        Divide = 4,
+        /// `a / b`, rounded, halves away from zero; b is a literal other than 0
+        DivideRound = 5,
+        /// `a / b`, rounded down; b is a literal other than 0
+        DivideFloor = 6,
+        /// what `Divide` leaves over, with the sign of a; b is a literal other than 0
+        Remainder = 7,
+        /// `CASE WHEN a THEN b ELSE c END`
+        Select = 8,
+        /// the year of day `a` since 1970-01-01, Gregorian; `a` fits 32 bits
+        Year = 9,
+        /// its month, 1 to 12
+        Month = 10,
+        /// its day of the month, 1 to 31
+        Day = 11,
         /// `a = b`
         Equal = 16,
         /// `a <> b`
@@ -50,6 +67,10 @@ wire_enum! {
         IsNotNull = 25,
         /// the outcome of string test `a`; null when its column is
         Test = 26,
+        /// `a IS DISTINCT FROM b`; never null itself
+        IsDistinct = 27,
+        /// `a IS NOT DISTINCT FROM b`; never null itself
+        IsNotDistinct = 28,
         /// `a AND b`
         And = 32,
         /// `a OR b`
@@ -62,7 +83,12 @@ wire_enum! {
 impl Op {
     /// Whether the step's value is a number (else it is a truth value).
     pub const fn is_arithmetic(self) -> bool {
-        matches!(self, Self::Add | Self::Subtract | Self::Multiply)
+        self.code() < Self::Equal.code()
+    }
+
+    /// Whether it divides by its second operand.
+    pub const fn is_division(self) -> bool {
+        matches!(self, Self::Divide | Self::DivideRound | Self::DivideFloor | Self::Remainder)
     }
 }
 
@@ -132,6 +158,16 @@ impl Step {
         Self { op, width, a, b, c: Operand::None }
     }
 
+    /// `CASE WHEN truth THEN b ELSE c END`; its width holds both.
+    pub const fn select(width: Width, truth: Operand, b: Operand, c: Operand) -> Self {
+        Self { op: Op::Select, width, a: truth, b, c }
+    }
+
+    /// `op(a)` with a numeric result of `width`: a part of a date.
+    pub const fn part(op: Op, width: Width, a: Operand) -> Self {
+        Self { op, width, a, b: Operand::None, c: Operand::None }
+    }
+
     /// `a op b` with a truth value; also AND and OR.
     pub const fn compare(op: Op, a: Operand, b: Operand) -> Self {
         Self { op, width: Width::Bool, a, b, c: Operand::None }
@@ -174,7 +210,7 @@ pub struct Program {
 /// What a program may refer to.
 pub(crate) struct Scope<'a> {
     pub(crate) columns: &'a [ValueKind],
-    pub(crate) literal_count: usize,
+    pub(crate) literals: &'a [i128],
     pub(crate) test_count: usize,
 }
 
@@ -221,16 +257,36 @@ impl Step {
             _ => Err(Error::Kind { place: at, expected: "no such operand" }),
         };
         match self.op {
-            Op::Add | Op::Subtract | Op::Multiply => {
+            Op::Add
+            | Op::Subtract
+            | Op::Multiply
+            | Op::Divide
+            | Op::DivideRound
+            | Op::DivideFloor
+            | Op::Remainder => {
                 number(self.a)?;
                 number(self.b)?;
                 unused(self.c)?;
-                if !self.width.is_numeric() {
-                    return Err(Error::Kind { place: at, expected: "a numeric width" });
+                if self.op.is_division() {
+                    divisor(self.b, scope, at)?;
                 }
-                return Ok(Kind::Number);
+                return self.number(at);
             }
-            Op::Equal
+            Op::Select => {
+                truth(self.a)?;
+                number(self.b)?;
+                number(self.c)?;
+                return self.number(at);
+            }
+            Op::Year | Op::Month | Op::Day => {
+                number(self.a)?;
+                unused(self.b)?;
+                unused(self.c)?;
+                return self.number(at);
+            }
+            Op::IsDistinct
+            | Op::IsNotDistinct
+            | Op::Equal
             | Op::NotEqual
             | Op::Less
             | Op::LessOrEqual
@@ -287,6 +343,25 @@ impl Step {
             _ => Err(Error::Kind { place: at, expected: "the width of a truth value" }),
         }
     }
+
+    /// The kind of a step whose width must be one of numbers.
+    fn number(&self, at: Place) -> Result<Kind, Error> {
+        match self.width.is_numeric() {
+            true => Ok(Kind::Number),
+            false => Err(Error::Kind { place: at, expected: "a numeric width" }),
+        }
+    }
+}
+
+/// Checks that `operand` is a literal to divide by: of 64 bits, because that is what a divider in
+/// hardware is made for.
+fn divisor(operand: Operand, scope: &Scope<'_>, at: Place) -> Result<(), Error> {
+    let refused = Error::Kind { place: at, expected: "a literal of 64 bits, not 0, to divide by" };
+    let Operand::Literal(index) = operand else { return Err(refused) };
+    match scope.literals.get(usize::from(index)).map(|literal| i64::try_from(*literal)) {
+        Some(Ok(literal)) if literal != 0 => Ok(()),
+        _ => Err(refused),
+    }
 }
 
 /// Checks that `operand` exists and is of `kind`; NULL is of every kind.
@@ -328,10 +403,10 @@ pub(crate) fn kind_of(
             Some(kind) => Ok(Some(*kind)),
             None => Err(index_error("step", step, steps.len())),
         },
-        Operand::Literal(literal) if usize::from(literal) < scope.literal_count => {
+        Operand::Literal(literal) if usize::from(literal) < scope.literals.len() => {
             Ok(Some(Kind::Number))
         }
-        Operand::Literal(literal) => Err(index_error("literal", literal, scope.literal_count)),
+        Operand::Literal(literal) => Err(index_error("literal", literal, scope.literals.len())),
         Operand::Test(_) => Err(Error::Kind { place: at, expected: "a value, not a string test" }),
         Operand::Null => Ok(None),
         Operand::None => Err(Error::Kind { place: at, expected: "an operand" }),

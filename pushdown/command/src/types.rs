@@ -51,12 +51,20 @@ pub(crate) use wire_enum;
 wire_enum! {
     /// How a column is stored, numbered as in Parquet.
     PhysicalType: u8 ("physical type") {
+        /// Truth values, a bit each.
+        Boolean = 0,
         /// 4-byte integers: INT32, DATE, DECIMAL(<= 9).
         Int32 = 1,
         /// 8-byte integers: INT64, TIMESTAMP, DECIMAL(<= 18).
         Int64 = 2,
+        /// 4-byte IEEE numbers.
+        Float = 4,
+        /// 8-byte IEEE numbers.
+        Double = 5,
         /// Byte strings of any length.
         ByteArray = 6,
+        /// Byte strings of one length: DECIMAL.
+        FixedLenByteArray = 7,
     }
 }
 
@@ -64,10 +72,90 @@ impl PhysicalType {
     /// The kind of value that this type decodes to.
     pub const fn kind(self) -> ValueKind {
         match self {
-            Self::Int32 | Self::Int64 => ValueKind::Integer,
+            Self::Boolean
+            | Self::Int32
+            | Self::Int64
+            | Self::Float
+            | Self::Double
+            | Self::FixedLenByteArray => ValueKind::Integer,
             Self::ByteArray => ValueKind::Bytes,
         }
     }
+
+    /// Bytes of one plain value, at least; 0 where several share a byte.
+    pub const fn plain_bytes_min(self, length: u16) -> u64 {
+        match self {
+            Self::Boolean => 0,
+            Self::Int32 | Self::Float | Self::ByteArray => 4,
+            Self::Int64 | Self::Double => 8,
+            Self::FixedLenByteArray => length as u64,
+        }
+    }
+}
+
+wire_enum! {
+    /// How the bytes of a stored value stand for a number.
+    ReadAs: u8 ("reading") {
+        /// Two's complement, little endian; a truth value is 0 or 1. Byte strings stay what they are.
+        Signed = 0,
+        /// Little endian without a sign: INT(32, false), INT(64, false).
+        Unsigned = 1,
+        /// A float by its place in IEEE's total order: the bits of the 8-byte number, all but the
+        /// sign flipped where the sign is set, as two's complement. A 4-byte number is widened first.
+        FloatOrder = 2,
+        /// Two's complement, big endian, of a fixed number of bytes: DECIMAL.
+        BigEndian = 3,
+    }
+}
+
+/// How the values of a column chunk are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Reading {
+    /// How bytes stand for a number.
+    pub rule: ReadAs,
+    /// Bits that the number must fit in (signed or not, as the rule says), else the chunk is
+    /// [`Corrupt`](crate::Status::Corrupt); 0 for as many as are stored.
+    pub bits: u8,
+    /// Bytes of one value of [`PhysicalType::FixedLenByteArray`], else 0.
+    pub length: u16,
+}
+
+impl Reading {
+    /// Signed numbers as wide as they are stored, and byte strings.
+    pub const PLAIN: Self = Self { rule: ReadAs::Signed, bits: 0, length: 0 };
+}
+
+impl Default for Reading {
+    fn default() -> Self {
+        Self::PLAIN
+    }
+}
+
+/// The place of a number in IEEE's total order, as [`ReadAs::FloatOrder`] has it.
+pub const fn float_order(number: f64) -> i64 {
+    order_of_bits(number.to_bits().cast_signed())
+}
+
+/// The number at a place in IEEE's total order.
+pub const fn float_at(order: i64) -> f64 {
+    f64::from_bits(order_of_bits(order).cast_unsigned())
+}
+
+/// Its own inverse.
+const fn order_of_bits(bits: i64) -> i64 {
+    bits ^ ((bits >> 63) & i64::MAX)
+}
+
+/// The bits of a 4-byte number as those of the 8-byte number that equals it; a NaN keeps its sign
+/// and its payload, which a conversion need not.
+pub const fn widened_float(number: f32) -> f64 {
+    let bits = number.to_bits();
+    if bits & 0x7f80_0000 == 0x7f80_0000 {
+        let sign = ((bits >> 31) as u64) << 63;
+        let payload = ((bits & 0x007f_ffff) as u64) << 29;
+        return f64::from_bits(sign | 0x7ff0_0000_0000_0000 | payload);
+    }
+    number as f64
 }
 
 wire_enum! {
@@ -77,6 +165,8 @@ wire_enum! {
         Uncompressed = 0,
         /// Raw Snappy, one block a page.
         Snappy = 1,
+        /// The block format of LZ4, one block a page, without a frame.
+        Lz4Raw = 7,
     }
 }
 
@@ -87,10 +177,16 @@ wire_enum! {
         Plain = 0,
         /// The old name of dictionary indexes (and, on a dictionary page, of plain values).
         PlainDictionary = 2,
-        /// Runs and bit-packed groups: definition levels.
+        /// Runs and bit-packed groups: definition levels, and truth values behind a 4-byte length.
         Rle = 3,
+        /// Definition levels of old writers, a bit each, the highest bit of a byte first.
+        BitPacked = 4,
+        /// Differences of integers, bit-packed in blocks of miniblocks.
+        DeltaBinaryPacked = 5,
         /// Indexes into the chunk's dictionary page, as runs and bit-packed groups.
         RleDictionary = 8,
+        /// The first bytes of all values, then the second ones, and so on.
+        ByteStreamSplit = 9,
     }
 }
 
@@ -99,12 +195,20 @@ wire_enum! {
 pub struct Encodings(u16);
 
 impl Encodings {
-    /// What the first scan kernel reads.
+    /// What common writers use of the encodings unless they are told otherwise.
     pub const SCAN: Self = Self(
         1 << Encoding::Plain as u16
             | 1 << Encoding::PlainDictionary as u16
             | 1 << Encoding::Rle as u16
             | 1 << Encoding::RleDictionary as u16,
+    );
+
+    /// Every encoding of the format.
+    pub const ALL: Self = Self(
+        Self::SCAN.0
+            | 1 << Encoding::BitPacked as u16
+            | 1 << Encoding::DeltaBinaryPacked as u16
+            | 1 << Encoding::ByteStreamSplit as u16,
     );
 
     /// The set with these members.
@@ -213,15 +317,48 @@ mod tests {
         for (variant, name) in Encoding::ALL {
             assert_eq!(Encoding::from_code(variant.code()), Ok(*variant), "{name}");
         }
-        assert!(Encoding::from_code(4).is_err());
+        assert!(Encoding::from_code(7).is_err());
     }
 
     #[test]
     fn encodings_refuse_bits_without_a_member() {
         assert_eq!(Encodings::from_bits(Encodings::SCAN.bits()), Ok(Encodings::SCAN));
-        assert!(Encodings::from_bits(1 << 5).is_err());
+        assert!(Encodings::from_bits(1 << 7).is_err());
+        let all = Encodings::of(Encoding::ALL.iter().map(|(member, _)| *member));
+        assert_eq!(all, Encodings::ALL);
         assert!(Encodings::SCAN.contains_all(Encodings::of([Encoding::Plain])));
         assert!(!Encodings::of([Encoding::Plain]).contains(Encoding::Rle));
+    }
+
+    #[test]
+    fn the_order_of_floats_is_the_total_order() {
+        let numbers = [
+            -f64::NAN,
+            f64::NEG_INFINITY,
+            -1.5,
+            -f64::MIN_POSITIVE,
+            -0.0,
+            0.0,
+            5e-324,
+            1.0,
+            f64::INFINITY,
+            f64::NAN,
+        ];
+        for pair in numbers.windows(2) {
+            assert!(float_order(pair[0]) < float_order(pair[1]), "{pair:?}");
+        }
+        for number in numbers {
+            assert_eq!(float_at(float_order(number)).to_bits(), number.to_bits());
+        }
+    }
+
+    #[test]
+    fn a_widened_float_is_the_same_number() {
+        for number in [0.0, -0.0, 1.5, f32::MIN_POSITIVE, 1e-45, -f32::MAX, f32::INFINITY] {
+            assert_eq!(widened_float(number).to_bits(), f64::from(number).to_bits());
+        }
+        let signalling = widened_float(f32::from_bits(0xff80_0001));
+        assert_eq!(signalling.to_bits(), 0xfff0_0000_2000_0000);
     }
 
     #[test]

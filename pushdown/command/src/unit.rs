@@ -2,11 +2,11 @@
 //! [`Unit`]: one row group of one file, as much of it as a fragment reads.
 
 use crate::error::{Error, Place};
-use crate::fragment::{Fragment, Output};
+use crate::fragment::{Aggregate, Fragment, Function, Output};
 use crate::input::InputRef;
 use crate::limits;
 use crate::program::{Operand, limit};
-use crate::types::{Codec, Encodings, PhysicalType, ValueKind, Width};
+use crate::types::{Codec, Encoding, Encodings, PhysicalType, ReadAs, Reading, ValueKind, Width};
 
 /// One column chunk: where it lies and what the file's footer says of it.
 ///
@@ -30,6 +30,8 @@ pub struct Chunk {
     pub codec: Codec,
     /// Which encodings may occur.
     pub encodings: Encodings,
+    /// How stored values stand for numbers.
+    pub reading: Reading,
 }
 
 /// One unit of work: the chunks of one row group, in the order of the fragment's columns.
@@ -82,19 +84,22 @@ impl Unit {
     }
 
     /// Scratch of each lane: a dictionary's values (or references) when it does not fit on chip or
-    /// its codes are group keys, and the byte strings that the output shows.
+    /// its codes are group keys, the byte strings that the output shows, and a page whose values
+    /// are split into streams.
     pub(crate) fn scratch(&self, fragment: &Fragment) -> Vec<LaneScratch> {
         let mut at = 0;
         self.chunks
             .iter()
             .enumerate()
             .map(|(index, chunk)| {
-                let entry_bytes_min = match chunk.physical_type {
-                    PhysicalType::Int32 | PhysicalType::ByteArray => 4,
-                    PhysicalType::Int64 => 8,
-                };
-                let entries = (chunk.uncompressed_bytes / entry_bytes_min)
+                let entry_bytes = chunk.physical_type.plain_bytes_min(chunk.reading.length);
+                let entries = (chunk.uncompressed_bytes.checked_div(entry_bytes).unwrap_or(0))
                     .min(u64::from(limits::DICTIONARY_ENTRIES_MAX));
+                let streams = match chunk.encodings.contains(Encoding::ByteStreamSplit) {
+                    // Each stream starts on a line of its own.
+                    true => chunk.uncompressed_bytes + u64::from(limits::FIXED_BYTES_MAX) * 64,
+                    false => 0,
+                };
                 let strings = match chunk.physical_type {
                     // Each string is padded to 8 bytes and has lost its 4-byte length.
                     PhysicalType::ByteArray if fragment.shows_bytes_of(index) => {
@@ -102,7 +107,8 @@ impl Unit {
                     }
                     _ => 0,
                 };
-                let bytes = (entries * DICTIONARY_SLOT_BYTES + strings).next_multiple_of(64);
+                let slots = entries * DICTIONARY_SLOT_BYTES;
+                let bytes = (slots + strings + streams).next_multiple_of(64);
                 let lane = LaneScratch { offset: at, bytes };
                 at += bytes;
                 lane
@@ -120,16 +126,16 @@ impl Unit {
     /// [`Status::OutputFull`](crate::Status::OutputFull).
     pub fn output_bytes(&self, fragment: &Fragment) -> u64 {
         let (rows, strings) = match &fragment.output {
-            Output::States { keys, .. } => {
-                let longest = keys
-                    .iter()
-                    .filter_map(|key| self.chunks.get(usize::from(*key)))
-                    .filter(|chunk| chunk.physical_type == PhysicalType::ByteArray)
-                    .map(|chunk| chunk.uncompressed_bytes)
+            Output::States { .. } => {
+                let shown = self.chunks.iter().enumerate();
+                let shown = shown.filter(|(index, _)| fragment.shows_bytes_of(*index));
+                let longest = shown
+                    .filter(|(_, chunk)| chunk.physical_type == PhysicalType::ByteArray)
+                    .map(|(_, chunk)| chunk.uncompressed_bytes)
                     .sum::<u64>();
                 (u64::from(limits::GROUPS_MAX).min(self.rows.max(1)), longest * 64)
             }
-            Output::Rows { columns, limit } => {
+            Output::Rows { columns, limit, .. } => {
                 let of = |operand| match operand {
                     Operand::Column(column) => self.chunks.get(usize::from(column)),
                     _ => None,
@@ -174,6 +180,7 @@ impl Chunk {
         if self.physical_type.kind() != kind {
             return Err(Error::Kind { place, expected: "a physical type of the column's kind" });
         }
+        self.reading.check(self.physical_type, place)?;
         if self.definition_level_max > 1 {
             return Err(Error::Limit {
                 what: "definition levels",
@@ -198,11 +205,42 @@ impl Chunk {
     }
 }
 
+impl Reading {
+    fn check(&self, physical_type: PhysicalType, place: Place) -> Result<(), Error> {
+        let fits = match physical_type {
+            PhysicalType::Boolean | PhysicalType::ByteArray => self.rule == ReadAs::Signed,
+            PhysicalType::Int32 | PhysicalType::Int64 => {
+                matches!(self.rule, ReadAs::Signed | ReadAs::Unsigned)
+            }
+            PhysicalType::Float | PhysicalType::Double => self.rule == ReadAs::FloatOrder,
+            PhysicalType::FixedLenByteArray => self.rule == ReadAs::BigEndian,
+        };
+        let length = u32::from(self.length);
+        let has_length = match physical_type {
+            PhysicalType::FixedLenByteArray => (1..=limits::FIXED_BYTES_MAX).contains(&length),
+            _ => length == 0,
+        };
+        match fits && has_length && self.bits <= 64 {
+            true => Ok(()),
+            false => Err(Error::Kind { place, expected: "a reading of the column's stored type" }),
+        }
+    }
+}
+
 impl Fragment {
     /// Whether the output shows the byte strings of this column.
     pub(crate) fn shows_bytes_of(&self, column: usize) -> bool {
         match &self.output {
-            Output::States { keys, .. } => keys.iter().any(|key| usize::from(*key) == column),
+            Output::States { keys, aggregates } => {
+                let is_this = |operand| match operand {
+                    Operand::Column(index) => usize::from(index) == column,
+                    _ => false,
+                };
+                let is_extreme =
+                    |slot: &Aggregate| matches!(slot.function, Function::Min | Function::Max);
+                keys.iter().any(|key| is_this(key.operand))
+                    || aggregates.iter().any(|slot| is_extreme(slot) && is_this(slot.operand))
+            }
             Output::Rows { columns, .. } => columns.iter().any(|output| match output.operand {
                 Operand::Column(index) => usize::from(index) == column,
                 _ => false,

@@ -6,12 +6,13 @@
 
 use crate::error::Error;
 use crate::fragment::{
-    Aggregate, Column, Fragment, Function, Output, RowColumn, StringTest, TestOp,
+    Aggregate, Column, Fragment, Function, Key, KeyRange, Output, RowColumn, StringTest, TestOp,
+    Top,
 };
 use crate::layout::{
-    AggregateRecord, FORMAT_MAJOR, FORMAT_MINOR, FRAGMENT_MAGIC, KeyRecord, LiteralRecord,
-    OutputColumnRecord, Record, SECTION_BYTES, SECTION_CRITICAL, SectionEntry, StepRecord,
-    StringRecord, TestRecord, output_mode, section,
+    AggregateRecord, FORMAT_MAJOR, FORMAT_MINOR, FRAGMENT_MAGIC, KeyRangeRecord, KeyRecord,
+    LiteralRecord, OutputColumnRecord, Record, SECTION_BYTES, SECTION_CRITICAL, SectionEntry,
+    StepRecord, StringRecord, TestRecord, TopRecord, output_mode, section, top,
 };
 use crate::limits;
 use crate::program::{Op, Operand, Program, Step};
@@ -172,11 +173,19 @@ pub(crate) fn write_fragment(fragment: &Fragment, out: &mut SectionWriter) {
             out.records(section::AGGREGATES, aggregates.iter().map(aggregate_record));
             out.records(
                 section::KEYS,
-                keys.iter().map(|&column| KeyRecord { column, ..KeyRecord::default() }),
+                keys.iter()
+                    .map(|key| KeyRecord { operand: key.operand.pack(), ..KeyRecord::default() }),
             );
+            let ranges = keys.iter().enumerate().filter_map(|(index, key)| {
+                let KeyRange { first, count } = key.range?;
+                let key = u16::try_from(index).unwrap_or(u16::MAX);
+                Some(KeyRangeRecord { key, reserved: 0, count, first: first.cast_unsigned() })
+            });
+            out.records(section::KEY_RANGES, ranges);
             fragment.output_widths().into_iter().map(|width| (Operand::None, width)).collect()
         }
-        Output::Rows { columns, .. } => {
+        Output::Rows { columns, top, .. } => {
+            out.records(section::TOP, top.iter().map(top_record));
             columns.iter().map(|column| (column.operand, column.width)).collect()
         }
     };
@@ -216,6 +225,17 @@ fn aggregate_record(slot: &Aggregate) -> AggregateRecord {
         operand: slot.operand.pack(),
         filter: slot.filter.pack(),
         ..AggregateRecord::default()
+    }
+}
+
+fn top_record(order: &Top) -> TopRecord {
+    let descending = u16::from(order.descending) * top::DESCENDING;
+    let nulls_first = u16::from(order.nulls_first) * top::NULLS_FIRST;
+    TopRecord {
+        operand: order.operand.pack(),
+        flags: descending | nulls_first,
+        count: order.count,
+        reserved: 0,
     }
 }
 
@@ -266,11 +286,7 @@ pub(crate) fn read_fragment(
     let output_columns: Vec<OutputColumnRecord> = sections.records(section::OUTPUT_COLUMNS)?;
     let output = match mode {
         output_mode::STATES => Output::States {
-            keys: sections
-                .records(section::KEYS)?
-                .iter()
-                .map(|key: &KeyRecord| key.column)
-                .collect(),
+            keys: read_keys(sections)?,
             aggregates: sections
                 .records(section::AGGREGATES)?
                 .iter()
@@ -280,6 +296,7 @@ pub(crate) fn read_fragment(
         output_mode::ROWS => Output::Rows {
             columns: output_columns.iter().map(read_row_column).collect::<Result<_, _>>()?,
             limit,
+            top: read_top(sections)?,
         },
         _ => {
             return Err(Error::UnknownCode { what: "output mode", value: u64::from(mode) });
@@ -316,6 +333,44 @@ fn read_program(sections: &SectionReader<'_>, kind: u16) -> Result<Program, Erro
         })
     };
     Ok(Program { steps: sections.records(kind)?.iter().map(read).collect::<Result<_, _>>()? })
+}
+
+fn read_keys(sections: &SectionReader<'_>) -> Result<Vec<Key>, Error> {
+    let records: Vec<KeyRecord> = sections.records(section::KEYS)?;
+    let key = |record: &KeyRecord| {
+        Ok(Key { operand: Operand::unpack(record.operand)?, range: None })
+    };
+    let mut keys = records.iter().map(key).collect::<Result<Vec<Key>, Error>>()?;
+    let ranges: Vec<KeyRangeRecord> = sections.records(section::KEY_RANGES)?;
+    for range in ranges {
+        let count = keys.len();
+        let Some(key) = keys.get_mut(usize::from(range.key)) else {
+            return Err(crate::program::index_error("group key", range.key, count));
+        };
+        let numbers = KeyRange { first: range.first.cast_signed(), count: range.count };
+        if key.range.replace(numbers).is_some() {
+            return Err(Error::Inconsistent { what: "a group key has two ranges" });
+        }
+    }
+    Ok(keys)
+}
+
+fn read_top(sections: &SectionReader<'_>) -> Result<Option<Top>, Error> {
+    let records: Vec<TopRecord> = sections.records(section::TOP)?;
+    let record = match records.as_slice() {
+        [] => return Ok(None),
+        [record] => record,
+        several => {
+            let count = u32::try_from(several.len()).unwrap_or(u32::MAX);
+            return Err(Error::SectionCount { section: "TOP", count });
+        }
+    };
+    Ok(Some(Top {
+        operand: Operand::unpack(record.operand)?,
+        descending: record.flags & top::DESCENDING != 0,
+        nulls_first: record.flags & top::NULLS_FIRST != 0,
+        count: record.count,
+    }))
 }
 
 fn read_aggregate(record: &AggregateRecord) -> Result<Aggregate, Error> {

@@ -93,7 +93,8 @@ fn may_exceed_groups(fragment: &Fragment, chunks: &[WrittenChunk]) -> bool {
     };
     let mut product = 1u64;
     for key in keys {
-        let chunk = &chunks[usize::from(*key)];
+        let Some(key) = key.code_column() else { continue };
+        let chunk = &chunks[usize::from(key)];
         if chunk.has_plain_pages {
             return true;
         }

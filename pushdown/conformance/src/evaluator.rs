@@ -9,7 +9,8 @@
 use std::collections::BTreeMap;
 
 use nearscan_command::{
-    Aggregate, Fragment, Function, Op, Operand, Output, Program, Row, Step, Value, Width,
+    Aggregate, Fragment, Function, Key, Op, Operand, Output, Program, Row, Step, Top, Value, Width,
+    float_at, float_order,
 };
 
 /// What a command gives for certain rows.
@@ -33,10 +34,11 @@ struct Overflow;
 /// Evaluates `fragment` over `rows`.
 pub fn evaluate(fragment: &Fragment, rows: &[Row]) -> Verdict {
     match &fragment.output {
-        Output::Rows { columns, limit } => {
+        Output::Rows { columns, limit, top } => {
             let columns: Vec<(Operand, Width)> =
                 columns.iter().map(|column| (column.operand, column.width)).collect();
-            evaluate_rows(fragment, rows, &columns, limit.unwrap_or(u64::MAX))
+            let limit = limit.unwrap_or(u64::MAX);
+            evaluate_rows(fragment, rows, &columns, limit, top.as_ref())
         }
         Output::States { keys, aggregates } => evaluate_states(fragment, rows, keys, aggregates)
             .unwrap_or(Verdict { rows: None, overflow_allowed: true, rows_kept: 0 }),
@@ -48,19 +50,23 @@ fn evaluate_rows(
     rows: &[Row],
     columns: &[(Operand, Width)],
     limit: u64,
+    top: Option<&Top>,
 ) -> Verdict {
     let mut out = Vec::new();
     let mut rows_kept = 0;
     let mut overflow_allowed = false;
+    let mut ranks: Vec<(bool, i128)> = Vec::new();
     for row in rows {
         let is_needed = (out.len() as u64) < limit;
-        match evaluate_row(fragment, row, columns) {
+        match evaluate_row(fragment, row, columns, top) {
             Ok(None) => {}
-            Ok(Some(values)) => {
+            Ok(Some((values, rank))) => {
                 rows_kept += 1;
-                if is_needed {
+                let before = ranks.iter().filter(|other| **other < rank).count() as u64;
+                if is_needed && top.is_none_or(|top| before < u64::from(top.count)) {
                     out.push(values);
                 }
+                ranks.extend(top.map(|_| rank));
             }
             Err(Overflow) if is_needed => {
                 return Verdict { rows: None, overflow_allowed: true, rows_kept };
@@ -71,12 +77,14 @@ fn evaluate_rows(
     Verdict { rows: Some(out), overflow_allowed, rows_kept }
 }
 
-/// The output of one row, `None` when the predicate does not keep it.
+/// The output of one row and its rank in the top, if there is one; `None` when the predicate does
+/// not keep it. Of two ranks the lower comes first.
 fn evaluate_row(
     fragment: &Fragment,
     row: &Row,
     columns: &[(Operand, Width)],
-) -> Result<Option<Row>, Overflow> {
+    top: Option<&Top>,
+) -> Result<Option<(Row, (bool, i128))>, Overflow> {
     if !is_kept(fragment, row)? {
         return Ok(None);
     }
@@ -91,7 +99,16 @@ fn evaluate_row(
             Some(_) => Err(Overflow),
         },
     });
-    values.collect::<Result<Row, Overflow>>().map(Some)
+    let values = values.collect::<Result<Row, Overflow>>()?;
+    let rank = top.map(|top| (scope.number(top.operand), top));
+    let rank = rank.map_or((false, 0), |(number, top)| match number {
+        // Nulls are first or last by the first half of the rank alone.
+        None => (!top.nulls_first, 0),
+        // The complement turns the order round and cannot overflow.
+        Some(number) if top.descending => (top.nulls_first, !number),
+        Some(number) => (top.nulls_first, number),
+    });
+    Ok(Some((values, rank)))
 }
 
 fn is_kept(fragment: &Fragment, row: &Row) -> Result<bool, Overflow> {
@@ -153,6 +170,21 @@ impl Scope<'_> {
             Op::Add => self.arithmetic(step, i128::checked_add),
             Op::Subtract => self.arithmetic(step, i128::checked_sub),
             Op::Multiply => self.arithmetic(step, i128::checked_mul),
+            Op::Divide => self.arithmetic(step, i128::checked_div),
+            Op::DivideRound => self.arithmetic(step, divide_round),
+            Op::DivideFloor => self.arithmetic(step, divide_floor),
+            Op::Remainder => self.arithmetic(step, i128::checked_rem),
+            Op::Select => {
+                let (b, c) = (self.number(step.b), self.number(step.c));
+                let taken = if self.truth(step.a) == Some(true) { b } else { c };
+                match [b, c].into_iter().flatten().all(|number| step.width.fits(number)) {
+                    true => Ok(taken),
+                    false => Err(Overflow),
+                }
+            }
+            Op::Year => self.part(step, |(year, _, _)| year),
+            Op::Month => self.part(step, |(_, month, _)| month),
+            Op::Day => self.part(step, |(_, _, day)| day),
             Op::Equal => compare(i128::eq),
             Op::NotEqual => compare(i128::ne),
             Op::Less => compare(i128::lt),
@@ -167,6 +199,8 @@ impl Scope<'_> {
             Op::IsNull => as_number(Some(self.is_null(step.a))),
             Op::IsNotNull => as_number(Some(!self.is_null(step.a))),
             Op::Test => as_number(self.test(step.a)),
+            Op::IsDistinct => as_number(Some(self.number(step.a) != self.number(step.b))),
+            Op::IsNotDistinct => as_number(Some(self.number(step.a) == self.number(step.b))),
             Op::And => as_number(and(self.truth(step.a), self.truth(step.b))),
             Op::Or => as_number(or(self.truth(step.a), self.truth(step.b))),
             Op::Not => as_number(self.truth(step.a).map(|truth| !truth)),
@@ -185,6 +219,19 @@ impl Scope<'_> {
             Some(result) if step.width.fits(result) => Ok(Some(result)),
             Some(_) | None => Err(Overflow),
         }
+    }
+
+    fn part(
+        &self,
+        step: &Step,
+        pick: fn((i128, i128, i128)) -> i128,
+    ) -> Result<Option<i128>, Overflow> {
+        let Some(day) = self.number(step.a) else { return Ok(None) };
+        if !Width::W32.fits(day) {
+            return Err(Overflow);
+        }
+        let part = pick(civil(day));
+        if step.width.fits(part) { Ok(Some(part)) } else { Err(Overflow) }
     }
 
     fn compare(&self, a: Operand, b: Operand, holds: fn(&i128, &i128) -> bool) -> Option<bool> {
@@ -212,6 +259,52 @@ impl Scope<'_> {
     }
 }
 
+/// `a / b` rounded, halves away from zero.
+fn divide_round(a: i128, b: i128) -> Option<i128> {
+    let (quotient, rest) = (a.checked_div(b)?, a.checked_rem(b)?);
+    // Twice the rest against the divisor, without doubling anything.
+    let is_half = rest.unsigned_abs() >= b.unsigned_abs() - rest.unsigned_abs();
+    let away = if (a < 0) == (b < 0) { 1 } else { -1 };
+    if rest != 0 && is_half { quotient.checked_add(away) } else { Some(quotient) }
+}
+
+/// `a / b` rounded down.
+fn divide_floor(a: i128, b: i128) -> Option<i128> {
+    let (quotient, rest) = (a.checked_div(b)?, a.checked_rem(b)?);
+    if rest != 0 && (rest < 0) != (b < 0) { quotient.checked_sub(1) } else { Some(quotient) }
+}
+
+/// Year, month and day of a day since 1970-01-01, counted month by month from the start of its
+/// cycle of 400 years.
+fn civil(day: i128) -> (i128, i128, i128) {
+    const CYCLE_DAYS: i128 = 146_097;
+    let is_leap = |year: i128| year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    // 1970-01-01 is this many days into the cycle that begins with the year 1600.
+    let since_1600 = day + 135_140;
+    let cycles = divide_floor(since_1600, CYCLE_DAYS).unwrap_or(0);
+    let mut rest = since_1600 - cycles * CYCLE_DAYS;
+    let mut year = 1600 + cycles * 400;
+    loop {
+        let days = if is_leap(year) { 366 } else { 365 };
+        if rest < days {
+            break;
+        }
+        rest -= days;
+        year += 1;
+    }
+    let february = if is_leap(year) { 29 } else { 28 };
+    let months = [31, february, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+    let mut month = 1;
+    for days in months {
+        if rest < days {
+            break;
+        }
+        rest -= days;
+        month += 1;
+    }
+    (year, month, rest + 1)
+}
+
 fn passes(test: &nearscan_command::StringTest, value: &[u8]) -> bool {
     use nearscan_command::TestOp;
     let literal = test.strings[0].as_slice();
@@ -221,6 +314,25 @@ fn passes(test: &nearscan_command::StringTest, value: &[u8]) -> bool {
         TestOp::LessOrEqual => value <= literal,
         TestOp::Greater => value > literal,
         TestOp::GreaterOrEqual => value >= literal,
+        TestOp::Like => is_like(value, literal),
+    }
+}
+
+/// By recursion, as the definition of LIKE reads.
+fn is_like(value: &[u8], pattern: &[u8]) -> bool {
+    use nearscan_command::pattern::{ANY, ONE};
+    let character = |value: &[u8]| {
+        1 + value[1..].iter().take_while(|byte| **byte & 0xc0 == 0x80).count()
+    };
+    match (pattern.split_first(), value.split_first()) {
+        (None, rest) => rest.is_none(),
+        (Some((&ANY, after)), None) => is_like(value, after),
+        (Some((&ANY, after)), Some(_)) => {
+            is_like(value, after) || is_like(&value[character(value)..], pattern)
+        }
+        (Some((&ONE, after)), Some(_)) => is_like(&value[character(value)..], after),
+        (Some((byte, after)), Some((first, rest))) => byte == first && is_like(rest, after),
+        (Some(_), None) => false,
     }
 }
 
@@ -243,7 +355,7 @@ fn or(a: Option<bool>, b: Option<bool>) -> Option<bool> {
 fn evaluate_states(
     fragment: &Fragment,
     rows: &[Row],
-    keys: &[u16],
+    keys: &[Key],
     aggregates: &[Aggregate],
 ) -> Result<Verdict, Overflow> {
     let mut groups: BTreeMap<Row, Vec<Slot>> = BTreeMap::new();
@@ -259,7 +371,11 @@ fn evaluate_states(
         rows_kept += 1;
         let steps = run(&fragment.projection, fragment, row)?;
         let scope = Scope { fragment, row, steps: &steps };
-        let key: Row = keys.iter().map(|key| row[usize::from(*key)].clone()).collect();
+        let value = |key: &Key| match key.operand {
+            Operand::Column(column) => row[usize::from(column)].clone(),
+            step => scope.number(step).map_or(Value::Null, Value::Number),
+        };
+        let key: Row = keys.iter().map(value).collect();
         let slots = groups.entry(key).or_insert_with(empty);
         for (slot, aggregate) in slots.iter_mut().zip(aggregates) {
             slot.add(aggregate, &scope);
@@ -287,6 +403,10 @@ struct Slot {
     sum_of_absolutes: Sum,
     least: Option<i128>,
     greatest: Option<i128>,
+    least_bytes: Option<Vec<u8>>,
+    greatest_bytes: Option<Vec<u8>>,
+    /// In the order of the rows.
+    sum_of_floats: f64,
 }
 
 impl Slot {
@@ -297,6 +417,23 @@ impl Slot {
         match aggregate.function {
             Function::CountRows => self.count += 1,
             Function::Count => self.count += u64::from(!scope.is_null(aggregate.operand)),
+            Function::SumFloat => {
+                if let Some(order) = scope.number(aggregate.operand) {
+                    self.count += 1;
+                    self.sum_of_floats += float_at(i64::try_from(order).unwrap_or_default());
+                }
+            }
+            Function::Min | Function::Max if aggregate.width == Width::Bytes => {
+                let Operand::Column(column) = aggregate.operand else { return };
+                if let Value::Bytes(value) = &scope.row[usize::from(column)] {
+                    if self.least_bytes.as_ref().is_none_or(|least| value < least) {
+                        self.least_bytes = Some(value.clone());
+                    }
+                    if self.greatest_bytes.as_ref().is_none_or(|greatest| value > greatest) {
+                        self.greatest_bytes = Some(value.clone());
+                    }
+                }
+            }
             Function::Sum | Function::Min | Function::Max => {
                 if let Some(number) = scope.number(aggregate.operand) {
                     self.count += 1;
@@ -312,7 +449,18 @@ impl Slot {
     }
 
     fn state(&self, aggregate: &Aggregate) -> Result<Value, Overflow> {
+        let bytes = |value: &Option<Vec<u8>>| {
+            Ok(value.clone().map_or(Value::Null, Value::Bytes))
+        };
         let number = match aggregate.function {
+            Function::Min if aggregate.width == Width::Bytes => return bytes(&self.least_bytes),
+            Function::Max if aggregate.width == Width::Bytes => return bytes(&self.greatest_bytes),
+            Function::SumFloat if self.count == 0 => None,
+            // Which NaN comes out of an addition is up to the machine.
+            Function::SumFloat if self.sum_of_floats.is_nan() => {
+                Some(i128::from(float_order(f64::NAN)))
+            }
+            Function::SumFloat => Some(i128::from(float_order(self.sum_of_floats))),
             Function::CountRows | Function::Count => Some(i128::from(self.count)),
             Function::Sum if self.count == 0 => None,
             Function::Sum => Some(self.sum.number().ok_or(Overflow)?),
@@ -377,6 +525,32 @@ mod tests {
         assert_eq!(two.number(), None);
         two.add(1);
         assert_eq!(two.number(), Some(i128::MIN));
+    }
+
+    #[test]
+    fn days_have_dates() {
+        for (day, date) in [
+            (0, (1970, 1, 1)),
+            (-1, (1969, 12, 31)),
+            (11_016, (2000, 2, 29)),
+            (11_017, (2000, 3, 1)),
+            (-719_528, (0, 1, 1)),
+            (-719_529, (-1, 12, 31)),
+            (2_932_896, (9999, 12, 31)),
+        ] {
+            assert_eq!(civil(day), date, "{day}");
+        }
+    }
+
+    #[test]
+    fn quotients_are_rounded_as_they_say() {
+        let all = |a, b| [i128::checked_div(a, b), divide_round(a, b), divide_floor(a, b)];
+        assert_eq!(all(7, 2), [Some(3), Some(4), Some(3)]);
+        assert_eq!(all(-7, 2), [Some(-3), Some(-4), Some(-4)]);
+        assert_eq!(all(7, -2), [Some(-3), Some(-4), Some(-4)]);
+        assert_eq!(all(6, 4), [Some(1), Some(2), Some(1)]);
+        assert_eq!(all(-5, 4), [Some(-1), Some(-1), Some(-2)]);
+        assert_eq!(all(i128::MIN, 3)[1], Some(i128::MIN / 3 - 1));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! Random fragments over random data.
 
 use nearscan_command::{
-    Aggregate, Column, Fragment, Function, Op, Operand, Output, Program, RowColumn, Step,
+    Aggregate, Column, Fragment, Function, Key, Op, Operand, Output, Program, RowColumn, Step,
     StringTest, TestOp, ValueKind, Width,
 };
 
@@ -224,6 +224,14 @@ impl<'a> Maker<'a> {
                 let width = self.random.pick(&[Width::W32, Width::W64, Width::W128, Width::W128]);
                 Step::arithmetic(op, width, a, b)
             }
+            Op::Divide | Op::DivideRound | Op::DivideFloor | Op::Remainder => {
+                match self.divisor() {
+                    Some(divisor) => Step::arithmetic(op, Width::W128, a, divisor),
+                    None => Step::arithmetic(Op::Add, Width::W128, a, b),
+                }
+            }
+            Op::Select => Step::select(Width::W128, self.of(Kind::Truth, pool), a, b),
+            Op::Year | Op::Month | Op::Day => Step::part(op, Width::W32, a),
             Op::In if !self.literals.is_empty() => {
                 let last = self.random.index(self.literals.len());
                 let first = self.random.index(usize::from(last) + 1);
@@ -234,6 +242,8 @@ impl<'a> Maker<'a> {
             Op::In | Op::Test => Step::compare(Op::NotEqual, a, b),
             Op::Equal
             | Op::NotEqual
+            | Op::IsDistinct
+            | Op::IsNotDistinct
             | Op::Less
             | Op::LessOrEqual
             | Op::Greater
@@ -247,6 +257,17 @@ impl<'a> Maker<'a> {
                 Step::compare(op, a, self.of(Kind::Truth, pool))
             }
             Op::Not => Step::unary(op, self.of(Kind::Truth, pool)),
+        }
+    }
+
+    /// A literal that something can be divided by.
+    fn divisor(&mut self) -> Option<Operand> {
+        let fits = |literal: &i128| *literal != 0 && i64::try_from(*literal).is_ok();
+        let fitting: Vec<u16> =
+            (0..).zip(&self.literals).filter(|(_, it)| fits(it)).map(|(index, _)| index).collect();
+        match fitting.is_empty() {
+            true => None,
+            false => Some(Operand::Literal(self.random.pick(&fitting))),
         }
     }
 
@@ -265,7 +286,7 @@ impl<'a> Maker<'a> {
             })
             .collect();
         let limit = self.random.pick(&[None, None, None, Some(0), Some(5), Some(1500)]);
-        Output::Rows { columns, limit }
+        Output::Rows { columns, limit, top: None }
     }
 
     fn states(&mut self, projection: &Program, pool: &[(Operand, Kind)]) -> Output {
@@ -273,6 +294,7 @@ impl<'a> Maker<'a> {
         let first = self.random.below(self.columns.len());
         let keys = (0..key_count)
             .map(|key| u16::try_from((first + key) % self.columns.len()).unwrap_or(0))
+            .map(Key::column)
             .collect();
         let truths: Vec<Operand> = (0..)
             .zip(&projection.steps)
@@ -281,14 +303,19 @@ impl<'a> Maker<'a> {
             .collect();
         let aggregates = (0..1 + self.random.below(6))
             .map(|_| {
-                let function = self.random.pick(Function::ALL).0;
+                let function = match self.random.pick(Function::ALL).0 {
+                    Function::SumFloat => Function::Sum,
+                    function => function,
+                };
                 let operand = match function {
                     Function::CountRows => Operand::None,
                     Function::Count => {
                         let kind = self.random.pick(&[Kind::Number, Kind::Truth, Kind::Bytes]);
                         self.of(kind, pool)
                     }
-                    Function::Sum | Function::Min | Function::Max => self.of(Kind::Number, pool),
+                    Function::Sum | Function::Min | Function::Max | Function::SumFloat => {
+                        self.of(Kind::Number, pool)
+                    }
                 };
                 let filter = match truths.is_empty() || self.random.one_in(2) {
                     true => Operand::None,

@@ -130,7 +130,7 @@ mod tests {
             projection: Program::default(),
             literals: vec![],
             tests: vec![],
-            output: Output::Rows { columns: vec![], limit: None },
+            output: Output::Rows { columns: vec![], limit: None, top: None },
         };
         let unit = Unit { rows, inputs: vec![], chunks: vec![] };
         Command::bind(&fragment, unit, Envelope::default()).unwrap()

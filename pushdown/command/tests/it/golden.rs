@@ -180,7 +180,7 @@ pub(crate) fn inputs() -> Command {
         projection: Program::default(),
         literals: vec![],
         tests: vec![],
-        output: Output::Rows { columns: vec![], limit: None },
+        output: Output::Rows { columns: vec![], limit: None, top: None },
     };
     let (offset, length) = (512, 65_536);
     let extent = |block_first, block_count| Extent { block_first, block_count };

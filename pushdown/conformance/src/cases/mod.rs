@@ -11,7 +11,7 @@ mod rows;
 mod strings;
 
 use nearscan_command::{
-    Aggregate, Column, Fragment, Function, Operand, Output, PhysicalType, Program, RowColumn, Step,
+    Aggregate, Column, Fragment, Function, Key, Operand, Output, Program, RowColumn, Step,
     StringTest, TestOp, ValueKind, Width,
 };
 
@@ -73,10 +73,7 @@ const fn step(index: u16) -> Operand {
 /// A fragment over every column of `table` that keeps all rows and gives back nothing of them.
 fn over(table: &Table) -> Fragment {
     let columns = table.columns.iter().enumerate().map(|(index, column)| {
-        let kind = match column.values.physical_type() {
-            PhysicalType::ByteArray => ValueKind::Bytes,
-            PhysicalType::Int32 | PhysicalType::Int64 => ValueKind::Integer,
-        };
+        let kind = column.values.physical_type().kind();
         Column::new(format!("c{index}"), kind)
     });
     Fragment {
@@ -108,11 +105,11 @@ fn select_all(table: &Table) -> Fragment {
 fn rows(columns: &[(Operand, Width)]) -> Output {
     let columns =
         columns.iter().map(|(operand, width)| RowColumn { operand: *operand, width: *width });
-    Output::Rows { columns: columns.collect(), limit: None }
+    Output::Rows { columns: columns.collect(), limit: None, top: None }
 }
 
 fn states(keys: &[u16], aggregates: Vec<Aggregate>) -> Output {
-    Output::States { keys: keys.to_vec(), aggregates }
+    Output::States { keys: keys.iter().map(|key| Key::column(*key)).collect(), aggregates }
 }
 
 fn aggregate(function: Function, operand: Operand) -> Aggregate {

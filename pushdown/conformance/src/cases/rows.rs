@@ -18,7 +18,7 @@ fn numbers(count: i64) -> Table {
 
 fn limited(fragment: Fragment, limit: u64) -> Fragment {
     let output = match fragment.output {
-        Output::Rows { columns, .. } => Output::Rows { columns, limit: Some(limit) },
+        Output::Rows { columns, .. } => Output::Rows { columns, limit: Some(limit), top: None },
         other @ Output::States { .. } => other,
     };
     Fragment { output, ..fragment }

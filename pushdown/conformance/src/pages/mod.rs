@@ -119,7 +119,8 @@ pub fn assemble(pages: &[Page], layout: &ChunkLayout) -> WrittenChunk {
     for page in pages {
         let body = match (&page.compressed, layout.codec) {
             (Some(bytes), _) => bytes.clone(),
-            (None, Codec::Uncompressed) => page.body.clone(),
+            // Not written yet: such a chunk is damaged.
+            (None, Codec::Uncompressed | Codec::Lz4Raw) => page.body.clone(),
             (None, Codec::Snappy) => snappy::compress(&page.body, layout.snappy),
         };
         let header = thrift::page_header(page, &body);
