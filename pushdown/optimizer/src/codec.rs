@@ -22,11 +22,12 @@ use datafusion_proto::physical_plan::{
     PhysicalExtensionCodec, PhysicalPlanDecodeContext, PhysicalProtoConverterExtension,
 };
 use datafusion_proto::protobuf;
-use nearscan_command::{Chunk, Codec, Encodings, Fragment, PhysicalType, Version};
+use nearscan_command::{Chunk, Codec, Encodings, Fragment, PhysicalType, ReadAs, Reading, Version};
 use nearscan_drive::FileRef;
 use prost::Message;
 
 use crate::exec::{PushdownExec, Pushed, Replaced, RowsShape};
+use crate::lower::aggregate::{Meaning, StateSource};
 use crate::units::PlannedUnit;
 
 /// Reads and writes [`PushdownExec`].
@@ -49,6 +50,12 @@ struct ChunkNode {
     codec: u32,
     #[prost(uint32, tag = "7")]
     encodings: u32,
+    #[prost(uint32, tag = "8")]
+    read_as: u32,
+    #[prost(uint32, tag = "9")]
+    bits: u32,
+    #[prost(uint32, tag = "10")]
+    value_bytes: u32,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -112,6 +119,9 @@ struct PushdownNode {
     /// The replaced plan.
     #[prost(bytes = "vec", tag = "10")]
     plan: Vec<u8>,
+    /// Of states: what the numbers of each source stand for.
+    #[prost(uint32, repeated, tag = "11")]
+    meanings: Vec<u32>,
 }
 
 impl PhysicalExtensionCodec for PushdownCodec {
@@ -136,7 +146,7 @@ impl PhysicalExtensionCodec for PushdownCodec {
         };
         let (replaced, dynamic_filters) = match &node.rows {
             None => {
-                let sources = node.sources.iter().map(|source| index(*source));
+                let sources = node.sources.iter().zip(&node.meanings).map(read_source);
                 (Replaced::States { sources: sources.collect::<Result<_>>()? }, Vec::new())
             }
             Some(rows) => {
@@ -188,10 +198,8 @@ impl PhysicalExtensionCodec for PushdownCodec {
         let pushed = exec.pushed();
         let expr =
             |expr: &Arc<dyn PhysicalExpr>| proto_converter.physical_expr_to_proto(expr, self);
-        let (sources, rows) = match &pushed.replaced {
-            Replaced::States { sources } => {
-                (sources.iter().map(|source| *source as u64).collect(), None)
-            }
+        let (sources, rows): (&[StateSource], _) = match &pushed.replaced {
+            Replaced::States { sources } => (sources, None),
             Replaced::Rows(shape) => {
                 let rows = RowsNode {
                     outputs: shape.outputs.iter().map(expr).collect::<Result<_>>()?,
@@ -203,7 +211,7 @@ impl PhysicalExtensionCodec for PushdownCodec {
                         .map(expr)
                         .collect::<Result<_>>()?,
                 };
-                (Vec::new(), Some(rows))
+                (&[], Some(rows))
             }
         };
         let plan = Arc::clone(exec.replaced());
@@ -220,7 +228,8 @@ impl PhysicalExtensionCodec for PushdownCodec {
                 .iter()
                 .map(|units| PartitionNode { units: units.iter().map(write_unit).collect() })
                 .collect(),
-            sources,
+            sources: sources.iter().map(|source| source.column as u64).collect(),
+            meanings: sources.iter().map(write_meaning).collect(),
             rows,
             plan: plan.to_vec(),
         };
@@ -240,6 +249,19 @@ fn small<N: TryFrom<u32>>(number: u32) -> Result<N> {
     N::try_from(number).map_err(|_| internal_datafusion_err!("{number} is out of range"))
 }
 
+fn write_meaning(source: &StateSource) -> u32 {
+    let found = Meaning::ALL.iter().find(|(meaning, _)| *meaning == source.meaning);
+    found.map_or(0, |(_, number)| *number)
+}
+
+fn read_source((column, meaning): (&u64, &u32)) -> Result<StateSource> {
+    let found = Meaning::ALL.iter().find(|(_, number)| number == meaning);
+    let Some((meaning, _)) = found else {
+        return internal_err!("no state has a meaning of number {meaning}");
+    };
+    Ok(StateSource { column: index(*column)?, meaning: *meaning })
+}
+
 fn write_unit(unit: &PlannedUnit) -> UnitNode {
     let chunk = |chunk: &Chunk| ChunkNode {
         offset: chunk.offset,
@@ -249,6 +271,9 @@ fn write_unit(unit: &PlannedUnit) -> UnitNode {
         definition_level_max: chunk.definition_level_max.into(),
         codec: chunk.codec.code().into(),
         encodings: chunk.encodings.bits().into(),
+        read_as: chunk.reading.rule.code().into(),
+        bits: chunk.reading.bits.into(),
+        value_bytes: chunk.reading.length.into(),
     };
     UnitNode {
         path: unit.file.path.display().to_string(),
@@ -273,6 +298,11 @@ fn read_unit(unit: &UnitNode) -> Result<PlannedUnit> {
             definition_level_max: small(chunk.definition_level_max)?,
             codec: Codec::from_code(small(chunk.codec)?).map_err(external)?,
             encodings: Encodings::from_bits(small(chunk.encodings)?).map_err(external)?,
+            reading: Reading {
+                rule: ReadAs::from_code(small(chunk.read_as)?).map_err(external)?,
+                bits: small(chunk.bits)?,
+                length: small(chunk.value_bytes)?,
+            },
         })
     };
     let version = Version { size_bytes: unit.size_bytes, stamp: unit.stamp };

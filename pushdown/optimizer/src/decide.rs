@@ -8,6 +8,7 @@
 //!   AggregateExec: mode=Partial                       PushdownExec
 //!   AggregateExec: mode=Single                        AggregateExec: mode=Final over PushdownExec
 //! ProjectionExec or FilterExec over a scan         -> filtered and projected rows
+//! SortExec with a fetch over such a stack         -> the sort over rows that can be among the first
 //! FilterExec of which only some conjuncts lower    -> FilterExec with the rest over PushdownExec
 //! DataSourceExec alone                             -> rows, where nothing above it was kept
 //! ```
@@ -26,23 +27,26 @@ use datafusion::physical_expr_common::physical_expr::fmt_sql;
 use datafusion::physical_plan::aggregates::{AggregateExec, AggregateMode};
 use datafusion::physical_plan::filter::{FilterExec, FilterExecBuilder};
 use datafusion::physical_plan::projection::ProjectionExec;
+use datafusion::physical_plan::sorts::sort::SortExec;
 use datafusion::physical_plan::{
     ChildrenPropertiesMode, ExecutionPlan, InputOrderMode, ReplaceChildrenOptions,
 };
-use nearscan_command::Fragment;
+use nearscan_command::{Fragment, Top, limits};
 use nearscan_drive::{Capabilities, CostSnapshot};
 
 use crate::cost::{HostRates, estimate};
 use crate::decision::{Candidate, Costs, Decision, KeepReason, Kept};
 use crate::exec::{PushdownExec, Pushed, Replaced, RowsShape};
-use crate::lower::aggregate::{States, lower_aggregate, lower_keys};
+use crate::lower::aggregate::{States, lower_aggregate};
 use crate::lower::builder::Target;
-use crate::lower::expr::lower_truth;
+use crate::lower::expr::lower_number;
+use crate::lower::keys::lower_keys;
 use crate::lower::rows::lower_rows;
+use crate::lower::truth::lower_truth;
 use crate::lower::{FragmentBuilder, Lowered};
-use crate::place::{check_keys, place_unit, volume};
+use crate::place::{place_unit, volume};
 use crate::scan::{Scan, Stack, split, substitute};
-use crate::settings::{DriveChoice, PushdownMode, PushdownOptions};
+use crate::settings::{DriveChoice, FloatOrder, PushdownMode, PushdownOptions};
 use crate::units::{FooterBounds, PlannedUnit, RowGroup, ScanUnits, kept_by};
 
 /// A drive as the optimizer sees it: values only.
@@ -113,6 +117,11 @@ impl Walk<'_> {
             return self.visit_rows(plan, above);
         } else if let Some(scan) = Scan::of(&plan) {
             return Ok(self.visit_scan(&plan, &scan, above));
+        } else if let Some(sort) = plan.downcast_ref::<SortExec>()
+            && let Some(input) = self.offload_top(sort)
+        {
+            let options = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute);
+            return plan.replace_children(vec![input], options);
         }
         // Of a stack that was tried only a round robin is left, and the scan is below it.
         self.visit_children(plan, above)
@@ -223,7 +232,8 @@ impl Walk<'_> {
             Err(kept) => return Ok(Err(kept)),
         };
         let mut builder = FragmentBuilder::new(schema, stack.scan.file_columns());
-        let lowered = lower_states(&mut builder, aggregate, stack, &units);
+        let order = self.around.options.float_order;
+        let lowered = lower_states(&mut builder, aggregate, stack, &units, order);
         let (fragment, states) = match lowered.and_then(|states| {
             Ok((builder.states(states.keys.clone(), states.slots.clone())?, states))
         }) {
@@ -243,6 +253,18 @@ impl Walk<'_> {
         let units = self.begin(stack)?;
         let (fragment, shape) = lower_rows_of(stack, &stack.conjuncts)?;
         self.offload(Arc::clone(plan), stack, &units, fragment, Replaced::Rows(shape))
+    }
+
+    /// The input of a sort that stops after a few rows: of each unit only the rows that can be
+    /// among them. The sort stays, and sees all that tie.
+    fn offload_top(&mut self, sort: &SortExec) -> Option<Arc<dyn ExecutionPlan>> {
+        let stack = Stack::read(sort.input()).filter(|stack| stack.fetch.is_none())?;
+        let units = self.begin(&stack).ok()?;
+        let (fragment, shape) = lower_top(&stack, sort).ok()?;
+        let plan = Arc::clone(sort.input());
+        let offload = self.offload(plan, &stack, &units, fragment, Replaced::Rows(shape)).ok()?;
+        self.note(stack.scan.table_name(), &offload, None);
+        Some(Arc::new(offload.exec))
     }
 
     /// A filter of which some conjuncts lower: they go to the drive, the rest stays above it.
@@ -390,6 +412,7 @@ fn lower_states(
     aggregate: &AggregateExec,
     stack: &Stack<'_>,
     units: &ScanUnits<'_>,
+    order: FloatOrder,
 ) -> Lowered<States> {
     let ordering = |what: &str| Err(Kept::new(KeepReason::Ordering, what));
     if stack.fetch.is_some() {
@@ -412,14 +435,13 @@ fn lower_states(
     let mut states = States::default();
     let keys = aggregate.group_expr().expr().iter();
     let keys = keys.map(|(expr, _)| over_table(expr)).collect::<Lowered<Vec<_>>>()?;
-    lower_keys(builder, &mut states, &keys)?;
-    check_keys(&keys, stack, units)?;
     let bounds = FooterBounds { units, schema: stack.scan.table_schema() };
+    lower_keys(builder, &mut states, &keys, &bounds)?;
     for (function, filter) in aggregate.aggr_expr().iter().zip(aggregate.filter_expr()) {
         let args = function.expressions();
         let args = args.iter().map(over_table).collect::<Lowered<Vec<_>>>()?;
         let filter = filter.as_ref().map(over_table).transpose()?;
-        lower_aggregate(builder, &mut states, function, &args, filter.as_ref(), &bounds)?;
+        lower_aggregate(builder, &mut states, function, &args, filter.as_ref(), &bounds, order)?;
     }
     Ok(states)
 }
@@ -439,17 +461,43 @@ fn lower_rows_of(
     stack: &Stack<'_>,
     conjuncts: &[Arc<dyn PhysicalExpr>],
 ) -> Lowered<(Fragment, RowsShape)> {
-    let schema = stack.scan.table_schema();
-    let mut builder = FragmentBuilder::new(schema, stack.scan.file_columns());
+    let mut builder = FragmentBuilder::new(stack.scan.table_schema(), stack.scan.file_columns());
     lower_conjuncts(&mut builder, conjuncts)?;
     let columns = lower_rows(&mut builder, &stack.outputs)?;
     let limit = stack.fetch.map(|rows| rows as u64);
-    let shape = RowsShape {
-        outputs: stack.outputs.clone(),
-        table_schema: Arc::new(schema.clone()),
-        file_columns: stack.scan.file_columns(),
+    Ok((builder.rows(columns, limit)?, rows_shape(stack)))
+}
+
+/// Rows that can be among the first of a sort, by its first key.
+fn lower_top(stack: &Stack<'_>, sort: &SortExec) -> Lowered<(Fragment, RowsShape)> {
+    let ordering = |what: &str| Err(Kept::new(KeepReason::Ordering, what));
+    let count = sort.fetch().and_then(|rows| u32::try_from(rows).ok());
+    let Some(count) = count.filter(|rows| (1..=limits::TOP_MAX).contains(rows)) else {
+        return ordering("a sort of more rows than a drive keeps");
     };
-    Ok((builder.rows(columns, limit)?, shape))
+    let first = sort.expr().first();
+    let Some(key) = substitute(&first.expr, &stack.outputs) else {
+        return ordering("a sort of something else");
+    };
+    let mut builder = FragmentBuilder::new(stack.scan.table_schema(), stack.scan.file_columns());
+    lower_conjuncts(&mut builder, &stack.conjuncts)?;
+    let columns = lower_rows(&mut builder, &stack.outputs)?;
+    let operand = lower_number(&mut builder, Target::Projection, key.as_ref())?.operand;
+    let top = Top {
+        operand,
+        descending: first.options.descending,
+        nulls_first: first.options.nulls_first,
+        count,
+    };
+    Ok((builder.top_rows(columns, top)?, rows_shape(stack)))
+}
+
+fn rows_shape(stack: &Stack<'_>) -> RowsShape {
+    RowsShape {
+        outputs: stack.outputs.clone(),
+        table_schema: Arc::new(stack.scan.table_schema().clone()),
+        file_columns: stack.scan.file_columns(),
+    }
 }
 
 /// Conjuncts as EXPLAIN shows them.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What each drive can run, as rows of the table `nearscan.pushdown_functions`.
+//!
+//! A test holds every row against what lowering accepts.
 
 use nearscan_command::{Function, Op, PhysicalType, TestOp};
 use nearscan_drive::Capabilities;
@@ -7,29 +9,62 @@ use nearscan_drive::Capabilities;
 /// One row: a function over a type on a drive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PushdownFunction {
-    /// Operator or aggregate, as in SQL.
+    /// Operator or function, as in SQL.
     pub function: &'static str,
     /// SQL type.
     pub data_type: &'static str,
     /// Whether it can run on the drive.
     pub offloadable: bool,
-    /// Why not.
+    /// Why not: the word of a [`KeepReason`](crate::KeepReason).
     pub reason: &'static str,
 }
 
+/// What can be done with the numbers of a type.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Family {
+    /// Computed with as they are.
+    Whole,
+    /// Computed with only when they are cast to wider ones.
+    Narrow,
+    Decimal,
+    /// Has years, months and days.
+    Calendar,
+    /// Only compared.
+    Ordered,
+    Float,
+    Truth,
+}
+
 /// Types of numbers, with how they are stored.
-const NUMBERS: &[(&str, PhysicalType)] = &[
-    ("INT", PhysicalType::Int32),
-    ("BIGINT", PhysicalType::Int64),
-    ("DATE", PhysicalType::Int32),
-    ("DECIMAL(<=18)", PhysicalType::Int64),
+const NUMBERS: &[(&str, PhysicalType, Family)] = &[
+    ("TINYINT", PhysicalType::Int32, Family::Narrow),
+    ("SMALLINT", PhysicalType::Int32, Family::Narrow),
+    ("INT", PhysicalType::Int32, Family::Whole),
+    ("BIGINT", PhysicalType::Int64, Family::Whole),
+    ("TINYINT UNSIGNED", PhysicalType::Int32, Family::Narrow),
+    ("SMALLINT UNSIGNED", PhysicalType::Int32, Family::Narrow),
+    ("INT UNSIGNED", PhysicalType::Int32, Family::Narrow),
+    ("BIGINT UNSIGNED", PhysicalType::Int64, Family::Narrow),
+    ("DECIMAL(<=18)", PhysicalType::Int64, Family::Decimal),
+    ("DATE", PhysicalType::Int32, Family::Calendar),
+    ("TIMESTAMP", PhysicalType::Int64, Family::Calendar),
+    ("TIME", PhysicalType::Int64, Family::Ordered),
+    ("BOOLEAN", PhysicalType::Boolean, Family::Truth),
+    ("REAL", PhysicalType::Float, Family::Float),
+    ("DOUBLE", PhysicalType::Double, Family::Float),
 ];
 
-/// Operators on numbers.
-const OPERATORS: &[(&str, Op)] = &[
+/// Arithmetic.
+const ARITHMETIC: &[(&str, Op)] = &[
     ("+", Op::Add),
     ("-", Op::Subtract),
     ("*", Op::Multiply),
+    ("/", Op::Divide),
+    ("%", Op::Remainder),
+];
+
+/// Comparisons of numbers, and what is made of them.
+const COMPARISONS: &[(&str, Op)] = &[
     ("=", Op::Equal),
     ("<>", Op::NotEqual),
     ("<", Op::Less),
@@ -40,9 +75,15 @@ const OPERATORS: &[(&str, Op)] = &[
     ("IN", Op::In),
     ("IS NULL", Op::IsNull),
     ("IS NOT NULL", Op::IsNotNull),
+    ("IS DISTINCT FROM", Op::IsDistinct),
+    ("CASE", Op::Select),
 ];
 
-/// Comparisons of strings with literals.
+/// Parts of dates.
+const PARTS: &[(&str, Op)] =
+    &[("extract(year)", Op::Year), ("extract(month)", Op::Month), ("extract(day)", Op::Day)];
+
+/// Conditions on byte strings.
 const STRING_OPERATORS: &[(&str, TestOp)] = &[
     ("=", TestOp::In),
     ("<>", TestOp::In),
@@ -51,9 +92,11 @@ const STRING_OPERATORS: &[(&str, TestOp)] = &[
     ("<=", TestOp::LessOrEqual),
     (">", TestOp::Greater),
     (">=", TestOp::GreaterOrEqual),
+    ("LIKE", TestOp::Like),
+    ("starts_with", TestOp::Like),
 ];
 
-/// Aggregates on numbers.
+/// Aggregates.
 const AGGREGATES: &[(&str, Function)] = &[
     ("count", Function::Count),
     ("sum", Function::Sum),
@@ -61,6 +104,34 @@ const AGGREGATES: &[(&str, Function)] = &[
     ("min", Function::Min),
     ("max", Function::Max),
 ];
+
+impl Family {
+    /// Whether arithmetic with `op` has a counterpart.
+    fn computes(self, op: Op) -> bool {
+        match self {
+            Self::Whole => true,
+            Self::Decimal => !op.is_division(),
+            // DataFusion computes with these in their own width, at which no step wraps.
+            Self::Narrow => false,
+            Self::Calendar | Self::Ordered | Self::Float | Self::Truth => false,
+        }
+    }
+
+    /// Whether a comparison has a counterpart.
+    fn compares(self, op: Op) -> bool {
+        !(self == Self::Float && op == Op::In)
+    }
+
+    /// Whether an aggregate has a counterpart, and if not, why.
+    fn aggregates(self, name: &str) -> Result<(), &'static str> {
+        match (self, name) {
+            (Self::Float, "sum" | "avg") => Err("float_order"),
+            (Self::Calendar | Self::Ordered | Self::Truth, "sum" | "avg") => Err("function"),
+            (Self::Truth, "min" | "max") => Err("function"),
+            _ => Ok(()),
+        }
+    }
+}
 
 /// The rows of one drive.
 pub fn pushdown_functions(capabilities: &Capabilities) -> Vec<PushdownFunction> {
@@ -71,17 +142,31 @@ pub fn pushdown_functions(capabilities: &Capabilities) -> Vec<PushdownFunction> 
         reason: if offloadable { "" } else { reason },
     };
     let mut rows = Vec::new();
-    for (name, stored) in NUMBERS {
+    for (name, stored, family) in NUMBERS {
         let reads = capabilities.physical_types.contains(stored);
-        for (function, op) in OPERATORS {
-            let arithmetic_on_date = op.is_arithmetic() && *name == "DATE";
-            let runs = reads && capabilities.operations.contains(op) && !arithmetic_on_date;
-            rows.push(row(*function, *name, runs, "expression"));
+        let runs = |op: &Op| reads && capabilities.operations.contains(op);
+        for (function, op) in ARITHMETIC {
+            rows.push(row(*function, *name, runs(op) && family.computes(*op), "expression"));
+        }
+        for (function, op) in COMPARISONS {
+            rows.push(row(*function, *name, runs(op) && family.compares(*op), "expression"));
+        }
+        if *family == Family::Calendar {
+            rows.extend(PARTS.iter().map(|(part, op)| row(*part, *name, runs(op), "expression")));
         }
         for (function, slot) in AGGREGATES {
-            let sums_no_such = *slot == Function::Sum && *name == "DATE";
-            let runs = reads && capabilities.functions.contains(slot) && !sums_no_such;
-            rows.push(row(*function, *name, runs, "function"));
+            let (fits, reason) = match family.aggregates(function) {
+                Ok(()) => (true, "function"),
+                Err(reason) => (false, reason),
+            };
+            let runs = reads && fits && capabilities.functions.contains(slot);
+            rows.push(row(*function, *name, runs, reason));
+        }
+        if *family == Family::Truth {
+            for (function, slot) in [("bool_and", Function::Min), ("bool_or", Function::Max)] {
+                let runs = reads && capabilities.functions.contains(&slot);
+                rows.push(row(function, *name, runs, "function"));
+            }
         }
     }
     let strings = capabilities.physical_types.contains(&PhysicalType::ByteArray);
@@ -89,22 +174,17 @@ pub fn pushdown_functions(capabilities: &Capabilities) -> Vec<PushdownFunction> 
         let runs = strings && capabilities.tests.contains(test);
         rows.push(row(*function, "VARCHAR", runs, "expression"));
     }
-    let counts = strings && capabilities.functions.contains(&Function::Count);
-    rows.push(row("count", "VARCHAR", counts, "function"));
-    rows.push(row(
-        "count(*)",
-        "",
-        capabilities.functions.contains(&Function::CountRows),
-        "function",
-    ));
-    for function in ["min", "max"] {
-        rows.push(row(function, "VARCHAR", false, "function"));
+    for (function, slot) in
+        [("count", Function::Count), ("min", Function::Min), ("max", Function::Max)]
+    {
+        let runs = strings && capabilities.functions.contains(&slot);
+        rows.push(row(function, "VARCHAR", runs, "function"));
     }
-    for function in ["LIKE", "/", "%", "CASE"] {
-        rows.push(row(function, "", false, "expression"));
+    let counts = capabilities.functions.contains(&Function::CountRows);
+    rows.push(row("count(*)", "", counts, "function"));
+    for function in ["||", "upper", "ILIKE"] {
+        rows.push(row(function, "VARCHAR", false, "expression"));
     }
-    for function in ["sum", "avg"] {
-        rows.push(row(function, "DOUBLE", false, "float_order"));
-    }
+    rows.push(row("count(DISTINCT)", "BIGINT", false, "function"));
     rows
 }

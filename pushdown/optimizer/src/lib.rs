@@ -42,6 +42,7 @@ mod place;
 mod rule;
 mod scan;
 pub mod settings;
+mod stored;
 mod units;
 
 pub use codec::PushdownCodec;

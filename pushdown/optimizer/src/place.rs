@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Units on a drive: whether each row group's chunks can be read there, and how much they move.
 
-use std::sync::Arc;
-
-use datafusion::physical_expr::PhysicalExpr;
-use datafusion::physical_expr::expressions::Column;
-use nearscan_command::{Fragment, Output, Width};
+use nearscan_command::{Fragment, Key, Output, ValueKind, Width, limits};
 use nearscan_drive::Placement;
 
 use crate::cost::Volume;
@@ -13,9 +9,7 @@ use crate::decide::DriveView;
 use crate::decision::{KeepReason, Kept};
 use crate::lower::Lowered;
 use crate::scan::Stack;
-use crate::units::{
-    PlannedUnit, RowGroup, ScanUnits, chunk_metadata, chunk_of, dictionary_bytes, kept_by,
-};
+use crate::units::{PlannedUnit, RowGroup, chunk_metadata, chunk_of, dictionary_bytes, kept_by};
 
 /// One unit on one drive.
 pub(crate) fn place_unit(
@@ -61,14 +55,23 @@ fn check_dictionary(
     let Some(chunk) = chunk_metadata(unit, &column.name) else { return Ok(()) };
     let bytes = dictionary_bytes(chunk);
     let is_key = match &fragment.output {
-        Output::States { keys, .. } => keys.iter().any(|key| usize::from(*key) == index),
+        Output::States { keys, .. } => {
+            keys.iter().filter_map(Key::code_column).any(|key| usize::from(key) == index)
+        }
         Output::Rows { .. } => false,
     };
     let about = |limit: u64| {
         format!("the dictionary of {} has {bytes} bytes, the limit is {limit}", column.name)
     };
-    if is_key && bytes > drive.capabilities.key_dictionary_bytes_max {
-        let detail = about(drive.capabilities.key_dictionary_bytes_max);
+    // Numbers are at least as long as this in any dictionary that has too many of them, if it is
+    // compressed at all well.
+    let narrow = match column.kind {
+        ValueKind::Integer => u64::from(limits::GROUPS_MAX) * 8 + NUMBERS_SLACK_BYTES,
+        ValueKind::Bytes => u64::MAX,
+    };
+    let key_bytes_max = drive.capabilities.key_dictionary_bytes_max.min(narrow);
+    if is_key && bytes > key_bytes_max {
+        let detail = about(key_bytes_max);
         return Err(Kept::new(KeepReason::GroupCardinality, detail));
     }
     if bytes > drive.capabilities.dictionary_bytes_max {
@@ -77,6 +80,9 @@ fn check_dictionary(
     }
     Ok(())
 }
+
+/// What a page header and a codec may add to a dictionary of numbers.
+const NUMBERS_SLACK_BYTES: u64 = 128;
 
 /// Share of rows that a filter is assumed to keep, as DataFusion assumes.
 const KEPT_SHARE_PERCENT: u64 = 20;
@@ -97,6 +103,7 @@ pub(crate) fn volume(planned: &[Vec<PlannedUnit>], fragment: &Fragment) -> Volum
         let rows_out = match &fragment.output {
             Output::States { keys, .. } if keys.is_empty() => 1,
             Output::States { .. } => 16,
+            Output::Rows { top: Some(top), .. } => top_rows(unit.rows, top.count),
             Output::Rows { limit, .. } => {
                 let share = if fragment.predicate.is_empty() { 100 } else { KEPT_SHARE_PERCENT };
                 (unit.rows * share / 100).min(limit.unwrap_or(u64::MAX))
@@ -107,24 +114,10 @@ pub(crate) fn volume(planned: &[Vec<PlannedUnit>], fragment: &Fragment) -> Volum
     volume
 }
 
-/// Group keys must be dictionary-encoded wherever footers can tell.
-pub(crate) fn check_keys(
-    keys: &[Arc<dyn PhysicalExpr>],
-    stack: &Stack<'_>,
-    units: &ScanUnits<'_>,
-) -> Lowered<()> {
-    let schema = stack.scan.table_schema();
-    for key in keys {
-        let column = key.downcast_ref::<Column>();
-        let field = column.and_then(|column| schema.fields().get(column.index()));
-        let Some(name) = field.map(|field| field.name()) else { continue };
-        for unit in units.iter() {
-            let Some(chunk) = chunk_metadata(unit, name) else { continue };
-            if chunk.num_values() > 0 && dictionary_bytes(chunk) == 0 {
-                let detail = format!("group key {name} has no dictionary");
-                return Err(Kept::new(KeepReason::GroupCardinality, detail));
-            }
-        }
-    }
-    Ok(())
+/// Rows that a stream of `rows` in random order lets through to the first `count`:
+/// `count * (1 + ln(rows / count))`, a doubling counted as 0.7.
+fn top_rows(rows: u64, count: u32) -> u64 {
+    let count = u64::from(count);
+    let doublings = u64::from(rows.checked_div(count).unwrap_or(0).max(1).ilog2());
+    (count + count * doublings * 7 / 10).min(rows)
 }

@@ -12,18 +12,18 @@ use datafusion::datasource::physical_plan::parquet::{
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_optimizer::pruning::{PruningPredicate, PruningPredicateBuilder};
 use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
-use nearscan_command::{Chunk, Codec, Column, Encoding, Encodings, PhysicalType};
+use nearscan_command::{Chunk, Codec, Column, Encoding, Encodings};
 use nearscan_drive::{FileRef, Refused};
-use parquet::basic::{Compression, Encoding as ParquetEncoding, LogicalType, Type};
+use parquet::basic::{Compression, Encoding as ParquetEncoding};
 use parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData};
 use parquet::file::statistics::Statistics;
-use parquet::schema::types::ColumnDescriptor;
 
 use crate::decision::{KeepReason, Kept};
 use crate::facts::FileFacts;
 use crate::lower::Lowered;
 use crate::lower::aggregate::ColumnBounds;
 use crate::scan::{Scan, split};
+use crate::stored::stored_as;
 
 /// One row group of one file.
 #[derive(Debug, Clone)]
@@ -167,7 +167,7 @@ pub(crate) fn chunk_of(group: &RowGroup<'_>, column: &Column, schema: &Schema) -
         Ok(field) => field.data_type(),
         Err(_) => return Err(Kept::new(KeepReason::Type, format!("column {name}"))),
     };
-    let Some(physical_type) = physical_type(descriptor, data_type) else {
+    let Some((physical_type, reading)) = stored_as(descriptor, data_type) else {
         let detail = format!("column {name} is stored as {}", descriptor.physical_type());
         return Err(Kept::new(KeepReason::Type, detail));
     };
@@ -187,59 +187,15 @@ pub(crate) fn chunk_of(group: &RowGroup<'_>, column: &Column, schema: &Schema) -
         definition_level_max,
         codec: codec_of(chunk, name)?,
         encodings: encodings_of(chunk, name)?,
+        reading,
     })
-}
-
-/// How a table's column is stored, if its file stores it the way its type says.
-fn physical_type(descriptor: &ColumnDescriptor, data_type: &DataType) -> Option<PhysicalType> {
-    let logical = descriptor.logical_type_ref();
-    let stored = descriptor.physical_type();
-    let decimal_scale = match logical {
-        Some(LogicalType::Decimal(decimal)) => Some(decimal.scale),
-        _ => None,
-    };
-    match (data_type, stored) {
-        (DataType::Int32, Type::INT32) | (DataType::Int64, Type::INT64) => {
-            let plain = match logical {
-                None => {
-                    descriptor.converted_type() == parquet::basic::ConvertedType::NONE
-                        || matches!(
-                            descriptor.converted_type(),
-                            parquet::basic::ConvertedType::INT_32
-                                | parquet::basic::ConvertedType::INT_64
-                        )
-                }
-                Some(LogicalType::Integer(integer)) => integer.is_signed && integer.bit_width >= 32,
-                Some(_) => false,
-            };
-            plain.then_some(match stored {
-                Type::INT32 => PhysicalType::Int32,
-                _ => PhysicalType::Int64,
-            })
-        }
-        (DataType::Date32, Type::INT32) => {
-            let date = matches!(logical, Some(LogicalType::Date))
-                || descriptor.converted_type() == parquet::basic::ConvertedType::DATE;
-            date.then_some(PhysicalType::Int32)
-        }
-        (DataType::Decimal128(_, scale), Type::INT32 | Type::INT64) => {
-            let stored_scale = decimal_scale.unwrap_or_else(|| descriptor.type_scale());
-            (stored_scale == i32::from(*scale)).then_some(match stored {
-                Type::INT32 => PhysicalType::Int32,
-                _ => PhysicalType::Int64,
-            })
-        }
-        (DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View, Type::BYTE_ARRAY) => {
-            Some(PhysicalType::ByteArray)
-        }
-        _ => None,
-    }
 }
 
 fn codec_of(chunk: &ColumnChunkMetaData, name: &str) -> Lowered<Codec> {
     match chunk.compression() {
         Compression::UNCOMPRESSED => Ok(Codec::Uncompressed),
         Compression::SNAPPY => Ok(Codec::Snappy),
+        Compression::LZ4_RAW => Ok(Codec::Lz4Raw),
         other => Err(Kept::new(KeepReason::Codec, format!("column {name} is {other}"))),
     }
 }
@@ -252,9 +208,10 @@ fn encodings_of(chunk: &ColumnChunkMetaData, name: &str) -> Lowered<Encodings> {
             ParquetEncoding::RLE => Encoding::Rle,
             ParquetEncoding::RLE_DICTIONARY => Encoding::RleDictionary,
             ParquetEncoding::PLAIN_DICTIONARY => Encoding::PlainDictionary,
-            // Listed by old writers for levels that a flat column does not have.
+            ParquetEncoding::DELTA_BINARY_PACKED => Encoding::DeltaBinaryPacked,
+            ParquetEncoding::BYTE_STREAM_SPLIT => Encoding::ByteStreamSplit,
             #[expect(deprecated, reason = "old files have it")]
-            ParquetEncoding::BIT_PACKED => continue,
+            ParquetEncoding::BIT_PACKED => Encoding::BitPacked,
             other => {
                 let detail = format!("column {name} has {other}");
                 return Err(Kept::new(KeepReason::Encoding, detail));
@@ -313,20 +270,54 @@ impl ColumnBounds for FooterBounds<'_, '_> {
         self.units.iter().map(rows).sum()
     }
 
-    fn greatest_magnitude(&self, table_index: usize) -> Option<u128> {
-        let name = self.schema.fields().get(table_index)?.name();
-        let mut greatest = 0;
+    fn range(&self, table_index: usize) -> Option<(i64, i64)> {
+        let field = self.schema.fields().get(table_index)?;
+        let mut range: Option<(i64, i64)> = None;
         for unit in self.units.iter() {
-            let (least, most) = match chunk_metadata(unit, name)?.statistics()? {
-                Statistics::Int32(bounds) => {
-                    (i64::from(*bounds.min_opt()?), i64::from(*bounds.max_opt()?))
-                }
-                Statistics::Int64(bounds) => (*bounds.min_opt()?, *bounds.max_opt()?),
-                _ => return None,
-            };
-            let magnitude = least.unsigned_abs().max(most.unsigned_abs());
-            greatest = greatest.max(u128::from(magnitude));
+            let chunk = chunk_metadata(unit, field.name())?;
+            let Some((least, greatest)) = chunk_range(chunk, field.data_type())? else { continue };
+            let (first, last) = range.unwrap_or((least, greatest));
+            range = Some((first.min(least), last.max(greatest)));
         }
-        Some(greatest)
+        // Of nothing but nulls any range holds.
+        Some(range.unwrap_or((0, 0)))
+    }
+
+    fn check_dictionary(&self, table_index: usize) -> Lowered<()> {
+        let Some(field) = self.schema.fields().get(table_index) else { return Ok(()) };
+        for unit in self.units.iter() {
+            let Some(chunk) = chunk_metadata(unit, field.name()) else { continue };
+            if chunk.num_values() > 0 && dictionary_bytes(chunk) == 0 {
+                let detail = format!("group key {} has no dictionary", field.name());
+                return Err(Kept::new(KeepReason::GroupCardinality, detail));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The least and the greatest value of a chunk as statistics have it, `Some(None)` when all are
+/// null, nothing without statistics.
+fn chunk_range(chunk: &ColumnChunkMetaData, data_type: &DataType) -> Option<Option<(i64, i64)>> {
+    let statistics = chunk.statistics()?;
+    if statistics.null_count_opt() == u64::try_from(chunk.num_values()).ok() {
+        return Some(None);
+    }
+    // Old writers compared all numbers as signed ones.
+    let is_unsigned = matches!(data_type, DataType::UInt8 | DataType::UInt16 | DataType::UInt32);
+    if is_unsigned && statistics.is_min_max_deprecated() {
+        return None;
+    }
+    match statistics {
+        Statistics::Int32(bounds) if is_unsigned => {
+            let number = |stored: i32| i64::from(stored.cast_unsigned());
+            Some(Some((number(*bounds.min_opt()?), number(*bounds.max_opt()?))))
+        }
+        Statistics::Int32(bounds) => {
+            Some(Some((i64::from(*bounds.min_opt()?), i64::from(*bounds.max_opt()?))))
+        }
+        Statistics::Int64(_) if *data_type == DataType::UInt64 => None,
+        Statistics::Int64(bounds) => Some(Some((*bounds.min_opt()?, *bounds.max_opt()?))),
+        _ => None,
     }
 }

@@ -1,22 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 //! From a drive's result to record batches with the replaced node's schema.
 //!
-//! The drive knows integers and byte strings; what they mean (a decimal, a date, a count, an exact
-//! sum that DataFusion keeps as Float64) is in the schema.
+//! The drive knows integers and byte strings; what they mean (a decimal, a date, a count) is in the
+//! schema, and of floats in the [`Meaning`]: an exact sum that DataFusion keeps as Float64, or the
+//! place of a float in the total order. Rows hold no sums.
 
 use std::sync::Arc;
 
 use arrow::array::{
-    ArrayRef, BooleanArray, Date32Array, Decimal128Array, Decimal256Array, Float64Array,
-    Int32Array, Int64Array, LargeStringBuilder, RecordBatch, RecordBatchOptions, StringBuilder,
-    StringViewBuilder, UInt64Array,
+    Array, ArrayData, ArrayRef, BinaryArray, BinaryViewArray, BooleanArray, Decimal128Array,
+    Decimal256Array, Float64Array, Int8Array, Int16Array, Int32Array, Int64Array, LargeBinaryArray,
+    LargeStringBuilder, RecordBatch, RecordBatchOptions, StringBuilder, StringViewBuilder,
+    UInt8Array, UInt16Array, UInt32Array, UInt64Array, make_array,
 };
-use arrow::datatypes::{DataType, Field, SchemaRef, i256};
+use arrow::datatypes::{DataType, Field, Float32Type, Float64Type, SchemaRef, i256};
 use datafusion::common::{DataFusionError, internal_datafusion_err, internal_err};
 use datafusion::error::Result;
-use nearscan_command::{Block, BlockColumn, ResultView};
+use nearscan_command::{Block, BlockColumn, ResultView, float_at};
 
 use crate::exec::Replaced;
+use crate::lower::aggregate::{Meaning, StateSource};
 
 /// The batches of a result.
 pub(crate) fn to_batches(
@@ -33,42 +36,61 @@ fn to_batch(block: &Block<'_>, replaced: &Replaced, schema: &SchemaRef) -> Resul
     for (index, field) in schema.fields().iter().enumerate() {
         let source = match replaced {
             Replaced::States { sources } => sources.get(index).copied(),
-            Replaced::Rows(_) => Some(index),
+            Replaced::Rows(_) => Some(StateSource { column: index, meaning: Meaning::FloatOrder }),
         };
-        let column = source.and_then(|source| block.columns.get(source)).ok_or_else(|| {
-            internal_datafusion_err!("the result has no column for {}", field.name())
-        })?;
-        arrays.push(to_array(column, rows, field)?);
+        let column =
+            source.and_then(|source| Some((block.columns.get(source.column)?, source.meaning)));
+        let Some((column, meaning)) = column else {
+            return internal_err!("the result has no column for {}", field.name());
+        };
+        arrays.push(to_array(column, rows, field, meaning)?);
     }
     let options = RecordBatchOptions::new().with_row_count(Some(rows));
     Ok(RecordBatch::try_new_with_options(Arc::clone(schema), arrays, &options)?)
 }
 
-fn to_array(column: &BlockColumn<'_>, rows: usize, field: &Field) -> Result<ArrayRef> {
+/// The array of a column; `meaning` matters to floats and counts alone.
+fn to_array(
+    column: &BlockColumn<'_>,
+    rows: usize,
+    field: &Field,
+    meaning: Meaning,
+) -> Result<ArrayRef> {
+    match field.data_type() {
+        DataType::Utf8View | DataType::Utf8 | DataType::LargeUtf8 => {
+            return to_strings(column, rows, field);
+        }
+        DataType::BinaryView | DataType::Binary | DataType::LargeBinary => {
+            return to_binary(column, rows, field);
+        }
+        _ => {}
+    }
     let number = |row: usize| match column.is_valid(row) {
         true => column.number(row),
         false => None,
     };
-    let out_of_range = || internal_datafusion_err!("a number of {} is out of range", field.name());
     let numbers = || (0..rows).map(number);
+    let out_of_range = || internal_datafusion_err!("a number of {} is out of range", field.name());
     let array: ArrayRef = match field.data_type() {
-        DataType::Int32 => Arc::new(narrow::<Int32Array, i32>(numbers()).ok_or_else(out_of_range)?),
-        DataType::Date32 => {
-            Arc::new(narrow::<Date32Array, i32>(numbers()).ok_or_else(out_of_range)?)
-        }
-        DataType::Int64 => Arc::new(narrow::<Int64Array, i64>(numbers()).ok_or_else(out_of_range)?),
-        // Only the state of an average counts in UInt64. DataFusion takes a group whose count is
-        // there for one that has values, and divides by it: a count of none has to be NULL, as its
-        // own is.
-        DataType::UInt64 => {
-            let counts = numbers().map(|count| count.filter(|count| *count != 0));
-            Arc::new(narrow::<UInt64Array, u64>(counts).ok_or_else(out_of_range)?)
-        }
         DataType::Boolean => {
             Arc::new(numbers().map(|value| value.map(|value| value != 0)).collect::<BooleanArray>())
         }
+        DataType::Float64 if meaning == Meaning::FloatOrder => {
+            let places = narrow::<Int64Array, i64>(numbers()).ok_or_else(out_of_range)?;
+            Arc::new(places.unary::<_, Float64Type>(float_at))
+        }
         DataType::Float64 => {
             Arc::new(numbers().map(|value| value.map(exact_float)).collect::<Float64Array>())
+        }
+        DataType::Float32 => {
+            let places = narrow::<Int64Array, i64>(numbers()).ok_or_else(out_of_range)?;
+            Arc::new(places.unary::<_, Float32Type>(|place| narrowed_float(float_at(place))))
+        }
+        // DataFusion takes a group whose count is there for one that has values, and divides by it:
+        // a count of none has to be NULL, as its own is.
+        DataType::UInt64 if meaning == Meaning::AverageCount => {
+            let counts = numbers().map(|count| count.filter(|count| *count != 0));
+            Arc::new(narrow::<UInt64Array, u64>(counts).ok_or_else(out_of_range)?)
         }
         DataType::Decimal128(precision, scale) => {
             let decimals: Decimal128Array = numbers().collect();
@@ -79,12 +101,51 @@ fn to_array(column: &BlockColumn<'_>, rows: usize, field: &Field) -> Result<Arra
             let decimals: Decimal256Array = wide.collect();
             Arc::new(decimals.with_precision_and_scale(*precision, *scale)?)
         }
-        DataType::Utf8View | DataType::Utf8 | DataType::LargeUtf8 => {
-            to_strings(column, rows, field)?
+        DataType::Int8 => Arc::new(narrow::<Int8Array, i8>(numbers()).ok_or_else(out_of_range)?),
+        DataType::Int16 => Arc::new(narrow::<Int16Array, i16>(numbers()).ok_or_else(out_of_range)?),
+        DataType::UInt8 => Arc::new(narrow::<UInt8Array, u8>(numbers()).ok_or_else(out_of_range)?),
+        DataType::UInt16 => {
+            Arc::new(narrow::<UInt16Array, u16>(numbers()).ok_or_else(out_of_range)?)
+        }
+        DataType::UInt32 => {
+            Arc::new(narrow::<UInt32Array, u32>(numbers()).ok_or_else(out_of_range)?)
+        }
+        DataType::UInt64 => {
+            Arc::new(narrow::<UInt64Array, u64>(numbers()).ok_or_else(out_of_range)?)
+        }
+        // The same numbers, called something else.
+        data_type @ (DataType::Int32 | DataType::Date32 | DataType::Time32(_)) => {
+            let numbers = narrow::<Int32Array, i32>(numbers()).ok_or_else(out_of_range)?;
+            retyped(&numbers.into_data(), data_type)?
+        }
+        data_type @ (DataType::Int64 | DataType::Time64(_) | DataType::Timestamp(_, _)) => {
+            let numbers = narrow::<Int64Array, i64>(numbers()).ok_or_else(out_of_range)?;
+            retyped(&numbers.into_data(), data_type)?
         }
         other => return internal_err!("no column of a result is {other}"),
     };
     Ok(array)
+}
+
+/// An array of the same numbers with another type of the same width.
+fn retyped(data: &ArrayData, data_type: &DataType) -> Result<ArrayRef> {
+    let data = data.clone().into_builder().data_type(data_type.clone()).build()?;
+    Ok(make_array(data))
+}
+
+/// The float of 4 bytes that was widened to this one, its payload too if it is no number.
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "it was a float of 4 bytes, or its NaN bits are cut"
+)]
+fn narrowed_float(wide: f64) -> f32 {
+    if !wide.is_nan() {
+        return wide as f32;
+    }
+    let bits = wide.to_bits();
+    f32::from_bits(
+        (bits >> 32 & 0x8000_0000) as u32 | 0x7f80_0000 | (bits >> 29 & 0x7f_ffff) as u32,
+    )
 }
 
 /// An array of numbers that fit; nothing when one does not.
@@ -155,6 +216,19 @@ fn to_strings(column: &BlockColumn<'_>, rows: usize, field: &Field) -> Result<Ar
     })
 }
 
+fn to_binary(column: &BlockColumn<'_>, rows: usize, field: &Field) -> Result<ArrayRef> {
+    let bytes = |row: usize| match column.is_valid(row) {
+        true => column.string(row),
+        false => None,
+    };
+    let values = (0..rows).map(bytes);
+    Ok(match field.data_type() {
+        DataType::Binary => Arc::new(values.collect::<BinaryArray>()),
+        DataType::LargeBinary => Arc::new(values.collect::<LargeBinaryArray>()),
+        _ => Arc::new(values.collect::<BinaryViewArray>()),
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use arrow::array::{Array, AsArray};
@@ -169,14 +243,15 @@ mod tests {
         let validity = [0b11, 0, 0, 0, 0, 0, 0, 0];
         let column =
             BlockColumn { width: Width::W64, validity: &validity, values: &values, bytes: &[] };
-        let array =
-            |data_type| to_array(&column, 2, &Field::new("count", data_type, true)).unwrap();
+        let array = |data_type, meaning| {
+            to_array(&column, 2, &Field::new("count", data_type, true), meaning).unwrap()
+        };
 
-        let of_average = array(DataType::UInt64);
+        let of_average = array(DataType::UInt64, Meaning::AverageCount);
         assert_eq!(of_average.as_primitive::<UInt64Type>().value(0), 3);
         assert!(of_average.is_null(1));
         // A COUNT is never NULL.
-        let of_count = array(DataType::Int64);
+        let of_count = array(DataType::Int64, Meaning::Number);
         assert_eq!(of_count.null_count(), 0);
         assert_eq!(of_count.as_primitive::<Int64Type>().value(1), 0);
     }

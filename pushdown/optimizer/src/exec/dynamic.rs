@@ -16,7 +16,7 @@ use nearscan_command::Fragment;
 use crate::exec::RowsShape;
 use crate::lower::FragmentBuilder;
 use crate::lower::builder::Target;
-use crate::lower::expr::lower_truth;
+use crate::lower::truth::lower_truth;
 use crate::scan::{split, substitute};
 
 /// Whether an expression holds a dynamic filter.

@@ -55,15 +55,16 @@ use datafusion::physical_plan::{
 };
 use nearscan_command::{Fragment, Output};
 
+use crate::lower::aggregate::StateSource;
 use crate::units::PlannedUnit;
 
 /// What the output's columns are made of.
 #[derive(Debug, Clone)]
 pub(crate) enum Replaced {
-    /// A partial aggregate: for each column of its schema the column of the result.
+    /// A partial aggregate.
     States {
-        /// Columns of the result.
-        sources: Vec<usize>,
+        /// For each column of its schema where it comes from.
+        sources: Vec<StateSource>,
     },
     /// Rows: column for column.
     Rows(RowsShape),
@@ -170,9 +171,6 @@ impl PushdownExec {
 
     fn fmt_fragment(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let fragment = &self.pushed.fragment;
-        let name = |index: u16| {
-            fragment.columns.get(usize::from(index)).map_or("?", |column| column.name.as_str())
-        };
         let columns: Vec<&str> =
             fragment.columns.iter().map(|column| column.name.as_str()).collect();
         write!(f, "table={}, columns=[{}]", self.pushed.table, columns.join(", "))?;
@@ -184,9 +182,12 @@ impl PushdownExec {
                 aggregates.iter().map(|slot| show::aggregate(fragment, slot)).collect();
             write!(f, ", aggregates=[{}]", shown.join(", "))?;
             if !keys.is_empty() {
-                let keys: Vec<&str> = keys.iter().map(|key| name(*key)).collect();
-                write!(f, ", group_by=[{}]", keys.join(", "))?;
+                let keys = keys.iter().map(|key| show::operand(fragment, key.operand));
+                write!(f, ", group_by=[{}]", keys.collect::<Vec<_>>().join(", "))?;
             }
+        }
+        if let Output::Rows { top: Some(top), .. } = &fragment.output {
+            write!(f, ", top={}", show::top(fragment, top))?;
         }
         if let Some(fetch) = self.pushed.fetch {
             write!(f, ", fetch={fetch}")?;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Aggregate slots in words, for EXPLAIN: numbers unscaled, as the drive computes them.
 
-use nearscan_command::{Aggregate, Fragment, Function, Op, Operand, Step, StringTest, TestOp};
+use nearscan_command::{
+    Aggregate, Fragment, Function, Op, Operand, Step, StringTest, TestOp, Top, pattern,
+};
 
 /// A slot, with its filter if it has one.
 pub(crate) fn aggregate(fragment: &Fragment, slot: &Aggregate) -> String {
@@ -9,7 +11,7 @@ pub(crate) fn aggregate(fragment: &Fragment, slot: &Aggregate) -> String {
     let shown = match slot.function {
         Function::CountRows => "count(*)".to_owned(),
         Function::Count => format!("count({})", operand()),
-        Function::Sum => format!("sum({})", operand()),
+        Function::Sum | Function::SumFloat => format!("sum({})", operand()),
         Function::Min => format!("min({})", operand()),
         Function::Max => format!("max({})", operand()),
     };
@@ -19,8 +21,15 @@ pub(crate) fn aggregate(fragment: &Fragment, slot: &Aggregate) -> String {
     }
 }
 
+/// What the first rows are picked by.
+pub(crate) fn top(fragment: &Fragment, top: &Top) -> String {
+    let order = if top.descending { "DESC" } else { "ASC" };
+    let nulls = if top.nulls_first { "FIRST" } else { "LAST" };
+    format!("{} of {} {order} NULLS {nulls}", top.count, operand(fragment, top.operand))
+}
+
 /// An operand of the projection.
-fn operand(fragment: &Fragment, operand: Operand) -> String {
+pub(crate) fn operand(fragment: &Fragment, operand: Operand) -> String {
     let shown = match operand {
         Operand::Column(index) => column(fragment, index),
         Operand::Literal(index) => {
@@ -48,6 +57,19 @@ fn step(fragment: &Fragment, step: &Step) -> String {
         Op::Add => infix("+"),
         Op::Subtract => infix("-"),
         Op::Multiply => infix("*"),
+        Op::Divide => infix("/"),
+        Op::DivideRound => format!("round{}", infix("/")),
+        Op::DivideFloor => format!("floor{}", infix("/")),
+        Op::Remainder => infix("%"),
+        Op::Select => {
+            let (b, c) = (operand(fragment, step.b), operand(fragment, step.c));
+            format!("CASE WHEN {a} THEN {b} ELSE {c} END")
+        }
+        Op::Year => format!("year({a})"),
+        Op::Month => format!("month({a})"),
+        Op::Day => format!("day({a})"),
+        Op::IsDistinct => infix("IS DISTINCT FROM"),
+        Op::IsNotDistinct => infix("IS NOT DISTINCT FROM"),
         Op::Equal => infix("="),
         Op::NotEqual => infix("<>"),
         Op::Less => infix("<"),
@@ -88,5 +110,23 @@ fn string_test(fragment: &Fragment, test: &StringTest) -> String {
         TestOp::LessOrEqual => format!("({column} <= {texts})"),
         TestOp::Greater => format!("({column} > {texts})"),
         TestOp::GreaterOrEqual => format!("({column} >= {texts})"),
+        TestOp::Like => {
+            let patterns = test.strings.iter().map(|items| shown_pattern(items));
+            format!("({column} LIKE '{}')", patterns.collect::<String>())
+        }
     }
+}
+
+/// A pattern as it is written in SQL.
+fn shown_pattern(items: &[u8]) -> String {
+    let mut text = Vec::with_capacity(items.len());
+    for item in items {
+        match *item {
+            pattern::ANY => text.push(b'%'),
+            pattern::ONE => text.push(b'_'),
+            sign @ (b'%' | b'_' | b'\\') => text.extend([b'\\', sign]),
+            sign => text.push(sign),
+        }
+    }
+    String::from_utf8_lossy(&text).into_owned()
 }

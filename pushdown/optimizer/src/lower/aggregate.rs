@@ -7,13 +7,16 @@
 //! | count(x) | COUNT x | count |
 //! | sum(x) | SUM x | sum |
 //! | min(x), max(x) | MIN x, MAX x | value |
+//! | bool_and(x), bool_or(x) | MIN x, MAX x of 0 and 1 | value |
 //! | avg(x) of a decimal | COUNT x, SUM x | count, sum |
 //! | avg(x) of an integer column | COUNT x, SUM x | count, sum as Float64 |
+//! | sum(x), avg(x) of a float column | SUM of floats, COUNT x | only if the user lets sums be reordered |
 //!
 //! DataFusion adds Float64 for the average of integers, in the order of rows. The drive adds
 //! integers, which is the same as long as no partial sum leaves the integers that Float64 holds
 //! exactly; that is certain when rows times the greatest absolute value is at most 2^53. Equal
-//! slots are shared.
+//! slots are shared. The extremes of floats are those of the total order, which DataFusion uses
+//! where it does not group.
 
 use std::sync::Arc;
 
@@ -22,21 +25,63 @@ use datafusion::common::ScalarValue;
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::aggregate::AggregateFunctionExpr;
 use datafusion::physical_expr::expressions::{CastExpr, Column, Literal};
-use nearscan_command::{Aggregate, Function, Operand, Width};
+use nearscan_command::{Aggregate, Function, Key, Operand, Width};
 
 use crate::decision::{KeepReason, Kept};
-use crate::lower::builder::{Target, index};
-use crate::lower::expr::{lower_number, lower_truth, refuse};
-use crate::lower::types::Number;
+use crate::lower::builder::Target;
+use crate::lower::expr::{lower_number, refuse};
+use crate::lower::truth::lower_truth;
+use crate::lower::types::{Number, is_binary, is_string};
 use crate::lower::{FragmentBuilder, Lowered};
+use crate::settings::FloatOrder;
 
 /// What the footers say of the rows that an aggregate will see.
 pub(crate) trait ColumnBounds {
     /// Rows of all units.
     fn rows(&self) -> u64;
 
-    /// The greatest absolute value of a table's column, if every unit has statistics of it.
-    fn greatest_magnitude(&self, table_index: usize) -> Option<u128>;
+    /// The least and the greatest value of a table's column of integers, dates or times, if every
+    /// unit has statistics of it.
+    fn range(&self, table_index: usize) -> Option<(i64, i64)>;
+
+    /// Whether a table's column has a dictionary in every unit, as far as footers tell.
+    ///
+    /// # Errors
+    /// The reason why it cannot be grouped by.
+    fn check_dictionary(&self, table_index: usize) -> Lowered<()>;
+}
+
+/// What the number of a state stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Meaning {
+    /// Itself, in the state's type.
+    Number,
+    /// The float at this place of the total order.
+    FloatOrder,
+    /// How many values an average has: of none there is no count.
+    AverageCount,
+}
+
+impl Meaning {
+    /// Every meaning with its number in a plan that travels.
+    pub(crate) const ALL: &'static [(Self, u32)] =
+        &[(Self::Number, 0), (Self::FloatOrder, 1), (Self::AverageCount, 2)];
+}
+
+/// Where a state comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct StateSource {
+    /// The column of the result.
+    pub(crate) column: usize,
+    /// What its numbers stand for.
+    pub(crate) meaning: Meaning,
+}
+
+impl StateSource {
+    /// A column whose numbers stand for themselves.
+    pub(crate) fn number(column: usize) -> Self {
+        Self { column, meaning: Meaning::Number }
+    }
 }
 
 /// Integers up to here are exact in Float64.
@@ -45,13 +90,19 @@ const EXACT_IN_FLOAT64: u128 = 1 << 53;
 /// Keys and slots of a partial aggregate, and which output column each state comes from.
 #[derive(Debug, Default)]
 pub(crate) struct States {
-    pub(crate) keys: Vec<u16>,
+    pub(crate) keys: Vec<Key>,
     pub(crate) slots: Vec<Aggregate>,
-    /// For each column of the partial aggregate's schema its column in the result.
-    pub(crate) sources: Vec<usize>,
+    /// For each column of the partial aggregate's schema where it comes from.
+    pub(crate) sources: Vec<StateSource>,
 }
 
 impl States {
+    /// Adds a state that comes from a slot.
+    fn push(&mut self, slot: Aggregate, meaning: Meaning) {
+        let column = self.slot(slot);
+        self.sources.push(StateSource { column, meaning });
+    }
+
     /// The column of the result that holds a slot; equal slots are shared.
     fn slot(&mut self, slot: Aggregate) -> usize {
         let at = match self.slots.iter().position(|other| *other == slot) {
@@ -65,27 +116,6 @@ impl States {
     }
 }
 
-/// Lowers group keys: plain columns.
-pub(crate) fn lower_keys(
-    builder: &mut FragmentBuilder<'_>,
-    states: &mut States,
-    keys: &[Arc<dyn PhysicalExpr>],
-) -> Lowered<()> {
-    for key in keys {
-        let Some(column) = key.downcast_ref::<Column>() else { return refuse(key.as_ref()) };
-        let column = builder.column(column.index())?;
-        let at = match states.keys.iter().position(|other| *other == column) {
-            Some(at) => at,
-            None => {
-                states.keys.push(column);
-                states.keys.len() - 1
-            }
-        };
-        states.sources.push(at);
-    }
-    Ok(())
-}
-
 /// Lowers one aggregate. `args` and `filter` are over the table's columns.
 pub(crate) fn lower_aggregate(
     builder: &mut FragmentBuilder<'_>,
@@ -94,6 +124,7 @@ pub(crate) fn lower_aggregate(
     args: &[Arc<dyn PhysicalExpr>],
     filter: Option<&Arc<dyn PhysicalExpr>>,
     bounds: &dyn ColumnBounds,
+    order: FloatOrder,
 ) -> Lowered<()> {
     let refused = |what: &str| {
         Err(Kept::new(KeepReason::Function, format!("{what} of {}", aggregate.name())))
@@ -121,32 +152,64 @@ pub(crate) fn lower_aggregate(
                 Operand::None => Function::CountRows,
                 _ => Function::Count,
             };
-            let at = states.slot(slot(function, counted, Width::W64));
-            states.sources.push(at);
+            states.push(slot(function, counted, Width::W64), Meaning::Number);
+        }
+        "sum" if is_float(builder, arg) => {
+            let operand = float_column(builder, arg, aggregate, order)?;
+            states.push(slot(Function::SumFloat, operand, Width::W64), Meaning::FloatOrder);
         }
         "sum" => {
-            refuse_float(builder, arg, aggregate)?;
             let value = lower_number(builder, Target::Projection, arg.as_ref())?;
             let width = sum_width(value.number)?;
-            let at = states.slot(slot(Function::Sum, value.operand, width));
-            states.sources.push(at);
+            states.push(slot(Function::Sum, value.operand, width), Meaning::Number);
         }
         "min" | "max" => {
-            let value = lower_number(builder, Target::Projection, arg.as_ref())
-                .or_else(|kept| refuse_type_as_function(kept, aggregate))?;
             let extreme = if function == "min" { Function::Min } else { Function::Max };
-            let at = states.slot(slot(extreme, value.operand, value.number.width()));
-            states.sources.push(at);
+            let (operand, width, meaning) = extreme_operand(builder, states, arg, aggregate)?;
+            states.push(slot(extreme, operand, width), meaning);
+        }
+        "bool_and" | "bool_or" => {
+            let extreme = if function == "bool_and" { Function::Min } else { Function::Max };
+            let value = lower_number(builder, Target::Projection, arg.as_ref())?;
+            states.push(slot(extreme, value.operand, value.number.width()), Meaning::Number);
         }
         "avg" => {
-            let operand = average_operand(builder, arg, aggregate, bounds)?;
-            let count = states.slot(slot(Function::Count, operand, Width::W64));
-            let sum = states.slot(slot(Function::Sum, operand, Width::W128));
-            states.sources.extend([count, sum]);
+            let (operand, sum, meaning) = average_operand(builder, arg, aggregate, bounds, order)?;
+            states.push(slot(Function::Count, operand, Width::W64), Meaning::AverageCount);
+            let width = if sum == Function::SumFloat { Width::W64 } else { Width::W128 };
+            states.push(slot(sum, operand, width), meaning);
         }
         _ => return Err(Kept::new(KeepReason::Function, aggregate.name())),
     }
     Ok(())
+}
+
+/// What a minimum or maximum is of, the width of its state, and what that stands for.
+fn extreme_operand(
+    builder: &mut FragmentBuilder<'_>,
+    states: &States,
+    arg: &Arc<dyn PhysicalExpr>,
+    aggregate: &AggregateFunctionExpr,
+) -> Lowered<(Operand, Width, Meaning)> {
+    let data_type = arg.data_type(builder.schema());
+    if let (Some(column), Ok(bytes)) = (arg.downcast_ref::<Column>(), &data_type)
+        && (is_string(bytes) || is_binary(bytes))
+    {
+        let operand = Operand::Column(builder.column(column.index())?);
+        return Ok((operand, Width::Bytes, Meaning::Number));
+    }
+    let value = lower_number(builder, Target::Projection, arg.as_ref())
+        .or_else(|kept| refuse_type_as_function(kept, aggregate))?;
+    let meaning = match value.number {
+        // DataFusion compares floats another way when it groups, and a NaN shows it.
+        Number::Float { .. } if !states.keys.is_empty() => {
+            let detail = format!("{}: the extremes of floats in groups", aggregate.name());
+            return Err(Kept::new(KeepReason::FloatOrder, detail));
+        }
+        Number::Float { .. } => Meaning::FloatOrder,
+        _ => Meaning::Number,
+    };
+    Ok((value.operand, value.number.width(), meaning))
 }
 
 /// What is counted; [`Operand::None`] for every row.
@@ -161,9 +224,10 @@ fn count_operand(
             _ => Ok(Operand::None),
         };
     }
-    match arg.downcast_ref::<Column>() {
-        Some(column) => Ok(Operand::Column(builder.column(column.index())?)),
-        None => Ok(lower_number(builder, Target::Projection, arg.as_ref())?.operand),
+    match (arg.downcast_ref::<Column>(), arg.data_type(builder.schema())) {
+        (Some(column), _) => Ok(Operand::Column(builder.column(column.index())?)),
+        (None, Ok(DataType::Boolean)) => lower_truth(builder, Target::Projection, arg.as_ref()),
+        (None, _) => Ok(lower_number(builder, Target::Projection, arg.as_ref())?.operand),
     }
 }
 
@@ -171,25 +235,31 @@ fn count_operand(
 /// wrap.
 fn sum_width(number: Number) -> Lowered<Width> {
     match number {
-        Number::Int64 => Ok(Width::W64),
+        Number::Integer { bits: 64, .. } => Ok(Width::W64),
         Number::Decimal { .. } => Ok(Width::W128),
-        Number::Int32 | Number::Date32 => {
-            Err(Kept::new(KeepReason::Function, "a sum of 32-bit numbers"))
-        }
+        _ => Err(Kept::new(KeepReason::Function, "a sum of other than 64-bit numbers")),
     }
 }
 
-/// A sum of floating point depends on the order of its terms.
-fn refuse_float(
-    builder: &FragmentBuilder<'_>,
+fn is_float(builder: &FragmentBuilder<'_>, arg: &Arc<dyn PhysicalExpr>) -> bool {
+    let data_type = arg.data_type(builder.schema());
+    matches!(data_type, Ok(DataType::Float16 | DataType::Float32 | DataType::Float64))
+}
+
+/// A column of floats to be summed up, which depends on the order of the terms.
+fn float_column(
+    builder: &mut FragmentBuilder<'_>,
     arg: &Arc<dyn PhysicalExpr>,
     aggregate: &AggregateFunctionExpr,
-) -> Lowered<()> {
-    match arg.data_type(builder.schema()) {
-        Ok(DataType::Float16 | DataType::Float32 | DataType::Float64) => {
-            Err(Kept::new(KeepReason::FloatOrder, aggregate.name()))
-        }
-        _ => Ok(()),
+    order: FloatOrder,
+) -> Lowered<Operand> {
+    if order == FloatOrder::Keep {
+        return Err(Kept::new(KeepReason::FloatOrder, aggregate.name()));
+    }
+    let value = lower_number(builder, Target::Projection, arg.as_ref())?;
+    match (value.operand, value.number) {
+        (Operand::Column(_), Number::Float { .. }) => Ok(value.operand),
+        _ => Err(Kept::new(KeepReason::FloatOrder, aggregate.name())),
     }
 }
 
@@ -204,39 +274,48 @@ fn refuse_type_as_function<T>(kept: Kept, aggregate: &AggregateFunctionExpr) -> 
     }
 }
 
-/// What an average counts and sums.
+/// What an average counts and sums, how, and what the sum stands for.
 fn average_operand(
     builder: &mut FragmentBuilder<'_>,
     arg: &Arc<dyn PhysicalExpr>,
     aggregate: &AggregateFunctionExpr,
     bounds: &dyn ColumnBounds,
-) -> Lowered<Operand> {
+    order: FloatOrder,
+) -> Lowered<(Operand, Function, Meaning)> {
     let float_order =
         |why: &str| Err(Kept::new(KeepReason::FloatOrder, format!("{}: {why}", aggregate.name())));
     match arg.data_type(builder.schema()) {
         Ok(DataType::Decimal128(_, _)) => {
-            return Ok(lower_number(builder, Target::Projection, arg.as_ref())?.operand);
+            let value = lower_number(builder, Target::Projection, arg.as_ref())?;
+            return Ok((value.operand, Function::Sum, Meaning::Number));
         }
         Ok(DataType::Float64) => {}
         _ => return refuse(arg.as_ref()),
     }
     let inner = match arg.downcast_ref::<CastExpr>() {
-        Some(cast) => cast.expr(),
-        None => return float_order("a sum of floating point"),
+        Some(cast) if !is_float(builder, cast.expr()) => cast.expr(),
+        _ => {
+            let operand = float_column(builder, arg, aggregate, order)?;
+            return Ok((operand, Function::SumFloat, Meaning::FloatOrder));
+        }
     };
     let Some(column) = inner.downcast_ref::<Column>() else {
         return float_order("an average of an expression");
     };
-    match inner.data_type(builder.schema()) {
-        Ok(DataType::Int32 | DataType::Int64) => {}
-        _ => return float_order("a sum of floating point"),
+    let number = inner.data_type(builder.schema()).ok().and_then(|it| Number::of(&it).ok());
+    if !matches!(number, Some(Number::Integer { .. })) {
+        return float_order("a sum of floating point");
     }
-    let Some(magnitude) = bounds.greatest_magnitude(column.index()) else {
+    let operand = Operand::Column(builder.column(column.index())?);
+    if order == FloatOrder::Free {
+        return Ok((operand, Function::Sum, Meaning::Number));
+    }
+    let Some((least, greatest)) = bounds.range(column.index()) else {
         return float_order("the files have no statistics of the column");
     };
-    let greatest = u128::from(bounds.rows()).saturating_mul(magnitude);
-    if greatest > EXACT_IN_FLOAT64 {
+    let magnitude = u128::from(least.unsigned_abs().max(greatest.unsigned_abs()));
+    if u128::from(bounds.rows()).saturating_mul(magnitude) > EXACT_IN_FLOAT64 {
         return float_order("the sum may leave the integers that Float64 holds exactly");
     }
-    Ok(Operand::Column(index(usize::from(builder.column(column.index())?))))
+    Ok((operand, Function::Sum, Meaning::Number))
 }

@@ -3,8 +3,8 @@
 
 use arrow::datatypes::Schema;
 use nearscan_command::{
-    Aggregate, Column, Fragment, Op, Operand, Output, Program, RowColumn, Step, StringTest, TestOp,
-    limits,
+    Aggregate, Column, Fragment, Key, Op, Operand, Output, Program, RowColumn, Step, StringTest,
+    TestOp, Top, limits, pattern,
 };
 
 use crate::decision::{KeepReason, Kept};
@@ -101,6 +101,14 @@ impl<'a> FragmentBuilder<'a> {
         Ok(Operand::Literal(index(self.literals.len() - 1)))
     }
 
+    /// The number of a literal operand.
+    pub(crate) fn literal_value(&self, operand: Operand) -> Option<i128> {
+        match operand {
+            Operand::Literal(index) => self.literals.get(usize::from(index)).copied(),
+            _ => None,
+        }
+    }
+
     /// Literals that stand one after the other; the numbers of the first and the last.
     pub(crate) fn literal_run(&mut self, values: &[i128]) -> Lowered<(u16, u16)> {
         let first = self.literals.len();
@@ -121,6 +129,13 @@ impl<'a> FragmentBuilder<'a> {
         let long = strings.iter().find(|text| text.len() > limits::STRING_BYTES_MAX as usize);
         if let Some(text) = long {
             let detail = format!("a string literal of {} bytes", text.len());
+            return Err(Kept::new(KeepReason::Expression, detail));
+        }
+        let places =
+            |text: &Vec<u8>| text.iter().filter(|item| **item != pattern::ANY).count() as u64;
+        let places_max = u64::from(limits::PATTERN_PLACES_MAX);
+        if op == TestOp::Like && strings.iter().any(|text| places(text) > places_max) {
+            let detail = format!("a pattern of more than {places_max} places");
             return Err(Kept::new(KeepReason::Expression, detail));
         }
         let test = StringTest { column, op, strings };
@@ -159,13 +174,18 @@ impl<'a> FragmentBuilder<'a> {
     }
 
     /// The fragment with aggregate states as its output.
-    pub(crate) fn states(self, keys: Vec<u16>, aggregates: Vec<Aggregate>) -> Lowered<Fragment> {
+    pub(crate) fn states(self, keys: Vec<Key>, aggregates: Vec<Aggregate>) -> Lowered<Fragment> {
         self.finish(Output::States { keys, aggregates })
     }
 
     /// The fragment with rows as its output.
     pub(crate) fn rows(self, columns: Vec<RowColumn>, limit: Option<u64>) -> Lowered<Fragment> {
-        self.finish(Output::Rows { columns, limit })
+        self.finish(Output::Rows { columns, limit, top: None })
+    }
+
+    /// The fragment with rows as its output, of them those that can be among the first.
+    pub(crate) fn top_rows(self, columns: Vec<RowColumn>, top: Top) -> Lowered<Fragment> {
+        self.finish(Output::Rows { columns, limit: None, top: Some(top) })
     }
 
     /// The fragment with this output.

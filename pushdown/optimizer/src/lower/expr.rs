@@ -1,29 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Lowering of expressions.
+//! Lowering of expressions with a numeric value.
 //!
 //! | DataFusion | command |
 //! |---|---|
-//! | column, literal of Int32, Int64, Date32, Decimal128 | operand |
-//! | `+ - *` on integers and decimals | steps; decimals are rescaled by a multiplication first |
-//! | widening CAST of integers and decimals | nothing, or a multiplication |
-//! | `= <> < <= > >=`, IN, IS NULL, IS NOT NULL, AND, OR, NOT | steps |
-//! | the same of a string column and literals | string tests |
+//! | column, literal of a type of [`Number`] | operand |
+//! | `+ - *` of 32- and 64-bit integers and of decimals, `-x` | steps; decimals are rescaled first |
+//! | `/ %` of 32- and 64-bit integers by a literal | `Divide`, `Remainder` |
+//! | CAST that cannot fail | nothing, a multiplication, or a division that rounds as Arrow does |
+//! | CASE | `Select`, from the last branch to the first |
+//! | date_part of a date or a timestamp without zone | a division to days, then `Year`, `Month`, `Day` |
+//! | a condition as a number | `Select` of 1, 0 and NULL |
 //!
-//! Everything else is kept: `/` and `%` round, narrowing casts can fail, functions have no
-//! counterpart.
+//! Everything else is kept: divisions of decimals have scales of their own, casts that can fail
+//! give NULL or an error, other functions have no counterpart.
 
 use arrow::datatypes::DataType;
-use datafusion::common::ScalarValue;
 use datafusion::logical_expr::Operator;
 use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_expr::ScalarFunctionExpr;
 use datafusion::physical_expr::expressions::{
-    BinaryExpr, CastExpr, Column, InListExpr, IsNotNullExpr, IsNullExpr, Literal, NotExpr,
+    BinaryExpr, CaseExpr, CastExpr, Column, Literal, NegativeExpr,
 };
-use nearscan_command::{Op, Operand, Step, TestOp};
+use nearscan_command::{Op, Operand, Step, Width};
 
 use crate::decision::{KeepReason, Kept};
 use crate::lower::builder::Target;
-use crate::lower::types::{Number, is_string, unsupported};
+use crate::lower::truth::lower_truth;
+use crate::lower::types::{HasZone, Number, per_second};
 use crate::lower::{FragmentBuilder, Lowered};
 
 /// A lowered number.
@@ -38,7 +41,10 @@ pub(crate) fn refuse<T>(expr: &dyn PhysicalExpr) -> Lowered<T> {
     Err(Kept::new(KeepReason::Expression, expr.to_string()))
 }
 
-fn data_type(builder: &FragmentBuilder<'_>, expr: &dyn PhysicalExpr) -> Lowered<DataType> {
+pub(crate) fn data_type(
+    builder: &FragmentBuilder<'_>,
+    expr: &dyn PhysicalExpr,
+) -> Lowered<DataType> {
     match expr.data_type(builder.schema()) {
         Ok(data_type) => Ok(data_type),
         Err(_) => refuse(expr),
@@ -58,52 +64,149 @@ pub(crate) fn lower_number(
     }
     if let Some(literal) = expr.downcast_ref::<Literal>() {
         let number = Number::of(&literal.value().data_type())?;
-        let operand = match integer_of(literal.value())? {
+        let operand = match Number::of_literal(literal.value())? {
             Some(value) => builder.literal(value)?,
             None => Operand::Null,
         };
         return Ok(Value { operand, number });
     }
     if let Some(cast) = expr.downcast_ref::<CastExpr>() {
-        let inner = lower_number(builder, target, cast.expr().as_ref())?;
-        let wanted = Number::of(cast.cast_type())?;
-        return match widening_shift(inner.number, wanted) {
-            Some(shift) => rescale(builder, target, inner, wanted, shift),
-            None => refuse(expr),
-        };
+        return lower_cast(builder, target, cast);
     }
-    match expr.downcast_ref::<BinaryExpr>() {
-        Some(binary) => lower_arithmetic(builder, target, binary),
+    if let Some(binary) = expr.downcast_ref::<BinaryExpr>()
+        && is_arithmetic(*binary.op())
+    {
+        return lower_arithmetic(builder, target, binary);
+    }
+    if let Some(negative) = expr.downcast_ref::<NegativeExpr>() {
+        return lower_negative(builder, target, negative);
+    }
+    if data_type(builder, expr)? == DataType::Boolean {
+        let truth = lower_truth(builder, target, expr)?;
+        return number_of_truth(builder, target, truth);
+    }
+    if let Some(case) = expr.downcast_ref::<CaseExpr>() {
+        return lower_case(builder, target, case);
+    }
+    match expr.downcast_ref::<ScalarFunctionExpr>() {
+        Some(function) => lower_function(builder, target, function),
         None => refuse(expr),
     }
 }
 
-/// The unscaled integer of a literal; `None` for NULL.
-fn integer_of(value: &ScalarValue) -> Lowered<Option<i128>> {
-    match value {
-        ScalarValue::Int32(value) | ScalarValue::Date32(value) => Ok(value.map(i128::from)),
-        ScalarValue::Int64(value) => Ok(value.map(i128::from)),
-        ScalarValue::Decimal128(value, _, _) => Ok(*value),
-        other => Err(unsupported(&other.data_type())),
+fn is_arithmetic(operator: Operator) -> bool {
+    matches!(
+        operator,
+        Operator::Plus | Operator::Minus | Operator::Multiply | Operator::Divide | Operator::Modulo
+    )
+}
+
+/// A truth value as 0, 1 or NULL.
+fn number_of_truth(
+    builder: &mut FragmentBuilder<'_>,
+    target: Target,
+    truth: Operand,
+) -> Lowered<Value> {
+    let (one, zero) = (builder.literal(1)?, builder.literal(0)?);
+    let known = builder.step(target, Step::unary(Op::IsNotNull, truth))?;
+    let number = builder.step(target, Step::select(Width::W32, truth, one, zero))?;
+    let step = Step::select(Width::W32, known, number, Operand::Null);
+    Ok(Value { operand: builder.step(target, step)?, number: Number::Boolean })
+}
+
+/// What a cast does to the integer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Recast {
+    Multiply(i128),
+    Divide(Op, i128),
+}
+
+fn lower_cast(
+    builder: &mut FragmentBuilder<'_>,
+    target: Target,
+    cast: &CastExpr,
+) -> Lowered<Value> {
+    let inner = lower_number(builder, target, cast.expr().as_ref())?;
+    let number = Number::of(cast.cast_type())?;
+    let Some(recast) = recast(inner.number, number) else { return refuse(cast) };
+    if inner.operand == Operand::Null || recast == Recast::Multiply(1) {
+        return Ok(Value { operand: inner.operand, number });
+    }
+    let (op, factor) = match recast {
+        Recast::Multiply(factor) => (Op::Multiply, factor),
+        Recast::Divide(op, divisor) => (op, divisor),
+    };
+    let factor = builder.literal(factor)?;
+    let step = Step::arithmetic(op, number.width(), inner.operand, factor);
+    Ok(Value { operand: builder.step(target, step)?, number })
+}
+
+/// How a cast that cannot fail changes the integer; `None` for the others.
+fn recast(from: Number, to: Number) -> Option<Recast> {
+    use Number::{Boolean, Date32, Decimal, Float, Integer, Timestamp};
+    if from == to {
+        return Some(Recast::Multiply(1));
+    }
+    match (from, to) {
+        (Integer { bits: a, signed: x }, Integer { bits: b, signed: y }) => {
+            let holds = if x == y { b >= a } else { y && b > a };
+            holds.then_some(Recast::Multiply(1))
+        }
+        (Boolean, Integer { .. }) => Some(Recast::Multiply(1)),
+        // Every float of 4 bytes is one of 8 bytes, and both are in the same order.
+        (Float { bits: 32 }, Float { bits: 64 }) => Some(Recast::Multiply(1)),
+        (Decimal { precision, scale }, Integer { bits, signed: true }) if scale >= 0 => {
+            // Arrow cuts the digits behind the point off.
+            let whole = i16::from(precision) - i16::from(scale);
+            let divisor = 10i128.checked_pow(u32::from(scale.unsigned_abs()))?;
+            (whole < safe_digits(bits)).then_some(match divisor {
+                1 => Recast::Multiply(1),
+                _ => Recast::Divide(Op::Divide, divisor),
+            })
+        }
+        (_, Decimal { precision, scale }) => {
+            let (have, room) = (whole_digits(from)?, i16::from(precision) - i16::from(scale));
+            let shift = i16::from(scale) - i16::from(from.scale());
+            let factor = 10i128.checked_pow(u32::from(shift.unsigned_abs()))?;
+            match shift {
+                0.. if room >= have => Some(Recast::Multiply(factor)),
+                // Rounding up may take a digit more.
+                ..0 if room > have => Some(Recast::Divide(Op::DivideRound, factor)),
+                _ => None,
+            }
+        }
+        (Date32, Timestamp { unit, has_zone: HasZone::No }) => {
+            Some(Recast::Multiply(i128::from(per_second(unit)) * 86_400))
+        }
+        (Timestamp { unit: a, has_zone: x }, Timestamp { unit: b, has_zone: y })
+            if x == y && per_second(b) >= per_second(a) =>
+        {
+            Some(Recast::Multiply(i128::from(per_second(b) / per_second(a))))
+        }
+        _ => None,
     }
 }
 
-/// Digits to append for a cast that cannot fail; `None` when it can, or changes the meaning.
-fn widening_shift(from: Number, to: Number) -> Option<u32> {
-    // Digits that every value of the type fits in.
-    let digits = |number| match number {
-        Number::Int32 => Some(10),
-        Number::Int64 => Some(19),
+/// Digits in front of the point that every number of a type fits in.
+fn whole_digits(number: Number) -> Option<i16> {
+    match number {
+        Number::Integer { bits: 8, .. } => Some(3),
+        Number::Integer { bits: 16, .. } => Some(5),
+        Number::Integer { bits: 32, .. } => Some(10),
+        Number::Integer { signed: true, .. } => Some(19),
+        Number::Integer { signed: false, .. } => Some(20),
         Number::Decimal { precision, scale } => Some(i16::from(precision) - i16::from(scale)),
-        Number::Date32 => None,
-    };
-    match (from, to) {
-        (a, b) if a == b => Some(0),
-        (Number::Int32, Number::Int64) => Some(0),
-        (_, Number::Decimal { scale, .. }) if digits(to)? >= digits(from)? => {
-            u32::try_from(i16::from(scale) - i16::from(from.scale())).ok()
-        }
         _ => None,
+    }
+}
+
+/// So many digits and one more do not fit an integer of so many bits.
+fn safe_digits(bits: u8) -> i16 {
+    match bits {
+        8 => 3,
+        16 => 5,
+        32 => 10,
+        _ => 19,
     }
 }
 
@@ -135,19 +238,24 @@ fn lower_arithmetic(
         Operator::Plus => Op::Add,
         Operator::Minus => Op::Subtract,
         Operator::Multiply => Op::Multiply,
-        _ => return refuse(expr),
+        Operator::Divide => Op::Divide,
+        _ => Op::Remainder,
     };
     let number = Number::of(&data_type(builder, expr)?)?;
+    let Some(width) = number.arithmetic_width() else { return refuse(expr) };
     let mut left = lower_number(builder, target, expr.left().as_ref())?;
     let mut right = lower_number(builder, target, expr.right().as_ref())?;
     match (left.number, right.number, number) {
-        (Number::Int32, Number::Int32, Number::Int32)
-        | (Number::Int64, Number::Int64, Number::Int64) => {}
+        (a, b, Number::Integer { .. }) if a == number && b == number => {
+            if op.is_division() && !is_divisor(builder, right.operand) {
+                return refuse(expr);
+            }
+        }
         (
             Number::Decimal { scale: a, .. },
             Number::Decimal { scale: b, .. },
             Number::Decimal { scale, .. },
-        ) => {
+        ) if !op.is_division() => {
             if op == Op::Multiply {
                 if a + b != scale {
                     return refuse(expr);
@@ -161,212 +269,122 @@ fn lower_arithmetic(
         }
         _ => return refuse(expr),
     }
-    let step = Step::arithmetic(op, number.width(), left.operand, right.operand);
+    let step = Step::arithmetic(op, width, left.operand, right.operand);
     Ok(Value { operand: builder.step(target, step)?, number })
 }
 
-/// Lowers an expression with a truth value.
-pub(crate) fn lower_truth(
-    builder: &mut FragmentBuilder<'_>,
-    target: Target,
-    expr: &dyn PhysicalExpr,
-) -> Lowered<Operand> {
-    if let Some(binary) = expr.downcast_ref::<BinaryExpr>() {
-        return lower_condition(builder, target, binary);
-    }
-    if let Some(not) = expr.downcast_ref::<NotExpr>() {
-        let inner = lower_truth(builder, target, not.arg().as_ref())?;
-        return builder.step(target, Step::unary(Op::Not, inner));
-    }
-    if let Some(is_null) = expr.downcast_ref::<IsNullExpr>() {
-        return lower_null_test(builder, target, Op::IsNull, is_null.arg().as_ref());
-    }
-    if let Some(is_not_null) = expr.downcast_ref::<IsNotNullExpr>() {
-        return lower_null_test(builder, target, Op::IsNotNull, is_not_null.arg().as_ref());
-    }
-    if let Some(in_list) = expr.downcast_ref::<InListExpr>() {
-        return lower_in_list(builder, target, in_list);
-    }
-    match expr.downcast_ref::<Literal>().map(Literal::value) {
-        Some(ScalarValue::Boolean(None)) => Ok(Operand::Null),
-        _ => refuse(expr),
-    }
+/// Whether a command can divide by an operand: a literal other than 0, on which DataFusion would
+/// give an error.
+fn is_divisor(builder: &FragmentBuilder<'_>, operand: Operand) -> bool {
+    builder.literal_value(operand).is_some_and(|value| value != 0)
 }
 
-fn lower_null_test(
+fn lower_negative(
     builder: &mut FragmentBuilder<'_>,
     target: Target,
-    op: Op,
-    arg: &dyn PhysicalExpr,
-) -> Lowered<Operand> {
-    let operand = match (arg.downcast_ref::<Column>(), data_type(builder, arg)?) {
-        (Some(column), _) => Operand::Column(builder.column(column.index())?),
-        (None, DataType::Boolean) => lower_truth(builder, target, arg)?,
-        (None, _) => lower_number(builder, target, arg)?.operand,
-    };
-    builder.step(target, Step::unary(op, operand))
+    expr: &NegativeExpr,
+) -> Lowered<Value> {
+    let inner = lower_number(builder, target, expr.arg().as_ref())?;
+    let Some(width) = inner.number.arithmetic_width() else { return refuse(expr) };
+    let zero = builder.literal(0)?;
+    let step = Step::arithmetic(Op::Subtract, width, zero, inner.operand);
+    Ok(Value { operand: builder.step(target, step)?, number: inner.number })
 }
 
-fn lower_condition(
+fn lower_case(
     builder: &mut FragmentBuilder<'_>,
     target: Target,
-    expr: &BinaryExpr,
-) -> Lowered<Operand> {
-    let op = match expr.op() {
-        Operator::And => Op::And,
-        Operator::Or => Op::Or,
-        Operator::Eq => Op::Equal,
-        Operator::NotEq => Op::NotEqual,
-        Operator::Lt => Op::Less,
-        Operator::LtEq => Op::LessOrEqual,
-        Operator::Gt => Op::Greater,
-        Operator::GtEq => Op::GreaterOrEqual,
-        _ => return refuse(expr),
+    case: &CaseExpr,
+) -> Lowered<Value> {
+    let number = Number::of(&data_type(builder, case)?)?;
+    let branch = |builder: &mut FragmentBuilder<'_>, expr: &dyn PhysicalExpr| {
+        if let Some(literal) = expr.downcast_ref::<Literal>()
+            && literal.value().is_null()
+        {
+            return Ok(Operand::Null);
+        }
+        let value = lower_number(builder, target, expr)?;
+        if value.number == number { Ok(value.operand) } else { refuse(expr) }
     };
-    let (left, right) = (expr.left().as_ref(), expr.right().as_ref());
-    if matches!(op, Op::And | Op::Or) {
-        let left = lower_truth(builder, target, left)?;
-        let right = lower_truth(builder, target, right)?;
-        return builder.step(target, Step::compare(op, left, right));
+    let mut result = match case.else_expr() {
+        Some(expr) => branch(builder, expr.as_ref())?,
+        None => Operand::Null,
+    };
+    for (when, then) in case.when_then_expr().iter().rev() {
+        let condition = lower_when(builder, target, case, when.as_ref())?;
+        let taken = branch(builder, then.as_ref())?;
+        let step = Step::select(number.width(), condition, taken, result);
+        result = builder.step(target, step)?;
     }
-    if let Some(column) = string_column(builder, left)? {
-        return lower_string_comparison(builder, target, op, column, right, expr);
-    }
-    if let Some(column) = string_column(builder, right)? {
-        return lower_string_comparison(builder, target, mirror(op), column, left, expr);
-    }
-    let left = lower_number(builder, target, left)?;
-    let right = lower_number(builder, target, right)?;
+    Ok(Value { operand: result, number })
+}
+
+/// The condition of a branch: of `CASE x WHEN y` it is `x = y`.
+pub(crate) fn lower_when(
+    builder: &mut FragmentBuilder<'_>,
+    target: Target,
+    case: &CaseExpr,
+    when: &dyn PhysicalExpr,
+) -> Lowered<Operand> {
+    let Some(base) = case.expr() else { return lower_truth(builder, target, when) };
+    let left = lower_number(builder, target, base.as_ref())?;
+    let right = lower_number(builder, target, when)?;
     if !left.number.is_comparable_with(right.number) {
-        return refuse(expr);
+        return refuse(case);
     }
-    builder.step(target, Step::compare(op, left.operand, right.operand))
+    builder.step(target, Step::compare(Op::Equal, left.operand, right.operand))
 }
 
-/// The comparison with its sides swapped.
-fn mirror(op: Op) -> Op {
-    match op {
-        Op::Less => Op::Greater,
-        Op::LessOrEqual => Op::GreaterOrEqual,
-        Op::Greater => Op::Less,
-        Op::GreaterOrEqual => Op::LessOrEqual,
-        other => other,
-    }
-}
-
-/// The column's place in the table, if the expression is a string column, possibly cast between
-/// string types.
-fn string_column(builder: &FragmentBuilder<'_>, expr: &dyn PhysicalExpr) -> Lowered<Option<usize>> {
-    if let Some(cast) = expr.downcast_ref::<CastExpr>() {
-        return match is_string(cast.cast_type()) {
-            true => string_column(builder, cast.expr().as_ref()),
-            false => Ok(None),
-        };
-    }
-    match expr.downcast_ref::<Column>() {
-        Some(column) if is_string(&data_type(builder, expr)?) => Ok(Some(column.index())),
-        _ => Ok(None),
-    }
-}
-
-/// The bytes of a string literal; `None` for NULL.
-fn string_literal(expr: &dyn PhysicalExpr) -> Lowered<Option<Vec<u8>>> {
-    match expr.downcast_ref::<Literal>().map(Literal::value) {
-        Some(
-            ScalarValue::Utf8(text) | ScalarValue::LargeUtf8(text) | ScalarValue::Utf8View(text),
-        ) => Ok(text.as_ref().map(|text| text.clone().into_bytes())),
-        _ => refuse(expr),
-    }
-}
-
-fn lower_string_comparison(
+fn lower_function(
     builder: &mut FragmentBuilder<'_>,
     target: Target,
-    op: Op,
-    column: usize,
-    literal: &dyn PhysicalExpr,
-    expr: &BinaryExpr,
+    function: &ScalarFunctionExpr,
+) -> Lowered<Value> {
+    match (function.name(), function.args()) {
+        ("date_part", [part, date]) => {
+            let part = part.downcast_ref::<Literal>().and_then(|it| it.value().try_as_str()?);
+            let Some(part) = part else { return refuse(function) };
+            let op = match part.trim_matches('\'').to_ascii_lowercase().as_str() {
+                "year" => Op::Year,
+                "month" => Op::Month,
+                "day" => Op::Day,
+                _ => return refuse(function),
+            };
+            let days = lower_days(builder, target, date.as_ref(), function)?;
+            let operand = builder.step(target, Step::part(op, Width::W32, days))?;
+            Ok(Value { operand, number: Number::INT32 })
+        }
+        ("nullif", [value, other]) => {
+            let left = lower_number(builder, target, value.as_ref())?;
+            let right = lower_number(builder, target, other.as_ref())?;
+            if !left.number.is_comparable_with(right.number) {
+                return refuse(function);
+            }
+            let equal = Step::compare(Op::Equal, left.operand, right.operand);
+            let equal = builder.step(target, equal)?;
+            let step = Step::select(left.number.width(), equal, Operand::Null, left.operand);
+            Ok(Value { operand: builder.step(target, step)?, number: left.number })
+        }
+        _ => refuse(function),
+    }
+}
+
+/// Days since 1970 of a date or a timestamp.
+fn lower_days(
+    builder: &mut FragmentBuilder<'_>,
+    target: Target,
+    date: &dyn PhysicalExpr,
+    function: &ScalarFunctionExpr,
 ) -> Lowered<Operand> {
-    let Some(text) = string_literal(literal)? else { return Ok(Operand::Null) };
-    let test = match op {
-        Op::Equal | Op::NotEqual => TestOp::In,
-        Op::Less => TestOp::Less,
-        Op::LessOrEqual => TestOp::LessOrEqual,
-        Op::Greater => TestOp::Greater,
-        Op::GreaterOrEqual => TestOp::GreaterOrEqual,
-        _ => return refuse(expr),
-    };
-    let column = builder.column(column)?;
-    let outcome = builder.test(target, column, test, vec![text])?;
-    match op {
-        Op::NotEqual => builder.step(target, Step::unary(Op::Not, outcome)),
-        _ => Ok(outcome),
-    }
-}
-
-fn lower_in_list(
-    builder: &mut FragmentBuilder<'_>,
-    target: Target,
-    expr: &InListExpr,
-) -> Lowered<Operand> {
-    let arg = expr.expr().as_ref();
-    let (found, has_null) = match string_column(builder, arg)? {
-        Some(column) => lower_string_in(builder, target, column, expr)?,
-        None => lower_number_in(builder, target, expr)?,
-    };
-    // With NULL in the list what is not found is unknown.
-    let found = match has_null {
-        true => builder.step(target, Step::compare(Op::Or, found, Operand::Null))?,
-        false => found,
-    };
-    match expr.negated() {
-        true => builder.step(target, Step::unary(Op::Not, found)),
-        false => Ok(found),
-    }
-}
-
-fn lower_string_in(
-    builder: &mut FragmentBuilder<'_>,
-    target: Target,
-    column: usize,
-    expr: &InListExpr,
-) -> Lowered<(Operand, bool)> {
-    let mut texts = Vec::new();
-    let mut has_null = false;
-    for item in expr.list() {
-        match string_literal(item.as_ref())? {
-            Some(text) => texts.push(text),
-            None => has_null = true,
+    let value = lower_number(builder, target, date)?;
+    match value.number {
+        Number::Date32 => Ok(value.operand),
+        Number::Timestamp { has_zone: HasZone::No, .. } => {
+            let Some(per_day) = value.number.per_day() else { return refuse(function) };
+            let per_day = builder.literal(i128::from(per_day))?;
+            let step = Step::arithmetic(Op::DivideFloor, Width::W64, value.operand, per_day);
+            builder.step(target, step)
         }
+        _ => refuse(function),
     }
-    if texts.is_empty() {
-        return refuse(expr);
-    }
-    let column = builder.column(column)?;
-    Ok((builder.test(target, column, TestOp::In, texts)?, has_null))
-}
-
-fn lower_number_in(
-    builder: &mut FragmentBuilder<'_>,
-    target: Target,
-    expr: &InListExpr,
-) -> Lowered<(Operand, bool)> {
-    let value = lower_number(builder, target, expr.expr().as_ref())?;
-    let mut numbers = Vec::new();
-    let mut has_null = false;
-    for item in expr.list() {
-        let Some(literal) = item.downcast_ref::<Literal>() else { return refuse(expr) };
-        if !Number::of(&literal.value().data_type())?.is_comparable_with(value.number) {
-            return refuse(expr);
-        }
-        match integer_of(literal.value())? {
-            Some(number) => numbers.push(number),
-            None => has_null = true,
-        }
-    }
-    if numbers.is_empty() {
-        return refuse(expr);
-    }
-    let (first, last) = builder.literal_run(&numbers)?;
-    Ok((builder.step(target, Step::in_literals(value.operand, first, last))?, has_null))
 }

@@ -8,16 +8,20 @@
 //!
 //! - `types`: which types have a counterpart, and their scales.
 //! - `builder`: columns, literals, tests, programs; equal steps are shared.
-//! - `expr`: expressions.
-//! - `aggregate`: aggregates and group keys, as states.
+//! - `expr`: expressions with a numeric value.
+//! - `truth`: conditions; `strings`: conditions on byte strings.
+//! - `aggregate`: aggregates as states; `keys`: what they are grouped by.
 //! - `rows`: output columns of rows.
 
 pub(crate) mod aggregate;
 pub(crate) mod builder;
 pub(crate) mod expr;
+pub(crate) mod keys;
 pub(crate) mod rows;
+mod strings;
 #[cfg(test)]
 mod tests;
+pub(crate) mod truth;
 pub(crate) mod types;
 
 pub(crate) use builder::FragmentBuilder;

@@ -9,8 +9,9 @@ use datafusion::physical_expr::expressions::Column;
 use nearscan_command::{Operand, RowColumn, Width};
 
 use crate::lower::builder::Target;
-use crate::lower::expr::{lower_number, lower_truth, refuse};
-use crate::lower::types::is_string;
+use crate::lower::expr::{lower_number, refuse};
+use crate::lower::truth::lower_truth;
+use crate::lower::types::{Number, is_binary, is_string};
 use crate::lower::{FragmentBuilder, Lowered};
 
 /// Lowers the output expressions of a scan, filter or projection.
@@ -29,10 +30,10 @@ fn lower_output(builder: &mut FragmentBuilder<'_>, expr: &dyn PhysicalExpr) -> L
     if let Some(column) = expr.downcast_ref::<Column>() {
         let operand = Operand::Column(builder.column(column.index())?);
         let width = match &data_type {
-            string if is_string(string) => Width::Bytes,
-            DataType::Int32 | DataType::Date32 => Width::W32,
+            bytes if is_string(bytes) || is_binary(bytes) => Width::Bytes,
             // What is stored in 8 bytes crosses the link in 8 bytes.
-            _ => Width::W64,
+            DataType::Decimal128(_, _) => Width::W64,
+            other => Number::of(other)?.width(),
         };
         return Ok(RowColumn { operand, width });
     }

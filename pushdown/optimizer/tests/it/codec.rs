@@ -41,7 +41,7 @@ fn ours(plan: &Arc<dyn ExecutionPlan>) -> Vec<PushdownExec> {
 )]
 #[case::fetch("SELECT count(*) FROM (SELECT l_code FROM lineitem WHERE l_tax < 0.02 LIMIT 11)")]
 #[case::conjuncts_that_stay(
-    "SELECT l_comment FROM lineitem WHERE l_tax < 0.03 AND l_comment LIKE '%77' ORDER BY 1"
+    "SELECT l_comment FROM lineitem WHERE l_tax < 0.03 AND l_comment ILIKE '%77' ORDER BY 1"
 )]
 #[case::dynamic_filter(
     "SELECT l_comment, o_custkey FROM lineitem JOIN orders ON l_orderkey = o_orderkey \

@@ -11,9 +11,16 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use arrow::array::{Array, AsArray};
-use arrow::datatypes::{DataType, Date32Type, Decimal128Type, Int32Type, Int64Type};
+use arrow::datatypes::{
+    DataType, Date32Type, Decimal128Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type,
+    Int64Type, Time32MillisecondType, Time64MicrosecondType, TimeUnit, TimestampMicrosecondType,
+    TimestampMillisecondType, TimestampNanosecondType, UInt8Type, UInt16Type, UInt32Type,
+    UInt64Type,
+};
 use futures::channel::oneshot::Sender;
-use nearscan_command::{Command, InputRef, ResultHeader, ResultWriter, Row, Status, Value};
+use nearscan_command::{
+    Command, InputRef, ResultHeader, ResultWriter, Row, Status, Value, float_order, widened_float,
+};
 use nearscan_conformance::evaluator::evaluate;
 use nearscan_drive::{
     CancelOutcome, CancelWord, Capabilities, Completion, CostSnapshot, Drive, DriveTime, Failure,
@@ -383,7 +390,28 @@ fn value_of(array: &dyn Array, row: usize) -> Value {
     if array.is_null(row) {
         return Value::Null;
     }
+    macro_rules! number {
+        ($ty:ty) => {
+            Value::Number(array.as_primitive::<$ty>().value(row).into())
+        };
+    }
+    let place = |number: f64| Value::Number(float_order(number).into());
     match array.data_type() {
+        DataType::Int8 => number!(Int8Type),
+        DataType::Int16 => number!(Int16Type),
+        DataType::UInt8 => number!(UInt8Type),
+        DataType::UInt16 => number!(UInt16Type),
+        DataType::UInt32 => number!(UInt32Type),
+        DataType::UInt64 => number!(UInt64Type),
+        DataType::Time32(TimeUnit::Millisecond) => number!(Time32MillisecondType),
+        DataType::Time64(TimeUnit::Microsecond) => number!(Time64MicrosecondType),
+        DataType::Timestamp(TimeUnit::Millisecond, _) => number!(TimestampMillisecondType),
+        DataType::Timestamp(TimeUnit::Microsecond, _) => number!(TimestampMicrosecondType),
+        DataType::Timestamp(TimeUnit::Nanosecond, _) => number!(TimestampNanosecondType),
+        DataType::Boolean => Value::Number(array.as_boolean().value(row).into()),
+        DataType::Float32 => place(widened_float(array.as_primitive::<Float32Type>().value(row))),
+        DataType::Float64 => place(array.as_primitive::<Float64Type>().value(row)),
+        DataType::Binary => Value::Bytes(array.as_binary::<i32>().value(row).to_vec()),
         DataType::Int32 => Value::Number(array.as_primitive::<Int32Type>().value(row).into()),
         DataType::Int64 => Value::Number(array.as_primitive::<Int64Type>().value(row).into()),
         DataType::Date32 => Value::Number(array.as_primitive::<Date32Type>().value(row).into()),

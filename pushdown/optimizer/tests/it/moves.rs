@@ -97,7 +97,7 @@ use crate::drive::COMMAND_NS;
      WHERE l_tax > 0.02)"
 )]
 #[case::conjuncts_that_stay(
-    "SELECT l_comment FROM lineitem WHERE l_tax < 0.03 AND l_comment LIKE '%77' ORDER BY 1"
+    "SELECT l_comment FROM lineitem WHERE l_tax < 0.03 AND l_comment ILIKE '%77' ORDER BY 1"
 )]
 #[case::a_union(
     "SELECT l_orderkey FROM lineitem WHERE l_tax = 0.01 UNION ALL SELECT o_orderkey FROM orders \

@@ -43,7 +43,7 @@ async fn constants_of_a_filter_are_known_above(
 async fn constants_of_a_conjunct_that_moved_are_known_above(#[values("1", "2")] partitions: &str) {
     let bench = Bench::new().set("datafusion.execution.target_partitions", partitions);
     let sql = "SELECT l_linenumber, l_orderkey, l_partkey FROM lineitem \
-               WHERE l_linenumber = 5 AND l_comment LIKE '%9' \
+               WHERE l_linenumber = 5 AND l_comment ILIKE '%9' \
                ORDER BY l_linenumber, l_orderkey, l_partkey";
     bench.check(sql).await;
 }

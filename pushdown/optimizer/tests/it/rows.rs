@@ -67,41 +67,41 @@ async fn a_limit_above_a_filter_is_its_fetch() {
 #[tokio::test]
 async fn conjuncts_without_a_counterpart_stay_above() {
     let sql = "SELECT l_orderkey FROM lineitem \
-               WHERE l_quantity < 5 AND l_comment LIKE '%9' AND l_returnflag = 'A' LIMIT 3";
+               WHERE l_quantity < 5 AND l_comment ILIKE '%9' AND l_returnflag = 'A' LIMIT 3";
     assert_snapshot!(Bench::new().decided(sql).await, @r"
     input:
       CoalescePartitionsExec: fetch=3
-        FilterExec: l_quantity@1 < 5.00 AND l_returnflag@2 = A AND l_comment@3 LIKE %9, projection=[l_orderkey@0], fetch=3
-          DataSourceExec: file_groups={2 groups}, projection=[l_orderkey, l_quantity, l_returnflag, l_comment], predicate=l_quantity@3 < 5.00 AND l_returnflag@7 = A AND l_comment@13 LIKE %9
+        FilterExec: l_quantity@1 < 5.00 AND l_returnflag@2 = A AND l_comment@3 ILIKE %9, projection=[l_orderkey@0], fetch=3
+          DataSourceExec: file_groups={2 groups}, projection=[l_orderkey, l_quantity, l_returnflag, l_comment], predicate=l_quantity@3 < 5.00 AND l_returnflag@7 = A AND l_comment@13 ILIKE %9
     output:
       CoalescePartitionsExec: fetch=3
-        FilterExec: l_comment@3 LIKE %9, projection=[l_orderkey@0], fetch=3
+        FilterExec: l_comment@3 ILIKE %9, projection=[l_orderkey@0], fetch=3
           PushdownExec: drive=fake, table=lineitem, columns=[l_quantity, l_returnflag, l_orderkey, l_comment], filter=l_quantity < 5.00 AND l_returnflag = A, units=4
     candidates:
-      lineitem: drive=fake, above it kept=expression (l_comment@13 LIKE %9)
+      lineitem: drive=fake, above it kept=expression (l_comment@13 ILIKE %9)
     ");
 }
 
 #[tokio::test]
 async fn an_aggregate_above_a_conjunct_that_stays_is_kept() {
-    let sql = "SELECT count(*) FROM lineitem WHERE l_quantity < 5 AND l_comment LIKE '%9'";
+    let sql = "SELECT count(*) FROM lineitem WHERE l_quantity < 5 AND l_comment ILIKE '%9'";
     assert_snapshot!(Bench::new().decided(sql).await, @r"
     input:
       ProjectionExec: expr=[count(Int64(1))@0 as count(*)]
         AggregateExec: mode=Final, gby=[], aggr=[count(Int64(1))]
           CoalescePartitionsExec
             AggregateExec: mode=Partial, gby=[], aggr=[count(Int64(1))]
-              FilterExec: l_quantity@0 < 5.00 AND l_comment@1 LIKE %9, projection=[]
-                DataSourceExec: file_groups={2 groups}, projection=[l_quantity, l_comment], predicate=l_quantity@3 < 5.00 AND l_comment@13 LIKE %9
+              FilterExec: l_quantity@0 < 5.00 AND l_comment@1 ILIKE %9, projection=[]
+                DataSourceExec: file_groups={2 groups}, projection=[l_quantity, l_comment], predicate=l_quantity@3 < 5.00 AND l_comment@13 ILIKE %9
     output:
       ProjectionExec: expr=[count(Int64(1))@0 as count(*)]
         AggregateExec: mode=Final, gby=[], aggr=[count(Int64(1))]
           CoalescePartitionsExec
             AggregateExec: mode=Partial, gby=[], aggr=[count(Int64(1))]
-              FilterExec: l_comment@1 LIKE %9, projection=[]
+              FilterExec: l_comment@1 ILIKE %9, projection=[]
                 PushdownExec: drive=fake, table=lineitem, columns=[l_quantity, l_comment], filter=l_quantity < 5.00, units=4
     candidates:
-      lineitem: drive=fake, above it kept=expression (l_comment@13 LIKE %9)
+      lineitem: drive=fake, above it kept=expression (l_comment@13 ILIKE %9)
     ");
 }
 
@@ -207,7 +207,7 @@ async fn a_top_k_hands_its_filter_to_the_operator_below() {
     assert_snapshot!(shown(&Bench::new().plan(sql).await), @r"
     SortPreservingMergeExec: [l_orderkey@0 DESC], fetch=3
       SortExec: TopK(fetch=3), expr=[l_orderkey@0 DESC], preserve_partitioning=[true]
-        PushdownExec: drive=fake, table=lineitem, columns=[l_quantity, l_orderkey, l_tax], filter=l_quantity < 20.00, units=4, dynamic_filter=true
+        PushdownExec: drive=fake, table=lineitem, columns=[l_quantity, l_orderkey, l_tax], filter=l_quantity < 20.00, top=3 of l_orderkey DESC NULLS FIRST, units=4, dynamic_filter=true
     ");
 }
 

@@ -42,36 +42,36 @@ async fn a_sum_of_floating_point_depends_on_its_order() {
 }
 
 #[tokio::test]
-async fn like_has_no_counterpart() {
-    let sql = "SELECT count(*) FROM lineitem WHERE l_comment LIKE '%7'";
+async fn ilike_has_no_counterpart() {
+    let sql = "SELECT count(*) FROM lineitem WHERE l_comment ILIKE '%7'";
     assert_snapshot!(untouched(&Bench::new(), sql).await, @r"
     plan:
       ProjectionExec: expr=[count(Int64(1))@0 as count(*)]
         AggregateExec: mode=Final, gby=[], aggr=[count(Int64(1))]
           CoalescePartitionsExec
             AggregateExec: mode=Partial, gby=[], aggr=[count(Int64(1))]
-              FilterExec: l_comment@0 LIKE %7, projection=[]
-                DataSourceExec: file_groups={2 groups}, projection=[l_comment], predicate=l_comment@13 LIKE %7
+              FilterExec: l_comment@0 ILIKE %7, projection=[]
+                DataSourceExec: file_groups={2 groups}, projection=[l_comment], predicate=l_comment@13 ILIKE %7
     candidates:
-      lineitem: kept=expression (l_comment@13 LIKE %7)
+      lineitem: kept=expression (l_comment@13 ILIKE %7)
     ");
 }
 
 #[tokio::test]
-async fn like_has_no_counterpart_above_a_round_robin_either() {
+async fn ilike_has_no_counterpart_above_a_round_robin_either() {
     let bench = Bench::new().set("datafusion.optimizer.repartition_file_min_size", "100000000");
-    let sql = "SELECT count(*) FROM lineitem WHERE l_comment LIKE '%7'";
+    let sql = "SELECT count(*) FROM lineitem WHERE l_comment ILIKE '%7'";
     assert_snapshot!(untouched(&bench, sql).await, @r"
     plan:
       ProjectionExec: expr=[count(Int64(1))@0 as count(*)]
         AggregateExec: mode=Final, gby=[], aggr=[count(Int64(1))]
           CoalescePartitionsExec
             AggregateExec: mode=Partial, gby=[], aggr=[count(Int64(1))]
-              FilterExec: l_comment@0 LIKE %7, projection=[]
+              FilterExec: l_comment@0 ILIKE %7, projection=[]
                 RepartitionExec: partitioning=RoundRobinBatch(2), input_partitions=1
-                  DataSourceExec: file_groups={1 group}, projection=[l_comment], predicate=l_comment@13 LIKE %7
+                  DataSourceExec: file_groups={1 group}, projection=[l_comment], predicate=l_comment@13 ILIKE %7
     candidates:
-      lineitem: kept=expression (l_comment@13 LIKE %7)
+      lineitem: kept=expression (l_comment@13 ILIKE %7)
     ");
 }
 

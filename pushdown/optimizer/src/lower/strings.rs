@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Lowering of conditions on byte strings: tests of a column against literals.
+//!
+//! A test is run once for each dictionary entry, so that an IN list or a pattern costs little
+//! however many rows there are. Patterns of LIKE become items, with `\` taken as Arrow takes it:
+//! the sign behind it stands for itself, and at the end it stands for itself.
+
+use datafusion::common::ScalarValue;
+use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_expr::ScalarFunctionExpr;
+use datafusion::physical_expr::expressions::{
+    BinaryExpr, CastExpr, Column, InListExpr, LikeExpr, Literal,
+};
+use nearscan_command::{Op, Operand, Step, TestOp, pattern};
+
+use crate::lower::builder::Target;
+use crate::lower::expr::{data_type, refuse};
+use crate::lower::truth::two_valued;
+use crate::lower::types::{is_binary, is_string};
+use crate::lower::{FragmentBuilder, Lowered};
+
+/// The column's place in the table, if the expression is a column of byte strings, possibly cast
+/// between string types.
+pub(crate) fn column_of(
+    builder: &FragmentBuilder<'_>,
+    expr: &dyn PhysicalExpr,
+) -> Lowered<Option<usize>> {
+    if let Some(cast) = expr.downcast_ref::<CastExpr>() {
+        let inner = cast.expr().as_ref();
+        let between_strings = is_string(cast.cast_type()) && is_string(&data_type(builder, inner)?);
+        let between_bytes = is_binary(cast.cast_type()) && is_binary(&data_type(builder, inner)?);
+        return match between_strings || between_bytes {
+            true => column_of(builder, inner),
+            false => Ok(None),
+        };
+    }
+    let Some(column) = expr.downcast_ref::<Column>() else { return Ok(None) };
+    let data_type = data_type(builder, expr)?;
+    Ok((is_string(&data_type) || is_binary(&data_type)).then_some(column.index()))
+}
+
+/// The bytes of a literal; `None` for NULL.
+fn literal(expr: &dyn PhysicalExpr) -> Lowered<Option<Vec<u8>>> {
+    match expr.downcast_ref::<Literal>().map(Literal::value) {
+        Some(
+            ScalarValue::Utf8(text) | ScalarValue::LargeUtf8(text) | ScalarValue::Utf8View(text),
+        ) => Ok(text.as_ref().map(|text| text.clone().into_bytes())),
+        Some(
+            ScalarValue::Binary(bytes)
+            | ScalarValue::LargeBinary(bytes)
+            | ScalarValue::BinaryView(bytes),
+        ) => Ok(bytes.clone()),
+        _ => refuse(expr),
+    }
+}
+
+/// `column op literal`.
+pub(crate) fn lower_comparison(
+    builder: &mut FragmentBuilder<'_>,
+    target: Target,
+    op: Op,
+    column: usize,
+    other: &dyn PhysicalExpr,
+    expr: &BinaryExpr,
+) -> Lowered<Operand> {
+    let text = literal(other)?;
+    if let (Op::IsDistinct | Op::IsNotDistinct, None) = (op, &text) {
+        let column = Operand::Column(builder.column(column)?);
+        let test = if op == Op::IsDistinct { Op::IsNotNull } else { Op::IsNull };
+        return builder.step(target, Step::unary(test, column));
+    }
+    let Some(text) = text else { return Ok(Operand::Null) };
+    let test = match op {
+        Op::Equal | Op::NotEqual | Op::IsDistinct | Op::IsNotDistinct => TestOp::In,
+        Op::Less => TestOp::Less,
+        Op::LessOrEqual => TestOp::LessOrEqual,
+        Op::Greater => TestOp::Greater,
+        Op::GreaterOrEqual => TestOp::GreaterOrEqual,
+        _ => return refuse(expr),
+    };
+    let column = builder.column(column)?;
+    let mut outcome = builder.test(target, column, test, vec![text])?;
+    if matches!(op, Op::IsDistinct | Op::IsNotDistinct) {
+        outcome = two_valued(builder, target, outcome)?;
+    }
+    match op {
+        Op::NotEqual | Op::IsDistinct => builder.step(target, Step::unary(Op::Not, outcome)),
+        _ => Ok(outcome),
+    }
+}
+
+/// `column IN (literals)`, and whether NULL is among them.
+pub(crate) fn lower_in(
+    builder: &mut FragmentBuilder<'_>,
+    target: Target,
+    column: usize,
+    expr: &InListExpr,
+) -> Lowered<(Operand, bool)> {
+    let mut texts = Vec::new();
+    let mut has_null = false;
+    for item in expr.list() {
+        match literal(item.as_ref())? {
+            Some(text) => texts.push(text),
+            None => has_null = true,
+        }
+    }
+    if texts.is_empty() {
+        return refuse(expr);
+    }
+    let column = builder.column(column)?;
+    Ok((builder.test(target, column, TestOp::In, texts)?, has_null))
+}
+
+/// `column LIKE 'pattern'`.
+pub(crate) fn lower_like(
+    builder: &mut FragmentBuilder<'_>,
+    target: Target,
+    expr: &LikeExpr,
+) -> Lowered<Operand> {
+    let column = column_of(builder, expr.expr().as_ref())?;
+    let (Some(column), false) = (column, expr.case_insensitive()) else { return refuse(expr) };
+    let Some(text) = literal(expr.pattern().as_ref())? else { return Ok(Operand::Null) };
+    let Ok(text) = String::from_utf8(text) else { return refuse(expr) };
+    let column = builder.column(column)?;
+    let outcome = builder.test(target, column, TestOp::Like, vec![items(&text)])?;
+    match expr.negated() {
+        true => builder.step(target, Step::unary(Op::Not, outcome)),
+        false => Ok(outcome),
+    }
+}
+
+/// The items of a pattern of LIKE.
+fn items(text: &str) -> Vec<u8> {
+    let mut items = Vec::with_capacity(text.len());
+    let mut signs = text.chars();
+    while let Some(sign) = signs.next() {
+        match sign {
+            // Several in a row mean no more than one.
+            '%' if items.last() == Some(&pattern::ANY) => {}
+            '%' => items.push(pattern::ANY),
+            '_' => items.push(pattern::ONE),
+            '\\' => push(&mut items, signs.next().unwrap_or('\\')),
+            other => push(&mut items, other),
+        }
+    }
+    items
+}
+
+fn push(items: &mut Vec<u8>, sign: char) {
+    items.extend_from_slice(sign.encode_utf8(&mut [0; 4]).as_bytes());
+}
+
+/// `starts_with(column, 'text')` and its like.
+pub(crate) fn lower_function(
+    builder: &mut FragmentBuilder<'_>,
+    target: Target,
+    function: &ScalarFunctionExpr,
+) -> Lowered<Operand> {
+    let [arg, text] = function.args() else { return refuse(function) };
+    let (before, behind): (&[u8], &[u8]) = match function.name() {
+        "starts_with" => (&[], &[pattern::ANY]),
+        "ends_with" => (&[pattern::ANY], &[]),
+        "contains" => (&[pattern::ANY], &[pattern::ANY]),
+        _ => return refuse(function),
+    };
+    let Some(column) = column_of(builder, arg.as_ref())? else { return refuse(function) };
+    let Some(text) = literal(text.as_ref())? else { return Ok(Operand::Null) };
+    let column = builder.column(column)?;
+    let pattern = [before, text.as_slice(), behind].concat();
+    builder.test(target, column, TestOp::Like, vec![pattern])
+}

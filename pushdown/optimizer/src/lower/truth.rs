@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Lowering of conditions: expressions with a truth value.
+//!
+//! | DataFusion | command |
+//! |---|---|
+//! | `= <> < <= > >=`, IS [NOT] DISTINCT FROM, IN, IS [NOT] NULL, AND, OR, NOT | steps |
+//! | a boolean column | `column = 1` |
+//! | IS [NOT] TRUE, IS [NOT] FALSE | AND with IS NOT NULL |
+//! | CASE with truth values | AND and OR of its branches |
+//! | the same of a string column and literals, LIKE, starts_with, ends_with, contains | string tests |
+
+use arrow::datatypes::DataType;
+use datafusion::common::ScalarValue;
+use datafusion::logical_expr::Operator;
+use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_expr::ScalarFunctionExpr;
+use datafusion::physical_expr::expressions::{
+    BinaryExpr, CaseExpr, Column, InListExpr, IsNotNullExpr, IsNullExpr, LikeExpr, Literal, NotExpr,
+};
+use nearscan_command::{Op, Operand, Step};
+
+use crate::lower::builder::Target;
+use crate::lower::expr::{data_type, lower_number, lower_when, refuse};
+use crate::lower::strings;
+use crate::lower::types::Number;
+use crate::lower::{FragmentBuilder, Lowered};
+
+/// Lowers an expression with a truth value.
+pub(crate) fn lower_truth(
+    builder: &mut FragmentBuilder<'_>,
+    target: Target,
+    expr: &dyn PhysicalExpr,
+) -> Lowered<Operand> {
+    if let Some(binary) = expr.downcast_ref::<BinaryExpr>() {
+        return lower_condition(builder, target, binary);
+    }
+    if let Some(not) = expr.downcast_ref::<NotExpr>() {
+        let inner = lower_truth(builder, target, not.arg().as_ref())?;
+        return builder.step(target, Step::unary(Op::Not, inner));
+    }
+    if let Some(is_null) = expr.downcast_ref::<IsNullExpr>() {
+        return lower_null_test(builder, target, Op::IsNull, is_null.arg().as_ref());
+    }
+    if let Some(is_not_null) = expr.downcast_ref::<IsNotNullExpr>() {
+        return lower_null_test(builder, target, Op::IsNotNull, is_not_null.arg().as_ref());
+    }
+    if let Some(in_list) = expr.downcast_ref::<InListExpr>() {
+        return lower_in_list(builder, target, in_list);
+    }
+    if let Some(like) = expr.downcast_ref::<LikeExpr>() {
+        return strings::lower_like(builder, target, like);
+    }
+    if let Some(function) = expr.downcast_ref::<ScalarFunctionExpr>() {
+        return strings::lower_function(builder, target, function);
+    }
+    if let Some(case) = expr.downcast_ref::<CaseExpr>() {
+        return lower_case(builder, target, case);
+    }
+    if let Some(column) = expr.downcast_ref::<Column>() {
+        if data_type(builder, expr)? != DataType::Boolean {
+            return refuse(expr);
+        }
+        let column = Operand::Column(builder.column(column.index())?);
+        let one = builder.literal(1)?;
+        return builder.step(target, Step::compare(Op::Equal, column, one));
+    }
+    match expr.downcast_ref::<Literal>().map(Literal::value) {
+        Some(ScalarValue::Boolean(None) | ScalarValue::Null) => Ok(Operand::Null),
+        Some(ScalarValue::Boolean(Some(truth))) => {
+            // NULL is never true, so one of the two tests of it always holds.
+            let op = if *truth { Op::IsNull } else { Op::IsNotNull };
+            builder.step(target, Step::unary(op, Operand::Null))
+        }
+        _ => refuse(expr),
+    }
+}
+
+/// A truth value with FALSE in place of NULL.
+pub(crate) fn two_valued(
+    builder: &mut FragmentBuilder<'_>,
+    target: Target,
+    truth: Operand,
+) -> Lowered<Operand> {
+    let known = builder.step(target, Step::unary(Op::IsNotNull, truth))?;
+    builder.step(target, Step::compare(Op::And, known, truth))
+}
+
+fn lower_null_test(
+    builder: &mut FragmentBuilder<'_>,
+    target: Target,
+    op: Op,
+    arg: &dyn PhysicalExpr,
+) -> Lowered<Operand> {
+    let operand = match (arg.downcast_ref::<Column>(), data_type(builder, arg)?) {
+        (Some(column), _) => Operand::Column(builder.column(column.index())?),
+        (None, DataType::Boolean) => lower_truth(builder, target, arg)?,
+        (None, _) => lower_number(builder, target, arg)?.operand,
+    };
+    builder.step(target, Step::unary(op, operand))
+}
+
+fn lower_condition(
+    builder: &mut FragmentBuilder<'_>,
+    target: Target,
+    expr: &BinaryExpr,
+) -> Lowered<Operand> {
+    let op = match expr.op() {
+        Operator::And => Op::And,
+        Operator::Or => Op::Or,
+        Operator::Eq => Op::Equal,
+        Operator::NotEq => Op::NotEqual,
+        Operator::Lt => Op::Less,
+        Operator::LtEq => Op::LessOrEqual,
+        Operator::Gt => Op::Greater,
+        Operator::GtEq => Op::GreaterOrEqual,
+        Operator::IsDistinctFrom => Op::IsDistinct,
+        Operator::IsNotDistinctFrom => Op::IsNotDistinct,
+        _ => return refuse(expr),
+    };
+    let (left, right) = (expr.left().as_ref(), expr.right().as_ref());
+    if matches!(op, Op::And | Op::Or) {
+        let left = lower_truth(builder, target, left)?;
+        let right = lower_truth(builder, target, right)?;
+        return builder.step(target, Step::compare(op, left, right));
+    }
+    if let Some(truth) = lower_is_truth(builder, target, op, left, right)? {
+        return Ok(truth);
+    }
+    if let Some(column) = strings::column_of(builder, left)? {
+        return strings::lower_comparison(builder, target, op, column, right, expr);
+    }
+    if let Some(column) = strings::column_of(builder, right)? {
+        return strings::lower_comparison(builder, target, mirror(op), column, left, expr);
+    }
+    let left = lower_number(builder, target, left)?;
+    let right = lower_number(builder, target, right)?;
+    if !left.number.is_comparable_with(right.number) {
+        return refuse(expr);
+    }
+    builder.step(target, Step::compare(op, left.operand, right.operand))
+}
+
+/// `x IS [NOT] TRUE` and `x IS [NOT] FALSE`, which arrive as tests for being distinct from a
+/// literal; nothing for anything else.
+fn lower_is_truth(
+    builder: &mut FragmentBuilder<'_>,
+    target: Target,
+    op: Op,
+    left: &dyn PhysicalExpr,
+    right: &dyn PhysicalExpr,
+) -> Lowered<Option<Operand>> {
+    if !matches!(op, Op::IsDistinct | Op::IsNotDistinct) {
+        return Ok(None);
+    }
+    let Some(ScalarValue::Boolean(Some(wanted))) =
+        right.downcast_ref::<Literal>().map(Literal::value)
+    else {
+        return Ok(None);
+    };
+    let mut truth = lower_truth(builder, target, left)?;
+    if !*wanted {
+        truth = builder.step(target, Step::unary(Op::Not, truth))?;
+    }
+    let is_that = two_valued(builder, target, truth)?;
+    Ok(Some(match op {
+        Op::IsDistinct => builder.step(target, Step::unary(Op::Not, is_that))?,
+        _ => is_that,
+    }))
+}
+
+/// The comparison with its sides swapped.
+fn mirror(op: Op) -> Op {
+    match op {
+        Op::Less => Op::Greater,
+        Op::LessOrEqual => Op::GreaterOrEqual,
+        Op::Greater => Op::Less,
+        Op::GreaterOrEqual => Op::LessOrEqual,
+        other => other,
+    }
+}
+
+/// The first branch whose condition is true, as a chain of AND and OR from the last to the first.
+fn lower_case(
+    builder: &mut FragmentBuilder<'_>,
+    target: Target,
+    case: &CaseExpr,
+) -> Lowered<Operand> {
+    let mut result = match case.else_expr() {
+        Some(expr) => lower_truth(builder, target, expr.as_ref())?,
+        None => Operand::Null,
+    };
+    for (when, then) in case.when_then_expr().iter().rev() {
+        let condition = lower_when(builder, target, case, when.as_ref())?;
+        let condition = two_valued(builder, target, condition)?;
+        let otherwise = builder.step(target, Step::unary(Op::Not, condition))?;
+        let then = lower_truth(builder, target, then.as_ref())?;
+        let taken = builder.step(target, Step::compare(Op::And, condition, then))?;
+        let left = builder.step(target, Step::compare(Op::And, otherwise, result))?;
+        result = builder.step(target, Step::compare(Op::Or, taken, left))?;
+    }
+    Ok(result)
+}
+
+fn lower_in_list(
+    builder: &mut FragmentBuilder<'_>,
+    target: Target,
+    expr: &InListExpr,
+) -> Lowered<Operand> {
+    let arg = expr.expr().as_ref();
+    let (found, has_null) = match strings::column_of(builder, arg)? {
+        Some(column) => strings::lower_in(builder, target, column, expr)?,
+        None => lower_number_in(builder, target, expr)?,
+    };
+    // With NULL in the list what is not found is unknown.
+    let found = match has_null {
+        true => builder.step(target, Step::compare(Op::Or, found, Operand::Null))?,
+        false => found,
+    };
+    match expr.negated() {
+        true => builder.step(target, Step::unary(Op::Not, found)),
+        false => Ok(found),
+    }
+}
+
+fn lower_number_in(
+    builder: &mut FragmentBuilder<'_>,
+    target: Target,
+    expr: &InListExpr,
+) -> Lowered<(Operand, bool)> {
+    let value = lower_number(builder, target, expr.expr().as_ref())?;
+    // A set of floats is one of bits, in which two zeros are two numbers or one, as it happens.
+    if matches!(value.number, Number::Float { .. }) {
+        return refuse(expr);
+    }
+    let mut numbers = Vec::new();
+    let mut has_null = false;
+    for item in expr.list() {
+        let Some(literal) = item.downcast_ref::<Literal>() else { return refuse(expr) };
+        if !Number::of(&literal.value().data_type())?.is_comparable_with(value.number) {
+            return refuse(expr);
+        }
+        match Number::of_literal(literal.value())? {
+            Some(number) => numbers.push(number),
+            None => has_null = true,
+        }
+    }
+    if numbers.is_empty() {
+        return refuse(expr);
+    }
+    let (first, last) = builder.literal_run(&numbers)?;
+    Ok((builder.step(target, Step::in_literals(value.operand, first, last))?, has_null))
+}
