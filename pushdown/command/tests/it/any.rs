@@ -321,7 +321,8 @@ impl Choices {
             if is_step || is_number && self.one_in(2) {
                 let least = self.word().cast_signed() >> 1;
                 let least = self.pick(&[0, -7, i64::MIN, least]);
-                Key::range(operand, least, 1 + self.index(limits::GROUPS_MAX as usize - 1) as u32)
+                let count = 1 + self.index(limits::GROUPS_MAX as usize - 1);
+                Key::range(operand, least, u32::from(count))
             } else {
                 Key { operand, range: None }
             }

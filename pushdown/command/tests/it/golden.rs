@@ -375,8 +375,8 @@ fn commands_of_version_1_0_read_as_they_were_meant() {
         let old = Command::decode(&stored(name, "1.0")).unwrap();
         // How much room states are given is up to whoever binds, and was more for a single row.
         let output = match &command.fragment.output {
-            Output::States { .. } => old.output.clone(),
-            Output::Rows { .. } => command.output.clone(),
+            Output::States { .. } => old.output,
+            Output::Rows { .. } => command.output,
         };
         assert_eq!(old, Command { output, ..command }, "{name}");
     }

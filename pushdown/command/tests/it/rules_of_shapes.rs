@@ -3,8 +3,7 @@
 
 use nearscan_command::{
     Aggregate, Command, Encodings, Envelope, Error, Fragment, Function, Key, Op, Operand, Output,
-    PhysicalType, ReadAs, Reading, RowColumn, Step, StringTest, TestOp, Top, Unit, Width, limits,
-    pattern,
+    ReadAs, Reading, RowColumn, Step, StringTest, TestOp, Top, Unit, Width, limits, pattern,
 };
 use rstest::rstest;
 
