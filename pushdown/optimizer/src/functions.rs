@@ -26,6 +26,8 @@ enum Family {
     Whole,
     /// Computed with only when they are cast to wider ones.
     Narrow,
+    /// The same, and no bounds of them are known.
+    Vast,
     Decimal,
     /// Has years, months and days.
     Calendar,
@@ -44,7 +46,7 @@ const NUMBERS: &[(&str, PhysicalType, Family)] = &[
     ("TINYINT UNSIGNED", PhysicalType::Int32, Family::Narrow),
     ("SMALLINT UNSIGNED", PhysicalType::Int32, Family::Narrow),
     ("INT UNSIGNED", PhysicalType::Int32, Family::Narrow),
-    ("BIGINT UNSIGNED", PhysicalType::Int64, Family::Narrow),
+    ("BIGINT UNSIGNED", PhysicalType::Int64, Family::Vast),
     ("DECIMAL(<=18)", PhysicalType::Int64, Family::Decimal),
     ("DATE", PhysicalType::Int32, Family::Calendar),
     ("TIMESTAMP", PhysicalType::Int64, Family::Calendar),
@@ -112,7 +114,7 @@ impl Family {
             Self::Whole => true,
             Self::Decimal => !op.is_division(),
             // DataFusion computes with these in their own width, at which no step wraps.
-            Self::Narrow => false,
+            Self::Narrow | Self::Vast => false,
             Self::Calendar | Self::Ordered | Self::Float | Self::Truth => false,
         }
     }
@@ -125,7 +127,7 @@ impl Family {
     /// Whether an aggregate has a counterpart, and if not, why.
     fn aggregates(self, name: &str) -> Result<(), &'static str> {
         match (self, name) {
-            (Self::Float, "sum" | "avg") => Err("float_order"),
+            (Self::Float, "sum" | "avg") | (Self::Vast, "avg") => Err("float_order"),
             (Self::Calendar | Self::Ordered | Self::Truth, "sum" | "avg") => Err("function"),
             (Self::Truth, "min" | "max") => Err("function"),
             _ => Ok(()),

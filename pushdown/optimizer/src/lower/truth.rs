@@ -17,7 +17,7 @@ use datafusion::physical_expr::ScalarFunctionExpr;
 use datafusion::physical_expr::expressions::{
     BinaryExpr, CaseExpr, Column, InListExpr, IsNotNullExpr, IsNullExpr, LikeExpr, Literal, NotExpr,
 };
-use nearscan_command::{Op, Operand, Step};
+use nearscan_command::{Op, Operand, Step, Width};
 
 use crate::lower::builder::Target;
 use crate::lower::expr::{data_type, lower_number, lower_when, refuse};
@@ -137,7 +137,34 @@ fn lower_condition(
     if !left.number.is_comparable_with(right.number) {
         return refuse(expr);
     }
-    builder.step(target, Step::compare(op, left.operand, right.operand))
+    let (mut a, mut b) = (left.operand, right.operand);
+    if matches!(left.number, Number::Float { .. }) {
+        // A literal other than zero lies beside both zeros: they need not be made one.
+        let may_be_zero = |builder: &FragmentBuilder<'_>, operand| !matches!(builder.literal_value(operand), Some(place) if !ZEROS.contains(&place));
+        if may_be_zero(builder, a) && may_be_zero(builder, b) {
+            (a, b) = (one_zero(builder, target, a)?, one_zero(builder, target, b)?);
+        }
+    }
+    builder.step(target, Step::compare(op, a, b))
+}
+
+/// The places of -0.0 and 0.0 in the total order.
+const ZEROS: [i128; 2] = [-1, 0];
+
+/// A float with 0.0 in place of -0.0: DataFusion compares the two as equal.
+fn one_zero(
+    builder: &mut FragmentBuilder<'_>,
+    target: Target,
+    operand: Operand,
+) -> Lowered<Operand> {
+    let [negative, zero] = ZEROS;
+    let zero = builder.literal(zero)?;
+    if let Some(place) = builder.literal_value(operand) {
+        return Ok(if place == negative { zero } else { operand });
+    }
+    let negative = builder.literal(negative)?;
+    let is_negative = builder.step(target, Step::compare(Op::Equal, operand, negative))?;
+    builder.step(target, Step::select(Width::W64, is_negative, zero, operand))
 }
 
 /// `x IS [NOT] TRUE` and `x IS [NOT] FALSE`, which arrive as tests for being distinct from a

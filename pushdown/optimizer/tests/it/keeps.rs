@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, Int64Array, RecordBatch};
+use arrow::array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 use nearscan_command::{Codec, Encoding, Encodings, Function, Op, PhysicalType};
 use nearscan_drive::{Capabilities, Drives};
 use nearscan_optimizer::context::QUARANTINE_FAILURES;
@@ -131,12 +131,15 @@ async fn codec_that_the_drive_does_not_read() {
 
 #[rstest]
 #[case::function("SELECT count(*) FROM lineitem WHERE abs(l_code) = 4", "abs(l_code@14)")]
-#[case::modulo("SELECT l_code % l_linenumber FROM lineitem", "l_code@14 % CAST(l_linenumber")]
+#[case::modulo(
+    "SELECT l_code % l_linenumber FROM lineitem",
+    "l_code@14 % CAST(l_linenumber@2 AS Int64)"
+)]
 #[case::strings_of_two_columns(
     "SELECT count(*) FROM lineitem WHERE l_shipmode = l_note",
     "l_note@15"
 )]
-#[case::division_of_decimals("SELECT sum(l_tax / 3) FROM lineitem", "l_tax@6 / Some(3),20,0")]
+#[case::division_of_decimals("SELECT sum(l_tax / 3) FROM lineitem", "l_tax@6 / 3")]
 #[tokio::test]
 async fn expression(#[case] sql: &str, #[case] detail: &str) {
     is(&Bench::new().kept(sql).await, KeepReason::Expression, detail);
@@ -265,8 +268,8 @@ async fn group_cardinality_of_a_key_with_a_large_dictionary() {
 
 #[tokio::test]
 async fn group_cardinality_of_a_number_without_a_narrow_range() {
-    let sql = "SELECT l_orderkey + 1, count(*) FROM lineitem GROUP BY l_orderkey + 1";
-    let detail = "no narrow range is known of l_orderkey@0 + 1";
+    let sql = "SELECT l_huge + 1, count(*) FROM lineitem GROUP BY l_huge + 1";
+    let detail = "no narrow range is known of l_huge@19 + 1";
     is(&Bench::new().kept(sql).await, KeepReason::GroupCardinality, detail);
 }
 

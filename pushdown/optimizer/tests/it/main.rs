@@ -17,4 +17,5 @@ mod pushback;
 mod rows;
 mod shapes;
 mod streams;
+mod types;
 mod untouched;
