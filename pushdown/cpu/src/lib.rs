@@ -29,17 +29,28 @@
 mod aggregate;
 mod arithmetic;
 mod chunk;
+mod combine;
 mod compare;
+mod dates;
+mod decode;
+mod dictionary;
 mod drive;
 mod error;
 mod files;
+mod fold;
 mod groups;
+mod header;
 mod job;
+mod like;
 mod pages;
 mod pool;
 mod program;
 mod rows;
+mod scope;
+mod select;
 mod session;
+mod strings;
+mod top;
 mod vector;
 
 pub use drive::{CpuDrive, Options};
