@@ -11,7 +11,7 @@ namespace nearscan {
 static constexpr uint32_t COMMAND_MAGIC = 1296257870u;
 static constexpr uint32_t RESULT_MAGIC = 1397904206u;
 static constexpr uint16_t FORMAT_MAJOR = 1u;
-static constexpr uint16_t FORMAT_MINOR = 0u;
+static constexpr uint16_t FORMAT_MINOR = 1u;
 static constexpr uint16_t SECTION_CRITICAL = 1u;
 static constexpr uint16_t NONE = 65535u;
 static constexpr uint16_t SECTION_INPUTS = 1u;
@@ -28,9 +28,16 @@ static constexpr uint16_t SECTION_KEYS = 11u;
 static constexpr uint16_t SECTION_OUTPUT = 12u;
 static constexpr uint16_t SECTION_OUTPUT_COLUMNS = 13u;
 static constexpr uint16_t SECTION_NAMES = 14u;
+static constexpr uint16_t SECTION_READINGS = 15u;
+static constexpr uint16_t SECTION_KEY_RANGES = 16u;
+static constexpr uint16_t SECTION_TOP = 17u;
 static constexpr uint16_t OPCODE_SCAN = 1u;
 static constexpr uint16_t USES_CODES = 1u;
 static constexpr uint16_t USES_BYTES = 2u;
+static constexpr uint16_t TOP_DESCENDING = 1u;
+static constexpr uint16_t TOP_NULLS_FIRST = 2u;
+static constexpr uint8_t PATTERN_ANY = 255u;
+static constexpr uint8_t PATTERN_ONE = 254u;
 static constexpr uint16_t OPERAND_COLUMN = 0u;
 static constexpr uint16_t OPERAND_STEP = 1u;
 static constexpr uint16_t OPERAND_LITERAL = 2u;
@@ -48,6 +55,9 @@ static constexpr uint32_t TESTS_MAX = 64u;
 static constexpr uint32_t TESTS_PER_COLUMN_MAX = 16u;
 static constexpr uint32_t STRINGS_MAX = 1024u;
 static constexpr uint32_t STRING_BYTES_MAX = 128u;
+static constexpr uint32_t PATTERN_PLACES_MAX = 63u;
+static constexpr uint32_t TOP_MAX = 128u;
+static constexpr uint32_t FIXED_BYTES_MAX = 16u;
 static constexpr uint32_t STRINGS_PER_COLUMN_MAX = 256u;
 static constexpr uint32_t STRING_BYTES_PER_COLUMN_MAX = 4096u;
 static constexpr uint32_t BYTES_MAX = 16384u;
@@ -83,17 +93,30 @@ static constexpr uint32_t STATUS_OUTPUT_FULL = 11u;
 static constexpr uint32_t STATUS_CANCELLED = 12u;
 static constexpr uint32_t STATUS_STEPS_EXCEEDED = 13u;
 
+static constexpr uint8_t PHYSICAL_BOOLEAN = 0u;
 static constexpr uint8_t PHYSICAL_INT32 = 1u;
 static constexpr uint8_t PHYSICAL_INT64 = 2u;
+static constexpr uint8_t PHYSICAL_FLOAT = 4u;
+static constexpr uint8_t PHYSICAL_DOUBLE = 5u;
 static constexpr uint8_t PHYSICAL_BYTE_ARRAY = 6u;
+static constexpr uint8_t PHYSICAL_FIXED_LEN_BYTE_ARRAY = 7u;
+
+static constexpr uint8_t READ_AS_SIGNED = 0u;
+static constexpr uint8_t READ_AS_UNSIGNED = 1u;
+static constexpr uint8_t READ_AS_FLOAT_ORDER = 2u;
+static constexpr uint8_t READ_AS_BIG_ENDIAN = 3u;
 
 static constexpr uint8_t CODEC_UNCOMPRESSED = 0u;
 static constexpr uint8_t CODEC_SNAPPY = 1u;
+static constexpr uint8_t CODEC_LZ4_RAW = 7u;
 
 static constexpr uint8_t ENCODING_PLAIN = 0u;
 static constexpr uint8_t ENCODING_PLAIN_DICTIONARY = 2u;
 static constexpr uint8_t ENCODING_RLE = 3u;
+static constexpr uint8_t ENCODING_BIT_PACKED = 4u;
+static constexpr uint8_t ENCODING_DELTA_BINARY_PACKED = 5u;
 static constexpr uint8_t ENCODING_RLE_DICTIONARY = 8u;
+static constexpr uint8_t ENCODING_BYTE_STREAM_SPLIT = 9u;
 
 static constexpr uint8_t KIND_INTEGER = 0u;
 static constexpr uint8_t KIND_BYTES = 1u;
@@ -107,6 +130,14 @@ static constexpr uint8_t WIDTH_BYTES = 4u;
 static constexpr uint8_t OP_ADD = 1u;
 static constexpr uint8_t OP_SUBTRACT = 2u;
 static constexpr uint8_t OP_MULTIPLY = 3u;
+static constexpr uint8_t OP_DIVIDE = 4u;
+static constexpr uint8_t OP_DIVIDE_ROUND = 5u;
+static constexpr uint8_t OP_DIVIDE_FLOOR = 6u;
+static constexpr uint8_t OP_REMAINDER = 7u;
+static constexpr uint8_t OP_SELECT = 8u;
+static constexpr uint8_t OP_YEAR = 9u;
+static constexpr uint8_t OP_MONTH = 10u;
+static constexpr uint8_t OP_DAY = 11u;
 static constexpr uint8_t OP_EQUAL = 16u;
 static constexpr uint8_t OP_NOT_EQUAL = 17u;
 static constexpr uint8_t OP_LESS = 18u;
@@ -118,6 +149,8 @@ static constexpr uint8_t OP_IN = 23u;
 static constexpr uint8_t OP_IS_NULL = 24u;
 static constexpr uint8_t OP_IS_NOT_NULL = 25u;
 static constexpr uint8_t OP_TEST = 26u;
+static constexpr uint8_t OP_IS_DISTINCT = 27u;
+static constexpr uint8_t OP_IS_NOT_DISTINCT = 28u;
 static constexpr uint8_t OP_AND = 32u;
 static constexpr uint8_t OP_OR = 33u;
 static constexpr uint8_t OP_NOT = 34u;
@@ -127,12 +160,14 @@ static constexpr uint16_t TEST_LESS = 2u;
 static constexpr uint16_t TEST_LESS_OR_EQUAL = 3u;
 static constexpr uint16_t TEST_GREATER = 4u;
 static constexpr uint16_t TEST_GREATER_OR_EQUAL = 5u;
+static constexpr uint16_t TEST_LIKE = 6u;
 
 static constexpr uint8_t FUNCTION_COUNT_ROWS = 1u;
 static constexpr uint8_t FUNCTION_COUNT = 2u;
 static constexpr uint8_t FUNCTION_SUM = 3u;
 static constexpr uint8_t FUNCTION_MIN = 4u;
 static constexpr uint8_t FUNCTION_MAX = 5u;
+static constexpr uint8_t FUNCTION_SUM_FLOAT = 6u;
 
 struct command_header {
   uint32_t magic;  // 0: `NSCM`
@@ -472,21 +507,87 @@ inline aggregate_record load_aggregate_record(const uint64_t* words, uint32_t at
 }
 
 struct key_record {
-  uint16_t column;  // 0: column, dictionary-encoded
+  uint16_t operand;  // 0: a column, or with a range also a step of the projection
   uint16_t reserved0;  // 2: zero
   uint32_t reserved1;  // 4: zero
 };
 static constexpr uint32_t KEY_RECORD_BYTES = 8u;
 static_assert(sizeof(key_record) == KEY_RECORD_BYTES, "key_record");
-static_assert(offsetof(key_record, column) == 0, "key_record");
+static_assert(offsetof(key_record, operand) == 0, "key_record");
 static_assert(offsetof(key_record, reserved0) == 2, "key_record");
 static_assert(offsetof(key_record, reserved1) == 4, "key_record");
 /// Reads a key_record at byte `at` of 8-byte words; `at` is a multiple of 8.
 inline key_record load_key_record(const uint64_t* words, uint32_t at) {
   key_record record;
-  record.column = static_cast<uint16_t>(words[at / 8 + 0] >> 0);
+  record.operand = static_cast<uint16_t>(words[at / 8 + 0] >> 0);
   record.reserved0 = static_cast<uint16_t>(words[at / 8 + 0] >> 16);
   record.reserved1 = static_cast<uint32_t>(words[at / 8 + 0] >> 32);
+  return record;
+}
+
+struct key_range_record {
+  uint16_t key;  // 0: which key, counted from 0
+  uint16_t reserved;  // 2: zero
+  uint32_t count;  // 4: how many numbers
+  uint64_t first;  // 8: the least of them, two's complement
+};
+static constexpr uint32_t KEY_RANGE_RECORD_BYTES = 16u;
+static_assert(sizeof(key_range_record) == KEY_RANGE_RECORD_BYTES, "key_range_record");
+static_assert(offsetof(key_range_record, key) == 0, "key_range_record");
+static_assert(offsetof(key_range_record, reserved) == 2, "key_range_record");
+static_assert(offsetof(key_range_record, count) == 4, "key_range_record");
+static_assert(offsetof(key_range_record, first) == 8, "key_range_record");
+/// Reads a key_range_record at byte `at` of 8-byte words; `at` is a multiple of 8.
+inline key_range_record load_key_range_record(const uint64_t* words, uint32_t at) {
+  key_range_record record;
+  record.key = static_cast<uint16_t>(words[at / 8 + 0] >> 0);
+  record.reserved = static_cast<uint16_t>(words[at / 8 + 0] >> 16);
+  record.count = static_cast<uint32_t>(words[at / 8 + 0] >> 32);
+  record.first = static_cast<uint64_t>(words[at / 8 + 1] >> 0);
+  return record;
+}
+
+struct reading_record {
+  uint8_t rule;  // 0: how bytes stand for a number
+  uint8_t bits;  // 1: bits that the number must fit in; 0 for as many as are stored
+  uint16_t length;  // 2: bytes of one value of fixed length, else 0
+  uint32_t reserved;  // 4: zero
+};
+static constexpr uint32_t READING_RECORD_BYTES = 8u;
+static_assert(sizeof(reading_record) == READING_RECORD_BYTES, "reading_record");
+static_assert(offsetof(reading_record, rule) == 0, "reading_record");
+static_assert(offsetof(reading_record, bits) == 1, "reading_record");
+static_assert(offsetof(reading_record, length) == 2, "reading_record");
+static_assert(offsetof(reading_record, reserved) == 4, "reading_record");
+/// Reads a reading_record at byte `at` of 8-byte words; `at` is a multiple of 8.
+inline reading_record load_reading_record(const uint64_t* words, uint32_t at) {
+  reading_record record;
+  record.rule = static_cast<uint8_t>(words[at / 8 + 0] >> 0);
+  record.bits = static_cast<uint8_t>(words[at / 8 + 0] >> 8);
+  record.length = static_cast<uint16_t>(words[at / 8 + 0] >> 16);
+  record.reserved = static_cast<uint32_t>(words[at / 8 + 0] >> 32);
+  return record;
+}
+
+struct top_record {
+  uint16_t operand;  // 0: the number that they are ordered by
+  uint16_t flags;  // 2: bit 0: greater numbers come first; bit 1: nulls come first
+  uint32_t count;  // 4: how many rows are asked for
+  uint64_t reserved;  // 8: zero
+};
+static constexpr uint32_t TOP_RECORD_BYTES = 16u;
+static_assert(sizeof(top_record) == TOP_RECORD_BYTES, "top_record");
+static_assert(offsetof(top_record, operand) == 0, "top_record");
+static_assert(offsetof(top_record, flags) == 2, "top_record");
+static_assert(offsetof(top_record, count) == 4, "top_record");
+static_assert(offsetof(top_record, reserved) == 8, "top_record");
+/// Reads a top_record at byte `at` of 8-byte words; `at` is a multiple of 8.
+inline top_record load_top_record(const uint64_t* words, uint32_t at) {
+  top_record record;
+  record.operand = static_cast<uint16_t>(words[at / 8 + 0] >> 0);
+  record.flags = static_cast<uint16_t>(words[at / 8 + 0] >> 16);
+  record.count = static_cast<uint32_t>(words[at / 8 + 0] >> 32);
+  record.reserved = static_cast<uint64_t>(words[at / 8 + 1] >> 0);
   return record;
 }
 
@@ -574,7 +675,7 @@ struct result_record {
   uint64_t lines_read;  // 128: 64-byte lines read from the input
   uint64_t pages;  // 136: pages, all columns
   uint64_t bytes_decompressed;  // 144: bytes after decompression, all columns
-  uint64_t snappy_tokens;  // 152: Snappy tokens of at most 8 bytes, all columns
+  uint64_t snappy_tokens;  // 152: tokens of at most 8 bytes that were decompressed, all columns
   uint64_t snappy_tokens_lane_max;  // 160: the same, of the busiest column
   uint64_t values_decoded;  // 168: values decoded, all columns
   uint64_t decode_steps_lane_max;  // 176: steps of the busiest decoder: rows, dictionary entries, string words
