@@ -131,16 +131,20 @@ impl Delta {
             };
         }
         let width = u32::from(self.bytes[self.block.width_at]);
-        // A multiple of 32 values is whole bytes.
-        let bytes = self.miniblock_values / 8 * width as usize;
-        if width > self.bits || bytes > self.bytes.len() - self.at {
+        // A multiple of 32 values is whole bytes; some writers cut the last ones off behind the last
+        // value.
+        let whole = self.miniblock_values / 8 * width as usize;
+        let bytes = whole.min(self.bytes.len() - self.at);
+        let left = (bytes * 8).checked_div(width as usize).unwrap_or(self.miniblock_values);
+        if width > self.bits || left == 0 {
             return Err(Status::Corrupt);
         }
         self.block.width = width;
         self.block.bit = self.at * 8;
-        self.block.left = self.miniblock_values;
+        self.block.left = left;
         self.block.width_at += 1;
-        self.block.miniblocks_left -= 1;
+        // Behind a miniblock that is cut off there is nothing, not even one of no bits.
+        self.block.miniblocks_left = if bytes < whole { 0 } else { self.block.miniblocks_left - 1 };
         self.at += bytes;
         Ok(())
     }
@@ -227,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn widths_are_those_of_the_type_and_miniblocks_are_whole() {
+    fn widths_are_those_of_the_type_and_values_are_whole() {
         let mut wide = example();
         wide[6] = 33;
         wide.extend([0; 33 * 4]);
@@ -236,8 +240,10 @@ mod tests {
         wide[6] = 65;
         wide.extend([0; 33 * 4]);
         assert_eq!(read(&wide, 64, &[8]), Err(Status::Corrupt));
-        let cut = &example()[..17];
-        assert_eq!(read(cut, 64, &[8]), Err(Status::Corrupt));
+        // Cut off behind the last value, and before it.
+        assert!(read(&example()[..12], 64, &[8]).is_ok());
+        assert!(read(&example()[..11], 64, &[5]).is_ok());
+        assert_eq!(read(&example()[..11], 64, &[6]), Err(Status::Corrupt));
         // Widths of miniblocks that are not there mean nothing.
         let mut strange = example();
         strange[7..10].fill(0xff);
