@@ -244,3 +244,117 @@ fn parse_encoding(number: i64) -> Result<Encoding, Status> {
     let number = u8::try_from(number).map_err(|_| Status::Encoding)?;
     Encoding::from_code(number).map_err(|_| Status::Encoding)
 }
+
+#[cfg(test)]
+mod tests {
+    use nearscan_command::{Encodings, Reading};
+
+    use super::*;
+
+    fn chunk(codec: Codec, definition_level_max: u8) -> Chunk {
+        Chunk {
+            input: 0,
+            offset: 0,
+            length: 0,
+            uncompressed_bytes: 300,
+            physical_type: PhysicalType::Int32,
+            definition_level_max,
+            codec,
+            encodings: Encodings::ALL,
+            reading: Reading::PLAIN,
+        }
+    }
+
+    /// A small number as a header has it.
+    fn number(value: usize) -> u8 {
+        u8::try_from(value * 2).unwrap()
+    }
+
+    /// A page of version 2 with four rows; `fields` are those of its own header.
+    fn page2(uncompressed: usize, fields: [usize; 6], flag: &[u8], body: &[u8]) -> Vec<u8> {
+        let sizes = [number(uncompressed), 0x15, number(body.len())];
+        let mut bytes = [&[0x15, 6, 0x15][..], &sizes, &[0x5c]].concat();
+        fields.iter().for_each(|field| bytes.extend([0x15, number(*field)]));
+        [&bytes, flag, &[0, 0], body].concat()
+    }
+
+    fn next(chunk: Chunk, bytes: &[u8]) -> Result<Option<DataPage>, Status> {
+        match Pages::new(chunk, Bytes::copy_from_slice(bytes), 4).next()? {
+            Some(Page::Data(page)) => Ok(Some(page)),
+            Some(Page::Dictionary { .. }) => panic!("a dictionary"),
+            None => Ok(None),
+        }
+    }
+
+    #[test]
+    fn levels_of_version_2_are_not_compressed() {
+        // Two bytes of levels, then four bytes: as they are, and as LZ4's literals.
+        let plain = [8, 1, 1, 2, 3, 4];
+        let packed = [8, 1, 0x40, 1, 2, 3, 4];
+        let fields = [4, 3, 4, 0, 2, 0];
+        let values = |codec, flag: &[u8], body: &[u8]| {
+            let page = next(chunk(codec, 1), &page2(6, fields, flag, body)).unwrap().unwrap();
+            assert_eq!((page.rows, page.nulls, page.levels.count(4)), (4, Some(3), Ok(4)));
+            page.values.to_vec()
+        };
+        assert_eq!(values(Codec::Uncompressed, &[], &plain), [1, 2, 3, 4]);
+        assert_eq!(values(Codec::Lz4Raw, &[], &packed), [1, 2, 3, 4]);
+        assert_eq!(values(Codec::Lz4Raw, &[0x11], &packed), [1, 2, 3, 4]);
+        assert_eq!(values(Codec::Lz4Raw, &[0x12], &plain), [1, 2, 3, 4]);
+    }
+
+    #[test]
+    fn lengths_of_version_2_are_not_believed() {
+        let body = [8, 1, 1, 2, 3, 4];
+        let of = |levels, fields| {
+            next(chunk(Codec::Uncompressed, levels), &page2(6, fields, &[], &body)).map(|_| ())
+        };
+        assert_eq!(of(1, [4, 0, 4, 0, 2, 0]), Ok(()));
+        assert_eq!(of(0, [4, 0, 4, 0, 2, 0]), Ok(()));
+        for (levels, fields) in [
+            (1, [4, 0, 4, 0, 7, 0]),
+            (1, [4, 0, 4, 0, 2, 1]),
+            (1, [4, 5, 4, 0, 2, 0]),
+            (1, [4, 0, 3, 0, 2, 0]),
+            (1, [5, 0, 5, 0, 2, 0]),
+            (0, [4, 1, 4, 0, 0, 0]),
+        ] {
+            assert_eq!(of(levels, fields), Err(Status::Corrupt), "{fields:?}");
+        }
+        assert_eq!(of(1, [4, 0, 4, 7, 2, 0]), Err(Status::Encoding));
+        assert_eq!(of(1, [4, 0, 4, 8, 2, 0]), Err(Status::Corrupt));
+    }
+
+    #[test]
+    fn sizes_are_those_that_a_codec_can_reach() {
+        let of = |codec, uncompressed, body: &[u8]| {
+            let page = page2(uncompressed, [4, 0, 4, 0, 0, 0], &[], body);
+            next(chunk(codec, 0), &page).map(|page| page.unwrap().values.len())
+        };
+        let body = [0x40, 1, 2, 3, 4];
+        assert_eq!(of(Codec::Lz4Raw, 4, &body), Ok(4));
+        assert_eq!(of(Codec::Lz4Raw, 5, &body), Err(Status::Corrupt));
+        assert_eq!(of(Codec::Lz4Raw, 3, &body), Err(Status::Corrupt));
+        assert_eq!(of(Codec::Lz4Raw, 4, &body[..4]), Err(Status::Corrupt));
+        // A page without values may be without bytes.
+        assert_eq!(of(Codec::Lz4Raw, 0, &[]), Ok(0));
+        let pages = Pages::new(chunk(Codec::Lz4Raw, 0), Bytes::new(), 4);
+        assert_eq!(pages.justify(300, 2, 255), Ok(()));
+        assert_eq!(pages.justify(300, 0, 255), Err(Status::Corrupt));
+        assert_eq!(pages.justify(301, 300, 255), Err(Status::Corrupt));
+    }
+
+    #[test]
+    fn old_levels_are_read_where_they_are_allowed() {
+        // Four rows of version 1, levels in a bit each: one byte, then a value.
+        let header = [0x15, 0, 0x15, 10, 0x15, 10, 0x2c, 0x15, 8, 0x15, 0, 0x15, 8, 0x15, 6, 0, 0];
+        let bytes = [&header[..], &[0x90, 1, 2, 3, 4]].concat();
+        let page = next(chunk(Codec::Uncompressed, 1), &bytes).unwrap().unwrap();
+        assert_eq!((page.levels.count(4), page.values.len()), (Ok(2), 4));
+        let without = Encodings::of([Encoding::Plain, Encoding::Rle]);
+        let strict = Chunk { encodings: without, ..chunk(Codec::Uncompressed, 1) };
+        assert_eq!(next(strict, &bytes).unwrap_err(), Status::Encoding);
+        let empty = [&header[..5], &[0], &header[6..]].concat();
+        assert_eq!(next(chunk(Codec::Uncompressed, 1), &empty).unwrap_err(), Status::Corrupt);
+    }
+}

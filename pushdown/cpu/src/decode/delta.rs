@@ -67,9 +67,9 @@ impl Delta {
         let block_values = small(block_values).ok_or(Status::Corrupt)? as usize;
         let miniblocks = small(miniblocks).ok_or(Status::Corrupt)? as usize;
         let miniblock_values = block_values / miniblocks;
-        let is_even = block_values % 128 == 0
-            && block_values % miniblocks == 0
-            && miniblock_values % 32 == 0
+        let is_even = block_values.is_multiple_of(128)
+            && block_values.is_multiple_of(miniblocks)
+            && miniblock_values.is_multiple_of(32)
             && miniblock_values > 0;
         if !is_even || (bits == 32 && i32::try_from(first).is_err()) {
             return Err(Status::Corrupt);
