@@ -2,47 +2,59 @@
 //! The states of aggregate slots, for one group or for many.
 
 use arrow::buffer::BooleanBuffer;
-use nearscan_command::{Aggregate, Function, Operand, Value};
+use nearscan_command::{Aggregate, Function, Operand, Value, Width, float_at, float_order};
 
 use crate::compare::Number;
 use crate::error::Stop;
-use crate::program::Scope;
+use crate::fold::{Fold, Groups, State, count, each, fold};
+use crate::scope::Scope;
 use crate::vector::{NumberValues, intersect};
 
 /// One slot: its state in every group.
 #[derive(Debug)]
 pub(crate) struct Slot {
     aggregate: Aggregate,
-    groups: Vec<State>,
+    states: States,
 }
 
-/// A slot's state in one group.
-#[derive(Debug, Clone, Copy, Default)]
-struct State {
-    /// Rows, or values that are not null.
-    count: u64,
-    /// Sum, minimum or maximum; nothing as long as the count is 0.
-    value: i128,
-}
-
-/// Which group each row belongs to.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Groups<'a> {
-    /// All to the only one.
-    One,
-    /// `[rows]`.
-    Many(&'a [u32]),
+/// `[groups]`.
+#[derive(Debug)]
+enum States {
+    /// Counts, sums and extremes of numbers.
+    Numbers(Vec<State>),
+    /// Sums of floats, `None` as long as there was none.
+    Floats(Vec<Option<f64>>),
+    /// Extremes of byte strings.
+    Strings(Vec<Option<Box<[u8]>>>),
 }
 
 impl Slot {
     /// A slot without groups.
     pub(crate) const fn new(aggregate: Aggregate) -> Self {
-        Self { aggregate, groups: Vec::new() }
+        let states = match (aggregate.function, aggregate.width) {
+            (Function::SumFloat, _) => States::Floats(Vec::new()),
+            (Function::Min | Function::Max, Width::Bytes) => States::Strings(Vec::new()),
+            _ => States::Numbers(Vec::new()),
+        };
+        Self { aggregate, states }
+    }
+
+    /// Bytes of a written state, at least.
+    pub(crate) const fn state_bytes_min(&self) -> u64 {
+        match self.states {
+            States::Numbers(_) | States::Floats(_) => 16,
+            // Where the string ends.
+            States::Strings(_) => 4,
+        }
     }
 
     /// Makes room for so many groups.
     pub(crate) fn resize(&mut self, group_count: usize) {
-        self.groups.resize(group_count, State::default());
+        match &mut self.states {
+            States::Numbers(states) => states.resize(group_count, State::default()),
+            States::Floats(states) => states.resize(group_count, None),
+            States::Strings(states) => states.resize(group_count, None),
+        }
     }
 
     /// Takes `rows` rows in.
@@ -62,101 +74,38 @@ impl Slot {
         let operand = self.aggregate.operand;
         let counted = match self.aggregate.function {
             Function::CountRows => filter,
-            Function::Count | Function::Sum | Function::Min | Function::Max => {
+            Function::Count
+            | Function::Sum
+            | Function::Min
+            | Function::Max
+            | Function::SumFloat => {
                 intersect(filter.as_ref(), scope.validity(operand, rows).as_ref())
             }
         };
         let counted = counted.as_ref();
-        match self.aggregate.function {
-            Function::CountRows | Function::Count => {
-                self.count(groups, counted, rows);
-                Ok(())
+        let number = || scope.number(operand);
+        match (&mut self.states, self.aggregate.function) {
+            (States::Numbers(states), Function::CountRows | Function::Count) => {
+                count(states, groups, counted, rows);
             }
-            Function::Sum => {
-                let mut is_exact = true;
-                self.fold(scope.number(operand), groups, counted, rows, |state, value| {
-                    let (sum, cut) = state.overflowing_add(value);
-                    is_exact &= !cut;
-                    sum
+            (States::Numbers(states), Function::Min) => {
+                fold(Fold::Min, states, number(), groups, counted, rows)?;
+            }
+            (States::Numbers(states), Function::Max) => {
+                fold(Fold::Max, states, number(), groups, counted, rows)?;
+            }
+            (States::Numbers(states), Function::Sum | Function::SumFloat) => {
+                fold(Fold::Sum, states, number(), groups, counted, rows)?;
+            }
+            (States::Floats(states), _) => add_floats(states, number(), groups, counted, rows),
+            (States::Strings(states), function) => {
+                let is_max = function == Function::Max;
+                keep_strings(states, scope, operand, groups, counted, rows, |new, old| {
+                    if is_max { new > old } else { new < old }
                 });
-                if is_exact { Ok(()) } else { Err(Stop::OVERFLOW) }
-            }
-            Function::Min => {
-                self.fold(scope.number(operand), groups, counted, rows, i128::min);
-                Ok(())
-            }
-            Function::Max => {
-                self.fold(scope.number(operand), groups, counted, rows, i128::max);
-                Ok(())
             }
         }
-    }
-
-    fn count(&mut self, groups: Groups<'_>, counted: Option<&BooleanBuffer>, rows: usize) {
-        match groups {
-            Groups::One => {
-                let count = counted.map_or(rows, BooleanBuffer::count_set_bits);
-                if let Some(state) = self.groups.first_mut() {
-                    state.count += count as u64;
-                }
-            }
-            Groups::Many(groups) => {
-                let states = &mut self.groups;
-                each(counted, rows, |row| states[groups[row] as usize].count += 1);
-            }
-        }
-    }
-
-    /// Folds the counted values into the states of their groups.
-    fn fold(
-        &mut self,
-        number: Number<'_>,
-        groups: Groups<'_>,
-        counted: Option<&BooleanBuffer>,
-        rows: usize,
-        fold: impl FnMut(i128, i128) -> i128,
-    ) {
-        match number {
-            Number::Null => {}
-            Number::Constant(value) => self.fold_values(|_| value, groups, counted, rows, fold),
-            Number::Vector(numbers) => match &numbers.values {
-                NumberValues::Narrow(values) => {
-                    self.fold_values(|row| i128::from(values[row]), groups, counted, rows, fold);
-                }
-                NumberValues::Wide(values) => {
-                    self.fold_values(|row| values[row], groups, counted, rows, fold);
-                }
-            },
-        }
-    }
-
-    fn fold_values(
-        &mut self,
-        value: impl Fn(usize) -> i128,
-        groups: Groups<'_>,
-        counted: Option<&BooleanBuffer>,
-        rows: usize,
-        mut fold: impl FnMut(i128, i128) -> i128,
-    ) {
-        let mut add = |state: &mut State, row: usize| {
-            let value = value(row);
-            state.value = if state.count == 0 { value } else { fold(state.value, value) };
-            state.count += 1;
-        };
-        match groups {
-            Groups::One => {
-                // In registers, not in the vector.
-                let mut state = self.groups.first().copied().unwrap_or_default();
-                each(counted, rows, |row| add(&mut state, row));
-                if let Some(group) = self.groups.first_mut() {
-                    *group = state;
-                }
-            }
-            Groups::Many(groups) => {
-                let states = &mut self.groups;
-                each(counted, rows, |row| add(&mut states[groups[row] as usize], row));
-            }
-        }
+        Ok(())
     }
 
     /// The final state of a group.
@@ -164,13 +113,25 @@ impl Slot {
     /// # Errors
     /// [`Stop::OVERFLOW`] when it does not fit the slot's width.
     pub(crate) fn state(&self, group: usize) -> Result<Value, Stop> {
-        let state = self.groups.get(group).copied().unwrap_or_default();
-        let number = match self.aggregate.function {
-            Function::CountRows | Function::Count => i128::from(state.count),
-            Function::Sum | Function::Min | Function::Max if state.count == 0 => {
-                return Ok(Value::Null);
+        let number = match &self.states {
+            States::Strings(states) => {
+                let value = states.get(group).and_then(Option::as_ref);
+                return Ok(value.map_or(Value::Null, |value| Value::Bytes(value.to_vec())));
             }
-            Function::Sum | Function::Min | Function::Max => state.value,
+            States::Floats(states) => match states.get(group).copied().flatten() {
+                None => return Ok(Value::Null),
+                // Which NaN comes out of an addition is up to the machine.
+                Some(sum) if sum.is_nan() => i128::from(float_order(f64::NAN)),
+                Some(sum) => i128::from(float_order(sum)),
+            },
+            States::Numbers(states) => {
+                let state = states.get(group).copied().unwrap_or_default();
+                match self.aggregate.function {
+                    Function::CountRows | Function::Count => i128::from(state.count),
+                    _ if state.count == 0 => return Ok(Value::Null),
+                    _ => state.value,
+                }
+            }
         };
         if self.aggregate.width.fits(number) {
             Ok(Value::Number(number))
@@ -180,10 +141,47 @@ impl Slot {
     }
 }
 
-/// Calls `visit` with each row that is counted.
-fn each(counted: Option<&BooleanBuffer>, rows: usize, visit: impl FnMut(usize)) {
-    match counted {
-        None => (0..rows).for_each(visit),
-        Some(counted) => counted.set_indices().for_each(visit),
-    }
+/// Adds floats in the order of their rows, because their sum depends on it.
+fn add_floats(
+    states: &mut [Option<f64>],
+    number: Number<'_>,
+    groups: Groups<'_>,
+    counted: Option<&BooleanBuffer>,
+    rows: usize,
+) {
+    let Number::Vector(numbers) = number else { return };
+    let mut add = |row: usize| {
+        let order = match &numbers.values {
+            NumberValues::Narrow(values) => values[row],
+            // No float: the sum of a column of integers means nothing, but it is defined.
+            NumberValues::Wide(values) => i64::try_from(values[row]).unwrap_or_default(),
+        };
+        if let Some(state) = states.get_mut(groups.of(row)) {
+            *state = Some(state.unwrap_or(0.0) + float_at(order));
+        }
+    };
+    each(counted, rows, &mut add);
+}
+
+/// Keeps a string where it `goes_before` what a group has.
+fn keep_strings(
+    states: &mut [Option<Box<[u8]>>],
+    scope: &Scope<'_>,
+    operand: Operand,
+    groups: Groups<'_>,
+    counted: Option<&BooleanBuffer>,
+    rows: usize,
+    goes_before: impl Fn(&[u8], &[u8]) -> bool,
+) {
+    let Some(strings) = scope.vector(operand).and_then(|vector| vector.strings()) else {
+        return;
+    };
+    each(counted, rows, |row| {
+        let value = strings.get(row);
+        if let Some(state) = states.get_mut(groups.of(row))
+            && state.as_ref().is_none_or(|old| goes_before(value, old))
+        {
+            *state = Some(Box::from(value));
+        }
+    });
 }

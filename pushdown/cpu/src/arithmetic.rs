@@ -32,18 +32,19 @@ pub(crate) fn arithmetic(
         let (values, is_exact) = match op {
             Op::Add => zip(a, b, rows, i64::overflowing_add),
             Op::Subtract => zip(a, b, rows, i64::overflowing_sub),
+            Op::Divide => zip(a, b, rows, divide),
+            Op::DivideRound => zip(a, b, rows, divide_round),
+            Op::DivideFloor => zip(a, b, rows, divide_floor),
+            Op::Remainder => zip(a, b, rows, remainder),
             _ => zip(a, b, rows, i64::overflowing_mul),
         };
-        if is_exact && (width != Width::W32 || all_fit_32(&values)) {
-            return Ok(Numbers::narrow(values, validity));
+        let numbers = Numbers::narrow(values, validity.clone());
+        if is_exact && numbers.fit(width) {
+            return Ok(numbers);
         }
     }
     let values = exact(op, width, a, b, rows, validity.as_ref())?;
-    let narrow: Option<Vec<i64>> = values.iter().map(|value| i64::try_from(*value).ok()).collect();
-    Ok(match narrow {
-        Some(values) => Numbers::narrow(values, validity),
-        None => Numbers { values: NumberValues::Wide(values), validity },
-    })
+    Ok(Numbers { values: NumberValues::of(values), validity })
 }
 
 /// The results in 64 bits, and whether none of them was cut.
@@ -70,10 +71,6 @@ fn zip(
     (values, !is_cut)
 }
 
-fn all_fit_32(values: &[i64]) -> bool {
-    values.iter().fold(true, |fit, value| fit & i32::try_from(*value).is_ok())
-}
-
 /// The results in 128 bits; null rows hold zero.
 fn exact(
     op: Op,
@@ -86,6 +83,10 @@ fn exact(
     let apply = match op {
         Op::Add => i128::checked_add,
         Op::Subtract => i128::checked_sub,
+        Op::Divide => i128::checked_div,
+        Op::DivideRound => wide_divide_round,
+        Op::DivideFloor => wide_divide_floor,
+        Op::Remainder => i128::checked_rem,
         _ => i128::checked_mul,
     };
     let one = |row: usize| {
@@ -95,4 +96,95 @@ fn exact(
         apply(a.wide(row), b.wide(row)).filter(|value| width.fits(*value)).ok_or(Stop::OVERFLOW)
     };
     (0..rows).map(one).collect()
+}
+
+/// `a / b`, cut off; cut in 64 bits for the least by -1, and for what cannot be divided.
+fn divide(a: i64, b: i64) -> (i64, bool) {
+    a.checked_div(b).map_or((0, true), |quotient| (quotient, false))
+}
+
+fn remainder(a: i64, b: i64) -> (i64, bool) {
+    a.checked_rem(b).map_or((0, true), |rest| (rest, false))
+}
+
+/// `a / b`, halves away from zero.
+fn divide_round(a: i64, b: i64) -> (i64, bool) {
+    let ((quotient, is_cut), (rest, _)) = (divide(a, b), remainder(a, b));
+    let rest_size = rest.unsigned_abs();
+    // Twice the rest against the divisor, without doubling anything.
+    let is_half = rest != 0 && rest_size >= b.unsigned_abs() - rest_size;
+    let away = if (a < 0) == (b < 0) { 1 } else { -1 };
+    (quotient + i64::from(is_half) * away, is_cut)
+}
+
+/// `a / b`, rounded down.
+fn divide_floor(a: i64, b: i64) -> (i64, bool) {
+    let ((quotient, is_cut), (rest, _)) = (divide(a, b), remainder(a, b));
+    let is_below = rest != 0 && (rest < 0) != (b < 0);
+    (quotient - i64::from(is_below), is_cut)
+}
+
+fn wide_divide_round(a: i128, b: i128) -> Option<i128> {
+    let (quotient, rest) = (a.checked_div(b)?, a.checked_rem(b)?);
+    let rest_size = rest.unsigned_abs();
+    let is_half = rest != 0 && rest_size >= b.unsigned_abs() - rest_size;
+    let away = if (a < 0) == (b < 0) { 1 } else { -1 };
+    quotient.checked_add(if is_half { away } else { 0 })
+}
+
+fn wide_divide_floor(a: i128, b: i128) -> Option<i128> {
+    let (quotient, rest) = (a.checked_div(b)?, a.checked_rem(b)?);
+    let is_below = rest != 0 && (rest < 0) != (b < 0);
+    quotient.checked_sub(i128::from(is_below))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What each division gives of `values` by `divisor`.
+    fn divided(values: Vec<i128>, divisor: i128, width: Width) -> [Result<Vec<i128>, Stop>; 4] {
+        let rows = values.len();
+        let numbers = Numbers { values: NumberValues::of(values), validity: None };
+        [Op::Divide, Op::DivideRound, Op::DivideFloor, Op::Remainder].map(|op| {
+            let (a, b) = (Number::Vector(&numbers), Number::Constant(divisor));
+            let result = arithmetic(op, width, a, b, rows)?;
+            Ok((0..rows).filter_map(|row| result.get(row)).collect())
+        })
+    }
+
+    #[test]
+    fn quotients_are_rounded_as_they_say() {
+        // The same in 64 bits and, with a wide value in the batch, in 128.
+        for wide in [None, Some(1 << 100)] {
+            let of = |values: &[i128], divisor| {
+                let all = values.iter().copied().chain(wide).collect();
+                divided(all, divisor, Width::W128).map(|result| {
+                    let mut values = result.unwrap();
+                    values.truncate(values.len() - wide.iter().len());
+                    values
+                })
+            };
+            let expected = [vec![3, -3, 3], vec![4, -4, 3], vec![3, -4, 3], vec![1, -1, 0]];
+            assert_eq!(of(&[7, -7, 6], 2), expected);
+            let expected = [vec![-1, 1], vec![-2, 2], vec![-2, 1], vec![2, -2]];
+            assert_eq!(of(&[6, -6], -4), expected);
+            assert_eq!(of(&[1, -1, 2], 4)[1], [0, 0, 1]);
+        }
+    }
+
+    #[test]
+    fn the_least_number_by_minus_one_leaves_64_bits() {
+        let least = i128::from(i64::MIN);
+        let [divide, round, floor, rest] = divided(vec![least], -1, Width::W64);
+        for result in [divide, round, floor] {
+            assert_eq!(result, Err(Stop::OVERFLOW));
+        }
+        assert_eq!(rest, Ok(vec![0]));
+        assert_eq!(divided(vec![least], -1, Width::W128)[0], Ok(vec![1 << 63]));
+        assert_eq!(divided(vec![i128::MIN], 3, Width::W128)[1], Ok(vec![i128::MIN / 3 - 1]));
+        assert_eq!(divided(vec![1 << 40], 2, Width::W32)[0], Err(Stop::OVERFLOW));
+        // No command divides by zero; if one did, it would not be a panic.
+        assert_eq!(divided(vec![1], 0, Width::W64)[1], Err(Stop::OVERFLOW));
+    }
 }

@@ -3,169 +3,272 @@
 
 use std::sync::Arc;
 
+use arrow::array::BooleanBufferBuilder;
 use arrow::buffer::BooleanBuffer;
 use bytes::Bytes;
-use nearscan_command::{Chunk, PhysicalType, Status};
-use parquet::basic::{Compression, Repetition, Type};
-use parquet::column::reader::{ColumnReaderImpl, get_column_reader, get_typed_column_reader};
-use parquet::data_type::{ByteArray, ByteArrayType, Int32Type, Int64Type};
-use parquet::errors::Result;
-use parquet::file::metadata::ColumnChunkMetaData;
-use parquet::file::serialized_reader::SerializedPageReader;
-use parquet::schema::types::{ColumnDescriptor, ColumnPath, Type as SchemaType};
+use nearscan_command::{Chunk, Detail, Encoding, PhysicalType, Status};
 
+use crate::decode::levels::Levels;
+use crate::decode::numbers::PageNumbers;
+use crate::decode::reading;
+use crate::decode::runs::Runs;
+use crate::decode::strings::PageStrings;
+use crate::dictionary::Dictionary;
 use crate::error::Stop;
-use crate::pages::CheckedPages;
-use crate::vector::{Numbers, Strings, Vector};
+use crate::pages::{DataPage, Page, Pages};
+use crate::vector::{Coded, Numbers, Strings, Vector, View};
 
 /// Reads a chunk from its first row to its last.
 pub(crate) struct ChunkReader {
     /// Which column of the fragment, for details of a status.
     column: usize,
-    levels: Vec<i16>,
-    values: Values,
+    chunk: Chunk,
+    pages: Pages,
+    dictionary: Option<Arc<Dictionary>>,
+    page: Option<OpenPage>,
 }
 
-enum Values {
-    Int32(ColumnReaderImpl<Int32Type>),
-    Int64(ColumnReaderImpl<Int64Type>),
-    Bytes(ColumnReaderImpl<ByteArrayType>),
+/// The page that is being read.
+struct OpenPage {
+    rows_left: usize,
+    levels: Levels,
+    /// Nulls that are still to come, if the header said how many there are.
+    nulls_left: Option<usize>,
+    values: PageValues,
+}
+
+enum PageValues {
+    Codes(Runs),
+    Numbers(PageNumbers),
+    Strings(PageStrings),
+}
+
+/// The values of a batch that are not null.
+enum Dense {
+    Codes(Vec<u32>),
+    /// As [`reading::apply`] leaves them.
+    Numbers(Vec<i64>),
+    Strings {
+        buffers: Vec<Bytes>,
+        views: Vec<View>,
+    },
 }
 
 impl ChunkReader {
     /// A reader of `bytes`, which are the whole chunk.
-    ///
-    /// # Errors
-    /// A status that says what is wrong.
-    pub(crate) fn open(
-        column: usize,
-        chunk: &Chunk,
-        bytes: Bytes,
-        rows: u64,
-    ) -> std::result::Result<Self, Stop> {
-        let values = open_values(chunk, bytes, rows).map_err(|e| Stop::parquet(column, &e))?;
-        Ok(Self { column, levels: Vec::new(), values })
+    pub(crate) fn open(column: usize, chunk: &Chunk, bytes: Bytes, rows: u64) -> Self {
+        let pages = Pages::new(*chunk, bytes, rows);
+        Self { column, chunk: *chunk, pages, dictionary: None, page: None }
     }
 
-    /// The next `rows` values, `[rows]`.
+    /// The next `rows` values, `[rows]`; as codes when all of them are.
     ///
     /// # Errors
     /// A status when there are fewer, or they cannot be decoded.
-    pub(crate) fn read(&mut self, rows: usize) -> std::result::Result<Vector, Stop> {
-        self.levels.clear();
-        let levels = &mut self.levels;
-        let (read, vector) = match &mut self.values {
-            Values::Int32(reader) => {
-                let mut values = Vec::with_capacity(rows);
-                reader.read_records(rows, Some(levels), None, &mut values).map(
-                    |(read, found, _)| {
-                        let wide = values.into_iter().map(i64::from).collect();
-                        (read, numbers(wide, levels, read, found))
-                    },
-                )
-            }
-            Values::Int64(reader) => {
-                let mut values = Vec::with_capacity(rows);
-                reader
-                    .read_records(rows, Some(levels), None, &mut values)
-                    .map(|(read, found, _)| (read, numbers(values, levels, read, found)))
-            }
-            Values::Bytes(reader) => {
-                let mut values = Vec::with_capacity(rows);
-                reader
-                    .read_records(rows, Some(levels), None, &mut values)
-                    .map(|(read, found, _)| (read, strings(values, levels, read, found)))
-            }
-        }
-        .map_err(|error| Stop::parquet(self.column, &error))?;
-        if read == rows { Ok(vector) } else { Err(Stop::at_column(Status::Corrupt, self.column)) }
+    pub(crate) fn read(&mut self, rows: usize) -> Result<Vector, Stop> {
+        self.read_rows(rows).map_err(|status| self.stop(status))
     }
 
     /// Checks that nothing is left.
     ///
     /// # Errors
     /// A status when something is.
-    pub(crate) fn finish(mut self) -> std::result::Result<(), Stop> {
-        self.levels.clear();
-        let levels = Some(&mut self.levels);
-        let left = match &mut self.values {
-            Values::Int32(reader) => reader.read_records(1, levels, None, &mut Vec::new()),
-            Values::Int64(reader) => reader.read_records(1, levels, None, &mut Vec::new()),
-            Values::Bytes(reader) => reader.read_records(1, levels, None, &mut Vec::new()),
+    pub(crate) fn finish(mut self) -> Result<(), Stop> {
+        loop {
+            return match self.pages.next() {
+                Ok(None) if self.page.is_none() => Ok(()),
+                // Of a chunk without rows.
+                Ok(Some(Page::Dictionary { .. })) => continue,
+                Ok(_) => Err(self.stop(Status::Corrupt)),
+                Err(status) => Err(self.stop(status)),
+            };
+        }
+    }
+
+    fn stop(&self, status: Status) -> Stop {
+        let (page, offset) = self.pages.place();
+        let column = u32::try_from(self.column).unwrap_or(u32::MAX);
+        Stop::Status { status, detail: Some(Detail { column, page, offset: offset as u64 }) }
+    }
+
+    fn read_rows(&mut self, rows: usize) -> Result<Vector, Status> {
+        let is_nullable = self.chunk.definition_level_max > 0;
+        let mut levels = BooleanBufferBuilder::new(if is_nullable { rows } else { 0 });
+        let mut dense = Dense::Codes(Vec::with_capacity(rows));
+        let (mut left, mut present) = (rows, 0);
+        while left > 0 {
+            let mut page = match self.page.take() {
+                Some(page) => page,
+                None => self.next_page()?,
+            };
+            let piece = left.min(page.rows_left);
+            let count = page.levels.read(piece, &mut levels)?;
+            self.read_values(&mut page.values, count, &mut dense)?;
+            page.rows_left -= piece;
+            if let Some(nulls) = &mut page.nulls_left {
+                *nulls = nulls.checked_sub(piece - count).ok_or(Status::Corrupt)?;
+            }
+            match page.rows_left {
+                0 if page.nulls_left.is_some_and(|nulls| nulls > 0) => return Err(Status::Corrupt),
+                0 => {}
+                _ => self.page = Some(page),
+            }
+            left -= piece;
+            present += count;
+        }
+        let validity = (present < rows).then(|| levels.finish());
+        Ok(self.vector(dense, validity, rows))
+    }
+
+    /// Opens the next page of values; takes a dictionary in on the way.
+    fn next_page(&mut self) -> Result<OpenPage, Status> {
+        loop {
+            match self.pages.next()?.ok_or(Status::Corrupt)? {
+                Page::Dictionary { bytes, entries } => {
+                    let dictionary = Dictionary::read(&self.chunk, bytes, entries)?;
+                    self.dictionary = Some(Arc::new(dictionary));
+                }
+                Page::Data(page) => return self.open_page(page),
+            }
+        }
+    }
+
+    fn open_page(&self, page: DataPage) -> Result<OpenPage, Status> {
+        let DataPage { rows, levels, nulls, encoding, values } = page;
+        let count = || levels.count(rows);
+        let values = match (encoding, self.chunk.physical_type) {
+            (Encoding::PlainDictionary | Encoding::RleDictionary, _) => {
+                // A page of nulls may have no indexes, not even their width.
+                let width = u32::from(values.first().copied().unwrap_or(0));
+                if width > 32 {
+                    return Err(Status::Corrupt);
+                }
+                PageValues::Codes(Runs::new(values.slice(values.len().min(1)..), width))
+            }
+            (Encoding::Plain, PhysicalType::ByteArray) => {
+                PageValues::Strings(PageStrings::new(values))
+            }
+            (encoding, _) => {
+                PageValues::Numbers(PageNumbers::open(&self.chunk, encoding, values, count)?)
+            }
         };
-        match left {
-            Ok((0, _, _)) => Ok(()),
-            Ok(_) => Err(Stop::at_column(Status::Corrupt, self.column)),
-            Err(error) => Err(Stop::parquet(self.column, &error)),
+        Ok(OpenPage { rows_left: rows, levels, nulls_left: nulls, values })
+    }
+
+    /// Appends the next `count` values of a page.
+    fn read_values(
+        &self,
+        values: &mut PageValues,
+        count: usize,
+        dense: &mut Dense,
+    ) -> Result<(), Status> {
+        if count == 0 {
+            return Ok(());
+        }
+        match values {
+            PageValues::Codes(runs) => {
+                let dictionary = self.dictionary.as_ref().ok_or(Status::Corrupt)?;
+                if let Dense::Codes(codes) = dense {
+                    let start = codes.len();
+                    runs.read(count, codes)?;
+                    return dictionary.check(&codes[start..]);
+                }
+                let mut codes = Vec::with_capacity(count);
+                runs.read(count, &mut codes)?;
+                dictionary.check(&codes)?;
+                dense.decode(dictionary, &codes);
+            }
+            PageValues::Numbers(numbers) => {
+                let values = dense.numbers(self.dictionary.as_deref());
+                let start = values.len();
+                numbers.read(count, values)?;
+                reading::apply(&mut values[start..], &self.chunk)?;
+            }
+            PageValues::Strings(strings) => {
+                let (buffers, views) = dense.strings(self.dictionary.as_deref());
+                let buffer = u32::try_from(buffers.len()).map_err(|_| Status::Corrupt)?;
+                buffers.push(strings.bytes().clone());
+                strings.read(count, buffer, views)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Moves values to the rows that are not null.
+    fn vector(&self, dense: Dense, validity: Option<BooleanBuffer>, rows: usize) -> Vector {
+        match (dense, &self.dictionary) {
+            (Dense::Codes(codes), Some(dictionary)) if dictionary.len() > 0 => {
+                let codes = spread(codes, validity.as_ref());
+                Vector::Coded(Coded::new(Arc::clone(dictionary), codes, validity))
+            }
+            // Every row is null.
+            (Dense::Codes(_), _) if self.chunk.physical_type == PhysicalType::ByteArray => {
+                let views = vec![View::default(); rows];
+                Vector::Strings(Strings { buffers: Vec::new(), views, validity })
+            }
+            (Dense::Codes(_), _) => Vector::Numbers(Numbers::narrow(vec![0; rows], validity)),
+            (Dense::Numbers(values), _) => {
+                let values = reading::widen(spread(values, validity.as_ref()), &self.chunk);
+                Vector::Numbers(Numbers { values, validity })
+            }
+            (Dense::Strings { buffers, views }, _) => {
+                let views = spread(views, validity.as_ref());
+                Vector::Strings(Strings { buffers, views, validity })
+            }
         }
     }
 }
 
-fn open_values(chunk: &Chunk, bytes: Bytes, rows: u64) -> Result<Values> {
-    let physical_type = match chunk.physical_type {
-        PhysicalType::Int32 => Type::INT32,
-        PhysicalType::Int64 => Type::INT64,
-        PhysicalType::ByteArray => Type::BYTE_ARRAY,
-    };
-    let repetition = match chunk.definition_level_max {
-        0 => Repetition::REQUIRED,
-        _ => Repetition::OPTIONAL,
-    };
-    let primitive = SchemaType::primitive_type_builder("value", physical_type)
-        .with_repetition(repetition)
-        .build()?;
-    let descriptor = Arc::new(ColumnDescriptor::new(
-        Arc::new(primitive),
-        i16::from(chunk.definition_level_max),
-        0,
-        ColumnPath::from("value"),
-    ));
-    let signed = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
-    // Whatever the codec: pages are decompressed where they are checked.
-    let metadata = ColumnChunkMetaData::builder(Arc::clone(&descriptor))
-        .set_compression(Compression::UNCOMPRESSED)
-        .set_num_values(signed(rows))
-        .set_data_page_offset(0)
-        .set_total_compressed_size(signed(bytes.len() as u64))
-        .set_total_uncompressed_size(signed(chunk.uncompressed_bytes))
-        .build()?;
-    let rows_max = usize::try_from(rows).unwrap_or(usize::MAX);
-    let pages = SerializedPageReader::new(Arc::new(bytes), &metadata, rows_max, None)?;
-    let pages = Box::new(CheckedPages::new(pages, *chunk, rows));
-    let reader = get_column_reader(descriptor, pages);
-    Ok(match chunk.physical_type {
-        PhysicalType::Int32 => Values::Int32(get_typed_column_reader(reader)),
-        PhysicalType::Int64 => Values::Int64(get_typed_column_reader(reader)),
-        PhysicalType::ByteArray => Values::Bytes(get_typed_column_reader(reader)),
-    })
+impl Dense {
+    /// The numbers, those decoded that were codes so far.
+    fn numbers(&mut self, dictionary: Option<&Dictionary>) -> &mut Vec<i64> {
+        if let Self::Codes(codes) = self {
+            let values = dictionary.map(|dictionary| dictionary.stored(codes));
+            *self = Self::Numbers(values.unwrap_or_default());
+        }
+        match self {
+            Self::Numbers(values) => values,
+            Self::Codes(_) | Self::Strings { .. } => unreachable!("a chunk has values of one kind"),
+        }
+    }
+
+    /// The strings, those decoded that were codes so far.
+    fn strings(&mut self, dictionary: Option<&Dictionary>) -> (&mut Vec<Bytes>, &mut Vec<View>) {
+        if let Self::Codes(codes) = self {
+            let codes = std::mem::take(codes);
+            *self = Self::Strings { buffers: Vec::new(), views: Vec::new() };
+            if let Some(dictionary) = dictionary {
+                self.decode(dictionary, &codes);
+            }
+        }
+        match self {
+            Self::Strings { buffers, views } => (buffers, views),
+            Self::Codes(_) | Self::Numbers(_) => unreachable!("a chunk has values of one kind"),
+        }
+    }
+
+    /// Appends entries of a dictionary to values that are not codes.
+    fn decode(&mut self, dictionary: &Dictionary, codes: &[u32]) {
+        match self {
+            Self::Codes(all) => all.extend_from_slice(codes),
+            Self::Numbers(values) => values.extend(dictionary.stored(codes)),
+            Self::Strings { buffers, views } => {
+                let Some(entries) = dictionary.strings() else { return };
+                let shift = u32::try_from(buffers.len()).unwrap_or(u32::MAX);
+                buffers.extend(entries.buffers.iter().cloned());
+                views.extend(codes.iter().map(|code| {
+                    let view = entries.views[*code as usize];
+                    View { buffer: view.buffer + shift, ..view }
+                }));
+            }
+        }
+    }
 }
 
-/// Which rows are not null, `None` when all are.
-fn validity(levels: &[i16], rows: usize, found: usize) -> Option<BooleanBuffer> {
-    (found < rows).then(|| BooleanBuffer::collect_bool(rows, |row| levels[row] == 1))
-}
-
-fn numbers(values: Vec<i64>, levels: &[i16], rows: usize, found: usize) -> Vector {
-    let validity = validity(levels, rows, found);
-    let values = match &validity {
-        None => values,
-        Some(validity) => spread(values, validity, 0),
-    };
-    Vector::Numbers(Numbers::narrow(values, validity))
-}
-
-fn strings(values: Vec<ByteArray>, levels: &[i16], rows: usize, found: usize) -> Vector {
-    let validity = validity(levels, rows, found);
-    let values = match &validity {
-        None => values,
-        Some(validity) => spread(values, validity, ByteArray::from(Bytes::new())),
-    };
-    Vector::Strings(Strings { values, validity })
-}
-
-/// Moves values to the rows that are not null; the others get `empty`.
-fn spread<T: Clone>(values: Vec<T>, validity: &BooleanBuffer, empty: T) -> Vec<T> {
-    let mut out = vec![empty; validity.len()];
+/// Moves values to the rows that are not null; the others get a default.
+fn spread<T: Copy + Default>(values: Vec<T>, validity: Option<&BooleanBuffer>) -> Vec<T> {
+    let Some(validity) = validity else { return values };
+    let mut out = vec![T::default(); validity.len()];
     for (row, value) in validity.set_indices().zip(values) {
         out[row] = value;
     }

@@ -85,6 +85,29 @@ pub(crate) fn compare(op: Op, a: Number<'_>, b: Number<'_>, rows: usize) -> Trut
     Truth::of(holds, intersect(a.validity(), b.validity()).as_ref())
 }
 
+/// `a IS DISTINCT FROM b` for each of `rows` rows; never NULL.
+pub(crate) fn is_distinct(a: Number<'_>, b: Number<'_>, rows: usize) -> Truth {
+    let is_null = |number| matches!(number, Number::Null);
+    let is_true = match (is_null(a), is_null(b)) {
+        (true, true) => BooleanBuffer::new_unset(rows),
+        (true, false) => is_valid(b, rows),
+        (false, true) => is_valid(a, rows),
+        (false, false) => {
+            // Where both are there they differ, or only one of them is there.
+            let differs = compare(Op::NotEqual, a, b, rows).is_true;
+            match (a.validity(), b.validity()) {
+                (None, None) => differs,
+                _ => &differs | &(&is_valid(a, rows) ^ &is_valid(b, rows)),
+            }
+        }
+    };
+    Truth { is_false: !&is_true, is_true }
+}
+
+fn is_valid(number: Number<'_>, rows: usize) -> BooleanBuffer {
+    number.validity().cloned().unwrap_or_else(|| BooleanBuffer::new_set(rows))
+}
+
 /// A bitmap of `holds` over both sides. The shape of the sides is decided before the loop.
 fn zip(
     a: Side<'_, i64>,
@@ -162,5 +185,37 @@ impl List {
             }
         };
         Truth::of(holds, a.validity())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn numbers(values: &[Option<i128>]) -> Numbers {
+        Numbers {
+            values: NumberValues::of(values.iter().map(|value| value.unwrap_or(3)).collect()),
+            validity: values
+                .iter()
+                .any(Option::is_none)
+                .then(|| values.iter().map(Option::is_some).collect()),
+        }
+    }
+
+    #[test]
+    fn null_is_distinct_from_numbers_only() {
+        let a = numbers(&[Some(3), Some(3), None, None, Some(1 << 70)]);
+        let b = numbers(&[Some(3), Some(4), Some(3), None, Some(1 << 71)]);
+        let (a, b) = (Number::Vector(&a), Number::Vector(&b));
+        let of = |a, b| is_distinct(a, b, 5).is_true.iter().map(u8::from).collect::<Vec<_>>();
+        assert_eq!(of(a, b), [0, 1, 1, 0, 1]);
+        assert_eq!(of(a, Number::Null), [1, 1, 0, 0, 1]);
+        assert_eq!(of(Number::Null, b), [1, 1, 1, 0, 1]);
+        assert_eq!(of(Number::Null, Number::Null), [0; 5]);
+        assert_eq!(of(a, Number::Constant(3)), [0, 0, 1, 1, 1]);
+        let all = numbers(&[Some(3), Some(4), Some(5), Some(3), Some(0)]);
+        assert_eq!(of(Number::Vector(&all), Number::Constant(3)), [0, 1, 1, 0, 1]);
+        let verdict = is_distinct(a, b, 5);
+        assert_eq!(verdict.is_false, !&verdict.is_true);
     }
 }

@@ -3,7 +3,6 @@
 
 use nearscan_command::{Detail, Status};
 use nearscan_drive::Failure;
-use parquet::errors::ParquetError;
 
 /// Why a command stopped before its end.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -27,19 +26,4 @@ impl Stop {
     }
 
     pub(crate) const OVERFLOW: Self = Self::status(Status::Overflow);
-
-    /// What the parquet crate said of column `column`.
-    pub(crate) fn parquet(column: usize, error: &ParquetError) -> Self {
-        let status = match error {
-            // Of bytes that are sound but not for us.
-            ParquetError::NYI(_) => Status::Encoding,
-            _ => Status::Corrupt,
-        };
-        Self::at_column(status, column)
-    }
-
-    pub(crate) fn at_column(status: Status, column: usize) -> Self {
-        let column = u32::try_from(column).unwrap_or(u32::MAX);
-        Self::Status { status, detail: Some(Detail { column, page: 0, offset: 0 }) }
-    }
 }

@@ -1,46 +1,67 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Group keys: from values to group numbers, and states out.
+//!
+//! Keys that are codes of a small dictionary, or numbers of a small range, are combined into one
+//! number, and a table has the group of each. Keys that are anything else are hashed. Both ways lead
+//! to the same groups, because a chunk may fall back from one to the other.
 
 use std::collections::HashMap;
 
-use nearscan_command::{Aggregate, Fragment, ResultHeader, ResultWriter, Row, Status, Value};
+use nearscan_command::{Aggregate, Fragment, Key, ResultHeader, ResultWriter, Row, Status, Value};
 
-use crate::aggregate::{Groups, Slot};
+use crate::aggregate::Slot;
+use crate::combine::Combined;
 use crate::error::Stop;
-use crate::program::Scope;
-use crate::vector::{NumberValues, Vector};
+use crate::fold::Groups;
+use crate::scope::Scope;
+use crate::vector::{NumberValues, Vector, is_set};
 
 /// The states of all groups of a unit.
 #[derive(Debug)]
 pub(crate) struct States {
-    keys: Vec<usize>,
+    keys: Vec<Key>,
     slots: Vec<Slot>,
+    index: Index,
+    /// Group of each combination of small keys.
+    combined: Combined,
+    /// Group of each row of a batch; kept for its memory.
+    batch: Vec<u32>,
+}
+
+/// The groups that there are.
+#[derive(Debug)]
+struct Index {
     /// Group numbers by encoded key.
     numbers: HashMap<Vec<u8>, u32>,
     /// The keys of each group.
     rows: Vec<Row>,
     /// Bytes that all keys take.
     key_bytes: u64,
+    /// Bytes that the states of a group take, at least.
+    slot_bytes: u64,
     /// Bytes there is room for, the header included.
     bytes_max: u64,
-    /// Group of each row of a batch; kept for its memory.
-    batch: Vec<u32>,
 }
 
 impl States {
-    pub(crate) fn new(keys: &[u16], aggregates: &[Aggregate], bytes_max: u64) -> Self {
+    pub(crate) fn new(keys: &[Key], aggregates: &[Aggregate], bytes_max: u64) -> Self {
+        let slots: Vec<Slot> = aggregates.iter().map(|aggregate| Slot::new(*aggregate)).collect();
         let mut states = Self {
-            keys: keys.iter().map(|key| usize::from(*key)).collect(),
-            slots: aggregates.iter().map(|aggregate| Slot::new(*aggregate)).collect(),
-            numbers: HashMap::new(),
-            rows: Vec::new(),
-            key_bytes: 0,
-            bytes_max,
+            keys: keys.to_vec(),
+            index: Index {
+                numbers: HashMap::new(),
+                rows: Vec::new(),
+                key_bytes: 0,
+                slot_bytes: slots.iter().map(Slot::state_bytes_min).sum(),
+                bytes_max,
+            },
+            slots,
+            combined: Combined::default(),
             batch: Vec::new(),
         };
         if keys.is_empty() {
             // The one group is there even if no row is.
-            states.rows.push(Row::new());
+            states.index.rows.push(Row::new());
             states.slots.iter_mut().for_each(|slot| slot.resize(1));
         }
         states
@@ -57,68 +78,35 @@ impl States {
             }
             return Ok(());
         }
-        self.number_groups(scope, rows)?;
+        let vectors: Vec<Option<&Vector>> =
+            self.keys.iter().map(|key| scope.vector(key.operand)).collect();
+        let (index, batch) = (&mut self.index, &mut self.batch);
+        batch.clear();
+        if !self
+            .combined
+            .number(&self.keys, &vectors, rows, batch, |row| index.find(&vectors, row))?
+        {
+            index.number(&vectors, rows, batch)?;
+        }
         for slot in &mut self.slots {
-            slot.resize(self.rows.len());
+            slot.resize(self.index.rows.len());
             slot.update(scope, Groups::Many(&self.batch), rows)?;
         }
         Ok(())
     }
 
-    /// Fills `batch` with the group of each row.
-    fn number_groups(&mut self, scope: &Scope<'_>, rows: usize) -> Result<(), Stop> {
-        self.batch.clear();
-        let mut key = Vec::new();
-        let mut last: Option<(Vec<u8>, u32)> = None;
-        for row in 0..rows {
-            key.clear();
-            for column in &self.keys {
-                encode(&mut key, scope.columns.get(*column), row);
-            }
-            // Equal keys often follow each other.
-            let number = match &last {
-                Some((last, number)) if *last == key => *number,
-                _ => {
-                    let number = match self.numbers.get(key.as_slice()) {
-                        Some(number) => *number,
-                        None => self.new_group(&key, scope, row)?,
-                    };
-                    let mut buffer = last.take().map(|(buffer, _)| buffer).unwrap_or_default();
-                    buffer.clone_from(&key);
-                    last = Some((buffer, number));
-                    number
-                }
-            };
-            self.batch.push(number);
-        }
-        Ok(())
-    }
-
-    fn new_group(&mut self, key: &[u8], scope: &Scope<'_>, row: usize) -> Result<u32, Stop> {
-        let number = u32::try_from(self.rows.len()).unwrap_or(u32::MAX);
-        self.numbers.insert(key.to_vec(), number);
-        let values = self.keys.iter().map(|column| value(scope.columns.get(*column), row));
-        self.rows.push(values.collect());
-        self.key_bytes += key.len() as u64;
-        // Each slot takes 16 bytes: more than that cannot be written.
-        let slot_bytes = (self.rows.len() * self.slots.len() * 16) as u64;
-        if ResultHeader::BYTES + slot_bytes + self.key_bytes / 2 > self.bytes_max {
-            return Err(Stop::status(Status::OutputFull));
-        }
-        Ok(number)
-    }
-
     /// The result: a row for each group.
     ///
     /// # Errors
-    /// [`Stop::OVERFLOW`] when a state does not fit its width.
+    /// [`Stop::OVERFLOW`] when a state or a key does not fit its width.
     pub(crate) fn finish(self, fragment: &Fragment, header: ResultHeader) -> Result<Vec<u8>, Stop> {
         let mut writer = ResultWriter::new(fragment.output_widths());
-        for (group, mut row) in self.rows.into_iter().enumerate() {
+        for (group, mut row) in self.index.rows.into_iter().enumerate() {
             for slot in &self.slots {
                 row.push(slot.state(group)?);
             }
-            writer.push(row).map_err(|_| Stop::status(Status::Malformed))?;
+            // States fit, and kinds are checked: it is a key without a sign that does not.
+            writer.push(row).map_err(|_| Stop::OVERFLOW)?;
         }
         let counters =
             nearscan_command::Counters { rows_aggregated: header.rows_kept, ..header.counters };
@@ -126,41 +114,102 @@ impl States {
     }
 }
 
+impl Index {
+    /// Fills `batch` with the group of each row.
+    fn number(
+        &mut self,
+        keys: &[Option<&Vector>],
+        rows: usize,
+        batch: &mut Vec<u32>,
+    ) -> Result<(), Stop> {
+        let mut key = Vec::new();
+        let mut last: Vec<u8> = Vec::new();
+        for row in 0..rows {
+            key.clear();
+            keys.iter().for_each(|vector| encode(&mut key, *vector, row));
+            // Equal keys often follow each other.
+            let number = match batch.last() {
+                Some(number) if last == key => *number,
+                _ => self.find_encoded(&key, keys, row)?,
+            };
+            last.clone_from(&key);
+            batch.push(number);
+        }
+        Ok(())
+    }
+
+    /// The group of one row.
+    fn find(&mut self, keys: &[Option<&Vector>], row: usize) -> Result<u32, Stop> {
+        let mut key = Vec::new();
+        keys.iter().for_each(|vector| encode(&mut key, *vector, row));
+        self.find_encoded(&key, keys, row)
+    }
+
+    /// The group with this key, which is that of `row`.
+    fn find_encoded(
+        &mut self,
+        key: &[u8],
+        keys: &[Option<&Vector>],
+        row: usize,
+    ) -> Result<u32, Stop> {
+        if let Some(number) = self.numbers.get(key) {
+            return Ok(*number);
+        }
+        let number = u32::try_from(self.rows.len()).unwrap_or(u32::MAX);
+        self.numbers.insert(key.to_vec(), number);
+        self.rows.push(keys.iter().map(|vector| value(*vector, row)).collect());
+        self.key_bytes += key.len() as u64;
+        // More than that cannot be written.
+        let bytes = self.rows.len() as u64 * self.slot_bytes + self.key_bytes / 2;
+        if ResultHeader::BYTES + bytes > self.bytes_max {
+            return Err(Stop::status(Status::OutputFull));
+        }
+        Ok(number)
+    }
+}
+
 /// Appends the value so that no two lists of values have the same bytes.
 fn encode(key: &mut Vec<u8>, vector: Option<&Vector>, row: usize) {
-    match vector {
-        Some(Vector::Numbers(numbers)) if is_set(numbers.validity.as_ref(), row) => {
-            key.push(1);
-            match &numbers.values {
-                NumberValues::Narrow(values) => key.extend_from_slice(&values[row].to_le_bytes()),
-                NumberValues::Wide(values) => key.extend_from_slice(&values[row].to_le_bytes()),
+    let is_null = |vector: &Vector| !is_set(vector.validity_bits(), row);
+    let Some(vector) = vector.filter(|vector| !is_null(vector)) else {
+        key.push(0);
+        return;
+    };
+    if let Some(numbers) = vector.numbers() {
+        match &numbers.values {
+            NumberValues::Narrow(values) => {
+                key.push(1);
+                key.extend_from_slice(&values[row].to_le_bytes());
             }
+            // The same number may be narrow in another batch.
+            NumberValues::Wide(values) => match i64::try_from(values[row]) {
+                Ok(value) => {
+                    key.push(1);
+                    key.extend_from_slice(&value.to_le_bytes());
+                }
+                Err(_) => {
+                    key.push(2);
+                    key.extend_from_slice(&values[row].to_le_bytes());
+                }
+            },
         }
-        Some(Vector::Strings(strings)) if is_set(strings.validity.as_ref(), row) => {
-            let value = strings.get(row);
-            key.push(1);
-            key.extend_from_slice(&value.len().to_le_bytes());
-            key.extend_from_slice(value);
-        }
-        _ => key.push(0),
+    } else if let Some(strings) = vector.strings() {
+        let value = strings.get(row);
+        key.push(1);
+        key.extend_from_slice(&value.len().to_le_bytes());
+        key.extend_from_slice(value);
+    } else {
+        key.push(0);
     }
 }
 
 fn value(vector: Option<&Vector>, row: usize) -> Value {
-    match vector {
-        Some(Vector::Numbers(numbers)) if is_set(numbers.validity.as_ref(), row) => {
-            Value::Number(match &numbers.values {
-                NumberValues::Narrow(values) => i128::from(values[row]),
-                NumberValues::Wide(values) => values[row],
-            })
-        }
-        Some(Vector::Strings(strings)) if is_set(strings.validity.as_ref(), row) => {
-            Value::Bytes(strings.get(row).to_vec())
-        }
-        _ => Value::Null,
+    let Some(vector) = vector.filter(|vector| is_set(vector.validity_bits(), row)) else {
+        return Value::Null;
+    };
+    if let Some(numbers) = vector.numbers() {
+        numbers.get(row).map_or(Value::Null, Value::Number)
+    } else {
+        vector.strings().map_or(Value::Null, |strings| Value::Bytes(strings.get(row).to_vec()))
     }
-}
-
-fn is_set(validity: Option<&arrow::buffer::BooleanBuffer>, row: usize) -> bool {
-    validity.is_none_or(|validity| validity.value(row))
 }

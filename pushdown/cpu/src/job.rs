@@ -13,8 +13,9 @@ use crate::chunk::ChunkReader;
 use crate::error::Stop;
 use crate::files::Files;
 use crate::groups::States;
-use crate::program::{Prepared, Scope};
+use crate::program::Prepared;
 use crate::rows::RowOutput;
+use crate::scope::Scope;
 use crate::vector::Vector;
 
 /// Rows of a batch: a column of numbers takes 64 KiB, so a handful of them stay in the second
@@ -99,7 +100,7 @@ fn open_chunks(
         let bytes = file.read(offset.saturating_add(chunk.offset), length)?;
         file.check_version()?;
         *media_bytes += chunk.length;
-        readers.push(ChunkReader::open(column, chunk, bytes, unit.rows)?);
+        readers.push(ChunkReader::open(column, chunk, bytes, unit.rows));
     }
     Ok(readers)
 }
@@ -132,8 +133,8 @@ impl<'a> Work<'a> {
                 Output::States { keys, aggregates } => {
                     Sink::States(States::new(keys, aggregates, bytes_max))
                 }
-                Output::Rows { columns, limit } => {
-                    Sink::Rows(RowOutput::new(columns, *limit, bytes_max))
+                Output::Rows { columns, limit, top } => {
+                    Sink::Rows(RowOutput::new(columns, *limit, *top, bytes_max))
                 }
             },
             rows_kept: 0,
@@ -242,9 +243,12 @@ fn used_columns(fragment: &Fragment) -> Vec<bool> {
     match &fragment.output {
         Output::States { keys, aggregates } => {
             aggregates.iter().for_each(|slot: &Aggregate| operand(slot.operand));
-            keys.iter().for_each(|key| operand(Operand::Column(*key)));
+            keys.iter().for_each(|key| operand(key.operand));
         }
-        Output::Rows { columns, .. } => columns.iter().for_each(|column| operand(column.operand)),
+        Output::Rows { columns, top, .. } => {
+            columns.iter().for_each(|column| operand(column.operand));
+            top.iter().for_each(|top| operand(top.operand));
+        }
     }
     is_used
 }

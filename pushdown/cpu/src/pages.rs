@@ -1,254 +1,360 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Pages of a chunk, checked before the parquet crate decodes them.
+//! The pages of a chunk, decompressed and held against what the command says of it.
 //!
-//! The crate trusts more than a drive may: it panics on indexes without a dictionary, sets aside as
-//! many dictionary entries as a header claims, stops silently at an empty page, and reads a
-//! deprecated level encoding that no command allows. What a page says is held against the chunk
-//! here.
+//! Headers are claims: sizes end within the chunk, rows add up to those of the unit, a dictionary
+//! comes once and before its indexes, encodings are those that the footer lists. Bodies are looked
+//! at where they are decoded.
 
 use bytes::Bytes;
-use nearscan_command::{Chunk, Codec, Encoding as Allowed, PhysicalType};
-use parquet::basic::Encoding;
-use parquet::column::page::{Page, PageMetadata, PageReader};
-use parquet::errors::{ParquetError, Result};
+use nearscan_command::{Chunk, Codec, Encoding, PhysicalType, Status};
 
-/// A page reader that passes on only what adds up.
-pub(crate) struct CheckedPages<P> {
-    inner: P,
+use crate::decode::levels::Levels;
+use crate::header::{DataPage2, PageHeader, PageKind};
+
+/// The pages of one chunk, in order.
+pub(crate) struct Pages {
     chunk: Chunk,
+    bytes: Bytes,
+    /// Where the next header starts.
+    at: usize,
+    /// Pages before it.
+    index: u32,
     /// Rows that no page has claimed yet.
     rows_left: u64,
     has_dictionary: bool,
-    decoder: snap::raw::Decoder,
+    snappy: snap::raw::Decoder,
 }
 
-impl<P: PageReader> CheckedPages<P> {
-    /// Pages of `inner`, which does not decompress them.
-    pub(crate) fn new(inner: P, chunk: Chunk, rows: u64) -> Self {
-        Self {
-            inner,
-            chunk,
-            rows_left: rows,
-            has_dictionary: false,
-            decoder: snap::raw::Decoder::new(),
-        }
+/// What there is to decode.
+#[derive(Debug)]
+pub(crate) enum Page {
+    /// A dictionary of plain entries.
+    Dictionary { bytes: Bytes, entries: usize },
+    /// Values, of at least one row.
+    Data(DataPage),
+}
+
+/// A page of values.
+#[derive(Debug)]
+pub(crate) struct DataPage {
+    pub(crate) rows: usize,
+    pub(crate) levels: Levels,
+    /// How many rows the header says are null.
+    pub(crate) nulls: Option<usize>,
+    pub(crate) encoding: Encoding,
+    pub(crate) values: Bytes,
+}
+
+impl Pages {
+    /// The pages in `bytes`, which are the whole chunk.
+    pub(crate) fn new(chunk: Chunk, bytes: Bytes, rows: u64) -> Self {
+        let snappy = snap::raw::Decoder::new();
+        Self { chunk, bytes, at: 0, index: 0, rows_left: rows, has_dictionary: false, snappy }
     }
 
-    /// The page with its bytes decompressed.
-    fn decompress(&mut self, page: Page) -> Result<Page> {
-        if self.chunk.codec == Codec::Uncompressed {
-            return Ok(page);
-        }
-        Ok(match page {
-            Page::DataPage {
-                buf,
-                num_values,
-                encoding,
-                def_level_encoding,
-                rep_level_encoding,
-                statistics,
-            } => Page::DataPage {
-                buf: self.decompress_bytes(&buf)?,
-                num_values,
-                encoding,
-                def_level_encoding,
-                rep_level_encoding,
-                statistics,
-            },
-            Page::DictionaryPage { buf, num_values, encoding, is_sorted } => {
-                let buf = self.decompress_bytes(&buf)?;
-                Page::DictionaryPage { buf, num_values, encoding, is_sorted }
-            }
-            other @ Page::DataPageV2 { .. } => other,
-        })
+    /// The number of the page that was read last, and its first byte behind the header.
+    pub(crate) const fn place(&self) -> (u32, usize) {
+        (self.index.saturating_sub(1), self.at)
     }
 
-    fn decompress_bytes(&mut self, bytes: &[u8]) -> Result<Bytes> {
-        if bytes.is_empty() {
-            // Some writers leave nothing of a page without values.
-            return Ok(Bytes::new());
-        }
-        let length =
-            snap::raw::decompress_len(bytes).map_err(|error| corrupt(&error.to_string()))?;
-        if length as u64 > self.chunk.uncompressed_bytes {
-            return Err(corrupt("a page larger than its chunk"));
-        }
-        let out =
-            self.decoder.decompress_vec(bytes).map_err(|error| corrupt(&error.to_string()))?;
-        Ok(Bytes::from(out))
-    }
-
-    /// Whether the page is to be decoded; an empty one is not.
-    fn admit(&mut self, page: &Page) -> Result<bool> {
-        match page {
-            Page::DataPage { num_values, encoding, def_level_encoding, .. } => {
-                if self.chunk.definition_level_max > 0 && *def_level_encoding != Encoding::RLE {
-                    return Err(unread("levels", *def_level_encoding));
-                }
-                self.admit_encoding(*encoding)?;
-                let rows = u64::from(*num_values);
-                self.rows_left = self
-                    .rows_left
-                    .checked_sub(rows)
-                    .ok_or_else(|| corrupt("more values than rows"))?;
-                Ok(rows > 0)
-            }
-            Page::DataPageV2 { .. } => Err(ParquetError::NYI("data pages of version 2".to_owned())),
-            Page::DictionaryPage { buf, num_values, encoding, .. } => {
-                if !matches!(encoding, Encoding::PLAIN | Encoding::PLAIN_DICTIONARY) {
-                    return Err(unread("a dictionary", *encoding));
-                }
-                let entry_bytes_min = match self.chunk.physical_type {
-                    PhysicalType::Int32 | PhysicalType::ByteArray => 4,
-                    PhysicalType::Int64 => 8,
-                };
-                if self.has_dictionary
-                    || u64::from(*num_values) * entry_bytes_min > buf.len() as u64
-                {
-                    return Err(corrupt("a dictionary that cannot be"));
-                }
-                self.has_dictionary = true;
-                Ok(true)
-            }
-        }
-    }
-
-    /// The page with an end on which decoding plain strings fails instead of panicking.
+    /// The next page that holds something, `None` behind the last one.
     ///
     /// # Errors
-    /// When levels or dictionary entries are cut off.
-    fn guard(&self, page: Page) -> Result<Page> {
-        if self.chunk.physical_type != PhysicalType::ByteArray {
-            return Ok(page);
-        }
-        match page {
-            Page::DataPage {
-                buf,
-                num_values,
-                encoding: encoding @ Encoding::PLAIN,
-                def_level_encoding,
-                rep_level_encoding,
-                statistics,
-            } => {
-                let start = match self.chunk.definition_level_max {
-                    0 => 0,
-                    _ => string_end(&buf, 0).ok_or_else(|| corrupt("levels are cut off"))?,
-                };
-                Ok(Page::DataPage {
-                    buf: with_strings_only(buf, start, num_values),
-                    num_values,
-                    encoding,
-                    def_level_encoding,
-                    rep_level_encoding,
-                    statistics,
-                })
+    /// [`Status::Corrupt`], or [`Status::Encoding`] for what no command allows.
+    pub(crate) fn next(&mut self) -> Result<Option<Page>, Status> {
+        while self.at < self.bytes.len() {
+            self.index = self.index.saturating_add(1);
+            let (header, length) = PageHeader::read(&self.bytes[self.at..])?;
+            self.at += length;
+            if header.compressed_bytes > self.bytes.len() - self.at {
+                return Err(Status::Corrupt);
             }
-            Page::DictionaryPage { buf, num_values, encoding, is_sorted } => {
-                if whole_strings(&buf, 0, num_values).0 < num_values {
-                    return Err(corrupt("dictionary entries are cut off"));
-                }
-                Ok(Page::DictionaryPage { buf, num_values, encoding, is_sorted })
-            }
-            other => Ok(other),
-        }
-    }
-
-    fn admit_encoding(&self, encoding: Encoding) -> Result<()> {
-        let (allowed, needs_dictionary) = match encoding {
-            Encoding::PLAIN => (Allowed::Plain, false),
-            Encoding::PLAIN_DICTIONARY => (Allowed::PlainDictionary, true),
-            Encoding::RLE_DICTIONARY => (Allowed::RleDictionary, true),
-            other => return Err(unread("values", other)),
-        };
-        if !self.chunk.encodings.contains(allowed) {
-            return Err(unread("values", encoding));
-        }
-        if needs_dictionary && !self.has_dictionary {
-            return Err(corrupt("indexes before their dictionary"));
-        }
-        Ok(())
-    }
-}
-
-/// Where the string at `start` ends; its length stands before it. Levels have the same form.
-fn string_end(bytes: &[u8], start: usize) -> Option<usize> {
-    let length = bytes.get(start..)?.first_chunk::<4>()?;
-    let end = start.checked_add(4)?.checked_add(u32::from_le_bytes(*length) as usize)?;
-    (end <= bytes.len()).then_some(end)
-}
-
-/// How many whole strings there are from `start`, up to `count_max`, and where the last one ends.
-fn whole_strings(bytes: &[u8], start: usize, count_max: u32) -> (u32, usize) {
-    let (mut count, mut at) = (0, start);
-    while count < count_max
-        && let Some(end) = string_end(bytes, at)
-    {
-        (count, at) = (count + 1, end);
-    }
-    (count, at)
-}
-
-/// The page as it is when it holds a string for each row. Else some rows are null, or strings are
-/// missing; the bytes are cut behind the last whole string and a length is put there that no page
-/// has, on which the crate gives an error.
-fn with_strings_only(bytes: Bytes, start: usize, rows: u32) -> Bytes {
-    let (count, end) = whole_strings(&bytes, start, rows);
-    if count == rows {
-        return bytes;
-    }
-    Bytes::from([&bytes[..end], &[0xff; 4]].concat())
-}
-
-fn unread(part: &str, encoding: Encoding) -> ParquetError {
-    ParquetError::NYI(format!("{part} in encoding {encoding}"))
-}
-
-fn corrupt(what: &str) -> ParquetError {
-    ParquetError::General(what.to_owned())
-}
-
-impl<P: PageReader> Iterator for CheckedPages<P> {
-    type Item = Result<Page>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        self.get_next_page().transpose()
-    }
-}
-
-impl<P: PageReader> PageReader for CheckedPages<P> {
-    fn get_next_page(&mut self) -> Result<Option<Page>> {
-        while let Some(page) = self.inner.get_next_page()? {
-            let page = self.decompress(page)?;
-            if self.admit(&page)? {
-                return self.guard(page).map(Some);
+            let body = self.bytes.slice(self.at..self.at + header.compressed_bytes);
+            let page = self.page(&header, body)?;
+            self.at += header.compressed_bytes;
+            if page.is_some() {
+                return Ok(page);
             }
         }
         Ok(None)
     }
 
-    fn peek_next_page(&mut self) -> Result<Option<PageMetadata>> {
-        self.inner.peek_next_page()
+    fn page(&mut self, header: &PageHeader, body: Bytes) -> Result<Option<Page>, Status> {
+        match header.kind {
+            PageKind::Index => Ok(None),
+            PageKind::Dictionary { entries, encoding } => {
+                let bytes = self.decompress(body, header.uncompressed_bytes)?;
+                self.dictionary(bytes, entries as usize, encoding).map(Some)
+            }
+            PageKind::Data { rows, encoding, level_encoding } => {
+                let rows = self.claim(rows)?;
+                if rows == 0 {
+                    return Ok(None);
+                }
+                let encoding = self.admit(encoding)?;
+                let bytes = self.decompress(body, header.uncompressed_bytes)?;
+                let (levels, values) = self.levels(&bytes, rows, level_encoding)?;
+                let page = DataPage { rows, levels, nulls: None, encoding, values };
+                Ok(Some(Page::Data(page)))
+            }
+            PageKind::Data2(data) => self.data2(&data, &body, header.uncompressed_bytes),
+        }
     }
 
-    fn skip_next_page(&mut self) -> Result<()> {
-        // A page that is skipped is not counted.
-        Err(corrupt("pages are not skipped"))
+    fn dictionary(&mut self, bytes: Bytes, entries: usize, encoding: i64) -> Result<Page, Status> {
+        match parse_encoding(encoding)? {
+            Encoding::Plain | Encoding::PlainDictionary => {}
+            _ => return Err(Status::Encoding),
+        }
+        let least = self.chunk.physical_type.plain_bytes_min(self.chunk.reading.length);
+        let entries_max = match self.chunk.physical_type {
+            PhysicalType::Boolean => bytes.len() * 8,
+            _ => bytes.len() / usize::try_from(least).unwrap_or(1).max(1),
+        };
+        if self.has_dictionary || entries > entries_max {
+            return Err(Status::Corrupt);
+        }
+        self.has_dictionary = true;
+        Ok(Page::Dictionary { bytes, entries })
     }
+
+    /// Levels and values of a page of version 1.
+    fn levels(&self, bytes: &Bytes, rows: usize, encoding: i64) -> Result<(Levels, Bytes), Status> {
+        if self.chunk.definition_level_max == 0 {
+            return Ok((Levels::Required, bytes.clone()));
+        }
+        match parse_encoding(encoding)? {
+            Encoding::Rle => {
+                let length = bytes.first_chunk().ok_or(Status::Corrupt)?;
+                let length = u32::from_le_bytes(*length) as usize;
+                if length > bytes.len() - 4 {
+                    return Err(Status::Corrupt);
+                }
+                Ok((Levels::runs(bytes.slice(4..4 + length)), bytes.slice(4 + length..)))
+            }
+            Encoding::BitPacked if self.chunk.encodings.contains(Encoding::BitPacked) => {
+                let length = rows.div_ceil(8);
+                let levels = bytes.get(..length).ok_or(Status::Corrupt)?;
+                Ok((Levels::packed(levels), bytes.slice(length..)))
+            }
+            _ => Err(Status::Encoding),
+        }
+    }
+
+    /// A page of version 2: levels lie before the values and are never compressed.
+    fn data2(
+        &mut self,
+        page: &DataPage2,
+        body: &Bytes,
+        uncompressed_bytes: usize,
+    ) -> Result<Option<Page>, Status> {
+        let level_bytes = page.definition_bytes + page.repetition_bytes;
+        let is_flat = page.rows == page.values && page.repetition_bytes == 0;
+        if !is_flat || page.nulls > page.values || level_bytes > body.len() {
+            return Err(Status::Corrupt);
+        }
+        let rows = self.claim(page.values)?;
+        if rows == 0 {
+            return Ok(None);
+        }
+        let encoding = self.admit(page.encoding)?;
+        let levels = match self.chunk.definition_level_max {
+            0 if page.nulls > 0 => return Err(Status::Corrupt),
+            0 => Levels::Required,
+            _ => Levels::runs(body.slice(..level_bytes)),
+        };
+        let values = body.slice(level_bytes..);
+        let values = match page.is_compressed {
+            true => {
+                let bytes = uncompressed_bytes.checked_sub(level_bytes).ok_or(Status::Corrupt)?;
+                self.decompress(values, bytes)?
+            }
+            false => values,
+        };
+        let nulls = Some(page.nulls as usize);
+        Ok(Some(Page::Data(DataPage { rows, levels, nulls, encoding, values })))
+    }
+
+    /// Takes `rows` of the rows that are left.
+    fn claim(&mut self, rows: u32) -> Result<usize, Status> {
+        self.rows_left = self.rows_left.checked_sub(u64::from(rows)).ok_or(Status::Corrupt)?;
+        Ok(rows as usize)
+    }
+
+    /// The encoding of values, if the command allows it.
+    fn admit(&self, encoding: i64) -> Result<Encoding, Status> {
+        let encoding = parse_encoding(encoding)?;
+        let needs_dictionary =
+            matches!(encoding, Encoding::PlainDictionary | Encoding::RleDictionary);
+        if !self.chunk.encodings.contains(encoding) || encoding == Encoding::BitPacked {
+            return Err(Status::Encoding);
+        }
+        if needs_dictionary && !self.has_dictionary {
+            return Err(Status::Corrupt);
+        }
+        Ok(encoding)
+    }
+
+    /// A body of `length` bytes as its header says; Snappy's own length counts, if there is one.
+    fn decompress(&mut self, body: Bytes, length: usize) -> Result<Bytes, Status> {
+        if body.is_empty() || self.chunk.codec == Codec::Uncompressed {
+            // Some writers leave nothing of a page without values.
+            return Ok(body);
+        }
+        match self.chunk.codec {
+            Codec::Uncompressed => Ok(body),
+            Codec::Snappy => {
+                let length = snap::raw::decompress_len(&body).map_err(|_| Status::Corrupt)?;
+                self.justify(length, body.len(), SNAPPY_EXPANSION_MAX)?;
+                let out = self.snappy.decompress_vec(&body).map_err(|_| Status::Corrupt)?;
+                Ok(Bytes::from(out))
+            }
+            Codec::Lz4Raw => {
+                self.justify(length, body.len(), LZ4_EXPANSION_MAX)?;
+                let mut out = vec![0; length];
+                match lz4_flex::block::decompress_into(&body, &mut out) {
+                    Ok(written) if written == length => Ok(Bytes::from(out)),
+                    Ok(_) | Err(_) => Err(Status::Corrupt),
+                }
+            }
+        }
+    }
+
+    /// Checks that `compressed` bytes, and this chunk, can become `length` bytes.
+    fn justify(
+        &self,
+        length: usize,
+        compressed: usize,
+        expansion_max: usize,
+    ) -> Result<(), Status> {
+        let is_possible =
+            length as u64 <= self.chunk.uncompressed_bytes && length / expansion_max <= compressed;
+        if is_possible { Ok(()) } else { Err(Status::Corrupt) }
+    }
+}
+
+/// The shortest copy of Snappy that says most: 64 bytes in 3.
+const SNAPPY_EXPANSION_MAX: usize = 22;
+
+/// A byte of LZ4 lengthens a copy by 255 at most.
+const LZ4_EXPANSION_MAX: usize = 255;
+
+/// Parquet's number of an encoding.
+fn parse_encoding(number: i64) -> Result<Encoding, Status> {
+    let number = u8::try_from(number).map_err(|_| Status::Encoding)?;
+    Encoding::from_code(number).map_err(|_| Status::Encoding)
 }
 
 #[cfg(test)]
 mod tests {
+    use nearscan_command::{Encodings, Reading};
+
     use super::*;
 
+    fn chunk(codec: Codec, definition_level_max: u8) -> Chunk {
+        Chunk {
+            input: 0,
+            offset: 0,
+            length: 0,
+            uncompressed_bytes: 300,
+            physical_type: PhysicalType::Int32,
+            definition_level_max,
+            codec,
+            encodings: Encodings::ALL,
+            reading: Reading::PLAIN,
+        }
+    }
+
+    /// A small number as a header has it.
+    fn number(value: usize) -> u8 {
+        u8::try_from(value * 2).unwrap()
+    }
+
+    /// A page of version 2 with four rows; `fields` are those of its own header.
+    fn page2(uncompressed: usize, fields: [usize; 6], flag: &[u8], body: &[u8]) -> Vec<u8> {
+        let sizes = [number(uncompressed), 0x15, number(body.len())];
+        let mut bytes = [&[0x15, 6, 0x15][..], &sizes, &[0x5c]].concat();
+        fields.iter().for_each(|field| bytes.extend([0x15, number(*field)]));
+        [&bytes, flag, &[0, 0], body].concat()
+    }
+
+    fn next(chunk: Chunk, bytes: &[u8]) -> Result<Option<DataPage>, Status> {
+        match Pages::new(chunk, Bytes::copy_from_slice(bytes), 4).next()? {
+            Some(Page::Data(page)) => Ok(Some(page)),
+            Some(Page::Dictionary { .. }) => panic!("a dictionary"),
+            None => Ok(None),
+        }
+    }
+
     #[test]
-    fn strings_are_cut_behind_the_last_whole_one() {
-        let bytes = Bytes::from_static(b"\x02\0\0\0ab\0\0\0\0\x03\0\0\0xy");
-        assert_eq!(whole_strings(&bytes, 0, 9), (2, 10));
-        assert_eq!(whole_strings(&bytes, 0, 1), (1, 6));
-        assert_eq!(with_strings_only(bytes.clone(), 0, 2), bytes);
-        let guarded = with_strings_only(bytes.clone(), 0, 3);
-        assert_eq!(guarded[..10], bytes[..10]);
-        assert_eq!(guarded[10..], [0xff; 4]);
-        assert_eq!(whole_strings(&[0xff; 3], 0, 1), (0, 0));
+    fn levels_of_version_2_are_not_compressed() {
+        // Two bytes of levels, then four bytes: as they are, and as LZ4's literals.
+        let plain = [8, 1, 1, 2, 3, 4];
+        let packed = [8, 1, 0x40, 1, 2, 3, 4];
+        let fields = [4, 3, 4, 0, 2, 0];
+        let values = |codec, flag: &[u8], body: &[u8]| {
+            let page = next(chunk(codec, 1), &page2(6, fields, flag, body)).unwrap().unwrap();
+            assert_eq!((page.rows, page.nulls, page.levels.count(4)), (4, Some(3), Ok(4)));
+            page.values.to_vec()
+        };
+        assert_eq!(values(Codec::Uncompressed, &[], &plain), [1, 2, 3, 4]);
+        assert_eq!(values(Codec::Lz4Raw, &[], &packed), [1, 2, 3, 4]);
+        assert_eq!(values(Codec::Lz4Raw, &[0x11], &packed), [1, 2, 3, 4]);
+        assert_eq!(values(Codec::Lz4Raw, &[0x12], &plain), [1, 2, 3, 4]);
+    }
+
+    #[test]
+    fn lengths_of_version_2_are_not_believed() {
+        let body = [8, 1, 1, 2, 3, 4];
+        let of = |levels, fields| {
+            next(chunk(Codec::Uncompressed, levels), &page2(6, fields, &[], &body)).map(|_| ())
+        };
+        assert_eq!(of(1, [4, 0, 4, 0, 2, 0]), Ok(()));
+        assert_eq!(of(0, [4, 0, 4, 0, 2, 0]), Ok(()));
+        for (levels, fields) in [
+            (1, [4, 0, 4, 0, 7, 0]),
+            (1, [4, 0, 4, 0, 2, 1]),
+            (1, [4, 5, 4, 0, 2, 0]),
+            (1, [4, 0, 3, 0, 2, 0]),
+            (1, [5, 0, 5, 0, 2, 0]),
+            (0, [4, 1, 4, 0, 0, 0]),
+        ] {
+            assert_eq!(of(levels, fields), Err(Status::Corrupt), "{fields:?}");
+        }
+        assert_eq!(of(1, [4, 0, 4, 7, 2, 0]), Err(Status::Encoding));
+        assert_eq!(of(1, [4, 0, 4, 8, 2, 0]), Err(Status::Corrupt));
+    }
+
+    #[test]
+    fn sizes_are_those_that_a_codec_can_reach() {
+        let of = |codec, uncompressed, body: &[u8]| {
+            let page = page2(uncompressed, [4, 0, 4, 0, 0, 0], &[], body);
+            next(chunk(codec, 0), &page).map(|page| page.unwrap().values.len())
+        };
+        let body = [0x40, 1, 2, 3, 4];
+        assert_eq!(of(Codec::Lz4Raw, 4, &body), Ok(4));
+        assert_eq!(of(Codec::Lz4Raw, 5, &body), Err(Status::Corrupt));
+        assert_eq!(of(Codec::Lz4Raw, 3, &body), Err(Status::Corrupt));
+        assert_eq!(of(Codec::Lz4Raw, 4, &body[..4]), Err(Status::Corrupt));
+        // A page without values may be without bytes.
+        assert_eq!(of(Codec::Lz4Raw, 0, &[]), Ok(0));
+        let pages = Pages::new(chunk(Codec::Lz4Raw, 0), Bytes::new(), 4);
+        assert_eq!(pages.justify(300, 2, 255), Ok(()));
+        assert_eq!(pages.justify(300, 0, 255), Err(Status::Corrupt));
+        assert_eq!(pages.justify(301, 300, 255), Err(Status::Corrupt));
+    }
+
+    #[test]
+    fn old_levels_are_read_where_they_are_allowed() {
+        // Four rows of version 1, levels in a bit each: one byte, then a value.
+        let header = [0x15, 0, 0x15, 10, 0x15, 10, 0x2c, 0x15, 8, 0x15, 0, 0x15, 8, 0x15, 6, 0, 0];
+        let bytes = [&header[..], &[0x90, 1, 2, 3, 4]].concat();
+        let page = next(chunk(Codec::Uncompressed, 1), &bytes).unwrap().unwrap();
+        assert_eq!((page.levels.count(4), page.values.len()), (Ok(2), 4));
+        let without = Encodings::of([Encoding::Plain, Encoding::Rle]);
+        let strict = Chunk { encodings: without, ..chunk(Codec::Uncompressed, 1) };
+        assert_eq!(next(strict, &bytes).unwrap_err(), Status::Encoding);
+        let empty = [&header[..5], &[0], &header[6..]].concat();
+        assert_eq!(next(chunk(Codec::Uncompressed, 1), &empty).unwrap_err(), Status::Corrupt);
     }
 }

@@ -1,83 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Predicate and projection over batches.
 
-use std::collections::HashSet;
+use std::cell::OnceCell;
 
 use arrow::buffer::BooleanBuffer;
-use nearscan_command::{Fragment, Op, Operand, Program, Step, StringTest, TestOp};
+use nearscan_command::{Fragment, Op, Operand, Program, Step};
 
 use crate::arithmetic::arithmetic;
-use crate::compare::{List, Number, compare};
+use crate::compare::{List, Number, compare, is_distinct};
+use crate::dates::part;
+use crate::dictionary::Dictionary;
 use crate::error::Stop;
-use crate::vector::{Strings, Truth, Vector};
+use crate::scope::Scope;
+use crate::select::select;
+use crate::strings::PreparedTest;
+use crate::vector::{Truth, Vector};
 
 /// A program made ready: lists ordered, sets of strings hashed.
 #[derive(Debug)]
 pub(crate) struct Prepared<'a> {
-    program: &'a Program,
+    steps: Vec<PreparedStep<'a>>,
     literals: &'a [i128],
-    /// For each step, its list.
-    lists: Vec<Option<List>>,
     /// For each test of the fragment.
     tests: Vec<PreparedTest<'a>>,
 }
 
 #[derive(Debug)]
-struct PreparedTest<'a> {
-    test: &'a StringTest,
-    /// The literals of a long list.
-    set: Option<HashSet<&'a [u8]>>,
-}
-
-/// Up to so many strings are compared one by one: hashing a string costs as much.
-const STRINGS_LINEAR_MAX: usize = 4;
-
-/// What a program, a slot or an output column refers to.
-pub(crate) struct Scope<'a> {
-    pub(crate) columns: &'a [Vector],
-    pub(crate) steps: &'a [Vector],
-    pub(crate) literals: &'a [i128],
-}
-
-impl<'a> Scope<'a> {
-    /// The vector of an operand, `None` for constants.
-    pub(crate) fn vector(&self, operand: Operand) -> Option<&'a Vector> {
-        match operand {
-            Operand::Column(column) => self.columns.get(usize::from(column)),
-            Operand::Step(step) => self.steps.get(usize::from(step)),
-            Operand::Literal(_) | Operand::Test(_) | Operand::Null | Operand::None => None,
-        }
-    }
-
-    pub(crate) fn number(&self, operand: Operand) -> Number<'a> {
-        match (operand, self.vector(operand)) {
-            (_, Some(Vector::Numbers(numbers))) => Number::Vector(numbers),
-            (Operand::Literal(literal), _) => self
-                .literals
-                .get(usize::from(literal))
-                .map_or(Number::Null, |literal| Number::Constant(*literal)),
-            _ => Number::Null,
-        }
-    }
-
-    /// The truth values of an operand; of anything else NULL.
-    pub(crate) fn truth(&self, operand: Operand, rows: usize) -> Truth {
-        match self.vector(operand) {
-            Some(Vector::Truth(truth)) => truth.clone(),
-            _ => Truth::null(rows),
-        }
-    }
-
-    /// Which rows of an operand are not NULL; `None` when all are.
-    pub(crate) fn validity(&self, operand: Operand, rows: usize) -> Option<BooleanBuffer> {
-        match operand {
-            Operand::Literal(_) => None,
-            _ => match self.vector(operand) {
-                Some(vector) => vector.validity(),
-                None => Some(BooleanBuffer::new_unset(rows)),
-            },
-        }
-    }
+struct PreparedStep<'a> {
+    step: &'a Step,
+    list: Option<List>,
+    /// Its outcome for each entry of the dictionary of its column; a chunk has one at most.
+    table: OnceCell<Vec<bool>>,
 }
 
 impl<'a> Prepared<'a> {
@@ -88,21 +41,16 @@ impl<'a> Prepared<'a> {
             }
             _ => None,
         };
-        let test = |test: &'a StringTest| PreparedTest {
-            test,
-            set: (test.op == TestOp::In && test.strings.len() > STRINGS_LINEAR_MAX)
-                .then(|| test.strings.iter().map(Vec::as_slice).collect()),
-        };
+        let step = |step| PreparedStep { step, list: list(step), table: OnceCell::new() };
         Self {
-            program,
+            steps: program.steps.iter().map(step).collect(),
             literals: &fragment.literals,
-            lists: program.steps.iter().map(list).collect(),
-            tests: fragment.tests.iter().map(test).collect(),
+            tests: fragment.tests.iter().map(PreparedTest::new).collect(),
         }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.program.steps.is_empty()
+        self.steps.is_empty()
     }
 
     /// The values of all steps over `rows` rows.
@@ -110,10 +58,13 @@ impl<'a> Prepared<'a> {
     /// # Errors
     /// [`Stop::OVERFLOW`].
     pub(crate) fn run(&self, columns: &[Vector], rows: usize) -> Result<Vec<Vector>, Stop> {
-        let mut steps = Vec::with_capacity(self.program.steps.len());
-        for (step, list) in self.program.steps.iter().zip(&self.lists) {
+        let mut steps = Vec::with_capacity(self.steps.len());
+        for step in &self.steps {
             let scope = Scope { columns, steps: &steps, literals: self.literals };
-            let value = self.step(step, list.as_ref(), &scope, rows)?;
+            let value = match step.by_entry(&scope) {
+                Some(truth) => Vector::Truth(truth),
+                None => self.step(step, &scope, rows)?,
+            };
             steps.push(value);
         }
         Ok(steps)
@@ -121,66 +72,99 @@ impl<'a> Prepared<'a> {
 
     fn step(
         &self,
-        step: &Step,
-        list: Option<&List>,
+        prepared: &PreparedStep<'_>,
         scope: &Scope<'_>,
         rows: usize,
     ) -> Result<Vector, Stop> {
+        let step = prepared.step;
+        let (a, b) = (step.a, step.b);
         let number = |operand| scope.number(operand);
         let truth = |operand| scope.truth(operand, rows);
         Ok(Vector::Truth(match step.op {
-            Op::Add | Op::Subtract | Op::Multiply => {
-                let values = arithmetic(step.op, step.width, number(step.a), number(step.b), rows)?;
+            Op::Add
+            | Op::Subtract
+            | Op::Multiply
+            | Op::Divide
+            | Op::DivideRound
+            | Op::DivideFloor
+            | Op::Remainder => {
+                let values = arithmetic(step.op, step.width, number(a), number(b), rows)?;
                 return Ok(Vector::Numbers(values));
+            }
+            Op::Select => {
+                let values = select(step.width, &truth(a), number(b), number(step.c), rows)?;
+                return Ok(Vector::Numbers(values));
+            }
+            Op::Year | Op::Month | Op::Day => {
+                return Ok(Vector::Numbers(part(step.op, step.width, number(a), rows)?));
             }
             Op::Equal
             | Op::NotEqual
             | Op::Less
             | Op::LessOrEqual
             | Op::Greater
-            | Op::GreaterOrEqual => compare(step.op, number(step.a), number(step.b), rows),
-            Op::Between => {
-                let low = compare(Op::GreaterOrEqual, number(step.a), number(step.b), rows);
-                low.and(&compare(Op::LessOrEqual, number(step.a), number(step.c), rows))
-            }
-            Op::In => match list {
-                Some(list) => list.contains(number(step.a), rows),
-                None => Truth::null(rows),
+            | Op::GreaterOrEqual
+            | Op::Between
+            | Op::In => prepared.compare(number(a), number(b), number(step.c), rows),
+            Op::IsDistinct => is_distinct(number(a), number(b), rows),
+            Op::IsNotDistinct => is_distinct(number(a), number(b), rows).not(),
+            Op::IsNull => is_valid(scope, a, rows).not(),
+            Op::IsNotNull => is_valid(scope, a, rows),
+            Op::Test => match a {
+                Operand::Test(test) => match self.tests.get(usize::from(test)) {
+                    Some(test) => test.passes(scope.columns, rows),
+                    None => Truth::null(rows),
+                },
+                _ => Truth::null(rows),
             },
-            Op::IsNull => is_valid(scope, step.a, rows).not(),
-            Op::IsNotNull => is_valid(scope, step.a, rows),
-            Op::Test => self.test(step.a, scope, rows),
-            Op::And => truth(step.a).and(&truth(step.b)),
-            Op::Or => truth(step.a).or(&truth(step.b)),
-            Op::Not => truth(step.a).not(),
+            Op::And => truth(a).and(&truth(b)),
+            Op::Or => truth(a).or(&truth(b)),
+            Op::Not => truth(a).not(),
         }))
     }
+}
 
-    fn test(&self, operand: Operand, scope: &Scope<'_>, rows: usize) -> Truth {
-        let Operand::Test(index) = operand else {
-            return Truth::null(rows);
-        };
-        let Some(prepared) = self.tests.get(usize::from(index)) else {
-            return Truth::null(rows);
-        };
-        match scope.columns.get(usize::from(prepared.test.column)) {
-            Some(Vector::Strings(strings)) => prepared.passes(strings, rows),
-            _ => Truth::null(rows),
+impl PreparedStep<'_> {
+    /// A comparison, BETWEEN or IN.
+    fn compare(&self, a: Number<'_>, b: Number<'_>, c: Number<'_>, rows: usize) -> Truth {
+        match (self.step.op, &self.list) {
+            (Op::Between, _) => {
+                let low = compare(Op::GreaterOrEqual, a, b, rows);
+                low.and(&compare(Op::LessOrEqual, a, c, rows))
+            }
+            (Op::In, Some(list)) => list.contains(a, rows),
+            (Op::In, None) => Truth::null(rows),
+            (op, _) => compare(op, a, b, rows),
         }
+    }
+
+    /// A comparison of codes with constants: done once for each entry of the dictionary, and looked
+    /// up for each row. `None` when the step is not one.
+    fn by_entry(&self, scope: &Scope<'_>) -> Option<Truth> {
+        let constants = match self.step.op {
+            Op::Equal
+            | Op::NotEqual
+            | Op::Less
+            | Op::LessOrEqual
+            | Op::Greater
+            | Op::GreaterOrEqual => &[self.step.b][..],
+            Op::Between => &[self.step.b, self.step.c],
+            Op::In => &[],
+            _ => return None,
+        };
+        let coded = scope.coded_numbers(self.step.a)?;
+        let number = |operand| scope.number(operand);
+        if !constants.iter().all(|operand| matches!(number(*operand), Number::Constant(_))) {
+            return None;
+        }
+        let entries = Number::Vector(coded.dictionary.numbers()?);
+        let (b, c) = (number(self.step.b), number(self.step.c));
+        let holds = || self.compare(entries, b, c, coded.dictionary.len()).is_true;
+        Some(coded.look_up(self.table.get_or_init(|| Dictionary::table(&holds()))))
     }
 }
 
 fn is_valid(scope: &Scope<'_>, operand: Operand, rows: usize) -> Truth {
     let is_true = scope.validity(operand, rows).unwrap_or_else(|| BooleanBuffer::new_set(rows));
     Truth { is_false: !&is_true, is_true }
-}
-
-impl PreparedTest<'_> {
-    fn passes(&self, strings: &Strings, rows: usize) -> Truth {
-        let holds = match &self.set {
-            Some(set) => BooleanBuffer::collect_bool(rows, |row| set.contains(strings.get(row))),
-            None => BooleanBuffer::collect_bool(rows, |row| self.test.passes(strings.get(row))),
-        };
-        Truth::of(holds, strings.validity.as_ref())
-    }
 }

@@ -2,12 +2,13 @@
 //! Row output: kept rows, column by column into the result's blocks.
 
 use nearscan_command::{
-    CellColumn, Cells, ColumnarWriter, Error, Operand, ResultHeader, RowColumn, Status, Width,
+    CellColumn, Cells, ColumnarWriter, Error, Operand, ResultHeader, RowColumn, Status, Top, Width,
 };
 
 use crate::compare::Number;
 use crate::error::Stop;
-use crate::program::Scope;
+use crate::scope::Scope;
+use crate::top::TopRows;
 use crate::vector::{NumberValues, Vector};
 
 /// Writes kept rows until the limit or the room is used up.
@@ -16,6 +17,7 @@ pub(crate) struct RowOutput<'a> {
     columns: &'a [RowColumn],
     writer: ColumnarWriter,
     rows_left: u64,
+    top: Option<TopRows>,
     bytes_max: u64,
 }
 
@@ -27,12 +29,18 @@ struct Unpacked<'a> {
 }
 
 impl<'a> RowOutput<'a> {
-    pub(crate) fn new(columns: &'a [RowColumn], limit: Option<u64>, bytes_max: u64) -> Self {
+    pub(crate) fn new(
+        columns: &'a [RowColumn],
+        limit: Option<u64>,
+        top: Option<Top>,
+        bytes_max: u64,
+    ) -> Self {
         let widths: Vec<Width> = columns.iter().map(|column| column.width).collect();
         Self {
             columns,
             writer: ColumnarWriter::new(&widths),
             rows_left: limit.unwrap_or(u64::MAX),
+            top: top.map(TopRows::new),
             bytes_max,
         }
     }
@@ -52,6 +60,46 @@ impl<'a> RowOutput<'a> {
     /// # Errors
     /// [`Stop::OVERFLOW`] when a number does not fit its column, [`Status::OutputFull`].
     pub(crate) fn update(&mut self, scope: &Scope<'_>, rows: usize) -> Result<(), Stop> {
+        let Some(top) = &mut self.top else {
+            return self.write(scope, rows);
+        };
+        let selected = top.select(scope, rows);
+        // What a row that is left out would not fit is an overflow all the same.
+        self.check_widths(scope)?;
+        if selected.len() == rows {
+            return self.write(scope, rows);
+        }
+        let gather = |vectors: &[Vector], operand: fn(u16) -> Operand| -> Vec<Vector> {
+            let is_shown = |index| {
+                let operand = u16::try_from(index).map_or(Operand::None, operand);
+                self.columns.iter().any(|column| column.operand == operand)
+            };
+            let vectors = vectors.iter().enumerate();
+            vectors
+                .map(|(index, vector)| match is_shown(index) {
+                    true => vector.gather(&selected),
+                    false => Vector::Unused,
+                })
+                .collect()
+        };
+        let columns = gather(scope.columns, Operand::Column);
+        let steps = gather(scope.steps, Operand::Step);
+        let scope = Scope { columns: &columns, steps: &steps, literals: scope.literals };
+        self.write(&scope, selected.len())
+    }
+
+    /// Checks that every number fits the column that it is for.
+    fn check_widths(&self, scope: &Scope<'_>) -> Result<(), Stop> {
+        let fits = |column: &RowColumn| match scope.number(column.operand) {
+            Number::Vector(numbers) => numbers.fit(column.width),
+            Number::Constant(value) => column.width.fits(value),
+            Number::Null => true,
+        };
+        let numeric = self.columns.iter().filter(|column| column.width.is_numeric());
+        if numeric.into_iter().all(fits) { Ok(()) } else { Err(Stop::OVERFLOW) }
+    }
+
+    fn write(&mut self, scope: &Scope<'_>, rows: usize) -> Result<(), Stop> {
         let unpacked: Vec<Unpacked<'_>> =
             self.columns.iter().map(|column| unpack(scope, column.operand, rows)).collect();
         let cells: Vec<CellColumn<'_>> = self
@@ -89,8 +137,10 @@ fn unpack<'a>(scope: &Scope<'a>, operand: Operand, rows: usize) -> Unpacked<'a> 
                 Vector::Truth(truth) => {
                     unpacked.truth = truth.is_true.iter().take(rows).collect();
                 }
-                Vector::Strings(strings) => {
-                    unpacked.strings = (0..rows).map(|row| strings.get(row)).collect();
+                Vector::Strings(_) | Vector::Coded(_) => {
+                    if let Some(strings) = vector.strings() {
+                        unpacked.strings = (0..rows).map(|row| strings.get(row)).collect();
+                    }
                 }
                 Vector::Numbers(_) | Vector::Unused => {}
             }
@@ -103,7 +153,10 @@ fn cells<'a>(scope: &Scope<'a>, operand: Operand, unpacked: &'a Unpacked<'_>) ->
     match scope.vector(operand) {
         Some(Vector::Truth(_)) => Cells::Truth(&unpacked.truth),
         Some(Vector::Strings(_)) => Cells::Strings(&unpacked.strings),
-        Some(Vector::Numbers(_)) | None => match scope.number(operand) {
+        Some(Vector::Coded(coded)) if coded.dictionary.strings().is_some() => {
+            Cells::Strings(&unpacked.strings)
+        }
+        Some(Vector::Numbers(_) | Vector::Coded(_)) | None => match scope.number(operand) {
             Number::Vector(numbers) => match &numbers.values {
                 NumberValues::Narrow(values) => Cells::Narrow(values),
                 NumberValues::Wide(values) => Cells::Wide(values),

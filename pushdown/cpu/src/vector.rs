@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The values of a batch: one vector a column or step.
 
+use std::cell::OnceCell;
+use std::sync::Arc;
+
 use arrow::buffer::BooleanBuffer;
-use parquet::data_type::ByteArray;
+use bytes::Bytes;
+use nearscan_command::Width;
+
+use crate::dictionary::Dictionary;
 
 /// One value for each row of a batch.
 #[derive(Debug, Clone)]
@@ -13,6 +19,8 @@ pub(crate) enum Vector {
     Truth(Truth),
     /// Byte strings.
     Strings(Strings),
+    /// Numbers or byte strings as indexes into a dictionary.
+    Coded(Coded),
     /// Of a column that nothing refers to.
     Unused,
 }
@@ -41,23 +49,134 @@ pub(crate) struct Truth {
     pub(crate) is_false: BooleanBuffer,
 }
 
-/// Byte strings: references into pages and dictionaries, nothing is copied.
+/// Byte strings: places in pages and dictionaries, nothing is copied.
 #[derive(Debug, Clone)]
 pub(crate) struct Strings {
-    pub(crate) values: Vec<ByteArray>,
+    /// Pages and dictionaries.
+    pub(crate) buffers: Vec<Bytes>,
+    pub(crate) views: Vec<View>,
     pub(crate) validity: Option<BooleanBuffer>,
+}
+
+/// The place of a byte string; a null row has [`View::default`], which may be in no buffer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct View {
+    pub(crate) buffer: u32,
+    pub(crate) start: u32,
+    pub(crate) length: u32,
+}
+
+/// Values as indexes into a dictionary; decoded only when somebody asks for the values.
+#[derive(Debug, Clone)]
+pub(crate) struct Coded {
+    pub(crate) dictionary: Arc<Dictionary>,
+    /// `[rows]`, each below the number of entries; of null rows too.
+    pub(crate) codes: Vec<u32>,
+    pub(crate) validity: Option<BooleanBuffer>,
+    numbers: OnceCell<Numbers>,
+    strings: OnceCell<Strings>,
 }
 
 impl Strings {
     /// The bytes of `row`; of a null row, none.
     pub(crate) fn get(&self, row: usize) -> &[u8] {
-        self.values[row].data()
+        let View { buffer, start, length } = self.views[row];
+        match self.buffers.get(buffer as usize) {
+            Some(bytes) => &bytes[start as usize..][..length as usize],
+            None => &[],
+        }
     }
 }
 
 impl Numbers {
     pub(crate) const fn narrow(values: Vec<i64>, validity: Option<BooleanBuffer>) -> Self {
         Self { values: NumberValues::Narrow(values), validity }
+    }
+
+    /// The value of `row`, `None` for NULL.
+    pub(crate) fn get(&self, row: usize) -> Option<i128> {
+        is_set(self.validity.as_ref(), row).then(|| match &self.values {
+            NumberValues::Narrow(values) => i128::from(values[row]),
+            NumberValues::Wide(values) => values[row],
+        })
+    }
+
+    /// Whether every number that is not NULL fits `width`.
+    pub(crate) fn fit(&self, width: Width) -> bool {
+        match (&self.values, width) {
+            (NumberValues::Narrow(_), Width::W64) | (_, Width::W128) => true,
+            (NumberValues::Narrow(values), Width::W32) if all_fit_32(values) => true,
+            // Those that do not fit may all be in null rows.
+            (values, width) => {
+                (0..values.len()).all(|row| self.get(row).is_none_or(|value| width.fits(value)))
+            }
+        }
+    }
+}
+
+fn all_fit_32(values: &[i64]) -> bool {
+    values.iter().fold(true, |fit, value| fit & i32::try_from(*value).is_ok())
+}
+
+impl NumberValues {
+    fn len(&self) -> usize {
+        match self {
+            Self::Narrow(values) => values.len(),
+            Self::Wide(values) => values.len(),
+        }
+    }
+
+    /// As narrow as `values` allow.
+    pub(crate) fn of(values: Vec<i128>) -> Self {
+        let narrow: Option<Vec<i64>> =
+            values.iter().map(|value| i64::try_from(*value).ok()).collect();
+        narrow.map_or(Self::Wide(values), Self::Narrow)
+    }
+
+    /// The values at `indices`, each of which is there.
+    fn pick<I: Copy>(&self, indices: &[I], at: impl Fn(I) -> usize) -> Self {
+        match self {
+            Self::Narrow(values) => Self::Narrow(pick(values, indices, at)),
+            Self::Wide(values) => Self::Wide(pick(values, indices, at)),
+        }
+    }
+}
+
+impl Coded {
+    /// Rows of a dictionary; codes of null rows are below the number of entries too.
+    pub(crate) fn new(
+        dictionary: Arc<Dictionary>,
+        codes: Vec<u32>,
+        validity: Option<BooleanBuffer>,
+    ) -> Self {
+        let (numbers, strings) = (OnceCell::new(), OnceCell::new());
+        Self { dictionary, codes, validity, numbers, strings }
+    }
+
+    /// The numbers; none when the entries are byte strings.
+    pub(crate) fn numbers(&self) -> Option<&Numbers> {
+        let entries = self.dictionary.numbers()?;
+        Some(self.numbers.get_or_init(|| Numbers {
+            values: entries.values.pick(&self.codes, |code| code as usize),
+            validity: self.validity.clone(),
+        }))
+    }
+
+    /// The byte strings; none when the entries are numbers.
+    pub(crate) fn strings(&self) -> Option<&Strings> {
+        let entries = self.dictionary.strings()?;
+        Some(self.strings.get_or_init(|| Strings {
+            buffers: entries.buffers.clone(),
+            views: pick(&entries.views, &self.codes, |code| code as usize),
+            validity: self.validity.clone(),
+        }))
+    }
+
+    /// Rows for whose entry `table` holds, `[entries]`.
+    pub(crate) fn look_up(&self, table: &[bool]) -> Truth {
+        let codes = &self.codes;
+        let holds = BooleanBuffer::collect_bool(codes.len(), |row| table[codes[row] as usize]);
+        Truth::of(holds, self.validity.as_ref())
     }
 }
 
@@ -98,27 +217,59 @@ impl Vector {
     /// Which rows are not NULL; `None` when all are.
     pub(crate) fn validity(&self) -> Option<BooleanBuffer> {
         match self {
-            Self::Numbers(numbers) => numbers.validity.clone(),
-            Self::Strings(strings) => strings.validity.clone(),
             Self::Truth(truth) => Some(truth.validity()),
-            Self::Unused => None,
+            other => other.validity_bits().cloned(),
+        }
+    }
+
+    /// Which rows of numbers or strings are not NULL; `None` when all are.
+    pub(crate) const fn validity_bits(&self) -> Option<&BooleanBuffer> {
+        match self {
+            Self::Numbers(numbers) => numbers.validity.as_ref(),
+            Self::Strings(strings) => strings.validity.as_ref(),
+            Self::Coded(coded) => coded.validity.as_ref(),
+            Self::Truth(_) | Self::Unused => None,
+        }
+    }
+
+    /// The numbers, if it has some.
+    pub(crate) fn numbers(&self) -> Option<&Numbers> {
+        match self {
+            Self::Numbers(numbers) => Some(numbers),
+            Self::Coded(coded) => coded.numbers(),
+            Self::Truth(_) | Self::Strings(_) | Self::Unused => None,
+        }
+    }
+
+    /// The byte strings, if it has some.
+    pub(crate) fn strings(&self) -> Option<&Strings> {
+        match self {
+            Self::Strings(strings) => Some(strings),
+            Self::Coded(coded) => coded.strings(),
+            Self::Truth(_) | Self::Numbers(_) | Self::Unused => None,
         }
     }
 
     /// The rows of `indices`, in their order.
     pub(crate) fn gather(&self, indices: &[usize]) -> Self {
+        let bits =
+            |bits: &Option<BooleanBuffer>| bits.as_ref().map(|bits| pick_bits(bits, indices));
+        let row = |index| index;
         match self {
             Self::Numbers(numbers) => Self::Numbers(Numbers {
-                values: match &numbers.values {
-                    NumberValues::Narrow(values) => NumberValues::Narrow(pick(values, indices)),
-                    NumberValues::Wide(values) => NumberValues::Wide(pick(values, indices)),
-                },
-                validity: numbers.validity.as_ref().map(|bits| pick_bits(bits, indices)),
+                values: numbers.values.pick(indices, row),
+                validity: bits(&numbers.validity),
             }),
             Self::Strings(strings) => Self::Strings(Strings {
-                values: pick(&strings.values, indices),
-                validity: strings.validity.as_ref().map(|bits| pick_bits(bits, indices)),
+                buffers: strings.buffers.clone(),
+                views: pick(&strings.views, indices, row),
+                validity: bits(&strings.validity),
             }),
+            Self::Coded(coded) => Self::Coded(Coded::new(
+                Arc::clone(&coded.dictionary),
+                pick(&coded.codes, indices, row),
+                bits(&coded.validity),
+            )),
             Self::Truth(truth) => Self::Truth(Truth {
                 is_true: pick_bits(&truth.is_true, indices),
                 is_false: pick_bits(&truth.is_false, indices),
@@ -128,12 +279,17 @@ impl Vector {
     }
 }
 
-fn pick<T: Clone>(values: &[T], indices: &[usize]) -> Vec<T> {
-    indices.iter().map(|index| values[*index].clone()).collect()
+fn pick<T: Copy, I: Copy>(values: &[T], indices: &[I], at: impl Fn(I) -> usize) -> Vec<T> {
+    indices.iter().map(|index| values[at(*index)]).collect()
 }
 
 fn pick_bits(bits: &BooleanBuffer, indices: &[usize]) -> BooleanBuffer {
     BooleanBuffer::collect_bool(indices.len(), |row| bits.value(indices[row]))
+}
+
+/// Whether `row` is in the bitmap; `None` stands for all rows.
+pub(crate) fn is_set(validity: Option<&BooleanBuffer>, row: usize) -> bool {
+    validity.is_none_or(|validity| validity.value(row))
 }
 
 /// The rows that are in both; `None` stands for all rows.

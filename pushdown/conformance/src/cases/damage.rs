@@ -7,8 +7,8 @@ use super::select_all;
 use crate::case::{Case, Expectation};
 use crate::data::{ColumnData, Table, Values};
 use crate::pages::{
-    ChunkLayout, HeaderStyle, Page, PageKind, ValueLayout, assemble, draft, encode_runs, number,
-    snappy,
+    ChunkLayout, HeaderStyle, Page, PageKind, ValueLayout, WrittenChunk, assemble, draft,
+    encode_runs, number, snappy,
 };
 use crate::random::Random;
 
@@ -50,7 +50,9 @@ fn with_pages(
     let column = &table.columns[0];
     let mut pages = draft(&column.values, &column.layout);
     change(&mut pages);
-    case.chunks[0] = assemble(&pages, &column.layout);
+    // The footer was written before the damage.
+    let encodings = case.chunks[0].encodings;
+    case.chunks[0] = WrittenChunk { encodings, ..assemble(&pages, &column.layout) };
     case
 }
 

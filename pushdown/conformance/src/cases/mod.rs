@@ -8,7 +8,9 @@ mod layouts;
 mod lifecycle;
 mod programs;
 mod rows;
+mod storage;
 mod strings;
+mod types;
 
 use nearscan_command::{
     Aggregate, Column, Fragment, Function, Key, Operand, Output, Program, RowColumn, Step,
@@ -42,6 +44,10 @@ pub(crate) const GROUPS: &[Group] = &[
     ("encodings", layouts::encodings),
     ("compression", layouts::compression),
     ("nulls", layouts::nulls),
+    ("types", types::readings),
+    ("ranges", types::ranges),
+    ("direct pages", storage::direct),
+    ("page versions", storage::versions),
     ("damaged headers", damage::headers),
     ("damaged bodies", damage::bodies),
     ("damaged compression", damage::compressed),

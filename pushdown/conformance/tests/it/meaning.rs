@@ -2,7 +2,7 @@
 //! The evaluator against results worked out by hand.
 
 use nearscan_command::{
-    Aggregate, Column, Fragment, Function, Op, Operand, Output, Program, Row, RowColumn, Step,
+    Aggregate, Column, Fragment, Function, Key, Op, Operand, Output, Program, Row, RowColumn, Step,
     StringTest, TestOp, Value, ValueKind, Width,
 };
 use nearscan_conformance::evaluator::{Verdict, evaluate};
@@ -47,7 +47,11 @@ fn table() -> Vec<Row> {
 
 fn both() -> Output {
     let column = |operand, width| RowColumn { operand, width };
-    Output::Rows { columns: vec![column(A, Width::W64), column(S, Width::Bytes)], limit: None }
+    Output::Rows {
+        columns: vec![column(A, Width::W64), column(S, Width::Bytes)],
+        limit: None,
+        top: None,
+    }
 }
 
 #[test]
@@ -76,7 +80,7 @@ fn a_limit_cuts_rows_and_excuses_what_is_behind_it() {
     let add = Step::arithmetic(Op::Add, Width::W64, A, Operand::Literal(2));
     let limited = |limit| {
         let column = RowColumn { operand: A, width: Width::W64 };
-        Output::Rows { columns: vec![column], limit: Some(limit) }
+        Output::Rows { columns: vec![column], limit: Some(limit), top: None }
     };
     let rows = vec![vec![n(-1), s("")], vec![n(0), s("")], vec![n(1), s("")]];
     let two = evaluate(&fragment(vec![], vec![add], limited(2)), &rows);
@@ -113,7 +117,8 @@ fn states_are_those_of_the_documentation() {
 
 #[test]
 fn null_is_a_group_and_groups_need_rows() {
-    let output = Output::States { keys: vec![1], aggregates: vec![Aggregate::count_rows()] };
+    let output =
+        Output::States { keys: vec![Key::column(1)], aggregates: vec![Aggregate::count_rows()] };
     let rows = vec![
         vec![n(1), s("b")],
         vec![n(2), Value::Null],

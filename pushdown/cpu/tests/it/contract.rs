@@ -10,7 +10,7 @@ use std::time::Duration;
 use futures::executor::block_on;
 use nearscan_command::{
     Aggregate, Chunk, Codec, Column, Command, Envelope, Fragment, Function, InputRef, Operand,
-    Output, PhysicalType, Program, ResultHeader, Status, Unit, ValueKind, Version, Width,
+    Output, PhysicalType, Program, Reading, ResultHeader, Status, Unit, ValueKind, Version, Width,
 };
 use nearscan_conformance::Values;
 use nearscan_conformance::pages::{ChunkLayout, write_chunk};
@@ -47,6 +47,7 @@ impl Sample {
             definition_level_max: 1,
             codec: Codec::Snappy,
             encodings: written.encodings,
+            reading: Reading::PLAIN,
         };
         Self { path, chunk, rows: u64::try_from(rows).unwrap() }
     }

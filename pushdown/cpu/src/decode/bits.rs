@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Numbers of a few bits, packed from the lowest bit of the first byte on.
+
+/// Appends `count` numbers of `width` bits, the first one at bit `first`, each made by `make`.
+/// What lies behind the end of `bytes` is zeros.
+pub(crate) fn unpack<T>(
+    bytes: &[u8],
+    first: usize,
+    width: u32,
+    count: usize,
+    out: &mut Vec<T>,
+    make: impl Fn(u64) -> T,
+) {
+    let width = width as usize;
+    let mask = mask(width);
+    let mut done = 0;
+    if width <= WIDTH_ONE_LOAD_MAX {
+        // As long as eight whole bytes can be taken at once.
+        let whole = match (bytes.len() * 8).checked_sub(64 + first) {
+            Some(room) => (room / width.max(1) + 1).min(count),
+            None => 0,
+        };
+        out.extend((0..whole).map(|index| {
+            let bit = first + index * width;
+            let word = bytes[bit / 8..].first_chunk().map_or(0, |word| u64::from_le_bytes(*word));
+            make(word >> (bit % 8) & mask)
+        }));
+        done = whole;
+    }
+    out.extend((done..count).map(|index| make(at(bytes, first + index * width) & mask)));
+}
+
+/// Eight bytes hold any number of so many bits, wherever in its first byte it begins.
+const WIDTH_ONE_LOAD_MAX: usize = 57;
+
+const fn mask(width: usize) -> u64 {
+    match width {
+        0 => 0,
+        width => u64::MAX >> (64 - width),
+    }
+}
+
+/// The 64 bits from bit `bit` on; zeros behind the end.
+fn at(bytes: &[u8], bit: usize) -> u64 {
+    let mut word = [0; 16];
+    let rest = bytes.get(bit / 8..).unwrap_or_default();
+    let length = rest.len().min(9);
+    word[..length].copy_from_slice(&rest[..length]);
+    let shifted = u128::from_le_bytes(word) >> (bit % 8);
+    let [low @ .., _, _, _, _, _, _, _, _] = shifted.to_le_bytes();
+    u64::from_le_bytes(low)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn unpacked(bytes: &[u8], first: usize, width: u32, count: usize) -> Vec<u64> {
+        let mut out = Vec::new();
+        unpack(bytes, first, width, count, &mut out, |value| value);
+        out
+    }
+
+    #[test]
+    fn numbers_come_out_in_the_order_of_their_bits() {
+        // 0 to 7 in three bits each, as Parquet's own description has it.
+        let bytes = [0x88, 0xc6, 0xfa];
+        assert_eq!(unpacked(&bytes, 0, 3, 8), [0, 1, 2, 3, 4, 5, 6, 7]);
+        assert_eq!(unpacked(&bytes, 9, 3, 3), [3, 4, 5]);
+        assert_eq!(unpacked(&bytes, 0, 0, 2), [0, 0]);
+        assert_eq!(unpacked(&bytes, 20, 8, 2), [0xf, 0]);
+    }
+
+    #[test]
+    fn every_width_and_place_is_the_same_by_the_bit() {
+        let bytes: Vec<u8> = (0..100u32).map(|n| (n * 73 % 251) as u8).collect();
+        let bit = |at: usize| u64::from(bytes.get(at / 8).map_or(0, |byte| byte >> (at % 8) & 1));
+        for width in 0..=64 {
+            for first in [0, 1, 7, 8, 61] {
+                let count = 800 / (width as usize).max(8);
+                let expected: Vec<u64> = (0..count)
+                    .map(|index| {
+                        let start = first + index * width as usize;
+                        (0..width as usize).map(|at| bit(start + at) << at).sum()
+                    })
+                    .collect();
+                assert_eq!(unpacked(&bytes, first, width, count), expected, "{width} at {first}");
+            }
+        }
+    }
+}

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+//! DELTA_BINARY_PACKED: differences of integers, bit-packed in blocks of miniblocks.
+//!
+//! ```text
+//! block size | miniblocks a block | values | first value
+//! least difference | widths, a byte a miniblock | miniblocks      for each block
+//! ```
+//!
+//! The first four are variable-length numbers, as is the least difference. Miniblocks behind the
+//! last value are not there, and their widths mean nothing.
+
+use bytes::Bytes;
+use nearscan_command::Status;
+
+use super::bits::unpack;
+use crate::header::{varint, zigzag};
+
+/// Integers of a page.
+#[derive(Debug, Clone)]
+pub(crate) struct Delta {
+    bytes: Bytes,
+    /// The first byte that is not taken.
+    at: usize,
+    /// Bits of a stored value, 32 or 64.
+    bits: u32,
+    miniblocks: usize,
+    /// Values of a miniblock, a multiple of 32.
+    miniblock_values: usize,
+    /// Values that were not read, the first one included.
+    left: u64,
+    /// The value before the next one; until the first one is read, that.
+    last: i64,
+    is_first: bool,
+    block: Block,
+}
+
+/// The current block.
+#[derive(Debug, Clone, Copy, Default)]
+struct Block {
+    least: i64,
+    /// Where the width of the next miniblock stands.
+    width_at: usize,
+    miniblocks_left: usize,
+    /// Bits a difference of the current miniblock.
+    width: u32,
+    /// Where the next difference stands.
+    bit: usize,
+    /// Differences left in the miniblock.
+    left: usize,
+}
+
+impl Delta {
+    /// Integers of `bits` bits, 32 or 64.
+    ///
+    /// # Errors
+    /// [`Status::Corrupt`] when the header contradicts the format.
+    pub(crate) fn new(bytes: Bytes, bits: u32) -> Result<Self, Status> {
+        let mut at = 0;
+        let mut next = || {
+            let (value, length) = varint(&bytes[at..]).ok_or(Status::Corrupt)?;
+            at += length;
+            Ok(value)
+        };
+        let (block_values, miniblocks) = (next()?, next()?);
+        let (left, first) = (next()?, zigzag(next()?));
+        let small = |value: u64| u32::try_from(value).ok().filter(|value| *value > 0);
+        let block_values = small(block_values).ok_or(Status::Corrupt)? as usize;
+        let miniblocks = small(miniblocks).ok_or(Status::Corrupt)? as usize;
+        let miniblock_values = block_values / miniblocks;
+        let is_even = block_values.is_multiple_of(128)
+            && block_values.is_multiple_of(miniblocks)
+            && miniblock_values.is_multiple_of(32)
+            && miniblock_values > 0;
+        if !is_even || (bits == 32 && i32::try_from(first).is_err()) {
+            return Err(Status::Corrupt);
+        }
+        let block = Block::default();
+        Ok(Self {
+            bytes,
+            at,
+            bits,
+            miniblocks,
+            miniblock_values,
+            left,
+            last: first,
+            is_first: true,
+            block,
+        })
+    }
+
+    /// Appends `count` values.
+    ///
+    /// # Errors
+    /// [`Status::Corrupt`] when there are fewer, or a block contradicts the format.
+    pub(crate) fn read(&mut self, count: usize, out: &mut Vec<i64>) -> Result<(), Status> {
+        self.left = self.left.checked_sub(count as u64).ok_or(Status::Corrupt)?;
+        let mut left = count;
+        if self.is_first && left > 0 {
+            out.push(self.last);
+            self.is_first = false;
+            left -= 1;
+        }
+        while left > 0 {
+            if self.block.left == 0 {
+                self.next_miniblock()?;
+            }
+            let piece = left.min(self.block.left);
+            let start = out.len();
+            unpack(&self.bytes, self.block.bit, self.block.width, piece, out, u64::cast_signed);
+            self.last = add_up(&mut out[start..], self.last, self.block.least, self.bits);
+            self.block.bit += piece * self.block.width as usize;
+            self.block.left -= piece;
+            left -= piece;
+        }
+        Ok(())
+    }
+
+    fn next_miniblock(&mut self) -> Result<(), Status> {
+        if self.block.miniblocks_left == 0 {
+            let (least, length) = varint(&self.bytes[self.at..]).ok_or(Status::Corrupt)?;
+            let width_at = self.at + length;
+            if self.bytes.len() - width_at < self.miniblocks {
+                return Err(Status::Corrupt);
+            }
+            self.at = width_at + self.miniblocks;
+            self.block = Block {
+                least: zigzag(least),
+                width_at,
+                miniblocks_left: self.miniblocks,
+                ..Block::default()
+            };
+        }
+        let width = u32::from(self.bytes[self.block.width_at]);
+        // A multiple of 32 values is whole bytes; some writers cut the last ones off behind the last
+        // value.
+        let whole = self.miniblock_values / 8 * width as usize;
+        let bytes = whole.min(self.bytes.len() - self.at);
+        let left = (bytes * 8).checked_div(width as usize).unwrap_or(self.miniblock_values);
+        if width > self.bits || left == 0 {
+            return Err(Status::Corrupt);
+        }
+        self.block.width = width;
+        self.block.bit = self.at * 8;
+        self.block.left = left;
+        self.block.width_at += 1;
+        // Behind a miniblock that is cut off there is nothing, not even one of no bits.
+        self.block.miniblocks_left = if bytes < whole { 0 } else { self.block.miniblocks_left - 1 };
+        self.at += bytes;
+        Ok(())
+    }
+}
+
+/// Makes values of differences, which wrap in `bits` bits; gives the last one.
+fn add_up(differences: &mut [i64], last: i64, least: i64, bits: u32) -> i64 {
+    let mut value = last;
+    if bits == 32 {
+        for difference in differences {
+            let sum = value.wrapping_add(least).wrapping_add(*difference);
+            value = sum << 32 >> 32;
+            *difference = value;
+        }
+    } else {
+        for difference in differences {
+            value = value.wrapping_add(least).wrapping_add(*difference);
+            *difference = value;
+        }
+    }
+    value
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(bytes: &[u8], bits: u32, pieces: &[usize]) -> Result<Vec<i64>, Status> {
+        let mut delta = Delta::new(Bytes::copy_from_slice(bytes), bits)?;
+        let mut out = Vec::new();
+        pieces.iter().try_for_each(|count| delta.read(*count, &mut out))?;
+        Ok(out)
+    }
+
+    /// 7, 5, 3, 1, 2, 3, 4, 5: the example of Parquet's description.
+    fn example() -> Vec<u8> {
+        // 128 values a block, 4 miniblocks, 8 values, 7; least -2; differences 0 0 0 3 3 3 3.
+        let mut bytes = vec![0x80, 1, 4, 8, 14, 3, 2, 0, 0, 0];
+        bytes.extend([0b1100_0000, 0b0011_1111, 0, 0, 0, 0, 0, 0]);
+        bytes
+    }
+
+    #[test]
+    fn the_example_of_the_description_comes_out() {
+        let expected = vec![7, 5, 3, 1, 2, 3, 4, 5];
+        assert_eq!(read(&example(), 64, &[8]), Ok(expected.clone()));
+        assert_eq!(read(&example(), 32, &[1, 0, 3, 4]), Ok(expected));
+        assert_eq!(read(&example(), 32, &[9]), Err(Status::Corrupt));
+    }
+
+    #[test]
+    fn differences_wrap() {
+        // One value after the first, which is the least; least difference -1 in 0 bits.
+        let of = |first: &[u8]| [&[0x80, 1, 4, 2], first, &[1, 0, 0, 0, 0]].concat();
+        let least_32 = [0xff, 0xff, 0xff, 0xff, 0x0f];
+        let low = i64::from(i32::MIN);
+        assert_eq!(read(&of(&least_32), 32, &[2]), Ok(vec![low, i64::from(i32::MAX)]));
+        assert_eq!(read(&of(&least_32), 64, &[2]), Ok(vec![low, low - 1]));
+        let least_64 = [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1];
+        assert_eq!(read(&of(&least_64), 64, &[2]), Ok(vec![i64::MIN, i64::MAX]));
+        assert_eq!(read(&of(&least_64), 32, &[2]), Err(Status::Corrupt));
+    }
+
+    #[test]
+    fn headers_that_contradict_the_format_are_corrupt() {
+        let head = |block: &[u8], miniblocks: u8| {
+            let bytes = [block, &[miniblocks, 2, 0, 0], &[0; 20]].concat();
+            read(&bytes, 64, &[2])
+        };
+        assert_eq!(head(&[0x80, 1], 4), Ok(vec![0, 0]));
+        for (block, miniblocks) in [
+            (&[0][..], 4),
+            (&[0x80, 1], 0),
+            (&[0x80, 1], 8),
+            (&[0x80, 1], 3),
+            (&[0x40], 1),
+            (&[0xff, 0xff, 0xff, 0xff, 0x7f], 1),
+        ] {
+            assert_eq!(head(block, miniblocks), Err(Status::Corrupt), "{block:?} {miniblocks}");
+        }
+        // 2^31 miniblocks, whose widths are not there.
+        let many = [0x80, 0x80, 0x80, 0x80, 8, 0x80, 0x80, 0x80, 0x20, 2, 0, 0, 0];
+        assert_eq!(read(&many, 64, &[2]), Err(Status::Corrupt));
+    }
+
+    #[test]
+    fn widths_are_those_of_the_type_and_values_are_whole() {
+        let mut wide = example();
+        wide[6] = 33;
+        wide.extend([0; 33 * 4]);
+        assert_eq!(read(&wide, 32, &[8]), Err(Status::Corrupt));
+        assert!(read(&wide, 64, &[8]).is_ok());
+        wide[6] = 65;
+        wide.extend([0; 33 * 4]);
+        assert_eq!(read(&wide, 64, &[8]), Err(Status::Corrupt));
+        // Cut off behind the last value, and before it.
+        assert!(read(&example()[..12], 64, &[8]).is_ok());
+        assert!(read(&example()[..11], 64, &[5]).is_ok());
+        assert_eq!(read(&example()[..11], 64, &[6]), Err(Status::Corrupt));
+        // Widths of miniblocks that are not there mean nothing.
+        let mut strange = example();
+        strange[7..10].fill(0xff);
+        assert!(read(&strange, 32, &[8]).is_ok());
+    }
+}

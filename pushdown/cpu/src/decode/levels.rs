@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Definition levels of a flat column: a bit for each row, 1 where it is not null.
+
+use arrow::array::BooleanBufferBuilder;
+use bytes::Bytes;
+use nearscan_command::Status;
+
+use super::runs::{Runs, append_bits};
+
+/// The levels of a page.
+#[derive(Debug, Clone)]
+pub(crate) enum Levels {
+    /// No row is null, and nothing says so.
+    Required,
+    /// As runs and groups.
+    Runs(Runs),
+    /// A bit each, from the lowest bit of a byte on.
+    Packed { bytes: Bytes, bit: usize },
+}
+
+impl Levels {
+    /// Levels as runs and groups.
+    pub(crate) const fn runs(bytes: Bytes) -> Self {
+        Self::Runs(Runs::new(bytes, 1))
+    }
+
+    /// Levels of old writers, who began with the highest bit of a byte.
+    pub(crate) fn packed(bytes: &[u8]) -> Self {
+        let turned: Vec<u8> = bytes.iter().map(|byte| byte.reverse_bits()).collect();
+        Self::Packed { bytes: Bytes::from(turned), bit: 0 }
+    }
+
+    /// Appends the levels of `rows` rows; gives how many rows are not null.
+    ///
+    /// # Errors
+    /// [`Status::Corrupt`] when there are fewer levels.
+    pub(crate) fn read(
+        &mut self,
+        rows: usize,
+        out: &mut BooleanBufferBuilder,
+    ) -> Result<usize, Status> {
+        match self {
+            Self::Required => Ok(rows),
+            Self::Runs(runs) => runs.read_bits(rows, out),
+            Self::Packed { bytes, bit } => {
+                if *bit + rows > bytes.len() * 8 {
+                    return Err(Status::Corrupt);
+                }
+                let set = append_bits(bytes, *bit, rows, out);
+                *bit += rows;
+                Ok(set)
+            }
+        }
+    }
+
+    /// How many of the next `rows` rows are not null.
+    ///
+    /// # Errors
+    /// [`Status::Corrupt`] when there are fewer levels.
+    pub(crate) fn count(&self, rows: usize) -> Result<usize, Status> {
+        let mut ahead = self.clone();
+        let mut bits = BooleanBufferBuilder::new(0);
+        let (mut left, mut set) = (rows, 0);
+        while left > 0 {
+            // By the piece: a run may claim more rows than anybody has memory for.
+            let piece = left.min(COUNT_ROWS);
+            set += ahead.read(piece, &mut bits)?;
+            bits.truncate(0);
+            left -= piece;
+        }
+        Ok(set)
+    }
+}
+
+/// Rows that are counted at once.
+const COUNT_ROWS: usize = 1 << 16;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(mut levels: Levels, pieces: &[usize]) -> Result<(usize, Vec<bool>), Status> {
+        let mut out = BooleanBufferBuilder::new(0);
+        let set: Result<usize, Status> =
+            pieces.iter().map(|rows| levels.read(*rows, &mut out)).sum();
+        let out = out.finish();
+        set.map(|set| (set, out.iter().collect()))
+    }
+
+    #[test]
+    fn old_levels_begin_with_the_highest_bit() {
+        let expected = [true, false, true, true, false, false, false, true, false, true];
+        let levels = Levels::packed(&[0b1011_0001, 0b0100_0000]);
+        assert_eq!(levels.count(10), Ok(5));
+        assert_eq!(read(levels.clone(), &[10]), Ok((5, expected.to_vec())));
+        assert_eq!(read(levels.clone(), &[3, 7]), Ok((5, expected.to_vec())));
+        assert_eq!(read(levels, &[17]), Err(Status::Corrupt));
+    }
+
+    #[test]
+    fn levels_are_counted_without_being_taken() {
+        // 200,000 rows that are there, then 8 that are not.
+        let levels = Levels::runs(Bytes::from_static(&[0x80, 0xb5, 0x18, 1, 3, 0]));
+        assert_eq!(levels.count(200_008), Ok(200_000));
+        assert_eq!(levels.count(200_009), Err(Status::Corrupt));
+        assert_eq!(read(levels, &[3]), Ok((3, vec![true; 3])));
+        assert_eq!(Levels::Required.count(5), Ok(5));
+    }
+}

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The bodies of pages, from bytes to values.
+//!
+//! ```text
+//! runs    runs and bit-packed groups: levels, dictionary indexes, truth values
+//! levels  which rows of a page are not null
+//! delta   differences of integers
+//! numbers plain, split into streams, and what stored bytes stand for
+//! strings byte strings, as places in their page
+//! ```
+//!
+//! A decoder holds a page's bytes and a place in them, and appends as many values as it is asked
+//! for; what is not there is [`Status::Corrupt`](nearscan_command::Status::Corrupt). So nothing that
+//! a page claims is ever allocated or looped over: only what rows are left.
+
+pub(crate) mod bits;
+pub(crate) mod delta;
+pub(crate) mod levels;
+pub(crate) mod numbers;
+pub(crate) mod reading;
+pub(crate) mod runs;
+pub(crate) mod strings;

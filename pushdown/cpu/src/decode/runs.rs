@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Parquet's hybrid of runs and bit-packed groups.
+
+use arrow::array::BooleanBufferBuilder;
+use arrow::util::bit_chunk_iterator::UnalignedBitChunk;
+use bytes::Bytes;
+use nearscan_command::Status;
+
+use super::bits::unpack;
+use crate::header::varint;
+
+/// Values of up to 32 bits as runs and groups.
+#[derive(Debug, Clone)]
+pub(crate) struct Runs {
+    bytes: Bytes,
+    /// The first byte that no run has taken.
+    at: usize,
+    width: u32,
+    run: Run,
+}
+
+/// What is left of the current run.
+#[derive(Debug, Clone, Copy)]
+enum Run {
+    Repeated { value: u32, left: usize },
+    Packed { bit: usize, left: usize },
+}
+
+/// Values of one run.
+enum Piece {
+    Repeated { value: u32, count: usize },
+    Packed { bit: usize, count: usize },
+}
+
+impl Runs {
+    /// Values of `width` bits, at most 32.
+    pub(crate) const fn new(bytes: Bytes, width: u32) -> Self {
+        Self { bytes, at: 0, width, run: Run::Repeated { value: 0, left: 0 } }
+    }
+
+    /// Appends `count` values.
+    ///
+    /// # Errors
+    /// [`Status::Corrupt`] when there are fewer.
+    pub(crate) fn read(&mut self, count: usize, out: &mut Vec<u32>) -> Result<(), Status> {
+        let mut left = count;
+        while left > 0 {
+            left -= match self.piece(left)? {
+                Piece::Repeated { value, count } => {
+                    out.resize(out.len() + count, value);
+                    count
+                }
+                Piece::Packed { bit, count } => {
+                    unpack(&self.bytes, bit, self.width, count, out, |value| {
+                        u32::try_from(value).unwrap_or(u32::MAX)
+                    });
+                    count
+                }
+            };
+        }
+        Ok(())
+    }
+
+    /// Appends `count` values of one bit; gives how many are 1.
+    ///
+    /// # Errors
+    /// [`Status::Corrupt`] when there are fewer, or a run is neither of 0 nor of 1.
+    pub(crate) fn read_bits(
+        &mut self,
+        count: usize,
+        out: &mut BooleanBufferBuilder,
+    ) -> Result<usize, Status> {
+        let (mut left, mut set) = (count, 0);
+        while left > 0 {
+            left -= match self.piece(left)? {
+                Piece::Repeated { value, count } => {
+                    if value > 1 {
+                        return Err(Status::Corrupt);
+                    }
+                    out.append_n(count, value == 1);
+                    set += count * value as usize;
+                    count
+                }
+                Piece::Packed { bit, count } => {
+                    set += append_bits(&self.bytes, bit, count, out);
+                    count
+                }
+            };
+        }
+        Ok(set)
+    }
+
+    /// Takes up to `count_max` values of one run, at least one.
+    fn piece(&mut self, count_max: usize) -> Result<Piece, Status> {
+        loop {
+            match &mut self.run {
+                Run::Repeated { value, left } if *left > 0 => {
+                    let count = count_max.min(*left);
+                    *left -= count;
+                    return Ok(Piece::Repeated { value: *value, count });
+                }
+                Run::Packed { bit, left } if *left > 0 => {
+                    let count = count_max.min(*left);
+                    let piece = Piece::Packed { bit: *bit, count };
+                    *left -= count;
+                    *bit += count * self.width as usize;
+                    return Ok(piece);
+                }
+                Run::Repeated { .. } | Run::Packed { .. } => self.run = self.next_run()?,
+            }
+        }
+    }
+
+    /// The next run, which may be empty; its header takes a byte at least.
+    fn next_run(&mut self) -> Result<Run, Status> {
+        let (head, length) = varint(&self.bytes[self.at..]).ok_or(Status::Corrupt)?;
+        let start = self.at + length;
+        let rest = &self.bytes[start..];
+        let count = usize::try_from(head >> 1).map_err(|_| Status::Corrupt)?;
+        if head & 1 == 0 {
+            let bytes = self.width.div_ceil(8) as usize;
+            let value = rest.get(..bytes).ok_or(Status::Corrupt)?;
+            let value = value.iter().rev().fold(0, |value, byte| value << 8 | u32::from(*byte));
+            self.at = start + bytes;
+            return Ok(Run::Repeated { value, left: count });
+        }
+        let left = count.checked_mul(8).ok_or(Status::Corrupt)?;
+        let bytes = count.checked_mul(self.width as usize).ok_or(Status::Corrupt)?;
+        // Some writers cut the last group off behind its last value.
+        let left = match (rest.len() * 8).checked_div(self.width as usize) {
+            Some(whole) => left.min(whole),
+            None => left,
+        };
+        self.at = start + bytes.min(rest.len());
+        Ok(Run::Packed { bit: start * 8, left })
+    }
+}
+
+/// Appends `count` bits from bit `bit` on, which are there; gives how many are set.
+pub(crate) fn append_bits(
+    bytes: &Bytes,
+    bit: usize,
+    count: usize,
+    out: &mut BooleanBufferBuilder,
+) -> usize {
+    out.append_packed_range(bit..bit + count, bytes);
+    UnalignedBitChunk::new(bytes, bit, count).count_ones()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(bytes: &[u8], width: u32, pieces: &[usize]) -> Result<Vec<u32>, Status> {
+        let mut runs = Runs::new(Bytes::copy_from_slice(bytes), width);
+        let mut out = Vec::new();
+        pieces.iter().try_for_each(|count| runs.read(*count, &mut out))?;
+        Ok(out)
+    }
+
+    #[test]
+    fn runs_and_groups_come_out_in_pieces_of_any_size() {
+        // Ten times 5, then 0 to 7 in three bits, then a run of nothing, then twice 1.
+        let bytes = [20, 5, 3, 0x88, 0xc6, 0xfa, 0, 7, 4, 1];
+        let expected = [5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 0, 1, 2, 3, 4, 5, 6, 7, 1, 1];
+        assert_eq!(read(&bytes, 3, &[20]), Ok(expected.to_vec()));
+        assert_eq!(read(&bytes, 3, &[3, 9, 0, 7, 1]), Ok(expected.to_vec()));
+        assert_eq!(read(&bytes, 3, &[21]), Err(Status::Corrupt));
+        assert_eq!(read(&[6], 0, &[3]), Ok(vec![0; 3]));
+        assert_eq!(read(&[0x90, 3, 1, 2], 12, &[200]), Ok(vec![0x201; 200]));
+    }
+
+    #[test]
+    fn a_last_group_may_be_cut_off_behind_its_last_value() {
+        assert_eq!(read(&[3, 0x88, 0xc6], 3, &[5]), Ok(vec![0, 1, 2, 3, 4]));
+        assert_eq!(read(&[3, 0x88, 0xc6], 3, &[6]), Err(Status::Corrupt));
+    }
+
+    #[test]
+    fn claims_are_not_believed() {
+        // 2^62 groups of 32 bits, and a run of 2^63 - 1 without its value.
+        let most = [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f];
+        assert_eq!(read(&most, 32, &[1]), Err(Status::Corrupt));
+        assert_eq!(read(&[0xfe, 0xff, 0xff, 0x7f], 9, &[1]), Err(Status::Corrupt));
+        assert_eq!(read(&[], 1, &[1]), Err(Status::Corrupt));
+        assert_eq!(read(&[0; 50], 0, &[1]), Err(Status::Corrupt));
+    }
+
+    #[test]
+    fn bits_are_counted() {
+        let bits = |bytes: &[u8], pieces: &[usize]| {
+            let mut runs = Runs::new(Bytes::copy_from_slice(bytes), 1);
+            let mut out = BooleanBufferBuilder::new(0);
+            let set: Result<usize, Status> =
+                pieces.iter().map(|count| runs.read_bits(*count, &mut out)).sum();
+            let out = out.finish();
+            set.map(|set| (set, out.iter().map(u8::from).collect::<Vec<_>>()))
+        };
+        // Three times 1, then 0x6c as a group.
+        let bytes = [6, 1, 3, 0x6c];
+        let expected = (7, vec![1, 1, 1, 0, 0, 1, 1, 0, 1, 1, 0]);
+        assert_eq!(bits(&bytes, &[11]), Ok(expected.clone()));
+        assert_eq!(bits(&bytes, &[2, 4, 5]), Ok(expected));
+        assert_eq!(bits(&[6, 2], &[1]), Err(Status::Corrupt));
+    }
+}

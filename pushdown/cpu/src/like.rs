@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+//! LIKE, made ready: nearly every pattern is a few pieces of text with anything in between.
+//!
+//! ```text
+//! forest%      starts with         %green%     contains
+//! %BRASS       ends with           %a%b%       contains, one behind the other
+//! ```
+//!
+//! What stands for anything is whole characters. A piece that begins with the first byte of a
+//! character can only be found where a character begins, so such pieces are looked for byte by byte.
+//! Patterns with other pieces, or with a place for one character, are matched as they are defined.
+
+use memchr::memmem::Finder;
+use nearscan_command::{StringTest, TestOp, pattern};
+
+/// A pattern made ready.
+#[derive(Debug)]
+pub(crate) enum Like<'a> {
+    /// No more than this text.
+    Exact(&'a [u8]),
+    /// Text, and anything in between.
+    Pieces {
+        /// What it starts with.
+        prefix: &'a [u8],
+        /// What comes behind that, in this order.
+        middle: Vec<Finder<'a>>,
+        /// What it ends with.
+        suffix: &'a [u8],
+    },
+    /// Anything else.
+    General(&'a StringTest),
+}
+
+impl<'a> Like<'a> {
+    /// The pattern of a test, if it is one of LIKE.
+    pub(crate) fn of(test: &'a StringTest) -> Option<Self> {
+        if test.op != TestOp::Like {
+            return None;
+        }
+        let text = test.strings.first()?.as_slice();
+        let mut pieces = text.split(|byte| *byte == pattern::ANY);
+        let prefix = pieces.next().unwrap_or_default();
+        let mut middle: Vec<&[u8]> = pieces.collect();
+        if text.contains(&pattern::ONE) || !middle.iter().all(|piece| starts_character(piece)) {
+            return Some(Self::General(test));
+        }
+        let Some(suffix) = middle.pop() else {
+            return Some(Self::Exact(text));
+        };
+        middle.retain(|piece| !piece.is_empty());
+        let middle = middle.into_iter().map(Finder::new).collect();
+        Some(Self::Pieces { prefix, middle, suffix })
+    }
+
+    /// Whether `value` is like the pattern.
+    pub(crate) fn matches(&self, value: &[u8]) -> bool {
+        match self {
+            Self::Exact(text) => value == *text,
+            Self::Pieces { prefix, middle, suffix } => {
+                let rest = value.strip_prefix(*prefix).and_then(|rest| rest.strip_suffix(*suffix));
+                let Some(mut rest) = rest else { return false };
+                middle.iter().all(|piece| match piece.find(rest) {
+                    Some(at) => {
+                        rest = &rest[at + piece.needle().len()..];
+                        true
+                    }
+                    None => false,
+                })
+            }
+            Self::General(test) => test.passes(value),
+        }
+    }
+}
+
+/// Whether a piece, if there is anything in it, begins as a character of UTF-8 does.
+fn starts_character(piece: &[u8]) -> bool {
+    piece.first().is_none_or(|first| first & 0xc0 != 0x80)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn test(pattern: &[u8]) -> StringTest {
+        let bytes = pattern.iter().map(|byte| match byte {
+            b'%' => pattern::ANY,
+            b'_' => pattern::ONE,
+            other => *other,
+        });
+        StringTest { column: 0, op: TestOp::Like, strings: vec![bytes.collect()] }
+    }
+
+    #[test]
+    fn patterns_match_what_they_say() {
+        for (pattern, like, unlike) in [
+            ("", vec![""], vec!["a"]),
+            ("%", vec!["", "a", "größe"], vec![]),
+            ("abc", vec!["abc"], vec!["abcd", "xabc", ""]),
+            ("ab%", vec!["ab", "abc"], vec!["a", "xab"]),
+            ("%ab", vec!["ab", "xab", "abab"], vec!["aba", "b"]),
+            ("%ab%", vec!["ab", "xabx"], vec!["a", "axb"]),
+            ("a%a", vec!["aa", "aba"], vec!["a", "ab"]),
+            ("%a%%b%", vec!["ab", "xaybz", "aab"], vec!["ba", "a"]),
+            ("x%ab%bc%y", vec!["xabbcy", "xab_bcy"], vec!["xabcy", "xaby"]),
+            ("gr__e", vec!["größe", "grabe"], vec!["gre", "grabee"]),
+            ("%ß_", vec!["größe"], vec!["groß"]),
+        ] {
+            let test = test(pattern.as_bytes());
+            let prepared = Like::of(&test).unwrap();
+            for value in like {
+                assert!(prepared.matches(value.as_bytes()), "{value} LIKE {pattern}");
+            }
+            for value in unlike {
+                assert!(!prepared.matches(value.as_bytes()), "{value} NOT LIKE {pattern}");
+            }
+        }
+    }
+
+    #[test]
+    fn half_characters_are_not_found_behind_whole_ones() {
+        // 0xbc is the second byte of a character, which `%` does not divide.
+        let test = test(b"%\xbc%");
+        assert!(matches!(Like::of(&test), Some(Like::General(_))));
+        let prepared = Like::of(&test).unwrap();
+        assert!(!prepared.matches("ü".as_bytes()));
+        assert!(prepared.matches(b"\xbc"));
+        for value in [&b"\xbc"[..], "ü".as_bytes(), b"a\xbc", b""] {
+            assert_eq!(prepared.matches(value), test.passes(value), "{value:x?}");
+        }
+    }
+
+    #[test]
+    fn only_patterns_are_made_ready() {
+        let exact = StringTest { op: TestOp::In, ..test(b"a") };
+        assert!(Like::of(&exact).is_none());
+        assert!(matches!(Like::of(&test(b"a")), Some(Like::Exact(b"a"))));
+        assert!(matches!(Like::of(&test(b"a_")), Some(Like::General(_))));
+    }
+}

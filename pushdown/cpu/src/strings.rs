@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+//! String tests: once for each entry of a dictionary, else for each value.
+
+use std::cell::OnceCell;
+use std::collections::HashSet;
+
+use arrow::buffer::BooleanBuffer;
+use nearscan_command::{StringTest, TestOp};
+
+use crate::dictionary::Dictionary;
+use crate::like::Like;
+use crate::vector::{Strings, Truth, Vector};
+
+/// A test made ready.
+#[derive(Debug)]
+pub(crate) struct PreparedTest<'a> {
+    test: &'a StringTest,
+    matcher: Matcher<'a>,
+    /// Its outcome for each entry of the column's dictionary; a chunk has one at most.
+    table: OnceCell<Vec<bool>>,
+}
+
+#[derive(Debug)]
+enum Matcher<'a> {
+    /// The literals of a long list.
+    Set(HashSet<&'a [u8]>),
+    Like(Like<'a>),
+    /// As the test is.
+    Plain,
+}
+
+/// Up to so many strings are compared one by one: hashing a string costs as much.
+const STRINGS_LINEAR_MAX: usize = 4;
+
+impl<'a> PreparedTest<'a> {
+    pub(crate) fn new(test: &'a StringTest) -> Self {
+        let is_long = test.op == TestOp::In && test.strings.len() > STRINGS_LINEAR_MAX;
+        let matcher = match Like::of(test) {
+            Some(like) => Matcher::Like(like),
+            None if is_long => Matcher::Set(test.strings.iter().map(Vec::as_slice).collect()),
+            None => Matcher::Plain,
+        };
+        Self { test, matcher, table: OnceCell::new() }
+    }
+
+    /// Which rows pass.
+    pub(crate) fn passes(&self, columns: &[Vector], rows: usize) -> Truth {
+        match columns.get(usize::from(self.test.column)) {
+            Some(Vector::Strings(strings)) => {
+                Truth::of(self.holds(strings, rows), strings.validity.as_ref())
+            }
+            Some(Vector::Coded(coded)) => match coded.dictionary.strings() {
+                Some(entries) => {
+                    let holds = || self.holds(entries, coded.dictionary.len());
+                    coded.look_up(self.table.get_or_init(|| Dictionary::table(&holds())))
+                }
+                None => Truth::null(rows),
+            },
+            _ => Truth::null(rows),
+        }
+    }
+
+    fn holds(&self, strings: &Strings, rows: usize) -> BooleanBuffer {
+        let each = |holds: &dyn Fn(&[u8]) -> bool| {
+            BooleanBuffer::collect_bool(rows, |row| holds(strings.get(row)))
+        };
+        match &self.matcher {
+            Matcher::Set(set) => each(&|value| set.contains(value)),
+            Matcher::Like(like) => each(&|value| like.matches(value)),
+            Matcher::Plain => each(&|value| self.test.passes(value)),
+        }
+    }
+}

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Whole chunks: written by others, and damaged.
+
+mod damage;
+mod written;
+
+use bytes::Bytes;
+use nearscan_command::{Chunk, Value};
+
+use crate::chunk::ChunkReader;
+use crate::error::Stop;
+use crate::vector::{Vector, is_set};
+
+/// The values of a chunk, read in batches of `batch_rows`.
+fn read(chunk: &Chunk, bytes: &Bytes, rows: usize, batch_rows: usize) -> Result<Vec<Value>, Stop> {
+    let mut reader = ChunkReader::open(0, chunk, bytes.clone(), rows as u64);
+    let mut values = Vec::new();
+    while values.len() < rows {
+        let batch = batch_rows.min(rows - values.len());
+        let vector = reader.read(batch)?;
+        values.extend((0..batch).map(|row| value(&vector, row)));
+    }
+    reader.finish()?;
+    Ok(values)
+}
+
+fn value(vector: &Vector, row: usize) -> Value {
+    if !is_set(vector.validity_bits(), row) {
+        return Value::Null;
+    }
+    match (vector.numbers(), vector.strings()) {
+        (Some(numbers), None) => Value::Number(numbers.get(row).unwrap()),
+        (None, Some(strings)) => Value::Bytes(strings.get(row).to_vec()),
+        _ => panic!("numbers or strings"),
+    }
+}
