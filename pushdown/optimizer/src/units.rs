@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use arrow::datatypes::{DataType, Schema};
+use arrow::datatypes::{DataType, Field, Schema};
 use datafusion::datasource::listing::PartitionedFile;
 use datafusion::datasource::physical_plan::FileSource;
 use datafusion::datasource::physical_plan::parquet::{
@@ -17,6 +17,7 @@ use nearscan_drive::{FileRef, Refused};
 use parquet::basic::{Compression, Encoding as ParquetEncoding};
 use parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData};
 use parquet::file::statistics::Statistics;
+use parquet::schema::types::SchemaDescriptor;
 
 use crate::decision::{KeepReason, Kept};
 use crate::facts::FileFacts;
@@ -140,10 +141,21 @@ fn remaining(
     if let Some(pruning) = pruning {
         let metrics = ParquetFileMetrics::new(0, file.object_meta.location.as_ref(), metrics);
         let descriptor = facts.metadata.file_metadata().schema_descr();
-        let schema = scan.config.file_schema();
-        filter.prune_by_statistics(schema, descriptor, groups, pruning, &metrics);
+        let schema = in_file_order(scan.config.file_schema(), descriptor);
+        filter.prune_by_statistics(&schema, descriptor, groups, pruning, &metrics);
     }
     filter.row_group_indexes().collect()
+}
+
+/// The table's columns in the order of a file, since statistics are found by a column's place; a
+/// column that only the file has is one of nothing.
+fn in_file_order(table: &Schema, descriptor: &SchemaDescriptor) -> Schema {
+    let stored = descriptor.root_schema().get_fields().iter();
+    let field = |name: &str| match table.field_with_name(name) {
+        Ok(field) => field.clone(),
+        Err(_) => Field::new(name, DataType::Null, true),
+    };
+    Schema::new(stored.map(|column| field(column.name())).collect::<Vec<_>>())
 }
 
 /// The chunk of a fragment's column in a row group, checked against what the table says of the

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, Int64Array, RecordBatch};
+use arrow::array::{ArrayRef, Int32Array, Int64Array, RecordBatch};
 use rstest::rstest;
 
 use crate::bench::Bench;
@@ -108,4 +108,25 @@ async fn counting_rows_without_statistics_reads_nothing() {
     assert_eq!(run.rows, ["4000"]);
     assert_eq!(run.metric("units_drive"), 4);
     assert_eq!(bench.drive.traffic().media_bytes, 0);
+}
+
+/// A folder of two files of the same columns in another order, each with narrow statistics.
+#[tokio::test]
+async fn files_may_order_their_columns_as_they_like() {
+    let bench = Bench::new();
+    let numbers = |values: [i32; 2]| Arc::new(Int32Array::from(values.to_vec())) as ArrayRef;
+    let first = [("a", numbers([1, 2])), ("b", numbers([10, 20]))];
+    let second = [("b", numbers([30, 40])), ("a", numbers([3, 4]))];
+    std::fs::create_dir_all(bench.path("mixed_order")).unwrap();
+    for (name, columns) in [("0.parquet", first), ("1.parquet", second)] {
+        let batch = RecordBatch::try_from_iter(columns).unwrap();
+        files::write(&bench.path("mixed_order").join(name), &batch, files::usual());
+    }
+    let location = bench.path("mixed_order");
+    let bench = bench.sql(format!(
+        "CREATE EXTERNAL TABLE mixed_order STORED AS PARQUET LOCATION '{}/'",
+        location.display()
+    ));
+    let run = bench.check("SELECT a, b FROM mixed_order WHERE a > 2 AND b > 5").await;
+    assert_eq!(run.rows.len(), 2);
 }
