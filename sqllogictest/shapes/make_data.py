@@ -16,6 +16,9 @@ import sys
 import tempfile
 from pathlib import Path
 
+import folder_tables
+import foreign_tables
+import mixed_tables
 import pyarrow.parquet as pq
 from tables import Table, encoding_tables, type_tables
 
@@ -31,8 +34,10 @@ def write(folder: Path) -> None:
     """Writes everything into an empty folder."""
     tables = folder / "tables"
     tables.mkdir(parents=True)
-    for table in [*type_tables(), *encoding_tables()]:
+    for table in [*type_tables(), *encoding_tables(), *mixed_tables.tables()]:
         write_table(tables, table)
+    folder_tables.write(folder)
+    foreign_tables.write(tables)
 
 
 def contents(folder: Path) -> dict[Path, bytes]:

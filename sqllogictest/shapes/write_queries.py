@@ -10,9 +10,10 @@ The queries are committed: this program is needed only for other ones. It prints
 from __future__ import annotations
 
 import encoding_queries
+import expression_queries
 import type_queries
 
-THEMES = [type_queries, encoding_queries]
+THEMES = [type_queries, encoding_queries, expression_queries]
 
 
 def main() -> None:
