@@ -5,7 +5,7 @@
 |---|---|
 | `many_small` | 120 files of a few rows |
 | `hive` | a folder for each region and year |
-| `added`, `reordered`, `required_or_not` | columns that some files lack, or have elsewhere |
+| `added`, `lacking`, `reordered`, `required_or_not` | columns that files lack, or have elsewhere |
 | `some_empty` | files with rows between files without |
 | `no_rows`, `no_rows_in_a_folder` | no row groups at all |
 | `one_row_groups` | a row group for each row, all types |
@@ -71,7 +71,7 @@ def hive(folder: Path) -> None:
 
 
 def evolving(folder: Path) -> None:
-    """`added`, `reordered` and `required_or_not`: three files of forty rows each."""
+    """`added` to `required_or_not`: three files of forty rows each."""
     draw_one = draw("evolving")
     for number in range(3):
         rows = range(number * 40, number * 40 + 40)
@@ -85,6 +85,8 @@ def evolving(folder: Path) -> None:
         # The last file has all of them, in the order that the table then has.
         added = dict(list(columns.items())[: 3 + number])
         put(folder / "added" / f"{9 - number}.parquet", added)
+        lacking = {name: columns[name] for name in columns if name != list(columns)[number + 1]}
+        put(folder / "lacking" / f"{number}.parquet", lacking)
         names = list(columns)[number:] + list(columns)[:number]
         put(folder / "reordered" / f"{number}.parquet", {name: columns[name] for name in names})
         fields = [pa.field(n, t, nullable=number > 0) for n, (t, _) in columns.items()]

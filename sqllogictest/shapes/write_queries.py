@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import encoding_queries
 import expression_queries
+import file_queries
+import plan_queries
 import type_queries
 
-THEMES = [type_queries, encoding_queries, expression_queries]
+THEMES = [type_queries, encoding_queries, expression_queries, plan_queries, file_queries]
 
 
 def main() -> None:
