@@ -12,7 +12,9 @@ from slt_files import SltFile
 COMPARED = ["=", "<>", "<", "<=", ">", ">="]
 
 
-def condition_file(name: str, about: str, conditions: list[str], table: str = "x_values") -> SltFile:
+def condition_file(
+    name: str, about: str, conditions: list[str], table: str = "x_values"
+) -> SltFile:
     file = SltFile(f"expression/{name}", about)
     for condition in conditions:
         file.rows(f"SELECT count(*) AS c, sum(id) AS s\nFROM {table}\nWHERE {condition}")
@@ -64,7 +66,12 @@ def arithmetic() -> list[SltFile]:
                 *("m * r > CAST('5' AS DECIMAL(9, 2))", "m + w < 0", "m - w > m", "m > a"),
                 *("d * 2 > f", "d + f = 0", "f < a", "d > m", "-a > 50", "a * a > 9000"),
                 *("(a + c) * (a - c) = a * a - c * c", "NOT (a + b > 0)", "(a + b) IS NULL"),
-                *("a + NULL > 1", "a - c BETWEEN -5 AND 5", "a + 1 IN (1, 2, 3)", "a * c IS NOT NULL"),
+                *(
+                    "a + NULL > 1",
+                    "a - c BETWEEN -5 AND 5",
+                    "a + 1 IN (1, 2, 3)",
+                    "a * c IS NOT NULL",
+                ),
             ],
         ),
     ]
@@ -87,9 +94,18 @@ def casts() -> list[SltFile]:
         *("CAST(a AS BIGINT) < b", "CAST(a AS DECIMAL(9, 2)) > m", "CAST(m AS DECIMAL(15, 4)) < w"),
         *("CAST(i8 AS INTEGER) = -100", "CAST(u8 AS INTEGER) >= 200", "i8 < u8", "i16 > a"),
         *("CAST(u32 AS BIGINT) > 3000000000", "u32 < 1000000000", "CAST(f AS DOUBLE) = d"),
-        *("CAST(a AS VARCHAR) = '42'", "CAST(t AS DATE) = day", "CAST(t AS DATE) > DATE '1999-01-01'"),
+        *(
+            "CAST(a AS VARCHAR) = '42'",
+            "CAST(t AS DATE) = day",
+            "CAST(t AS DATE) > DATE '1999-01-01'",
+        ),
         *("CAST(c AS BOOLEAN)", "CAST(p AS INTEGER) = 1", "CAST(m AS DECIMAL(9, 1)) = m"),
-        *("a = CAST(7.0 AS DECIMAL(4, 1))", "m = 7", "w > 1000", "m <= CAST('-999.99' AS DECIMAL(9, 2))"),
+        *(
+            "a = CAST(7.0 AS DECIMAL(4, 1))",
+            "m = 7",
+            "w > 1000",
+            "m <= CAST('-999.99' AS DECIMAL(9, 2))",
+        ),
     ]
     file = condition_file("cast_conditions", "Casts within conditions.", conditions)
     for bad in ("CAST(s AS INTEGER)", "CAST(b AS TINYINT)", "CAST(i16 AS TINYINT)"):
@@ -146,21 +162,36 @@ def booleans() -> SltFile:
             *("p", "NOT p", "p AND q", "p OR q", "p AND NOT q", "NOT (p OR q)", "p = q", "p <> q"),
             *("p = true", "p = false", "p <> true", "true = p", "p > q", "p IN (true)"),
             *("p IS TRUE", "p IS NOT TRUE", "p IS FALSE", "p IS NOT FALSE", "p IS NULL"),
-            *("(p AND q) IS NULL", "(p OR q) IS NULL", "(NOT p) IS TRUE", "p IS NOT DISTINCT FROM q"),
+            *(
+                "(p AND q) IS NULL",
+                "(p OR q) IS NULL",
+                "(NOT p) IS TRUE",
+                "p IS NOT DISTINCT FROM q",
+            ),
             *("p IS DISTINCT FROM q", "p IS DISTINCT FROM NULL", "p AND a > 0", "p OR a > 0"),
             *("(a > 0) = p", "(a > 0) IS TRUE", "(a > 0) IS NOT FALSE", "(a = c) IS NULL"),
             *("a IS DISTINCT FROM c", "a IS NOT DISTINCT FROM c", "s IS DISTINCT FROM z"),
             *("s IS NOT DISTINCT FROM z", "m IS DISTINCT FROM 7", "day IS NOT DISTINCT FROM due"),
             *("a IS DISTINCT FROM 5", "a IS NOT DISTINCT FROM NULL", "c IS DISTINCT FROM c"),
             *("NOT (a > 0 AND (c < 0 OR p))", "(a > 0 OR NULL)", "(a > 0 AND NULL) IS NULL"),
-            *("true", "false", "NULL", "1 = 1 AND p", "NULL OR p", "CASE WHEN p THEN q ELSE true END"),
+            *(
+                "true",
+                "false",
+                "NULL",
+                "1 = 1 AND p",
+                "NULL OR p",
+                "CASE WHEN p THEN q ELSE true END",
+            ),
         ],
     )
 
 
 def dates() -> list[SltFile]:
     parts = [
-        *(f"EXTRACT({part} FROM day)" for part in ("year", "month", "day", "quarter", "week", "doy")),
+        *(
+            f"EXTRACT({part} FROM day)"
+            for part in ("year", "month", "day", "quarter", "week", "doy")
+        ),
         *("EXTRACT(dow FROM day)", "EXTRACT(year FROM t)", "EXTRACT(hour FROM t)"),
         *("EXTRACT(minute FROM t)", "date_part('year', due)", "date_part('month', t)"),
         *("day - due", "EXTRACT(year FROM due) - EXTRACT(year FROM day)"),
@@ -180,11 +211,21 @@ def dates() -> list[SltFile]:
         *("EXTRACT(year FROM t) BETWEEN 1996 AND 1997", "EXTRACT(day FROM day) > 28"),
         *("EXTRACT(year FROM day) = EXTRACT(year FROM due)", "day < due", "(day - due) % 7 = 0"),
         *("day >= DATE '1996-02-29' AND day < DATE '1996-02-29' + INTERVAL '1 year'",),
-        *("day < DATE '1998-12-01' - INTERVAL '90 days'", "day <= DATE '1996-01-31' + INTERVAL '1 month'"),
+        *(
+            "day < DATE '1998-12-01' - INTERVAL '90 days'",
+            "day <= DATE '1996-01-31' + INTERVAL '1 month'",
+        ),
         *("day + INTERVAL '10 days' > due", "day BETWEEN due AND due + INTERVAL '30 days'"),
-        *("t >= TIMESTAMP '1996-05-01 12:00:00'", "t < DATE '1996-01-01'", "day = DATE '1996-02-29'"),
+        *(
+            "t >= TIMESTAMP '1996-05-01 12:00:00'",
+            "t < DATE '1996-01-01'",
+            "day = DATE '1996-02-29'",
+        ),
         *("t BETWEEN TIMESTAMP '1997-01-01' AND TIMESTAMP '1997-12-31 23:59:59'",),
-        *("day IN (DATE '1996-02-28', DATE '1996-03-01', NULL)", "day > TIMESTAMP '1997-06-01 00:00:00'"),
+        *(
+            "day IN (DATE '1996-02-28', DATE '1996-03-01', NULL)",
+            "day > TIMESTAMP '1997-06-01 00:00:00'",
+        ),
         *("CAST(day AS TIMESTAMP) < t", "date_trunc('year', t) = TIMESTAMP '1996-01-01'"),
     ]
     return [
@@ -203,7 +244,9 @@ def lists() -> SltFile:
             file.rows(query)
     for count in (1, 3, 10, 40, 120, 300):
         texts = ", ".join(f"'label {value * 3}'" for value in range(count))
-        days = ", ".join(f"DATE '19{70 + value % 30}-12-{1 + value % 28:02}'" for value in range(count))
+        days = ", ".join(
+            f"DATE '19{70 + value % 30}-12-{1 + value % 28:02}'" for value in range(count)
+        )
         money = ", ".join(f"CAST('{value - 150}.5' AS DECIMAL(15, 2))" for value in range(count))
         for condition in (
             f"label IN ({texts})",

@@ -21,14 +21,16 @@ SMALL = [
     "SELECT count(*) AS c, sum(id) AS s\nFROM {table}\nWHERE v IS NULL OR s = 'a'",
     "SELECT s, count(*) AS c, sum(v) AS t\nFROM {table}\nGROUP BY s",
     "SELECT id, v, s\nFROM {table}\nORDER BY v DESC NULLS LAST, id\nLIMIT 8",
-    "SELECT id, v\nFROM {table}\nWHERE s LIKE '%t%' OR id IN (3, 77, 130, 500)\nORDER BY id\nLIMIT 9",
+    "SELECT id, v\nFROM {table}\n"
+    "WHERE s LIKE '%t%' OR id IN (3, 77, 130, 500)\nORDER BY id\nLIMIT 9",
     "SELECT DISTINCT s FROM {table}",
     "SELECT count(DISTINCT v) AS d, min(s) AS low, max(s) AS high\nFROM {table}",
 ]
 DATED = [
     "SELECT min(day) AS low, max(day) AS high\nFROM {table}",
     "SELECT count(*) AS c, sum(id) AS s\nFROM {table}\nWHERE day = DATE '2021-06-15'",
-    "SELECT day, count(*) AS c\nFROM {table}\nWHERE day > DATE '2021-06-15' AND v > 0\nGROUP BY day",
+    "SELECT day, count(*) AS c\nFROM {table}\n"
+    "WHERE day > DATE '2021-06-15' AND v > 0\nGROUP BY day",
 ]
 HIVE = [
     "SELECT CAST(region AS VARCHAR) AS r, CAST(year AS VARCHAR) AS y, count(*) AS c, sum(v) AS s\n"
@@ -45,13 +47,16 @@ HIVE = [
     "SELECT count(DISTINCT region) AS r, count(DISTINCT year) AS y FROM hive WHERE v = 2",
 ]
 EVOLVED = [
-    "SELECT count(*) AS c, count(a) AS a, count(b) AS b, count(c) AS d, count(m) AS m\nFROM {table}",
+    "SELECT count(*) AS c, count(a) AS a, count(b) AS b, count(c) AS d, count(m) AS m\n"
+    "FROM {table}",
     "SELECT min(a) AS low, max(c) AS high, sum(m) AS s, max(b) AS last\nFROM {table}",
     "SELECT count(*) AS c, sum(id) AS s\nFROM {table}\nWHERE c IS NULL",
     "SELECT count(*) AS c, sum(id) AS s\nFROM {table}\nWHERE m > 3 AND a > 2",
     "SELECT count(*) AS c, sum(id) AS s\nFROM {table}\nWHERE c > DATE '2021-07-01' OR b = 'x'",
-    "SELECT count(*) AS c, sum(id) AS s\nFROM {table}\nWHERE (m IS DISTINCT FROM 7) AND b IS NOT NULL",
-    "SELECT b, count(*) AS c, count(m) AS n, sum(m) AS s, min(c) AS first\nFROM {table}\nGROUP BY b",
+    "SELECT count(*) AS c, sum(id) AS s\nFROM {table}\n"
+    "WHERE (m IS DISTINCT FROM 7) AND b IS NOT NULL",
+    "SELECT b, count(*) AS c, count(m) AS n, sum(m) AS s, min(c) AS first\n"
+    "FROM {table}\nGROUP BY b",
     "SELECT a, b, count(c) AS c\nFROM {table}\nWHERE a < 3\nGROUP BY a, b",
     "SELECT id, a, b, c, m\nFROM {table}\nWHERE id % 17 = 2\nORDER BY id",
     "SELECT id, m\nFROM {table}\nORDER BY m DESC NULLS LAST, id\nLIMIT 5",
@@ -93,7 +98,8 @@ SORTED = [
     "SELECT DISTINCT k\nFROM sorted_parts\nWHERE k < 40\nORDER BY k",
     "SELECT k, id FROM sorted_parts WHERE k < 30\nUNION ALL\n"
     "SELECT k, id FROM sorted_parts WHERE k > 290\nORDER BY k, id",
-    "SELECT k FROM sorted_parts WHERE k < 60\nUNION\nSELECT k FROM sorted_parts WHERE k < 30\nORDER BY k",
+    "SELECT k FROM sorted_parts WHERE k < 60\nUNION\n"
+    "SELECT k FROM sorted_parts WHERE k < 30\nORDER BY k",
     "SELECT s, k, id\nFROM sorted_parts\nORDER BY s NULLS FIRST, k, id\nLIMIT 9",
 ]
 
@@ -119,7 +125,8 @@ def declared() -> list[SltFile]:
     widened = SltFile("file/widened", "Columns whose type is narrower in older files.")
     columns = "id BIGINT, i BIGINT, f DOUBLE, m DECIMAL(18, 2)"
     widened.ours(
-        f"CREATE EXTERNAL TABLE widened ({columns})\nSTORED AS PARQUET LOCATION 'data/declared/widened/'"
+        f"CREATE EXTERNAL TABLE widened ({columns})\n"
+        "STORED AS PARQUET LOCATION 'data/declared/widened/'"
     )
     ask(widened, "widened", WIDENED)
     ordered = SltFile("file/sorted_parts", "Four files, each in order, and declared to be.")

@@ -140,7 +140,9 @@ def layouts(folder: Path) -> None:
     """The rows of the encodings, a row group a row, without statistics, with an index of pages."""
     rows = encoding_rows()
     options = {"compression": "snappy", "store_decimal_as_integer": True}
-    pq.write_table(rows.slice(0, 40), folder / "one_row_groups.parquet", row_group_size=1, **options)
+    pq.write_table(
+        rows.slice(0, 40), folder / "one_row_groups.parquet", row_group_size=1, **options
+    )
     options |= SMALL_PAGES | {"row_group_size": 150}
     path = folder / "no_statistics.parquet"
     pq.write_table(rows, path, write_statistics=False, store_schema=False, **options)
@@ -158,7 +160,10 @@ def declared(folder: Path) -> None:
         unscaled = [draw_one.randrange(10**precision) for _ in rows]
         columns = {
             "id": (pa.int32() if number < 2 else pa.int64(), list(rows)),
-            "i": (integer, [draw_one.choice([None, draw_one.randrange(-limit, limit)]) for _ in rows]),
+            "i": (
+                integer,
+                [draw_one.choice([None, draw_one.randrange(-limit, limit)]) for _ in rows],
+            ),
             "f": (pa.float32() if number % 2 else pa.float64(), [row / 4 for row in rows]),
             "m": (
                 pa.decimal128(precision, 2),

@@ -57,9 +57,7 @@ def main() -> int:
             shutil.copytree(made, DATA)
             return 0
         wanted, found = contents(made), contents(DATA)
-    different = sorted(
-        str(path) for path in wanted | found if wanted.get(path) != found.get(path)
-    )
+    different = sorted(str(path) for path in wanted | found if wanted.get(path) != found.get(path))
     for path in different:
         print(f"{path} is not what this program writes", file=sys.stderr)
     return 1 if different else 0

@@ -23,7 +23,12 @@ KEYS = {
     "rest": "code % 7",
     "choice": "CASE WHEN v < 0 THEN 'low' WHEN v > 500 THEN 'high' ELSE colour END",
 }
-FILTERS = ["", "v > 0", "code BETWEEN 100 AND 399 AND flag", "colour IN ('red', 'grün') OR kind = 3"]
+FILTERS = [
+    "",
+    "v > 0",
+    "code BETWEEN 100 AND 399 AND flag",
+    "colour IN ('red', 'grün') OR kind = 3",
+]
 AGGREGATES = [
     "count(*) AS c, count(v) AS n, sum(v) AS s, min(v) AS low, max(v) AS high",
     "sum(m) AS s, min(m) AS low, max(m) AS high, CAST(avg(m) AS DECIMAL(18, 3)) AS a",
@@ -49,8 +54,12 @@ def keys() -> list[SltFile]:
             one.rows(query(f"{expression} AS k, {aggregates}", condition, f"GROUP BY {expression}"))
         one.rows(query(f"DISTINCT {expression} AS {name}_", "code < 500", ""))
     several = SltFile("group/several_keys", "Groups by two and three keys.")
-    pairs = itertools.combinations(["kind", "tiny", "colour", "flag", "year", "positive", "rest"], 2)
-    for place, names in enumerate([*pairs, ("flag", "tiny", "year"), ("colour", "flag", "positive")]):
+    pairs = itertools.combinations(
+        ["kind", "tiny", "colour", "flag", "year", "positive", "rest"], 2
+    )
+    for place, names in enumerate(
+        [*pairs, ("flag", "tiny", "year"), ("colour", "flag", "positive")]
+    ):
         expressions = [KEYS[name] for name in names]
         outputs = ", ".join(f"{each} AS k{index}" for index, each in enumerate(expressions))
         condition = FILTERS[place % len(FILTERS)]
@@ -58,10 +67,22 @@ def keys() -> list[SltFile]:
         aggregates = AGGREGATES[place % 3]
         several.rows(query(f"{outputs}, {aggregates}", condition or "code < 400", groups))
     many = SltFile("group/many_groups", "Hundreds of groups, of which a few are shown.")
-    for key in ("code", "label", "v", "m", "d", "code, label", "day, kind", "code * 2", "code, flag"):
+    for key in (
+        "code",
+        "label",
+        "v",
+        "m",
+        "d",
+        "code, label",
+        "day, kind",
+        "code * 2",
+        "code, flag",
+    ):
         group = f"GROUP BY {key}"
         inner = query("count(*) AS c, sum(v) AS s, max(id) AS high", "", group)
-        many.rows(f"SELECT count(*) AS groups, sum(c) AS c, sum(s) AS s, sum(high) AS h\nFROM ({inner})")
+        many.rows(
+            f"SELECT count(*) AS groups, sum(c) AS c, sum(s) AS s, sum(high) AS h\nFROM ({inner})"
+        )
         having = f"{group}\nHAVING count(*) > 1 AND max(id) > 1450"
         many.rows(query(f"{key.replace('code * 2', 'code * 2 AS k')}, count(*) AS c", "", having))
     for aggregate in ("count(*)", "sum(v)", "min(m)", "max(day)"):
@@ -103,13 +124,16 @@ def order() -> list[SltFile]:
             both += f"SELECT {column} AS k FROM {right}"
             unions.ordered(f"{both}\nORDER BY k {direction}\nLIMIT 12")
         inner = f"SELECT {column} AS k FROM {left}\n{word}\nSELECT {column} AS k FROM {right}"
-        unions.rows(f"SELECT count(*) AS c, count(k) AS n, min(k) AS low, max(k) AS high\nFROM ({inner})")
+        unions.rows(
+            f"SELECT count(*) AS c, count(k) AS n, min(k) AS low, max(k) AS high\nFROM ({inner})"
+        )
     for word in ("UNION", "UNION ALL"):
         inputs = f"\n{word}\n".join(
             f"SELECT k, id FROM sorted_{name}" for name in ("kinds", "ids", "kinds")
         )
-        named = "WITH sorted_kinds AS (SELECT kind AS k, id FROM g_facts WHERE v > 700 ORDER BY 1, 2),\n"
-        named += "sorted_ids AS (SELECT tiny AS k, id FROM g_facts WHERE v < -800 ORDER BY 1, 2)\n"
+        kinds = "SELECT kind AS k, id FROM g_facts WHERE v > 700 ORDER BY 1, 2"
+        ids = "SELECT tiny AS k, id FROM g_facts WHERE v < -800 ORDER BY 1, 2"
+        named = f"WITH sorted_kinds AS ({kinds}),\nsorted_ids AS ({ids})\n"
         unions.ordered(f"{named}{inputs}\nORDER BY k NULLS LAST, id\nLIMIT 15")
         unions.rows(f"{named}SELECT count(*) AS c, sum(id) AS s FROM ({inputs})")
     return [top, unions]
@@ -140,10 +164,15 @@ def joins() -> SltFile:
             file.rows(f"{query_text}\nWHERE f.{column} {word} ({inner})")
         for word in ("EXISTS", "NOT EXISTS"):
             inner = f"SELECT 1 FROM {table} AS b WHERE {link} AND {conditions[2]}"
-            file.rows(f"SELECT count(*) AS c, sum(f.id) AS s\nFROM g_facts AS f\nWHERE {word} ({inner})")
-    three = "FROM g_facts AS f JOIN g_kinds AS k ON f.kind = k.kind JOIN g_days AS y ON f.day = y.day"
+            file.rows(
+                f"SELECT count(*) AS c, sum(f.id) AS s\nFROM g_facts AS f\nWHERE {word} ({inner})"
+            )
+    three = (
+        "FROM g_facts AS f JOIN g_kinds AS k ON f.kind = k.kind JOIN g_days AS y ON f.day = y.day"
+    )
     for condition in ("k.level = 1", "y.name = 'feast' AND f.flag", "f.v > 0 OR k.level = 3"):
-        file.rows(f"SELECT y.name, count(*) AS c, sum(f.m) AS s\n{three}\nWHERE {condition}\nGROUP BY y.name")
+        sums = f"SELECT y.name, count(*) AS c, sum(f.m) AS s\n{three}"
+        file.rows(f"{sums}\nWHERE {condition}\nGROUP BY y.name")
     return file
 
 

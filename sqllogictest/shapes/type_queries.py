@@ -13,7 +13,6 @@ from typing import Any
 
 import pyarrow as pa
 from slt_files import SltFile
-from tables import type_table
 from values import Kind, kinds
 
 COMPARISONS = ["=", "<>", "<", "<=", ">", ">="]
