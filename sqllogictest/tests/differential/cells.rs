@@ -7,7 +7,8 @@
 //! | average | within 1e-9 of the value, and one unit of the last place of a decimal |
 //! | text | equal texts: strings, dates, booleans |
 //!
-//! NULL is the same as NULL only, and an infinity as itself. An average decides nothing about the order of rows.
+//! NULL is the same as NULL only, and an infinity as itself. An average decides nothing about the
+//! order of rows.
 
 use std::cmp::Ordering;
 
