@@ -22,6 +22,7 @@ import csv
 import datetime
 import decimal
 import math
+import os
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -32,6 +33,8 @@ DUCKDB_VERSION = "2.0.0"
 HERE = Path(__file__).resolve().parent
 ANSWERS = HERE.parent / "benchmarks" / "tpch" / "answers" / "sf0.01"
 FOLDERS = ["tpch", "fixtures"]
+# What is committed: tables that every file has, and such as a file declares before it uses them.
+COMMITTED = [HERE / "data" / "tables", HERE / "data" / "declared"]
 ENGINE_NAME = "nearscan"
 SIGNIFICANT_DIGITS = 12
 EXPONENT_MIN = -5
@@ -42,8 +45,11 @@ INTEGERS = {
 }
 LETTERS = {
     **{"BOOLEAN": "B", "DOUBLE": "R", "FLOAT": "R"},
-    **{"DATE": "D", "TIMESTAMP": "P", "VARCHAR": "T"},
+    **{"DATE": "D", "TIME": "C", "VARCHAR": "T", "BLOB": "X"},
+    **dict.fromkeys(["TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"], "P"),
 }
+# Where DuckDB has a choice, that of DataFusion.
+SETTINGS = ["SET integer_division = true", "SET TimeZone = 'UTC'"]
 
 
 class Refused(Exception):
@@ -79,8 +85,10 @@ def render(value: object) -> str:
         return render_double(value)
     if isinstance(value, datetime.datetime):
         return value.isoformat(sep=" ")
-    if isinstance(value, datetime.date):
+    if isinstance(value, datetime.date | datetime.time):
         return value.isoformat()
+    if isinstance(value, bytes):
+        return value.hex() or "(empty)"
     if isinstance(value, str):
         return render_text(value)
     raise Refused(f"no text for a value of {type(value)}")
@@ -105,6 +113,17 @@ def render_double(value: float) -> str:
         return f"{sign}0.{'0' * (-exponent - 1)}{digits}"
     whole, fraction = digits[: exponent + 1].ljust(exponent + 1, "0"), digits[exponent + 1 :]
     return f"{sign}{whole}.{fraction}" if fraction else f"{sign}{whole}"
+
+
+def render_nanoseconds(value: int | None) -> str:
+    """Writes a timestamp of nanoseconds, which Python has no type for."""
+    if value is None:
+        return "NULL"
+    microseconds, rest = divmod(value, 1000)
+    moment = datetime.datetime(1970, 1, 1) + datetime.timedelta(microseconds=microseconds)
+    if rest == 0:
+        return moment.isoformat(sep=" ")
+    return f"{moment.isoformat(sep=' ', timespec='microseconds')}{rest:03}"
 
 
 def render_text(value: str) -> str:
@@ -204,28 +223,39 @@ class Result:
     rows: list[list[str]]
 
 
+def sources(data: Path) -> dict[str, str]:
+    """Lists the tables: names, and what `read_parquet` is called with."""
+    folders = [*(data / name for name in FOLDERS), *COMMITTED]
+    found = {}
+    for place in [place for folder in folders for place in sorted(folder.glob("*"))]:
+        if place.suffix == ".parquet":
+            found[place.stem] = f"'{place}'"
+        elif place.is_dir():
+            # Columns by name, and those of a path as texts: as DataFusion takes them.
+            options = "union_by_name = true, hive_types_autocast = false"
+            found[place.name] = f"'{place}/**/*.parquet', {options}"
+    if "lineitem" not in found or "nulls" not in found:
+        raise SystemExit(f"{data} does not hold the data of the tests")
+    return found
+
+
 class Database:
     """The tables of the tests in DuckDB; what a file changes is rolled back."""
 
     def __init__(self, data: Path, *, shuffled: bool) -> None:
         self.connection = duckdb.connect(config={"threads": 2})
+        for setting in SETTINGS:
+            self.connection.execute(setting)
         self.done: list[str] = []
-        places = [place for folder in FOLDERS for place in sorted((data / folder).glob("*"))]
-        files = [place for place in places if place.suffix == ".parquet"]
-        folders = [place for place in places if place.is_dir()]
-        sources = {file.stem: file for file in files}
-        sources |= {folder.name: folder / "*.parquet" for folder in folders}
-        if "lineitem" not in sources or "nulls" not in sources:
-            raise SystemExit(f"{data} does not hold the data of the tests")
-        for name, path in sources.items():
-            rows = f"SELECT * FROM read_parquet('{path}')"
+        for name, source in sources(data).items():
             if shuffled:
                 # The hash of a row's number is an order that nothing else has.
+                rows = f"SELECT * FROM read_parquet({source}, file_row_number = true)"
                 rows = f"CREATE TABLE {name} AS {rows} ORDER BY hash(file_row_number)"
-                rows = rows.replace("')", "', file_row_number = true)")
                 self.connection.execute(rows)
                 self.connection.execute(f"ALTER TABLE {name} DROP COLUMN file_row_number")
             else:
+                rows = f"SELECT * FROM read_parquet({source})"
                 self.connection.execute(f"CREATE VIEW {name} AS {rows}")
 
     def begin(self) -> None:
@@ -243,8 +273,22 @@ class Database:
         cursor = self.connection.execute(sql)
         types = [str(column[1]) for column in cursor.description]
         letters = "".join(map(letter, types))
+        if "TIMESTAMP_NS" in types:
+            cursor.fetchall()
+            return Result(letters, types, self.rows_by_column(sql, types))
         rows = [[render(value) for value in row] for row in cursor.fetchall()]
         return Result(letters, types, rows)
+
+    def rows_by_column(self, sql: str, types: list[str]) -> list[list[str]]:
+        """Runs a query by way of Arrow, where a timestamp keeps its nanoseconds."""
+        table = self.connection.sql(sql).to_arrow_table()
+        columns = []
+        for column, kind in zip(table.columns, types, strict=True):
+            if kind == "TIMESTAMP_NS":
+                columns.append(map(render_nanoseconds, column.cast("int64").to_pylist()))
+            else:
+                columns.append(map(render, column.to_pylist()))
+        return [list(row) for row in zip(*columns, strict=True)]
 
     def recover(self) -> None:
         """Makes the transaction anew: an error ends it."""
@@ -348,9 +392,12 @@ def main() -> int:
     if duckdb.__version__ != DUCKDB_VERSION:
         raise SystemExit(f"needs duckdb {DUCKDB_VERSION}, found {duckdb.__version__}")
 
-    database = Database(arguments.data, shuffled=False)
-    shuffled = Database(arguments.data, shuffled=True)
-    files = arguments.files or sorted((HERE / "slt").rglob("*.slt"))
+    data = arguments.data.resolve()
+    database = Database(data, shuffled=False)
+    shuffled = Database(data, shuffled=True)
+    files = [path.resolve() for path in arguments.files] or sorted((HERE / "slt").rglob("*.slt"))
+    # Where the tests run: paths within queries are relative to it.
+    os.chdir(HERE)
     problem_count = total = 0
     for path in files:
         parts, problems, query_count = complete(path, database, shuffled)

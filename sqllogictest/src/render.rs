@@ -8,17 +8,19 @@
 //! | `N` | decimal | all digits of its declared scale: `1.50` |
 //! | `R` | floating point | 12 significant digits, see [`double`] |
 //! | `D` | date | `1998-12-01` |
-//! | `P` | timestamp without zone | `1998-12-01 12:30:00`, with `.250000` if there are microseconds |
+//! | `P` | timestamp without zone | `1998-12-01 12:30:00`, and a fraction if there is one |
+//! | `C` | time of day | `12:30:00`, and a fraction if there is one |
 //! | `T` | string | as it is; empty: `(empty)`; backslash and control characters: escaped |
+//! | `X` | bytes | two hexadecimal digits a byte; empty: `(empty)` |
 //!
-//! NULL is `NULL` in all of them. The values of a row are joined by tabs, which no value contains.
-//! Twelve digits are what two right programs agree on when they add doubles in different orders;
-//! integers and decimals are exact. `generate.py` has the same rules, and `slt/rendering.slt` holds
-//! both to them.
+//! A fraction has six digits, or nine if there are nanoseconds. NULL is `NULL` in all of them. The
+//! values of a row are joined by tabs, which no value contains. Twelve digits are what two right
+//! programs agree on when they add doubles in different orders; integers and decimals are exact.
+//! `generate.py` has the same rules, and `slt/rendering.slt` holds both to them.
 
 use nearscan::arrow::{
     array::{Array, AsArray, RecordBatch},
-    datatypes::{DataType, Float32Type, Float64Type, TimeUnit},
+    datatypes::{DataType, Float32Type, Float64Type},
     util::display::{ArrayFormatter, FormatOptions},
 };
 use sqllogictest::ColumnType;
@@ -44,17 +46,21 @@ pub enum Letter {
     Double,
     Date,
     Timestamp,
+    Time,
     Text,
+    Bytes,
 }
 
-const LETTERS: [(char, Letter); 7] = [
+const LETTERS: [(char, Letter); 9] = [
     ('B', Letter::Boolean),
     ('I', Letter::Integer),
     ('N', Letter::Decimal),
     ('R', Letter::Double),
     ('D', Letter::Date),
     ('P', Letter::Timestamp),
+    ('C', Letter::Time),
     ('T', Letter::Text),
+    ('X', Letter::Bytes),
 ];
 
 impl ColumnType for Letter {
@@ -77,10 +83,13 @@ impl Letter {
             DataType::Decimal128(..) | DataType::Decimal256(..) => Self::Decimal,
             DataType::Float32 | DataType::Float64 => Self::Double,
             DataType::Date32 => Self::Date,
-            DataType::Timestamp(TimeUnit::Microsecond | TimeUnit::Nanosecond, None) => {
-                Self::Timestamp
-            }
+            DataType::Timestamp(_, None) => Self::Timestamp,
+            DataType::Time32(_) | DataType::Time64(_) => Self::Time,
             DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => Self::Text,
+            DataType::Binary
+            | DataType::LargeBinary
+            | DataType::BinaryView
+            | DataType::FixedSizeBinary(_) => Self::Bytes,
             _ => return None,
         })
     }
@@ -118,18 +127,17 @@ pub fn rows(batch: &RecordBatch) -> Result<Vec<String>> {
 
 /// Writes all values of a column; none if its type has no text.
 fn column(array: &dyn Array) -> Option<Vec<String>> {
-    let options =
-        FormatOptions::new().with_null("NULL").with_timestamp_format(Some("%Y-%m-%d %H:%M:%S%.6f"));
+    let options = FormatOptions::new()
+        .with_null("NULL")
+        .with_timestamp_format(Some("%Y-%m-%d %H:%M:%S%.9f"))
+        .with_time_format(Some("%H:%M:%S%.9f"));
     let letter = Letter::of(array.data_type())?;
     let formatter = ArrayFormatter::try_new(array, &options).ok()?;
     let value = |row: usize| match letter {
         _ if array.is_null(row) => "NULL".to_owned(),
         Letter::Double => double(float(array, row)),
-        Letter::Text => text(&formatter.value(row).to_string()),
-        Letter::Timestamp => {
-            let text = formatter.value(row).to_string();
-            text.strip_suffix(".000000").map(str::to_owned).unwrap_or(text)
-        }
+        Letter::Text | Letter::Bytes => text(&formatter.value(row).to_string()),
+        Letter::Timestamp | Letter::Time => moment(&formatter.value(row).to_string()).to_owned(),
         Letter::Boolean | Letter::Integer | Letter::Decimal | Letter::Date => {
             formatter.value(row).to_string()
         }
@@ -187,6 +195,12 @@ fn place_point(digits: &str, exponent: i32) -> String {
     }
 }
 
+/// Takes away what is zero from a fraction of nine digits: nothing stays, or six digits, or all.
+fn moment(text: &str) -> &str {
+    let microseconds = text.strip_suffix("000").unwrap_or(text);
+    microseconds.strip_suffix(".000000").unwrap_or(microseconds)
+}
+
 /// Writes a string so that it stays on its line and within its column.
 fn text(value: &str) -> String {
     if value.is_empty() {
@@ -213,8 +227,8 @@ mod tests {
     use super::*;
     use nearscan::arrow::{
         array::{
-            ArrayRef, BooleanArray, Date32Array, Decimal128Array, Float64Array, Int32Array,
-            StringViewArray, TimestampMicrosecondArray,
+            ArrayRef, BinaryArray, BooleanArray, Date32Array, Decimal128Array, Float64Array,
+            Int32Array, StringViewArray, Time32MillisecondArray, TimestampMicrosecondArray,
         },
         datatypes::Field,
     };
@@ -262,17 +276,28 @@ mod tests {
             Arc::new(Date32Array::from(vec![Some(-1), None])),
             Arc::new(TimestampMicrosecondArray::from(vec![Some(1_000_000), None])),
             Arc::new(StringViewArray::from(vec![Some("a b"), None])),
+            Arc::new(Time32MillisecondArray::from(vec![Some(1_250), None])),
+            Arc::new(BinaryArray::from(vec![Some(b"\x00\xffa".as_slice()), None])),
         ];
         let types: Vec<&DataType> = columns.iter().map(|column| column.data_type()).collect();
         let letters: String = letters(types).unwrap().iter().map(ColumnType::to_char).collect();
-        assert_eq!(letters, "BINRDPT");
+        assert_eq!(letters, "BINRDPTCX");
         let named = columns.into_iter().enumerate().map(|(i, column)| (i.to_string(), column));
         let batch = RecordBatch::try_from_iter(named).unwrap();
         let expected = [
-            "true\t-7\t-1.50\t0.25\t1969-12-31\t1970-01-01 00:00:01\ta b",
-            "NULL\tNULL\tNULL\tNULL\tNULL\tNULL\tNULL",
+            "true\t-7\t-1.50\t0.25\t1969-12-31\t1970-01-01 00:00:01\ta b\t00:00:01.250000\t00ff61",
+            "NULL\tNULL\tNULL\tNULL\tNULL\tNULL\tNULL\tNULL\tNULL",
         ];
         assert_eq!(rows(&batch).unwrap(), expected);
+    }
+
+    #[rstest]
+    #[case("1970-01-01 00:00:00.250000000", "1970-01-01 00:00:00.250000")]
+    #[case("1970-01-01 00:00:00.000000001", "1970-01-01 00:00:00.000000001")]
+    #[case("1970-01-01 00:00:10.000000000", "1970-01-01 00:00:10")]
+    #[case("10:00:00.000000000", "10:00:00")]
+    fn shows_the_part_of_a_fraction_that_is_there(#[case] text: &str, #[case] expected: &str) {
+        assert_eq!(moment(text), expected);
     }
 
     #[test]

@@ -98,9 +98,11 @@ pub fn records(file: &TestFile) -> Result<Vec<Record<Letter>>> {
 /// [`Error::Mismatch`] if statements do something else than the file says; it shows the first few
 /// of them and counts the others.
 pub async fn run(file: &TestFile, setting: &DriveSetting, data: &Data) -> Result<Counts> {
+    let text = fs::read_to_string(&file.path)
+        .map_err(|source| Error::File { path: file.path.clone(), source })?;
     let open = async || {
         let engine = setting.engine().await?;
-        data.register(&engine).await?;
+        data.register(&engine, &text).await?;
         Ok(engine)
     };
     run_on(file, open).await

@@ -41,7 +41,7 @@ fn main() -> ExitCode {
     let files = suite::files(&source_folder().join("slt")).expect("the folder of tests");
     assert!(!files.is_empty(), "there are no tests");
 
-    let mut trials = vec![expectations_trial()];
+    let mut trials = vec![expectations_trial(), data_trial()];
     trials.extend(files.iter().cloned().map(rules_trial));
     let mut tallies = Vec::new();
     for setting in &DRIVE_SETTINGS {
@@ -113,16 +113,35 @@ fn rules_trial(file: TestFile) -> Trial {
 fn expectations_trial() -> Trial {
     Trial::ignorable_test("expectations::are_those_of_duckdb", || {
         let Some(python) = python() else { return Ok(Completion::ignored_with("needs python")) };
-        let mut command = Command::new(python);
-        // Bytecode of a script would lie beside it, in the project.
-        command.arg("-B").arg(source_folder().join("generate.py")).arg("--check");
-        let output = command.arg("--data").arg(data()?.folder()).output()?;
-        if output.status.success() {
-            return Ok(Completion::Completed);
-        }
-        let text = [output.stdout, output.stderr].concat();
-        Err(Failed::from(String::from_utf8_lossy(&text).into_owned()))
+        let mut command = script(&python, "generate.py");
+        succeed(command.arg("--check").arg("--data").arg(data()?.folder()))
     })
+}
+
+/// The committed files against what the program that wrote them writes today.
+fn data_trial() -> Trial {
+    Trial::ignorable_test("data::is_what_make_data_writes", || {
+        let Some(python) = python() else { return Ok(Completion::ignored_with("needs python")) };
+        succeed(script(&python, "shapes/make_data.py").arg("--check"))
+    })
+}
+
+/// A Python program of this folder.
+fn script(python: &str, path: &str) -> Command {
+    let mut command = Command::new(python);
+    // Bytecode of a script would lie beside it, in the project.
+    command.arg("-B").arg(source_folder().join(path));
+    command
+}
+
+/// Runs a program; a failure is what it printed.
+fn succeed(command: &mut Command) -> Result<Completion, Failed> {
+    let output = command.output()?;
+    if output.status.success() {
+        return Ok(Completion::Completed);
+    }
+    let text = [output.stdout, output.stderr].concat();
+    Err(Failed::from(String::from_utf8_lossy(&text).into_owned()))
 }
 
 /// The interpreter that has the packages of the tests.

@@ -7,13 +7,14 @@
 //! | average | within 1e-9 of the value, and one unit of the last place of a decimal |
 //! | text | equal texts: strings, dates, booleans |
 //!
-//! NULL is the same as NULL only. An average decides nothing about the order of rows.
+//! NULL is the same as NULL only, and an infinity as itself. An average decides nothing about the
+//! order of rows.
 
 use std::cmp::Ordering;
 
 use nearscan::arrow::{
     array::{Array, AsArray, RecordBatch},
-    datatypes::{DataType, Float64Type},
+    datatypes::{DataType, Float32Type, Float64Type},
     util::display::{ArrayFormatter, FormatOptions},
 };
 
@@ -58,7 +59,10 @@ impl Cell {
     fn is_same(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Average { value: a, unit: one }, Self::Average { value: b, unit: another }) => {
-                (a - b).abs() <= one + another + TOLERANCE * a.abs().max(b.abs())
+                // Infinities have no difference that is a number.
+                let is_infinite = a.is_infinite() || b.is_infinite();
+                let is_close = || (a - b).abs() <= one + another + TOLERANCE * a.abs().max(b.abs());
+                if is_infinite { a == b } else { is_close() }
             }
             (one, other) => one == other,
         }
@@ -88,6 +92,10 @@ fn cells(array: &dyn Array, kind: Kind) -> Vec<Cell> {
         match (kind, array.data_type()) {
             (Kind::Average, DataType::Float64) => {
                 let value = array.as_primitive::<Float64Type>().value(row);
+                Cell::Average { value, unit: 0.0 }
+            }
+            (Kind::Average, DataType::Float32) => {
+                let value = f64::from(array.as_primitive::<Float32Type>().value(row));
                 Cell::Average { value, unit: 0.0 }
             }
             (Kind::Average, DataType::Decimal128(_, scale)) => {
@@ -156,7 +164,7 @@ mod tests {
     use std::sync::Arc;
 
     use nearscan::arrow::array::{
-        ArrayRef, Decimal128Array, Float64Array, Int32Array, StringArray,
+        ArrayRef, Decimal128Array, Float32Array, Float64Array, Int32Array, StringArray,
     };
     use rstest::rstest;
 
@@ -197,6 +205,10 @@ mod tests {
     #[case(decimals(vec![Some(33)]), Kind::Average, &[Some("0.33333333333")], true)]
     #[case(decimals(vec![Some(31)]), Kind::Average, &[Some("0.33333333333")], false)]
     #[case(Arc::new(Float64Array::from(vec![1.0 / 3.0])), Kind::Average, &[Some("0.33333")], false)]
+    #[case(Arc::new(Float64Array::from(vec![f64::INFINITY])), Kind::Average, &[Some("inf")], true)]
+    #[case(Arc::new(Float64Array::from(vec![1e300])), Kind::Average, &[Some("inf")], false)]
+    #[case(Arc::new(Float32Array::from(vec![0.25])), Kind::Average, &[Some("0.25")], true)]
+    #[case(Arc::new(Float32Array::from(vec![0.25])), Kind::Average, &[Some("0.26")], false)]
     #[case(Arc::new(StringArray::from(vec![""])), Kind::Text, &[None], false)]
     #[case(Arc::new(StringArray::from(vec!["b", "a"])), Kind::Text, &[Some("a"), Some("b")], true)]
     fn tells_same_from_different(

@@ -10,12 +10,14 @@
 //! ```
 //!
 //! Both have defaults, so that a run in CI is the same every time. A report names the seed and the
-//! number of each query that differs; the tables stay in the target folder.
+//! number of each query that differs; the tables stay in the target folder. [`foreign`] does the
+//! same with files of other writers.
 
 #![forbid(unsafe_code)]
 #![expect(clippy::unwrap_used, reason = "helpers of tests: a panic shows where")]
 
 mod cells;
+mod foreign;
 
 use std::{
     ffi::OsString,
@@ -51,6 +53,18 @@ struct Query {
     is_ordered: bool,
     kinds: Vec<Kind>,
     rows: Vec<Vec<Option<String>>>,
+    /// How its file was written, if that is what is tested.
+    #[serde(default)]
+    about: String,
+}
+
+/// What a script is to write.
+#[derive(Debug, Clone, Copy)]
+struct Job {
+    /// Its name; that of its folder in the target folder too.
+    script: &'static str,
+    seed: u64,
+    count: u64,
 }
 
 impl Query {
@@ -88,9 +102,8 @@ async fn random_queries_return_the_rows_of_duckdb() {
     let Some(python) = find_python(test) else { return };
     let (seed, count) =
         (number_of("NEARSCAN_RANDOM_SEED", SEED), number_of("NEARSCAN_RANDOM_COUNT", COUNT));
-    let folder = write(&python, seed, count);
-    let queries: Vec<Query> =
-        serde_json::from_slice(&fs::read(folder.join("queries.json")).unwrap()).unwrap();
+    let folder = write(&python, Job { script: "write", seed, count });
+    let queries = queries(&folder);
     assert_eq!(queries.len() as u64, count);
 
     let forced = engine(&folder, "force", "false").await;
@@ -158,7 +171,7 @@ async fn report(query: &Query, mode: &str, difference: &str, folder: &Path) -> S
     let mut text = String::new();
     let file = folder.join(format!("{}.parquet", query.table));
     writeln!(text, "query {} over {}, mode {mode}", query.number, file.display()).unwrap();
-    writeln!(text, "{}\n  {difference}", query.sql).unwrap();
+    writeln!(text, "{}\n  {difference}\n{}", query.sql, query.about).unwrap();
     if mode == "force" {
         let verified = engine(folder, mode, "true").await;
         let explained = async { verified.sql(&query.sql).await?.explain().await }.await;
@@ -188,14 +201,21 @@ async fn engine(folder: &Path, mode: &str, verify: &str) -> Engine {
     engine
 }
 
+/// Reads what a script wrote beside its files.
+fn queries(folder: &Path) -> Vec<Query> {
+    serde_json::from_slice(&fs::read(folder.join("queries.json")).unwrap()).unwrap()
+}
+
 /// Has the tables and queries written, into a folder of this seed.
-fn write(python: &OsString, seed: u64, count: u64) -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("differential").join(seed.to_string());
+fn write(python: &OsString, job: Job) -> PathBuf {
+    let Job { script, seed, count } = job;
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("differential");
+    let folder = folder.join(script).join(seed.to_string());
     if folder.exists() {
         fs::remove_dir_all(&folder).unwrap();
     }
     fs::create_dir_all(&folder).unwrap();
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("differential/write.py");
+    let script = format!("{}/differential/{script}.py", env!("CARGO_MANIFEST_DIR"));
     // Bytecode of a script would lie beside it, in the project.
     let mut command = Command::new(python);
     command.arg("-B").arg(script).arg("--out").arg(&folder);
