@@ -287,11 +287,8 @@ impl Fragment {
         }
         self.check_tests()?;
         let kinds: Vec<ValueKind> = self.columns.iter().map(|column| column.kind).collect();
-        let scope = Scope {
-            columns: &kinds,
-            literals: &self.literals,
-            test_count: self.tests.len(),
-        };
+        let scope =
+            Scope { columns: &kinds, literals: &self.literals, test_count: self.tests.len() };
         let verdict = self.predicate.check(&scope, Place::Predicate)?;
         if matches!(verdict.last(), Some(Kind::Number | Kind::Bytes)) {
             return Err(Error::Inconsistent { what: "the predicate ends in a number" });

@@ -71,8 +71,8 @@ pub use columnar::{CellColumn, Cells, ColumnarWriter};
 pub use command::{Command, Envelope};
 pub use error::Error;
 pub use fragment::{
-    Aggregate, Column, Fragment, Function, Key, KeyRange, Output, RowColumn, StringTest, TestOp, Top,
-    pattern,
+    Aggregate, Column, Fragment, Function, Key, KeyRange, Output, RowColumn, StringTest, TestOp,
+    Top, pattern,
 };
 pub use input::{Extent, InputRef, OutputRef, Version};
 pub use program::{Op, Operand, Program, Step};

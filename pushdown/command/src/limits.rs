@@ -46,7 +46,8 @@ pub const STRING_BYTES_MAX: u32 = 128;
 /// bit each, and the last one is the end.
 pub const PATTERN_PLACES_MAX: u32 = 63;
 
-/// Rows that a top can ask for: a sorted chain of 128 registers of 64 bits and as many comparators.
+/// Rows that a top can ask for: a sorted chain of 128 registers of 129 bits (a number and whether
+/// it is null) and as many comparators, some 17,000 flip-flops or 2 % of the part.
 pub const TOP_MAX: u32 = 128;
 
 /// Bytes of one value of fixed length: a decimal of 38 digits.
@@ -67,12 +68,14 @@ pub const NAME_BYTES_MAX: u32 = 255;
 /// Aggregate slots: Q1 has 6 sums (AVG shares none here) and 5 counts.
 pub const AGGREGATES_MAX: u32 = 16;
 
-/// Group keys. Their dictionary codes are combined into one group number.
+/// Group keys. Their dictionary codes, or places in their ranges, are combined into one group
+/// number.
 pub const KEYS_MAX: u32 = 4;
 
-/// Groups of one unit, counting one for NULL in each key: 256 groups x 16 slots x 16 B = 64 KiB,
-/// two URAM a private copy. Q1 needs (3 + 1) x (2 + 1) = 12.
-pub const GROUPS_MAX: u32 = 256;
+/// Groups of one unit, counting one for NULL in each key: 1024 groups x 16 slots x 16 B = 256 KiB,
+/// eight URAM a private copy. Q1 needs (3 + 1) x (2 + 1) = 12; the months of 80 years are 960, the
+/// days of two years 731.
+pub const GROUPS_MAX: u32 = 1024;
 
 /// Output columns: all keys and all slots, or all columns.
 pub const OUTPUT_COLUMNS_MAX: u32 = KEYS_MAX + AGGREGATES_MAX;

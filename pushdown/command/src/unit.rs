@@ -79,6 +79,9 @@ impl Unit {
         for (index, (chunk, column)) in self.chunks.iter().zip(&fragment.columns).enumerate() {
             let place = Place::Column(u32::try_from(index).unwrap_or(u32::MAX));
             chunk.check(column.kind, &self.inputs, place)?;
+            if fragment.sums_floats_of(index) && chunk.reading.rule != ReadAs::FloatOrder {
+                return Err(Error::Kind { place, expected: "a column of floats" });
+            }
         }
         Ok(())
     }
@@ -126,14 +129,18 @@ impl Unit {
     /// [`Status::OutputFull`](crate::Status::OutputFull).
     pub fn output_bytes(&self, fragment: &Fragment) -> u64 {
         let (rows, strings) = match &fragment.output {
-            Output::States { .. } => {
+            Output::States { keys, .. } => {
                 let shown = self.chunks.iter().enumerate();
                 let shown = shown.filter(|(index, _)| fragment.shows_bytes_of(*index));
                 let longest = shown
                     .filter(|(_, chunk)| chunk.physical_type == PhysicalType::ByteArray)
                     .map(|(_, chunk)| chunk.uncompressed_bytes)
                     .sum::<u64>();
-                (u64::from(limits::GROUPS_MAX).min(self.rows.max(1)), longest * 64)
+                match keys.is_empty() {
+                    // The least and the greatest.
+                    true => (1, longest * 2),
+                    false => (u64::from(limits::GROUPS_MAX).min(self.rows.max(1)), longest * 64),
+                }
             }
             Output::Rows { columns, limit, .. } => {
                 let of = |operand| match operand {
@@ -228,6 +235,17 @@ impl Reading {
 }
 
 impl Fragment {
+    /// Whether this column is added up as one of floats.
+    fn sums_floats_of(&self, column: usize) -> bool {
+        let Output::States { aggregates, .. } = &self.output else { return false };
+        let is_this = |operand| match operand {
+            Operand::Column(index) => usize::from(index) == column,
+            _ => false,
+        };
+        let sums_floats = |slot: &Aggregate| slot.function == Function::SumFloat;
+        aggregates.iter().any(|slot| sums_floats(slot) && is_this(slot.operand))
+    }
+
     /// Whether the output shows the byte strings of this column.
     pub(crate) fn shows_bytes_of(&self, column: usize) -> bool {
         match &self.output {

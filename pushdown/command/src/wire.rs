@@ -337,9 +337,8 @@ fn read_program(sections: &SectionReader<'_>, kind: u16) -> Result<Program, Erro
 
 fn read_keys(sections: &SectionReader<'_>) -> Result<Vec<Key>, Error> {
     let records: Vec<KeyRecord> = sections.records(section::KEYS)?;
-    let key = |record: &KeyRecord| {
-        Ok(Key { operand: Operand::unpack(record.operand)?, range: None })
-    };
+    let key =
+        |record: &KeyRecord| Ok(Key { operand: Operand::unpack(record.operand)?, range: None });
     let mut keys = records.iter().map(key).collect::<Result<Vec<Key>, Error>>()?;
     let ranges: Vec<KeyRangeRecord> = sections.records(section::KEY_RANGES)?;
     for range in ranges {
@@ -365,6 +364,10 @@ fn read_top(sections: &SectionReader<'_>) -> Result<Option<Top>, Error> {
             return Err(Error::SectionCount { section: "TOP", count });
         }
     };
+    if record.flags & !(top::DESCENDING | top::NULLS_FIRST) != 0 {
+        let value = u64::from(record.flags);
+        return Err(Error::UnknownCode { what: "flags of a top", value });
+    }
     Ok(Some(Top {
         operand: Operand::unpack(record.operand)?,
         descending: record.flags & top::DESCENDING != 0,

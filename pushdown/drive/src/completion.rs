@@ -88,6 +88,11 @@ impl Completion {
             return Err(Fault::Accounting("more rows were kept than there are"));
         }
         let expected = match &command.fragment.output {
+            // A top leaves out what it can, but not what was asked for.
+            nearscan_command::Output::Rows { top: Some(top), .. } => header
+                .rows_out
+                .min(header.rows_kept)
+                .max(header.rows_kept.min(u64::from(top.count))),
             nearscan_command::Output::Rows { limit, .. } => {
                 header.rows_kept.min(limit.unwrap_or(u64::MAX))
             }

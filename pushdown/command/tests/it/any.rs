@@ -6,8 +6,8 @@
 
 use nearscan_command::{
     Aggregate, Chunk, Codec, Column, Command, Encodings, Envelope, Extent, Fragment, Function,
-    InputRef, Op, Operand, Output, OutputRef, PhysicalType, Program, RowColumn, Step, StringTest,
-    TestOp, Unit, ValueKind, Version, Width, limits,
+    InputRef, Key, Op, Operand, Output, OutputRef, PhysicalType, Program, ReadAs, Reading,
+    RowColumn, Step, StringTest, TestOp, Top, Unit, ValueKind, Version, Width, limits, pattern,
 };
 use proptest::prelude::*;
 
@@ -91,6 +91,13 @@ impl Pool {
         }
     }
 
+    /// The columns and steps that are numbers.
+    fn places(&self) -> Vec<Operand> {
+        let is_place = |operand| matches!(operand, Operand::Column(_) | Operand::Step(_));
+        let numbers = self.operands.iter().filter(|(_, kind)| *kind == Kind::Number);
+        numbers.map(|(operand, _)| *operand).filter(|operand| is_place(*operand)).collect()
+    }
+
     fn any(&self, choices: &mut Choices) -> Operand {
         let kind = choices.pick(&[Kind::Number, Kind::Truth, Kind::Bytes]);
         self.of(kind, choices)
@@ -110,11 +117,11 @@ impl Choices {
             .collect();
         let tests = self.tests(&columns);
         let scope = |steps: &[Step]| pool(&columns, literals.len(), steps);
-        let mut predicate = self.program(&scope, literals.len(), tests.len());
+        let mut predicate = self.program(&scope, &literals, tests.len());
         while predicate.steps.last().is_some_and(|step| step.op.is_arithmetic()) {
             predicate.steps.pop();
         }
-        let projection = self.program(&scope, literals.len(), tests.len());
+        let projection = self.program(&scope, &literals, tests.len());
         let pool = scope(&projection.steps);
         let output = if self.one_in(2) {
             self.rows(&pool)
@@ -146,11 +153,29 @@ impl Choices {
                 tests.push(StringTest {
                     column: u16::try_from(index).unwrap(),
                     op,
-                    strings: (0..count).map(|_| self.string()).collect(),
+                    strings: (0..count).map(|_| self.literal(op)).collect(),
                 });
             }
         }
         tests
+    }
+
+    /// Any string that a test of this kind may have.
+    fn literal(&mut self, op: TestOp) -> Vec<u8> {
+        let mut string = self.string();
+        if op == TestOp::Like {
+            for _ in 0..self.below(4) {
+                let at = self.below(string.len() + 1);
+                string.insert(at, self.pick(&[pattern::ANY, pattern::ONE]));
+            }
+            let mut places = 0;
+            string.retain(|byte| {
+                places += u32::from(*byte != pattern::ANY);
+                places <= limits::PATTERN_PLACES_MAX
+            });
+            string.truncate(limits::STRING_BYTES_MAX as usize);
+        }
+        string
     }
 
     fn string(&mut self) -> Vec<u8> {
@@ -162,43 +187,63 @@ impl Choices {
     fn program(
         &mut self,
         scope: &dyn Fn(&[Step]) -> Pool,
-        literal_count: usize,
+        literals: &[i128],
         test_count: usize,
     ) -> Program {
         let mut steps = Vec::new();
         for _ in 0..self.below(limits::STEPS_MAX as usize + 1) {
             let pool = scope(&steps);
-            let step = self.step(&pool, literal_count, test_count);
+            let step = self.step(&pool, literals, test_count);
             steps.push(step);
         }
         Program { steps }
     }
 
-    fn step(&mut self, pool: &Pool, literal_count: usize, test_count: usize) -> Step {
+    fn step(&mut self, pool: &Pool, literals: &[i128], test_count: usize) -> Step {
         let op = self.pick(Op::ALL).0;
         let number = |choices: &mut Self| pool.of(Kind::Number, choices);
+        let divisors: Vec<Operand> = (0..)
+            .zip(literals)
+            .filter(|(_, literal)| **literal != 0 && i64::try_from(**literal).is_ok())
+            .map(|(index, _)| Operand::Literal(index))
+            .collect();
         match op {
             Op::Add | Op::Subtract | Op::Multiply => {
                 let width = self.pick(&NUMERIC);
                 Step::arithmetic(op, width, number(self), number(self))
             }
-            Op::In if literal_count > 0 => {
-                let last = self.index(literal_count);
+            Op::Divide | Op::DivideRound | Op::DivideFloor | Op::Remainder
+                if !divisors.is_empty() =>
+            {
+                let width = self.pick(&NUMERIC);
+                Step::arithmetic(op, width, number(self), self.pick(&divisors))
+            }
+            Op::Select => {
+                let truth = pool.of(Kind::Truth, self);
+                Step::select(self.pick(&NUMERIC), truth, number(self), number(self))
+            }
+            Op::Year | Op::Month | Op::Day => {
+                let width = self.pick(&NUMERIC);
+                Step::part(op, width, number(self))
+            }
+            Op::In if !literals.is_empty() => {
+                let last = self.index(literals.len());
                 let first = self.index(usize::from(last) + 1);
                 Step::in_literals(number(self), first, last)
             }
             Op::Test if test_count > 0 => Step::test(self.index(test_count)),
             Op::Between => Step::between(number(self), number(self), number(self)),
-            Op::In
-            | Op::Test
-            | Op::Equal
+            Op::Equal
             | Op::NotEqual
             | Op::Less
             | Op::LessOrEqual
             | Op::Greater
-            | Op::GreaterOrEqual => {
-                let compare = self.pick(&[Op::Equal, Op::Less, Op::GreaterOrEqual]);
-                Step::compare(compare, number(self), number(self))
+            | Op::GreaterOrEqual
+            | Op::IsDistinct
+            | Op::IsNotDistinct => Step::compare(op, number(self), number(self)),
+            // There is no literal, or no test.
+            Op::In | Op::Test | Op::Divide | Op::DivideRound | Op::DivideFloor | Op::Remainder => {
+                Step::compare(Op::Equal, number(self), number(self))
             }
             Op::IsNull | Op::IsNotNull => Step::unary(op, pool.any(self)),
             Op::And | Op::Or => {
@@ -222,15 +267,29 @@ impl Choices {
             })
             .collect();
         let limit = self.word() >> 1;
-        Output::Rows { columns, limit: self.pick(&[None, Some(0), Some(limit)]) }
+        let limit = self.pick(&[None, Some(0), Some(limit)]);
+        let top = match limit {
+            None => self.top(pool),
+            Some(_) => None,
+        };
+        Output::Rows { columns, limit, top }
+    }
+
+    fn top(&mut self, pool: &Pool) -> Option<Top> {
+        let orders = pool.places();
+        if orders.is_empty() || self.one_in(2) {
+            return None;
+        }
+        Some(Top {
+            operand: self.pick(&orders),
+            descending: self.one_in(2),
+            nulls_first: self.one_in(2),
+            count: 1 + u32::from(self.index(limits::TOP_MAX as usize)),
+        })
     }
 
     fn states(&mut self, columns: &[Column], projection: &Program, pool: &Pool) -> Output {
-        let keys_max = columns.len().min(limits::KEYS_MAX as usize);
-        let first = self.below(columns.len() + 1);
-        let keys = (0..self.below(keys_max + 1))
-            .map(|key| u16::try_from((first + key) % columns.len()).unwrap())
-            .collect();
+        let keys = self.keys(columns, pool);
         let truths: Vec<Operand> = (0..)
             .zip(&projection.steps)
             .filter(|(_, step)| !step.op.is_arithmetic())
@@ -238,20 +297,59 @@ impl Choices {
             .collect();
         let aggregates = (0..self.below(limits::AGGREGATES_MAX as usize + 1))
             .map(|_| {
-                let function = self.pick(Function::ALL).0;
-                let operand = match function {
-                    Function::CountRows => Operand::None,
-                    Function::Count => pool.any(self),
-                    Function::Sum | Function::Min | Function::Max => pool.of(Kind::Number, self),
-                };
                 let filter = match truths.is_empty() || self.one_in(2) {
                     true => Operand::None,
                     false => self.pick(&truths),
                 };
-                Aggregate { filter, ..Aggregate::new(function, operand, self.pick(&NUMERIC)) }
+                Aggregate { filter, ..self.slot(columns, pool) }
             })
             .collect();
         Output::States { keys, aggregates }
+    }
+
+    /// Columns by their codes, and columns and steps by ranges.
+    fn keys(&mut self, columns: &[Column], pool: &Pool) -> Vec<Key> {
+        let mut places = pool.places();
+        let bytes = (0..).zip(columns).filter(|(_, column)| column.kind == ValueKind::Bytes);
+        places.extend(bytes.map(|(index, _)| Operand::Column(index)));
+        let first = self.below(places.len() + 1);
+        let count = self.below(places.len().min(limits::KEYS_MAX as usize) + 1);
+        let key = |index: usize| {
+            let operand = places[(first + index) % places.len()];
+            let is_step = matches!(operand, Operand::Step(_));
+            let is_number = pool.operands.contains(&(operand, Kind::Number));
+            if is_step || is_number && self.one_in(2) {
+                let least = self.word().cast_signed() >> 1;
+                let least = self.pick(&[0, -7, i64::MIN, least]);
+                let count = 1 + self.index(limits::GROUPS_MAX as usize - 1);
+                Key::range(operand, least, u32::from(count))
+            } else {
+                Key { operand, range: None }
+            }
+        };
+        (0..count).map(key).collect()
+    }
+
+    fn slot(&mut self, columns: &[Column], pool: &Pool) -> Aggregate {
+        let function = self.pick(Function::ALL).0;
+        let width = self.pick(&NUMERIC);
+        let of = |kind: ValueKind| {
+            let fitting = (0..).zip(columns).filter(move |(_, column)| column.kind == kind);
+            fitting.map(|(index, _)| Operand::Column(index)).collect::<Vec<_>>()
+        };
+        let (bytes, integers) = (of(ValueKind::Bytes), of(ValueKind::Integer));
+        match function {
+            Function::CountRows => Aggregate::new(function, Operand::None, width),
+            Function::Count => Aggregate::new(function, pool.any(self), width),
+            Function::Min | Function::Max if !bytes.is_empty() && self.one_in(2) => {
+                Aggregate::new(function, self.pick(&bytes), Width::Bytes)
+            }
+            Function::SumFloat if integers.is_empty() => Aggregate::count_rows(),
+            Function::SumFloat => Aggregate::new(function, self.pick(&integers), Width::W64),
+            Function::Sum | Function::Min | Function::Max => {
+                Aggregate::new(function, pool.of(Kind::Number, self), width)
+            }
+        }
     }
 
     pub(crate) fn unit(&mut self, fragment: &Fragment) -> Unit {
@@ -259,8 +357,13 @@ impl Choices {
         let inputs: Vec<InputRef> = (0..1 + self.below(limits::INPUTS_MAX as usize))
             .map(|_| self.input(&mut extents_left))
             .collect();
-        let chunks =
-            fragment.columns.iter().map(|column| self.chunk(column.kind, &inputs)).collect();
+        let columns = (0..).zip(&fragment.columns);
+        let chunks = columns
+            .map(|(index, column)| {
+                let physical_type = self.physical_type(column.kind, sums_floats(fragment, index));
+                self.chunk(physical_type, &inputs)
+            })
+            .collect();
         Unit { rows: self.word() % (limits::UNIT_ROWS_MAX + 1), inputs, chunks }
     }
 
@@ -298,7 +401,33 @@ impl Choices {
         }
     }
 
-    fn chunk(&mut self, kind: ValueKind, inputs: &[InputRef]) -> Chunk {
+    fn physical_type(&mut self, kind: ValueKind, is_float: bool) -> PhysicalType {
+        let fitting: Vec<PhysicalType> = PhysicalType::ALL
+            .iter()
+            .map(|(physical_type, _)| *physical_type)
+            .filter(|it| it.kind() == kind)
+            .filter(|it| !is_float || matches!(it, PhysicalType::Float | PhysicalType::Double))
+            .collect();
+        self.pick(&fitting)
+    }
+
+    fn reading(&mut self, physical_type: PhysicalType) -> Reading {
+        let rule = match physical_type {
+            PhysicalType::Boolean | PhysicalType::ByteArray => ReadAs::Signed,
+            PhysicalType::Int32 | PhysicalType::Int64 => {
+                self.pick(&[ReadAs::Signed, ReadAs::Unsigned])
+            }
+            PhysicalType::Float | PhysicalType::Double => ReadAs::FloatOrder,
+            PhysicalType::FixedLenByteArray => ReadAs::BigEndian,
+        };
+        let length = match physical_type {
+            PhysicalType::FixedLenByteArray => 1 + self.index(limits::FIXED_BYTES_MAX as usize),
+            _ => 0,
+        };
+        Reading { rule, bits: self.pick(&[0, 8, 16, 32, 64]), length }
+    }
+
+    fn chunk(&mut self, physical_type: PhysicalType, inputs: &[InputRef]) -> Chunk {
         let input = self.index(inputs.len());
         let room = inputs[usize::from(input)].length().unwrap_or(1 << 40);
         let length = self.word() % (limits::CHUNK_BYTES_MAX.min(room) + 1);
@@ -308,13 +437,11 @@ impl Choices {
             offset: self.word() % (room - length).saturating_add(1).max(1),
             length,
             uncompressed_bytes: self.word() % (limits::CHUNK_BYTES_MAX + 1),
-            physical_type: match kind {
-                ValueKind::Bytes => PhysicalType::ByteArray,
-                ValueKind::Integer => self.pick(&[PhysicalType::Int32, PhysicalType::Int64]),
-            },
+            physical_type,
             definition_level_max: self.pick(&[0, 1]),
             codec,
-            encodings: self.pick(&[Encodings::SCAN, Encodings::default()]),
+            encodings: self.pick(&[Encodings::SCAN, Encodings::ALL, Encodings::default()]),
+            reading: self.reading(physical_type),
         }
     }
 
@@ -349,6 +476,14 @@ impl Choices {
         }
         command
     }
+}
+
+/// Whether the column is added up as one of floats.
+fn sums_floats(fragment: &Fragment, column: u16) -> bool {
+    let Output::States { aggregates, .. } = &fragment.output else { return false };
+    aggregates
+        .iter()
+        .any(|slot| slot.function == Function::SumFloat && slot.operand == Operand::Column(column))
 }
 
 fn pool(columns: &[Column], literal_count: usize, steps: &[Step]) -> Pool {

@@ -7,7 +7,8 @@
 //! [`FORMAT_MINOR`] when only optional sections were added), and a line in the change log.
 //!
 //! With the version raised, `NEARSCAN_BLESS=1 cargo test -p nearscan-command golden` writes the
-//! files anew. The version is part of a file's name, so the old ones stay beside them.
+//! files anew. The version is part of a file's name, so the old ones stay beside them, and what
+//! they hold must still read as the same commands.
 //!
 //! [`FORMAT_MAJOR`]: nearscan_command::layout::FORMAT_MAJOR
 //! [`FORMAT_MINOR`]: nearscan_command::layout::FORMAT_MINOR
@@ -18,18 +19,21 @@ use std::path::PathBuf;
 use nearscan_command::layout::{FORMAT_MAJOR, FORMAT_MINOR};
 use nearscan_command::{
     Aggregate, Chunk, Codec, Column, Command, Counters, Detail, Encoding, Encodings, Envelope,
-    Extent, Fragment, Function, InputRef, Op, Operand, Output, OutputRef, PhysicalType, Program,
-    ResultHeader, ResultWriter, RowColumn, Status, Step, StringTest, TestOp, Unit, Value,
-    ValueKind, Version, Width, doc,
+    Extent, Fragment, Function, InputRef, Key, Op, Operand, Output, OutputRef, PhysicalType,
+    Program, Reading, ResultHeader, ResultView, ResultWriter, RowColumn, Status, Step, StringTest,
+    TestOp, Unit, Value, ValueKind, Version, Width, doc,
 };
+
+use crate::shapes;
 
 pub(crate) fn q6() -> Command {
     doc::example().unwrap()
 }
 
-const VERSION: Version = Version { size_bytes: 5_000_000, stamp: 1_700_000_000_123_456_789 };
+pub(crate) const VERSION: Version =
+    Version { size_bytes: 5_000_000, stamp: 1_700_000_000_123_456_789 };
 
-fn chunk(physical_type: PhysicalType, offset: u64, length: u64) -> Chunk {
+pub(crate) fn chunk(physical_type: PhysicalType, offset: u64, length: u64) -> Chunk {
     Chunk {
         input: 0,
         offset,
@@ -39,10 +43,11 @@ fn chunk(physical_type: PhysicalType, offset: u64, length: u64) -> Chunk {
         definition_level_max: 1,
         codec: Codec::Snappy,
         encodings: Encodings::SCAN,
+        reading: Reading::PLAIN,
     }
 }
 
-fn envelope() -> Envelope {
+pub(crate) fn envelope() -> Envelope {
     Envelope {
         command_id: 0x0011_2233_4455_6677_8899_aabb_ccdd_eeff,
         query_id: 0xffee_ddcc_bbaa_9988_7766_5544_3322_1100,
@@ -78,7 +83,7 @@ pub(crate) fn q1() -> Command {
         literals: vec![10_471, 100],
         tests: vec![],
         output: Output::States {
-            keys: vec![0, 1],
+            keys: vec![Key::column(0), Key::column(1)],
             aggregates: vec![
                 sum(quantity),
                 sum(price),
@@ -152,6 +157,7 @@ pub(crate) fn strings() -> Command {
                 RowColumn { operand: Operand::Null, width: Width::W32 },
             ],
             limit: Some(10),
+            top: None,
         },
     };
     let unit = Unit {
@@ -283,9 +289,30 @@ fn dump(bytes: &[u8]) -> String {
     out
 }
 
-fn check(name: &str, bytes: &[u8]) {
+/// What [`dump`] wrote, as bytes.
+fn undump(text: &str) -> Vec<u8> {
+    let mut out = Vec::new();
+    for line in text.lines().filter(|line| *line != "*") {
+        let mut words = line.split(' ');
+        let at = usize::from_str_radix(words.next().unwrap(), 16).unwrap();
+        out.resize(at, 0);
+        out.extend(words.map(|word| u8::from_str_radix(word, 16).unwrap()));
+    }
+    out
+}
+
+fn file(name: &str, version: &str) -> PathBuf {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
-    let file = folder.join(format!("{name}-{FORMAT_MAJOR}.{FORMAT_MINOR}.hex"));
+    folder.join(format!("{name}-{version}.hex"))
+}
+
+/// A file that an earlier version of this crate wrote.
+fn stored(name: &str, version: &str) -> Vec<u8> {
+    undump(&std::fs::read_to_string(file(name, version)).unwrap())
+}
+
+fn check(name: &str, bytes: &[u8]) {
+    let file = file(name, &format!("{FORMAT_MAJOR}.{FORMAT_MINOR}"));
     let dump = dump(bytes);
     // A test's own switch, not a setting of the program.
     if std::env::var_os("NEARSCAN_BLESS").is_some() {
@@ -329,4 +356,47 @@ fn golden_fragment() {
 #[test]
 fn golden_result() {
     check("result", &result());
+}
+
+#[test]
+fn golden_shapes_states() {
+    check("shapes-states", &shapes::states().encode().unwrap());
+}
+
+#[test]
+fn golden_shapes_rows() {
+    check("shapes-rows", &shapes::rows().encode().unwrap());
+}
+
+#[test]
+fn commands_of_version_1_0_read_as_they_were_meant() {
+    let commands = [("q6", q6()), ("q1", q1()), ("strings", strings()), ("inputs", inputs())];
+    for (name, command) in commands {
+        let old = Command::decode(&stored(name, "1.0")).unwrap();
+        // How much room states are given is up to whoever binds, and was more for a single row.
+        let output = match &command.fragment.output {
+            Output::States { .. } => old.output,
+            Output::Rows { .. } => command.output,
+        };
+        assert_eq!(old, Command { output, ..command }, "{name}");
+    }
+    assert_eq!(Fragment::decode(&stored("fragment", "1.0")), Ok(strings().fragment));
+}
+
+#[test]
+fn a_result_of_version_1_0_reads_as_it_was_meant() {
+    let widths = [Width::Bool, Width::W32, Width::W64, Width::W128, Width::Bytes];
+    let (old, new) = (stored("result", "1.0"), result());
+    let [old, new] = [&old, &new].map(|bytes| ResultView::parse(bytes, &widths).unwrap());
+    assert_eq!(old.header, new.header);
+    assert_eq!(old.blocks.len(), 1);
+    let cells = |view: &ResultView<'_>, row| {
+        let columns = view.blocks[0].columns.iter();
+        let cell =
+            columns.map(|column| (column.number(row), column.string(row).map(<[u8]>::to_vec)));
+        cell.collect::<Vec<_>>()
+    };
+    for row in 0..3 {
+        assert_eq!(cells(&old, row), cells(&new, row), "{row}");
+    }
 }

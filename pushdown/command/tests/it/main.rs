@@ -14,4 +14,6 @@ mod malformed;
 mod results;
 mod round_trip;
 mod rules;
+mod rules_of_shapes;
 mod sections;
+mod shapes;

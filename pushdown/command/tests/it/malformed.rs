@@ -7,6 +7,7 @@ use rstest::rstest;
 
 use crate::any;
 use crate::golden;
+use crate::shapes;
 
 /// Where a command's checksum stands.
 const CHECKSUM: std::ops::Range<usize> = 12..16;
@@ -29,6 +30,8 @@ fn is_consistent(command: &Command) -> bool {
 #[case(golden::q1())]
 #[case(golden::strings())]
 #[case(golden::inputs())]
+#[case(shapes::states())]
+#[case(shapes::rows())]
 fn a_truncated_command_is_refused(#[case] command: Command) {
     let bytes = command.encode().unwrap();
     for length in 0..bytes.len() {
@@ -54,6 +57,8 @@ fn a_truncated_command_is_refused(#[case] command: Command) {
 #[case(golden::q1())]
 #[case(golden::strings())]
 #[case(golden::inputs())]
+#[case(shapes::states())]
+#[case(shapes::rows())]
 fn a_changed_byte_is_noticed_by_the_checksum(#[case] command: Command) {
     let mut bytes = command.encode().unwrap();
     for at in 0..bytes.len() {
@@ -68,6 +73,8 @@ fn a_changed_byte_is_noticed_by_the_checksum(#[case] command: Command) {
 #[case(golden::q1())]
 #[case(golden::strings())]
 #[case(golden::inputs())]
+#[case(shapes::states())]
+#[case(shapes::rows())]
 fn a_changed_byte_with_a_right_checksum_is_refused_or_valid(#[case] command: Command) {
     let good = command.encode().unwrap();
     let mut refused = 0;
@@ -88,7 +95,8 @@ fn a_changed_byte_with_a_right_checksum_is_refused_or_valid(#[case] command: Com
 
 #[test]
 fn a_changed_byte_of_a_fragment_is_refused_or_valid() {
-    let good = golden::strings().fragment.encode().unwrap();
+    let command = golden::strings();
+    let good = command.fragment.encode().unwrap();
     for at in 0..good.len() {
         for value in 0..=255 {
             let mut bytes = good.clone();
@@ -101,7 +109,7 @@ fn a_changed_byte_of_a_fragment_is_refused_or_valid() {
     for length in 0..good.len() {
         if let Ok(back) = Fragment::decode(&good[..length]) {
             // Only padding was cut off.
-            assert_eq!(back, golden::strings().fragment, "{length}");
+            assert_eq!(back, command.fragment, "{length}");
         }
     }
 }

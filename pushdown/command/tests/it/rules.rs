@@ -2,9 +2,9 @@
 //! What a fragment or a unit must not say.
 
 use nearscan_command::{
-    Aggregate, Column, Command, Envelope, Error, Extent, Fragment, Function, InputRef, Op, Operand,
-    Output, PhysicalType, Program, RowColumn, Step, StringTest, TestOp, ValueKind, Version, Width,
-    limits,
+    Aggregate, Column, Command, Envelope, Error, Extent, Fragment, Function, InputRef, Key, Op,
+    Operand, Output, PhysicalType, Program, RowColumn, Step, StringTest, TestOp, ValueKind,
+    Version, Width, limits,
 };
 use rstest::rstest;
 
@@ -20,7 +20,7 @@ fn fragment() -> Fragment {
         ],
         predicate: Program::default(),
         projection: Program::default(),
-        literals: vec![1, 2, 3],
+        literals: vec![1, 2, 3, 0, 1 << 64],
         tests: vec![StringTest { column: 2, op: TestOp::In, strings: vec![b"x".to_vec()] }],
         output: Output::Rows { columns: vec![], limit: None, top: None },
     }
@@ -46,7 +46,7 @@ fn step(op: Op, width: Width, a: Operand, b: Operand, c: Operand) -> Step {
 #[case::no_operand(step(Op::Less, Width::Bool, A, NONE, NONE))]
 #[case::no_upper_bound(step(Op::Between, Width::Bool, A, ONE, NONE))]
 #[case::no_such_column(step(Op::IsNull, Width::Bool, Operand::Column(3), NONE, NONE))]
-#[case::no_such_literal(step(Op::Less, Width::Bool, A, Operand::Literal(3), NONE))]
+#[case::no_such_literal(step(Op::Less, Width::Bool, A, Operand::Literal(5), NONE))]
 #[case::no_such_test(step(Op::Test, Width::Bool, Operand::Test(1), NONE, NONE))]
 #[case::itself(step(Op::IsNull, Width::Bool, Operand::Step(0), NONE, NONE))]
 #[case::test_as_value(step(Op::Not, Width::Bool, Operand::Test(0), NONE, NONE))]
@@ -55,7 +55,20 @@ fn step(op: Op, width: Width, a: Operand, b: Operand, c: Operand) -> Step {
 #[case::and_of_a_literal(step(Op::And, Width::Bool, ONE, ONE, NONE))]
 #[case::in_columns(step(Op::In, Width::Bool, A, A, Operand::Literal(1)))]
 #[case::in_nothing(step(Op::In, Width::Bool, A, Operand::Literal(2), Operand::Literal(1)))]
-#[case::in_too_much(step(Op::In, Width::Bool, A, ONE, Operand::Literal(3)))]
+#[case::quotient_by_a_column(step(Op::Divide, Width::W64, A, A, NONE))]
+#[case::quotient_by_zero(step(Op::DivideRound, Width::W64, A, Operand::Literal(3), NONE))]
+#[case::remainder_of_a_wide_divisor(step(Op::Remainder, Width::W64, A, Operand::Literal(4), NONE))]
+#[case::quotient_of_a_string(step(Op::DivideFloor, Width::W64, S, ONE, NONE))]
+#[case::select_by_a_number(step(Op::Select, Width::W64, A, ONE, ONE))]
+#[case::select_of_strings(step(Op::Select, Width::W64, Operand::Null, S, ONE))]
+#[case::select_as_truth(step(Op::Select, Width::Bool, Operand::Null, ONE, ONE))]
+#[case::select_of_one(step(Op::Select, Width::W64, Operand::Null, ONE, NONE))]
+#[case::year_of_a_string(step(Op::Year, Width::W32, S, NONE, NONE))]
+#[case::month_of_two(step(Op::Month, Width::W32, A, ONE, NONE))]
+#[case::day_as_truth(step(Op::Day, Width::Bool, A, NONE, NONE))]
+#[case::distinct_strings(step(Op::IsDistinct, Width::Bool, S, S, NONE))]
+#[case::distinct_as_number(step(Op::IsNotDistinct, Width::W64, A, ONE, NONE))]
+#[case::in_too_much(step(Op::In, Width::Bool, A, ONE, Operand::Literal(5)))]
 fn a_step_of_the_wrong_kind_is_refused(#[case] step: Step) {
     let in_predicate = Fragment { predicate: Program::new([step]), ..fragment() };
     assert!(in_predicate.check().is_err());
@@ -79,6 +92,11 @@ fn a_predicate_ends_in_a_truth_value() {
 #[case::count_of_nothing(Aggregate::new(Function::Count, NONE, Width::W64))]
 #[case::sum_of_a_string(Aggregate::new(Function::Sum, S, Width::W128))]
 #[case::minimum_of_a_string(Aggregate::new(Function::Min, S, Width::W128))]
+#[case::maximum_as_a_string(Aggregate::new(Function::Max, A, Width::Bytes))]
+#[case::sum_as_a_string(Aggregate::new(Function::Sum, A, Width::Bytes))]
+#[case::sum_of_float_strings(Aggregate::new(Function::SumFloat, S, Width::W64))]
+#[case::sum_of_a_float_literal(Aggregate::new(Function::SumFloat, ONE, Width::W64))]
+#[case::wide_sum_of_floats(Aggregate::new(Function::SumFloat, A, Width::W128))]
 #[case::width_of_a_truth(Aggregate::new(Function::Sum, A, Width::Bool))]
 #[case::filter_that_is_a_column(Aggregate { filter: A, ..Aggregate::count_rows() })]
 #[case::filter_that_is_not_there(Aggregate {
@@ -102,7 +120,11 @@ fn a_slot_of_the_wrong_kind_is_refused(#[case] slot: Aggregate) {
 #[case(NONE, Width::W64)]
 fn an_output_column_of_the_wrong_kind_is_refused(#[case] operand: Operand, #[case] width: Width) {
     let rows = Fragment {
-        output: Output::Rows { columns: vec![RowColumn { operand, width }], limit: None },
+        output: Output::Rows {
+            columns: vec![RowColumn { operand, width }],
+            limit: None,
+            top: None,
+        },
         ..fragment()
     };
     assert!(rows.check().is_err());
@@ -116,6 +138,8 @@ fn an_output_column_of_the_wrong_kind_is_refused(#[case] operand: Operand, #[cas
 #[case::literal_too_long(2, TestOp::In, 1, limits::STRING_BYTES_MAX as usize + 1)]
 #[case::literals_too_many(2, TestOp::In, limits::STRINGS_MAX as usize + 1, 1)]
 #[case::literals_too_large(2, TestOp::In, 200, 100)]
+#[case::two_patterns(2, TestOp::Like, 2, 1)]
+#[case::pattern_too_long(2, TestOp::Like, 1, limits::PATTERN_PLACES_MAX as usize + 1)]
 fn a_string_test_out_of_bounds_is_refused(
     #[case] column: u16,
     #[case] op: TestOp,
@@ -155,7 +179,10 @@ fn counts_above_their_limit_are_refused() {
     let none = Fragment { tests: vec![], ..fragment() };
     let states = |keys: Vec<u16>, slots: u32| Fragment {
         columns: columns(limits::COLUMNS_MAX),
-        output: Output::States { keys, aggregates: vec![Aggregate::count_rows(); slots as usize] },
+        output: Output::States {
+            keys: keys.into_iter().map(Key::column).collect(),
+            aggregates: vec![Aggregate::count_rows(); slots as usize],
+        },
         ..none.clone()
     };
     let at_limit = [
@@ -235,6 +262,7 @@ fn what_binds_can_be_read_back_however_many_extents_it_has() {
 #[case(TestOp::LessOrEqual, "b", [true, true, false])]
 #[case(TestOp::Greater, "b", [false, false, true])]
 #[case(TestOp::GreaterOrEqual, "b", [false, true, true])]
+#[case(TestOp::Like, "b", [false, true, false])]
 fn strings_are_compared_byte_by_byte(
     #[case] op: TestOp,
     #[case] literal: &str,

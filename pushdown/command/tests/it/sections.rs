@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Sections that a reader does not know, that stand twice, or that do not lie where they may.
 
-use nearscan_command::layout::{HEADER_BYTES, SECTION_CRITICAL, section};
+use nearscan_command::layout::{
+    FORMAT_MINOR, HEADER_BYTES, KEY_RANGE_BYTES, SECTION_CRITICAL, section,
+};
 use nearscan_command::{Command, Error};
 
 use crate::golden;
 use crate::malformed::fix_checksum;
+use crate::shapes;
 
 /// A directory entry, as bytes.
 fn entry(kind: u16, flags: u16, count: u32, offset: u32, bytes: u32) -> [u8; 16] {
@@ -25,6 +28,22 @@ fn directory(bytes: &[u8]) -> Vec<[u8; 16]> {
         .chunks_exact(16)
         .map(|entry| entry.try_into().unwrap())
         .collect()
+}
+
+/// Where the directory has a section.
+fn place(bytes: &[u8], kind: u16) -> usize {
+    let is_it = |entry: &[u8; 16]| entry[..2] == kind.to_le_bytes();
+    HEADER_BYTES as usize + directory(bytes).iter().position(is_it).unwrap() * 16
+}
+
+/// Changes one byte of a section's records, counted from their start, and reads the command.
+fn with_byte(command: &Command, kind: u16, at: u32, value: u8) -> Result<Command, Error> {
+    let mut bytes = command.encode().unwrap();
+    let entry = place(&bytes, kind);
+    let start = u32::from_le_bytes(bytes[entry + 8..entry + 12].try_into().unwrap());
+    bytes[(start + at) as usize] = value;
+    fix_checksum(&mut bytes);
+    Command::decode(&bytes)
 }
 
 /// Q6 with `extra` in front of its directory; everything behind moves by one line.
@@ -77,10 +96,7 @@ fn a_section_that_stands_twice_is_refused() {
 #[test]
 fn a_command_without_an_output_section_is_refused() {
     let mut bytes = golden::q6().encode().unwrap();
-    let kinds = directory(&bytes);
-    let output =
-        kinds.iter().position(|entry| entry[..2] == section::OUTPUT.to_le_bytes()).unwrap();
-    let at = HEADER_BYTES as usize + output * 16;
+    let at = place(&bytes, section::OUTPUT);
     // Nobody's number, and not critical: the section is skipped.
     bytes[at..at + 4].copy_from_slice(&[0xff, 0x7f, 0, 0]);
     fix_checksum(&mut bytes);
@@ -90,11 +106,7 @@ fn a_command_without_an_output_section_is_refused() {
 #[test]
 fn names_are_for_people_and_may_be_missing() {
     let mut bytes = golden::q6().encode().unwrap();
-    let names = directory(&bytes)
-        .iter()
-        .position(|entry| entry[..2] == section::NAMES.to_le_bytes())
-        .unwrap();
-    let at = HEADER_BYTES as usize + names * 16;
+    let at = place(&bytes, section::NAMES);
     bytes[at..at + 2].copy_from_slice(&[0xff, 0x7f]);
     fix_checksum(&mut bytes);
     let back = Command::decode(&bytes).unwrap();
@@ -112,7 +124,7 @@ fn another_major_version_is_refused_and_another_minor_one_is_read() {
         fix_checksum(&mut bytes);
         Command::decode(&bytes)
     };
-    assert_eq!(with(4, 2), Err(Error::FormatVersion { major: 2, minor: 0 }));
+    assert_eq!(with(4, 2), Err(Error::FormatVersion { major: 2, minor: FORMAT_MINOR }));
     assert_eq!(with(6, 7), Ok(golden::q6()));
 }
 
@@ -132,4 +144,43 @@ fn more_bytes_than_a_kernel_holds_are_refused_before_they_are_read() {
         Command::decode(&bytes),
         Err(Error::Limit { what: "bytes in a command", .. })
     ));
+}
+
+#[test]
+fn readings_are_left_out_when_all_are_plain_and_else_there_is_one_for_each_column() {
+    let q6 = golden::q6().encode().unwrap();
+    assert!(directory(&q6).iter().all(|entry| entry[..2] != section::READINGS.to_le_bytes()));
+    assert_eq!(
+        with_byte(&shapes::rows(), section::READINGS, 0, 4),
+        Err(Error::UnknownCode { what: "reading", value: 4 })
+    );
+    let mut bytes = shapes::rows().encode().unwrap();
+    let entry = place(&bytes, section::READINGS);
+    assert_eq!((bytes[entry + 4], bytes[entry + 12]), (7, 7 * 8));
+    // One reading fewer.
+    bytes[entry + 4] = 6;
+    bytes[entry + 12] = 6 * 8;
+    fix_checksum(&mut bytes);
+    let refused = Error::Inconsistent { what: "there is one reading for each column" };
+    assert_eq!(Command::decode(&bytes), Err(refused));
+}
+
+#[test]
+fn a_range_belongs_to_one_key_that_is_there() {
+    // The second range is that of the third key.
+    let second_of = |key| with_byte(&shapes::states(), section::KEY_RANGES, KEY_RANGE_BYTES, key);
+    assert_eq!(second_of(2), Ok(shapes::states()));
+    assert_eq!(second_of(3), Err(Error::Index { what: "group key", index: 3, count: 3 }));
+    assert_eq!(second_of(1), Err(Error::Inconsistent { what: "a group key has two ranges" }));
+    // The step has no range any more, but the strings have one.
+    assert!(matches!(second_of(0), Err(Error::Kind { .. })));
+}
+
+#[test]
+fn a_top_has_known_flags() {
+    let with_flags = |flags| with_byte(&shapes::rows(), section::TOP, 2, flags);
+    assert_eq!(with_flags(3), Ok(shapes::rows()));
+    let Ok(nulls_last) = with_flags(1) else { panic!("nulls may come last") };
+    assert_ne!(nulls_last.fragment, shapes::rows().fragment);
+    assert_eq!(with_flags(4), Err(Error::UnknownCode { what: "flags of a top", value: 4 }));
 }
