@@ -77,7 +77,7 @@ inline uint32_t to_number(const decode_plan& plan, const stored_value& stored, i
   switch (plan.read_as) {
     case READ_AS_UNSIGNED:
       number = static_cast<int64_t>(stored.first);
-      if (number < 0) return STATUS_OVERFLOW;
+      if (number < 0 && (plan.number_bits == 0 || plan.number_bits == 64)) return STATUS_OVERFLOW;
       break;
     case READ_AS_FLOAT_ORDER:
       number = float_order(plan.physical_type == PHYSICAL_FLOAT
@@ -85,7 +85,9 @@ inline uint32_t to_number(const decode_plan& plan, const stored_value& stored, i
                                : stored.first);
       break;
     case READ_AS_BIG_ENDIAN:
-      if (!read_big_endian(stored, plan.stored_bits, number)) return STATUS_OVERFLOW;
+      if (!read_big_endian(stored, plan.stored_bits, number)) {
+        return plan.number_bits == 0 ? STATUS_OVERFLOW : STATUS_CORRUPT;
+      }
       break;
     default:
       number = plan.physical_type == PHYSICAL_INT32
