@@ -43,6 +43,21 @@ struct bit_reader {
     return window.take(bits);
   }
 
+  /// The next number in groups of 7 bits, the lowest first, of at most `groups` (<= 10).
+  uint64_t take_varint(byte_stream& in, uint32_t groups) {
+    uint64_t number = 0;
+    bool more = true;
+  VARINT:
+    for (uint32_t group = 0; group < groups && more && !overrun; group++) {
+#pragma HLS LOOP_TRIPCOUNT min = 1 max = 10
+      const uint64_t byte = take(in, 8);
+      number |= (byte & 0x7f) << (7 * group);
+      more = (byte & 0x80) != 0;
+    }
+    if (more) overrun = true;
+    return number;
+  }
+
   /// The next `count` (<= 8) numbers of `bits` (<= 32) each, in takes of `At_once`; what is behind
   /// them in `numbers` [count + At_once] may be written over.
   template <uint32_t At_once>

@@ -2,7 +2,8 @@
 // A lane's dictionary, and everything else that a lane keeps from page to page.
 #pragma once
 
-#include "strings.hpp"
+#include "delta.hpp"
+#include "split.hpp"
 #include "word_ring.hpp"
 
 namespace nearscan {
@@ -31,6 +32,8 @@ struct lane_state {
   scratch_buffer string_words;
   dictionary_store dictionary;
   level_memory levels;
+  delta_reader delta;
+  split_reader split;
   word_ring words;
   uint64_t rows;
   uint64_t steps;
@@ -56,18 +59,21 @@ inline void open_lane(lane_state& lane, const decode_plan& plan) {
 inline uint32_t read_plain(byte_stream& payload, scratch_stream& requests, lane_state& lane,
                            const decode_plan& plan, tested_value& read) {
   read.outcomes = 0;
-  switch (plan.physical_type) {
-    case PHYSICAL_INT32:
-      read.value = static_cast<int32_t>(static_cast<uint32_t>(lane.bits.take(payload, 32)));
-      break;
-    case PHYSICAL_INT64:
-      read.value = static_cast<int64_t>(lane.bits.take(payload, 64));
-      break;
-    default:
-      return read_string(payload, requests, lane.bits, plan, lane.string_words, lane.scratch,
-                         lane.steps, read);
+  if (plan.stored_bits == 0) {
+    return read_string(payload, requests, lane.bits, plan, lane.string_words, lane.scratch,
+                       lane.steps, read);
   }
-  return lane.bits.overrun ? STATUS_CORRUPT : STATUS_OK;
+  stored_value stored = {0, 0};
+  stored.first = lane.bits.take(payload, plan.stored_bits < 64 ? plan.stored_bits : 64);
+  if (plan.stored_bits > 64) stored.second = lane.bits.take(payload, plan.stored_bits - 64u);
+  if (lane.bits.overrun) return STATUS_CORRUPT;
+  return to_number(plan, stored, read.value);
+}
+
+/// Whether a dictionary page has been taken whole. Truth values share its last byte.
+inline bool page_ends(byte_stream& payload, bit_reader& bits, const decode_plan& plan) {
+  if (plan.stored_bits == 1) bits.take(payload, bits.window.held % 8);
+  return bits.at_end(payload);
 }
 
 /// Reads the dictionary page.
@@ -102,7 +108,7 @@ ENTRIES:
   }
   lane.slot_words.flush(requests);
   lane.string_words.flush(requests);
-  if (!lane.bits.at_end(payload)) return STATUS_CORRUPT;
+  if (!page_ends(payload, lane.bits, plan)) return STATUS_CORRUPT;
   dictionary.entries = page.value_count;
   return STATUS_OK;
 }

@@ -321,8 +321,9 @@ fn passes(test: &nearscan_command::StringTest, value: &[u8]) -> bool {
 /// By recursion, as the definition of LIKE reads.
 fn is_like(value: &[u8], pattern: &[u8]) -> bool {
     use nearscan_command::pattern::{ANY, ONE};
-    let character =
-        |value: &[u8]| 1 + value[1..].iter().take_while(|byte| **byte & 0xc0 == 0x80).count();
+    let character = |value: &[u8]| {
+        1 + value[1..].iter().take_while(|byte| **byte & 0xc0 == 0x80).count()
+    };
     match (pattern.split_first(), value.split_first()) {
         (None, rest) => rest.is_none(),
         (Some((&ANY, after)), None) => is_like(value, after),
@@ -448,7 +449,9 @@ impl Slot {
     }
 
     fn state(&self, aggregate: &Aggregate) -> Result<Value, Overflow> {
-        let bytes = |value: &Option<Vec<u8>>| Ok(value.clone().map_or(Value::Null, Value::Bytes));
+        let bytes = |value: &Option<Vec<u8>>| {
+            Ok(value.clone().map_or(Value::Null, Value::Bytes))
+        };
         let number = match aggregate.function {
             Function::Min if aggregate.width == Width::Bytes => return bytes(&self.least_bytes),
             Function::Max if aggregate.width == Width::Bytes => return bytes(&self.greatest_bytes),
