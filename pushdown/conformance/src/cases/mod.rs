@@ -3,12 +3,17 @@
 
 mod aggregates;
 mod damage;
+mod divisions;
+mod extremes;
 mod groups;
 mod layouts;
 mod lifecycle;
+mod patterns;
 mod programs;
+mod ranges;
 mod rows;
 mod strings;
+mod tops;
 
 use nearscan_command::{
     Aggregate, Column, Fragment, Function, Key, Operand, Output, Program, RowColumn, Step,
@@ -30,14 +35,23 @@ pub(crate) const GROUPS: &[Group] = &[
     ("comparisons", programs::comparisons),
     ("logic", programs::logic),
     ("evaluation", programs::evaluation),
+    ("divisions", divisions::divisions),
+    ("selections", divisions::selections),
+    ("dates", divisions::dates),
+    ("distinct", divisions::distinct),
     ("string tests", strings::tests),
     ("string lengths", strings::lengths),
+    ("patterns", patterns::patterns_of_every_shape),
     ("limits", rows::limits),
     ("shapes", rows::shapes),
+    ("tops", tops::tops),
     ("functions", aggregates::functions),
     ("slot overflow", aggregates::overflow),
+    ("extremes", extremes::strings),
     ("keys", groups::keys),
     ("cardinality", groups::cardinality),
+    ("ranges", ranges::keys),
+    ("outside", ranges::outside),
     ("sizes", layouts::sizes),
     ("encodings", layouts::encodings),
     ("compression", layouts::compression),

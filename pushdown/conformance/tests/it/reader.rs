@@ -25,6 +25,7 @@ pub(crate) fn read_chunk(bytes: &[u8], chunk: &Chunk, rows: u64) -> Result<Vec<V
             Codec::Uncompressed => body.0.to_vec(),
             Codec::Snappy if header.kind != 1 => snappy::decompress(body.0).ok_or(Damaged)?,
             Codec::Snappy => Vec::new(),
+            Codec::Lz4Raw => return Err(Damaged),
         };
         let count = u32::try_from(header.value_count).map_err(|_| Damaged)? as usize;
         match header.kind {
@@ -88,7 +89,10 @@ fn read_page(
                 present.push(dictionary.get(index).ok_or(Damaged)?.clone());
             }
         }
-        Encoding::Rle => return Err(Damaged),
+        Encoding::Rle
+        | Encoding::BitPacked
+        | Encoding::DeltaBinaryPacked
+        | Encoding::ByteStreamSplit => return Err(Damaged),
     }
     let mut present = present.into_iter();
     let value = |level| if level == 1 { present.next().unwrap() } else { Value::Null };
@@ -172,6 +176,10 @@ impl<'a> Input<'a> {
                 let length = usize::try_from(self.little(4)?).map_err(|_| Damaged)?;
                 Value::Bytes(self.take(length)?.to_vec())
             }
+            PhysicalType::Boolean
+            | PhysicalType::Float
+            | PhysicalType::Double
+            | PhysicalType::FixedLenByteArray => return Err(Damaged),
         })
     }
 }
