@@ -28,8 +28,9 @@ impl Options {
     /// As many threads as this, and a queue that keeps them busy.
     #[must_use]
     pub fn with_threads(threads: usize) -> Self {
-        // Each thread has one at work and one waiting; two more so that none ever waits for us.
-        let in_flight_max = u32::try_from(threads * 2 + 2).unwrap_or(u32::MAX);
+        // Scans of several tables run side by side, each with a few units in flight; what waits here
+        // costs its lease and nothing else.
+        let in_flight_max = u32::try_from(threads * 16).unwrap_or(u32::MAX);
         Self { threads, in_flight_max }
     }
 }
@@ -85,9 +86,9 @@ impl CpuDrive {
         let threads = options.threads.max(1);
         let capabilities = Capabilities {
             in_flight_max: options.in_flight_max.max(1),
-            // Its memory is the host's, its dictionaries may be as large as they like.
+            // Its memory is the host's, its dictionaries may be as large as they like. Not those of
+            // keys: a result has no more room for groups than other drives have.
             memory_bytes: 0,
-            key_dictionary_bytes_max: u64::MAX,
             dictionary_bytes_max: u64::MAX,
             ..Capabilities::of_scan_kernel()
         };
