@@ -93,7 +93,8 @@ impl QueryProfile {
     #[must_use]
     pub fn pushdown(&self) -> PushdownProfile {
         let count = |name| self.total(name).unwrap_or(0);
-        let time = |name| self.total(name).map(Duration::from_nanos);
+        // An operator has both counters, and one of them stays at zero.
+        let time = |name| self.total(name).filter(|ns| *ns > 0).map(Duration::from_nanos);
         let mut pushback = BTreeMap::new();
         self.root.visit(&mut |operator| {
             for (name, metric) in &operator.metrics {
