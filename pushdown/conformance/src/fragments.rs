@@ -8,7 +8,7 @@ use nearscan_command::{
 };
 
 use crate::case::Case;
-use crate::data::{Table, Values};
+use crate::data::{ColumnData, Table, Values};
 use crate::random::Random;
 use crate::tables::random_column;
 

@@ -251,6 +251,7 @@ impl Walk<'_> {
     /// The rows that `plan`, the top of `stack`, outputs.
     fn offload_rows(&self, plan: &Arc<dyn ExecutionPlan>, stack: &Stack<'_>) -> Lowered<Offload> {
         let units = self.begin(stack)?;
+        stack.check_order()?;
         let (fragment, shape) = lower_rows_of(stack, &stack.conjuncts)?;
         self.offload(Arc::clone(plan), stack, &units, fragment, Replaced::Rows(shape))
     }

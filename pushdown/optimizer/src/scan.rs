@@ -148,15 +148,28 @@ impl<'a> Stack<'a> {
         Some(stack)
     }
 
+    /// Refuses rows that would lose an order which something above may rely on: units that are
+    /// dealt out anew come in another one.
+    pub(crate) fn check_order(&self) -> Lowered<()> {
+        let config = self.scan.config;
+        if self.partitions == config.file_groups.len() {
+            return Ok(());
+        }
+        if config.preserve_order {
+            return Err(Kept::new(KeepReason::Ordering, "the scan must keep its order"));
+        }
+        if !config.output_ordering.is_empty() {
+            return Err(Kept::new(KeepReason::Ordering, "the scan declares an order"));
+        }
+        Ok(())
+    }
+
     /// Refuses scans with options that a command does not know.
     pub(crate) fn check_options(&self) -> Lowered<()> {
         let Scan { config, source } = self.scan;
         let kept = |detail: &str| Err(Kept::new(KeepReason::ScanOption, detail));
         if config.limit.is_some() {
             return kept("a limit in the scan");
-        }
-        if config.preserve_order {
-            return Err(Kept::new(KeepReason::Ordering, "the scan must keep its order"));
         }
         if source.table_parquet_options().crypto.file_decryption.is_some()
             || source.table_parquet_options().crypto.factory_id.is_some()
@@ -165,9 +178,6 @@ impl<'a> Stack<'a> {
         }
         if config.output_partitioning.is_some() {
             return kept("partitions with a meaning");
-        }
-        if !config.output_ordering.is_empty() {
-            return Err(Kept::new(KeepReason::Ordering, "the scan declares an order"));
         }
         Ok(())
     }
