@@ -152,6 +152,7 @@ inline uint32_t load_reading(const uint64_t* words, const section_table& section
   lane.physical_type = column.physical_type;
   lane.read_as = reading.rule;
   lane.number_bits = reading.bits;
+  lane.plainly = reading.rule == READ_AS_SIGNED && reading.bits == 0;
   return STATUS_OK;
 }
 
