@@ -14,6 +14,9 @@
 //
 // NS_LANE_STAGE stands in an unrolled loop over `lane`. In hardware every lane is there, and one
 // that a command does not use ends at once; a simulation leaves it out.
+//
+// NS_RARE stands for `inline` before a function that common queries do not call: a compiler then
+// makes the code around its calls as if it were not there, which a simulation is faster with.
 #pragma once
 
 #include <cstdint>
@@ -28,6 +31,7 @@
 #define NS_LANE_STAGE(name, lane, used, call) call
 #define NS_RUN(name)
 #define NS_IDLE()
+#define NS_RARE inline
 
 #else
 
@@ -47,6 +51,7 @@
   } while (false)
 #define NS_RUN(name) name.run()
 #define NS_IDLE() nearscan_portable::wait_a_round()
+#define NS_RARE inline __attribute__((noinline, cold))
 
 #endif
 
