@@ -24,7 +24,7 @@ fn samples() -> Vec<Sample> {
         (
             "64 bits without a sign".to_owned(),
             Values::Unsigned64(some(|n| {
-                if n % 50 == 0 { u64::MAX >> 1 } else { u64::from(n.unsigned_abs()) % 77 }
+                if n % 50 == 0 { u64::MAX } else { u64::from(n.unsigned_abs()) % 77 }
             })),
         ),
         ("floats".to_owned(), Values::Float(some(|n| odd_float(n).unwrap_or(n as f32 / 8.0)))),
