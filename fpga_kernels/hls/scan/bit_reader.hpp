@@ -23,7 +23,7 @@ struct bit_reader {
   }
 
   /// Whether the page has `bits` (<= 64) more.
-  bool has(byte_stream& in, uint32_t bits) {
+  NS_HOT bool has(byte_stream& in, uint32_t bits) {
   FILL:
     while (window.held < bits && !ended) {
 #pragma HLS LOOP_TRIPCOUNT min = 0 max = 2
@@ -35,7 +35,7 @@ struct bit_reader {
   }
 
   /// The next `bits` (<= 64).
-  uint64_t take(byte_stream& in, uint32_t bits) {
+  NS_HOT uint64_t take(byte_stream& in, uint32_t bits) {
     if (!has(in, bits)) {
       overrun = true;
       return 0;
@@ -69,6 +69,7 @@ struct bit_reader {
       const uint64_t taken = take(in, some * bits);
     NUMBERS:
       for (uint32_t i = 0; i < At_once; i++) {
+#pragma HLS LOOP_TRIPCOUNT min = 2 max = 8
 #pragma HLS UNROLL
         numbers[got + i] = static_cast<uint32_t>(low_bits(taken >> (i * bits), bits));
       }

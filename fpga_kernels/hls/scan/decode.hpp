@@ -58,9 +58,9 @@ inline uint32_t open_data_page(byte_stream& payload, scratch_stream& requests, f
 }
 
 /// Reads the rows of a page.
-inline uint32_t read_rows(byte_stream& payload, scratch_stream& requests, found_stream& found,
-                          value_stream& values, lane_state& lane, const decode_plan& plan,
-                          uint32_t row_count, open_page& open) {
+NS_APART uint32_t read_rows(byte_stream& payload, scratch_stream& requests, found_stream& found,
+                            value_stream& values, lane_state& lane, const decode_plan& plan,
+                            uint32_t row_count, open_page& open) {
   const bool indexes = open.encoding == ENCODING_RLE_DICTIONARY;
   // Of their own, so that a simulation keeps them in registers.
   hybrid_run level_run = open.level_run;

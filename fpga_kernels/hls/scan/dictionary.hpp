@@ -55,19 +55,38 @@ inline void open_lane(lane_state& lane, const decode_plan& plan) {
   lane.data_seen = false;
 }
 
+/// A stored value of any number of bits up to 128.
+NS_APART stored_value take_stored(byte_stream& payload, bit_reader& bits, uint32_t count) {
+  stored_value stored = {0, 0};
+  stored.first = bits.take(payload, count < 64 ? count : 64);
+  if (count > 64) stored.second = bits.take(payload, count - 64);
+  return stored;
+}
+
 /// One value of a plain page.
-inline uint32_t read_plain(byte_stream& payload, scratch_stream& requests, lane_state& lane,
+NS_HOT uint32_t read_plain(byte_stream& payload, scratch_stream& requests, lane_state& lane,
                            const decode_plan& plan, tested_value& read) {
   read.outcomes = 0;
-  if (plan.stored_bits == 0) {
-    return read_string(payload, requests, lane.bits, plan, lane.string_words, lane.scratch,
-                       lane.steps, read);
-  }
   stored_value stored = {0, 0};
-  stored.first = lane.bits.take(payload, plan.stored_bits < 64 ? plan.stored_bits : 64);
-  if (plan.stored_bits > 64) stored.second = lane.bits.take(payload, plan.stored_bits - 64u);
+  switch (plan.stored_bits) {
+    case 0:
+      return read_string(payload, requests, lane.bits, plan, lane.string_words, lane.scratch,
+                         lane.steps, read);
+    case 32:
+      stored.first = lane.bits.take(payload, 32);
+      read.value = static_cast<int32_t>(static_cast<uint32_t>(stored.first));
+      break;
+    case 64:
+      stored.first = lane.bits.take(payload, 64);
+      read.value = static_cast<int64_t>(stored.first);
+      break;
+    default:
+      stored = take_stored(payload, lane.bits, plan.stored_bits);
+      read.value = static_cast<int64_t>(stored.first);
+      break;
+  }
   if (lane.bits.overrun) return STATUS_CORRUPT;
-  return to_number(plan, stored, read.value);
+  return plan.plainly ? STATUS_OK : to_number(plan, stored, read.value);
 }
 
 /// Whether a dictionary page has been taken whole. Truth values share its last byte.

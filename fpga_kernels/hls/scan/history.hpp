@@ -24,7 +24,7 @@ struct page_reader {
   }
 
   /// Fills the window to at least `bytes` (<= 8); false when the page ends before.
-  bool fill(byte_stream& in, uint32_t bytes) {
+  NS_HOT bool fill(byte_stream& in, uint32_t bytes) {
   FILL:
     while (window.held < 8 * bytes && !ended) {
 #pragma HLS LOOP_TRIPCOUNT min = 0 max = 2
@@ -115,23 +115,13 @@ struct page_piece {
   uint32_t distance;
 };
 
-/// Writes a piece, 8 bytes a step. False when the input ends before.
-inline bool write_piece(byte_stream& in, page_reader& reader, const page_piece& piece,
-                        page_history& history, byte_stream& out, uint64_t& tokens) {
-  uint32_t left = piece.length;
-TOKENS:
-  while (left > 0) {
-#pragma HLS PIPELINE II = 1
-#pragma HLS LOOP_TRIPCOUNT min = 1 max = 8192
-    const uint8_t count = left < 8 ? static_cast<uint8_t>(left) : 8;
-    if (piece.distance == 0 && !reader.fill(in, count)) return false;
-    const uint64_t bytes =
-        piece.distance == 0 ? reader.take(count) : history.get(piece.distance, count);
-    uint64_t whole;
-    if (history.append(bytes, count, &whole)) out.write(byte_token{whole, 8, false});
-    left -= count;
-    tokens++;
-  }
+/// Writes the next `count` (1 to 8) bytes of a piece. False when the input ends before.
+inline bool write_some(byte_stream& in, page_reader& reader, uint32_t distance, uint8_t count,
+                       page_history& history, byte_stream& out) {
+  if (distance == 0 && !reader.fill(in, count)) return false;
+  const uint64_t bytes = distance == 0 ? reader.take(count) : history.get(distance, count);
+  uint64_t whole;
+  if (history.append(bytes, count, &whole)) out.write(byte_token{whole, 8, false});
   return true;
 }
 

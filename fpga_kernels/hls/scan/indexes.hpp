@@ -11,8 +11,8 @@
 namespace nearscan {
 
 /// Opens the next run of indexes that is not empty.
-inline void next_index_run(byte_stream& payload, bit_reader& bits, hybrid_run& run,
-                           uint32_t width) {
+NS_APART void next_index_run(byte_stream& payload, bit_reader& bits, hybrid_run& run,
+                             uint32_t width) {
 INDEX_RUN:
   while (run.left == 0 && !bits.overrun) {
 #pragma HLS LOOP_TRIPCOUNT min = 0 max = 1
@@ -26,7 +26,7 @@ static constexpr uint32_t INDEX_ROOM = 2 * ROWS;
 
 /// The next `count` (<= 8) dictionary indexes of a page, of `width` bits each where they are
 /// packed.
-inline void next_indexes(byte_stream& payload, bit_reader& bits, hybrid_run& run, uint32_t width,
+NS_HOT void next_indexes(byte_stream& payload, bit_reader& bits, hybrid_run& run, uint32_t width,
                          uint32_t count, uint32_t indexes[INDEX_ROOM]) {
   uint32_t got = 0;
 INDEXES_OF_WORD:
@@ -76,7 +76,7 @@ CODES:
 
 /// Looks up eight rows whose entries are all on chip; false when some are not, and nothing is done.
 /// That is for a simulation, which spends most of its look-ups here.
-inline bool look_up_whole(const dictionary_store& dictionary, const decode_plan& plan,
+NS_HOT bool look_up_whole(const dictionary_store& dictionary, const decode_plan& plan,
                           uint32_t on_chip, const uint32_t indexes[INDEX_ROOM], value_token& word) {
   bool within = true;
 WITHIN:
@@ -108,7 +108,7 @@ VALUES:
 }
 
 /// Decodes the indexes of a part of a word and looks them up, on chip or by asking for them.
-inline uint32_t decode_indexes(byte_stream& payload, lane_state& lane, const decode_plan& plan,
+NS_HOT uint32_t decode_indexes(byte_stream& payload, lane_state& lane, const decode_plan& plan,
                                const word_part& part, hybrid_run& run, uint32_t width) {
   const dictionary_store& dictionary = lane.dictionary;
   value_token& word = lane.words.filling();

@@ -64,7 +64,7 @@ inline bool levels_end(const level_memory& levels, const hybrid_run& run) {
 }
 
 /// Opens the next run of levels that is not empty. The levels are a hybrid of width 1.
-inline void next_level_run(level_memory& levels, hybrid_run& run, bool* overrun) {
+NS_APART void next_level_run(level_memory& levels, hybrid_run& run, bool* overrun) {
 LEVEL_RUN:
   while (run.left == 0 && !*overrun) {
 #pragma HLS LOOP_TRIPCOUNT min = 0 max = 1
@@ -85,7 +85,7 @@ LEVEL_RUN:
 }
 
 /// Which of the next `count` (<= 8) rows have a value, a bit each.
-inline uint8_t next_levels(level_memory& levels, hybrid_run& run, uint32_t count, bool* overrun) {
+NS_HOT uint8_t next_levels(level_memory& levels, hybrid_run& run, uint32_t count, bool* overrun) {
   uint32_t valid = 0;
   uint32_t got = 0;
 LEVELS_OF_WORD:

@@ -30,6 +30,22 @@ LENGTH:
   return length <= most;
 }
 
+/// Writes a piece, 8 bytes a step. False when the input ends before.
+inline bool write_piece(byte_stream& in, page_reader& reader, const page_piece& piece,
+                        page_history& history, byte_stream& out, uint64_t& tokens) {
+  uint32_t left = piece.length;
+TOKENS:
+  while (left > 0) {
+#pragma HLS PIPELINE II = 1
+#pragma HLS LOOP_TRIPCOUNT min = 1 max = 8192
+    const uint8_t count = left < 8 ? static_cast<uint8_t>(left) : 8;
+    if (!write_some(in, reader, piece.distance, count, history, out)) return false;
+    left -= count;
+    tokens++;
+  }
+  return true;
+}
+
 /// Decompresses one page.
 inline uint32_t unpack_lz4(byte_stream& in, page_reader& reader, const packed_sizes& sizes,
                            page_history& history, byte_stream& out, uint64_t& tokens) {

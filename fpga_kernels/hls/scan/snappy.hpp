@@ -73,7 +73,16 @@ ELEMENTS:
       return STATUS_CORRUPT;
     }
     if (element.distance > SNAPPY_DISTANCE_MAX) return STATUS_SNAPPY_DISTANCE;
-    if (!write_piece(in, reader, element, history, out, tokens)) return STATUS_CORRUPT;
+    uint32_t left = element.length;
+  TOKENS:
+    while (left > 0) {
+#pragma HLS PIPELINE II = 1
+#pragma HLS LOOP_TRIPCOUNT min = 1 max = 8192
+      const uint8_t count = left < 8 ? static_cast<uint8_t>(left) : 8;
+      if (!write_some(in, reader, element.distance, count, history, out)) return STATUS_CORRUPT;
+      left -= count;
+      tokens++;
+    }
     written += element.length;
   }
   // Bytes behind the last element belong to no page.

@@ -66,9 +66,9 @@ inline uint32_t read_value(byte_stream& payload, scratch_stream& requests, found
 }
 
 /// Reads the values of a part of a word, which are no indexes.
-inline uint32_t decode_values(byte_stream& payload, scratch_stream& requests, found_stream& found,
-                              lane_state& lane, const decode_plan& plan, open_page& open,
-                              const word_part& part) {
+NS_APART uint32_t decode_values(byte_stream& payload, scratch_stream& requests, found_stream& found,
+                                lane_state& lane, const decode_plan& plan, open_page& open,
+                                const word_part& part) {
   value_token& word = lane.words.filling();
 VALUES:
   for (uint32_t i = 0; i < ROWS; i++) {
