@@ -114,8 +114,8 @@ struct random_maker {
         test_model test = {i, static_cast<uint16_t>(random.between(TEST_IN, TEST_LIKE)), {}};
         const uint64_t strings = test.op == TEST_IN ? 1 + random.below(5) : 1;
         while (test.strings.size() < strings) {
-          const std::string made = text(12).substr(0, 128);
-          test.strings.push_back(test.op == TEST_LIKE ? pattern(made.substr(0, 60)) : made);
+          const std::string base = text(12).substr(0, 128);
+          test.strings.push_back(test.op == TEST_LIKE ? pattern(base.substr(0, 60)) : base);
         }
         model.tests.push_back(test);
       }
