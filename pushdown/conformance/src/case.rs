@@ -96,12 +96,17 @@ fn may_exceed_groups(fragment: &Fragment, chunks: &[WrittenChunk]) -> bool {
     };
     let mut product = 1u64;
     for key in keys {
-        let Some(key) = key.code_column() else { continue };
-        let chunk = &chunks[usize::from(key)];
-        if chunk.has_plain_pages {
-            return true;
-        }
-        product = product.saturating_mul(chunk.dictionary_entries.unwrap_or(0) + 1);
+        let values = match (key.code_column(), key.range) {
+            (Some(column), _) => {
+                let chunk = &chunks[usize::from(column)];
+                if chunk.has_plain_pages {
+                    return true;
+                }
+                chunk.dictionary_entries.unwrap_or(0)
+            }
+            (None, range) => range.map_or(0, |range| u64::from(range.count)),
+        };
+        product = product.saturating_mul(values + 1);
     }
     !keys.is_empty() && product > u64::from(limits::GROUPS_MAX)
 }

@@ -6,23 +6,30 @@
 //!
 //! The fragment must have passed [`Fragment::check`]; rows hold a value for each column.
 
-use std::collections::BTreeMap;
+mod numbers;
+mod states;
+mod strings;
 
-use nearscan_command::{
-    Aggregate, Fragment, Function, Key, Op, Operand, Output, Program, Row, Step, Top, Value, Width,
-    float_at, float_order,
-};
+use nearscan_command::{Fragment, Op, Operand, Output, Program, Row, Step, Top, Value, Width};
+
+use numbers::{civil, divide_floor, divide_round};
+use states::evaluate_states;
+use strings::passes;
 
 /// What a command gives for certain rows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verdict {
-    /// The rows of the result; `None` when the unit must end with
-    /// [`Status::Overflow`](nearscan_command::Status::Overflow). Of rows in their order, of groups
-    /// ordered by their keys.
+    /// The rows of the result; `None` when the unit must end with a status that is allowed. Of
+    /// rows in their order, of groups ordered by their keys.
     pub rows: Option<Vec<Row>>,
-    /// Whether a drive may end with `Overflow` all the same: the sum of absolute values left 128
-    /// bits, or something overflowed behind the limit.
+    /// Whether a drive may end with [`Status::Overflow`](nearscan_command::Status::Overflow): a
+    /// result left its width, perhaps behind the limit, or the sum of absolute values left 128
+    /// bits.
     pub overflow_allowed: bool,
+    /// Whether it may end with
+    /// [`Status::GroupCardinality`](nearscan_command::Status::GroupCardinality) because a kept row
+    /// has a key outside of its range. There are no rows then.
+    pub outside_allowed: bool,
     /// Rows the predicate keeps; behind a limit they may be counted or not.
     pub rows_kept: u64,
 }
@@ -40,10 +47,12 @@ pub fn evaluate(fragment: &Fragment, rows: &[Row]) -> Verdict {
             let limit = limit.unwrap_or(u64::MAX);
             evaluate_rows(fragment, rows, &columns, limit, top.as_ref())
         }
-        Output::States { keys, aggregates } => evaluate_states(fragment, rows, keys, aggregates)
-            .unwrap_or(Verdict { rows: None, overflow_allowed: true, rows_kept: 0 }),
+        Output::States { keys, aggregates } => evaluate_states(fragment, rows, keys, aggregates),
     }
 }
+
+/// A row's place in a top: nulls are first or last by the first half alone.
+type Rank = (bool, i128);
 
 fn evaluate_rows(
     fragment: &Fragment,
@@ -55,7 +64,7 @@ fn evaluate_rows(
     let mut out = Vec::new();
     let mut rows_kept = 0;
     let mut overflow_allowed = false;
-    let mut ranks: Vec<(bool, i128)> = Vec::new();
+    let mut ranks: Vec<Rank> = Vec::new();
     for row in rows {
         let is_needed = (out.len() as u64) < limit;
         match evaluate_row(fragment, row, columns, top) {
@@ -69,12 +78,17 @@ fn evaluate_rows(
                 ranks.extend(top.map(|_| rank));
             }
             Err(Overflow) if is_needed => {
-                return Verdict { rows: None, overflow_allowed: true, rows_kept };
+                return Verdict {
+                    rows: None,
+                    overflow_allowed: true,
+                    outside_allowed: false,
+                    rows_kept,
+                };
             }
             Err(Overflow) => overflow_allowed = true,
         }
     }
-    Verdict { rows: Some(out), overflow_allowed, rows_kept }
+    Verdict { rows: Some(out), overflow_allowed, outside_allowed: false, rows_kept }
 }
 
 /// The output of one row and its rank in the top, if there is one; `None` when the predicate does
@@ -84,7 +98,7 @@ fn evaluate_row(
     row: &Row,
     columns: &[(Operand, Width)],
     top: Option<&Top>,
-) -> Result<Option<(Row, (bool, i128))>, Overflow> {
+) -> Result<Option<(Row, Rank)>, Overflow> {
     if !is_kept(fragment, row)? {
         return Ok(None);
     }
@@ -102,7 +116,6 @@ fn evaluate_row(
     let values = values.collect::<Result<Row, Overflow>>()?;
     let rank = top.map(|top| (scope.number(top.operand), top));
     let rank = rank.map_or((false, 0), |(number, top)| match number {
-        // Nulls are first or last by the first half of the rank alone.
         None => (!top.nulls_first, 0),
         // The complement turns the order round and cannot overflow.
         Some(number) if top.descending => (top.nulls_first, !number),
@@ -259,82 +272,6 @@ impl Scope<'_> {
     }
 }
 
-/// `a / b` rounded, halves away from zero.
-fn divide_round(a: i128, b: i128) -> Option<i128> {
-    let (quotient, rest) = (a.checked_div(b)?, a.checked_rem(b)?);
-    // Twice the rest against the divisor, without doubling anything.
-    let is_half = rest.unsigned_abs() >= b.unsigned_abs() - rest.unsigned_abs();
-    let away = if (a < 0) == (b < 0) { 1 } else { -1 };
-    if rest != 0 && is_half { quotient.checked_add(away) } else { Some(quotient) }
-}
-
-/// `a / b` rounded down.
-fn divide_floor(a: i128, b: i128) -> Option<i128> {
-    let (quotient, rest) = (a.checked_div(b)?, a.checked_rem(b)?);
-    if rest != 0 && (rest < 0) != (b < 0) { quotient.checked_sub(1) } else { Some(quotient) }
-}
-
-/// Year, month and day of a day since 1970-01-01, counted month by month from the start of its
-/// cycle of 400 years.
-fn civil(day: i128) -> (i128, i128, i128) {
-    const CYCLE_DAYS: i128 = 146_097;
-    let is_leap = |year: i128| year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-    // 1970-01-01 is this many days into the cycle that begins with the year 1600.
-    let since_1600 = day + 135_140;
-    let cycles = divide_floor(since_1600, CYCLE_DAYS).unwrap_or(0);
-    let mut rest = since_1600 - cycles * CYCLE_DAYS;
-    let mut year = 1600 + cycles * 400;
-    loop {
-        let days = if is_leap(year) { 366 } else { 365 };
-        if rest < days {
-            break;
-        }
-        rest -= days;
-        year += 1;
-    }
-    let february = if is_leap(year) { 29 } else { 28 };
-    let months = [31, february, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
-    let mut month = 1;
-    for days in months {
-        if rest < days {
-            break;
-        }
-        rest -= days;
-        month += 1;
-    }
-    (year, month, rest + 1)
-}
-
-fn passes(test: &nearscan_command::StringTest, value: &[u8]) -> bool {
-    use nearscan_command::TestOp;
-    let literal = test.strings[0].as_slice();
-    match test.op {
-        TestOp::In => test.strings.iter().any(|literal| literal == value),
-        TestOp::Less => value < literal,
-        TestOp::LessOrEqual => value <= literal,
-        TestOp::Greater => value > literal,
-        TestOp::GreaterOrEqual => value >= literal,
-        TestOp::Like => is_like(value, literal),
-    }
-}
-
-/// By recursion, as the definition of LIKE reads.
-fn is_like(value: &[u8], pattern: &[u8]) -> bool {
-    use nearscan_command::pattern::{ANY, ONE};
-    let character =
-        |value: &[u8]| 1 + value[1..].iter().take_while(|byte| **byte & 0xc0 == 0x80).count();
-    match (pattern.split_first(), value.split_first()) {
-        (None, rest) => rest.is_none(),
-        (Some((&ANY, after)), None) => is_like(value, after),
-        (Some((&ANY, after)), Some(_)) => {
-            is_like(value, after) || is_like(&value[character(value)..], pattern)
-        }
-        (Some((&ONE, after)), Some(_)) => is_like(&value[character(value)..], after),
-        (Some((byte, after)), Some((first, rest))) => byte == first && is_like(rest, after),
-        (Some(_), None) => false,
-    }
-}
-
 fn and(a: Option<bool>, b: Option<bool>) -> Option<bool> {
     match (a, b) {
         (Some(false), _) | (_, Some(false)) => Some(false),
@@ -351,204 +288,9 @@ fn or(a: Option<bool>, b: Option<bool>) -> Option<bool> {
     }
 }
 
-fn evaluate_states(
-    fragment: &Fragment,
-    rows: &[Row],
-    keys: &[Key],
-    aggregates: &[Aggregate],
-) -> Result<Verdict, Overflow> {
-    let mut groups: BTreeMap<Row, Vec<Slot>> = BTreeMap::new();
-    let empty = || vec![Slot::default(); aggregates.len()];
-    if keys.is_empty() {
-        groups.insert(Vec::new(), empty());
-    }
-    let mut rows_kept = 0;
-    for row in rows {
-        if !is_kept(fragment, row)? {
-            continue;
-        }
-        rows_kept += 1;
-        let steps = run(&fragment.projection, fragment, row)?;
-        let scope = Scope { fragment, row, steps: &steps };
-        let value = |key: &Key| match key.operand {
-            Operand::Column(column) => row[usize::from(column)].clone(),
-            step => scope.number(step).map_or(Value::Null, Value::Number),
-        };
-        let key: Row = keys.iter().map(value).collect();
-        let slots = groups.entry(key).or_insert_with(empty);
-        for (slot, aggregate) in slots.iter_mut().zip(aggregates) {
-            slot.add(aggregate, &scope);
-        }
-    }
-    let mut out = Vec::new();
-    let mut overflow_allowed = false;
-    for (key, slots) in groups {
-        let mut row = key;
-        for (slot, aggregate) in slots.iter().zip(aggregates) {
-            overflow_allowed |= slot.sum_of_absolutes.number().is_none();
-            row.push(slot.state(aggregate)?);
-        }
-        out.push(row);
-    }
-    Ok(Verdict { rows: Some(out), overflow_allowed, rows_kept })
-}
-
-/// The state of one slot of one group.
-#[derive(Debug, Clone, Default)]
-struct Slot {
-    /// Rows counted: all, or those whose operand is not null.
-    count: u64,
-    sum: Sum,
-    sum_of_absolutes: Sum,
-    least: Option<i128>,
-    greatest: Option<i128>,
-    least_bytes: Option<Vec<u8>>,
-    greatest_bytes: Option<Vec<u8>>,
-    /// In the order of the rows.
-    sum_of_floats: f64,
-}
-
-impl Slot {
-    fn add(&mut self, aggregate: &Aggregate, scope: &Scope<'_>) {
-        if aggregate.filter != Operand::None && scope.truth(aggregate.filter) != Some(true) {
-            return;
-        }
-        match aggregate.function {
-            Function::CountRows => self.count += 1,
-            Function::Count => self.count += u64::from(!scope.is_null(aggregate.operand)),
-            Function::SumFloat => {
-                if let Some(order) = scope.number(aggregate.operand) {
-                    self.count += 1;
-                    self.sum_of_floats += float_at(i64::try_from(order).unwrap_or_default());
-                }
-            }
-            Function::Min | Function::Max if aggregate.width == Width::Bytes => {
-                let Operand::Column(column) = aggregate.operand else { return };
-                if let Value::Bytes(value) = &scope.row[usize::from(column)] {
-                    if self.least_bytes.as_ref().is_none_or(|least| value < least) {
-                        self.least_bytes = Some(value.clone());
-                    }
-                    if self.greatest_bytes.as_ref().is_none_or(|greatest| value > greatest) {
-                        self.greatest_bytes = Some(value.clone());
-                    }
-                }
-            }
-            Function::Sum | Function::Min | Function::Max => {
-                if let Some(number) = scope.number(aggregate.operand) {
-                    self.count += 1;
-                    self.least = Some(self.least.map_or(number, |least| least.min(number)));
-                    self.greatest = Some(self.greatest.map_or(number, |most| most.max(number)));
-                    if aggregate.function == Function::Sum {
-                        self.sum.add(number);
-                        self.sum_of_absolutes.add_unsigned(number.unsigned_abs());
-                    }
-                }
-            }
-        }
-    }
-
-    fn state(&self, aggregate: &Aggregate) -> Result<Value, Overflow> {
-        let bytes = |value: &Option<Vec<u8>>| Ok(value.clone().map_or(Value::Null, Value::Bytes));
-        let number = match aggregate.function {
-            Function::Min if aggregate.width == Width::Bytes => return bytes(&self.least_bytes),
-            Function::Max if aggregate.width == Width::Bytes => return bytes(&self.greatest_bytes),
-            Function::SumFloat if self.count == 0 => None,
-            // Which NaN comes out of an addition is up to the machine.
-            Function::SumFloat if self.sum_of_floats.is_nan() => {
-                Some(i128::from(float_order(f64::NAN)))
-            }
-            Function::SumFloat => Some(i128::from(float_order(self.sum_of_floats))),
-            Function::CountRows | Function::Count => Some(i128::from(self.count)),
-            Function::Sum if self.count == 0 => None,
-            Function::Sum => Some(self.sum.number().ok_or(Overflow)?),
-            Function::Min => self.least,
-            Function::Max => self.greatest,
-        };
-        match number {
-            None => Ok(Value::Null),
-            Some(number) if aggregate.width.fits(number) => Ok(Value::Number(number)),
-            Some(_) => Err(Overflow),
-        }
-    }
-}
-
-/// A sum that cannot overflow: `high * 2^64 + low`, each half far from its limits for 2^31 rows.
-#[derive(Debug, Clone, Copy, Default)]
-struct Sum {
-    high: i128,
-    low: u128,
-}
-
-impl Sum {
-    fn add(&mut self, number: i128) {
-        // The low half is not negative, the high half carries the sign.
-        self.low += u128::from(low_half(number.cast_unsigned()));
-        self.high += number >> 64;
-    }
-
-    fn add_unsigned(&mut self, number: u128) {
-        self.low += u128::from(low_half(number));
-        self.high += (number >> 64).cast_signed();
-    }
-
-    /// The sum, if it fits in 128 bits.
-    fn number(&self) -> Option<i128> {
-        let carried = self.high + (self.low >> 64).cast_signed();
-        let high = i64::try_from(carried).ok()?;
-        Some(i128::from(high) << 64 | i128::from(low_half(self.low)))
-    }
-}
-
-/// The low 64 bits.
-fn low_half(number: u128) -> u64 {
-    let bytes = number.to_le_bytes();
-    bytes[..8].iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_sum_may_leave_128_bits_on_the_way() {
-        let mut sum = Sum::default();
-        for number in [i128::MAX, i128::MAX, i128::MIN, -5, i128::MIN] {
-            sum.add(number);
-        }
-        assert_eq!(sum.number(), Some(-7));
-        let mut two = Sum::default();
-        two.add(i128::MIN);
-        two.add(-1);
-        assert_eq!(two.number(), None);
-        two.add(1);
-        assert_eq!(two.number(), Some(i128::MIN));
-    }
-
-    #[test]
-    fn days_have_dates() {
-        for (day, date) in [
-            (0, (1970, 1, 1)),
-            (-1, (1969, 12, 31)),
-            (11_016, (2000, 2, 29)),
-            (11_017, (2000, 3, 1)),
-            (-719_528, (0, 1, 1)),
-            (-719_529, (-1, 12, 31)),
-            (2_932_896, (9999, 12, 31)),
-        ] {
-            assert_eq!(civil(day), date, "{day}");
-        }
-    }
-
-    #[test]
-    fn quotients_are_rounded_as_they_say() {
-        let all = |a, b| [i128::checked_div(a, b), divide_round(a, b), divide_floor(a, b)];
-        assert_eq!(all(7, 2), [Some(3), Some(4), Some(3)]);
-        assert_eq!(all(-7, 2), [Some(-3), Some(-4), Some(-4)]);
-        assert_eq!(all(7, -2), [Some(-3), Some(-4), Some(-4)]);
-        assert_eq!(all(6, 4), [Some(1), Some(2), Some(1)]);
-        assert_eq!(all(-5, 4), [Some(-1), Some(-1), Some(-2)]);
-        assert_eq!(all(i128::MIN, 3)[1], Some(i128::MIN / 3 - 1));
-    }
 
     #[test]
     fn truth_tables_are_those_of_three_valued_logic() {

@@ -295,9 +295,12 @@ fn judge(case: &Case, answer: &Answer) -> Result<String, String> {
             compare(case, &verdict, header, rows).map(|()| "rows".to_owned())
         }
         (Expectation::Meaning, Answer::Refused(end, status)) => {
-            let is_overflow = *status == Some(Status::Overflow)
-                && (verdict.rows.is_none() || verdict.overflow_allowed);
-            if is_overflow || status.is_some_and(|status| case.tolerated.contains(&status)) {
+            let is_due = match status {
+                Some(Status::Overflow) => verdict.overflow_allowed,
+                Some(Status::GroupCardinality) => verdict.outside_allowed,
+                _ => false,
+            };
+            if is_due || status.is_some_and(|status| case.tolerated.contains(&status)) {
                 Ok(end.clone())
             } else {
                 Err(format!("ended with {end}, {}", expected(&verdict)))
@@ -308,8 +311,17 @@ fn judge(case: &Case, answer: &Answer) -> Result<String, String> {
 
 fn expected(verdict: &Verdict) -> String {
     match &verdict.rows {
-        None => "expected an overflow".to_owned(),
+        None => format!("expected {}", failure(verdict)),
         Some(rows) => format!("expected {} rows", rows.len()),
+    }
+}
+
+/// What else than rows is due.
+fn failure(verdict: &Verdict) -> &'static str {
+    match (verdict.overflow_allowed, verdict.outside_allowed) {
+        (_, false) => "an overflow",
+        (false, true) => "a key outside of its range",
+        (true, true) => "an overflow or a key outside of its range",
     }
 }
 
@@ -320,7 +332,7 @@ fn compare(
     rows: &[Row],
 ) -> Result<(), String> {
     let Some(expected) = &verdict.rows else {
-        return Err(format!("{} rows, expected an overflow", rows.len()));
+        return Err(format!("{} rows, expected {}", rows.len(), failure(verdict)));
     };
     let mut rows = rows.to_vec();
     let has_limit = match &case.fragment.output {

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Random fragments over random data.
 
+use nearscan_command::pattern::{ANY, ONE};
 use nearscan_command::{
-    Aggregate, Column, Fragment, Function, Key, Op, Operand, Output, Program, RowColumn, Step,
-    StringTest, TestOp, ValueKind, Width,
+    Aggregate, Column, Fragment, Function, Key, Op, Operand, Output, PhysicalType, Program,
+    RowColumn, Step, StringTest, TestOp, Top, Value, ValueKind, Width, limits,
 };
 
 use crate::case::Case;
-use crate::data::{Table, Values};
+use crate::data::{ColumnData, Table, Values};
 use crate::random::Random;
 use crate::tables::random_column;
 
@@ -93,8 +94,8 @@ impl<'a> Maker<'a> {
         let sample = match self.table.columns[column].values.len() {
             0 => None,
             _ => match self.table.columns[column].values.value(row) {
-                nearscan_command::Value::Number(number) => Some(number),
-                _ => None,
+                Value::Number(number) => Some(number),
+                Value::Null | Value::Bytes(_) => None,
             },
         };
         let around = i128::from(self.random.around_zero(2));
@@ -114,7 +115,11 @@ impl<'a> Maker<'a> {
             for _ in 0..self.random.below(3) {
                 let op = self.random.pick(TestOp::ALL).0;
                 let count = if op == TestOp::In { 1 + self.random.below(4) } else { 1 };
-                let strings = (0..count).map(|_| self.string(column)).collect();
+                let string = |maker: &mut Self| match op {
+                    TestOp::Like => maker.pattern(column),
+                    _ => maker.string(column),
+                };
+                let strings = (0..count).map(|_| string(self)).collect();
                 tests.push(StringTest { column: u16::try_from(column).unwrap_or(0), op, strings });
             }
         }
@@ -130,6 +135,27 @@ impl<'a> Maker<'a> {
             }
             _ => self.random.pick(&["", "a", "b", "zebra1"]).as_bytes().to_vec(),
         }
+    }
+
+    /// A string of the column of which some bytes may be others and some parts anything.
+    fn pattern(&mut self, column: usize) -> Vec<u8> {
+        let mut pattern = self.string(column);
+        pattern.truncate(limits::PATTERN_PLACES_MAX as usize);
+        for _ in 0..self.random.below(3) {
+            let at = self.random.below(pattern.len());
+            if let Some(byte) = pattern.get_mut(at) {
+                *byte = ONE;
+            }
+        }
+        for _ in 0..self.random.below(4) {
+            let at = self.random.below(pattern.len() + 1);
+            match (pattern.is_empty(), self.random.one_in(2)) {
+                // What was there is now part of it.
+                (false, true) => pattern[at.saturating_sub(1)] = ANY,
+                _ => pattern.insert(at, ANY),
+            }
+        }
+        pattern
     }
 
     fn pool(&self, steps: &[Step]) -> Vec<(Operand, Kind)> {
@@ -173,12 +199,16 @@ impl<'a> Maker<'a> {
                 Step::arithmetic(op, width, a, b)
             }
             Op::Divide | Op::DivideRound | Op::DivideFloor | Op::Remainder => {
+                let width = self.random.pick(&[Width::W32, Width::W64, Width::W128, Width::W128]);
                 match self.divisor() {
-                    Some(divisor) => Step::arithmetic(op, Width::W128, a, divisor),
+                    Some(divisor) => Step::arithmetic(op, width, a, divisor),
                     None => Step::arithmetic(Op::Add, Width::W128, a, b),
                 }
             }
-            Op::Select => Step::select(Width::W128, self.of(Kind::Truth, pool), a, b),
+            Op::Select => {
+                let width = self.random.pick(&[Width::W64, Width::W128, Width::W128]);
+                Step::select(width, self.of(Kind::Truth, pool), a, b)
+            }
             Op::Year | Op::Month | Op::Day => Step::part(op, Width::W32, a),
             Op::In if !self.literals.is_empty() => {
                 let last = self.random.index(self.literals.len());
@@ -234,16 +264,28 @@ impl<'a> Maker<'a> {
             })
             .collect();
         let limit = self.random.pick(&[None, None, None, Some(0), Some(5), Some(1500)]);
-        Output::Rows { columns, limit, top: None }
+        let top = match limit {
+            None => self.top(pool),
+            Some(_) => None,
+        };
+        Output::Rows { columns, limit, top }
+    }
+
+    fn top(&mut self, pool: &[(Operand, Kind)]) -> Option<Top> {
+        let numbers = places(pool);
+        if numbers.is_empty() || self.random.one_in(2) {
+            return None;
+        }
+        Some(Top {
+            operand: self.random.pick(&numbers),
+            descending: self.random.one_in(2),
+            nulls_first: self.random.one_in(2),
+            count: self.random.pick(&[1, 3, 10, limits::TOP_MAX]),
+        })
     }
 
     fn states(&mut self, projection: &Program, pool: &[(Operand, Kind)]) -> Output {
-        let key_count = self.random.pick(&[0, 0, 1, 1, 2, 3]).min(self.columns.len());
-        let first = self.random.below(self.columns.len());
-        let keys = (0..key_count)
-            .map(|key| u16::try_from((first + key) % self.columns.len()).unwrap_or(0))
-            .map(Key::column)
-            .collect();
+        let keys = self.keys(projection, pool);
         let truths: Vec<Operand> = (0..)
             .zip(&projection.steps)
             .filter(|(_, step)| !step.op.is_arithmetic())
@@ -251,31 +293,111 @@ impl<'a> Maker<'a> {
             .collect();
         let aggregates = (0..1 + self.random.below(6))
             .map(|_| {
-                let function = match self.random.pick(Function::ALL).0 {
-                    Function::SumFloat => Function::Sum,
-                    function => function,
-                };
-                let operand = match function {
-                    Function::CountRows => Operand::None,
-                    Function::Count => {
-                        let kind = self.random.pick(&[Kind::Number, Kind::Truth, Kind::Bytes]);
-                        self.of(kind, pool)
-                    }
-                    Function::Sum | Function::Min | Function::Max | Function::SumFloat => {
-                        self.of(Kind::Number, pool)
-                    }
-                };
                 let filter = match truths.is_empty() || self.random.one_in(2) {
                     true => Operand::None,
                     false => self.random.pick(&truths),
                 };
-                let width = match self.random.one_in(8) {
-                    true => self.random.pick(&NUMERIC),
-                    false => Width::W128,
-                };
-                Aggregate { filter, ..Aggregate::new(function, operand, width) }
+                Aggregate { filter, ..self.slot(pool) }
             })
             .collect();
         Output::States { keys, aggregates }
     }
+
+    /// Columns by their dictionaries, columns and steps by ranges that mostly hold their numbers.
+    fn keys(&mut self, projection: &Program, pool: &[(Operand, Kind)]) -> Vec<Key> {
+        let mut operands: Vec<Operand> =
+            self.columns.iter().map(|(operand, _)| *operand).chain(places(pool)).collect();
+        let mut keys: Vec<Key> = Vec::new();
+        for _ in 0..self.random.pick(&[0, 0, 1, 1, 2, 3]) {
+            if operands.is_empty() {
+                break;
+            }
+            let operand = self.random.pick(&operands);
+            operands.retain(|other| *other != operand);
+            let is_number = pool.contains(&(operand, Kind::Number));
+            keys.push(match operand {
+                Operand::Step(step) => {
+                    self.range_of(projection.steps[usize::from(step)].op, operand)
+                }
+                _ if is_number && self.random.one_in(3) => self.range_of_values(operand),
+                _ => Key { operand, range: None },
+            });
+        }
+        keys
+    }
+
+    /// What a step may well be.
+    fn range_of(&mut self, op: Op, operand: Operand) -> Key {
+        match op {
+            Op::Month => Key::range(operand, 1, 12),
+            Op::Day => Key::range(operand, 0, 32),
+            Op::Year => Key::range(operand, 1690, 600),
+            _ => Key::range(operand, -150, self.random.pick(&[30, 300, 1000])),
+        }
+    }
+
+    /// From the least value of a column to its greatest, if that is not too much.
+    fn range_of_values(&mut self, operand: Operand) -> Key {
+        let values = match operand {
+            Operand::Column(column) => &self.table.columns[usize::from(column)].values,
+            _ => return Key::range(operand, 0, 1),
+        };
+        let numbers = (0..values.len()).filter_map(|row| match values.value(row) {
+            Value::Number(number) => i64::try_from(number).ok(),
+            Value::Null | Value::Bytes(_) => None,
+        });
+        let (least, greatest) =
+            numbers.fold((i64::MAX, i64::MIN), |(a, b), number| (a.min(number), b.max(number)));
+        let span = greatest.saturating_sub(least).clamp(0, i64::from(limits::GROUPS_MAX) - 3);
+        let first = least.clamp(i64::MIN + 1, i64::MAX - 2000) - i64::from(self.random.one_in(2));
+        Key::range(operand, first, u32::try_from(span + 2).unwrap_or(1))
+    }
+
+    fn slot(&mut self, pool: &[(Operand, Kind)]) -> Aggregate {
+        let width = match self.random.one_in(8) {
+            true => self.random.pick(&NUMERIC),
+            false => Width::W128,
+        };
+        let texts: Vec<Operand> = self.columns_of(|kind, _| kind == ValueKind::Bytes);
+        let floats = self.columns_of(|_, physical_type| {
+            matches!(physical_type, PhysicalType::Float | PhysicalType::Double)
+        });
+        match self.random.pick(Function::ALL).0 {
+            Function::CountRows => Aggregate::new(Function::CountRows, Operand::None, width),
+            Function::Count => {
+                let kind = self.random.pick(&[Kind::Number, Kind::Truth, Kind::Bytes]);
+                Aggregate::new(Function::Count, self.of(kind, pool), width)
+            }
+            function @ (Function::Min | Function::Max)
+                if !texts.is_empty() && self.random.one_in(2) =>
+            {
+                Aggregate::new(function, self.random.pick(&texts), Width::Bytes)
+            }
+            Function::SumFloat if floats.is_empty() => {
+                Aggregate::new(Function::Sum, self.of(Kind::Number, pool), width)
+            }
+            Function::SumFloat => {
+                Aggregate::new(Function::SumFloat, self.random.pick(&floats), Width::W64)
+            }
+            function @ (Function::Sum | Function::Min | Function::Max) => {
+                Aggregate::new(function, self.of(Kind::Number, pool), width)
+            }
+        }
+    }
+
+    fn columns_of(&self, is_one: fn(ValueKind, PhysicalType) -> bool) -> Vec<Operand> {
+        let is_one = |column: &ColumnData| {
+            let physical_type = column.values.physical_type();
+            is_one(physical_type.kind(), physical_type)
+        };
+        let columns = (0..).zip(&self.table.columns).filter(|(_, column)| is_one(column));
+        columns.map(|(index, _)| Operand::Column(index)).collect()
+    }
+}
+
+/// The columns and steps of a pool that are numbers.
+fn places(pool: &[(Operand, Kind)]) -> Vec<Operand> {
+    let is_place = |operand| matches!(operand, Operand::Column(_) | Operand::Step(_));
+    let numbers = pool.iter().filter(|(_, kind)| *kind == Kind::Number);
+    numbers.map(|(operand, _)| *operand).filter(|operand| is_place(*operand)).collect()
 }

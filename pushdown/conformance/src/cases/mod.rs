@@ -3,13 +3,18 @@
 
 mod aggregates;
 mod damage;
+mod divisions;
+mod extremes;
 mod groups;
 mod layouts;
 mod lifecycle;
+mod patterns;
 mod programs;
+mod ranges;
 mod rows;
 mod storage;
 mod strings;
+mod tops;
 mod types;
 
 use nearscan_command::{
@@ -32,14 +37,23 @@ pub(crate) const GROUPS: &[Group] = &[
     ("comparisons", programs::comparisons),
     ("logic", programs::logic),
     ("evaluation", programs::evaluation),
+    ("divisions", divisions::divisions),
+    ("selections", divisions::selections),
+    ("dates", divisions::dates),
+    ("distinct", divisions::distinct),
     ("string tests", strings::tests),
     ("string lengths", strings::lengths),
+    ("patterns", patterns::patterns_of_every_shape),
     ("limits", rows::limits),
     ("shapes", rows::shapes),
+    ("tops", tops::tops),
     ("functions", aggregates::functions),
     ("slot overflow", aggregates::overflow),
+    ("extremes", extremes::strings),
     ("keys", groups::keys),
     ("cardinality", groups::cardinality),
+    ("ranges", ranges::keys),
+    ("outside", ranges::outside),
     ("sizes", layouts::sizes),
     ("encodings", layouts::encodings),
     ("compression", layouts::compression),

@@ -13,7 +13,7 @@ const COMPARISONS: [Op; 6] =
     [Op::Equal, Op::NotEqual, Op::Less, Op::LessOrEqual, Op::Greater, Op::GreaterOrEqual];
 
 /// Numbers at and beside every edge that a width has.
-const EDGES: [i64; 19] = [
+pub(super) const EDGES: [i64; 19] = [
     0,
     1,
     -1,

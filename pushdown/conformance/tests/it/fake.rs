@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use nearscan_command::{
-    Command, InputRef, Op, Output, ResultHeader, ResultWriter, Row, Status, Value, ValueKind,
+    Command, Fragment, Function, InputRef, Op, Output, ResultHeader, ResultWriter, Row, Status,
+    StringTest, TestOp, Top, Value, ValueKind, pattern,
 };
 use nearscan_conformance::evaluator::evaluate;
 use nearscan_drive::{
@@ -38,6 +39,62 @@ pub(crate) enum Flaw {
     AnswersAnother,
     IgnoresRoom,
     FindsEverything,
+    CutsQuotientsOff,
+    TakesDistinctForDifferent,
+    TakesACharacterForAny,
+    MixesExtremesUp,
+    IgnoresRanges,
+    CutsTiesOff,
+    PutsNullsLast,
+}
+
+impl Flaw {
+    /// Makes a fragment say what a drive with this flaw takes it to say.
+    fn spoil(self, fragment: &mut Fragment) {
+        let steps = fragment.predicate.steps.iter_mut().chain(&mut fragment.projection.steps);
+        for step in steps {
+            step.op = match (self, step.op) {
+                (Self::CutsQuotientsOff, Op::DivideRound | Op::DivideFloor) => Op::Divide,
+                (Self::TakesDistinctForDifferent, Op::IsDistinct) => Op::NotEqual,
+                (Self::TakesDistinctForDifferent, Op::IsNotDistinct) => Op::Equal,
+                (_, op) => op,
+            };
+        }
+        if self == Self::TakesACharacterForAny {
+            let is_like = |test: &&mut StringTest| test.op == TestOp::Like;
+            for byte in
+                fragment.tests.iter_mut().filter(is_like).flat_map(|test| &mut test.strings[0])
+            {
+                *byte = if *byte == pattern::ONE { pattern::ANY } else { *byte };
+            }
+        }
+        match &mut fragment.output {
+            Output::Rows { limit, top, .. } => match (self, *top) {
+                (Self::IgnoresLimit, _) => *limit = None,
+                (Self::CutsTiesOff, Some(order)) => {
+                    *top = None;
+                    *limit = Some(order.count.into());
+                }
+                (Self::PutsNullsLast, Some(order)) => {
+                    *top = Some(Top { nulls_first: false, ..order });
+                }
+                _ => {}
+            },
+            Output::States { keys, aggregates } => {
+                if self == Self::IgnoresRanges {
+                    keys.iter_mut().for_each(|key| key.range = None);
+                }
+                if self == Self::MixesExtremesUp {
+                    let mix = |function| match function {
+                        Function::Min => Function::Max,
+                        Function::Max => Function::Min,
+                        other => other,
+                    };
+                    aggregates.iter_mut().for_each(|slot| slot.function = mix(slot.function));
+                }
+            }
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -171,16 +228,16 @@ impl FakeSession {
                 }
             }
         }
-        if let (Flaw::IgnoresLimit, Output::Rows { limit, .. }) = (self.flaw, &mut fragment.output)
-        {
-            *limit = None;
-        }
+        self.flaw.spoil(&mut fragment);
         let verdict = evaluate(&fragment, &rows);
         let Some(mut rows) = verdict.rows else {
             if self.flaw == Flaw::IgnoresOverflow {
                 return Ok(self.result(command, &[], 0));
             }
-            return status(Status::Overflow);
+            return status(match verdict.overflow_allowed {
+                true => Status::Overflow,
+                false => Status::GroupCardinality,
+            });
         };
         match self.flaw {
             Flaw::DropsLastRow => drop(rows.pop()),

@@ -3,7 +3,7 @@
 
 use nearscan_command::{
     Aggregate, Column, Fragment, Function, Key, Op, Operand, Output, Program, Row, RowColumn, Step,
-    StringTest, TestOp, Value, ValueKind, Width,
+    StringTest, TestOp, Top, Value, ValueKind, Width,
 };
 use nearscan_conformance::evaluator::{Verdict, evaluate};
 
@@ -112,7 +112,15 @@ fn states_are_those_of_the_documentation() {
     empty[0] = n(0);
     empty[1] = n(0);
     empty[6] = n(0);
-    assert_eq!(none, Verdict { rows: Some(vec![empty]), overflow_allowed: false, rows_kept: 0 });
+    assert_eq!(
+        none,
+        Verdict {
+            rows: Some(vec![empty]),
+            overflow_allowed: false,
+            outside_allowed: false,
+            rows_kept: 0,
+        }
+    );
 }
 
 #[test]
@@ -154,4 +162,73 @@ fn a_sum_is_exact_and_its_absolutes_may_be_too_large() {
     assert_eq!(beyond.rows, None);
     let within = evaluate(&sums, &rows(&[1]));
     assert!(!within.overflow_allowed);
+}
+
+/// Keys by range, of which none is a dictionary.
+fn ranged(operand: Operand, first: i64, count: u32, projection: Vec<Step>) -> Fragment {
+    let keys = vec![Key::range(operand, first, count)];
+    let output = Output::States { keys, aggregates: vec![Aggregate::count_rows()] };
+    fragment(vec![], projection, output)
+}
+
+#[test]
+fn a_key_by_range_has_null_and_nothing_outside() {
+    let inside = evaluate(&ranged(A, 5, 21, vec![]), &table());
+    let counts = [Value::Null, n(5), n(10), n(15), n(25)].map(|key| vec![key, n(1)]);
+    assert_eq!(inside.rows, Some(counts.to_vec()));
+    assert!(!inside.outside_allowed);
+    for (first, count) in [(6, 20), (5, 20)] {
+        let outside = evaluate(&ranged(A, first, count, vec![]), &table());
+        assert_eq!(outside.rows, None);
+        assert!(outside.outside_allowed && !outside.overflow_allowed);
+    }
+    // Another row overflows: either may be told.
+    let scaled = Step::arithmetic(Op::Multiply, Width::W32, A, Operand::Literal(0));
+    let mut either = ranged(A, 6, 20, vec![scaled]);
+    either.literals[0] = 1 << 28;
+    let either = evaluate(&either, &table());
+    assert!(either.rows.is_none() && either.outside_allowed && either.overflow_allowed);
+}
+
+#[test]
+fn a_top_keeps_ties_and_every_row_that_can_be_among_the_first() {
+    let kept = |numbers: &[Option<i128>], descending, nulls_first, count| {
+        let columns = vec![RowColumn { operand: A, width: Width::W64 }];
+        let top = Some(Top { operand: A, descending, nulls_first, count });
+        let output = Output::Rows { columns, limit: None, top };
+        let rows = numbers.iter().map(|number| vec![number.map_or(Value::Null, n), s("")]);
+        let verdict = evaluate(&fragment(vec![], vec![], output), &rows.collect::<Vec<_>>());
+        let number = |row: &Row| match row[0] {
+            Value::Number(number) => Some(number),
+            _ => None,
+        };
+        verdict.rows.unwrap().iter().map(number).collect::<Vec<_>>()
+    };
+    let numbers = [Some(5), Some(3), Some(5), None, Some(3), Some(4), Some(1), None, Some(3)];
+    let some = |numbers: &[i128]| numbers.iter().copied().map(Some).collect::<Vec<_>>();
+    assert_eq!(kept(&numbers, false, false, 2), [some(&[5, 3, 5, 3, 1, 3])].concat());
+    assert_eq!(kept(&numbers, false, false, 1), some(&[5, 3, 3, 1]));
+    assert_eq!(kept(&numbers, true, false, 1), some(&[5, 5]));
+    let nulls = kept(&numbers, true, true, 1);
+    assert_eq!(nulls, [Some(5), Some(5), None, None]);
+    assert_eq!(kept(&numbers, false, false, 9), numbers);
+}
+
+#[test]
+fn case_takes_false_and_null_alike_and_checks_both_branches() {
+    let less = Step::compare(Op::Less, A, Operand::Literal(1));
+    let select = |width, b, c| {
+        let steps = vec![less, Step::select(width, Operand::Step(0), b, c)];
+        let columns = vec![RowColumn { operand: Operand::Step(1), width: Width::W128 }];
+        let output = Output::Rows { columns, limit: None, top: None };
+        evaluate(&fragment(vec![], steps, output), &table()).rows
+    };
+    let column = |numbers: [Value; 5]| Some(numbers.map(|number| vec![number]).to_vec());
+    let taken = select(Width::W64, A, Operand::Literal(0));
+    assert_eq!(taken, column([n(5), n(10), n(10), n(15), n(10)]));
+    assert_eq!(
+        select(Width::W32, Operand::Null, A),
+        column([Value::Null, Value::Null, Value::Null, Value::Null, n(25)])
+    );
+    assert_eq!(select(Width::W32, A, Operand::Literal(2)), None);
 }

@@ -37,6 +37,17 @@ fn a_drive_that_is_right_passes() {
 #[case(Flaw::ForgetsRowsKept, "sizes: 1 rows")]
 #[case(Flaw::AnswersAnother, "sizes: 1 rows")]
 #[case(Flaw::IgnoresRoom, "shapes: no room")]
+#[case(Flaw::CutsQuotientsOff, "divisions")]
+#[case(Flaw::CutsQuotientsOff, "random")]
+#[case(Flaw::TakesDistinctForDifferent, "distinct")]
+#[case(Flaw::TakesDistinctForDifferent, "random")]
+#[case(Flaw::TakesACharacterForAny, "patterns")]
+#[case(Flaw::MixesExtremesUp, "extremes")]
+#[case(Flaw::MixesExtremesUp, "random")]
+#[case(Flaw::IgnoresRanges, "outside")]
+#[case(Flaw::CutsTiesOff, "tops")]
+#[case(Flaw::CutsTiesOff, "random")]
+#[case(Flaw::PutsNullsLast, "tops")]
 fn a_flaw_is_noticed(#[case] flaw: Flaw, #[case] prefix: &str) {
     let only = |flaw| {
         let options = Options { prefix: prefix.to_owned(), ..Options::default() };
