@@ -12,6 +12,11 @@ inline uint64_t low_bits(uint64_t word, uint32_t bits) {
   return bits >= 64 ? word : word & ((static_cast<uint64_t>(1) << bits) - 1);
 }
 
+/// A signed number out of one whose lowest bit is the sign.
+inline int64_t unzigzag(uint64_t value) {
+  return static_cast<int64_t>(value >> 1) ^ -static_cast<int64_t>(value & 1);
+}
+
 /// The lowest `count` (<= 8) bits set.
 inline uint8_t row_mask(uint32_t count) { return static_cast<uint8_t>((1u << count) - 1u); }
 

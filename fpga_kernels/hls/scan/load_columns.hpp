@@ -110,6 +110,52 @@ inline uint32_t load_range(const uint64_t* words, const section_table& sections,
   return STATUS_OK;
 }
 
+/// Loads how the stored values of a column stand for numbers.
+inline uint32_t load_reading(const uint64_t* words, const section_table& sections, uint32_t index,
+                             const column_record& column, decode_plan& lane) {
+  const section_range& range = sections.of[SECTION_READINGS];
+  // Without the section all columns are read plainly.
+  reading_record reading = reading_record();
+  if (range.count != 0) {
+    if (range.count != sections.of[SECTION_COLUMNS].count) return STATUS_MALFORMED;
+    reading = load_reading_record(words, range.offset + index * READING_RECORD_BYTES);
+  }
+  bool fits = reading.rule == READ_AS_SIGNED;
+  uint32_t length = 0;
+  switch (column.physical_type) {
+    case PHYSICAL_BOOLEAN:
+      lane.stored_bits = 1;
+      break;
+    case PHYSICAL_INT32:
+    case PHYSICAL_INT64:
+      lane.stored_bits = column.physical_type == PHYSICAL_INT32 ? 32 : 64;
+      fits = fits || reading.rule == READ_AS_UNSIGNED;
+      break;
+    case PHYSICAL_FLOAT:
+    case PHYSICAL_DOUBLE:
+      lane.stored_bits = column.physical_type == PHYSICAL_FLOAT ? 32 : 64;
+      fits = reading.rule == READ_AS_FLOAT_ORDER;
+      break;
+    case PHYSICAL_BYTE_ARRAY:
+      lane.stored_bits = 0;
+      break;
+    case PHYSICAL_FIXED_LEN_BYTE_ARRAY:
+      length = reading.length;
+      if (length == 0 || length > FIXED_BYTES_MAX) return STATUS_MALFORMED;
+      lane.stored_bits = static_cast<uint8_t>(8 * length);
+      fits = reading.rule == READ_AS_BIG_ENDIAN;
+      break;
+    default:
+      return STATUS_UNSUPPORTED;
+  }
+  if (!fits || reading.length != length || reading.bits > 64) return STATUS_MALFORMED;
+  lane.physical_type = column.physical_type;
+  lane.read_as = reading.rule;
+  lane.number_bits = reading.bits;
+  lane.plainly = reading.rule == READ_AS_SIGNED && reading.bits == 0;
+  return STATUS_OK;
+}
+
 /// Loads the columns.
 inline uint32_t load_columns(const uint64_t* words, const section_table& sections,
                              const command_header& header, program_scope& scope, scan_plan& plan) {
@@ -132,14 +178,12 @@ COLUMNS:
     if (!lane.active) continue;
     const column_record column =
         load_column_record(words, range.offset + index * COLUMN_RECORD_BYTES);
-    const uint32_t status = load_range(words, sections, column, plan.fetch.lane[index]);
+    uint32_t status = load_range(words, sections, column, plan.fetch.lane[index]);
+    if (status == STATUS_OK) status = load_reading(words, sections, index, column, lane);
     if (status != STATUS_OK) return status;
     const bool bytes = column.physical_type == PHYSICAL_BYTE_ARRAY;
-    if (!bytes && column.physical_type != PHYSICAL_INT32 &&
-        column.physical_type != PHYSICAL_INT64) {
-      return STATUS_UNSUPPORTED;
-    }
-    if (column.codec != CODEC_UNCOMPRESSED && column.codec != CODEC_SNAPPY) {
+    if (column.codec != CODEC_UNCOMPRESSED && column.codec != CODEC_SNAPPY &&
+        column.codec != CODEC_LZ4_RAW) {
       return STATUS_UNSUPPORTED;
     }
     if (column.value_kind != (bytes ? KIND_BYTES : KIND_INTEGER)) return STATUS_MALFORMED;
@@ -159,7 +203,6 @@ COLUMNS:
     plan.decompress[index].column = index;
     plan.decompress[index].codec = column.codec;
     lane.column = index;
-    lane.physical_type = column.physical_type;
     lane.nullable = nullable;
     lane.rows = header.rows;
     lane.scratch_begin = column.scratch_offset;

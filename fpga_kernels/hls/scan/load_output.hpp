@@ -25,14 +25,14 @@ KEYS:
   for (uint32_t index = 0; index < range.count; index++) {
 #pragma HLS LOOP_TRIPCOUNT min = 0 max = 4
     const key_record key = load_key_record(words, range.offset + index * KEY_RECORD_BYTES);
-    if (key.column >= scope.column_count) return STATUS_MALFORMED;
-    decode_plan& lane = plan.decode[key.column];
+    if (key.operand >= scope.column_count) return STATUS_MALFORMED;
+    decode_plan& lane = plan.decode[key.operand];
     // A key listed twice would want its dictionary's size twice.
     if (lane.needs_codes) return STATUS_MALFORMED;
     lane.needs_codes = true;
     lane.needs_bytes = lane.physical_type == PHYSICAL_BYTE_ARRAY;
-    plan.filter.forwarded[key.column] = true;
-    output_plan column = {NONE, NONE, WIDTH_W64, 0, static_cast<uint8_t>(key.column), true, false};
+    plan.filter.forwarded[key.operand] = true;
+    output_plan column = {NONE, NONE, WIDTH_W64, 0, static_cast<uint8_t>(key.operand), true, false};
     if (lane.needs_bytes) column.width = WIDTH_BYTES;
     plan.project.columns[index] = column;
   }

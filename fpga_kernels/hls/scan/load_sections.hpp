@@ -13,7 +13,7 @@ struct section_range {
   uint32_t count;
 };
 
-static constexpr uint32_t SECTION_KINDS = SECTION_NAMES + 1;
+static constexpr uint32_t SECTION_KINDS = SECTION_READINGS + 1;
 
 struct section_table {
   section_range of[SECTION_KINDS];
@@ -45,6 +45,8 @@ inline uint32_t section_record_bytes(uint32_t kind) {
       return OUTPUT_RECORD_BYTES;
     case SECTION_OUTPUT_COLUMNS:
       return OUTPUT_COLUMN_RECORD_BYTES;
+    case SECTION_READINGS:
+      return READING_RECORD_BYTES;
     default:
       return 0;
   }
@@ -55,6 +57,7 @@ inline uint32_t section_count_max(uint32_t kind) {
   switch (kind) {
     case SECTION_INPUTS:
     case SECTION_COLUMNS:
+    case SECTION_READINGS:
       return COLUMNS_MAX;
     case SECTION_PREDICATE:
     case SECTION_PROJECTION:

@@ -9,6 +9,7 @@
 #include "tb_cases.hpp"
 #include "tb_malformed.hpp"
 #include "tb_random.hpp"
+#include "tb_storage.hpp"
 
 namespace {
 
@@ -29,6 +30,7 @@ void run_everything(tally& all) {
   grouped(all);
   strings(all);
   storage(all);
+  stored_otherwise(all);
   logic(all);
   overflow(all);
   limits(all);

@@ -133,10 +133,14 @@ inline void sign_command(std::vector<uint64_t>& words) {
   words[1] = (words[1] & 0xffffffffu) | static_cast<uint64_t>(crc32c_end(checksum)) << 32;
 }
 
-/// Scratch that a column can need: its dictionary's slots and all its strings.
+/// Scratch that a column can need: its dictionary's slots, and all its strings or the streams of a
+/// page, each of which starts on a line.
 inline uint64_t scratch_needed(const column_model& column, const written_chunk& chunk) {
   uint64_t bytes = chunk.dictionary_entries * DICTIONARY_SLOT_BYTES;
   if (column.physical_type == PHYSICAL_BYTE_ARRAY) bytes += chunk.page_bytes * 2;
+  if (((chunk.encodings >> ENCODING_BYTE_STREAM_SPLIT) & 1) != 0) {
+    bytes += chunk.page_bytes + FIXED_BYTES_MAX * 64;
+  }
   return (bytes + 15) / 8 * 8;
 }
 
@@ -146,6 +150,8 @@ inline test_memories bind_model(const scan_model& model, const std::vector<writt
   bytes_t input(11, 0xcc);
   std::vector<input_record> inputs;
   std::vector<column_record> columns;
+  std::vector<reading_record> readings;
+  bool plainly = true;
   uint64_t scratch = 0;
   for (size_t i = 0; i < chunks.size(); i++) {
     const column_model& column = model.columns[i];
@@ -167,8 +173,7 @@ inline test_memories bind_model(const scan_model& model, const std::vector<writt
     record.definition_level_max = column.nullable ? 1 : 0;
     record.codec = column.style.codec;
     record.value_kind = column.physical_type == PHYSICAL_BYTE_ARRAY ? KIND_BYTES : KIND_INTEGER;
-    record.encodings = 1u << ENCODING_PLAIN | 1u << ENCODING_PLAIN_DICTIONARY | 1u << ENCODING_RLE |
-                       1u << ENCODING_RLE_DICTIONARY;
+    record.encodings = chunks[i].encodings;
     record.offset = skipped;
     record.length = chunks[i].bytes.size();
     record.uncompressed_bytes = chunks[i].page_bytes;
@@ -177,10 +182,13 @@ inline test_memories bind_model(const scan_model& model, const std::vector<writt
         model.scratch_bytes != 0 ? model.scratch_bytes : scratch_needed(column, chunks[i]);
     scratch += record.scratch_bytes;
     columns.push_back(record);
+    readings.push_back({column.read_as, column.number_bits, column.length, 0});
+    plainly = plainly && column.read_as == READ_AS_SIGNED && column.number_bits == 0;
   }
   command_builder builder;
   builder.records(SECTION_INPUTS, inputs);
   builder.records(SECTION_COLUMNS, columns);
+  if (!plainly) builder.records(SECTION_READINGS, readings);
   builder.programs(model);
   builder.output(model);
   command_header header = command_header();

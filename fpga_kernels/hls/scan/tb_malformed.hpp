@@ -106,7 +106,7 @@ inline void crafted(tally& all) {
   wrong.slots[0].function = 9;
   expect("an unknown function", wrong, STATUS_UNSUPPORTED);
   wrong = model;
-  wrong.columns[0].physical_type = 5;
+  wrong.columns[0].physical_type = 3;
   expect("an unknown type", wrong, STATUS_UNSUPPORTED);
   // Two lanes in one range of scratch: the references of one could be made by the other.
   scan_model shared = model;

@@ -8,8 +8,8 @@ use std::sync::atomic::AtomicU32;
 
 use nearscan_command::{
     Aggregate, Chunk, Codec, Column, Command, Encodings, Envelope, Fragment, Function, InputRef,
-    Op, Operand, Output, PhysicalType, Program, ResultView, RowColumn, Status, Step, StringTest,
-    TestOp, Unit, ValueKind, Width,
+    Op, Operand, Output, PhysicalType, Program, Reading, ResultView, RowColumn, Status, Step,
+    StringTest, TestOp, Unit, ValueKind, Width,
 };
 use nearscan_models::{Depths, Memories, scan, zeroed_lines};
 
@@ -65,6 +65,7 @@ fn bind(fragment: &Fragment, rows: u64, chunks: &[(PhysicalType, Vec<u8>)]) -> (
             definition_level_max: 0,
             codec: Codec::Uncompressed,
             encodings: Encodings::SCAN,
+            reading: Reading::PLAIN,
         });
         input.extend(bytes);
     }
@@ -154,6 +155,7 @@ fn rows_with_strings_come_back() {
                 RowColumn { operand: Operand::Null, width: Width::W64 },
             ],
             limit: Some(3),
+            top: None,
         },
     };
     let mode = strings(&["MAIL", "SHIP", "", "MAIL", "MAI", "MAIL"]);
@@ -184,7 +186,7 @@ fn a_failure_says_where() {
         projection: Program::default(),
         literals: vec![],
         tests: vec![],
-        output: Output::Rows { columns: vec![], limit: None },
+        output: Output::Rows { columns: vec![], limit: None, top: None },
     };
     let mut second = numbers(&[1, 2]);
     second.extend(numbers(&[3, 4, 5]));

@@ -59,7 +59,7 @@ pub(crate) const GROUPS: &[Group] = &[
     ("compression", layouts::compression),
     ("nulls", layouts::nulls),
     ("types", types::readings),
-    ("ranges", types::ranges),
+    ("bits", types::bits),
     ("direct pages", storage::direct),
     ("page versions", storage::versions),
     ("damaged headers", damage::headers),

@@ -169,7 +169,7 @@ fn without_nulls(values: &Values) -> Values {
 }
 
 /// Numbers that their annotation or a column of 64 bits has no room for.
-pub(super) fn ranges() -> Vec<Case> {
+pub(super) fn bits() -> Vec<Case> {
     let mut cases = Vec::new();
     for (layout_name, layout) in
         [("plain", ChunkLayout::plain()), ("dictionary", ChunkLayout::common())]
