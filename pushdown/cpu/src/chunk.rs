@@ -237,7 +237,7 @@ impl Dense {
         if let Self::Codes(codes) = self {
             let codes = std::mem::take(codes);
             *self = Self::Strings { buffers: Vec::new(), views: Vec::new() };
-            if let Some(dictionary) = dictionary {
+            if let Some(dictionary) = dictionary.filter(|_| !codes.is_empty()) {
                 self.decode(dictionary, &codes);
             }
         }

@@ -16,8 +16,9 @@ const PLACES_MAX: usize = 1 << 16;
 const NO_GROUP: u32 = u32::MAX;
 
 /// The table of groups.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Combined {
+    keys: Vec<Key>,
     /// `[places]`.
     groups: Vec<u32>,
     /// Places of each key that the table is made for.
@@ -33,6 +34,11 @@ enum Places<'a> {
 }
 
 impl Combined {
+    /// An empty table for these keys.
+    pub(crate) fn new(keys: &[Key]) -> Self {
+        Self { keys: keys.to_vec(), groups: Vec::new(), sizes: Vec::new() }
+    }
+
     /// Fills `batch` with the group of each row, `[rows]`; asks `find` for those of which no row came
     /// before. Gives `false`, and fills nothing, when a key is not small.
     ///
@@ -40,14 +46,17 @@ impl Combined {
     /// Those of `find`.
     pub(crate) fn number(
         &mut self,
-        keys: &[Key],
         vectors: &[Option<&Vector>],
         rows: usize,
         batch: &mut Vec<u32>,
         mut find: impl FnMut(usize) -> Result<u32, Stop>,
     ) -> Result<bool, Stop> {
-        let places: Option<Vec<Places<'_>>> =
-            keys.iter().zip(vectors).map(|(key, vector)| Places::of(key, (*vector)?)).collect();
+        let places: Option<Vec<Places<'_>>> = self
+            .keys
+            .iter()
+            .zip(vectors)
+            .map(|(key, vector)| Places::of(key, (*vector)?))
+            .collect();
         let Some(places) = places else { return Ok(false) };
         let sizes: Vec<usize> = places.iter().map(Places::size).collect();
         let size = sizes.iter().try_fold(1, |all: usize, size| all.checked_mul(*size));
@@ -145,14 +154,14 @@ mod tests {
         let first = numbers(&[Some(-1), Some(1), None, Some(-1), None]);
         let second = numbers(&[Some(1994), Some(1995), None, Some(1994), Some(1994)]);
         let vectors = [Some(&first), Some(&second)];
-        let (mut combined, mut batch, mut asked) = (Combined::default(), Vec::new(), Vec::new());
-        let is_small = combined.number(&keys, &vectors, 5, &mut batch, |row| {
+        let (mut combined, mut batch, mut asked) = (Combined::new(&keys), Vec::new(), Vec::new());
+        let is_small = combined.number(&vectors, 5, &mut batch, |row| {
             asked.push(row);
             Ok(u32::try_from(asked.len()).unwrap())
         });
         assert_eq!(is_small, Ok(true));
         assert_eq!((batch, asked), (vec![1, 2, 3, 1, 4], vec![0, 1, 2, 4]));
-        let again = combined.number(&keys, &vectors, 5, &mut Vec::new(), |row| panic!("row {row}"));
+        let again = combined.number(&vectors, 5, &mut Vec::new(), |row| panic!("row {row}"));
         assert_eq!(again, Ok(true));
     }
 
@@ -163,14 +172,13 @@ mod tests {
         {
             let column = numbers(&[Some(7), Some(value)]);
             let mut batch = Vec::new();
-            let end = Combined::default().number(&key, &[Some(&column)], 2, &mut batch, |_| Ok(0));
+            let end = Combined::new(&key).number(&[Some(&column)], 2, &mut batch, |_| Ok(0));
             assert_eq!(end, Ok(is_small), "{value}");
             assert_eq!(batch.len(), if is_small { 2 } else { 0 });
         }
         let column = numbers(&[Some(7)]);
         let plain = [Key::column(0)];
-        let end =
-            Combined::default().number(&plain, &[Some(&column)], 1, &mut Vec::new(), |_| Ok(0));
+        let end = Combined::new(&plain).number(&[Some(&column)], 1, &mut Vec::new(), |_| Ok(0));
         assert_eq!(end, Ok(false));
     }
 }

@@ -19,7 +19,6 @@ use crate::vector::{NumberValues, Vector, is_set};
 /// The states of all groups of a unit.
 #[derive(Debug)]
 pub(crate) struct States {
-    keys: Vec<Key>,
     slots: Vec<Slot>,
     index: Index,
     /// Group of each combination of small keys.
@@ -31,6 +30,7 @@ pub(crate) struct States {
 /// The groups that there are.
 #[derive(Debug)]
 struct Index {
+    keys: Vec<Key>,
     /// Group numbers by encoded key.
     numbers: HashMap<Vec<u8>, u32>,
     /// The keys of each group.
@@ -47,8 +47,8 @@ impl States {
     pub(crate) fn new(keys: &[Key], aggregates: &[Aggregate], bytes_max: u64) -> Self {
         let slots: Vec<Slot> = aggregates.iter().map(|aggregate| Slot::new(*aggregate)).collect();
         let mut states = Self {
-            keys: keys.to_vec(),
             index: Index {
+                keys: keys.to_vec(),
                 numbers: HashMap::new(),
                 rows: Vec::new(),
                 key_bytes: 0,
@@ -56,7 +56,7 @@ impl States {
                 bytes_max,
             },
             slots,
-            combined: Combined::default(),
+            combined: Combined::new(keys),
             batch: Vec::new(),
         };
         if keys.is_empty() {
@@ -70,22 +70,20 @@ impl States {
     /// Takes `rows` kept rows in.
     ///
     /// # Errors
-    /// [`Stop::OVERFLOW`], or [`Status::OutputFull`] when the groups do not fit the room.
+    /// [`Stop::OVERFLOW`], [`Status::GroupCardinality`] for a key outside of its range, or
+    /// [`Status::OutputFull`] when the groups do not fit the room.
     pub(crate) fn update(&mut self, scope: &Scope<'_>, rows: usize) -> Result<(), Stop> {
-        if self.keys.is_empty() {
+        if self.index.keys.is_empty() {
             for slot in &mut self.slots {
                 slot.update(scope, Groups::One, rows)?;
             }
             return Ok(());
         }
         let vectors: Vec<Option<&Vector>> =
-            self.keys.iter().map(|key| scope.vector(key.operand)).collect();
+            self.index.keys.iter().map(|key| scope.vector(key.operand)).collect();
         let (index, batch) = (&mut self.index, &mut self.batch);
         batch.clear();
-        if !self
-            .combined
-            .number(&self.keys, &vectors, rows, batch, |row| index.find(&vectors, row))?
-        {
+        if !self.combined.number(&vectors, rows, batch, |row| index.find(&vectors, row))? {
             index.number(&vectors, rows, batch)?;
         }
         for slot in &mut self.slots {
@@ -155,9 +153,13 @@ impl Index {
         if let Some(number) = self.numbers.get(key) {
             return Ok(*number);
         }
+        let values: Row = keys.iter().map(|vector| value(*vector, row)).collect();
+        if !self.keys.iter().zip(&values).all(|(key, value)| is_inside(key, value)) {
+            return Err(Stop::status(Status::GroupCardinality));
+        }
         let number = u32::try_from(self.rows.len()).unwrap_or(u32::MAX);
         self.numbers.insert(key.to_vec(), number);
-        self.rows.push(keys.iter().map(|vector| value(*vector, row)).collect());
+        self.rows.push(values);
         self.key_bytes += key.len() as u64;
         // More than that cannot be written.
         let bytes = self.rows.len() as u64 * self.slot_bytes + self.key_bytes / 2;
@@ -165,6 +167,17 @@ impl Index {
             return Err(Stop::status(Status::OutputFull));
         }
         Ok(number)
+    }
+}
+
+/// Whether a value is one of those that its key can be.
+fn is_inside(key: &Key, value: &Value) -> bool {
+    match (key.range, value) {
+        (Some(range), Value::Number(number)) => {
+            let place = number.checked_sub(i128::from(range.first));
+            place.is_some_and(|place| (0..i128::from(range.count)).contains(&place))
+        }
+        _ => true,
     }
 }
 

@@ -357,6 +357,8 @@ mod tests {
         assert_eq!(varint(&[0xff; 10]), None);
         let most = [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1];
         assert_eq!(varint(&most), Some((u64::MAX, 10)));
+        let more = [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2];
+        assert_eq!(varint(&more), None);
         assert_eq!([0, 1, 2, 3, u64::MAX].map(zigzag), [0, -1, 1, -2, i64::MIN]);
     }
 }

@@ -28,7 +28,8 @@
 //!
 //! # Invariants
 //!
-//! - It agrees with the evaluator of the conformance crate, and never answers `GroupCardinality`.
+//! - It agrees with the evaluator of the conformance crate. It answers `GroupCardinality` for a key
+//!   outside of its range only, never because there are too many groups.
 //! - Any bytes end in a status: nothing is allocated or looped over because a page claims it, but
 //!   only as far as the unit has rows and the chunk has bytes.
 //! - No more commands are taken than `in_flight_max`; each is cancelled within a batch.

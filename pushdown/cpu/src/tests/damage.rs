@@ -3,7 +3,9 @@
 
 use bytes::Bytes;
 use nearscan_command::{Chunk, Encodings, ReadAs, Status, Value};
-use nearscan_conformance::pages::{ChunkLayout, write_chunk};
+use nearscan_conformance::pages::{
+    ChunkLayout, Flag, PageVersion, ValueLayout, WrittenChunk, assemble, draft, write_chunk,
+};
 use nearscan_conformance::{Presence, Random, Values};
 
 use super::read;
@@ -50,19 +52,32 @@ fn chunk(seed: u64) -> (Chunk, Bytes, Vec<Value>) {
     let values = values(&mut random, presence);
     let layout = ChunkLayout::random(&mut random, presence);
     let written = write_chunk(&values, &layout);
-    let chunk = Chunk {
+    let expected = (0..ROWS).map(|row| values.value(row)).collect();
+    (described(&values, &layout, &written), Bytes::from(written.bytes), expected)
+}
+
+/// What a command says of a chunk.
+fn described(values: &Values, layout: &ChunkLayout, written: &WrittenChunk) -> Chunk {
+    Chunk {
         input: 0,
         offset: 0,
         length: written.bytes.len() as u64,
         uncompressed_bytes: written.uncompressed_bytes,
         physical_type: values.physical_type(),
-        definition_level_max: u8::from(presence == Presence::Optional),
+        definition_level_max: u8::from(layout.presence == Presence::Optional),
         codec: layout.codec,
         encodings: Encodings::ALL,
         reading: values.reading(),
-    };
-    let expected = (0..ROWS).map(|row| values.value(row)).collect();
-    (chunk, Bytes::from(written.bytes), expected)
+    }
+}
+
+/// How reading a chunk ended.
+fn status(end: Result<impl Sized, Stop>) -> Status {
+    match end {
+        Ok(_) => Status::Ok,
+        Err(Stop::Status { status, .. }) => status,
+        Err(Stop::Failed(failure)) => panic!("{failure}"),
+    }
 }
 
 #[test]
@@ -113,29 +128,60 @@ fn damage_ends_in_a_status_or_in_as_many_values() {
 
 #[test]
 fn an_entry_that_no_row_has_may_be_anything() {
-    let values = Values::Fixed { length: 9, values: vec![Some(1), Some(1 << 70 >> 7), Some(-1)] };
-    let layout = ChunkLayout::common().required();
-    let written = write_chunk(&values, &ChunkLayout { page_rows: vec![1], ..layout.clone() });
-    let chunk = Chunk {
-        input: 0,
-        offset: 0,
-        length: written.bytes.len() as u64,
-        uncompressed_bytes: written.uncompressed_bytes,
-        physical_type: values.physical_type(),
-        definition_level_max: 0,
-        codec: layout.codec,
-        encodings: written.encodings,
-        reading: values.reading(),
-    };
+    let values = Values::Fixed { length: 9, values: vec![Some(1), Some(1 << 63), Some(-1)] };
+    let layout = ChunkLayout::common().required().paged(&[1]);
+    let written = write_chunk(&values, &layout);
+    let chunk = described(&values, &layout, &written);
     let bytes = Bytes::from(written.bytes);
     let mut reader = crate::chunk::ChunkReader::open(0, &chunk, bytes.clone(), 3);
-    assert!(reader.read(1).is_ok());
-    let Err(Stop::Status { status, .. }) = reader.read(1) else { panic!("no status") };
-    assert_eq!(status, Status::Overflow);
+    assert_eq!(status(reader.read(1)), Status::Ok);
+    assert_eq!(status(reader.read(1)), Status::Overflow);
     let narrow = nearscan_command::Reading { bits: 1, rule: ReadAs::BigEndian, length: 9 };
-    let Err(Stop::Status { status, .. }) = read(&Chunk { reading: narrow, ..chunk }, &bytes, 3, 1)
-    else {
-        panic!("no status")
-    };
-    assert_eq!(status, Status::Corrupt);
+    let end = read(&Chunk { reading: narrow, ..chunk }, &bytes, 3, 1);
+    assert_eq!(status(end), Status::Corrupt);
+}
+
+#[test]
+fn codes_may_come_before_and_behind_other_values() {
+    let numbers = (0..90).map(|n| Some(n % 4).filter(|n| *n > 0)).collect();
+    let strings = (0..90).map(|n| (n % 7 > 0).then(|| vec![b'a'; n % 5])).collect();
+    for values in [Values::Unsigned64(numbers), Values::Bytes(strings)] {
+        let ValueLayout::Dictionary { label, index_runs, .. } = ValueLayout::DICTIONARY else {
+            panic!("no dictionary")
+        };
+        let falling_back = ValueLayout::Dictionary {
+            label,
+            index_runs,
+            unused_entries: 3,
+            width_min: 0,
+            pages_max: 1,
+        };
+        let layout = ChunkLayout { values: falling_back, ..ChunkLayout::common().paged(&[30]) };
+        let mut pages = draft(&values, &layout);
+        // The dictionary, then plain values, codes, and plain values.
+        pages.swap(1, 2);
+        let written = assemble(&pages, &layout);
+        let chunk = described(&values, &layout, &written);
+        let moved = (30..60).chain(0..30).chain(60..90);
+        let expected: Vec<Value> = moved.map(|row| values.value(row)).collect();
+        for batch_rows in [90, 7] {
+            let found = read(&chunk, &Bytes::from(written.bytes.clone()), 90, batch_rows);
+            assert_eq!(found, Ok(expected.clone()));
+        }
+    }
+}
+
+#[test]
+fn a_page_has_as_many_nulls_as_its_header_says() {
+    let values = Values::Int32((0..50).map(|n| Some(n).filter(|n| n % 5 > 0)).collect());
+    let version = PageVersion::Two(Flag::Absent);
+    let layout = ChunkLayout { version, ..ChunkLayout::plain() };
+    for (nulls, expected) in [(10, Status::Ok), (9, Status::Corrupt), (11, Status::Corrupt)] {
+        let mut pages = draft(&values, &layout);
+        pages[0].second.null_count = nulls;
+        let written = assemble(&pages, &layout);
+        let chunk = described(&values, &layout, &written);
+        let end = read(&chunk, &Bytes::from(written.bytes), 50, 20);
+        assert_eq!(status(end), expected, "{nulls} nulls");
+    }
 }

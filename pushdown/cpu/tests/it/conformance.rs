@@ -11,11 +11,23 @@ fn passes_the_suite() {
     assert!(report.is_clean(), "{report}");
     assert!(report.skipped.is_empty(), "{report}");
     // Nothing of what it may refuse is too much for it.
-    for status in ["GroupCardinality", "SnappyDistance", "DictionarySize"] {
+    for status in ["SnappyDistance", "DictionarySize"] {
         assert!(!report.ends.contains_key(&format!("status {status}")), "{report}");
     }
     // Damage ends in a status: a failure would be a panic of a decoder.
     assert!(!report.ends.contains_key("failure (damaged)"), "{report}");
+}
+
+#[test]
+fn no_number_of_groups_is_too_large() {
+    let drive = CpuDrive::start(Options { threads: 1, in_flight_max: 1 }).unwrap();
+    for prefix in ["keys", "cardinality"] {
+        let cases = Cases { prefix: prefix.to_owned(), ..Cases::default() };
+        let report = check_with(&drive, &cases);
+        assert!(report.is_clean(), "{report}");
+        assert!(report.ends.contains_key("rows"), "{report}");
+        assert!(!report.ends.contains_key("status GroupCardinality"), "{report}");
+    }
 }
 
 #[test]
