@@ -6,7 +6,7 @@
 
 use rstest::rstest;
 
-use crate::bench::Bench;
+use crate::bench::{Bench, shown};
 
 #[rstest]
 #[case::constant_in_a_sort(
@@ -46,4 +46,20 @@ async fn constants_of_a_conjunct_that_moved_are_known_above(#[values("1", "2")] 
                WHERE l_linenumber = 5 AND l_comment ILIKE '%9' \
                ORDER BY l_linenumber, l_orderkey, l_partkey";
     bench.check(sql).await;
+}
+
+/// Each partition keeps the order of its files, so what merges them gets what it was promised.
+#[tokio::test]
+async fn rows_keep_the_order_that_their_table_declares() {
+    let bench = Bench::new();
+    let location = bench.path("lineitem.parquet").display().to_string();
+    let bench = bench.sql(format!(
+        "CREATE EXTERNAL TABLE ordered STORED AS PARQUET WITH ORDER (l_orderkey) LOCATION \
+         '{location}'"
+    ));
+    let sql = "SELECT l_orderkey, l_comment FROM ordered WHERE l_tax < 0.02 ORDER BY l_orderkey";
+    let run = bench.check(sql).await;
+    let plan = shown(&run.plan);
+    assert!(plan.contains("SortPreservingMergeExec") && !plan.contains("SortExec:"), "{plan}");
+    bench.check("SELECT count(*), sum(l_tax) FROM ordered WHERE l_tax < 0.02").await;
 }

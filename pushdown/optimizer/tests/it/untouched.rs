@@ -208,22 +208,3 @@ async fn a_partition_column_that_is_referenced() {
       parts: kept=scan_option (column part is not in the files)
     ");
 }
-
-#[tokio::test]
-async fn a_scan_that_declares_an_order() {
-    let bench = Bench::new();
-    let location = bench.path("lineitem.parquet").display().to_string();
-    let bench = bench.sql(format!(
-        "CREATE EXTERNAL TABLE ordered STORED AS PARQUET WITH ORDER (l_orderkey) LOCATION \
-         '{location}'"
-    ));
-    let sql = "SELECT l_orderkey FROM ordered WHERE l_tax < 0.02 ORDER BY l_orderkey";
-    assert_snapshot!(untouched(&bench, sql).await, @r"
-    plan:
-      SortPreservingMergeExec: [l_orderkey@0 ASC NULLS LAST]
-        FilterExec: l_tax@1 < 0.02, projection=[l_orderkey@0]
-          DataSourceExec: file_groups={2 groups}, projection=[l_orderkey, l_tax], output_ordering=[l_orderkey@0 ASC NULLS LAST], predicate=l_tax@6 < 0.02
-    candidates:
-      ordered: kept=ordering (the scan must keep its order)
-    ");
-}
