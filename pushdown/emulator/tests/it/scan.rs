@@ -8,7 +8,7 @@ use std::time::Duration;
 use futures::executor::block_on;
 use nearscan_command::{
     Aggregate, Chunk, Codec, Column, Command, Encodings, Envelope, Fragment, Function, InputRef,
-    Op, Operand, Output, PhysicalType, Program, Step, Unit, ValueKind, Width,
+    Op, Operand, Output, PhysicalType, Program, Reading, Step, Unit, ValueKind, Width,
 };
 use nearscan_drive::{
     Completion, Drive, FileRef, Placement, Refusal, Session, SessionSpec, Submission, Unlimited,
@@ -66,6 +66,7 @@ impl Scan {
                 definition_level_max: 0,
                 codec: Codec::Uncompressed,
                 encodings: Encodings::SCAN,
+                reading: Reading::PLAIN,
             }],
         };
         Command::bind(&fragment, unit, envelope).unwrap()
