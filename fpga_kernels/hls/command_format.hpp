@@ -73,6 +73,7 @@ static constexpr uint32_t DICTIONARY_ENTRIES_MAX = 16777216u;
 static constexpr uint32_t DICTIONARY_ENTRIES_ON_CHIP = 4096u;
 static constexpr uint32_t DICTIONARY_SLOT_BYTES = 16u;
 static constexpr uint32_t LEVEL_BYTES_MAX = 65536u;
+static constexpr uint32_t DELTA_MINIBLOCKS_MAX = 128u;
 static constexpr uint32_t SNAPPY_DISTANCE_MAX = 65536u;
 static constexpr uint32_t PAGE_HEADER_BYTES_MAX = 16384u;
 static constexpr uint32_t VALUE_BYTES_MAX = 16777215u;

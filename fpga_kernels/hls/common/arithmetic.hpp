@@ -12,6 +12,11 @@ inline uint64_t low_bits(uint64_t word, uint32_t bits) {
   return bits >= 64 ? word : word & ((static_cast<uint64_t>(1) << bits) - 1);
 }
 
+/// A signed number out of one whose lowest bit is the sign.
+inline int64_t unzigzag(uint64_t value) {
+  return static_cast<int64_t>(value >> 1) ^ -static_cast<int64_t>(value & 1);
+}
+
 /// The bytes of a word in the other order: the first one highest, so that words compare as bytes.
 inline uint64_t byte_swap(uint64_t word) {
   uint64_t swapped = 0;

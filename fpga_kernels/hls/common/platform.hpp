@@ -12,6 +12,10 @@
 //     NS_LANE_STAGE(flow, lane, used[lane], decode(lines[lane], words[lane]));
 //     NS_RUN(flow);
 //
+// NS_HOT stands before a function that a simulation calls for every few bytes: calling it would
+// take longer than it does. NS_APART stands before one that would crowd such a function where it is
+// seldom called. The synthesis tool decides for itself.
+//
 // NS_LANE_STAGE stands in an unrolled loop over `lane`. In hardware every lane is there, and one
 // that a command does not use ends at once; a simulation leaves it out.
 //
@@ -31,6 +35,8 @@
 #define NS_LANE_STAGE(name, lane, used, call) call
 #define NS_RUN(name)
 #define NS_IDLE()
+#define NS_HOT inline
+#define NS_APART inline
 #define NS_RARE inline
 
 #else
@@ -51,6 +57,8 @@
   } while (false)
 #define NS_RUN(name) name.run()
 #define NS_IDLE() nearscan_portable::wait_a_round()
+#define NS_HOT inline __attribute__((always_inline))
+#define NS_APART inline __attribute__((noinline))
 #define NS_RARE inline __attribute__((noinline, cold))
 
 #endif

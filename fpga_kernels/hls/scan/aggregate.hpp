@@ -45,7 +45,7 @@ SUM_ROWS:
 /// Adds the floats of `rows`, which are places in the total order, to their groups' states, in the
 /// order of the rows: the interval is that of an addition in double precision.
 NS_RARE void fold_float(group_table& groups, uint32_t slot, const number_word& number, uint8_t rows,
-                       const uint32_t group_of[ROWS]) {
+                        const uint32_t group_of[ROWS]) {
 FLOAT_ROWS:
   for (int row = 0; row < ROWS; row++) {
 #pragma HLS PIPELINE

@@ -23,7 +23,7 @@ struct bit_reader {
   }
 
   /// Whether the page has `bits` (<= 64) more.
-  bool has(byte_stream& in, uint32_t bits) {
+  NS_HOT bool has(byte_stream& in, uint32_t bits) {
   FILL:
     while (window.held < bits && !ended) {
 #pragma HLS LOOP_TRIPCOUNT min = 0 max = 2
@@ -35,12 +35,27 @@ struct bit_reader {
   }
 
   /// The next `bits` (<= 64).
-  uint64_t take(byte_stream& in, uint32_t bits) {
+  NS_HOT uint64_t take(byte_stream& in, uint32_t bits) {
     if (!has(in, bits)) {
       overrun = true;
       return 0;
     }
     return window.take(bits);
+  }
+
+  /// The next number in groups of 7 bits, the lowest first, of at most `groups` (<= 10).
+  uint64_t take_varint(byte_stream& in, uint32_t groups) {
+    uint64_t number = 0;
+    bool more = true;
+  VARINT:
+    for (uint32_t group = 0; group < groups && more && !overrun; group++) {
+#pragma HLS LOOP_TRIPCOUNT min = 1 max = 10
+      const uint64_t byte = take(in, 8);
+      number |= (byte & 0x7f) << (7 * group);
+      more = (byte & 0x80) != 0;
+    }
+    if (more) overrun = true;
+    return number;
   }
 
   /// The next `count` (<= 8) numbers of `bits` (<= 32) each, in takes of `At_once`; what is behind
@@ -54,6 +69,7 @@ struct bit_reader {
       const uint64_t taken = take(in, some * bits);
     NUMBERS:
       for (uint32_t i = 0; i < At_once; i++) {
+#pragma HLS LOOP_TRIPCOUNT min = 2 max = 8
 #pragma HLS UNROLL
         numbers[got + i] = static_cast<uint32_t>(low_bits(taken >> (i * bits), bits));
       }

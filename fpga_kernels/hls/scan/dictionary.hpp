@@ -2,7 +2,8 @@
 // A lane's dictionary, and everything else that a lane keeps from page to page.
 #pragma once
 
-#include "strings.hpp"
+#include "delta.hpp"
+#include "split.hpp"
 #include "word_ring.hpp"
 
 namespace nearscan {
@@ -31,6 +32,8 @@ struct lane_state {
   scratch_buffer string_words;
   dictionary_store dictionary;
   level_memory levels;
+  delta_reader delta;
+  split_reader split;
   word_ring words;
   uint64_t rows;
   uint64_t steps;
@@ -52,22 +55,44 @@ inline void open_lane(lane_state& lane, const decode_plan& plan) {
   lane.data_seen = false;
 }
 
+/// A stored value of any number of bits up to 128.
+NS_APART stored_value take_stored(byte_stream& payload, bit_reader& bits, uint32_t count) {
+  stored_value stored = {0, 0};
+  stored.first = bits.take(payload, count < 64 ? count : 64);
+  if (count > 64) stored.second = bits.take(payload, count - 64);
+  return stored;
+}
+
 /// One value of a plain page.
-inline uint32_t read_plain(byte_stream& payload, scratch_stream& requests, lane_state& lane,
+NS_HOT uint32_t read_plain(byte_stream& payload, scratch_stream& requests, lane_state& lane,
                            const decode_plan& plan, tested_value& read) {
   read.outcomes = 0;
-  switch (plan.physical_type) {
-    case PHYSICAL_INT32:
-      read.value = static_cast<int32_t>(static_cast<uint32_t>(lane.bits.take(payload, 32)));
-      break;
-    case PHYSICAL_INT64:
-      read.value = static_cast<int64_t>(lane.bits.take(payload, 64));
-      break;
-    default:
+  stored_value stored = {0, 0};
+  switch (plan.stored_bits) {
+    case 0:
       return read_string(payload, requests, lane.bits, plan, lane.string_words, lane.scratch,
                          lane.steps, read);
+    case 32:
+      stored.first = lane.bits.take(payload, 32);
+      read.value = static_cast<int32_t>(static_cast<uint32_t>(stored.first));
+      break;
+    case 64:
+      stored.first = lane.bits.take(payload, 64);
+      read.value = static_cast<int64_t>(stored.first);
+      break;
+    default:
+      stored = take_stored(payload, lane.bits, plan.stored_bits);
+      read.value = static_cast<int64_t>(stored.first);
+      break;
   }
-  return lane.bits.overrun ? STATUS_CORRUPT : STATUS_OK;
+  if (lane.bits.overrun) return STATUS_CORRUPT;
+  return plan.plainly ? STATUS_OK : to_number(plan, stored, read.value);
+}
+
+/// Whether a dictionary page has been taken whole. Truth values share its last byte.
+inline bool page_ends(byte_stream& payload, bit_reader& bits, const decode_plan& plan) {
+  if (plan.stored_bits == 1) bits.take(payload, bits.window.held % 8);
+  return bits.at_end(payload);
 }
 
 /// Reads the dictionary page.
@@ -102,7 +127,7 @@ ENTRIES:
   }
   lane.slot_words.flush(requests);
   lane.string_words.flush(requests);
-  if (!lane.bits.at_end(payload)) return STATUS_CORRUPT;
+  if (!page_ends(payload, lane.bits, plan)) return STATUS_CORRUPT;
   dictionary.entries = page.value_count;
   return STATUS_OK;
 }

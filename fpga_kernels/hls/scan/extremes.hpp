@@ -98,8 +98,8 @@ FIRST_WORDS:
 /// Keeps the least or the greatest string of `rows` in their groups' states; adds up the words that
 /// were read for it.
 NS_RARE void fold_strings(group_table& groups, uint32_t slot, bool least,
-                         const number_word& strings, uint8_t rows, const uint32_t group_of[ROWS],
-                         scratch_stream& requests, string_stream& answers, uint64_t& words_read) {
+                          const number_word& strings, uint8_t rows, const uint32_t group_of[ROWS],
+                          scratch_stream& requests, string_stream& answers, uint64_t& words_read) {
   const scratch_token asked = first_words(groups, slot, strings, rows, group_of);
   words_token found = words_token();
   if (asked.rows != 0) {

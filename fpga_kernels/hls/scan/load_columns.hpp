@@ -54,14 +54,13 @@ STRINGS:
 
 /// Makes the automaton of a test with a pattern; false when it has too many places.
 NS_RARE bool load_pattern(const uint64_t* words, const section_table& sections,
-                         const test_record& record, pattern_plan& pattern) {
+                          const test_record& record, pattern_plan& pattern) {
   const section_range& bytes_range = sections.of[SECTION_BYTES];
   if (record.string_count != 1 || record.string_first >= sections.of[SECTION_STRINGS].count) {
     return false;
   }
-  const string_record text =
-      load_string_record(words, sections.of[SECTION_STRINGS].offset +
-                                    record.string_first * STRING_RECORD_BYTES);
+  const string_record text = load_string_record(
+      words, sections.of[SECTION_STRINGS].offset + record.string_first * STRING_RECORD_BYTES);
   if (text.length > STRING_BYTES_MAX ||
       static_cast<uint64_t>(text.offset) + text.length > bytes_range.bytes) {
     return false;
@@ -201,6 +200,7 @@ inline uint32_t load_reading(const uint64_t* words, const section_table& section
   lane.physical_type = column.physical_type;
   lane.read_as = reading.rule;
   lane.number_bits = reading.bits;
+  lane.plainly = reading.rule == READ_AS_SIGNED && reading.bits == 0;
   return STATUS_OK;
 }
 

@@ -75,6 +75,8 @@ struct decode_plan {
   /// How stored values stand for numbers, and bits that these must fit in, 0 for any.
   uint8_t read_as;
   uint8_t number_bits;
+  /// Signed, and as wide as they are stored: most columns.
+  bool plainly;
   /// Bits of a stored value, 0 where its length stands before each.
   uint8_t stored_bits;
   bool nullable;

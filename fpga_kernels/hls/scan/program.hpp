@@ -166,11 +166,10 @@ inline uint8_t compare_rows(uint8_t op, const number_word& a, const number_word&
 }
 
 /// Operations that common queries lack, a bit each.
-static constexpr uint64_t RARE_STEPS = 1ull << OP_DIVIDE | 1ull << OP_DIVIDE_ROUND |
-                                       1ull << OP_DIVIDE_FLOOR | 1ull << OP_REMAINDER |
-                                       1ull << OP_SELECT | 1ull << OP_YEAR | 1ull << OP_MONTH |
-                                       1ull << OP_DAY | 1ull << OP_IS_DISTINCT |
-                                       1ull << OP_IS_NOT_DISTINCT;
+static constexpr uint64_t RARE_STEPS =
+    1ull << OP_DIVIDE | 1ull << OP_DIVIDE_ROUND | 1ull << OP_DIVIDE_FLOOR | 1ull << OP_REMAINDER |
+    1ull << OP_SELECT | 1ull << OP_YEAR | 1ull << OP_MONTH | 1ull << OP_DAY |
+    1ull << OP_IS_DISTINCT | 1ull << OP_IS_NOT_DISTINCT;
 
 /// What became of arithmetic: which rows do not fit their width, and whether any needs more than 64
 /// bits.
@@ -245,9 +244,7 @@ DATE_ROWS:
   for (int row = 0; row < ROWS; row++) {
 #pragma HLS PIPELINE II = 1
     const civil_date date = date_of(static_cast<int32_t>(a.low[row]));
-    const int32_t part = at.op == OP_YEAR    ? date.year
-                         : at.op == OP_MONTH ? date.month
-                                             : date.day;
+    const int32_t part = at.op == OP_YEAR ? date.year : at.op == OP_MONTH ? date.month : date.day;
     out.set_narrow(row, part);
   }
   return {overflowed, false};
@@ -397,8 +394,8 @@ inline bool evaluate_part(const program_plan& plan, const step& at, uint32_t ind
 
 /// A step that is none of the common ones; true when a result of `rows` left its width.
 NS_RARE bool evaluate_rare_step(const program_plan& plan, const step& at, uint32_t index,
-                               const value_token columns[LANES], uint8_t rows,
-                               step_values& steps) {
+                                const value_token columns[LANES], uint8_t rows,
+                                step_values& steps) {
   switch (at.op) {
     case OP_SELECT:
       return evaluate_select(plan, at, index, columns, rows, steps);

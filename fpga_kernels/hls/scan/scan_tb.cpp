@@ -11,6 +11,7 @@
 #include "tb_random.hpp"
 #include "tb_refused.hpp"
 #include "tb_shapes.hpp"
+#include "tb_storage.hpp"
 
 namespace {
 
@@ -31,6 +32,7 @@ void run_everything(tally& all) {
   grouped(all);
   strings(all);
   storage(all);
+  stored_otherwise(all);
   logic(all);
   overflow(all);
   limits(all);

@@ -147,10 +147,14 @@ inline void sign_command(std::vector<uint64_t>& words) {
   words[1] = (words[1] & 0xffffffffu) | static_cast<uint64_t>(crc32c_end(checksum)) << 32;
 }
 
-/// Scratch that a column can need: its dictionary's slots and all its strings.
+/// Scratch that a column can need: its dictionary's slots, and all its strings or the streams of a
+/// page, each of which starts on a line.
 inline uint64_t scratch_needed(const column_model& column, const written_chunk& chunk) {
   uint64_t bytes = chunk.dictionary_entries * DICTIONARY_SLOT_BYTES;
   if (column.physical_type == PHYSICAL_BYTE_ARRAY) bytes += chunk.page_bytes * 2;
+  if (((chunk.encodings >> ENCODING_BYTE_STREAM_SPLIT) & 1) != 0) {
+    bytes += chunk.page_bytes + FIXED_BYTES_MAX * 64;
+  }
   return (bytes + 15) / 8 * 8;
 }
 
@@ -183,8 +187,7 @@ inline test_memories bind_model(const scan_model& model, const std::vector<writt
     record.definition_level_max = column.nullable ? 1 : 0;
     record.codec = column.style.codec;
     record.value_kind = column.physical_type == PHYSICAL_BYTE_ARRAY ? KIND_BYTES : KIND_INTEGER;
-    record.encodings = 1u << ENCODING_PLAIN | 1u << ENCODING_PLAIN_DICTIONARY | 1u << ENCODING_RLE |
-                       1u << ENCODING_RLE_DICTIONARY;
+    record.encodings = chunks[i].encodings;
     record.offset = skipped;
     record.length = chunks[i].bytes.size();
     record.uncompressed_bytes = chunks[i].page_bytes;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parts of the golden model that are more than a comparison: quotients, dates, patterns, floats.
+// The parts of the golden model that are more than a comparison: quotients, dates, patterns,
+// floats.
 //
 // Each goes another way than the kernel does.
 #pragma once

@@ -58,12 +58,27 @@ inline cell number_cell(int64_t number) { return {false, number, ""}; }
 inline cell text_cell(const std::string& text) { return {false, 0, text}; }
 
 enum class layout { plain, dictionary, dictionary_then_plain };
+
+/// How values are encoded where they are no indexes. Types that an encoding is not for are plain.
+enum class direct { plain, runs, differences, streams };
+
+/// Pages of version 1, or of version 2 with what they say of compression.
+enum class version { one, two_silent, two_compressed, two_raw };
 enum class packing { literals, greedy, wild };
 
 /// How a column is stored.
 struct chunk_style {
   uint8_t codec = CODEC_SNAPPY;
   layout values = layout::dictionary;
+  direct other = direct::plain;
+  version pages = version::one;
+  /// Levels of a bit each, in pages of version 1.
+  bool single_levels = false;
+  /// The fields of page headers from the last to the first.
+  bool backwards = false;
+  /// Of differences: miniblocks of a block, and values of a miniblock.
+  uint32_t miniblocks = 4;
+  uint32_t miniblock_values = 32;
   /// Of layout::dictionary_then_plain: the row whose page is the first plain one.
   uint64_t plain_from = 0;
   /// Rows of a page, 0 for one page.
@@ -191,6 +206,7 @@ struct written_chunk {
   uint64_t page_bytes = 0;
   uint64_t dictionary_entries = 0;
   uint64_t values = 0;
+  uint16_t encodings = 0;
   bool plain_data_pages = false;
 };
 

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes column chunks: page headers in Thrift's compact protocol, levels, values, dictionaries.
+// Writes column chunks: page headers in Thrift's compact protocol, levels, indexes, dictionaries.
 #pragma once
 
-#include <algorithm>
 #include <map>
 
-#include "tb_snappy.hpp"
+#include "tb_encode.hpp"
 
 namespace nearscan_tb {
 
@@ -61,38 +60,68 @@ struct page_facts {
   uint64_t compressed_bytes;
   uint64_t value_count;
   uint8_t encoding;
+  uint8_t level_encoding = ENCODING_RLE;
+  /// Of a page of version 2.
+  uint64_t level_bytes = 0;
+  uint64_t null_count = 0;
+  version pages = version::one;
+
+  page_facts(int of, uint64_t uncompressed, uint64_t compressed, uint64_t values, uint8_t encoded)
+      : type(of),
+        uncompressed_bytes(uncompressed),
+        compressed_bytes(compressed),
+        value_count(values),
+        encoding(encoded) {}
 };
 
-inline bytes_t page_header(const page_facts& page, bool rich) {
-  thrift_writer writer(rich);
-  writer.i32(1, page.type);
-  writer.i32(2, static_cast<int64_t>(page.uncompressed_bytes));
-  writer.i32(3, static_cast<int64_t>(page.compressed_bytes));
-  if (rich) writer.i32(4, -123456789);
-  if (page.type == PAGE_DATA) {
-    writer.begin(5);
-    writer.i32(1, static_cast<int64_t>(page.value_count));
-    writer.i32(2, page.encoding);
-    writer.i32(3, ENCODING_RLE);
-    writer.i32(4, ENCODING_RLE);
-    if (rich) {
-      writer.begin(5);
-      writer.binary(1, "the largest value");
-      writer.i64(3, 77);
-      writer.binary(6, std::string(90, 'm'));
-      writer.boolean(7, true);
-      writer.boolean(8, false);
-      writer.end();
-    }
-    writer.end();
-  } else if (page.type == PAGE_DICTIONARY) {
-    writer.begin(7);
-    writer.i32(1, static_cast<int64_t>(page.value_count));
-    writer.i32(2, page.encoding);
-    if (rich) writer.boolean(3, true);
-    writer.end();
+/// Writes one of the fields that a struct may have.
+inline void header_field(thrift_writer& writer, const page_facts& page, int id, bool rich) {
+  const int64_t values = static_cast<int64_t>(page.value_count);
+  if (page.type != PAGE_DATA_2) {
+    if (id == 1) writer.i32(1, values);
+    if (id == 2) writer.i32(2, page.encoding);
+    if (page.type == PAGE_DICTIONARY && id == 3 && rich) writer.boolean(3, true);
+    if (page.type == PAGE_DATA && id == 3) writer.i32(3, page.level_encoding);
+    if (page.type == PAGE_DATA && id == 4) writer.i32(4, ENCODING_RLE);
   } else {
-    writer.begin(6);
+    if (id == 1) writer.i32(1, values);
+    if (id == 2) writer.i32(2, static_cast<int64_t>(page.null_count));
+    if (id == 3) writer.i32(3, values);
+    if (id == 4) writer.i32(4, page.encoding);
+    if (id == 5) writer.i32(5, static_cast<int64_t>(page.level_bytes));
+    if (id == 6) writer.i32(6, 0);
+    if (id == 7 && page.pages == version::two_compressed) writer.boolean(7, true);
+    if (id == 7 && page.pages == version::two_raw) writer.boolean(7, false);
+  }
+  const int statistics = page.type == PAGE_DATA ? 5 : page.type == PAGE_DATA_2 ? 8 : 0;
+  if (rich && id == statistics) {
+    writer.begin(id);
+    writer.binary(1, "the largest value");
+    writer.i64(3, 77);
+    writer.binary(6, std::string(90, 'm'));
+    writer.boolean(7, true);
+    writer.boolean(8, false);
+    writer.end();
+  }
+}
+
+inline bytes_t page_header(const page_facts& page, bool rich, bool backwards = false) {
+  thrift_writer writer(rich);
+  const auto in_order = [backwards](int count, int at) { return backwards ? count - at : at + 1; };
+  for (int at = 0; at < 5; at++) {
+    const int id = in_order(5, at);
+    if (id == 1) writer.i32(1, page.type);
+    if (id == 2) writer.i32(2, static_cast<int64_t>(page.uncompressed_bytes));
+    if (id == 3) writer.i32(3, static_cast<int64_t>(page.compressed_bytes));
+    if (id == 4 && rich) writer.i32(4, -123456789);
+    if (id != 5) continue;
+    writer.begin(page.type == PAGE_DATA         ? 5
+                 : page.type == PAGE_DICTIONARY ? 7
+                 : page.type == PAGE_DATA_2     ? 8
+                                                : 6);
+    if (page.type != PAGE_INDEX) {
+      for (int field = 0; field < 8; field++) header_field(writer, page, in_order(8, field), rich);
+    }
     writer.end();
   }
   writer.out.push_back(0);
@@ -151,16 +180,6 @@ inline void put_hybrid(bytes_t& out, const std::vector<uint32_t>& values, uint32
   }
 }
 
-inline void put_plain(bytes_t& out, const column_model& column, const cell& value) {
-  if (column.physical_type == PHYSICAL_BYTE_ARRAY) {
-    put_little_endian(out, value.text.size(), 4);
-    out.insert(out.end(), value.text.begin(), value.text.end());
-  } else {
-    put_little_endian(out, static_cast<uint64_t>(value.number),
-                      column.physical_type == PHYSICAL_INT32 ? 4 : 8);
-  }
-}
-
 /// Writes one column chunk.
 struct chunk_writer {
   const column_model& column;
@@ -169,17 +188,37 @@ struct chunk_writer {
   std::vector<cell> entries;
   std::map<std::pair<int64_t, std::string>, uint32_t> index_of;
 
-  explicit chunk_writer(const column_model& of) : column(of), random(of.style.seed) {}
+  explicit chunk_writer(const column_model& of) : column(of), random(of.style.seed) {
+    // What a footer says of most chunks, whatever is in them.
+    chunk.encodings = 1u << ENCODING_PLAIN | 1u << ENCODING_PLAIN_DICTIONARY | 1u << ENCODING_RLE |
+                      1u << ENCODING_RLE_DICTIONARY;
+  }
 
-  void put_page(int type, const bytes_t& payload, uint64_t value_count, uint8_t encoding) {
-    const bool snappy = column.style.codec == CODEC_SNAPPY;
-    const bytes_t stored = snappy ? compress(payload, column.style.snappy, random) : payload;
-    const page_facts facts = {type, payload.size(), stored.size(), value_count, encoding};
-    const bytes_t header = page_header(facts, column.style.rich_headers);
-    chunk.bytes.insert(chunk.bytes.end(), header.begin(), header.end());
-    chunk.bytes.insert(chunk.bytes.end(), stored.begin(), stored.end());
+  void append(const bytes_t& bytes) {
+    chunk.bytes.insert(chunk.bytes.end(), bytes.begin(), bytes.end());
+  }
+
+  /// Compresses the payload behind its `levels`, which are only those of version 2, and writes it
+  /// behind its header.
+  void put_page(page_facts facts, const bytes_t& levels, const bytes_t& payload) {
+    const chunk_style& style = column.style;
+    bytes_t stored_payload = payload;
+    if (style.codec != CODEC_UNCOMPRESSED && facts.pages != version::two_raw) {
+      stored_payload = style.codec == CODEC_SNAPPY ? compress(payload, style.snappy, random)
+                                                   : compress_lz4(payload, style.snappy, random);
+    }
+    facts.uncompressed_bytes = levels.size() + payload.size();
+    facts.compressed_bytes = levels.size() + stored_payload.size();
+    const bytes_t header = page_header(facts, style.rich_headers, style.backwards);
+    append(header);
+    append(levels);
+    append(stored_payload);
     chunk.pages++;
-    if (type != PAGE_INDEX) chunk.page_bytes += payload.size();
+    if (facts.type != PAGE_INDEX) {
+      chunk.page_bytes += facts.uncompressed_bytes;
+      chunk.encodings = static_cast<uint16_t>(chunk.encodings | 1u << facts.encoding |
+                                              1u << facts.level_encoding);
+    }
   }
 
   void collect_entries(uint64_t rows) {
@@ -190,50 +229,114 @@ struct chunk_writer {
       if (index_of.insert({{value.number, value.text}, fresh}).second) entries.push_back(value);
     }
     for (uint64_t spare = 0; spare < column.style.spare_entries; spare++) {
-      entries.push_back({false, static_cast<int64_t>(spare), "spare"});
+      entries.push_back({false, 0, "spare"});
     }
   }
 
   void put_dictionary() {
     bytes_t payload;
-    for (const cell& entry : entries) put_plain(payload, column, entry);
-    put_page(PAGE_DICTIONARY, payload, entries.size(),
-             column.style.old_names ? ENCODING_PLAIN_DICTIONARY : ENCODING_PLAIN);
+    put_plain(payload, column, entries);
+    put_page({PAGE_DICTIONARY, 0, 0, entries.size(),
+              column.style.old_names ? ENCODING_PLAIN_DICTIONARY : ENCODING_PLAIN},
+             bytes_t(), payload);
     chunk.dictionary_entries = entries.size();
   }
 
-  void put_levels(bytes_t& payload, uint64_t begin, uint64_t end) {
+  /// The levels of some rows, with a length in front where the page has it there.
+  bytes_t make_levels(uint64_t begin, uint64_t end) {
     std::vector<uint32_t> levels;
     for (uint64_t row = begin; row < end; row++) levels.push_back(column.cells[row].null ? 0 : 1);
     bytes_t packed;
+    if (column.style.pages == version::one && column.style.single_levels) {
+      packed.assign((levels.size() + 7) / 8, 0);
+      for (uint64_t row = 0; row < levels.size(); row++) {
+        packed[row / 8] = static_cast<uint8_t>(packed[row / 8] | levels[row] << (7 - row % 8));
+      }
+      return packed;
+    }
     put_hybrid(packed, levels, 1, column.style.common_runs, random);
-    put_little_endian(payload, packed.size(), 4);
-    payload.insert(payload.end(), packed.begin(), packed.end());
+    if (column.style.pages != version::one) return packed;
+    bytes_t behind_length;
+    put_little_endian(behind_length, packed.size(), 4);
+    behind_length.insert(behind_length.end(), packed.begin(), packed.end());
+    return behind_length;
+  }
+
+  /// How the values of pages without indexes are encoded.
+  uint8_t other_encoding() const {
+    const uint8_t type = column.physical_type;
+    switch (column.style.other) {
+      case direct::runs:
+        return type == PHYSICAL_BOOLEAN ? ENCODING_RLE : ENCODING_PLAIN;
+      case direct::differences:
+        return type == PHYSICAL_INT32 || type == PHYSICAL_INT64 ? ENCODING_DELTA_BINARY_PACKED
+                                                                : ENCODING_PLAIN;
+      case direct::streams:
+        return stored_bytes(column) != 0 ? ENCODING_BYTE_STREAM_SPLIT : ENCODING_PLAIN;
+      default:
+        return ENCODING_PLAIN;
+    }
+  }
+
+  void put_values(bytes_t& payload, const std::vector<cell>& cells, uint8_t encoding) {
+    switch (encoding) {
+      case ENCODING_RLE: {
+        std::vector<uint32_t> bits;
+        for (const cell& value : cells) bits.push_back(static_cast<uint32_t>(value.number));
+        bytes_t runs;
+        put_hybrid(runs, bits, 1, column.style.common_runs, random);
+        put_little_endian(payload, runs.size(), 4);
+        payload.insert(payload.end(), runs.begin(), runs.end());
+        break;
+      }
+      case ENCODING_DELTA_BINARY_PACKED:
+        put_differences(payload, column, cells, random);
+        break;
+      case ENCODING_BYTE_STREAM_SPLIT:
+        put_streams(payload, column, cells);
+        break;
+      default:
+        put_plain(payload, column, cells);
+        break;
+    }
+  }
+
+  void put_indexes(bytes_t& payload, const std::vector<cell>& cells) {
+    std::vector<uint32_t> codes;
+    for (const cell& value : cells) codes.push_back(index_of.at({value.number, value.text}));
+    uint32_t width = column.style.wide_bits;
+    while ((static_cast<uint64_t>(1) << width) < entries.size()) width++;
+    payload.push_back(static_cast<uint8_t>(width));
+    put_hybrid(payload, codes, width, column.style.common_runs, random);
   }
 
   void put_data(uint64_t begin, uint64_t end, bool indexes) {
-    bytes_t payload;
-    if (column.nullable) put_levels(payload, begin, end);
-    std::vector<uint32_t> codes;
+    const bool second = column.style.pages != version::one;
+    bytes_t levels;
+    if (column.nullable) levels = make_levels(begin, end);
+    std::vector<cell> cells;
     for (uint64_t row = begin; row < end; row++) {
-      const cell& value = column.cells[row];
-      if (value.null) continue;
-      chunk.values++;
-      if (indexes) {
-        codes.push_back(index_of.at({value.number, value.text}));
-      } else {
-        put_plain(payload, column, value);
-      }
+      if (!column.cells[row].null) cells.push_back(column.cells[row]);
     }
+    chunk.values += cells.size();
+    const uint8_t encoding = !indexes                 ? other_encoding()
+                             : column.style.old_names ? ENCODING_PLAIN_DICTIONARY
+                                                      : ENCODING_RLE_DICTIONARY;
+    page_facts facts(second ? PAGE_DATA_2 : PAGE_DATA, 0, 0, end - begin, encoding);
+    facts.pages = column.style.pages;
+    facts.null_count = end - begin - cells.size();
+    if (second) facts.level_bytes = levels.size();
+    if (!second && column.nullable && column.style.single_levels) {
+      facts.level_encoding = ENCODING_BIT_PACKED;
+    }
+    bytes_t payload;
+    if (!second) payload.swap(levels);
     if (indexes) {
-      uint32_t width = column.style.wide_bits;
-      while ((static_cast<uint64_t>(1) << width) < entries.size()) width++;
-      payload.push_back(static_cast<uint8_t>(width));
-      put_hybrid(payload, codes, width, column.style.common_runs, random);
+      put_indexes(payload, cells);
+    } else {
+      put_values(payload, cells, encoding);
     }
-    const uint8_t dictionary =
-        column.style.old_names ? ENCODING_PLAIN_DICTIONARY : ENCODING_RLE_DICTIONARY;
-    put_page(PAGE_DATA, payload, end - begin, indexes ? dictionary : ENCODING_PLAIN);
+    put_page(facts, levels, payload);
     if (!indexes && end > begin) chunk.plain_data_pages = true;
   }
 
@@ -248,7 +351,9 @@ struct chunk_writer {
       collect_entries(indexed);
       put_dictionary();
     }
-    if (style.index_page) put_page(PAGE_INDEX, bytes_t(random.below(40), 0xee), 0, 0);
+    if (style.index_page) {
+      put_page({PAGE_INDEX, 0, 0, 0, 0}, bytes_t(), bytes_t(random.below(40), 0xee));
+    }
     uint64_t begin = 0;
     while (begin < rows) {
       uint64_t end = std::min(begin + page_rows, rows);

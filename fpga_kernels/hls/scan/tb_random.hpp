@@ -38,6 +38,15 @@ struct random_maker {
     made.spare_entries = random.once_in(6) ? random.below(40) : 0;
     made.wide_bits = random.once_in(6) ? static_cast<uint32_t>(random.below(9)) : 0;
     made.seed = random.next();
+    if (random.once_in(4)) made.codec = CODEC_LZ4_RAW;
+    made.other = static_cast<direct>(random.below(4));
+    if (random.once_in(3)) made.pages = static_cast<version>(random.below(4));
+    made.single_levels = random.once_in(5);
+    made.backwards = random.once_in(4);
+    const uint32_t shapes[][2] = {{4, 32}, {1, 128}, {8, 32}, {2, 64}, {32, 32}, {128, 32}};
+    const uint32_t* shape = shapes[random.below(6)];
+    made.miniblocks = shape[0];
+    made.miniblock_values = shape[1];
     return made;
   }
 
@@ -63,6 +72,66 @@ struct random_maker {
     return made;
   }
 
+  /// How a column is stored and read.
+  void choose_type(column_model& made) {
+    const uint8_t types[] = {PHYSICAL_INT32,      PHYSICAL_INT64,
+                             PHYSICAL_BYTE_ARRAY, PHYSICAL_INT32,
+                             PHYSICAL_INT64,      PHYSICAL_BYTE_ARRAY,
+                             PHYSICAL_BOOLEAN,    PHYSICAL_FLOAT,
+                             PHYSICAL_DOUBLE,     PHYSICAL_FIXED_LEN_BYTE_ARRAY};
+    made.physical_type = types[random.below(sizeof(types))];
+    switch (made.physical_type) {
+      case PHYSICAL_INT32:
+      case PHYSICAL_INT64: {
+        const uint8_t bits[] = {0, 0, 0, 1, 8, 16, 32};
+        made.number_bits = bits[random.below(7)];
+        if (random.once_in(3)) made.read_as = READ_AS_UNSIGNED;
+        break;
+      }
+      case PHYSICAL_FLOAT:
+      case PHYSICAL_DOUBLE:
+        made.read_as = READ_AS_FLOAT_ORDER;
+        break;
+      case PHYSICAL_FIXED_LEN_BYTE_ARRAY:
+        made.read_as = READ_AS_BIG_ENDIAN;
+        made.length = static_cast<uint8_t>(1 + random.below(FIXED_BYTES_MAX));
+        break;
+      default:
+        break;
+    }
+  }
+
+  /// A number that a column can hold.
+  int64_t number_of(const column_model& of, uint64_t spread) {
+    const bool narrow = of.physical_type == PHYSICAL_INT32;
+    const int64_t any = number(spread, narrow);
+    const uint64_t mixed = random.next();
+    switch (of.physical_type) {
+      case PHYSICAL_BOOLEAN:
+        return any & 1;
+      case PHYSICAL_FLOAT: {
+        const float quarter = static_cast<float>(any) / 4;
+        uint32_t bits;
+        std::memcpy(&bits, &quarter, sizeof(bits));
+        return place_of(random.once_in(9) ? static_cast<uint32_t>(mixed) : bits);
+      }
+      case PHYSICAL_DOUBLE:
+        return random.once_in(9) ? static_cast<int64_t>(mixed) : any;
+      case PHYSICAL_FIXED_LEN_BYTE_ARRAY: {
+        const uint32_t unused = of.length < 8 ? 64 - 8u * of.length : 0;
+        return static_cast<int64_t>(static_cast<uint64_t>(any) << unused) >> unused;
+      }
+      default:
+        break;
+    }
+    const uint32_t stored_bits = narrow ? 32 : 64;
+    const uint32_t bits = of.number_bits == 0 ? stored_bits : of.number_bits;
+    if (of.read_as == READ_AS_UNSIGNED) {
+      return static_cast<int64_t>(low_bits(static_cast<uint64_t>(any), bits));
+    }
+    return static_cast<int64_t>(static_cast<uint64_t>(any) << (64 - bits)) >> (64 - bits);
+  }
+
   /// A string of which some bytes are any character and some parts anything.
   std::string pattern(std::string made) {
     for (uint64_t i = random.below(3); i > 0 && !made.empty(); i--) {
@@ -77,17 +146,14 @@ struct random_maker {
   }
 
   column_model column() {
-    const uint8_t types[] = {PHYSICAL_INT32, PHYSICAL_INT64, PHYSICAL_BYTE_ARRAY};
     column_model made;
-    made.physical_type = types[random.below(3)];
+    choose_type(made);
     made.nullable = random.once_in(2);
     made.style = style();
     const uint64_t null_in = made.nullable ? 1 + random.below(8) : 0;
     const uint64_t spreads[] = {1, 3, 12, 300, 100000, 2000000000};
     const uint64_t spread = spreads[random.below(6)];
     const bool runs = random.once_in(3);
-    const bool wide = made.physical_type == PHYSICAL_INT64;
-    if (wide && random.once_in(5)) made.read_as = READ_AS_UNSIGNED;
     for (uint64_t row = 0; row < model.rows; row++) {
       if (runs && row > 0 && !random.once_in(20)) {
         made.cells.push_back(made.cells.back());
@@ -96,7 +162,7 @@ struct random_maker {
       } else if (made.physical_type == PHYSICAL_BYTE_ARRAY) {
         made.cells.push_back(text_cell(text(std::min<uint64_t>(spread, 5000))));
       } else {
-        made.cells.push_back(number_cell(number(spread, made.physical_type == PHYSICAL_INT32)));
+        made.cells.push_back(number_cell(number_of(made, spread)));
       }
     }
     return made;

@@ -119,8 +119,8 @@ struct refusals {
     for (uint64_t key : {0, 2}) {
       test_memories memories = bind_model(two, chunks);
       uint64_t& word =
-          memories.command[find_section(memories, SECTION_KEY_RANGES) / 8 +
-                           KEY_RANGE_RECORD_BYTES / 8];
+          memories
+              .command[find_section(memories, SECTION_KEY_RANGES) / 8 + KEY_RANGE_RECORD_BYTES / 8];
       word = (word & ~static_cast<uint64_t>(0xffff)) | key;
       sign_command(memories.command);
       uint64_t statuses[STATUS_STEPS_EXCEEDED + 1] = {0};

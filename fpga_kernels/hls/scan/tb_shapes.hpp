@@ -19,9 +19,27 @@ inline void show_steps(scan_model& model, const std::vector<step>& steps) {
 }
 
 inline void divisions(tally& all) {
-  const int64_t values[] = {0,     1,          -1,         2,         -2,       3,       5,        -5,
-                            7,     -7,         49,         50,        51,       -50,     149,      150,
-                            1u << 31, INT64_MIN, INT64_MAX, INT64_MIN + 1, INT64_MAX - 1};
+  const int64_t values[] = {0,
+                            1,
+                            -1,
+                            2,
+                            -2,
+                            3,
+                            5,
+                            -5,
+                            7,
+                            -7,
+                            49,
+                            50,
+                            51,
+                            -50,
+                            149,
+                            150,
+                            1u << 31,
+                            INT64_MIN,
+                            INT64_MAX,
+                            INT64_MIN + 1,
+                            INT64_MAX - 1};
   scan_model model = one_column(number_column(21 * 3, 7, [&values](uint64_t row) {
     return values[row % 21] / (row < 21 ? 1 : row < 42 ? 3 : 100);
   }));
@@ -102,12 +120,9 @@ inline void dates(tally& all) {
     uint64_t rows;
     int64_t first;
     int64_t stride;
-  } ranges[] = {{"since 1966", 3000, -1500, 1},
-                {"around 2000", 500, 10957 - 250, 1},
-                {"around 1900", 500, -25567 - 250, 1},
-                {"around year 0", 1200, -719528 - 600, 1},
-                {"of 400 years", 2000, -100000, 73},
-                {"of all years", 3000, INT32_MIN, 1431655}};
+  } ranges[] = {{"since 1966", 3000, -1500, 1},        {"around 2000", 500, 10957 - 250, 1},
+                {"around 1900", 500, -25567 - 250, 1}, {"around year 0", 1200, -719528 - 600, 1},
+                {"of 400 years", 2000, -100000, 73},   {"of all years", 3000, INT32_MIN, 1431655}};
   for (const auto& range : ranges) {
     scan_model model = one_column(number_column(range.rows, 99, [&range](uint64_t row) {
       return range.first + as_row(row) * range.stride;
@@ -137,10 +152,9 @@ inline void distinct(tally& all) {
     model.columns.push_back(column);
   }
   model.literals = {-1, i128(1) << 64};
-  std::vector<step> steps = {
-      make_arithmetic(OP_MULTIPLY, WIDTH_W128, column_at(0), literal_at(1)),
-      make_arithmetic(OP_MULTIPLY, WIDTH_W128, column_at(1), literal_at(1))};
-  const uint16_t pairs[][2] = {{column_at(0), column_at(1)}, {column_at(0), literal_at(0)},
+  std::vector<step> steps = {make_arithmetic(OP_MULTIPLY, WIDTH_W128, column_at(0), literal_at(1)),
+                             make_arithmetic(OP_MULTIPLY, WIDTH_W128, column_at(1), literal_at(1))};
+  const uint16_t pairs[][2] = {{column_at(0), column_at(1)},   {column_at(0), literal_at(0)},
                                {column_at(0), null_operand()}, {null_operand(), null_operand()},
                                {step_at(0), step_at(1)},       {step_at(0), column_at(1)}};
   for (const auto& pair : pairs) {
@@ -164,11 +178,10 @@ inline void unsigned_numbers(tally& all) {
   model.columns[0].read_as = READ_AS_UNSIGNED;
   model.literals = {i128(1) << 63, -1, i128(3) << 62};
   const uint16_t a = column_at(0);
-  std::vector<step> steps = {make_step(OP_LESS, a, literal_at(0)),
-                             make_step(OP_GREATER, a, literal_at(1)),
-                             make_step(OP_BETWEEN, a, literal_at(0), literal_at(2)),
-                             make_step(OP_LESS, column_at(1), a),
-                             make_arithmetic(OP_ADD, WIDTH_W128, a, a)};
+  std::vector<step> steps = {
+      make_step(OP_LESS, a, literal_at(0)), make_step(OP_GREATER, a, literal_at(1)),
+      make_step(OP_BETWEEN, a, literal_at(0), literal_at(2)), make_step(OP_LESS, column_at(1), a),
+      make_arithmetic(OP_ADD, WIDTH_W128, a, a)};
   show_steps(model, steps);
   model.row_columns.push_back({a, WIDTH_W128});
   for (layout values : {layout::plain, layout::dictionary}) {
@@ -198,15 +211,63 @@ inline void unsigned_numbers(tally& all) {
 
 inline void patterns(tally& all) {
   const std::string m62(62, 'm');
-  const std::vector<std::string> likes = {
-      "", "%", "%%", "_", "_%", "%_", "a", "a%", "%a", "%a%", "a_", "_b", "a%b", "%ab%", "%aab",
-      "a%b%c", "gr__e", "gr___e", "%\xc3\xb6\xc3\x9f%", "%special%requests%", "%s_ecial%", m62 + "m",
-      "%" + m62 + "n", "%m%" + m62, std::string(63, '_'), std::string("%\0", 2), "_\xbf", "%\xbf",
-      "gr\xc3_e", "gr\xc3%e", "\x80_", "%\x80%"};
-  std::vector<std::string> texts = {
-      "", "a", "b", "ab", "aab", "abb", "abc", "axbyc", "aaaab", "gr\xc3\xb6\xc3\x9f" "e", "grosse",
-      "special requests", "the specials requested", "requests special", "gr\xc3" "e", "\xbf",
-      "a\xbf", "\x80\x80\x80", "\xff", "\xfe", std::string("\0", 1), "\xc3\xb6\x80" "a"};
+  const std::vector<std::string> likes = {"",
+                                          "%",
+                                          "%%",
+                                          "_",
+                                          "_%",
+                                          "%_",
+                                          "a",
+                                          "a%",
+                                          "%a",
+                                          "%a%",
+                                          "a_",
+                                          "_b",
+                                          "a%b",
+                                          "%ab%",
+                                          "%aab",
+                                          "a%b%c",
+                                          "gr__e",
+                                          "gr___e",
+                                          "%\xc3\xb6\xc3\x9f%",
+                                          "%special%requests%",
+                                          "%s_ecial%",
+                                          m62 + "m",
+                                          "%" + m62 + "n",
+                                          "%m%" + m62,
+                                          std::string(63, '_'),
+                                          std::string("%\0", 2),
+                                          "_\xbf",
+                                          "%\xbf",
+                                          "gr\xc3_e",
+                                          "gr\xc3%e",
+                                          "\x80_",
+                                          "%\x80%"};
+  std::vector<std::string> texts = {"",
+                                    "a",
+                                    "b",
+                                    "ab",
+                                    "aab",
+                                    "abb",
+                                    "abc",
+                                    "axbyc",
+                                    "aaaab",
+                                    "gr\xc3\xb6\xc3\x9f"
+                                    "e",
+                                    "grosse",
+                                    "special requests",
+                                    "the specials requested",
+                                    "requests special",
+                                    "gr\xc3"
+                                    "e",
+                                    "\xbf",
+                                    "a\xbf",
+                                    "\x80\x80\x80",
+                                    "\xff",
+                                    "\xfe",
+                                    std::string("\0", 1),
+                                    "\xc3\xb6\x80"
+                                    "a"};
   for (size_t length : {62, 63, 64, 65, 128, 200, 1000}) {
     texts.push_back(std::string(length, 'm'));
     texts.push_back(std::string(length, 'm') + "n");
@@ -241,7 +302,9 @@ inline void extremes(tally& all) {
     const size_t common[] = {0, 7, 8, 9, 71, 72, 73, 200};
     return std::string(common[row / 50 % 8], 'p') + std::to_string(row * 7919 % 1009);
   };
-  const auto prefixes = [](uint64_t row) { return std::string(row * 31 % 170, row % 3 ? '\0' : '\xff'); };
+  const auto prefixes = [](uint64_t row) {
+    return std::string(row * 31 % 170, row % 3 ? '\0' : '\xff');
+  };
   for (uint64_t null_every : {0, 1, 5}) {
     for (layout values : {layout::dictionary, layout::plain, layout::dictionary_then_plain}) {
       scan_model model;
@@ -286,8 +349,8 @@ inline void extremes(tally& all) {
   large.rows = 3000;
   run_model(all, "extremes of the key", large);
   large.keys.clear();
-  large.columns[0] =
-      text_column(30, 4, [](uint64_t row) { return std::string(90000, 'l') + char('a' + row % 7); });
+  large.columns[0] = text_column(
+      30, 4, [](uint64_t row) { return std::string(90000, 'l') + char('a' + row % 7); });
   large.columns[0].style.values = layout::plain;
   large.rows = 30;
   run_model(all, "extremes of long strings", large);

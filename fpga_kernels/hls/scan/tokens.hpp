@@ -30,13 +30,30 @@ struct page_token {
   uint32_t compressed_bytes;
   uint32_t uncompressed_bytes;
   uint32_t value_count;
+  /// Of a page of version 2: bytes of levels in front, which are never compressed, and null rows.
+  uint32_t level_bytes;
+  uint32_t null_count;
   uint8_t kind;
   uint8_t encoding;
+  /// Where and how definition levels are stored.
+  uint8_t levels;
+  /// Whether its values are compressed, if the chunk has a codec.
+  bool compressed;
   bool last;
 };
+// As in Parquet; those of version 2 travel as PAGE_DATA.
 static constexpr uint8_t PAGE_DATA = 0;
 static constexpr uint8_t PAGE_INDEX = 1;
 static constexpr uint8_t PAGE_DICTIONARY = 2;
+static constexpr uint8_t PAGE_DATA_2 = 3;
+/// A required column has none.
+static constexpr uint8_t LEVELS_NONE = 0;
+/// Runs and groups behind a length of 4 bytes.
+static constexpr uint8_t LEVELS_PREFIXED = 1;
+/// A bit each, the highest of a byte first.
+static constexpr uint8_t LEVELS_BIT_PACKED = 2;
+/// Runs and groups; the header has the length.
+static constexpr uint8_t LEVELS_APART = 3;
 
 /// Up to eight bytes of a page. `last` ends the page, not the chunk; an early one means that the
 /// page was cut short and a failed report follows.

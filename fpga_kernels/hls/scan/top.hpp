@@ -50,7 +50,7 @@ struct top_chain {
 
 /// Which of the rows `keep` can be among the first.
 NS_RARE uint8_t admit_rows(const project_plan& plan, uint8_t keep, const value_token columns[LANES],
-                          const step_values& steps, top_chain& chain) {
+                           const step_values& steps, top_chain& chain) {
   number_word number;
   fetch_numbers(plan.program, plan.top.operand, columns, steps, number);
   const uint8_t valid = fetch_valid(plan.program, plan.top.operand, columns, steps);

@@ -34,24 +34,37 @@ struct word_ring {
     asked.rows = static_cast<uint8_t>(asked.rows | 1u << row);
   }
 
+  /// Puts the answer to what was asked for into a word.
+  static void fill(value_token& word, uint8_t rows, found_stream& found) {
+    const found_token answer = found.read();
+  ANSWER:
+    for (uint32_t row = 0; row < ROWS; row++) {
+#pragma HLS UNROLL
+      if (((rows >> row) & 1) != 0) {
+        word.value[row] = answer.value[row];
+        word.tests[row] = answer.tests[row];
+      }
+    }
+  }
+
   /// Sends the oldest word on, with what it waits for.
   void release(value_stream& values, found_stream& found) {
     value_token& word = ring[oldest];
     if (waits[oldest] != 0) {
-      const found_token answer = found.read();
-    ANSWER:
-      for (uint32_t row = 0; row < ROWS; row++) {
-#pragma HLS UNROLL
-        if (((waits[oldest] >> row) & 1) != 0) {
-          word.value[row] = answer.value[row];
-          word.tests[row] = answer.tests[row];
-        }
-      }
+      fill(word, waits[oldest], found);
       waiting--;
     }
     values.write(word);
     oldest = (oldest + 1) % WORDS;
     full--;
+  }
+
+  /// Asks for what the word that fills needs and waits for it. No other word is waiting.
+  void settle(scratch_stream& requests, found_stream& found) {
+    if (asked.rows == 0) return;
+    requests.write(asked);
+    fill(filling(), asked.rows, found);
+    asked.rows = 0;
   }
 
   void drain(value_stream& values, found_stream& found) {

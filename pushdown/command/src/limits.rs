@@ -105,6 +105,10 @@ pub const DICTIONARY_ENTRIES_ON_CHIP: u32 = 4096;
 /// lane.
 pub const LEVEL_BYTES_MAX: u32 = 64 * 1024;
 
+/// Miniblocks of a block of differences: a byte for the width of each, on chip. Common writers have
+/// 4; as many as this are there in 4096 values at the finest.
+pub const DELTA_MINIBLOCKS_MAX: u32 = 128;
+
 /// Reach of a Snappy copy: 64 KiB of history on chip. Common encoders compress in blocks of 64 KiB
 /// and never reach further. One of LZ4 has 16 bits, so it always fits.
 pub const SNAPPY_DISTANCE_MAX: u32 = 64 * 1024;

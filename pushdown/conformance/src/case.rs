@@ -61,6 +61,9 @@ impl Case {
             // The room for states is that of the groups that every drive has to take.
             tolerated.extend([Status::GroupCardinality, Status::OutputFull]);
         }
+        if table.columns.iter().any(|column| column.values.exceeds_a_column()) {
+            tolerated.push(Status::Overflow);
+        }
         Self {
             name: name.into(),
             unit_rows: table.rows as u64,

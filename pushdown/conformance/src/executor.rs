@@ -9,8 +9,8 @@ use std::thread::Thread;
 use std::time::Duration;
 
 use nearscan_command::{
-    Chunk, Command, Envelope, InputRef, Output, OutputRef, Reading, ResultHeader, ResultView, Row,
-    Status, Unit, Value, Version, Width,
+    Chunk, Command, Envelope, InputRef, Output, OutputRef, ResultHeader, ResultView, Row, Status,
+    Unit, Value, Version, Width,
 };
 use nearscan_drive::clock::Stopwatch;
 use nearscan_drive::{
@@ -146,7 +146,7 @@ impl<'a> Executor<'a> {
                 },
                 codec: column.layout.codec,
                 encodings: written.encodings,
-                reading: Reading::PLAIN,
+                reading: column.values.reading(),
             })
             .collect();
         Ok(Unit { rows: case.unit_rows, inputs, chunks })

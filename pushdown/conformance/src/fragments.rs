@@ -8,9 +8,9 @@ use nearscan_command::{
 };
 
 use crate::case::Case;
-use crate::data::{ColumnData, Presence, Table, Values};
-use crate::pages::ChunkLayout;
+use crate::data::{ColumnData, Table, Values};
 use crate::random::Random;
+use crate::tables::random_column;
 
 /// A case made of `random`; `seed` is part of its name.
 pub(crate) fn random_case(random: &mut Random, seed: u64) -> Case {
@@ -19,58 +19,6 @@ pub(crate) fn random_case(random: &mut Random, seed: u64) -> Case {
     let table = Table { columns, rows };
     let fragment = Maker::new(random, &table).fragment();
     Case::new(format!("seed {seed}"), table, fragment)
-}
-
-fn random_column(random: &mut Random, rows: usize) -> ColumnData {
-    let presence = random.pick(&[Presence::Optional, Presence::Optional, Presence::Required]);
-    let null_share = match presence {
-        Presence::Required => 0,
-        Presence::Optional => random.pick(&[0, 1, 5, 9, 10]),
-    };
-    let reach = random.pick(&[1, 3, 3, 100, 100_000]);
-    let has_extremes = random.one_in(8);
-    let kind = random.below(5);
-    let stems = ["", "a", "ab", "longer than eight bytes", "zebra", "ab\0", "ÿ"];
-    let integer = |random: &mut Random| {
-        if has_extremes && random.one_in(20) {
-            random.pick(&[i64::MIN, i64::MAX, i64::from(i32::MIN), i64::from(i32::MAX)])
-        } else {
-            random.around_zero(reach)
-        }
-    };
-    let some = |random: &mut Random| random.below(10) >= null_share;
-    let values = match kind {
-        0 | 1 => Values::Int64(
-            (0..rows)
-                .map(|_| {
-                    let value = integer(random);
-                    some(random).then_some(value)
-                })
-                .collect(),
-        ),
-        2 => Values::Int32(
-            (0..rows)
-                .map(|_| {
-                    let value = integer(random);
-                    let value =
-                        i32::try_from(value).unwrap_or(if value < 0 { i32::MIN } else { 7 });
-                    some(random).then_some(value)
-                })
-                .collect(),
-        ),
-        _ => Values::Bytes(
-            (0..rows)
-                .map(|_| {
-                    let mut value = random.pick(&stems).as_bytes().to_vec();
-                    if reach > 3 {
-                        value.extend_from_slice(random.below(90).to_string().as_bytes());
-                    }
-                    some(random).then_some(value)
-                })
-                .collect(),
-        ),
-    };
-    ColumnData { values, layout: ChunkLayout::random(random, presence) }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]

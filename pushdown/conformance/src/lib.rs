@@ -45,6 +45,7 @@ pub mod pages;
 mod random;
 mod report;
 mod suite;
+mod tables;
 
 pub use case::{Case, Expectation};
 pub use data::{ColumnData, Presence, Table, Values};

@@ -68,7 +68,7 @@ impl Capabilities {
             version: 1,
             physical_types: PhysicalType::ALL.iter().map(|(ty, _)| *ty).collect(),
             codecs: Codec::ALL.iter().map(|(codec, _)| *codec).collect(),
-            encodings: Encodings::SCAN,
+            encodings: Encodings::ALL,
             operations: Op::ALL.iter().map(|(op, _)| *op).collect(),
             tests: TestOp::ALL.iter().map(|(test, _)| *test).collect(),
             functions: Function::ALL.iter().map(|(function, _)| *function).collect(),

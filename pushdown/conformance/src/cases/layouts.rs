@@ -8,7 +8,7 @@ use nearscan_command::{
 use super::{aggregate, col, lit, over, select_all, states};
 use crate::case::Case;
 use crate::data::{ColumnData, Presence, Table, Values};
-use crate::pages::{ChunkLayout, HeaderStyle, Runs, ValueLayout, snappy::Style};
+use crate::pages::{ChunkLayout, HeaderStyle, Levels, Runs, ValueLayout, snappy::Style};
 use crate::random::Random;
 
 /// Rows of every type, a tenth of them NULL.
@@ -102,7 +102,8 @@ pub(super) fn encodings() -> Vec<Case> {
                 width_min: 0,
                 pages_max: usize::MAX,
             };
-            let layout = ChunkLayout { values, level_runs: runs, ..ChunkLayout::common() };
+            let layout =
+                ChunkLayout { values, levels: Levels::Hybrid(runs), ..ChunkLayout::common() };
             let table = mixed(2000, &layout.paged(&[333]));
             cases.extend(three_ways(&format!("{label:?} with {runs:?}"), &table));
         }
@@ -172,27 +173,38 @@ fn large_dictionaries() -> Vec<Case> {
 
 pub(super) fn compression() -> Vec<Case> {
     let mut cases = Vec::new();
-    for codec in [Codec::Uncompressed, Codec::Snappy] {
-        for snappy in [Style::Common, Style::Literals, Style::Forms] {
+    for codec in [Codec::Uncompressed, Codec::Snappy, Codec::Lz4Raw] {
+        for packing in [Style::Common, Style::Literals, Style::Forms] {
             for (name, layout) in
                 [("dictionary", ChunkLayout::common()), ("plain", ChunkLayout::plain())]
             {
-                let layout = ChunkLayout { codec, snappy, ..layout };
+                let layout = ChunkLayout { codec, packing, ..layout };
                 let table = mixed(4000, &layout.paged(&[1500]));
-                cases.extend(three_ways(&format!("{codec:?} {snappy:?} {name}"), &table));
+                cases.extend(three_ways(&format!("{codec:?} {packing:?} {name}"), &table));
             }
         }
     }
     // Runs of one byte: copies that overlap what they make.
-    let layout = ChunkLayout { codec: Codec::Snappy, ..ChunkLayout::plain() };
-    let zeros = ColumnData { values: Values::integers(vec![0; 9000]), layout: layout.clone() };
-    let periodic = Values::integers((0..9000).map(|n| n % 3));
-    let table = Table::new(vec![zeros, ColumnData { values: periodic, layout: layout.clone() }]);
-    cases.push(Case::new("copies that overlap", table.clone(), select_all(&table)));
+    for codec in [Codec::Snappy, Codec::Lz4Raw] {
+        let layout = ChunkLayout { codec, ..ChunkLayout::plain() };
+        let zeros = Values::integers(vec![0; 9000]);
+        let periodic = Values::integers((0..9000).map(|n| n % 3));
+        let with = |values| ColumnData { values, layout: layout.clone() };
+        let table = Table::new(vec![with(zeros), with(periodic)]);
+        let name = format!("{codec:?} copies that overlap");
+        cases.push(Case::new(name, table.clone(), select_all(&table)));
+    }
+    // 64,000 bytes that repeat: as far back as LZ4 reaches.
+    let mut random = Random::new(4);
+    let once: Vec<i64> = (0..8000).map(|_| random.word().cast_signed()).collect();
+    let layout = ChunkLayout { codec: Codec::Lz4Raw, ..ChunkLayout::plain() };
+    let values = Values::integers(once.iter().copied().chain(once.iter().copied()));
+    let table = Table::new(vec![ColumnData { values, layout }]);
+    cases.push(Case::new("LZ4 copies from far back", table.clone(), select_all(&table)));
     // 96 kB that repeat: copies from further back than common writers reach.
     let mut random = Random::new(3);
     let once: Vec<i64> = (0..12_000).map(|_| random.word().cast_signed()).collect();
-    let far = ChunkLayout { snappy: Style::Far, ..layout };
+    let far = ChunkLayout { codec: Codec::Snappy, packing: Style::Far, ..ChunkLayout::plain() };
     let values = Values::integers(once.iter().copied().chain(once.iter().copied()));
     let table = Table::new(vec![ColumnData { values, layout: far }]);
     let fragment = Fragment {
@@ -223,9 +235,12 @@ pub(super) fn nulls() -> Vec<Case> {
             ("dictionary", ChunkLayout::common()),
             (
                 "bit-packed levels",
-                ChunkLayout { level_runs: Runs::Packed, ..ChunkLayout::common() },
+                ChunkLayout { levels: Levels::Hybrid(Runs::Packed), ..ChunkLayout::common() },
             ),
-            ("runs of levels", ChunkLayout { level_runs: Runs::Repeated, ..ChunkLayout::plain() }),
+            (
+                "runs of levels",
+                ChunkLayout { levels: Levels::Hybrid(Runs::Repeated), ..ChunkLayout::plain() },
+            ),
         ] {
             let layout = layout.paged(&[300]);
             let with = |values| ColumnData { values, layout: layout.clone() };

@@ -3,6 +3,8 @@
 
 mod aggregates;
 mod damage;
+mod damaged_pages;
+mod damaged_values;
 mod divisions;
 mod extremes;
 mod groups;
@@ -12,8 +14,10 @@ mod patterns;
 mod programs;
 mod ranges;
 mod rows;
+mod storage;
 mod strings;
 mod tops;
+mod types;
 
 use nearscan_command::{
     Aggregate, Column, Fragment, Function, Key, Operand, Output, Program, RowColumn, Step,
@@ -56,10 +60,20 @@ pub(crate) const GROUPS: &[Group] = &[
     ("encodings", layouts::encodings),
     ("compression", layouts::compression),
     ("nulls", layouts::nulls),
+    ("types", types::readings),
+    ("bits", types::bits),
+    ("direct pages", storage::direct),
+    ("page versions", storage::versions),
     ("damaged headers", damage::headers),
     ("damaged bodies", damage::bodies),
     ("damaged compression", damage::compressed),
     ("damaged accounting", damage::accounting),
+    ("damaged versions", damaged_pages::versions),
+    ("damaged LZ4", damaged_pages::lz4_blocks),
+    ("damaged encodings", damaged_values::encodings),
+    ("damaged differences", damaged_values::differences),
+    ("damaged streams", damaged_values::streams),
+    ("damaged truth values", damaged_values::truth_values),
 ];
 
 /// A column of a table, in the layout that common writers use.

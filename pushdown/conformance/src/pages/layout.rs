@@ -3,15 +3,16 @@
 
 use nearscan_command::{Codec, Encoding};
 
+use super::direct::Direct;
 use super::runs::Runs;
 use super::snappy::Style;
 use crate::data::Presence;
 use crate::random::Random;
 
-/// How values are encoded.
+/// Whether values are encoded as dictionary indexes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ValueLayout {
-    /// One after the other.
+    /// They are not: [`ChunkLayout::direct`] says how.
     Plain,
     /// As indexes into a dictionary page.
     Dictionary {
@@ -23,7 +24,7 @@ pub enum ValueLayout {
         unused_entries: u16,
         /// Bits of an index, if they need fewer.
         width_min: u8,
-        /// Data pages after which the writer gave up and wrote plain ones.
+        /// Data pages after which the writer gave up and wrote direct ones.
         pages_max: usize,
     },
 }
@@ -58,6 +59,47 @@ pub enum HeaderStyle {
     Checksum,
     /// Fields that this version of Parquet does not know, of every thrift type.
     UnknownFields,
+    /// Nothing, but the last field stands first.
+    Backwards,
+}
+
+impl HeaderStyle {
+    pub(crate) const ALL: [Self; 5] =
+        [Self::Bare, Self::Statistics, Self::Checksum, Self::UnknownFields, Self::Backwards];
+}
+
+/// Which version of a data page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PageVersion {
+    /// Levels behind a length, compressed together with the values.
+    One,
+    /// Levels as they are; their length stands in the header.
+    Two(Flag),
+}
+
+/// How a page of version 2 says whether its values are compressed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Flag {
+    /// Not at all, which means that they are, if the chunk has a codec.
+    Absent,
+    /// They are, if the chunk has a codec.
+    Compressed,
+    /// They are not, whatever the chunk says.
+    Uncompressed,
+}
+
+impl Flag {
+    pub(crate) const ALL: [Self; 3] = [Self::Absent, Self::Compressed, Self::Uncompressed];
+}
+
+/// How definition levels are encoded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Levels {
+    /// As runs and groups.
+    Hybrid(Runs),
+    /// A bit each, the highest first, as old writers did; in pages of version 1 only, pages of
+    /// version 2 get [`Runs::Mixed`].
+    BitPacked,
 }
 
 /// How a chunk is written.
@@ -69,14 +111,18 @@ pub struct ChunkLayout {
     pub codec: Codec,
     /// How values are encoded.
     pub values: ValueLayout,
+    /// How values are encoded in pages that have no dictionary indexes.
+    pub direct: Direct,
+    /// Version of the data pages.
+    pub version: PageVersion,
     /// How definition levels are encoded.
-    pub level_runs: Runs,
+    pub levels: Levels,
     /// Rows of the pages, over and over; 0 is an empty page. Without any there is one page.
     pub page_rows: Vec<usize>,
     /// What headers have.
     pub header: HeaderStyle,
-    /// How Snappy is used.
-    pub snappy: Style,
+    /// How the codec is used.
+    pub packing: Style,
     /// Whether an index page stands among the data pages.
     pub index_pages: bool,
 }
@@ -88,10 +134,12 @@ impl ChunkLayout {
             presence: Presence::Optional,
             codec: Codec::Uncompressed,
             values: ValueLayout::Plain,
-            level_runs: Runs::Mixed,
+            direct: Direct::Plain,
+            version: PageVersion::One,
+            levels: Levels::Hybrid(Runs::Mixed),
             page_rows: Vec::new(),
             header: HeaderStyle::Bare,
-            snappy: Style::Common,
+            packing: Style::Common,
             index_pages: false,
         }
     }
@@ -116,7 +164,7 @@ impl ChunkLayout {
         Self { page_rows: page_rows.to_vec(), ..self }
     }
 
-    /// Any layout; `nulls` says whether levels are needed.
+    /// Any layout; `presence` says whether levels are needed.
     pub fn random(random: &mut Random, presence: Presence) -> Self {
         let values = match random.below(4) {
             0 => ValueLayout::Plain,
@@ -134,19 +182,24 @@ impl ChunkLayout {
             1 => vec![1 + random.below(40), 0, 1 + random.below(700)],
             _ => vec![1 + random.below(3000), 1 + random.below(100)],
         };
+        let version = match random.below(3) {
+            0 => PageVersion::Two(random.pick(&Flag::ALL)),
+            _ => PageVersion::One,
+        };
+        let levels = match random.below(6) {
+            0 => Levels::BitPacked,
+            _ => Levels::Hybrid(random.pick(&Runs::ALL)),
+        };
         Self {
             presence,
-            codec: random.pick(&[Codec::Snappy, Codec::Snappy, Codec::Uncompressed]),
+            codec: random.pick(&[Codec::Snappy, Codec::Snappy, Codec::Lz4Raw, Codec::Uncompressed]),
             values,
-            level_runs: random.pick(&Runs::ALL),
+            direct: Direct::random(random),
+            version,
+            levels,
             page_rows,
-            header: random.pick(&[
-                HeaderStyle::Bare,
-                HeaderStyle::Statistics,
-                HeaderStyle::Checksum,
-                HeaderStyle::UnknownFields,
-            ]),
-            snappy: random.pick(&[Style::Common, Style::Literals, Style::Forms]),
+            header: random.pick(&HeaderStyle::ALL),
+            packing: random.pick(&[Style::Common, Style::Literals, Style::Forms]),
             index_pages: random.one_in(10),
         }
     }

@@ -5,7 +5,9 @@
 //! and [`assemble`] compresses them and puts headers before them. Cases of damage change the drafts
 //! in between, or the bytes afterwards.
 
+mod direct;
 mod layout;
+pub mod lz4;
 mod runs;
 pub mod snappy;
 mod thrift;
@@ -17,7 +19,8 @@ use nearscan_command::{Codec, Encoding, Encodings};
 
 use crate::data::{Presence, Values};
 
-pub use layout::{ChunkLayout, HeaderStyle, ValueLayout};
+pub use direct::{Delta, Direct, Tail};
+pub use layout::{ChunkLayout, Flag, HeaderStyle, Levels, PageVersion, ValueLayout};
 pub use runs::{Runs, encode_runs};
 
 /// What a page is, numbered as in Parquet.
@@ -29,6 +32,23 @@ pub enum PageKind {
     Index,
     /// The dictionary.
     Dictionary,
+    /// Values, version 2.
+    DataV2,
+}
+
+/// What the header of a data page of version 2 says beside what that of version 1 does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SecondVersion {
+    /// Rows that are null.
+    pub null_count: i64,
+    /// Rows.
+    pub row_count: i64,
+    /// Bytes of definition levels.
+    pub level_bytes: i64,
+    /// Bytes of repetition levels.
+    pub repetition_bytes: i64,
+    /// Whether it says that its values are compressed.
+    pub flag: Flag,
 }
 
 /// A page before it is compressed.
@@ -42,13 +62,17 @@ pub struct Page {
     pub encoding: i64,
     /// Encoding of the definition levels, as Parquet's number.
     pub level_encoding: i64,
+    /// What only headers of version 2 say.
+    pub second: SecondVersion,
     /// Levels and values.
     pub body: Vec<u8>,
+    /// How much of the body is levels.
+    pub levels: usize,
     /// What its header says of its size uncompressed, if not the truth.
     pub uncompressed_size: Option<i64>,
     /// What its header says of its size compressed, if not the truth.
     pub compressed_size: Option<i64>,
-    /// What stands in the file instead of the compressed body.
+    /// What stands in the file instead of the compressed body (in version 2 behind the levels).
     pub compressed: Option<Vec<u8>>,
     /// What else its header has.
     pub style: HeaderStyle,
@@ -90,7 +114,7 @@ pub fn draft(values: &Values, layout: &ChunkLayout) -> Vec<Page> {
                 }
                 _ => number(Encoding::Plain),
             },
-            body: dictionary.entries.concat(),
+            body: direct::plain(&dictionary.entries, values.physical_type()),
             ..Page::empty(layout)
         });
     }
@@ -116,13 +140,9 @@ pub fn assemble(pages: &[Page], layout: &ChunkLayout) -> WrittenChunk {
         dictionary_entries: None,
         has_plain_pages: false,
     };
+    let mut members: Vec<Encoding> = Vec::new();
     for page in pages {
-        let body = match (&page.compressed, layout.codec) {
-            (Some(bytes), _) => bytes.clone(),
-            // Not written yet: such a chunk is damaged.
-            (None, Codec::Uncompressed | Codec::Lz4Raw) => page.body.clone(),
-            (None, Codec::Snappy) => snappy::compress(&page.body, layout.snappy),
-        };
+        let body = page.in_file(layout);
         let header = thrift::page_header(page, &body);
         let start = chunk.bytes.len();
         chunk.headers.push(start..start + header.len());
@@ -133,12 +153,20 @@ pub fn assemble(pages: &[Page], layout: &ChunkLayout) -> WrittenChunk {
             PageKind::Dictionary => {
                 chunk.dictionary_entries = Some(page.value_count.unsigned_abs());
             }
-            PageKind::Data => {
-                chunk.has_plain_pages |= page.encoding == number(Encoding::Plain);
+            PageKind::Data | PageKind::DataV2 => {
+                let is_indexed = [Encoding::RleDictionary, Encoding::PlainDictionary]
+                    .map(number)
+                    .contains(&page.encoding);
+                chunk.has_plain_pages |= !is_indexed;
+                let named = [page.encoding, page.level_encoding].map(u8::try_from);
+                let known = named.into_iter().flatten().map(Encoding::from_code);
+                members.extend(known.flatten());
             }
             PageKind::Index => {}
         }
     }
+    let used = Encodings::of(members).bits();
+    chunk.encodings = Encodings::from_bits(chunk.encodings.bits() | used).unwrap_or_default();
     chunk
 }
 
@@ -149,12 +177,38 @@ impl Page {
             value_count: 0,
             encoding: number(Encoding::Plain),
             level_encoding: number(Encoding::Rle),
+            second: SecondVersion {
+                null_count: 0,
+                row_count: 0,
+                level_bytes: 0,
+                repetition_bytes: 0,
+                flag: Flag::Absent,
+            },
             body: Vec::new(),
+            levels: 0,
             uncompressed_size: None,
             compressed_size: None,
             compressed: None,
             style: layout.header,
         }
+    }
+
+    /// The body as it stands in the file.
+    fn in_file(&self, layout: &ChunkLayout) -> Vec<u8> {
+        let is_second = self.kind == PageKind::DataV2;
+        let kept = if is_second { self.levels.min(self.body.len()) } else { 0 };
+        let (levels, values) = self.body.split_at(kept);
+        let codec = match (is_second, self.second.flag) {
+            (true, Flag::Uncompressed) => Codec::Uncompressed,
+            _ => layout.codec,
+        };
+        let packed = match (&self.compressed, codec) {
+            (Some(bytes), _) => bytes.clone(),
+            (None, Codec::Uncompressed) => values.to_vec(),
+            (None, Codec::Snappy) => snappy::compress(values, layout.packing),
+            (None, Codec::Lz4Raw) => lz4::compress(values, layout.packing),
+        };
+        [levels, &packed].concat()
     }
 }
 
@@ -182,23 +236,25 @@ impl Dictionary {
         let mut entries: Vec<Vec<u8>> = Vec::new();
         let mut codes = HashMap::new();
         for row in 0..values.len() {
-            if let Some(plain) = values.plain(row) {
-                codes.entry(plain).or_insert_with_key(|plain| {
-                    entries.push(plain.clone());
+            if let Some(stored) = values.stored(row) {
+                codes.entry(stored).or_insert_with_key(|stored| {
+                    entries.push(stored.clone());
                     entries.len() as u64 - 1
                 });
             }
         }
-        for index in 0..unused_entries {
-            let plain = match values {
-                Values::Int32(_) => vec![0x11; 4],
-                Values::Int64(_) => vec![0x22; 8],
-                Values::Bytes(_) => [&[3, 0, 0, 0][..], &[b'u'; 3]].concat(),
-            };
-            // In front, so that the codes that are used are large.
-            entries.insert(usize::from(index), plain);
-        }
+        // A value that is allowed; no row needs to have it.
+        let unused = match values {
+            Values::Boolean(_) => vec![1],
+            Values::Int32(_) | Values::Narrow { .. } => vec![0x11, 0, 0, 0],
+            Values::Float(_) => vec![0x11; 4],
+            Values::Int64(_) | Values::Unsigned64(_) | Values::Double(_) => vec![0x22; 8],
+            Values::Bytes(_) => vec![b'u'; 3],
+            Values::Fixed { length, .. } => vec![0; usize::from(*length)],
+        };
+        // In front, so that the codes that are used are large.
         let shift = u64::from(unused_entries);
+        entries.splice(..0, std::iter::repeat_n(unused, usize::from(unused_entries)));
         codes.values_mut().for_each(|code| *code += shift);
         let most = entries.len().saturating_sub(1) as u64;
         let needed = u8::try_from(64 - most.leading_zeros()).unwrap_or(64);
@@ -212,31 +268,69 @@ fn data_page(
     layout: &ChunkLayout,
     dictionary: Option<&Dictionary>,
 ) -> Page {
-    let mut body = Vec::new();
-    if layout.presence == Presence::Optional {
-        let levels: Vec<u64> = rows.clone().map(|row| u64::from(values.is_valid(row))).collect();
-        let encoded = encode_runs(&levels, 1, layout.level_runs);
-        let length = u32::try_from(encoded.len()).unwrap_or(u32::MAX);
-        body.extend_from_slice(&length.to_le_bytes());
-        body.extend_from_slice(&encoded);
-    }
-    let plain = rows.clone().filter_map(|row| values.plain(row));
+    let is_second = matches!(layout.version, PageVersion::Two(_));
+    let (mut body, level_encoding) = match layout.presence {
+        Presence::Required => (Vec::new(), Encoding::Rle),
+        Presence::Optional => {
+            let levels: Vec<u64> =
+                rows.clone().map(|row| u64::from(values.is_valid(row))).collect();
+            encode_levels(&levels, layout.levels, is_second)
+        }
+    };
+    let levels = body.len();
+    let stored: Vec<Vec<u8>> = rows.clone().filter_map(|row| values.stored(row)).collect();
     let encoding = match (dictionary, &layout.values) {
         (Some(dictionary), ValueLayout::Dictionary { label, index_runs, .. }) => {
-            let codes: Vec<u64> = plain.map(|plain| dictionary.codes[&plain]).collect();
+            let codes: Vec<u64> = stored.iter().map(|stored| dictionary.codes[stored]).collect();
             body.push(dictionary.width);
             body.extend_from_slice(&encode_runs(&codes, dictionary.width, *index_runs));
             *label
         }
         _ => {
-            plain.for_each(|plain| body.extend_from_slice(&plain));
-            Encoding::Plain
+            let physical_type = values.physical_type();
+            let direct = layout.direct.fitting(physical_type);
+            body.extend_from_slice(&direct.encode(&stored, physical_type));
+            direct.encoding()
         }
     };
     Page {
+        kind: if is_second { PageKind::DataV2 } else { PageKind::Data },
         value_count: signed(rows.len()),
         encoding: number(encoding),
+        level_encoding: number(level_encoding),
+        second: SecondVersion {
+            null_count: signed(rows.len() - stored.len()),
+            row_count: signed(rows.len()),
+            level_bytes: signed(levels),
+            repetition_bytes: 0,
+            flag: match layout.version {
+                PageVersion::One => Flag::Absent,
+                PageVersion::Two(flag) => flag,
+            },
+        },
         body,
+        levels,
         ..Page::empty(layout)
+    }
+}
+
+/// Definition levels as they stand in a page, and what version 1 says of them.
+fn encode_levels(levels: &[u64], style: Levels, is_second: bool) -> (Vec<u8>, Encoding) {
+    let hybrid = |runs| encode_runs(levels, 1, runs);
+    match (style, is_second) {
+        (Levels::Hybrid(runs), true) => (hybrid(runs), Encoding::Rle),
+        (Levels::BitPacked, true) => (hybrid(Runs::Mixed), Encoding::Rle),
+        (Levels::Hybrid(runs), false) => {
+            let encoded = hybrid(runs);
+            let length = u32::try_from(encoded.len()).unwrap_or(u32::MAX);
+            ([&length.to_le_bytes()[..], &encoded].concat(), Encoding::Rle)
+        }
+        (Levels::BitPacked, false) => {
+            let byte = |group: &[u64]| {
+                let bits = group.iter().enumerate().map(|(at, bit)| bit << (7 - at));
+                u8::try_from(bits.sum::<u64>()).unwrap_or(u8::MAX)
+            };
+            (levels.chunks(8).map(byte).collect(), Encoding::BitPacked)
+        }
     }
 }

@@ -2,9 +2,10 @@
 //! Page headers in thrift's compact protocol, by hand.
 
 use super::runs::varint;
-use super::{HeaderStyle, Page, PageKind};
+use super::{Flag, HeaderStyle, Page, PageKind};
 
 const TRUE: u8 = 1;
+const FALSE: u8 = 2;
 const BYTE: u8 = 3;
 const I16: u8 = 4;
 const I32: u8 = 5;
@@ -17,43 +18,99 @@ const STRUCT: u8 = 12;
 pub(crate) fn page_header(page: &Page, body: &[u8]) -> Vec<u8> {
     let length = |bytes: usize| i64::try_from(bytes).unwrap_or(i64::MAX);
     let mut header = Struct::default();
-    header.integer(
-        1,
-        match page.kind {
-            PageKind::Data => 0,
-            PageKind::Index => 1,
-            PageKind::Dictionary => 2,
+    let fields: [&dyn Fn(&mut Struct); 5] = [
+        &|header| {
+            header.integer(
+                1,
+                match page.kind {
+                    PageKind::Data => 0,
+                    PageKind::Index => 1,
+                    PageKind::Dictionary => 2,
+                    PageKind::DataV2 => 3,
+                },
+            );
         },
-    );
-    header.integer(2, page.uncompressed_size.unwrap_or_else(|| length(page.body.len())));
-    header.integer(3, page.compressed_size.unwrap_or_else(|| length(body.len())));
-    if page.style == HeaderStyle::Checksum {
-        header.integer(4, i64::from(crc32(body).cast_signed()));
-    }
-    match page.kind {
-        PageKind::Data => header.inner(5, |inner| data_header(inner, page)),
-        PageKind::Index => header.inner(6, |_| {}),
-        PageKind::Dictionary => header.inner(7, |inner| {
-            inner.integer(1, page.value_count);
-            inner.integer(2, page.encoding);
-            if page.style == HeaderStyle::Statistics {
-                inner.field(3, TRUE);
+        &|header| {
+            header.integer(2, page.uncompressed_size.unwrap_or_else(|| length(page.body.len())));
+        },
+        &|header| header.integer(3, page.compressed_size.unwrap_or_else(|| length(body.len()))),
+        &|header| {
+            if page.style == HeaderStyle::Checksum {
+                header.integer(4, i64::from(crc32(body).cast_signed()));
             }
-        }),
-    }
+        },
+        &|header| match page.kind {
+            PageKind::Data => header.inner(5, |inner| data_header(inner, page)),
+            PageKind::Index => header.inner(6, |_| {}),
+            PageKind::Dictionary => header.inner(7, |inner| dictionary_header(inner, page)),
+            PageKind::DataV2 => header.inner(8, |inner| second_header(inner, page)),
+        },
+    ];
+    write_fields(&mut header, page.style, &fields);
     if page.style == HeaderStyle::UnknownFields {
         unknown_fields(&mut header);
     }
     header.finish()
 }
 
+/// Writes fields in the order that a style wants.
+fn write_fields(out: &mut Struct, style: HeaderStyle, fields: &[&dyn Fn(&mut Struct)]) {
+    match style {
+        HeaderStyle::Backwards => fields.iter().rev().for_each(|field| field(out)),
+        HeaderStyle::Bare
+        | HeaderStyle::Statistics
+        | HeaderStyle::Checksum
+        | HeaderStyle::UnknownFields => fields.iter().for_each(|field| field(out)),
+    }
+}
+
+fn dictionary_header(inner: &mut Struct, page: &Page) {
+    let fields: [&dyn Fn(&mut Struct); 3] = [
+        &|inner| inner.integer(1, page.value_count),
+        &|inner| inner.integer(2, page.encoding),
+        &|inner| {
+            if page.style == HeaderStyle::Statistics {
+                inner.field(3, TRUE);
+            }
+        },
+    ];
+    write_fields(inner, page.style, &fields);
+}
+
 fn data_header(inner: &mut Struct, page: &Page) {
-    inner.integer(1, page.value_count);
-    inner.integer(2, page.encoding);
-    inner.integer(3, page.level_encoding);
-    inner.integer(4, 3);
-    match page.style {
-        HeaderStyle::Statistics => inner.inner(5, |statistics| {
+    let fields: [&dyn Fn(&mut Struct); 5] = [
+        &|inner| inner.integer(1, page.value_count),
+        &|inner| inner.integer(2, page.encoding),
+        &|inner| inner.integer(3, page.level_encoding),
+        &|inner| inner.integer(4, 3),
+        &|inner| extras(inner, page.style, 5),
+    ];
+    write_fields(inner, page.style, &fields);
+}
+
+fn second_header(inner: &mut Struct, page: &Page) {
+    let second = page.second;
+    let fields: [&dyn Fn(&mut Struct); 8] = [
+        &|inner| inner.integer(1, page.value_count),
+        &|inner| inner.integer(2, second.null_count),
+        &|inner| inner.integer(3, second.row_count),
+        &|inner| inner.integer(4, page.encoding),
+        &|inner| inner.integer(5, second.level_bytes),
+        &|inner| inner.integer(6, second.repetition_bytes),
+        &|inner| match second.flag {
+            Flag::Absent => {}
+            Flag::Compressed => inner.field(7, TRUE),
+            Flag::Uncompressed => inner.field(7, FALSE),
+        },
+        &|inner| extras(inner, page.style, 8),
+    ];
+    write_fields(inner, page.style, &fields);
+}
+
+/// What a data page's header has beside what it must have; statistics are field `id`.
+fn extras(inner: &mut Struct, style: HeaderStyle, id: i64) {
+    match style {
+        HeaderStyle::Statistics => inner.inner(id, |statistics| {
             statistics.binary(1, b"old maximum");
             statistics.binary(2, b"");
             statistics.long(3, 7);
@@ -63,7 +120,7 @@ fn data_header(inner: &mut Struct, page: &Page) {
             statistics.field(7, TRUE);
         }),
         HeaderStyle::UnknownFields => inner.inner(9, |other| other.integer(1, -1)),
-        HeaderStyle::Bare | HeaderStyle::Checksum => {}
+        HeaderStyle::Bare | HeaderStyle::Checksum | HeaderStyle::Backwards => {}
     }
 }
 
@@ -141,7 +198,7 @@ impl Struct {
     }
 }
 
-fn zigzag(value: i64) -> u64 {
+pub(crate) fn zigzag(value: i64) -> u64 {
     (value << 1 ^ value >> 63).cast_unsigned()
 }
 

@@ -6,3 +6,4 @@ mod fake;
 mod meaning;
 mod notices;
 mod reader;
+mod values;

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pages of dictionary indexes: a hybrid of runs and bit-packed groups, and their look-up.
+//
+// A dictionary's first 4096 entries are on chip, the rest in scratch: a word that needs some of
+// those asks for them and waits in a ring while the words behind it are decoded, so that the time
+// of a look-up in device memory is paid once and not for each.
+#pragma once
+
+#include "dictionary.hpp"
+
+namespace nearscan {
+
+/// Opens the next run of indexes that is not empty.
+NS_APART void next_index_run(byte_stream& payload, bit_reader& bits, hybrid_run& run,
+                             uint32_t width) {
+INDEX_RUN:
+  while (run.left == 0 && !bits.overrun) {
+#pragma HLS LOOP_TRIPCOUNT min = 0 max = 1
+    run = open_run(bits.take_varint(payload, 5));
+    if (!run.packed) run.value = static_cast<uint32_t>(bits.take(payload, (width + 7) / 8 * 8));
+  }
+}
+
+/// Room for the indexes of a word, and for what a take of bits writes behind them.
+static constexpr uint32_t INDEX_ROOM = 2 * ROWS;
+
+/// The next `count` (<= 8) dictionary indexes of a page, of `width` bits each where they are
+/// packed.
+NS_HOT void next_indexes(byte_stream& payload, bit_reader& bits, hybrid_run& run, uint32_t width,
+                         uint32_t count, uint32_t indexes[INDEX_ROOM]) {
+  uint32_t got = 0;
+INDEXES_OF_WORD:
+  while (got < count) {
+#pragma HLS LOOP_TRIPCOUNT min = 1 max = 2
+    if (run.left == 0) next_index_run(payload, bits, run, width);
+    if (bits.overrun) break;
+    const uint32_t some = run.left < count - got ? run.left : count - got;
+    if (run.packed && width <= 8) {
+      bits.take_numbers<8>(payload, width, some, indexes + got);
+    } else if (run.packed && width <= 16) {
+      bits.take_numbers<4>(payload, width, some, indexes + got);
+    } else if (run.packed) {
+      bits.take_numbers<2>(payload, width, some, indexes + got);
+    } else {
+    REPEATED:
+      for (uint32_t i = got; i < got + some; i++) {
+#pragma HLS LOOP_TRIPCOUNT min = 1 max = 8
+        indexes[i] = run.value;
+      }
+    }
+    got += some;
+    run.left -= some;
+  }
+}
+
+/// Rows of a page that go into one word: where in the word, how many, and which have a value.
+struct word_part {
+  uint32_t first;
+  uint32_t count;
+  uint8_t valid;
+};
+
+/// Puts the codes of a key into the word: 0 for null, else one more than the index.
+inline void put_codes(const word_part& part, const uint32_t indexes[INDEX_ROOM],
+                      value_token& word) {
+  uint32_t next = 0;
+CODES:
+  for (uint32_t i = 0; i < part.count; i++) {
+#pragma HLS PIPELINE II = 1
+#pragma HLS LOOP_TRIPCOUNT min = 1 max = 8
+    const uint32_t valid = (part.valid >> i) & 1u;
+    word.code[part.first + i] = static_cast<uint16_t>(valid != 0 ? indexes[next] + 1 : 0);
+    next += valid;
+  }
+}
+
+/// Looks up eight rows whose entries are all on chip; false when some are not, and nothing is done.
+/// That is for a simulation, which spends most of its look-ups here.
+NS_HOT bool look_up_whole(const dictionary_store& dictionary, const decode_plan& plan,
+                          uint32_t on_chip, const uint32_t indexes[INDEX_ROOM], value_token& word) {
+  bool within = true;
+WITHIN:
+  for (int row = 0; row < ROWS; row++) {
+#pragma HLS UNROLL
+    within = within && indexes[row] < on_chip;
+  }
+  if (!within) return false;
+VALUES:
+  for (int row = 0; row < ROWS; row++) {
+#pragma HLS UNROLL
+    word.value[row] = dictionary.value[indexes[row]];
+  }
+  if (plan.tests.test_count != 0) {
+  TESTS:
+    for (int row = 0; row < ROWS; row++) {
+#pragma HLS UNROLL
+      word.tests[row] = dictionary.tests[indexes[row]];
+    }
+  }
+  if (plan.needs_codes) {
+  CODES:
+    for (int row = 0; row < ROWS; row++) {
+#pragma HLS UNROLL
+      word.code[row] = static_cast<uint16_t>(indexes[row] + 1);
+    }
+  }
+  return true;
+}
+
+/// Decodes the indexes of a part of a word and looks them up, on chip or by asking for them.
+NS_HOT uint32_t decode_indexes(byte_stream& payload, lane_state& lane, const decode_plan& plan,
+                               const word_part& part, hybrid_run& run, uint32_t width) {
+  const dictionary_store& dictionary = lane.dictionary;
+  value_token& word = lane.words.filling();
+  uint32_t indexes[INDEX_ROOM];
+  const uint32_t count = count_bits(part.valid);
+  next_indexes(payload, lane.bits, run, width, count, indexes);
+  if (lane.bits.overrun) return STATUS_CORRUPT;
+  const uint32_t on_chip = dictionary.entries < dictionary_store::ON_CHIP
+                               ? dictionary.entries
+                               : dictionary_store::ON_CHIP;
+  if (count == ROWS && look_up_whole(dictionary, plan, on_chip, indexes, word)) return STATUS_OK;
+  // For the null rows behind the last value.
+  indexes[count] = 0;
+  uint32_t next = 0;
+  bool known = true;
+LOOK_UP:
+  for (uint32_t i = 0; i < part.count; i++) {
+#pragma HLS PIPELINE II = 1
+#pragma HLS LOOP_TRIPCOUNT min = 1 max = 8
+    // A null row gets the value of the row with a value behind it: nobody looks.
+    const uint32_t row = part.first + i;
+    const uint32_t index = indexes[next];
+    const uint32_t valid = (part.valid >> i) & 1u;
+    next += valid;
+    if (index < on_chip) {
+      word.value[row] = dictionary.value[index];
+      if (plan.tests.test_count != 0) word.tests[row] = dictionary.tests[index];
+    } else if (valid != 0 && index < dictionary.entries) {
+      lane.words.ask(row, dictionary.slot(index));
+      lane.dictionary_reads++;
+    } else {
+      known = known && valid == 0;
+    }
+  }
+  if (!known) return STATUS_CORRUPT;
+  if (plan.needs_codes) put_codes(part, indexes, word);
+  return STATUS_OK;
+}
+
+}  // namespace nearscan

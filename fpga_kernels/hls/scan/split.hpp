@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+// BYTE_STREAM_SPLIT: the first bytes of all values of a page, then the second ones, and so on.
+//
+// A value is whole only when the last stream has come, so the streams are put into the lane's
+// scratch, each from a line of 64 bytes on, and read back in groups of eight values: a word of each
+// stream. Groups are asked for ahead of the one that is taken, so that the time of a look-up in
+// device memory is paid once and not for each.
+#pragma once
+
+#include "numbers.hpp"
+
+namespace nearscan {
+
+struct split_reader {
+  /// Groups that are on their way or wait to be taken.
+  static constexpr uint32_t AHEAD = 8;
+  static constexpr uint32_t STREAMS = FIXED_BYTES_MAX;
+  uint64_t words[AHEAD][STREAMS];
+  /// First word of the first stream, and from one stream to the next.
+  uint64_t base;
+  uint64_t stride;
+  uint32_t streams;
+  uint32_t values;
+  /// The value that comes next.
+  uint32_t at;
+  /// A request gets eight words, so a group takes one or two of them.
+  uint32_t requests_a_group;
+  uint32_t asked;
+  uint32_t answered;
+
+  void start_page() {
+    values = 0;
+    at = 0;
+    asked = 0;
+    answered = 0;
+  }
+
+  uint32_t groups() const { return (values + ROWS - 1) / ROWS; }
+
+  /// Takes an answer.
+  void take_answer(found_stream& found) {
+    const found_token answer = found.read();
+    const uint32_t group = answered / requests_a_group % AHEAD;
+    const uint32_t from = answered % requests_a_group * LINE_WORDS;
+  ANSWER:
+    for (uint32_t i = 0; i < LINE_WORDS; i++) {
+#pragma HLS UNROLL
+      words[group][from + i] = static_cast<uint64_t>(answer.value[i]);
+    }
+    answered++;
+  }
+
+  /// Asks for all groups that there is room for. Never waits for room to ask while an answer waits
+  /// to be read.
+  void ask_ahead(scratch_stream& requests, found_stream& found) {
+    const uint32_t end = at / ROWS + AHEAD;
+    const uint32_t last = (groups() < end ? groups() : end) * requests_a_group;
+  ASK:
+    while (asked < last) {
+#pragma HLS LOOP_TRIPCOUNT min = 0 max = 16
+    MAKE_ROOM:
+      while (answered < asked && requests.full()) {
+#pragma HLS LOOP_TRIPCOUNT min = 0 max = 1
+        take_answer(found);
+      }
+      scratch_token token = scratch_token();
+      token.kind = SCRATCH_LOOK_UP;
+      const uint32_t from = asked % requests_a_group * LINE_WORDS;
+    WORDS:
+      for (uint32_t i = 0; i < LINE_WORDS; i++) {
+#pragma HLS UNROLL
+        if (from + i < streams) {
+          token.word[i] = base + (from + i) * stride + asked / requests_a_group;
+          token.rows = static_cast<uint8_t>(token.rows | 1u << i);
+        }
+      }
+      requests.write(token);
+      asked++;
+    }
+  }
+
+  /// The next value; there is one.
+  void next(scratch_stream& requests, found_stream& found, stored_value& stored) {
+    const uint32_t group = at / ROWS;
+    if (at % ROWS == 0) {
+      ask_ahead(requests, found);
+    WAIT:
+      while (answered < (group + 1) * requests_a_group) {
+#pragma HLS LOOP_TRIPCOUNT min = 0 max = 2
+        take_answer(found);
+      }
+    }
+    const uint32_t shift = 8 * (at % ROWS);
+    stored.first = 0;
+    stored.second = 0;
+  BYTES:
+    for (uint32_t i = 0; i < LINE_WORDS; i++) {
+#pragma HLS UNROLL
+      if (i < streams) stored.first |= ((words[group % AHEAD][i] >> shift) & 0xff) << (8 * i);
+      if (LINE_WORDS + i < streams) {
+        stored.second |= ((words[group % AHEAD][LINE_WORDS + i] >> shift) & 0xff) << (8 * i);
+      }
+    }
+    at++;
+  }
+
+  /// Takes what was asked for and not needed: the next page must not find it.
+  void drain(found_stream& found) {
+  DRAIN:
+    while (answered < asked) {
+#pragma HLS LOOP_TRIPCOUNT min = 0 max = 16
+      take_answer(found);
+    }
+  }
+};
+
+/// Puts the streams of a page into scratch: all of its `bytes` that are left.
+inline uint32_t store_streams(byte_stream& payload, scratch_stream& requests, bit_reader& bits,
+                              const decode_plan& plan, const scratch_cursor& scratch,
+                              uint64_t bytes, scratch_buffer& buffer, uint64_t& steps,
+                              split_reader& split) {
+  split.streams = plan.stored_bits / 8u;
+  split.values = static_cast<uint32_t>(bytes / split.streams);
+  if (static_cast<uint64_t>(split.values) * split.streams != bytes) return STATUS_CORRUPT;
+  split.base = scratch.at / 8;
+  split.stride = (static_cast<uint64_t>(split.values) + 63) / 64 * LINE_WORDS;
+  split.requests_a_group = split.streams > LINE_WORDS ? 2 : 1;
+  // A look-up reads the word behind the one that is asked for, too.
+  if (8 * (split.stride * split.streams + 1) > scratch.end - scratch.at) return STATUS_SCRATCH_FULL;
+STREAMS:
+  for (uint32_t stream = 0; stream < split.streams; stream++) {
+#pragma HLS LOOP_TRIPCOUNT min = 1 max = 16
+  WORDS:
+    for (uint32_t at = 0; at < split.values; at += 8) {
+#pragma HLS PIPELINE II = 1
+#pragma HLS LOOP_TRIPCOUNT min = 1 max = 32768
+      const uint32_t left = split.values - at;
+      const uint64_t word = bits.take(payload, left < 8 ? 8 * left : 64);
+      if (bits.overrun) return STATUS_CORRUPT;
+      buffer.put(requests, split.base + stream * split.stride + at / 8, word);
+      steps++;
+      if (steps > plan.steps_max) return STATUS_STEPS_EXCEEDED;
+    }
+  }
+  buffer.flush(requests);
+  return STATUS_OK;
+}
+
+}  // namespace nearscan

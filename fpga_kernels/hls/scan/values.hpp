@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pages of values: plain, runs of truth values, differences, or split into streams of bytes.
+#pragma once
+
+#include "indexes.hpp"
+
+namespace nearscan {
+
+/// A data page that is read.
+struct open_page {
+  uint8_t encoding;
+  /// Bits of an index.
+  uint32_t width;
+  hybrid_run level_run;
+  /// The run of indexes, or of truth values.
+  hybrid_run run;
+  /// Values of the lane before this page.
+  uint64_t values_before;
+};
+
+/// Whether values of a type can be encoded so.
+inline bool encoding_fits(const decode_plan& plan, uint8_t encoding) {
+  switch (encoding) {
+    case ENCODING_RLE:
+      return plan.physical_type == PHYSICAL_BOOLEAN;
+    case ENCODING_DELTA_BINARY_PACKED:
+      return plan.physical_type == PHYSICAL_INT32 || plan.physical_type == PHYSICAL_INT64;
+    case ENCODING_BYTE_STREAM_SPLIT:
+      return plan.stored_bits >= 8;
+    default:
+      return true;
+  }
+}
+
+/// The next truth value of a page of runs and groups.
+inline uint32_t next_truth(byte_stream& payload, bit_reader& bits, hybrid_run& run,
+                           uint64_t& value) {
+  if (run.left == 0) next_index_run(payload, bits, run, 1);
+  value = run.packed ? bits.take(payload, 1) : run.value;
+  run.left--;
+  return bits.overrun || value > 1 ? STATUS_CORRUPT : STATUS_OK;
+}
+
+/// One value of a page without indexes.
+inline uint32_t read_value(byte_stream& payload, scratch_stream& requests, found_stream& found,
+                           lane_state& lane, const decode_plan& plan, open_page& open,
+                           tested_value& read) {
+  stored_value stored = {0, 0};
+  uint32_t status = STATUS_OK;
+  switch (open.encoding) {
+    case ENCODING_RLE:
+      status = next_truth(payload, lane.bits, open.run, stored.first);
+      break;
+    case ENCODING_DELTA_BINARY_PACKED:
+      status = lane.delta.next(payload, lane.bits, plan.stored_bits, stored.first);
+      break;
+    case ENCODING_BYTE_STREAM_SPLIT:
+      if (lane.split.at == lane.split.values) return STATUS_CORRUPT;
+      lane.split.next(requests, found, stored);
+      break;
+    default:
+      return read_plain(payload, requests, lane, plan, read);
+  }
+  read.outcomes = 0;
+  return status != STATUS_OK ? status : to_number(plan, stored, read.value);
+}
+
+/// Reads the values of a part of a word, which are no indexes.
+NS_APART uint32_t decode_values(byte_stream& payload, scratch_stream& requests, found_stream& found,
+                                lane_state& lane, const decode_plan& plan, open_page& open,
+                                const word_part& part) {
+  value_token& word = lane.words.filling();
+VALUES:
+  for (uint32_t i = 0; i < ROWS; i++) {
+    if (((part.valid >> i) & 1) == 0) continue;
+    tested_value read;
+    const uint32_t status = read_value(payload, requests, found, lane, plan, open, read);
+    if (status != STATUS_OK) return status;
+    word.value[part.first + i] = read.value;
+    word.tests[part.first + i] = read.outcomes;
+  }
+  return STATUS_OK;
+}
+
+}  // namespace nearscan
