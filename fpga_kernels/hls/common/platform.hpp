@@ -18,6 +18,9 @@
 //
 // NS_LANE_STAGE stands in an unrolled loop over `lane`. In hardware every lane is there, and one
 // that a command does not use ends at once; a simulation leaves it out.
+//
+// NS_RARE stands for `inline` before a function that common queries do not call: a compiler then
+// makes the code around its calls as if it were not there, which a simulation is faster with.
 #pragma once
 
 #include <cstdint>
@@ -34,6 +37,7 @@
 #define NS_IDLE()
 #define NS_HOT inline
 #define NS_APART inline
+#define NS_RARE inline
 
 #else
 
@@ -55,6 +59,7 @@
 #define NS_IDLE() nearscan_portable::wait_a_round()
 #define NS_HOT inline __attribute__((always_inline))
 #define NS_APART inline __attribute__((noinline))
+#define NS_RARE inline __attribute__((noinline, cold))
 
 #endif
 

@@ -1,35 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // Folds rows into aggregate states by group; in rows mode passes everything on.
 //
-// A group's number is made of its keys' dictionary codes, code 0 being null: no hashing, no
-// collisions, and a table whose size is known before the first row. The keys' dictionaries come
-// before the first rows and stay here, so that the groups can be shown as values.
+// A group's number is made of its keys' dictionary codes, or places in their ranges, 0 being null:
+// no hashing, no collisions, and a table whose size is known before the first row. The keys'
+// dictionaries come before the first rows and stay here, so that the groups can be shown as values.
 #pragma once
 
-#include "program.hpp"
+#include "../common/floats.hpp"
+#include "extremes.hpp"
 
 namespace nearscan {
-
-/// The states of all groups, in halves. `seen` has a bit for each slot that has met a value.
-struct group_table {
-  uint64_t low[GROUPS_MAX][AGGREGATES_MAX];
-  uint64_t high[GROUPS_MAX][AGGREGATES_MAX];
-  uint16_t seen[GROUPS_MAX];
-  bool present[GROUPS_MAX];
-
-  i128 state(uint32_t group, uint32_t slot) const {
-    return make_i128(low[group][slot], high[group][slot]);
-  }
-  void set_state(uint32_t group, uint32_t slot, i128 value) {
-    low[group][slot] = static_cast<uint64_t>(value);
-    high[group][slot] = static_cast<uint64_t>(static_cast<u128>(value) >> 64);
-  }
-};
 
 inline void clear_groups(group_table& groups, uint32_t count) {
 CLEAR_GROUPS:
   for (uint32_t group = 0; group < count; group++) {
-#pragma HLS LOOP_TRIPCOUNT min = 1 max = 256
+#pragma HLS LOOP_TRIPCOUNT min = 1 max = 1024
     groups.seen[group] = 0;
     groups.present[group] = false;
   CLEAR_SLOTS:
@@ -52,9 +37,24 @@ SUM_ROWS:
     i128 sum;
     overflowed = add_overflows(groups.state(group, slot), number.at(row), &sum) || overflowed;
     groups.set_state(group, slot, sum);
-    groups.seen[group] = static_cast<uint16_t>(groups.seen[group] | 1u << slot);
+    groups.mark(group, slot);
   }
   return overflowed;
+}
+
+/// Adds the floats of `rows`, which are places in the total order, to their groups' states, in the
+/// order of the rows: the interval is that of an addition in double precision.
+NS_RARE void fold_float(group_table& groups, uint32_t slot, const number_word& number, uint8_t rows,
+                        const uint32_t group_of[ROWS]) {
+FLOAT_ROWS:
+  for (int row = 0; row < ROWS; row++) {
+#pragma HLS PIPELINE
+    if (((rows >> row) & 1) == 0) continue;
+    const uint32_t group = group_of[row];
+    const uint64_t bits = order_bits(number.low[row]);
+    groups.low[group][slot] = add_floats(groups.low[group][slot], bits);
+    groups.mark(group, slot);
+  }
 }
 
 /// Counts `rows` in their groups' states; a unit has fewer than 2^64 rows.
@@ -75,19 +75,21 @@ EXTREME_ROWS:
 #pragma HLS PIPELINE
     if (((rows >> row) & 1) == 0) continue;
     const uint32_t group = group_of[row];
-    const bool first = ((groups.seen[group] >> slot) & 1) == 0;
+    const bool first = !groups.has(group, slot);
     const i128 value = number.at(row);
     const i128 state = groups.state(group, slot);
     if (first || (least ? value < state : value > state)) groups.set_state(group, slot, value);
-    groups.seen[group] = static_cast<uint16_t>(groups.seen[group] | (1u << slot));
+    groups.mark(group, slot);
   }
 }
 
 /// Folds one slot of eight rows; true when a sum left 128 bits.
-inline bool fold_slot(group_table& groups, uint32_t slot, uint8_t function,
-                      const number_token& token, const uint32_t group_of[ROWS]) {
+inline bool fold_slot(group_table& groups, uint32_t slot, const output_plan& column,
+                      const number_token& token, const uint32_t group_of[ROWS],
+                      scratch_stream& requests, string_stream& answers, uint64_t& words_read) {
   const uint8_t rows = token.use() & token.valid();
-  switch (function) {
+  const bool least = column.function == FUNCTION_MIN;
+  switch (column.function) {
     case FUNCTION_COUNT_ROWS:
       fold_count(groups, slot, token.use(), group_of);
       return false;
@@ -96,13 +98,21 @@ inline bool fold_slot(group_table& groups, uint32_t slot, uint8_t function,
       return false;
     case FUNCTION_SUM:
       return fold_sum(groups, slot, token.number, rows, group_of);
+    case FUNCTION_SUM_FLOAT:
+      fold_float(groups, slot, token.number, rows, group_of);
+      return false;
     default:
-      fold_extreme(groups, slot, function == FUNCTION_MIN, token.number, rows, group_of);
+      if (column.width == WIDTH_BYTES) {
+        fold_strings(groups, slot, least, token.number, rows, group_of, requests, answers,
+                     words_read);
+      } else {
+        fold_extreme(groups, slot, least, token.number, rows, group_of);
+      }
       return false;
   }
 }
 
-/// How the codes of the keys make a group's number, and what the codes stand for.
+/// How the codes and places of the keys make a group's number, and what the codes stand for.
 struct group_shape {
   uint32_t stride[KEYS_MAX];
   uint32_t size[KEYS_MAX];
@@ -110,26 +120,43 @@ struct group_shape {
   int64_t value[KEYS_MAX][GROUPS_MAX];
 };
 
-/// Reads the dictionaries of all keys; false when they make too many groups.
+/// Reads the dictionary of a key by codes; gives its entries.
+inline uint32_t read_key(key_stream& dictionary, int64_t value[GROUPS_MAX]) {
+  const uint32_t entries = static_cast<uint32_t>(dictionary.read());
+KEY_ENTRIES:
+  for (uint32_t entry = 0; entry < entries; entry++) {
+#pragma HLS PIPELINE II = 1
+#pragma HLS LOOP_TRIPCOUNT min = 0 max = 1023
+    value[entry] = dictionary.read();
+  }
+  return entries;
+}
+
+/// Reads the dictionaries of all keys that have one; false when the keys make too many groups.
 inline bool read_shape(const aggregate_plan& plan, key_stream keys[LANES], group_shape& shape) {
   uint64_t groups = 1;
 KEYS:
   for (uint32_t key = 0; key < KEYS_MAX; key++) {
     if (key >= plan.key_count) continue;
-    key_stream& dictionary = keys[plan.columns[key].lane];
-    const uint32_t entries = static_cast<uint32_t>(dictionary.read());
-  KEY_ENTRIES:
-    for (uint32_t entry = 0; entry < entries; entry++) {
-#pragma HLS PIPELINE II = 1
-#pragma HLS LOOP_TRIPCOUNT min = 0 max = 255
-      shape.value[key][entry] = dictionary.read();
-    }
+    const output_plan& column = plan.columns[key];
+    const uint32_t entries =
+        column.is_range ? column.count : read_key(keys[column.lane], shape.value[key]);
     shape.size[key] = entries + 1;
     shape.stride[key] = static_cast<uint32_t>(groups);
     if (groups <= GROUPS_MAX) groups *= shape.size[key];
   }
   shape.groups = static_cast<uint32_t>(groups);
   return groups <= GROUPS_MAX;
+}
+
+/// The value of key `index` that `code` stands for, which is not 0.
+inline i128 key_value(const aggregate_plan& plan, const group_shape& shape, uint32_t index,
+                      uint32_t code) {
+  const output_plan& column = plan.columns[index];
+  if (column.is_range) return static_cast<i128>(column.first) + (code - 1);
+  const int64_t value = shape.value[index][code - 1];
+  const bool is_unsigned = ((plan.unsigned_columns >> column.lane) & 1) != 0;
+  return is_unsigned ? static_cast<i128>(static_cast<uint64_t>(value)) : static_cast<i128>(value);
 }
 
 /// Output column `index` of group `group`.
@@ -139,12 +166,19 @@ inline void emit_column(const aggregate_plan& plan, const group_shape& shape,
   if (index < plan.key_count) {
     const uint32_t code = group / shape.stride[index] % shape.size[index];
     *valid = code != 0;
-    *value = code != 0 ? static_cast<i128>(shape.value[index][code - 1]) : static_cast<i128>(0);
+    *value = code != 0 ? key_value(plan, shape, index, code) : static_cast<i128>(0);
     return;
   }
   const uint32_t slot = index - plan.key_count;
-  *valid = plan.columns[index].counts || ((groups.seen[group] >> slot) & 1) != 0;
-  *value = groups.state(group, slot);
+  const output_plan& column = plan.columns[index];
+  *valid = column.counts || groups.has(group, slot);
+  if (column.width == WIDTH_BYTES) {
+    *value = static_cast<i128>(groups.low[group][slot]);
+  } else if (column.function == FUNCTION_SUM_FLOAT) {
+    *value = static_cast<int64_t>(sum_order(groups.low[group][slot]));
+  } else {
+    *value = groups.state(group, slot);
+  }
 }
 
 /// Writes the states of all groups as words of up to eight rows; true when one left its width.
@@ -154,7 +188,7 @@ inline bool emit_groups(const aggregate_plan& plan, const group_shape& shape,
   bool overflowed = false;
 GROUPS:
   for (uint32_t group = 0; group < shape.groups; group++) {
-#pragma HLS LOOP_TRIPCOUNT min = 1 max = 256
+#pragma HLS LOOP_TRIPCOUNT min = 1 max = 1024
     if (plan.key_count != 0 && !groups.present[group]) continue;
     kept.write(keep_token{1, 1, false});
   EMIT_COLUMNS:
@@ -163,9 +197,7 @@ GROUPS:
       i128 value;
       bool valid;
       emit_column(plan, shape, groups, index, group, &value, &valid);
-      if (valid && index >= plan.key_count) {
-        overflowed = overflowed || !fits_width(value, plan.columns[index].width);
-      }
+      if (valid) overflowed = overflowed || !fits_width(value, plan.columns[index].width);
       number_token token = number_token();
       token.number.set(0, value);
       token.flags = number_flags(valid ? 1 : 0, 1);
@@ -175,10 +207,11 @@ GROUPS:
   return overflowed;
 }
 
-/// Folds all rows; gives the status.
+/// Folds all rows; gives the status, and in `own` what was done.
 inline uint32_t fold_rows(const aggregate_plan& plan, keep_stream& kept_in,
-                          number_stream numbers_in[SLOTS], const group_shape& shape, bool fits,
-                          group_table& groups, uint64_t& rows) {
+                          number_stream numbers_in[SLOTS], scratch_stream& requests,
+                          string_stream& answers, const group_shape& shape, bool fits,
+                          group_table& groups, report& own) {
   uint32_t status = fits ? STATUS_OK : STATUS_GROUP_CARDINALITY;
 WORDS:
   while (true) {
@@ -199,12 +232,12 @@ WORDS:
 #pragma HLS UNROLL
           group_of[row] += static_cast<uint32_t>(token.number.low[row]) * shape.stride[index];
         }
-      } else if (fold_slot(groups, index - plan.key_count, plan.columns[index].function, token,
-                           group_of)) {
+      } else if (fold_slot(groups, index - plan.key_count, plan.columns[index], token, group_of,
+                           requests, answers, own.string_words)) {
         status = STATUS_OVERFLOW;
       }
     }
-    rows += count_bits(kept.keep);
+    own.rows_aggregated += count_bits(kept.keep);
     if (status != STATUS_OK) continue;
   PRESENT:
     for (int row = 0; row < ROWS; row++) {
@@ -213,13 +246,14 @@ WORDS:
   }
 }
 
-/// Stage: output columns of kept rows in; the same, or the states of the groups, out.
+/// Stage: output columns of kept rows in; the same, or the states of the groups, out. Strings that
+/// are compared are asked for.
 inline void aggregate(const aggregate_plan& plan, key_stream keys[LANES], keep_stream& kept_in,
                       number_stream numbers_in[SLOTS], report_stream& reports_in,
-                      keep_stream& kept_out, number_stream numbers_out[SLOTS],
-                      report_stream& reports_out) {
+                      scratch_stream& requests, string_stream& answers, keep_stream& kept_out,
+                      number_stream numbers_out[SLOTS], report_stream& reports_out) {
   uint32_t status = STATUS_OK;
-  uint64_t rows = 0;
+  report folded = empty_report();
   report own;
   if (plan.states) {
     group_table groups;
@@ -228,7 +262,7 @@ inline void aggregate(const aggregate_plan& plan, key_stream keys[LANES], keep_s
     group_shape shape;
     const bool fits = read_shape(plan, keys, shape);
     if (fits) clear_groups(groups, shape.groups);
-    status = fold_rows(plan, kept_in, numbers_in, shape, fits, groups, rows);
+    status = fold_rows(plan, kept_in, numbers_in, requests, answers, shape, fits, groups, folded);
     own = reports_in.read();
     if (own.status == STATUS_OK && status == STATUS_OK &&
         emit_groups(plan, shape, groups, kept_out, numbers_out)) {
@@ -254,7 +288,8 @@ inline void aggregate(const aggregate_plan& plan, key_stream keys[LANES], keep_s
   end.last = true;
   kept_out.write(end);
   fail(own, status);
-  own.rows_aggregated = rows;
+  own.rows_aggregated = folded.rows_aggregated;
+  own.string_words = folded.string_words;
   reports_out.write(own);
 }
 

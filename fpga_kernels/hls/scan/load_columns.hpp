@@ -52,6 +52,48 @@ STRINGS:
   return true;
 }
 
+/// Makes the automaton of a test with a pattern; false when it has too many places.
+NS_RARE bool load_pattern(const uint64_t* words, const section_table& sections,
+                          const test_record& record, pattern_plan& pattern) {
+  const section_range& bytes_range = sections.of[SECTION_BYTES];
+  if (record.string_count != 1 || record.string_first >= sections.of[SECTION_STRINGS].count) {
+    return false;
+  }
+  const string_record text = load_string_record(
+      words, sections.of[SECTION_STRINGS].offset + record.string_first * STRING_RECORD_BYTES);
+  if (text.length > STRING_BYTES_MAX ||
+      static_cast<uint64_t>(text.offset) + text.length > bytes_range.bytes) {
+    return false;
+  }
+  pattern.one = 0;
+  pattern.any = 0;
+CLEAR_BYTES:
+  for (uint32_t byte = 0; byte < 256; byte++) {
+#pragma HLS PIPELINE II = 1
+    pattern.literal[byte] = 0;
+  }
+  uint32_t place = 0;
+PATTERN_BYTES:
+  for (uint32_t at = 0; at < text.length; at++) {
+#pragma HLS LOOP_TRIPCOUNT min = 0 max = 128
+    const uint8_t byte = command_byte(words, bytes_range.offset + text.offset + at);
+    const uint64_t bit = static_cast<uint64_t>(1) << place;
+    if (byte == PATTERN_ANY) {
+      pattern.any |= bit;
+      continue;
+    }
+    if (place == PATTERN_PLACES_MAX) return false;
+    if (byte == PATTERN_ONE) {
+      pattern.one |= bit;
+    } else {
+      pattern.literal[byte] |= bit;
+    }
+    place++;
+  }
+  pattern.end = static_cast<uint64_t>(1) << place;
+  return true;
+}
+
 /// Loads the string tests, which are ordered by column.
 inline uint32_t load_tests(const uint64_t* words, const section_table& sections,
                            const program_scope& scope, scan_plan& plan) {
@@ -60,14 +102,17 @@ inline uint32_t load_tests(const uint64_t* words, const section_table& sections,
   uint32_t strings = 0;
   uint32_t lane_words = 0;
 CLEAR:
-  for (int column = 0; column < LANES; column++) plan.decode[column].tests.test_count = 0;
+  for (int column = 0; column < LANES; column++) {
+    plan.decode[column].tests.test_count = 0;
+    plan.decode[column].tests.pattern_mask = 0;
+  }
 TESTS:
   for (uint32_t index = 0; index < range.count; index++) {
 #pragma HLS LOOP_TRIPCOUNT min = 0 max = 64
     const test_record record = load_test_record(words, range.offset + index * TEST_RECORD_BYTES);
     if (record.column >= scope.column_count || record.column < lane) return STATUS_MALFORMED;
     if (scope.column_kind[record.column] != KIND_BYTES) return STATUS_MALFORMED;
-    if (record.op < TEST_IN || record.op > TEST_GREATER_OR_EQUAL) return STATUS_UNSUPPORTED;
+    if (record.op < TEST_IN || record.op > TEST_LIKE) return STATUS_UNSUPPORTED;
     if (record.op != TEST_IN && record.string_count != 1) return STATUS_MALFORMED;
     if (record.column != lane) {
       lane = record.column;
@@ -76,10 +121,13 @@ TESTS:
     }
     lane_tests& tests = plan.decode[lane].tests;
     if (tests.test_count == TESTS_PER_COLUMN_MAX) return STATUS_MALFORMED;
-    if (!load_test_strings(words, sections, record, tests, strings, lane_words)) {
-      return STATUS_MALFORMED;
-    }
     const uint16_t bit = tests.test_count;
+    const bool is_pattern = record.op == TEST_LIKE;
+    const bool loaded =
+        is_pattern ? load_pattern(words, sections, record, tests.patterns[bit])
+                   : load_test_strings(words, sections, record, tests, strings, lane_words);
+    if (!loaded) return STATUS_MALFORMED;
+    if (is_pattern) tests.pattern_mask = static_cast<uint16_t>(tests.pattern_mask | 1u << bit);
     tests.op[bit] = record.op;
     tests.string_end[bit] = static_cast<uint16_t>(strings);
     tests.test_count = static_cast<uint16_t>(bit + 1);
@@ -167,6 +215,7 @@ inline uint32_t load_columns(const uint64_t* words, const section_table& section
   // A reference has 40 bits for the first word of a byte string.
   if ((header.scratch_bytes >> (64 - STRING_LENGTH_BITS + 3)) != 0) return STATUS_MALFORMED;
   uint64_t scratch_used = 0;
+  uint32_t unsigned_columns = 0;
 COLUMNS:
   for (uint32_t index = 0; index < static_cast<uint32_t>(LANES); index++) {
     decode_plan& lane = plan.decode[index];
@@ -208,7 +257,11 @@ COLUMNS:
     lane.scratch_begin = column.scratch_offset;
     lane.scratch_end = column.scratch_offset + column.scratch_bytes / 8 * 8;
     lane.steps_max = header.steps_max;
+    if (lane.read_as == READ_AS_UNSIGNED && lane.stored_bits == 64) unsigned_columns |= 1u << index;
   }
+  plan.filter.program.unsigned_columns = unsigned_columns;
+  plan.project.program.unsigned_columns = unsigned_columns;
+  plan.aggregate.unsigned_columns = unsigned_columns;
   return STATUS_OK;
 }
 

@@ -17,26 +17,120 @@ inline void forward_operand(uint16_t operand, scan_plan& plan) {
   }
 }
 
-/// Loads the group keys as the first output columns.
-inline uint32_t load_keys(const uint64_t* words, const section_table& sections,
-                          const program_scope& scope, scan_plan& plan) {
-  const section_range& range = sections.of[SECTION_KEYS];
-KEYS:
+/// Where a record of a key's range is, for each key; 0 for none.
+struct key_ranges {
+  uint32_t at[KEYS_MAX];
+};
+
+/// Finds the ranges of the keys.
+inline uint32_t find_ranges(const uint64_t* words, const section_table& sections,
+                            key_ranges& ranges) {
+  const section_range& range = sections.of[SECTION_KEY_RANGES];
+NO_RANGES:
+  for (uint32_t key = 0; key < KEYS_MAX; key++) ranges.at[key] = 0;
+RANGES:
   for (uint32_t index = 0; index < range.count; index++) {
 #pragma HLS LOOP_TRIPCOUNT min = 0 max = 4
-    const key_record key = load_key_record(words, range.offset + index * KEY_RECORD_BYTES);
-    if (key.operand >= scope.column_count) return STATUS_MALFORMED;
-    decode_plan& lane = plan.decode[key.operand];
-    // A key listed twice would want its dictionary's size twice.
-    if (lane.needs_codes) return STATUS_MALFORMED;
-    lane.needs_codes = true;
-    lane.needs_bytes = lane.physical_type == PHYSICAL_BYTE_ARRAY;
-    plan.filter.forwarded[key.operand] = true;
-    output_plan column = {NONE, NONE, WIDTH_W64, 0, static_cast<uint8_t>(key.operand), true, false};
-    if (lane.needs_bytes) column.width = WIDTH_BYTES;
-    plan.project.columns[index] = column;
+    const uint32_t at = range.offset + index * KEY_RANGE_RECORD_BYTES;
+    const key_range_record record = load_key_range_record(words, at);
+    if (record.key >= sections.of[SECTION_KEYS].count || ranges.at[record.key] != 0) {
+      return STATUS_MALFORMED;
+    }
+    ranges.at[record.key] = at;
   }
   return STATUS_OK;
+}
+
+/// Loads a key by range: a number of a column or of a step.
+inline uint32_t load_range_key(const key_range_record& range, uint16_t operand, uint8_t kind,
+                               output_plan& column) {
+  const uint32_t from = operand >> OPERAND_KIND_SHIFT;
+  if (kind != IS_NUMBER || (from != OPERAND_COLUMN && from != OPERAND_STEP)) {
+    return STATUS_MALFORMED;
+  }
+  column.first = static_cast<int64_t>(range.first);
+  column.count = range.count;
+  const i128 end = static_cast<i128>(column.first) + range.count;
+  if (range.count == 0 || range.count >= GROUPS_MAX || !fits_64(end)) return STATUS_MALFORMED;
+  column.operand = operand;
+  column.is_range = true;
+  return STATUS_OK;
+}
+
+/// Loads a key by codes: a column with a dictionary.
+inline uint32_t load_code_key(uint16_t operand, const program_scope& scope, scan_plan& plan,
+                              output_plan& column) {
+  // The kind of a column is 0, so this is its index.
+  if (operand >= scope.column_count) return STATUS_MALFORMED;
+  decode_plan& lane = plan.decode[operand];
+  lane.needs_codes = true;
+  column.lane = static_cast<uint8_t>(operand);
+  if (lane.physical_type == PHYSICAL_BYTE_ARRAY) {
+    lane.needs_bytes = true;
+    column.width = WIDTH_BYTES;
+  }
+  return STATUS_OK;
+}
+
+/// Loads the group keys as the first output columns.
+inline uint32_t load_keys(const uint64_t* words, const section_table& sections,
+                          const program_scope& scope, const uint8_t step_kind[STEPS_MAX],
+                          scan_plan& plan) {
+  const section_range& range = sections.of[SECTION_KEYS];
+  key_ranges ranges;
+  uint16_t operands[KEYS_MAX];
+  uint32_t status = find_ranges(words, sections, ranges);
+KEYS:
+  for (uint32_t index = 0; index < range.count && status == STATUS_OK; index++) {
+#pragma HLS LOOP_TRIPCOUNT min = 0 max = 4
+    const uint16_t operand =
+        load_key_record(words, range.offset + index * KEY_RECORD_BYTES).operand;
+  TWICE:
+    for (uint32_t other = 0; other < index; other++) {
+#pragma HLS LOOP_TRIPCOUNT min = 0 max = 3
+      // Its dictionary's size would be wanted twice.
+      if (operands[other] == operand) return STATUS_MALFORMED;
+    }
+    operands[index] = operand;
+    output_plan column = output_plan();
+    column.operand = NONE;
+    column.filter = NONE;
+    column.width = WIDTH_W64;
+    column.is_key = true;
+    if (ranges.at[index] == 0) {
+      status = load_code_key(operand, scope, plan, column);
+    } else {
+      const uint8_t kind = operand_kind(scope, step_kind, plan.project.program.step_count, operand);
+      status =
+          load_range_key(load_key_range_record(words, ranges.at[index]), operand, kind, column);
+    }
+    if (status == STATUS_OK) forward_operand(operand, plan);
+    plan.project.columns[index] = column;
+  }
+  return status;
+}
+
+/// Whether a slot has the operand and the width of its function; of a least or greatest byte string
+/// the lane keeps the strings.
+inline bool check_slot(const aggregate_record& slot, uint8_t kind, scan_plan& plan) {
+  const bool is_column = (slot.operand >> OPERAND_KIND_SHIFT) == OPERAND_COLUMN;
+  const uint32_t index = slot.operand & ((1u << OPERAND_KIND_SHIFT) - 1);
+  switch (slot.function) {
+    case FUNCTION_COUNT_ROWS:
+      return slot.operand == NONE && is_numeric_width(slot.width);
+    case FUNCTION_COUNT:
+      return (kind & IS_ANY) != 0 && is_numeric_width(slot.width);
+    case FUNCTION_SUM_FLOAT:
+      return is_column && kind == IS_NUMBER && slot.width == WIDTH_W64 &&
+             plan.decode[index].read_as == READ_AS_FLOAT_ORDER;
+    default:
+      break;
+  }
+  if (slot.function != FUNCTION_SUM && kind == IS_BYTES) {
+    plan.decode[index].needs_bytes = true;
+    return slot.width == WIDTH_BYTES;
+  }
+  return (kind & IS_NUMBER) != 0 && is_numeric_width(slot.width);
 }
 
 /// Loads the aggregate slots as the output columns behind the keys.
@@ -52,29 +146,21 @@ SLOTS:
     const aggregate_record slot =
         load_aggregate_record(words, range.offset + index * AGGREGATE_RECORD_BYTES);
     const uint8_t kind = operand_kind(scope, step_kind, steps, slot.operand);
-    bool right = false;
-    switch (slot.function) {
-      case FUNCTION_COUNT_ROWS:
-        right = slot.operand == NONE;
-        break;
-      case FUNCTION_COUNT:
-        right = (kind & IS_ANY) != 0;
-        break;
-      case FUNCTION_SUM:
-      case FUNCTION_MIN:
-      case FUNCTION_MAX:
-        right = (kind & IS_NUMBER) != 0;
-        break;
-      default:
-        return STATUS_UNSUPPORTED;
+    if (slot.function < FUNCTION_COUNT_ROWS || slot.function > FUNCTION_SUM_FLOAT) {
+      return STATUS_UNSUPPORTED;
     }
     const uint8_t filter = operand_kind(scope, step_kind, steps, slot.filter);
-    if (!right || !is_numeric_width(slot.width)) return STATUS_MALFORMED;
+    if (!check_slot(slot, kind, plan)) return STATUS_MALFORMED;
     if (slot.filter != NONE && (filter & IS_TRUTH) == 0) return STATUS_MALFORMED;
     forward_operand(slot.operand, plan);
     forward_operand(slot.filter, plan);
     const bool counts = slot.function == FUNCTION_COUNT || slot.function == FUNCTION_COUNT_ROWS;
-    output_plan column = {slot.operand, slot.filter, slot.width, slot.function, 0, false, counts};
+    output_plan column = output_plan();
+    column.operand = slot.operand;
+    column.filter = slot.filter;
+    column.width = slot.width;
+    column.function = slot.function;
+    column.counts = counts;
     plan.project.columns[first + index] = column;
   }
   return STATUS_OK;
@@ -101,11 +187,42 @@ ROW_COLUMNS:
       plan.decode[record.operand & ((1u << OPERAND_KIND_SHIFT) - 1)].needs_bytes = true;
     }
     forward_operand(record.operand, plan);
-    output_plan column = {record.operand, NONE, static_cast<uint8_t>(record.width), 0, 0,
-                          false,          false};
+    output_plan column = output_plan();
+    column.operand = record.operand;
+    column.filter = NONE;
+    column.width = static_cast<uint8_t>(record.width);
     plan.project.columns[index] = column;
   }
   return STATUS_OK;
+}
+
+/// Loads which rows can be among the first, if that is asked.
+inline uint32_t load_top(const uint64_t* words, const section_table& sections,
+                         const program_scope& scope, const uint8_t step_kind[STEPS_MAX],
+                         uint64_t rows_max, scan_plan& plan) {
+  const section_range& range = sections.of[SECTION_TOP];
+  if (range.count == 0) return STATUS_OK;
+  const top_record record = load_top_record(words, range.offset);
+  const uint8_t kind =
+      operand_kind(scope, step_kind, plan.project.program.step_count, record.operand);
+  const uint32_t from = record.operand >> OPERAND_KIND_SHIFT;
+  const uint16_t flags = TOP_DESCENDING | TOP_NULLS_FIRST;
+  if (kind != IS_NUMBER || (from != OPERAND_COLUMN && from != OPERAND_STEP) ||
+      (record.flags & ~flags) != 0 || record.count == 0 || record.count > TOP_MAX ||
+      rows_max != ~static_cast<uint64_t>(0)) {
+    return STATUS_MALFORMED;
+  }
+  plan.project.top.count = record.count;
+  plan.project.top.operand = record.operand;
+  plan.project.top.descending = (record.flags & TOP_DESCENDING) != 0;
+  plan.project.top.nulls_first = (record.flags & TOP_NULLS_FIRST) != 0;
+  forward_operand(record.operand, plan);
+  return STATUS_OK;
+}
+
+/// The width in which an output column is written.
+inline uint8_t written_width(const output_plan& column) {
+  return column.function != 0 && column.width != WIDTH_BYTES ? WIDTH_W128 : column.width;
 }
 
 /// Loads what comes back.
@@ -118,15 +235,19 @@ inline uint32_t load_output(const uint64_t* words, const section_table& sections
     return STATUS_MALFORMED;
   }
   uint32_t status;
+  plan.project.top.count = 0;
   if (output.mode == OUTPUT_STATES) {
     plan.aggregate.key_count = sections.of[SECTION_KEYS].count;
     plan.project.column_count = plan.aggregate.key_count + sections.of[SECTION_AGGREGATES].count;
-    status = load_keys(words, sections, scope, plan);
+    status = load_keys(words, sections, scope, step_kind, plan);
     if (status == STATUS_OK) status = load_slots(words, sections, scope, step_kind, plan);
   } else if (output.mode == OUTPUT_ROWS) {
     plan.aggregate.key_count = 0;
     plan.project.column_count = sections.of[SECTION_OUTPUT_COLUMNS].count;
     status = load_row_columns(words, sections, scope, step_kind, plan);
+    if (status == STATUS_OK) {
+      status = load_top(words, sections, scope, step_kind, output.rows_max, plan);
+    }
   } else {
     return STATUS_UNSUPPORTED;
   }
@@ -140,7 +261,7 @@ COPY_COLUMNS:
 #pragma HLS LOOP_TRIPCOUNT min = 0 max = 20
     const output_plan& column = plan.project.columns[index];
     plan.aggregate.columns[index] = column;
-    plan.write.width[index] = column.function != 0 ? WIDTH_W128 : column.width;
+    plan.write.width[index] = written_width(column);
   }
   return status;
 }

@@ -48,8 +48,21 @@ inline bool is_numeric_width(uint8_t width) {
   return width == WIDTH_W32 || width == WIDTH_W64 || width == WIDTH_W128;
 }
 
+/// Whether a step of that width is a number.
+inline uint8_t number_kind(bool right, uint8_t width) {
+  return right && is_numeric_width(width) ? IS_NUMBER : 0;
+}
+
+/// Whether an operand is a literal that a divider takes: 64 bits, not 0.
+inline bool is_divisor(const program_plan& program, uint16_t operand, uint8_t kind) {
+  if (kind != IS_NUMBER || (operand >> OPERAND_KIND_SHIFT) != OPERAND_LITERAL) return false;
+  const i128 literal = program.literals[operand & ((1u << OPERAND_KIND_SHIFT) - 1)];
+  return literal != 0 && fits_64(literal);
+}
+
 /// Checks one step; gives the kind of its value, 0 when it is wrong.
-inline uint8_t check_step(const step& at, uint8_t a, uint8_t b, uint8_t c) {
+inline uint8_t check_step(const program_plan& program, const step& at, uint8_t a, uint8_t b,
+                          uint8_t c) {
   const bool no_b = at.b == NONE;
   const bool no_c = at.c == NONE;
   bool right = false;
@@ -57,8 +70,22 @@ inline uint8_t check_step(const step& at, uint8_t a, uint8_t b, uint8_t c) {
     case OP_ADD:
     case OP_SUBTRACT:
     case OP_MULTIPLY:
-      right = (a & IS_NUMBER) && (b & IS_NUMBER) && no_c && is_numeric_width(at.width);
-      return right ? IS_NUMBER : 0;
+      return number_kind((a & IS_NUMBER) && (b & IS_NUMBER) && no_c, at.width);
+    case OP_DIVIDE:
+    case OP_DIVIDE_ROUND:
+    case OP_DIVIDE_FLOOR:
+    case OP_REMAINDER:
+      return number_kind((a & IS_NUMBER) && is_divisor(program, at.b, b) && no_c, at.width);
+    case OP_SELECT:
+      return number_kind((a & IS_TRUTH) && (b & IS_NUMBER) && (c & IS_NUMBER), at.width);
+    case OP_YEAR:
+    case OP_MONTH:
+    case OP_DAY:
+      return number_kind((a & IS_NUMBER) && no_b && no_c, at.width);
+    case OP_IS_DISTINCT:
+    case OP_IS_NOT_DISTINCT:
+      right = (a & IS_NUMBER) && (b & IS_NUMBER) && no_c;
+      break;
     case OP_BETWEEN:
       right = (a & IS_NUMBER) && (b & IS_NUMBER) && (c & IS_NUMBER);
       break;
@@ -102,7 +129,7 @@ STEPS:
     const uint8_t a = operand_kind(scope, step_kind, index, at.a);
     const uint8_t b = operand_kind(scope, step_kind, index, at.b);
     const uint8_t c = operand_kind(scope, step_kind, index, at.c);
-    step_kind[index] = check_step(at, a, b, c);
+    step_kind[index] = check_step(program, at, a, b, c);
     if (step_kind[index] == 0) return STATUS_MALFORMED;
     program.steps[index] = at;
   }

@@ -13,7 +13,7 @@ struct section_range {
   uint32_t count;
 };
 
-static constexpr uint32_t SECTION_KINDS = SECTION_READINGS + 1;
+static constexpr uint32_t SECTION_KINDS = SECTION_TOP + 1;
 
 struct section_table {
   section_range of[SECTION_KINDS];
@@ -47,6 +47,10 @@ inline uint32_t section_record_bytes(uint32_t kind) {
       return OUTPUT_COLUMN_RECORD_BYTES;
     case SECTION_READINGS:
       return READING_RECORD_BYTES;
+    case SECTION_KEY_RANGES:
+      return KEY_RANGE_RECORD_BYTES;
+    case SECTION_TOP:
+      return TOP_RECORD_BYTES;
     default:
       return 0;
   }
@@ -71,8 +75,10 @@ inline uint32_t section_count_max(uint32_t kind) {
     case SECTION_AGGREGATES:
       return AGGREGATES_MAX;
     case SECTION_KEYS:
+    case SECTION_KEY_RANGES:
       return KEYS_MAX;
     case SECTION_OUTPUT:
+    case SECTION_TOP:
       return 1;
     case SECTION_OUTPUT_COLUMNS:
       return OUTPUT_COLUMNS_MAX;

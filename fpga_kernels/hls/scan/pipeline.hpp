@@ -3,7 +3,7 @@
 //
 //     fetch -+-> read_pages -> decompress -> decode -+-> filter -> project -> aggregate -> write
 //            +-> ... one lane a column ...          -+
-//              decode, write <-> serve_memory -> fetch
+//              decode, aggregate, write <-> serve_memory -> fetch
 //
 // Assumed of the synthesis tool, which was not there to ask: that a loop which is unrolled may hold
 // the calls of a dataflow region, that a struct of arrays which one stage reads may be handed to it
@@ -54,14 +54,16 @@ inline void run_pipeline(const scan_plan& plan, const line_t* input, uint64_t* o
   keep_stream results;
   number_stream columns[SLOTS];
   report_stream aggregate_report;
+  scratch_stream state_requests;
+  string_stream states;
   scratch_stream string_requests;
   string_stream strings;
   scratch_stream result;
   stop_stream stop;
 
   NS_REGION(flow);
-  NS_STAGE(flow, serve_memory(plan.memory, requests, found, string_requests, strings, result, stop,
-                              scratch, output, cancel));
+  NS_STAGE(flow, serve_memory(plan.memory, requests, found, state_requests, states, string_requests,
+                              strings, result, stop, scratch, output, cancel));
   NS_STAGE(flow, fetch(input, plan.fetch, stop, lines, fetched));
 LANE_STAGES:
   for (int lane = 0; lane < LANES; lane++) {
@@ -80,8 +82,8 @@ LANE_STAGES:
   NS_STAGE(flow, filter(plan.filter, values, decoded, forwarded, filtered, filter_report));
   NS_STAGE(flow, project(plan.project, filtered, forwarded, filter_report, projected, operands,
                          project_report));
-  NS_STAGE(flow, aggregate(plan.aggregate, keys, projected, operands, project_report, results,
-                           columns, aggregate_report));
+  NS_STAGE(flow, aggregate(plan.aggregate, keys, projected, operands, project_report,
+                           state_requests, states, results, columns, aggregate_report));
   NS_STAGE(flow, write_result(plan.write, results, columns, aggregate_report, string_requests,
                               strings, result));
   NS_RUN(flow);

@@ -23,7 +23,21 @@ struct memory_plan {
   uint32_t lane_count;
 };
 
-/// String tests of one column: operations and literals, each literal padded to whole words.
+/// A pattern of LIKE as an automaton. In state `i` the first `i` places have been matched; a place
+/// is a byte or `_`.
+struct pattern_plan {
+  /// For each byte, a bit for each place that is this byte.
+  uint64_t literal[256];
+  /// Places that are any character, and those before which there may be any characters: there is
+  /// one such place more, behind the last.
+  uint64_t one;
+  uint64_t any;
+  /// The state in which all places have been matched, as its bit.
+  uint64_t end;
+};
+
+/// String tests of one column: operations and literals, each literal padded to whole words. A
+/// pattern has no literal but an automaton: 2 KiB each, one URAM for the most there are.
 struct lane_tests {
   static constexpr int STRINGS = STRINGS_PER_COLUMN_MAX;
   static constexpr int WORDS = STRING_BYTES_PER_COLUMN_MAX / 8;
@@ -33,6 +47,9 @@ struct lane_tests {
   uint16_t length[STRINGS];
   uint16_t word_first[STRINGS];
   uint64_t words[WORDS];
+  /// Which tests are patterns.
+  uint16_t pattern_mask;
+  pattern_plan patterns[TESTS_PER_COLUMN_MAX];
 };
 
 /// How the pages of one column are found.
@@ -82,6 +99,8 @@ struct step {
 
 /// A program with the literals it may use. `test_bit` maps a string test to its column and bit.
 struct program_plan {
+  /// Columns whose 64 bits are a number without a sign, a bit each.
+  uint32_t unsigned_columns;
   uint32_t step_count;
   step steps[STEPS_MAX];
   i128 literals[LITERALS_MAX];
@@ -104,15 +123,28 @@ struct output_plan {
   uint8_t width;
   /// Aggregate function; 0 in rows mode and for keys.
   uint8_t function;
-  /// Lane of a group key.
+  /// Lane of a group key by codes.
   uint8_t lane;
   bool is_key;
   /// Of its operand only validity counts.
   bool counts;
+  /// A group key by range: its operand is a number from `first` on, `count` of them.
+  bool is_range;
+  uint32_t count;
+  int64_t first;
+};
+
+/// Which rows can be among the first; `count` 0 when all are wanted.
+struct top_plan {
+  uint32_t count;
+  uint16_t operand;
+  bool descending;
+  bool nulls_first;
 };
 
 struct project_plan {
   program_plan program;
+  top_plan top;
   bool forwarded[LANES];
   uint32_t column_count;
   output_plan columns[SLOTS];
@@ -123,6 +155,8 @@ struct aggregate_plan {
   uint32_t key_count;
   uint32_t column_count;
   output_plan columns[SLOTS];
+  /// Columns whose 64 bits are a number without a sign, a bit each.
+  uint32_t unsigned_columns;
 };
 
 struct write_plan {

@@ -6,6 +6,7 @@
 // logic is bitwise.
 #pragma once
 
+#include "../common/calendar.hpp"
 #include "plan.hpp"
 
 namespace nearscan {
@@ -65,6 +66,18 @@ inline uint8_t fetch_truth(const program_plan& plan, uint16_t operand,
   }
 }
 
+/// Takes numbers of 64 bits for ones without a sign; true when some need the bit.
+NS_RARE bool drop_signs(number_word& out) {
+  uint64_t signs = 0;
+SIGNS:
+  for (int row = 0; row < ROWS; row++) {
+#pragma HLS UNROLL
+    signs |= out.high[row];
+    out.high[row] = 0;
+  }
+  return signs != 0;
+}
+
 /// The numbers of an operand; true when some of them may not fit in 64 bits.
 inline bool fetch_numbers(const program_plan& plan, uint16_t operand,
                           const value_token columns[LANES], const step_values& steps,
@@ -77,7 +90,7 @@ inline bool fetch_numbers(const program_plan& plan, uint16_t operand,
 #pragma HLS UNROLL
         out.set_narrow(row, columns[index].value[row]);
       }
-      return false;
+      return ((plan.unsigned_columns >> index) & 1) != 0 && drop_signs(out);
     case OPERAND_STEP:
       out = steps.number[index];
       return steps.wide[index];
@@ -152,6 +165,12 @@ inline uint8_t compare_rows(uint8_t op, const number_word& a, const number_word&
   }
 }
 
+/// Operations that common queries lack, a bit each.
+static constexpr uint64_t RARE_STEPS =
+    1ull << OP_DIVIDE | 1ull << OP_DIVIDE_ROUND | 1ull << OP_DIVIDE_FLOOR | 1ull << OP_REMAINDER |
+    1ull << OP_SELECT | 1ull << OP_YEAR | 1ull << OP_MONTH | 1ull << OP_DAY |
+    1ull << OP_IS_DISTINCT | 1ull << OP_IS_NOT_DISTINCT;
+
 /// What became of arithmetic: which rows do not fit their width, and whether any needs more than 64
 /// bits.
 struct computed {
@@ -186,6 +205,49 @@ ARITHMETIC_ROWS:
     overflowed |= static_cast<uint32_t>(too_large) << row;
   }
   return {static_cast<uint8_t>(overflowed), wide};
+}
+
+/// Rows of a number that do not fit a width.
+inline uint8_t misfits(const number_word& number, uint8_t width) {
+  uint32_t rows = 0;
+WIDTHS:
+  for (int row = 0; row < ROWS; row++) {
+#pragma HLS UNROLL
+    rows |= static_cast<uint32_t>(!fits_width(number.at(row), width)) << row;
+  }
+  return static_cast<uint8_t>(rows);
+}
+
+/// Quotients or remainders of eight rows by one number.
+inline computed divide_rows(const step& at, const number_word& a, int64_t divisor,
+                            number_word& out) {
+  uint32_t overflowed = 0;
+  bool wide = false;
+DIVIDE_ROWS:
+  for (int row = 0; row < ROWS; row++) {
+// The interval is that of the divider: see divide_overflows.
+#pragma HLS PIPELINE
+    i128 result;
+    const bool too_large =
+        divide_overflows(at.op, a.at(row), divisor, &result) || !fits_width(result, at.width);
+    wide = wide || !fits_64(result);
+    out.set(row, result);
+    overflowed |= static_cast<uint32_t>(too_large) << row;
+  }
+  return {static_cast<uint8_t>(overflowed), wide};
+}
+
+/// A part of the dates of eight rows.
+inline computed date_rows(const step& at, const number_word& a, number_word& out) {
+  const uint8_t overflowed = misfits(a, WIDTH_W32);
+DATE_ROWS:
+  for (int row = 0; row < ROWS; row++) {
+#pragma HLS PIPELINE II = 1
+    const civil_date date = date_of(static_cast<int32_t>(a.low[row]));
+    const int32_t part = at.op == OP_YEAR ? date.year : at.op == OP_MONTH ? date.month : date.day;
+    out.set_narrow(row, part);
+  }
+  return {overflowed, false};
 }
 
 /// `a IN (literals first ..= last)`.
@@ -243,6 +305,45 @@ inline void evaluate_logic(const program_plan& plan, const step& at, uint32_t in
   steps.valid[index] = static_cast<uint8_t>(valid);
 }
 
+/// `a IS [NOT] DISTINCT FROM b`: NULL is a value like any other.
+inline void evaluate_distinct(const program_plan& plan, const step& at, uint32_t index,
+                              const value_token columns[LANES], step_values& steps) {
+  number_word a;
+  number_word b;
+  fetch_numbers(plan, at.a, columns, steps, a);
+  fetch_numbers(plan, at.b, columns, steps, b);
+  const uint32_t a_valid = fetch_valid(plan, at.a, columns, steps);
+  const uint32_t b_valid = fetch_valid(plan, at.b, columns, steps);
+  const uint32_t same = (equal_rows(a, b) & a_valid & b_valid) | (~a_valid & ~b_valid);
+  steps.truth[index] = static_cast<uint8_t>(at.op == OP_IS_DISTINCT ? ~same : same);
+  steps.valid[index] = 0xff;
+}
+
+/// `CASE WHEN a THEN b ELSE c END`; true when a number of `rows` left the width, taken or not.
+inline bool evaluate_select(const program_plan& plan, const step& at, uint32_t index,
+                            const value_token columns[LANES], uint8_t rows, step_values& steps) {
+  number_word b;
+  number_word c;
+  const bool b_wide = fetch_numbers(plan, at.b, columns, steps, b);
+  const bool c_wide = fetch_numbers(plan, at.c, columns, steps, c);
+  const uint32_t b_valid = fetch_valid(plan, at.b, columns, steps);
+  const uint32_t c_valid = fetch_valid(plan, at.c, columns, steps);
+  const uint32_t taken =
+      fetch_truth(plan, at.a, columns, steps) & fetch_valid(plan, at.a, columns, steps);
+SELECT_ROWS:
+  for (int row = 0; row < ROWS; row++) {
+#pragma HLS UNROLL
+    const bool first = ((taken >> row) & 1) != 0;
+    steps.number[index].low[row] = first ? b.low[row] : c.low[row];
+    steps.number[index].high[row] = first ? b.high[row] : c.high[row];
+  }
+  steps.wide[index] = b_wide || c_wide;
+  steps.truth[index] = 0;
+  steps.valid[index] = static_cast<uint8_t>((taken & b_valid) | (~taken & c_valid));
+  if (at.width == WIDTH_W128) return false;
+  return (((misfits(b, at.width) & b_valid) | (misfits(c, at.width) & c_valid)) & rows) != 0;
+}
+
 /// A comparison of numbers.
 inline void evaluate_comparison(const program_plan& plan, const step& at, uint32_t index,
                                 const value_token columns[LANES], const number_word& a, bool a_wide,
@@ -272,11 +373,49 @@ inline void evaluate_comparison(const program_plan& plan, const step& at, uint32
   steps.valid[index] = valid;
 }
 
+/// A quotient, or a part of a date; true when a result of `rows` left its width.
+inline bool evaluate_part(const program_plan& plan, const step& at, uint32_t index,
+                          const value_token columns[LANES], uint8_t rows, step_values& steps) {
+  number_word a;
+  fetch_numbers(plan, at.a, columns, steps, a);
+  const uint8_t valid = fetch_valid(plan, at.a, columns, steps);
+  computed result;
+  if (at.op > OP_SELECT) {
+    result = date_rows(at, a, steps.number[index]);
+  } else {
+    const int64_t divisor = static_cast<int64_t>(plan.literals[operand_index(at.b)]);
+    result = divide_rows(at, a, divisor, steps.number[index]);
+  }
+  steps.truth[index] = 0;
+  steps.valid[index] = valid;
+  steps.wide[index] = result.wide;
+  return (result.overflowed & valid & rows) != 0;
+}
+
+/// A step that is none of the common ones; true when a result of `rows` left its width.
+NS_RARE bool evaluate_rare_step(const program_plan& plan, const step& at, uint32_t index,
+                                const value_token columns[LANES], uint8_t rows,
+                                step_values& steps) {
+  switch (at.op) {
+    case OP_SELECT:
+      return evaluate_select(plan, at, index, columns, rows, steps);
+    case OP_IS_DISTINCT:
+    case OP_IS_NOT_DISTINCT:
+      evaluate_distinct(plan, at, index, columns, steps);
+      return false;
+    default:
+      return evaluate_part(plan, at, index, columns, rows, steps);
+  }
+}
+
 /// Evaluates step `index`; true when a result of `rows` left its width. A null operand overflows
 /// nothing.
 inline bool evaluate_step(const program_plan& plan, uint32_t index,
                           const value_token columns[LANES], uint8_t rows, step_values& steps) {
   const step& at = plan.steps[index];
+  if (((RARE_STEPS >> at.op) & 1) != 0) {
+    return evaluate_rare_step(plan, at, index, columns, rows, steps);
+  }
   if (at.op >= OP_IS_NULL) {
     evaluate_logic(plan, at, index, columns, steps);
     return false;
@@ -311,8 +450,11 @@ STEPS:
   return overflowed;
 }
 
-// The numbers of the operations are in this order: arithmetic, comparisons, then logic.
-static_assert(OP_ADD < OP_MULTIPLY && OP_MULTIPLY < OP_EQUAL, "arithmetic comes first");
+// The numbers of the operations are in this order: arithmetic, comparisons, then logic, among which
+// are the two questions whether numbers are distinct.
+static_assert(OP_ADD < OP_MULTIPLY && OP_MULTIPLY < OP_DIVIDE && OP_REMAINDER < OP_SELECT &&
+                  OP_SELECT < OP_YEAR && OP_DAY < OP_EQUAL,
+              "arithmetic comes first: sums and products, divisions, CASE, dates");
 static_assert(OP_EQUAL < OP_IN && OP_BETWEEN < OP_IS_NULL && OP_IN < OP_IS_NULL, "then order");
 static_assert(OP_IS_NULL < OP_TEST && OP_TEST < OP_AND && OP_AND < OP_NOT, "then logic");
 

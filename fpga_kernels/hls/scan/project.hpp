@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes the output columns (or the operands of the aggregate slots) of the kept rows.
+// Computes the output columns (or the operands of the aggregate slots) of the kept rows, and leaves
+// out those that cannot be among the first when only these are wanted.
 #pragma once
 
-#include "program.hpp"
+#include "top.hpp"
 
 namespace nearscan {
 
@@ -10,7 +11,7 @@ namespace nearscan {
 inline void project_numbers(const project_plan& plan, const output_plan& column,
                             const value_token columns[LANES], const step_values& steps,
                             number_word& out) {
-  if (column.is_key) {
+  if (column.is_key && !column.is_range) {
   CODES:
     for (int row = 0; row < ROWS; row++) {
 #pragma HLS UNROLL
@@ -38,15 +39,51 @@ inline uint8_t used_rows(const project_plan& plan, const output_plan& column, ui
          fetch_valid(plan.program, column.filter, columns, steps);
 }
 
-/// Rows of a number that do not fit their column.
-inline uint8_t misfits(const number_word& number, uint8_t width) {
-  uint32_t rows = 0;
-WIDTHS:
+/// The place of each row in the range of a key: 0 for null, else one more than the distance from
+/// the first number. Gives the rows that are outside of it; their place is 0 too.
+NS_RARE uint8_t place_in_range(const output_plan& column, uint8_t valid, number_word& number) {
+  uint32_t outside = 0;
+PLACES:
   for (int row = 0; row < ROWS; row++) {
 #pragma HLS UNROLL
-    rows |= static_cast<uint32_t>(!fits_width(number.at(row), width)) << row;
+    i128 distance;
+    const bool too_far = subtract_overflows(number.at(row), column.first, &distance);
+    const bool inside = !too_far && distance >= 0 && distance < static_cast<i128>(column.count);
+    const bool is_null = ((valid >> row) & 1) == 0;
+    outside |= static_cast<uint32_t>(!inside && !is_null) << row;
+    number.set_narrow(row, inside && !is_null ? static_cast<int64_t>(distance) + 1 : 0);
   }
-  return static_cast<uint8_t>(rows);
+  return static_cast<uint8_t>(outside);
+}
+
+/// What the stage has found wrong.
+struct project_faults {
+  bool overflowed;
+  /// A kept row has a key outside of its range.
+  bool outside;
+};
+
+/// One output column of a word.
+inline number_token project_column(const project_plan& plan, const output_plan& column,
+                                   uint8_t keep, const value_token columns[LANES],
+                                   const step_values& steps, project_faults& faults) {
+  number_token token;
+  project_numbers(plan, column, columns, steps, token.number);
+  const uint8_t use = used_rows(plan, column, keep, columns, steps);
+  uint8_t valid = 0xff;
+  if (!column.is_key) {
+    valid = fetch_valid(plan.program, column.operand, columns, steps);
+  } else if (column.is_range) {
+    const uint8_t not_null = fetch_valid(plan.program, column.operand, columns, steps);
+    if ((place_in_range(column, not_null, token.number) & keep) != 0) faults.outside = true;
+  }
+  // A slot's state is checked at the end. What is wider than 128 bits has been found before.
+  if (column.function == 0 && column.width != WIDTH_W128 &&
+      (misfits(token.number, column.width) & use & valid) != 0) {
+    faults.overflowed = true;
+  }
+  token.flags = number_flags(valid, use);
+  return token;
 }
 
 /// Stage: kept rows in, their output columns out.
@@ -56,12 +93,13 @@ inline void project(const project_plan& plan, keep_stream& kept_in, value_stream
   value_token columns[LANES];
   step_values steps;
   uint64_t rows = 0;
-  bool overflowed = false;
+  project_faults faults = {false, false};
+  top_chain chain;
 WORDS:
   while (true) {
 #pragma HLS PIPELINE II = 8
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 268435456
-    const keep_token kept = kept_in.read();
+    keep_token kept = kept_in.read();
     if (kept.last) break;
   FORWARDED:
     for (int lane = 0; lane < LANES; lane++) {
@@ -69,27 +107,23 @@ WORDS:
       if (plan.forwarded[lane]) columns[lane] = forwarded[lane].read();
     }
     rows += count_bits(kept.keep);
-    overflowed = evaluate_program(plan.program, columns, kept.keep, steps) || overflowed;
-    if (overflowed) continue;
-    kept_out.write(kept);
+    faults.overflowed =
+        evaluate_program(plan.program, columns, kept.keep, steps) || faults.overflowed;
+    if (faults.overflowed || faults.outside) continue;
+    const uint8_t keep = kept.keep;
+    if (plan.top.count != 0) {
+      kept.keep = admit_rows(plan, keep, columns, steps, chain);
+    }
+    const bool passes = kept.keep != 0;
+    if (passes) kept_out.write(kept);
   COLUMNS:
     for (uint32_t index = 0; index < static_cast<uint32_t>(SLOTS); index++) {
 #pragma HLS UNROLL
       if (index < plan.column_count) {
-        const output_plan& column = plan.columns[index];
-        number_token token;
-        project_numbers(plan, column, columns, steps, token.number);
-        const uint8_t use = used_rows(plan, column, kept.keep, columns, steps);
-        const uint8_t valid = column.is_key
-                                  ? static_cast<uint8_t>(0xff)
-                                  : fetch_valid(plan.program, column.operand, columns, steps);
-        // A slot's state is checked at the end. What is wider than 128 bits has been found before.
-        if (column.function == 0 && column.width != WIDTH_W128 &&
-            (misfits(token.number, column.width) & use & valid) != 0) {
-          overflowed = true;
-        }
-        token.flags = number_flags(valid, use);
-        numbers[index].write(token);
+        // What a top leaves out overflows like any other row.
+        number_token token =
+            project_column(plan, plan.columns[index], keep, columns, steps, faults);
+        if (passes) numbers[index].write(token);
       }
     }
   }
@@ -97,7 +131,8 @@ WORDS:
   end.last = true;
   kept_out.write(end);
   report own = reports_in.read();
-  if (overflowed) fail(own, STATUS_OVERFLOW);
+  if (faults.outside) fail(own, STATUS_GROUP_CARDINALITY);
+  if (faults.overflowed) fail(own, STATUS_OVERFLOW);
   own.rows_projected = rows;
   reports_out.write(own);
 }

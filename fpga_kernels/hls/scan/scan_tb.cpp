@@ -9,6 +9,8 @@
 #include "tb_cases.hpp"
 #include "tb_malformed.hpp"
 #include "tb_random.hpp"
+#include "tb_refused.hpp"
+#include "tb_shapes.hpp"
 #include "tb_storage.hpp"
 
 namespace {
@@ -35,6 +37,8 @@ void run_everything(tally& all) {
   overflow(all);
   limits(all);
   widest(all);
+  shapes(all);
+  refused(all);
   for (uint64_t seed = 0; seed < RANDOM_CASES; seed++) random_case(all, seed);
   malformed(all, MALFORMED_CASES);
 }

@@ -2,13 +2,13 @@
 // The one stage that touches scratch, the output and the cancel word.
 //
 // A port of device memory belongs to one stage: others ask it through streams. Lanes write strings
-// and large dictionaries and look entries up; the last stage reads strings back and hands over the
-// lines of the result.
+// and large dictionaries and look entries up; the aggregates read strings to compare them; the last
+// stage reads strings back and hands over the lines of the result.
 //
 // This stage waits for nobody. It serves whoever has asked and has room for the answer, so it is in
-// no circle of stages that wait for each other. What a lane has written is there when the last
-// stage asks for it: a request of the last stage is served only after every lane's requests that
-// were there before it, and a lane asks before it passes the row on that the last stage asks about.
+// no circle of stages that wait for each other. What a lane has written is there when a stage
+// behind it asks for it: such a request is served only after every lane's requests that were there
+// before it, and a lane asks before it passes the row on that the other stage asks about.
 #pragma once
 
 #include "plan.hpp"
@@ -84,21 +84,52 @@ REQUESTS:
   return moved;
 }
 
+/// A stage behind the lanes that reads strings, and its request that has not been served.
+struct string_reader {
+  scratch_token token;
+  bool waiting;
+};
+
+/// Takes a request. Looked at before the lanes: see above.
+inline void take_request(scratch_stream& requests, string_reader& reader) {
+  if (reader.waiting || requests.empty()) return;
+  reader.token = requests.read();
+  reader.waiting = true;
+}
+
+/// Serves the request that was taken, if there is room for the answer; true when it did.
+inline bool serve_reader(string_reader& reader, string_stream& answers, const uint64_t* scratch) {
+  if (!reader.waiting || answers.full()) return false;
+  const scratch_token& token = reader.token;
+  const bool apart = token.kind == SCRATCH_FIRST_WORDS;
+  words_token answer;
+READ:
+  for (uint32_t i = 0; i < LINE_WORDS; i++) {
+#pragma HLS PIPELINE II = 1
+    const bool wanted = apart ? ((token.rows >> i) & 1) != 0 : i < token.count;
+    answer.word[i] = wanted ? scratch[apart ? token.word[i] : token.at + i] : 0;
+  }
+  answers.write(answer);
+  reader.waiting = false;
+  return true;
+}
+
 /// Rounds between two looks at the cancel word.
 static constexpr uint32_t CANCEL_ROUNDS = 256;
 
 /// Stage: requests in, answers out. Tells `stop` once: when the command is cancelled, or at the
 /// end.
 inline void serve_memory(const memory_plan& plan, scratch_stream requests[LANES],
-                         found_stream found[LANES], scratch_stream& string_requests,
+                         found_stream found[LANES], scratch_stream& state_requests,
+                         string_stream& states, scratch_stream& string_requests,
                          string_stream& strings, scratch_stream& result, stop_stream& stop,
                          uint64_t* scratch, uint64_t* output, const volatile uint32_t* cancel) {
   scratch_token token[LANES];
   bool waiting[LANES];
   bool open[LANES];
   scratch_token line;
-  scratch_token string_token;
-  bool string_waiting = false;
+  string_reader state_reader = string_reader();
+  string_reader result_reader = string_reader();
   bool stopped = false;
   bool writing = true;
   uint32_t open_count = plan.lane_count;
@@ -117,11 +148,8 @@ ROUNDS:
       stopped = true;
     }
     round++;
-    // Looked at before the lanes: see above.
-    if (!string_waiting && !string_requests.empty()) {
-      string_token = string_requests.read();
-      string_waiting = true;
-    }
+    take_request(state_requests, state_reader);
+    take_request(string_requests, result_reader);
     open_count = 0;
   LANE_TURNS:
     for (uint32_t lane = 0; lane < LANES; lane++) {
@@ -130,17 +158,8 @@ ROUNDS:
               moved;
       open_count += open[lane] ? 1 : 0;
     }
-    if (string_waiting && !strings.full()) {
-      words_token answer;
-    READ:
-      for (uint32_t i = 0; i < LINE_WORDS; i++) {
-#pragma HLS PIPELINE II = 1
-        answer.word[i] = i < string_token.count ? scratch[string_token.at + i] : 0;
-      }
-      strings.write(answer);
-      string_waiting = false;
-      moved = true;
-    }
+    moved = serve_reader(state_reader, states, scratch) || moved;
+    moved = serve_reader(result_reader, strings, scratch) || moved;
   RESULT_LINES:
     while (writing && !result.empty()) {
 #pragma HLS LOOP_TRIPCOUNT min = 0 max = 16

@@ -80,10 +80,17 @@ struct command_builder {
 
   void output(const scan_model& model) {
     std::vector<key_record> keys;
+    std::vector<key_range_record> ranges;
+    std::vector<top_record> top;
     std::vector<aggregate_record> slots;
     std::vector<output_column_record> columns;
     if (model.states) {
-      for (uint16_t key : model.keys) keys.push_back({key, 0, 0});
+      for (const key_model& key : model.keys) {
+        const uint16_t index = static_cast<uint16_t>(keys.size());
+        const uint64_t first = static_cast<uint64_t>(key.first);
+        if (key.ranged) ranges.push_back({index, 0, key.count, first});
+        keys.push_back({key.operand, 0, 0});
+      }
       for (const slot_model& slot : model.slots) {
         slots.push_back({slot.function, slot.width, slot.operand, slot.filter, 0, 0});
       }
@@ -91,8 +98,15 @@ struct command_builder {
       for (const row_column& column : model.row_columns) {
         columns.push_back({column.operand, column.width, 0});
       }
+      const uint32_t flags = (model.top.descending ? TOP_DESCENDING : 0u) |
+                             (model.top.nulls_first ? TOP_NULLS_FIRST : 0u);
+      if (model.top.count != 0) {
+        top.push_back({model.top.operand, static_cast<uint16_t>(flags), model.top.count, 0});
+      }
     }
     records(SECTION_KEYS, keys);
+    records(SECTION_KEY_RANGES, ranges);
+    records(SECTION_TOP, top);
     records(SECTION_AGGREGATES, slots);
     records(SECTION_OUTPUT_COLUMNS, columns);
     output_record record = output_record();

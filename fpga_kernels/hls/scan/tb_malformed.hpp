@@ -202,7 +202,88 @@ inline void high_level(tally& all) {
   if (statuses[STATUS_CORRUPT] != 1) all.fail("a level of 2", "is believed");
 }
 
+/// Runs one page of eight rows, uncompressed and behind this header; it must end with a status.
+inline void run_page(tally& all, const std::string& name, scan_model model, page_facts facts,
+                     const bytes_t& payload, uint32_t status) {
+  model.columns[0].style.codec = CODEC_UNCOMPRESSED;
+  facts.uncompressed_bytes = payload.size();
+  facts.compressed_bytes = payload.size();
+  written_chunk chunk;
+  chunk.bytes = page_header(facts, false);
+  // A header that says another type than the struct in it.
+  if (facts.pages == version::one && facts.type == PAGE_DATA_2) chunk.bytes[1] = PAGE_DATA << 1;
+  chunk.bytes.insert(chunk.bytes.end(), payload.begin(), payload.end());
+  chunk.page_bytes = payload.size();
+  chunk.encodings = static_cast<uint16_t>(1u << facts.encoding | 1u << ENCODING_RLE);
+  uint64_t statuses[STATUS_STEPS_EXCEEDED + 1] = {0};
+  for (depth_mode mode : ALL_DEPTHS) {
+    run_damaged(all, name, bind_model(model, {chunk}), model, mode, statuses);
+  }
+  if (statuses[status] != 3) all.fail(name, "does not end as it should");
+}
+
+/// Headers and counts that only one check can find out. What is true is taken.
+inline void lies(tally& all) {
+  scan_model model = one_column(number_column(8, 0, as_row));
+  model.slots = all_slots(column_at(0));
+  scan_model required = model;
+  model.columns[0].nullable = true;
+  bytes_t plain = {8 << 1, 1};
+  for (uint64_t row = 0; row < 8; row++) put_little_endian(plain, row, 8);
+  page_facts second(PAGE_DATA_2, 0, 0, 8, ENCODING_PLAIN);
+  second.pages = version::two_silent;
+  second.level_bytes = 2;
+  run_page(all, "version 2", model, second, plain, STATUS_OK);
+  page_facts lie = second;
+  lie.null_count = 1;
+  run_page(all, "a null too many", model, lie, plain, STATUS_CORRUPT);
+  lie = second;
+  lie.level_bytes = 3;
+  bytes_t longer = plain;
+  longer.insert(longer.begin() + 2, 0);
+  run_page(all, "levels too long", model, lie, longer, STATUS_CORRUPT);
+  lie = second;
+  lie.pages = version::one;
+  run_page(all, "the type of another struct", model, lie, plain, STATUS_CORRUPT);
+  run_page(all, "levels of a required column", required, second, plain, STATUS_CORRUPT);
+
+  page_facts first(PAGE_DATA, 0, 0, 8, ENCODING_DELTA_BINARY_PACKED);
+  bytes_t differences = {0x80, 1, 4, 8, 0, 2, 0, 0, 0, 0};
+  run_page(all, "differences", required, first, differences, STATUS_OK);
+  differences[3] = 9;
+  run_page(all, "a difference too many", required, first, differences, STATUS_CORRUPT);
+  differences[3] = 7;
+  run_page(all, "a difference too few", required, first, differences, STATUS_CORRUPT);
+
+  bytes_t wide = {0x80, 1, 4, 8, 0, 2, 65, 0, 0, 0};
+  wide.resize(600);
+  run_page(all, "differences of 65 bits", required, first, wide, STATUS_CORRUPT);
+
+  first.encoding = ENCODING_BYTE_STREAM_SPLIT;
+  bytes_t streams(64, 0);
+  run_page(all, "streams", required, first, streams, STATUS_OK);
+  streams.resize(72);
+  run_page(all, "a value too many", required, first, streams, STATUS_CORRUPT);
+  streams.resize(56);
+  run_page(all, "a value too few", required, first, streams, STATUS_CORRUPT);
+  streams.resize(63);
+  run_page(all, "a byte too few", required, first, streams, STATUS_CORRUPT);
+
+  first.encoding = ENCODING_RLE;
+  required.columns[0].physical_type = PHYSICAL_BOOLEAN;
+  bytes_t runs = {2, 0, 0, 0, 8 << 1, 1};
+  run_page(all, "truth values", required, first, runs, STATUS_OK);
+  runs[0] = 1;
+  run_page(all, "a length too small", required, first, runs, STATUS_CORRUPT);
+  runs[0] = 2;
+  runs[5] = 2;
+  run_page(all, "a truth value of 2", required, first, runs, STATUS_CORRUPT);
+  first.encoding = ENCODING_DELTA_BINARY_PACKED;
+  run_page(all, "differences of truth values", required, first, differences, STATUS_ENCODING);
+}
+
 inline void malformed(tally& all, uint64_t cases) {
+  lies(all);
   high_level(all);
   crafted(all);
   late_dictionary(all);

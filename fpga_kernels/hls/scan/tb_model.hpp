@@ -44,6 +44,15 @@ struct cell {
   std::string text;
 };
 
+/// A pattern as SQL has it.
+inline std::string like(std::string text) {
+  for (char& byte : text) {
+    if (byte == '%') byte = static_cast<char>(PATTERN_ANY);
+    if (byte == '_') byte = static_cast<char>(PATTERN_ONE);
+  }
+  return text;
+}
+
 inline cell null_cell() { return {true, 0, ""}; }
 inline cell number_cell(int64_t number) { return {false, number, ""}; }
 inline cell text_cell(const std::string& text) { return {false, 0, text}; }
@@ -107,6 +116,27 @@ struct test_model {
   std::vector<std::string> strings;
 };
 
+/// A group key: a column with a dictionary, or a number of a range.
+struct key_model {
+  uint16_t operand;
+  bool ranged;
+  int64_t first;
+  uint32_t count;
+
+  key_model(int column)
+      : operand(static_cast<uint16_t>(column)), ranged(false), first(0), count(0) {}
+  key_model(uint16_t of, int64_t least, uint32_t numbers)
+      : operand(of), ranged(true), first(least), count(numbers) {}
+};
+
+/// Which rows can be among the first; `count` 0 for all.
+struct top_model {
+  uint32_t count = 0;
+  uint16_t operand = NONE;
+  bool descending = false;
+  bool nulls_first = false;
+};
+
 struct slot_model {
   uint8_t function;
   uint8_t width;
@@ -128,9 +158,10 @@ struct scan_model {
   std::vector<i128> literals;
   std::vector<test_model> tests;
   bool states = true;
-  std::vector<uint16_t> keys;
+  std::vector<key_model> keys;
   std::vector<slot_model> slots;
   std::vector<row_column> row_columns;
+  top_model top;
   uint64_t rows_max = ~static_cast<uint64_t>(0);
   uint64_t bytes_max = 1 << 22;
   uint64_t steps_max = 50000000;
@@ -154,6 +185,15 @@ inline step make_step(uint8_t op, uint16_t a, uint16_t b = NONE, uint16_t c = NO
 inline step make_arithmetic(uint8_t op, uint8_t width, uint16_t a, uint16_t b) {
   return {op, width, a, b, NONE};
 }
+inline step make_select(uint8_t width, uint16_t truth, uint16_t b, uint16_t c) {
+  return {OP_SELECT, width, truth, b, c};
+}
+inline step make_part(uint8_t op, uint8_t width, uint16_t day) {
+  return {op, width, day, NONE, NONE};
+}
+/// Whether the value of a step is a number.
+inline bool is_arithmetic(const step& at) { return at.op < OP_EQUAL; }
+
 inline slot_model make_slot(uint8_t function, uint16_t of, uint8_t width = WIDTH_W128,
                             uint16_t filter = NONE) {
   return {function, width, of, filter};

@@ -127,9 +127,22 @@ struct random_maker {
     const uint32_t stored_bits = narrow ? 32 : 64;
     const uint32_t bits = of.number_bits == 0 ? stored_bits : of.number_bits;
     if (of.read_as == READ_AS_UNSIGNED) {
-      return static_cast<int64_t>(low_bits(static_cast<uint64_t>(any), bits) & ~(1ull << 63));
+      return static_cast<int64_t>(low_bits(static_cast<uint64_t>(any), bits));
     }
     return static_cast<int64_t>(static_cast<uint64_t>(any) << (64 - bits)) >> (64 - bits);
+  }
+
+  /// A string of which some bytes are any character and some parts anything.
+  std::string pattern(std::string made) {
+    for (uint64_t i = random.below(3); i > 0 && !made.empty(); i--) {
+      made[random.below(made.size())] = static_cast<char>(PATTERN_ONE);
+    }
+    for (uint64_t i = random.below(4); i > 0; i--) {
+      const uint64_t at = random.below(made.size() + 1);
+      // What was there may now be part of it.
+      made.replace(at, random.below(3), 1, static_cast<char>(PATTERN_ANY));
+    }
+    return made;
   }
 
   column_model column() {
@@ -164,9 +177,12 @@ struct random_maker {
       if (!is_text(i)) continue;
       const uint64_t count = random.below(4);
       for (uint64_t made = 0; made < count; made++) {
-        test_model test = {i, static_cast<uint16_t>(random.between(1, 5)), {}};
+        test_model test = {i, static_cast<uint16_t>(random.between(TEST_IN, TEST_LIKE)), {}};
         const uint64_t strings = test.op == TEST_IN ? 1 + random.below(5) : 1;
-        while (test.strings.size() < strings) test.strings.push_back(text(12).substr(0, 128));
+        while (test.strings.size() < strings) {
+          const std::string base = text(12).substr(0, 128);
+          test.strings.push_back(test.op == TEST_LIKE ? pattern(base.substr(0, 60)) : base);
+        }
         model.tests.push_back(test);
       }
     }
@@ -192,8 +208,7 @@ struct random_maker {
       if (kind == (is_text(i) ? IS_BYTES : IS_NUMBER)) choices.push_back(column_at(i));
     }
     for (uint32_t i = 0; i < steps.size(); i++) {
-      const bool numeric = steps[i].op <= OP_MULTIPLY;
-      if (kind == (numeric ? IS_NUMBER : IS_TRUTH)) choices.push_back(step_at(i));
+      if (kind == (is_arithmetic(steps[i]) ? IS_NUMBER : IS_TRUTH)) choices.push_back(step_at(i));
     }
     if (kind == IS_NUMBER) {
       choices.push_back(literal_at(static_cast<uint32_t>(random.below(model.literals.size()))));
@@ -221,7 +236,18 @@ struct random_maker {
                            OP_OR,
                            OP_NOT,
                            OP_AND,
-                           OP_OR};
+                           OP_OR,
+                           OP_DIVIDE,
+                           OP_DIVIDE_ROUND,
+                           OP_DIVIDE_FLOOR,
+                           OP_REMAINDER,
+                           OP_SELECT,
+                           OP_SELECT,
+                           OP_YEAR,
+                           OP_MONTH,
+                           OP_DAY,
+                           OP_IS_DISTINCT,
+                           OP_IS_NOT_DISTINCT};
     made = make_step(ops[random.below(sizeof(ops))], NONE);
     switch (made.op) {
       case OP_TEST:
@@ -245,18 +271,28 @@ struct random_maker {
       default:
         break;
     }
-    made.a = any_operand(IS_NUMBER, steps);
+    if (is_arithmetic(made)) {
+      const uint8_t widths[] = {WIDTH_W128, WIDTH_W128, WIDTH_W128, WIDTH_W64, WIDTH_W32};
+      made.width = widths[random.below(5)];
+    }
+    made.a = any_operand(made.op == OP_SELECT ? IS_TRUTH : IS_NUMBER, steps);
+    if (made.op >= OP_YEAR && made.op <= OP_DAY) return true;
+    if (made.op >= OP_DIVIDE && made.op <= OP_REMAINDER) {
+      const uint32_t literal = static_cast<uint32_t>(random.below(model.literals.size()));
+      made.b = literal_at(literal);
+      return model.literals[literal] != 0 && golden_fits(model.literals[literal], WIDTH_W64);
+    }
     made.b = any_operand(IS_NUMBER, steps);
+    if (made.op == OP_SELECT) {
+      made.c = any_operand(IS_NUMBER, steps);
+      return made.a != NONE;
+    }
     if (made.op == OP_BETWEEN) made.c = any_operand(IS_NUMBER, steps);
     if (made.op == OP_IN) {
       const uint32_t first = static_cast<uint32_t>(random.below(model.literals.size()));
       made.b = literal_at(first);
       made.c =
           literal_at(first + static_cast<uint32_t>(random.below(model.literals.size() - first)));
-    }
-    if (made.op <= OP_MULTIPLY) {
-      const uint8_t widths[] = {WIDTH_W128, WIDTH_W128, WIDTH_W128, WIDTH_W64, WIDTH_W32};
-      made.width = widths[random.below(5)];
     }
     return true;
   }
@@ -270,18 +306,77 @@ struct random_maker {
     return steps;
   }
 
-  void states() {
+  /// A range that holds the numbers of a column, or nearly.
+  key_model range_of(uint16_t column) {
+    i128 least = 0;
+    i128 most = 0;
+    for (const cell& value : model.columns[column].cells) {
+      const i128 number = row_evaluator::number_of(model.columns[column], value);
+      if (!value.null) least = std::min(least, number);
+      if (!value.null) most = std::max(most, number);
+    }
+    least = std::max(least - random.between(-1, 3), i128(INT64_MIN));
+    const i128 count = std::min(most - least + random.between(0, 3), i128(GROUPS_MAX - 1));
+    return key_model(column_at(column), static_cast<int64_t>(least),
+                     static_cast<uint32_t>(std::max(count, i128(1))));
+  }
+
+  /// A range for a step, which may well be too small.
+  key_model range_of_step(uint32_t index) {
+    switch (model.projection[index].op) {
+      case OP_MONTH:
+        return key_model(step_at(index), 1, 12);
+      case OP_DAY:
+        return key_model(step_at(index), 0, 40);
+      case OP_YEAR:
+        return key_model(step_at(index), 1700, 600);
+      default:
+        return key_model(step_at(index), -200, 500);
+    }
+  }
+
+  void keys() {
     for (uint16_t i = 0; i < model.columns.size() && model.keys.size() < KEYS_MAX; i++) {
       if (!random.once_in(3)) continue;
+      if (!is_text(i) && random.once_in(3)) {
+        model.keys.push_back(range_of(i));
+        continue;
+      }
       model.keys.push_back(i);
       if (!random.once_in(5)) model.columns[i].style.values = layout::dictionary;
     }
+    for (uint32_t i = 0; i < model.projection.size() && model.keys.size() < KEYS_MAX; i++) {
+      if (is_arithmetic(model.projection[i]) && random.once_in(6)) {
+        model.keys.push_back(range_of_step(i));
+      }
+    }
+  }
+
+  /// A slot of a column of byte strings or floats; false when there is none.
+  bool special_slot(slot_model& slot) {
+    const uint32_t column = static_cast<uint32_t>(random.below(model.columns.size() + 1));
+    if (column == model.columns.size()) return false;
+    slot.operand = column_at(column);
+    if (is_text(column)) {
+      slot.function = random.once_in(2) ? FUNCTION_MIN : FUNCTION_MAX;
+      slot.width = WIDTH_BYTES;
+      return true;
+    }
+    slot.function = FUNCTION_SUM_FLOAT;
+    slot.width = WIDTH_W64;
+    return model.columns[column].read_as == READ_AS_FLOAT_ORDER;
+  }
+
+  void states() {
+    keys();
     const uint64_t count = random.below(AGGREGATES_MAX + 1);
     for (uint64_t i = 0; i < count; i++) {
       const uint8_t widths[] = {WIDTH_W128, WIDTH_W128, WIDTH_W128, WIDTH_W64, WIDTH_W32};
       slot_model slot =
           make_slot(static_cast<uint8_t>(random.between(1, 5)), NONE, widths[random.below(5)]);
-      if (slot.function == FUNCTION_COUNT) {
+      if (random.once_in(4)) {
+        if (!special_slot(slot)) continue;
+      } else if (slot.function == FUNCTION_COUNT) {
         const uint8_t kinds[] = {IS_NUMBER, IS_TRUTH, IS_BYTES};
         slot.operand = any_operand(kinds[random.below(3)], model.projection);
         if (slot.operand == NONE) continue;
@@ -306,7 +401,27 @@ struct random_maker {
       const uint16_t from = any_operand(kind, model.projection);
       if (from != NONE) model.row_columns.push_back({from, width});
     }
-    if (random.once_in(4)) model.rows_max = random.below(model.rows + 2);
+    if (random.once_in(4)) {
+      model.rows_max = random.below(model.rows + 2);
+    } else if (random.once_in(3)) {
+      top();
+    }
+  }
+
+  void top() {
+    std::vector<uint16_t> numbers;
+    for (uint32_t i = 0; i < model.columns.size(); i++) {
+      if (!is_text(i)) numbers.push_back(column_at(i));
+    }
+    for (uint32_t i = 0; i < model.projection.size(); i++) {
+      if (is_arithmetic(model.projection[i])) numbers.push_back(step_at(i));
+    }
+    if (numbers.empty()) return;
+    const uint32_t counts[] = {1, 2, 10, TOP_MAX};
+    model.top.operand = numbers[random.below(numbers.size())];
+    model.top.count = counts[random.below(4)];
+    model.top.descending = random.once_in(2);
+    model.top.nulls_first = random.once_in(2);
   }
 
   void make() {
@@ -318,7 +433,7 @@ struct random_maker {
     model.projection = program(random.below(7));
     model.predicate = program(random.below(9));
     // The verdict is a truth value.
-    while (!model.predicate.empty() && model.predicate.back().op <= OP_MULTIPLY) {
+    while (!model.predicate.empty() && is_arithmetic(model.predicate.back())) {
       model.predicate.pop_back();
     }
     if (random.once_in(2)) {

@@ -202,11 +202,14 @@ struct result_reader {
 inline std::vector<uint8_t> widths_of(const scan_model& model) {
   std::vector<uint8_t> widths;
   if (model.states) {
-    for (uint16_t key : model.keys) {
-      const bool bytes = model.columns[key].physical_type == PHYSICAL_BYTE_ARRAY;
+    for (const key_model& key : model.keys) {
+      const bool bytes =
+          !key.ranged && model.columns[key.operand].physical_type == PHYSICAL_BYTE_ARRAY;
       widths.push_back(bytes ? WIDTH_BYTES : WIDTH_W64);
     }
-    widths.resize(widths.size() + model.slots.size(), WIDTH_W128);
+    for (const slot_model& slot : model.slots) {
+      widths.push_back(slot.width == WIDTH_BYTES ? WIDTH_BYTES : WIDTH_W128);
+    }
   } else {
     for (const row_column& column : model.row_columns) widths.push_back(column.width);
   }

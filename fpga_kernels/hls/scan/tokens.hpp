@@ -126,7 +126,8 @@ static constexpr uint32_t LINE_WORDS = 8;
 /// What is asked of the stage that owns device memory. Addresses count 8-byte words.
 ///
 /// To write: `count` words from `at` on. To look up: in `word` the address of a dictionary slot for
-/// each of `rows`. To read: `count` words from `at` on, nothing in `word`.
+/// each of `rows`. To read: `count` words from `at` on, nothing in `word`. To read first words: in
+/// `word` the address of a word for each of `rows`.
 struct scratch_token {
   uint64_t at;
   uint64_t word[LINE_WORDS];
@@ -139,6 +140,7 @@ static constexpr uint8_t SCRATCH_LOOK_UP = 1;
 static constexpr uint8_t SCRATCH_READ = 2;
 /// Nothing more will be asked.
 static constexpr uint8_t SCRATCH_END = 3;
+static constexpr uint8_t SCRATCH_FIRST_WORDS = 4;
 
 /// Dictionary entries that were looked up.
 struct found_token {
@@ -152,6 +154,14 @@ struct words_token {
 };
 
 static constexpr int STRING_LENGTH_BITS = 24;
+
+/// Bytes of the string that a reference stands for.
+inline uint64_t reference_length(uint64_t reference) {
+  return reference & ((1u << STRING_LENGTH_BITS) - 1);
+}
+
+/// Its first word in scratch.
+inline uint64_t reference_word(uint64_t reference) { return reference >> STRING_LENGTH_BITS; }
 
 /// What a stage did and how it ended; each adds to the report of the stage before it.
 struct report {
@@ -172,6 +182,7 @@ struct report {
   uint64_t rows_kept;
   uint64_t rows_projected;
   uint64_t rows_aggregated;
+  uint64_t string_words;
 };
 
 inline report empty_report() {

@@ -66,7 +66,7 @@ inline uint32_t value_bytes(uint8_t width) {
 }
 
 inline uint64_t string_length(i128 reference) {
-  return static_cast<uint64_t>(reference) & ((1u << STRING_LENGTH_BITS) - 1);
+  return reference_length(static_cast<uint64_t>(reference));
 }
 
 /// Bytes of all strings of a column of the block.
@@ -139,7 +139,7 @@ struct string_walk {
     }
     if (row == block.rows) return false;
     const uint64_t left = string_length(block.value[column][row]) - done;
-    *at = (static_cast<uint64_t>(block.value[column][row]) >> STRING_LENGTH_BITS) + done / 8;
+    *at = reference_word(static_cast<uint64_t>(block.value[column][row])) + done / 8;
     *bytes = left < 8 * LINE_WORDS ? static_cast<uint32_t>(left) : 8 * LINE_WORDS;
     done += *bytes;
     return true;
@@ -359,7 +359,7 @@ WORDS:
     record.payload_checksum = crc32c_end(writer.checksum);
     record.continuation_row = own.rows_in;
   }
-  record.string_words = counters.string_words;
+  record.string_words = own.string_words + counters.string_words;
   record.payload_words = writer.at - RESULT_RECORD_BYTES / 8;
   record.blocks = counters.blocks;
   send_header(record, out);

@@ -119,12 +119,21 @@ impl Values {
         }
     }
 
-    /// Whether some number does not fit in 64 bits with a sign, which is what a column delivers.
+    /// Whether some decimal does not fit in the 64 bits that a column delivers.
     pub(crate) fn exceeds_a_column(&self) -> bool {
-        (0..self.len()).any(|row| match self.value(row) {
-            Value::Number(number) => i64::try_from(number).is_err(),
-            Value::Null | Value::Bytes(_) => false,
-        })
+        match self {
+            Self::Fixed { values, .. } => {
+                values.iter().flatten().any(|number| i64::try_from(*number).is_err())
+            }
+            Self::Boolean(_)
+            | Self::Int32(_)
+            | Self::Narrow { .. }
+            | Self::Int64(_)
+            | Self::Unsigned64(_)
+            | Self::Float(_)
+            | Self::Double(_)
+            | Self::Bytes(_) => false,
+        }
     }
 
     /// The bytes of row `row`, of a truth value one; nothing for null. Equal values have equal

@@ -86,9 +86,9 @@ impl Filler {
         let rule = random.pick(&[ReadAs::Signed, ReadAs::Unsigned]);
         match random.pick(&[8, 16, 32, 64]) {
             64 => Values::Unsigned64(self.fill(random, |random| {
-                // A column delivers no more than 63 bits of it, so more are rare.
+                // The least there is becomes the greatest there is.
                 let number = self.integer(random).unsigned_abs();
-                if number == 1 << 63 && random.one_in(2) { u64::MAX >> 1 } else { number }
+                if number == 1 << 63 { u64::MAX } else { number }
             })),
             bits => Values::Narrow {
                 rule,
@@ -109,13 +109,16 @@ impl Filler {
             [0.0, -0.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY, f64::MIN_POSITIVE, -5e-324];
         let has_odd = self.has_extremes;
         let reach = self.reach;
-        let number = move |random: &mut Random| match has_odd && random.one_in(10) {
-            true => random.pick(&odd),
-            // Exact in both widths.
-            false => number_of(random.around_zero(reach)) / 4.0,
-        };
+        // Quarters of small numbers are exact in both widths.
+        let whole =
+            move |random: &mut Random| i32::try_from(random.around_zero(reach)).unwrap_or(0);
         if random.one_in(2) {
-            return Values::Double(self.fill(random, number));
+            return Values::Double(self.fill(random, |random| {
+                match has_odd && random.one_in(10) {
+                    true => random.pick(&odd),
+                    false => f64::from(whole(random)) / 4.0,
+                }
+            }));
         }
         Values::Float(self.fill(random, |random| match has_odd && random.one_in(10) {
             // Other NaNs, and numbers that are normal in eight bytes only.
@@ -123,7 +126,7 @@ impl Filler {
                 let exponent = random.pick(&[0, 0x7f80_0000]);
                 f32::from_bits((random.word() & 0x807f_ffff) as u32 | exponent)
             }
-            false => number(random) as f32,
+            false => whole(random) as f32 / 4.0,
         }))
     }
 
@@ -143,9 +146,4 @@ impl Filler {
 fn narrowed(number: i64, bits: u8) -> i32 {
     let shift = 64 - u32::from(bits);
     i32::try_from(number << shift >> shift).unwrap_or(0)
-}
-
-/// A small number, exactly.
-fn number_of(number: i64) -> f64 {
-    f64::from(i32::try_from(number).unwrap_or(0))
 }

@@ -35,12 +35,12 @@ fn tables() -> Vec<(&'static str, Table)> {
     tables
 }
 
-fn case(name: String, table: &Table, expectation: Expectation) -> Case {
+pub(super) fn case(name: String, table: &Table, expectation: Expectation) -> Case {
     Case::new(name, table.clone(), select_all(table)).expecting(expectation)
 }
 
 /// A case whose first chunk is made of changed pages.
-fn with_pages(
+pub(super) fn with_pages(
     name: String,
     table: &Table,
     expectation: Expectation,
@@ -56,44 +56,47 @@ fn with_pages(
     case
 }
 
-/// Every byte of every page header, changed in several ways; and chunks cut anywhere.
+/// Headers of pages as common writers make them.
 pub(super) fn headers() -> Vec<Case> {
+    tables().iter().flat_map(|(name, table)| headers_of(name, table)).collect()
+}
+
+/// Every byte of every page header, changed in several ways; and chunks cut anywhere.
+pub(super) fn headers_of(name: &str, table: &Table) -> Vec<Case> {
     let mut cases = Vec::new();
-    for (name, table) in tables() {
-        let kind = table.columns[0].values.physical_type();
-        let name = format!("{name} {kind:?}");
-        let good = case(String::new(), &table, Expectation::NotWrong);
-        let headers = &good.chunks[0].headers;
-        // Of several data pages the first and the last one.
-        let (first, last) = (headers.iter().take(2), headers.iter().skip(2).next_back());
-        for header in first.chain(last) {
-            for at in header.clone() {
-                let old = good.chunks[0].bytes[at];
-                for new in [old ^ 1, old.wrapping_add(2), old ^ 0x80, 0xff] {
-                    if new == old {
-                        continue;
-                    }
-                    let mut changed = good.clone();
-                    changed.name = format!("{name}, header byte {at} is {new:#x}");
-                    changed.chunks[0].bytes[at] = new;
-                    cases.push(changed);
+    let kind = table.columns[0].values.physical_type();
+    let name = format!("{name} {kind:?}");
+    let good = case(String::new(), table, Expectation::NotWrong);
+    let headers = &good.chunks[0].headers;
+    // Of several data pages the first and the last one.
+    let (first, last) = (headers.iter().take(2), headers.iter().skip(2).next_back());
+    for header in first.chain(last) {
+        for at in header.clone() {
+            let old = good.chunks[0].bytes[at];
+            for new in [old ^ 1, old.wrapping_add(2), old ^ 0x80, 0xff] {
+                if new == old {
+                    continue;
                 }
+                let mut changed = good.clone();
+                changed.name = format!("{name}, header byte {at} is {new:#x}");
+                changed.chunks[0].bytes[at] = new;
+                cases.push(changed);
             }
         }
-        let length = good.chunks[0].bytes.len();
-        for cut in (0..length).step_by(1 + length / 40) {
-            let mut changed = good.clone().expecting(Expectation::Refused);
-            changed.name = format!("{name}, cut at {cut} of {length}");
-            changed.chunks[0].bytes.truncate(cut);
-            cases.push(changed);
-        }
-        let mut random = Random::new(length as u64);
-        let mut noise = good.expecting(Expectation::Refused);
-        noise.name = format!("{name}, noise");
-        noise.chunks[0].bytes.fill_with(|| (random.word() & 0xff) as u8);
-        cases.push(noise);
-        cases.extend(lies(&name, &table));
     }
+    let length = good.chunks[0].bytes.len();
+    for cut in (0..length).step_by(1 + length / 40) {
+        let mut changed = good.clone().expecting(Expectation::Refused);
+        changed.name = format!("{name}, cut at {cut} of {length}");
+        changed.chunks[0].bytes.truncate(cut);
+        cases.push(changed);
+    }
+    let mut random = Random::new(length as u64);
+    let mut noise = good.expecting(Expectation::Refused);
+    noise.name = format!("{name}, noise");
+    noise.chunks[0].bytes.fill_with(|| (random.word() & 0xff) as u8);
+    cases.push(noise);
+    cases.extend(lies(&name, table));
     cases
 }
 
@@ -127,7 +130,11 @@ fn lies(name: &str, table: &Table) -> Vec<Case> {
             page.uncompressed_size = Some((1 << 31) - 1);
         }),
         refused("an encoding that nobody has", |page| page.encoding = 77),
-        refused("delta encoding", |page| page.encoding = 5),
+        refused("an encoding that the footer has not", |page| {
+            let delta = number(Encoding::DeltaBinaryPacked);
+            let split = number(Encoding::ByteStreamSplit);
+            page.encoding = if page.encoding == delta { split } else { delta };
+        }),
         refused("a dictionary where data should be", |page| page.kind = PageKind::Dictionary),
         refused("an index where data should be", |page| page.kind = PageKind::Index),
     ];

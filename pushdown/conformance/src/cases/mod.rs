@@ -3,6 +3,8 @@
 
 mod aggregates;
 mod damage;
+mod damaged_pages;
+mod damaged_values;
 mod divisions;
 mod extremes;
 mod groups;
@@ -66,6 +68,12 @@ pub(crate) const GROUPS: &[Group] = &[
     ("damaged bodies", damage::bodies),
     ("damaged compression", damage::compressed),
     ("damaged accounting", damage::accounting),
+    ("damaged versions", damaged_pages::versions),
+    ("damaged LZ4", damaged_pages::lz4_blocks),
+    ("damaged encodings", damaged_values::encodings),
+    ("damaged differences", damaged_values::differences),
+    ("damaged streams", damaged_values::streams),
+    ("damaged truth values", damaged_values::truth_values),
 ];
 
 /// A column of a table, in the layout that common writers use.

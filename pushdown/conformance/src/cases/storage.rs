@@ -104,11 +104,13 @@ pub(super) fn direct() -> Vec<Case> {
             for direct in [Direct::Split, Direct::Delta(Delta::COMMON), Direct::Rle(Runs::Mixed)] {
                 let layout = ChunkLayout { direct, ..layout.clone() }.paged(&[61]);
                 let of = |row: usize| (!is_null(row)).then_some(row);
-                let numbers = (0..rows).map(|row| of(row).map(|row| row as i64 * 77)).collect();
+                let numbers = (0..rows).map(|row| of(row).map(|row| row as u64 * 77)).collect();
                 let truths = (0..rows).map(|row| of(row).map(|row| row % 5 < 2)).collect();
                 let with = |values| ColumnData { values, layout: layout.clone() };
-                let table =
-                    Table::new(vec![with(Values::Int64(numbers)), with(Values::Boolean(truths))]);
+                let table = Table::new(vec![
+                    with(Values::Unsigned64(numbers)),
+                    with(Values::Boolean(truths)),
+                ]);
                 let name = format!("{direct:?}, {rows} rows, nulls: {name}");
                 cases.push(Case::new(name, table.clone(), select_all(&table)));
             }
@@ -133,7 +135,8 @@ fn widths() -> Vec<Case> {
         let layout = ChunkLayout { direct: Direct::Delta(Delta::COMMON), ..ChunkLayout::plain() };
         let step = u64::MAX.checked_shr(64 - u32::from(width)).unwrap_or(0);
         let wide = |n: i64| (step.wrapping_mul(n.cast_unsigned() / 2)).cast_signed();
-        let narrow = |n: i32| (step as u32).wrapping_mul(n.cast_unsigned() / 2).cast_signed();
+        let narrow_step = u32::try_from(step & u64::from(u32::MAX)).unwrap_or(0);
+        let narrow = |n: i32| narrow_step.wrapping_mul(n.cast_unsigned() / 2).cast_signed();
         let with = |values| ColumnData { values, layout: layout.clone() };
         let mut columns = vec![with(Values::integers((0..200).map(wide)))];
         if width <= 32 {

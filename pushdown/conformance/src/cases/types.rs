@@ -23,12 +23,14 @@ fn samples() -> Vec<Sample> {
         ("truth values".to_owned(), Values::Boolean(some(|n| n % 3 == 0))),
         (
             "64 bits without a sign".to_owned(),
-            Values::Unsigned64(some(|n| if n % 50 == 0 { u64::MAX >> 1 } else { n as u64 % 77 })),
+            Values::Unsigned64(some(|n| {
+                if n % 50 == 0 { u64::MAX } else { u64::from(n.unsigned_abs()) % 77 }
+            })),
         ),
         ("floats".to_owned(), Values::Float(some(|n| odd_float(n).unwrap_or(n as f32 / 8.0)))),
         (
             "doubles".to_owned(),
-            Values::Double(some(|n| odd_double(n).unwrap_or(f64::from(n) / -8.0))),
+            Values::Double(some(|n| odd_double(n).unwrap_or_else(|| f64::from(n) / -8.0))),
         ),
     ];
     for bits in [1, 8, 16, 31, 32] {
@@ -82,7 +84,7 @@ fn odd_float(n: i32) -> Option<f32> {
         0x7f7f_ffff,
         0xff7f_ffff,
     ];
-    (n % 3 == 0).then(|| f32::from_bits(odd[n as usize / 3 % odd.len()]))
+    (n % 3 == 0).then(|| f32::from_bits(odd[n.unsigned_abs() as usize / 3 % odd.len()]))
 }
 
 fn odd_double(n: i32) -> Option<f64> {
@@ -97,7 +99,7 @@ fn odd_double(n: i32) -> Option<f64> {
         0x8000_0000_0000_0001,
         0x7fef_ffff_ffff_ffff,
     ];
-    (n % 3 == 0).then(|| f64::from_bits(odd[n as usize / 3 % odd.len()]))
+    (n % 3 == 0).then(|| f64::from_bits(odd[n.unsigned_abs() as usize / 3 % odd.len()]))
 }
 
 /// The column itself, the rows above the middle of it, and what can be aggregated.

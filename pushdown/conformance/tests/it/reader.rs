@@ -27,7 +27,7 @@ pub(crate) fn read_chunk(bytes: &[u8], chunk: &Chunk, rows: u64) -> Result<Vec<V
             continue;
         }
         let body = decompress(body, chunk, &header)?;
-        if body.len() as i64 != header.uncompressed_size {
+        if i64::try_from(body.len()) != Ok(header.uncompressed_size) {
             return Err(Damaged);
         }
         let count = u32::try_from(header.value_count).map_err(|_| Damaged)? as usize;
@@ -109,7 +109,7 @@ fn read_page(
         return Err(Damaged);
     }
     let valid = levels.iter().filter(|level| **level == 1).count();
-    if header.kind == 3 && (header.null_count != (count - valid) as i64) {
+    if header.kind == 3 && i64::try_from(count - valid) != Ok(header.null_count) {
         return Err(Damaged);
     }
     let numbers = |all: Vec<Vec<u8>>| -> Result<Vec<Value>> {
@@ -270,8 +270,8 @@ impl Header {
             uncompressed_size: -1,
             compressed_size: -1,
             value_count: 0,
-            encoding: 0,
-            level_encoding: 0,
+            encoding: -1,
+            level_encoding: -1,
             null_count: 0,
             level_bytes: 0,
             is_compressed: true,

@@ -58,7 +58,8 @@ pub(crate) fn delta(input: &mut Input<'_>, count: usize, bytes: usize) -> Result
     let miniblocks = input.varint()?;
     let total = input.varint()?;
     let mut number = input.zigzag()?;
-    if block == 0 || block % 128 != 0 || miniblocks == 0 || block % (miniblocks * 32) != 0 {
+    let is_block = (128..1 << 31).contains(&block) && block % 128 == 0;
+    if !is_block || !(1..=block).contains(&miniblocks) || block % (miniblocks * 32) != 0 {
         return Err(Damaged);
     }
     if total != count as u64 {

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// The least and the greatest byte string of a group.
+//
+// A state is the reference of the best string so far and its first eight bytes. The first bytes of
+// a word's strings are fetched in one request; they decide unless they are equal, and then both
+// strings are read on, a line each at a time. A string that is the state already needs no memory,
+// which is most of what a dictionary gives once the groups have settled.
+//
+// A word waits for its answer before the next one is read: some 60 cycles of device memory for
+// eight rows and each such slot. The states depend on each other, the requests do not, so a buffer
+// of words in front could hide this.
+#pragma once
+
+#include "program.hpp"
+
+namespace nearscan {
+
+/// The states of all groups, in halves: of numbers the number, of floats the bits of the sum in
+/// `low`, of byte strings the reference in `low` and the first eight bytes in `high`, the first
+/// highest. `seen` has a bit for each slot that has met a value.
+struct group_table {
+  uint64_t low[GROUPS_MAX][AGGREGATES_MAX];
+  uint64_t high[GROUPS_MAX][AGGREGATES_MAX];
+  uint16_t seen[GROUPS_MAX];
+  bool present[GROUPS_MAX];
+
+  i128 state(uint32_t group, uint32_t slot) const {
+    return make_i128(low[group][slot], high[group][slot]);
+  }
+  void set_state(uint32_t group, uint32_t slot, i128 value) {
+    low[group][slot] = static_cast<uint64_t>(value);
+    high[group][slot] = static_cast<uint64_t>(static_cast<u128>(value) >> 64);
+  }
+  bool has(uint32_t group, uint32_t slot) const { return ((seen[group] >> slot) & 1) != 0; }
+  void mark(uint32_t group, uint32_t slot) {
+    seen[group] = static_cast<uint16_t>(seen[group] | 1u << slot);
+  }
+};
+
+/// Asks for the line of a string that begins with byte `at`.
+inline void ask_line(scratch_stream& requests, uint64_t reference, uint64_t at) {
+  const uint64_t words = (reference_length(reference) - at + 7) / 8;
+  scratch_token token = scratch_token();
+  token.kind = SCRATCH_READ;
+  token.at = reference_word(reference) + at / 8;
+  token.count = static_cast<uint8_t>(words < LINE_WORDS ? words : LINE_WORDS);
+  requests.write(token);
+}
+
+/// Whether string `a` is less than `b`, of which the first eight bytes are equal.
+///
+/// Behind its end a string goes on with zeros, so that it is before its extensions except where
+/// these go on with zeros too; the lengths decide then.
+inline bool less_behind(uint64_t a, uint64_t b, scratch_stream& requests, string_stream& answers,
+                        uint64_t& words_read) {
+  const uint64_t a_bytes = reference_length(a);
+  const uint64_t b_bytes = reference_length(b);
+  const uint64_t shorter = a_bytes < b_bytes ? a_bytes : b_bytes;
+LINES:
+  for (uint64_t at = 8; at < shorter; at += 8 * LINE_WORDS) {
+#pragma HLS LOOP_TRIPCOUNT min = 0 max = 262144
+    ask_line(requests, a, at);
+    ask_line(requests, b, at);
+    const words_token left = answers.read();
+    const words_token right = answers.read();
+    words_read += 2 * LINE_WORDS;
+  LINE_WORDS_OF_BOTH:
+    for (uint32_t i = 0; i < LINE_WORDS; i++) {
+#pragma HLS PIPELINE II = 1
+      const uint64_t left_word = byte_swap(left.word[i]);
+      const uint64_t right_word = byte_swap(right.word[i]);
+      if (left_word != right_word) return left_word < right_word;
+    }
+  }
+  return a_bytes < b_bytes;
+}
+
+/// Asks for the first words of the strings of `rows` that are not empty and not the state of their
+/// group.
+inline scratch_token first_words(const group_table& groups, uint32_t slot,
+                                 const number_word& strings, uint8_t rows,
+                                 const uint32_t group_of[ROWS]) {
+  scratch_token token = scratch_token();
+  token.kind = SCRATCH_FIRST_WORDS;
+FIRST_WORDS:
+  for (int row = 0; row < ROWS; row++) {
+#pragma HLS PIPELINE II = 1
+    const uint64_t reference = strings.low[row];
+    const uint32_t group = group_of[row];
+    const bool known = groups.has(group, slot) && groups.low[group][slot] == reference;
+    if (((rows >> row) & 1) == 0 || known || reference_length(reference) == 0) continue;
+    token.word[row] = reference_word(reference);
+    token.rows = static_cast<uint8_t>(token.rows | 1u << row);
+  }
+  return token;
+}
+
+/// Keeps the least or the greatest string of `rows` in their groups' states; adds up the words that
+/// were read for it.
+NS_RARE void fold_strings(group_table& groups, uint32_t slot, bool least,
+                          const number_word& strings, uint8_t rows, const uint32_t group_of[ROWS],
+                          scratch_stream& requests, string_stream& answers, uint64_t& words_read) {
+  const scratch_token asked = first_words(groups, slot, strings, rows, group_of);
+  words_token found = words_token();
+  if (asked.rows != 0) {
+    requests.write(asked);
+    found = answers.read();
+    words_read += count_bits(asked.rows);
+  }
+STRING_ROWS:
+  for (int row = 0; row < ROWS; row++) {
+    const uint64_t reference = strings.low[row];
+    const bool is_empty = reference_length(reference) == 0;
+    // One that was not asked for was the state, and is no better than what became of it.
+    if (((rows >> row) & 1) == 0 || (((asked.rows >> row) & 1) == 0 && !is_empty)) continue;
+    const uint32_t group = group_of[row];
+    const uint64_t first = is_empty ? 0 : byte_swap(found.word[row]);
+    const uint64_t best = groups.low[group][slot];
+    bool better = true;
+    if (groups.has(group, slot) && first != groups.high[group][slot]) {
+      better = least == (first < groups.high[group][slot]);
+    } else if (groups.has(group, slot)) {
+      better = least ? less_behind(reference, best, requests, answers, words_read)
+                     : less_behind(best, reference, requests, answers, words_read);
+    }
+    if (!better) continue;
+    groups.low[group][slot] = reference;
+    groups.high[group][slot] = first;
+    groups.mark(group, slot);
+  }
+}
+
+}  // namespace nearscan
