@@ -30,7 +30,7 @@ impl Selection {
 
     /// The first `count` rows.
     pub(crate) fn first(count: usize) -> Self {
-        Self::Runs { runs: vec![0..count], count }
+        Self::Runs { runs: Vec::from([Range { start: 0, end: count }]), count }
     }
 
     /// How many rows.

@@ -73,11 +73,14 @@ fn groups<const WIDTH: usize>(bytes: &[u8], out: &mut [[u32; 8]]) {
     }
 }
 
+/// Eight numbers of some width for each of `out`.
+type Unpack = fn(&[u8], &mut [[u32; 8]]);
+
 /// [`groups`] for each width.
 macro_rules! groups_of {
     ($($width:literal)*) => { [$(groups::<$width>,)*] };
 }
-const GROUPS: [fn(&[u8], &mut [[u32; 8]]); 33] = groups_of!(
+const GROUPS: [Unpack; 33] = groups_of!(
     0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32
 );
 
