@@ -135,8 +135,8 @@ impl Delta {
             };
         }
         let width = u32::from(self.bytes[self.block.width_at]);
-        // A multiple of 32 values is whole bytes; some writers cut the last ones off behind the last
-        // value.
+        // A multiple of 32 values is whole bytes; some writers cut the last ones off behind the
+        // last value.
         let whole = self.miniblock_values / 8 * width as usize;
         let bytes = whole.min(self.bytes.len() - self.at);
         let left = (bytes * 8).checked_div(width as usize).unwrap_or(self.miniblock_values);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Numbers of a page, as they are stored: the bits of four and eight bytes sign-extended, big-endian
-//! values in full.
+//! Numbers of a page, as they are stored: the bits of four and eight bytes sign-extended,
+//! big-endian values in full.
 
 use bytes::Bytes;
 use nearscan_command::{Chunk, Encoding, PhysicalType, Status};
