@@ -3,7 +3,8 @@
 //!
 //! Row groups are those of TPC-H's `lineitem` in type, number of distinct values and encoding, from
 //! seeded numbers; files are in the page cache. Each line ends in a hash of the result. Without
-//! `--bench`, as under `cargo test`, a run is tiny, to see that it runs.
+//! `--bench`, as under `cargo test`, a run is tiny, to see that it runs. A word among the arguments
+//! picks the lines that start with it.
 #![expect(clippy::unwrap_used, reason = "a panic shows where")]
 #![expect(clippy::print_stdout, reason = "a bench prints what it measures")]
 
@@ -52,7 +53,10 @@ const COLUMNS: [&str; 8] = [
 ];
 
 fn main() {
-    let is_full = std::env::args().any(|argument| argument == "--bench");
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let is_full = arguments.iter().any(|argument| argument == "--bench");
+    let mut words = arguments.iter().filter(|argument| !argument.starts_with('-'));
+    let prefix = words.next().map_or("", String::as_str);
     let (rows, runs) = if is_full { (ROWS, RUNS) } else { (ROWS_TINY, 1) };
     let lineitem = Lineitem::write(rows);
     let drive = CpuDrive::start(Options::with_threads(1)).unwrap();
@@ -62,7 +66,9 @@ fn main() {
         ("like: two pieces of a comment", like()),
         ("top: ten rows by price", top()),
     ] {
-        lineitem.measure(&drive, name, &fragment, runs);
+        if name.starts_with(prefix) {
+            lineitem.measure(&drive, name, &fragment, runs);
+        }
     }
 }
 

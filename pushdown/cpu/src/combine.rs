@@ -39,8 +39,8 @@ impl Combined {
         Self { keys: keys.to_vec(), groups: Vec::new(), sizes: Vec::new() }
     }
 
-    /// Fills `batch` with the group of each row, `[rows]`; asks `find` for those of which no row came
-    /// before. Gives `false`, and fills nothing, when a key is not small.
+    /// Fills `batch` with the group of each row, `[rows]`; asks `find` for those of which no row
+    /// came before. Gives `false`, and fills nothing, when a key is not small.
     ///
     /// # Errors
     /// Those of `find`.

@@ -41,8 +41,8 @@ pub(crate) fn part(op: Op, width: Width, a: Number<'_>, rows: usize) -> Result<N
 
 /// Year, month and day of a day that fits 32 bits.
 ///
-/// Years are counted from March, so that the day that comes and goes is the last one of a year: then
-/// a day of the year says its month by a line of 153 days in 5 months.
+/// Years are counted from March, so that the day that comes and goes is the last one of a year:
+/// then a day of the year says its month by a line of 153 days in 5 months.
 fn civil(day: i64) -> (i64, i64, i64) {
     /// Days of 400 years.
     const CYCLE: i64 = 146_097;

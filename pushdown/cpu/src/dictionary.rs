@@ -115,9 +115,9 @@ impl Dictionary {
         }
     }
 
-    /// For each entry whether it is in a bitmap, as a table to look codes up in.
-    pub(crate) fn table(holds: &BooleanBuffer) -> Vec<bool> {
-        holds.iter().collect()
+    /// For each entry whether it is in a bitmap, 0 or 1, as a table to look codes up in.
+    pub(crate) fn table(holds: &BooleanBuffer) -> Vec<u8> {
+        holds.iter().map(u8::from).collect()
     }
 }
 

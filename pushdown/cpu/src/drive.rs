@@ -29,8 +29,8 @@ impl Options {
     /// As many threads as this, and a queue that keeps them busy.
     #[must_use]
     pub fn with_threads(threads: usize) -> Self {
-        // Scans of several tables run side by side, each with a few units in flight; what waits here
-        // costs its lease and nothing else.
+        // Scans of several tables run side by side, each with a few units in flight; what waits
+        // here costs its lease and nothing else.
         let in_flight_max = u32::try_from(threads * 16).unwrap_or(u32::MAX);
         Self { threads, in_flight_max }
     }

@@ -2,8 +2,8 @@
 //! Group keys: from values to group numbers, and states out.
 //!
 //! Keys that are codes of a small dictionary, or numbers of a small range, are combined into one
-//! number, and a table has the group of each. Keys that are anything else are hashed. Both ways lead
-//! to the same groups, because a chunk may fall back from one to the other.
+//! number, and a table has the group of each. Keys that are anything else are hashed. Both ways
+//! lead to the same groups, because a chunk may fall back from one to the other.
 
 use std::collections::HashMap;
 

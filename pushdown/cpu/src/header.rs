@@ -69,8 +69,8 @@ impl PageHeader {
     /// Reads the header at the start of `bytes`; also gives its length.
     ///
     /// # Errors
-    /// [`Status::Corrupt`] when it is no header, [`Status::Encoding`] for a kind of page that nobody
-    /// reads.
+    /// [`Status::Corrupt`] when it is no header, [`Status::Encoding`] for a kind of page that
+    /// nobody reads.
     pub(crate) fn read(bytes: &[u8]) -> Result<(Self, usize), Status> {
         let mut input = Input { bytes, at: 0 };
         let mut numbers = [None; 4];

@@ -16,6 +16,7 @@ use crate::groups::States;
 use crate::program::Prepared;
 use crate::rows::RowOutput;
 use crate::scope::Scope;
+use crate::selection::Selection;
 use crate::vector::Vector;
 
 /// Rows of a batch: a column of numbers takes 64 KiB, so a handful of them stay in the second
@@ -177,7 +178,7 @@ impl<'a> Work<'a> {
             Sink::States(_) => usize::MAX,
             Sink::Rows(output) => usize::try_from(output.rows_left()).unwrap_or(usize::MAX),
         };
-        let mut indices: Option<Vec<usize>> = None;
+        let mut selection = None;
         if !self.predicate.is_empty() {
             self.counters.rows_filtered += rows as u64;
             let mut steps = self.predicate.run(&columns, rows)?;
@@ -186,23 +187,23 @@ impl<'a> Work<'a> {
                 let kept = is_true.count_set_bits();
                 self.rows_kept += kept as u64;
                 if kept < rows {
-                    indices = Some(is_true.set_indices().take(wanted).collect());
+                    selection = Some(Selection::of(&is_true, kept, wanted));
                 }
             }
         } else {
             self.rows_kept += rows as u64;
         }
-        if indices.is_none() && wanted < rows {
-            indices = Some((0..wanted).collect());
+        if selection.is_none() && wanted < rows {
+            selection = Some(Selection::first(wanted));
         }
-        let Some(indices) = indices else {
+        let Some(selection) = selection else {
             return Ok((columns, rows));
         };
         let gathered = columns.iter().zip(&self.is_used).map(|(column, is_used)| match is_used {
-            true => column.gather(&indices),
+            true => column.gather(&selection),
             false => Vector::Unused,
         });
-        Ok((gathered.collect(), indices.len()))
+        Ok((gathered.collect(), selection.len()))
     }
 
     fn finish(self, command: &Command) -> Result<Vec<u8>, Stop> {

@@ -6,7 +6,8 @@
 //! chunk   headers -> pages -> bodies decompressed     header.rs, pages.rs
 //!         -> batches of up to 8192 values or codes    chunk.rs, dictionary.rs, decode/
 //! program predicate over every row -> bitmap          program.rs, compare.rs, strings.rs, like.rs
-//!         kept rows gathered, projection over them    vector.rs, arithmetic.rs, select.rs, dates.rs
+//!         kept rows gathered                          selection.rs, vector.rs
+//!         projection over them                        arithmetic.rs, select.rs, dates.rs
 //! output  states                                      groups.rs, combine.rs, aggregate.rs, fold.rs
 //!         or rows                                     rows.rs, top.rs
 //! ```
@@ -57,6 +58,7 @@ mod program;
 mod rows;
 mod scope;
 mod select;
+mod selection;
 mod session;
 mod strings;
 #[cfg(test)]

@@ -30,7 +30,7 @@ struct PreparedStep<'a> {
     step: &'a Step,
     list: Option<List>,
     /// Its outcome for each entry of the dictionary of its column; a chunk has one at most.
-    table: OnceCell<Vec<bool>>,
+    table: OnceCell<Vec<u8>>,
 }
 
 impl<'a> Prepared<'a> {

@@ -8,6 +8,7 @@ use nearscan_command::{
 use crate::compare::Number;
 use crate::error::Stop;
 use crate::scope::Scope;
+use crate::selection::Selection;
 use crate::top::TopRows;
 use crate::vector::{NumberValues, Vector};
 
@@ -69,6 +70,7 @@ impl<'a> RowOutput<'a> {
         if selected.len() == rows {
             return self.write(scope, rows);
         }
+        let selected = Selection::Rows(selected);
         let gather = |vectors: &[Vector], operand: fn(u16) -> Operand| -> Vec<Vector> {
             let is_shown = |index| {
                 let operand = u16::try_from(index).map_or(Operand::None, operand);

@@ -17,7 +17,7 @@ pub(crate) struct PreparedTest<'a> {
     test: &'a StringTest,
     matcher: Matcher<'a>,
     /// Its outcome for each entry of the column's dictionary; a chunk has one at most.
-    table: OnceCell<Vec<bool>>,
+    table: OnceCell<Vec<u8>>,
 }
 
 #[derive(Debug)]

@@ -9,6 +9,7 @@ use bytes::Bytes;
 use nearscan_command::Width;
 
 use crate::dictionary::Dictionary;
+use crate::selection::Selection;
 
 /// One value for each row of a batch.
 #[derive(Debug, Clone)]
@@ -133,11 +134,11 @@ impl NumberValues {
         narrow.map_or(Self::Wide(values), Self::Narrow)
     }
 
-    /// The values at `indices`, each of which is there.
-    fn pick<I: Copy>(&self, indices: &[I], at: impl Fn(I) -> usize) -> Self {
+    /// The values at `codes`, each of which is there.
+    fn look_up(&self, codes: &[u32]) -> Self {
         match self {
-            Self::Narrow(values) => Self::Narrow(pick(values, indices, at)),
-            Self::Wide(values) => Self::Wide(pick(values, indices, at)),
+            Self::Narrow(values) => Self::Narrow(look_up(values, codes)),
+            Self::Wide(values) => Self::Wide(look_up(values, codes)),
         }
     }
 }
@@ -157,7 +158,7 @@ impl Coded {
     pub(crate) fn numbers(&self) -> Option<&Numbers> {
         let entries = self.dictionary.numbers()?;
         Some(self.numbers.get_or_init(|| Numbers {
-            values: entries.values.pick(&self.codes, |code| code as usize),
+            values: entries.values.look_up(&self.codes),
             validity: self.validity.clone(),
         }))
     }
@@ -167,15 +168,15 @@ impl Coded {
         let entries = self.dictionary.strings()?;
         Some(self.strings.get_or_init(|| Strings {
             buffers: entries.buffers.clone(),
-            views: pick(&entries.views, &self.codes, |code| code as usize),
+            views: look_up(&entries.views, &self.codes),
             validity: self.validity.clone(),
         }))
     }
 
-    /// Rows for whose entry `table` holds, `[entries]`.
-    pub(crate) fn look_up(&self, table: &[bool]) -> Truth {
-        let codes = &self.codes;
-        let holds = BooleanBuffer::collect_bool(codes.len(), |row| table[codes[row] as usize]);
+    /// Rows for whose entry `table` has a 1, `[entries]`.
+    pub(crate) fn look_up(&self, table: &[u8]) -> Truth {
+        // First a byte a row, then a bit: no bit waits for the one before it.
+        let holds = pack(&look_up(table, &self.codes));
         Truth::of(holds, self.validity.as_ref())
     }
 }
@@ -250,41 +251,58 @@ impl Vector {
         }
     }
 
-    /// The rows of `indices`, in their order.
-    pub(crate) fn gather(&self, indices: &[usize]) -> Self {
+    /// The rows of a selection.
+    pub(crate) fn gather(&self, selection: &Selection) -> Self {
         let bits =
-            |bits: &Option<BooleanBuffer>| bits.as_ref().map(|bits| pick_bits(bits, indices));
-        let row = |index| index;
+            |bits: &Option<BooleanBuffer>| bits.as_ref().map(|bits| selection.pick_bits(bits));
         match self {
             Self::Numbers(numbers) => Self::Numbers(Numbers {
-                values: numbers.values.pick(indices, row),
+                values: match &numbers.values {
+                    NumberValues::Narrow(values) => NumberValues::Narrow(selection.pick(values)),
+                    NumberValues::Wide(values) => NumberValues::Wide(selection.pick(values)),
+                },
                 validity: bits(&numbers.validity),
             }),
             Self::Strings(strings) => Self::Strings(Strings {
                 buffers: strings.buffers.clone(),
-                views: pick(&strings.views, indices, row),
+                views: selection.pick(&strings.views),
                 validity: bits(&strings.validity),
             }),
             Self::Coded(coded) => Self::Coded(Coded::new(
                 Arc::clone(&coded.dictionary),
-                pick(&coded.codes, indices, row),
+                selection.pick(&coded.codes),
                 bits(&coded.validity),
             )),
             Self::Truth(truth) => Self::Truth(Truth {
-                is_true: pick_bits(&truth.is_true, indices),
-                is_false: pick_bits(&truth.is_false, indices),
+                is_true: selection.pick_bits(&truth.is_true),
+                is_false: selection.pick_bits(&truth.is_false),
             }),
             Self::Unused => Self::Unused,
         }
     }
 }
 
-fn pick<T: Copy, I: Copy>(values: &[T], indices: &[I], at: impl Fn(I) -> usize) -> Vec<T> {
-    indices.iter().map(|index| values[at(*index)]).collect()
+fn look_up<T: Copy>(entries: &[T], codes: &[u32]) -> Vec<T> {
+    codes.iter().map(|code| entries[*code as usize]).collect()
 }
 
-fn pick_bits(bits: &BooleanBuffer, indices: &[usize]) -> BooleanBuffer {
-    BooleanBuffer::collect_bool(indices.len(), |row| bits.value(indices[row]))
+/// A bitmap of bytes that are 0 or 1.
+fn pack(bytes: &[u8]) -> BooleanBuffer {
+    /// Moves bit 0 of byte `i` to bit `56 + i`: a one at `56 - 7 * i` for each.
+    const GATHER: u64 = 0x0102_0408_1020_4080;
+    let eight = |bytes: [u8; 8]| {
+        let [.., top] = u64::from_le_bytes(bytes).wrapping_mul(GATHER).to_le_bytes();
+        top
+    };
+    let (groups, rest) = bytes.as_chunks();
+    let mut bits: Vec<u8> = Vec::with_capacity(bytes.len().div_ceil(8));
+    bits.extend(groups.iter().map(|group| eight(*group)));
+    if !rest.is_empty() {
+        let mut group = [0; 8];
+        group[..rest.len()].copy_from_slice(rest);
+        bits.push(eight(group));
+    }
+    BooleanBuffer::new(bits.into(), 0, bytes.len())
 }
 
 /// Whether `row` is in the bitmap; `None` stands for all rows.
@@ -336,6 +354,15 @@ mod tests {
         assert_eq!(letters(&a.or(&b)), "fntnntttt");
         assert_eq!(letters(&a.not()), "tttnnnfff");
         assert_eq!(letters(&Truth::null(2)), "nn");
+    }
+
+    #[test]
+    fn bytes_become_bits() {
+        for len in [0, 1, 8, 13, 64, 100] {
+            let bytes: Vec<u8> = (0..len).map(|row| u8::from(row % 3 == 1 || row > 90)).collect();
+            let bits: Vec<u8> = pack(&bytes).iter().map(u8::from).collect();
+            assert_eq!(bits, bytes);
+        }
     }
 
     #[test]

@@ -30,6 +30,60 @@ pub(crate) fn unpack<T>(
     out.extend((done..count).map(|index| make(at(bytes, first + index * width) & mask)));
 }
 
+/// Appends `count` numbers of `width` bits, at most 32, as [`unpack`] does: by eight, which are
+/// `width` whole bytes, in loops made for each width.
+pub(crate) fn unpack_codes(
+    bytes: &[u8],
+    first: usize,
+    width: u32,
+    count: usize,
+    out: &mut Vec<u32>,
+) {
+    let bits = width as usize;
+    let one_by_one = |done: usize, count: usize, out: &mut Vec<u32>| {
+        let make = |value: u64| (value & 0xffff_ffff) as u32;
+        unpack(bytes, first + done * bits, width, count, out, make);
+    };
+    // Up to the next number that begins with a byte, if there is one.
+    let head = (0..count.min(8)).find(|index| (first + index * bits).is_multiple_of(8));
+    let (Some(head), Some(groups)) = (head, GROUPS.get(bits)) else {
+        return one_by_one(0, count, out);
+    };
+    one_by_one(0, head, out);
+    let start = (first + head * bits) / 8;
+    // Groups behind which there are eight bytes, so that each number is one load.
+    let room = bytes.len().saturating_sub(start + 8) / bits.max(1);
+    let whole = ((count - head) / 8).min(room);
+    let at = out.len();
+    out.resize(at + whole * 8, 0);
+    let (values, _) = out[at..].as_chunks_mut();
+    groups(&bytes[start.min(bytes.len())..], values);
+    one_by_one(head + whole * 8, count - head - whole * 8, out);
+}
+
+/// Eight numbers of `WIDTH` bits for each of `out`; there are eight bytes behind the last of them.
+fn groups<const WIDTH: usize>(bytes: &[u8], out: &mut [[u32; 8]]) {
+    for (group, values) in out.iter_mut().enumerate() {
+        let window = &bytes[group * WIDTH..][..WIDTH + 8];
+        for (index, value) in values.iter_mut().enumerate() {
+            let bit = index * WIDTH;
+            let word = window[bit / 8..].first_chunk().map_or(0, |word| u64::from_le_bytes(*word));
+            *value = (word >> (bit % 8) & mask(WIDTH) & 0xffff_ffff) as u32;
+        }
+    }
+}
+
+/// Eight numbers of some width for each of `out`.
+type Unpack = fn(&[u8], &mut [[u32; 8]]);
+
+/// [`groups`] for each width.
+macro_rules! groups_of {
+    ($($width:literal)*) => { [$(groups::<$width>,)*] };
+}
+const GROUPS: [Unpack; 33] = groups_of!(
+    0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32
+);
+
 /// Eight bytes hold any number of so many bits, wherever in its first byte it begins.
 const WIDTH_ONE_LOAD_MAX: usize = 57;
 
@@ -85,6 +139,12 @@ mod tests {
                     })
                     .collect();
                 assert_eq!(unpacked(&bytes, first, width, count), expected, "{width} at {first}");
+                if width <= 32 {
+                    let mut codes = vec![7];
+                    unpack_codes(&bytes, first, width, count, &mut codes);
+                    let codes: Vec<u64> = codes.into_iter().map(u64::from).collect();
+                    assert_eq!(codes, [&[7], &expected[..]].concat(), "{width} at {first}");
+                }
             }
         }
     }

@@ -50,11 +50,11 @@ struct Block {
 }
 
 impl Delta {
-    /// Integers of `bits` bits, 32 or 64.
+    /// `count` integers of `bits` bits, 32 or 64.
     ///
     /// # Errors
-    /// [`Status::Corrupt`] when the header contradicts the format.
-    pub(crate) fn new(bytes: Bytes, bits: u32) -> Result<Self, Status> {
+    /// [`Status::Corrupt`] when the header contradicts the format, or is of another count.
+    pub(crate) fn new(bytes: Bytes, bits: u32, count: usize) -> Result<Self, Status> {
         let mut at = 0;
         let mut next = || {
             let (value, length) = varint(&bytes[at..]).ok_or(Status::Corrupt)?;
@@ -63,15 +63,19 @@ impl Delta {
         };
         let (block_values, miniblocks) = (next()?, next()?);
         let (left, first) = (next()?, zigzag(next()?));
-        let small = |value: u64| u32::try_from(value).ok().filter(|value| *value > 0);
-        let block_values = small(block_values).ok_or(Status::Corrupt)? as usize;
-        let miniblocks = small(miniblocks).ok_or(Status::Corrupt)? as usize;
+        // Parquet's sizes are numbers of 32 bits with a sign.
+        let size = |value: u64| {
+            let value = i32::try_from(value).ok().filter(|value| *value > 0);
+            value.and_then(|value| usize::try_from(value).ok()).ok_or(Status::Corrupt)
+        };
+        let (block_values, miniblocks) = (size(block_values)?, size(miniblocks)?);
         let miniblock_values = block_values / miniblocks;
         let is_even = block_values.is_multiple_of(128)
             && block_values.is_multiple_of(miniblocks)
             && miniblock_values.is_multiple_of(32)
             && miniblock_values > 0;
-        if !is_even || (bits == 32 && i32::try_from(first).is_err()) {
+        let is_small = bits == 64 || i32::try_from(first).is_ok();
+        if !is_even || !is_small || left != count as u64 {
             return Err(Status::Corrupt);
         }
         let block = Block::default();
@@ -131,8 +135,8 @@ impl Delta {
             };
         }
         let width = u32::from(self.bytes[self.block.width_at]);
-        // A multiple of 32 values is whole bytes; some writers cut the last ones off behind the last
-        // value.
+        // A multiple of 32 values is whole bytes; some writers cut the last ones off behind the
+        // last value.
         let whole = self.miniblock_values / 8 * width as usize;
         let bytes = whole.min(self.bytes.len() - self.at);
         let left = (bytes * 8).checked_div(width as usize).unwrap_or(self.miniblock_values);
@@ -173,7 +177,10 @@ mod tests {
     use super::*;
 
     fn read(bytes: &[u8], bits: u32, pieces: &[usize]) -> Result<Vec<i64>, Status> {
-        let mut delta = Delta::new(Bytes::copy_from_slice(bytes), bits)?;
+        // As many as the header says, which is one byte behind those of the sizes.
+        let at = bytes.iter().position(|byte| *byte < 0x80).unwrap() + 2;
+        let count = varint(&bytes[at..]).map_or(0, |(count, _)| usize::try_from(count).unwrap());
+        let mut delta = Delta::new(Bytes::copy_from_slice(bytes), bits, count)?;
         let mut out = Vec::new();
         pieces.iter().try_for_each(|count| delta.read(*count, &mut out))?;
         Ok(out)
@@ -193,6 +200,14 @@ mod tests {
         assert_eq!(read(&example(), 64, &[8]), Ok(expected.clone()));
         assert_eq!(read(&example(), 32, &[1, 0, 3, 4]), Ok(expected));
         assert_eq!(read(&example(), 32, &[9]), Err(Status::Corrupt));
+    }
+
+    #[test]
+    fn the_count_of_the_header_is_the_truth() {
+        let of = |count| Delta::new(Bytes::from(example()), 64, count).map(|_| ());
+        assert_eq!(of(8), Ok(()));
+        assert_eq!(of(7), Err(Status::Corrupt));
+        assert_eq!(of(9), Err(Status::Corrupt));
     }
 
     #[test]
@@ -222,12 +237,14 @@ mod tests {
             (&[0x80, 1], 3),
             (&[0x40], 1),
             (&[0xff, 0xff, 0xff, 0xff, 0x7f], 1),
+            (&[0x80, 0x80, 0x80, 0x80, 0x08], 1),
         ] {
             assert_eq!(head(block, miniblocks), Err(Status::Corrupt), "{block:?} {miniblocks}");
         }
-        // 2^31 miniblocks, whose widths are not there.
-        let many = [0x80, 0x80, 0x80, 0x80, 8, 0x80, 0x80, 0x80, 0x20, 2, 0, 0, 0];
-        assert_eq!(read(&many, 64, &[2]), Err(Status::Corrupt));
+        // 2^25 miniblocks, whose widths are not there.
+        let many = [0x80, 0x80, 0x80, 0x80, 4, 0x80, 0x80, 0x80, 0x10, 2, 0, 0, 0];
+        let mut delta = Delta::new(Bytes::copy_from_slice(&many), 64, 2).unwrap();
+        assert_eq!(delta.read(2, &mut Vec::new()), Err(Status::Corrupt));
     }
 
     #[test]

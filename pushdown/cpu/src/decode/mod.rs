@@ -10,8 +10,8 @@
 //! ```
 //!
 //! A decoder holds a page's bytes and a place in them, and appends as many values as it is asked
-//! for; what is not there is [`Status::Corrupt`](nearscan_command::Status::Corrupt). So nothing that
-//! a page claims is ever allocated or looped over: only what rows are left.
+//! for; what is not there is [`Status::Corrupt`](nearscan_command::Status::Corrupt). So nothing
+//! that a page claims is ever allocated or looped over: only what rows are left.
 
 pub(crate) mod bits;
 pub(crate) mod delta;

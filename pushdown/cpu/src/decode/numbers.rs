@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Numbers of a page, as they are stored: the bits of four and eight bytes sign-extended, big-endian
-//! values in full.
+//! Numbers of a page, as they are stored: the bits of four and eight bytes sign-extended,
+//! big-endian values in full.
 
 use bytes::Bytes;
 use nearscan_command::{Chunk, Encoding, PhysicalType, Status};
@@ -69,10 +69,10 @@ impl PageNumbers {
             (Encoding::Plain, _) => Ok(Self::Plain { bytes, at: 0, stored }),
             (Encoding::Rle, Stored::Bit) => truth_runs(&bytes),
             (Encoding::DeltaBinaryPacked, Stored::Four) if is_integer => {
-                delta(bytes, 32).map(Self::Delta)
+                delta(bytes, 32, count()?).map(Self::Delta)
             }
             (Encoding::DeltaBinaryPacked, Stored::Eight) if is_integer => {
-                delta(bytes, 64).map(Self::Delta)
+                delta(bytes, 64, count()?).map(Self::Delta)
             }
             (Encoding::ByteStreamSplit, Stored::Four | Stored::Eight | Stored::Fixed(_)) => {
                 let values = count()?;
@@ -143,11 +143,11 @@ impl Stored {
 }
 
 /// Differences; a page of nulls may have no bytes at all.
-fn delta(bytes: Bytes, bits: u32) -> Result<Delta, Status> {
+fn delta(bytes: Bytes, bits: u32, count: usize) -> Result<Delta, Status> {
     /// Blocks of 128 values, of which there are none.
     const NOTHING: &[u8] = &[0x80, 1, 1, 0, 0];
     let bytes = if bytes.is_empty() { Bytes::from_static(NOTHING) } else { bytes };
-    Delta::new(bytes, bits)
+    Delta::new(bytes, bits, count)
 }
 
 /// Runs of truth values behind their length; a page of nulls may have no bytes at all.

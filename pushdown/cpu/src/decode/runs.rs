@@ -6,7 +6,7 @@ use arrow::util::bit_chunk_iterator::UnalignedBitChunk;
 use bytes::Bytes;
 use nearscan_command::Status;
 
-use super::bits::unpack;
+use super::bits::unpack_codes;
 use crate::header::varint;
 
 /// Values of up to 32 bits as runs and groups.
@@ -51,9 +51,7 @@ impl Runs {
                     count
                 }
                 Piece::Packed { bit, count } => {
-                    unpack(&self.bytes, bit, self.width, count, out, |value| {
-                        u32::try_from(value).unwrap_or(u32::MAX)
-                    });
+                    unpack_codes(&self.bytes, bit, self.width, count, out);
                     count
                 }
             };
