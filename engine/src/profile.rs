@@ -119,9 +119,19 @@ impl OperatorProfile {
     /// Copies the metrics of a plan and of everything below it.
     #[must_use]
     pub fn of(plan: &dyn ExecutionPlan) -> Self {
-        let metrics = plan.metrics().map(|set| set.aggregate_by_name());
-        let metrics =
-            metrics.iter().flat_map(|set| set.iter()).map(|metric| read(metric)).collect();
+        let set = plan.metrics().unwrap_or_default();
+        let mut metrics: BTreeMap<String, OperatorMetric> =
+            set.aggregate_by_name().iter().map(|metric| read(metric)).collect();
+        // The set's own sum counts a time of nothing as a nanosecond for each partition.
+        for (name, metric) in &mut metrics {
+            let times = set.iter().filter_map(|of_partition| match of_partition.value() {
+                MetricValue::Time { name: other, time } if other == name => Some(time.value()),
+                _ => None,
+            });
+            if let Some(sum) = times.reduce(|a, b| a + b) {
+                metric.value = u64::try_from(sum).unwrap_or(u64::MAX);
+            }
+        }
         Self {
             name: plan.name().to_owned(),
             line: DisplayableExecutionPlan::new(plan).one_line().to_string().trim_end().to_owned(),

@@ -141,7 +141,7 @@ def declared() -> list[SltFile]:
 
 def broken() -> SltFile:
     file = SltFile("file/broken", "Files that end too soon or are none: refused, then all is well.")
-    for name in ("truncated", "no_footer", "text", "empty", "long_footer", "no_such_file"):
+    for name in ("truncated", "no_footer", "text", "empty", "no_such_file"):
         path = f"data/broken/{name}.parquet"
         if name != "empty":
             file.refused(f"SELECT count(*) FROM '{path}'")

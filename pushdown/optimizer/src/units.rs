@@ -3,13 +3,14 @@
 
 use std::sync::Arc;
 
-use arrow::datatypes::{DataType, Field, Schema};
+use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use datafusion::datasource::listing::PartitionedFile;
 use datafusion::datasource::physical_plan::FileSource;
 use datafusion::datasource::physical_plan::parquet::{
     ParquetAccessPlan, ParquetFileMetrics, RowGroupAccessPlanFilter,
 };
 use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_expr::utils::reassign_expr_columns;
 use datafusion::physical_optimizer::pruning::{PruningPredicate, PruningPredicateBuilder};
 use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
 use nearscan_command::{Chunk, Codec, Column, Encoding, Encodings};
@@ -64,7 +65,7 @@ impl<'a> ScanUnits<'a> {
     /// Finds the row groups of `scan` that neither `conjuncts` (over the table) nor the scan's own
     /// predicate rule out.
     pub(crate) fn find(scan: &Scan<'a>, conjuncts: &[Arc<dyn PhysicalExpr>]) -> Lowered<Self> {
-        let pruning = pruning_predicate(scan, conjuncts);
+        let pruning = Pruning::of(scan, conjuncts);
         let metrics = ExecutionPlanMetricsSet::new();
         let mut partitions = Vec::with_capacity(scan.config.file_groups.len());
         for group in &scan.config.file_groups {
@@ -77,7 +78,7 @@ impl<'a> ScanUnits<'a> {
                 if file.extensions.contains::<ParquetAccessPlan>() {
                     return Err(Kept::new(KeepReason::ScanOption, "chosen row groups"));
                 }
-                let found = remaining(scan, file, facts, pruning.as_deref(), &metrics);
+                let found = remaining(file, facts, pruning.as_ref(), &metrics);
                 units.extend(found.into_iter().map(|index| RowGroup { file, facts, index }));
             }
             partitions.push(units);
@@ -104,33 +105,66 @@ impl<'a> ScanUnits<'a> {
 }
 
 /// A predicate that can be held against statistics.
-fn pruning_predicate(
-    scan: &Scan<'_>,
-    conjuncts: &[Arc<dyn PhysicalExpr>],
-) -> Option<Arc<PruningPredicate>> {
-    if !scan.source.table_parquet_options().global.pruning {
-        return None;
-    }
-    let mut conjuncts = conjuncts.to_vec();
-    // The scan's predicate also has what a filter above the fragment tests: rows of a row group
-    // that it rules out would cross the link to be dropped.
-    for hint in scan.source.filter().iter().flat_map(split) {
-        if !conjuncts.contains(&hint) {
-            conjuncts.push(hint);
+struct Pruning {
+    conjuncts: Vec<Arc<dyn PhysicalExpr>>,
+    /// The columns that the files of the table are expected to have.
+    table: SchemaRef,
+    /// For files that have them in this order.
+    usual: Option<PruningPredicate>,
+}
+
+impl Pruning {
+    /// The predicate of a scan; nothing when there is none, or it must not be used.
+    fn of(scan: &Scan<'_>, conjuncts: &[Arc<dyn PhysicalExpr>]) -> Option<Self> {
+        if !scan.source.table_parquet_options().global.pruning {
+            return None;
         }
+        let mut conjuncts = conjuncts.to_vec();
+        // The scan's predicate also has what a filter above the fragment tests: rows of a row group
+        // that it rules out would cross the link to be dropped.
+        for hint in scan.source.filter().iter().flat_map(split) {
+            if !conjuncts.contains(&hint) {
+                conjuncts.push(hint);
+            }
+        }
+        let table = Arc::clone(scan.config.file_schema());
+        let usual = predicate_over(conjuncts.clone(), &table);
+        (!conjuncts.is_empty()).then_some(Self { conjuncts, table, usual })
     }
+
+    /// The predicate over the columns in the order of a file, and these columns: statistics are
+    /// found by a column's place.
+    fn over_file(&self, descriptor: &SchemaDescriptor) -> Option<(PruningPredicate, SchemaRef)> {
+        let schema = Arc::new(in_file_order(&self.table, descriptor));
+        let conjuncts = self
+            .conjuncts
+            .iter()
+            .map(|conjunct| reassign_expr_columns(Arc::clone(conjunct), &schema).ok());
+        let predicate = predicate_over(conjuncts.collect::<Option<Vec<_>>>()?, &schema)?;
+        Some((predicate, schema))
+    }
+
+    /// Whether a file has the table's columns in the table's order.
+    fn is_usual(&self, descriptor: &SchemaDescriptor) -> bool {
+        let stored = descriptor.root_schema().get_fields().iter().map(|field| field.name());
+        stored.eq(self.table.fields().iter().map(|field| field.name()))
+    }
+}
+
+fn predicate_over(
+    conjuncts: Vec<Arc<dyn PhysicalExpr>>,
+    schema: &SchemaRef,
+) -> Option<PruningPredicate> {
     let predicate = datafusion::physical_expr::conjunction_opt(conjuncts)?;
-    PruningPredicateBuilder::new()
-        .with_file_schema(Arc::clone(scan.config.file_schema()))
-        .build(predicate)
+    let builder = PruningPredicateBuilder::new().with_file_schema(Arc::clone(schema));
+    builder.build(predicate).map(Arc::unwrap_or_clone)
 }
 
 /// Row groups of a file within its range that statistics do not rule out.
 fn remaining(
-    scan: &Scan<'_>,
     file: &PartitionedFile,
     facts: &FileFacts,
-    pruning: Option<&PruningPredicate>,
+    pruning: Option<&Pruning>,
     metrics: &ExecutionPlanMetricsSet,
 ) -> Vec<usize> {
     let groups = facts.metadata.row_groups();
@@ -141,21 +175,28 @@ fn remaining(
     if let Some(pruning) = pruning {
         let metrics = ParquetFileMetrics::new(0, file.object_meta.location.as_ref(), metrics);
         let descriptor = facts.metadata.file_metadata().schema_descr();
-        let schema = in_file_order(scan.config.file_schema(), descriptor);
-        filter.prune_by_statistics(&schema, descriptor, groups, pruning, &metrics);
+        if pruning.is_usual(descriptor) {
+            if let Some(usual) = &pruning.usual {
+                filter.prune_by_statistics(&pruning.table, descriptor, groups, usual, &metrics);
+            }
+        } else if let Some((predicate, schema)) = pruning.over_file(descriptor) {
+            filter.prune_by_statistics(&schema, descriptor, groups, &predicate, &metrics);
+        }
     }
     filter.row_group_indexes().collect()
 }
 
-/// The table's columns in the order of a file, since statistics are found by a column's place; a
-/// column that only the file has is one of nothing.
+/// The columns of a file in its order, those of the table with the table's types, and behind them
+/// those that only the table has.
 fn in_file_order(table: &Schema, descriptor: &SchemaDescriptor) -> Schema {
-    let stored = descriptor.root_schema().get_fields().iter();
+    let stored = descriptor.root_schema().get_fields();
     let field = |name: &str| match table.field_with_name(name) {
         Ok(field) => field.clone(),
         Err(_) => Field::new(name, DataType::Null, true),
     };
-    Schema::new(stored.map(|column| field(column.name())).collect::<Vec<_>>())
+    let is_missing = |field: &&Arc<Field>| stored.iter().all(|it| it.name() != field.name());
+    let missing = table.fields().iter().filter(is_missing).map(|field| field.as_ref().clone());
+    Schema::new(stored.iter().map(|it| field(it.name())).chain(missing).collect::<Vec<_>>())
 }
 
 /// The chunk of a fragment's column in a row group, checked against what the table says of the
