@@ -221,8 +221,10 @@ mod tests {
         let narrow = delta(&[most, least], 32, Delta { tail: Tail::Cut, ..Delta::COMMON });
         // One step up from the greatest is the least.
         assert_eq!(narrow[narrow.len() - 5..], [2, 0, 99, 99, 99]);
+        // Two numbers of ten bytes stand before the widths.
         let wide = delta(&[i64::MAX, i64::MIN, i64::MAX, 0], 64, Delta::COMMON);
-        assert_eq!(wide[wide.len() - 32 * 8..].len(), 32 * 8);
+        assert_eq!(wide[24..28], [64, 0, 0, 0]);
+        assert_eq!(wide.len(), 28 + 32 * 8);
     }
 
     #[test]
