@@ -679,13 +679,13 @@ struct result_record {
   uint64_t snappy_tokens;  // 152: tokens of at most 8 bytes that were decompressed, all columns
   uint64_t snappy_tokens_lane_max;  // 160: the same, of the busiest column
   uint64_t values_decoded;  // 168: values decoded, all columns
-  uint64_t decode_steps_lane_max;  // 176: steps of the busiest decoder: rows, dictionary entries, string words
+  uint64_t decode_steps_lane_max;  // 176: steps of the busiest decoder: rows, entries, string words, bytes looked at by patterns
   uint64_t dictionary_entries;  // 184: dictionary entries, all columns
   uint64_t dictionary_reads;  // 192: look-ups in dictionaries that did not fit on chip
   uint64_t rows_filtered;  // 200: rows the predicate looked at
   uint64_t rows_projected;  // 208: rows the projection worked on
   uint64_t rows_aggregated;  // 216: rows the aggregates worked on
-  uint64_t string_words;  // 224: 8-byte words of strings fetched for the output
+  uint64_t string_words;  // 224: 8-byte words of strings fetched, to be compared and for the output
   uint64_t payload_words;  // 232: 8-byte words of payload
   uint64_t blocks;  // 240: blocks of payload
   uint64_t reserved3;  // 248: zero

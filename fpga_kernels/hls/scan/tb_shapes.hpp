@@ -467,6 +467,49 @@ inline void float_sums(tally& all) {
   }
 }
 
+/// Sums of columns of floats: the order of the rows counts, and NaN is one place.
+inline void float_columns(tally& all) {
+  const double numbers[] = {1e16, 1.0, 1.0, -1e16, 0.25, -0.0, 5e-324, 1e300, -1e300, 3.5};
+  const double infinity = golden_float(0x7ff0000000000000);
+  for (uint32_t special = 0; special < 4; special++) {
+    for (uint64_t null_every : {0, 1, 4}) {
+      scan_model model;
+      model.rows = 700;
+      for (uint8_t physical_type : {PHYSICAL_DOUBLE, PHYSICAL_FLOAT}) {
+        model.columns.push_back(number_column(
+            700, null_every,
+            [&](uint64_t row) {
+              double number = numbers[row * 7919 % 701 % 10];
+              if (special >= 1 && row == 100) number = infinity;
+              if (special >= 2 && row == 401) number = -infinity;
+              if (special >= 3 && row == 399) return static_cast<int64_t>(0x7ff8000000000000);
+              // As many digits as a float has.
+              const bool narrow = physical_type == PHYSICAL_FLOAT;
+              return golden_place(narrow ? static_cast<double>(static_cast<float>(number))
+                                         : number);
+            },
+            physical_type));
+        model.columns.back().read_as = READ_AS_FLOAT_ORDER;
+      }
+      model.columns.push_back(number_column(700, 9, [](uint64_t row) { return as_row(row % 5); }));
+      model.literals = {2};
+      model.projection = {make_step(OP_LESS, column_at(2), literal_at(0))};
+      for (uint32_t column : {0, 1}) {
+        model.slots.push_back(make_slot(FUNCTION_SUM_FLOAT, column_at(column), WIDTH_W64));
+        model.slots.push_back(
+            make_slot(FUNCTION_SUM_FLOAT, column_at(column), WIDTH_W64, step_at(0)));
+        model.slots.push_back(make_slot(FUNCTION_MAX, column_at(column)));
+      }
+      const std::string name = "float sums " + std::to_string(special);
+      run_model(all, name, model);
+      model.keys = {2};
+      run_model(all, name + " by key", model);
+      model.predicate = {make_step(OP_IS_NULL, column_at(0))};
+      run_model(all, name + " of nulls", model);
+    }
+  }
+}
+
 inline void shapes(tally& all) {
   divisions(all);
   selections(all);
@@ -478,6 +521,7 @@ inline void shapes(tally& all) {
   ranges(all);
   tops(all);
   float_sums(all);
+  float_columns(all);
 }
 
 }  // namespace nearscan_tb

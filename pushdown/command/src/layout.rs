@@ -501,7 +501,7 @@ record! {
         160 snappy_tokens_lane_max: u64,
         /// values decoded, all columns
         168 values_decoded: u64,
-        /// steps of the busiest decoder: rows, dictionary entries, string words
+        /// steps of the busiest decoder: rows, entries, string words, bytes looked at by patterns
         176 decode_steps_lane_max: u64,
         /// dictionary entries, all columns
         184 dictionary_entries: u64,
@@ -513,7 +513,7 @@ record! {
         208 rows_projected: u64,
         /// rows the aggregates worked on
         216 rows_aggregated: u64,
-        /// 8-byte words of strings fetched for the output
+        /// 8-byte words of strings fetched, to be compared and for the output
         224 string_words: u64,
         /// 8-byte words of payload
         232 payload_words: u64,

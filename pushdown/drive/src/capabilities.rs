@@ -76,8 +76,8 @@ impl Capabilities {
             steps_max: limits::STEPS_MAX,
             aggregates_max: limits::AGGREGATES_MAX,
             keys_max: limits::KEYS_MAX,
-            // 255 strings of up to 64 bytes.
-            key_dictionary_bytes_max: 16 * 1024,
+            // 1023 strings of up to 64 bytes.
+            key_dictionary_bytes_max: 64 * 1024,
             dictionary_bytes_max: 64 << 20,
             in_flight_max: 64,
             memory_bytes: 4 << 30,

@@ -7,6 +7,7 @@ mod damaged_pages;
 mod damaged_values;
 mod divisions;
 mod extremes;
+mod floats;
 mod groups;
 mod layouts;
 mod lifecycle;
@@ -52,6 +53,7 @@ pub(crate) const GROUPS: &[Group] = &[
     ("functions", aggregates::functions),
     ("slot overflow", aggregates::overflow),
     ("extremes", extremes::strings),
+    ("float sums", floats::sums),
     ("keys", groups::keys),
     ("cardinality", groups::cardinality),
     ("ranges", ranges::keys),

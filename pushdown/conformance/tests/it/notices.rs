@@ -48,6 +48,7 @@ fn a_drive_that_is_right_passes() {
 #[case(Flaw::CutsTiesOff, "tops")]
 #[case(Flaw::CutsTiesOff, "random")]
 #[case(Flaw::PutsNullsLast, "tops")]
+#[case(Flaw::AddsFromTheEnd, "float sums")]
 fn a_flaw_is_noticed(#[case] flaw: Flaw, #[case] prefix: &str) {
     let only = |flaw| {
         let options = Options { prefix: prefix.to_owned(), ..Options::default() };
