@@ -192,7 +192,6 @@ def broken(folder: Path) -> None:
     (folder / "no_footer.parquet").write_bytes(whole[:-12])
     (folder / "text.parquet").write_bytes(b"id,v\n1,2\n")
     (folder / "empty.parquet").write_bytes(b"")
-    # Its footer says that it is longer than the file.
     (folder / "whole.parquet").unlink()
 
 

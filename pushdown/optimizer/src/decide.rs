@@ -8,7 +8,7 @@
 //!   AggregateExec: mode=Partial                       PushdownExec
 //!   AggregateExec: mode=Single                        AggregateExec: mode=Final over PushdownExec
 //! ProjectionExec or FilterExec over a scan         -> filtered and projected rows
-//! SortExec with a fetch over such a stack         -> the sort over rows that can be among the first
+//! SortExec with a fetch over such a stack         -> the sort over rows that can be the first
 //! FilterExec of which only some conjuncts lower    -> FilterExec with the rest over PushdownExec
 //! DataSourceExec alone                             -> rows, where nothing above it was kept
 //! ```

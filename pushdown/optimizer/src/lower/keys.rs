@@ -4,7 +4,7 @@
 //! A drive numbers groups without hashing: by the codes of a dictionary, or by the place of a
 //! number in a range that the footers promise. So a key is
 //!
-//! - a column whose numbers lie in a narrow range in all files: small integers, dates, truth values;
+//! - a column whose numbers lie in a narrow range in all files: small integers, dates, truths;
 //! - a computed number of which a narrow range is known: a part of a date, a remainder, a CASE of
 //!   literals;
 //! - else a column with a dictionary in every row group.

@@ -140,7 +140,9 @@ fn lower_condition(
     let (mut a, mut b) = (left.operand, right.operand);
     if matches!(left.number, Number::Float { .. }) {
         // A literal other than zero lies beside both zeros: they need not be made one.
-        let may_be_zero = |builder: &FragmentBuilder<'_>, operand| !matches!(builder.literal_value(operand), Some(place) if !ZEROS.contains(&place));
+        let may_be_zero = |builder: &FragmentBuilder<'_>, operand| {
+            builder.literal_value(operand).is_none_or(|place| ZEROS.contains(&place))
+        };
         if may_be_zero(builder, a) && may_be_zero(builder, b) {
             (a, b) = (one_zero(builder, target, a)?, one_zero(builder, target, b)?);
         }
