@@ -9,8 +9,8 @@
 //! Values are 128-bit integers or null. An arithmetic result that leaves the step's [`Width`] ends
 //! the unit with [`Status::Overflow`](crate::Status::Overflow): the steps of a predicate are
 //! evaluated for every row, those of a projection for every kept row, and null operands overflow
-//! nothing. Both branches of a [`Op::Select`] are evaluated: a branch that must not overflow where it
-//! is not taken cannot be one.
+//! nothing. Both branches of a [`Op::Select`] are evaluated: a branch that must not overflow where
+//! it is not taken cannot be one.
 //!
 //! Logic is three-valued: NULL AND FALSE is FALSE, NULL OR TRUE is TRUE, NOT NULL is NULL; a
 //! comparison with NULL is NULL; `a IN (..)` and BETWEEN follow from comparisons.

@@ -96,12 +96,12 @@ impl PhysicalType {
 wire_enum! {
     /// How the bytes of a stored value stand for a number.
     ReadAs: u8 ("reading") {
-        /// Two's complement, little endian; a truth value is 0 or 1. Byte strings stay what they are.
+        /// Two's complement, little endian; a truth value is 0 or 1. Byte strings stay as they are.
         Signed = 0,
         /// Little endian without a sign: INT(32, false), INT(64, false).
         Unsigned = 1,
         /// A float by its place in IEEE's total order: the bits of the 8-byte number, all but the
-        /// sign flipped where the sign is set, as two's complement. A 4-byte number is widened first.
+        /// sign flipped where it is set, as two's complement. A 4-byte number is widened first.
         FloatOrder = 2,
         /// Two's complement, big endian, of a fixed number of bytes: DECIMAL.
         BigEndian = 3,

@@ -17,8 +17,8 @@ pub(super) fn passes(test: &StringTest, value: &[u8]) -> bool {
     }
 }
 
-/// As the definition of LIKE reads: for each rest of the pattern, the shortest first, which rests of
-/// the value match it.
+/// As the definition of LIKE reads: for each rest of the pattern, the shortest first, which rests
+/// of the value match it.
 fn is_like(value: &[u8], pattern: &[u8]) -> bool {
     let end = value.len();
     // Whether the value from each place on matches the rest of the pattern; the empty rest matches
