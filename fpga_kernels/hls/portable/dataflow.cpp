@@ -71,8 +71,8 @@ __asm__(
 namespace nearscan_portable {
 namespace {
 
-/// Stages keep their on-chip memories on the stack: the largest has some 350 KiB of them (a block
-/// of rows; the states of all groups have 300).
+/// Stages keep their on-chip memories on the stack: the largest has some 350 KiB of them, a block
+/// of rows; the states of all groups have 300.
 constexpr size_t STACK_BYTES = 1 << 20;
 constexpr size_t PAGE_BYTES = 4096;
 

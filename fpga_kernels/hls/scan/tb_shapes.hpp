@@ -438,8 +438,21 @@ inline void tops(tally& all) {
   model.predicate = {make_step(OP_GREATER, column_at(0), literal_at(1))};
   run_model(all, "top of kept rows", model);
   model.predicate.clear();
+  // The least number of all has no negative.
+  model.literals = {~(i128(1) << 127), i128(1) << 127};
+  model.projection = {make_step(OP_EQUAL, column_at(0), column_at(0)),
+                      make_select(WIDTH_W128, step_at(0), literal_at(1), literal_at(0))};
+  model.row_columns = {{step_at(1), WIDTH_W128}};
+  model.top.operand = step_at(1);
+  for (bool descending : {false, true}) {
+    model.top.descending = descending;
+    run_model(all, "top of the extremes", model);
+  }
+  model.projection.clear();
   model.row_columns = {{column_at(0), WIDTH_W32}};
-  model.columns[0].cells[888] = number_cell(INT64_MAX);
+  model.top.operand = column_at(0);
+  model.top.descending = false;
+  model.columns[0].cells[888] = number_cell(int64_t(1) << 40);
   run_model(all, "top with an overflow in what is left out", model);
 }
 

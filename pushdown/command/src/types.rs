@@ -101,7 +101,7 @@ wire_enum! {
         /// Little endian without a sign: INT(32, false), INT(64, false).
         Unsigned = 1,
         /// A float by its place in IEEE's total order: the bits of the 8-byte number, all but the
-        /// sign flipped where the sign is set, as two's complement. A 4-byte number is widened.
+        /// sign flipped where it is set, as two's complement. A 4-byte number is widened first.
         FloatOrder = 2,
         /// Two's complement, big endian, of a fixed number of bytes: DECIMAL.
         BigEndian = 3,

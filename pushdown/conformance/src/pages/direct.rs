@@ -9,7 +9,7 @@ use crate::random::Random;
 
 /// How values are encoded where no dictionary is used.
 ///
-/// A column whose type does not go with it is written plainly: [`Direct::fitting`].
+/// A column whose type does not go with it is written plainly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direct {
     /// One after the other; truth values a bit each.
