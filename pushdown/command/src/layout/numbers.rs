@@ -61,7 +61,7 @@ pub mod section {
     ];
 }
 
-/// Bits of [`ColumnRecord::uses`].
+/// Bits of [`ColumnRecord::uses`](crate::layout::ColumnRecord::uses).
 pub mod uses {
     /// The column is a group key: its dictionary codes travel.
     pub const CODES: u16 = 1;
@@ -69,7 +69,7 @@ pub mod uses {
     pub const BYTES: u16 = 2;
 }
 
-/// Bits of [`TopRecord::flags`].
+/// Bits of [`TopRecord::flags`](crate::layout::TopRecord::flags).
 pub mod top {
     /// Greater numbers come first.
     pub const DESCENDING: u16 = 1;
