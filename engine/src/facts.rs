@@ -19,7 +19,7 @@ use datafusion::{
         },
         source::DataSourceExec,
     },
-    parquet::file::metadata::PageIndexPolicy,
+    parquet::file::metadata::{PageIndexPolicy, ParquetMetaData},
     physical_plan::ExecutionPlan,
 };
 use nearscan_drive::{FileRef, Placement};
@@ -59,11 +59,18 @@ pub(crate) async fn attach(
     Ok(plan.data)
 }
 
+/// The scan in a node, if it is one of Parquet files.
+pub(crate) fn parquet_scan_of(plan: &Arc<dyn ExecutionPlan>) -> Option<&FileScanConfig> {
+    let exec = plan.downcast_ref::<DataSourceExec>()?;
+    exec.downcast_to_file_source::<ParquetSource>().map(|(config, _source)| config)
+}
+
 /// The scan in a node, if it is one of local Parquet files.
 fn scan_of(plan: &Arc<dyn ExecutionPlan>) -> Option<&FileScanConfig> {
-    let exec = plan.downcast_ref::<DataSourceExec>()?;
-    let (config, _source) = exec.downcast_to_file_source::<ParquetSource>()?;
-    (config.object_store_url == ObjectStoreUrl::local_filesystem()).then_some(config)
+    let is_local = |scan: &&FileScanConfig| {
+        scan.object_store_url == ObjectStoreUrl::local_filesystem()
+    };
+    parquet_scan_of(plan).filter(is_local)
 }
 
 async fn attach_to_scan(
@@ -86,24 +93,32 @@ async fn attach_to_scan(
     Ok(FileScanConfigBuilder::from(scan).with_file_groups(groups).build())
 }
 
-/// What is known of a file; nothing when its footer cannot be read, which the scan itself will
-/// report.
+/// The footer of a file; nothing when it cannot be read, which the scan itself will report.
+pub(crate) async fn footer(
+    file: &PartitionedFile,
+    scan: &FileScanConfig,
+    session: &dyn Session,
+) -> Option<Arc<ParquetMetaData>> {
+    let runtime = session.runtime_env();
+    let store = runtime.object_store(&scan.object_store_url).ok()?;
+    let cache = runtime.cache_manager.get_file_metadata_cache();
+    DFParquetMetadata::new(store.as_ref(), &file.object_meta)
+        .with_metadata_size_hint(file.metadata_size_hint)
+        .with_file_metadata_cache(Some(cache))
+        .with_page_index_policy(Some(PageIndexPolicy::Skip))
+        .fetch_metadata()
+        .await
+        .ok()
+}
+
+/// What is known of a file; nothing without its footer.
 async fn read_facts(
     file: &PartitionedFile,
     scan: &FileScanConfig,
     session: &dyn Session,
     context: &PushdownContext,
 ) -> Option<FileFacts> {
-    let runtime = session.runtime_env();
-    let store = runtime.object_store(&scan.object_store_url).ok()?;
-    let cache = runtime.cache_manager.get_file_metadata_cache();
-    let metadata = DFParquetMetadata::new(store.as_ref(), &file.object_meta)
-        .with_metadata_size_hint(file.metadata_size_hint)
-        .with_file_metadata_cache(Some(cache))
-        .with_page_index_policy(Some(PageIndexPolicy::Skip))
-        .fetch_metadata()
-        .await
-        .ok()?;
+    let metadata = footer(file, scan, session).await?;
     let path = PathBuf::from(format!("/{}", file.object_meta.location));
     let stamp = file.object_meta.last_modified.timestamp_nanos_opt().unwrap_or(0);
     let version = nearscan_command::Version {

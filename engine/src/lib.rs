@@ -40,6 +40,7 @@ pub mod error;
 mod explain;
 mod facts;
 mod files;
+mod order;
 mod profile;
 mod query;
 mod rules;

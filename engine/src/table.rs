@@ -4,8 +4,9 @@
 //! Every way to make a Parquet table (`Engine::register`, `CREATE EXTERNAL TABLE`, `FROM 'file'`)
 //! goes through [`TableFactory`], which wraps the listing table in a [`ParquetTable`]. The wrapper
 //! answers each question exactly as the table inside does, so plans, statistics and inserts are
-//! those of plain DataFusion; where a drive is attached, scans carry what the optimizer needs to
-//! know of their files ([`facts`]). Tables of other formats are not wrapped.
+//! those of plain DataFusion, but for orders that files declare and do not have ([`order`]); where a
+//! drive is attached, scans carry what the optimizer needs to know of their files ([`facts`]).
+//! Tables of other formats are not wrapped.
 //!
 //! Nothing in DataFusion 55 looks for a `ListingTable` behind a provider except the serialisation
 //! of *logical* plans; physical plans are built from the scan alone.
@@ -27,7 +28,7 @@ use datafusion::{
     physical_plan::ExecutionPlan,
 };
 
-use crate::facts;
+use crate::{facts, order};
 
 /// A table of Parquet files.
 #[derive(Debug)]
@@ -58,6 +59,14 @@ fn wrap(table: Arc<dyn TableProvider>) -> Arc<dyn TableProvider> {
         .downcast_ref::<ListingTable>()
         .is_some_and(|listing| listing.options().format.is::<ParquetFormat>());
     if is_parquet { Arc::new(ParquetTable { inner: table }) } else { table }
+}
+
+impl ParquetTable {
+    /// Whether the order of the rows is the user's word, and not the files'.
+    fn user_declares_order(&self) -> bool {
+        let listing = self.inner.downcast_ref::<ListingTable>();
+        listing.is_some_and(|listing| !listing.options().file_sort_order.is_empty())
+    }
 }
 
 #[async_trait]
@@ -106,7 +115,10 @@ impl TableProvider for ParquetTable {
         state: &dyn Session,
         args: ScanArgs<'a>,
     ) -> Result<ScanResult> {
-        let plan = self.inner.scan_with_args(state, args).await?.into_inner();
+        let mut plan = self.inner.scan_with_args(state, args).await?.into_inner();
+        if !self.user_declares_order() {
+            plan = Box::pin(order::check(plan, state)).await?;
+        }
         Ok(ScanResult::new(Box::pin(facts::attach(plan, state)).await?))
     }
 

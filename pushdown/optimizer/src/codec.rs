@@ -6,6 +6,8 @@
 //! travel through the converter in use, which keeps a filter shared between a join and its scan
 //! shared if it can.
 
+mod merge;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -26,11 +28,11 @@ use nearscan_command::{Chunk, Codec, Encodings, Fragment, PhysicalType, ReadAs, 
 use nearscan_drive::FileRef;
 use prost::Message;
 
-use crate::exec::{PushdownExec, Pushed, Replaced, RowsShape};
+use crate::exec::{PushdownExec, PushdownMergeExec, Pushed, Replaced, RowsShape};
 use crate::lower::aggregate::{Meaning, StateSource};
 use crate::units::PlannedUnit;
 
-/// Reads and writes [`PushdownExec`].
+/// Reads and writes [`PushdownExec`] and [`PushdownMergeExec`].
 #[derive(Debug, Clone, Copy, Default)]
 pub struct PushdownCodec;
 
@@ -124,16 +126,60 @@ struct PushdownNode {
     meanings: Vec<u32>,
 }
 
+/// One of our operators.
+#[derive(Clone, PartialEq, Message)]
+struct OperatorNode {
+    #[prost(message, optional, tag = "1")]
+    pushdown: Option<PushdownNode>,
+    #[prost(message, optional, tag = "2")]
+    merge: Option<merge::MergeNode>,
+}
+
 impl PhysicalExtensionCodec for PushdownCodec {
     fn try_decode(
         &self,
         buf: &[u8],
-        _inputs: &[Arc<dyn ExecutionPlan>],
+        inputs: &[Arc<dyn ExecutionPlan>],
         ctx: &TaskContext,
         proto_converter: &dyn PhysicalProtoConverterExtension,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        let node = PushdownNode::decode(buf)
+        let node = OperatorNode::decode(buf)
             .map_err(|error| internal_datafusion_err!("not a pushdown operator: {error}"))?;
+        match node {
+            OperatorNode { pushdown: Some(node), .. } => self.read(node, ctx, proto_converter),
+            OperatorNode { merge: Some(node), .. } => {
+                let decode = PhysicalPlanDecodeContext::new(ctx, self);
+                Ok(Arc::new(merge::read(&node, inputs, &decode, proto_converter)?))
+            }
+            OperatorNode { .. } => internal_err!("no pushdown operator"),
+        }
+    }
+
+    fn try_encode(
+        &self,
+        node: Arc<dyn ExecutionPlan>,
+        buf: &mut Vec<u8>,
+        proto_converter: &dyn PhysicalProtoConverterExtension,
+    ) -> Result<()> {
+        let mut operator = OperatorNode::default();
+        if let Some(exec) = node.downcast_ref::<PushdownExec>() {
+            operator.pushdown = Some(self.write(exec, proto_converter)?);
+        } else if let Some(exec) = node.downcast_ref::<PushdownMergeExec>() {
+            operator.merge = Some(merge::write(exec, self, proto_converter)?);
+        } else {
+            return internal_err!("{} is no operator of this codec", node.name());
+        }
+        operator.encode(buf).map_err(external)
+    }
+}
+
+impl PushdownCodec {
+    fn read(
+        &self,
+        node: PushdownNode,
+        ctx: &TaskContext,
+        proto_converter: &dyn PhysicalProtoConverterExtension,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
         let plan =
             physical_plan_from_bytes_with_proto_converter(&node.plan, ctx, self, proto_converter)?;
         let decode = PhysicalPlanDecodeContext::new(ctx, self);
@@ -186,15 +232,11 @@ impl PhysicalExtensionCodec for PushdownCodec {
         Ok(Arc::new(PushdownExec::new(pushed, plan).with_dynamic_filters(dynamic_filters)))
     }
 
-    fn try_encode(
+    fn write(
         &self,
-        node: Arc<dyn ExecutionPlan>,
-        buf: &mut Vec<u8>,
+        exec: &PushdownExec,
         proto_converter: &dyn PhysicalProtoConverterExtension,
-    ) -> Result<()> {
-        let Some(exec) = node.downcast_ref::<PushdownExec>() else {
-            return internal_err!("{} is no operator of this codec", node.name());
-        };
+    ) -> Result<PushdownNode> {
         let pushed = exec.pushed();
         let expr =
             |expr: &Arc<dyn PhysicalExpr>| proto_converter.physical_expr_to_proto(expr, self);
@@ -216,7 +258,7 @@ impl PhysicalExtensionCodec for PushdownCodec {
         };
         let plan = Arc::clone(exec.replaced());
         let plan = physical_plan_to_bytes_with_proto_converter(plan, self, proto_converter)?;
-        let node = PushdownNode {
+        Ok(PushdownNode {
             drive: pushed.drive.clone(),
             table: pushed.table.clone(),
             query_id: pushed.query_id.to_le_bytes().to_vec(),
@@ -232,8 +274,7 @@ impl PhysicalExtensionCodec for PushdownCodec {
             meanings: sources.iter().map(write_meaning).collect(),
             rows,
             plan: plan.to_vec(),
-        };
-        node.encode(buf).map_err(external)
+        })
     }
 }
 

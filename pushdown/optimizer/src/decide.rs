@@ -44,6 +44,7 @@ use crate::lower::keys::lower_keys;
 use crate::lower::rows::lower_rows;
 use crate::lower::truth::lower_truth;
 use crate::lower::{FragmentBuilder, Lowered};
+use crate::merge::merges;
 use crate::place::{place_unit, volume};
 use crate::scan::{Scan, Stack, split, substitute};
 use crate::settings::{DriveChoice, FloatOrder, PushdownMode, PushdownOptions};
@@ -85,6 +86,13 @@ pub fn decide(
 ) -> Result<(Arc<dyn ExecutionPlan>, Vec<Candidate>)> {
     let mut walk = Walk { around, candidates: Vec::new() };
     let plan = walk.visit(plan, None)?;
+    let (plan, kept) = merges(plan, &around.drives)?;
+    for (table, kept) in kept {
+        let of_table = |candidate: &&mut Candidate| candidate.table == table;
+        for candidate in walk.candidates.iter_mut().filter(of_table) {
+            candidate.above.get_or_insert_with(|| kept.clone());
+        }
+    }
     Ok((plan, walk.candidates))
 }
 

@@ -73,21 +73,29 @@ impl Narrowing {
     }
 
     fn narrow(&self, conjuncts: &[Arc<dyn PhysicalExpr>], shape: &RowsShape) -> Fragment {
-        let mut builder =
-            FragmentBuilder::narrowing(&self.fragment, &shape.table_schema, shape.file_columns);
+        let mut narrowed = Fragment::clone(&self.fragment);
         for conjunct in conjuncts {
-            let Some(over_table) = substitute(conjunct, &shape.outputs) else { continue };
-            // A conjunct that fails half-way may leave unused steps behind: try it on a copy.
-            let mut attempt = builder.clone();
-            if let Ok(verdict) = lower_truth(&mut attempt, Target::Predicate, over_table.as_ref()) {
-                attempt.keep_where(verdict);
-                builder = attempt;
+            if let Some(narrower) = Self::exactly(&narrowed, conjunct, shape) {
+                narrowed = narrower;
             }
         }
-        match builder.finish(self.fragment.output.clone()) {
-            // A chunk is planned for each column of the original fragment, and for no others.
-            Ok(narrowed) if narrowed.columns == self.fragment.columns => narrowed,
-            _ => Fragment::clone(&self.fragment),
-        }
+        narrowed
+    }
+
+    /// A fragment of only the rows for which `conjunct` is true as well; nothing when it has no
+    /// counterpart, or is about columns that the fragment does not read: a chunk is planned for
+    /// each column of the fragment, and for no others.
+    pub(crate) fn exactly(
+        fragment: &Fragment,
+        conjunct: &Arc<dyn PhysicalExpr>,
+        shape: &RowsShape,
+    ) -> Option<Fragment> {
+        let over_table = substitute(conjunct, &shape.outputs)?;
+        let mut builder =
+            FragmentBuilder::narrowing(fragment, &shape.table_schema, shape.file_columns);
+        let verdict = lower_truth(&mut builder, Target::Predicate, over_table.as_ref()).ok()?;
+        builder.keep_where(verdict);
+        let narrowed = builder.finish(fragment.output.clone()).ok()?;
+        (narrowed.columns == fragment.columns).then_some(narrowed)
     }
 }

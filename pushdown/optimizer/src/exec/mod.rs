@@ -27,6 +27,7 @@
 mod arrays;
 mod dynamic;
 mod fallback;
+mod merge;
 mod metrics;
 mod run;
 mod show;
@@ -55,6 +56,13 @@ use datafusion::physical_plan::{
 };
 use nearscan_command::{Fragment, Output};
 
+pub use crate::exec::merge::PushdownMergeExec;
+pub(crate) use crate::exec::merge::{
+    MergeWindow, Merged, UnitPlace, WindowInput, sorted_properties,
+};
+pub(crate) use crate::exec::unit::bound_unit;
+
+use crate::exec::dynamic::Narrowing;
 use crate::lower::aggregate::StateSource;
 use crate::units::PlannedUnit;
 
@@ -147,6 +155,11 @@ impl PushdownExec {
     /// The operator with filters that others fill while they run.
     pub(crate) fn with_dynamic_filters(self, dynamic_filters: Vec<Arc<dyn PhysicalExpr>>) -> Self {
         Self { dynamic_filters, ..self }
+    }
+
+    /// What its filters make of its fragment while they are filled.
+    fn narrowing(&self) -> Narrowing {
+        Narrowing::new(Arc::clone(&self.pushed.fragment), self.dynamic_filters.clone())
     }
 
     /// The subplan that this node replaces; not a child.

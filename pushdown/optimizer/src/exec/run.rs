@@ -15,14 +15,13 @@ use futures::{Stream, StreamExt, TryStreamExt};
 use nearscan_drive::{Budget, DriveTime, Modelled};
 
 use crate::context::PushdownContext;
-use crate::exec::dynamic::Narrowing;
 use crate::exec::metrics::PushdownMetrics;
 use crate::exec::unit::{Charged, OpenDrive, UnitDone, UnitRows, UnitRunner};
 use crate::exec::{PushdownExec, Replaced, RowsShape};
 use crate::settings::NearscanOptions;
 
 /// Units of one partition in flight: one runs, one is loaded, one is handed over.
-const UNITS_IN_FLIGHT: usize = 3;
+pub(super) const UNITS_IN_FLIGHT: usize = 3;
 
 /// Runs one partition.
 pub(crate) fn partition_stream(
@@ -30,36 +29,12 @@ pub(crate) fn partition_stream(
     partition: usize,
     task: Arc<TaskContext>,
 ) -> Result<RecordBatchStreamAdapter<BoxStream<'static, Result<RecordBatch>>>> {
-    let config = task.session_config();
-    let context = config.get_extension::<PushdownContext>().ok_or_else(|| {
-        internal_datafusion_err!("the session has no drives to run {} on", exec.name())
-    })?;
-    let options =
-        config.options().extensions.get::<NearscanOptions>().cloned().unwrap_or_default().pushdown;
     let pushed = exec.pushed();
     let units = pushed.partitions.get(partition).cloned().unwrap_or_default();
     let metrics = Arc::new(PushdownMetrics::new(&exec.metrics, partition));
-    let drive = context.drives.get(&pushed.drive);
-    let memory =
-        MemoryConsumer::new(format!("PushdownExec[{partition}]")).register(task.memory_pool());
-    let budget: Arc<dyn Budget> = Arc::new(PoolBudget(memory.new_empty()));
-    let runner = Arc::new(UnitRunner {
-        pushed: Arc::clone(pushed),
-        plan: Arc::clone(exec.replaced()),
-        schema: exec.schema(),
-        drive: OpenDrive::open(drive, pushed.query_id, &budget),
-        fallback: OpenDrive::open(context.fallback.clone(), pushed.query_id, &budget),
-        context,
-        task,
-        metrics: Arc::clone(&metrics),
-        memory,
-        timeout: options.timeout,
-        verify: options.verify,
-    });
-    let narrowing =
-        Arc::new(Narrowing::new(Arc::clone(&pushed.fragment), exec.dynamic_filters.clone()));
-    let release = Release { metrics, modelled: Mutex::new(None) };
-    let release = Arc::new(release);
+    let runner = unit_runner(exec, partition, &task, Arc::clone(&metrics))?;
+    let narrowing = Arc::new(exec.narrowing());
+    let release = Arc::new(Release::new(metrics));
     let for_batches = Arc::clone(&release);
     let batches = stream::iter(units)
         .map(move |unit| {
@@ -77,7 +52,40 @@ pub(crate) fn partition_stream(
     Ok(RecordBatchStreamAdapter::new(exec.schema(), counted))
 }
 
-fn rows_shape(replaced: &Replaced) -> Option<&RowsShape> {
+/// What runs the units of a partition, counting them in `metrics`.
+pub(super) fn unit_runner(
+    exec: &PushdownExec,
+    partition: usize,
+    task: &Arc<TaskContext>,
+    metrics: Arc<PushdownMetrics>,
+) -> Result<Arc<UnitRunner>> {
+    let config = task.session_config();
+    let context = config.get_extension::<PushdownContext>().ok_or_else(|| {
+        internal_datafusion_err!("the session has no drives to run {} on", exec.name())
+    })?;
+    let options =
+        config.options().extensions.get::<NearscanOptions>().cloned().unwrap_or_default().pushdown;
+    let pushed = exec.pushed();
+    let drive = context.drives.get(&pushed.drive);
+    let memory =
+        MemoryConsumer::new(format!("PushdownExec[{partition}]")).register(task.memory_pool());
+    let budget: Arc<dyn Budget> = Arc::new(PoolBudget(memory.new_empty()));
+    Ok(Arc::new(UnitRunner {
+        pushed: Arc::clone(pushed),
+        plan: Arc::clone(exec.replaced()),
+        schema: exec.schema(),
+        drive: OpenDrive::open(drive, pushed.query_id, &budget),
+        fallback: OpenDrive::open(context.fallback.clone(), pushed.query_id, &budget),
+        context,
+        task: Arc::clone(task),
+        metrics,
+        memory,
+        timeout: options.timeout,
+        verify: options.verify,
+    }))
+}
+
+pub(super) fn rows_shape(replaced: &Replaced) -> Option<&RowsShape> {
     match replaced {
         Replaced::Rows(shape) => Some(shape),
         Replaced::States { .. } => None,
@@ -99,13 +107,17 @@ impl Budget for PoolBudget {
 }
 
 /// Hands the rows of units on and keeps the sum of modelled time.
-struct Release {
+pub(super) struct Release {
     metrics: Arc<PushdownMetrics>,
     modelled: Mutex<Option<Modelled>>,
 }
 
 impl Release {
-    fn release(&self, done: UnitDone) -> BoxStream<'static, Result<RecordBatch>> {
+    pub(super) fn new(metrics: Arc<PushdownMetrics>) -> Self {
+        Self { metrics, modelled: Mutex::new(None) }
+    }
+
+    pub(super) fn release(&self, done: UnitDone) -> BoxStream<'static, Result<RecordBatch>> {
         if let Some(DriveTime::Modelled(time)) = done.time {
             let mut sum = self.modelled.lock().unwrap_or_else(PoisonError::into_inner);
             *sum = match *sum {
@@ -124,7 +136,7 @@ impl Release {
         }
     }
 
-    fn count(&self, batch: &RecordBatch) {
+    pub(super) fn count(&self, batch: &RecordBatch) {
         self.metrics.rows_out.add(batch.num_rows());
         self.metrics.baseline.record_output(batch.num_rows());
     }
@@ -138,7 +150,7 @@ impl Drop for Release {
 }
 
 /// The first `rows` rows of a stream; nothing behind them is asked for.
-fn limit(
+pub(super) fn limit(
     batches: impl Stream<Item = Result<RecordBatch>> + Send + 'static,
     rows: usize,
 ) -> impl Stream<Item = Result<RecordBatch>> + Send + 'static {

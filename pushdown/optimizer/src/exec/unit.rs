@@ -15,7 +15,7 @@ use futures::TryStreamExt;
 use nearscan_command::{Command, Envelope, Fragment, InputRef, Status, Unit};
 use nearscan_drive::{
     Budget, Completion, Drive, DriveTime, Failure, Fault, FileRef, Placement, Refusal, Session,
-    SessionSpec, Submission, Traffic,
+    SessionSpec, Submission, Traffic, Work,
 };
 
 use crate::context::PushdownContext;
@@ -60,6 +60,29 @@ impl OpenDrive {
         Some(Self { drive, session })
     }
 
+    /// Hands a command over and waits for its end.
+    ///
+    /// # Errors
+    /// Why the drive did not take it, or that it took too long.
+    pub(crate) async fn complete(
+        &self,
+        work: impl Into<Work>,
+        timeout: Duration,
+    ) -> Result<Completion, PushBack> {
+        let work = work.into();
+        let refused = |refusal| refusal_reason(&refusal);
+        let lease = self.session.lease(work.device_bytes()).map_err(refused)?;
+        let ticket = self.session.submit(Submission { work, lease, timeout }).map_err(refused)?;
+        // After the time the ticket is dropped, which cancels; the buffers stay the drive's until
+        // it has stopped.
+        tokio::time::timeout(timeout, ticket).await.map_err(|_elapsed| PushBack::Timeout)
+    }
+
+    /// The epoch that the drive's commands belong to.
+    pub(crate) fn epoch(&self) -> u64 {
+        self.session.epoch()
+    }
+
     /// The number by which commands name a file; nothing when the drive does not hold it.
     fn file_id(&self, file: &FileRef) -> Option<u64> {
         match self.drive.locate(file) {
@@ -90,20 +113,20 @@ pub(crate) struct UnitDone {
 }
 
 /// A push-back: why, and what the attempt cost.
-struct Returned {
-    reason: PushBack,
-    cost: Cost,
+pub(crate) struct Returned {
+    pub(crate) reason: PushBack,
+    pub(crate) cost: Cost,
 }
 
 /// What the drive moved and took for a unit; nothing when it never got as far as a completion.
 #[derive(Debug, Clone, Copy, Default)]
-struct Cost {
-    traffic: Traffic,
-    time: Option<DriveTime>,
+pub(crate) struct Cost {
+    pub(crate) traffic: Traffic,
+    pub(crate) time: Option<DriveTime>,
 }
 
 impl Cost {
-    fn of(completion: &Completion) -> Self {
+    pub(crate) fn of(completion: &Completion) -> Self {
         Self { traffic: completion.traffic, time: Some(completion.time) }
     }
 }
@@ -177,22 +200,15 @@ impl UnitRunner {
             return Err(back(PushBack::Quarantine));
         }
         let open = self.drive.as_ref().ok_or_else(|| back(PushBack::Fault))?;
-        let session = &open.session;
         let command = self.bind(open, fragment, unit, self.timeout);
         let command = command.ok_or_else(|| back(PushBack::Fault))?;
-        let lease = session
-            .lease(command.device_bytes())
-            .map_err(|refusal| back(refusal_reason(&refusal)))?;
-        let submission = Submission { command: command.clone(), lease, timeout: self.timeout };
-        let ticket =
-            session.submit(submission).map_err(|refusal| back(refusal_reason(&refusal)))?;
-        let completion = match tokio::time::timeout(self.timeout, ticket).await {
+        let completion = match open.complete(command.clone(), self.timeout).await {
             Ok(completion) => completion,
-            // The ticket is dropped, which cancels; the buffers stay the drive's until it has
-            // stopped.
-            Err(_elapsed) => {
-                self.context.note_failure(&self.pushed.drive, hash);
-                return Err(back(PushBack::Timeout));
+            Err(reason) => {
+                if reason == PushBack::Timeout {
+                    self.context.note_failure(&self.pushed.drive, hash);
+                }
+                return Err(back(reason));
             }
         };
         self.metrics.moved(&completion);
@@ -227,7 +243,7 @@ impl UnitRunner {
     }
 
     /// Charges batches to the query's memory pool; nothing when there is no room for them.
-    fn charge(&self, batches: Vec<RecordBatch>) -> Option<Charged> {
+    pub(crate) fn charge(&self, batches: Vec<RecordBatch>) -> Option<Charged> {
         let bytes = batches.iter().map(RecordBatch::get_array_memory_size).sum();
         let memory = self.memory.new_empty();
         memory.try_grow(bytes).ok()?;
@@ -238,17 +254,14 @@ impl UnitRunner {
     /// memory.
     async fn on_fallback(&self, unit: &PlannedUnit, fragment: &Arc<Fragment>) -> Option<Charged> {
         let open = self.fallback.as_ref()?;
-        let session = &open.session;
         // It always gets there, so it may take as long as the query lives.
         let command = self.bind(open, fragment, unit, Duration::MAX)?;
-        let lease = session.lease(command.device_bytes()).ok()?;
-        let submission = Submission { command: command.clone(), lease, timeout: Duration::MAX };
-        let completion = session.submit(submission).ok()?.await;
+        let completion = open.complete(command.clone(), Duration::MAX).await.ok()?;
         self.charge(self.checked(&completion, &command).ok()?)
     }
 
     /// The command for a unit on a drive; nothing when the drive does not hold the file.
-    fn bind(
+    pub(crate) fn bind(
         &self,
         open: &OpenDrive,
         fragment: &Fragment,
@@ -259,14 +272,14 @@ impl UnitRunner {
         let envelope = Envelope {
             command_id: self.context.next_command_id(),
             query_id: self.pushed.query_id,
-            epoch: open.session.epoch(),
+            epoch: open.epoch(),
             deadline_ns: u64::try_from(timeout.as_nanos()).unwrap_or(u64::MAX),
             ..Envelope::default()
         };
         Command::bind(fragment, bound_unit(unit, file_id), envelope).ok()
     }
 
-    fn log(&self, unit: &PlannedUnit, placed_on: &str, reason: &str, cost: Cost, rows_out: u64) {
+    pub(crate) fn log(&self, unit: &PlannedUnit, placed_on: &str, reason: &str, cost: Cost, rows_out: u64) {
         self.context.log.push(LogEntry {
             query_id: self.pushed.query_id,
             table: self.pushed.table.clone(),
@@ -311,12 +324,12 @@ impl Drop for LogAtEnd {
     }
 }
 
-fn row_count(batches: &[RecordBatch]) -> u64 {
+pub(crate) fn row_count(batches: &[RecordBatch]) -> u64 {
     batches.iter().map(|batch| batch.num_rows() as u64).sum()
 }
 
 /// The unit with its chunks as ranges of the file; chunks that touch are one input.
-fn bound_unit(unit: &PlannedUnit, file_id: u64) -> Unit {
+pub(crate) fn bound_unit(unit: &PlannedUnit, file_id: u64) -> Unit {
     let mut order: Vec<usize> = (0..unit.chunks.len()).collect();
     order.sort_by_key(|index| unit.chunks[*index].offset);
     let mut chunks = unit.chunks.clone();
@@ -350,7 +363,7 @@ fn refusal_reason(refusal: &Refusal) -> PushBack {
     }
 }
 
-fn fault_reason(fault: &Fault) -> PushBack {
+pub(crate) fn fault_reason(fault: &Fault) -> PushBack {
     match fault {
         Fault::Status(status) => match status {
             Status::Encoding | Status::SnappyDistance | Status::Unsupported => PushBack::Encoding,
@@ -372,7 +385,7 @@ fn fault_reason(fault: &Fault) -> PushBack {
 }
 
 /// Whether a fault speaks against offering the fragment again: crashes and hangs do, data does not.
-fn counts_as_failure(fault: &Fault) -> bool {
+pub(crate) fn counts_as_failure(fault: &Fault) -> bool {
     match fault {
         Fault::Failed(Failure::Timeout | Failure::Kernel { .. }) => true,
         Fault::Status(status) => *status == Status::StepsExceeded || *status == Status::Malformed,

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, UInt64Array};
 use arrow::compute::concat_batches;
-use arrow::datatypes::UInt64Type;
+use arrow::datatypes::{SchemaRef, UInt64Type};
 use arrow::row::{RowConverter, SortField};
 use datafusion::common::exec_err;
 use datafusion::error::Result;
@@ -44,8 +44,8 @@ pub(crate) async fn compare(
     }
     let stream = fallback::execute_whole_unit(&runner.plan, unit, Arc::clone(&runner.task))?;
     let expected = collect(stream).await?;
-    let mut found = encoded(runner, found)?;
-    let mut expected = encoded(runner, &expected)?;
+    let mut found = encoded(&runner.schema, found)?;
+    let mut expected = encoded(&runner.schema, &expected)?;
     if matches!(&fragment.output, Output::States { .. }) {
         found.sort_unstable();
         expected.sort_unstable();
@@ -77,13 +77,13 @@ fn is_part_of(some: &[Vec<u8>], all: &[Vec<u8>]) -> bool {
 }
 
 /// Each row as bytes that are equal when the rows are.
-fn encoded(runner: &UnitRunner, batches: &[RecordBatch]) -> Result<Vec<Vec<u8>>> {
-    let batch = concat_batches(&runner.schema, batches)?;
+pub(crate) fn encoded(schema: &SchemaRef, batches: &[RecordBatch]) -> Result<Vec<Vec<u8>>> {
+    let batch = concat_batches(schema, batches)?;
     if batch.num_columns() == 0 {
         return Ok(vec![Vec::new(); batch.num_rows()]);
     }
     let columns: Vec<ArrayRef> = batch.columns().iter().map(without_missing_counts).collect();
-    let fields = runner.schema.fields().iter();
+    let fields = schema.fields().iter();
     let fields = fields.map(|field| SortField::new(field.data_type().clone())).collect();
     let converter = RowConverter::new(fields)?;
     let rows = converter.convert_columns(&columns)?;

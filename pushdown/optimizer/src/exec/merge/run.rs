@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The stream of a merge, window by window.
+//!
+//! ```text
+//! one unit         like any unit of its scan: drive, fallback, replaced plan
+//! several units    one command that scans and merges them
+//!   refused, failed, corrupted, or a status other than ok
+//! host             each unit by itself, merged by DataFusion
+//! ```
+
+use std::sync::Arc;
+
+use arrow::array::RecordBatch;
+use arrow::datatypes::SchemaRef;
+use datafusion::error::Result;
+use datafusion::execution::memory_pool::MemoryReservation;
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_plan::filter::batch_filter;
+use datafusion::physical_plan::sorts::streaming_merge::StreamingMergeBuilder;
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use futures::stream::{self, BoxStream};
+use futures::{StreamExt, TryStreamExt};
+use nearscan_command::{Command, Envelope, Fragment, MergeCommand};
+use nearscan_drive::{Completion, Fault};
+
+use crate::exec::dynamic::Narrowing;
+use crate::exec::merge::distinct::Distinct;
+use crate::exec::merge::verify;
+use crate::exec::merge::{MergeWindow, Merged, PushdownMergeExec, UnitPlace};
+use crate::exec::metrics::{PushBack, PushdownMetrics};
+use crate::exec::run::{Release, UNITS_IN_FLIGHT, limit, rows_shape, unit_runner};
+use crate::exec::unit::{
+    Charged, Cost, Returned, UnitDone, UnitRows, UnitRunner, counts_as_failure, fault_reason,
+    row_count,
+};
+use crate::exec::arrays;
+use crate::merge::part;
+use crate::settings::Verify;
+use crate::units::PlannedUnit;
+
+/// Runs a merge.
+pub(super) fn merged_stream(
+    exec: &PushdownMergeExec,
+    task: &Arc<TaskContext>,
+) -> Result<RecordBatchStreamAdapter<BoxStream<'static, Result<RecordBatch>>>> {
+    let metrics = Arc::new(PushdownMetrics::new(&exec.metrics, 0));
+    let scans = exec.scans().map(|scan| -> Result<MergedScan> {
+        let runner = unit_runner(scan, 0, task, Arc::clone(&metrics))?;
+        Ok(MergedScan { narrowing: scan.narrowing(), runner })
+    });
+    let scans = scans.collect::<Result<Vec<_>>>()?;
+    let release = Arc::new(Release::new(Arc::clone(&metrics)));
+    let runner = Arc::new(MergeRunner {
+        merged: Arc::clone(exec.merged()),
+        schema: exec.schema(),
+        memory: scans.first().map(|scan| scan.runner.memory.new_empty()),
+        scans,
+        metrics,
+        batch_size: task.session_config().batch_size(),
+        release: Arc::clone(&release),
+    });
+    let fetch = runner.merged.fetch;
+    let windows = runner.merged.windows.clone();
+    let for_batches = Arc::clone(&release);
+    let batches = stream::iter(windows)
+        .map(move |window| Arc::clone(&runner).run(window))
+        .buffered(UNITS_IN_FLIGHT)
+        .map_ok(move |done| release.release(done))
+        .try_flatten();
+    let limited: BoxStream<'static, Result<RecordBatch>> = match fetch {
+        Some(rows) => Box::pin(limit(batches, rows)),
+        None => Box::pin(batches),
+    };
+    let counted = limited.inspect_ok(move |batch| for_batches.count(batch)).boxed();
+    Ok(RecordBatchStreamAdapter::new(exec.schema(), counted))
+}
+
+/// A scan below a merge.
+struct MergedScan {
+    runner: Arc<UnitRunner>,
+    narrowing: Narrowing,
+}
+
+/// What the windows of a merge share.
+pub(super) struct MergeRunner {
+    pub(super) merged: Arc<Merged>,
+    pub(super) schema: SchemaRef,
+    scans: Vec<MergedScan>,
+    metrics: Arc<PushdownMetrics>,
+    memory: Option<MemoryReservation>,
+    batch_size: usize,
+    release: Arc<Release>,
+}
+
+/// A unit of a window, as it is asked for now.
+pub(super) struct Input {
+    pub(super) runner: Arc<UnitRunner>,
+    pub(super) unit: PlannedUnit,
+    /// Narrowed by dynamic filters, and to the part.
+    fragment: Arc<Fragment>,
+    /// Whether the fragment keeps to the part.
+    is_exact: bool,
+    /// Rows that belong to the window; all without.
+    pub(super) part: Option<Arc<dyn PhysicalExpr>>,
+}
+
+impl Input {
+    /// Whether a dynamic filter leaves out rows.
+    fn is_narrowed(&self) -> bool {
+        self.part.is_none() && self.fragment.predicate != self.runner.pushed.fragment.predicate
+    }
+}
+
+impl MergeRunner {
+    /// Runs one window.
+    async fn run(self: Arc<Self>, window: MergeWindow) -> Result<UnitDone> {
+        let inputs: Vec<Input> = window
+            .inputs
+            .iter()
+            .filter_map(|input| self.input(input.place, input.part))
+            .collect();
+        if inputs.len() == 1 && !self.merged.merge.distinct {
+            let alone = inputs.into_iter().map(Self::unit_rows);
+            let mut alone: Vec<_> = stream::iter(alone).buffered(1).try_collect().await?;
+            if let Some(done) = alone.pop() {
+                return Ok(done);
+            }
+            return self.merged_by_host(Vec::new());
+        }
+        match self.on_drive(&inputs).await {
+            Ok((charged, cost)) => {
+                self.metrics.units_drive.add(inputs.len());
+                let rows_in = inputs.iter().map(|input| input.unit.rows).sum::<u64>();
+                self.metrics.rows_in.add(usize::try_from(rows_in).unwrap_or(usize::MAX));
+                if self.verifies() && !inputs.iter().any(Input::is_narrowed) {
+                    verify::compare(&self, &inputs, &charged.batches).await?;
+                }
+                self.log(&inputs, cost, row_count(&charged.batches));
+                Ok(UnitDone { rows: UnitRows::Batches(charged), time: cost.time })
+            }
+            Err(Returned { reason, cost }) => {
+                self.metrics.pushed_back(reason);
+                let UnitDone { rows, .. } = self.merged_by_host(inputs)?;
+                Ok(UnitDone { rows, time: cost.time })
+            }
+        }
+    }
+
+    fn verifies(&self) -> bool {
+        self.scans.iter().any(|scan| scan.runner.verify == Verify::Compare)
+    }
+
+    /// A unit as it stands now.
+    fn input(&self, place: UnitPlace, span: Option<crate::merge::windows::Span>) -> Option<Input> {
+        let scan = self.scans.get(place.input)?;
+        let pushed = &scan.runner.pushed;
+        let unit = pushed.partitions.get(place.partition)?.get(place.unit)?.clone();
+        let shape = rows_shape(&pushed.replaced);
+        let fragment = scan.narrowing.current(shape);
+        let key = self.merged.ordering.first();
+        let part = span.map(|span| {
+            let data_type = key.expr.data_type(&self.schema).ok();
+            data_type.and_then(|data_type| part::predicate(key, &data_type, span))
+        });
+        // A part that cannot be told apart was not planned.
+        let part = part.flatten();
+        let narrowed = match (&part, shape) {
+            (Some(part), Some(shape)) => {
+                Narrowing::exactly(&fragment, part, shape).map(Arc::new)
+            }
+            _ => Some(Arc::clone(&fragment)),
+        };
+        Some(Input {
+            runner: Arc::clone(&scan.runner),
+            unit,
+            is_exact: narrowed.is_some(),
+            fragment: narrowed.unwrap_or(fragment),
+            part,
+        })
+    }
+
+    /// The rows of a unit that belong to its window.
+    async fn unit_rows(input: Input) -> Result<UnitDone> {
+        let Input { runner, unit, fragment, part, .. } = input;
+        let done = runner.run(unit, fragment).await?;
+        let Some(part) = part else { return Ok(done) };
+        let rows = match done.rows {
+            UnitRows::Batches(Charged { batches, memory }) => {
+                let kept = batches.iter().map(|batch| batch_filter(batch, &part));
+                let batches = kept.collect::<Result<Vec<_>>>()?;
+                UnitRows::Batches(Charged { batches, memory })
+            }
+            UnitRows::Stream(stream) => UnitRows::Stream(only(stream, part)),
+        };
+        Ok(UnitDone { rows, time: done.time })
+    }
+
+    /// The window as one command.
+    async fn on_drive(&self, inputs: &[Input]) -> Result<(Charged, Cost), Returned> {
+        let back = |reason| Returned { reason, cost: Cost::default() };
+        let first = inputs.first().ok_or_else(|| back(PushBack::Fault))?;
+        if !inputs.iter().all(|input| input.is_exact) {
+            return Err(back(PushBack::Encoding));
+        }
+        let UnitRunner { pushed, context, drive, timeout, .. } = &*first.runner;
+        let hash = pushed.fragment.hash();
+        if context.is_quarantined(&pushed.drive, hash) {
+            return Err(back(PushBack::Quarantine));
+        }
+        let open = drive.as_ref().ok_or_else(|| back(PushBack::Fault))?;
+        // It has the work of all of its units to do.
+        let timeout = timeout.saturating_mul(u32::try_from(inputs.len()).unwrap_or(u32::MAX));
+        let scan = |input: &Input| input.runner.bind(open, &input.fragment, &input.unit, timeout);
+        let scans: Option<Vec<Command>> = inputs.iter().map(scan).collect();
+        let scans = scans.ok_or_else(|| back(PushBack::Fault))?;
+        let envelope = Envelope {
+            command_id: context.next_command_id(),
+            query_id: pushed.query_id,
+            epoch: open.epoch(),
+            deadline_ns: u64::try_from(timeout.as_nanos()).unwrap_or(u64::MAX),
+            ..Envelope::default()
+        };
+        let command = MergeCommand::bind(scans, self.merged.merge.clone(), envelope);
+        let command = command.map_err(|error| {
+            tracing::debug!(%error, "a merge does not fit in a command");
+            back(PushBack::Encoding)
+        })?;
+        let completion = open.complete(command.clone(), timeout).await.map_err(|reason| {
+            if reason == PushBack::Timeout {
+                context.note_failure(&pushed.drive, hash);
+            }
+            back(reason)
+        })?;
+        self.metrics.moved(&completion);
+        let cost = Cost::of(&completion);
+        match self.checked(&completion, &command, first) {
+            Ok(batches) => {
+                context.note_success(&pushed.drive, hash);
+                let low_memory = || Returned { reason: PushBack::LowMemory, cost };
+                Ok((first.runner.charge(batches).ok_or_else(low_memory)?, cost))
+            }
+            Err(fault) => {
+                tracing::debug!(drive = pushed.drive, %fault, "a merge was pushed back");
+                if counts_as_failure(&fault) {
+                    context.note_failure(&pushed.drive, hash);
+                }
+                Err(Returned { reason: fault_reason(&fault), cost })
+            }
+        }
+    }
+
+    /// The batches of a completion, once it has been checked.
+    fn checked(
+        &self,
+        completion: &Completion,
+        command: &MergeCommand,
+        first: &Input,
+    ) -> Result<Vec<RecordBatch>, Fault> {
+        let view = completion.check_merge(command)?;
+        let replaced = &first.runner.pushed.replaced;
+        arrays::to_batches(&view, replaced, &self.schema).map_err(|error| {
+            tracing::warn!(%error, "a drive's merge does not fit its schema");
+            Fault::Accounting("its values do not fit the schema")
+        })
+    }
+
+    /// The window, each unit by itself, merged by DataFusion.
+    fn merged_by_host(&self, inputs: Vec<Input>) -> Result<UnitDone> {
+        let rows = inputs.into_iter().map(|input| {
+            let release = Arc::clone(&self.release);
+            let rows = stream::once(Self::unit_rows(input));
+            let rows = rows.map_ok(move |done| release.release(done)).try_flatten();
+            self.stream_of(rows.boxed())
+        });
+        let rows: Vec<SendableRecordBatchStream> = rows.collect();
+        Ok(UnitDone { rows: UnitRows::Stream(self.merge_streams(rows)?), time: None })
+    }
+
+    fn stream_of(
+        &self,
+        rows: BoxStream<'static, Result<RecordBatch>>,
+    ) -> SendableRecordBatchStream {
+        Box::pin(RecordBatchStreamAdapter::new(Arc::clone(&self.schema), rows))
+    }
+
+    /// Sorted streams as one; rows that tie in the order of the streams.
+    pub(super) fn merge_streams(
+        &self,
+        streams: Vec<SendableRecordBatchStream>,
+    ) -> Result<SendableRecordBatchStream> {
+        let Some(memory) = self.memory.as_ref().filter(|_| !streams.is_empty()) else {
+            return Ok(self.stream_of(stream::empty().boxed()));
+        };
+        let metrics = datafusion::physical_plan::metrics::ExecutionPlanMetricsSet::new();
+        let merged = StreamingMergeBuilder::new()
+            .with_streams(streams)
+            .with_schema(Arc::clone(&self.schema))
+            .with_expressions(&self.merged.ordering)
+            .with_metrics(datafusion::physical_plan::metrics::BaselineMetrics::new(&metrics, 0))
+            .with_batch_size(self.batch_size)
+            .with_reservation(memory.new_empty())
+            .with_round_robin_tie_breaker(false)
+            .build()?;
+        if !self.merged.merge.distinct {
+            return Ok(merged);
+        }
+        let mut distinct = Distinct::new(&self.schema)?;
+        Ok(self.stream_of(merged.map(move |batch| distinct.keep(&batch?)).boxed()))
+    }
+
+    /// An entry for each unit of a window: its own media bytes and rows; what the merge sent and
+    /// took as a whole stands in the first.
+    fn log(&self, inputs: &[Input], cost: Cost, rows_out: u64) {
+        for (at, input) in inputs.iter().enumerate() {
+            let media_bytes = input.unit.chunks.iter().map(|chunk| chunk.length).sum();
+            let mut own = Cost { traffic: cost.traffic, time: None };
+            own.traffic.media_bytes = media_bytes;
+            own.traffic.link_bytes = 0;
+            let mut own_rows = 0;
+            if at == 0 {
+                own.traffic.link_bytes = cost.traffic.link_bytes;
+                own.time = cost.time;
+                own_rows = rows_out;
+            }
+            input.runner.log(&input.unit, &self.merged.drive, "", own, own_rows);
+        }
+    }
+}
+
+/// The rows of a stream for which a predicate is true.
+pub(super) fn only(
+    rows: SendableRecordBatchStream,
+    predicate: Arc<dyn PhysicalExpr>,
+) -> SendableRecordBatchStream {
+    let schema = rows.schema();
+    let kept = rows.map(move |batch| batch_filter(&batch?, &predicate));
+    Box::pin(RecordBatchStreamAdapter::new(schema, kept))
+}

@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Merges of sorted rows: which of them run on a drive.
+//!
+//! A second walk over a plan, after [`decide`](crate::decide) has put its scans on a drive. What it
+//! looks for:
+//!
+//! ```text
+//! SortPreservingMergeExec                    PushdownMergeExec
+//!   [UnionExec]                        =>      PushdownExec ...
+//!     PushdownExec ...
+//!
+//! [SortPreservingMergeExec]
+//!   SortExec                           =>    the same, if each row group is sorted by its footer
+//!     PushdownExec
+//!
+//! AggregateExec: no aggregates               PushdownMergeExec: distinct=true
+//!   SortPreservingMergeExec, ...       =>      PushdownExec ...
+//!     UnionExec, sorted by all columns
+//!       PushdownExec ...
+//! ```
+//!
+//! Rows that a drive leaves out of its order, or a merge that is too wide, stay DataFusion's.
+//!
+//! No merge changes which rows there are; of rows that tie, those of an earlier input come first.
+
+pub(crate) mod part;
+mod sorted;
+pub(crate) mod windows;
+
+use std::sync::Arc;
+
+use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
+use datafusion::error::Result;
+use datafusion::physical_expr::LexOrdering;
+use datafusion::physical_expr::expressions::Column;
+use datafusion::physical_plan::aggregates::AggregateExec;
+use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
+use datafusion::physical_plan::repartition::RepartitionExec;
+use datafusion::physical_plan::sorts::sort::SortExec;
+use datafusion::physical_plan::sorts::sort_preserving_merge::SortPreservingMergeExec;
+use datafusion::physical_plan::union::UnionExec;
+use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
+use nearscan_command::{Merge, Output, SortKey, limits};
+
+use crate::decide::DriveView;
+use crate::decision::{KeepReason, Kept};
+use crate::exec::{Merged, PushdownExec, PushdownMergeExec, Replaced};
+use crate::lower::Lowered;
+use crate::merge::windows::{Run, Terms, windows};
+
+/// Puts merges over pushed scans on the drive of the scans. Gives the plan, and the tables of
+/// merges that stay, with the reason.
+///
+/// # Errors
+/// Only when DataFusion refuses to rebuild a node.
+pub(crate) fn merges(
+    plan: Arc<dyn ExecutionPlan>,
+    drives: &[DriveView],
+) -> Result<(Arc<dyn ExecutionPlan>, Vec<(String, Kept)>)> {
+    let mut kept = Vec::new();
+    let merged = plan.transform_down(|node| {
+        let Some(found) = Found::at(&node) else { return Ok(Transformed::no(node)) };
+        match found.on_drive(&node, drives) {
+            Ok(exec) => {
+                let exec: Arc<dyn ExecutionPlan> = Arc::new(exec);
+                Ok(Transformed::new(exec, true, TreeNodeRecursion::Jump))
+            }
+            Err(reason) => {
+                kept.extend(found.tables().map(|table| (table, reason.clone())));
+                Ok(Transformed::no(node))
+            }
+        }
+    })?;
+    Ok((merged.data, kept))
+}
+
+/// What makes the rows of each unit sorted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum SortedBy {
+    /// The plan says so of each partition.
+    Plan,
+    /// Footers may say so of each row group.
+    Footers,
+}
+
+/// A merge over pushed scans.
+struct Found<'a> {
+    inputs: Vec<&'a Arc<dyn ExecutionPlan>>,
+    ordering: LexOrdering,
+    distinct: bool,
+    fetch: Option<usize>,
+    sorted_by: SortedBy,
+}
+
+impl<'a> Found<'a> {
+    /// The merge whose top is `plan`, if it is one.
+    fn at(plan: &'a Arc<dyn ExecutionPlan>) -> Option<Self> {
+        if let Some(found) = Self::distinct(plan) {
+            return Some(found);
+        }
+        let (ordering, fetch, input) = match plan.downcast_ref::<SortPreservingMergeExec>() {
+            Some(merge) => (Some(merge.expr()), merge.fetch(), merge.input()),
+            None => (None, None, plan),
+        };
+        let found = |ordering: &LexOrdering, inputs, sorted_by| Self {
+            ordering: ordering.clone(),
+            distinct: false,
+            fetch,
+            inputs,
+            sorted_by,
+        };
+        match (ordering, input.downcast_ref::<SortExec>()) {
+            (Some(ordering), None) => {
+                Some(found(ordering, pushed_scans(input)?, SortedBy::Plan))
+            }
+            (above, Some(sort)) => {
+                let ordering = above.unwrap_or(sort.expr());
+                // A sort of one partition of several is no merge of all of them.
+                let is_whole = above.is_some() || input.output_partitioning().partition_count() == 1;
+                let is_plain = sort.fetch().is_none() && sort.expr() == ordering && is_whole;
+                let inputs = pushed_scans(sort.input()).filter(|_| is_plain)?;
+                Some(found(ordering, inputs, SortedBy::Footers))
+            }
+            (None, None) => None,
+        }
+    }
+
+    /// A grouping by all columns without aggregates, over scans that are sorted by all columns: a
+    /// merge that leaves out what it has had.
+    fn distinct(plan: &'a Arc<dyn ExecutionPlan>) -> Option<Self> {
+        if plan.output_partitioning().partition_count() != 1 {
+            return None;
+        }
+        let merge = plan.downcast_ref::<SortPreservingMergeExec>();
+        let top = merge.map_or(plan, |merge| merge.input());
+        if !groups_by_all_columns(top) {
+            return None;
+        }
+        let mut input = top;
+        while let Some(below) = below_distinct(input) {
+            input = below;
+        }
+        let inputs = pushed_scans(input)?;
+        let ordering = input.output_ordering()?;
+        let schema = input.schema();
+        let covers_all = ordering.len() == schema.fields().len();
+        let is_float = schema.fields().iter().any(|field| field.data_type().is_floating());
+        let agrees = merge.is_none_or(|merge| ordering.starts_with(merge.expr()));
+        // A float has zeros that are equal and not the same.
+        (covers_all && agrees && !is_float).then(|| Self {
+            ordering: ordering.clone(),
+            distinct: true,
+            fetch: merge.and_then(SortPreservingMergeExec::fetch),
+            inputs,
+            sorted_by: SortedBy::Plan,
+        })
+    }
+
+    fn scans(&self) -> impl Iterator<Item = &'a PushdownExec> {
+        self.inputs.iter().filter_map(|input| input.downcast_ref::<PushdownExec>())
+    }
+
+    fn tables(&self) -> impl Iterator<Item = String> {
+        self.scans().map(|scan| scan.pushed().table.clone())
+    }
+
+    /// The merge as an operator of the scans' drive, in place of `plan`.
+    fn on_drive(
+        &self,
+        plan: &Arc<dyn ExecutionPlan>,
+        drives: &[DriveView],
+    ) -> Lowered<PushdownMergeExec> {
+        let ordering = |detail: &str| Err(Kept::new(KeepReason::Ordering, detail));
+        let Some(first) = self.scans().next() else { return ordering("a merge of nothing") };
+        if self.scans().any(|scan| scan.drive() != first.drive()) {
+            return ordering("a merge of rows of several drives");
+        }
+        let drive = drives.iter().find(|drive| drive.name == first.drive());
+        let inputs_max = drive.map_or(0, |drive| drive.capabilities.merge_inputs_max as usize);
+        if inputs_max == 0 {
+            return ordering("the drive does not merge");
+        }
+        let widths = first.fragment().output_widths();
+        for scan in self.scans() {
+            if !is_whole(scan) {
+                return ordering("a merge of rows that are cut off");
+            }
+            if scan.fragment().output_widths() != widths {
+                return ordering("a merge of rows of several shapes");
+            }
+        }
+        let merge = Merge { keys: self.keys()?, distinct: self.distinct };
+        let schema = plan.schema();
+        let runs = sorted::runs(self.scans(), &self.ordering, self.sorted_by == SortedBy::Footers)?;
+        let key = self.ordering.first();
+        let key_type = key.expr.data_type(&schema);
+        let can_cut = key_type.is_ok_and(|data_type| sorted::has_numbers(&data_type));
+        let memory_bytes = drive.map_or(0, |drive| drive.capabilities.memory_bytes);
+        let terms = Terms { inputs_max, bytes_max: memory_bytes / MEMORY_SHARE, can_cut };
+        let spans: Vec<Run> = runs.iter().map(|run| run.run).collect();
+        let Some(windows) = windows(&spans, terms) else {
+            return ordering("more sorted row groups overlap than a drive merges at a time");
+        };
+        let merged = Merged {
+            drive: first.drive().to_owned(),
+            merge,
+            ordering: self.ordering.clone(),
+            fetch: self.fetch,
+            windows: sorted::windows_of_units(&windows, &runs),
+        };
+        let inputs = self.inputs.iter().map(|input| Arc::clone(input)).collect();
+        Ok(PushdownMergeExec::new(merged, inputs, plan.equivalence_properties().clone()))
+    }
+
+    fn keys(&self) -> Lowered<Vec<SortKey>> {
+        if self.ordering.len() > limits::MERGE_KEYS_MAX as usize {
+            let detail = format!("a merge by more than {} keys", limits::MERGE_KEYS_MAX);
+            return Err(Kept::new(KeepReason::Ordering, detail));
+        }
+        let key = |column: &Column, options: arrow::compute::SortOptions| SortKey {
+            column: u16::try_from(column.index()).unwrap_or(u16::MAX),
+            descending: options.descending,
+            nulls_first: options.nulls_first,
+        };
+        self.ordering
+            .iter()
+            .map(|sort| match sort.expr.downcast_ref::<Column>() {
+                Some(column) => Ok(key(column, sort.options)),
+                None => Err(Kept::new(KeepReason::Ordering, format!("a merge by {}", sort.expr))),
+            })
+            .collect()
+    }
+}
+
+/// A merge has this part of a drive's memory, so that a few can run side by side.
+const MEMORY_SHARE: u64 = 4;
+
+/// The scan in a node, or those of a union; nothing when anything else is in it.
+fn pushed_scans(plan: &Arc<dyn ExecutionPlan>) -> Option<Vec<&Arc<dyn ExecutionPlan>>> {
+    if let Some(union) = plan.downcast_ref::<UnionExec>() {
+        let scans = union.inputs().iter().map(pushed_scans);
+        return scans.collect::<Option<Vec<_>>>().map(|scans| scans.concat());
+    }
+    plan.downcast_ref::<PushdownExec>().map(|_| vec![plan])
+}
+
+/// Whether all rows of a scan's units leave it.
+fn is_whole(scan: &PushdownExec) -> bool {
+    let pushed = scan.pushed();
+    matches!(pushed.replaced, Replaced::Rows(_))
+        && pushed.fetch.is_none()
+        && matches!(&pushed.fragment.output, Output::Rows { limit: None, top: None, .. })
+}
+
+/// Whether a node keeps one of each row of its input, and does nothing else.
+fn groups_by_all_columns(plan: &Arc<dyn ExecutionPlan>) -> bool {
+    let Some(aggregate) = plan.downcast_ref::<AggregateExec>() else { return false };
+    let group = aggregate.group_expr();
+    let columns = aggregate.input().schema().fields().len();
+    let is_column = |(at, (expr, _)): (usize, &(_, String))| -> bool {
+        let expr: &Arc<dyn datafusion::physical_expr::PhysicalExpr> = expr;
+        expr.downcast_ref::<Column>().is_some_and(|column| column.index() == at)
+    };
+    group.is_single()
+        && aggregate.aggr_expr().is_empty()
+        && aggregate.limit_options().is_none()
+        && group.expr().len() == columns
+        && group.expr().iter().enumerate().all(is_column)
+}
+
+/// The input of a node that neither adds rows nor drops any but duplicates.
+fn below_distinct(plan: &Arc<dyn ExecutionPlan>) -> Option<&Arc<dyn ExecutionPlan>> {
+    if let Some(repartition) = plan.downcast_ref::<RepartitionExec>() {
+        return Some(repartition.input());
+    }
+    if let Some(coalesce) = plan.downcast_ref::<CoalescePartitionsExec>() {
+        return Some(coalesce.input()).filter(|_| coalesce.fetch().is_none());
+    }
+    if let Some(merge) = plan.downcast_ref::<SortPreservingMergeExec>() {
+        return Some(merge.input()).filter(|_| merge.fetch().is_none());
+    }
+    let aggregate = plan.downcast_ref::<AggregateExec>()?;
+    groups_by_all_columns(plan).then(|| aggregate.input())
+}
