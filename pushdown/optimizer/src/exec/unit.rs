@@ -183,7 +183,7 @@ impl UnitRunner {
         let lease = session
             .lease(command.device_bytes())
             .map_err(|refusal| back(refusal_reason(&refusal)))?;
-        let submission = Submission { command: command.clone(), lease, timeout: self.timeout };
+        let submission = Submission { work: command.clone().into(), lease, timeout: self.timeout };
         let ticket =
             session.submit(submission).map_err(|refusal| back(refusal_reason(&refusal)))?;
         let completion = match tokio::time::timeout(self.timeout, ticket).await {
@@ -242,7 +242,7 @@ impl UnitRunner {
         // It always gets there, so it may take as long as the query lives.
         let command = self.bind(open, fragment, unit, Duration::MAX)?;
         let lease = session.lease(command.device_bytes()).ok()?;
-        let submission = Submission { command: command.clone(), lease, timeout: Duration::MAX };
+        let submission = Submission { work: command.clone().into(), lease, timeout: Duration::MAX };
         let completion = session.submit(submission).ok()?.await;
         self.charge(self.checked(&completion, &command).ok()?)
     }
