@@ -11,7 +11,7 @@ namespace nearscan {
 static constexpr uint32_t COMMAND_MAGIC = 1296257870u;
 static constexpr uint32_t RESULT_MAGIC = 1397904206u;
 static constexpr uint16_t FORMAT_MAJOR = 1u;
-static constexpr uint16_t FORMAT_MINOR = 1u;
+static constexpr uint16_t FORMAT_MINOR = 2u;
 static constexpr uint16_t SECTION_CRITICAL = 1u;
 static constexpr uint16_t NONE = 65535u;
 static constexpr uint16_t SECTION_INPUTS = 1u;
@@ -31,11 +31,18 @@ static constexpr uint16_t SECTION_NAMES = 14u;
 static constexpr uint16_t SECTION_READINGS = 15u;
 static constexpr uint16_t SECTION_KEY_RANGES = 16u;
 static constexpr uint16_t SECTION_TOP = 17u;
+static constexpr uint16_t SECTION_SCANS = 18u;
+static constexpr uint16_t SECTION_MERGE = 19u;
+static constexpr uint16_t SECTION_MERGE_KEYS = 20u;
 static constexpr uint16_t OPCODE_SCAN = 1u;
+static constexpr uint16_t OPCODE_MERGE = 2u;
 static constexpr uint16_t USES_CODES = 1u;
 static constexpr uint16_t USES_BYTES = 2u;
 static constexpr uint16_t TOP_DESCENDING = 1u;
 static constexpr uint16_t TOP_NULLS_FIRST = 2u;
+static constexpr uint16_t SORT_DESCENDING = 1u;
+static constexpr uint16_t SORT_NULLS_FIRST = 2u;
+static constexpr uint16_t MERGE_DISTINCT = 1u;
 static constexpr uint8_t PATTERN_ANY = 255u;
 static constexpr uint8_t PATTERN_ONE = 254u;
 static constexpr uint16_t OPERAND_COLUMN = 0u;
@@ -77,6 +84,8 @@ static constexpr uint32_t DELTA_MINIBLOCKS_MAX = 128u;
 static constexpr uint32_t SNAPPY_DISTANCE_MAX = 65536u;
 static constexpr uint32_t PAGE_HEADER_BYTES_MAX = 16384u;
 static constexpr uint32_t VALUE_BYTES_MAX = 16777215u;
+static constexpr uint32_t MERGE_INPUTS_MAX = 16u;
+static constexpr uint32_t MERGE_KEYS_MAX = 4u;
 static constexpr uint32_t SECTION_ALIGN = 64u;
 
 static constexpr uint32_t STATUS_OK = 0u;
@@ -93,6 +102,7 @@ static constexpr uint32_t STATUS_SCRATCH_FULL = 10u;
 static constexpr uint32_t STATUS_OUTPUT_FULL = 11u;
 static constexpr uint32_t STATUS_CANCELLED = 12u;
 static constexpr uint32_t STATUS_STEPS_EXCEEDED = 13u;
+static constexpr uint32_t STATUS_NOT_SORTED = 14u;
 
 static constexpr uint8_t PHYSICAL_BOOLEAN = 0u;
 static constexpr uint8_t PHYSICAL_INT32 = 1u;
@@ -177,7 +187,7 @@ struct command_header {
   uint32_t total_bytes;  // 8: bytes of the whole command
   uint32_t checksum;  // 12: CRC-32C of the whole command with this field zero
   uint16_t opcode;  // 16: what to do: 1 scan, 2 merge, 3 application, 4 graph, 5 write
-  uint16_t kernel_kind;  // 18: which kernel of that kind: 0 the scan pipeline
+  uint16_t kernel_kind;  // 18: which kernel of that kind: 0, there is one of each
   uint16_t section_count;  // 20: entries of the section directory that follows
   uint16_t flags;  // 22: bit 0: rows must be exact, not a superset
   uint32_t attempt;  // 24: how often this command was tried before
@@ -187,10 +197,10 @@ struct command_header {
   uint64_t query_id_low;  // 48: query it belongs to, low half
   uint64_t query_id_high;  // 56: query it belongs to, high half
   uint64_t epoch;  // 64: resets of the drive the sender knew of
-  uint64_t fragment_hash;  // 72: hash of the fragment: quarantine, traces
+  uint64_t fragment_hash;  // 72: hash of the fragment or of the merge: quarantine, traces
   uint64_t deadline_ns;  // 80: time left when it was sent, in ns; not a time of day
   uint64_t steps_max;  // 88: steps after which the kernel gives up
-  uint64_t rows;  // 96: rows of the unit
+  uint64_t rows;  // 96: rows of the unit, or of all units that are merged
   uint64_t scratch_bytes;  // 104: bytes of device memory beside input and output
   uint32_t priority;  // 112: larger is sooner
   uint32_t reserved0;  // 116: zero
@@ -592,6 +602,44 @@ inline top_record load_top_record(const uint64_t* words, uint32_t at) {
   return record;
 }
 
+struct merge_record {
+  uint16_t flags;  // 0: bit 0: a row that equals the one before it in all keys is left out
+  uint16_t reserved0;  // 2: zero
+  uint32_t reserved1;  // 4: zero
+};
+static constexpr uint32_t MERGE_RECORD_BYTES = 8u;
+static_assert(sizeof(merge_record) == MERGE_RECORD_BYTES, "merge_record");
+static_assert(offsetof(merge_record, flags) == 0, "merge_record");
+static_assert(offsetof(merge_record, reserved0) == 2, "merge_record");
+static_assert(offsetof(merge_record, reserved1) == 4, "merge_record");
+/// Reads a merge_record at byte `at` of 8-byte words; `at` is a multiple of 8.
+inline merge_record load_merge_record(const uint64_t* words, uint32_t at) {
+  merge_record record;
+  record.flags = static_cast<uint16_t>(words[at / 8 + 0] >> 0);
+  record.reserved0 = static_cast<uint16_t>(words[at / 8 + 0] >> 16);
+  record.reserved1 = static_cast<uint32_t>(words[at / 8 + 0] >> 32);
+  return record;
+}
+
+struct sort_key_record {
+  uint16_t column;  // 0: column of the output
+  uint16_t flags;  // 2: bit 0: greater values come first; bit 1: nulls come first
+  uint32_t reserved;  // 4: zero
+};
+static constexpr uint32_t SORT_KEY_RECORD_BYTES = 8u;
+static_assert(sizeof(sort_key_record) == SORT_KEY_RECORD_BYTES, "sort_key_record");
+static_assert(offsetof(sort_key_record, column) == 0, "sort_key_record");
+static_assert(offsetof(sort_key_record, flags) == 2, "sort_key_record");
+static_assert(offsetof(sort_key_record, reserved) == 4, "sort_key_record");
+/// Reads a sort_key_record at byte `at` of 8-byte words; `at` is a multiple of 8.
+inline sort_key_record load_sort_key_record(const uint64_t* words, uint32_t at) {
+  sort_key_record record;
+  record.column = static_cast<uint16_t>(words[at / 8 + 0] >> 0);
+  record.flags = static_cast<uint16_t>(words[at / 8 + 0] >> 16);
+  record.reserved = static_cast<uint32_t>(words[at / 8 + 0] >> 32);
+  return record;
+}
+
 struct output_record {
   uint16_t mode;  // 0: 1 aggregate states, 2 rows
   uint16_t kind;  // 2: 1 host buffer, 2 device range, 3 appended to an object
@@ -633,7 +681,7 @@ inline output_record load_output_record(const uint64_t* words, uint32_t at) {
 }
 
 struct output_column_record {
-  uint16_t operand;  // 0: where it comes from, in rows mode; none for states
+  uint16_t operand;  // 0: where it comes from, in rows mode; none for states and merges
   uint16_t width;  // 2: width of its values
   uint32_t reserved;  // 4: zero
 };

@@ -13,6 +13,7 @@ struct section_range {
   uint32_t count;
 };
 
+/// Sections that a scan can have; those behind them are of merges.
 static constexpr uint32_t SECTION_KINDS = SECTION_TOP + 1;
 
 struct section_table {

@@ -8,7 +8,7 @@
 use std::fmt::Write;
 
 use crate::fragment::{Function, TestOp};
-use crate::layout::{self, Layout, operand, output_mode, section, top, uses};
+use crate::layout::{self, Layout, operand, output_mode, section, sort, top, uses};
 use crate::program::Op;
 use crate::types::{Codec, Encoding, PhysicalType, ReadAs, ValueKind, Width};
 use crate::{Status, limits};
@@ -47,10 +47,14 @@ fn constants(out: &mut String) {
         constant("uint16_t", &format!("SECTION_{name}"), (*kind).into());
     }
     constant("uint16_t", "OPCODE_SCAN", layout::opcode::SCAN.into());
+    constant("uint16_t", "OPCODE_MERGE", layout::opcode::MERGE.into());
     constant("uint16_t", "USES_CODES", uses::CODES.into());
     constant("uint16_t", "USES_BYTES", uses::BYTES.into());
     constant("uint16_t", "TOP_DESCENDING", top::DESCENDING.into());
     constant("uint16_t", "TOP_NULLS_FIRST", top::NULLS_FIRST.into());
+    constant("uint16_t", "SORT_DESCENDING", sort::DESCENDING.into());
+    constant("uint16_t", "SORT_NULLS_FIRST", sort::NULLS_FIRST.into());
+    constant("uint16_t", "MERGE_DISTINCT", layout::merge::DISTINCT.into());
     constant("uint8_t", "PATTERN_ANY", crate::pattern::ANY.into());
     constant("uint8_t", "PATTERN_ONE", crate::pattern::ONE.into());
     constant("uint16_t", "OPERAND_COLUMN", operand::COLUMN.into());
@@ -100,6 +104,8 @@ pub const LIMITS: &[(&str, u64)] = &[
     ("SNAPPY_DISTANCE_MAX", limits::SNAPPY_DISTANCE_MAX as u64),
     ("PAGE_HEADER_BYTES_MAX", limits::PAGE_HEADER_BYTES_MAX as u64),
     ("VALUE_BYTES_MAX", limits::VALUE_BYTES_MAX as u64),
+    ("MERGE_INPUTS_MAX", limits::MERGE_INPUTS_MAX as u64),
+    ("MERGE_KEYS_MAX", limits::MERGE_KEYS_MAX as u64),
     ("SECTION_ALIGN", limits::SECTION_ALIGN as u64),
 ];
 

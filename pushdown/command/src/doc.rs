@@ -134,6 +134,9 @@ fn section_holds(kind: u16) -> &'static str {
         section::READINGS => "a `ReadingRecord` for each column, unless all are read plainly",
         section::KEY_RANGES => "`KeyRangeRecord`s, ordered by key",
         section::TOP => "at most one `TopRecord`, in rows mode",
+        section::SCANS => "the scan commands that a merge carries, one after the other",
+        section::MERGE => "one `MergeRecord`",
+        section::MERGE_KEYS => "`SortKeyRecord`s, the most significant first",
         section::NAMES => "for each column: kind (1 byte), length (1 byte), name; not critical",
         _ => "",
     }

@@ -19,7 +19,7 @@
 
 mod numbers;
 
-pub use numbers::{opcode, operand, output_mode, section, top, uses};
+pub use numbers::{merge, opcode, operand, output_mode, section, sort, top, uses};
 
 /// `NSCM`, first word of a command.
 pub const COMMAND_MAGIC: u32 = u32::from_le_bytes(*b"NSCM");
@@ -30,7 +30,7 @@ pub const RESULT_MAGIC: u32 = u32::from_le_bytes(*b"NSRS");
 /// A reader refuses another major version.
 pub const FORMAT_MAJOR: u16 = 1;
 /// A reader accepts any minor version: what it must not skip is marked critical.
-pub const FORMAT_MINOR: u16 = 1;
+pub const FORMAT_MINOR: u16 = 2;
 /// Bit of [`SectionEntry::flags`]: who does not know this section must refuse the command.
 pub const SECTION_CRITICAL: u16 = 1;
 /// An operand or index that points nowhere.
@@ -149,7 +149,7 @@ record! {
         12 checksum: u32,
         /// what to do: 1 scan, 2 merge, 3 application, 4 graph, 5 write
         16 opcode: u16,
-        /// which kernel of that kind: 0 the scan pipeline
+        /// which kernel of that kind: 0, there is one of each
         18 kernel_kind: u16,
         /// entries of the section directory that follows
         20 section_count: u16,
@@ -169,13 +169,13 @@ record! {
         56 query_id_high: u64,
         /// resets of the drive the sender knew of
         64 epoch: u64,
-        /// hash of the fragment: quarantine, traces
+        /// hash of the fragment or of the merge: quarantine, traces
         72 fragment_hash: u64,
         /// time left when it was sent, in ns; not a time of day
         80 deadline_ns: u64,
         /// steps after which the kernel gives up
         88 steps_max: u64,
-        /// rows of the unit
+        /// rows of the unit, or of all units that are merged
         96 rows: u64,
         /// bytes of device memory beside input and output
         104 scratch_bytes: u64,
@@ -407,6 +407,30 @@ record! {
 }
 
 record! {
+    /// How results of scans become one.
+    MergeRecord, MERGE_BYTES = 8 {
+        /// bit 0: a row that equals the one before it in all keys is left out
+        0 flags: u16,
+        /// zero
+        2 reserved0: u16,
+        /// zero
+        4 reserved1: u32,
+    }
+}
+
+record! {
+    /// One key of the order that rows are merged in.
+    SortKeyRecord, SORT_KEY_BYTES = 8 {
+        /// column of the output
+        0 column: u16,
+        /// bit 0: greater values come first; bit 1: nulls come first
+        2 flags: u16,
+        /// zero
+        4 reserved: u32,
+    }
+}
+
+record! {
     /// What comes back.
     OutputRecord, OUTPUT_BYTES = 64 {
         /// 1 aggregate states, 2 rows
@@ -435,7 +459,7 @@ record! {
 record! {
     /// One column of the output.
     OutputColumnRecord, OUTPUT_COLUMN_BYTES = 8 {
-        /// where it comes from, in rows mode; none for states
+        /// where it comes from, in rows mode; none for states and merges
         0 operand: u16,
         /// width of its values
         2 width: u16,
@@ -552,6 +576,8 @@ pub const RECORDS: &[Layout] = &[
     KeyRangeRecord::LAYOUT,
     ReadingRecord::LAYOUT,
     TopRecord::LAYOUT,
+    MergeRecord::LAYOUT,
+    SortKeyRecord::LAYOUT,
     OutputRecord::LAYOUT,
     OutputColumnRecord::LAYOUT,
     ResultRecord::LAYOUT,

@@ -9,6 +9,9 @@
 //!   column chunks lie, how they are encoded, how large the answer may be. [`Command::encode`]
 //!   gives the bytes a kernel reads.
 //!
+//! A [`MergeCommand`] carries several commands whose results are sorted alike, and asks for one
+//! sorted result of them all.
+//!
 //! The answer comes back as a [`ResultHeader`] followed by blocks of columns ([`result`]).
 //!
 //! ```
@@ -57,10 +60,13 @@ pub mod cpp_header;
 pub mod doc;
 pub mod error;
 pub mod fragment;
+mod frame;
 pub mod input;
 pub mod layout;
 pub mod limits;
+pub mod merge;
 pub mod program;
+mod reference;
 pub mod result;
 pub mod status;
 pub mod types;
@@ -75,6 +81,7 @@ pub use fragment::{
     Top, pattern,
 };
 pub use input::{Extent, InputRef, OutputRef, Version};
+pub use merge::{Merge, MergeCommand, SortKey};
 pub use program::{Op, Operand, Program, Step};
 pub use result::{
     Block, BlockColumn, Counters, Detail, ResultHeader, ResultView, ResultWriter, Row, Value,

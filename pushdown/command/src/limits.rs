@@ -119,6 +119,18 @@ pub const PAGE_HEADER_BYTES_MAX: u32 = 16 * 1024;
 /// Bytes of one value of a byte array: the reference that travels has 24 bits for it.
 pub const VALUE_BYTES_MAX: u32 = (1 << 24) - 1;
 
+/// Results that one merge command takes: a tournament of 16 leaves plays four rounds a row, and 16
+/// inputs x 20 columns x 3 parts x 64 B of line buffers are 60 KiB, 15 BRAM36.
+pub const MERGE_INPUTS_MAX: u32 = 16;
+
+/// Keys that rows are merged by. A key of each waiting row is on chip: 16 inputs x 4 keys x
+/// [`STRING_BYTES_MAX`] are 8 KiB, two BRAM36.
+pub const MERGE_KEYS_MAX: u32 = 4;
+
+/// Bytes of a whole merge command: its scans, and as much as one of them for its own sections. What
+/// a kernel gets of it has no scans and fits [`COMMAND_BYTES_MAX`].
+pub const MERGE_COMMAND_BYTES_MAX: u32 = (MERGE_INPUTS_MAX + 1) * COMMAND_BYTES_MAX;
+
 /// Alignment of a section in a command, one line of a 512-bit port.
 pub const SECTION_ALIGN: u32 = 64;
 
@@ -148,6 +160,8 @@ const _: () = assert!(
         + SECTIONS_MAX * SECTION_ALIGN
         <= COMMAND_BYTES_MAX
 );
+// An input of a merge is an input of a command.
+const _: () = assert!(MERGE_INPUTS_MAX <= INPUTS_MAX && MERGE_KEYS_MAX <= OUTPUT_COLUMNS_MAX);
 // The outcome mask of string tests is 16 bits wide.
 const _: () = assert!(TESTS_PER_COLUMN_MAX == 16);
 // A word of rows is one bit-packed group, and a block is whole words.

@@ -37,6 +37,8 @@ wire_enum! {
         Cancelled = 12,
         /// More steps than the command allows.
         StepsExceeded = 13,
+        /// An input of a merge contradicts the order that it should have.
+        NotSorted = 14,
     }
 }
 

@@ -74,8 +74,14 @@ pub(crate) struct SectionReader<'a> {
 }
 
 impl<'a> SectionReader<'a> {
-    /// Reads the directory at `start` of `bytes`.
-    pub(crate) fn open(bytes: &'a [u8], start: u32, count: u16) -> Result<Self, Error> {
+    /// Reads the directory at `start` of `bytes`; what is not known to the container that the
+    /// sections stand in counts as unknown.
+    pub(crate) fn open(
+        bytes: &'a [u8],
+        start: u32,
+        count: u16,
+        is_known: impl Fn(u16) -> bool,
+    ) -> Result<Self, Error> {
         crate::program::limit("sections", usize::from(count), limits::SECTIONS_MAX)?;
         let mut entries = Vec::with_capacity(usize::from(count));
         for index in 0..usize::from(count) {
@@ -92,7 +98,8 @@ impl<'a> SectionReader<'a> {
             if !entry.offset.is_multiple_of(limits::SECTION_ALIGN) {
                 return Err(Error::Inconsistent { what: "a section is not aligned" });
             }
-            let known = section::ALL.iter().find(|(kind, _)| *kind == entry.kind);
+            let mut known = section::ALL.iter().filter(|(kind, _)| is_known(*kind));
+            let known = known.find(|(kind, _)| *kind == entry.kind);
             match known {
                 None if entry.flags & SECTION_CRITICAL != 0 => {
                     return Err(Error::UnknownSection { kind: entry.kind });
@@ -115,6 +122,17 @@ impl<'a> SectionReader<'a> {
                 (entry.count, &self.bytes[start..start + entry.bytes as usize])
             }
             None => (0, &[]),
+        }
+    }
+
+    /// The record of a section that has exactly one.
+    pub(crate) fn one<R: Record>(&self, kind: u16, section: &'static str) -> Result<R, Error> {
+        let records = self.records(kind)?;
+        let count = u32::try_from(records.len()).unwrap_or(u32::MAX);
+        let mut records = records.into_iter();
+        match (records.next(), records.next()) {
+            (Some(record), None) => Ok(record),
+            _ => Err(Error::SectionCount { section, count }),
         }
     }
 
@@ -493,7 +511,8 @@ pub(crate) fn fragment_from_bytes(bytes: &[u8]) -> Result<Fragment, Error> {
     let mut limit = [0; 8];
     limit.copy_from_slice(&header[16..24]);
     let limit = u64::from_le_bytes(limit);
-    let sections = SectionReader::open(bytes, FRAGMENT_HEADER_BYTES, half(8))?;
+    let is_known = |kind| !section::OF_MERGES_ONLY.contains(&kind);
+    let sections = SectionReader::open(bytes, FRAGMENT_HEADER_BYTES, half(8), is_known)?;
     read_fragment(&sections, half(10), (limit != u64::MAX).then_some(limit), None)
 }
 

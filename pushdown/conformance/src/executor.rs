@@ -185,7 +185,7 @@ impl<'a> Executor<'a> {
 
     pub(crate) fn submit(&self, command: &Command) -> Result<Ticket, Refusal> {
         let lease = self.session.lease(command.device_bytes())?;
-        self.session.submit(Submission { command: command.clone(), lease, timeout: PATIENCE })
+        self.session.submit(Submission { work: command.clone().into(), lease, timeout: PATIENCE })
     }
 
     /// Submits and waits; while others keep the drive busy it tries again.

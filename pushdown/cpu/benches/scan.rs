@@ -195,8 +195,8 @@ impl Drop for Lineitem {
 fn run_once(session: &dyn Session, command: Command) -> (u64, u32) {
     let lease = session.lease(command.device_bytes()).unwrap();
     let timeout = Duration::from_secs(600);
-    let completion =
-        block_on(session.submit(Submission { command: command.clone(), lease, timeout }).unwrap());
+    let submission = Submission { work: command.clone().into(), lease, timeout };
+    let completion = block_on(session.submit(submission).unwrap());
     let DriveTime::Measured(time) = completion.time else { panic!("time is measured") };
     let Outcome::Finished(_) = &completion.outcome else { panic!("{:?}", completion.outcome) };
     (time.ns, completion.check(&command).unwrap().header.payload_checksum)

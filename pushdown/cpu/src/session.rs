@@ -8,11 +8,11 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures::channel::oneshot;
-use nearscan_command::{Command, ResultHeader};
+use nearscan_command::{Command, ResultHeader, Status};
 use nearscan_drive::clock::Stopwatch;
 use nearscan_drive::{
     CancelOutcome, CancelWord, Completion, DriveTime, Failure, Lease, Outcome, Refusal,
-    Reservation, Session, SessionSpec, Submission, Ticket, Traffic,
+    Reservation, Session, SessionSpec, Submission, Ticket, Traffic, Work,
 };
 
 use crate::drive::{Place, Shared};
@@ -45,17 +45,17 @@ impl Session for CpuSession {
 
     fn submit(&self, submission: Submission) -> Result<Ticket, Refusal> {
         let cancel = CancelWord::default();
-        let command_id = submission.command.envelope.command_id;
-        let place = self.shared.enter(command_id, &cancel).ok_or(Refusal::Busy)?;
-        let (ticket, sender) = Ticket::new(&submission.command, cancel.clone());
-        let deadline = Duration::from_nanos(submission.command.envelope.deadline_ns);
+        let envelope = submission.work.envelope();
+        let place = self.shared.enter(envelope.command_id, &cancel).ok_or(Refusal::Busy)?;
+        let (ticket, sender) = Ticket::new(envelope, cancel.clone());
+        let deadline = Duration::from_nanos(envelope.deadline_ns);
         let task = Task {
             limits: Limits {
                 cancel,
                 since: Stopwatch::start(),
                 timeout: submission.timeout.min(deadline),
             },
-            command: submission.command,
+            work: submission.work,
             lease: submission.lease,
             place,
             shared: Arc::clone(&self.shared),
@@ -81,7 +81,7 @@ impl Session for CpuSession {
 
 /// A command on its way through the pool, with everything that it holds.
 struct Task {
-    command: Command,
+    work: Work,
     limits: Limits,
     lease: Lease,
     place: Place,
@@ -93,7 +93,7 @@ impl Task {
     fn run(self) {
         let watch = Stopwatch::start();
         let mut media_bytes = 0;
-        let epoch = self.command.envelope.epoch;
+        let epoch = self.work.envelope().epoch;
         let is_current = || self.shared.epoch.load(Ordering::SeqCst) == epoch;
         let reset = || Failure::Gone { reason: "it was reset".to_owned() };
         let mut outcome =
@@ -105,11 +105,12 @@ impl Task {
         let totals = &self.shared.totals;
         totals.busy_ns.fetch_add(time.ns, Ordering::Relaxed);
         totals.media_bytes.fetch_add(media_bytes, Ordering::Relaxed);
-        let values = self.command.unit.rows * self.command.unit.chunks.len() as u64;
+        let values = |scan: &Command| scan.unit.rows * scan.unit.chunks.len() as u64;
+        let values = self.work.scans().iter().map(values).sum();
         totals.values.fetch_add(values, Ordering::Relaxed);
         let completion = Completion {
-            command_id: self.command.envelope.command_id,
-            attempt: self.command.envelope.attempt,
+            command_id: self.work.envelope().command_id,
+            attempt: self.work.envelope().attempt,
             outcome,
             time: DriveTime::Measured(time),
             traffic: Traffic { media_bytes, link_bytes: 0, host_bytes: media_bytes },
@@ -122,7 +123,11 @@ impl Task {
     }
 
     fn outcome(&self, media_bytes: &mut u64) -> Outcome {
-        let run = || job::run(&self.command, &self.shared.files, &self.limits, media_bytes);
+        let files = &self.shared.files;
+        let run = || match &self.work {
+            Work::Scan(command) => job::run(command, files, &self.limits, media_bytes),
+            Work::Merge(_) => Err(Stop::status(Status::Unsupported)),
+        };
         let result = catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_| {
             Err(Failure::Kernel { reason: "a decoder panicked".to_owned() }.into())
         });
@@ -130,7 +135,7 @@ impl Task {
             Ok(bytes) => Outcome::Finished(Bytes::from(bytes)),
             Err(Stop::Failed(failure)) => Outcome::Failed(failure),
             Err(Stop::Status { status, detail }) => {
-                let header = ResultHeader::failed(&self.command.envelope, status);
+                let header = ResultHeader::failed(self.work.envelope(), status);
                 Outcome::Finished(Bytes::from(ResultHeader { detail, ..header }.encode()))
             }
         }

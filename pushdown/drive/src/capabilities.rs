@@ -34,6 +34,8 @@ pub struct Capabilities {
     pub key_dictionary_bytes_max: u64,
     /// Bytes of any dictionary page (compressed) above which the drive is not asked.
     pub dictionary_bytes_max: u64,
+    /// Inputs of one merge command; 0 when the drive cannot merge.
+    pub merge_inputs_max: u32,
     /// Commands that may be in flight at once.
     pub in_flight_max: u32,
     /// Device memory, in bytes; 0 when it is not separate from the host's.
@@ -79,6 +81,7 @@ impl Capabilities {
             // 1023 strings of up to 64 bytes.
             key_dictionary_bytes_max: 64 * 1024,
             dictionary_bytes_max: 64 << 20,
+            merge_inputs_max: 0,
             in_flight_max: 64,
             memory_bytes: 4 << 30,
             emulated: false,
@@ -121,6 +124,11 @@ impl Capabilities {
             }
         }
         Ok(())
+    }
+
+    /// Whether the drive can merge the results of so many scans.
+    pub fn admits_merge(&self, inputs: usize) -> bool {
+        inputs as u64 <= u64::from(self.merge_inputs_max)
     }
 
     /// Whether the drive can read a column chunk.

@@ -2,7 +2,7 @@
 //! What comes back of a command, and the check that stands before any of its rows is used.
 
 use bytes::Bytes;
-use nearscan_command::{Command, Error, ResultView, Status};
+use nearscan_command::{Command, Envelope, Error, MergeCommand, ResultView, Status, Width};
 
 use crate::error::Failure;
 use crate::time::DriveTime;
@@ -65,28 +65,9 @@ impl Completion {
     /// # Errors
     /// Why the rows must not be used; then the unit has to be done elsewhere.
     pub fn check(&self, command: &Command) -> Result<ResultView<'_>, Fault> {
-        let bytes = match &self.outcome {
-            Outcome::Finished(bytes) => bytes,
-            Outcome::Failed(failure) => return Err(failure.clone().into()),
-        };
-        let view = ResultView::parse(bytes, &command.fragment.output_widths())?;
+        let unit_rows = command.unit.rows;
+        let view = self.parse(&command.envelope, &command.fragment.output_widths(), unit_rows)?;
         let header = &view.header;
-        let envelope = &command.envelope;
-        if header.command_id != envelope.command_id || header.attempt != envelope.attempt {
-            return Err(Fault::Accounting("it is of another command"));
-        }
-        if header.epoch != envelope.epoch {
-            return Err(Fault::Accounting("it is of another epoch"));
-        }
-        if header.status != Status::Ok {
-            return Err(Fault::Status(header.status));
-        }
-        if header.rows_in != command.unit.rows || header.continuation_row != header.rows_in {
-            return Err(Fault::Accounting("rows of the unit are missing"));
-        }
-        if header.rows_kept > header.rows_in {
-            return Err(Fault::Accounting("more rows were kept than there are"));
-        }
         let expected = match &command.fragment.output {
             // A top leaves out what it can, but not what was asked for.
             nearscan_command::Output::Rows { top: Some(top), .. } => header
@@ -101,6 +82,56 @@ impl Completion {
         };
         if header.rows_out != expected {
             return Err(Fault::Accounting("rows of the result are missing"));
+        }
+        Ok(view)
+    }
+
+    /// As [`Completion::check`], for a merge.
+    ///
+    /// # Errors
+    /// Why the rows must not be used; then all its units have to be done elsewhere.
+    pub fn check_merge(&self, command: &MergeCommand) -> Result<ResultView<'_>, Fault> {
+        let view = self.parse(&command.envelope, &command.output_widths(), command.rows())?;
+        let header = &view.header;
+        let expected = match command.merge.distinct {
+            // Of rows that are equal one stays.
+            true => header.rows_out.clamp(header.rows_kept.min(1), header.rows_kept),
+            false => header.rows_kept,
+        };
+        if header.rows_out != expected {
+            return Err(Fault::Accounting("rows of the result are missing"));
+        }
+        Ok(view)
+    }
+
+    /// What scans and merges have in common: the result is whole, answers this command, and
+    /// accounts for all `rows` of its units.
+    fn parse(
+        &self,
+        envelope: &Envelope,
+        widths: &[Width],
+        rows: u64,
+    ) -> Result<ResultView<'_>, Fault> {
+        let bytes = match &self.outcome {
+            Outcome::Finished(bytes) => bytes,
+            Outcome::Failed(failure) => return Err(failure.clone().into()),
+        };
+        let view = ResultView::parse(bytes, widths)?;
+        let header = &view.header;
+        if header.command_id != envelope.command_id || header.attempt != envelope.attempt {
+            return Err(Fault::Accounting("it is of another command"));
+        }
+        if header.epoch != envelope.epoch {
+            return Err(Fault::Accounting("it is of another epoch"));
+        }
+        if header.status != Status::Ok {
+            return Err(Fault::Status(header.status));
+        }
+        if header.rows_in != rows || header.continuation_row != header.rows_in {
+            return Err(Fault::Accounting("rows of the unit are missing"));
+        }
+        if header.rows_kept > header.rows_in {
+            return Err(Fault::Accounting("more rows were kept than there are"));
         }
         Ok(view)
     }

@@ -10,7 +10,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use futures::channel::oneshot;
-use nearscan_command::Command;
+use nearscan_command::{Command, Envelope, MergeCommand};
 use uuid::Uuid;
 
 use crate::budget::Budget;
@@ -140,11 +140,58 @@ impl Drop for Lease {
     }
 }
 
-/// A command on its way to a drive.
+/// What a drive is asked to do: one unit, which fails or succeeds as a whole.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Work {
+    /// Scan one row group.
+    Scan(Command),
+    /// Scan several, and merge their sorted results.
+    Merge(MergeCommand),
+}
+
+impl Work {
+    /// Who asks.
+    pub const fn envelope(&self) -> &Envelope {
+        match self {
+            Self::Scan(command) => &command.envelope,
+            Self::Merge(command) => &command.envelope,
+        }
+    }
+
+    /// Bytes of device memory that it takes in all.
+    pub fn device_bytes(&self) -> u64 {
+        match self {
+            Self::Scan(command) => command.device_bytes(),
+            Self::Merge(command) => command.device_bytes(),
+        }
+    }
+
+    /// The scans that are done for it, in the order of the inputs of a merge.
+    pub fn scans(&self) -> &[Command] {
+        match self {
+            Self::Scan(command) => std::slice::from_ref(command),
+            Self::Merge(command) => &command.scans,
+        }
+    }
+}
+
+impl From<Command> for Work {
+    fn from(command: Command) -> Self {
+        Self::Scan(command)
+    }
+}
+
+impl From<MergeCommand> for Work {
+    fn from(command: MergeCommand) -> Self {
+        Self::Merge(command)
+    }
+}
+
+/// Work on its way to a drive.
 #[derive(Debug)]
 pub struct Submission {
-    /// The command, its inputs named by the file numbers of [`Drive::locate`].
-    pub command: Command,
+    /// What to do, its inputs named by the file numbers of [`Drive::locate`].
+    pub work: Work,
     /// Device memory for it.
     pub lease: Lease,
     /// Time it may take; the drive stops it then, if it can.
@@ -183,10 +230,9 @@ pub struct Ticket {
 }
 
 impl Ticket {
-    /// A ticket and the sender of its completion.
-    pub fn new(command: &Command, cancel: CancelWord) -> (Self, oneshot::Sender<Completion>) {
+    /// A ticket for a command with this envelope, and the sender of its completion.
+    pub fn new(envelope: &Envelope, cancel: CancelWord) -> (Self, oneshot::Sender<Completion>) {
         let (sender, receiver) = oneshot::channel();
-        let envelope = &command.envelope;
         let (command_id, attempt) = (envelope.command_id, envelope.attempt);
         (Self { command_id, attempt, cancel, receiver }, sender)
     }

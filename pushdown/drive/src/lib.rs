@@ -46,6 +46,7 @@ pub use completion::{Completion, Fault, Outcome, Traffic};
 pub use cost::CostSnapshot;
 pub use drive::{
     CancelOutcome, CancelWord, Drive, Identity, Lease, Session, SessionSpec, Submission, Ticket,
+    Work,
 };
 pub use error::{Failure, Refusal};
 pub use placement::{FileRef, Placement, file_version};

@@ -89,7 +89,7 @@ fn threads(compute_units: u32) -> u32 {
 fn start_unit(unit: u32, shared: Arc<Shared>) -> Option<JoinHandle<()>> {
     let work = move || {
         while let Some(job) = shared.queue.pop() {
-            let id = job.command.envelope.command_id;
+            let id = job.work.envelope().command_id;
             job.run(&shared.config, &shared.media);
             shared.running().retain(|(running, _)| *running != id);
             shared.queue.ended();
@@ -208,26 +208,26 @@ impl Session for EmulatedSession {
     }
 
     fn submit(&self, submission: Submission) -> Result<Ticket, Refusal> {
-        let Submission { command, lease, .. } = submission;
+        let Submission { work, lease, .. } = submission;
         if let Some(refusal) = self.is_void() {
             return Err(refusal);
         }
         let strikes =
-            |fault| self.shared.config.faults.strikes(self.shared.config.seed, fault, &command);
+            |fault| self.shared.config.faults.strikes(self.shared.config.seed, fault, &work);
         if strikes(Fault::QueueFull) {
             return Err(Refusal::Busy);
         }
-        let needed_bytes = command.device_bytes();
+        let needed_bytes = work.device_bytes();
         if lease.bytes() < needed_bytes || strikes(Fault::LowMemory) {
             return Err(Refusal::LowMemory { needed_bytes });
         }
         let cancel = CancelWord::default();
-        let (ticket, reply) = Ticket::new(&command, cancel.clone());
-        let id = command.envelope.command_id;
+        let (ticket, reply) = Ticket::new(work.envelope(), cancel.clone());
+        let id = work.envelope().command_id;
         let session_gone = Arc::clone(&self.gone);
         self.shared.running().push((id, cancel.clone()));
         let budget = Arc::clone(&self.budget);
-        let job = Job { command, lease, cancel, budget, session_gone, reply };
+        let job = Job { work, lease, cancel, budget, session_gone, reply };
         if let Err(refusal) = self.shared.queue.push(job) {
             self.shared.running().retain(|(running, _)| *running != id);
             return Err(refusal);

@@ -20,7 +20,7 @@
 //! Left out on purpose: faults in the host's own memory, and bytes of the file that change under
 //! the drive without its version changing. No drive could notice either.
 
-use nearscan_command::Command;
+use nearscan_drive::Work;
 
 /// A kind of fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,32 +82,38 @@ impl FaultPlan {
         Ok(plan)
     }
 
-    /// Whether `fault` strikes this attempt of `command`.
-    pub fn strikes(&self, seed: u64, fault: Fault, command: &Command) -> bool {
+    /// Whether `fault` strikes this attempt of `work`; a merge is struck as a whole.
+    pub fn strikes(&self, seed: u64, fault: Fault, work: &Work) -> bool {
         let index = fault as usize;
         let probability = self.probabilities[index];
         if probability == 0.0 {
             return false;
         }
         // 53 bits make an even double in [0, 1).
-        let even = (draw(seed, index as u64, command) >> 11) as f64 / (1u64 << 53) as f64;
+        let even = (draw(seed, index as u64, work) >> 11) as f64 / (1u64 << 53) as f64;
         even < probability
     }
 }
 
-/// A number for a kind of fault and a command; `salt` tells draws apart.
-pub(crate) fn draw(seed: u64, salt: u64, command: &Command) -> u64 {
-    let chunk = command.unit.chunks.first();
-    let words = [
-        seed,
-        salt,
-        command.fragment.hash(),
-        command.unit.rows,
-        chunk.map_or(0, |chunk| chunk.length),
-        command.unit.inputs.first().map_or(0, offset_of),
-        u64::from(command.envelope.attempt),
-    ];
-    xxhash_rust::xxh3::xxh3_64(&words.map(u64::to_le_bytes).concat())
+/// A number for a kind of fault and some work; `salt` tells draws apart.
+pub(crate) fn draw(seed: u64, salt: u64, work: &Work) -> u64 {
+    let attempt = u64::from(work.envelope().attempt);
+    let merge = match work {
+        Work::Scan(_) => None,
+        Work::Merge(command) => Some(command.hash()),
+    };
+    let scans = work.scans().iter().flat_map(|command| {
+        let chunk = command.unit.chunks.first();
+        [
+            command.fragment.hash(),
+            command.unit.rows,
+            chunk.map_or(0, |chunk| chunk.length),
+            command.unit.inputs.first().map_or(0, offset_of),
+        ]
+    });
+    let words = [seed, salt].into_iter().chain(merge).chain(scans).chain([attempt]);
+    let bytes: Vec<u8> = words.flat_map(u64::to_le_bytes).collect();
+    xxhash_rust::xxh3::xxh3_64(&bytes)
 }
 
 fn offset_of(input: &nearscan_command::InputRef) -> u64 {
@@ -119,11 +125,11 @@ fn offset_of(input: &nearscan_command::InputRef) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use nearscan_command::{Envelope, Fragment, Output, Program, Unit};
+    use nearscan_command::{Command, Envelope, Fragment, Output, Program, Unit};
 
     use super::*;
 
-    fn command(rows: u64) -> Command {
+    fn command(rows: u64) -> Work {
         let fragment = Fragment {
             columns: vec![],
             predicate: Program::default(),
@@ -133,7 +139,7 @@ mod tests {
             output: Output::Rows { columns: vec![], limit: None, top: None },
         };
         let unit = Unit { rows, inputs: vec![], chunks: vec![] };
-        Command::bind(&fragment, unit, Envelope::default()).unwrap()
+        Command::bind(&fragment, unit, Envelope::default()).unwrap().into()
     }
 
     #[test]

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures::channel::oneshot;
-use nearscan_command::{Command, Counters, OutputRef, ResultHeader};
+use nearscan_command::{Command, Counters, OutputRef, ResultHeader, Status};
 use nearscan_drive::{
-    Budget, CancelWord, Completion, DriveTime, Failure, Lease, Outcome, Reservation, Traffic,
+    Budget, CancelWord, Completion, DriveTime, Failure, Lease, Outcome, Reservation, Traffic, Work,
 };
 use nearscan_models::{Depths, Memories};
 
@@ -17,10 +17,10 @@ use crate::config::Config;
 use crate::faults::{Fault, draw};
 use crate::media::Media;
 
-/// A command with all that it needs to run.
+/// Work with all that it needs to run.
 #[derive(Debug)]
 pub(crate) struct Job {
-    pub(crate) command: Command,
+    pub(crate) work: Work,
     /// Given back when the job ends, not before.
     pub(crate) lease: Lease,
     pub(crate) cancel: CancelWord,
@@ -74,12 +74,12 @@ impl Job {
             progress.traffic.link_bytes,
             &progress.counters,
         );
-        let Self { command, lease, reply, .. } = self;
+        let Self { work, lease, reply, .. } = self;
         drop(lease);
         // Nobody listens when the query was dropped; the buffers are free either way.
         let unheard = reply.send(Completion {
-            command_id: command.envelope.command_id,
-            attempt: command.envelope.attempt,
+            command_id: work.envelope().command_id,
+            attempt: work.envelope().attempt,
             outcome,
             time: DriveTime::Modelled(time),
             traffic: progress.traffic,
@@ -93,7 +93,7 @@ impl Job {
         media: &Media,
         progress: &mut Progress,
     ) -> Result<Vec<u8>, Failure> {
-        let strikes = |fault| config.faults.strikes(config.seed, fault, &self.command);
+        let strikes = |fault| config.faults.strikes(config.seed, fault, &self.work);
         if self.session_gone.load(Ordering::Acquire) {
             return Err(lost());
         }
@@ -103,7 +103,11 @@ impl Job {
         }
         if strikes(Fault::ReadError) {
             return Err(Failure::Read {
-                path: media.first_path(&self.command.unit.inputs),
+                path: self
+                    .work
+                    .scans()
+                    .first()
+                    .map_or_else(String::new, |scan| media.first_path(&scan.unit.inputs)),
                 reason: "uncorrectable error".to_owned(),
             });
         }
@@ -116,23 +120,33 @@ impl Job {
         if strikes(Fault::Timeout) {
             return Err(Failure::Timeout);
         }
-        let mut result = self.run_kernel(media, progress)?;
+        let mut result = match &self.work {
+            Work::Scan(command) => self.run_kernel(command, media, progress)?,
+            Work::Merge(command) => {
+                ResultHeader::failed(&command.envelope, Status::Unsupported).encode()
+            }
+        };
         if strikes(Fault::Corrupt) {
-            let place = draw(config.seed, u64::MAX, &self.command) % result.len() as u64;
+            let place = draw(config.seed, u64::MAX, &self.work) % result.len() as u64;
             result[memory_size(place)?] ^= 0x10;
         }
         Ok(result)
     }
 
     /// Loads the input, runs the kernel, and fetches header and payload.
-    fn run_kernel(&self, media: &Media, progress: &mut Progress) -> Result<Vec<u8>, Failure> {
+    fn run_kernel(
+        &self,
+        command: &Command,
+        media: &Media,
+        progress: &mut Progress,
+    ) -> Result<Vec<u8>, Failure> {
         let kernel_failed = |reason: String| Failure::Kernel { reason };
-        let (input, inputs) = media.load(&self.command.unit.inputs)?;
+        let (input, inputs) = media.load(&command.unit.inputs)?;
         progress.traffic.media_bytes =
             inputs.iter().filter_map(nearscan_command::InputRef::length).sum();
-        let mut bound = self.command.clone();
+        let mut bound = command.clone();
         bound.unit.inputs = inputs;
-        let bytes_max = self.command.output.bytes_max();
+        let bytes_max = command.output.bytes_max();
         bound.output = OutputRef::DeviceRange { lease: 0, offset: 0, bytes_max };
         let words = bound.encode().map_err(|error| kernel_failed(error.to_string()))?;
         // Fresh pages of the system are zero without being touched: what the kernel does not use

@@ -39,6 +39,19 @@ pub mod section {
     /// At most one [`crate::layout::TopRecord`].
     pub const TOP: u16 = 17;
 
+    /// The scan commands whose results are merged, one after the other.
+    pub const SCANS: u16 = 18;
+    /// One [`crate::layout::MergeRecord`].
+    pub const MERGE: u16 = 19;
+    /// [`crate::layout::SortKeyRecord`]s, the most significant first.
+    pub const MERGE_KEYS: u16 = 20;
+
+    /// What a scan or a stored fragment does not have.
+    pub const OF_MERGES_ONLY: [u16; 3] = [SCANS, MERGE, MERGE_KEYS];
+
+    /// What a merge has.
+    pub const OF_MERGES: [u16; 6] = [INPUTS, OUTPUT, OUTPUT_COLUMNS, SCANS, MERGE, MERGE_KEYS];
+
     /// Every section with its name, for the C++ header.
     pub const ALL: &[(u16, &str)] = &[
         (INPUTS, "INPUTS"),
@@ -58,6 +71,9 @@ pub mod section {
         (READINGS, "READINGS"),
         (KEY_RANGES, "KEY_RANGES"),
         (TOP, "TOP"),
+        (SCANS, "SCANS"),
+        (MERGE, "MERGE"),
+        (MERGE_KEYS, "MERGE_KEYS"),
     ];
 }
 
@@ -75,6 +91,20 @@ pub mod top {
     pub const DESCENDING: u16 = 1;
     /// Nulls come first.
     pub const NULLS_FIRST: u16 = 2;
+}
+
+/// Bits of [`SortKeyRecord::flags`](crate::layout::SortKeyRecord::flags).
+pub mod sort {
+    /// Greater values come first.
+    pub const DESCENDING: u16 = 1;
+    /// Nulls come first.
+    pub const NULLS_FIRST: u16 = 2;
+}
+
+/// Bits of [`MergeRecord::flags`](crate::layout::MergeRecord::flags).
+pub mod merge {
+    /// A row that equals the one before it is left out.
+    pub const DISTINCT: u16 = 1;
 }
 
 /// How an operand is packed into 16 bits: kind in the top three, index below; all ones is no
@@ -98,6 +128,8 @@ pub mod operand {
 pub mod opcode {
     /// Scan one row group.
     pub const SCAN: u16 = 1;
+    /// Merge the results of scans.
+    pub const MERGE: u16 = 2;
 }
 
 /// Modes of the output.

@@ -6,8 +6,9 @@
 
 use nearscan_command::{
     Aggregate, Chunk, Codec, Column, Command, Encodings, Envelope, Extent, Fragment, Function,
-    InputRef, Key, Op, Operand, Output, OutputRef, PhysicalType, Program, ReadAs, Reading,
-    RowColumn, Step, StringTest, TestOp, Top, Unit, ValueKind, Version, Width, limits, pattern,
+    InputRef, Key, Merge, MergeCommand, Op, Operand, Output, OutputRef, PhysicalType, Program,
+    ReadAs, Reading, RowColumn, SortKey, Step, StringTest, TestOp, Top, Unit, ValueKind, Version,
+    Width, limits, pattern,
 };
 use proptest::prelude::*;
 
@@ -60,6 +61,10 @@ pub(crate) fn fragment() -> impl Strategy<Value = Fragment> {
 
 pub(crate) fn command() -> impl Strategy<Value = Command> {
     choices().prop_map(|mut choices| choices.command())
+}
+
+pub(crate) fn merge() -> impl Strategy<Value = MergeCommand> {
+    choices().prop_map(|mut choices| choices.merge())
 }
 
 /// The values that an operand can have.
@@ -475,6 +480,38 @@ impl Choices {
             _ => command.output = OutputRef::ObjectAppend { object: handle, bytes_max },
         }
         command
+    }
+
+    /// Scans of one fragment and any merge of their rows.
+    pub(crate) fn merge(&mut self) -> MergeCommand {
+        let envelope = self.envelope();
+        let mut fragment = self.fragment();
+        let width = self.pick(&NUMERIC);
+        fragment.output = match fragment.output {
+            Output::Rows { columns, .. } if !columns.is_empty() => {
+                Output::Rows { columns, limit: None, top: None }
+            }
+            _ => {
+                let columns = vec![RowColumn { operand: Operand::Null, width }];
+                Output::Rows { columns, limit: None, top: None }
+            }
+        };
+        let column_count = fragment.output_widths().len();
+        let scans = (0..1 + self.below(limits::MERGE_INPUTS_MAX as usize)).map(|_| {
+            let unit = self.unit(&fragment);
+            Command::bind(&fragment, unit, self.envelope()).unwrap()
+        });
+        let scans = scans.collect();
+        let key_count = 1 + self.below(column_count.min(limits::MERGE_KEYS_MAX as usize));
+        let first = self.below(column_count);
+        let keys = (0..key_count).map(|index| SortKey {
+            column: u16::try_from((first + index) % column_count).unwrap(),
+            descending: self.one_in(2),
+            nulls_first: self.one_in(2),
+        });
+        let keys: Vec<SortKey> = keys.collect();
+        let distinct = keys.len() == column_count && self.one_in(2);
+        MergeCommand::bind(scans, Merge { keys, distinct }, envelope).unwrap()
     }
 }
 

@@ -24,7 +24,7 @@ use nearscan_command::{
     TestOp, Unit, Value, ValueKind, Version, Width, doc,
 };
 
-use crate::shapes;
+use crate::{merges, shapes};
 
 pub(crate) fn q6() -> Command {
     doc::example().unwrap()
@@ -366,6 +366,34 @@ fn golden_shapes_states() {
 #[test]
 fn golden_shapes_rows() {
     check("shapes-rows", &shapes::rows().encode().unwrap());
+}
+
+#[test]
+fn golden_merge() {
+    check("merge", &merges::merge().encode().unwrap());
+}
+
+#[test]
+fn golden_merge_for_a_kernel() {
+    let command = merges::merge();
+    let output = OutputRef::DeviceRange { lease: 1, offset: 12_288, bytes_max: 4096 };
+    check("merge-kernel", &command.encode_for_kernel(&merges::ranges(3), &output).unwrap());
+}
+
+#[test]
+fn commands_of_version_1_1_read_as_they_were_meant() {
+    let commands = [
+        ("q6", q6()),
+        ("q1", q1()),
+        ("strings", strings()),
+        ("inputs", inputs()),
+        ("shapes-states", shapes::states()),
+        ("shapes-rows", shapes::rows()),
+    ];
+    for (name, command) in commands {
+        assert_eq!(Command::decode(&stored(name, "1.1")), Ok(command), "{name}");
+    }
+    assert_eq!(Fragment::decode(&stored("fragment", "1.1")), Ok(strings().fragment));
 }
 
 #[test]

@@ -11,6 +11,7 @@ mod any;
 mod generated;
 mod golden;
 mod malformed;
+mod merges;
 mod results;
 mod round_trip;
 mod rules;

@@ -16,7 +16,7 @@ use nearscan_conformance::evaluator::evaluate;
 use nearscan_drive::{
     CancelOutcome, CancelWord, Capabilities, Completion, CostSnapshot, Drive, DriveTime, Failure,
     FileRef, Identity, Lease, Measured, Outcome, Placement, Refusal, Session, SessionSpec,
-    Submission, Ticket, Traffic,
+    Submission, Ticket, Traffic, Work,
 };
 
 use crate::reader::read_chunk;
@@ -185,8 +185,8 @@ impl Session for FakeSession {
 
     fn submit(&self, submission: Submission) -> Result<Ticket, Refusal> {
         assert!(submission.timeout > Duration::ZERO);
-        let command = &submission.command;
-        let (ticket, sender) = Ticket::new(command, CancelWord::default());
+        let Work::Scan(command) = &submission.work else { panic!("this drive cannot merge") };
+        let (ticket, sender) = Ticket::new(&command.envelope, CancelWord::default());
         let media_bytes = command.unit.media_bytes();
         let completion = Completion {
             command_id: command.envelope.command_id,

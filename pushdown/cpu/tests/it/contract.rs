@@ -108,7 +108,7 @@ fn session(drive: &CpuDrive) -> Arc<dyn Session> {
 
 fn submit(session: &dyn Session, command: &Command, timeout: Duration) -> Result<Ticket, Refusal> {
     let lease = session.lease(1000).unwrap();
-    session.submit(Submission { command: command.clone(), lease, timeout })
+    session.submit(Submission { work: command.clone().into(), lease, timeout })
 }
 
 fn run(session: &dyn Session, command: &Command) -> Completion {

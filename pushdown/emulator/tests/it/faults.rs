@@ -76,7 +76,7 @@ fn a_hang_ends_when_it_is_cancelled_and_its_memory_comes_back_then() {
     let command = scan.command(&drive, 10, envelope);
     let lease = session.lease(command.device_bytes()).unwrap();
     let timeout = Duration::from_secs(5);
-    let ticket = session.submit(Submission { command, lease, timeout }).unwrap();
+    let ticket = session.submit(Submission { work: command.into(), lease, timeout }).unwrap();
     assert_eq!(drive.in_flight(), 1);
     assert!(!drive.memory_is_whole());
     assert_eq!(session.cancel(5), CancelOutcome::Acknowledged);
@@ -126,7 +126,7 @@ fn a_full_queue_and_a_full_memory_refuse() {
         let command = scan.command(&drive, 10, envelope);
         let lease = session.lease(command.device_bytes()).unwrap();
         let timeout = Duration::from_secs(5);
-        match session.submit(Submission { command, lease, timeout }) {
+        match session.submit(Submission { work: command.into(), lease, timeout }) {
             Ok(ticket) => tickets.push(ticket),
             Err(refusal) => break refusal,
         }

@@ -114,7 +114,7 @@ pub(crate) fn session(drive: &dyn Drive) -> Arc<dyn Session> {
 pub(crate) fn run(session: &dyn Session, command: &Command) -> Result<Completion, Refusal> {
     let lease = session.lease(command.device_bytes())?;
     let timeout = Duration::from_secs(5);
-    let ticket = session.submit(Submission { command: command.clone(), lease, timeout })?;
+    let ticket = session.submit(Submission { work: command.clone().into(), lease, timeout })?;
     Ok(block_on(ticket))
 }
 

@@ -25,7 +25,7 @@ use nearscan_conformance::evaluator::evaluate;
 use nearscan_drive::{
     CancelOutcome, CancelWord, Capabilities, Completion, CostSnapshot, Drive, DriveTime, Failure,
     FileRef, Identity, Lease, ModelId, Modelled, Outcome, Placement, Refusal, Reservation,
-    Schedule, Session, SessionSpec, Submission, Ticket, Traffic,
+    Schedule, Session, SessionSpec, Submission, Ticket, Traffic, Work,
 };
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
@@ -233,7 +233,8 @@ impl Session for FakeSession {
     }
 
     fn submit(&self, submission: Submission) -> Result<Ticket, Refusal> {
-        let Submission { command, lease, .. } = submission;
+        let Submission { work, lease, .. } = submission;
+        let Work::Scan(command) = work else { panic!("this drive says that it cannot merge") };
         let mut ledger = self.state.ledger.lock().unwrap();
         let (row_group, rows) = read_unit(&command, &ledger.files);
         let act = ledger.acts.get(&row_group).cloned().unwrap_or(Act::Answer);
@@ -243,7 +244,7 @@ impl Session for FakeSession {
         }
         let cancel = CancelWord::default();
         ledger.cancels.push(cancel.clone());
-        let (ticket, sender) = Ticket::new(&command, cancel);
+        let (ticket, sender) = Ticket::new(&command.envelope, cancel);
         if act == Act::Hang {
             ledger.hanging.push((sender, lease));
             return Ok(ticket);
