@@ -67,9 +67,8 @@ pub(crate) fn parquet_scan_of(plan: &Arc<dyn ExecutionPlan>) -> Option<&FileScan
 
 /// The scan in a node, if it is one of local Parquet files.
 fn scan_of(plan: &Arc<dyn ExecutionPlan>) -> Option<&FileScanConfig> {
-    let is_local = |scan: &&FileScanConfig| {
-        scan.object_store_url == ObjectStoreUrl::local_filesystem()
-    };
+    let is_local =
+        |scan: &&FileScanConfig| scan.object_store_url == ObjectStoreUrl::local_filesystem();
     parquet_scan_of(plan).filter(is_local)
 }
 

@@ -21,10 +21,13 @@ use datafusion::{
         tree_node::{Transformed, TreeNode, TreeNodeRecursion},
     },
     datasource::{
+        listing::PartitionedFile,
         physical_plan::{FileGroup, FileScanConfig, FileScanConfigBuilder},
         source::DataSourceExec,
     },
-    parquet::{arrow::arrow_reader::statistics::StatisticsConverter, file::metadata::ParquetMetaData},
+    parquet::{
+        arrow::arrow_reader::statistics::StatisticsConverter, file::metadata::ParquetMetaData,
+    },
     physical_expr::{LexOrdering, PhysicalSortExpr, expressions::Column},
     physical_plan::ExecutionPlan,
 };
@@ -78,10 +81,12 @@ async fn kept_keys(scan: &FileScanConfig, session: &dyn Session) -> Option<usize
 /// The scan with the first `keys` keys of its order, and of the orders of its files.
 fn with_keys(scan: FileScanConfig, keys: usize) -> FileScanConfig {
     let cut = |ordering: &LexOrdering| LexOrdering::new(ordering.iter().take(keys).cloned());
-    let mut groups = scan.file_groups.clone();
-    for file in groups.iter_mut().flat_map(FileGroup::iter_mut) {
-        file.ordering = file.ordering.as_ref().and_then(cut);
-    }
+    let with_cut = |file: &PartitionedFile| {
+        let ordering = file.ordering.as_ref().and_then(cut);
+        file.clone().with_ordering(ordering)
+    };
+    let groups = scan.file_groups.iter();
+    let groups = groups.map(|group| FileGroup::new(group.iter().map(with_cut).collect())).collect();
     let ordering = scan.output_ordering.first().and_then(cut);
     FileScanConfigBuilder::from(scan)
         .with_file_groups(groups)

@@ -40,7 +40,7 @@ use datafusion::physical_plan::sorts::sort::SortExec;
 use datafusion::physical_plan::sorts::sort_preserving_merge::SortPreservingMergeExec;
 use datafusion::physical_plan::union::UnionExec;
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
-use nearscan_command::{Merge, Output, SortKey, limits};
+use nearscan_command::{Merge, Output, SortKey};
 
 use crate::decide::DriveView;
 use crate::decision::{KeepReason, Kept};
@@ -74,22 +74,12 @@ pub(crate) fn merges(
     Ok((merged.data, kept))
 }
 
-/// What makes the rows of each unit sorted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum SortedBy {
-    /// The plan says so of each partition.
-    Plan,
-    /// Footers may say so of each row group.
-    Footers,
-}
-
 /// A merge over pushed scans.
 struct Found<'a> {
     inputs: Vec<&'a Arc<dyn ExecutionPlan>>,
     ordering: LexOrdering,
     distinct: bool,
     fetch: Option<usize>,
-    sorted_by: SortedBy,
 }
 
 impl<'a> Found<'a> {
@@ -98,31 +88,16 @@ impl<'a> Found<'a> {
         if let Some(found) = Self::distinct(plan) {
             return Some(found);
         }
-        let (ordering, fetch, input) = match plan.downcast_ref::<SortPreservingMergeExec>() {
-            Some(merge) => (Some(merge.expr()), merge.fetch(), merge.input()),
-            None => (None, None, plan),
-        };
-        let found = |ordering: &LexOrdering, inputs, sorted_by| Self {
-            ordering: ordering.clone(),
-            distinct: false,
-            fetch,
-            inputs,
-            sorted_by,
-        };
-        match (ordering, input.downcast_ref::<SortExec>()) {
-            (Some(ordering), None) => {
-                Some(found(ordering, pushed_scans(input)?, SortedBy::Plan))
-            }
-            (above, Some(sort)) => {
-                let ordering = above.unwrap_or(sort.expr());
-                // A sort of one partition of several is no merge of all of them.
-                let is_whole = above.is_some() || input.output_partitioning().partition_count() == 1;
-                let is_plain = sort.fetch().is_none() && sort.expr() == ordering && is_whole;
-                let inputs = pushed_scans(sort.input()).filter(|_| is_plain)?;
-                Some(found(ordering, inputs, SortedBy::Footers))
-            }
-            (None, None) => None,
-        }
+        let (ordering, fetch, inputs) =
+            if let Some(merge) = plan.downcast_ref::<SortPreservingMergeExec>() {
+                (merge.expr(), merge.fetch(), sorted_scans(merge.input(), merge.expr())?)
+            } else {
+                let sort = plan.downcast_ref::<SortExec>()?;
+                // A sort of each of several partitions is no merge of them.
+                let is_whole = plan.output_partitioning().partition_count() == 1;
+                (sort.expr(), None, sorted_scans(plan, sort.expr()).filter(|_| is_whole)?)
+            };
+        Some(Self { inputs, ordering: ordering.clone(), distinct: false, fetch })
     }
 
     /// A grouping by all columns without aggregates, over scans that are sorted by all columns: a
@@ -152,7 +127,6 @@ impl<'a> Found<'a> {
             distinct: true,
             fetch: merge.and_then(SortPreservingMergeExec::fetch),
             inputs,
-            sorted_by: SortedBy::Plan,
         })
     }
 
@@ -190,8 +164,11 @@ impl<'a> Found<'a> {
             }
         }
         let merge = Merge { keys: self.keys()?, distinct: self.distinct };
+        if let Err(error) = merge.check(&widths) {
+            return ordering(&error.to_string());
+        }
         let schema = plan.schema();
-        let runs = sorted::runs(self.scans(), &self.ordering, self.sorted_by == SortedBy::Footers)?;
+        let runs = sorted::runs(self.scans(), self.ordering.first());
         let key = self.ordering.first();
         let key_type = key.expr.data_type(&schema);
         let can_cut = key_type.is_ok_and(|data_type| sorted::has_numbers(&data_type));
@@ -213,10 +190,6 @@ impl<'a> Found<'a> {
     }
 
     fn keys(&self) -> Lowered<Vec<SortKey>> {
-        if self.ordering.len() > limits::MERGE_KEYS_MAX as usize {
-            let detail = format!("a merge by more than {} keys", limits::MERGE_KEYS_MAX);
-            return Err(Kept::new(KeepReason::Ordering, detail));
-        }
         let key = |column: &Column, options: arrow::compute::SortOptions| SortKey {
             column: u16::try_from(column.index()).unwrap_or(u16::MAX),
             descending: options.descending,
@@ -242,6 +215,25 @@ fn pushed_scans(plan: &Arc<dyn ExecutionPlan>) -> Option<Vec<&Arc<dyn ExecutionP
         return scans.collect::<Option<Vec<_>>>().map(|scans| scans.concat());
     }
     plan.downcast_ref::<PushdownExec>().map(|_| vec![plan])
+}
+
+/// The pushed scans of a plan that gives rows in an order: those of a sort are in it only if each
+/// row group is by itself.
+fn sorted_scans<'a>(
+    plan: &'a Arc<dyn ExecutionPlan>,
+    ordering: &LexOrdering,
+) -> Option<Vec<&'a Arc<dyn ExecutionPlan>>> {
+    if let Some(union) = plan.downcast_ref::<UnionExec>() {
+        let scans = union.inputs().iter().map(|input| sorted_scans(input, ordering));
+        return scans.collect::<Option<Vec<_>>>().map(|scans| scans.concat());
+    }
+    let Some(sort) = plan.downcast_ref::<SortExec>() else { return pushed_scans(plan) };
+    let declares = |scan: &&Arc<dyn ExecutionPlan>| {
+        let scan = scan.downcast_ref::<PushdownExec>();
+        scan.is_some_and(|scan| sorted::declares(scan, ordering))
+    };
+    let is_plain = sort.fetch().is_none() && sort.expr() == ordering;
+    pushed_scans(sort.input()).filter(|scans| is_plain && scans.iter().all(declares))
 }
 
 /// Whether all rows of a scan's units leave it.

@@ -351,7 +351,10 @@ impl ColumnBounds for FooterBounds<'_, '_> {
 
 /// The least and the greatest value of a chunk as statistics have it, `Some(None)` when all are
 /// null, nothing without statistics.
-pub(crate) fn chunk_range(chunk: &ColumnChunkMetaData, data_type: &DataType) -> Option<Option<(i64, i64)>> {
+pub(crate) fn chunk_range(
+    chunk: &ColumnChunkMetaData,
+    data_type: &DataType,
+) -> Option<Option<(i64, i64)>> {
     let statistics = chunk.statistics()?;
     if statistics.null_count_opt() == u64::try_from(chunk.num_values()).ok() {
         return Some(None);

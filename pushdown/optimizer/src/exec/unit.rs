@@ -279,7 +279,14 @@ impl UnitRunner {
         Command::bind(fragment, bound_unit(unit, file_id), envelope).ok()
     }
 
-    pub(crate) fn log(&self, unit: &PlannedUnit, placed_on: &str, reason: &str, cost: Cost, rows_out: u64) {
+    pub(crate) fn log(
+        &self,
+        unit: &PlannedUnit,
+        placed_on: &str,
+        reason: &str,
+        cost: Cost,
+        rows_out: u64,
+    ) {
         self.context.log.push(LogEntry {
             query_id: self.pushed.query_id,
             table: self.pushed.table.clone(),
@@ -376,6 +383,7 @@ pub(crate) fn fault_reason(fault: &Fault) -> PushBack {
             | Status::Malformed
             | Status::StaleInput
             | Status::Corrupt
+            | Status::NotSorted
             | Status::Cancelled => PushBack::Fault,
         },
         Fault::Failed(Failure::Timeout) => PushBack::Timeout,

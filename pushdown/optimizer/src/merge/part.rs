@@ -9,7 +9,7 @@ use arrow::datatypes::DataType;
 use datafusion::common::ScalarValue;
 use datafusion::logical_expr::Operator;
 use datafusion::physical_expr::expressions::{BinaryExpr, IsNotNullExpr, IsNullExpr, Literal};
-use datafusion::physical_expr::{PhysicalExpr, PhysicalSortExpr, conjunction, disjunction};
+use datafusion::physical_expr::{PhysicalExpr, PhysicalSortExpr, conjunction};
 
 use crate::merge::windows::{NULLS_FIRST, NULLS_LAST, Rank, Span};
 
@@ -46,7 +46,7 @@ pub(crate) fn predicate(
     let has_numbers = span.overlaps(numbers);
     let is_null = || Arc::new(IsNullExpr::new(Arc::clone(&key.expr)));
     Some(match (has_nulls, has_numbers) {
-        (true, true) => disjunction([conjunction(bounds), is_null()]),
+        (true, true) => Arc::new(BinaryExpr::new(conjunction(bounds), Operator::Or, is_null())),
         (true, false) => is_null(),
         (false, _) if bounds.is_empty() => Arc::new(IsNotNullExpr::new(Arc::clone(&key.expr))),
         (false, _) => conjunction(bounds),

@@ -4,13 +4,11 @@
 use arrow::datatypes::DataType;
 use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_expr::{LexOrdering, PhysicalSortExpr};
-use parquet::file::metadata::RowGroupMetaData;
+use parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData, SortingColumn};
 
-use crate::decision::{KeepReason, Kept};
-use crate::exec::{MergeWindow, PushdownExec, RowsShape, UnitPlace, WindowInput, bound_unit};
 use crate::exec::Replaced;
+use crate::exec::{MergeWindow, PushdownExec, RowsShape, UnitPlace, WindowInput, bound_unit};
 use crate::facts::FileFacts;
-use crate::lower::Lowered;
 use crate::merge::part::rank_of_nulls;
 use crate::merge::windows::{Run, Span, Window, rank};
 use crate::scan::{Scan, Stack};
@@ -28,38 +26,39 @@ pub(crate) fn has_numbers(data_type: &DataType) -> bool {
     !data_type.is_floating() && data_type.is_primitive() && *data_type != DataType::UInt64
 }
 
-/// The units of `scans`, input by input, partition by partition, in their order.
-///
-/// # Errors
-/// With `declared`, when a footer does not say that its row group has this order.
+/// Whether the footer of each unit's row group says that it has this order.
+pub(crate) fn declares(scan: &PushdownExec, ordering: &LexOrdering) -> bool {
+    let Some(footers) = Footers::of(scan) else { return false };
+    let declares = |unit: &PlannedUnit| {
+        footers.row_group(unit).is_some_and(|group| footers.declares(group, ordering))
+    };
+    scan.pushed().partitions.iter().flatten().all(declares)
+}
+
+/// The units of `scans`, input by input, partition by partition, in their order; `key` is the first
+/// that they are sorted by.
 pub(crate) fn runs<'a>(
     scans: impl Iterator<Item = &'a PushdownExec>,
-    ordering: &LexOrdering,
-    declared: bool,
-) -> Lowered<Vec<SortedUnit>> {
+    key: &PhysicalSortExpr,
+) -> Vec<SortedUnit> {
     let mut runs = Vec::new();
     for (input, scan) in scans.enumerate() {
         let footers = Footers::of(scan);
+        let span = |unit: &PlannedUnit| {
+            let footers = footers.as_ref()?;
+            footers.span(footers.row_group(unit)?, key)
+        };
         for (partition, units) in scan.pushed().partitions.iter().enumerate() {
-            for (unit, planned) in units.iter().enumerate() {
-                let metadata = footers.as_ref().and_then(|footers| footers.row_group(planned));
-                let keys = footers.as_ref().zip(metadata);
-                let is_declared =
-                    keys.is_some_and(|(footers, group)| footers.declares(group, ordering));
-                if declared && !is_declared {
-                    let file = planned.file.path.display();
-                    let detail = format!("a row group of {file} does not say that it is sorted");
-                    return Err(Kept::new(KeepReason::Ordering, detail));
-                }
-                let span = keys.and_then(|(footers, group)| footers.span(group, ordering.first()));
-                runs.push(SortedUnit {
-                    place: UnitPlace { input, partition, unit },
-                    run: Run { span: span.unwrap_or(Span::ALL), bytes: device_bytes(scan, planned) },
-                });
-            }
+            runs.extend(units.iter().enumerate().map(|(unit, planned)| SortedUnit {
+                place: UnitPlace { input, partition, unit },
+                run: Run {
+                    span: span(planned).unwrap_or(Span::ALL),
+                    bytes: device_bytes(scan, planned),
+                },
+            }));
         }
     }
-    Ok(runs)
+    runs
 }
 
 /// Windows over runs as windows over the units that they are.
@@ -112,16 +111,14 @@ impl<'a> Footers<'a> {
         let output = key.expr.downcast_ref::<Column>()?.index();
         let column = self.shape.outputs.get(output)?.downcast_ref::<Column>()?;
         let name = self.shape.table_schema.fields().get(column.index())?.name();
-        let is_named = |chunk: &parquet::file::metadata::ColumnChunkMetaData| {
-            chunk.column_path().parts() == [name.clone()]
-        };
+        let is_named = |chunk: &ColumnChunkMetaData| chunk.column_path().parts() == [name.clone()];
         group.columns().iter().position(is_named)
     }
 
     /// Whether a row group says that it is sorted this way.
     fn declares(&self, group: &RowGroupMetaData, ordering: &LexOrdering) -> bool {
         let Some(declared) = group.sorting_columns() else { return false };
-        let agrees = |(key, sorting): (&PhysicalSortExpr, &parquet::file::metadata::SortingColumn)| {
+        let agrees = |(key, sorting): (&PhysicalSortExpr, &SortingColumn)| {
             self.leaf(group, key) == usize::try_from(sorting.column_idx).ok()
                 && key.options.descending == sorting.descending
                 && key.options.nulls_first == sorting.nulls_first

@@ -144,9 +144,11 @@ fn windows_of_cluster(runs: &[Run], mut cluster: Vec<usize>, terms: Terms) -> Op
     while first <= whole.last {
         let part_to = |last: Rank| Span { first, last };
         let within = |last: &&Rank| **last >= first && **last <= whole.last;
-        let last = ends.iter().filter(within).copied().take_while(|last| {
-            fits(runs, &overlapping(runs, &cluster, part_to(*last)), terms)
-        });
+        let last = ends
+            .iter()
+            .filter(within)
+            .copied()
+            .take_while(|last| fits(runs, &overlapping(runs, &cluster, part_to(*last)), terms));
         let part = part_to(last.last()?);
         found.push(Window { runs: overlapping(runs, &cluster, part), part: Some(part) });
         match part.last.checked_add(1) {

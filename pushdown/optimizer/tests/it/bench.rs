@@ -26,7 +26,7 @@ use nearscan_drive::{Capabilities, Drive, Drives, FileRef};
 use nearscan_optimizer::decide::decide;
 use nearscan_optimizer::{
     Candidate, Decision, FileFacts, Kept, NearscanOptions, PushdownContext, PushdownExec,
-    PushdownRule, surroundings,
+    PushdownMergeExec, PushdownRule, surroundings,
 };
 use parquet::file::metadata::ParquetMetaDataReader;
 use tempfile::TempDir;
@@ -299,7 +299,8 @@ impl Run {
 pub(crate) fn pushed(plan: &Arc<dyn ExecutionPlan>) -> Vec<Arc<dyn ExecutionPlan>> {
     let mut found = Vec::new();
     plan.apply(|node| {
-        if node.downcast_ref::<PushdownExec>().is_some() {
+        let is_merge = node.downcast_ref::<PushdownMergeExec>().is_some();
+        if is_merge || node.downcast_ref::<PushdownExec>().is_some() {
             found.push(Arc::clone(node));
         }
         Ok(datafusion::common::tree_node::TreeNodeRecursion::Continue)

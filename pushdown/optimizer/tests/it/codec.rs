@@ -25,9 +25,18 @@ fn travelled(plan: &Arc<dyn ExecutionPlan>, session: &SessionContext) -> Arc<dyn
     physical_plan_from_bytes_with_extension_codec(&bytes, &task, &codec).unwrap()
 }
 
+/// A bench with `lineitem` as a table whose order is declared.
+fn with_order(bench: Bench) -> Bench {
+    let location = bench.path("lineitem.parquet").display().to_string();
+    bench.sql(format!(
+        "CREATE EXTERNAL TABLE ordered STORED AS PARQUET WITH ORDER (l_orderkey) LOCATION \
+         '{location}'"
+    ))
+}
+
 fn ours(plan: &Arc<dyn ExecutionPlan>) -> Vec<PushdownExec> {
     let execs = pushed(plan);
-    execs.iter().map(|exec| exec.downcast_ref::<PushdownExec>().unwrap().clone()).collect()
+    execs.iter().filter_map(|exec| exec.downcast_ref::<PushdownExec>()).cloned().collect()
 }
 
 #[rstest]
@@ -50,9 +59,15 @@ fn ours(plan: &Arc<dyn ExecutionPlan>) -> Vec<PushdownExec> {
 #[case::top_k(
     "SELECT l_orderkey, l_comment FROM lineitem WHERE l_quantity < 20 ORDER BY 1, 2 LIMIT 3"
 )]
+#[case::merge(
+    "SELECT l_orderkey FROM ordered UNION SELECT l_orderkey FROM ordered ORDER BY 1 DESC LIMIT 9"
+)]
 #[tokio::test]
 async fn a_plan_that_travelled_is_the_same(#[case] sql: &str) {
-    let bench = Bench::new();
+    let bench = with_order(Bench::with_drive(Fake::new(Capabilities {
+        merge_inputs_max: 3,
+        ..Capabilities::of_scan_kernel()
+    })));
     let session = bench.pushing().await;
     let sent = crate::bench::plan_of(&session, sql).await;
     let arrived = travelled(&sent, &session);

@@ -19,7 +19,8 @@ use arrow::datatypes::{
 };
 use futures::channel::oneshot::Sender;
 use nearscan_command::{
-    Command, InputRef, ResultHeader, ResultWriter, Row, Status, Value, float_order, widened_float,
+    Command, InputRef, Merge, ResultHeader, ResultWriter, Row, SortKey, Status, Value, float_order,
+    widened_float,
 };
 use nearscan_conformance::evaluator::evaluate;
 use nearscan_drive::{
@@ -66,6 +67,7 @@ pub(crate) enum Act {
 struct Ledger {
     files: Vec<PathBuf>,
     acts: HashMap<usize, Act>,
+    act_on_merges: Option<Act>,
     /// Every command that was taken or refused in `submit`, with its row group.
     commands: Vec<(usize, Command)>,
     cancels: Vec<CancelWord>,
@@ -118,6 +120,11 @@ impl Fake {
     /// What to do with the commands for a row group.
     pub(crate) fn on(&self, row_group: usize, act: Act) {
         self.state.ledger.lock().unwrap().acts.insert(row_group, act);
+    }
+
+    /// What to do with merges.
+    pub(crate) fn on_merges(&self, act: Act) {
+        self.state.ledger.lock().unwrap().act_on_merges = Some(act);
     }
 
     /// Refuses so many leases for want of memory.
@@ -234,17 +241,26 @@ impl Session for FakeSession {
 
     fn submit(&self, submission: Submission) -> Result<Ticket, Refusal> {
         let Submission { work, lease, .. } = submission;
-        let Work::Scan(command) = work else { panic!("this drive says that it cannot merge") };
         let mut ledger = self.state.ledger.lock().unwrap();
-        let (row_group, rows) = read_unit(&command, &ledger.files);
-        let act = ledger.acts.get(&row_group).cloned().unwrap_or(Act::Answer);
-        ledger.commands.push((row_group, command.clone()));
+        let mut inputs = Vec::new();
+        let mut row_group = usize::MAX;
+        for command in work.scans() {
+            let (of_command, rows) = read_unit(command, &ledger.files);
+            row_group = of_command;
+            ledger.commands.push((row_group, command.clone()));
+            inputs.push(rows);
+        }
+        let act = match &work {
+            Work::Scan(_) => ledger.acts.get(&row_group).cloned(),
+            Work::Merge(_) => ledger.act_on_merges.clone(),
+        };
+        let act = act.unwrap_or(Act::Answer);
         if let Act::Refuse(refusal) = act {
             return Err(refusal);
         }
         let cancel = CancelWord::default();
         ledger.cancels.push(cancel.clone());
-        let (ticket, sender) = Ticket::new(&command.envelope, cancel);
+        let (ticket, sender) = Ticket::new(work.envelope(), cancel);
         if act == Act::Hang {
             ledger.hanging.push((sender, lease));
             return Ok(ticket);
@@ -252,7 +268,7 @@ impl Session for FakeSession {
         if act == Act::Forget {
             return Ok(ticket);
         }
-        let outcome = outcome(&act, &command, &rows);
+        let outcome = outcome(&act, &work, &inputs);
         let link_bytes = match &outcome {
             Outcome::Finished(bytes) => bytes.len() as u64,
             Outcome::Failed(_) => 0,
@@ -261,12 +277,12 @@ impl Session for FakeSession {
         let Some(_held) = Reservation::take(&self.spec.budget, link_bytes) else {
             return Err(Refusal::LowMemory { needed_bytes: link_bytes });
         };
-        let media_bytes = command.unit.media_bytes();
+        let media_bytes = work.scans().iter().map(|command| command.unit.media_bytes()).sum();
         ledger.traffic.media_bytes += media_bytes;
         ledger.traffic.link_bytes += link_bytes;
         let completion = Completion {
-            command_id: command.envelope.command_id,
-            attempt: command.envelope.attempt,
+            command_id: work.envelope().command_id,
+            attempt: work.envelope().attempt,
             outcome,
             time: DriveTime::Modelled(modelled()),
             traffic: Traffic { media_bytes, link_bytes, host_bytes: 0 },
@@ -307,22 +323,31 @@ fn modelled() -> Modelled {
     }
 }
 
-fn outcome(act: &Act, command: &Command, rows: &[Row]) -> Outcome {
+fn outcome(act: &Act, work: &Work, inputs: &[Vec<Row>]) -> Outcome {
     if let Act::Fail(failure) = act {
         return Outcome::Failed(failure.clone());
     }
-    let end =
-        |status| Outcome::Finished(ResultHeader::failed(&command.envelope, status).encode().into());
+    let envelope = work.envelope();
+    let end = |status| Outcome::Finished(ResultHeader::failed(envelope, status).encode().into());
     if let Act::End(status) = act {
         return end(*status);
     }
-    let verdict = evaluate(&command.fragment, rows);
-    let Some(mut rows) = verdict.rows else { return end(Status::Overflow) };
-    let mut header = ResultHeader {
-        rows_in: command.unit.rows,
-        rows_kept: verdict.rows_kept,
-        continuation_row: command.unit.rows,
-        ..ResultHeader::failed(&command.envelope, Status::Ok)
+    let mut header = ResultHeader::failed(envelope, Status::Ok);
+    let mut results = Vec::new();
+    for (command, rows) in work.scans().iter().zip(inputs) {
+        let verdict = evaluate(&command.fragment, rows);
+        let Some(rows) = verdict.rows else { return end(Status::Overflow) };
+        header.rows_in += command.unit.rows;
+        header.rows_kept += verdict.rows_kept;
+        results.push(rows);
+    }
+    header.continuation_row = header.rows_in;
+    let mut rows = match work {
+        Work::Scan(_) => results.concat(),
+        Work::Merge(command) => match merge(&command.merge, &results) {
+            Some(rows) => rows,
+            None => return end(Status::NotSorted),
+        },
     };
     match act {
         Act::LoseRow => drop(rows.pop()),
@@ -337,7 +362,8 @@ fn outcome(act: &Act, command: &Command, rows: &[Row]) -> Outcome {
         }
         _ => {}
     }
-    let mut writer = ResultWriter::new(command.fragment.output_widths());
+    let widths = work.scans().first().map(|command| command.fragment.output_widths());
+    let mut writer = ResultWriter::new(widths.unwrap_or_default());
     for row in rows {
         writer.push(row).unwrap();
     }
@@ -351,6 +377,37 @@ fn outcome(act: &Act, command: &Command, rows: &[Row]) -> Outcome {
         _ => {}
     }
     Outcome::Finished(bytes.into())
+}
+
+/// Sorted results as one; nothing when one of them is not sorted.
+fn merge(merge: &Merge, results: &[Vec<Row>]) -> Option<Vec<Row>> {
+    let compare = |a: &Row, b: &Row| {
+        let by_key = |key: &SortKey| {
+            let (a, b) = (&a[usize::from(key.column)], &b[usize::from(key.column)]);
+            let of_nulls = |order: std::cmp::Ordering| match key.nulls_first {
+                true => order,
+                false => order.reverse(),
+            };
+            match (a, b) {
+                (Value::Null, Value::Null) => std::cmp::Ordering::Equal,
+                (Value::Null, _) => of_nulls(std::cmp::Ordering::Less),
+                (_, Value::Null) => of_nulls(std::cmp::Ordering::Greater),
+                _ if key.descending => b.cmp(a),
+                _ => a.cmp(b),
+            }
+        };
+        let orders = merge.keys.iter().map(by_key);
+        orders.fold(std::cmp::Ordering::Equal, std::cmp::Ordering::then)
+    };
+    if !results.iter().all(|rows| rows.is_sorted_by(|a, b| compare(a, b).is_le())) {
+        return None;
+    }
+    let mut rows = results.concat();
+    rows.sort_by(compare);
+    if merge.distinct {
+        rows.dedup();
+    }
+    Some(rows)
 }
 
 /// Which row group a command is about, and its rows.

@@ -10,6 +10,7 @@ mod codec;
 mod drive;
 mod files;
 mod keeps;
+mod merges;
 mod moves;
 mod narrowing;
 mod ordering;

@@ -125,7 +125,8 @@ impl PushdownMergeExec {
     }
 
     fn with_inputs(&self, inputs: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
-        let is_scan = |input: &Arc<dyn ExecutionPlan>| input.downcast_ref::<PushdownExec>().is_some();
+        let is_scan =
+            |input: &Arc<dyn ExecutionPlan>| input.downcast_ref::<PushdownExec>().is_some();
         if inputs.len() != self.inputs.len() || !inputs.iter().all(is_scan) {
             return internal_err!("a merge on a drive has scans on the drive below it");
         }
@@ -234,6 +235,9 @@ impl ExecutionPlan for PushdownMergeExec {
 }
 
 /// The properties of an operator whose rows have `schema` and are sorted by `ordering`.
-pub(crate) fn sorted_properties(schema: SchemaRef, ordering: &LexOrdering) -> EquivalenceProperties {
+pub(crate) fn sorted_properties(
+    schema: SchemaRef,
+    ordering: &LexOrdering,
+) -> EquivalenceProperties {
     EquivalenceProperties::new_with_orderings(schema, [ordering.clone()])
 }

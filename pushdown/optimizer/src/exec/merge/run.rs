@@ -16,6 +16,7 @@ use datafusion::error::Result;
 use datafusion::execution::memory_pool::MemoryReservation;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::filter::batch_filter;
 use datafusion::physical_plan::sorts::streaming_merge::StreamingMergeBuilder;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
@@ -24,6 +25,7 @@ use futures::{StreamExt, TryStreamExt};
 use nearscan_command::{Command, Envelope, Fragment, MergeCommand};
 use nearscan_drive::{Completion, Fault};
 
+use crate::exec::arrays;
 use crate::exec::dynamic::Narrowing;
 use crate::exec::merge::distinct::Distinct;
 use crate::exec::merge::verify;
@@ -34,7 +36,6 @@ use crate::exec::unit::{
     Charged, Cost, Returned, UnitDone, UnitRows, UnitRunner, counts_as_failure, fault_reason,
     row_count,
 };
-use crate::exec::arrays;
 use crate::merge::part;
 use crate::settings::Verify;
 use crate::units::PlannedUnit;
@@ -115,11 +116,8 @@ impl Input {
 impl MergeRunner {
     /// Runs one window.
     async fn run(self: Arc<Self>, window: MergeWindow) -> Result<UnitDone> {
-        let inputs: Vec<Input> = window
-            .inputs
-            .iter()
-            .filter_map(|input| self.input(input.place, input.part))
-            .collect();
+        let inputs: Vec<Input> =
+            window.inputs.iter().filter_map(|input| self.input(input.place, input.part)).collect();
         if inputs.len() == 1 && !self.merged.merge.distinct {
             let alone = inputs.into_iter().map(Self::unit_rows);
             let mut alone: Vec<_> = stream::iter(alone).buffered(1).try_collect().await?;
@@ -166,9 +164,7 @@ impl MergeRunner {
         // A part that cannot be told apart was not planned.
         let part = part.flatten();
         let narrowed = match (&part, shape) {
-            (Some(part), Some(shape)) => {
-                Narrowing::exactly(&fragment, part, shape).map(Arc::new)
-            }
+            (Some(part), Some(shape)) => Narrowing::exactly(&fragment, part, shape).map(Arc::new),
             _ => Some(Arc::clone(&fragment)),
         };
         Some(Input {
@@ -204,10 +200,6 @@ impl MergeRunner {
             return Err(back(PushBack::Encoding));
         }
         let UnitRunner { pushed, context, drive, timeout, .. } = &*first.runner;
-        let hash = pushed.fragment.hash();
-        if context.is_quarantined(&pushed.drive, hash) {
-            return Err(back(PushBack::Quarantine));
-        }
         let open = drive.as_ref().ok_or_else(|| back(PushBack::Fault))?;
         // It has the work of all of its units to do.
         let timeout = timeout.saturating_mul(u32::try_from(inputs.len()).unwrap_or(u32::MAX));
@@ -226,6 +218,10 @@ impl MergeRunner {
             tracing::debug!(%error, "a merge does not fit in a command");
             back(PushBack::Encoding)
         })?;
+        let hash = command.hash();
+        if context.is_quarantined(&pushed.drive, hash) {
+            return Err(back(PushBack::Quarantine));
+        }
         let completion = open.complete(command.clone(), timeout).await.map_err(|reason| {
             if reason == PushBack::Timeout {
                 context.note_failure(&pushed.drive, hash);
