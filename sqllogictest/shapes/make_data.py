@@ -20,6 +20,7 @@ import folder_tables
 import foreign_tables
 import mixed_tables
 import pyarrow.parquet as pq
+import sorted_tables
 from tables import Table, encoding_tables, type_tables
 
 DATA = Path(__file__).resolve().parent.parent / "data"
@@ -38,6 +39,7 @@ def write(folder: Path) -> None:
         write_table(tables, table)
     folder_tables.write(folder)
     foreign_tables.write(tables)
+    sorted_tables.write(tables)
 
 
 def contents(folder: Path) -> dict[Path, bytes]:

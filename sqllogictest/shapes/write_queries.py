@@ -12,10 +12,18 @@ from __future__ import annotations
 import encoding_queries
 import expression_queries
 import file_queries
+import merge_queries
 import plan_queries
 import type_queries
 
-THEMES = [type_queries, encoding_queries, expression_queries, plan_queries, file_queries]
+THEMES = [
+    type_queries,
+    encoding_queries,
+    expression_queries,
+    plan_queries,
+    file_queries,
+    merge_queries,
+]
 
 
 def main() -> None:

@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 #[cfg(test)]
+mod orders;
 mod queries;
 #[cfg(test)]
 mod settings;
