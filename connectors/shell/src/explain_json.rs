@@ -57,7 +57,16 @@ struct Decided<'a> {
     kept: Option<Reason<'a>>,
     /// What stays on the host above an offloaded scan.
     above: Option<Reason<'a>>,
+    /// Row groups of an offloaded scan that stay on the host.
+    row_groups_kept: Option<RowGroupsKept<'a>>,
     costs: Option<Estimates>,
+}
+
+#[derive(Debug, Serialize)]
+struct RowGroupsKept<'a> {
+    count: usize,
+    /// Why the first of them is.
+    first: Reason<'a>,
 }
 
 #[derive(Debug, Serialize)]
@@ -147,8 +156,15 @@ impl<'a> Decided<'a> {
             drive,
             kept,
             above: candidate.above.as_ref().map(Reason::of),
+            row_groups_kept: candidate.units_kept.as_ref().map(RowGroupsKept::of),
             costs: candidate.costs.map(estimates),
         }
+    }
+}
+
+impl<'a> RowGroupsKept<'a> {
+    fn of((count, kept): &'a (usize, Kept)) -> Self {
+        Self { count: *count, first: Reason::of(kept) }
     }
 }
 

@@ -28,6 +28,7 @@ use nearscan_command::{Chunk, Codec, Encodings, Fragment, PhysicalType, ReadAs, 
 use nearscan_drive::FileRef;
 use prost::Message;
 
+use crate::decision::KeepReason;
 use crate::exec::{PushdownExec, PushdownMergeExec, Pushed, Replaced, RowsShape};
 use crate::lower::aggregate::{Meaning, StateSource};
 use crate::units::PlannedUnit;
@@ -76,6 +77,9 @@ struct UnitNode {
     rows: u64,
     #[prost(message, repeated, tag = "7")]
     chunks: Vec<ChunkNode>,
+    /// The word of why it is planned for the host.
+    #[prost(string, optional, tag = "8")]
+    kept: Option<String>,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -324,6 +328,15 @@ fn write_unit(unit: &PlannedUnit) -> UnitNode {
         row_group_count: unit.row_group_count,
         rows: unit.rows,
         chunks: unit.chunks.iter().map(chunk).collect(),
+        kept: unit.kept.map(|reason| reason.word().to_owned()),
+    }
+}
+
+fn read_reason(word: &str) -> Result<KeepReason> {
+    let found = KeepReason::ALL.iter().find(|(_, other)| *other == word);
+    match found {
+        Some((reason, _)) => Ok(*reason),
+        None => internal_err!("{word} is no reason to keep a row group"),
     }
 }
 
@@ -353,5 +366,6 @@ fn read_unit(unit: &UnitNode) -> Result<PlannedUnit> {
         row_group_count: unit.row_group_count,
         rows: unit.rows,
         chunks: unit.chunks.iter().map(chunk).collect::<Result<_>>()?,
+        kept: unit.kept.as_deref().map(read_reason).transpose()?,
     })
 }

@@ -45,10 +45,10 @@ use crate::lower::rows::lower_rows;
 use crate::lower::truth::lower_truth;
 use crate::lower::{FragmentBuilder, Lowered};
 use crate::merge::merges;
-use crate::place::{place_unit, volume};
+use crate::place::{Placed, place_units, volume};
 use crate::scan::{Scan, Stack, split, substitute};
 use crate::settings::{DriveChoice, FloatOrder, PushdownMode, PushdownOptions};
-use crate::units::{FooterBounds, PlannedUnit, RowGroup, ScanUnits, kept_by};
+use crate::units::{FooterBounds, PlannedUnit, ScanUnits, kept_by};
 
 /// A drive as the optimizer sees it: values only.
 #[derive(Debug, Clone)]
@@ -86,13 +86,7 @@ pub fn decide(
 ) -> Result<(Arc<dyn ExecutionPlan>, Vec<Candidate>)> {
     let mut walk = Walk { around, candidates: Vec::new() };
     let plan = walk.visit(plan, None)?;
-    let (plan, kept) = merges(plan, &around.drives)?;
-    for (table, kept) in kept {
-        let of_table = |candidate: &&mut Candidate| candidate.table == table;
-        for candidate in walk.candidates.iter_mut().filter(of_table) {
-            candidate.above.get_or_insert_with(|| kept.clone());
-        }
-    }
+    let plan = merges(plan, &around.drives, &mut walk.candidates)?;
     Ok((plan, walk.candidates))
 }
 
@@ -106,6 +100,8 @@ struct Offload {
     exec: PushdownExec,
     drive: String,
     costs: Option<Costs>,
+    /// How many units are for the host, and why the first of them is.
+    units_kept: Option<(usize, Kept)>,
 }
 
 impl Walk<'_> {
@@ -217,7 +213,13 @@ impl Walk<'_> {
             }
             Err(kept) => {
                 let decision = Decision::Keep(kept);
-                self.candidates.push(Candidate { table, decision, costs: None, above: None });
+                self.candidates.push(Candidate {
+                    table,
+                    decision,
+                    costs: None,
+                    above: None,
+                    units_kept: None,
+                });
                 Arc::clone(plan)
             }
         }
@@ -225,7 +227,14 @@ impl Walk<'_> {
 
     fn note(&mut self, table: String, offload: &Offload, above: Option<Kept>) {
         let decision = Decision::Offload { drive: offload.drive.clone() };
-        self.candidates.push(Candidate { table, decision, costs: offload.costs, above });
+        let units_kept = offload.units_kept.clone();
+        self.candidates.push(Candidate {
+            table,
+            decision,
+            costs: offload.costs,
+            above,
+            units_kept,
+        });
     }
 
     /// The partial aggregate over `stack` as states.
@@ -344,7 +353,7 @@ impl Walk<'_> {
         let mut last = Kept::new(KeepReason::NoDrive, "");
         for drive in self.allowed_drives() {
             match self.place(drive, stack, units, &fragment) {
-                Ok((planned, costs)) => {
+                Ok((placed, costs)) => {
                     let exec = PushdownExec::new(
                         Pushed {
                             drive: drive.name.clone(),
@@ -352,13 +361,14 @@ impl Walk<'_> {
                             query_id: self.around.query_id,
                             fragment: Arc::new(fragment),
                             replaced,
-                            partitions: planned,
+                            partitions: placed.partitions,
                             filter: shown(&stack.conjuncts),
                             fetch: stack.fetch,
                         },
                         replaced_plan,
                     );
-                    return Ok(Offload { exec, drive: drive.name.clone(), costs });
+                    let (drive, units_kept) = (drive.name.clone(), placed.kept);
+                    return Ok(Offload { exec, drive, costs, units_kept });
                 }
                 Err(kept) => last = kept,
             }
@@ -366,30 +376,26 @@ impl Walk<'_> {
         Err(last)
     }
 
-    /// The units of a fragment on one drive, partition by partition.
+    /// The units of a fragment on one drive.
     fn place(
         &self,
         drive: &DriveView,
         stack: &Stack<'_>,
         units: &ScanUnits<'_>,
         fragment: &Fragment,
-    ) -> Lowered<(Vec<Vec<PlannedUnit>>, Option<Costs>)> {
+    ) -> Lowered<(Placed, Option<Costs>)> {
         drive.capabilities.admits(fragment).map_err(|refused| kept_by(refused, ""))?;
         let hash = fragment.hash();
         let in_quarantine = |entry: &&(String, u64)| entry.0 == drive.name && entry.1 == hash;
         if self.around.quarantined.iter().any(|entry| in_quarantine(&entry)) {
             return Err(Kept::new(KeepReason::Quarantine, "it failed on the drive too often"));
         }
-        let mut planned = Vec::new();
-        for partition in units.deal(stack.partitions) {
-            let plan_unit = |unit: &RowGroup<'_>| place_unit(drive, stack, unit, fragment);
-            planned.push(partition.into_iter().map(plan_unit).collect::<Lowered<Vec<_>>>()?);
-        }
+        let placed = place_units(drive, stack, units, fragment)?;
         let costs = match self.around.options.mode {
-            PushdownMode::Auto => Some(self.costs(drive, &planned, fragment)?),
+            PushdownMode::Auto => Some(self.costs(drive, &placed.partitions, fragment)?),
             PushdownMode::Force | PushdownMode::Off => None,
         };
-        Ok((planned, costs))
+        Ok((placed, costs))
     }
 
     fn costs(

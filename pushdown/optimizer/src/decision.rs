@@ -132,6 +132,8 @@ pub struct Candidate {
     pub costs: Option<Costs>,
     /// What stays on the host above an offloaded scan, and why.
     pub above: Option<Kept>,
+    /// How many row groups of an offloaded scan stay on the host, and why the first of them does.
+    pub units_kept: Option<(usize, Kept)>,
 }
 
 impl fmt::Display for Candidate {
@@ -140,6 +142,9 @@ impl fmt::Display for Candidate {
         match &self.decision {
             Decision::Offload { drive } => write!(f, "drive={drive}")?,
             Decision::Keep(kept) => write!(f, "{kept}")?,
+        }
+        if let Some((units, kept)) = &self.units_kept {
+            write!(f, ", of its row groups {units} {kept}")?;
         }
         if let Some(kept) = &self.above {
             write!(f, ", above it {kept}")?;
@@ -162,6 +167,7 @@ mod tests {
             decision: Decision::Keep(Kept::new(KeepReason::Cost, "the host is faster")),
             costs: Some(Costs { drive_ns: 2e6, host_ns: 1e6 }),
             above: None,
+            units_kept: None,
         };
         let shown = "t: kept=cost (the host is faster), drive 2.000 ms, host 1.000 ms";
         assert_eq!(candidate.to_string(), shown);

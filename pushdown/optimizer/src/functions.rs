@@ -96,6 +96,8 @@ const STRING_OPERATORS: &[(&str, TestOp)] = &[
     (">=", TestOp::GreaterOrEqual),
     ("LIKE", TestOp::Like),
     ("starts_with", TestOp::Like),
+    ("substr", TestOp::Like),
+    ("left", TestOp::Like),
 ];
 
 /// Aggregates.

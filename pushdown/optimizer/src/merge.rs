@@ -43,21 +43,21 @@ use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
 use nearscan_command::{Merge, Output, SortKey};
 
 use crate::decide::DriveView;
-use crate::decision::{KeepReason, Kept};
+use crate::decision::{Candidate, KeepReason, Kept};
 use crate::exec::{Merged, PushdownExec, PushdownMergeExec, Replaced};
 use crate::lower::Lowered;
 use crate::merge::windows::{Run, Terms, windows};
 
-/// Puts merges over pushed scans on the drive of the scans. Gives the plan, and the tables of
-/// merges that stay, with the reason.
+/// Puts merges over pushed scans on the drive of the scans, and notes at the candidates of those
+/// that stay why they do.
 ///
 /// # Errors
 /// Only when DataFusion refuses to rebuild a node.
 pub(crate) fn merges(
     plan: Arc<dyn ExecutionPlan>,
     drives: &[DriveView],
-) -> Result<(Arc<dyn ExecutionPlan>, Vec<(String, Kept)>)> {
-    let mut kept = Vec::new();
+    candidates: &mut [Candidate],
+) -> Result<Arc<dyn ExecutionPlan>> {
     let merged = plan.transform_down(|node| {
         let Some(found) = Found::at(&node) else { return Ok(Transformed::no(node)) };
         match found.on_drive(&node, drives) {
@@ -65,13 +65,16 @@ pub(crate) fn merges(
                 let exec: Arc<dyn ExecutionPlan> = Arc::new(exec);
                 Ok(Transformed::new(exec, true, TreeNodeRecursion::Jump))
             }
-            Err(reason) => {
-                kept.extend(found.tables().map(|table| (table, reason.clone())));
+            Err(kept) => {
+                let is_below = |candidate: &&mut Candidate| found.reads(&candidate.table);
+                for candidate in candidates.iter_mut().filter(is_below) {
+                    candidate.above.get_or_insert_with(|| kept.clone());
+                }
                 Ok(Transformed::no(node))
             }
         }
     })?;
-    Ok((merged.data, kept))
+    Ok(merged.data)
 }
 
 /// A merge over pushed scans.
@@ -134,8 +137,8 @@ impl<'a> Found<'a> {
         self.inputs.iter().filter_map(|input| input.downcast_ref::<PushdownExec>())
     }
 
-    fn tables(&self) -> impl Iterator<Item = String> {
-        self.scans().map(|scan| scan.pushed().table.clone())
+    fn reads(&self, table: &str) -> bool {
+        self.scans().any(|scan| scan.pushed().table == table)
     }
 
     /// The merge as an operator of the scans' drive, in place of `plan`.

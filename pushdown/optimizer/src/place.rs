@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Units on a drive: whether each row group's chunks can be read there, and how much they move.
 
-use nearscan_command::{Fragment, Key, Output, ValueKind, Width, limits};
+use nearscan_command::{Chunk, Fragment, Key, Output, ValueKind, Width, limits};
 use nearscan_drive::Placement;
 
 use crate::cost::Volume;
@@ -9,15 +9,75 @@ use crate::decide::DriveView;
 use crate::decision::{KeepReason, Kept};
 use crate::lower::Lowered;
 use crate::scan::Stack;
-use crate::units::{PlannedUnit, RowGroup, chunk_metadata, chunk_of, dictionary_bytes, kept_by};
+use crate::units::{
+    PlannedUnit, RowGroup, ScanUnits, chunk_metadata, chunk_of, dictionary_bytes, kept_by,
+};
 
-/// One unit on one drive.
-pub(crate) fn place_unit(
+/// The units of a fragment on one drive.
+#[derive(Debug)]
+pub(crate) struct Placed {
+    /// Partition by partition, those for the host among them.
+    pub(crate) partitions: Vec<Vec<PlannedUnit>>,
+    /// How many are for the host, and why the first of them is.
+    pub(crate) kept: Option<(usize, Kept)>,
+}
+
+/// The units of `stack` on a drive. What it cannot run is planned for the host, row group by row
+/// group.
+///
+/// # Errors
+/// When it can run none of them.
+pub(crate) fn place_units(
+    drive: &DriveView,
+    stack: &Stack<'_>,
+    units: &ScanUnits<'_>,
+    fragment: &Fragment,
+) -> Lowered<Placed> {
+    let mut placed = Placed { partitions: Vec::new(), kept: None };
+    let mut on_drive = 0;
+    for partition in units.deal(stack.partitions) {
+        let mut planned = Vec::with_capacity(partition.len());
+        for unit in partition {
+            let chunks = match chunks_on(drive, stack, unit, fragment) {
+                Ok(chunks) => {
+                    on_drive += 1;
+                    Ok(chunks)
+                }
+                Err(kept) => {
+                    let reason = kept.reason;
+                    placed.kept.get_or_insert((0, kept)).0 += 1;
+                    Err(reason)
+                }
+            };
+            planned.push(planned_unit(unit, chunks));
+        }
+        placed.partitions.push(planned);
+    }
+    match placed.kept {
+        Some((_, kept)) if on_drive == 0 => Err(kept),
+        _ => Ok(placed),
+    }
+}
+
+fn planned_unit(unit: &RowGroup<'_>, chunks: Result<Vec<Chunk>, KeepReason>) -> PlannedUnit {
+    let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+    PlannedUnit {
+        file: unit.facts.file.clone(),
+        row_group: count(unit.index),
+        row_group_count: count(unit.facts.metadata.num_row_groups()),
+        rows: u64::try_from(unit.metadata().num_rows()).unwrap_or(0),
+        kept: chunks.as_ref().err().copied(),
+        chunks: chunks.unwrap_or_default(),
+    }
+}
+
+/// The column chunks of a unit, if the drive can read them.
+fn chunks_on(
     drive: &DriveView,
     stack: &Stack<'_>,
     unit: &RowGroup<'_>,
     fragment: &Fragment,
-) -> Lowered<PlannedUnit> {
+) -> Lowered<Vec<Chunk>> {
     match unit.facts.placement(&drive.name) {
         Some(Placement::Here { .. }) => {}
         Some(Placement::NotHere { reason }) => {
@@ -34,14 +94,7 @@ pub(crate) fn place_unit(
         check_dictionary(drive, unit, fragment, index)?;
         chunks.push(chunk);
     }
-    let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
-    Ok(PlannedUnit {
-        file: unit.facts.file.clone(),
-        row_group: count(unit.index),
-        row_group_count: count(unit.facts.metadata.num_row_groups()),
-        rows: u64::try_from(unit.metadata().num_rows()).unwrap_or(0),
-        chunks,
-    })
+    Ok(chunks)
 }
 
 /// Refuses dictionaries that the drive has no room for, as far as the footer tells.
@@ -87,7 +140,7 @@ const NUMBERS_SLACK_BYTES: u64 = 128;
 /// Share of rows that a filter is assumed to keep, as DataFusion assumes.
 const KEPT_SHARE_PERCENT: u64 = 20;
 
-/// What a fragment moves.
+/// What a fragment moves on the drive.
 pub(crate) fn volume(planned: &[Vec<PlannedUnit>], fragment: &Fragment) -> Volume {
     let mut volume = Volume::default();
     let strings: u64 = 32;
@@ -96,7 +149,7 @@ pub(crate) fn volume(planned: &[Vec<PlannedUnit>], fragment: &Fragment) -> Volum
         .iter()
         .map(|width: &Width| width.bytes().map_or(strings, u64::from))
         .sum();
-    for unit in planned.iter().flatten() {
+    for unit in planned.iter().flatten().filter(|unit| unit.kept.is_none()) {
         volume.units += 1;
         volume.rows += unit.rows;
         volume.media_bytes += unit.chunks.iter().map(|chunk| chunk.length).sum::<u64>();

@@ -52,8 +52,11 @@ pub(crate) struct PlannedUnit {
     pub row_group_count: u32,
     /// Rows of the row group.
     pub rows: u64,
-    /// The column chunks, in the order of the fragment's columns; offsets are in the file.
+    /// The column chunks, in the order of the fragment's columns; offsets are in the file. None
+    /// when the unit is planned for the host.
     pub chunks: Vec<Chunk>,
+    /// Why the drive cannot run the unit, though it runs others: planned for the host.
+    pub kept: Option<KeepReason>,
 }
 
 /// The row groups of a scan, partition by partition, without those that statistics rule out.

@@ -140,6 +140,11 @@ impl UnitRunner {
     ) -> Result<UnitDone> {
         let rows_in = usize::try_from(unit.rows).unwrap_or(usize::MAX);
         self.metrics.rows_in.add(rows_in);
+        if let Some(reason) = unit.kept {
+            self.metrics.units_cpu.add(1);
+            let rows = UnitRows::Stream(self.by_host(unit, reason.word(), Cost::default())?);
+            return Ok(UnitDone { rows, time: None });
+        }
         let returned = match self.on_drive(&unit, &fragment).await {
             Ok((charged, cost)) => {
                 self.metrics.units_drive.add(1);
@@ -165,27 +170,23 @@ impl UnitRunner {
                 self.log(&unit, "cpu", reason.word(), cost, row_count(&charged.batches));
                 UnitRows::Batches(charged)
             }
-            None => {
-                let task = Arc::clone(&self.task);
-                let stream = fallback::execute_unit(&self.plan, &unit, task)?;
-                UnitRows::Stream(self.logged(stream, unit, reason, cost))
-            }
+            None => UnitRows::Stream(self.by_host(unit, reason.word(), cost)?),
         };
         Ok(UnitDone { rows, time: cost.time })
     }
 
     /// DataFusion's own stream, with an entry in the log once it has ended or was dropped.
-    fn logged(
+    fn by_host(
         self: &Arc<Self>,
-        stream: SendableRecordBatchStream,
         unit: PlannedUnit,
-        reason: PushBack,
+        reason: &'static str,
         cost: Cost,
-    ) -> SendableRecordBatchStream {
+    ) -> Result<SendableRecordBatchStream> {
+        let stream = fallback::execute_unit(&self.plan, &unit, Arc::clone(&self.task))?;
         let schema = stream.schema();
         let mut entry = LogAtEnd { runner: Arc::clone(self), unit, reason, cost, rows_out: 0 };
         let counted = stream.inspect_ok(move |batch| entry.count(batch));
-        Box::pin(RecordBatchStreamAdapter::new(schema, counted))
+        Ok(Box::pin(RecordBatchStreamAdapter::new(schema, counted)))
     }
 
     /// The unit on the drive.
@@ -314,7 +315,7 @@ impl UnitRunner {
 struct LogAtEnd {
     runner: Arc<UnitRunner>,
     unit: PlannedUnit,
-    reason: PushBack,
+    reason: &'static str,
     cost: Cost,
     rows_out: u64,
 }
@@ -327,7 +328,7 @@ impl LogAtEnd {
 
 impl Drop for LogAtEnd {
     fn drop(&mut self) {
-        self.runner.log(&self.unit, "cpu", self.reason.word(), self.cost, self.rows_out);
+        self.runner.log(&self.unit, "cpu", self.reason, self.cost, self.rows_out);
     }
 }
 

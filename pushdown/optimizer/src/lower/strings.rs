@@ -5,6 +5,8 @@
 //! however many rows there are. Patterns of LIKE become items, with `\` taken as Arrow takes it:
 //! the sign behind it stands for itself, and at the end it stands for itself.
 
+use std::sync::Arc;
+
 use datafusion::common::ScalarValue;
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::ScalarFunctionExpr;
@@ -127,6 +129,75 @@ pub(crate) fn lower_like(
         true => builder.step(target, Step::unary(Op::Not, outcome)),
         false => Ok(outcome),
     }
+}
+
+/// Some signs of a column of strings: `substr(column, before + 1, count)`.
+pub(crate) struct Signs {
+    column: usize,
+    before: usize,
+    count: usize,
+}
+
+/// The signs of a column that an expression is, if it is `substr` or `left` of one.
+pub(crate) fn signs_of(
+    builder: &FragmentBuilder<'_>,
+    expr: &dyn PhysicalExpr,
+) -> Lowered<Option<Signs>> {
+    if let Some(cast) = expr.downcast_ref::<CastExpr>() {
+        let between = is_string(cast.cast_type()) && is_string(&data_type(builder, expr)?);
+        return if between { signs_of(builder, cast.expr().as_ref()) } else { Ok(None) };
+    }
+    let Some(function) = expr.downcast_ref::<ScalarFunctionExpr>() else { return Ok(None) };
+    let number = |expr: &dyn PhysicalExpr| match expr.downcast_ref::<Literal>()?.value() {
+        ScalarValue::Int64(Some(number)) => usize::try_from(*number).ok(),
+        _ => None,
+    };
+    let (arg, first, count) = match (function.name(), function.args()) {
+        ("substr", [arg, first, count]) => (arg, number(first.as_ref()), number(count.as_ref())),
+        ("left", [arg, count]) => (arg, Some(1), number(count.as_ref())),
+        _ => return Ok(None),
+    };
+    let Some(column) = column_of(builder, arg.as_ref())? else { return Ok(None) };
+    // A start in front of the first sign eats from the count.
+    let before = first.and_then(|first| first.checked_sub(1));
+    let is_text = is_string(builder.schema().field(column).data_type());
+    Ok(before.zip(count).filter(|_| is_text).map(|(before, count)| Signs { column, before, count }))
+}
+
+/// `signs IN (literals)`, one test each, and whether NULL is among them.
+pub(crate) fn lower_signs_in(
+    builder: &mut FragmentBuilder<'_>,
+    target: Target,
+    signs: &Signs,
+    literals: &[Arc<dyn PhysicalExpr>],
+    expr: &dyn PhysicalExpr,
+) -> Lowered<(Operand, bool)> {
+    let mut found = None;
+    let mut has_null = false;
+    let column = builder.column(signs.column)?;
+    for item in literals {
+        let Some(text) = literal(item.as_ref())? else {
+            has_null = true;
+            continue;
+        };
+        let Ok(text) = String::from_utf8(text) else { return refuse(expr) };
+        let mut pattern = vec![pattern::ONE; signs.before];
+        pattern.extend_from_slice(text.as_bytes());
+        match text.chars().count() {
+            // Too many never are, and none at all are of strings of several lengths.
+            0 => return refuse(expr),
+            count if count > signs.count => return refuse(expr),
+            // Fewer are the last ones.
+            count if count < signs.count => {}
+            _ => pattern.push(pattern::ANY),
+        }
+        let test = builder.test(target, column, TestOp::Like, vec![pattern])?;
+        found = Some(match found {
+            Some(before) => builder.step(target, Step::compare(Op::Or, before, test))?,
+            None => test,
+        });
+    }
+    found.map_or_else(|| refuse(expr), |found| Ok((found, has_null)))
 }
 
 /// The items of a pattern of LIKE.

@@ -230,6 +230,13 @@ fn shown_operand(fragment: &Fragment, operand: Operand) -> String {
 #[case::like("s LIKE 'x_y%%z\\%'", "#0: s like 'x_y%z%'")]
 #[case::not_like("s NOT LIKE '%x'", "#0: s like '%x', #1: not #0")]
 #[case::starts_with("starts_with(s, 'x%')", "#0: s like 'x%%'")]
+#[case::first_signs("substr(s, 1, 2) = 'xy'", "#0: s like 'xy%'")]
+#[case::signs_further_on("substr(s, 3, 2) <> 'xy'", "#0: s like '__xy%', #1: not #0")]
+#[case::fewer_signs_than_asked_for("left(s, 3) = 'xy'", "#0: s like 'xy'")]
+#[case::signs_in_a_list(
+    "substr(s, 1, 2) IN ('xy', 'z')",
+    "#0: s like 'xy%', #1: s like 'z', #2: #0 or #1"
+)]
 #[case::binary("y = X'6162'", "#0: y in 'ab'")]
 #[case::case_when(
     "CASE WHEN k > 1 THEN i ELSE 7 END > 2",

@@ -8,6 +8,9 @@
 //! | IS [NOT] TRUE, IS [NOT] FALSE | AND with IS NOT NULL |
 //! | CASE with truth values | AND and OR of its branches |
 //! | the same of a string column and literals, LIKE, starts_with, ends_with, contains | string tests |
+//! | substr and left of a string column, equal to literals | string tests |
+
+use std::sync::Arc;
 
 use arrow::datatypes::DataType;
 use datafusion::common::ScalarValue;
@@ -132,6 +135,16 @@ fn lower_condition(
     if let Some(column) = strings::column_of(builder, right)? {
         return strings::lower_comparison(builder, target, mirror(op), column, left, expr);
     }
+    if let Some(signs) = strings::signs_of(builder, left)?
+        && matches!(op, Op::Equal | Op::NotEqual)
+    {
+        let literals = [Arc::clone(expr.right())];
+        let (found, _) = strings::lower_signs_in(builder, target, &signs, &literals, expr)?;
+        return match op {
+            Op::NotEqual => builder.step(target, Step::unary(Op::Not, found)),
+            _ => Ok(found),
+        };
+    }
     let left = lower_number(builder, target, left)?;
     let right = lower_number(builder, target, right)?;
     if !left.number.is_comparable_with(right.number) {
@@ -236,9 +249,12 @@ fn lower_in_list(
     expr: &InListExpr,
 ) -> Lowered<Operand> {
     let arg = expr.expr().as_ref();
-    let (found, has_null) = match strings::column_of(builder, arg)? {
-        Some(column) => strings::lower_in(builder, target, column, expr)?,
-        None => lower_number_in(builder, target, expr)?,
+    let (found, has_null) = if let Some(column) = strings::column_of(builder, arg)? {
+        strings::lower_in(builder, target, column, expr)?
+    } else if let Some(signs) = strings::signs_of(builder, arg)? {
+        strings::lower_signs_in(builder, target, &signs, expr.list(), expr)?
+    } else {
+        lower_number_in(builder, target, expr)?
     };
     // With NULL in the list what is not found is unknown.
     let found = match has_null {

@@ -229,6 +229,13 @@ impl Bench {
         }
     }
 
+    /// How many row groups of the one scan of a statement were kept, and why the first was.
+    pub(crate) async fn units_kept(&self, sql: &str) -> (usize, Kept) {
+        let (_, output, candidates) = self.decide(sql).await;
+        let [candidate] = candidates.as_slice() else { panic!("one scan: {candidates:?}") };
+        candidate.units_kept.clone().unwrap_or_else(|| panic!("{candidate}\n{}", shown(&output)))
+    }
+
     /// The plan as it is run.
     pub(crate) async fn plan(&self, sql: &str) -> Arc<dyn ExecutionPlan> {
         plan_of(&self.pushing().await, sql).await

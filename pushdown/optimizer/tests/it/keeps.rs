@@ -93,8 +93,11 @@ async fn type_that_differs_in_a_file() {
         "CREATE EXTERNAL TABLE mixed (o_custkey INT) STORED AS PARQUET LOCATION '{}/'",
         folder.display()
     ));
-    let kept = bench.kept("SELECT sum(o_custkey + 1) FROM mixed").await;
+    let sql = "SELECT sum(o_custkey + 1) FROM mixed";
+    let (count, kept) = bench.units_kept(sql).await;
     is(&kept, KeepReason::Type, "column o_custkey is stored as INT64");
+    let run = bench.check(sql).await;
+    assert_eq!((run.metric("units_cpu"), count, run.pushbacks()), (1, 1, vec![]));
 }
 
 #[tokio::test]
@@ -121,6 +124,31 @@ async fn codec() {
     let bench = Bench::new().table("zipped", &files::orders(100), properties);
     let kept = bench.kept("SELECT sum(o_orderkey) FROM zipped").await;
     is(&kept, KeepReason::Codec, "column o_orderkey is ZSTD(ZstdLevel(1))");
+}
+
+/// What one file has is no reason to keep the others.
+#[rstest]
+#[case::states("SELECT count(*), sum(o_orderkey), avg(o_custkey) FROM mixed WHERE o_custkey < 40")]
+#[case::groups("SELECT o_custkey, max(o_orderdate) FROM mixed GROUP BY 1 ORDER BY 1")]
+#[case::rows("SELECT o_orderkey, o_orderdate FROM mixed WHERE o_custkey = 7")]
+#[case::top("SELECT o_orderkey FROM mixed ORDER BY o_orderkey DESC LIMIT 5")]
+#[tokio::test]
+async fn codec_of_one_file(#[case] sql: &str, #[values("1", "2")] partitions: &str) {
+    let bench = Bench::new().set("datafusion.execution.target_partitions", partitions);
+    let folder = bench.path("mixed");
+    std::fs::create_dir_all(&folder).unwrap();
+    let zipped = files::usual().set_compression(Compression::ZSTD(ZstdLevel::default()));
+    files::write(&folder.join("a.parquet"), &files::orders(100), files::usual());
+    files::write(&folder.join("b.parquet"), &files::orders(90), zipped);
+    files::write(&folder.join("c.parquet"), &files::orders(80), files::usual());
+    let location = folder.display();
+    let bench =
+        bench.sql(format!("CREATE EXTERNAL TABLE mixed STORED AS PARQUET LOCATION '{location}/'"));
+    let (count, kept) = bench.units_kept(sql).await;
+    assert_eq!((count, kept.reason), (1, KeepReason::Codec));
+    let run = bench.check(sql).await;
+    let (drive, cpu) = (run.metric("units_drive"), run.metric("units_cpu"));
+    assert_eq!((drive, cpu, run.pushbacks()), (2, 1, vec![]));
 }
 
 #[tokio::test]

@@ -56,13 +56,28 @@ async fn files_are_told_apart() {
     bench.check("SELECT k, v FROM t WHERE v IS NOT NULL ORDER BY 1, 2").await;
 }
 
+#[rstest]
 #[tokio::test]
-async fn a_column_that_one_file_does_not_have_keeps_the_scan() {
+async fn a_file_without_a_column_is_read_by_the_host(#[values("1", "2")] partitions: &str) {
     let numbers = [Some(5), Some(7)];
-    let bench = table_of(&[&[("k", &numbers), ("v", &numbers)], &[("k", &numbers)]]);
-    let kept = bench.kept(SUM).await;
+    let bench = table_of(&[&[("k", &numbers), ("v", &numbers)], &[("k", &numbers)]])
+        .set("datafusion.execution.target_partitions", partitions);
+    let (count, kept) = bench.units_kept(SUM).await;
+    assert_eq!(count, 1);
     assert!(kept.to_string().starts_with("kept=type (column v is missing in "), "{kept}");
-    assert_eq!(bench.run(SUM).await.unwrap().rows, bench.expected(SUM).await);
+    for sql in [
+        SUM,
+        "SELECT v, k FROM t WHERE k > 5 ORDER BY 1",
+        "SELECT v, count(*) FROM t GROUP BY v ORDER BY 1",
+    ] {
+        let run = bench.check(sql).await;
+        assert_eq!((run.metric("units_drive"), run.metric("units_cpu")), (1, 1), "of {sql}");
+        assert_eq!(run.pushbacks(), []);
+    }
+    let placed: Vec<_> =
+        bench.context.log.entries().into_iter().map(|it| (it.placed_on, it.reason)).collect();
+    assert_eq!(placed.len(), 6);
+    assert!(placed.contains(&("cpu".to_owned(), "type".to_owned())), "{placed:?}");
     // What is in all files can move.
     bench.check("SELECT sum(k) FROM t WHERE k > 1").await;
 }

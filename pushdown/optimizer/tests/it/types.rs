@@ -118,6 +118,8 @@ async fn values_arrive_as_they_are() {
 #[case("text LIKE 'a%' AND text NOT LIKE '%b'")]
 #[case("text LIKE 'gr__e' OR text LIKE '%\\%%'")]
 #[case("starts_with(text, 'ab') OR contains(text, 'ebr')")]
+#[case("substr(text, 1, 2) IN ('ab', 'b', 'ze', NULL) OR left(text, 3) <> 'abc'")]
+#[case("substr(text, 3, 4) = 'br' OR substr(text, 2, 1) NOT IN ('b', 'e')")]
 #[case("bytes > X'6162'")]
 #[case("tiny IS DISTINCT FROM 3")]
 #[case("text IS DISTINCT FROM 'a'")]
@@ -280,6 +282,8 @@ fn statement(function: &str, column: &str, data_type: &str) -> Option<String> {
         "IN" if data_type == "VARCHAR" => condition(format!("{column} IN ('a', 'b', 'c', 'd')")),
         "LIKE" | "ILIKE" => condition(format!("{column} {function} 'a%b'")),
         "starts_with" => condition(format!("starts_with({column}, 'a')")),
+        "substr" => condition(format!("substr({column}, 2, 1) = 'b'")),
+        "left" => condition(format!("left({column}, 2) <> 'ab'")),
         "||" => condition(format!("{column} || 'x' = 'ax'")),
         "upper" => condition(format!("upper({column}) = 'A'")),
         // Two columns of the type, so that no literal has to be written.

@@ -126,6 +126,9 @@ impl MergeRunner {
             }
             return self.merged_by_host(Vec::new());
         }
+        if inputs.iter().any(|input| input.unit.kept.is_some()) {
+            return self.merged_by_host(inputs);
+        }
         match self.on_drive(&inputs).await {
             Ok((charged, cost)) => {
                 self.metrics.units_drive.add(inputs.len());
