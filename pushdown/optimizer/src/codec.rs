@@ -30,7 +30,7 @@ use prost::Message;
 
 use crate::decision::KeepReason;
 use crate::exec::{PushdownExec, PushdownMergeExec, Pushed, Replaced, RowsShape};
-use crate::lower::aggregate::{Meaning, StateSource};
+use crate::lower::aggregate::{Meaning, Source};
 use crate::units::PlannedUnit;
 
 /// Reads and writes [`PushdownExec`] and [`PushdownMergeExec`].
@@ -80,6 +80,8 @@ struct UnitNode {
     /// The word of why it is planned for the host.
     #[prost(string, optional, tag = "8")]
     kept: Option<String>,
+    #[prost(message, repeated, tag = "9")]
+    folder_values: Vec<protobuf::ScalarValue>,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -116,7 +118,6 @@ struct PushdownNode {
     fetch: Option<u64>,
     #[prost(message, repeated, tag = "7")]
     partitions: Vec<PartitionNode>,
-    /// Of states.
     #[prost(uint64, repeated, tag = "8")]
     sources: Vec<u64>,
     /// Of rows; states have none.
@@ -125,7 +126,7 @@ struct PushdownNode {
     /// The replaced plan.
     #[prost(bytes = "vec", tag = "10")]
     plan: Vec<u8>,
-    /// Of states: what the numbers of each source stand for.
+    /// What the numbers of each source stand for.
     #[prost(uint32, repeated, tag = "11")]
     meanings: Vec<u32>,
 }
@@ -194,11 +195,10 @@ impl PushdownCodec {
                 proto_converter.proto_to_physical_expr(node, &schema, &decode)
             }
         };
+        let sources = node.sources.iter().zip(&node.meanings).map(read_source);
+        let sources = sources.collect::<Result<_>>()?;
         let (replaced, dynamic_filters) = match &node.rows {
-            None => {
-                let sources = node.sources.iter().zip(&node.meanings).map(read_source);
-                (Replaced::States { sources: sources.collect::<Result<_>>()? }, Vec::new())
-            }
+            None => (Replaced::States { sources }, Vec::new()),
             Some(rows) => {
                 let Some(schema) = &rows.table_schema else {
                     return internal_err!("a pushdown operator of rows without a table");
@@ -211,6 +211,7 @@ impl PushdownCodec {
                 let filters = rows.dynamic_filters.iter().map(expr(&plan.schema()));
                 let filters = filters.collect::<Result<Vec<_>>>()?;
                 let shape = RowsShape {
+                    sources,
                     outputs,
                     table_schema: Arc::new(table_schema),
                     file_columns: index(rows.file_columns)?,
@@ -244,8 +245,9 @@ impl PushdownCodec {
         let pushed = exec.pushed();
         let expr =
             |expr: &Arc<dyn PhysicalExpr>| proto_converter.physical_expr_to_proto(expr, self);
-        let (sources, rows): (&[StateSource], _) = match &pushed.replaced {
-            Replaced::States { sources } => (sources, None),
+        let sources = pushed.replaced.sources();
+        let rows = match &pushed.replaced {
+            Replaced::States { .. } => None,
             Replaced::Rows(shape) => {
                 let rows = RowsNode {
                     outputs: shape.outputs.iter().map(expr).collect::<Result<_>>()?,
@@ -257,7 +259,7 @@ impl PushdownCodec {
                         .map(expr)
                         .collect::<Result<_>>()?,
                 };
-                (&[], Some(rows))
+                Some(rows)
             }
         };
         let plan = Arc::clone(exec.replaced());
@@ -272,8 +274,11 @@ impl PushdownCodec {
             partitions: pushed
                 .partitions
                 .iter()
-                .map(|units| PartitionNode { units: units.iter().map(write_unit).collect() })
-                .collect(),
+                .map(|units| {
+                    let units = units.iter().map(write_unit).collect::<Result<_>>()?;
+                    Ok(PartitionNode { units })
+                })
+                .collect::<Result<_>>()?,
             sources: sources.iter().map(|source| source.column as u64).collect(),
             meanings: sources.iter().map(write_meaning).collect(),
             rows,
@@ -294,20 +299,20 @@ fn small<N: TryFrom<u32>>(number: u32) -> Result<N> {
     N::try_from(number).map_err(|_| internal_datafusion_err!("{number} is out of range"))
 }
 
-fn write_meaning(source: &StateSource) -> u32 {
+fn write_meaning(source: &Source) -> u32 {
     let found = Meaning::ALL.iter().find(|(meaning, _)| *meaning == source.meaning);
     found.map_or(0, |(_, number)| *number)
 }
 
-fn read_source((column, meaning): (&u64, &u32)) -> Result<StateSource> {
+fn read_source((column, meaning): (&u64, &u32)) -> Result<Source> {
     let found = Meaning::ALL.iter().find(|(_, number)| number == meaning);
     let Some((meaning, _)) = found else {
         return internal_err!("no state has a meaning of number {meaning}");
     };
-    Ok(StateSource { column: index(*column)?, meaning: *meaning })
+    Ok(Source { column: index(*column)?, meaning: *meaning })
 }
 
-fn write_unit(unit: &PlannedUnit) -> UnitNode {
+fn write_unit(unit: &PlannedUnit) -> Result<UnitNode> {
     let chunk = |chunk: &Chunk| ChunkNode {
         offset: chunk.offset,
         length: chunk.length,
@@ -320,7 +325,9 @@ fn write_unit(unit: &PlannedUnit) -> UnitNode {
         bits: chunk.reading.bits.into(),
         value_bytes: chunk.reading.length.into(),
     };
-    UnitNode {
+    let folder_values = unit.folder_values.iter().map(TryInto::try_into);
+    Ok(UnitNode {
+        folder_values: folder_values.collect::<Result<_, _>>().map_err(external)?,
         path: unit.file.path.display().to_string(),
         size_bytes: unit.file.version.size_bytes,
         stamp: unit.file.version.stamp,
@@ -329,7 +336,7 @@ fn write_unit(unit: &PlannedUnit) -> UnitNode {
         rows: unit.rows,
         chunks: unit.chunks.iter().map(chunk).collect(),
         kept: unit.kept.map(|reason| reason.word().to_owned()),
-    }
+    })
 }
 
 fn read_reason(word: &str) -> Result<KeepReason> {
@@ -359,8 +366,10 @@ fn read_unit(unit: &UnitNode) -> Result<PlannedUnit> {
             },
         })
     };
+    let folder_values = unit.folder_values.iter().map(TryInto::try_into);
     let version = Version { size_bytes: unit.size_bytes, stamp: unit.stamp };
     Ok(PlannedUnit {
+        folder_values: folder_values.collect::<Result<_, _>>().map_err(external)?,
         file: FileRef { path: PathBuf::from(&unit.path), version },
         row_group: unit.row_group,
         row_group_count: unit.row_group_count,

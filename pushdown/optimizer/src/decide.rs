@@ -37,7 +37,7 @@ use nearscan_drive::{Capabilities, CostSnapshot};
 use crate::cost::{HostRates, estimate};
 use crate::decision::{Candidate, Costs, Decision, KeepReason, Kept};
 use crate::exec::{PushdownExec, Pushed, Replaced, RowsShape};
-use crate::lower::aggregate::{States, lower_aggregate};
+use crate::lower::aggregate::{Source, States, lower_aggregate};
 use crate::lower::builder::Target;
 use crate::lower::expr::lower_number;
 use crate::lower::keys::lower_keys;
@@ -478,9 +478,9 @@ fn lower_rows_of(
 ) -> Lowered<(Fragment, RowsShape)> {
     let mut builder = FragmentBuilder::new(stack.scan.table_schema(), stack.scan.file_columns());
     lower_conjuncts(&mut builder, conjuncts)?;
-    let columns = lower_rows(&mut builder, &stack.outputs)?;
+    let (columns, sources) = lower_rows(&mut builder, &stack.outputs)?;
     let limit = stack.fetch.map(|rows| rows as u64);
-    Ok((builder.rows(columns, limit)?, rows_shape(stack)))
+    Ok((builder.rows(columns, limit)?, rows_shape(stack, sources)))
 }
 
 /// Rows that can be among the first of a sort, by its first key.
@@ -496,7 +496,7 @@ fn lower_top(stack: &Stack<'_>, sort: &SortExec) -> Lowered<(Fragment, RowsShape
     };
     let mut builder = FragmentBuilder::new(stack.scan.table_schema(), stack.scan.file_columns());
     lower_conjuncts(&mut builder, &stack.conjuncts)?;
-    let columns = lower_rows(&mut builder, &stack.outputs)?;
+    let (columns, sources) = lower_rows(&mut builder, &stack.outputs)?;
     let operand = lower_number(&mut builder, Target::Projection, key.as_ref())?.operand;
     let top = Top {
         operand,
@@ -504,11 +504,12 @@ fn lower_top(stack: &Stack<'_>, sort: &SortExec) -> Lowered<(Fragment, RowsShape
         nulls_first: first.options.nulls_first,
         count,
     };
-    Ok((builder.top_rows(columns, top)?, rows_shape(stack)))
+    Ok((builder.top_rows(columns, top)?, rows_shape(stack, sources)))
 }
 
-fn rows_shape(stack: &Stack<'_>) -> RowsShape {
+fn rows_shape(stack: &Stack<'_>, sources: Vec<Source>) -> RowsShape {
     RowsShape {
+        sources,
         outputs: stack.outputs.clone(),
         table_schema: Arc::new(stack.scan.table_schema().clone()),
         file_columns: stack.scan.file_columns(),

@@ -160,7 +160,7 @@ impl<'a> Found<'a> {
         let widths = first.fragment().output_widths();
         for scan in self.scans() {
             if !is_whole(scan) {
-                return ordering("a merge of rows that are cut off");
+                return ordering("a merge of rows that are cut off, or not whole on the drive");
             }
             if scan.fragment().output_widths() != widths {
                 return ordering("a merge of rows of several shapes");
@@ -239,10 +239,11 @@ fn sorted_scans<'a>(
     pushed_scans(sort.input()).filter(|scans| is_plain && scans.iter().all(declares))
 }
 
-/// Whether all rows of a scan's units leave it.
+/// Whether all rows of a scan's units leave it, as the drive has them.
 fn is_whole(scan: &PushdownExec) -> bool {
     let pushed = scan.pushed();
     matches!(pushed.replaced, Replaced::Rows(_))
+        && !pushed.replaced.has_folder_values()
         && pushed.fetch.is_none()
         && matches!(&pushed.fragment.output, Output::Rows { limit: None, top: None, .. })
 }

@@ -66,6 +66,7 @@ fn planned_unit(unit: &RowGroup<'_>, chunks: Result<Vec<Chunk>, KeepReason>) -> 
         row_group: count(unit.index),
         row_group_count: count(unit.facts.metadata.num_row_groups()),
         rows: u64::try_from(unit.metadata().num_rows()).unwrap_or(0),
+        folder_values: unit.file.partition_values.clone(),
         kept: chunks.as_ref().err().copied(),
         chunks: chunks.unwrap_or_default(),
     }

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use datafusion::common::ScalarValue;
 use datafusion::datasource::listing::PartitionedFile;
 use datafusion::datasource::physical_plan::FileSource;
 use datafusion::datasource::physical_plan::parquet::{
@@ -55,6 +56,8 @@ pub(crate) struct PlannedUnit {
     /// The column chunks, in the order of the fragment's columns; offsets are in the file. None
     /// when the unit is planned for the host.
     pub chunks: Vec<Chunk>,
+    /// The file's values of the columns that only its folder has.
+    pub folder_values: Vec<ScalarValue>,
     /// Why the drive cannot run the unit, though it runs others: planned for the host.
     pub kept: Option<KeepReason>,
 }

@@ -13,31 +13,49 @@ use arrow::array::{
     LargeStringBuilder, RecordBatch, RecordBatchOptions, StringBuilder, StringViewBuilder,
     UInt8Array, UInt16Array, UInt32Array, UInt64Array, make_array,
 };
+use arrow::compute::cast;
 use arrow::datatypes::{DataType, Field, Float32Type, Float64Type, SchemaRef, i256};
-use datafusion::common::{DataFusionError, internal_datafusion_err, internal_err};
+use datafusion::common::{DataFusionError, ScalarValue, internal_datafusion_err, internal_err};
 use datafusion::error::Result;
 use nearscan_command::{Block, BlockColumn, ResultView, float_at};
 
 use crate::exec::Replaced;
-use crate::lower::aggregate::{Meaning, StateSource};
+use crate::lower::aggregate::{Meaning, Source};
 
-/// The batches of a result.
+/// The batches of a result; `folder_values` are those of the file, if it has columns that only its
+/// folder tells.
 pub(crate) fn to_batches(
     view: &ResultView<'_>,
     replaced: &Replaced,
+    folder_values: &[ScalarValue],
     schema: &SchemaRef,
 ) -> Result<Vec<RecordBatch>> {
-    view.blocks.iter().map(|block| to_batch(block, replaced, schema)).collect()
+    // Without other keys the drive has one group, also when no row is in it.
+    let is_states = matches!(replaced, Replaced::States { .. });
+    if is_states && replaced.has_folder_values() && view.header.rows_kept == 0 {
+        return Ok(Vec::new());
+    }
+    let batch = |block| to_batch(block, replaced.sources(), folder_values, schema);
+    view.blocks.iter().map(batch).collect()
 }
 
-fn to_batch(block: &Block<'_>, replaced: &Replaced, schema: &SchemaRef) -> Result<RecordBatch> {
+fn to_batch(
+    block: &Block<'_>,
+    sources: &[Source],
+    folder_values: &[ScalarValue],
+    schema: &SchemaRef,
+) -> Result<RecordBatch> {
     let rows = block.rows as usize;
     let mut arrays = Vec::with_capacity(schema.fields().len());
     for (index, field) in schema.fields().iter().enumerate() {
-        let source = match replaced {
-            Replaced::States { sources } => sources.get(index).copied(),
-            Replaced::Rows(_) => Some(StateSource { column: index, meaning: Meaning::FloatOrder }),
-        };
+        let source = sources.get(index).copied();
+        if let Some(Source { column, meaning: Meaning::FolderValue }) = source {
+            let Some(value) = folder_values.get(column) else {
+                return internal_err!("the folder has no value for {}", field.name());
+            };
+            arrays.push(cast(&value.to_array_of_size(rows)?, field.data_type())?);
+            continue;
+        }
         let column =
             source.and_then(|source| Some((block.columns.get(source.column)?, source.meaning)));
         let Some((column, meaning)) = column else {

@@ -63,7 +63,7 @@ pub(crate) use crate::exec::merge::{
 pub(crate) use crate::exec::unit::bound_unit;
 
 use crate::exec::dynamic::Narrowing;
-use crate::lower::aggregate::StateSource;
+use crate::lower::aggregate::{Meaning, Source};
 use crate::units::PlannedUnit;
 
 /// What the output's columns are made of.
@@ -72,16 +72,33 @@ pub(crate) enum Replaced {
     /// A partial aggregate.
     States {
         /// For each column of its schema where it comes from.
-        sources: Vec<StateSource>,
+        sources: Vec<Source>,
     },
-    /// Rows: column for column.
+    /// Rows.
     Rows(RowsShape),
 }
 
-/// What is known of the outputs of rows, to lower dynamic filters over them.
+impl Replaced {
+    /// For each column of the output where it comes from.
+    pub(crate) fn sources(&self) -> &[Source] {
+        match self {
+            Self::States { sources } => sources,
+            Self::Rows(shape) => &shape.sources,
+        }
+    }
+
+    /// Whether a column of the output is known without the drive.
+    pub(crate) fn has_folder_values(&self) -> bool {
+        self.sources().iter().any(|source| source.meaning == Meaning::FolderValue)
+    }
+}
+
+/// What is known of the outputs of rows.
 #[derive(Debug, Clone)]
 pub(crate) struct RowsShape {
-    /// The outputs as expressions over the table.
+    /// For each of them where it comes from.
+    pub(crate) sources: Vec<Source>,
+    /// The outputs as expressions over the table, to lower dynamic filters.
     pub(crate) outputs: Vec<Arc<dyn PhysicalExpr>>,
     /// The table.
     pub(crate) table_schema: SchemaRef,

@@ -214,7 +214,7 @@ impl UnitRunner {
         };
         self.metrics.moved(&completion);
         let cost = Cost::of(&completion);
-        match self.checked(&completion, &command) {
+        match self.checked(&completion, &command, unit) {
             Ok(batches) => {
                 self.context.note_success(&self.pushed.drive, hash);
                 let low_memory = || Returned { reason: PushBack::LowMemory, cost };
@@ -235,9 +235,12 @@ impl UnitRunner {
         &self,
         completion: &Completion,
         command: &Command,
+        unit: &PlannedUnit,
     ) -> Result<Vec<RecordBatch>, Fault> {
         let view = completion.check(command)?;
-        arrays::to_batches(&view, &self.pushed.replaced, &self.schema).map_err(|error| {
+        let replaced = &self.pushed.replaced;
+        let batches = arrays::to_batches(&view, replaced, &unit.folder_values, &self.schema);
+        batches.map_err(|error| {
             tracing::warn!(%error, "a drive's result does not fit its schema");
             Fault::Accounting("its values do not fit the schema")
         })
@@ -258,7 +261,7 @@ impl UnitRunner {
         // It always gets there, so it may take as long as the query lives.
         let command = self.bind(open, fragment, unit, Duration::MAX)?;
         let completion = open.complete(command.clone(), Duration::MAX).await.ok()?;
-        self.charge(self.checked(&completion, &command).ok()?)
+        self.charge(self.checked(&completion, &command, unit).ok()?)
     }
 
     /// The command for a unit on a drive; nothing when the drive does not hold the file.

@@ -60,24 +60,39 @@ pub(crate) enum Meaning {
     FloatOrder,
     /// How many values an average has: of none there is no count.
     AverageCount,
+    /// No number of the drive: the file's value of a column that only its folder has.
+    FolderValue,
 }
 
 impl Meaning {
     /// Every meaning with its number in a plan that travels.
-    pub(crate) const ALL: &'static [(Self, u32)] =
-        &[(Self::Number, 0), (Self::FloatOrder, 1), (Self::AverageCount, 2)];
+    pub(crate) const ALL: &'static [(Self, u32)] = &[
+        (Self::Number, 0),
+        (Self::FloatOrder, 1),
+        (Self::AverageCount, 2),
+        (Self::FolderValue, 3),
+    ];
 }
 
-/// Where a state comes from.
+/// Where a column of the output comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct StateSource {
-    /// The column of the result.
+pub(crate) struct Source {
+    /// The column of the result, or which of the folder's values.
     pub(crate) column: usize,
     /// What its numbers stand for.
     pub(crate) meaning: Meaning,
 }
 
-impl StateSource {
+impl Source {
+    /// The value of the folder, if `expr` is a column that only folders have.
+    pub(crate) fn folder_value(
+        builder: &FragmentBuilder<'_>,
+        expr: &dyn PhysicalExpr,
+    ) -> Option<Self> {
+        let column = builder.folder_column(expr.downcast_ref::<Column>()?.index())?;
+        Some(Self { column, meaning: Meaning::FolderValue })
+    }
+
     /// A column whose numbers stand for themselves.
     pub(crate) fn number(column: usize) -> Self {
         Self { column, meaning: Meaning::Number }
@@ -93,14 +108,14 @@ pub(crate) struct States {
     pub(crate) keys: Vec<Key>,
     pub(crate) slots: Vec<Aggregate>,
     /// For each column of the partial aggregate's schema where it comes from.
-    pub(crate) sources: Vec<StateSource>,
+    pub(crate) sources: Vec<Source>,
 }
 
 impl States {
     /// Adds a state that comes from a slot.
     fn push(&mut self, slot: Aggregate, meaning: Meaning) {
         let column = self.slot(slot);
-        self.sources.push(StateSource { column, meaning });
+        self.sources.push(Source { column, meaning });
     }
 
     /// The column of the result that holds a slot; equal slots are shared.

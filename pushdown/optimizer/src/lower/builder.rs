@@ -73,6 +73,11 @@ impl<'a> FragmentBuilder<'a> {
         self.schema
     }
 
+    /// Which of the folder's values a table's column is; nothing when it is in the files.
+    pub(crate) fn folder_column(&self, table_index: usize) -> Option<usize> {
+        table_index.checked_sub(self.file_columns)
+    }
+
     /// The operand of a table's column; the fragment reads it from now on.
     pub(crate) fn column(&mut self, table_index: usize) -> Lowered<u16> {
         let field = self.schema.fields().get(table_index).ok_or_else(|| {

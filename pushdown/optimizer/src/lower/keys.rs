@@ -9,6 +9,8 @@
 //!   literals;
 //! - else a column with a dictionary in every row group.
 //!
+//! or a column that only folders have, which the host adds to the groups of each file.
+//!
 //! A range is only a promise: a number outside of it ends the unit, and the host does it.
 
 use std::sync::Arc;
@@ -20,7 +22,7 @@ use datafusion::physical_expr::expressions::{BinaryExpr, CaseExpr, CastExpr, Col
 use nearscan_command::{Key, Operand, limits};
 
 use crate::decision::{KeepReason, Kept};
-use crate::lower::aggregate::{ColumnBounds, StateSource, States};
+use crate::lower::aggregate::{ColumnBounds, Source, States};
 use crate::lower::builder::Target;
 use crate::lower::expr::{data_type, lower_number};
 use crate::lower::types::{Number, column_kind};
@@ -34,6 +36,11 @@ pub(crate) fn lower_keys(
     bounds: &dyn ColumnBounds,
 ) -> Lowered<()> {
     for expr in keys {
+        // All rows of a unit have it in common: the drive need not know.
+        if let Some(source) = Source::folder_value(builder, expr.as_ref()) {
+            states.sources.push(source);
+            continue;
+        }
         let key = lower_key(builder, expr.as_ref(), bounds)?;
         let at = match states.keys.iter().position(|other| *other == key) {
             Some(at) => at,
@@ -42,7 +49,7 @@ pub(crate) fn lower_keys(
                 states.keys.len() - 1
             }
         };
-        states.sources.push(StateSource::number(at));
+        states.sources.push(Source::number(at));
     }
     Ok(())
 }

@@ -8,18 +8,30 @@ use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::expressions::Column;
 use nearscan_command::{Operand, RowColumn, Width};
 
+use crate::lower::aggregate::{Meaning, Source};
 use crate::lower::builder::Target;
 use crate::lower::expr::{lower_number, refuse};
 use crate::lower::truth::lower_truth;
 use crate::lower::types::{Number, is_binary, is_string};
 use crate::lower::{FragmentBuilder, Lowered};
 
-/// Lowers the output expressions of a scan, filter or projection.
+/// Lowers the output expressions of a scan, filter or projection: the columns of the result, and
+/// where each output comes from.
 pub(crate) fn lower_rows(
     builder: &mut FragmentBuilder<'_>,
     outputs: &[Arc<dyn PhysicalExpr>],
-) -> Lowered<Vec<RowColumn>> {
-    outputs.iter().map(|expr| lower_output(builder, expr.as_ref())).collect()
+) -> Lowered<(Vec<RowColumn>, Vec<Source>)> {
+    let mut columns = Vec::with_capacity(outputs.len());
+    let mut sources = Vec::with_capacity(outputs.len());
+    for expr in outputs {
+        if let Some(source) = Source::folder_value(builder, expr.as_ref()) {
+            sources.push(source);
+            continue;
+        }
+        sources.push(Source { column: columns.len(), meaning: Meaning::FloatOrder });
+        columns.push(lower_output(builder, expr.as_ref())?);
+    }
+    Ok((columns, sources))
 }
 
 fn lower_output(builder: &mut FragmentBuilder<'_>, expr: &dyn PhysicalExpr) -> Lowered<RowColumn> {

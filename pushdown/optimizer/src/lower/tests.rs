@@ -71,7 +71,7 @@ fn predicate(sql: &str) -> Lowered<Fragment> {
 fn projection(sql: &str) -> Lowered<Fragment> {
     let schema = schema();
     let mut builder = FragmentBuilder::new(&schema, FILE_COLUMNS);
-    let columns = lower_rows(&mut builder, &[planned(sql)])?;
+    let (columns, _) = lower_rows(&mut builder, &[planned(sql)])?;
     builder.rows(columns, None)
 }
 

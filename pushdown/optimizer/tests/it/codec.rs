@@ -16,6 +16,7 @@ use rstest::rstest;
 
 use crate::bench::{Bench, Run, pushed, shown, texts};
 use crate::drive::Fake;
+use crate::files;
 
 /// The plan after a journey.
 fn travelled(plan: &Arc<dyn ExecutionPlan>, session: &SessionContext) -> Arc<dyn ExecutionPlan> {
@@ -59,13 +60,14 @@ fn ours(plan: &Arc<dyn ExecutionPlan>) -> Vec<PushdownExec> {
 #[case::top_k(
     "SELECT l_orderkey, l_comment FROM lineitem WHERE l_quantity < 20 ORDER BY 1, 2 LIMIT 3"
 )]
+#[case::folders("SELECT part, o_custkey, count(*) FROM parts GROUP BY 1, 2 ORDER BY 1, 2")]
 #[case::merge("SELECT l_orderkey FROM ordered UNION SELECT l_orderkey FROM ordered ORDER BY 1")]
 #[tokio::test]
 async fn a_plan_that_travelled_is_the_same(#[case] sql: &str) {
-    let bench = with_order(Bench::with_drive(Fake::new(Capabilities {
+    let bench = files::with_partitions(with_order(Bench::with_drive(Fake::new(Capabilities {
         merge_inputs_max: 3,
         ..Capabilities::of_scan_kernel()
-    })));
+    }))));
     let session = bench.pushing().await;
     let sent = crate::bench::plan_of(&session, sql).await;
     let arrived = travelled(&sent, &session);

@@ -91,6 +91,33 @@ async fn partition_columns_may_choose_files(#[case] sql: &str, #[case] units: us
     assert_eq!(bench.check(sql).await.metric("units_drive"), units);
 }
 
+/// What only folders tell is the same for all rows of a unit; the host adds it.
+#[rstest]
+#[case::group("SELECT part, count(*), sum(o_orderkey) FROM parts GROUP BY part ORDER BY part")]
+#[case::groups(
+    "SELECT o_custkey, part, max(o_orderdate) FROM parts WHERE o_custkey < 9 \
+     GROUP BY part, o_custkey ORDER BY 1, 2"
+)]
+#[case::a_group_without_rows(
+    "SELECT part, count(*) FROM parts WHERE o_orderkey % 7 = 1 AND o_custkey > 48 AND o_orderkey < 200 \
+     GROUP BY part ORDER BY 1"
+)]
+#[case::no_group_at_all("SELECT part, count(*) FROM parts WHERE o_custkey + 1 < 0 GROUP BY part")]
+#[case::distinct("SELECT DISTINCT part FROM parts WHERE o_custkey = 7 ORDER BY 1")]
+#[case::rows("SELECT part, o_orderkey, o_orderdate FROM parts WHERE o_custkey = 7 ORDER BY 1, 2")]
+#[case::nothing_else("SELECT part FROM parts WHERE o_custkey = 7 ORDER BY 1")]
+#[case::top("SELECT part, o_orderkey FROM parts ORDER BY o_orderkey DESC, part LIMIT 5")]
+#[tokio::test]
+async fn columns_of_folders_are_added_by_the_host(
+    #[case] sql: &str,
+    #[values("false", "true")] verify: &str,
+) {
+    let bench = files::with_partitions(Bench::new()).set("nearscan.pushdown.verify", verify);
+    let run = bench.run(sql).await.unwrap();
+    assert_eq!(run.rows, bench.expected(sql).await);
+    assert_eq!((run.metric("units_drive"), run.metric("units_cpu")), (2, 0));
+}
+
 #[rstest]
 #[case::offset("SELECT l_comment FROM lineitem WHERE l_tax < 0.02 LIMIT 5 OFFSET 70")]
 #[case::nested_limits(

@@ -258,7 +258,7 @@ impl MergeRunner {
     ) -> Result<Vec<RecordBatch>, Fault> {
         let view = completion.check_merge(command)?;
         let replaced = &first.runner.pushed.replaced;
-        arrays::to_batches(&view, replaced, &self.schema).map_err(|error| {
+        arrays::to_batches(&view, replaced, &[], &self.schema).map_err(|error| {
             tracing::warn!(%error, "a drive's merge does not fit its schema");
             Fault::Accounting("its values do not fit the schema")
         })
