@@ -14,6 +14,8 @@
 //!         DataSourceExec: lineitem
 //! ```
 //!
+//! Merges of sorted rows over such scans become [`PushdownMergeExec`], in a second walk.
+//!
 //! # What is not here
 //!
 //! No backend, no file system, no clock: facts, capabilities and rates come in as values. Nothing

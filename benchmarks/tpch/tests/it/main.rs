@@ -8,4 +8,6 @@ mod answers;
 #[cfg(test)]
 mod copies;
 #[cfg(test)]
+mod placement;
+#[cfg(test)]
 mod python;
