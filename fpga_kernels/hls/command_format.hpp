@@ -777,6 +777,49 @@ static_assert(offsetof(result_record, string_words) == 224, "result_record");
 static_assert(offsetof(result_record, payload_words) == 232, "result_record");
 static_assert(offsetof(result_record, blocks) == 240, "result_record");
 static_assert(offsetof(result_record, reserved3) == 248, "result_record");
+/// Reads a result_record at byte `at` of 8-byte words; `at` is a multiple of 8.
+inline result_record load_result_record(const uint64_t* words, uint32_t at) {
+  result_record record;
+  record.magic = static_cast<uint32_t>(words[at / 8 + 0] >> 0);
+  record.format_major = static_cast<uint16_t>(words[at / 8 + 0] >> 32);
+  record.format_minor = static_cast<uint16_t>(words[at / 8 + 0] >> 48);
+  record.status = static_cast<uint32_t>(words[at / 8 + 1] >> 0);
+  record.header_checksum = static_cast<uint32_t>(words[at / 8 + 1] >> 32);
+  record.payload_checksum = static_cast<uint32_t>(words[at / 8 + 2] >> 0);
+  record.detail_column = static_cast<uint32_t>(words[at / 8 + 2] >> 32);
+  record.detail_page = static_cast<uint32_t>(words[at / 8 + 3] >> 0);
+  record.attempt = static_cast<uint32_t>(words[at / 8 + 3] >> 32);
+  record.detail_offset = static_cast<uint64_t>(words[at / 8 + 4] >> 0);
+  record.command_id_low = static_cast<uint64_t>(words[at / 8 + 5] >> 0);
+  record.command_id_high = static_cast<uint64_t>(words[at / 8 + 6] >> 0);
+  record.epoch = static_cast<uint64_t>(words[at / 8 + 7] >> 0);
+  record.rows_in = static_cast<uint64_t>(words[at / 8 + 8] >> 0);
+  record.rows_kept = static_cast<uint64_t>(words[at / 8 + 9] >> 0);
+  record.rows_out = static_cast<uint64_t>(words[at / 8 + 10] >> 0);
+  record.payload_bytes = static_cast<uint64_t>(words[at / 8 + 11] >> 0);
+  record.continuation_row = static_cast<uint64_t>(words[at / 8 + 12] >> 0);
+  record.reserved0 = static_cast<uint64_t>(words[at / 8 + 13] >> 0);
+  record.reserved1 = static_cast<uint64_t>(words[at / 8 + 14] >> 0);
+  record.reserved2 = static_cast<uint64_t>(words[at / 8 + 15] >> 0);
+  record.lines_read = static_cast<uint64_t>(words[at / 8 + 16] >> 0);
+  record.pages = static_cast<uint64_t>(words[at / 8 + 17] >> 0);
+  record.bytes_decompressed = static_cast<uint64_t>(words[at / 8 + 18] >> 0);
+  record.snappy_tokens = static_cast<uint64_t>(words[at / 8 + 19] >> 0);
+  record.snappy_tokens_lane_max = static_cast<uint64_t>(words[at / 8 + 20] >> 0);
+  record.values_decoded = static_cast<uint64_t>(words[at / 8 + 21] >> 0);
+  record.decode_steps_lane_max = static_cast<uint64_t>(words[at / 8 + 22] >> 0);
+  record.dictionary_entries = static_cast<uint64_t>(words[at / 8 + 23] >> 0);
+  record.dictionary_reads = static_cast<uint64_t>(words[at / 8 + 24] >> 0);
+  record.rows_filtered = static_cast<uint64_t>(words[at / 8 + 25] >> 0);
+  record.rows_projected = static_cast<uint64_t>(words[at / 8 + 26] >> 0);
+  record.rows_aggregated = static_cast<uint64_t>(words[at / 8 + 27] >> 0);
+  record.string_words = static_cast<uint64_t>(words[at / 8 + 28] >> 0);
+  record.payload_words = static_cast<uint64_t>(words[at / 8 + 29] >> 0);
+  record.blocks = static_cast<uint64_t>(words[at / 8 + 30] >> 0);
+  record.reserved3 = static_cast<uint64_t>(words[at / 8 + 31] >> 0);
+  return record;
+}
+
 /// Writes a result_record as 8-byte words.
 inline void store_result_record(const result_record& record, uint64_t* words) {
   words[0] = static_cast<uint64_t>(record.magic) << 0 |
@@ -828,6 +871,15 @@ static_assert(sizeof(block_header) == BLOCK_HEADER_BYTES, "block_header");
 static_assert(offsetof(block_header, rows) == 0, "block_header");
 static_assert(offsetof(block_header, bytes) == 4, "block_header");
 static_assert(offsetof(block_header, reserved) == 8, "block_header");
+/// Reads a block_header at byte `at` of 8-byte words; `at` is a multiple of 8.
+inline block_header load_block_header(const uint64_t* words, uint32_t at) {
+  block_header record;
+  record.rows = static_cast<uint32_t>(words[at / 8 + 0] >> 0);
+  record.bytes = static_cast<uint32_t>(words[at / 8 + 0] >> 32);
+  record.reserved = static_cast<uint64_t>(words[at / 8 + 1] >> 0);
+  return record;
+}
+
 /// Writes a block_header as 8-byte words.
 inline void store_block_header(const block_header& record, uint64_t* words) {
   words[0] = static_cast<uint64_t>(record.rows) << 0 |

@@ -5,34 +5,10 @@
 // a plan names exists. That holds for any bytes, whoever wrote them.
 #pragma once
 
-#include "../common/crc32c.hpp"
+#include "../common/frame.hpp"
 #include "load_output.hpp"
 
 namespace nearscan {
-
-/// Checks the frame of a command: magic, version, size, checksum.
-inline uint32_t load_header(const uint64_t* words, command_header& header) {
-  header = load_command_header(words, 0);
-  if (header.magic != COMMAND_MAGIC || header.format_major != FORMAT_MAJOR) {
-    return STATUS_MALFORMED;
-  }
-  if (header.total_bytes > COMMAND_BYTES_MAX || header.total_bytes < COMMAND_HEADER_BYTES ||
-      header.total_bytes % 8 != 0 || header.rows > UNIT_ROWS_MAX) {
-    return STATUS_MALFORMED;
-  }
-  uint32_t checksum = CRC32C_START;
-CHECKSUM:
-  for (uint32_t word = 0; word < header.total_bytes / 8; word++) {
-#pragma HLS PIPELINE II = 1
-#pragma HLS LOOP_TRIPCOUNT min = 32 max = 8192
-    // The checksum itself is the upper half of the second word.
-    const uint64_t mask = word == 1 ? 0xffffffffu : ~static_cast<uint64_t>(0);
-    checksum = crc32c_word(checksum, words[word] & mask);
-  }
-  if (crc32c_end(checksum) != header.checksum) return STATUS_MALFORMED;
-  if (header.opcode != OPCODE_SCAN || header.kernel_kind != 0) return STATUS_UNSUPPORTED;
-  return STATUS_OK;
-}
 
 /// Takes the command in `words` apart. The header of `plan.write` is set whatever the status.
 inline uint32_t load_command(const uint64_t* words, scan_plan& plan) {
@@ -41,9 +17,10 @@ inline uint32_t load_command(const uint64_t* words, scan_plan& plan) {
   uint8_t predicate_kind[STEPS_MAX];
   uint8_t projection_kind[STEPS_MAX];
   command_header& header = plan.write.header;
-  uint32_t status = load_header(words, header);
+  uint32_t status = load_header(words, OPCODE_SCAN, header);
   if (status != STATUS_OK) return status;
-  status = load_sections(words, header, sections);
+  if (header.rows > UNIT_ROWS_MAX) return STATUS_MALFORMED;
+  status = load_sections(words, header, SECTIONS_OF_SCANS, sections);
   if (status != STATUS_OK) return status;
   scope.literal_count = sections.of[SECTION_LITERALS].count;
   scope.test_count = sections.of[SECTION_TESTS].count;

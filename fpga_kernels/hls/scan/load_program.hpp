@@ -3,7 +3,8 @@
 // kind.
 #pragma once
 
-#include "load_sections.hpp"
+#include "../common/sections.hpp"
+#include "plan.hpp"
 
 namespace nearscan {
 

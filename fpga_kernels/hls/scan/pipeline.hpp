@@ -95,17 +95,7 @@ inline void run_scan(const uint64_t* command, const line_t* input, uint64_t* out
   uint64_t words[COMMAND_BYTES_MAX / 8];
 #pragma HLS BIND_STORAGE variable = words type = ram_2p impl = bram
   scan_plan plan;
-  // The size stands in the second word; a wrong one is refused below.
-  const uint32_t total_bytes = static_cast<uint32_t>(command[1]);
-  const uint32_t bytes = total_bytes < COMMAND_HEADER_BYTES ? COMMAND_HEADER_BYTES
-                         : total_bytes > COMMAND_BYTES_MAX  ? COMMAND_BYTES_MAX
-                                                            : total_bytes;
-COPY_COMMAND:
-  for (uint32_t word = 0; word < bytes / 8; word++) {
-#pragma HLS PIPELINE II = 1
-#pragma HLS LOOP_TRIPCOUNT min = 32 max = 8192
-    words[word] = command[word];
-  }
+  copy_command(command, words);
   const uint32_t status = load_command(words, plan);
   if (status != STATUS_OK) {
     report own = empty_report();

@@ -2,9 +2,6 @@
 // Builds a command and the memories it works on.
 #pragma once
 
-#include <cstring>
-
-#include "../common/crc32c.hpp"
 #include "tb_pages.hpp"
 
 namespace nearscan_tb {
@@ -19,34 +16,8 @@ struct test_memories {
   uint64_t lines_expected = 0;
 };
 
-/// What the output holds before: a word that is left untouched shows.
-static constexpr uint64_t UNTOUCHED = 0xa5a5a5a5a5a5a5a5u;
-/// Words behind the output that must stay untouched.
-static constexpr uint64_t GUARD_WORDS = 64;
-
-struct section_bytes {
-  uint16_t kind;
-  uint32_t count;
-  bytes_t bytes;
-};
-
-struct command_builder {
-  std::vector<section_bytes> sections;
-
-  template <typename Record>
-  static void append(bytes_t& out, const Record& record) {
-    const uint8_t* first = reinterpret_cast<const uint8_t*>(&record);
-    out.insert(out.end(), first, first + sizeof(Record));
-  }
-
-  template <typename Record>
-  void records(uint16_t kind, const std::vector<Record>& all) {
-    if (all.empty()) return;
-    section_bytes section = {kind, static_cast<uint32_t>(all.size()), bytes_t()};
-    for (const Record& record : all) append(section.bytes, record);
-    sections.push_back(section);
-  }
-
+/// Builds the command of a scan.
+struct command_builder : section_builder {
   void programs(const scan_model& model) {
     const auto to_record = [](const std::vector<step>& steps) {
       std::vector<step_record> out;
@@ -116,36 +87,7 @@ struct command_builder {
     record.rows_max = model.states ? ~static_cast<uint64_t>(0) : model.rows_max;
     records(SECTION_OUTPUT, std::vector<output_record>(1, record));
   }
-
-  bytes_t finish(command_header header) {
-    bytes_t out(sizeof(command_header) + sections.size() * sizeof(section_entry));
-    for (size_t i = 0; i < sections.size(); i++) {
-      out.resize((out.size() + SECTION_ALIGN - 1) / SECTION_ALIGN * SECTION_ALIGN);
-      const section_bytes& section = sections[i];
-      const section_entry entry = {section.kind, SECTION_CRITICAL, section.count,
-                                   static_cast<uint32_t>(out.size()),
-                                   static_cast<uint32_t>(section.bytes.size())};
-      std::memcpy(&out[sizeof(command_header) + i * sizeof(section_entry)], &entry, sizeof(entry));
-      out.insert(out.end(), section.bytes.begin(), section.bytes.end());
-    }
-    out.resize((out.size() + 7) / 8 * 8);
-    header.section_count = static_cast<uint16_t>(sections.size());
-    header.total_bytes = static_cast<uint32_t>(out.size());
-    std::memcpy(&out[0], &header, sizeof(header));
-    return out;
-  }
 };
-
-/// Puts the right checksum into a command; one whose size is no size is left alone.
-inline void sign_command(std::vector<uint64_t>& words) {
-  const uint32_t bytes = static_cast<uint32_t>(words[1]);
-  if (bytes % 8 != 0 || bytes > words.size() * 8) return;
-  uint32_t checksum = CRC32C_START;
-  for (uint32_t i = 0; i < bytes / 8; i++) {
-    checksum = crc32c_word(checksum, i == 1 ? words[i] & 0xffffffffu : words[i]);
-  }
-  words[1] = (words[1] & 0xffffffffu) | static_cast<uint64_t>(crc32c_end(checksum)) << 32;
-}
 
 /// Scratch that a column can need: its dictionary's slots, and all its strings or the streams of a
 /// page, each of which starts on a line.

@@ -20,24 +20,6 @@ struct value_t {
   std::string text;
 };
 
-/// A value of a result.
-struct out_cell {
-  bool null = true;
-  i128 number = 0;
-  std::string text;
-
-  bool operator==(const out_cell& other) const {
-    return null == other.null && number == other.number && text == other.text;
-  }
-  bool operator<(const out_cell& other) const {
-    if (null != other.null) return null;
-    if (number != other.number) return number < other.number;
-    return text < other.text;
-  }
-};
-
-typedef std::vector<out_cell> out_row;
-
 /// What may come back. Several statuses are right when several things are wrong.
 struct expectation {
   std::vector<uint32_t> statuses;

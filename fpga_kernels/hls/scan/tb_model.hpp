@@ -6,36 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "../common/tb_frame.hpp"
 #include "plan.hpp"
 
 namespace nearscan_tb {
-
-using namespace nearscan;
-
-typedef std::vector<uint8_t> bytes_t;
-
-/// Random numbers that are the same everywhere (SplitMix64).
-struct random_source {
-  uint64_t state;
-
-  explicit random_source(uint64_t seed) : state(seed) {}
-
-  uint64_t next() {
-    state += 0x9e3779b97f4a7c15u;
-    uint64_t mixed = state;
-    mixed = (mixed ^ (mixed >> 30)) * 0xbf58476d1ce4e5b9u;
-    mixed = (mixed ^ (mixed >> 27)) * 0x94d049bb133111ebu;
-    return mixed ^ (mixed >> 31);
-  }
-  /// Below `bound`, which is not 0.
-  uint64_t below(uint64_t bound) { return next() % bound; }
-  /// `first` to `last`, both included.
-  int64_t between(int64_t first, int64_t last) {
-    return first + static_cast<int64_t>(below(static_cast<uint64_t>(last - first) + 1));
-  }
-  /// True once in `times`.
-  bool once_in(uint64_t times) { return below(times) == 0; }
-};
 
 /// A value of a column.
 struct cell {

@@ -2,7 +2,7 @@
 // Packs kept rows into blocks of columns and writes them, the header last.
 #pragma once
 
-#include "../common/crc32c.hpp"
+#include "../common/frame.hpp"
 #include "program.hpp"
 
 namespace nearscan {
@@ -50,20 +50,6 @@ struct payload_writer {
     line.at = at;
   }
 };
-
-/// Bytes of a written value; 4 for the ends of byte strings.
-inline uint32_t value_bytes(uint8_t width) {
-  switch (width) {
-    case WIDTH_BOOL:
-      return 1;
-    case WIDTH_W64:
-      return 8;
-    case WIDTH_W128:
-      return 16;
-    default:
-      return 4;
-  }
-}
 
 inline uint64_t string_length(i128 reference) {
   return reference_length(static_cast<uint64_t>(reference));
@@ -253,18 +239,10 @@ PUT_COLUMNS:
 
 /// The header of a result, complete but for its own checksum.
 inline result_record make_header(const write_plan& plan, const report& own) {
-  result_record record = result_record();
-  record.magic = RESULT_MAGIC;
-  record.format_major = FORMAT_MAJOR;
-  record.format_minor = FORMAT_MINOR;
-  record.status = own.status;
+  result_record record = answer_to(plan.header, own.status);
   record.detail_column = own.detail_column;
   record.detail_page = own.detail_page;
   record.detail_offset = own.detail_offset;
-  record.attempt = plan.header.attempt;
-  record.command_id_low = plan.header.command_id_low;
-  record.command_id_high = plan.header.command_id_high;
-  record.epoch = plan.header.epoch;
   record.rows_in = own.rows_in;
   record.rows_kept = own.rows_kept;
   record.lines_read = own.lines_read;
@@ -279,21 +257,7 @@ inline result_record make_header(const write_plan& plan, const report& own) {
   record.rows_filtered = own.rows_in;
   record.rows_projected = own.rows_projected;
   record.rows_aggregated = own.rows_aggregated;
-  record.payload_checksum = crc32c_end(CRC32C_START);
   return record;
-}
-
-/// A header's words, its checksum filled in.
-inline void finish_header(result_record record, uint64_t words[RESULT_RECORD_BYTES / 8]) {
-  record.header_checksum = 0;
-  store_result_record(record, words);
-  uint32_t checksum = CRC32C_START;
-CHECKSUM:
-  for (uint32_t word = 0; word < RESULT_RECORD_BYTES / 8; word++) {
-    checksum = crc32c_word(checksum, words[word]);
-  }
-  record.header_checksum = crc32c_end(checksum);
-  store_result_record(record, words);
 }
 
 /// Sends a header as the first lines of the output, and that they are the last.

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What Rust calls: the scan kernel with the sizes of the memories it is given, and the constants
-// that both sides must agree on.
+// What Rust calls: the kernels with the sizes of the memories they are given, and the constants that
+// both sides must agree on.
 //
 // In hardware the runtime sees to it that a command's ranges lie within its buffers. Here the
 // command is loaded once more for that, so that no command can reach outside of them.
+#include "merge/bounds.hpp"
+#include "merge/merge.hpp"
 #include "scan/bounds.hpp"
 #include "scan/pipeline.hpp"
 
@@ -24,6 +26,20 @@ extern "C" uint32_t ns_model_scan(const uint64_t* command, const line_t* input,
   nearscan_portable::clear_stuck();
   run_scan(command, input, output, scratch, cancel);
   return nearscan_portable::last_stuck()[0] == '\0' ? 0 : 2;
+}
+
+/// 0 done, 1 a range lies outside of its memory.
+extern "C" uint32_t ns_model_merge(const uint64_t* command, const line_t* input,
+                                   uint64_t input_bytes, uint64_t* output, uint64_t output_bytes,
+                                   const uint32_t* cancel) {
+  static thread_local merging::merge_plan plan;
+  static thread_local merging::merge_state state;
+  if (merging::load_merge(command, plan) == STATUS_OK &&
+      !merging::within_memories(plan, input_bytes, output_bytes)) {
+    return 1;
+  }
+  merging::run_merge(command, input, output, cancel, state);
+  return 0;
 }
 
 /// Size of record `index` as C++ sees it, in the order of the generated header; 0 behind the last.

@@ -71,6 +71,14 @@ mod ffi {
             cancel: *const u32,
             declared_depths: u32,
         ) -> u32;
+        pub(super) fn ns_model_merge(
+            command: *const u64,
+            input: *const Line,
+            input_bytes: u64,
+            output: *mut u64,
+            output_bytes: u64,
+            cancel: *const u32,
+        ) -> u32;
         pub(super) fn ns_model_record_bytes(index: u32) -> u32;
     }
 }
@@ -127,6 +135,40 @@ pub fn scan(
     }
 }
 
+/// Runs the merge kernel: the results of scans lie in `input`, where the command says. The merged
+/// one, status included, is at the start of `output`.
+///
+/// # Errors
+/// [`Error`] when the kernel could not run; a command that it refuses is no error but a status.
+pub fn merge(
+    command: &[u8],
+    input: &[Line],
+    output: &mut [u64],
+    cancel: &AtomicU32,
+) -> Result<(), Error> {
+    if output.len() < HEADER_WORDS {
+        return Err(Error::OutputTooShort { words: output.len(), needed: HEADER_WORDS });
+    }
+    let words = whole_command(command);
+    // SAFETY: the command has COMMAND_BYTES_MAX bytes, which is all that a kernel reads of it;
+    // ranges inside the other memories are checked against their lengths before the kernel runs;
+    // the cancel word outlives the call and is only read.
+    let outcome = unsafe {
+        ffi::ns_model_merge(
+            words.as_ptr(),
+            input.as_ptr(),
+            size_of_val(input) as u64,
+            output.as_mut_ptr(),
+            size_of_val(output) as u64,
+            cancel.as_ptr(),
+        )
+    };
+    match outcome {
+        0 => Ok(()),
+        _ => Err(Error::OutOfRange),
+    }
+}
+
 /// The command as the words a kernel copies on chip, zero behind its end.
 fn whole_command(command: &[u8]) -> Vec<u64> {
     let mut words = vec![0; limits::COMMAND_BYTES_MAX as usize / 8];
@@ -166,6 +208,10 @@ mod tests {
         let mut output = vec![0; 64];
         let mut memories = Memories { input: &[], output: &mut output, scratch: &mut [] };
         scan(&[0; 128], &mut memories, &AtomicU32::new(0), Depths::Roomy).unwrap();
+        let header = ResultHeader::decode(bytemuck::cast_slice(&output)).unwrap();
+        assert_eq!(header.status, Status::Malformed);
+        output.fill(0);
+        merge(&[0; 128], &[], &mut output, &AtomicU32::new(0)).unwrap();
         let header = ResultHeader::decode(bytemuck::cast_slice(&output)).unwrap();
         assert_eq!(header.status, Status::Malformed);
     }

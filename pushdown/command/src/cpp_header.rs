@@ -162,14 +162,13 @@ fn structure(out: &mut String, record: &Layout) {
             ),
         );
     }
+    loader(out, record, &name);
     if record.name == "ResultRecord" || record.name == "BlockHeader" {
         storer(out, record, &name);
-    } else {
-        loader(out, record, &name);
     }
 }
 
-/// Kernels read these records.
+/// Kernels read records: results too, when they merge them.
 fn loader(out: &mut String, record: &Layout, name: &str) {
     line(
         out,
@@ -185,7 +184,7 @@ fn loader(out: &mut String, record: &Layout, name: &str) {
     out.push_str("  return record;\n}\n\n");
 }
 
-/// Kernels write these records.
+/// Kernels write records of results.
 fn storer(out: &mut String, record: &Layout, name: &str) {
     line(out, &format!("/// Writes a {name} as 8-byte words."));
     line(out, &format!("inline void store_{name}(const {name}& record, uint64_t* words) {{"));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! One command over one row group, and what must come of it.
+//! One command over one row group or several, and what must come of it.
 
-use nearscan_command::{Fragment, Output, Status, limits};
+use nearscan_command::{Fragment, Merge, Output, Status, limits};
 
 use crate::data::Table;
 use crate::pages::{WrittenChunk, write_chunk};
@@ -86,6 +86,28 @@ impl Case {
     /// The same with another expectation.
     pub fn expecting(self, expectation: Expectation) -> Self {
         Self { expectation, ..self }
+    }
+}
+
+/// One merge command over several row groups.
+#[derive(Debug, Clone)]
+pub struct MergeCase {
+    /// Says what it is about.
+    pub name: String,
+    /// What is merged.
+    pub scans: Vec<Case>,
+    /// How.
+    pub merge: Merge,
+    /// Room for the result, if not what the scans have together.
+    pub bytes_max: Option<u64>,
+    /// The status that must come of it whatever the rows are.
+    pub must_end_with: Option<Status>,
+}
+
+impl MergeCase {
+    /// A merge of these scans.
+    pub fn new(name: impl Into<String>, scans: Vec<Case>, merge: Merge) -> Self {
+        Self { name: name.into(), scans, merge, bytes_max: None, must_end_with: None }
     }
 }
 

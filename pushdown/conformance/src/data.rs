@@ -65,6 +65,28 @@ impl Values {
         self.len() == 0
     }
 
+    /// The values of some rows, in this order.
+    pub(crate) fn gathered(&self, rows: &[usize]) -> Self {
+        fn of<T: Clone>(values: &[T], rows: &[usize]) -> Vec<T> {
+            rows.iter().map(|row| values[*row].clone()).collect()
+        }
+        match self {
+            Self::Boolean(values) => Self::Boolean(of(values, rows)),
+            Self::Int32(values) => Self::Int32(of(values, rows)),
+            Self::Narrow { rule, bits, values } => {
+                Self::Narrow { rule: *rule, bits: *bits, values: of(values, rows) }
+            }
+            Self::Int64(values) => Self::Int64(of(values, rows)),
+            Self::Unsigned64(values) => Self::Unsigned64(of(values, rows)),
+            Self::Float(values) => Self::Float(of(values, rows)),
+            Self::Double(values) => Self::Double(of(values, rows)),
+            Self::Bytes(values) => Self::Bytes(of(values, rows)),
+            Self::Fixed { length, values } => {
+                Self::Fixed { length: *length, values: of(values, rows) }
+            }
+        }
+    }
+
     /// How they are stored.
     pub const fn physical_type(&self) -> PhysicalType {
         match self {

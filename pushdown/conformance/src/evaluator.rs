@@ -6,12 +6,14 @@
 //!
 //! The fragment must have passed [`Fragment::check`]; rows hold a value for each column.
 
+mod merges;
 mod numbers;
 mod states;
 mod strings;
 
 use nearscan_command::{Fragment, Op, Operand, Output, Program, Row, Step, Top, Value, Width};
 
+pub use merges::{MergeVerdict, evaluate_merge, order};
 use numbers::{civil, divide_floor, divide_round};
 use states::evaluate_states;
 use strings::passes;

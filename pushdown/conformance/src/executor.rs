@@ -15,7 +15,7 @@ use nearscan_command::{
 use nearscan_drive::clock::Stopwatch;
 use nearscan_drive::{
     Completion, Drive, Fault, FileRef, Outcome, Placement, Refusal, Session, SessionSpec,
-    Submission, Ticket, Unlimited,
+    Submission, Ticket, Unlimited, Work,
 };
 
 use crate::case::{Case, Expectation, Inputs};
@@ -27,7 +27,7 @@ use crate::report::Report;
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// How a case ended.
-enum End {
+pub(crate) enum End {
     /// With what it may end with.
     Passed(String),
     /// The drive says that it is not able to run it.
@@ -35,7 +35,7 @@ enum End {
 }
 
 /// What the drive made of a command.
-enum Answer {
+pub(crate) enum Answer {
     Rows { header: Box<ResultHeader>, rows: Vec<Row> },
     Refused(String, Option<Status>),
 }
@@ -75,19 +75,21 @@ impl<'a> Executor<'a> {
         if let Err(refused) = self.drive.capabilities().admits(&case.fragment) {
             return Ok(End::Skipped(format!("{refused:?}")));
         }
-        let (file, spans) = self.write(case)?;
-        let unit = self.unit(case, &file, &spans)?;
-        let refused = unit
-            .chunks
-            .iter()
-            .find_map(|chunk| self.drive.capabilities().admits_chunk(chunk).err());
-        if let Some(refused) = refused {
-            return Ok(End::Skipped(format!("{refused:?}")));
+        let (_file, command) = self.prepare(case)?;
+        if let Err(refused) = self.admits_chunks(&command) {
+            return Ok(End::Skipped(refused));
         }
-        let command = self.bind(case, unit)?;
-        let completion = self.complete(&command)?;
+        let completion = self.complete(&command.clone().into())?;
         let answer = read_answer(&command, &completion)?;
         judge(case, &answer).map(End::Passed)
+    }
+
+    /// Whether the drive says that it can read the chunks of a command.
+    pub(crate) fn admits_chunks(&self, command: &Command) -> Result<(), String> {
+        let capabilities = self.drive.capabilities();
+        let refused =
+            command.unit.chunks.iter().find_map(|chunk| capabilities.admits_chunk(chunk).err());
+        refused.map_or(Ok(()), |refused| Err(format!("{refused:?}")))
     }
 
     /// A file with the chunks, junk between them, and where they are.
@@ -152,16 +154,21 @@ impl<'a> Executor<'a> {
         Ok(Unit { rows: case.unit_rows, inputs, chunks })
     }
 
-    fn bind(&mut self, case: &Case, unit: Unit) -> Result<Command, String> {
+    /// The envelope of a new command.
+    pub(crate) fn envelope(&mut self) -> Envelope {
         self.next_id += 1;
-        let envelope = Envelope {
+        Envelope {
             command_id: self.next_id,
             query_id: 1,
             attempt: 2,
             epoch: self.session.epoch(),
             deadline_ns: u64::try_from(PATIENCE.as_nanos()).unwrap_or(u64::MAX),
             ..Envelope::default()
-        };
+        }
+    }
+
+    fn bind(&mut self, case: &Case, unit: Unit) -> Result<Command, String> {
+        let envelope = self.envelope();
         let mut command = Command::bind(&case.fragment, unit, envelope)
             .map_err(|error| format!("the suite made an invalid command: {error}"))?;
         if let Some(bytes_max) = case.bytes_max {
@@ -183,16 +190,17 @@ impl<'a> Executor<'a> {
         Ok((file, command))
     }
 
-    pub(crate) fn submit(&self, command: &Command) -> Result<Ticket, Refusal> {
-        let lease = self.session.lease(command.device_bytes())?;
-        self.session.submit(Submission { work: command.clone().into(), lease, timeout: PATIENCE })
+    pub(crate) fn submit(&self, work: impl Into<Work>) -> Result<Ticket, Refusal> {
+        let work = work.into();
+        let lease = self.session.lease(work.device_bytes())?;
+        self.session.submit(Submission { work, lease, timeout: PATIENCE })
     }
 
     /// Submits and waits; while others keep the drive busy it tries again.
-    fn complete(&self, command: &Command) -> Result<Completion, String> {
+    pub(crate) fn complete(&self, work: &Work) -> Result<Completion, String> {
         let watch = Stopwatch::start();
         let ticket = loop {
-            match self.submit(command) {
+            match self.submit(work.clone()) {
                 Ok(ticket) => break ticket,
                 Err(Refusal::Busy | Refusal::LowMemory { .. }) if watch.elapsed() < PATIENCE => {
                     std::thread::park_timeout(Duration::from_millis(1));
@@ -226,26 +234,35 @@ pub(crate) fn wait<F: Future>(future: F) -> Option<F::Output> {
 
 /// What the completion says, once it is known to be one of this command.
 fn read_answer(command: &Command, completion: &Completion) -> Result<Answer, String> {
-    let envelope = &command.envelope;
+    let bytes_max = command.output.bytes_max();
+    let answer = answer_of(completion, &command.envelope, bytes_max, completion.check(command))?;
+    if matches!(answer, Answer::Rows { .. })
+        && completion.traffic.media_bytes == 0
+        && command.unit.media_bytes() > 0
+        && matches!(command.fragment.output, Output::States { .. })
+    {
+        return Err("there are rows, but no byte of media was counted".to_owned());
+    }
+    Ok(answer)
+}
+
+/// What a completion says that was `checked` as one of a command with this envelope.
+pub(crate) fn answer_of(
+    completion: &Completion,
+    envelope: &Envelope,
+    bytes_max: u64,
+    checked: Result<ResultView<'_>, Fault>,
+) -> Result<Answer, String> {
     if completion.command_id != envelope.command_id || completion.attempt != envelope.attempt {
         return Err("the completion is of another command".to_owned());
     }
     if let Outcome::Finished(bytes) = &completion.outcome
-        && bytes.len() as u64 > command.output.bytes_max().max(ResultHeader::BYTES)
+        && bytes.len() as u64 > bytes_max.max(ResultHeader::BYTES)
     {
         return Err(format!("{} bytes of result, there was less room", bytes.len()));
     }
-    match completion.check(command) {
-        Ok(view) => {
-            if !command.unit.chunks.is_empty()
-                && completion.traffic.media_bytes == 0
-                && command.unit.media_bytes() > 0
-                && matches!(command.fragment.output, Output::States { .. })
-            {
-                return Err("there are rows, but no byte of media was counted".to_owned());
-            }
-            Ok(Answer::Rows { header: Box::new(view.header), rows: rows_of(&view)? })
-        }
+    match checked {
+        Ok(view) => Ok(Answer::Rows { header: Box::new(view.header), rows: rows_of(&view)? }),
         Err(Fault::Status(status)) => {
             Ok(Answer::Refused(format!("status {status:?}"), Some(status)))
         }
@@ -346,6 +363,11 @@ fn compare(
     if !has_limit && header.rows_kept != verdict.rows_kept {
         return Err(format!("{} rows kept, expected {}", header.rows_kept, verdict.rows_kept));
     }
+    same_rows(&rows, expected)
+}
+
+/// Whether the rows are those that were expected, in their order.
+pub(crate) fn same_rows(rows: &[Row], expected: &[Row]) -> Result<(), String> {
     let differing = rows.iter().zip(expected).position(|(row, expected)| row != expected);
     if let Some(index) = differing {
         return Err(format!(
@@ -372,7 +394,7 @@ fn brief(row: &Row) -> String {
     format!("({})", values.join(", "))
 }
 
-fn describe(case: &Case) -> String {
+pub(crate) fn describe(case: &Case) -> String {
     let layouts: Vec<String> =
         case.table.columns.iter().map(|column| format!("{:?}", column.layout)).collect();
     let mut fragment = case.fragment.clone();

@@ -13,6 +13,8 @@
 //!   in some that they could, and damaged on purpose.
 //! - [`check`] runs all cases against a drive and gives a [`Report`].
 //!
+//! A merge has several files, and what comes of it is its scans' rows, sorted.
+//!
 //! A backend's test is one line:
 //!
 //! ```text
@@ -41,13 +43,14 @@ pub mod evaluator;
 mod executor;
 mod file;
 mod fragments;
+mod merge_executor;
 pub mod pages;
 mod random;
 mod report;
 mod suite;
 mod tables;
 
-pub use case::{Case, Expectation};
+pub use case::{Case, Expectation, MergeCase};
 pub use data::{ColumnData, Presence, Table, Values};
 pub use random::Random;
 pub use report::{Failed, Report};

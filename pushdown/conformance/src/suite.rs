@@ -3,7 +3,7 @@
 
 use nearscan_drive::Drive;
 
-use crate::case::Case;
+use crate::case::{Case, MergeCase};
 use crate::cases;
 use crate::executor::Executor;
 use crate::fragments::random_case;
@@ -15,7 +15,7 @@ use crate::report::Report;
 pub struct Options {
     /// Seed of the random cases; the report names it.
     pub seed: u64,
-    /// Random fragments over random data.
+    /// Random fragments over random data; beside four of them a random merge.
     pub random_cases: u32,
     /// Only cases whose name starts so.
     pub prefix: String,
@@ -24,6 +24,36 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Self {
         Self { seed: 20_240_229, random_cases: 400, prefix: String::new() }
+    }
+}
+
+/// Random scans for each random merge, which has several of them.
+const MERGES_ONE_IN: u32 = 4;
+
+/// What is run and judged.
+enum Trial {
+    Scan(Box<Case>),
+    Merge(MergeCase),
+}
+
+impl Trial {
+    /// The same with its subject before its name.
+    fn named(self, group: &str) -> Self {
+        match self {
+            Self::Scan(case) => {
+                Self::Scan(Box::new(Case { name: format!("{group}: {}", case.name), ..*case }))
+            }
+            Self::Merge(case) => {
+                Self::Merge(MergeCase { name: format!("{group}: {}", case.name), ..case })
+            }
+        }
+    }
+
+    fn name(&self) -> &str {
+        match self {
+            Self::Scan(case) => &case.name,
+            Self::Merge(case) => &case.name,
+        }
     }
 }
 
@@ -46,20 +76,31 @@ pub fn check_with(drive: &dyn Drive, options: &Options) -> Report {
     };
     let prefix = options.prefix.as_str();
     let may_match = |group: &str| group.starts_with(prefix) || prefix.starts_with(group);
-    let mut run = |group: &str, case: Case| {
-        let case = Case { name: format!("{group}: {}", case.name), ..case };
-        if case.name.starts_with(prefix) {
-            executor.run(&case, &mut report);
+    let mut run = |group: &str, work: Trial| {
+        let work = work.named(group);
+        if work.name().starts_with(prefix) {
+            match work {
+                Trial::Scan(case) => executor.run(&case, &mut report),
+                Trial::Merge(case) => executor.run_merge(&case, &mut report),
+            }
         }
     };
     for (group, cases) in cases::GROUPS.iter().filter(|(group, _)| may_match(group)) {
-        cases().into_iter().for_each(|case| run(group, case));
+        cases().into_iter().for_each(|case| run(group, Trial::Scan(Box::new(case))));
+    }
+    for (group, cases) in cases::MERGE_GROUPS.iter().filter(|(group, _)| may_match(group)) {
+        cases().into_iter().for_each(|case| run(group, Trial::Merge(case)));
     }
     for number in 0..options.random_cases {
         // Each case has its own seed, so that one alone can be run again.
         let seed = options.seed.wrapping_add(u64::from(number));
         if may_match("random") {
-            run("random", random_case(&mut Random::new(seed), seed));
+            let case = random_case(&mut Random::new(seed), seed);
+            run("random", Trial::Scan(Box::new(case)));
+        }
+        if may_match("merged random") && number < options.random_cases / MERGES_ONE_IN {
+            let case = cases::random_merge(&mut Random::new(seed), seed);
+            run("merged random", Trial::Merge(case));
         }
     }
     if may_match("lifecycle") {

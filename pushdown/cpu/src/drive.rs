@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use nearscan_command::Encodings;
+use nearscan_command::{Encodings, limits};
 use nearscan_drive::{
     CancelWord, Capabilities, CostSnapshot, Drive, FileRef, Identity, Placement, Refusal, Session,
     SessionSpec,
@@ -92,6 +92,7 @@ impl CpuDrive {
             memory_bytes: 0,
             dictionary_bytes_max: u64::MAX,
             encodings: Encodings::ALL,
+            merge_inputs_max: limits::MERGE_INPUTS_MAX,
             ..Capabilities::of_scan_kernel()
         };
         let identity = Identity {

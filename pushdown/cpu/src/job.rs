@@ -34,7 +34,7 @@ pub(crate) struct Limits {
 impl Limits {
     /// # Errors
     /// [`Failure::Cancelled`] and [`Failure::Timeout`].
-    fn check(&self) -> Result<(), Stop> {
+    pub(crate) fn check(&self) -> Result<(), Stop> {
         if self.cancel.is_set() {
             return Err(Failure::Cancelled.into());
         }

@@ -10,6 +10,7 @@
 //!         projection over them                        arithmetic.rs, select.rs, dates.rs
 //! output  states                                      groups.rs, combine.rs, aggregate.rs, fold.rs
 //!         or rows                                     rows.rs, top.rs
+//! merge   results of several jobs, row by row         merge.rs
 //! ```
 //!
 //! Values of a batch lie in columns. A step is one tight loop over slices; which loop is decided
@@ -52,6 +53,7 @@ mod groups;
 mod header;
 mod job;
 mod like;
+mod merge;
 mod pages;
 mod pool;
 mod program;

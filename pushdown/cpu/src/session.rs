@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures::channel::oneshot;
-use nearscan_command::{Command, ResultHeader, Status};
+use nearscan_command::{Command, ResultHeader};
 use nearscan_drive::clock::Stopwatch;
 use nearscan_drive::{
     CancelOutcome, CancelWord, Completion, DriveTime, Failure, Lease, Outcome, Refusal,
@@ -18,6 +18,7 @@ use nearscan_drive::{
 use crate::drive::{Place, Shared};
 use crate::error::Stop;
 use crate::job::{self, Limits};
+use crate::merge;
 
 /// The work of one query.
 #[derive(Debug)]
@@ -126,7 +127,7 @@ impl Task {
         let files = &self.shared.files;
         let run = || match &self.work {
             Work::Scan(command) => job::run(command, files, &self.limits, media_bytes),
-            Work::Merge(_) => Err(Stop::status(Status::Unsupported)),
+            Work::Merge(command) => merge::run(command, files, &self.limits, media_bytes),
         };
         let result = catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_| {
             Err(Failure::Kernel { reason: "a decoder panicked".to_owned() }.into())

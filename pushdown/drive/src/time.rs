@@ -57,32 +57,40 @@ pub struct Modelled {
     pub media_ns: u64,
     /// The kernel, in ns.
     pub kernel_ns: u64,
+    /// Merging the results of the scans of one command, in ns.
+    pub merge_ns: u64,
     /// Result to the host, in ns.
     pub link_ns: u64,
     /// Compute units that share the kernel time.
     pub compute_units: u32,
-    /// Commands in this figure.
+    /// Commands in this figure; of a merge, its scans.
     pub commands: u64,
 }
 
 impl Modelled {
-    /// Time of the command alone on an idle drive, in ns.
+    /// Time of the command alone on an idle drive, in ns; the scans of a merge one after the other.
     pub fn serial_ns(&self) -> u64 {
+        self.scans_ns().saturating_add(self.merge_ns)
+    }
+
+    /// All but the merging.
+    fn scans_ns(&self) -> u64 {
         [self.setup_ns, self.media_ns, self.kernel_ns, self.link_ns]
             .into_iter()
             .fold(0, u64::saturating_add)
     }
 
     /// Time until all commands in this figure are done when the resources overlap: the busiest
-    /// resource, plus one mean pass through the others to fill and drain the pipeline. It does not
-    /// depend on the order in which commands arrived, so equal commands give equal times.
+    /// resource, plus one mean pass through the others to fill and drain the pipeline. A merge waits
+    /// for its scans and overlaps with nothing. The figure does not depend on the order in which
+    /// commands arrived, so equal commands give equal times.
     pub fn makespan_ns(&self) -> u64 {
         let units = u64::from(self.compute_units.max(1)).min(self.commands.max(1));
         let kernel = (self.kernel_ns + self.setup_ns) / units;
         let busiest = self.media_ns.max(kernel).max(self.link_ns);
-        let fill = (self.serial_ns() / self.commands.max(1))
-            .saturating_sub(busiest / self.commands.max(1));
-        busiest.saturating_add(fill)
+        let fill =
+            (self.scans_ns() / self.commands.max(1)).saturating_sub(busiest / self.commands.max(1));
+        busiest.saturating_add(fill).saturating_add(self.merge_ns)
     }
 
     /// The figure for the commands of both; `None` when they come from different models.
@@ -92,6 +100,7 @@ impl Modelled {
             setup_ns: self.setup_ns.saturating_add(other.setup_ns),
             media_ns: self.media_ns.saturating_add(other.media_ns),
             kernel_ns: self.kernel_ns.saturating_add(other.kernel_ns),
+            merge_ns: self.merge_ns.saturating_add(other.merge_ns),
             link_ns: self.link_ns.saturating_add(other.link_ns),
             compute_units: self.compute_units.max(other.compute_units),
             commands: self.commands.saturating_add(other.commands),
@@ -129,6 +138,7 @@ mod tests {
             setup_ns: 0,
             media_ns,
             kernel_ns,
+            merge_ns: 0,
             link_ns: 0,
             compute_units: 4,
             commands,
@@ -147,6 +157,15 @@ mod tests {
         assert_eq!(ten.commands, 10);
         // Media is busy for 1000, four units share 2000 of kernel: media is the limit.
         assert_eq!(ten.makespan_ns(), 1000 + (300 - 100));
+    }
+
+    #[test]
+    fn a_merge_waits_for_its_scans_and_they_share_the_units() {
+        let merge = Modelled { merge_ns: 500, ..modelled(100, 800, 4) };
+        // 800 of kernel on four units, a mean pass through what else a scan takes, then the merge.
+        assert_eq!(merge.makespan_ns(), 200 + (900 / 4 - 200 / 4) + 500);
+        assert_eq!(merge.serial_ns(), 1400);
+        assert_eq!(merge.combine(merge).unwrap().merge_ns, 1000);
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
+use nearscan_command::limits;
 use nearscan_drive::{
     Budget, CancelOutcome, CancelWord, Capabilities, CostSnapshot, Drive, FileRef, Identity, Lease,
     Placement, Refusal, Session, SessionSpec, Submission, Ticket,
@@ -51,6 +52,7 @@ impl Emulator {
         let capabilities = Capabilities {
             memory_bytes: config.memory_bytes,
             emulated: true,
+            merge_inputs_max: limits::MERGE_INPUTS_MAX,
             ..Capabilities::of_scan_kernel()
         };
         let name = format!("nearscan emulated {:?} {:?}", config.root, config.seed);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! One command on a compute unit: load, run, hand the result over.
+//! One command on a compute unit: strike or run it, hand the result over.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,14 +7,14 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures::channel::oneshot;
-use nearscan_command::{Command, Counters, OutputRef, ResultHeader, Status};
+use nearscan_command::Counters;
 use nearscan_drive::{
-    Budget, CancelWord, Completion, DriveTime, Failure, Lease, Outcome, Reservation, Traffic, Work,
+    Budget, CancelWord, Completion, DriveTime, Failure, Lease, Modelled, Outcome, Reservation, Work,
 };
-use nearscan_models::{Depths, Memories};
 
 use crate::config::Config;
 use crate::faults::{Fault, draw};
+use crate::kernels::{Device, Progress};
 use crate::media::Media;
 
 /// Work with all that it needs to run.
@@ -43,13 +43,6 @@ impl AsRef<[u8]> for Charged {
     }
 }
 
-/// What a run has moved and done so far.
-#[derive(Debug, Default)]
-struct Progress {
-    traffic: Traffic,
-    counters: Counters,
-}
-
 impl Job {
     /// Runs the command and answers; the buffers are free afterwards.
     pub(crate) fn run(self, config: &Config, media: &Media) {
@@ -68,12 +61,10 @@ impl Job {
             }
             Err(failure) => Outcome::Failed(failure),
         };
-        let time = config.timing.time(
-            config.compute_units,
-            progress.traffic.media_bytes,
-            progress.traffic.link_bytes,
-            &progress.counters,
-        );
+        // What failed before a kernel ran took as long as one without input.
+        let nothing = || config.timing.scan(config.compute_units, 0, &Counters::default());
+        let link_ns = config.timing.link_ns(progress.traffic.link_bytes);
+        let time = Modelled { link_ns, ..progress.time.unwrap_or_else(nothing) };
         let Self { work, lease, reply, .. } = self;
         drop(lease);
         // Nobody listens when the query was dropped; the buffers are free either way.
@@ -120,58 +111,19 @@ impl Job {
         if strikes(Fault::Timeout) {
             return Err(Failure::Timeout);
         }
+        let device = Device { config, media, cancel: &self.cancel };
         let mut result = match &self.work {
-            Work::Scan(command) => self.run_kernel(command, media, progress)?,
-            Work::Merge(command) => {
-                ResultHeader::failed(&command.envelope, Status::Unsupported).encode()
-            }
+            Work::Scan(command) => device.scan(command, progress)?,
+            Work::Merge(command) => device.merge(command, progress)?,
         };
         if strikes(Fault::Corrupt) {
             let place = draw(config.seed, u64::MAX, &self.work) % result.len() as u64;
-            result[memory_size(place)?] ^= 0x10;
+            if let Some(byte) = usize::try_from(place).ok().and_then(|at| result.get_mut(at)) {
+                *byte ^= 0x10;
+            }
         }
         Ok(result)
     }
-
-    /// Loads the input, runs the kernel, and fetches header and payload.
-    fn run_kernel(
-        &self,
-        command: &Command,
-        media: &Media,
-        progress: &mut Progress,
-    ) -> Result<Vec<u8>, Failure> {
-        let kernel_failed = |reason: String| Failure::Kernel { reason };
-        let (input, inputs) = media.load(&command.unit.inputs)?;
-        progress.traffic.media_bytes =
-            inputs.iter().filter_map(nearscan_command::InputRef::length).sum();
-        let mut bound = command.clone();
-        bound.unit.inputs = inputs;
-        let bytes_max = command.output.bytes_max();
-        bound.output = OutputRef::DeviceRange { lease: 0, offset: 0, bytes_max };
-        let words = bound.encode().map_err(|error| kernel_failed(error.to_string()))?;
-        // Fresh pages of the system are zero without being touched: what the kernel does not use
-        // costs nothing.
-        let mut output = vec![0u64; memory_size(bytes_max.div_ceil(8))?];
-        let mut scratch = vec![0u64; memory_size(bound.scratch_bytes().div_ceil(8))?];
-        let mut memories = Memories { input: &input, output: &mut output, scratch: &mut scratch };
-        nearscan_models::scan(&words, &mut memories, self.cancel.word(), Depths::Roomy)
-            .map_err(|error| kernel_failed(error.to_string()))?;
-        let device: &[u8] = bytemuck::cast_slice(&output);
-        let header =
-            ResultHeader::decode(device).map_err(|error| kernel_failed(error.to_string()))?;
-        progress.counters = header.counters;
-        let length = memory_size(ResultHeader::BYTES + header.payload_bytes)?;
-        device
-            .get(..length)
-            .map(<[u8]>::to_vec)
-            .ok_or_else(|| kernel_failed("the result is longer than its buffer".to_owned()))
-    }
-}
-
-/// A size as an index into memory.
-fn memory_size(size: u64) -> Result<usize, Failure> {
-    let too_large = |_| Failure::Kernel { reason: format!("{size} does not fit in memory") };
-    usize::try_from(size).map_err(too_large)
 }
 
 fn lost() -> Failure {

@@ -3,7 +3,8 @@
 //!
 //! A command's column chunks go from the file into bounded device memory, in buffers that no other
 //! part of the program sees; the HLS kernels, compiled by a C++ compiler, run on them on threads of
-//! the drive's own, one a compute unit; the result crosses back as bytes. What the card would have
+//! the drive's own, one a compute unit; the result crosses back as bytes. Of a merge the results of
+//! the scans stay in device memory, where the merge kernel reads them. What the card would have
 //! taken for it is computed by a model ([`timing`]), from what the kernels' stages really did.
 //!
 //! # What is not here
@@ -24,6 +25,7 @@ mod device;
 mod drive;
 pub mod faults;
 mod job;
+mod kernels;
 mod media;
 pub mod timing;
 

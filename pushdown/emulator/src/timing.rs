@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The first time model: what a SmartSSD would have taken for a command.
 //!
-//! Four parts, one after the other for a single command:
+//! Four parts, one after the other for a single command, and a fifth one for a merge:
 //!
 //! ```text
 //! setup   starting a command through the runtime
 //! media   bytes of all requests / overlapped P2P bandwidth, and one latency
 //! kernel  cycles of the busiest stage / clock; cycles come from what the stages did
+//! merge   setup, and cycles of the merge kernel / clock; its scans come before it
 //! link    bytes of the result / host link bandwidth, and one latency
 //! ```
+//!
+//! The scans of a merge share the compute units as those of several commands do; their results stay
+//! in device memory, so they take no link. The merge kernel is one loop: what it does is added up.
 //!
 //! Every loop schedule (cycles an iteration) is assumed: nothing was synthesised. What is left out:
 //! the contention of compute units for the memory bank, and the flash translation layer.
@@ -17,7 +21,7 @@ use nearscan_command::Counters;
 use nearscan_drive::{ModelId, Modelled, Schedule};
 
 /// Version of this model, shown with every figure.
-pub const MODEL_VERSION: u32 = 1;
+pub const MODEL_VERSION: u32 = 2;
 
 /// Parameters of the model.
 #[derive(Debug, Clone, PartialEq)]
@@ -38,6 +42,12 @@ pub struct Parameters {
     /// Cycles of a dictionary look-up in device memory: a round trip of 58 with 16 outstanding.
     /// Source: calibrated on the study.
     pub dictionary_read_cycles: f64,
+    /// Cycles until a line of device memory is there that a merge asks for: it asks for one at a
+    /// time. Source: calibrated on the study, as above.
+    pub line_read_cycles: f64,
+    /// Cycles of a step in which a merge compares two rows: both keys out of memory on chip,
+    /// compared, the winner chosen. Assumed.
+    pub order_step_cycles: f64,
     /// Cycles from the first byte in to the last row out of an empty pipeline. Assumed.
     pub fill_cycles: f64,
 }
@@ -52,6 +62,8 @@ impl Default for Parameters {
             link_latency_ns: 10_000.0,
             setup_ns: 100_000.0,
             dictionary_read_cycles: 58.0 / 16.0,
+            line_read_cycles: 58.0,
+            order_step_cycles: 4.0,
             fill_cycles: 2000.0,
         }
     }
@@ -68,6 +80,8 @@ impl Parameters {
             self.link_latency_ns,
             self.setup_ns,
             self.dictionary_read_cycles,
+            self.line_read_cycles,
+            self.order_step_cycles,
             self.fill_cycles,
             f64::from(compute_units),
         ];
@@ -102,14 +116,16 @@ impl Parameters {
             + self.fill_cycles
     }
 
-    /// The time of one command.
-    pub fn time(
-        &self,
-        compute_units: u32,
-        media_bytes: u64,
-        result_bytes: u64,
-        counters: &Counters,
-    ) -> Modelled {
+    /// Cycles of a merge.
+    pub fn merge_cycles(&self, counters: &Counters) -> f64 {
+        counters.lines_read as f64 * self.line_read_cycles
+            + counters.decode_steps_lane_max as f64 * self.order_step_cycles
+            // One value, word of a string or word of payload a cycle.
+            + (counters.values_decoded + counters.string_words + counters.payload_words) as f64
+    }
+
+    /// The time of a scan whose result stays in device memory.
+    pub fn scan(&self, compute_units: u32, media_bytes: u64, counters: &Counters) -> Modelled {
         let media = if media_bytes == 0 {
             0.0
         } else {
@@ -121,12 +137,21 @@ impl Parameters {
             setup_ns: whole(self.setup_ns),
             media_ns: whole(media),
             kernel_ns: whole(self.kernel_cycles(counters) / self.clock_hz * 1e9),
-            link_ns: whole(
-                self.link_latency_ns + result_bytes as f64 / self.link_bytes_per_s * 1e9,
-            ),
+            merge_ns: 0,
+            link_ns: 0,
             compute_units,
             commands: 1,
         }
+    }
+
+    /// The time of merging results in device memory, started like any other kernel.
+    pub fn merge_ns(&self, counters: &Counters) -> u64 {
+        whole(self.setup_ns + self.merge_cycles(counters) / self.clock_hz * 1e9)
+    }
+
+    /// The time of sending a result to the host.
+    pub fn link_ns(&self, result_bytes: u64) -> u64 {
+        whole(self.link_latency_ns + result_bytes as f64 / self.link_bytes_per_s * 1e9)
     }
 }
 
@@ -159,8 +184,24 @@ mod tests {
 
     #[test]
     fn a_megabyte_from_the_media_takes_its_share_of_the_bandwidth() {
-        let time = Parameters::default().time(4, 3_250_000, 256, &Counters::default());
+        let time = Parameters::default().scan(4, 3_250_000, &Counters::default());
         assert_eq!(time.media_ns, 1_000_000 + 20_000);
+    }
+
+    #[test]
+    fn a_merge_pays_for_lines_comparisons_and_words() {
+        let parameters = Parameters::default();
+        let counters = Counters {
+            lines_read: 10,
+            decode_steps_lane_max: 100,
+            values_decoded: 7,
+            string_words: 5,
+            payload_words: 3,
+            ..Counters::default()
+        };
+        let cycles = parameters.merge_cycles(&counters);
+        assert!((cycles - (580.0 + 400.0 + 15.0)).abs() < 1e-6, "{cycles}");
+        assert_eq!(parameters.merge_ns(&counters), 100_000 + 3317);
     }
 
     #[test]

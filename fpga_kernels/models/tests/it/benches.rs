@@ -23,6 +23,7 @@ const WARNINGS: &[&str] = &[
 ];
 
 const SCAN: &[&str] = &["scan/scan_tb.cpp", "scan/scan_top.cpp", "portable/dataflow.cpp"];
+const MERGE: &[&str] = &["merge/merge_tb.cpp", "merge/merge_top.cpp"];
 const DATAFLOW: &[&str] = &["portable/dataflow_tb.cpp", "portable/dataflow.cpp"];
 const SANITIZE: &[&str] = &["-fsanitize=address,undefined", "-fno-sanitize-recover=all"];
 
@@ -131,6 +132,42 @@ fn the_scan_kernel_stays_within_its_memories() {
     let bench = Bench {
         test: "benches::the_scan_kernel_stays_within_its_memories",
         sources: SCAN,
+        compiler: "g++",
+        flags: &["-std=c++17", "-O1", "-g1", "-DNS_TB_SHORT"],
+        sanitized: true,
+    };
+    bench.run();
+}
+
+#[test]
+fn the_merge_kernel_does_what_the_golden_model_says() {
+    let bench = Bench {
+        test: "benches::the_merge_kernel_does_what_the_golden_model_says",
+        sources: MERGE,
+        compiler: "g++",
+        flags: &["-std=c++14", "-O1"],
+        sanitized: false,
+    };
+    bench.run();
+}
+
+#[test]
+fn the_merge_kernel_is_the_same_under_another_compiler() {
+    let bench = Bench {
+        test: "benches::the_merge_kernel_is_the_same_under_another_compiler",
+        sources: MERGE,
+        compiler: "clang++",
+        flags: &["-std=c++17", "-O1", "-DNS_TB_SHORT"],
+        sanitized: false,
+    };
+    bench.run();
+}
+
+#[test]
+fn the_merge_kernel_stays_within_its_memories() {
+    let bench = Bench {
+        test: "benches::the_merge_kernel_stays_within_its_memories",
+        sources: MERGE,
         compiler: "g++",
         flags: &["-std=c++17", "-O1", "-g1", "-DNS_TB_SHORT"],
         sanitized: true,

@@ -8,10 +8,10 @@ use std::sync::atomic::AtomicU32;
 
 use nearscan_command::{
     Aggregate, Chunk, Codec, Column, Command, Encodings, Envelope, Fragment, Function, InputRef,
-    Op, Operand, Output, PhysicalType, Program, Reading, ResultView, RowColumn, Status, Step,
-    StringTest, TestOp, Unit, ValueKind, Width,
+    Merge, MergeCommand, Op, Operand, Output, PhysicalType, Program, Reading, ResultView,
+    RowColumn, SortKey, Status, Step, StringTest, TestOp, Unit, ValueKind, Width,
 };
-use nearscan_models::{Depths, Memories, scan, zeroed_lines};
+use nearscan_models::{Depths, Memories, merge as merge_kernel, scan, zeroed_lines};
 
 /// A data page of version 1, plain and without levels: header and values.
 fn plain_page(value_count: u8, values: &[u8]) -> Vec<u8> {
@@ -173,6 +173,73 @@ fn rows_with_strings_come_back() {
         .collect();
     assert_eq!(shown, [(&b"MAIL"[..], -1), (&b""[..], -3), (&b"MAIL"[..], 4)]);
     assert!((0..3).all(|row| !block.columns[2].is_valid(row)));
+}
+
+/// Results of scans side by side in device memory, and where each lies.
+fn side_by_side(results: &[Vec<u8>]) -> (Vec<u8>, Vec<InputRef>) {
+    let mut memory = Vec::new();
+    let mut inputs = Vec::new();
+    for result in results {
+        let (offset, length) = (memory.len() as u64, result.len() as u64);
+        inputs.push(InputRef::DeviceRange { lease: 0, offset, length });
+        memory.extend(result);
+        memory.resize(memory.len().next_multiple_of(64), 0);
+    }
+    (memory, inputs)
+}
+
+#[test]
+fn results_of_scans_are_merged_where_they_lie() {
+    let fragment = Fragment {
+        columns: vec![
+            Column::new("mode", ValueKind::Bytes),
+            Column::new("key", ValueKind::Integer),
+        ],
+        predicate: Program::default(),
+        projection: Program::default(),
+        literals: vec![],
+        tests: vec![],
+        output: Output::Rows {
+            columns: vec![
+                RowColumn { operand: Operand::Column(0), width: Width::Bytes },
+                RowColumn { operand: Operand::Column(1), width: Width::W32 },
+            ],
+            limit: None,
+            top: None,
+        },
+    };
+    let units = [(["c", "b", "b"], [1, 2, 2]), (["d", "b", "a"], [3, 2, 4])];
+    let mut scans = Vec::new();
+    let mut results = Vec::new();
+    for (mode, key) in units {
+        let chunks =
+            [(PhysicalType::ByteArray, strings(&mode)), (PhysicalType::Int64, numbers(&key))];
+        let (command, input) = bind(&fragment, 3, &chunks);
+        results.push(run(&command, &input));
+        scans.push(command);
+    }
+    let keys = [(0, true), (1, false)];
+    let keys = keys.map(|(column, descending)| SortKey { column, descending, nulls_first: false });
+    let merge = Merge { keys: keys.into(), distinct: true };
+    let envelope = Envelope { command_id: 88, attempt: 1, epoch: 9, ..Envelope::default() };
+    let command = MergeCommand::bind(scans, merge, envelope).unwrap();
+    let (memory, inputs) = side_by_side(&results);
+    let mut lines = zeroed_lines(memory.len());
+    bytemuck::cast_slice_mut::<_, u8>(&mut lines)[..memory.len()].copy_from_slice(&memory);
+    let bytes = command.encode_for_kernel(&inputs, &command.output).unwrap();
+    let mut output = vec![0; usize::try_from(command.output.bytes_max() / 8).unwrap()];
+    merge_kernel(&bytes, &lines, &mut output, &AtomicU32::new(0)).unwrap();
+
+    let result = ResultView::parse(bytemuck::cast_slice(&output), &command.output_widths());
+    let result = result.unwrap();
+    assert_eq!(result.header.status, Status::Ok);
+    assert_eq!((result.header.command_id, result.header.attempt, result.header.epoch), (88, 1, 9));
+    assert_eq!((result.header.rows_in, result.header.rows_kept, result.header.rows_out), (6, 6, 4));
+    let [block] = result.blocks.as_slice() else { panic!("one block") };
+    let shown: Vec<_> = (0..4)
+        .map(|row| (block.columns[0].string(row).unwrap(), block.columns[1].number(row).unwrap()))
+        .collect();
+    assert_eq!(shown, [(&b"d"[..], 3), (&b"c"[..], 1), (&b"b"[..], 2), (&b"a"[..], 4)]);
 }
 
 #[test]

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What a drive does beside running commands: queue, cancel, notice stale files.
 
-use nearscan_command::{Aggregate, Fragment, Function, InputRef, Status};
-use nearscan_drive::{CancelOutcome, Failure, Fault, FileRef, Outcome, Placement, Refusal, Ticket};
+use nearscan_command::{Aggregate, Fragment, Function, InputRef, Merge, SortKey, Status};
+use nearscan_drive::{
+    CancelOutcome, Failure, Fault, FileRef, Outcome, Placement, Refusal, Submission, Ticket,
+};
 
-use super::{aggregate, col, column, over, select_all, states};
-use crate::case::Case;
+use super::{aggregate, col, column, over, plain, select_all, states};
+use crate::case::{Case, MergeCase};
 use crate::data::{Table, Values};
 use crate::executor::{Executor, other_version, wait};
 use crate::report::Report;
@@ -18,7 +20,7 @@ type Trial = (&'static str, fn(&mut Executor<'_>) -> Result<(), String>);
 
 /// Runs them all.
 pub(crate) fn lifecycle(executor: &mut Executor<'_>, report: &mut Report) {
-    let cases: [Trial; 7] = [
+    let cases: [Trial; 10] = [
         ("lifecycle: a file that is not there", nothing_there),
         ("lifecycle: a file of another version", stale),
         ("lifecycle: a file that is shorter than its input", short),
@@ -26,6 +28,9 @@ pub(crate) fn lifecycle(executor: &mut Executor<'_>, report: &mut Report) {
         ("lifecycle: cancelled commands", cancelled),
         ("lifecycle: dropped tickets", dropped),
         ("lifecycle: identity and snapshot", identity),
+        ("lifecycle: a merge with a file of another version", stale_merge),
+        ("lifecycle: cancelled merges", cancelled_merges),
+        ("lifecycle: a merge with too small a lease", small_lease),
     ];
     for (name, run) in cases {
         match run(executor) {
@@ -60,7 +65,7 @@ fn stale(executor: &mut Executor<'_>) -> Result<(), String> {
             *version = other_version(*version);
         }
     }
-    let ticket = match executor.submit(&command) {
+    let ticket = match executor.submit(command.clone()) {
         Ok(ticket) => ticket,
         Err(refusal) => return Err(format!("refused: {refusal}")),
     };
@@ -82,7 +87,7 @@ fn short(executor: &mut Executor<'_>) -> Result<(), String> {
     for chunk in &mut command.unit.chunks {
         chunk.length += 1 << 20;
     }
-    let Ok(ticket) = executor.submit(&command) else {
+    let Ok(ticket) = executor.submit(command.clone()) else {
         return Ok(());
     };
     let completion = wait(ticket).ok_or("no completion")?;
@@ -100,7 +105,7 @@ fn many_at_once(executor: &mut Executor<'_>) -> Result<(), String> {
     for number in 0..AT_ONCE {
         let mut command = command.clone();
         command.envelope.command_id += (number as u128) << 64;
-        match executor.submit(&command) {
+        match executor.submit(command.clone()) {
             Ok(ticket) => tickets.push((command.envelope.command_id, ticket)),
             Err(Refusal::Busy | Refusal::LowMemory { .. }) => refused += 1,
             Err(other) => return Err(format!("refused: {other}")),
@@ -136,7 +141,7 @@ fn cancelled(executor: &mut Executor<'_>) -> Result<(), String> {
     for number in 0..10u128 {
         let mut command = command.clone();
         command.envelope.command_id += number << 64;
-        let Ok(ticket) = executor.submit(&command) else {
+        let Ok(ticket) = executor.submit(command.clone()) else {
             continue;
         };
         let outcome = executor.session.cancel(command.envelope.command_id);
@@ -159,14 +164,14 @@ fn dropped(executor: &mut Executor<'_>) -> Result<(), String> {
     for number in 0..20u128 {
         let mut command = command.clone();
         command.envelope.command_id += number << 64;
-        drop(executor.submit(&command));
+        drop(executor.submit(command.clone()));
     }
     // The drive is as good as before: what came before holds no queue, no memory.
     let (_file, command) =
         executor.prepare(&Case::new("", case.table.clone(), select_all(&case.table)))?;
     let watch = nearscan_drive::clock::Stopwatch::start();
     let ticket = loop {
-        match executor.submit(&command) {
+        match executor.submit(command.clone()) {
             Ok(ticket) => break ticket,
             Err(refusal) if watch.elapsed().as_secs() > 60 => {
                 return Err(format!("after dropped tickets: {refusal}"));
@@ -176,6 +181,90 @@ fn dropped(executor: &mut Executor<'_>) -> Result<(), String> {
     };
     let completion = wait(ticket).ok_or("no completion after dropped tickets")?;
     completion.check(&command).map(|_| ()).map_err(|fault| fault.to_string())
+}
+
+/// A merge of four row groups.
+fn sample_merge(rows: i64) -> MergeCase {
+    let scan = |_| {
+        let table = Table::new(vec![plain(Values::integers(0..rows))]);
+        let fragment = select_all(&table);
+        Case::new("lifecycle", table, fragment)
+    };
+    let key = SortKey { column: 0, descending: false, nulls_first: false };
+    let merge = Merge { keys: vec![key], distinct: false };
+    MergeCase::new("lifecycle", (0..4).map(scan).collect(), merge)
+}
+
+/// Whether the drive can do [`sample_merge`]; else there is nothing to try.
+fn merges(executor: &Executor<'_>) -> bool {
+    executor.drive.capabilities().admits_merge(4)
+}
+
+fn stale_merge(executor: &mut Executor<'_>) -> Result<(), String> {
+    if !merges(executor) {
+        return Ok(());
+    }
+    let (_files, mut command) = executor.prepare_merge(&sample_merge(100))?;
+    for input in command.scans.iter_mut().skip(2).flat_map(|scan| &mut scan.unit.inputs) {
+        if let InputRef::FileRange { version, .. } = input {
+            *version = other_version(*version);
+        }
+    }
+    let ticket = executor.submit(command.clone()).map_err(|refusal| refusal.to_string())?;
+    let completion = wait(ticket).ok_or("no completion")?;
+    match completion.check_merge(&command) {
+        Err(Fault::Failed(Failure::Stale { .. }) | Fault::Status(Status::StaleInput)) => Ok(()),
+        Err(other) => Err(format!("ended with {other}, expected that it is stale")),
+        Ok(_) => Err("rows of another version came out".to_owned()),
+    }
+}
+
+fn cancelled_merges(executor: &mut Executor<'_>) -> Result<(), String> {
+    if !merges(executor) {
+        return Ok(());
+    }
+    let (_files, command) = executor.prepare_merge(&sample_merge(5000))?;
+    for number in 0..10u128 {
+        let mut command = command.clone();
+        command.envelope.command_id += number << 64;
+        let Ok(ticket) = executor.submit(command.clone()) else {
+            continue;
+        };
+        let outcome = executor.session.cancel(command.envelope.command_id);
+        let completion = wait(ticket).ok_or("a cancelled merge does not complete")?;
+        match (outcome, completion.check_merge(&command)) {
+            (_, Ok(_)) => {}
+            (
+                CancelOutcome::Acknowledged,
+                Err(Fault::Failed(Failure::Cancelled) | Fault::Status(Status::Cancelled)),
+            ) => {}
+            (outcome, Err(fault)) => return Err(format!("{outcome:?}, then {fault}")),
+        }
+    }
+    Ok(())
+}
+
+/// A drive may do without a lease when its memory is the host's, but not with wrong rows.
+fn small_lease(executor: &mut Executor<'_>) -> Result<(), String> {
+    if !merges(executor) {
+        return Ok(());
+    }
+    let (_files, command) = executor.prepare_merge(&sample_merge(100))?;
+    // Room for all but the merged result.
+    let bytes = command.device_bytes() - command.output.bytes_max();
+    let lease = executor.session.lease(bytes).map_err(|refusal| refusal.to_string())?;
+    let timeout = std::time::Duration::from_secs(60);
+    let submission = Submission { work: command.clone().into(), lease, timeout };
+    match executor.session.submit(submission) {
+        Err(Refusal::LowMemory { needed_bytes }) if needed_bytes == command.device_bytes() => {
+            Ok(())
+        }
+        Err(other) => Err(format!("refused: {other}")),
+        Ok(ticket) => {
+            let completion = wait(ticket).ok_or("no completion")?;
+            completion.check_merge(&command).map(|_| ()).map_err(|fault| fault.to_string())
+        }
+    }
 }
 
 fn identity(executor: &mut Executor<'_>) -> Result<(), String> {

@@ -11,6 +11,7 @@ mod floats;
 mod groups;
 mod layouts;
 mod lifecycle;
+mod merges;
 mod patterns;
 mod programs;
 mod ranges;
@@ -30,6 +31,7 @@ use crate::data::{ColumnData, Table, Values};
 use crate::pages::ChunkLayout;
 
 pub(crate) use lifecycle::lifecycle;
+pub(crate) use merges::{MERGE_GROUPS, random_merge};
 
 /// A subject: its name, and what makes its cases when they are run.
 pub(crate) type Group = (&'static str, fn() -> Vec<Case>);

@@ -9,10 +9,10 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use nearscan_command::{
-    Command, Fragment, Function, InputRef, Op, Output, ResultHeader, ResultWriter, Row, Status,
-    StringTest, TestOp, Top, Value, ValueKind, pattern,
+    Command, Fragment, Function, InputRef, MergeCommand, Op, Output, ResultHeader, ResultView,
+    ResultWriter, Row, Status, StringTest, TestOp, Top, Value, ValueKind, limits, pattern,
 };
-use nearscan_conformance::evaluator::evaluate;
+use nearscan_conformance::evaluator::{evaluate, evaluate_merge, order};
 use nearscan_drive::{
     CancelOutcome, CancelWord, Capabilities, Completion, CostSnapshot, Drive, DriveTime, Failure,
     FileRef, Identity, Lease, Measured, Outcome, Placement, Refusal, Session, SessionSpec,
@@ -47,6 +47,10 @@ pub(crate) enum Flaw {
     CutsTiesOff,
     PutsNullsLast,
     AddsFromTheEnd,
+    PutsLaterInputsFirst,
+    KeepsDuplicates,
+    SortsByItself,
+    LeavesFailedInputsOut,
 }
 
 impl Flaw {
@@ -115,7 +119,10 @@ impl Fake {
                 kind: "fake",
                 model: format!("{flaw:?}"),
             },
-            capabilities: Capabilities::of_scan_kernel(),
+            capabilities: Capabilities {
+                merge_inputs_max: limits::MERGE_INPUTS_MAX,
+                ..Capabilities::of_scan_kernel()
+            },
             files: Arc::default(),
         }
     }
@@ -185,13 +192,17 @@ impl Session for FakeSession {
 
     fn submit(&self, submission: Submission) -> Result<Ticket, Refusal> {
         assert!(submission.timeout > Duration::ZERO);
-        let Work::Scan(command) = &submission.work else { panic!("this drive cannot merge") };
-        let (ticket, sender) = Ticket::new(&command.envelope, CancelWord::default());
-        let media_bytes = command.unit.media_bytes();
+        let work = &submission.work;
+        let (ticket, sender) = Ticket::new(work.envelope(), CancelWord::default());
+        let media_bytes = work.scans().iter().map(|scan| scan.unit.media_bytes()).sum();
+        let outcome = match work {
+            Work::Scan(command) => self.run(command),
+            Work::Merge(command) => self.merge(command),
+        };
         let completion = Completion {
-            command_id: command.envelope.command_id,
-            attempt: command.envelope.attempt,
-            outcome: self.run(command).unwrap_or_else(Outcome::Failed),
+            command_id: work.envelope().command_id,
+            attempt: work.envelope().attempt,
+            outcome: outcome.unwrap_or_else(Outcome::Failed),
             time: DriveTime::Measured(Measured { ns: 1 }),
             traffic: Traffic { media_bytes, link_bytes: 0, host_bytes: media_bytes },
         };
@@ -205,6 +216,54 @@ impl Session for FakeSession {
 }
 
 impl FakeSession {
+    /// Runs the scans and asks the evaluator what their results are merged to.
+    fn merge(&self, command: &MergeCommand) -> Result<Outcome, Failure> {
+        let status = |status| {
+            let header = ResultHeader::failed(&command.envelope, status);
+            Ok(Outcome::Finished(Bytes::from(header.encode())))
+        };
+        let mut merge = command.merge.clone();
+        let mut verdicts = Vec::new();
+        for scan in &command.scans {
+            let Outcome::Finished(bytes) = self.run(scan)? else { panic!("it finishes") };
+            let view = ResultView::parse(&bytes, &command.output_widths()).unwrap();
+            if view.header.status == Status::Ok {
+                let rows = self.read(scan)?.unwrap_or_default();
+                verdicts.push(evaluate(&scan.fragment, &rows));
+            } else if self.flaw != Flaw::LeavesFailedInputsOut {
+                return status(view.header.status);
+            }
+        }
+        match self.flaw {
+            Flaw::PutsLaterInputsFirst => verdicts.reverse(),
+            Flaw::KeepsDuplicates => merge.distinct = false,
+            Flaw::PutsNullsLast => merge.keys.iter_mut().for_each(|key| key.nulls_first = false),
+            Flaw::SortsByItself => {
+                for rows in verdicts.iter_mut().filter_map(|verdict| verdict.rows.as_mut()) {
+                    rows.sort_by(|a, b| order(&merge.keys, a, b));
+                }
+            }
+            _ => {}
+        }
+        let verdict = evaluate_merge(&merge, &verdicts);
+        let Some(rows) = verdict.rows else { return status(Status::NotSorted) };
+        let mut writer = ResultWriter::new(command.output_widths());
+        for row in rows {
+            writer.push(row).unwrap();
+        }
+        let header = ResultHeader {
+            rows_in: command.rows(),
+            rows_kept: verdict.rows_kept,
+            continuation_row: command.rows(),
+            ..ResultHeader::failed(&command.envelope, Status::Ok)
+        };
+        let bytes = writer.finish(header);
+        match bytes.len() as u64 > command.output.bytes_max() {
+            true => status(Status::OutputFull),
+            false => Ok(Outcome::Finished(Bytes::from(bytes))),
+        }
+    }
+
     fn run(&self, command: &Command) -> Result<Outcome, Failure> {
         let status = |status| {
             let header = ResultHeader::failed(&command.envelope, status);

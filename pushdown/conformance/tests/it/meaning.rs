@@ -2,10 +2,10 @@
 //! The evaluator against results worked out by hand.
 
 use nearscan_command::{
-    Aggregate, Column, Fragment, Function, Key, Op, Operand, Output, Program, Row, RowColumn, Step,
-    StringTest, TestOp, Top, Value, ValueKind, Width,
+    Aggregate, Column, Fragment, Function, Key, Merge, Op, Operand, Output, Program, Row,
+    RowColumn, SortKey, Status, Step, StringTest, TestOp, Top, Value, ValueKind, Width,
 };
-use nearscan_conformance::evaluator::{Verdict, evaluate};
+use nearscan_conformance::evaluator::{Verdict, evaluate, evaluate_merge};
 
 const A: Operand = Operand::Column(0);
 const S: Operand = Operand::Column(1);
@@ -231,4 +231,44 @@ fn case_takes_false_and_null_alike_and_checks_both_branches() {
         column([Value::Null, Value::Null, Value::Null, Value::Null, n(25)])
     );
     assert_eq!(select(Width::W32, A, Operand::Literal(2)), None);
+}
+
+/// What a scan gives, as the evaluator has it.
+fn given(rows: Vec<Row>) -> Verdict {
+    let rows_kept = rows.len() as u64;
+    Verdict { rows: Some(rows), overflow_allowed: false, outside_allowed: false, rows_kept }
+}
+
+fn merge(keys: &[SortKey], distinct: bool) -> Merge {
+    Merge { keys: keys.to_vec(), distinct }
+}
+
+const UP: SortKey = SortKey { column: 0, descending: false, nulls_first: false };
+
+#[test]
+fn rows_that_are_equal_in_their_keys_stand_in_the_order_of_their_inputs() {
+    let inputs = [
+        given(vec![vec![n(1), s("a")], vec![n(2), s("b")], vec![Value::Null, s("c")]]),
+        given(vec![vec![n(1), s("d")], vec![n(1), s("e")], vec![n(3), s("f")]]),
+    ];
+    let merged = evaluate_merge(&merge(&[UP], false), &inputs);
+    let texts = ["a", "d", "e", "b", "f", "c"].map(s);
+    let rows = merged.rows.unwrap();
+    assert!(rows.iter().map(|row| &row[1]).eq(&texts), "{rows:?}");
+    assert_eq!((merged.rows_kept, merged.statuses), (6, vec![]));
+}
+
+#[test]
+fn a_merge_turns_round_leaves_out_and_refuses() {
+    let down = SortKey { column: 0, descending: true, nulls_first: true };
+    let one = given(vec![vec![Value::Null], vec![n(2)], vec![n(1)]]);
+    let other = given(vec![vec![Value::Null], vec![n(1)], vec![n(1)]]);
+    let merged = evaluate_merge(&merge(&[down], true), &[one.clone(), other]);
+    assert_eq!(merged.rows.unwrap(), [vec![Value::Null], vec![n(2)], vec![n(1)]]);
+    assert_eq!(merged.rows_kept, 6);
+    let unsorted = evaluate_merge(&merge(&[UP], false), std::slice::from_ref(&one));
+    assert_eq!((unsorted.rows, unsorted.statuses), (None, vec![Status::NotSorted]));
+    let overflow = Verdict { rows: None, overflow_allowed: true, ..given(vec![]) };
+    let failed = evaluate_merge(&merge(&[down], false), &[one, overflow]);
+    assert_eq!((failed.rows, failed.statuses), (None, vec![Status::Overflow]));
 }

@@ -15,6 +15,8 @@ fn a_drive_that_is_right_passes() {
     assert!(report.with_rows() > 800, "{report}");
     // Overflow is asked for, and comes from the random cases too.
     assert!(report.ends["status Overflow"] > 60, "{report}");
+    assert!(report.ends["merged rows"] > 150, "{report}");
+    assert!(report.ends["status NotSorted"] >= 2, "{report}");
 }
 
 #[rstest]
@@ -49,6 +51,14 @@ fn a_drive_that_is_right_passes() {
 #[case(Flaw::CutsTiesOff, "random")]
 #[case(Flaw::PutsNullsLast, "tops")]
 #[case(Flaw::AddsFromTheEnd, "float sums")]
+#[case(Flaw::PutsLaterInputsFirst, "merged inputs")]
+#[case(Flaw::PutsLaterInputsFirst, "merged random")]
+#[case(Flaw::KeepsDuplicates, "merged distinct")]
+#[case(Flaw::KeepsDuplicates, "merged strings: distinct")]
+#[case(Flaw::PutsNullsLast, "merged types")]
+#[case(Flaw::SortsByItself, "merged failures: an input is turned round")]
+#[case(Flaw::SortsByItself, "merged failures: two rows are swapped")]
+#[case(Flaw::LeavesFailedInputsOut, "merged failures: one scan")]
 fn a_flaw_is_noticed(#[case] flaw: Flaw, #[case] prefix: &str) {
     let only = |flaw| {
         let options = Options { prefix: prefix.to_owned(), ..Options::default() };
@@ -62,13 +72,16 @@ fn a_flaw_is_noticed(#[case] flaw: Flaw, #[case] prefix: &str) {
 }
 
 #[rstest]
-#[case(Flaw::IgnoresVersion, "lifecycle: a file of another version")]
-#[case(Flaw::FindsEverything, "lifecycle: a file that is not there")]
-fn a_flaw_in_the_life_of_a_drive_is_noticed(#[case] flaw: Flaw, #[case] name: &str) {
+#[case(Flaw::IgnoresVersion, &[
+    "lifecycle: a file of another version",
+    "lifecycle: a merge with a file of another version",
+])]
+#[case(Flaw::FindsEverything, &["lifecycle: a file that is not there"])]
+fn a_flaw_in_the_life_of_a_drive_is_noticed(#[case] flaw: Flaw, #[case] names: &[&str]) {
     let options = Options { prefix: "lifecycle".to_owned(), ..Options::default() };
     let report = check_with(&Fake::new(flaw), &options);
     let failed: Vec<&str> = report.failures.iter().map(|failed| failed.name.as_str()).collect();
-    assert_eq!(failed, [name], "{report}");
+    assert_eq!(failed, names, "{report}");
 }
 
 #[test]

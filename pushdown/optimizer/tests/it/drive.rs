@@ -317,6 +317,7 @@ fn modelled() -> Modelled {
         setup_ns: 0,
         media_ns: COMMAND_NS,
         kernel_ns: 0,
+        merge_ns: 0,
         link_ns: 0,
         compute_units: 1,
         commands: 1,

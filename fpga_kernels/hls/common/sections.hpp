@@ -2,7 +2,7 @@
 // Finds the sections of a command.
 #pragma once
 
-#include "plan.hpp"
+#include "../command_format.hpp"
 
 namespace nearscan {
 
@@ -13,8 +13,14 @@ struct section_range {
   uint32_t count;
 };
 
-/// Sections that a scan can have; those behind them are of merges.
-static constexpr uint32_t SECTION_KINDS = SECTION_TOP + 1;
+static constexpr uint32_t SECTION_KINDS = SECTION_MERGE_KEYS + 1;
+
+/// What a merge has, a bit for each section. Its scans are not for a kernel.
+static constexpr uint32_t SECTIONS_OF_MERGES = (1u << SECTION_INPUTS) | (1u << SECTION_OUTPUT) |
+                                               (1u << SECTION_OUTPUT_COLUMNS) |
+                                               (1u << SECTION_MERGE) | (1u << SECTION_MERGE_KEYS);
+/// What a scan has: all that came before merges did.
+static constexpr uint32_t SECTIONS_OF_SCANS = (1u << (SECTION_TOP + 1)) - 2;
 
 struct section_table {
   section_range of[SECTION_KINDS];
@@ -52,6 +58,10 @@ inline uint32_t section_record_bytes(uint32_t kind) {
       return KEY_RANGE_RECORD_BYTES;
     case SECTION_TOP:
       return TOP_RECORD_BYTES;
+    case SECTION_MERGE:
+      return MERGE_RECORD_BYTES;
+    case SECTION_MERGE_KEYS:
+      return SORT_KEY_RECORD_BYTES;
     default:
       return 0;
   }
@@ -80,7 +90,10 @@ inline uint32_t section_count_max(uint32_t kind) {
       return KEYS_MAX;
     case SECTION_OUTPUT:
     case SECTION_TOP:
+    case SECTION_MERGE:
       return 1;
+    case SECTION_MERGE_KEYS:
+      return MERGE_KEYS_MAX;
     case SECTION_OUTPUT_COLUMNS:
       return OUTPUT_COLUMNS_MAX;
     default:
@@ -88,8 +101,8 @@ inline uint32_t section_count_max(uint32_t kind) {
   }
 }
 
-/// Reads the directory.
-inline uint32_t load_sections(const uint64_t* words, const command_header& header,
+/// Reads the directory; `known` has a bit for each section that this kernel knows.
+inline uint32_t load_sections(const uint64_t* words, const command_header& header, uint32_t known,
                               section_table& sections) {
 CLEAR:
   for (uint32_t kind = 0; kind < SECTION_KINDS; kind++) sections.of[kind] = section_range();
@@ -104,7 +117,7 @@ ENTRIES:
         load_section_entry(words, COMMAND_HEADER_BYTES + index * SECTION_ENTRY_BYTES);
     const uint64_t end = static_cast<uint64_t>(entry.offset) + entry.bytes;
     if (end > header.total_bytes || entry.offset % SECTION_ALIGN != 0) return STATUS_MALFORMED;
-    if (entry.kind == 0 || entry.kind >= SECTION_KINDS) {
+    if (entry.kind >= SECTION_KINDS || ((known >> entry.kind) & 1) == 0) {
       if ((entry.flags & SECTION_CRITICAL) != 0) return STATUS_UNSUPPORTED;
       continue;
     }

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+// The inputs of a merge: results of scans, read row by row, believing nothing.
+//
+// A result is checked as it is read: its header with the header's checksum, that its blocks tile
+// the payload, that columns tile their block, that strings lie within their bytes, and how many
+// rows there are. The checksum of the payload is left out: it runs over bytes that are read column
+// by column, and they have not left the memory that the scan wrote them to.
+#pragma once
+
+#include "order.hpp"
+
+namespace nearscan {
+namespace merging {
+
+/// The lines of one column that are held: one of each of its parts.
+struct column_buffers {
+  line_buffer validity;
+  line_buffer values;
+  line_buffer strings;
+};
+
+/// Where a column of the block lies, in words.
+struct column_place {
+  uint64_t validity;
+  uint64_t values;
+  uint64_t strings;
+  /// Bytes of strings in all, and where the last string ended.
+  uint32_t string_bytes;
+  uint32_t string_end;
+};
+
+/// Where one input stands.
+struct input_cursor {
+  /// Behind the last row, or never begun.
+  bool ended;
+  /// The next block, and the end of the payload, in words.
+  uint64_t next_block;
+  uint64_t end;
+  /// Rows of the blocks to come.
+  uint64_t rows_left;
+  /// The next row of the block, of so many.
+  uint32_t row;
+  uint32_t rows;
+  column_place columns[OUTPUT_COLUMNS_MAX];
+};
+
+/// What the headers of all inputs say.
+struct input_rows {
+  uint64_t rows_in;
+  uint64_t rows_kept;
+};
+
+/// Reads the header of a result; nothing is read behind one that is not in order.
+inline void open_input(const line_t* input, const input_range& range, input_cursor& cursor,
+                       input_rows& rows, progress& done) {
+  uint64_t words[RESULT_RECORD_BYTES / 8];
+  line_buffer buffer = line_buffer();
+  cursor.ended = true;
+  cursor.row = 0;
+  cursor.rows = 0;
+READ_HEADER:
+  for (uint32_t word = 0; word < RESULT_RECORD_BYTES / 8; word++) {
+    words[word] = read_word(input, buffer, range.first + word, done);
+  }
+  const result_record header = load_result_record(words, 0);
+  result_record unsigned_header = header;
+  unsigned_header.header_checksum = 0;
+  store_result_record(unsigned_header, words);
+  const uint64_t room = (range.end - range.first) * 8 - RESULT_RECORD_BYTES;
+  if (header.magic != RESULT_MAGIC || header.format_major != FORMAT_MAJOR ||
+      header.header_checksum != header_checksum(words) || header.status > STATUS_NOT_SORTED ||
+      header.payload_bytes % 8 != 0 || header.payload_bytes > room ||
+      header.rows_in > UNIT_ROWS_MAX || header.rows_out > UNIT_ROWS_MAX) {
+    fail(done, STATUS_CORRUPT);
+    return;
+  }
+  if (header.status != STATUS_OK) {
+    fail(done, header.status);
+    return;
+  }
+  cursor.ended = false;
+  cursor.next_block = range.first + RESULT_RECORD_BYTES / 8;
+  cursor.end = cursor.next_block + header.payload_bytes / 8;
+  cursor.rows_left = header.rows_out;
+  rows.rows_in += header.rows_in;
+  rows.rows_kept += header.rows_out;
+}
+
+/// Finds the columns of the next block; false when it contradicts itself.
+inline bool open_block(const merge_plan& plan, const line_t* input, input_cursor& cursor,
+                       column_buffers buffers[OUTPUT_COLUMNS_MAX], progress& done) {
+  uint64_t words[BLOCK_HEADER_BYTES / 8];
+  line_buffer buffer = line_buffer();
+  uint64_t at = cursor.next_block;
+  if (cursor.end - at < BLOCK_HEADER_BYTES / 8) return false;
+  words[0] = read_word(input, buffer, at, done);
+  words[1] = read_word(input, buffer, at + 1, done);
+  const block_header header = load_block_header(words, 0);
+  if (header.rows == 0 || header.rows > BLOCK_ROWS_MAX || header.rows > cursor.rows_left) {
+    return false;
+  }
+  if (header.bytes % 8 != 0 || header.bytes / 8 > cursor.end - at) return false;
+  const uint64_t end = at + header.bytes / 8;
+  at += BLOCK_HEADER_BYTES / 8;
+BLOCK_COLUMNS:
+  for (uint32_t column = 0; column < plan.column_count; column++) {
+#pragma HLS LOOP_TRIPCOUNT min = 1 max = 20
+    column_place& place = cursor.columns[column];
+    place.validity = at;
+    place.values = at + (header.rows + 63) / 64;
+    at = place.values + (header.rows * value_bytes(plan.width[column]) + 7) / 8;
+    if (at > end) return false;
+    place.strings = at;
+    place.string_bytes = 0;
+    place.string_end = 0;
+    if (plan.width[column] == WIDTH_BYTES) {
+      const uint32_t last = header.rows - 1;
+      const uint64_t ends = read_word(input, buffers[column].values, place.values + last / 2, done);
+      place.string_bytes = static_cast<uint32_t>(ends >> (32 * (last % 2)));
+      at += (static_cast<uint64_t>(place.string_bytes) + 7) / 8;
+      if (at > end) return false;
+    }
+  }
+  if (at != end) return false;
+  cursor.next_block = end;
+  cursor.row = 0;
+  cursor.rows = header.rows;
+  cursor.rows_left -= header.rows;
+  return true;
+}
+
+/// The value of the cursor's row in one column; false when it contradicts the format.
+inline bool read_value(uint8_t width, uint32_t row, bool valid, const line_t* input,
+                       column_place& place, column_buffers& buffers, i128* value, progress& done) {
+  const uint32_t bytes = value_bytes(width);
+  const uint64_t word =
+      read_word(input, buffers.values, place.values + static_cast<uint64_t>(row) * bytes / 8, done);
+  const uint64_t low = low_bits(word >> (8 * (row * bytes % 8)), 8 * bytes);
+  if (width == WIDTH_BYTES) {
+    const uint32_t end = static_cast<uint32_t>(low);
+    const uint32_t start = place.string_end;
+    if (end < start || end > place.string_bytes) return false;
+    place.string_end = end;
+    *value = valid ? make_reference(place.strings * 8 + start, end - start) : 0;
+    return true;
+  }
+  if (width == WIDTH_W128) {
+    const uint64_t high =
+        read_word(input, buffers.values, place.values + static_cast<uint64_t>(row) * 2 + 1, done);
+    *value = make_i128(low, high);
+  } else if (width == WIDTH_W64) {
+    *value = static_cast<int64_t>(low);
+  } else if (width == WIDTH_W32) {
+    *value = static_cast<int32_t>(low);
+  } else {
+    *value = static_cast<i128>(low);
+    if (low > 1) return false;
+  }
+  if (!valid) *value = 0;
+  return true;
+}
+
+/// Fetches the beginning of a string that rows are ordered by.
+inline void read_prefix(const line_t* input, i128 reference, column_buffers& buffers,
+                        uint64_t prefix[PREFIX_WORDS], progress& done) {
+  const uint64_t length = reference_length(reference);
+PREFIX_WORDS_READ:
+  for (uint32_t i = 0; i < PREFIX_WORDS; i++) {
+#pragma HLS PIPELINE II = 1
+    if (i * 8 >= length) break;
+    const uint64_t at = reference_at(reference) + i * 8;
+    prefix[i] = byte_swap(read_bytes(input, buffers.strings, at, length - i * 8, done));
+  }
+}
+
+/// Reads the next row of an input; `cursor.ended` behind the last.
+inline void next_row(const merge_plan& plan, const line_t* input, input_cursor& cursor,
+                     column_buffers buffers[OUTPUT_COLUMNS_MAX], row_state& row, progress& done) {
+  if (cursor.row == cursor.rows) {
+    const bool at_end = cursor.next_block == cursor.end;
+    if (at_end || !open_block(plan, input, cursor, buffers, done)) {
+      // Fewer rows than the header promised, or a block that is none.
+      if (!at_end || cursor.rows_left != 0) fail(done, STATUS_CORRUPT);
+      cursor.ended = true;
+      return;
+    }
+  }
+  row.valid = 0;
+READ_COLUMNS:
+  for (uint32_t column = 0; column < plan.column_count; column++) {
+#pragma HLS LOOP_TRIPCOUNT min = 1 max = 20
+    column_place& place = cursor.columns[column];
+    const uint64_t bits =
+        read_word(input, buffers[column].validity, place.validity + cursor.row / 64, done);
+    const bool valid = ((bits >> (cursor.row % 64)) & 1) != 0;
+    row.valid |= static_cast<uint32_t>(valid) << column;
+    if (!read_value(plan.width[column], cursor.row, valid, input, place, buffers[column],
+                    &row.value[column], done)) {
+      fail(done, STATUS_CORRUPT);
+      cursor.ended = true;
+      return;
+    }
+  }
+READ_PREFIXES:
+  for (uint32_t key = 0; key < plan.key_count; key++) {
+#pragma HLS LOOP_TRIPCOUNT min = 1 max = 4
+    const uint32_t column = plan.keys[key].column;
+    if (plan.width[column] == WIDTH_BYTES) {
+      read_prefix(input, row.value[column], buffers[column], row.prefix[key], done);
+    }
+  }
+  done.values_read += plan.column_count;
+  cursor.row++;
+}
+
+}  // namespace merging
+}  // namespace nearscan

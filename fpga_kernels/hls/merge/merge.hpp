@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+// The merge: results of scans in, one result in the same order out.
+//
+//     inputs -> waiting rows, one an input -> tournament -> block -> output
+//
+// One loop with a turn for each row: the next row of the input that won is read and held against
+// the one before it, then its matches are played again. A turn depends on the one before it, so
+// there is no pipeline of stages to gain from; what costs time is that a line of memory comes late,
+// and each column of each input holds the one that it reads.
+#pragma once
+
+#include "output.hpp"
+#include "tournament.hpp"
+
+namespace nearscan {
+namespace merging {
+
+/// Everything that a merge holds on chip.
+struct merge_state {
+  input_cursor cursors[MERGE_INPUTS_MAX];
+  column_buffers buffers[MERGE_INPUTS_MAX][OUTPUT_COLUMNS_MAX];
+  waiting_rows rows;
+  tournament matches;
+  tie_buffers ties;
+  /// The row that was put out last, to leave out those that equal it.
+  row_state last;
+  bool has_last;
+  block_rows block;
+};
+
+/// Moves an input on by a row, which must not come before the one it had.
+inline void advance(const merge_plan& plan, const line_t* input, uint32_t index, bool is_first,
+                    const volatile uint32_t* cancel, merge_state& state, progress& done) {
+  waiting_rows& rows = state.rows;
+  const uint8_t before = rows.current[index];
+  const uint8_t next = static_cast<uint8_t>(1 - before);
+  next_row(plan, input, state.cursors[index], state.buffers[index], rows.row[index][next], done);
+  rows.ended[index] = state.cursors[index].ended;
+  if (rows.ended[index]) return;
+  if (!is_first && compare_rows(plan, rows.row[index][next], rows.row[index][before], input,
+                                state.ties, cancel, done) < 0) {
+    fail(done, STATUS_NOT_SORTED);
+  }
+  rows.current[index] = next;
+}
+
+/// Opens all inputs and reads the first row of each.
+inline input_rows open_inputs(const merge_plan& plan, const line_t* input,
+                              const volatile uint32_t* cancel, merge_state& state, progress& done) {
+  input_rows rows = input_rows();
+OPEN:
+  for (uint32_t index = 0; index < plan.input_count; index++) {
+#pragma HLS LOOP_TRIPCOUNT min = 1 max = 16
+  LET_GO:
+    for (uint32_t column = 0; column < OUTPUT_COLUMNS_MAX; column++) {
+      state.buffers[index][column].validity.held = false;
+      state.buffers[index][column].values.held = false;
+      state.buffers[index][column].strings.held = false;
+    }
+    state.rows.current[index] = 0;
+    state.rows.ended[index] = true;
+    open_input(input, plan.inputs[index], state.cursors[index], rows, done);
+    if (done.status == STATUS_OK) advance(plan, input, index, true, cancel, state, done);
+  }
+  return rows;
+}
+
+/// Puts the row of the winner out, unless it is one too many.
+inline void put_winner(const merge_plan& plan, const line_t* input, uint64_t* output,
+                       const volatile uint32_t* cancel, merge_state& state, result_writer& writer,
+                       progress& done) {
+  const uint32_t winner = state.matches.winner;
+  const row_state& row = state.rows.row[winner][state.rows.current[winner]];
+  if (plan.distinct) {
+    if (state.has_last &&
+        compare_rows(plan, state.last, row, input, state.ties, cancel, done) == 0) {
+      return;
+    }
+    state.last = row;
+    state.has_last = true;
+  }
+  put_row(plan, row, state.block);
+  if (state.block.rows == BLOCK_ROWS_MAX) {
+    flush_block(plan, state.block, input, output, cancel, writer, done);
+  }
+}
+
+/// Merges all rows.
+inline input_rows merge_rows(const merge_plan& plan, const line_t* input, uint64_t* output,
+                             const volatile uint32_t* cancel, merge_state& state,
+                             result_writer& writer, progress& done) {
+  state.has_last = false;
+  state.ties.a.held = false;
+  state.ties.b.held = false;
+  clear_block(plan, state.block);
+  if (*cancel != 0) fail(done, STATUS_CANCELLED);
+  const input_rows rows = open_inputs(plan, input, cancel, state, done);
+  if (done.status == STATUS_OK) {
+    begin(plan, state.rows, state.matches, input, state.ties, cancel, done);
+  }
+ROWS:
+  while (done.status == STATUS_OK && !state.rows.ended[state.matches.winner]) {
+#pragma HLS LOOP_TRIPCOUNT min = 0 max = 34359738368
+    put_winner(plan, input, output, cancel, state, writer, done);
+    advance(plan, input, state.matches.winner, false, cancel, state, done);
+    play_again(plan, state.rows, state.matches, input, state.ties, cancel, done);
+    may_go_on(done, 1, plan.header.steps_max, cancel);
+  }
+  if (done.status == STATUS_OK) {
+    flush_block(plan, state.block, input, output, cancel, writer, done);
+  }
+  return rows;
+}
+
+/// Loads the command and runs it; the result's first words hold the status, whatever happened.
+///
+/// `input` [lines] and `output` [8-byte words] are device memory. Input ranges and output size are
+/// those of the command.
+inline void run_merge(const uint64_t* command, const line_t* input, uint64_t* output,
+                      const volatile uint32_t* cancel, merge_state& state) {
+  uint64_t words[COMMAND_BYTES_MAX / 8];
+#pragma HLS BIND_STORAGE variable = words type = ram_2p impl = bram
+  merge_plan plan;
+  copy_command(command, words);
+  progress done = no_progress();
+  result_writer writer;
+  input_rows rows = input_rows();
+  done.status = load_merge(words, plan);
+  if (done.status == STATUS_OK) {
+    rows = merge_rows(plan, input, output, cancel, state, writer, done);
+  }
+  result_record record = answer_to(plan.header, done.status);
+  record.rows_in = rows.rows_in;
+  record.rows_kept = rows.rows_kept;
+  record.lines_read = done.lines_read;
+  record.values_decoded = done.values_read;
+  record.decode_steps_lane_max = done.order_steps;
+  record.string_words = done.string_words;
+  record.payload_words = writer.at - RESULT_RECORD_BYTES / 8;
+  record.blocks = writer.blocks;
+  if (done.status == STATUS_OK) {
+    record.rows_out = writer.rows_out;
+    record.payload_bytes = writer.at * 8 - RESULT_RECORD_BYTES;
+    record.payload_checksum = crc32c_end(writer.checksum);
+    record.continuation_row = rows.rows_in;
+  }
+  uint64_t header[RESULT_RECORD_BYTES / 8];
+  finish_header(record, header);
+WRITE_HEADER:
+  for (uint32_t word = 0; word < RESULT_RECORD_BYTES / 8; word++) output[word] = header[word];
+}
+
+}  // namespace merging
+}  // namespace nearscan

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+// Packs merged rows into blocks of columns and writes them. They are never joined into one array:
+// the blocks are the segments of the result.
+#pragma once
+
+#include "order.hpp"
+
+namespace nearscan {
+namespace merging {
+
+/// A block while it fills.
+struct block_rows {
+  i128 value[OUTPUT_COLUMNS_MAX][BLOCK_ROWS_MAX];
+  uint64_t valid[OUTPUT_COLUMNS_MAX][BLOCK_ROWS_MAX / 64];
+  uint64_t string_bytes[OUTPUT_COLUMNS_MAX];
+  uint32_t rows;
+};
+
+inline void clear_block(const merge_plan& plan, block_rows& block) {
+  block.rows = 0;
+CLEAR_COLUMNS:
+  for (uint32_t column = 0; column < plan.column_count; column++) {
+#pragma HLS LOOP_TRIPCOUNT min = 1 max = 20
+    block.string_bytes[column] = 0;
+  CLEAR_VALID:
+    for (uint32_t word = 0; word < BLOCK_ROWS_MAX / 64; word++) block.valid[column][word] = 0;
+  }
+}
+
+/// Puts a row into the block, which has room for one.
+inline void put_row(const merge_plan& plan, const row_state& row, block_rows& block) {
+PUT_COLUMNS:
+  for (uint32_t column = 0; column < plan.column_count; column++) {
+#pragma HLS LOOP_TRIPCOUNT min = 1 max = 20
+    const uint64_t valid = (row.valid >> column) & 1;
+    block.value[column][block.rows] = row.value[column];
+    block.valid[column][block.rows / 64] |= valid << (block.rows % 64);
+    if (plan.width[column] == WIDTH_BYTES) {
+      block.string_bytes[column] += reference_length(row.value[column]);
+    }
+  }
+  block.rows++;
+}
+
+/// Where the result stands.
+struct result_writer {
+  /// The next word of the output.
+  uint64_t at;
+  uint32_t checksum;
+  uint64_t rows_out;
+  uint64_t blocks;
+
+  result_writer() : at(RESULT_RECORD_BYTES / 8), checksum(CRC32C_START), rows_out(0), blocks(0) {}
+
+  void put(uint64_t* output, uint64_t word) {
+    output[at] = word;
+    at++;
+    checksum = crc32c_word(checksum, word);
+  }
+};
+
+inline uint64_t block_bytes(const merge_plan& plan, const block_rows& block) {
+  uint64_t total = BLOCK_HEADER_BYTES;
+COLUMN_BYTES:
+  for (uint32_t column = 0; column < plan.column_count; column++) {
+#pragma HLS LOOP_TRIPCOUNT min = 1 max = 20
+    total += (block.rows + 63) / 64 * 8;
+    total += (block.rows * value_bytes(plan.width[column]) + 7) / 8 * 8;
+    total += (block.string_bytes[column] + 7) / 8 * 8;
+  }
+  return total;
+}
+
+/// Writes the numbers of a column, or the ends of its strings, as many to a word as fit.
+inline void write_values(const block_rows& block, uint32_t column, uint8_t width, uint64_t* output,
+                         result_writer& writer) {
+  const uint32_t bytes = value_bytes(width);
+  uint64_t word = 0;
+  uint32_t held = 0;
+  uint64_t end = 0;
+VALUES:
+  for (uint32_t row = 0; row < block.rows; row++) {
+#pragma HLS LOOP_TRIPCOUNT min = 1 max = 1024
+    const i128 value = block.value[column][row];
+    if (width == WIDTH_W128) {
+      writer.put(output, static_cast<uint64_t>(value));
+      writer.put(output, static_cast<uint64_t>(static_cast<u128>(value) >> 64));
+      continue;
+    }
+    end += reference_length(value);
+    const uint64_t low = width == WIDTH_BYTES ? end : static_cast<uint64_t>(value);
+    word |= low_bits(low, 8 * bytes) << (8 * held);
+    held += bytes;
+    if (held == 8) {
+      writer.put(output, word);
+      word = 0;
+      held = 0;
+    }
+  }
+  if (held != 0) writer.put(output, word);
+}
+
+/// Copies the strings of a column one behind the other.
+inline void write_strings(const merge_plan& plan, const block_rows& block, uint32_t column,
+                          const line_t* input, uint64_t* output, const volatile uint32_t* cancel,
+                          result_writer& writer, progress& done) {
+  line_buffer buffer = line_buffer();
+  u128 hold = 0;
+  uint32_t held = 0;
+STRINGS:
+  for (uint32_t row = 0; row < block.rows; row++) {
+#pragma HLS LOOP_TRIPCOUNT min = 1 max = 1024
+    const uint64_t length = reference_length(block.value[column][row]);
+    const uint64_t first = reference_at(block.value[column][row]);
+  STRING_BYTES:
+    for (uint64_t at = 0; at < length; at += 8) {
+#pragma HLS LOOP_TRIPCOUNT min = 0 max = 2097152
+      const uint64_t left = length - at;
+      hold |= static_cast<u128>(read_bytes(input, buffer, first + at, left, done)) << (8 * held);
+      held += left < 8 ? static_cast<uint32_t>(left) : 8;
+      if (held >= 8) {
+        writer.put(output, static_cast<uint64_t>(hold));
+        hold >>= 64;
+        held -= 8;
+      }
+      if (!may_go_on(done, 1, plan.header.steps_max, cancel)) return;
+    }
+  }
+  if (held != 0) writer.put(output, static_cast<uint64_t>(hold));
+}
+
+/// Writes the block and clears it, if there is room.
+inline void flush_block(const merge_plan& plan, block_rows& block, const line_t* input,
+                        uint64_t* output, const volatile uint32_t* cancel, result_writer& writer,
+                        progress& done) {
+  if (block.rows == 0) return;
+  const uint64_t bytes = block_bytes(plan, block);
+  // A block's size and its ends of strings are 32 bits wide.
+  if (bytes > 0xffffffffu || bytes > plan.bytes_max - writer.at * 8) {
+    fail(done, STATUS_OUTPUT_FULL);
+    return;
+  }
+  const block_header header = {block.rows, static_cast<uint32_t>(bytes), 0};
+  uint64_t words[BLOCK_HEADER_BYTES / 8];
+  store_block_header(header, words);
+BLOCK_HEADER_WORDS:
+  for (uint32_t word = 0; word < BLOCK_HEADER_BYTES / 8; word++) writer.put(output, words[word]);
+WRITE_COLUMNS:
+  for (uint32_t column = 0; column < plan.column_count; column++) {
+#pragma HLS LOOP_TRIPCOUNT min = 1 max = 20
+  WRITE_VALID:
+    for (uint32_t word = 0; word < (block.rows + 63) / 64; word++) {
+#pragma HLS LOOP_TRIPCOUNT min = 1 max = 16
+      writer.put(output, block.valid[column][word]);
+    }
+    write_values(block, column, plan.width[column], output, writer);
+    if (plan.width[column] == WIDTH_BYTES) {
+      write_strings(plan, block, column, input, output, cancel, writer, done);
+    }
+    if (!may_go_on(done, block.rows, plan.header.steps_max, cancel)) return;
+  }
+  writer.blocks++;
+  writer.rows_out += block.rows;
+  clear_block(plan, block);
+}
+
+}  // namespace merging
+}  // namespace nearscan

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+// Merges that each show one thing, and merges by chance.
+#pragma once
+
+#include "tb_run.hpp"
+
+namespace nearscan_tb {
+
+/// Rows of one key and the number of their input, so that the order of ties shows.
+inline merge_model numbered(const std::vector<std::vector<int>>& inputs) {
+  merge_model model;
+  model.widths = {WIDTH_W64, WIDTH_W32};
+  model.keys = {{0, false, false}};
+  for (size_t index = 0; index < inputs.size(); index++) {
+    model.inputs.push_back(rows_t());
+    for (int number : inputs[index]) {
+      model.inputs.back().push_back({number_cell(number), number_cell(static_cast<int>(index))});
+    }
+    golden_sort(model, model.inputs.back());
+  }
+  return model;
+}
+
+inline void sizes(tally& all) {
+  run_merge_model(all, "one empty input", numbered({{}}));
+  run_merge_model(all, "only empty inputs", numbered({{}, {}, {}}));
+  run_merge_model(all, "one row", numbered({{5}}));
+  run_merge_model(all, "one input", numbered({{1, 2, 2, 3}}));
+  run_merge_model(all, "an empty input between others", numbered({{1, 4}, {}, {2, 3}}));
+  run_merge_model(all, "one row each", numbered({{3}, {2}, {1}}));
+  run_merge_model(all, "one behind the other", numbered({{1, 2, 3}, {4, 5, 6}}));
+  run_merge_model(all, "ties", numbered({{2, 2, 2}, {1, 2, 3}, {2, 2}}));
+  for (size_t count = 1; count <= MERGE_INPUTS_MAX; count++) {
+    std::vector<std::vector<int>> inputs(count);
+    for (size_t row = 0; row < 97; row++) {
+      inputs[row * 7 % count].push_back(static_cast<int>(row * 31 % 41));
+    }
+    run_merge_model(all, std::to_string(count) + " inputs", numbered(inputs));
+  }
+  const size_t edges[] = {63, 64, 65, 1023, 1024, 1025, 2048, 3000};
+  for (size_t rows : edges) {
+    std::vector<int> even, odd;
+    for (size_t row = 0; row < rows; row++) {
+      (row % 2 == 0 ? even : odd).push_back(static_cast<int>(row));
+    }
+    merge_model model = numbered({even, odd});
+    run_merge_model(all, std::to_string(rows) + " rows", model);
+    model.block_rows = 7;
+    run_merge_model(all, std::to_string(rows) + " rows in small blocks", model);
+  }
+}
+
+inline void orders(tally& all) {
+  const out_cell null = null_cell();
+  for (int flags = 0; flags < 4; flags++) {
+    const bool descending = (flags & 1) != 0;
+    const bool nulls_first = (flags & 2) != 0;
+    const std::string name = std::string(descending ? "descending" : "ascending") +
+                             (nulls_first ? ", nulls first" : ", nulls last");
+    merge_model model;
+    model.widths = {WIDTH_W128, WIDTH_BYTES};
+    model.keys = {{0, descending, nulls_first}, {1, !descending, !nulls_first}};
+    const i128 large = static_cast<i128>(1) << 100;
+    model.inputs = {{{number_cell(-large), text_cell("b")},
+                     {null, null},
+                     {number_cell(large), text_cell("a")},
+                     {number_cell(0), null}},
+                    {{null, text_cell("")},
+                     {number_cell(large), text_cell("ab")},
+                     {number_cell(0), text_cell("z")},
+                     {null, null}}};
+    for (rows_t& rows : model.inputs) golden_sort(model, rows);
+    run_merge_model(all, name, model);
+  }
+}
+
+inline void widths(tally& all) {
+  const i128 one = 1;
+  const i128 greatest[] = {1, (one << 31) - 1, (one << 63) - 1,
+                           static_cast<i128>(~static_cast<u128>(0) >> 1)};
+  const uint8_t kinds[] = {WIDTH_BOOL, WIDTH_W32, WIDTH_W64, WIDTH_W128};
+  for (int index = 0; index < 4; index++) {
+    const i128 most = greatest[index];
+    const i128 least = index == 0 ? 0 : -most - 1;
+    merge_model model;
+    model.widths = {kinds[index]};
+    model.keys = {{0, false, true}};
+    model.inputs = {{{null_cell()}, {number_cell(least)}, {number_cell(most)}},
+                    {{number_cell(least)}, {number_cell(index == 0 ? 1 : -1)}},
+                    {{null_cell()}, {number_cell(1)}}};
+    run_merge_model(all, "width " + std::to_string(kinds[index]), model);
+    model.distinct = true;
+    run_merge_model(all, "distinct of width " + std::to_string(kinds[index]), model);
+  }
+  merge_model widest;
+  for (uint32_t column = 0; column < OUTPUT_COLUMNS_MAX; column++) {
+    widest.widths.push_back(column % 5 == 4 ? WIDTH_BYTES : kinds[column % 4]);
+  }
+  widest.keys = {{19, false, false}, {1, true, false}, {2, false, true}, {4, false, false}};
+  for (int input = 0; input < 3; input++) {
+    widest.inputs.push_back(rows_t());
+    for (int row = 0; row < 50; row++) {
+      out_row cells;
+      for (uint32_t column = 0; column < OUTPUT_COLUMNS_MAX; column++) {
+        const std::string text(static_cast<size_t>(row % 3), static_cast<char>('a' + input));
+        cells.push_back(widest.widths[column] == WIDTH_BYTES ? text_cell(text)
+                                                             : number_cell(row % 2));
+      }
+      widest.inputs.back().push_back(cells);
+    }
+    golden_sort(widest, widest.inputs.back());
+  }
+  run_merge_model(all, "as many columns as there may be", widest);
+}
+
+inline void strings(tally& all) {
+  // Ends at every place of a word and around what is kept on chip, and ties beyond that.
+  std::vector<std::string> texts = {
+      "", std::string(1, '\0'), std::string(2, '\0'), "\x7f", "\x80", "\xff"};
+  for (size_t length = 1; length < 300; length += 13) texts.push_back(std::string(length, 'x'));
+  for (size_t length = 120; length < 140; length++) {
+    texts.push_back(std::string(length, 'y'));
+    texts.push_back(std::string(length, 'y') + '\0');
+    texts.push_back(std::string(length, 'y') + "z");
+    texts.push_back(std::string(length, 'y') + "\xff");
+  }
+  texts.push_back(std::string(5000, 'y') + "a");
+  texts.push_back(std::string(5000, 'y') + "b");
+  texts.push_back(std::string(5000, 'y'));
+  for (int descending = 0; descending < 2; descending++) {
+    merge_model model;
+    model.widths = {WIDTH_W32, WIDTH_BYTES};
+    model.keys = {{1, descending != 0, false}};
+    model.inputs.resize(3);
+    for (size_t index = 0; index < texts.size() * 3; index++) {
+      const out_cell text = text_cell(texts[index * 7 % texts.size()]);
+      model.inputs[index % 3].push_back({number_cell(static_cast<int>(index)), text});
+    }
+    for (rows_t& rows : model.inputs) golden_sort(model, rows);
+    run_merge_model(all, "strings", model);
+    model.block_rows = 3;
+    run_merge_model(all, "strings in small blocks", model);
+    model.keys.push_back({0, false, false});
+    for (rows_t& rows : model.inputs) golden_sort(model, rows);
+    run_merge_model(all, "strings, then numbers", model);
+    for (rows_t& rows : model.inputs) {
+      for (out_row& row : rows) row[0] = number_cell(0);
+    }
+    model.distinct = true;
+    run_merge_model(all, "distinct strings", model);
+  }
+}
+
+inline void distinct(tally& all) {
+  merge_model same = numbered({{7, 7, 7}, {7, 7}, {7}});
+  for (rows_t& rows : same.inputs) {
+    for (out_row& row : rows) row[1] = number_cell(1);
+  }
+  run_merge_model(all, "all rows are equal", same);
+  same.keys.push_back({1, false, false});
+  same.distinct = true;
+  run_merge_model(all, "one distinct row", same);
+  merge_model nulls = same;
+  for (rows_t& rows : nulls.inputs) {
+    for (out_row& row : rows) row[0] = null_cell();
+  }
+  run_merge_model(all, "nulls are equal", nulls);
+  merge_model empty = same;
+  for (rows_t& rows : empty.inputs) rows.clear();
+  run_merge_model(all, "no distinct rows", empty);
+  // Duplicates on both sides of the end of a block.
+  merge_model many = same;
+  for (rows_t& rows : many.inputs) {
+    rows.clear();
+    for (int row = 0; row < 2000; row++)
+      rows.push_back({number_cell(row / 2), number_cell(row % 2)});
+  }
+  run_merge_model(all, "each row six times", many);
+}
+
+/// A merge by chance.
+inline void random_case(tally& all, uint64_t seed) {
+  random_source random(seed);
+  merge_model model;
+  const uint8_t kinds[] = {WIDTH_BOOL, WIDTH_W32, WIDTH_W64, WIDTH_W128, WIDTH_BYTES};
+  const uint64_t column_count = 1 + random.below(6);
+  for (uint64_t i = 0; i < column_count; i++) model.widths.push_back(kinds[random.below(5)]);
+  const uint64_t key_count = 1 + random.below(std::min<uint64_t>(column_count, MERGE_KEYS_MAX));
+  const uint64_t first_key = random.below(column_count);
+  for (uint64_t i = 0; i < key_count; i++) {
+    const uint64_t column = (first_key + i) % column_count;
+    model.keys.push_back({static_cast<uint16_t>(column), random.once_in(2), random.once_in(2)});
+  }
+  model.distinct = key_count == column_count && random.once_in(2);
+  model.block_rows = static_cast<uint32_t>(random.once_in(2) ? 1024 : 1 + random.below(100));
+  const uint64_t variety = 1 + random.below(random.once_in(3) ? 1000 : 6);
+  const uint64_t nulls_one_in = 1 + random.below(9);
+  const std::string stem(random.once_in(2) ? random.below(140) : 0, 's');
+  const uint64_t rows_max = random.once_in(4) ? 2500 : 40;
+  model.bytes_max = 16u << 20;
+  model.inputs.resize(1 + random.below(MERGE_INPUTS_MAX));
+  for (rows_t& rows : model.inputs) {
+    rows.resize(random.below(rows_max));
+    for (out_row& row : rows) {
+      for (uint8_t width : model.widths) {
+        const int64_t number = static_cast<int64_t>(random.below(variety)) - 2;
+        if (random.once_in(nulls_one_in + 1)) {
+          row.push_back(null_cell());
+        } else if (width == WIDTH_BYTES) {
+          row.push_back(text_cell(stem + std::to_string(number)));
+        } else if (width == WIDTH_BOOL) {
+          row.push_back(number_cell(number & 1));
+        } else {
+          row.push_back(number_cell(width == WIDTH_W128
+                                        ? static_cast<i128>(number) * (static_cast<i128>(1) << 70)
+                                        : static_cast<i128>(number)));
+        }
+      }
+    }
+    golden_sort(model, rows);
+  }
+  run_merge_model(all, "seed " + std::to_string(seed), model);
+}
+
+}  // namespace nearscan_tb

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a merge must refuse, and what must not lead it astray: inputs and commands that lie.
+#pragma once
+
+#include "tb_cases.hpp"
+
+namespace nearscan_tb {
+
+/// A merge of two inputs with numbers and strings.
+inline merge_model plain_merge() {
+  merge_model model;
+  model.widths = {WIDTH_W64, WIDTH_BYTES};
+  model.keys = {{0, false, false}, {1, false, false}};
+  model.inputs.resize(2);
+  model.bytes_max = 8192;
+  for (int row = 0; row < 100; row++) {
+    const std::string text(static_cast<size_t>(row % 9), 't');
+    model.inputs[static_cast<size_t>(row % 2)].push_back({number_cell(row), text_cell(text)});
+  }
+  return model;
+}
+
+inline void stopped(tally& all) {
+  merge_model model = plain_merge();
+  model.cancelled = true;
+  run_merge_model(all, "cancelled", model, STATUS_CANCELLED);
+  model.cancelled = false;
+  model.steps_max = 50;
+  run_merge_model(all, "too many rows for its steps", model, STATUS_STEPS_EXCEEDED);
+  model.steps_max = 0;
+  run_merge_model(all, "no steps at all", model, STATUS_STEPS_EXCEEDED);
+  // Strings that are written, and strings that are only compared.
+  merge_model text = model;
+  text.bytes_max = 1u << 20;
+  text.steps_max = 15000;
+  for (rows_t& rows : text.inputs)
+    rows.assign(1, {number_cell(0), text_cell(std::string(90000, 'l'))});
+  text.keys.pop_back();
+  run_merge_model(all, "too long strings for its steps", text, STATUS_STEPS_EXCEEDED);
+  text.keys.push_back({1, false, false});
+  text.distinct = true;
+  run_merge_model(all, "too long ties for its steps", text, STATUS_STEPS_EXCEEDED);
+  // What one row less takes is no room for all, and to the byte it is.
+  test_memories memories = bind_merge(plain_merge());
+  const parsed_result whole = call_kernel(memories, plain_merge().widths);
+  model = plain_merge();
+  model.bytes_max = RESULT_RECORD_BYTES + whole.header.payload_bytes;
+  run_merge_model(all, "room to the byte", model);
+  model.bytes_max -= 8;
+  run_merge_model(all, "room for a word less", model, STATUS_OUTPUT_FULL);
+  model.bytes_max = RESULT_RECORD_BYTES;
+  run_merge_model(all, "room for a header", model, STATUS_OUTPUT_FULL);
+}
+
+/// A cancel word that is set while the kernel runs: it lies where the first block will.
+inline void cancelled_midway(tally& all) {
+  std::vector<int> numbers(3 * BLOCK_ROWS_MAX, 1);
+  const merge_model model = numbered({numbers});
+  test_memories memories = bind_merge(model);
+  uint64_t& word = memories.output[RESULT_RECORD_BYTES / 8];
+  word = 0;
+  ns_merge(memories.command.data(), memories.input.data(), memories.output.data(),
+           reinterpret_cast<const volatile uint32_t*>(&word));
+  result_reader reader(memories.output);
+  all.runs++;
+  if (!reader.read_header()) all.fail("cancelled midway", reader.result.error);
+  if (reader.result.header.status != STATUS_CANCELLED) all.fail("cancelled midway", "went on");
+}
+
+inline void unsorted(tally& all) {
+  merge_model model = plain_merge();
+  std::swap(model.inputs[1][20], model.inputs[1][21]);
+  run_merge_model(all, "two rows swapped", model, STATUS_NOT_SORTED);
+  model = plain_merge();
+  std::swap(model.inputs[0].front(), model.inputs[0].back());
+  model.block_rows = 1;
+  run_merge_model(all, "the last row first", model, STATUS_NOT_SORTED);
+  model = plain_merge();
+  model.inputs[0][3][0] = null_cell();
+  run_merge_model(all, "a null among values", model, STATUS_NOT_SORTED);
+  model = plain_merge();
+  model.keys[0].descending = true;
+  run_merge_model(all, "the other way round", model, STATUS_NOT_SORTED);
+}
+
+/// Runs a merge whose first input is changed; its header gets the right checksum again.
+template <typename Change>
+void run_changed(tally& all, const std::string& name, const merge_model& model, uint32_t status,
+                 const Change& change) {
+  test_memories memories = bind_merge(model);
+  change(reinterpret_cast<uint8_t*>(&memories.input[0]) + memories.starts[0]);
+  sign_input(memories, 0);
+  const parsed_result result = call_kernel(memories, model.widths);
+  all.runs++;
+  if (!result.error.empty()) return all.fail(name, result.error);
+  if (result.header.status != status) {
+    all.fail(name, "status " + std::to_string(result.header.status));
+  }
+}
+
+/// Changes the 4-byte number at byte `at`.
+template <typename Change>
+void change_number(uint8_t* at, const Change& change) {
+  uint32_t number;
+  std::memcpy(&number, at, 4);
+  number = change(number);
+  std::memcpy(at, &number, 4);
+}
+
+inline void lying_inputs(tally& all) {
+  const merge_model model = plain_merge();
+  // Parts of the first input's only block of 50 rows: validity, numbers, validity, ends, bytes.
+  const uint64_t block = RESULT_RECORD_BYTES;
+  const uint64_t ends = block + 16 + 8 + 50 * 8 + 8;
+  const auto set = [&](const std::string& name, uint64_t at, uint32_t value) {
+    run_changed(all, name, model, STATUS_CORRUPT, [&](uint8_t* input) {
+      change_number(input + at, [&](uint32_t) { return value; });
+    });
+  };
+  const auto add = [&](const std::string& name, uint64_t at, uint32_t value) {
+    run_changed(all, name, model, STATUS_CORRUPT, [&](uint8_t* input) {
+      change_number(input + at, [&](uint32_t number) { return number + value; });
+    });
+  };
+  set("another magic", offsetof(result_record, magic), 7);
+  set("another major version", offsetof(result_record, format_major), 2);
+  set("a status that there is not", offsetof(result_record, status), STATUS_NOT_SORTED + 1);
+  add("a longer payload", offsetof(result_record, payload_bytes), 8);
+  add("a shorter payload", offsetof(result_record, payload_bytes), static_cast<uint32_t>(-8));
+  add("a crooked payload", offsetof(result_record, payload_bytes), 4);
+  set("a payload beyond all memory", offsetof(result_record, payload_bytes) + 4, 0x10000);
+  add("one more row announced", offsetof(result_record, rows_out), 1);
+  add("one row less announced", offsetof(result_record, rows_out), static_cast<uint32_t>(-1));
+  set("too many rows announced", offsetof(result_record, rows_out) + 4, 1);
+  set("no rows in a block", block, 0);
+  set("too many rows in a block", block, BLOCK_ROWS_MAX + 1);
+  add("one row more in a block", block, 1);
+  set("a block without bytes", block + 4, 0);
+  add("a longer block", block + 4, 8);
+  add("a shorter block", block + 4, static_cast<uint32_t>(-8));
+  set("a block beyond the payload", block + 4, 0xfffffff8u);
+  set("strings behind the block", ends + 49 * 4, 0xffffffffu);
+  add("more bytes of strings", ends + 49 * 4, 8);
+  set("a string behind the others", ends + 20 * 4, 0xffff);
+  set("a string that ends before it starts", ends + 20 * 4, 0);
+  merge_model wide = model;
+  wide.keys.pop_back();
+  test_memories wider = bind_merge(wide, {WIDTH_W64});
+  all.runs++;
+  if (call_kernel(wider, {WIDTH_W64}).header.status != STATUS_CORRUPT) {
+    all.fail("a column that nobody told of", "is skipped");
+  }
+  run_changed(all, "a scan that failed", model, STATUS_OVERFLOW, [](uint8_t* input) {
+    const uint32_t status = STATUS_OVERFLOW;
+    std::memcpy(input + offsetof(result_record, status), &status, 4);
+  });
+  merge_model truths = model;
+  truths.widths[0] = WIDTH_BOOL;
+  for (rows_t& rows : truths.inputs) {
+    for (out_row& row : rows) row[0] = number_cell(0);
+    golden_sort(truths, rows);
+  }
+  run_changed(all, "a truth value that is none", truths, STATUS_CORRUPT,
+              [&](uint8_t* input) { input[block + 16 + 8 + 5] = 2; });
+  test_memories memories = bind_merge(model);
+  reinterpret_cast<uint8_t*>(&memories.input[0])[memories.starts[1] + 64] ^= 1;
+  const parsed_result result = call_kernel(memories, model.widths);
+  all.runs++;
+  if (result.header.status != STATUS_CORRUPT) all.fail("a header's checksum", "is not looked at");
+}
+
+/// Changes bytes of inputs by chance: whatever comes, it is a status or a sound result.
+inline void damaged_inputs(tally& all, uint64_t count) {
+  merge_model model = plain_merge();
+  model.block_rows = 13;
+  const test_memories fresh = bind_merge(model);
+  for (uint64_t seed = 0; seed < count; seed++) {
+    random_source random(seed);
+    test_memories memories = fresh;
+    uint8_t* bytes = reinterpret_cast<uint8_t*>(&memories.input[0]);
+    const uint64_t changes = 1 + random.below(3);
+    for (uint64_t i = 0; i < changes; i++) {
+      bytes[random.below(memories.input.size() * 64)] ^=
+          static_cast<uint8_t>(1 + random.below(255));
+    }
+    sign_input(memories, 0);
+    sign_input(memories, 1);
+    all.runs++;
+    const parsed_result result = call_kernel(memories, model.widths);
+    if (!result.error.empty()) all.fail("damage " + std::to_string(seed), result.error);
+  }
+}
+
+inline void refused(tally& all) {
+  merge_model model = plain_merge();
+  model.keys.clear();
+  run_merge_model(all, "no keys", model, STATUS_MALFORMED);
+  model = plain_merge();
+  model.keys[1].column = 0;
+  run_merge_model(all, "a column twice", model, STATUS_MALFORMED);
+  model.keys[1].column = 2;
+  run_merge_model(all, "no such column", model, STATUS_MALFORMED);
+  model = plain_merge();
+  model.keys.pop_back();
+  model.distinct = true;
+  run_merge_model(all, "distinct by some columns", model, STATUS_MALFORMED);
+  model = plain_merge();
+  model.inputs.clear();
+  test_memories none = bind_merge(model);
+  const parsed_result result = call_kernel(none, model.widths);
+  all.runs++;
+  if (result.header.status != STATUS_MALFORMED) all.fail("no inputs", "are merged");
+}
+
+/// Changes bytes of the command by chance: what leads out of the memories is not run, as on a card.
+inline void damaged_commands(tally& all, uint64_t count) {
+  const merge_model model = plain_merge();
+  const test_memories fresh = bind_merge(model);
+  const uint64_t bytes = static_cast<uint32_t>(fresh.command[1]);
+  static merging::merge_plan plan;
+  for (uint64_t seed = 0; seed < count; seed++) {
+    random_source random(seed);
+    test_memories memories = fresh;
+    uint8_t* command = reinterpret_cast<uint8_t*>(&memories.command[0]);
+    command[random.below(bytes)] ^= static_cast<uint8_t>(1 + random.below(255));
+    sign_command(memories.command);
+    all.runs++;
+    if (merging::load_merge(memories.command.data(), plan) == STATUS_OK &&
+        !merging::within_memories(plan, memories.input.size() * 64, model.bytes_max)) {
+      continue;
+    }
+    ns_merge(memories.command.data(), memories.input.data(), memories.output.data(),
+             &memories.cancel);
+    result_reader reader(memories.output);
+    if (!reader.read_header()) all.fail("command " + std::to_string(seed), reader.result.error);
+  }
+}
+
+}  // namespace nearscan_tb

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lays the inputs of a merge out, runs the kernel, and holds the result against what was expected.
+#pragma once
+
+#include "bounds.hpp"
+#include "tb_model.hpp"
+
+extern "C" void ns_merge(const uint64_t* command, const nearscan::line_t* input, uint64_t* output,
+                         const volatile uint32_t* cancel);
+
+namespace nearscan_tb {
+
+/// What a kernel call is given. Each memory is exactly as large as the command may touch.
+struct test_memories {
+  std::vector<uint64_t> command;
+  std::vector<line_t> input;
+  std::vector<uint64_t> output;
+  /// Where each input begins, in bytes.
+  std::vector<uint64_t> starts;
+  uint32_t cancel = 0;
+};
+
+/// Rows of a unit whose scan keeps `rows`.
+inline uint64_t unit_rows(size_t rows) { return 3 * rows + 7; }
+
+/// Lays inputs and command out; the command says that the columns have these widths.
+inline test_memories bind_merge(const merge_model& model, const std::vector<uint8_t>& widths) {
+  test_memories made;
+  bytes_t input(64, 0xcc);
+  std::vector<input_record> inputs;
+  for (const rows_t& rows : model.inputs) {
+    const bytes_t result = write_result(model, rows, unit_rows(rows.size()));
+    input_record where = input_record();
+    where.kind = 1;
+    where.offset = input.size();
+    where.length = result.size();
+    inputs.push_back(where);
+    made.starts.push_back(input.size());
+    input.insert(input.end(), result.begin(), result.end());
+    while (input.size() % 64 != 0) input.push_back(0xdd);
+  }
+  std::vector<sort_key_record> keys;
+  for (const key_model& key : model.keys) {
+    const uint32_t flags =
+        (key.descending ? SORT_DESCENDING : 0u) | (key.nulls_first ? SORT_NULLS_FIRST : 0u);
+    keys.push_back({key.column, static_cast<uint16_t>(flags), 0});
+  }
+  std::vector<output_column_record> columns;
+  for (uint8_t width : widths) columns.push_back({NONE, width, 0});
+  output_record output = output_record();
+  output.mode = OUTPUT_ROWS;
+  output.kind = 2;
+  output.bytes_max = model.bytes_max;
+  output.rows_max = ~static_cast<uint64_t>(0);
+  const uint16_t how = model.distinct ? MERGE_DISTINCT : static_cast<uint16_t>(0);
+  section_builder builder;
+  builder.records(SECTION_INPUTS, inputs);
+  builder.records(SECTION_MERGE, std::vector<merge_record>(1, {how, 0, 0}));
+  builder.records(SECTION_MERGE_KEYS, keys);
+  builder.records(SECTION_OUTPUT_COLUMNS, columns);
+  builder.records(SECTION_OUTPUT, std::vector<output_record>(1, output));
+  command_header header = command_header();
+  header.magic = COMMAND_MAGIC;
+  header.format_major = FORMAT_MAJOR;
+  header.opcode = OPCODE_MERGE;
+  header.attempt = 3;
+  header.command_id_low = 0x1122334455667788u;
+  header.command_id_high = 0x99aabbccddeeff00u;
+  header.epoch = 7;
+  header.steps_max = model.steps_max;
+  const bytes_t command = builder.finish(header);
+  made.command.assign(COMMAND_BYTES_MAX / 8, 0);
+  std::memcpy(&made.command[0], &command[0], command.size());
+  sign_command(made.command);
+  made.input.resize(input.size() / 64);
+  std::memcpy(&made.input[0], &input[0], input.size());
+  made.output.assign(model.bytes_max / 8 + GUARD_WORDS, UNTOUCHED);
+  made.cancel = model.cancelled ? 1 : 0;
+  return made;
+}
+
+inline test_memories bind_merge(const merge_model& model) {
+  return bind_merge(model, model.widths);
+}
+
+/// Calls the kernel and checks what holds for every run, whatever the command; gives the result as
+/// far as it can be read.
+inline parsed_result call_kernel(test_memories& memories, const std::vector<uint8_t>& widths) {
+  ns_merge(memories.command.data(), memories.input.data(), memories.output.data(),
+           &memories.cancel);
+  result_reader reader(memories.output);
+  if (reader.read_header() && reader.result.header.status == STATUS_OK) {
+    reader.read_blocks(widths);
+  }
+  for (uint64_t i = 0; i < GUARD_WORDS; i++) {
+    if (memories.output[memories.output.size() - 1 - i] != UNTOUCHED) {
+      reader.refuse("wrote behind the output");
+    }
+  }
+  return reader.result;
+}
+
+/// Counters that follow from the inputs.
+inline std::string check_counters(const merge_model& model, const result_record& header) {
+  uint64_t rows_in = 0;
+  for (const rows_t& rows : model.inputs) rows_in += unit_rows(rows.size());
+  const uint64_t rows = rows_of_inputs(model);
+  if (header.rows_in != rows_in || header.continuation_row != rows_in) return "rows_in";
+  if (header.rows_kept != rows) return "rows_kept";
+  if (header.values_decoded != rows * model.widths.size()) return "values_decoded";
+  if (header.payload_words * 8 != header.payload_bytes) return "payload_words";
+  if (rows > 1 && header.decode_steps_lane_max < rows - 1) return "decode_steps_lane_max";
+  if (header.lines_read < 4 * model.inputs.size()) return "lines_read";
+  if (header.attempt != 3 || header.epoch != 7 || header.command_id_low != 0x1122334455667788u ||
+      header.command_id_high != 0x99aabbccddeeff00u) {
+    return "identity";
+  }
+  return "";
+}
+
+/// Runs a merge that ends with `status`, and with the rows of the golden model if that is ok.
+inline void run_merge_model(tally& all, const std::string& name, const merge_model& model,
+                            uint32_t status = STATUS_OK) {
+  test_memories memories = bind_merge(model);
+  parsed_result result = call_kernel(memories, model.widths);
+  all.runs++;
+  if (!result.error.empty()) return all.fail(name, result.error);
+  if (result.header.status != status) {
+    return all.fail(name, "status " + std::to_string(result.header.status) + " instead of " +
+                              std::to_string(status));
+  }
+  if (status != STATUS_OK) return;
+  const std::string counter = check_counters(model, result.header);
+  if (!counter.empty()) all.fail(name, "counter " + counter);
+  const rows_t expected = golden_merge(model);
+  if (result.rows.size() != expected.size()) {
+    return all.fail(name, std::to_string(result.rows.size()) + " rows instead of " +
+                              std::to_string(expected.size()));
+  }
+  for (size_t row = 0; row < expected.size(); row++) {
+    if (result.rows[row] == expected[row]) continue;
+    return all.fail(name, "row " + std::to_string(row) + " is" + to_text(result.rows[row]) +
+                              " instead of" + to_text(expected[row]));
+  }
+}
+
+/// Puts the right checksum into the header of an input.
+inline void sign_input(test_memories& memories, size_t index) {
+  uint64_t words[RESULT_RECORD_BYTES / 8];
+  uint8_t* start = reinterpret_cast<uint8_t*>(&memories.input[0]) + memories.starts[index];
+  std::memcpy(words, start, sizeof(words));
+  finish_header(load_result_record(words, 0), words);
+  std::memcpy(start, words, sizeof(words));
+}
+
+}  // namespace nearscan_tb

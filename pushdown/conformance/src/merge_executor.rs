@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Runs one case of a merge on a drive and compares.
+
+use nearscan_command::{MergeCommand, OutputRef};
+
+use crate::case::{Expectation, MergeCase};
+use crate::evaluator::{evaluate, evaluate_merge};
+use crate::executor::{Answer, End, Executor, answer_of, describe, same_rows};
+use crate::file::TemporaryFile;
+use crate::report::Report;
+
+impl Executor<'_> {
+    /// Runs a case and notes what came of it.
+    pub(crate) fn run_merge(&mut self, case: &MergeCase, report: &mut Report) {
+        match self.try_run_merge(case) {
+            Ok(End::Passed(end)) => report.passed(&end),
+            Ok(End::Skipped(reason)) => report.skip(reason),
+            Err(description) => {
+                let first = case.scans.first().map(describe).unwrap_or_default();
+                let text = format!(
+                    "{description}\n  of {:?} over {} inputs, the first of {first}",
+                    case.merge,
+                    case.scans.len()
+                );
+                report.failed(&case.name, text);
+            }
+        }
+    }
+
+    fn try_run_merge(&mut self, case: &MergeCase) -> Result<End, String> {
+        let capabilities = self.drive.capabilities();
+        if !capabilities.admits_merge(case.scans.len()) {
+            return Ok(End::Skipped(format!("merges of {} inputs", case.scans.len())));
+        }
+        let refused = case.scans.iter().find_map(|scan| capabilities.admits(&scan.fragment).err());
+        if let Some(refused) = refused {
+            return Ok(End::Skipped(format!("{refused:?}")));
+        }
+        let (_files, command) = self.prepare_merge(case)?;
+        let refused = command.scans.iter().find_map(|scan| self.admits_chunks(scan).err());
+        if let Some(refused) = refused {
+            return Ok(End::Skipped(refused));
+        }
+        let completion = self.complete(&command.clone().into())?;
+        let checked = completion.check_merge(&command);
+        let answer =
+            answer_of(&completion, &command.envelope, command.output.bytes_max(), checked)?;
+        if matches!(answer, Answer::Rows { .. })
+            && completion.traffic.media_bytes == 0
+            && command.scans.iter().any(|scan| scan.unit.media_bytes() > 0)
+        {
+            return Err("there are rows, but no byte of media was counted".to_owned());
+        }
+        judge(case, &answer).map(End::Passed)
+    }
+
+    /// A command that is ready to be submitted, over files that live as long as the first half.
+    pub(crate) fn prepare_merge(
+        &mut self,
+        case: &MergeCase,
+    ) -> Result<(Vec<TemporaryFile>, MergeCommand), String> {
+        let mut files = Vec::new();
+        let mut scans = Vec::new();
+        for scan in &case.scans {
+            let (file, command) = self.prepare(scan)?;
+            files.push(file);
+            scans.push(command);
+        }
+        let envelope = self.envelope();
+        let mut command = MergeCommand::bind(scans, case.merge.clone(), envelope)
+            .map_err(|error| format!("the suite made an invalid merge: {error}"))?;
+        if let Some(bytes_max) = case.bytes_max {
+            command.output = OutputRef::HostBuffer { bytes_max };
+        }
+        // What a remote drive would get must mean the same.
+        let bytes = command.encode().map_err(|error| error.to_string())?;
+        match MergeCommand::decode(&bytes) {
+            Ok(back) if back == command => Ok((files, command)),
+            other => Err(format!("the merge does not come back: {other:?}")),
+        }
+    }
+}
+
+fn judge(case: &MergeCase, answer: &Answer) -> Result<String, String> {
+    let is_damaged = |scan: &crate::Case| scan.expectation == Expectation::Refused;
+    let must_end = case.must_end_with.is_some() || case.scans.iter().any(is_damaged);
+    let verdicts = case.scans.iter().map(|scan| evaluate(&scan.fragment, &scan.table.rows()));
+    let verdict = evaluate_merge(&case.merge, &verdicts.collect::<Vec<_>>());
+    match (answer, &verdict.rows) {
+        (Answer::Rows { rows, .. }, _) if must_end => {
+            Err(format!("{} rows, expected a failure", rows.len()))
+        }
+        (Answer::Rows { rows, .. }, None) => {
+            Err(format!("{} rows, expected {:?}", rows.len(), verdict.statuses))
+        }
+        (Answer::Rows { header, rows }, Some(expected)) => {
+            if header.rows_kept != verdict.rows_kept {
+                let expected = verdict.rows_kept;
+                return Err(format!("{} rows kept, expected {expected}", header.rows_kept));
+            }
+            same_rows(rows, expected).map(|()| "merged rows".to_owned())
+        }
+        (Answer::Refused(end, status), _) => {
+            let is_due = match (case.must_end_with, status) {
+                (Some(due), status) => *status == Some(due),
+                (None, _) if must_end => true,
+                (None, None) => false,
+                (None, Some(status)) => {
+                    let tolerated = case.scans.iter().any(|scan| scan.tolerated.contains(status));
+                    tolerated || verdict.statuses.contains(status)
+                }
+            };
+            match is_due {
+                true => Ok(end.split(':').next().unwrap_or(end).to_owned()),
+                false => Err(format!("ended with {end}, expected otherwise")),
+            }
+        }
+    }
+}
