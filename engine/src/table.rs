@@ -4,8 +4,8 @@
 //! Every way to make a Parquet table (`Engine::register`, `CREATE EXTERNAL TABLE`, `FROM 'file'`)
 //! goes through [`TableFactory`], which wraps the listing table in a [`ParquetTable`]. The wrapper
 //! answers each question exactly as the table inside does, so plans, statistics and inserts are
-//! those of plain DataFusion, but for orders that files declare and do not have ([`order`]). Where a
-//! drive is attached, scans carry what the optimizer needs to know of their files ([`facts`]).
+//! those of plain DataFusion, but for orders that files declare and do not have ([`order`]). Where
+//! a drive is attached, scans carry what the optimizer needs to know of their files ([`facts`]).
 //! Tables of other formats are not wrapped.
 //!
 //! Nothing in DataFusion 55 looks for a `ListingTable` behind a provider except the serialisation

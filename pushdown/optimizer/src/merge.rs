@@ -13,10 +13,11 @@
 //!   SortExec                           =>    the same, if each row group is sorted by its footer
 //!     PushdownExec
 //!
-//! AggregateExec: no aggregates               PushdownMergeExec: distinct=true
-//!   SortPreservingMergeExec, ...       =>      PushdownExec ...
-//!     UnionExec, sorted by all columns
-//!       PushdownExec ...
+//! [SortExec]                                 PushdownMergeExec: distinct=true
+//!   AggregateExec: no aggregates               PushdownExec ...
+//!     SortPreservingMergeExec, ...     =>
+//!       UnionExec, sorted by all columns
+//!         PushdownExec ...
 //! ```
 //!
 //! Rows that a drive leaves out of its order, or a merge that is too wide, stay DataFusion's.
@@ -110,8 +111,10 @@ impl<'a> Found<'a> {
             return None;
         }
         let merge = plan.downcast_ref::<SortPreservingMergeExec>();
-        let top = merge.map_or(plan, |merge| merge.input());
-        if !groups_by_all_columns(top) {
+        let below = merge.map_or(plan, |merge| merge.input());
+        let sort = below.downcast_ref::<SortExec>();
+        let top = sort.map_or(below, |sort| sort.input());
+        if !groups_by_all_columns(top) || sort.is_some_and(|sort| sort.fetch().is_some()) {
             return None;
         }
         let mut input = top;
@@ -119,13 +122,16 @@ impl<'a> Found<'a> {
             input = below;
         }
         let inputs = pushed_scans(input)?;
-        let ordering = input.output_ordering()?;
+        let (ordering, are_sorted) = match sort {
+            Some(sort) => (sort.expr(), inputs.iter().all(|scan| declares(scan, sort.expr()))),
+            None => (input.output_ordering()?, true),
+        };
         let schema = input.schema();
         let covers_all = ordering.len() == schema.fields().len();
         let is_float = schema.fields().iter().any(|field| field.data_type().is_floating());
         let agrees = merge.is_none_or(|merge| ordering.starts_with(merge.expr()));
         // A float has zeros that are equal and not the same.
-        (covers_all && agrees && !is_float).then(|| Self {
+        (covers_all && agrees && are_sorted && !is_float).then(|| Self {
             ordering: ordering.clone(),
             distinct: true,
             fetch: merge.and_then(SortPreservingMergeExec::fetch),
@@ -231,12 +237,16 @@ fn sorted_scans<'a>(
         return scans.collect::<Option<Vec<_>>>().map(|scans| scans.concat());
     }
     let Some(sort) = plan.downcast_ref::<SortExec>() else { return pushed_scans(plan) };
-    let declares = |scan: &&Arc<dyn ExecutionPlan>| {
-        let scan = scan.downcast_ref::<PushdownExec>();
-        scan.is_some_and(|scan| sorted::declares(scan, ordering))
-    };
     let is_plain = sort.fetch().is_none() && sort.expr() == ordering;
-    pushed_scans(sort.input()).filter(|scans| is_plain && scans.iter().all(declares))
+    let are_sorted =
+        |scans: &Vec<&Arc<dyn ExecutionPlan>>| scans.iter().all(|scan| declares(scan, ordering));
+    pushed_scans(sort.input()).filter(|scans| is_plain && are_sorted(scans))
+}
+
+/// Whether each row group of a pushed scan says that it has this order.
+fn declares(scan: &Arc<dyn ExecutionPlan>, ordering: &LexOrdering) -> bool {
+    let scan = scan.downcast_ref::<PushdownExec>();
+    scan.is_some_and(|scan| sorted::declares(scan, ordering))
 }
 
 /// Whether all rows of a scan's units leave it, as the drive has them.

@@ -7,8 +7,8 @@ use nearscan_tpch::{queries, run};
 use crate::answers::folder;
 
 /// Every scan runs on the drive, whole or up to its filter, but for this one, which groups by the
-/// order: a drive would need a group for every fourth row. (From scale factor 1 on, queries 17 and 20
-/// group by more parts than there is room for, too.)
+/// order: a drive would need a group for every fourth row. (From scale factor 1 on, queries 17 and
+/// 20 group by more parts than there is room for, too.)
 const KEPT: [(u32, &str, &str); 1] = [(18, "lineitem", "group_cardinality")];
 
 #[tokio::test]

@@ -19,10 +19,9 @@ use arrow::datatypes::{
 };
 use futures::channel::oneshot::Sender;
 use nearscan_command::{
-    Command, InputRef, Merge, ResultHeader, ResultWriter, Row, SortKey, Status, Value, float_order,
-    widened_float,
+    Command, InputRef, ResultHeader, ResultWriter, Row, Status, Value, float_order, widened_float,
 };
-use nearscan_conformance::evaluator::evaluate;
+use nearscan_conformance::evaluator::{evaluate, evaluate_merge};
 use nearscan_drive::{
     CancelOutcome, CancelWord, Capabilities, Completion, CostSnapshot, Drive, DriveTime, Failure,
     FileRef, Identity, Lease, ModelId, Modelled, Outcome, Placement, Refusal, Reservation,
@@ -334,22 +333,22 @@ fn outcome(act: &Act, work: &Work, inputs: &[Vec<Row>]) -> Outcome {
         return end(*status);
     }
     let mut header = ResultHeader::failed(envelope, Status::Ok);
-    let mut results = Vec::new();
+    let mut verdicts = Vec::new();
     for (command, rows) in work.scans().iter().zip(inputs) {
         let verdict = evaluate(&command.fragment, rows);
-        let Some(rows) = verdict.rows else { return end(Status::Overflow) };
         header.rows_in += command.unit.rows;
         header.rows_kept += verdict.rows_kept;
-        results.push(rows);
+        verdicts.push(verdict);
     }
     header.continuation_row = header.rows_in;
-    let mut rows = match work {
-        Work::Scan(_) => results.concat(),
-        Work::Merge(command) => match merge(&command.merge, &results) {
-            Some(rows) => rows,
-            None => return end(Status::NotSorted),
-        },
+    let (rows, status) = match work {
+        Work::Scan(_) => (verdicts.pop().and_then(|verdict| verdict.rows), None),
+        Work::Merge(command) => {
+            let merged = evaluate_merge(&command.merge, &verdicts);
+            (merged.rows, merged.statuses.first().copied())
+        }
     };
+    let Some(mut rows) = rows else { return end(status.unwrap_or(Status::Overflow)) };
     match act {
         Act::LoseRow => drop(rows.pop()),
         Act::MissRow => header.rows_in -= 1,
@@ -378,37 +377,6 @@ fn outcome(act: &Act, work: &Work, inputs: &[Vec<Row>]) -> Outcome {
         _ => {}
     }
     Outcome::Finished(bytes.into())
-}
-
-/// Sorted results as one; nothing when one of them is not sorted.
-fn merge(merge: &Merge, results: &[Vec<Row>]) -> Option<Vec<Row>> {
-    let compare = |a: &Row, b: &Row| {
-        let by_key = |key: &SortKey| {
-            let (a, b) = (&a[usize::from(key.column)], &b[usize::from(key.column)]);
-            let of_nulls = |order: std::cmp::Ordering| match key.nulls_first {
-                true => order,
-                false => order.reverse(),
-            };
-            match (a, b) {
-                (Value::Null, Value::Null) => std::cmp::Ordering::Equal,
-                (Value::Null, _) => of_nulls(std::cmp::Ordering::Less),
-                (_, Value::Null) => of_nulls(std::cmp::Ordering::Greater),
-                _ if key.descending => b.cmp(a),
-                _ => a.cmp(b),
-            }
-        };
-        let orders = merge.keys.iter().map(by_key);
-        orders.fold(std::cmp::Ordering::Equal, std::cmp::Ordering::then)
-    };
-    if !results.iter().all(|rows| rows.is_sorted_by(|a, b| compare(a, b).is_le())) {
-        return None;
-    }
-    let mut rows = results.concat();
-    rows.sort_by(compare);
-    if merge.distinct {
-        rows.dedup();
-    }
-    Some(rows)
 }
 
 /// Which row group a command is about, and its rows.

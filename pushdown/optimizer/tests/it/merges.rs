@@ -116,6 +116,9 @@ async fn a_sort_of_sorted_row_groups_is_a_merge(#[values("1", "2")] partitions: 
     let plan = shown(&run.plan);
     assert!(plan.contains("PushdownMergeExec") && !plan.contains("SortExec"), "{plan}");
     assert_eq!((run.metric("units_drive"), run.metric("rows_out")), (4, 200));
+    let sql = "SELECT k FROM runs UNION SELECT k FROM runs WHERE v > 60 ORDER BY k";
+    let plan = shown(&bench.check(sql).await.plan);
+    assert!(plan.contains("distinct=true") && !plan.contains("SortExec"), "{plan}");
     // The second key is declared nowhere.
     let plan = shown(&bench.plan("SELECT k, v FROM runs ORDER BY k, v").await);
     assert!(plan.contains("SortExec") && !plan.contains("PushdownMergeExec"), "{plan}");
