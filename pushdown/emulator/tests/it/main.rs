@@ -4,4 +4,6 @@
 
 mod conformance;
 mod faults;
+mod merges;
+mod merges;
 mod scan;

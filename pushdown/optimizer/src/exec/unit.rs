@@ -363,7 +363,8 @@ fn fault_reason(fault: &Fault) -> PushBack {
             | Status::Malformed
             | Status::StaleInput
             | Status::Corrupt
-            | Status::Cancelled => PushBack::Fault,
+            | Status::Cancelled
+            | Status::NotSorted => PushBack::Fault,
         },
         Fault::Failed(Failure::Timeout) => PushBack::Timeout,
         Fault::Failed(Failure::HostMemory { .. }) => PushBack::LowMemory,
