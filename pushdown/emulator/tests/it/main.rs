@@ -5,5 +5,4 @@
 mod conformance;
 mod faults;
 mod merges;
-mod merges;
 mod scan;

@@ -4,8 +4,7 @@
 use std::time::Duration;
 
 use nearscan_command::{Envelope, Merge, MergeCommand, SortKey};
-use nearscan_drive::Session;
-use nearscan_drive::{Drive, DriveTime, Failure, Fault, Modelled, Outcome, Refusal, Submission};
+use nearscan_drive::{DriveTime, Failure, Fault, Modelled, Outcome, Refusal, Session, Submission};
 use nearscan_emulator::{Config, Emulator};
 
 use crate::scan::{Scan, open, run, run_work, session};
