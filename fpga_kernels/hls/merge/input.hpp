@@ -31,6 +31,8 @@ struct column_place {
 
 /// Where one input stands.
 struct input_cursor {
+  /// Which one it is.
+  uint32_t index;
   /// Behind the last row, or never begun.
   bool ended;
   /// The next block, and the end of the payload, in words.
@@ -129,8 +131,8 @@ BLOCK_COLUMNS:
   return true;
 }
 
-/// The value of the cursor's row in one column; false when it contradicts the format.
-inline bool read_value(uint8_t width, uint32_t row, bool valid, const line_t* input,
+/// The value of a row of input `index` in one column; false when it contradicts the format.
+inline bool read_value(uint8_t width, uint32_t row, bool valid, uint32_t index, const line_t* input,
                        column_place& place, column_buffers& buffers, i128* value, progress& done) {
   const uint32_t bytes = value_bytes(width);
   const uint64_t word =
@@ -141,7 +143,7 @@ inline bool read_value(uint8_t width, uint32_t row, bool valid, const line_t* in
     const uint32_t start = place.string_end;
     if (end < start || end > place.string_bytes) return false;
     place.string_end = end;
-    *value = valid ? make_reference(place.strings * 8 + start, end - start) : 0;
+    *value = valid ? make_reference(place.strings * 8 + start, end - start, index) : 0;
     return true;
   }
   if (width == WIDTH_W128) {
@@ -194,8 +196,8 @@ READ_COLUMNS:
         read_word(input, buffers[column].validity, place.validity + cursor.row / 64, done);
     const bool valid = ((bits >> (cursor.row % 64)) & 1) != 0;
     row.valid |= static_cast<uint32_t>(valid) << column;
-    if (!read_value(plan.width[column], cursor.row, valid, input, place, buffers[column],
-                    &row.value[column], done)) {
+    if (!read_value(plan.width[column], cursor.row, valid, cursor.index, input, place,
+                    buffers[column], &row.value[column], done)) {
       fail(done, STATUS_CORRUPT);
       cursor.ended = true;
       return;

@@ -57,6 +57,7 @@ OPEN:
       state.buffers[index][column].values.held = false;
       state.buffers[index][column].strings.held = false;
     }
+    state.cursors[index].index = index;
     state.rows.current[index] = 0;
     state.rows.ended[index] = true;
     open_input(input, plan.inputs[index], state.cursors[index], rows, done);

@@ -11,7 +11,8 @@ static constexpr uint32_t PREFIX_WORDS = STRING_BYTES_MAX / 8;
 
 /// A row: its values, and the beginnings of the strings that it is ordered by.
 struct row_state {
-  /// Numbers; of byte strings a reference: the first byte in the input low, the length high.
+  /// Numbers; of byte strings a reference: the first byte in memory, the length, and which input
+  /// it is of, so that whoever copies strings holds a line of each.
   i128 value[OUTPUT_COLUMNS_MAX];
   /// A bit for each column: not null.
   uint32_t valid;
@@ -20,10 +21,15 @@ struct row_state {
   uint64_t prefix[MERGE_KEYS_MAX][PREFIX_WORDS];
 };
 
-inline i128 make_reference(uint64_t at, uint64_t length) { return make_i128(at, length); }
+inline i128 make_reference(uint64_t at, uint32_t length, uint32_t input) {
+  return make_i128(at, static_cast<uint64_t>(input) << 32 | length);
+}
 inline uint64_t reference_at(i128 reference) { return static_cast<uint64_t>(reference); }
 inline uint64_t reference_length(i128 reference) {
-  return static_cast<uint64_t>(static_cast<u128>(reference) >> 64);
+  return static_cast<uint32_t>(static_cast<u128>(reference) >> 64);
+}
+inline uint32_t reference_input(i128 reference) {
+  return static_cast<uint32_t>(static_cast<u128>(reference) >> 96);
 }
 
 /// Two lines for strings that tie in what is on chip of them.

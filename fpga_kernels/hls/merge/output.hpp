@@ -100,18 +100,22 @@ VALUES:
   if (held != 0) writer.put(output, word);
 }
 
-/// Copies the strings of a column one behind the other.
+/// Copies the strings of a column one behind the other. Those of one input lie so already, so a
+/// line of each is held.
 inline void write_strings(const merge_plan& plan, const block_rows& block, uint32_t column,
                           const line_t* input, uint64_t* output, const volatile uint32_t* cancel,
                           result_writer& writer, progress& done) {
-  line_buffer buffer = line_buffer();
+  line_buffer buffers[MERGE_INPUTS_MAX];
   u128 hold = 0;
   uint32_t held = 0;
+NONE_HELD:
+  for (uint32_t index = 0; index < MERGE_INPUTS_MAX; index++) buffers[index].held = false;
 STRINGS:
   for (uint32_t row = 0; row < block.rows; row++) {
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 1024
     const uint64_t length = reference_length(block.value[column][row]);
     const uint64_t first = reference_at(block.value[column][row]);
+    line_buffer& buffer = buffers[reference_input(block.value[column][row])];
   STRING_BYTES:
     for (uint64_t at = 0; at < length; at += 8) {
 #pragma HLS LOOP_TRIPCOUNT min = 0 max = 2097152

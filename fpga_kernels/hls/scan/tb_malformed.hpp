@@ -89,7 +89,7 @@ inline uint32_t find_section(const test_memories& memories, uint16_t kind) {
 
 /// The smallest commands that are wrong in one way each.
 inline void crafted(tally& all) {
-  uint64_t statuses[STATUS_STEPS_EXCEEDED + 1] = {0};
+  uint64_t statuses[STATUS_NOT_SORTED + 1] = {0};
   scan_model model = one_column(number_column(100, 0, as_row));
   model.slots = all_slots(column_at(0));
   const std::vector<written_chunk> chunks = {write_chunk(model.columns[0])};
@@ -151,7 +151,7 @@ inline void late_dictionary(tally& all) {
     bytes.insert(bytes.begin(), 1, 0);
     bytes.insert(bytes.begin(), empty_page.begin(), empty_page.end());
   }
-  uint64_t statuses[STATUS_STEPS_EXCEEDED + 1] = {0};
+  uint64_t statuses[STATUS_NOT_SORTED + 1] = {0};
   const test_memories memories = bind_model(model, chunks);
   for (depth_mode mode : ALL_DEPTHS) {
     run_damaged(all, "a dictionary behind data", memories, model, mode, statuses);
@@ -177,7 +177,7 @@ inline void wild_index(tally& all) {
   const bytes_t header = page_header({PAGE_DATA, 4, 4, 13, ENCODING_RLE_DICTIONARY}, false);
   bytes.insert(bytes.end(), header.begin(), header.end());
   for (int byte : {16, 13 << 1, 0xfe, 0x7f}) bytes.push_back(static_cast<uint8_t>(byte));
-  uint64_t statuses[STATUS_STEPS_EXCEEDED + 1] = {0};
+  uint64_t statuses[STATUS_NOT_SORTED + 1] = {0};
   for (depth_mode mode : ALL_DEPTHS) {
     run_damaged(all, "a wild index", bind_model(model, chunks), model, mode, statuses);
   }
@@ -197,7 +197,7 @@ inline void high_level(tally& all) {
   bytes_t& bytes = chunks[0].bytes;
   bytes[bytes.size() - 2] = 1 << 1;
   bytes[bytes.size() - 1] = 2;
-  uint64_t statuses[STATUS_STEPS_EXCEEDED + 1] = {0};
+  uint64_t statuses[STATUS_NOT_SORTED + 1] = {0};
   run_damaged(all, "a level of 2", bind_model(model, chunks), model, depth_mode::roomy, statuses);
   if (statuses[STATUS_CORRUPT] != 1) all.fail("a level of 2", "is believed");
 }
@@ -215,7 +215,7 @@ inline void run_page(tally& all, const std::string& name, scan_model model, page
   chunk.bytes.insert(chunk.bytes.end(), payload.begin(), payload.end());
   chunk.page_bytes = payload.size();
   chunk.encodings = static_cast<uint16_t>(1u << facts.encoding | 1u << ENCODING_RLE);
-  uint64_t statuses[STATUS_STEPS_EXCEEDED + 1] = {0};
+  uint64_t statuses[STATUS_NOT_SORTED + 1] = {0};
   for (depth_mode mode : ALL_DEPTHS) {
     run_damaged(all, name, bind_model(model, {chunk}), model, mode, statuses);
   }
@@ -288,7 +288,7 @@ inline void malformed(tally& all, uint64_t cases) {
   crafted(all);
   late_dictionary(all);
   wild_index(all);
-  uint64_t statuses[STATUS_STEPS_EXCEEDED + 1] = {0};
+  uint64_t statuses[STATUS_NOT_SORTED + 1] = {0};
   const uint64_t per_model = 40;
   for (uint64_t seed = 0; seed < cases / per_model; seed++) {
     const scan_model model = small_model(seed + 100000);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What Rust calls: the kernels with the sizes of the memories they are given, and the constants that
-// both sides must agree on.
+// What Rust calls: the kernels with the sizes of the memories they are given, and the constants
+// that both sides must agree on.
 //
 // In hardware the runtime sees to it that a command's ranges lie within its buffers. Here the
 // command is loaded once more for that, so that no command can reach outside of them.
@@ -45,13 +45,13 @@ extern "C" uint32_t ns_model_merge(const uint64_t* command, const line_t* input,
 /// Size of record `index` as C++ sees it, in the order of the generated header; 0 behind the last.
 extern "C" uint32_t ns_model_record_bytes(uint32_t index) {
   static const uint32_t sizes[] = {
-      sizeof(command_header),       sizeof(section_entry), sizeof(input_record),
-      sizeof(extent_record),        sizeof(column_record), sizeof(step_record),
-      sizeof(literal_record),       sizeof(test_record),   sizeof(string_record),
-      sizeof(aggregate_record),     sizeof(key_record),    sizeof(key_range_record),
-      sizeof(reading_record),       sizeof(top_record),    sizeof(merge_record),
-      sizeof(sort_key_record),      sizeof(output_record), sizeof(output_column_record),
-      sizeof(result_record),        sizeof(block_header),
+      sizeof(command_header),   sizeof(section_entry), sizeof(input_record),
+      sizeof(extent_record),    sizeof(column_record), sizeof(step_record),
+      sizeof(literal_record),   sizeof(test_record),   sizeof(string_record),
+      sizeof(aggregate_record), sizeof(key_record),    sizeof(key_range_record),
+      sizeof(reading_record),   sizeof(top_record),    sizeof(merge_record),
+      sizeof(sort_key_record),  sizeof(output_record), sizeof(output_column_record),
+      sizeof(result_record),    sizeof(block_header),
   };
   return index < sizeof(sizes) / sizeof(sizes[0]) ? sizes[index] : 0;
 }

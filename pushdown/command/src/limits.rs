@@ -123,8 +123,8 @@ pub const VALUE_BYTES_MAX: u32 = (1 << 24) - 1;
 /// inputs x 20 columns x 3 parts x 64 B of line buffers are 60 KiB, 15 BRAM36.
 pub const MERGE_INPUTS_MAX: u32 = 16;
 
-/// Keys that rows are merged by. A key of each waiting row is on chip: 16 inputs x 4 keys x
-/// [`STRING_BYTES_MAX`] are 8 KiB, two BRAM36.
+/// Keys that rows are merged by. The beginnings of strings are on chip for two rows of each input:
+/// 16 inputs x 2 rows x 4 keys x [`STRING_BYTES_MAX`] are 16 KiB, four BRAM36.
 pub const MERGE_KEYS_MAX: u32 = 4;
 
 /// Bytes of a whole merge command: its scans, and as much as one of them for its own sections. What

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Runs one case on a drive and compares.
+//! Runs one case on a drive.
 
 use std::future::Future;
 use std::pin::pin;
@@ -18,9 +18,9 @@ use nearscan_drive::{
     Submission, Ticket, Unlimited, Work,
 };
 
-use crate::case::{Case, Expectation, Inputs};
-use crate::evaluator::{Verdict, evaluate};
+use crate::case::{Case, Inputs};
 use crate::file::{Folder, TemporaryFile};
+use crate::judge::{Answer, judge};
 use crate::report::Report;
 
 /// Time after which a command counts as hung.
@@ -32,12 +32,6 @@ pub(crate) enum End {
     Passed(String),
     /// The drive says that it is not able to run it.
     Skipped(String),
-}
-
-/// What the drive made of a command.
-pub(crate) enum Answer {
-    Rows { header: Box<ResultHeader>, rows: Vec<Row> },
-    Refused(String, Option<Status>),
 }
 
 /// Runs cases.
@@ -294,104 +288,6 @@ fn rows_of(view: &ResultView<'_>) -> Result<Vec<Row>, String> {
         }
     }
     Ok(rows)
-}
-
-fn judge(case: &Case, answer: &Answer) -> Result<String, String> {
-    let verdict = evaluate(&case.fragment, &case.table.rows());
-    match (case.expectation, answer) {
-        (Expectation::Refused, Answer::Rows { rows, .. }) => {
-            Err(format!("{} rows came out of a damaged chunk", rows.len()))
-        }
-        (Expectation::Refused | Expectation::NotWrong, Answer::Refused(end, _)) => {
-            Ok(format!("{} (damaged)", end.split(':').next().unwrap_or(end)))
-        }
-        (Expectation::NotWrong, Answer::Rows { header, rows }) => {
-            compare(case, &verdict, header, rows).map(|()| "rows (damaged)".to_owned())
-        }
-        (Expectation::Meaning, Answer::Rows { header, rows }) => {
-            compare(case, &verdict, header, rows).map(|()| "rows".to_owned())
-        }
-        (Expectation::Meaning, Answer::Refused(end, status)) => {
-            let is_due = match status {
-                Some(Status::Overflow) => verdict.overflow_allowed,
-                Some(Status::GroupCardinality) => verdict.outside_allowed,
-                _ => false,
-            };
-            if is_due || status.is_some_and(|status| case.tolerated.contains(&status)) {
-                Ok(end.clone())
-            } else {
-                Err(format!("ended with {end}, {}", expected(&verdict)))
-            }
-        }
-    }
-}
-
-fn expected(verdict: &Verdict) -> String {
-    match &verdict.rows {
-        None => format!("expected {}", failure(verdict)),
-        Some(rows) => format!("expected {} rows", rows.len()),
-    }
-}
-
-/// What else than rows is due.
-fn failure(verdict: &Verdict) -> &'static str {
-    match (verdict.overflow_allowed, verdict.outside_allowed) {
-        (_, false) => "an overflow",
-        (false, true) => "a key outside of its range",
-        (true, true) => "an overflow or a key outside of its range",
-    }
-}
-
-fn compare(
-    case: &Case,
-    verdict: &Verdict,
-    header: &ResultHeader,
-    rows: &[Row],
-) -> Result<(), String> {
-    let Some(expected) = &verdict.rows else {
-        return Err(format!("{} rows, expected {}", rows.len(), failure(verdict)));
-    };
-    let mut rows = rows.to_vec();
-    let has_limit = match &case.fragment.output {
-        Output::States { .. } => {
-            // The order of groups is free; the evaluator sorts them.
-            rows.sort();
-            false
-        }
-        Output::Rows { limit, .. } => limit.is_some(),
-    };
-    if !has_limit && header.rows_kept != verdict.rows_kept {
-        return Err(format!("{} rows kept, expected {}", header.rows_kept, verdict.rows_kept));
-    }
-    same_rows(&rows, expected)
-}
-
-/// Whether the rows are those that were expected, in their order.
-pub(crate) fn same_rows(rows: &[Row], expected: &[Row]) -> Result<(), String> {
-    let differing = rows.iter().zip(expected).position(|(row, expected)| row != expected);
-    if let Some(index) = differing {
-        return Err(format!(
-            "row {index} of {} is {}, expected {}",
-            rows.len(),
-            brief(&rows[index]),
-            brief(&expected[index])
-        ));
-    }
-    if rows.len() != expected.len() {
-        return Err(format!("{} rows, expected {}", rows.len(), expected.len()));
-    }
-    Ok(())
-}
-
-fn brief(row: &Row) -> String {
-    let value = |value: &Value| match value {
-        Value::Null => "NULL".to_owned(),
-        Value::Number(number) => number.to_string(),
-        Value::Bytes(bytes) if bytes.len() > 24 => format!("[{} bytes]", bytes.len()),
-        Value::Bytes(bytes) => format!("{:?}", String::from_utf8_lossy(bytes)),
-    };
-    let values: Vec<String> = row.iter().map(value).collect();
-    format!("({})", values.join(", "))
 }
 
 pub(crate) fn describe(case: &Case) -> String {

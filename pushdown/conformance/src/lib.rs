@@ -43,6 +43,7 @@ pub mod evaluator;
 mod executor;
 mod file;
 mod fragments;
+mod judge;
 mod merge_executor;
 pub mod pages;
 mod random;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Runs one case of a merge on a drive and compares.
+//! Runs one case of a merge on a drive.
 
 use nearscan_command::{MergeCommand, OutputRef};
 
-use crate::case::{Expectation, MergeCase};
-use crate::evaluator::{evaluate, evaluate_merge};
-use crate::executor::{Answer, End, Executor, answer_of, describe, same_rows};
+use crate::case::MergeCase;
+use crate::executor::{End, Executor, answer_of, describe};
 use crate::file::TemporaryFile;
+use crate::judge::{Answer, judge_merge};
 use crate::report::Report;
 
 impl Executor<'_> {
@@ -51,7 +51,7 @@ impl Executor<'_> {
         {
             return Err("there are rows, but no byte of media was counted".to_owned());
         }
-        judge(case, &answer).map(End::Passed)
+        judge_merge(case, &answer).map(End::Passed)
     }
 
     /// A command that is ready to be submitted, over files that live as long as the first half.
@@ -77,43 +77,6 @@ impl Executor<'_> {
         match MergeCommand::decode(&bytes) {
             Ok(back) if back == command => Ok((files, command)),
             other => Err(format!("the merge does not come back: {other:?}")),
-        }
-    }
-}
-
-fn judge(case: &MergeCase, answer: &Answer) -> Result<String, String> {
-    let is_damaged = |scan: &crate::Case| scan.expectation == Expectation::Refused;
-    let must_end = case.must_end_with.is_some() || case.scans.iter().any(is_damaged);
-    let verdicts = case.scans.iter().map(|scan| evaluate(&scan.fragment, &scan.table.rows()));
-    let verdict = evaluate_merge(&case.merge, &verdicts.collect::<Vec<_>>());
-    match (answer, &verdict.rows) {
-        (Answer::Rows { rows, .. }, _) if must_end => {
-            Err(format!("{} rows, expected a failure", rows.len()))
-        }
-        (Answer::Rows { rows, .. }, None) => {
-            Err(format!("{} rows, expected {:?}", rows.len(), verdict.statuses))
-        }
-        (Answer::Rows { header, rows }, Some(expected)) => {
-            if header.rows_kept != verdict.rows_kept {
-                let expected = verdict.rows_kept;
-                return Err(format!("{} rows kept, expected {expected}", header.rows_kept));
-            }
-            same_rows(rows, expected).map(|()| "merged rows".to_owned())
-        }
-        (Answer::Refused(end, status), _) => {
-            let is_due = match (case.must_end_with, status) {
-                (Some(due), status) => *status == Some(due),
-                (None, _) if must_end => true,
-                (None, None) => false,
-                (None, Some(status)) => {
-                    let tolerated = case.scans.iter().any(|scan| scan.tolerated.contains(status));
-                    tolerated || verdict.statuses.contains(status)
-                }
-            };
-            match is_due {
-                true => Ok(end.split(':').next().unwrap_or(end).to_owned()),
-                false => Err(format!("ended with {end}, expected otherwise")),
-            }
         }
     }
 }

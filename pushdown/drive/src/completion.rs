@@ -136,3 +136,100 @@ impl Completion {
         Ok(view)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use nearscan_command::{
+        Fragment, Merge, Operand, Output, Program, ResultHeader, ResultWriter, RowColumn, SortKey,
+        Unit, Value,
+    };
+    use rstest::rstest;
+
+    use super::*;
+    use crate::time::Measured;
+
+    /// Two scans of ten rows each, of one column without a source.
+    fn command(distinct: bool) -> MergeCommand {
+        let columns = vec![RowColumn { operand: Operand::Null, width: Width::W64 }];
+        let fragment = Fragment {
+            columns: vec![],
+            predicate: Program::default(),
+            projection: Program::default(),
+            literals: vec![],
+            tests: vec![],
+            output: Output::Rows { columns, limit: None, top: None },
+        };
+        let unit = Unit { rows: 10, inputs: vec![], chunks: vec![] };
+        let envelope = Envelope { command_id: 7, attempt: 1, epoch: 2, ..Envelope::default() };
+        let scan = Command::bind(&fragment, unit, Envelope::default()).unwrap();
+        let key = SortKey { column: 0, descending: false, nulls_first: false };
+        let merge = Merge { keys: vec![key], distinct };
+        MergeCommand::bind(vec![scan.clone(), scan], merge, envelope).unwrap()
+    }
+
+    /// The check of a result of `rows_out` rows, its header changed.
+    fn check(
+        distinct: bool,
+        rows_kept: u64,
+        rows_out: u64,
+        change: impl FnOnce(&mut ResultHeader),
+    ) -> Result<u64, Fault> {
+        let command = command(distinct);
+        let mut writer = ResultWriter::new(command.output_widths());
+        for row in 0..rows_out {
+            writer.push(vec![Value::Number(row.into())]).unwrap();
+        }
+        let mut header = ResultHeader {
+            rows_in: 20,
+            rows_kept,
+            continuation_row: 20,
+            ..ResultHeader::failed(&command.envelope, Status::Ok)
+        };
+        change(&mut header);
+        let completion = Completion {
+            command_id: 7,
+            attempt: 1,
+            outcome: Outcome::Finished(writer.finish(header).into()),
+            time: DriveTime::Measured(Measured::default()),
+            traffic: Traffic::default(),
+        };
+        completion.check_merge(&command).map(|view| view.header.rows_out)
+    }
+
+    #[rstest]
+    #[case::all_rows(false, 20, 20, true)]
+    #[case::no_rows(false, 0, 0, true)]
+    #[case::a_row_is_missing(false, 20, 19, false)]
+    #[case::a_row_too_many(false, 19, 20, false)]
+    #[case::all_are_unlike(true, 20, 20, true)]
+    #[case::all_are_alike(true, 20, 1, true)]
+    #[case::none_is_left(true, 20, 0, false)]
+    #[case::there_was_none(true, 0, 0, true)]
+    #[case::more_than_there_were(true, 3, 4, false)]
+    #[case::more_than_the_units_have(false, 21, 21, false)]
+    fn a_merge_accounts_for_its_rows(
+        #[case] distinct: bool,
+        #[case] rows_kept: u64,
+        #[case] rows_out: u64,
+        #[case] is_right: bool,
+    ) {
+        let found = check(distinct, rows_kept, rows_out, |_| {});
+        match is_right {
+            true => assert_eq!(found, Ok(rows_out)),
+            false => assert!(matches!(found, Err(Fault::Accounting(_))), "{found:?}"),
+        }
+    }
+
+    #[test]
+    fn a_merge_is_of_its_command_and_whole() {
+        let change = |change: fn(&mut ResultHeader)| check(false, 20, 20, change);
+        let accounting = |found| matches!(found, Err(Fault::Accounting(_)));
+        assert!(accounting(change(|header| header.command_id = 8)));
+        assert!(accounting(change(|header| header.attempt = 0)));
+        assert!(accounting(change(|header| header.epoch = 3)));
+        assert!(accounting(change(|header| header.rows_in = 10)));
+        assert!(accounting(change(|header| header.continuation_row = 19)));
+        let failed = change(|header| header.status = Status::NotSorted);
+        assert_eq!(failed, Err(Fault::Status(Status::NotSorted)));
+    }
+}

@@ -6,7 +6,7 @@
 //! what it gives back ([`Completion`]). Backends implement the traits and are named in one file of
 //! the engine.
 //!
-//! The life of one unit of work:
+//! The life of one unit of work, which is a scan of one row group or a merge of several:
 //!
 //! ```text
 //! locate(file) -> Placement                       once a file
@@ -14,7 +14,7 @@
 //!   lease(bytes) -> Lease | Refusal               once a unit; refused: the unit goes to the CPU
 //!   submit(Submission) -> Ticket | Refusal        the drive owns the buffers from here on
 //!   ticket.await -> Completion                    counted, timed
-//!   completion.check(..) -> ResultView | Fault    no row leaves before this
+//!   completion.check(..) -> ResultView | Fault    no row leaves before this; of a merge check_merge
 //! ```
 //!
 //! # What is not here

@@ -81,8 +81,8 @@ impl Modelled {
     }
 
     /// Time until all commands in this figure are done when the resources overlap: the busiest
-    /// resource, plus one mean pass through the others to fill and drain the pipeline. A merge waits
-    /// for its scans and overlaps with nothing. The figure does not depend on the order in which
+    /// resource, plus one mean pass through the others to fill and drain the pipeline. Merges wait
+    /// for their scans and overlap with nothing. The figure does not depend on the order in which
     /// commands arrived, so equal commands give equal times.
     pub fn makespan_ns(&self) -> u64 {
         let units = u64::from(self.compute_units.max(1)).min(self.commands.max(1));

@@ -13,7 +13,8 @@
 //!
 //! A plan gives each kind a probability for each attempt of each command:
 //! `faults=read_error:0.05,gone:0.001`. Whether a fault strikes is decided from the seed, the kind,
-//! the fragment and the unit, not from any order of events, so a run can be repeated. A fragment
+//! the fragment and the unit, not from any order of events, so a run can be repeated. A merge is one
+//! command: it is struck as a whole, decided from all its fragments and units. A fragment
 //! that a dynamic filter has narrowed is another fragment: where a join runs beside a scan, which
 //! of the two a unit gets is up to the host's threads.
 //!

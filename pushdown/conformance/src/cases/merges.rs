@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Merges of several row groups: every order, every width, any number of inputs, and what ends them.
+//! Merges of several row groups: every order and width, any number of inputs, and what ends them.
 
 use nearscan_command::{
     Fragment, Merge, Op, Operand, Program, SortKey, Status, Step, ValueKind, Width, limits,

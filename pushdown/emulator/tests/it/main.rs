@@ -4,4 +4,5 @@
 
 mod conformance;
 mod faults;
+mod merges;
 mod scan;

@@ -8,10 +8,11 @@ use std::time::Duration;
 use futures::executor::block_on;
 use nearscan_command::{
     Aggregate, Chunk, Codec, Column, Command, Encodings, Envelope, Fragment, Function, InputRef,
-    Op, Operand, Output, PhysicalType, Program, Reading, Step, Unit, ValueKind, Width,
+    Op, Operand, Output, PhysicalType, Program, Reading, RowColumn, Step, Unit, ValueKind, Width,
 };
 use nearscan_drive::{
     Completion, Drive, FileRef, Placement, Refusal, Session, SessionSpec, Submission, Unlimited,
+    Work,
 };
 use nearscan_emulator::{Config, Emulator};
 
@@ -51,6 +52,24 @@ impl Scan {
                 ],
             },
         };
+        self.bind(drive, &fragment, envelope)
+    }
+
+    /// `SELECT n`.
+    pub(crate) fn rows(&self, drive: &dyn Drive, envelope: Envelope) -> Command {
+        let columns = vec![RowColumn { operand: Operand::Column(0), width: Width::W64 }];
+        let fragment = Fragment {
+            columns: vec![Column::new("n", ValueKind::Integer)],
+            predicate: Program::default(),
+            projection: Program::default(),
+            literals: vec![],
+            tests: vec![],
+            output: Output::Rows { columns, limit: None, top: None },
+        };
+        self.bind(drive, &fragment, envelope)
+    }
+
+    fn bind(&self, drive: &dyn Drive, fragment: &Fragment, envelope: Envelope) -> Command {
         let file = FileRef::of(self.file.path()).unwrap();
         let Placement::Here { file_id } = drive.locate(&file) else { panic!("it is there") };
         let length = file.version.size_bytes;
@@ -69,7 +88,7 @@ impl Scan {
                 reading: Reading::PLAIN,
             }],
         };
-        Command::bind(&fragment, unit, envelope).unwrap()
+        Command::bind(fragment, unit, envelope).unwrap()
     }
 
     /// Changes the file, so that commands made before are stale.
@@ -112,10 +131,18 @@ pub(crate) fn session(drive: &dyn Drive) -> Arc<dyn Session> {
 
 /// Sends a command and waits for its end.
 pub(crate) fn run(session: &dyn Session, command: &Command) -> Result<Completion, Refusal> {
-    let lease = session.lease(command.device_bytes())?;
+    run_work(session, command.clone())
+}
+
+/// Sends a command of any kind and waits for its end.
+pub(crate) fn run_work(
+    session: &dyn Session,
+    work: impl Into<Work>,
+) -> Result<Completion, Refusal> {
+    let work = work.into();
+    let lease = session.lease(work.device_bytes())?;
     let timeout = Duration::from_secs(5);
-    let ticket = session.submit(Submission { work: command.clone().into(), lease, timeout })?;
-    Ok(block_on(ticket))
+    Ok(block_on(session.submit(Submission { work, lease, timeout })?))
 }
 
 pub(crate) fn open(faults: &str) -> Emulator {

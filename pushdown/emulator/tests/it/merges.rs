@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Merges on the emulated drive: what they move, what they take, and what strikes them.
+
+use std::time::Duration;
+
+use nearscan_command::{Envelope, Merge, MergeCommand, SortKey};
+use nearscan_drive::{DriveTime, Failure, Fault, Modelled, Outcome, Refusal, Session, Submission};
+use nearscan_emulator::{Config, Emulator};
+
+use crate::scan::{Scan, open, run, run_work, session};
+
+/// A merge of scans of these numbers of rows.
+fn merge(scans: &[Scan], drive: &Emulator, session: &dyn Session, id: u128) -> MergeCommand {
+    let envelope =
+        |command_id| Envelope { command_id, epoch: session.epoch(), ..Envelope::default() };
+    let commands = scans.iter().map(|scan| scan.rows(drive, envelope(1)));
+    let key = SortKey { column: 0, descending: false, nulls_first: false };
+    let merge = Merge { keys: vec![key], distinct: false };
+    MergeCommand::bind(commands.collect(), merge, envelope(id)).unwrap()
+}
+
+fn modelled(time: DriveTime) -> Modelled {
+    let DriveTime::Modelled(time) = time else { panic!("the time of an emulator is modelled") };
+    time
+}
+
+#[test]
+fn the_merged_result_alone_crosses_the_link() {
+    let scans = [1000, 10, 3000].map(Scan::of);
+    let drive = open("");
+    let session = session(&drive);
+    let command = merge(&scans, &drive, session.as_ref(), 9);
+    let completion = run_work(session.as_ref(), command.clone()).unwrap();
+    let view = completion.check_merge(&command).unwrap();
+    assert_eq!((view.header.rows_in, view.header.rows_out), (4010, 4010));
+    let last = view.blocks.last().unwrap();
+    assert_eq!(last.columns[0].number(last.rows as usize - 1), Some(2999));
+    let media_bytes: u64 = command.scans.iter().map(|scan| scan.unit.media_bytes()).sum();
+    assert_eq!(completion.traffic.media_bytes, media_bytes);
+    assert_eq!(completion.traffic.link_bytes, 256 + view.header.payload_bytes);
+    assert_eq!(completion.traffic.host_bytes, 0);
+    assert!(drive.memory_is_whole());
+}
+
+#[test]
+fn scans_of_a_merge_take_what_they_take_alone_but_for_the_link() {
+    let scans = [1000, 1000].map(Scan::of);
+    let drive = open("");
+    let session = session(&drive);
+    let command = merge(&scans, &drive, session.as_ref(), 9);
+    let time = |id| {
+        let mut command = command.clone();
+        command.envelope.command_id = id;
+        modelled(run_work(session.as_ref(), command).unwrap().time)
+    };
+    let merged = time(20);
+    assert_eq!(time(21), merged);
+    let alone = modelled(run(session.as_ref(), &command.scans[0]).unwrap().time);
+    assert_eq!(merged.commands, 2);
+    assert_eq!(merged.media_ns, 2 * alone.media_ns);
+    assert_eq!(merged.kernel_ns, 2 * alone.kernel_ns);
+    assert_eq!(merged.setup_ns, 2 * alone.setup_ns);
+    assert_eq!(alone.merge_ns, 0);
+    // Started once more, and a match for each of 2000 rows but the last ones.
+    assert!(merged.merge_ns > 100_000 + 2000 * 4 * 1000 / 300, "{}", merged.merge_ns);
+    // One result of twice the rows, not two.
+    assert!(merged.link_ns < 2 * alone.link_ns, "{} {}", merged.link_ns, alone.link_ns);
+}
+
+/// How one merge ends on a drive with these faults.
+fn end_of(faults: &str) -> Result<Outcome, Refusal> {
+    let scans = [100, 200].map(Scan::of);
+    let drive = open(faults);
+    let session = session(&drive);
+    let command = merge(&scans, &drive, session.as_ref(), 9);
+    let end = run_work(session.as_ref(), command).map(|completion| completion.outcome);
+    assert!(drive.memory_is_whole(), "{faults} keeps device memory");
+    end
+}
+
+#[test]
+fn a_fault_strikes_a_merge_as_a_whole() {
+    assert_eq!(end_of("queue_full:1").unwrap_err(), Refusal::Busy);
+    assert!(matches!(end_of("low_memory:1").unwrap_err(), Refusal::LowMemory { .. }));
+    let failure = |faults| match end_of(faults).unwrap() {
+        Outcome::Failed(failure) => failure,
+        Outcome::Finished(_) => panic!("{faults} does not strike"),
+    };
+    assert!(matches!(failure("read_error:1"), Failure::Read { .. }));
+    assert_eq!(failure("timeout:1"), Failure::Timeout);
+    assert!(matches!(failure("gone:1"), Failure::Gone { .. }));
+}
+
+#[test]
+fn a_changed_byte_of_a_merged_result_is_noticed() {
+    let scans = [10, 500].map(Scan::of);
+    let drive = open("corrupt:1");
+    let session = session(&drive);
+    let command = merge(&scans, &drive, session.as_ref(), 9);
+    let completion = run_work(session.as_ref(), command.clone()).unwrap();
+    let fault = completion.check_merge(&command).unwrap_err();
+    assert!(matches!(fault, Fault::Corrupted(_)), "{fault}");
+}
+
+#[test]
+fn a_plan_strikes_merges_of_other_scans_otherwise() {
+    let drive = open("timeout:0.5");
+    let session = session(&drive);
+    let struck = (1..=40).filter(|rows| {
+        let scans = [Scan::of(*rows), Scan::of(100)];
+        let command = merge(&scans, &drive, session.as_ref(), u128::from(*rows));
+        let outcome = run_work(session.as_ref(), command).unwrap().outcome;
+        outcome == Outcome::Failed(Failure::Timeout)
+    });
+    let struck = struck.count();
+    assert!((8..=32).contains(&struck), "{struck}");
+}
+
+#[test]
+fn a_lease_must_hold_scans_and_merged_result() {
+    let scans = [100, 200].map(Scan::of);
+    let drive = Emulator::open(Config::default());
+    let session = session(&drive);
+    let command = merge(&scans, &drive, session.as_ref(), 9);
+    let lease = session.lease(command.device_bytes() - 1).unwrap();
+    let timeout = Duration::from_secs(5);
+    let needed_bytes = command.device_bytes();
+    let refusal = session.submit(Submission { work: command.into(), lease, timeout }).unwrap_err();
+    assert_eq!(refusal, Refusal::LowMemory { needed_bytes });
+    assert!(drive.memory_is_whole());
+}
