@@ -17,12 +17,11 @@ namespace nearscan {
 
 /// The states of all groups, in halves: of numbers the number, of floats the bits of the sum in
 /// `low`, of byte strings the reference in `low` and the first eight bytes in `high`, the first
-/// highest. `seen` has a bit for each slot that has met a value.
+/// highest. `seen` has a bit for each slot that has met a value, and one for the group.
 struct group_table {
   uint64_t low[GROUPS_MAX][AGGREGATES_MAX];
   uint64_t high[GROUPS_MAX][AGGREGATES_MAX];
-  uint16_t seen[GROUPS_MAX];
-  bool present[GROUPS_MAX];
+  uint32_t seen[GROUPS_MAX];
 
   i128 state(uint32_t group, uint32_t slot) const {
     return make_i128(low[group][slot], high[group][slot]);
@@ -32,10 +31,12 @@ struct group_table {
     high[group][slot] = static_cast<uint64_t>(static_cast<u128>(value) >> 64);
   }
   bool has(uint32_t group, uint32_t slot) const { return ((seen[group] >> slot) & 1) != 0; }
-  void mark(uint32_t group, uint32_t slot) {
-    seen[group] = static_cast<uint16_t>(seen[group] | 1u << slot);
-  }
+  void mark(uint32_t group, uint32_t slot) { seen[group] |= 1u << slot; }
 };
+
+/// The place behind the slots: whether a group has rows.
+static constexpr uint32_t GROUP_SEEN = AGGREGATES_MAX;
+static_assert(GROUP_SEEN < 32, "a bit for each slot, and one for the group");
 
 /// Asks for the line of a string that begins with byte `at`.
 inline void ask_line(scratch_stream& requests, uint64_t reference, uint64_t at) {
@@ -85,7 +86,7 @@ inline scratch_token first_words(const group_table& groups, uint32_t slot,
 FIRST_WORDS:
   for (int row = 0; row < ROWS; row++) {
 #pragma HLS PIPELINE II = 1
-    const uint64_t reference = strings.low[row];
+    const uint64_t reference = static_cast<uint64_t>(strings.low.row[row]);
     const uint32_t group = group_of[row];
     const bool known = groups.has(group, slot) && groups.low[group][slot] == reference;
     if (((rows >> row) & 1) == 0 || known || reference_length(reference) == 0) continue;
@@ -109,7 +110,7 @@ NS_RARE void fold_strings(group_table& groups, uint32_t slot, bool least,
   }
 STRING_ROWS:
   for (int row = 0; row < ROWS; row++) {
-    const uint64_t reference = strings.low[row];
+    const uint64_t reference = static_cast<uint64_t>(strings.low.row[row]);
     const bool is_empty = reference_length(reference) == 0;
     // One that was not asked for was the state, and is no better than what became of it.
     if (((rows >> row) & 1) == 0 || (((asked.rows >> row) & 1) == 0 && !is_empty)) continue;

@@ -88,7 +88,7 @@ WITHIN:
 VALUES:
   for (int row = 0; row < ROWS; row++) {
 #pragma HLS UNROLL
-    word.value[row] = dictionary.value[indexes[row]];
+    word.value.row[row] = dictionary.value[indexes[row]];
   }
   if (plan.tests.test_count != 0) {
   TESTS:
@@ -134,7 +134,7 @@ LOOK_UP:
     const uint32_t valid = (part.valid >> i) & 1u;
     next += valid;
     if (index < on_chip) {
-      word.value[row] = dictionary.value[index];
+      word.value.row[row] = dictionary.value[index];
       if (plan.tests.test_count != 0) word.tests[row] = dictionary.tests[index];
     } else if (valid != 0 && index < dictionary.entries) {
       lane.words.ask(row, dictionary.slot(index));

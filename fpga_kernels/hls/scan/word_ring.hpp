@@ -41,7 +41,7 @@ struct word_ring {
     for (uint32_t row = 0; row < ROWS; row++) {
 #pragma HLS UNROLL
       if (((rows >> row) & 1) != 0) {
-        word.value[row] = answer.value[row];
+        word.value.row[row] = answer.value.row[row];
         word.tests[row] = answer.tests[row];
       }
     }
