@@ -12,10 +12,12 @@
 namespace nearscan {
 
 inline void clear_groups(group_table& groups, uint32_t count) {
+  groups.wide_slots = 0;
 CLEAR_GROUPS:
   for (uint32_t group = 0; group < count; group++) {
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 1024
     groups.seen[group] = 0;
+    groups.rows[group] = 0;
   CLEAR_SLOTS:
     for (uint32_t slot = 0; slot < AGGREGATES_MAX; slot++) groups.set_state(group, slot, 0);
   }
@@ -27,17 +29,27 @@ inline void mark_rows(group_table& groups, uint32_t slots, uint8_t rows,
 MARK_ROWS:
   for (int row = 0; row < ROWS; row++) {
 #pragma HLS PIPELINE
-    groups.seen[group_of[row]] |= ((rows >> row) & 1) != 0 ? slots : 0;
+    const uint32_t met = ((rows >> row) & 1) != 0 ? slots : 0;
+    groups.seen[group_of[row]] = static_cast<uint16_t>(groups.seen[group_of[row]] | met);
   }
 }
 
-/// Adds a number to a state; true when the sum left 128 bits.
-NS_HOT bool add_to_state(group_table& groups, uint32_t group, uint32_t slot, i128 value) {
-  i128 sum;
-  const bool overflowed = add_overflows(groups.state(group, slot), value, &sum);
-  groups.set_state(group, slot, sum);
-  return overflowed;
+/// Adds numbers of 64 bits to the states of a slot that has met no others. So few of them are in a
+/// unit that no sum leaves 128 bits.
+NS_HOT void fold_narrow_sum(group_table& groups, uint32_t slot, const half_token& number,
+                            uint8_t rows, const uint32_t group_of[ROWS]) {
+SUM_ROWS:
+  for (int row = 0; row < ROWS; row++) {
+#pragma HLS PIPELINE
+    if (((rows >> row) & 1) == 0) continue;
+    uint64_t& low = groups.low[group_of[row]][slot];
+    uint64_t& high = groups.high[group_of[row]][slot];
+    const uint64_t sum = low + static_cast<uint64_t>(number.row[row]);
+    high += static_cast<uint64_t>(number.row[row] >> 63) + (sum < low ? 1 : 0);
+    low = sum;
+  }
 }
+static_assert(UNIT_ROWS_MAX < 1ull << 63, "as many numbers of 64 bits add up to less than 128");
 
 /// Adds the numbers of `rows` to their groups' states; true when a sum left 128 bits.
 ///
@@ -45,21 +57,20 @@ NS_HOT bool add_to_state(group_table& groups, uint32_t group, uint32_t slot, i12
 /// interval is that of an addition in 128 bits, unless the tool forwards it.
 inline bool fold_sum(group_table& groups, uint32_t slot, const number_word& number, uint8_t rows,
                      const uint32_t group_of[ROWS]) {
+  if (number.wide) groups.wide_slots |= 1u << slot;
+  if (((groups.wide_slots >> slot) & 1) == 0) {
+    fold_narrow_sum(groups, slot, number.low, rows, group_of);
+    return false;
+  }
   bool overflowed = false;
-  if (number.wide) {
-  WIDE_SUM_ROWS:
-    for (int row = 0; row < ROWS; row++) {
+WIDE_SUM_ROWS:
+  for (int row = 0; row < ROWS; row++) {
 #pragma HLS PIPELINE
-      if (((rows >> row) & 1) == 0) continue;
-      overflowed |= add_to_state(groups, group_of[row], slot, number.at(row));
-    }
-  } else {
-  SUM_ROWS:
-    for (int row = 0; row < ROWS; row++) {
-#pragma HLS PIPELINE
-      if (((rows >> row) & 1) == 0) continue;
-      overflowed |= add_to_state(groups, group_of[row], slot, number.low.row[row]);
-    }
+    if (((rows >> row) & 1) == 0) continue;
+    const uint32_t group = group_of[row];
+    i128 sum;
+    overflowed |= add_overflows(groups.state(group, slot), number.at(row), &sum);
+    groups.set_state(group, slot, sum);
   }
   return overflowed;
 }
@@ -78,13 +89,25 @@ FLOAT_ROWS:
   }
 }
 
-/// Counts `rows` in their groups' states; a unit has fewer than 2^64 rows.
-inline void fold_count(group_table& groups, uint32_t slot, uint8_t rows,
-                       const uint32_t group_of[ROWS]) {
+/// Counts kept rows in their groups; a unit has fewer than 2^32.
+inline void count_rows(group_table& groups, uint8_t rows, const uint32_t group_of[ROWS]) {
 COUNT_ROWS:
   for (int row = 0; row < ROWS; row++) {
 #pragma HLS PIPELINE
-    groups.low[group_of[row]][slot] += (rows >> row) & 1;
+    groups.rows[group_of[row]] += (rows >> row) & 1;
+  }
+}
+static_assert(UNIT_ROWS_MAX < 1ull << 32, "rows of a group are counted in 32 bits");
+
+/// Counts kept rows that a counting slot leaves out. Most leave out none, so that one counter of
+/// rows serves them all.
+inline void count_left_out(group_table& groups, uint32_t slot, uint8_t left_out,
+                           const uint32_t group_of[ROWS]) {
+  if (left_out == 0) return;
+LEFT_OUT:
+  for (int row = 0; row < ROWS; row++) {
+#pragma HLS PIPELINE
+    groups.low[group_of[row]][slot] += (left_out >> row) & 1;
   }
 }
 
@@ -185,7 +208,9 @@ inline void emit_column(const aggregate_plan& plan, const group_shape& shape,
   const uint32_t slot = index - plan.key_count;
   const output_plan& column = plan.columns[index];
   *valid = column.counts || groups.has(group, slot);
-  if (column.width == WIDTH_BYTES) {
+  if (column.counts) {
+    *value = static_cast<i128>(groups.rows[group] - groups.low[group][slot]);
+  } else if (column.width == WIDTH_BYTES) {
     *value = static_cast<i128>(groups.low[group][slot]);
   } else if (column.function == FUNCTION_SUM_FLOAT) {
     *value = static_cast<int64_t>(sum_order(groups.low[group][slot]));
@@ -201,7 +226,7 @@ inline bool emit_groups(const aggregate_plan& plan, const group_shape& shape,
 GROUPS:
   for (uint32_t group = 0; group < shape.groups; group++) {
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 1024
-    if (plan.key_count != 0 && !groups.has(group, GROUP_SEEN)) continue;
+    if (plan.key_count != 0 && groups.rows[group] == 0) continue;
     i128 value[SLOTS];
     row_token row = row_token();
     row.keep = 1;
@@ -235,7 +260,7 @@ inline bool fold_word(const aggregate_plan& plan, const row_token& rows,
                       group_table& groups, uint64_t& words_read) {
   uint32_t group_of[ROWS];
   // What all kept rows have met is noted once.
-  uint32_t met = 1u << GROUP_SEEN;
+  uint32_t met = 0;
   bool overflowed = false;
 GROUP_INIT:
   for (int row = 0; row < ROWS; row++) group_of[row] = 0;
@@ -247,7 +272,7 @@ FOLD_COLUMNS:
     if (column.counts) {
       const bool all = column.function == FUNCTION_COUNT_ROWS;
       const uint8_t counted = rows.use[index] & (all ? 0xff : rows.valid[index]);
-      if (!failed) fold_count(groups, slot, counted, group_of);
+      if (!failed) count_left_out(groups, slot, rows.keep & ~counted, group_of);
       continue;
     }
     number_word number;
@@ -270,7 +295,10 @@ FOLD_COLUMNS:
       }
     }
   }
-  if (!failed) mark_rows(groups, met, rows.keep, group_of);
+  if (!failed) {
+    mark_rows(groups, met, rows.keep, group_of);
+    count_rows(groups, rows.keep, group_of);
+  }
   return overflowed;
 }
 

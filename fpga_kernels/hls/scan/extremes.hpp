@@ -17,11 +17,15 @@ namespace nearscan {
 
 /// The states of all groups, in halves: of numbers the number, of floats the bits of the sum in
 /// `low`, of byte strings the reference in `low` and the first eight bytes in `high`, the first
-/// highest. `seen` has a bit for each slot that has met a value, and one for the group.
+/// highest, of counts the kept rows that are not counted. `seen` has a bit for each slot that has
+/// met a value, `rows` are the kept rows, `wide_slots` the sums that have met numbers of more than
+/// 64 bits.
 struct group_table {
   uint64_t low[GROUPS_MAX][AGGREGATES_MAX];
   uint64_t high[GROUPS_MAX][AGGREGATES_MAX];
-  uint32_t seen[GROUPS_MAX];
+  uint16_t seen[GROUPS_MAX];
+  uint32_t rows[GROUPS_MAX];
+  uint32_t wide_slots;
 
   i128 state(uint32_t group, uint32_t slot) const {
     return make_i128(low[group][slot], high[group][slot]);
@@ -31,12 +35,10 @@ struct group_table {
     high[group][slot] = static_cast<uint64_t>(static_cast<u128>(value) >> 64);
   }
   bool has(uint32_t group, uint32_t slot) const { return ((seen[group] >> slot) & 1) != 0; }
-  void mark(uint32_t group, uint32_t slot) { seen[group] |= 1u << slot; }
+  void mark(uint32_t group, uint32_t slot) {
+    seen[group] = static_cast<uint16_t>(seen[group] | 1u << slot);
+  }
 };
-
-/// The place behind the slots: whether a group has rows.
-static constexpr uint32_t GROUP_SEEN = AGGREGATES_MAX;
-static_assert(GROUP_SEEN < 32, "a bit for each slot, and one for the group");
 
 /// Asks for the line of a string that begins with byte `at`.
 inline void ask_line(scratch_stream& requests, uint64_t reference, uint64_t at) {
