@@ -24,6 +24,18 @@ INDEX_RUN:
 /// Room for the indexes of a word, and for what a take of bits writes behind them.
 static constexpr uint32_t INDEX_ROOM = 2 * ROWS;
 
+/// The next `count` (<= 8) packed indexes of `width` bits each.
+NS_HOT void take_packed(byte_stream& payload, bit_reader& bits, uint32_t width, uint32_t count,
+                        uint32_t* indexes) {
+  if (width <= 8) {
+    bits.take_numbers<8>(payload, width, count, indexes);
+  } else if (width <= 16) {
+    bits.take_numbers<4>(payload, width, count, indexes);
+  } else {
+    bits.take_numbers<2>(payload, width, count, indexes);
+  }
+}
+
 /// The next `count` (<= 8) dictionary indexes of a page, of `width` bits each where they are
 /// packed.
 NS_HOT void next_indexes(byte_stream& payload, bit_reader& bits, hybrid_run& run, uint32_t width,
@@ -35,12 +47,8 @@ INDEXES_OF_WORD:
     if (run.left == 0) next_index_run(payload, bits, run, width);
     if (bits.overrun) break;
     const uint32_t some = run.left < count - got ? run.left : count - got;
-    if (run.packed && width <= 8) {
-      bits.take_numbers<8>(payload, width, some, indexes + got);
-    } else if (run.packed && width <= 16) {
-      bits.take_numbers<4>(payload, width, some, indexes + got);
-    } else if (run.packed) {
-      bits.take_numbers<2>(payload, width, some, indexes + got);
+    if (run.packed) {
+      take_packed(payload, bits, width, some, indexes + got);
     } else {
     REPEATED:
       for (uint32_t i = got; i < got + some; i++) {
@@ -75,16 +83,16 @@ CODES:
 }
 
 /// Looks up eight rows whose entries are all on chip; false when some are not, and nothing is done.
-/// That is for a simulation, which spends most of its look-ups here.
 NS_HOT bool look_up_whole(const dictionary_store& dictionary, const decode_plan& plan,
                           uint32_t on_chip, const uint32_t indexes[INDEX_ROOM], value_token& word) {
-  bool within = true;
+  // The highest bit is set by an index that is too large, and by one above 2^31.
+  uint32_t beyond = 0;
 WITHIN:
   for (int row = 0; row < ROWS; row++) {
 #pragma HLS UNROLL
-    within = within && indexes[row] < on_chip;
+    beyond |= indexes[row] | (on_chip - 1 - indexes[row]);
   }
-  if (!within) return false;
+  if ((beyond >> 31) != 0) return false;
 VALUES:
   for (int row = 0; row < ROWS; row++) {
 #pragma HLS UNROLL
@@ -107,19 +115,12 @@ VALUES:
   return true;
 }
 
-/// Decodes the indexes of a part of a word and looks them up, on chip or by asking for them.
-NS_HOT uint32_t decode_indexes(byte_stream& payload, lane_state& lane, const decode_plan& plan,
-                               const word_part& part, hybrid_run& run, uint32_t width) {
+/// Looks up the `count` indexes of a part of a word, on chip or by asking for them.
+inline uint32_t look_up(lane_state& lane, const decode_plan& plan, const word_part& part,
+                        uint32_t count, uint32_t indexes[INDEX_ROOM]) {
   const dictionary_store& dictionary = lane.dictionary;
   value_token& word = lane.words.filling();
-  uint32_t indexes[INDEX_ROOM];
-  const uint32_t count = count_bits(part.valid);
-  next_indexes(payload, lane.bits, run, width, count, indexes);
-  if (lane.bits.overrun) return STATUS_CORRUPT;
-  const uint32_t on_chip = dictionary.entries < dictionary_store::ON_CHIP
-                               ? dictionary.entries
-                               : dictionary_store::ON_CHIP;
-  if (count == ROWS && look_up_whole(dictionary, plan, on_chip, indexes, word)) return STATUS_OK;
+  const uint32_t on_chip = dictionary.on_chip();
   // For the null rows behind the last value.
   indexes[count] = 0;
   uint32_t next = 0;
@@ -146,6 +147,16 @@ LOOK_UP:
   if (!known) return STATUS_CORRUPT;
   if (plan.needs_codes) put_codes(part, indexes, word);
   return STATUS_OK;
+}
+
+/// Decodes the indexes of a part of a word and looks them up.
+inline uint32_t decode_indexes(byte_stream& payload, lane_state& lane, const decode_plan& plan,
+                               const word_part& part, hybrid_run& run, uint32_t width) {
+  uint32_t indexes[INDEX_ROOM];
+  const uint32_t count = count_bits(part.valid);
+  next_indexes(payload, lane.bits, run, width, count, indexes);
+  if (lane.bits.overrun) return STATUS_CORRUPT;
+  return look_up(lane, plan, part, count, indexes);
 }
 
 }  // namespace nearscan

@@ -26,6 +26,9 @@ struct word_ring {
     for (uint32_t word = 0; word < WORDS; word++) ring[word] = EMPTY_WORD;
   }
 
+  /// Whether the word that fills has rows.
+  bool begun() const { return ring[(oldest + full) % WORDS].count != 0; }
+
   value_token& filling() { return ring[(oldest + full) % WORDS]; }
 
   /// Row `row` of the word that fills gets what stands in a slot of device memory.

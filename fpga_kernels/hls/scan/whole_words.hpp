@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whole words of dictionary indexes: what most pages consist of.
+//
+// Eight rows without a null, their indexes packed in one run, their entries on chip. Nothing about
+// such words waits for anything but the input, so that a loop over them takes a cycle or a few a
+// word; all others go row by row.
+#pragma once
+
+#include "indexes.hpp"
+
+namespace nearscan {
+
+/// How many of the next rows of a page may be decoded so: a multiple of 8.
+inline uint32_t whole_rows(const lane_state& lane, const decode_plan& plan, uint32_t left,
+                           const hybrid_run& level_run, const hybrid_run& run) {
+  if (!run.packed || lane.words.begun() || lane.words.waiting != 0) return 0;
+  uint32_t rows = run.left < left ? run.left : left;
+  if (plan.nullable) {
+    if (level_run.packed || level_run.value == 0) return 0;
+    if (level_run.left < rows) rows = level_run.left;
+  }
+  // Near the end of the steps they are counted word by word.
+  if (lane.steps + rows > plan.steps_max) return 0;
+  return rows - rows % ROWS;
+}
+
+/// Decodes at most `rows` (a multiple of 8) rows; `decoded` is how many. The first word that is not
+/// on chip is the last one.
+NS_APART uint32_t decode_whole_words(byte_stream& payload, scratch_stream& requests,
+                                     found_stream& found, value_stream& values, lane_state& lane,
+                                     const decode_plan& plan, uint32_t width, uint32_t rows,
+                                     uint32_t& decoded) {
+  // Nothing waits in the ring.
+  lane.words.drain(values, found);
+  // Of its own, so that a simulation keeps it in registers.
+  bit_reader bits = lane.bits;
+  const uint32_t on_chip = lane.dictionary.on_chip();
+  uint32_t indexes[INDEX_ROOM];
+  value_token word = EMPTY_WORD;
+  word.valid = 0xff;
+  word.count = ROWS;
+  bool within = true;
+  uint32_t done = 0;
+WHOLE_WORDS:
+  while (done < rows && within) {
+#pragma HLS PIPELINE
+#pragma HLS LOOP_TRIPCOUNT min = 1 max = 131072
+    take_packed(payload, bits, width, ROWS, indexes);
+    if (bits.overrun) break;
+    within = look_up_whole(lane.dictionary, plan, on_chip, indexes, word);
+    if (within) values.write(word);
+    done += ROWS;
+  }
+  lane.bits = bits;
+  decoded = done;
+  if (bits.overrun) return STATUS_CORRUPT;
+  if (within) return STATUS_OK;
+  const uint32_t status = look_up(lane, plan, word_part{0, ROWS, 0xff}, ROWS, indexes);
+  lane.words.filling().valid = 0xff;
+  lane.words.filling().count = ROWS;
+  lane.words.put(values, requests, found);
+  return status;
+}
+
+}  // namespace nearscan
