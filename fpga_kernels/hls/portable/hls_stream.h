@@ -34,38 +34,39 @@ class stream : nearscan_portable::fifo_state {
   stream(const stream&) = delete;
   stream& operator=(const stream&) = delete;
 
-  bool empty() const { return count == 0; }
-  bool full() const { return count == capacity; }
+  bool empty() const { return !holds_some(); }
+  bool full() const { return !has_room(); }
 
   T read() {
-    while (count == 0) nearscan_portable::wait_to_read(this);
-    const size_t at = head_;
-    head_ = at + 1 == capacity ? 0 : at + 1;
-    count--;
+    while (!holds_some()) nearscan_portable::wait_to_read(this);
+    const size_t at = taken & slot_mask_;
+    taken++;
     return slots_[at];
   }
 
   void write(const T& value) {
-    while (count == capacity) nearscan_portable::wait_to_write(this);
+    while (!has_room()) nearscan_portable::wait_to_write(this);
     if (slots_ == nullptr) make_slots();
-    slots_[tail_] = value;
-    tail_ = tail_ + 1 == capacity ? 0 : tail_ + 1;
-    count++;
+    slots_[written & slot_mask_] = value;
+    written++;
   }
 
  private:
   /// Half of a small first-level cache: producer and consumer meet in it.
   static constexpr size_t ROOMY_BYTES = 8 * 1024;
 
-  /// Most streams of a region belong to lanes that a command does not use.
-  void make_slots() {
-    slots_ = static_cast<T*>(std::malloc(capacity * sizeof(T)));
+  /// Most streams of a region belong to lanes that a command does not use. There are as many slots
+  /// as the next power of two, so that a place is found without a division.
+  __attribute__((noinline, cold)) void make_slots() {
+    size_t slot_count = 1;
+    while (slot_count < capacity) slot_count *= 2;
+    slots_ = static_cast<T*>(std::malloc(slot_count * sizeof(T)));
     if (slots_ == nullptr) std::abort();
+    slot_mask_ = slot_count - 1;
   }
 
   T* slots_ = nullptr;
-  size_t head_ = 0;
-  size_t tail_ = 0;
+  size_t slot_mask_ = 0;
 };
 
 }  // namespace hls

@@ -85,14 +85,13 @@ CODES:
 /// Looks up eight rows whose entries are all on chip; false when some are not, and nothing is done.
 NS_HOT bool look_up_whole(const dictionary_store& dictionary, const decode_plan& plan,
                           uint32_t on_chip, const uint32_t indexes[INDEX_ROOM], value_token& word) {
-  // The highest bit is set by an index that is too large, and by one above 2^31.
-  uint32_t beyond = 0;
-WITHIN:
+  uint32_t largest = 0;
+LARGEST:
   for (int row = 0; row < ROWS; row++) {
 #pragma HLS UNROLL
-    beyond |= indexes[row] | (on_chip - 1 - indexes[row]);
+    largest = indexes[row] > largest ? indexes[row] : largest;
   }
-  if ((beyond >> 31) != 0) return false;
+  if (largest >= on_chip) return false;
 VALUES:
   for (int row = 0; row < ROWS; row++) {
 #pragma HLS UNROLL
