@@ -75,7 +75,7 @@ WORDS_OF_PAGE:
     if (rows != 0) {
       uint32_t decoded;
       const uint32_t status = decode_whole_words(payload, requests, found, values, lane, plan,
-                                                 open.width, rows, decoded);
+                                                 index_run, open.width, rows, decoded);
       if (status != STATUS_OK) return status;
       lane.values += decoded;
       lane.steps += decoded;

@@ -24,16 +24,12 @@ INDEX_RUN:
 /// Room for the indexes of a word, and for what a take of bits writes behind them.
 static constexpr uint32_t INDEX_ROOM = 2 * ROWS;
 
-/// The next `count` (<= 8) packed indexes of `width` bits each.
-NS_HOT void take_packed(byte_stream& payload, bit_reader& bits, uint32_t width, uint32_t count,
-                        uint32_t* indexes) {
-  if (width <= 8) {
-    bits.take_numbers<8>(payload, width, count, indexes);
-  } else if (width <= 16) {
-    bits.take_numbers<4>(payload, width, count, indexes);
-  } else {
-    bits.take_numbers<2>(payload, width, count, indexes);
-  }
+/// The next `count` (<= 8) packed indexes of `width` bits each; gives one that none is above.
+NS_HOT uint32_t take_packed(byte_stream& payload, bit_reader& bits, uint32_t width, uint32_t count,
+                            uint32_t* indexes) {
+  if (width <= 8) return bits.take_numbers<8>(payload, width, count, indexes);
+  if (width <= 16) return bits.take_numbers<4>(payload, width, count, indexes);
+  return bits.take_numbers<2>(payload, width, count, indexes);
 }
 
 /// The next `count` (<= 8) dictionary indexes of a page, of `width` bits each where they are
@@ -82,16 +78,9 @@ CODES:
   }
 }
 
-/// Looks up eight rows whose entries are all on chip; false when some are not, and nothing is done.
-NS_HOT bool look_up_whole(const dictionary_store& dictionary, const decode_plan& plan,
-                          uint32_t on_chip, const uint32_t indexes[INDEX_ROOM], value_token& word) {
-  uint32_t largest = 0;
-LARGEST:
-  for (int row = 0; row < ROWS; row++) {
-#pragma HLS UNROLL
-    largest = indexes[row] > largest ? indexes[row] : largest;
-  }
-  if (largest >= on_chip) return false;
+/// Looks up eight rows whose entries are all on chip.
+NS_HOT void look_up_whole(const dictionary_store& dictionary, const decode_plan& plan,
+                          const uint32_t indexes[INDEX_ROOM], value_token& word) {
 VALUES:
   for (int row = 0; row < ROWS; row++) {
 #pragma HLS UNROLL
@@ -111,7 +100,6 @@ VALUES:
       word.code[row] = static_cast<uint16_t>(indexes[row] + 1);
     }
   }
-  return true;
 }
 
 /// Looks up the `count` indexes of a part of a word, on chip or by asking for them.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whole words of dictionary indexes: what most pages consist of.
 //
-// Eight rows without a null, their indexes packed in one run, their entries on chip. Nothing about
+// Eight rows without a null, their indexes of one run, their entries on chip. Nothing about
 // such words waits for anything but the input, so that a loop over them takes a cycle or a few a
 // word; all others go row by row.
 #pragma once
@@ -13,7 +13,7 @@ namespace nearscan {
 /// How many of the next rows of a page may be decoded so: a multiple of 8.
 inline uint32_t whole_rows(const lane_state& lane, const decode_plan& plan, uint32_t left,
                            const hybrid_run& level_run, const hybrid_run& run) {
-  if (!run.packed || lane.words.begun() || lane.words.waiting != 0) return 0;
+  if (lane.words.begun() || lane.words.waiting != 0) return 0;
   uint32_t rows = run.left < left ? run.left : left;
   if (plan.nullable) {
     if (level_run.packed || level_run.value == 0) return 0;
@@ -28,8 +28,8 @@ inline uint32_t whole_rows(const lane_state& lane, const decode_plan& plan, uint
 /// on chip is the last one.
 NS_APART uint32_t decode_whole_words(byte_stream& payload, scratch_stream& requests,
                                      found_stream& found, value_stream& values, lane_state& lane,
-                                     const decode_plan& plan, uint32_t width, uint32_t rows,
-                                     uint32_t& decoded) {
+                                     const decode_plan& plan, const hybrid_run& run, uint32_t width,
+                                     uint32_t rows, uint32_t& decoded) {
   // Nothing waits in the ring.
   lane.words.drain(values, found);
   // Of its own, so that a simulation keeps it in registers.
@@ -39,16 +39,25 @@ NS_APART uint32_t decode_whole_words(byte_stream& payload, scratch_stream& reque
   value_token word = EMPTY_WORD;
   word.valid = 0xff;
   word.count = ROWS;
+REPEATED:
+  for (int row = 0; row < ROWS; row++) {
+#pragma HLS UNROLL
+    indexes[row] = run.value;
+  }
+  uint32_t largest = run.value;
   bool within = true;
   uint32_t done = 0;
 WHOLE_WORDS:
   while (done < rows && within) {
 #pragma HLS PIPELINE
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 131072
-    take_packed(payload, bits, width, ROWS, indexes);
+    if (run.packed) largest = take_packed(payload, bits, width, ROWS, indexes);
     if (bits.overrun) break;
-    within = look_up_whole(lane.dictionary, plan, on_chip, indexes, word);
-    if (within) values.write(word);
+    within = largest < on_chip;
+    if (within) {
+      look_up_whole(lane.dictionary, plan, indexes, word);
+      values.write(word);
+    }
     done += ROWS;
   }
   lane.bits = bits;
