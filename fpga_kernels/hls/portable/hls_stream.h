@@ -20,13 +20,13 @@ class stream : nearscan_portable::fifo_state {
     const size_t roomy = ROOMY_BYTES / sizeof(T);
     switch (nearscan_portable::current_depth_mode()) {
       case nearscan_portable::depth_mode::roomy:
-        capacity = roomy < Depth ? Depth : roomy;
+        depth_ = roomy < Depth ? Depth : roomy;
         break;
       case nearscan_portable::depth_mode::declared:
-        capacity = Depth;
+        depth_ = Depth;
         break;
       case nearscan_portable::depth_mode::smallest:
-        capacity = 1;
+        depth_ = 1;
         break;
     }
   }
@@ -35,7 +35,7 @@ class stream : nearscan_portable::fifo_state {
   stream& operator=(const stream&) = delete;
 
   bool empty() const { return !holds_some(); }
-  bool full() const { return !has_room(); }
+  bool full() const { return !has_room() && slots_ != nullptr; }
 
   T read() {
     while (!holds_some()) nearscan_portable::wait_to_read(this);
@@ -45,8 +45,7 @@ class stream : nearscan_portable::fifo_state {
   }
 
   void write(const T& value) {
-    while (!has_room()) nearscan_portable::wait_to_write(this);
-    if (slots_ == nullptr) make_slots();
+    while (!has_room()) make_room();
     slots_[written & slot_mask_] = value;
     written++;
   }
@@ -55,18 +54,25 @@ class stream : nearscan_portable::fifo_state {
   /// Half of a small first-level cache: producer and consumer meet in it.
   static constexpr size_t ROOMY_BYTES = 8 * 1024;
 
-  /// Most streams of a region belong to lanes that a command does not use. There are as many slots
-  /// as the next power of two, so that a place is found without a division.
-  __attribute__((noinline, cold)) void make_slots() {
+  /// Waits for a reader. The first to write finds a FIFO of capacity 0 and makes its slots: most
+  /// streams of a region belong to lanes that a command does not use. There are as many slots as
+  /// the next power of two, so that a place is found without a division.
+  __attribute__((noinline, cold)) void make_room() {
+    if (slots_ != nullptr) {
+      nearscan_portable::wait_to_write(this);
+      return;
+    }
     size_t slot_count = 1;
-    while (slot_count < capacity) slot_count *= 2;
+    while (slot_count < depth_) slot_count *= 2;
     slots_ = static_cast<T*>(std::malloc(slot_count * sizeof(T)));
     if (slots_ == nullptr) std::abort();
     slot_mask_ = slot_count - 1;
+    capacity = depth_;
   }
 
   T* slots_ = nullptr;
   size_t slot_mask_ = 0;
+  size_t depth_ = 0;
 };
 
 }  // namespace hls

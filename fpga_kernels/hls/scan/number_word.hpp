@@ -166,12 +166,15 @@ NARROW_SUMS:
 
 /// Products of numbers of 64 bits, which fit in 128.
 inline void multiply_narrow(const half_token& a, const half_token& b, number_word& out) {
+  int64_t beyond = 0;
 NARROW_PRODUCTS:
   for (int row = 0; row < ROWS; row++) {
 #pragma HLS PIPELINE II = 1
-    out.set(row, static_cast<i128>(a.row[row]) * b.row[row]);
+    const i128 product = static_cast<i128>(a.row[row]) * b.row[row];
+    out.set(row, product);
+    beyond |= static_cast<int64_t>(product >> 64) ^ (static_cast<int64_t>(product) >> 63);
   }
-  out.settle();
+  out.wide = beyond != 0;
 }
 
 /// Sums, differences or products; gives the rows that leave 128 bits.

@@ -112,8 +112,9 @@ WORDS:
     const keep_token kept = kept_in.read();
     if (kept.last) break;
   FORWARDED:
-    for (int lane = 0; lane < LANES; lane++) {
+    for (uint32_t lane = 0; lane < static_cast<uint32_t>(LANES); lane++) {
 #pragma HLS UNROLL
+      if (lane >= plan.lane_count) break;
       if (plan.forwarded[lane]) columns[lane] = forwarded[lane].read();
     }
     rows += count_bits(kept.keep);
