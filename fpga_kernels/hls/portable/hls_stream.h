@@ -20,7 +20,8 @@ class stream : nearscan_portable::fifo_state {
     const size_t roomy = ROOMY_BYTES / sizeof(T);
     switch (nearscan_portable::current_depth_mode()) {
       case nearscan_portable::depth_mode::roomy:
-        depth_ = roomy < Depth ? Depth : roomy;
+        depth_ = Depth;
+        while (2 * depth_ <= roomy) depth_ *= 2;
         break;
       case nearscan_portable::depth_mode::declared:
         depth_ = Depth;
