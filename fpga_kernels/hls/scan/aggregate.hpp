@@ -38,14 +38,19 @@ MARK_ROWS:
 /// unit that no sum leaves 128 bits.
 NS_HOT void fold_narrow_sum(group_table& groups, uint32_t slot, const half_token& number,
                             uint8_t rows, const uint32_t group_of[ROWS]) {
+  half_token added;
+USED_ROWS:
+  for (int row = 0; row < ROWS; row++) {
+#pragma HLS UNROLL
+    added.row[row] = (rows & (1u << row)) != 0 ? number.row[row] : 0;
+  }
 SUM_ROWS:
   for (int row = 0; row < ROWS; row++) {
 #pragma HLS PIPELINE
-    if (((rows >> row) & 1) == 0) continue;
     uint64_t& low = groups.low[group_of[row]][slot];
     uint64_t& high = groups.high[group_of[row]][slot];
-    const uint64_t sum = low + static_cast<uint64_t>(number.row[row]);
-    high += static_cast<uint64_t>(number.row[row] >> 63) + (sum < low ? 1 : 0);
+    const uint64_t sum = low + static_cast<uint64_t>(added.row[row]);
+    high += static_cast<uint64_t>(added.row[row] >> 63) + (sum < low ? 1 : 0);
     low = sum;
   }
 }
