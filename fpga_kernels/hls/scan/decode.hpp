@@ -73,15 +73,14 @@ WORDS_OF_PAGE:
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 131072
     const uint32_t rows = indexes ? whole_rows(lane, plan, left, level_run, index_run) : 0;
     if (rows != 0) {
-      uint32_t decoded;
       const uint32_t status = decode_whole_words(payload, requests, found, values, lane, plan,
-                                                 index_run, open.width, rows, decoded);
+                                                 index_run, open.width, rows);
       if (status != STATUS_OK) return status;
-      lane.values += decoded;
-      lane.steps += decoded;
-      if (plan.nullable) level_run.left -= decoded;
-      index_run.left -= decoded;
-      left -= decoded;
+      lane.values += rows;
+      lane.steps += rows;
+      if (plan.nullable) level_run.left -= rows;
+      index_run.left -= rows;
+      left -= rows;
       continue;
     }
     value_token& word = lane.words.filling();

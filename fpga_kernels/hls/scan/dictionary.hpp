@@ -23,7 +23,7 @@ struct dictionary_store {
 
   /// Address of a slot, in words: value, then the outcomes of the tests.
   uint64_t slot(uint32_t index) const {
-    return (slots + static_cast<uint64_t>(index) * DICTIONARY_SLOT_BYTES) / 8;
+    return slots / 8 + static_cast<uint64_t>(index) * (DICTIONARY_SLOT_BYTES / 8);
   }
 };
 

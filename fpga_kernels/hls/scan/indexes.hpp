@@ -136,6 +136,29 @@ LOOK_UP:
   return STATUS_OK;
 }
 
+/// Looks up eight rows, on chip or by asking for them. `largest` is one that no index is above. A
+/// key by codes, whose entries are all on chip, does not come here.
+inline uint32_t look_up_apart(lane_state& lane, const decode_plan& plan, uint32_t largest,
+                              const uint32_t indexes[INDEX_ROOM]) {
+  const dictionary_store& dictionary = lane.dictionary;
+  if (largest >= dictionary.entries) return STATUS_CORRUPT;
+  const uint32_t on_chip = dictionary.on_chip();
+  uint32_t near[INDEX_ROOM];
+  uint32_t far_rows = 0;
+APART:
+  for (uint32_t row = 0; row < ROWS; row++) {
+#pragma HLS UNROLL
+    const bool is_far = indexes[row] >= on_chip;
+    near[row] = is_far ? 0 : indexes[row];
+    lane.words.asked.word[row] = dictionary.slot(indexes[row]);
+    far_rows |= static_cast<uint32_t>(is_far) << row;
+  }
+  look_up_whole(dictionary, plan, near, lane.words.filling());
+  lane.words.asked.rows = static_cast<uint8_t>(far_rows);
+  lane.dictionary_reads += count_bits(static_cast<uint8_t>(far_rows));
+  return STATUS_OK;
+}
+
 /// Decodes the indexes of a part of a word and looks them up.
 inline uint32_t decode_indexes(byte_stream& payload, lane_state& lane, const decode_plan& plan,
                                const word_part& part, hybrid_run& run, uint32_t width) {

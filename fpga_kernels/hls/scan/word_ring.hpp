@@ -11,7 +11,9 @@ namespace nearscan {
 ///
 /// Nothing in here waits for room to ask while an answer waits to be read.
 struct word_ring {
-  static constexpr uint32_t WORDS = SCRATCH_DEPTH;
+  /// As many as a LUT has places when it is used as memory. More than are on their way to device
+  /// memory and back, so that a lane goes on while its answers wait to be taken.
+  static constexpr uint32_t WORDS = 64;
   value_token ring[WORDS];
   uint8_t waits[WORDS];
   /// Full words, from `oldest` on; the one that fills stands behind them.
@@ -73,7 +75,7 @@ struct word_ring {
   void drain(value_stream& values, found_stream& found) {
   DRAIN:
     while (full > 0) {
-#pragma HLS LOOP_TRIPCOUNT min = 0 max = 16
+#pragma HLS LOOP_TRIPCOUNT min = 0 max = 64
       release(values, found);
     }
   }
