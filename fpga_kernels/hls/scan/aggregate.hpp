@@ -19,7 +19,7 @@ CLEAR_GROUPS:
     groups.seen[group] = 0;
     groups.rows[group] = 0;
   CLEAR_SLOTS:
-    for (uint32_t slot = 0; slot < AGGREGATES_MAX; slot++) groups.set_state(group, slot, 0);
+    for (uint32_t slot = 0; slot < AGGREGATES_MAX; slot++) groups.state[group][slot] = 0;
   }
 }
 
@@ -36,22 +36,20 @@ MARK_ROWS:
 
 /// Adds numbers of 64 bits to the states of a slot that has met no others. So few of them are in a
 /// unit that no sum leaves 128 bits.
-NS_HOT void fold_narrow_sum(group_table& groups, uint32_t slot, const half_token& number,
+inline void fold_narrow_sum(group_table& groups, uint32_t slot, const half_token& number,
                             uint8_t rows, const uint32_t group_of[ROWS]) {
-  half_token added;
-USED_ROWS:
-  for (int row = 0; row < ROWS; row++) {
+  half_token added = number;
+  if (rows != 0xff) {
+  LEAVE_OUT:
+    for (int row = 0; row < ROWS; row++) {
 #pragma HLS UNROLL
-    added.row[row] = (rows & (1u << row)) != 0 ? number.row[row] : 0;
+      if (((rows >> row) & 1) == 0) added.row[row] = 0;
+    }
   }
 SUM_ROWS:
   for (int row = 0; row < ROWS; row++) {
 #pragma HLS PIPELINE
-    uint64_t& low = groups.low[group_of[row]][slot];
-    uint64_t& high = groups.high[group_of[row]][slot];
-    const uint64_t sum = low + static_cast<uint64_t>(added.row[row]);
-    high += static_cast<uint64_t>(added.row[row] >> 63) + (sum < low ? 1 : 0);
-    low = sum;
+    groups.state[group_of[row]][slot] += added.row[row];
   }
 }
 static_assert(UNIT_ROWS_MAX < 1ull << 63, "as many numbers of 64 bits add up to less than 128");
@@ -74,8 +72,8 @@ WIDE_SUM_ROWS:
     if (((rows >> row) & 1) == 0) continue;
     const uint32_t group = group_of[row];
     i128 sum;
-    overflowed |= add_overflows(groups.state(group, slot), number.at(row), &sum);
-    groups.set_state(group, slot, sum);
+    overflowed |= add_overflows(groups.state[group][slot], number.at(row), &sum);
+    groups.state[group][slot] = sum;
   }
   return overflowed;
 }
@@ -90,7 +88,7 @@ FLOAT_ROWS:
     if (((rows >> row) & 1) == 0) continue;
     const uint32_t group = group_of[row];
     const uint64_t bits = order_bits(static_cast<uint64_t>(number.low.row[row]));
-    groups.low[group][slot] = add_floats(groups.low[group][slot], bits);
+    groups.state[group][slot] = static_cast<i128>(add_floats(groups.low(group, slot), bits));
   }
 }
 
@@ -112,7 +110,7 @@ inline void count_left_out(group_table& groups, uint32_t slot, uint8_t left_out,
 LEFT_OUT:
   for (int row = 0; row < ROWS; row++) {
 #pragma HLS PIPELINE
-    groups.low[group_of[row]][slot] += (left_out >> row) & 1;
+    groups.state[group_of[row]][slot] += (left_out >> row) & 1;
   }
 }
 
@@ -126,8 +124,8 @@ EXTREME_ROWS:
     const uint32_t group = group_of[row];
     const bool first = !groups.has(group, slot);
     const i128 value = number.at(row);
-    const i128 state = groups.state(group, slot);
-    if (first || (least ? value < state : value > state)) groups.set_state(group, slot, value);
+    const i128 state = groups.state[group][slot];
+    if (first || (least ? value < state : value > state)) groups.state[group][slot] = value;
     groups.mark(group, slot);
   }
 }
@@ -214,13 +212,13 @@ inline void emit_column(const aggregate_plan& plan, const group_shape& shape,
   const output_plan& column = plan.columns[index];
   *valid = column.counts || groups.has(group, slot);
   if (column.counts) {
-    *value = static_cast<i128>(groups.rows[group] - groups.low[group][slot]);
+    *value = static_cast<i128>(groups.rows[group]) - groups.state[group][slot];
   } else if (column.width == WIDTH_BYTES) {
-    *value = static_cast<i128>(groups.low[group][slot]);
+    *value = static_cast<i128>(groups.low(group, slot));
   } else if (column.function == FUNCTION_SUM_FLOAT) {
-    *value = static_cast<int64_t>(sum_order(groups.low[group][slot]));
+    *value = static_cast<int64_t>(sum_order(groups.low(group, slot)));
   } else {
-    *value = groups.state(group, slot);
+    *value = groups.state[group][slot];
   }
 }
 
@@ -338,8 +336,7 @@ inline void aggregate(const aggregate_plan& plan, key_stream keys[LANES], row_st
   report own;
   if (plan.states) {
     group_table groups;
-#pragma HLS BIND_STORAGE variable = groups.low type = ram_2p impl = uram
-#pragma HLS BIND_STORAGE variable = groups.high type = ram_2p impl = uram
+#pragma HLS BIND_STORAGE variable = groups.state type = ram_2p impl = uram
     group_shape shape;
     const bool fits = read_shape(plan, keys, shape);
     if (fits) clear_groups(groups, shape.groups);

@@ -15,24 +15,22 @@
 
 namespace nearscan {
 
-/// The states of all groups, in halves: of numbers the number, of floats the bits of the sum in
-/// `low`, of byte strings the reference in `low` and the first eight bytes in `high`, the first
-/// highest, of counts the kept rows that are not counted. `seen` has a bit for each slot that has
+/// The states of all groups: of numbers the number, of floats the bits of the sum, of byte strings
+/// the reference and in the upper half the first eight bytes, the first highest, of counts the kept
+/// rows that are not counted. `seen` has a bit for each slot that has
 /// met a value, `rows` are the kept rows, `wide_slots` the sums that have met numbers of more than
 /// 64 bits.
 struct group_table {
-  uint64_t low[GROUPS_MAX][AGGREGATES_MAX];
-  uint64_t high[GROUPS_MAX][AGGREGATES_MAX];
+  i128 state[GROUPS_MAX][AGGREGATES_MAX];
   uint16_t seen[GROUPS_MAX];
   uint32_t rows[GROUPS_MAX];
   uint32_t wide_slots;
 
-  i128 state(uint32_t group, uint32_t slot) const {
-    return make_i128(low[group][slot], high[group][slot]);
+  uint64_t low(uint32_t group, uint32_t slot) const {
+    return static_cast<uint64_t>(state[group][slot]);
   }
-  void set_state(uint32_t group, uint32_t slot, i128 value) {
-    low[group][slot] = static_cast<uint64_t>(value);
-    high[group][slot] = static_cast<uint64_t>(static_cast<u128>(value) >> 64);
+  uint64_t high(uint32_t group, uint32_t slot) const {
+    return static_cast<uint64_t>(static_cast<u128>(state[group][slot]) >> 64);
   }
   bool has(uint32_t group, uint32_t slot) const { return ((seen[group] >> slot) & 1) != 0; }
   void mark(uint32_t group, uint32_t slot) {
@@ -90,7 +88,7 @@ FIRST_WORDS:
 #pragma HLS PIPELINE II = 1
     const uint64_t reference = static_cast<uint64_t>(strings.low.row[row]);
     const uint32_t group = group_of[row];
-    const bool known = groups.has(group, slot) && groups.low[group][slot] == reference;
+    const bool known = groups.has(group, slot) && groups.low(group, slot) == reference;
     if (((rows >> row) & 1) == 0 || known || reference_length(reference) == 0) continue;
     token.word[row] = reference_word(reference);
     token.rows = static_cast<uint8_t>(token.rows | 1u << row);
@@ -118,17 +116,16 @@ STRING_ROWS:
     if (((rows >> row) & 1) == 0 || (((asked.rows >> row) & 1) == 0 && !is_empty)) continue;
     const uint32_t group = group_of[row];
     const uint64_t first = is_empty ? 0 : byte_swap(found.word[row]);
-    const uint64_t best = groups.low[group][slot];
+    const uint64_t best = groups.low(group, slot);
     bool better = true;
-    if (groups.has(group, slot) && first != groups.high[group][slot]) {
-      better = least == (first < groups.high[group][slot]);
+    if (groups.has(group, slot) && first != groups.high(group, slot)) {
+      better = least == (first < groups.high(group, slot));
     } else if (groups.has(group, slot)) {
       better = least ? less_behind(reference, best, requests, answers, words_read)
                      : less_behind(best, reference, requests, answers, words_read);
     }
     if (!better) continue;
-    groups.low[group][slot] = reference;
-    groups.high[group][slot] = first;
+    groups.state[group][slot] = make_i128(reference, first);
     groups.mark(group, slot);
   }
 }
