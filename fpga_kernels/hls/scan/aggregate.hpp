@@ -54,17 +54,9 @@ SUM_ROWS:
 }
 static_assert(UNIT_ROWS_MAX < 1ull << 63, "as many numbers of 64 bits add up to less than 128");
 
-/// Adds the numbers of `rows` to their groups' states; true when a sum left 128 bits.
-///
-/// Rows behind each other may belong to one group, so each waits for the state before it: the
-/// interval is that of an addition in 128 bits, unless the tool forwards it.
-inline bool fold_sum(group_table& groups, uint32_t slot, const number_word& number, uint8_t rows,
-                     const uint32_t group_of[ROWS]) {
-  if (number.wide) groups.wide_slots |= 1u << slot;
-  if (((groups.wide_slots >> slot) & 1) == 0) {
-    fold_narrow_sum(groups, slot, number.low, rows, group_of);
-    return false;
-  }
+/// Adds any numbers to the states of a slot; true when a sum left 128 bits.
+NS_RARE bool fold_wide_sum(group_table& groups, uint32_t slot, const number_word& number,
+                           uint8_t rows, const uint32_t group_of[ROWS]) {
   bool overflowed = false;
 WIDE_SUM_ROWS:
   for (int row = 0; row < ROWS; row++) {
@@ -76,6 +68,20 @@ WIDE_SUM_ROWS:
     groups.state[group][slot] = sum;
   }
   return overflowed;
+}
+
+/// Adds the numbers of `rows` to their groups' states; true when a sum left 128 bits.
+///
+/// Rows behind each other may belong to one group, so each waits for the state before it: the
+/// interval is that of an addition in 128 bits, unless the tool forwards it.
+inline bool fold_sum(group_table& groups, uint32_t slot, const number_word& number, uint8_t rows,
+                     const uint32_t group_of[ROWS]) {
+  if (number.wide) groups.wide_slots |= 1u << slot;
+  if (((groups.wide_slots >> slot) & 1) != 0) {
+    return fold_wide_sum(groups, slot, number, rows, group_of);
+  }
+  fold_narrow_sum(groups, slot, number.low, rows, group_of);
+  return false;
 }
 
 /// Adds the floats of `rows`, which are places in the total order, to their groups' states, in the
@@ -115,8 +121,8 @@ LEFT_OUT:
 }
 
 /// Keeps the least or the greatest number of `rows` in their groups' states.
-inline void fold_extreme(group_table& groups, uint32_t slot, bool least, const number_word& number,
-                         uint8_t rows, const uint32_t group_of[ROWS]) {
+NS_APART void fold_extreme(group_table& groups, uint32_t slot, bool least,
+                           const number_word& number, uint8_t rows, const uint32_t group_of[ROWS]) {
 EXTREME_ROWS:
   for (int row = 0; row < ROWS; row++) {
 #pragma HLS PIPELINE
