@@ -19,7 +19,7 @@ CLEAR_GROUPS:
     groups.seen[group] = 0;
     groups.rows[group] = 0;
   CLEAR_SLOTS:
-    for (uint32_t slot = 0; slot < AGGREGATES_MAX; slot++) groups.state[group][slot] = 0;
+    for (uint32_t slot = 0; slot < AGGREGATES_MAX; slot++) groups.state[slot][group] = 0;
   }
 }
 
@@ -49,7 +49,7 @@ inline void fold_narrow_sum(group_table& groups, uint32_t slot, const half_token
 SUM_ROWS:
   for (int row = 0; row < ROWS; row++) {
 #pragma HLS PIPELINE
-    groups.state[group_of[row]][slot] += added.row[row];
+    groups.state[slot][group_of[row]] += added.row[row];
   }
 }
 static_assert(UNIT_ROWS_MAX < 1ull << 63, "as many numbers of 64 bits add up to less than 128");
@@ -64,8 +64,8 @@ WIDE_SUM_ROWS:
     if (((rows >> row) & 1) == 0) continue;
     const uint32_t group = group_of[row];
     i128 sum;
-    overflowed |= add_overflows(groups.state[group][slot], number.at(row), &sum);
-    groups.state[group][slot] = sum;
+    overflowed |= add_overflows(groups.state[slot][group], number.at(row), &sum);
+    groups.state[slot][group] = sum;
   }
   return overflowed;
 }
@@ -94,7 +94,7 @@ FLOAT_ROWS:
     if (((rows >> row) & 1) == 0) continue;
     const uint32_t group = group_of[row];
     const uint64_t bits = order_bits(static_cast<uint64_t>(number.low.row[row]));
-    groups.state[group][slot] = static_cast<i128>(add_floats(groups.low(group, slot), bits));
+    groups.state[slot][group] = static_cast<i128>(add_floats(groups.low(group, slot), bits));
   }
 }
 
@@ -116,7 +116,7 @@ inline void count_left_out(group_table& groups, uint32_t slot, uint8_t left_out,
 LEFT_OUT:
   for (int row = 0; row < ROWS; row++) {
 #pragma HLS PIPELINE
-    groups.state[group_of[row]][slot] += (left_out >> row) & 1;
+    groups.state[slot][group_of[row]] += (left_out >> row) & 1;
   }
 }
 
@@ -130,8 +130,8 @@ EXTREME_ROWS:
     const uint32_t group = group_of[row];
     const bool first = !groups.has(group, slot);
     const i128 value = number.at(row);
-    const i128 state = groups.state[group][slot];
-    if (first || (least ? value < state : value > state)) groups.state[group][slot] = value;
+    const i128 state = groups.state[slot][group];
+    if (first || (least ? value < state : value > state)) groups.state[slot][group] = value;
     groups.mark(group, slot);
   }
 }
@@ -218,13 +218,13 @@ inline void emit_column(const aggregate_plan& plan, const group_shape& shape,
   const output_plan& column = plan.columns[index];
   *valid = column.counts || groups.has(group, slot);
   if (column.counts) {
-    *value = static_cast<i128>(groups.rows[group]) - groups.state[group][slot];
+    *value = static_cast<i128>(groups.rows[group]) - groups.state[slot][group];
   } else if (column.width == WIDTH_BYTES) {
     *value = static_cast<i128>(groups.low(group, slot));
   } else if (column.function == FUNCTION_SUM_FLOAT) {
     *value = static_cast<int64_t>(sum_order(groups.low(group, slot)));
   } else {
-    *value = groups.state[group][slot];
+    *value = groups.state[slot][group];
   }
 }
 

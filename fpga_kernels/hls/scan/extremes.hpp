@@ -21,16 +21,16 @@ namespace nearscan {
 /// met a value, `rows` are the kept rows, `wide_slots` the sums that have met numbers of more than
 /// 64 bits.
 struct group_table {
-  i128 state[GROUPS_MAX][AGGREGATES_MAX];
+  i128 state[AGGREGATES_MAX][GROUPS_MAX];
   uint16_t seen[GROUPS_MAX];
   uint32_t rows[GROUPS_MAX];
   uint32_t wide_slots;
 
   uint64_t low(uint32_t group, uint32_t slot) const {
-    return static_cast<uint64_t>(state[group][slot]);
+    return static_cast<uint64_t>(state[slot][group]);
   }
   uint64_t high(uint32_t group, uint32_t slot) const {
-    return static_cast<uint64_t>(static_cast<u128>(state[group][slot]) >> 64);
+    return static_cast<uint64_t>(static_cast<u128>(state[slot][group]) >> 64);
   }
   bool has(uint32_t group, uint32_t slot) const { return ((seen[group] >> slot) & 1) != 0; }
   void mark(uint32_t group, uint32_t slot) {
@@ -125,7 +125,7 @@ STRING_ROWS:
                      : less_behind(best, reference, requests, answers, words_read);
     }
     if (!better) continue;
-    groups.state[group][slot] = make_i128(reference, first);
+    groups.state[slot][group] = make_i128(reference, first);
     groups.mark(group, slot);
   }
 }
