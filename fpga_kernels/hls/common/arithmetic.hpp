@@ -12,6 +12,11 @@ inline uint64_t low_bits(uint64_t word, uint32_t bits) {
   return bits >= 64 ? word : word & ((static_cast<uint64_t>(1) << bits) - 1);
 }
 
+/// The low `bytes` (1 to 8) of a word.
+inline uint64_t low_bytes(uint64_t word, uint32_t bytes) {
+  return word & (~static_cast<uint64_t>(0) >> (64 - 8 * bytes));
+}
+
 /// A signed number out of one whose lowest bit is the sign.
 inline int64_t unzigzag(uint64_t value) {
   return static_cast<int64_t>(value >> 1) ^ -static_cast<int64_t>(value & 1);

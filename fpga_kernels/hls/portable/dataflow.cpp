@@ -155,9 +155,9 @@ bool ready(const task& stage) {
     case waiting::no:
       return true;
     case waiting::to_read:
-      return stage.fifo->count > 0;
+      return stage.fifo->holds_some();
     case waiting::to_write:
-      return stage.fifo->count < stage.fifo->capacity;
+      return stage.fifo->has_room();
     case waiting::a_round:
     case waiting::ended:
       return false;

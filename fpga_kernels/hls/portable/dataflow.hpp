@@ -17,10 +17,14 @@
 
 namespace nearscan_portable {
 
-/// The part of a FIFO that the scheduler looks at.
+/// The part of a FIFO that the scheduler looks at: tokens written and read since it was made.
 struct fifo_state {
-  size_t count = 0;
+  size_t written = 0;
+  size_t taken = 0;
   size_t capacity = 0;
+
+  bool holds_some() const { return written != taken; }
+  bool has_room() const { return written - taken < capacity; }
 };
 
 enum class depth_mode { roomy, declared, smallest };

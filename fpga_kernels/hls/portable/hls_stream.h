@@ -20,13 +20,14 @@ class stream : nearscan_portable::fifo_state {
     const size_t roomy = ROOMY_BYTES / sizeof(T);
     switch (nearscan_portable::current_depth_mode()) {
       case nearscan_portable::depth_mode::roomy:
-        capacity = roomy < Depth ? Depth : roomy;
+        depth_ = Depth;
+        while (2 * depth_ <= roomy) depth_ *= 2;
         break;
       case nearscan_portable::depth_mode::declared:
-        capacity = Depth;
+        depth_ = Depth;
         break;
       case nearscan_portable::depth_mode::smallest:
-        capacity = 1;
+        depth_ = 1;
         break;
     }
   }
@@ -34,38 +35,45 @@ class stream : nearscan_portable::fifo_state {
   stream(const stream&) = delete;
   stream& operator=(const stream&) = delete;
 
-  bool empty() const { return count == 0; }
-  bool full() const { return count == capacity; }
+  bool empty() const { return !holds_some(); }
+  bool full() const { return !has_room() && slots_ != nullptr; }
 
   T read() {
-    while (count == 0) nearscan_portable::wait_to_read(this);
-    const size_t at = head_;
-    head_ = at + 1 == capacity ? 0 : at + 1;
-    count--;
+    while (!holds_some()) nearscan_portable::wait_to_read(this);
+    const size_t at = taken & slot_mask_;
+    taken++;
     return slots_[at];
   }
 
   void write(const T& value) {
-    while (count == capacity) nearscan_portable::wait_to_write(this);
-    if (slots_ == nullptr) make_slots();
-    slots_[tail_] = value;
-    tail_ = tail_ + 1 == capacity ? 0 : tail_ + 1;
-    count++;
+    while (!has_room()) make_room();
+    slots_[written & slot_mask_] = value;
+    written++;
   }
 
  private:
   /// Half of a small first-level cache: producer and consumer meet in it.
   static constexpr size_t ROOMY_BYTES = 8 * 1024;
 
-  /// Most streams of a region belong to lanes that a command does not use.
-  void make_slots() {
-    slots_ = static_cast<T*>(std::malloc(capacity * sizeof(T)));
+  /// Waits for a reader. The first to write finds a FIFO of capacity 0 and makes its slots: most
+  /// streams of a region belong to lanes that a command does not use. There are as many slots as
+  /// the next power of two, so that a place is found without a division.
+  __attribute__((noinline, cold)) void make_room() {
+    if (slots_ != nullptr) {
+      nearscan_portable::wait_to_write(this);
+      return;
+    }
+    size_t slot_count = 1;
+    while (slot_count < depth_) slot_count *= 2;
+    slots_ = static_cast<T*>(std::malloc(slot_count * sizeof(T)));
     if (slots_ == nullptr) std::abort();
+    slot_mask_ = slot_count - 1;
+    capacity = depth_;
   }
 
   T* slots_ = nullptr;
-  size_t head_ = 0;
-  size_t tail_ = 0;
+  size_t slot_mask_ = 0;
+  size_t depth_ = 0;
 };
 
 }  // namespace hls

@@ -12,14 +12,62 @@
 namespace nearscan {
 
 inline void clear_groups(group_table& groups, uint32_t count) {
+  groups.wide_slots = 0;
 CLEAR_GROUPS:
   for (uint32_t group = 0; group < count; group++) {
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 1024
     groups.seen[group] = 0;
-    groups.present[group] = false;
+    groups.rows[group] = 0;
   CLEAR_SLOTS:
-    for (uint32_t slot = 0; slot < AGGREGATES_MAX; slot++) groups.set_state(group, slot, 0);
+    for (uint32_t slot = 0; slot < AGGREGATES_MAX; slot++) groups.state[slot][group] = 0;
   }
+}
+
+/// Notes that the groups of `rows` have met values of `slots`, a bit each.
+inline void mark_rows(group_table& groups, uint32_t slots, uint8_t rows,
+                      const uint32_t group_of[ROWS]) {
+MARK_ROWS:
+  for (int row = 0; row < ROWS; row++) {
+#pragma HLS PIPELINE
+    const uint32_t met = ((rows >> row) & 1) != 0 ? slots : 0;
+    groups.seen[group_of[row]] = static_cast<uint16_t>(groups.seen[group_of[row]] | met);
+  }
+}
+
+/// Adds numbers of 64 bits to the states of a slot that has met no others. So few of them are in a
+/// unit that no sum leaves 128 bits.
+inline void fold_narrow_sum(group_table& groups, uint32_t slot, const half_token& number,
+                            uint8_t rows, const uint32_t group_of[ROWS]) {
+  half_token added = number;
+  if (rows != 0xff) {
+  LEAVE_OUT:
+    for (int row = 0; row < ROWS; row++) {
+#pragma HLS UNROLL
+      if (((rows >> row) & 1) == 0) added.row[row] = 0;
+    }
+  }
+SUM_ROWS:
+  for (int row = 0; row < ROWS; row++) {
+#pragma HLS PIPELINE
+    groups.state[slot][group_of[row]] += added.row[row];
+  }
+}
+static_assert(UNIT_ROWS_MAX < 1ull << 63, "as many numbers of 64 bits add up to less than 128");
+
+/// Adds any numbers to the states of a slot; true when a sum left 128 bits.
+NS_RARE bool fold_wide_sum(group_table& groups, uint32_t slot, const number_word& number,
+                           uint8_t rows, const uint32_t group_of[ROWS]) {
+  bool overflowed = false;
+WIDE_SUM_ROWS:
+  for (int row = 0; row < ROWS; row++) {
+#pragma HLS PIPELINE
+    if (((rows >> row) & 1) == 0) continue;
+    const uint32_t group = group_of[row];
+    i128 sum;
+    overflowed |= add_overflows(groups.state[slot][group], number.at(row), &sum);
+    groups.state[slot][group] = sum;
+  }
+  return overflowed;
 }
 
 /// Adds the numbers of `rows` to their groups' states; true when a sum left 128 bits.
@@ -28,18 +76,12 @@ CLEAR_GROUPS:
 /// interval is that of an addition in 128 bits, unless the tool forwards it.
 inline bool fold_sum(group_table& groups, uint32_t slot, const number_word& number, uint8_t rows,
                      const uint32_t group_of[ROWS]) {
-  bool overflowed = false;
-SUM_ROWS:
-  for (int row = 0; row < ROWS; row++) {
-#pragma HLS PIPELINE
-    if (((rows >> row) & 1) == 0) continue;
-    const uint32_t group = group_of[row];
-    i128 sum;
-    overflowed = add_overflows(groups.state(group, slot), number.at(row), &sum) || overflowed;
-    groups.set_state(group, slot, sum);
-    groups.mark(group, slot);
+  if (number.wide) groups.wide_slots |= 1u << slot;
+  if (((groups.wide_slots >> slot) & 1) != 0) {
+    return fold_wide_sum(groups, slot, number, rows, group_of);
   }
-  return overflowed;
+  fold_narrow_sum(groups, slot, number.low, rows, group_of);
+  return false;
 }
 
 /// Adds the floats of `rows`, which are places in the total order, to their groups' states, in the
@@ -51,25 +93,36 @@ FLOAT_ROWS:
 #pragma HLS PIPELINE
     if (((rows >> row) & 1) == 0) continue;
     const uint32_t group = group_of[row];
-    const uint64_t bits = order_bits(number.low[row]);
-    groups.low[group][slot] = add_floats(groups.low[group][slot], bits);
-    groups.mark(group, slot);
+    const uint64_t bits = order_bits(static_cast<uint64_t>(number.low.row[row]));
+    groups.state[slot][group] = static_cast<i128>(add_floats(groups.low(group, slot), bits));
   }
 }
 
-/// Counts `rows` in their groups' states; a unit has fewer than 2^64 rows.
-inline void fold_count(group_table& groups, uint32_t slot, uint8_t rows,
-                       const uint32_t group_of[ROWS]) {
+/// Counts kept rows in their groups; a unit has fewer than 2^32.
+inline void count_rows(group_table& groups, uint8_t rows, const uint32_t group_of[ROWS]) {
 COUNT_ROWS:
   for (int row = 0; row < ROWS; row++) {
 #pragma HLS PIPELINE
-    groups.low[group_of[row]][slot] += (rows >> row) & 1;
+    groups.rows[group_of[row]] += (rows >> row) & 1;
+  }
+}
+static_assert(UNIT_ROWS_MAX < 1ull << 32, "rows of a group are counted in 32 bits");
+
+/// Counts kept rows that a counting slot leaves out. Most leave out none, so that one counter of
+/// rows serves them all.
+inline void count_left_out(group_table& groups, uint32_t slot, uint8_t left_out,
+                           const uint32_t group_of[ROWS]) {
+  if (left_out == 0) return;
+LEFT_OUT:
+  for (int row = 0; row < ROWS; row++) {
+#pragma HLS PIPELINE
+    groups.state[slot][group_of[row]] += (left_out >> row) & 1;
   }
 }
 
 /// Keeps the least or the greatest number of `rows` in their groups' states.
-inline void fold_extreme(group_table& groups, uint32_t slot, bool least, const number_word& number,
-                         uint8_t rows, const uint32_t group_of[ROWS]) {
+NS_APART void fold_extreme(group_table& groups, uint32_t slot, bool least,
+                           const number_word& number, uint8_t rows, const uint32_t group_of[ROWS]) {
 EXTREME_ROWS:
   for (int row = 0; row < ROWS; row++) {
 #pragma HLS PIPELINE
@@ -77,36 +130,28 @@ EXTREME_ROWS:
     const uint32_t group = group_of[row];
     const bool first = !groups.has(group, slot);
     const i128 value = number.at(row);
-    const i128 state = groups.state(group, slot);
-    if (first || (least ? value < state : value > state)) groups.set_state(group, slot, value);
+    const i128 state = groups.state[slot][group];
+    if (first || (least ? value < state : value > state)) groups.state[slot][group] = value;
     groups.mark(group, slot);
   }
 }
 
-/// Folds one slot of eight rows; true when a sum left 128 bits.
-inline bool fold_slot(group_table& groups, uint32_t slot, const output_plan& column,
-                      const number_token& token, const uint32_t group_of[ROWS],
-                      scratch_stream& requests, string_stream& answers, uint64_t& words_read) {
-  const uint8_t rows = token.use() & token.valid();
+/// Folds the numbers of eight rows into a slot; true when a sum left 128 bits.
+inline bool fold_numbers(group_table& groups, uint32_t slot, const output_plan& column,
+                         const number_word& number, uint8_t rows, const uint32_t group_of[ROWS],
+                         scratch_stream& requests, string_stream& answers, uint64_t& words_read) {
   const bool least = column.function == FUNCTION_MIN;
   switch (column.function) {
-    case FUNCTION_COUNT_ROWS:
-      fold_count(groups, slot, token.use(), group_of);
-      return false;
-    case FUNCTION_COUNT:
-      fold_count(groups, slot, rows, group_of);
-      return false;
     case FUNCTION_SUM:
-      return fold_sum(groups, slot, token.number, rows, group_of);
+      return fold_sum(groups, slot, number, rows, group_of);
     case FUNCTION_SUM_FLOAT:
-      fold_float(groups, slot, token.number, rows, group_of);
+      fold_float(groups, slot, number, rows, group_of);
       return false;
     default:
       if (column.width == WIDTH_BYTES) {
-        fold_strings(groups, slot, least, token.number, rows, group_of, requests, answers,
-                     words_read);
+        fold_strings(groups, slot, least, number, rows, group_of, requests, answers, words_read);
       } else {
-        fold_extreme(groups, slot, least, token.number, rows, group_of);
+        fold_extreme(groups, slot, least, number, rows, group_of);
       }
       return false;
   }
@@ -172,100 +217,139 @@ inline void emit_column(const aggregate_plan& plan, const group_shape& shape,
   const uint32_t slot = index - plan.key_count;
   const output_plan& column = plan.columns[index];
   *valid = column.counts || groups.has(group, slot);
-  if (column.width == WIDTH_BYTES) {
-    *value = static_cast<i128>(groups.low[group][slot]);
+  if (column.counts) {
+    *value = static_cast<i128>(groups.rows[group]) - groups.state[slot][group];
+  } else if (column.width == WIDTH_BYTES) {
+    *value = static_cast<i128>(groups.low(group, slot));
   } else if (column.function == FUNCTION_SUM_FLOAT) {
-    *value = static_cast<int64_t>(sum_order(groups.low[group][slot]));
+    *value = static_cast<int64_t>(sum_order(groups.low(group, slot)));
   } else {
-    *value = groups.state(group, slot);
+    *value = groups.state[slot][group];
   }
 }
 
-/// Writes the states of all groups as words of up to eight rows; true when one left its width.
+/// Writes the states of all groups as words of one row; true when one left its width.
 inline bool emit_groups(const aggregate_plan& plan, const group_shape& shape,
-                        const group_table& groups, keep_stream& kept,
-                        number_stream numbers[SLOTS]) {
+                        const group_table& groups, row_stream& rows, half_stream numbers[SLOTS]) {
   bool overflowed = false;
 GROUPS:
   for (uint32_t group = 0; group < shape.groups; group++) {
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 1024
-    if (plan.key_count != 0 && !groups.present[group]) continue;
-    kept.write(keep_token{1, 1, false});
+    if (plan.key_count != 0 && groups.rows[group] == 0) continue;
+    i128 value[SLOTS];
+    row_token row = row_token();
+    row.keep = 1;
   EMIT_COLUMNS:
     for (uint32_t index = 0; index < plan.column_count; index++) {
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 20
-      i128 value;
       bool valid;
-      emit_column(plan, shape, groups, index, group, &value, &valid);
-      if (valid) overflowed = overflowed || !fits_width(value, plan.columns[index].width);
-      number_token token = number_token();
-      token.number.set(0, value);
-      token.flags = number_flags(valid ? 1 : 0, 1);
-      numbers[index].write(token);
+      emit_column(plan, shape, groups, index, group, &value[index], &valid);
+      if (valid) overflowed = overflowed || !fits_width(value[index], plan.columns[index].width);
+      row.valid[index] = valid ? 1 : 0;
+      row.use[index] = 1;
+      if (!fits_64(value[index])) row.wide |= 1u << index;
+    }
+    rows.write(row);
+  EMIT_NUMBERS:
+    for (uint32_t index = 0; index < plan.column_count; index++) {
+#pragma HLS LOOP_TRIPCOUNT min = 1 max = 20
+      number_word number;
+      number.fill(value[index]);
+      send_numbers(number, numbers[index]);
     }
   }
   return overflowed;
 }
 
+/// Folds one word; true when a sum left 128 bits. Once something has failed its numbers are read
+/// and nothing else.
+inline bool fold_word(const aggregate_plan& plan, const row_token& rows,
+                      half_stream numbers_in[SLOTS], scratch_stream& requests,
+                      string_stream& answers, const group_shape& shape, bool failed,
+                      group_table& groups, uint64_t& words_read) {
+  uint32_t group_of[ROWS];
+  // What all kept rows have met is noted once.
+  uint32_t met = 0;
+  bool overflowed = false;
+GROUP_INIT:
+  for (int row = 0; row < ROWS; row++) group_of[row] = 0;
+FOLD_COLUMNS:
+  for (uint32_t index = 0; index < plan.column_count; index++) {
+#pragma HLS LOOP_TRIPCOUNT min = 1 max = 20
+    const output_plan& column = plan.columns[index];
+    const uint32_t slot = index - plan.key_count;
+    if (column.counts) {
+      const bool all = column.function == FUNCTION_COUNT_ROWS;
+      const uint8_t counted = rows.use[index] & (all ? 0xff : rows.valid[index]);
+      if (!failed) count_left_out(groups, slot, rows.keep & ~counted, group_of);
+      continue;
+    }
+    number_word number;
+    read_numbers(numbers_in[index], rows.is_wide(index), number);
+    if (failed) continue;
+    if (index < plan.key_count) {
+    GROUP_NUMBERS:
+      for (int row = 0; row < ROWS; row++) {
+#pragma HLS UNROLL
+        group_of[row] += static_cast<uint32_t>(number.low.row[row]) * shape.stride[index];
+      }
+    } else {
+      const uint8_t used = rows.use[index] & rows.valid[index];
+      overflowed |=
+          fold_numbers(groups, slot, column, number, used, group_of, requests, answers, words_read);
+      if (used == rows.keep) {
+        met |= 1u << slot;
+      } else {
+        mark_rows(groups, 1u << slot, used, group_of);
+      }
+    }
+  }
+  if (!failed) {
+    mark_rows(groups, met, rows.keep, group_of);
+    count_rows(groups, rows.keep, group_of);
+  }
+  return overflowed;
+}
+
 /// Folds all rows; gives the status, and in `own` what was done.
-inline uint32_t fold_rows(const aggregate_plan& plan, keep_stream& kept_in,
-                          number_stream numbers_in[SLOTS], scratch_stream& requests,
+inline uint32_t fold_rows(const aggregate_plan& plan, row_stream& rows_in,
+                          half_stream numbers_in[SLOTS], scratch_stream& requests,
                           string_stream& answers, const group_shape& shape, bool fits,
                           group_table& groups, report& own) {
   uint32_t status = fits ? STATUS_OK : STATUS_GROUP_CARDINALITY;
 WORDS:
   while (true) {
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 268435456
-    const keep_token kept = kept_in.read();
-    if (kept.last) return status;
-    uint32_t group_of[ROWS];
-  GROUP_INIT:
-    for (int row = 0; row < ROWS; row++) group_of[row] = 0;
-  FOLD_COLUMNS:
-    for (uint32_t index = 0; index < plan.column_count; index++) {
-#pragma HLS LOOP_TRIPCOUNT min = 1 max = 20
-      const number_token token = numbers_in[index].read();
-      if (status != STATUS_OK) continue;
-      if (index < plan.key_count) {
-      GROUP_NUMBERS:
-        for (int row = 0; row < ROWS; row++) {
-#pragma HLS UNROLL
-          group_of[row] += static_cast<uint32_t>(token.number.low[row]) * shape.stride[index];
-        }
-      } else if (fold_slot(groups, index - plan.key_count, plan.columns[index], token, group_of,
-                           requests, answers, own.string_words)) {
-        status = STATUS_OVERFLOW;
-      }
+    const row_token rows = rows_in.read();
+    if (rows.last) return status;
+    const bool failed = status != STATUS_OK;
+    if (fold_word(plan, rows, numbers_in, requests, answers, shape, failed, groups,
+                  own.string_words)) {
+      status = STATUS_OVERFLOW;
     }
-    own.rows_aggregated += count_bits(kept.keep);
-    if (status != STATUS_OK) continue;
-  PRESENT:
-    for (int row = 0; row < ROWS; row++) {
-      if (((kept.keep >> row) & 1) != 0) groups.present[group_of[row]] = true;
-    }
+    own.rows_aggregated += count_bits(rows.keep);
   }
 }
 
 /// Stage: output columns of kept rows in; the same, or the states of the groups, out. Strings that
 /// are compared are asked for.
-inline void aggregate(const aggregate_plan& plan, key_stream keys[LANES], keep_stream& kept_in,
-                      number_stream numbers_in[SLOTS], report_stream& reports_in,
-                      scratch_stream& requests, string_stream& answers, keep_stream& kept_out,
-                      number_stream numbers_out[SLOTS], report_stream& reports_out) {
+inline void aggregate(const aggregate_plan& plan, key_stream keys[LANES], row_stream& rows_in,
+                      half_stream numbers_in[SLOTS], report_stream& reports_in,
+                      scratch_stream& requests, string_stream& answers, row_stream& rows_out,
+                      half_stream numbers_out[SLOTS], report_stream& reports_out) {
   uint32_t status = STATUS_OK;
   report folded = empty_report();
   report own;
   if (plan.states) {
     group_table groups;
-#pragma HLS BIND_STORAGE variable = groups.low type = ram_2p impl = uram
-#pragma HLS BIND_STORAGE variable = groups.high type = ram_2p impl = uram
+#pragma HLS BIND_STORAGE variable = groups.state type = ram_2p impl = uram
     group_shape shape;
     const bool fits = read_shape(plan, keys, shape);
     if (fits) clear_groups(groups, shape.groups);
-    status = fold_rows(plan, kept_in, numbers_in, requests, answers, shape, fits, groups, folded);
+    status = fold_rows(plan, rows_in, numbers_in, requests, answers, shape, fits, groups, folded);
     own = reports_in.read();
     if (own.status == STATUS_OK && status == STATUS_OK &&
-        emit_groups(plan, shape, groups, kept_out, numbers_out)) {
+        emit_groups(plan, shape, groups, rows_out, numbers_out)) {
       status = STATUS_OVERFLOW;
     }
   } else {
@@ -273,20 +357,22 @@ inline void aggregate(const aggregate_plan& plan, key_stream keys[LANES], keep_s
     while (true) {
 #pragma HLS PIPELINE II = 8
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 268435456
-      const keep_token kept = kept_in.read();
-      if (kept.last) break;
-      kept_out.write(kept);
+      const row_token rows = rows_in.read();
+      if (rows.last) break;
+      rows_out.write(rows);
     PASS_COLUMNS:
       for (uint32_t index = 0; index < static_cast<uint32_t>(SLOTS); index++) {
 #pragma HLS UNROLL
-        if (index < plan.column_count) numbers_out[index].write(numbers_in[index].read());
+        if (index >= plan.column_count) break;
+        numbers_out[index].write(numbers_in[index].read());
+        if (rows.is_wide(index)) numbers_out[index].write(numbers_in[index].read());
       }
     }
     own = reports_in.read();
   }
-  keep_token end = keep_token();
+  row_token end = row_token();
   end.last = true;
-  kept_out.write(end);
+  rows_out.write(end);
   fail(own, status);
   own.rows_aggregated = folded.rows_aggregated;
   own.string_words = folded.string_words;

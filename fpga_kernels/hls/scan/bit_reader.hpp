@@ -59,21 +59,27 @@ struct bit_reader {
   }
 
   /// The next `count` (<= 8) numbers of `bits` (<= 32) each, in takes of `At_once`; what is behind
-  /// them in `numbers` [count + At_once] may be written over.
+  /// them in `numbers` [count + At_once] may be written over. Gives one that none of them is above.
   template <uint32_t At_once>
-  void take_numbers(byte_stream& in, uint32_t bits, uint32_t count, uint32_t* numbers) {
+  NS_HOT uint32_t take_numbers(byte_stream& in, uint32_t bits, uint32_t count, uint32_t* numbers) {
+    const uint32_t mask = static_cast<uint32_t>(low_bits(0xffffffffu, bits));
+    uint32_t largest = 0;
   TAKES:
     for (uint32_t got = 0; got < count; got += At_once) {
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 4
       const uint32_t some = count - got < At_once ? count - got : At_once;
-      const uint64_t taken = take(in, some * bits);
+      uint64_t taken = take(in, some * bits);
     NUMBERS:
       for (uint32_t i = 0; i < At_once; i++) {
 #pragma HLS LOOP_TRIPCOUNT min = 2 max = 8
 #pragma HLS UNROLL
-        numbers[got + i] = static_cast<uint32_t>(low_bits(taken >> (i * bits), bits));
+        const uint32_t number = static_cast<uint32_t>(taken) & mask;
+        numbers[got + i] = number;
+        largest = number > largest ? number : largest;
+        taken >>= bits;
       }
     }
+    return largest;
   }
 
   /// Whether every byte of the page has been taken.

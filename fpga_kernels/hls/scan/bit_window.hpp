@@ -34,14 +34,11 @@ struct bit_window {
 
   /// The next `bits` (<= 64) of those held.
   uint64_t take(uint32_t bits) {
-    const uint64_t taken = low_bits(low, bits);
-    if (bits >= 64) {
-      low = high;
-      high = 0;
-    } else if (bits != 0) {
-      low = low >> bits | high << (64 - bits);
-      high >>= bits;
-    }
+    if (bits == 0) return 0;
+    const uint64_t taken = low & (~static_cast<uint64_t>(0) >> (64 - bits));
+    // In two shifts, for one by 64 is none.
+    low = low >> 1 >> (bits - 1) | high << (64 - bits);
+    high = high >> 1 >> (bits - 1);
     held -= bits;
     return taken;
   }

@@ -4,6 +4,7 @@
 
 #include "levels.hpp"
 #include "values.hpp"
+#include "whole_words.hpp"
 
 namespace nearscan {
 
@@ -70,6 +71,18 @@ NS_APART uint32_t read_rows(byte_stream& payload, scratch_stream& requests, foun
 WORDS_OF_PAGE:
   while (left > 0) {
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 131072
+    const uint32_t rows = indexes ? whole_rows(lane, plan, left, level_run, index_run) : 0;
+    if (rows != 0) {
+      const uint32_t status = decode_whole_words(payload, requests, found, values, lane, plan,
+                                                 index_run, open.width, rows);
+      if (status != STATUS_OK) return status;
+      lane.values += rows;
+      lane.steps += rows;
+      if (plan.nullable) level_run.left -= rows;
+      index_run.left -= rows;
+      left -= rows;
+      continue;
+    }
     value_token& word = lane.words.filling();
     word_part part;
     part.first = word.count;

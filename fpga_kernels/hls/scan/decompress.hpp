@@ -43,13 +43,13 @@ LEVELS:
 }
 
 /// Decompresses what stands behind the levels.
-inline uint32_t unpack(uint8_t codec, byte_stream& in, page_reader& reader, const page_token& page,
-                       page_history& history, byte_stream& out, uint64_t& tokens) {
-  if (!pass_levels(in, reader, page.level_bytes, out)) return STATUS_CORRUPT;
+inline uint32_t unpack(uint8_t codec, byte_stream& in, const page_token& page, codec_state& state,
+                       page_history& history, byte_stream& out) {
+  if (!pass_levels(in, state.reader, page.level_bytes, out)) return STATUS_CORRUPT;
   const packed_sizes sizes = {page.compressed_bytes - page.level_bytes,
                               page.uncompressed_bytes - page.level_bytes};
-  if (codec == CODEC_SNAPPY) return unpack_snappy(in, reader, sizes, history, out, tokens);
-  return unpack_lz4(in, reader, sizes, history, out, tokens);
+  if (codec == CODEC_SNAPPY) return unpack_snappy(in, sizes, state, history, out);
+  return unpack_lz4(in, sizes, state, history, out);
 }
 
 /// Stage: pages in, decompressed pages out.
@@ -59,9 +59,9 @@ inline void decompress(const decompress_plan& plan, page_stream& pages_in, byte_
   if (!plan.active) return;
   page_history history;
 #pragma HLS BIND_STORAGE variable = history.ring type = ram_2p impl = uram
-  page_reader reader;
+  codec_state state;
+  state.tokens = 0;
   uint32_t status = STATUS_OK;
-  uint64_t tokens = 0;
   uint64_t bytes = 0;
   uint32_t failed_page = 0;
   uint32_t page_count = 0;
@@ -70,25 +70,25 @@ PAGES:
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 64
     const page_token page = pages_in.read();
     if (page.last) break;
-    reader.start_page();
-    history.start_page();
+    state.reader.start_page();
+    state.end = page_end();
     if (status == STATUS_OK) {
       failed_page = page_count;
       pages_out.write(page);
       const bool packed = page.compressed && plan.codec != CODEC_UNCOMPRESSED;
-      status = packed ? unpack(plan.codec, payload_in, reader, page, history, payload_out, tokens)
-                      : pass_through(payload_in, reader, page, payload_out);
-      payload_out.write(byte_token{history.hold, history.held, true});
+      status = packed ? unpack(plan.codec, payload_in, page, state, history, payload_out)
+                      : pass_through(payload_in, state.reader, page, payload_out);
+      payload_out.write(byte_token{state.end.hold, static_cast<uint8_t>(state.end.held), true});
       bytes += page.uncompressed_bytes;
     }
-    reader.drain_page(payload_in);
+    state.reader.drain_page(payload_in);
     page_count++;
   }
   page_token end = page_token();
   end.last = true;
   pages_out.write(end);
   report own = reports_in.read();
-  own.snappy_tokens = tokens;
+  own.snappy_tokens = state.tokens;
   own.bytes_decompressed = bytes;
   fail_lane(own, status, plan.column, failed_page, 0);
   reports_out.write(own);

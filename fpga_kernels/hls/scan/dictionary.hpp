@@ -18,9 +18,12 @@ struct dictionary_store {
   /// First byte of the slots in scratch.
   uint64_t slots;
 
+  /// Entries that are on chip.
+  uint32_t on_chip() const { return entries < ON_CHIP ? entries : ON_CHIP; }
+
   /// Address of a slot, in words: value, then the outcomes of the tests.
   uint64_t slot(uint32_t index) const {
-    return (slots + static_cast<uint64_t>(index) * DICTIONARY_SLOT_BYTES) / 8;
+    return slots / 8 + static_cast<uint64_t>(index) * (DICTIONARY_SLOT_BYTES / 8);
   }
 };
 

@@ -15,21 +15,22 @@
 
 namespace nearscan {
 
-/// The states of all groups, in halves: of numbers the number, of floats the bits of the sum in
-/// `low`, of byte strings the reference in `low` and the first eight bytes in `high`, the first
-/// highest. `seen` has a bit for each slot that has met a value.
+/// The states of all groups: of numbers the number, of floats the bits of the sum, of byte strings
+/// the reference and in the upper half the first eight bytes, the first highest, of counts the kept
+/// rows that are not counted. `seen` has a bit for each slot that has
+/// met a value, `rows` are the kept rows, `wide_slots` the sums that have met numbers of more than
+/// 64 bits.
 struct group_table {
-  uint64_t low[GROUPS_MAX][AGGREGATES_MAX];
-  uint64_t high[GROUPS_MAX][AGGREGATES_MAX];
+  i128 state[AGGREGATES_MAX][GROUPS_MAX];
   uint16_t seen[GROUPS_MAX];
-  bool present[GROUPS_MAX];
+  uint32_t rows[GROUPS_MAX];
+  uint32_t wide_slots;
 
-  i128 state(uint32_t group, uint32_t slot) const {
-    return make_i128(low[group][slot], high[group][slot]);
+  uint64_t low(uint32_t group, uint32_t slot) const {
+    return static_cast<uint64_t>(state[slot][group]);
   }
-  void set_state(uint32_t group, uint32_t slot, i128 value) {
-    low[group][slot] = static_cast<uint64_t>(value);
-    high[group][slot] = static_cast<uint64_t>(static_cast<u128>(value) >> 64);
+  uint64_t high(uint32_t group, uint32_t slot) const {
+    return static_cast<uint64_t>(static_cast<u128>(state[slot][group]) >> 64);
   }
   bool has(uint32_t group, uint32_t slot) const { return ((seen[group] >> slot) & 1) != 0; }
   void mark(uint32_t group, uint32_t slot) {
@@ -85,9 +86,9 @@ inline scratch_token first_words(const group_table& groups, uint32_t slot,
 FIRST_WORDS:
   for (int row = 0; row < ROWS; row++) {
 #pragma HLS PIPELINE II = 1
-    const uint64_t reference = strings.low[row];
+    const uint64_t reference = static_cast<uint64_t>(strings.low.row[row]);
     const uint32_t group = group_of[row];
-    const bool known = groups.has(group, slot) && groups.low[group][slot] == reference;
+    const bool known = groups.has(group, slot) && groups.low(group, slot) == reference;
     if (((rows >> row) & 1) == 0 || known || reference_length(reference) == 0) continue;
     token.word[row] = reference_word(reference);
     token.rows = static_cast<uint8_t>(token.rows | 1u << row);
@@ -109,23 +110,22 @@ NS_RARE void fold_strings(group_table& groups, uint32_t slot, bool least,
   }
 STRING_ROWS:
   for (int row = 0; row < ROWS; row++) {
-    const uint64_t reference = strings.low[row];
+    const uint64_t reference = static_cast<uint64_t>(strings.low.row[row]);
     const bool is_empty = reference_length(reference) == 0;
     // One that was not asked for was the state, and is no better than what became of it.
     if (((rows >> row) & 1) == 0 || (((asked.rows >> row) & 1) == 0 && !is_empty)) continue;
     const uint32_t group = group_of[row];
     const uint64_t first = is_empty ? 0 : byte_swap(found.word[row]);
-    const uint64_t best = groups.low[group][slot];
+    const uint64_t best = groups.low(group, slot);
     bool better = true;
-    if (groups.has(group, slot) && first != groups.high[group][slot]) {
-      better = least == (first < groups.high[group][slot]);
+    if (groups.has(group, slot) && first != groups.high(group, slot)) {
+      better = least == (first < groups.high(group, slot));
     } else if (groups.has(group, slot)) {
       better = least ? less_behind(reference, best, requests, answers, words_read)
                      : less_behind(best, reference, requests, answers, words_read);
     }
     if (!better) continue;
-    groups.low[group][slot] = reference;
-    groups.high[group][slot] = first;
+    groups.state[slot][group] = make_i128(reference, first);
     groups.mark(group, slot);
   }
 }

@@ -6,34 +6,38 @@
 
 namespace nearscan {
 
+/// Reads the lanes that have not ended to their end.
+NS_APART void drain_lanes(value_stream lanes[LANES], uint32_t lane_count,
+                          const value_token columns[LANES]) {
+DRAIN_LANES:
+  for (uint32_t lane = 0; lane < static_cast<uint32_t>(LANES); lane++) {
+    if (lane >= lane_count) break;
+    bool ended = columns[lane].last;
+  DRAIN:
+    while (!ended) {
+#pragma HLS LOOP_TRIPCOUNT min = 0 max = 1
+      ended = lanes[lane].read().last;
+    }
+  }
+}
+
 /// One word of every lane; false when a lane has ended. Lanes that go on then are read to their
 /// end.
 inline bool read_lanes(value_stream lanes[LANES], uint32_t lane_count, value_token columns[LANES],
                        uint32_t* count) {
-  *count = ROWS;
+  uint32_t least = ROWS;
   bool any_ended = false;
-  bool ended[LANES];
 READ_LANES:
   for (uint32_t lane = 0; lane < static_cast<uint32_t>(LANES); lane++) {
 #pragma HLS UNROLL
-    ended[lane] = true;
-    if (lane < lane_count) {
-      columns[lane] = lanes[lane].read();
-      if (columns[lane].count < *count) *count = columns[lane].count;
-      ended[lane] = columns[lane].last;
-      any_ended = any_ended || ended[lane];
-    }
+    if (lane >= lane_count) break;
+    columns[lane] = lanes[lane].read();
+    least = columns[lane].count < least ? columns[lane].count : least;
+    any_ended |= columns[lane].last;
   }
-  if (!any_ended) return true;
-DRAIN_LANES:
-  for (uint32_t lane = 0; lane < static_cast<uint32_t>(LANES); lane++) {
-  DRAIN:
-    while (!ended[lane]) {
-#pragma HLS LOOP_TRIPCOUNT min = 0 max = 1
-      ended[lane] = lanes[lane].read().last;
-    }
-  }
-  return false;
+  *count = least;
+  if (any_ended) drain_lanes(lanes, lane_count, columns);
+  return !any_ended;
 }
 
 /// Stage: words of all lanes in; words with kept rows of the forwarded lanes out, and which rows
@@ -74,8 +78,9 @@ WORDS:
       keep_token token = {keep, static_cast<uint8_t>(count), false};
       kept.write(token);
     FORWARD:
-      for (int lane = 0; lane < LANES; lane++) {
+      for (uint32_t lane = 0; lane < static_cast<uint32_t>(LANES); lane++) {
 #pragma HLS UNROLL
+        if (lane >= plan.lane_count) break;
         if (plan.forwarded[lane]) forwarded[lane].write(columns[lane]);
       }
     }

@@ -35,6 +35,12 @@ struct page_reader {
     return window.held >= 8 * bytes;
   }
 
+  /// Fills the window with what there is of `bytes` (<= 8), and shows it, the first byte lowest.
+  NS_HOT uint64_t look(byte_stream& in, uint32_t bytes) {
+    fill(in, bytes);
+    return window.low;
+  }
+
   /// Takes `bytes` (<= 8) that `fill` has promised.
   uint64_t take(uint32_t bytes) { return window.take(8 * bytes); }
 
@@ -51,54 +57,53 @@ struct page_reader {
 struct page_history {
   static constexpr uint32_t WORDS = SNAPPY_DISTANCE_MAX / 8;
   uint64_t ring[WORDS];
-  uint32_t words_written;
-  uint64_t hold;
-  uint8_t held;
+};
 
-  void start_page() {
-    words_written = 0;
-    hold = 0;
-    held = 0;
-  }
+/// How far a page has been written, and the word that is not yet whole.
+struct page_end {
+  uint32_t words_written;
+  uint32_t held;
+  uint64_t hold;
+
+  page_end() : words_written(0), held(0), hold(0) {}
 
   uint32_t bytes_written() const { return 8 * words_written + held; }
 
   /// Word `index` of the page; only the latest 64 KiB are there.
-  uint64_t word(uint32_t index) const {
-    return index == words_written ? hold : ring[index % WORDS];
+  uint64_t word(const page_history& history, uint32_t index) const {
+    return index == words_written ? hold : history.ring[index % page_history::WORDS];
   }
 
-  /// Appends `count` (1 to 8) bytes; true when that made `whole`.
-  bool append(uint64_t bytes, uint8_t count, uint64_t* whole) {
-    const uint32_t shift = 8u * held;
+  /// Appends `count` (1 to 8) bytes, and sends the word that they complete.
+  NS_HOT void append(page_history& history, uint64_t bytes, uint32_t count, byte_stream& out) {
+    const uint32_t shift = 8 * held;
     const uint64_t merged = hold | bytes << shift;
-    const bool full = held + count >= 8;
-    if (full) {
-      ring[words_written % WORDS] = merged;
-      words_written++;
-      hold = held == 0 ? 0 : bytes >> (64 - shift);
-    } else {
-      hold = merged;
-    }
-    held = static_cast<uint8_t>((held + count) % 8);
-    *whole = merged;
-    return full;
+    held += count;
+    hold = merged;
+    if (held < 8) return;
+    history.ring[words_written % page_history::WORDS] = merged;
+    out.write(byte_token{merged, 8, false});
+    words_written++;
+    held -= 8;
+    // In two shifts, for one by 64 is none.
+    hold = bytes >> 1 >> (63 - shift);
   }
 
   /// `count` (1 to 8) bytes from `distance` back; where they overlap what they become, they repeat.
-  uint64_t get(uint32_t distance, uint8_t count) const {
+  NS_HOT uint64_t get(const page_history& history, uint32_t distance, uint32_t count) const {
     const uint32_t from = bytes_written() - distance;
     const uint32_t shift = 8 * (from % 8);
-    uint64_t bytes = word(from / 8) >> shift;
-    if (shift != 0 && distance + from % 8 > 8) bytes |= word(from / 8 + 1) << (64 - shift);
+    // Of the second word nothing stays that has not been written.
+    uint64_t bytes = word(history, from / 8) >> shift | word(history, from / 8 + 1)
+                                                            << 1 << (63 - shift);
     if (distance < 8) {
-      bytes = low_bits(bytes, 8 * distance);
+      bytes = low_bytes(bytes, distance);
       // The pattern fills the word by doubling.
       bytes |= bytes << (8 * distance);
       if (distance < 4) bytes |= bytes << (16 * distance);
       if (distance < 2) bytes |= bytes << (32 * distance);
     }
-    return low_bits(bytes, 8u * count);
+    return low_bytes(bytes, count);
   }
 };
 
@@ -115,13 +120,35 @@ struct page_piece {
   uint32_t distance;
 };
 
-/// Writes the next `count` (1 to 8) bytes of a piece. False when the input ends before.
-inline bool write_some(byte_stream& in, page_reader& reader, uint32_t distance, uint8_t count,
-                       page_history& history, byte_stream& out) {
-  if (distance == 0 && !reader.fill(in, count)) return false;
-  const uint64_t bytes = distance == 0 ? reader.take(count) : history.get(distance, count);
-  uint64_t whole;
-  if (history.append(bytes, count, &whole)) out.write(byte_token{whole, 8, false});
+/// Where a codec stands: what it has read, what it has written, and in how many steps.
+///
+/// Each codec works on one of its own, so that a simulation keeps it in registers.
+struct codec_state {
+  page_reader reader;
+  page_end end;
+  uint64_t tokens;
+};
+
+/// Writes a piece, 8 bytes a step. False when the input ends before.
+NS_HOT bool write_piece(byte_stream& in, const page_piece& piece, codec_state& at,
+                        page_history& history, byte_stream& out) {
+  uint32_t left = piece.length;
+TOKENS:
+  while (left > 0) {
+#pragma HLS PIPELINE II = 1
+#pragma HLS LOOP_TRIPCOUNT min = 1 max = 8192
+    const uint32_t count = left < 8 ? left : 8;
+    uint64_t bytes;
+    if (piece.distance == 0) {
+      if (!at.reader.fill(in, count)) return false;
+      bytes = at.reader.take(count);
+    } else {
+      bytes = at.end.get(history, piece.distance, count);
+    }
+    at.end.append(history, bytes, count, out);
+    left -= count;
+    at.tokens++;
+  }
   return true;
 }
 

@@ -24,6 +24,14 @@ INDEX_RUN:
 /// Room for the indexes of a word, and for what a take of bits writes behind them.
 static constexpr uint32_t INDEX_ROOM = 2 * ROWS;
 
+/// The next `count` (<= 8) packed indexes of `width` bits each; gives one that none is above.
+NS_HOT uint32_t take_packed(byte_stream& payload, bit_reader& bits, uint32_t width, uint32_t count,
+                            uint32_t* indexes) {
+  if (width <= 8) return bits.take_numbers<8>(payload, width, count, indexes);
+  if (width <= 16) return bits.take_numbers<4>(payload, width, count, indexes);
+  return bits.take_numbers<2>(payload, width, count, indexes);
+}
+
 /// The next `count` (<= 8) dictionary indexes of a page, of `width` bits each where they are
 /// packed.
 NS_HOT void next_indexes(byte_stream& payload, bit_reader& bits, hybrid_run& run, uint32_t width,
@@ -35,12 +43,8 @@ INDEXES_OF_WORD:
     if (run.left == 0) next_index_run(payload, bits, run, width);
     if (bits.overrun) break;
     const uint32_t some = run.left < count - got ? run.left : count - got;
-    if (run.packed && width <= 8) {
-      bits.take_numbers<8>(payload, width, some, indexes + got);
-    } else if (run.packed && width <= 16) {
-      bits.take_numbers<4>(payload, width, some, indexes + got);
-    } else if (run.packed) {
-      bits.take_numbers<2>(payload, width, some, indexes + got);
+    if (run.packed) {
+      take_packed(payload, bits, width, some, indexes + got);
     } else {
     REPEATED:
       for (uint32_t i = got; i < got + some; i++) {
@@ -74,21 +78,13 @@ CODES:
   }
 }
 
-/// Looks up eight rows whose entries are all on chip; false when some are not, and nothing is done.
-/// That is for a simulation, which spends most of its look-ups here.
-NS_HOT bool look_up_whole(const dictionary_store& dictionary, const decode_plan& plan,
-                          uint32_t on_chip, const uint32_t indexes[INDEX_ROOM], value_token& word) {
-  bool within = true;
-WITHIN:
-  for (int row = 0; row < ROWS; row++) {
-#pragma HLS UNROLL
-    within = within && indexes[row] < on_chip;
-  }
-  if (!within) return false;
+/// Looks up eight rows whose entries are all on chip.
+NS_HOT void look_up_whole(const dictionary_store& dictionary, const decode_plan& plan,
+                          const uint32_t indexes[INDEX_ROOM], value_token& word) {
 VALUES:
   for (int row = 0; row < ROWS; row++) {
 #pragma HLS UNROLL
-    word.value[row] = dictionary.value[indexes[row]];
+    word.value.row[row] = dictionary.value[indexes[row]];
   }
   if (plan.tests.test_count != 0) {
   TESTS:
@@ -104,22 +100,14 @@ VALUES:
       word.code[row] = static_cast<uint16_t>(indexes[row] + 1);
     }
   }
-  return true;
 }
 
-/// Decodes the indexes of a part of a word and looks them up, on chip or by asking for them.
-NS_HOT uint32_t decode_indexes(byte_stream& payload, lane_state& lane, const decode_plan& plan,
-                               const word_part& part, hybrid_run& run, uint32_t width) {
+/// Looks up the `count` indexes of a part of a word, on chip or by asking for them.
+inline uint32_t look_up(lane_state& lane, const decode_plan& plan, const word_part& part,
+                        uint32_t count, uint32_t indexes[INDEX_ROOM]) {
   const dictionary_store& dictionary = lane.dictionary;
   value_token& word = lane.words.filling();
-  uint32_t indexes[INDEX_ROOM];
-  const uint32_t count = count_bits(part.valid);
-  next_indexes(payload, lane.bits, run, width, count, indexes);
-  if (lane.bits.overrun) return STATUS_CORRUPT;
-  const uint32_t on_chip = dictionary.entries < dictionary_store::ON_CHIP
-                               ? dictionary.entries
-                               : dictionary_store::ON_CHIP;
-  if (count == ROWS && look_up_whole(dictionary, plan, on_chip, indexes, word)) return STATUS_OK;
+  const uint32_t on_chip = dictionary.on_chip();
   // For the null rows behind the last value.
   indexes[count] = 0;
   uint32_t next = 0;
@@ -134,7 +122,7 @@ LOOK_UP:
     const uint32_t valid = (part.valid >> i) & 1u;
     next += valid;
     if (index < on_chip) {
-      word.value[row] = dictionary.value[index];
+      word.value.row[row] = dictionary.value[index];
       if (plan.tests.test_count != 0) word.tests[row] = dictionary.tests[index];
     } else if (valid != 0 && index < dictionary.entries) {
       lane.words.ask(row, dictionary.slot(index));
@@ -146,6 +134,39 @@ LOOK_UP:
   if (!known) return STATUS_CORRUPT;
   if (plan.needs_codes) put_codes(part, indexes, word);
   return STATUS_OK;
+}
+
+/// Looks up eight rows, on chip or by asking for them. `largest` is one that no index is above. A
+/// key by codes, whose entries are all on chip, does not come here.
+inline uint32_t look_up_apart(lane_state& lane, const decode_plan& plan, uint32_t largest,
+                              const uint32_t indexes[INDEX_ROOM]) {
+  const dictionary_store& dictionary = lane.dictionary;
+  if (largest >= dictionary.entries) return STATUS_CORRUPT;
+  const uint32_t on_chip = dictionary.on_chip();
+  uint32_t near[INDEX_ROOM];
+  uint32_t far_rows = 0;
+APART:
+  for (uint32_t row = 0; row < ROWS; row++) {
+#pragma HLS UNROLL
+    const bool is_far = indexes[row] >= on_chip;
+    near[row] = is_far ? 0 : indexes[row];
+    lane.words.asked.word[row] = dictionary.slot(indexes[row]);
+    far_rows |= static_cast<uint32_t>(is_far) << row;
+  }
+  look_up_whole(dictionary, plan, near, lane.words.filling());
+  lane.words.asked.rows = static_cast<uint8_t>(far_rows);
+  lane.dictionary_reads += count_bits(static_cast<uint8_t>(far_rows));
+  return STATUS_OK;
+}
+
+/// Decodes the indexes of a part of a word and looks them up.
+inline uint32_t decode_indexes(byte_stream& payload, lane_state& lane, const decode_plan& plan,
+                               const word_part& part, hybrid_run& run, uint32_t width) {
+  uint32_t indexes[INDEX_ROOM];
+  const uint32_t count = count_bits(part.valid);
+  next_indexes(payload, lane.bits, run, width, count, indexes);
+  if (lane.bits.overrun) return STATUS_CORRUPT;
+  return look_up(lane, plan, part, count, indexes);
 }
 
 }  // namespace nearscan

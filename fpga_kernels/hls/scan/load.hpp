@@ -41,6 +41,7 @@ inline uint32_t load_command(const uint64_t* words, scan_plan& plan) {
                         projection_kind);
   if (status != STATUS_OK) return status;
   plan.filter.lane_count = scope.column_count;
+  plan.project.lane_count = scope.column_count;
   plan.filter.rows = header.rows;
   plan.filter.steps_max = header.steps_max;
 FORWARD_NONE:

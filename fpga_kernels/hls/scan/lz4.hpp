@@ -30,55 +30,48 @@ LENGTH:
   return length <= most;
 }
 
-/// Writes a piece, 8 bytes a step. False when the input ends before.
-inline bool write_piece(byte_stream& in, page_reader& reader, const page_piece& piece,
-                        page_history& history, byte_stream& out, uint64_t& tokens) {
-  uint32_t left = piece.length;
-TOKENS:
-  while (left > 0) {
-#pragma HLS PIPELINE II = 1
-#pragma HLS LOOP_TRIPCOUNT min = 1 max = 8192
-    const uint8_t count = left < 8 ? static_cast<uint8_t>(left) : 8;
-    if (!write_some(in, reader, piece.distance, count, history, out)) return false;
-    left -= count;
-    tokens++;
-  }
-  return true;
-}
-
-/// Decompresses one page.
-inline uint32_t unpack_lz4(byte_stream& in, page_reader& reader, const packed_sizes& sizes,
-                           page_history& history, byte_stream& out, uint64_t& tokens) {
-  // Some writers leave out even the token of an empty page.
-  if (sizes.stored == 0 && sizes.whole == 0) return STATUS_OK;
+/// Decompresses a block; see unpack_lz4.
+NS_HOT uint32_t unpack_sequences(byte_stream& in, const packed_sizes& sizes, codec_state& at,
+                                 page_history& history, byte_stream& out) {
   uint32_t written = 0;
 SEQUENCES:
   while (true) {
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 65536
-    if (!reader.fill(in, 1)) return STATUS_CORRUPT;
-    const uint32_t token = static_cast<uint32_t>(reader.take(1));
+    if (!at.reader.fill(in, 1)) return STATUS_CORRUPT;
+    const uint32_t token = static_cast<uint32_t>(at.reader.take(1));
     page_piece piece;
     piece.distance = 0;
-    if (!read_length(in, reader, token >> 4, sizes.whole - written, piece.length) ||
-        !write_piece(in, reader, piece, history, out, tokens)) {
+    if (!read_length(in, at.reader, token >> 4, sizes.whole - written, piece.length) ||
+        !write_piece(in, piece, at, history, out)) {
       return STATUS_CORRUPT;
     }
     written += piece.length;
-    if (!reader.fill(in, 1)) {
+    if (!at.reader.fill(in, 1)) {
       return written == sizes.whole && (token & 0xf) == 0 ? STATUS_OK : STATUS_CORRUPT;
     }
-    if (!reader.fill(in, 2)) return STATUS_CORRUPT;
-    piece.distance = static_cast<uint32_t>(reader.take(2));
+    if (!at.reader.fill(in, 2)) return STATUS_CORRUPT;
+    piece.distance = static_cast<uint32_t>(at.reader.take(2));
     if (piece.distance == 0 || piece.distance > written) return STATUS_CORRUPT;
     const uint32_t room = sizes.whole - written;
     if (room < LZ4_COPY_MIN ||
-        !read_length(in, reader, token & 0xf, room - LZ4_COPY_MIN, piece.length)) {
+        !read_length(in, at.reader, token & 0xf, room - LZ4_COPY_MIN, piece.length)) {
       return STATUS_CORRUPT;
     }
     piece.length += LZ4_COPY_MIN;
-    if (!write_piece(in, reader, piece, history, out, tokens)) return STATUS_CORRUPT;
+    if (!write_piece(in, piece, at, history, out)) return STATUS_CORRUPT;
     written += piece.length;
   }
+}
+
+/// Decompresses one page.
+inline uint32_t unpack_lz4(byte_stream& in, const packed_sizes& sizes, codec_state& state,
+                           page_history& history, byte_stream& out) {
+  // Some writers leave out even the token of an empty page.
+  if (sizes.stored == 0 && sizes.whole == 0) return STATUS_OK;
+  codec_state at = state;
+  const uint32_t status = unpack_sequences(in, sizes, at, history, out);
+  state = at;
+  return status;
 }
 
 }  // namespace nearscan

@@ -48,11 +48,11 @@ inline void run_pipeline(const scan_plan& plan, const line_t* input, uint64_t* o
   report_stream decoded[LANES];
   keep_stream filtered;
   report_stream filter_report;
-  keep_stream projected;
-  number_stream operands[SLOTS];
+  row_stream projected;
+  half_stream operands[SLOTS];
   report_stream project_report;
-  keep_stream results;
-  number_stream columns[SLOTS];
+  row_stream results;
+  half_stream columns[SLOTS];
   report_stream aggregate_report;
   scratch_stream state_requests;
   string_stream states;

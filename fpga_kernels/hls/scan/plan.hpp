@@ -144,6 +144,7 @@ struct top_plan {
 
 struct project_plan {
   program_plan program;
+  uint32_t lane_count;
   top_plan top;
   bool forwarded[LANES];
   uint32_t column_count;

@@ -2,12 +2,10 @@
 // Evaluates predicate and projection programs on eight rows at a time.
 //
 // A step is a place in space: the loop over steps is unrolled, and each step works on one row a
-// cycle. Numbers are 128-bit; truth values and validity are one bit a row, so that three-valued
-// logic is bitwise.
+// cycle. Truth values and validity are one bit a row, so that three-valued logic is bitwise.
 #pragma once
 
-#include "../common/calendar.hpp"
-#include "plan.hpp"
+#include "number_word.hpp"
 
 namespace nearscan {
 
@@ -15,7 +13,6 @@ namespace nearscan {
 /// and which of its rows are not null.
 struct step_values {
   number_word number[STEPS_MAX];
-  bool wide[STEPS_MAX];
   uint8_t truth[STEPS_MAX];
   uint8_t valid[STEPS_MAX];
 };
@@ -66,102 +63,54 @@ inline uint8_t fetch_truth(const program_plan& plan, uint16_t operand,
   }
 }
 
-/// Takes numbers of 64 bits for ones without a sign; true when some need the bit.
-NS_RARE bool drop_signs(number_word& out) {
-  uint64_t signs = 0;
+/// Whether a column whose 64 bits are numbers without a sign has some that need the bit.
+NS_RARE bool needs_sign_bit(const half_token& value) {
+  int64_t signs = 0;
 SIGNS:
   for (int row = 0; row < ROWS; row++) {
 #pragma HLS UNROLL
-    signs |= out.high[row];
-    out.high[row] = 0;
+    signs |= value.row[row];
   }
-  return signs != 0;
+  return signs < 0;
 }
 
-/// The numbers of an operand; true when some of them may not fit in 64 bits.
-inline bool fetch_numbers(const program_plan& plan, uint16_t operand,
+/// Whether the numbers of an operand are wide.
+inline bool is_wide(const program_plan& plan, uint16_t operand, const value_token columns[LANES],
+                    const step_values& steps) {
+  const uint32_t index = operand_index(operand);
+  switch (operand >> OPERAND_KIND_SHIFT) {
+    case OPERAND_COLUMN:
+      return ((plan.unsigned_columns >> index) & 1) != 0 && needs_sign_bit(columns[index].value);
+    case OPERAND_STEP:
+      return steps.number[index].wide;
+    case OPERAND_LITERAL:
+      return !fits_64(plan.literals[index]);
+    default:
+      return false;
+  }
+}
+
+/// The numbers of an operand.
+inline void fetch_numbers(const program_plan& plan, uint16_t operand,
                           const value_token columns[LANES], const step_values& steps,
                           number_word& out) {
   const uint32_t index = operand_index(operand);
   switch (operand >> OPERAND_KIND_SHIFT) {
     case OPERAND_COLUMN:
-    COLUMN_ROWS:
-      for (int row = 0; row < ROWS; row++) {
-#pragma HLS UNROLL
-        out.set_narrow(row, columns[index].value[row]);
-      }
-      return ((plan.unsigned_columns >> index) & 1) != 0 && drop_signs(out);
+      out.low = columns[index].value;
+      out.wide = is_wide(plan, operand, columns, steps);
+      // Only numbers without a sign are wide.
+      if (out.wide) out.high = half_token();
+      break;
     case OPERAND_STEP:
-      out = steps.number[index];
-      return steps.wide[index];
-    case OPERAND_LITERAL: {
-      const i128 literal = plan.literals[index];
-    LITERAL_ROWS:
-      for (int row = 0; row < ROWS; row++) {
-#pragma HLS UNROLL
-        out.set(row, literal);
-      }
-      return !fits_64(literal);
-    }
+      out.copy(steps.number[index]);
+      break;
+    case OPERAND_LITERAL:
+      out.fill(plan.literals[index]);
+      break;
     default:
-    NULL_ROWS:
-      for (int row = 0; row < ROWS; row++) {
-#pragma HLS UNROLL
-        out.set_narrow(row, 0);
-      }
-      return false;
-  }
-}
-
-/// In which rows `a` is less than `b`. Unless `wide`, the low halves decide: that is for a
-/// simulation, hardware compares all 128 bits at once.
-inline uint8_t less_rows(const number_word& a, const number_word& b, bool wide) {
-  uint32_t less = 0;
-  if (wide) {
-  WIDE_LESS:
-    for (int row = 0; row < ROWS; row++) {
-#pragma HLS UNROLL
-      less |= static_cast<uint32_t>(a.at(row) < b.at(row)) << row;
-    }
-  } else {
-  NARROW_LESS:
-    for (int row = 0; row < ROWS; row++) {
-#pragma HLS UNROLL
-      const int64_t left = static_cast<int64_t>(a.low[row]);
-      const int64_t right = static_cast<int64_t>(b.low[row]);
-      less |= static_cast<uint32_t>(left < right) << row;
-    }
-  }
-  return static_cast<uint8_t>(less);
-}
-
-/// In which rows they are equal.
-inline uint8_t equal_rows(const number_word& a, const number_word& b) {
-  uint32_t equal = 0;
-EQUAL:
-  for (int row = 0; row < ROWS; row++) {
-#pragma HLS UNROLL
-    const uint64_t differs = (a.low[row] ^ b.low[row]) | (a.high[row] ^ b.high[row]);
-    equal |= static_cast<uint32_t>(differs == 0) << row;
-  }
-  return static_cast<uint8_t>(equal);
-}
-
-/// One comparison of eight rows, as bits.
-inline uint8_t compare_rows(uint8_t op, const number_word& a, const number_word& b, bool wide) {
-  switch (op) {
-    case OP_EQUAL:
-      return equal_rows(a, b);
-    case OP_NOT_EQUAL:
-      return static_cast<uint8_t>(~equal_rows(a, b));
-    case OP_LESS:
-      return less_rows(a, b, wide);
-    case OP_LESS_OR_EQUAL:
-      return static_cast<uint8_t>(~less_rows(b, a, wide));
-    case OP_GREATER:
-      return less_rows(b, a, wide);
-    default:
-      return static_cast<uint8_t>(~less_rows(a, b, wide));
+      out.fill(0);
+      break;
   }
 }
 
@@ -170,85 +119,6 @@ static constexpr uint64_t RARE_STEPS =
     1ull << OP_DIVIDE | 1ull << OP_DIVIDE_ROUND | 1ull << OP_DIVIDE_FLOOR | 1ull << OP_REMAINDER |
     1ull << OP_SELECT | 1ull << OP_YEAR | 1ull << OP_MONTH | 1ull << OP_DAY |
     1ull << OP_IS_DISTINCT | 1ull << OP_IS_NOT_DISTINCT;
-
-/// What became of arithmetic: which rows do not fit their width, and whether any needs more than 64
-/// bits.
-struct computed {
-  uint8_t overflowed;
-  bool wide;
-};
-
-/// Arithmetic on eight rows.
-inline computed compute_rows(const step& at, const number_word& a, const number_word& b,
-                             number_word& out) {
-  uint32_t overflowed = 0;
-  bool wide = false;
-ARITHMETIC_ROWS:
-  for (int row = 0; row < ROWS; row++) {
-#pragma HLS PIPELINE II = 1
-    i128 result = 0;
-    bool too_large;
-    switch (at.op) {
-      case OP_ADD:
-        too_large = add_overflows(a.at(row), b.at(row), &result);
-        break;
-      case OP_SUBTRACT:
-        too_large = subtract_overflows(a.at(row), b.at(row), &result);
-        break;
-      default:
-        too_large = multiply_overflows(a.at(row), b.at(row), &result);
-        break;
-    }
-    too_large = too_large || !fits_width(result, at.width);
-    wide = wide || !fits_64(result);
-    out.set(row, result);
-    overflowed |= static_cast<uint32_t>(too_large) << row;
-  }
-  return {static_cast<uint8_t>(overflowed), wide};
-}
-
-/// Rows of a number that do not fit a width.
-inline uint8_t misfits(const number_word& number, uint8_t width) {
-  uint32_t rows = 0;
-WIDTHS:
-  for (int row = 0; row < ROWS; row++) {
-#pragma HLS UNROLL
-    rows |= static_cast<uint32_t>(!fits_width(number.at(row), width)) << row;
-  }
-  return static_cast<uint8_t>(rows);
-}
-
-/// Quotients or remainders of eight rows by one number.
-inline computed divide_rows(const step& at, const number_word& a, int64_t divisor,
-                            number_word& out) {
-  uint32_t overflowed = 0;
-  bool wide = false;
-DIVIDE_ROWS:
-  for (int row = 0; row < ROWS; row++) {
-// The interval is that of the divider: see divide_overflows.
-#pragma HLS PIPELINE
-    i128 result;
-    const bool too_large =
-        divide_overflows(at.op, a.at(row), divisor, &result) || !fits_width(result, at.width);
-    wide = wide || !fits_64(result);
-    out.set(row, result);
-    overflowed |= static_cast<uint32_t>(too_large) << row;
-  }
-  return {static_cast<uint8_t>(overflowed), wide};
-}
-
-/// A part of the dates of eight rows.
-inline computed date_rows(const step& at, const number_word& a, number_word& out) {
-  const uint8_t overflowed = misfits(a, WIDTH_W32);
-DATE_ROWS:
-  for (int row = 0; row < ROWS; row++) {
-#pragma HLS PIPELINE II = 1
-    const civil_date date = date_of(static_cast<int32_t>(a.low[row]));
-    const int32_t part = at.op == OP_YEAR ? date.year : at.op == OP_MONTH ? date.month : date.day;
-    out.set_narrow(row, part);
-  }
-  return {overflowed, false};
-}
 
 /// `a IN (literals first ..= last)`.
 inline uint8_t in_literals(const program_plan& plan, const number_word& a, uint32_t first,
@@ -324,8 +194,8 @@ inline bool evaluate_select(const program_plan& plan, const step& at, uint32_t i
                             const value_token columns[LANES], uint8_t rows, step_values& steps) {
   number_word b;
   number_word c;
-  const bool b_wide = fetch_numbers(plan, at.b, columns, steps, b);
-  const bool c_wide = fetch_numbers(plan, at.c, columns, steps, c);
+  fetch_numbers(plan, at.b, columns, steps, b);
+  fetch_numbers(plan, at.c, columns, steps, c);
   const uint32_t b_valid = fetch_valid(plan, at.b, columns, steps);
   const uint32_t c_valid = fetch_valid(plan, at.c, columns, steps);
   const uint32_t taken =
@@ -333,20 +203,17 @@ inline bool evaluate_select(const program_plan& plan, const step& at, uint32_t i
 SELECT_ROWS:
   for (int row = 0; row < ROWS; row++) {
 #pragma HLS UNROLL
-    const bool first = ((taken >> row) & 1) != 0;
-    steps.number[index].low[row] = first ? b.low[row] : c.low[row];
-    steps.number[index].high[row] = first ? b.high[row] : c.high[row];
+    steps.number[index].set(row, ((taken >> row) & 1) != 0 ? b.at(row) : c.at(row));
   }
-  steps.wide[index] = b_wide || c_wide;
+  steps.number[index].settle();
   steps.truth[index] = 0;
   steps.valid[index] = static_cast<uint8_t>((taken & b_valid) | (~taken & c_valid));
-  if (at.width == WIDTH_W128) return false;
   return (((misfits(b, at.width) & b_valid) | (misfits(c, at.width) & c_valid)) & rows) != 0;
 }
 
 /// A comparison of numbers.
 inline void evaluate_comparison(const program_plan& plan, const step& at, uint32_t index,
-                                const value_token columns[LANES], const number_word& a, bool a_wide,
+                                const value_token columns[LANES], const number_word& a,
                                 step_values& steps) {
   const uint8_t a_valid = fetch_valid(plan, at.a, columns, steps);
   uint8_t truth;
@@ -355,15 +222,15 @@ inline void evaluate_comparison(const program_plan& plan, const step& at, uint32
     truth = in_literals(plan, a, operand_index(at.b), operand_index(at.c));
   } else {
     number_word b;
-    const bool wide = fetch_numbers(plan, at.b, columns, steps, b) || a_wide;
+    fetch_numbers(plan, at.b, columns, steps, b);
     const uint8_t b_valid = a_valid & fetch_valid(plan, at.b, columns, steps);
-    truth = compare_rows(at.op == OP_BETWEEN ? OP_GREATER_OR_EQUAL : at.op, a, b, wide);
+    truth = compare_rows(at.op == OP_BETWEEN ? OP_GREATER_OR_EQUAL : at.op, a, b);
     valid = b_valid;
     if (at.op == OP_BETWEEN) {
       number_word c;
-      const bool c_wide = fetch_numbers(plan, at.c, columns, steps, c) || a_wide;
+      fetch_numbers(plan, at.c, columns, steps, c);
       const uint8_t c_valid = a_valid & fetch_valid(plan, at.c, columns, steps);
-      const uint8_t below = compare_rows(OP_LESS_OR_EQUAL, a, c, c_wide);
+      const uint8_t below = compare_rows(OP_LESS_OR_EQUAL, a, c);
       // FALSE wins over NULL on either side, as in a AND b.
       valid = static_cast<uint8_t>((b_valid & c_valid) | (b_valid & ~truth) | (c_valid & ~below));
       truth = truth & below & b_valid & c_valid;
@@ -379,17 +246,16 @@ inline bool evaluate_part(const program_plan& plan, const step& at, uint32_t ind
   number_word a;
   fetch_numbers(plan, at.a, columns, steps, a);
   const uint8_t valid = fetch_valid(plan, at.a, columns, steps);
-  computed result;
+  uint8_t misfit;
   if (at.op > OP_SELECT) {
-    result = date_rows(at, a, steps.number[index]);
+    misfit = date_rows(at, a, steps.number[index]);
   } else {
     const int64_t divisor = static_cast<int64_t>(plan.literals[operand_index(at.b)]);
-    result = divide_rows(at, a, divisor, steps.number[index]);
+    misfit = divide_rows(at, a, divisor, steps.number[index]);
   }
   steps.truth[index] = 0;
   steps.valid[index] = valid;
-  steps.wide[index] = result.wide;
-  return (result.overflowed & valid & rows) != 0;
+  return (misfit & valid & rows) != 0;
 }
 
 /// A step that is none of the common ones; true when a result of `rows` left its width.
@@ -421,9 +287,9 @@ inline bool evaluate_step(const program_plan& plan, uint32_t index,
     return false;
   }
   number_word a;
-  const bool a_wide = fetch_numbers(plan, at.a, columns, steps, a);
+  fetch_numbers(plan, at.a, columns, steps, a);
   if (at.op > OP_MULTIPLY) {
-    evaluate_comparison(plan, at, index, columns, a, a_wide, steps);
+    evaluate_comparison(plan, at, index, columns, a, steps);
     return false;
   }
   number_word b;
@@ -432,9 +298,7 @@ inline bool evaluate_step(const program_plan& plan, uint32_t index,
       fetch_valid(plan, at.a, columns, steps) & fetch_valid(plan, at.b, columns, steps);
   steps.truth[index] = 0;
   steps.valid[index] = valid;
-  const computed result = compute_rows(at, a, b, steps.number[index]);
-  steps.wide[index] = result.wide;
-  return (result.overflowed & valid & rows) != 0;
+  return (compute_rows(at, a, b, steps.number[index]) & valid & rows) != 0;
 }
 
 /// Evaluates a whole program; true when a result of `rows` left its width.

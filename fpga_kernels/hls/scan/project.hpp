@@ -12,22 +12,22 @@ inline void project_numbers(const project_plan& plan, const output_plan& column,
                             const value_token columns[LANES], const step_values& steps,
                             number_word& out) {
   if (column.is_key && !column.is_range) {
+    out.wide = false;
   CODES:
     for (int row = 0; row < ROWS; row++) {
 #pragma HLS UNROLL
-      out.set_narrow(row, columns[column.lane].code[row]);
+      out.low.row[row] = columns[column.lane].code[row];
     }
   } else if (column.width == WIDTH_BOOL) {
     const uint32_t truth = fetch_truth(plan.program, column.operand, columns, steps);
+    out.wide = false;
   TRUTH:
     for (int row = 0; row < ROWS; row++) {
 #pragma HLS UNROLL
-      out.set_narrow(row, (truth >> row) & 1);
+      out.low.row[row] = (truth >> row) & 1;
     }
   } else {
-    // COUNT asks which rows have a value, not for the value, which may be none.
-    const uint16_t operand = column.counts ? operand_of_null() : column.operand;
-    fetch_numbers(plan.program, operand, columns, steps, out);
+    fetch_numbers(plan.program, column.operand, columns, steps, out);
   }
 }
 
@@ -43,6 +43,7 @@ inline uint8_t used_rows(const project_plan& plan, const output_plan& column, ui
 /// the first number. Gives the rows that are outside of it; their place is 0 too.
 NS_RARE uint8_t place_in_range(const output_plan& column, uint8_t valid, number_word& number) {
   uint32_t outside = 0;
+  half_token place;
 PLACES:
   for (int row = 0; row < ROWS; row++) {
 #pragma HLS UNROLL
@@ -51,8 +52,10 @@ PLACES:
     const bool inside = !too_far && distance >= 0 && distance < static_cast<i128>(column.count);
     const bool is_null = ((valid >> row) & 1) == 0;
     outside |= static_cast<uint32_t>(!inside && !is_null) << row;
-    number.set_narrow(row, inside && !is_null ? static_cast<int64_t>(distance) + 1 : 0);
+    place.row[row] = inside && !is_null ? static_cast<int64_t>(distance) + 1 : 0;
   }
+  number.low = place;
+  number.wide = false;
   return static_cast<uint8_t>(outside);
 }
 
@@ -63,32 +66,39 @@ struct project_faults {
   bool outside;
 };
 
-/// One output column of a word.
-inline number_token project_column(const project_plan& plan, const output_plan& column,
-                                   uint8_t keep, const value_token columns[LANES],
-                                   const step_values& steps, project_faults& faults) {
-  number_token token;
-  project_numbers(plan, column, columns, steps, token.number);
-  const uint8_t use = used_rows(plan, column, keep, columns, steps);
-  uint8_t valid = 0xff;
-  if (!column.is_key) {
-    valid = fetch_valid(plan.program, column.operand, columns, steps);
-  } else if (column.is_range) {
+/// What is known of an output column before its numbers.
+inline void describe_column(const project_plan& plan, uint32_t index, uint8_t keep,
+                            const value_token columns[LANES], const step_values& steps,
+                            row_token& rows) {
+  const output_plan& column = plan.columns[index];
+  rows.use[index] = used_rows(plan, column, keep, columns, steps);
+  // The codes and places of a key tell nulls themselves.
+  rows.valid[index] =
+      column.is_key ? 0xff : fetch_valid(plan.program, column.operand, columns, steps);
+  const bool numbers = !column.is_key && !column.counts && column.width != WIDTH_BOOL;
+  if (numbers && is_wide(plan.program, column.operand, columns, steps)) rows.wide |= 1u << index;
+}
+
+/// The numbers of an output column that has some.
+inline void compute_column(const project_plan& plan, uint32_t index, uint8_t keep,
+                           const value_token columns[LANES], const step_values& steps,
+                           const row_token& rows, number_word& number, project_faults& faults) {
+  const output_plan& column = plan.columns[index];
+  project_numbers(plan, column, columns, steps, number);
+  if (column.is_range) {
     const uint8_t not_null = fetch_valid(plan.program, column.operand, columns, steps);
-    if ((place_in_range(column, not_null, token.number) & keep) != 0) faults.outside = true;
+    if ((place_in_range(column, not_null, number) & keep) != 0) faults.outside = true;
   }
   // A slot's state is checked at the end. What is wider than 128 bits has been found before.
-  if (column.function == 0 && column.width != WIDTH_W128 &&
-      (misfits(token.number, column.width) & use & valid) != 0) {
+  if (column.function == 0 &&
+      (misfits(number, column.width) & rows.use[index] & rows.valid[index]) != 0) {
     faults.overflowed = true;
   }
-  token.flags = number_flags(valid, use);
-  return token;
 }
 
 /// Stage: kept rows in, their output columns out.
 inline void project(const project_plan& plan, keep_stream& kept_in, value_stream forwarded[LANES],
-                    report_stream& reports_in, keep_stream& kept_out, number_stream numbers[SLOTS],
+                    report_stream& reports_in, row_stream& rows_out, half_stream numbers[SLOTS],
                     report_stream& reports_out) {
   value_token columns[LANES];
   step_values steps;
@@ -99,37 +109,45 @@ WORDS:
   while (true) {
 #pragma HLS PIPELINE II = 8
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 268435456
-    keep_token kept = kept_in.read();
+    const keep_token kept = kept_in.read();
     if (kept.last) break;
   FORWARDED:
-    for (int lane = 0; lane < LANES; lane++) {
+    for (uint32_t lane = 0; lane < static_cast<uint32_t>(LANES); lane++) {
 #pragma HLS UNROLL
+      if (lane >= plan.lane_count) break;
       if (plan.forwarded[lane]) columns[lane] = forwarded[lane].read();
     }
     rows += count_bits(kept.keep);
     faults.overflowed =
         evaluate_program(plan.program, columns, kept.keep, steps) || faults.overflowed;
     if (faults.overflowed || faults.outside) continue;
-    const uint8_t keep = kept.keep;
-    if (plan.top.count != 0) {
-      kept.keep = admit_rows(plan, keep, columns, steps, chain);
+    row_token out;
+    out.wide = 0;
+    out.keep = kept.keep;
+    out.last = false;
+  DESCRIBE:
+    for (uint32_t index = 0; index < static_cast<uint32_t>(SLOTS); index++) {
+#pragma HLS UNROLL
+      if (index >= plan.column_count) break;
+      describe_column(plan, index, kept.keep, columns, steps, out);
     }
-    const bool passes = kept.keep != 0;
-    if (passes) kept_out.write(kept);
+    if (plan.top.count != 0) out.keep = admit_rows(plan, kept.keep, columns, steps, chain);
+    const bool passes = out.keep != 0;
+    if (passes) rows_out.write(out);
   COLUMNS:
     for (uint32_t index = 0; index < static_cast<uint32_t>(SLOTS); index++) {
 #pragma HLS UNROLL
-      if (index < plan.column_count) {
-        // What a top leaves out overflows like any other row.
-        number_token token =
-            project_column(plan, plan.columns[index], keep, columns, steps, faults);
-        if (passes) numbers[index].write(token);
-      }
+      if (index >= plan.column_count) break;
+      if (plan.columns[index].counts) continue;
+      // What a top leaves out overflows like any other row.
+      number_word number;
+      compute_column(plan, index, kept.keep, columns, steps, out, number, faults);
+      if (passes) send_numbers(number, numbers[index]);
     }
   }
-  keep_token end = keep_token();
+  row_token end = row_token();
   end.last = true;
-  kept_out.write(end);
+  rows_out.write(end);
   report own = reports_in.read();
   if (faults.outside) fail(own, STATUS_GROUP_CARDINALITY);
   if (faults.overflowed) fail(own, STATUS_OVERFLOW);

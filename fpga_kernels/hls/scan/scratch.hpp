@@ -51,7 +51,7 @@ SLOTS_OF_WORD:
   for (uint32_t row = 0; row < ROWS; row++) {
 #pragma HLS PIPELINE II = 2
     if (((token.rows >> row) & 1) == 0) continue;
-    found.value[row] = static_cast<int64_t>(memory[token.word[row]]);
+    found.value.row[row] = static_cast<int64_t>(memory[token.word[row]]);
     found.tests[row] = static_cast<uint16_t>(memory[token.word[row] + 1]);
   }
   return found;

@@ -45,7 +45,7 @@ struct split_reader {
   ANSWER:
     for (uint32_t i = 0; i < LINE_WORDS; i++) {
 #pragma HLS UNROLL
-      words[group][from + i] = static_cast<uint64_t>(answer.value[i]);
+      words[group][from + i] = static_cast<uint64_t>(answer.value.row[i]);
     }
     answered++;
   }

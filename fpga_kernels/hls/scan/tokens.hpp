@@ -63,13 +63,19 @@ struct byte_token {
   bool last;
 };
 
+/// A half of the numbers of eight rows, two's complement: the low 64 bits of each, or the high
+/// ones.
+struct half_token {
+  int64_t row[ROWS];
+};
+
 /// One column of eight rows. Values and outcomes of null rows are any; their code is 0.
 ///
 /// `value` is a number, or a reference to a byte string: its first word in scratch << 24 | its
 /// bytes. `tests` holds the outcomes of the column's string tests, `code` the dictionary code + 1
 /// of a key.
 struct value_token {
-  int64_t value[ROWS];
+  half_token value;
   uint16_t tests[ROWS];
   uint16_t code[ROWS];
   uint8_t valid;
@@ -87,38 +93,22 @@ struct keep_token {
   bool last;
 };
 
-/// Numbers of eight rows, two's complement in halves. Those of null rows are any.
-struct number_word {
-  uint64_t low[ROWS];
-  uint64_t high[ROWS];
+/// Which of eight rows are kept, and what is known of their output columns before the numbers: of
+/// each column the rows that are not null and the kept rows that it is about (all of them, unless a
+/// slot has a filter), and which columns are wide, a bit each.
+///
+/// Behind it a column sends its numbers, unless it only counts: values of rows, operands of an
+/// aggregate slot, codes of a key. That is one token of low halves, and one of high halves where
+/// the column is wide. The others fit in 64 bits, which nearly all do.
+struct row_token {
+  uint8_t valid[SLOTS];
+  uint8_t use[SLOTS];
+  uint32_t wide;
+  uint8_t keep;
+  bool last;
 
-  i128 at(int row) const { return make_i128(low[row], high[row]); }
-
-  void set(int row, i128 value) {
-    low[row] = static_cast<uint64_t>(value);
-    high[row] = static_cast<uint64_t>(static_cast<u128>(value) >> 64);
-  }
-  void set_narrow(int row, int64_t value) {
-    low[row] = static_cast<uint64_t>(value);
-    high[row] = static_cast<uint64_t>(value >> 63);
-  }
+  bool is_wide(uint32_t column) const { return ((wide >> column) & 1) != 0; }
 };
-
-/// One output column of eight rows: a value of a row, the operand of an aggregate slot, the code of
-/// a key.
-struct number_token {
-  number_word number;
-  /// Bits 0 to 7: not null. 8 to 15: the kept rows that this column is about (all of them, unless a
-  /// slot has a filter). One word, because a simulation stalls when it copies bytes just written.
-  uint64_t flags;
-
-  uint8_t valid() const { return static_cast<uint8_t>(flags); }
-  uint8_t use() const { return static_cast<uint8_t>(flags >> 8); }
-};
-
-inline uint64_t number_flags(uint8_t valid, uint8_t use) {
-  return static_cast<uint64_t>(use) << 8 | valid;
-}
 
 /// Words of a 64-byte line of device memory.
 static constexpr uint32_t LINE_WORDS = 8;
@@ -144,7 +134,7 @@ static constexpr uint8_t SCRATCH_FIRST_WORDS = 4;
 
 /// Dictionary entries that were looked up.
 struct found_token {
-  int64_t value[ROWS];
+  half_token value;
   uint16_t tests[ROWS];
 };
 
@@ -248,7 +238,8 @@ typedef hls::stream<page_token, PAGE_DEPTH> page_stream;
 typedef hls::stream<byte_token, BYTE_DEPTH> byte_stream;
 typedef hls::stream<value_token, VALUE_DEPTH> value_stream;
 typedef hls::stream<keep_token, KEEP_DEPTH> keep_stream;
-typedef hls::stream<number_token, NUMBER_DEPTH> number_stream;
+typedef hls::stream<row_token, KEEP_DEPTH> row_stream;
+typedef hls::stream<half_token, NUMBER_DEPTH> half_stream;
 typedef hls::stream<report, REPORT_DEPTH> report_stream;
 typedef hls::stream<scratch_token, SCRATCH_DEPTH> scratch_stream;
 typedef hls::stream<found_token, SCRATCH_DEPTH> found_stream;

@@ -76,7 +76,7 @@ VALUES:
     tested_value read;
     const uint32_t status = read_value(payload, requests, found, lane, plan, open, read);
     if (status != STATUS_OK) return status;
-    word.value[part.first + i] = read.value;
+    word.value.row[part.first + i] = read.value;
     word.tests[part.first + i] = read.outcomes;
   }
   return STATUS_OK;

@@ -11,7 +11,9 @@ namespace nearscan {
 ///
 /// Nothing in here waits for room to ask while an answer waits to be read.
 struct word_ring {
-  static constexpr uint32_t WORDS = SCRATCH_DEPTH;
+  /// As many as a LUT has places when it is used as memory. More than are on their way to device
+  /// memory and back, so that a lane goes on while its answers wait to be taken.
+  static constexpr uint32_t WORDS = 64;
   value_token ring[WORDS];
   uint8_t waits[WORDS];
   /// Full words, from `oldest` on; the one that fills stands behind them.
@@ -25,6 +27,9 @@ struct word_ring {
   CLEAR:
     for (uint32_t word = 0; word < WORDS; word++) ring[word] = EMPTY_WORD;
   }
+
+  /// Whether the word that fills has rows.
+  bool begun() const { return ring[(oldest + full) % WORDS].count != 0; }
 
   value_token& filling() { return ring[(oldest + full) % WORDS]; }
 
@@ -41,7 +46,7 @@ struct word_ring {
     for (uint32_t row = 0; row < ROWS; row++) {
 #pragma HLS UNROLL
       if (((rows >> row) & 1) != 0) {
-        word.value[row] = answer.value[row];
+        word.value.row[row] = answer.value.row[row];
         word.tests[row] = answer.tests[row];
       }
     }
@@ -70,7 +75,7 @@ struct word_ring {
   void drain(value_stream& values, found_stream& found) {
   DRAIN:
     while (full > 0) {
-#pragma HLS LOOP_TRIPCOUNT min = 0 max = 16
+#pragma HLS LOOP_TRIPCOUNT min = 0 max = 64
       release(values, found);
     }
   }

@@ -222,15 +222,14 @@ COLUMNS:
 }
 
 /// Puts one kept row of all columns into the block.
-inline void put_row(const write_plan& plan, const number_token numbers[SLOTS], int row,
-                    block_buffer& block) {
+inline void put_row(const write_plan& plan, const row_token& rows, const number_word numbers[SLOTS],
+                    int row, block_buffer& block) {
 PUT_COLUMNS:
   for (uint32_t column = 0; column < static_cast<uint32_t>(SLOTS); column++) {
 #pragma HLS UNROLL
     if (column < plan.column_count) {
-      const uint64_t valid = (numbers[column].flags >> row) & 1;
-      block.value[column][block.rows] =
-          valid != 0 ? numbers[column].number.at(row) : static_cast<i128>(0);
+      const uint64_t valid = (rows.valid[column] >> row) & 1u;
+      block.value[column][block.rows] = valid != 0 ? numbers[column].at(row) : static_cast<i128>(0);
       block.valid[column][block.rows / 64] |= valid << (block.rows % 64);
     }
   }
@@ -280,12 +279,12 @@ HEADER_LINES:
 }
 
 /// Stage: output columns in, the lines of the result out. Strings are asked for.
-inline void write_result(const write_plan& plan, keep_stream& kept_in, number_stream numbers[SLOTS],
+inline void write_result(const write_plan& plan, row_stream& rows_in, half_stream numbers[SLOTS],
                          report_stream& reports_in, scratch_stream& requests,
                          string_stream& strings, scratch_stream& out) {
   block_buffer block;
 #pragma HLS BIND_STORAGE variable = block.value type = ram_2p impl = uram
-  number_token row_words[SLOTS];
+  number_word row_words[SLOTS];
   payload_writer writer;
   write_counters counters = write_counters();
   bool room = true;
@@ -293,18 +292,20 @@ inline void write_result(const write_plan& plan, keep_stream& kept_in, number_st
 WORDS:
   while (true) {
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 268435456
-    const keep_token kept = kept_in.read();
-    if (kept.last) break;
+    const row_token rows = rows_in.read();
+    if (rows.last) break;
   READ_COLUMNS:
     for (uint32_t column = 0; column < static_cast<uint32_t>(SLOTS); column++) {
 #pragma HLS UNROLL
-      if (column < plan.column_count) row_words[column] = numbers[column].read();
+      if (column < plan.column_count) {
+        read_numbers(numbers[column], rows.is_wide(column), row_words[column]);
+      }
     }
   ROWS_OF_WORD:
     for (int row = 0; row < ROWS; row++) {
       const bool wanted = counters.rows_out + block.rows < plan.rows_max;
-      if (((kept.keep >> row) & 1) == 0 || !room || !wanted) continue;
-      put_row(plan, row_words, row, block);
+      if (((rows.keep >> row) & 1) == 0 || !room || !wanted) continue;
+      put_row(plan, rows, row_words, row, block);
       if (block.rows == block_buffer::ROWS_MAX) {
         room = flush_block(plan, block, requests, strings, writer, out, counters);
       }

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whole words of dictionary indexes: what most pages consist of.
+//
+// Eight rows without a null, their indexes of one run. Where all entries are on chip and no word
+// before waits for device memory, nothing about such a word waits for anything but the input, so
+// that the loop takes a cycle or a few a word; all other rows go one by one.
+#pragma once
+
+#include "indexes.hpp"
+
+namespace nearscan {
+
+/// How many of the next rows of a page may be decoded so: a multiple of 8.
+inline uint32_t whole_rows(const lane_state& lane, const decode_plan& plan, uint32_t left,
+                           const hybrid_run& level_run, const hybrid_run& run) {
+  if (lane.words.begun()) return 0;
+  uint32_t rows = run.left < left ? run.left : left;
+  if (plan.nullable) {
+    if (level_run.packed || level_run.value == 0) return 0;
+    if (level_run.left < rows) rows = level_run.left;
+  }
+  // Near the end of the steps they are counted word by word.
+  if (lane.steps + rows > plan.steps_max) return 0;
+  return rows - rows % ROWS;
+}
+
+/// Decodes `rows` (a multiple of 8) rows.
+NS_APART uint32_t decode_whole_words(byte_stream& payload, scratch_stream& requests,
+                                     found_stream& found, value_stream& values, lane_state& lane,
+                                     const decode_plan& plan, const hybrid_run& run, uint32_t width,
+                                     uint32_t rows) {
+  // Of its own, so that a simulation keeps it in registers.
+  bit_reader bits = lane.bits;
+  const uint32_t on_chip = lane.dictionary.on_chip();
+  uint32_t indexes[INDEX_ROOM];
+  value_token word = EMPTY_WORD;
+  word.valid = 0xff;
+  word.count = ROWS;
+REPEATED:
+  for (int row = 0; row < ROWS; row++) {
+#pragma HLS UNROLL
+    indexes[row] = run.value;
+  }
+  uint32_t largest = run.value;
+  uint32_t status = STATUS_OK;
+WHOLE_WORDS:
+  for (uint32_t done = 0; done < rows && status == STATUS_OK; done += ROWS) {
+#pragma HLS PIPELINE
+#pragma HLS LOOP_TRIPCOUNT min = 1 max = 131072
+    if (run.packed) largest = take_packed(payload, bits, width, ROWS, indexes);
+    if (lane.words.waiting == 0) lane.words.drain(values, found);
+    if (bits.overrun) {
+      status = STATUS_CORRUPT;
+    } else if (largest < on_chip && lane.words.full == 0) {
+      look_up_whole(lane.dictionary, plan, indexes, word);
+      values.write(word);
+    } else {
+      status = look_up_apart(lane, plan, largest, indexes);
+      lane.words.filling().valid = 0xff;
+      lane.words.filling().count = ROWS;
+      lane.words.put(values, requests, found);
+    }
+  }
+  lane.bits = bits;
+  return status;
+}
+
+}  // namespace nearscan
