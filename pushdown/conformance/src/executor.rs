@@ -9,7 +9,7 @@ use std::thread::Thread;
 use std::time::Duration;
 
 use nearscan_command::{
-    Chunk, Command, Envelope, InputRef, Output, OutputRef, ResultHeader, ResultView, Row, Status,
+    Chunk, Command, Envelope, InputRef, Output, OutputRef, ResultHeader, ResultView, Row,
     Unit, Value, Version, Width,
 };
 use nearscan_drive::clock::Stopwatch;
