@@ -4,6 +4,8 @@
 #![forbid(unsafe_code)]
 
 #[cfg(test)]
+mod coverage;
+#[cfg(test)]
 mod queries;
 #[cfg(test)]
 mod settings;
