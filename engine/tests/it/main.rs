@@ -6,6 +6,8 @@
 #[cfg(test)]
 mod coverage;
 #[cfg(test)]
+mod odd_files;
+#[cfg(test)]
 mod queries;
 #[cfg(test)]
 mod settings;

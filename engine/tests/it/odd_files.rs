@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Files that are odd and whole, and files that cannot be read: with everything forced to a drive
+//! they return the rows, or say the words, that they do without.
+//!
+//! Files without row groups, of older tables and of other writers are in `slt/file`.
+
+use std::{fs, path::Path, sync::Arc};
+
+use nearscan::{
+    Engine,
+    arrow::array::{ArrayRef, Int32Array, Int64Array, RecordBatch, UInt32Array},
+    parquet::{
+        arrow::ArrowWriter,
+        basic::Encoding,
+        file::{
+            metadata::{ParquetMetaDataReader, ParquetMetaDataWriter},
+            properties::{EnabledStatistics, WriterProperties},
+            statistics::Statistics,
+        },
+    },
+};
+use rstest::rstest;
+
+use crate::support::{failure, text};
+
+/// An engine without pushdown, and one that forces everything to the emulated drive.
+struct Pair {
+    off: Engine,
+    forced: Engine,
+}
+
+impl Pair {
+    /// The files at `path` are table `t`.
+    async fn over(path: &Path) -> Self {
+        let pair = Self::new().await;
+        for engine in [&pair.off, &pair.forced] {
+            engine.register("t", path.to_str().unwrap()).await.unwrap();
+        }
+        pair
+    }
+
+    async fn new() -> Self {
+        let engine = async |mode| {
+            let builder = Engine::builder().threads(2).drive("emulated:").unwrap();
+            builder.set("nearscan.pushdown.mode", mode).build().await.unwrap()
+        };
+        Self { off: engine("off").await, forced: engine("force").await }
+    }
+
+    /// The rows that both return, and units of work that ran on the drive and that came back.
+    async fn run(&self, sql: &str) -> (String, [u64; 2]) {
+        let rows = text(&self.forced, sql).await;
+        assert_eq!(rows, text(&self.off, sql).await, "{sql}");
+        let result = self.forced.sql(sql).await.unwrap().collect().await.unwrap();
+        let pushdown = result.profile.pushdown();
+        (rows, [pushdown.units_drive, pushdown.units_cpu])
+    }
+
+    /// What both say.
+    async fn failure(&self, sql: &str) -> String {
+        let error = failure(&self.forced, sql).await;
+        assert_eq!(error, failure(&self.off, sql).await, "{sql}");
+        error
+    }
+}
+
+#[tokio::test]
+async fn a_row_group_of_three_million_rows() {
+    const ROWS: i32 = 3_000_000;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.parquet");
+    let properties = WriterProperties::builder()
+        .set_max_row_group_row_count(Some(ROWS as usize))
+        .set_dictionary_enabled(false)
+        .set_column_encoding("k".into(), Encoding::DELTA_BINARY_PACKED)
+        .set_column_dictionary_enabled("v".into(), true)
+        .build();
+    let keys: ArrayRef = Arc::new(Int32Array::from_iter_values(0..ROWS));
+    let values: ArrayRef = Arc::new(Int32Array::from_iter_values((0..ROWS).map(|key| key % 10)));
+    write(&path, &RecordBatch::try_from_iter([("k", keys), ("v", values)]).unwrap(), properties);
+
+    let pair = Pair::over(&path).await;
+    let sums = "SELECT count(*), sum(k), min(k), max(k) FROM t WHERE v = 3";
+    let expected = "300000 449999400000 3 2999993";
+    let (rows, units) = pair.run(sums).await;
+    assert_eq!((rows.lines().last(), units), (Some(expected), [1, 0]));
+    let (rows, units) = pair.run("SELECT v, count(*) FROM t GROUP BY v ORDER BY v LIMIT 1").await;
+    assert_eq!((rows.lines().last(), units), (Some("0 300000"), [1, 0]));
+    let (rows, units) = pair.run("SELECT k FROM t WHERE v > 4 ORDER BY k DESC LIMIT 1").await;
+    assert_eq!((rows.lines().last(), units), (Some("2999999"), [1, 0]));
+}
+
+#[tokio::test]
+async fn a_folder_of_six_hundred_files() {
+    const FILES: i64 = 600;
+    let folder = tempfile::tempdir().unwrap();
+    for file in 0..FILES {
+        let keys: ArrayRef = Arc::new(Int64Array::from_iter_values([file, file + FILES]));
+        let rows = RecordBatch::try_from_iter([("k", keys)]).unwrap();
+        let path = folder.path().join(format!("{file:03}.parquet"));
+        write(&path, &rows, WriterProperties::builder().build());
+    }
+    let pair = Pair::over(folder.path()).await;
+    let (rows, units) = pair.run("SELECT count(*), sum(k) FROM t WHERE k % 2 = 1").await;
+    assert_eq!((rows.lines().last(), units), (Some("600 360000"), [600, 0]));
+    // The files whose greatest key is 777 or more.
+    let (rows, units) = pair.run("SELECT k FROM t WHERE k = 777").await;
+    assert_eq!((rows.lines().last(), units), (Some("777"), [423, 0]));
+}
+
+/// A key of a group lies outside of the range that the footer promises.
+#[tokio::test]
+async fn statistics_that_are_wrong_make_no_group_vanish() {
+    let values: ArrayRef = Arc::new(Int32Array::from_iter_values((0..300).map(|row| row % 30)));
+    let lie = Statistics::int32(Some(3), Some(9), None, Some(0), false);
+    let (_folder, pair) = with_statistics("parquet-cpp version 1.3.0", values, lie).await;
+    let (rows, units) = pair.run("SELECT v, count(*) FROM t GROUP BY v ORDER BY v").await;
+    assert_eq!(rows.lines().count(), 31);
+    assert_eq!(rows.lines().last(), Some("29 10"));
+    assert_eq!(units, [0, 1]);
+}
+
+/// Old writers ordered unsigned integers as if they had a sign.
+#[tokio::test]
+async fn statistics_of_unsigned_integers_by_their_sign() {
+    const LARGE: u32 = 4_000_000_000;
+    let values = (0..300).map(|row| if row % 2 == 0 { row % 30 } else { LARGE });
+    let values: ArrayRef = Arc::new(UInt32Array::from_iter_values(values));
+    let signed = Statistics::int32(Some(LARGE.cast_signed()), Some(28), None, Some(0), true);
+    let (_folder, pair) = with_statistics("parquet-mr version 1.7.0", values, signed).await;
+    let (rows, units) = pair.run("SELECT v, count(*) FROM t GROUP BY v ORDER BY v").await;
+    assert_eq!(rows.lines().last(), Some("4000000000 150"));
+    assert_eq!((rows.lines().count(), units), (17, [0, 0]));
+}
+
+/// A file with a key `k` from 0 and `v`, whose footer says of `v` what it is told to say.
+async fn with_statistics(
+    created_by: &str,
+    values: ArrayRef,
+    statistics: Statistics,
+) -> (tempfile::TempDir, Pair) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.parquet");
+    let properties = WriterProperties::builder()
+        .set_created_by(created_by.to_owned())
+        .set_statistics_enabled(EnabledStatistics::Chunk)
+        .set_offset_index_disabled(true)
+        .set_dictionary_enabled(false)
+        .build();
+    let count = i64::try_from(values.len()).unwrap();
+    let keys: ArrayRef = Arc::new(Int64Array::from_iter_values(0..count));
+    write(&path, &RecordBatch::try_from_iter([("k", keys), ("v", values)]).unwrap(), properties);
+
+    let metadata =
+        ParquetMetaDataReader::new().parse_and_finish(&fs::File::open(&path).unwrap()).unwrap();
+    let mut columns = metadata.row_group(0).columns().to_vec();
+    columns[1] = columns[1].clone().into_builder().set_statistics(statistics).build().unwrap();
+    let group = metadata.row_group(0).clone().into_builder().set_column_metadata(columns);
+    let metadata = metadata.into_builder().set_row_groups(vec![group.build().unwrap()]).build();
+    // What follows the last column chunk is the footer.
+    let chunks = metadata.row_group(0).columns().iter().map(|chunk| chunk.byte_range());
+    let end = chunks.map(|(offset, length)| offset + length).max().unwrap();
+    let mut bytes = fs::read(&path).unwrap();
+    bytes.truncate(usize::try_from(end).unwrap());
+    ParquetMetaDataWriter::new(&mut bytes, &metadata).finish().unwrap();
+    fs::write(&path, bytes).unwrap();
+    let pair = Pair::over(&path).await;
+    (folder, pair)
+}
+
+#[rstest]
+#[case("encrypted_footer", "SELECT count(*) FROM FILE", "encrypted footer")]
+#[case("encrypted_footer", "SELECT id FROM FILE WHERE v > 3", "encrypted footer")]
+#[case("encrypted_columns", "SELECT sum(id) FROM FILE WHERE v > 3", "Parquet")]
+#[case("encrypted_columns", "SELECT v, count(*) FROM FILE GROUP BY v", "Parquet")]
+#[tokio::test]
+async fn what_is_encrypted_is_refused(#[case] name: &str, #[case] sql: &str, #[case] says: &str) {
+    let path = format!("{}/tests/files/{name}.parquet", env!("CARGO_MANIFEST_DIR"));
+    let error = Pair::new().await.failure(&sql.replace("FILE", &format!("'{path}'"))).await;
+    assert!(error.starts_with("error: data cannot be read\n"), "{error}");
+    assert!(error.contains(says), "{error}");
+}
+
+#[tokio::test]
+async fn what_is_not_encrypted_beside_it_is_read() {
+    let path = format!("{}/tests/files/encrypted_columns.parquet", env!("CARGO_MANIFEST_DIR"));
+    let pair = Pair::over(Path::new(&path)).await;
+    let (rows, units) = pair.run("SELECT count(*), sum(id) FROM t WHERE id >= 50").await;
+    assert_eq!((rows.lines().last(), units), (Some("50 3725"), [1, 0]));
+}
+
+fn write(path: &Path, rows: &RecordBatch, properties: WriterProperties) {
+    let file = fs::File::create(path).unwrap();
+    let mut writer = ArrowWriter::try_new(file, rows.schema(), Some(properties)).unwrap();
+    writer.write(rows).unwrap();
+    writer.close().unwrap();
+}
