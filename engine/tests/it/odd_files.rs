@@ -11,7 +11,7 @@ use nearscan::{
     arrow::array::{ArrayRef, Int32Array, Int64Array, RecordBatch, UInt32Array},
     parquet::{
         arrow::ArrowWriter,
-        basic::Encoding,
+        basic::{Compression, Encoding},
         file::{
             metadata::{ParquetMetaDataReader, ParquetMetaDataWriter},
             properties::{EnabledStatistics, WriterProperties},
@@ -113,31 +113,33 @@ async fn a_folder_of_six_hundred_files() {
 async fn statistics_that_are_wrong_make_no_group_vanish() {
     let values: ArrayRef = Arc::new(Int32Array::from_iter_values((0..300).map(|row| row % 30)));
     let lie = Statistics::int32(Some(3), Some(9), None, Some(0), false);
-    let (_folder, pair) = with_statistics("parquet-cpp version 1.3.0", values, lie).await;
+    let statistics = [lie.clone(), lie];
+    let (_folder, pair) = with_statistics("parquet-cpp version 1.3.0", values, statistics).await;
     let (rows, units) = pair.run("SELECT v, count(*) FROM t GROUP BY v ORDER BY v").await;
-    assert_eq!(rows.lines().count(), 31);
     assert_eq!(rows.lines().last(), Some("29 10"));
-    assert_eq!(units, [0, 1]);
+    assert_eq!((rows.lines().count(), units), (31, [0, 2]));
 }
 
-/// Old writers ordered unsigned integers as if they had a sign.
+/// Old writers ordered unsigned integers as if they had a sign, so the footer promises 0 to 28.
 #[tokio::test]
 async fn statistics_of_unsigned_integers_by_their_sign() {
     const LARGE: u32 = 4_000_000_000;
-    let values = (0..300).map(|row| if row % 2 == 0 { row % 30 } else { LARGE });
+    let values =
+        (0..300).map(|row| if row < 150 || row % 2 == 0 { row % 30 / 2 * 2 } else { LARGE });
     let values: ArrayRef = Arc::new(UInt32Array::from_iter_values(values));
-    let signed = Statistics::int32(Some(LARGE.cast_signed()), Some(28), None, Some(0), true);
-    let (_folder, pair) = with_statistics("parquet-mr version 1.7.0", values, signed).await;
+    let of = |least| Statistics::int32(Some(least), Some(28), None, Some(0), true);
+    let statistics = [of(0), of(LARGE.cast_signed())];
+    let (_folder, pair) = with_statistics("parquet-mr version 1.7.0", values, statistics).await;
     let (rows, units) = pair.run("SELECT v, count(*) FROM t GROUP BY v ORDER BY v").await;
-    assert_eq!(rows.lines().last(), Some("4000000000 150"));
+    assert_eq!(rows.lines().last(), Some("4000000000 75"));
     assert_eq!((rows.lines().count(), units), (17, [0, 0]));
 }
 
-/// A file with a key `k` from 0 and `v`, whose footer says of `v` what it is told to say.
+/// A file of two row groups with a column `v`, of which the footer says what it is told to say.
 async fn with_statistics(
     created_by: &str,
     values: ArrayRef,
-    statistics: Statistics,
+    statistics: [Statistics; 2],
 ) -> (tempfile::TempDir, Pair) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("t.parquet");
@@ -145,23 +147,24 @@ async fn with_statistics(
         .set_created_by(created_by.to_owned())
         .set_statistics_enabled(EnabledStatistics::Chunk)
         .set_offset_index_disabled(true)
+        .set_max_row_group_row_count(Some(values.len().div_ceil(2)))
         .set_dictionary_enabled(false)
         .build();
-    let count = i64::try_from(values.len()).unwrap();
-    let keys: ArrayRef = Arc::new(Int64Array::from_iter_values(0..count));
-    write(&path, &RecordBatch::try_from_iter([("k", keys), ("v", values)]).unwrap(), properties);
+    write(&path, &RecordBatch::try_from_iter([("v", values)]).unwrap(), properties);
 
-    let metadata =
-        ParquetMetaDataReader::new().parse_and_finish(&fs::File::open(&path).unwrap()).unwrap();
-    let mut columns = metadata.row_group(0).columns().to_vec();
-    columns[1] = columns[1].clone().into_builder().set_statistics(statistics).build().unwrap();
-    let group = metadata.row_group(0).clone().into_builder().set_column_metadata(columns);
-    let metadata = metadata.into_builder().set_row_groups(vec![group.build().unwrap()]).build();
+    let file = fs::File::open(&path).unwrap();
+    let metadata = ParquetMetaDataReader::new().parse_and_finish(&file).unwrap();
+    let groups = metadata.row_groups().iter().cloned().zip(statistics);
+    let groups = groups.map(|(group, statistics)| {
+        let column = group.column(0).clone().into_builder().set_statistics(statistics);
+        let columns = vec![column.build().unwrap()];
+        group.into_builder().set_column_metadata(columns).build().unwrap()
+    });
+    let metadata = metadata.clone().into_builder().set_row_groups(groups.collect()).build();
     // What follows the last column chunk is the footer.
-    let chunks = metadata.row_group(0).columns().iter().map(|chunk| chunk.byte_range());
-    let end = chunks.map(|(offset, length)| offset + length).max().unwrap();
+    let (offset, length) = metadata.row_group(1).column(0).byte_range();
     let mut bytes = fs::read(&path).unwrap();
-    bytes.truncate(usize::try_from(end).unwrap());
+    bytes.truncate(usize::try_from(offset + length).unwrap());
     ParquetMetaDataWriter::new(&mut bytes, &metadata).finish().unwrap();
     fs::write(&path, bytes).unwrap();
     let pair = Pair::over(&path).await;
@@ -187,6 +190,32 @@ async fn what_is_not_encrypted_beside_it_is_read() {
     let pair = Pair::over(Path::new(&path)).await;
     let (rows, units) = pair.run("SELECT count(*), sum(id) FROM t WHERE id >= 50").await;
     assert_eq!((rows.lines().last(), units), (Some("50 3725"), [1, 0]));
+}
+
+/// A file that was whole when it became a table.
+#[rstest]
+#[case("corrupt input", |bytes: &mut Vec<u8>| bytes[40..400].fill(0))]
+#[case("Corrupt footer", |bytes: &mut Vec<u8>| bytes.truncate(300))]
+#[tokio::test]
+async fn what_is_damaged_is_refused(#[case] says: &str, #[case] damage: fn(&mut Vec<u8>)) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.parquet");
+    let properties = WriterProperties::builder().set_compression(Compression::SNAPPY);
+    let values: ArrayRef = Arc::new(Int64Array::from_iter_values((0..500).map(|row| row * row)));
+    let rows = RecordBatch::try_from_iter([("v", values)]).unwrap();
+    write(&path, &rows, properties.set_dictionary_enabled(false).build());
+    let pair = Pair::over(&path).await;
+    let (whole, units) = pair.run("SELECT count(*) FROM t WHERE v > 100").await;
+    assert_eq!((whole.lines().last(), units), (Some("489"), [1, 0]));
+
+    let mut bytes = fs::read(&path).unwrap();
+    damage(&mut bytes);
+    fs::write(&path, bytes).unwrap();
+    for sql in ["SELECT sum(v) FROM t WHERE v > 100", "SELECT v FROM t WHERE v > 100"] {
+        let error = pair.failure(sql).await;
+        assert!(error.starts_with("error: data cannot be read\n"), "{error}");
+        assert!(error.contains(says), "{error}");
+    }
 }
 
 fn write(path: &Path, rows: &RecordBatch, properties: WriterProperties) {
