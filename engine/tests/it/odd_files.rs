@@ -21,7 +21,7 @@ use nearscan::{
 };
 use rstest::rstest;
 
-use crate::support::{failure, text};
+use crate::support::{engine_with_drive, failure, text};
 
 /// An engine without pushdown, and one that forces everything to the emulated drive.
 struct Pair {
@@ -40,11 +40,7 @@ impl Pair {
     }
 
     async fn new() -> Self {
-        let engine = async |mode| {
-            let builder = Engine::builder().threads(2).drive("emulated:").unwrap();
-            builder.set("nearscan.pushdown.mode", mode).build().await.unwrap()
-        };
-        Self { off: engine("off").await, forced: engine("force").await }
+        Self { off: engine_with_drive("off").await, forced: engine_with_drive("force").await }
     }
 
     /// The rows that both return, and units of work that ran on the drive and that came back.

@@ -21,6 +21,7 @@ use super::{
     types::StoredType,
     write::write,
 };
+use crate::support::engine_with_drive;
 
 /// Differences that are shown, and rows of each.
 const SHOWN_MAX: usize = 5;
@@ -36,13 +37,9 @@ pub(crate) struct Bench {
 
 impl Bench {
     pub(crate) async fn make() -> Self {
-        let engine = async |mode| {
-            let builder = Engine::builder().threads(2).drive("emulated:").unwrap();
-            builder.set("nearscan.pushdown.mode", mode).build().await.unwrap()
-        };
         Self {
-            off: engine("off").await,
-            forced: engine("force").await,
+            off: engine_with_drive("off").await,
+            forced: engine_with_drive("force").await,
             folder: tempfile::tempdir().unwrap(),
             table_count: AtomicUsize::new(0),
             differences: Mutex::default(),

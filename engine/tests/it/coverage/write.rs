@@ -50,7 +50,7 @@ pub(crate) fn write(layout: &Layout, stored: &StoredType, path: &Path) -> Vec<Ce
         put(keys_out.untyped(), &key, &keys);
         keys_out.close().unwrap();
         if layout.values == Values::OldDictionary {
-            append_renamed(&mut row_group, &column, properties.clone(), cells);
+            append_renamed(&mut row_group, &column, Arc::clone(&properties), cells);
         } else {
             let mut values_out = row_group.next_column().unwrap().unwrap();
             put(values_out.untyped(), &column, cells);
