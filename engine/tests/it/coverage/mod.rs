@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What a drive does of each type, encoding, codec and operation: `docs/coverage.md`, measured.
 //!
-//! For every cell a file is written, and its query runs twice: without pushdown, and with everything
+//! For every cell a file is written, and its query runs twice: without pushdown, and with all of it
 //! forced to the emulated drive. Both must return the rows that the test computes from the values
 //! it wrote. The cell is where the forced query ran. The table is committed, and a change of it
 //! fails the test until it is written anew:

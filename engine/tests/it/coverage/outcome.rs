@@ -23,9 +23,9 @@ impl Outcome {
     /// Reads the profile of a query over one table.
     pub(crate) fn of(profile: &QueryProfile) -> Self {
         let counted = profile.pushdown();
-        if counted.units_cpu > 0 {
-            let reasons = counted.pushback.iter().filter(|(_, count)| **count > 0);
-            let reasons: Vec<&str> = reasons.map(|(reason, _)| reason.as_str()).collect();
+        let reasons = counted.pushback.iter().filter(|(_, count)| **count > 0);
+        let reasons: Vec<&str> = reasons.map(|(reason, _)| reason.as_str()).collect();
+        if counted.units_cpu > 0 || !reasons.is_empty() {
             return Self::Back(reasons.join(", "));
         }
         let kept = profile.decisions.iter().find_map(|candidate| match &candidate.decision {
@@ -36,7 +36,10 @@ impl Outcome {
         let above = profile.decisions.iter().find_map(above);
         match (kept, counted.units_drive, above) {
             (Some(reason), _, _) => Self::Cpu(reason),
-            (None, 0, _) => Self::Unread,
+            (None, 0, _) => {
+                assert_eq!(profile.total("bytes_scanned").unwrap_or(0), 0, "{}", profile.plan);
+                Self::Unread
+            }
             (None, _, Some(reason)) => Self::Scan(reason),
             (None, _, None) => Self::Drive,
         }
