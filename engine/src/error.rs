@@ -178,10 +178,10 @@ impl Error {
             | Self::Setting(_)
             | Self::DriveNameTaken { .. } => None,
             Self::Drive { reason, .. } => Some(reason.clone()),
+            Self::Data(source) => Some(classify::message_about_file(source)),
             Self::Configuration(source)
             | Self::Memory(source)
             | Self::Disk(source)
-            | Self::Data(source)
             | Self::Io(source)
             | Self::Unsupported(source)
             | Self::Plan(source)

@@ -17,18 +17,26 @@ use async_trait::async_trait;
 use datafusion::{
     arrow::datatypes::SchemaRef,
     catalog::{ScanArgs, ScanResult, Session, TableProvider, TableProviderFactory},
-    common::{Constraints, DFSchemaRef, Result, Statistics},
+    common::{Constraints, DFSchemaRef, DataFusionError, Result, Statistics},
     datasource::{
-        file_format::parquet::ParquetFormat, listing::ListingTable, provider::DefaultTableFactory,
+        file_format::parquet::ParquetFormat,
+        listing::{ListingTable, ListingTableUrl},
+        physical_plan::parquet::metadata::DFParquetMetadata,
+        provider::DefaultTableFactory,
     },
     logical_expr::{
         CreateExternalTable, Expr, LogicalPlan, TableProviderFilterPushDown, TableType,
         dml::{InsertOp, MergeIntoClause},
     },
+    object_store::path::Path,
     physical_plan::ExecutionPlan,
 };
+use futures::TryStreamExt;
 
 use crate::{facts, order};
+
+/// How files end that a table finds in a folder.
+const PARQUET_EXTENSION: &str = ".parquet";
 
 /// A table of Parquet files.
 #[derive(Debug)]
@@ -49,8 +57,42 @@ impl TableProviderFactory for TableFactory {
         state: &dyn Session,
         command: &CreateExternalTable,
     ) -> Result<Arc<dyn TableProvider>> {
-        Ok(wrap(self.inner.create(state, command).await?))
+        match self.inner.create(state, command).await {
+            Ok(table) => Ok(wrap(table)),
+            Err(error) => Err(name_file(error, state, &command.locations).await),
+        }
     }
+}
+
+/// Adds to an error of Parquet the file that it is about, which DataFusion leaves out.
+async fn name_file(
+    error: DataFusionError,
+    state: &dyn Session,
+    locations: &[String],
+) -> DataFusionError {
+    if !matches!(error.find_root(), DataFusionError::ParquetError(_)) {
+        return error;
+    }
+    for location in locations {
+        if let Ok(Some(path)) = unreadable_file(state, location).await {
+            return error.context(format!("file '/{path}'"));
+        }
+    }
+    // The file may have been replaced since.
+    error
+}
+
+/// The first file at `location` whose footer cannot be read.
+async fn unreadable_file(state: &dyn Session, location: &str) -> Result<Option<Path>> {
+    let url = ListingTableUrl::parse(location)?;
+    let store = state.runtime_env().object_store(&url)?;
+    let mut files = url.list_all_files(state, store.as_ref(), PARQUET_EXTENSION).await?;
+    while let Some(file) = files.try_next().await? {
+        if DFParquetMetadata::new(store.as_ref(), &file).fetch_metadata().await.is_err() {
+            return Ok(Some(file.location));
+        }
+    }
+    Ok(None)
 }
 
 /// Wraps a listing table of Parquet files; any other table stays as it is.

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import datetime
 import decimal
+import math
 import random
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -73,6 +74,10 @@ class Column:
     @property
     def has_few(self) -> bool:
         return len(self.values) <= 12
+
+    @property
+    def has_infinity(self) -> bool:
+        return any(isinstance(value, float) and math.isinf(value) for value in self.values)
 
 
 @dataclass

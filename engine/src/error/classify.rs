@@ -170,6 +170,15 @@ pub(super) fn message(root: &DataFusionError) -> String {
     text.trim_end().trim_end_matches('.').to_owned()
 }
 
+/// What an error says, behind the name of its file where that is known.
+pub(super) fn message_about_file(error: &DataFusionError) -> String {
+    let text = message(error.find_root());
+    match error {
+        DataFusionError::Context(file, _) => format!("{file}: {text}"),
+        _ => text,
+    }
+}
+
 fn column_not_found(field: &Column, valid_fields: &[Column]) -> Error {
     // A qualifier helps only where two tables are in scope.
     let mut relations: Vec<_> =

@@ -4,7 +4,12 @@
 #![forbid(unsafe_code)]
 
 #[cfg(test)]
+mod coverage;
+#[cfg(test)]
+mod odd_files;
+#[cfg(test)]
 mod orders;
+#[cfg(test)]
 mod queries;
 #[cfg(test)]
 mod settings;

@@ -39,6 +39,12 @@ pub(crate) async fn engine() -> Engine {
     Engine::builder().threads(2).build().await.unwrap()
 }
 
+/// An engine with the emulated drive, in a mode of `nearscan.pushdown.mode`.
+pub(crate) async fn engine_with_drive(mode: &str) -> Engine {
+    let builder = Engine::builder().threads(2).drive("emulated:").unwrap();
+    builder.set("nearscan.pushdown.mode", mode).build().await.unwrap()
+}
+
 /// Runs a statement and returns its rows, a line each, cells separated by one space.
 pub(crate) async fn text(engine: &Engine, sql: &str) -> String {
     let result = engine.sql(sql).await.unwrap().collect().await.unwrap();

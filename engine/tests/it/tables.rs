@@ -173,6 +173,12 @@ async fn what_cannot_be_a_table_says_why() {
     fs::write(data.path("bad.parquet"), "this is no Parquet file at all").unwrap();
     let error = register("a", &data.path("bad.parquet")).await;
     assert!(matches!(&error, Error::Data(_)), "{error:?}");
+    let folder = data.folder.path().to_str().unwrap();
+    let words = format!("file '{folder}/bad.parquet': Parquet error: Invalid Parquet file");
+    for location in [folder, &format!("{folder}/*.parquet"), &data.path("bad.parquet")] {
+        let error = failure(&engine, &format!("SELECT * FROM '{location}'")).await;
+        assert!(error.contains(&words), "{location}: {error}");
+    }
     assert!(!Path::new(&data.path("a.parquet")).exists());
     let error = failure(&engine, &format!("SELECT * FROM '{}'", data.path("no.parquet"))).await;
     assert!(

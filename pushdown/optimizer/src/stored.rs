@@ -139,6 +139,11 @@ fn is_unit(stored: &StoredUnit, unit: TimeUnit) -> bool {
     }
 }
 
+/// Whether plain integers are the seconds that a table says they are: Parquet has no name for them.
+fn is_seconds(descriptor: &ColumnDescriptor, unit: TimeUnit, stored: Type) -> bool {
+    unit == TimeUnit::Second && descriptor.physical_type() == stored
+}
+
 fn time(descriptor: &ColumnDescriptor, unit: TimeUnit) -> Option<(PhysicalType, Reading)> {
     let is_this = match descriptor.logical_type_ref() {
         Some(LogicalType::Time(time)) => is_unit(&time.unit, unit),
@@ -146,6 +151,7 @@ fn time(descriptor: &ColumnDescriptor, unit: TimeUnit) -> Option<(PhysicalType, 
         None => match descriptor.converted_type() {
             ConvertedType::TIME_MILLIS => unit == TimeUnit::Millisecond,
             ConvertedType::TIME_MICROS => unit == TimeUnit::Microsecond,
+            ConvertedType::NONE => is_seconds(descriptor, unit, Type::INT32),
             _ => false,
         },
     };
@@ -164,6 +170,7 @@ fn timestamp(descriptor: &ColumnDescriptor, unit: TimeUnit) -> Option<(PhysicalT
         None => match descriptor.converted_type() {
             ConvertedType::TIMESTAMP_MILLIS => unit == TimeUnit::Millisecond,
             ConvertedType::TIMESTAMP_MICROS => unit == TimeUnit::Microsecond,
+            ConvertedType::NONE => is_seconds(descriptor, unit, Type::INT64),
             _ => false,
         },
     };
