@@ -9,8 +9,8 @@ use std::thread::Thread;
 use std::time::Duration;
 
 use nearscan_command::{
-    Chunk, Command, Envelope, InputRef, Output, OutputRef, ResultHeader, ResultView, Row,
-    Unit, Value, Version, Width,
+    Chunk, Command, Envelope, InputRef, Output, OutputRef, ResultHeader, ResultView, Row, Unit,
+    Value, Version, Width,
 };
 use nearscan_drive::clock::Stopwatch;
 use nearscan_drive::{
