@@ -129,27 +129,29 @@ struct codec_state {
   uint64_t tokens;
 };
 
+/// Writes the next `count` (1 to 8) bytes of a piece. False when the input ends before.
+NS_HOT bool write_some(byte_stream& in, uint32_t distance, uint32_t count, codec_state& at,
+                       page_history& history, byte_stream& out) {
+  if (distance == 0 && !at.reader.fill(in, count)) return false;
+  const uint64_t bytes =
+      distance == 0 ? at.reader.take(count) : at.end.get(history, distance, count);
+  at.end.append(history, bytes, count, out);
+  at.tokens++;
+  return true;
+}
+
 /// Writes a piece, 8 bytes a step. False when the input ends before.
 NS_HOT bool write_piece(byte_stream& in, const page_piece& piece, codec_state& at,
                         page_history& history, byte_stream& out) {
   uint32_t left = piece.length;
 TOKENS:
-  while (left > 0) {
+  while (left >= 8) {
 #pragma HLS PIPELINE II = 1
-#pragma HLS LOOP_TRIPCOUNT min = 1 max = 8192
-    const uint32_t count = left < 8 ? left : 8;
-    uint64_t bytes;
-    if (piece.distance == 0) {
-      if (!at.reader.fill(in, count)) return false;
-      bytes = at.reader.take(count);
-    } else {
-      bytes = at.end.get(history, piece.distance, count);
-    }
-    at.end.append(history, bytes, count, out);
-    left -= count;
-    at.tokens++;
+#pragma HLS LOOP_TRIPCOUNT min = 0 max = 8192
+    if (!write_some(in, piece.distance, 8, at, history, out)) return false;
+    left -= 8;
   }
-  return true;
+  return left == 0 || write_some(in, piece.distance, left, at, history, out);
 }
 
 }  // namespace nearscan

@@ -35,6 +35,15 @@ struct line_reader {
     return true;
   }
 
+  /// The next eight bytes, if they are a word of the current line: most bytes are.
+  NS_HOT bool next_word(line_stream& in, uint64_t* word) {
+    if (!refill(in) || at % 8 != 0 || line.end - at < 8) return false;
+    *word = line_word(line.data, at / 8);
+    at = static_cast<uint8_t>(at + 8);
+    position += 8;
+    return true;
+  }
+
   /// Up to `wanted` (<= 8) bytes of the current line; gives how many.
   uint8_t next_bytes(line_stream& in, uint8_t wanted, uint64_t* bytes) {
     if (!refill(in)) return 0;

@@ -164,17 +164,18 @@ NARROW_SUMS:
   return (overflowed >> 63) == 0;
 }
 
-/// Products of numbers of 64 bits, which fit in 128.
-inline void multiply_narrow(const half_token& a, const half_token& b, number_word& out) {
+/// Products of numbers of 64 bits; false when some do not fit in 64 bits.
+inline bool multiply_narrow(const half_token& a, const half_token& b, number_word& out) {
   int64_t beyond = 0;
 NARROW_PRODUCTS:
   for (int row = 0; row < ROWS; row++) {
 #pragma HLS PIPELINE II = 1
     const i128 product = static_cast<i128>(a.row[row]) * b.row[row];
-    out.set(row, product);
+    out.low.row[row] = static_cast<int64_t>(product);
     beyond |= static_cast<int64_t>(product >> 64) ^ (static_cast<int64_t>(product) >> 63);
   }
-  out.wide = beyond != 0;
+  out.wide = false;
+  return beyond == 0;
 }
 
 /// Sums, differences or products; gives the rows that leave 128 bits.
@@ -208,11 +209,9 @@ WIDE_ARITHMETIC:
 inline uint8_t compute_rows(const step& at, const number_word& a, const number_word& b,
                             number_word& out) {
   if (!a.wide && !b.wide) {
-    if (at.op == OP_MULTIPLY) {
-      multiply_narrow(a.low, b.low, out);
-      return misfits(out, at.width);
-    }
-    if (add_narrow(at.op == OP_SUBTRACT, a.low, b.low, out)) return misfits(out, at.width);
+    const bool fits = at.op == OP_MULTIPLY ? multiply_narrow(a.low, b.low, out)
+                                           : add_narrow(at.op == OP_SUBTRACT, a.low, b.low, out);
+    if (fits) return misfits(out, at.width);
   }
   const uint8_t overflowed = compute_wide(at.op, a, b, out);
   return overflowed | misfits(out, at.width);

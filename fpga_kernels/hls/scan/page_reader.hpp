@@ -19,7 +19,10 @@ PAYLOAD:
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 147456
     byte_token token;
     token.data = 0;
-    token.count = bytes.next_bytes(in, left < 8 ? static_cast<uint8_t>(left) : 8, &token.data);
+    token.count = 8;
+    if (left < 8 || !bytes.next_word(in, &token.data)) {
+      token.count = bytes.next_bytes(in, left < 8 ? static_cast<uint8_t>(left) : 8, &token.data);
+    }
     left -= token.count;
     ended = left == 0 || token.count == 0;
     token.last = ended;
