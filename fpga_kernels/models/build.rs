@@ -14,6 +14,8 @@ fn main() {
         // Pragmas and loop labels are for the synthesis tool.
         .flag_if_supported("-Wno-unknown-pragmas")
         .flag_if_supported("-Wno-unused-label")
+        // The high half of a word is read only where the word is wide, which g++ does not follow.
+        .flag_if_supported("-Wno-maybe-uninitialized")
         .include(hls)
         .file("shim/shim.cpp")
         .file(hls.join("portable/dataflow.cpp"))
