@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
+use datafusion::common::internal_err;
 use datafusion::error::Result;
 use datafusion::execution::memory_pool::MemoryReservation;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
@@ -25,17 +26,17 @@ use futures::{StreamExt, TryStreamExt};
 use nearscan_command::{Command, Envelope, Fragment, MergeCommand};
 use nearscan_drive::{Completion, Fault};
 
-use crate::exec::arrays;
 use crate::exec::dynamic::Narrowing;
 use crate::exec::merge::distinct::Distinct;
 use crate::exec::merge::verify;
-use crate::exec::merge::{MergeWindow, Merged, PushdownMergeExec, UnitPlace};
+use crate::exec::merge::{MergeWindow, Merged, PushdownMergeExec, UnitPlace, WindowInput};
 use crate::exec::metrics::{PushBack, PushdownMetrics};
 use crate::exec::run::{Release, UNITS_IN_FLIGHT, limit, rows_shape, unit_runner};
 use crate::exec::unit::{
     Charged, Cost, Returned, UnitDone, UnitRows, UnitRunner, counts_as_failure, fault_reason,
     row_count,
 };
+use crate::exec::{Pushed, arrays};
 use crate::merge::part;
 use crate::settings::Verify;
 use crate::units::PlannedUnit;
@@ -100,31 +101,24 @@ pub(super) struct Input {
     pub(super) unit: PlannedUnit,
     /// Narrowed by dynamic filters, and to the part.
     fragment: Arc<Fragment>,
+    /// Whether dynamic filters leave out rows.
+    is_narrowed: bool,
     /// Whether the fragment keeps to the part.
     is_exact: bool,
     /// Rows that belong to the window; all without.
     pub(super) part: Option<Arc<dyn PhysicalExpr>>,
 }
 
-impl Input {
-    /// Whether a dynamic filter leaves out rows.
-    fn is_narrowed(&self) -> bool {
-        self.part.is_none() && self.fragment.predicate != self.runner.pushed.fragment.predicate
-    }
-}
-
 impl MergeRunner {
     /// Runs one window.
     async fn run(self: Arc<Self>, window: MergeWindow) -> Result<UnitDone> {
-        let inputs: Vec<Input> =
-            window.inputs.iter().filter_map(|input| self.input(input.place, input.part)).collect();
-        if inputs.len() == 1 && !self.merged.merge.distinct {
-            let alone = inputs.into_iter().map(Self::unit_rows);
-            let mut alone: Vec<_> = stream::iter(alone).buffered(1).try_collect().await?;
-            if let Some(done) = alone.pop() {
-                return Ok(done);
-            }
-            return self.merged_by_host(Vec::new());
+        let inputs = window.inputs.iter().map(|input| self.input(*input));
+        let mut inputs = inputs.collect::<Result<Vec<Input>>>()?;
+        if inputs.len() == 1
+            && !self.merged.merge.distinct
+            && let Some(alone) = inputs.pop()
+        {
+            return Self::unit_rows(alone).await;
         }
         if inputs.iter().any(|input| input.unit.kept.is_some()) {
             return self.merged_by_host(inputs);
@@ -134,7 +128,7 @@ impl MergeRunner {
                 self.metrics.units_drive.add(inputs.len());
                 let rows_in = inputs.iter().map(|input| input.unit.rows).sum::<u64>();
                 self.metrics.rows_in.add(usize::try_from(rows_in).unwrap_or(usize::MAX));
-                if self.verifies() && !inputs.iter().any(Input::is_narrowed) {
+                if self.verifies() && !inputs.iter().any(|input| input.is_narrowed) {
                     verify::compare(&self, &inputs, &charged.batches).await?;
                 }
                 self.log(&inputs, cost, row_count(&charged.batches));
@@ -153,30 +147,36 @@ impl MergeRunner {
     }
 
     /// A unit as it stands now.
-    fn input(&self, place: UnitPlace, span: Option<crate::merge::windows::Span>) -> Option<Input> {
-        let scan = self.scans.get(place.input)?;
-        let pushed = &scan.runner.pushed;
-        let unit = pushed.partitions.get(place.partition)?.get(place.unit)?.clone();
-        let shape = rows_shape(&pushed.replaced);
-        let fragment = scan.narrowing.current(shape);
-        let key = self.merged.ordering.first();
-        let part = span.map(|span| {
-            let data_type = key.expr.data_type(&self.schema).ok();
-            data_type.and_then(|data_type| part::predicate(key, &data_type, span))
-        });
-        // A part that cannot be told apart was not planned.
-        let part = part.flatten();
-        let narrowed = match (&part, shape) {
-            (Some(part), Some(shape)) => Narrowing::exactly(&fragment, part, shape).map(Arc::new),
-            _ => Some(Arc::clone(&fragment)),
+    fn input(&self, input: WindowInput) -> Result<Input> {
+        let UnitPlace { input: scan, partition, unit } = input.place;
+        let scan = self.scans.get(scan);
+        let units = scan.and_then(|scan| scan.runner.pushed.partitions.get(partition));
+        let (Some(scan), Some(unit)) = (scan, units.and_then(|units| units.get(unit))) else {
+            return internal_err!("a merge is about a row group that its scans do not have");
         };
-        Some(Input {
+        let Pushed { fragment, replaced, .. } = &*scan.runner.pushed;
+        let shape = rows_shape(replaced);
+        let current = scan.narrowing.current(shape);
+        let mut found = Input {
             runner: Arc::clone(&scan.runner),
-            unit,
-            is_exact: narrowed.is_some(),
-            fragment: narrowed.unwrap_or(fragment),
-            part,
-        })
+            unit: unit.clone(),
+            is_narrowed: current.predicate != fragment.predicate,
+            fragment: current,
+            is_exact: true,
+            part: None,
+        };
+        if let Some(span) = input.part {
+            let key = self.merged.ordering.first();
+            let Some(part) = part::predicate(key, &key.expr.data_type(&self.schema)?, span) else {
+                return internal_err!("a merge is cut where {} has no value", key.expr);
+            };
+            match shape.and_then(|shape| Narrowing::exactly(&found.fragment, &part, shape)) {
+                Some(fragment) => found.fragment = Arc::new(fragment),
+                None => found.is_exact = false,
+            }
+            found.part = Some(part);
+        }
+        Ok(found)
     }
 
     /// The rows of a unit that belong to its window.
