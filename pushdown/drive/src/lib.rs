@@ -14,7 +14,7 @@
 //!   lease(bytes) -> Lease | Refusal               once a unit; refused: the unit goes to the CPU
 //!   submit(Submission) -> Ticket | Refusal        the drive owns the buffers from here on
 //!   ticket.await -> Completion                    counted, timed
-//!   completion.check(..) -> ResultView | Fault    no row leaves before this; of a merge check_merge
+//!   completion.check(..) -> ResultView | Fault    no row leaves before this; a merge: check_merge
 //! ```
 //!
 //! # What is not here

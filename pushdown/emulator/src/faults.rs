@@ -13,10 +13,10 @@
 //!
 //! A plan gives each kind a probability for each attempt of each command:
 //! `faults=read_error:0.05,gone:0.001`. Whether a fault strikes is decided from the seed, the kind,
-//! the fragment and the unit, not from any order of events, so a run can be repeated. A merge is one
-//! command: it is struck as a whole, decided from all its fragments and units. A fragment
-//! that a dynamic filter has narrowed is another fragment: where a join runs beside a scan, which
-//! of the two a unit gets is up to the host's threads.
+//! the fragment and the unit, not from any order of events, so a run can be repeated. A merge is
+//! struck as a whole, as all its fragments and units decide. A fragment that a dynamic filter has
+//! narrowed is another fragment: where a join runs beside a scan, which of the two a unit gets is
+//! up to the host's threads.
 //!
 //! Left out on purpose: faults in the host's own memory, and bytes of the file that change under
 //! the drive without its version changing. No drive could notice either.
