@@ -36,14 +36,11 @@ SWAP:
 /// The lowest `count` (<= 8) bits set.
 inline uint8_t row_mask(uint32_t count) { return static_cast<uint8_t>((1u << count) - 1u); }
 
+/// How many bits are set: sums of two bits side by side, then of four, then of eight.
 inline uint32_t count_bits(uint8_t mask) {
-  uint32_t count = 0;
-BITS:
-  for (int bit = 0; bit < 8; bit++) {
-#pragma HLS UNROLL
-    count += (mask >> bit) & 1u;
-  }
-  return count;
+  const uint32_t twos = mask - ((mask >> 1) & 0x55u);
+  const uint32_t fours = (twos & 0x33u) + ((twos >> 2) & 0x33u);
+  return (fours + (fours >> 4)) & 0xfu;
 }
 
 /// Two's complement number of two halves.

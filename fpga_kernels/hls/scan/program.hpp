@@ -114,6 +114,28 @@ inline void fetch_numbers(const program_plan& plan, uint16_t operand,
   }
 }
 
+/// Sends the numbers of an operand as they are.
+inline void send_operand(const program_plan& plan, uint16_t operand,
+                         const value_token columns[LANES], const step_values& steps,
+                         half_stream& out) {
+  const uint32_t index = operand_index(operand);
+  switch (operand >> OPERAND_KIND_SHIFT) {
+    case OPERAND_COLUMN:
+      out.write(columns[index].value);
+      // Only numbers without a sign are wide.
+      if (is_wide(plan, operand, columns, steps)) out.write(half_token());
+      break;
+    case OPERAND_STEP:
+      send_numbers(steps.number[index], out);
+      break;
+    default:
+      number_word number;
+      fetch_numbers(plan, operand, columns, steps, number);
+      send_numbers(number, out);
+      break;
+  }
+}
+
 /// Operations that common queries lack, a bit each.
 static constexpr uint64_t RARE_STEPS =
     1ull << OP_DIVIDE | 1ull << OP_DIVIDE_ROUND | 1ull << OP_DIVIDE_FLOOR | 1ull << OP_REMAINDER |

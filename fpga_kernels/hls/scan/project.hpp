@@ -79,7 +79,7 @@ inline void describe_column(const project_plan& plan, uint32_t index, uint8_t ke
   if (numbers && is_wide(plan.program, column.operand, columns, steps)) rows.wide |= 1u << index;
 }
 
-/// The numbers of an output column that has some.
+/// The numbers of a key, or of an output column of rows.
 inline void compute_column(const project_plan& plan, uint32_t index, uint8_t keep,
                            const value_token columns[LANES], const step_values& steps,
                            const row_token& rows, number_word& number, project_faults& faults) {
@@ -89,9 +89,8 @@ inline void compute_column(const project_plan& plan, uint32_t index, uint8_t kee
     const uint8_t not_null = fetch_valid(plan.program, column.operand, columns, steps);
     if ((place_in_range(column, not_null, number) & keep) != 0) faults.outside = true;
   }
-  // A slot's state is checked at the end. What is wider than 128 bits has been found before.
-  if (column.function == 0 &&
-      (misfits(number, column.width) & rows.use[index] & rows.valid[index]) != 0) {
+  // What is wider than 128 bits has been found before.
+  if ((misfits(number, column.width) & rows.use[index] & rows.valid[index]) != 0) {
     faults.overflowed = true;
   }
 }
@@ -138,7 +137,13 @@ WORDS:
     for (uint32_t index = 0; index < static_cast<uint32_t>(SLOTS); index++) {
 #pragma HLS UNROLL
       if (index >= plan.column_count) break;
-      if (plan.columns[index].counts) continue;
+      const output_plan& column = plan.columns[index];
+      if (column.counts) continue;
+      // A slot's state is checked at the end, and slots have no top.
+      if (column.function != 0) {
+        send_operand(plan.program, column.operand, columns, steps, numbers[index]);
+        continue;
+      }
       // What a top leaves out overflows like any other row.
       number_word number;
       compute_column(plan, index, kept.keep, columns, steps, out, number, faults);

@@ -43,18 +43,27 @@ REPEATED:
   }
   uint32_t largest = run.value;
   uint32_t status = STATUS_OK;
+  uint32_t left = rows;
 WHOLE_WORDS:
-  for (uint32_t done = 0; done < rows && status == STATUS_OK; done += ROWS) {
+  while (left > 0 && status == STATUS_OK) {
+#pragma HLS LOOP_TRIPCOUNT min = 1 max = 131072
+    if (lane.words.waiting == 0) lane.words.drain(values, found);
+    const bool direct = lane.words.full == 0;
+    bool apart = false;
+  WORDS_ON_CHIP:
+    while (left > 0) {
 #pragma HLS PIPELINE
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 131072
-    if (run.packed) largest = take_packed(payload, bits, width, ROWS, indexes);
-    if (lane.words.waiting == 0) lane.words.drain(values, found);
-    if (bits.overrun) {
-      status = STATUS_CORRUPT;
-    } else if (largest < on_chip && lane.words.full == 0) {
+      if (run.packed) largest = take_packed(payload, bits, width, ROWS, indexes);
+      left -= ROWS;
+      apart = largest >= on_chip || !direct || bits.overrun;
+      if (apart) break;
       look_up_whole(lane.dictionary, plan, indexes, word);
       values.write(word);
-    } else {
+    }
+    if (bits.overrun) {
+      status = STATUS_CORRUPT;
+    } else if (apart) {
       status = look_up_apart(lane, plan, largest, indexes);
       lane.words.filling().valid = 0xff;
       lane.words.filling().count = ROWS;
