@@ -261,54 +261,69 @@ GROUPS:
   return overflowed;
 }
 
-/// Folds one word; true when a sum left 128 bits. Once something has failed its numbers are read
-/// and nothing else.
+/// The group of each row.
+inline void read_groups(const aggregate_plan& plan, const group_shape& shape,
+                        half_stream numbers_in[SLOTS], uint32_t group_of[ROWS]) {
+GROUP_INIT:
+  for (int row = 0; row < ROWS; row++) group_of[row] = 0;
+GROUP_KEYS:
+  for (uint32_t key = 0; key < plan.key_count; key++) {
+#pragma HLS LOOP_TRIPCOUNT min = 0 max = 4
+    const half_token places = numbers_in[key].read();
+  GROUP_NUMBERS:
+    for (int row = 0; row < ROWS; row++) {
+#pragma HLS UNROLL
+      group_of[row] += static_cast<uint32_t>(places.row[row]) * shape.stride[key];
+    }
+  }
+}
+
+/// Folds one word; true when a sum left 128 bits.
 inline bool fold_word(const aggregate_plan& plan, const row_token& rows,
                       half_stream numbers_in[SLOTS], scratch_stream& requests,
-                      string_stream& answers, const group_shape& shape, bool failed,
-                      group_table& groups, uint64_t& words_read) {
+                      string_stream& answers, const group_shape& shape, group_table& groups,
+                      uint64_t& words_read) {
   uint32_t group_of[ROWS];
+  read_groups(plan, shape, numbers_in, group_of);
   // What all kept rows have met is noted once.
   uint32_t met = 0;
   bool overflowed = false;
-GROUP_INIT:
-  for (int row = 0; row < ROWS; row++) group_of[row] = 0;
-FOLD_COLUMNS:
-  for (uint32_t index = 0; index < plan.column_count; index++) {
-#pragma HLS LOOP_TRIPCOUNT min = 1 max = 20
+FOLD_SLOTS:
+  for (uint32_t index = plan.key_count; index < plan.column_count; index++) {
+#pragma HLS LOOP_TRIPCOUNT min = 1 max = 16
     const output_plan& column = plan.columns[index];
     const uint32_t slot = index - plan.key_count;
+    const uint8_t used = rows.use[index] & rows.valid[index];
     if (column.counts) {
-      const bool all = column.function == FUNCTION_COUNT_ROWS;
-      const uint8_t counted = rows.use[index] & (all ? 0xff : rows.valid[index]);
-      if (!failed) count_left_out(groups, slot, rows.keep & ~counted, group_of);
+      count_left_out(groups, slot, rows.keep & ~used, group_of);
       continue;
     }
     number_word number;
     read_numbers(numbers_in[index], rows.is_wide(index), number);
-    if (failed) continue;
-    if (index < plan.key_count) {
-    GROUP_NUMBERS:
-      for (int row = 0; row < ROWS; row++) {
-#pragma HLS UNROLL
-        group_of[row] += static_cast<uint32_t>(number.low.row[row]) * shape.stride[index];
-      }
+    overflowed |=
+        fold_numbers(groups, slot, column, number, used, group_of, requests, answers, words_read);
+    if (used == rows.keep) {
+      met |= 1u << slot;
     } else {
-      const uint8_t used = rows.use[index] & rows.valid[index];
-      overflowed |=
-          fold_numbers(groups, slot, column, number, used, group_of, requests, answers, words_read);
-      if (used == rows.keep) {
-        met |= 1u << slot;
-      } else {
-        mark_rows(groups, 1u << slot, used, group_of);
-      }
+      mark_rows(groups, 1u << slot, used, group_of);
     }
   }
-  if (!failed) {
-    mark_rows(groups, met, rows.keep, group_of);
-    count_rows(groups, rows.keep, group_of);
-  }
+  mark_rows(groups, met, rows.keep, group_of);
+  count_rows(groups, rows.keep, group_of);
   return overflowed;
+}
+
+/// Reads the numbers of a word once something has failed.
+NS_APART void skip_word(const aggregate_plan& plan, const row_token& rows,
+                        half_stream numbers_in[SLOTS]) {
+SKIP_COLUMNS:
+  for (uint32_t index = 0; index < plan.column_count; index++) {
+#pragma HLS LOOP_TRIPCOUNT min = 1 max = 20
+    number_word number;
+    if (!plan.columns[index].counts) {
+      read_numbers(numbers_in[index], rows.is_wide(index), number);
+    }
+  }
 }
 
 /// Folds all rows; gives the status, and in `own` what was done.
@@ -322,12 +337,13 @@ WORDS:
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 268435456
     const row_token rows = rows_in.read();
     if (rows.last) return status;
-    const bool failed = status != STATUS_OK;
-    if (fold_word(plan, rows, numbers_in, requests, answers, shape, failed, groups,
-                  own.string_words)) {
+    own.rows_aggregated += count_bits(rows.keep);
+    if (status != STATUS_OK) {
+      skip_word(plan, rows, numbers_in);
+    } else if (fold_word(plan, rows, numbers_in, requests, answers, shape, groups,
+                         own.string_words)) {
       status = STATUS_OVERFLOW;
     }
-    own.rows_aggregated += count_bits(rows.keep);
   }
 }
 
