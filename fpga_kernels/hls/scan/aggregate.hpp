@@ -35,21 +35,20 @@ MARK_ROWS:
 }
 
 /// Adds numbers of 64 bits to the states of a slot that has met no others. So few of them are in a
-/// unit that no sum leaves 128 bits.
-inline void fold_narrow_sum(group_table& groups, uint32_t slot, const half_token& number,
-                            uint8_t rows, const uint32_t group_of[ROWS]) {
-  half_token added = number;
+/// unit that no sum leaves 128 bits. Numbers of other rows become 0.
+inline void fold_narrow_sum(group_table& groups, uint32_t slot, half_token& number, uint8_t rows,
+                            const uint32_t group_of[ROWS]) {
   if (rows != 0xff) {
   LEAVE_OUT:
     for (int row = 0; row < ROWS; row++) {
 #pragma HLS UNROLL
-      if (((rows >> row) & 1) == 0) added.row[row] = 0;
+      if (((rows >> row) & 1) == 0) number.row[row] = 0;
     }
   }
 SUM_ROWS:
   for (int row = 0; row < ROWS; row++) {
 #pragma HLS PIPELINE
-    groups.state[slot][group_of[row]] += added.row[row];
+    groups.state[slot][group_of[row]] += number.row[row];
   }
 }
 static_assert(UNIT_ROWS_MAX < 1ull << 63, "as many numbers of 64 bits add up to less than 128");
@@ -74,7 +73,7 @@ WIDE_SUM_ROWS:
 ///
 /// Rows behind each other may belong to one group, so each waits for the state before it: the
 /// interval is that of an addition in 128 bits, unless the tool forwards it.
-inline bool fold_sum(group_table& groups, uint32_t slot, const number_word& number, uint8_t rows,
+inline bool fold_sum(group_table& groups, uint32_t slot, number_word& number, uint8_t rows,
                      const uint32_t group_of[ROWS]) {
   if (number.wide) groups.wide_slots |= 1u << slot;
   if (((groups.wide_slots >> slot) & 1) != 0) {
@@ -138,7 +137,7 @@ EXTREME_ROWS:
 
 /// Folds the numbers of eight rows into a slot; true when a sum left 128 bits.
 inline bool fold_numbers(group_table& groups, uint32_t slot, const output_plan& column,
-                         const number_word& number, uint8_t rows, const uint32_t group_of[ROWS],
+                         number_word& number, uint8_t rows, const uint32_t group_of[ROWS],
                          scratch_stream& requests, string_stream& answers, uint64_t& words_read) {
   const bool least = column.function == FUNCTION_MIN;
   switch (column.function) {
