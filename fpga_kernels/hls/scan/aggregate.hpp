@@ -35,21 +35,20 @@ MARK_ROWS:
 }
 
 /// Adds numbers of 64 bits to the states of a slot that has met no others. So few of them are in a
-/// unit that no sum leaves 128 bits.
-inline void fold_narrow_sum(group_table& groups, uint32_t slot, const half_token& number,
-                            uint8_t rows, const uint32_t group_of[ROWS]) {
-  half_token added = number;
+/// unit that no sum leaves 128 bits. Numbers of other rows become 0.
+inline void fold_narrow_sum(group_table& groups, uint32_t slot, half_token& number, uint8_t rows,
+                            const uint32_t group_of[ROWS]) {
   if (rows != 0xff) {
   LEAVE_OUT:
     for (int row = 0; row < ROWS; row++) {
 #pragma HLS UNROLL
-      if (((rows >> row) & 1) == 0) added.row[row] = 0;
+      if (((rows >> row) & 1) == 0) number.row[row] = 0;
     }
   }
 SUM_ROWS:
   for (int row = 0; row < ROWS; row++) {
 #pragma HLS PIPELINE
-    groups.state[slot][group_of[row]] += added.row[row];
+    groups.state[slot][group_of[row]] += number.row[row];
   }
 }
 static_assert(UNIT_ROWS_MAX < 1ull << 63, "as many numbers of 64 bits add up to less than 128");
@@ -74,7 +73,7 @@ WIDE_SUM_ROWS:
 ///
 /// Rows behind each other may belong to one group, so each waits for the state before it: the
 /// interval is that of an addition in 128 bits, unless the tool forwards it.
-inline bool fold_sum(group_table& groups, uint32_t slot, const number_word& number, uint8_t rows,
+inline bool fold_sum(group_table& groups, uint32_t slot, number_word& number, uint8_t rows,
                      const uint32_t group_of[ROWS]) {
   if (number.wide) groups.wide_slots |= 1u << slot;
   if (((groups.wide_slots >> slot) & 1) != 0) {
@@ -138,7 +137,7 @@ EXTREME_ROWS:
 
 /// Folds the numbers of eight rows into a slot; true when a sum left 128 bits.
 inline bool fold_numbers(group_table& groups, uint32_t slot, const output_plan& column,
-                         const number_word& number, uint8_t rows, const uint32_t group_of[ROWS],
+                         number_word& number, uint8_t rows, const uint32_t group_of[ROWS],
                          scratch_stream& requests, string_stream& answers, uint64_t& words_read) {
   const bool least = column.function == FUNCTION_MIN;
   switch (column.function) {
@@ -261,54 +260,69 @@ GROUPS:
   return overflowed;
 }
 
-/// Folds one word; true when a sum left 128 bits. Once something has failed its numbers are read
-/// and nothing else.
+/// The group of each row.
+inline void read_groups(const aggregate_plan& plan, const group_shape& shape,
+                        half_stream numbers_in[SLOTS], uint32_t group_of[ROWS]) {
+GROUP_INIT:
+  for (int row = 0; row < ROWS; row++) group_of[row] = 0;
+GROUP_KEYS:
+  for (uint32_t key = 0; key < plan.key_count; key++) {
+#pragma HLS LOOP_TRIPCOUNT min = 0 max = 4
+    const half_token places = numbers_in[key].read();
+  GROUP_NUMBERS:
+    for (int row = 0; row < ROWS; row++) {
+#pragma HLS UNROLL
+      group_of[row] += static_cast<uint32_t>(places.row[row]) * shape.stride[key];
+    }
+  }
+}
+
+/// Folds one word; true when a sum left 128 bits.
 inline bool fold_word(const aggregate_plan& plan, const row_token& rows,
                       half_stream numbers_in[SLOTS], scratch_stream& requests,
-                      string_stream& answers, const group_shape& shape, bool failed,
-                      group_table& groups, uint64_t& words_read) {
+                      string_stream& answers, const group_shape& shape, group_table& groups,
+                      uint64_t& words_read) {
   uint32_t group_of[ROWS];
+  read_groups(plan, shape, numbers_in, group_of);
   // What all kept rows have met is noted once.
   uint32_t met = 0;
   bool overflowed = false;
-GROUP_INIT:
-  for (int row = 0; row < ROWS; row++) group_of[row] = 0;
-FOLD_COLUMNS:
-  for (uint32_t index = 0; index < plan.column_count; index++) {
-#pragma HLS LOOP_TRIPCOUNT min = 1 max = 20
+FOLD_SLOTS:
+  for (uint32_t index = plan.key_count; index < plan.column_count; index++) {
+#pragma HLS LOOP_TRIPCOUNT min = 1 max = 16
     const output_plan& column = plan.columns[index];
     const uint32_t slot = index - plan.key_count;
+    const uint8_t used = rows.use[index] & rows.valid[index];
     if (column.counts) {
-      const bool all = column.function == FUNCTION_COUNT_ROWS;
-      const uint8_t counted = rows.use[index] & (all ? 0xff : rows.valid[index]);
-      if (!failed) count_left_out(groups, slot, rows.keep & ~counted, group_of);
+      count_left_out(groups, slot, rows.keep & ~used, group_of);
       continue;
     }
     number_word number;
     read_numbers(numbers_in[index], rows.is_wide(index), number);
-    if (failed) continue;
-    if (index < plan.key_count) {
-    GROUP_NUMBERS:
-      for (int row = 0; row < ROWS; row++) {
-#pragma HLS UNROLL
-        group_of[row] += static_cast<uint32_t>(number.low.row[row]) * shape.stride[index];
-      }
+    overflowed |=
+        fold_numbers(groups, slot, column, number, used, group_of, requests, answers, words_read);
+    if (used == rows.keep) {
+      met |= 1u << slot;
     } else {
-      const uint8_t used = rows.use[index] & rows.valid[index];
-      overflowed |=
-          fold_numbers(groups, slot, column, number, used, group_of, requests, answers, words_read);
-      if (used == rows.keep) {
-        met |= 1u << slot;
-      } else {
-        mark_rows(groups, 1u << slot, used, group_of);
-      }
+      mark_rows(groups, 1u << slot, used, group_of);
     }
   }
-  if (!failed) {
-    mark_rows(groups, met, rows.keep, group_of);
-    count_rows(groups, rows.keep, group_of);
-  }
+  mark_rows(groups, met, rows.keep, group_of);
+  count_rows(groups, rows.keep, group_of);
   return overflowed;
+}
+
+/// Reads the numbers of a word once something has failed.
+NS_APART void skip_word(const aggregate_plan& plan, const row_token& rows,
+                        half_stream numbers_in[SLOTS]) {
+SKIP_COLUMNS:
+  for (uint32_t index = 0; index < plan.column_count; index++) {
+#pragma HLS LOOP_TRIPCOUNT min = 1 max = 20
+    number_word number;
+    if (!plan.columns[index].counts) {
+      read_numbers(numbers_in[index], rows.is_wide(index), number);
+    }
+  }
 }
 
 /// Folds all rows; gives the status, and in `own` what was done.
@@ -322,12 +336,13 @@ WORDS:
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 268435456
     const row_token rows = rows_in.read();
     if (rows.last) return status;
-    const bool failed = status != STATUS_OK;
-    if (fold_word(plan, rows, numbers_in, requests, answers, shape, failed, groups,
-                  own.string_words)) {
+    own.rows_aggregated += count_bits(rows.keep);
+    if (status != STATUS_OK) {
+      skip_word(plan, rows, numbers_in);
+    } else if (fold_word(plan, rows, numbers_in, requests, answers, shape, groups,
+                         own.string_words)) {
       status = STATUS_OVERFLOW;
     }
-    own.rows_aggregated += count_bits(rows.keep);
   }
 }
 

@@ -122,8 +122,8 @@ ENTRIES:
       dictionary.value[entry] = read.value;
       dictionary.tests[entry] = read.outcomes;
     } else {
-      lane.slot_words.put(requests, dictionary.slot(entry), static_cast<uint64_t>(read.value));
-      lane.slot_words.put(requests, dictionary.slot(entry) + 1, read.outcomes);
+      lane.slot_words.put_pair(requests, dictionary.slot(entry), static_cast<uint64_t>(read.value),
+                               read.outcomes);
     }
     lane.steps++;
     if (lane.steps > plan.steps_max) return STATUS_STEPS_EXCEEDED;

@@ -21,8 +21,6 @@ inline uint32_t operand_index(uint16_t operand) {
   return operand & ((1u << OPERAND_KIND_SHIFT) - 1);
 }
 
-inline uint16_t operand_of_null() { return OPERAND_NULL << OPERAND_KIND_SHIFT; }
-
 /// Which rows of an operand are not null.
 inline uint8_t fetch_valid(const program_plan& plan, uint16_t operand,
                            const value_token columns[LANES], const step_values& steps) {

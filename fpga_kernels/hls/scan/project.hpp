@@ -72,9 +72,9 @@ inline void describe_column(const project_plan& plan, uint32_t index, uint8_t ke
                             row_token& rows) {
   const output_plan& column = plan.columns[index];
   rows.use[index] = used_rows(plan, column, keep, columns, steps);
-  // The codes and places of a key tell nulls themselves.
-  rows.valid[index] =
-      column.is_key ? 0xff : fetch_valid(plan.program, column.operand, columns, steps);
+  // The codes and places of a key tell nulls themselves, and rows are counted whatever they hold.
+  const bool always = column.is_key || column.function == FUNCTION_COUNT_ROWS;
+  rows.valid[index] = always ? 0xff : fetch_valid(plan.program, column.operand, columns, steps);
   const bool numbers = !column.is_key && !column.counts && column.width != WIDTH_BOOL;
   if (numbers && is_wide(plan.program, column.operand, columns, steps)) rows.wide |= 1u << index;
 }

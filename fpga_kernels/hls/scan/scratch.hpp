@@ -29,6 +29,15 @@ struct scratch_buffer {
     token.count++;
   }
 
+  /// Adds two words at 8-byte address `at`. Who adds pairs only fills each request with four.
+  void put_pair(scratch_stream& requests, uint64_t at, uint64_t first, uint64_t second) {
+    if (token.count > LINE_WORDS - 2 || at != token.at + token.count) flush(requests);
+    if (token.count == 0) token.at = at;
+    token.word[token.count] = first;
+    token.word[token.count + 1] = second;
+    token.count = static_cast<uint8_t>(token.count + 2);
+  }
+
   void flush(scratch_stream& requests) {
     if (token.count != 0) requests.write(token);
     token.count = 0;

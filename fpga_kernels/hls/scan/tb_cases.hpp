@@ -332,6 +332,12 @@ inline void limits(tally& all) {
   run_model(all, "too many steps", model, {STATUS_STEPS_EXCEEDED});
   model.columns[0].style.values = layout::plain;
   run_model(all, "too many steps, plain", model, {STATUS_STEPS_EXCEEDED});
+  // One run of a few bytes: it is the rows that are too many.
+  scan_model dense = one_column(number_column(5000, 0, [](uint64_t) { return 7; }));
+  dense.columns[0].style.common_runs = true;
+  dense.slots = all_slots(column_at(0));
+  dense.steps_max = 2000;
+  run_model(all, "too many steps, whole words", dense, {STATUS_STEPS_EXCEEDED});
   scan_model bare;
   bare.rows = 1000000;
   bare.steps_max = 1000;

@@ -159,29 +159,43 @@ inline void late_dictionary(tally& all) {
   if (statuses[STATUS_CORRUPT] != 3) all.fail("a dictionary behind data", "is believed");
 }
 
-/// A key whose second page has an index far behind its dictionary, in the middle of a word: the
-/// rows of the other columns that stand in the same word must not be folded under it.
-inline void wild_index(tally& all) {
-  scan_model model = one_column(number_column(16, 0, as_row));
-  model.columns.push_back(number_column(16, 0, [](uint64_t) { return 7; }));
+/// A key whose second page has an index far behind its dictionary: the rows of the other columns
+/// that stand in the same word must not be folded under it. `first` rows have a page of their own,
+/// `rest` rows the second one.
+inline void wild_index(tally& all, uint8_t first, uint8_t rest, const bytes_t& indexes) {
+  const uint64_t rows = static_cast<uint64_t>(first) + rest;
+  scan_model model = one_column(number_column(rows, 0, as_row));
+  model.columns.push_back(number_column(rows, 0, [](uint64_t) { return 7; }));
   model.columns[1].style.codec = CODEC_UNCOMPRESSED;
-  model.columns[1].style.page_rows = 3;
+  model.columns[1].style.page_rows = first;
+  model.columns[1].style.common_runs = true;
   model.keys = {1};
   model.slots = all_slots(column_at(0));
   std::vector<written_chunk> chunks = {write_chunk(model.columns[0])};
   chunks.push_back(write_chunk(model.columns[1]));
-  // The dictionary, three rows, then 13 rows of which all have the index 0x7ffe.
+  // The dictionary, the first page, then one with these indexes.
   bytes_t& bytes = chunks[1].bytes;
   bytes.resize(page_header({PAGE_DICTIONARY, 8, 8, 1, ENCODING_PLAIN}, false).size() + 8 +
-               page_header({PAGE_DATA, 2, 2, 3, ENCODING_RLE_DICTIONARY}, false).size() + 2);
-  const bytes_t header = page_header({PAGE_DATA, 4, 4, 13, ENCODING_RLE_DICTIONARY}, false);
+               page_header({PAGE_DATA, 2, 2, first, ENCODING_RLE_DICTIONARY}, false).size() + 2);
+  const page_facts second = {PAGE_DATA, indexes.size(), indexes.size(), rest,
+                             ENCODING_RLE_DICTIONARY};
+  const bytes_t header = page_header(second, false);
   bytes.insert(bytes.end(), header.begin(), header.end());
-  for (int byte : {16, 13 << 1, 0xfe, 0x7f}) bytes.push_back(static_cast<uint8_t>(byte));
+  bytes.insert(bytes.end(), indexes.begin(), indexes.end());
   uint64_t statuses[STATUS_NOT_SORTED + 1] = {0};
   for (depth_mode mode : ALL_DEPTHS) {
     run_damaged(all, "a wild index", bind_model(model, chunks), model, mode, statuses);
   }
   if (statuses[STATUS_CORRUPT] != 3) all.fail("a wild index", "is believed");
+}
+
+/// In the middle of a word, and in a word behind others of its run.
+inline void wild_indexes(tally& all) {
+  wild_index(all, 3, 13, {16, 13 << 1, 0xfe, 0x7f});
+  bytes_t packed = {16, 2 << 1 | 1};
+  packed.resize(packed.size() + 16, 0);
+  for (int row = 0; row < ROWS; row++) packed.insert(packed.end(), {0xfe, 0x7f});
+  wild_index(all, 8, 16, packed);
 }
 
 /// A run of levels that a flat column cannot have.
@@ -287,7 +301,7 @@ inline void malformed(tally& all, uint64_t cases) {
   high_level(all);
   crafted(all);
   late_dictionary(all);
-  wild_index(all);
+  wild_indexes(all);
   uint64_t statuses[STATUS_NOT_SORTED + 1] = {0};
   const uint64_t per_model = 40;
   for (uint64_t seed = 0; seed < cases / per_model; seed++) {
