@@ -6,3 +6,4 @@ mod conformance;
 mod faults;
 mod merges;
 mod scan;
+mod study;
