@@ -121,6 +121,13 @@ mod tests {
     }
 
     #[test]
+    fn a_look_up_in_device_memory_is_a_single_beat() {
+        let counters = Counters { dictionary_reads: 1600, ..Counters::default() };
+        let cycles = Parameters::default().kernel_cycles(&counters);
+        assert!((cycles - (5800.0 + 2000.0)).abs() < 1e-6, "{cycles}");
+    }
+
+    #[test]
     fn a_megabyte_from_the_media_takes_its_share_of_the_bandwidth() {
         let time = Parameters::default().scan(4, 3_250_000, &Counters::default());
         assert_eq!(time.media_ns, 1_000_000 + 20_000);
