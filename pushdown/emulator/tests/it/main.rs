@@ -2,6 +2,7 @@
 //! The emulated drive passes the suite, repeats itself, and gives everything back.
 #![expect(clippy::unwrap_used, reason = "helpers of tests: a panic shows where")]
 
+mod budget;
 mod conformance;
 mod faults;
 mod merges;
