@@ -8,3 +8,4 @@ mod faults;
 mod merges;
 mod scan;
 mod study;
+mod timing_model;

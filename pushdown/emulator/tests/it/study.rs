@@ -77,6 +77,36 @@ fn check(modelled: f64, study: f64, share: f64) {
     assert!(error.abs() <= share, "{modelled:.3} for {study}: {:+.1} %", 100.0 * error);
 }
 
+/// The rows of the page: figure, study, model.
+fn rows() -> Vec<String> {
+    let parameters = &Parameters::default();
+    let (addition, merge) = (Kernel::VectorAddition, Kernel::ArrayMerge);
+    let figures = [
+        ("set: Vector Addition, buffer of 1 KiB", "8.8", buffer_gain(parameters, addition, KIB)),
+        ("set: the same, 256 KiB", "11.2", buffer_gain(parameters, addition, BEST_BUFFER)),
+        ("set: Count, Average, units", "3.5, 3.8", units_gain(parameters, Kernel::Count, 15)),
+        ("set: Vector Addition, units", "2.5", units_gain(parameters, addition, 15)),
+        ("set: Average, host at 0.8 GHz", "10.1", against_host(parameters, Kernel::Average, 0.8)),
+        ("set: Array Merge, host at 0.8 GHz", "0.36", against_host(parameters, merge, 0.8)),
+        ("predicted: Array Merge, buffer", "5.2", buffer_gain(parameters, merge, BEST_BUFFER)),
+        ("predicted: Array Merge, 15 units", "1.7", units_gain(parameters, merge, 15)),
+        ("predicted: Vector Addition, all", "28.6", whole_gain(parameters, addition)),
+        ("predicted: Array Merge, all", "9.0", whole_gain(parameters, merge)),
+        ("predicted: Array Merge, host at 4.7 GHz", "0.06", against_host(parameters, merge, 4.7)),
+    ];
+    figures.map(|(name, study, model)| format!("| {name} | {study} | {model:.3} |")).to_vec()
+}
+
+#[test]
+fn the_page_has_the_figures_of_the_model() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/timing-model.md");
+    let page = std::fs::read_to_string(path).unwrap();
+    let is_figure = |line: &&str| line.starts_with("| set: ") || line.starts_with("| predicted: ");
+    let shown: Vec<_> = page.lines().filter(is_figure).collect();
+    let rows = rows();
+    assert_eq!(shown, rows, "the table has to be\n{}", rows.join("\n"));
+}
+
 mod calibrated {
     use super::*;
 
