@@ -79,7 +79,7 @@ parameters! {
     clock_row_delay_ns = 0.25, Assumed,
         "Added to the period for each further row of clock regions that a local memory reaches.";
     row_block_memories = 90.0, Assumed, "Block RAMs of one row of clock regions: 984 in 11 rows.";
-    row_ultra_memories = 16.0, DataSheet, "URAMs of one row of clock regions.";
+    row_ultra_memories = 16.0, Assumed, "URAMs of one row of clock regions: one column of 16.";
     block_memories = 984.0, DataSheet, "Block RAMs (BRAM36) of the KU15P.";
     block_memory_bytes = 4096.0, DataSheet, "Bytes of a block RAM, without parity.";
     ultra_memories = 128.0, DataSheet, "URAMs of the KU15P.";
