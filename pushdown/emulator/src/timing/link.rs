@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What moves bytes: flash to device memory inside the drive, and device memory to the host.
+//!
+//! The published rates of single requests do not lie on a latency and a bandwidth (64 KiB takes
+//! less time than 4 KiB), so between them the rate is interpolated over the logarithm of the size.
+//! Requests in flight add up until the overlapped peak. Scans overlap theirs, so a scan is charged
+//! the peak.
+
+use super::Parameters;
+
+impl Parameters {
+    /// Rate of flash to device memory with `in_flight` requests of so many bytes, in bytes a
+    /// second.
+    pub fn p2p_bytes_per_s(&self, request_bytes: u64, in_flight: u32) -> f64 {
+        (self.p2p_request_bytes_per_s(request_bytes as f64) * f64::from(in_flight))
+            .min(self.media_bytes_per_s)
+    }
+
+    /// Rate of one request after the other.
+    fn p2p_request_bytes_per_s(&self, bytes: f64) -> f64 {
+        let points = [
+            (4096.0, self.p2p_4_kib_bytes_per_s),
+            (65_536.0, self.p2p_64_kib_bytes_per_s),
+            (1_048_576.0, self.p2p_1_mib_bytes_per_s),
+            (4_194_304.0, self.p2p_4_mib_bytes_per_s),
+        ];
+        let [(least, slowest), .., (_, fastest)] = points;
+        if bytes <= least {
+            // As long as the smallest one: latency.
+            return slowest * bytes / least;
+        }
+        let between = points.windows(2).find_map(|pair| match pair {
+            [(from, low), (to, high)] if bytes <= *to => {
+                Some(low + (high - low) * (bytes / from).log2() / (to / from).log2())
+            }
+            _ => None,
+        });
+        between.unwrap_or(fastest)
+    }
+
+    /// Time of the input of a scan, in ns.
+    pub(super) fn media_ns(&self, bytes: u64) -> f64 {
+        if bytes == 0 {
+            return 0.0;
+        }
+        self.media_latency_ns / self.media_in_flight + bytes as f64 / self.media_bytes_per_s * 1e9
+    }
+
+    /// Time of a result on its way to the host, in ns.
+    pub(super) fn to_host_ns(&self, bytes: u64) -> f64 {
+        self.link_latency_ns + bytes as f64 / self.link_bytes_per_s * 1e9
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case(4 << 10, 0.05e9)]
+    #[case(64 << 10, 0.87e9)]
+    // Half way on the logarithm.
+    #[case(256 << 10, 1.23e9)]
+    #[case(1 << 20, 1.59e9)]
+    #[case(4 << 20, 2.15e9)]
+    #[case(64 << 20, 2.15e9)]
+    #[case(2 << 10, 0.025e9)]
+    fn one_request_has_the_published_rate(#[case] bytes: u64, #[case] rate: f64) {
+        let modelled = Parameters::default().p2p_bytes_per_s(bytes, 1);
+        assert!((modelled - rate).abs() < 1.0, "{modelled}");
+    }
+
+    #[test]
+    fn requests_in_flight_reach_the_peak_and_no_more() {
+        let rate = |in_flight| Parameters::default().p2p_bytes_per_s(1 << 20, in_flight);
+        assert!((rate(2) - 3.18e9).abs() < 1.0);
+        assert!((rate(3) - 3.25e9).abs() < 1.0);
+        assert!((rate(32) - 3.25e9).abs() < 1.0);
+    }
+}

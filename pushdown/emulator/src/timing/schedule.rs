@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Schedules of loops: cycles from turn to turn, cycles of the first turn, and who says so.
+//!
+//! Each is assumed until a synthesis report gives it; a figure says so as long as one is.
+
+use nearscan_drive::Schedule;
+
+use super::Parameters;
+
+/// Whether a loop asks to be pipelined.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pipelining {
+    /// It leaves that to the tool.
+    Default,
+    /// It has the pragma.
+    Requested,
+}
+
+/// A loop of a kernel.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Loop {
+    /// Cycles from the start of one turn to the start of the next.
+    pub(super) interval_cycles: f64,
+    /// Cycles beside those: filling the pipeline, and draining it.
+    pub(super) depth_cycles: f64,
+    /// Who says so.
+    pub(super) source: Schedule,
+}
+
+impl Loop {
+    /// Cycles of so many turns.
+    pub(super) fn cycles(&self, turns: f64) -> f64 {
+        turns * self.interval_cycles + self.depth_cycles
+    }
+}
+
+impl Parameters {
+    /// A stage of the scan pipeline.
+    pub(super) fn stage_loop(&self) -> Loop {
+        assumed(self.loop_interval_cycles, self.fill_cycles)
+    }
+
+    /// The comparing of rows in the merge kernel.
+    pub(super) fn order_loop(&self) -> Loop {
+        assumed(self.order_step_cycles, 0.0)
+    }
+
+    /// The moving of words in the merge kernel.
+    pub(super) fn word_loop(&self) -> Loop {
+        assumed(self.loop_interval_cycles, 0.0)
+    }
+
+    /// The loop over elements in a light kernel of the study.
+    pub(super) fn element_loop(&self, pipelining: Pipelining) -> Loop {
+        let is_pipelined = match pipelining {
+            Pipelining::Requested => true,
+            Pipelining::Default => self.pipelined_by_default > 0.0,
+        };
+        assumed(if is_pipelined { self.loop_interval_cycles } else { self.loop_body_cycles }, 0.0)
+    }
+
+    /// The study's merge loop: a turn waits for the outcome of the one before, pipelined or not.
+    pub(super) fn compare_loop(&self) -> Loop {
+        assumed(self.compare_cycles, 0.0)
+    }
+
+    /// The worst source of the loops that a command runs.
+    pub(super) fn schedule(&self) -> Schedule {
+        let loops = [self.stage_loop(), self.order_loop(), self.word_loop()];
+        if loops.iter().all(|one| one.source == Schedule::Synthesised) {
+            Schedule::Synthesised
+        } else {
+            Schedule::Assumed
+        }
+    }
+}
+
+fn assumed(interval_cycles: f64, depth_cycles: f64) -> Loop {
+    Loop { interval_cycles, depth_cycles, source: Schedule::Assumed }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_loop_takes_its_turns_and_its_depth() {
+        assert!((assumed(2.0, 30.0).cycles(100.0) - 230.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn what_is_assumed_is_not_called_synthesised() {
+        assert_eq!(Parameters::default().schedule(), Schedule::Assumed);
+    }
+}
