@@ -81,7 +81,8 @@ inline void merge_turn(const int32_t* a, const int32_t* b, int32_t* c, merge_cur
   }
 }
 
-/// Merges as far as the cursor reaches.
+/// Merges as far as the cursor reaches. A turn depends on the one before it, so the tool will find
+/// a longer interval than is asked for.
 template <bool Pipelined>
 inline void merge_elements(const int32_t* a, const int32_t* b, int32_t* c, merge_cursor& cursor,
                            study_steps& steps) {

@@ -120,7 +120,7 @@ unsafe extern "C" {
     fn ns_model_study_limit(index: u32) -> u64;
 }
 
-/// The end of a slice must lie within an array.
+/// Whether a slice lies within an array.
 fn within(part: Slice, array: &[i32]) -> bool {
     let length = array.len() as u64;
     part.first <= length && part.count <= length - part.first
