@@ -18,6 +18,7 @@ fn main() {
         .flag_if_supported("-Wno-maybe-uninitialized")
         .include(hls)
         .file("shim/shim.cpp")
+        .file("shim/study.cpp")
         .file(hls.join("portable/dataflow.cpp"))
         .compile("nearscan_kernels");
 }

@@ -3,8 +3,10 @@
 //!
 //! They are committed so that a reader sees them and a build needs no generator; they cannot go
 //! stale, because `cargo xtask codegen --check` and a test of this crate render each of them anew
-//! and compare. A new one is a row of [`GENERATED`]. The text carries the line of [`marker`] at its
+//! and compare. A new one is a row of [`generated`]. The text carries the line of [`marker`] at its
 //! top, by which tidy knows it.
+
+mod link;
 
 use std::path::Path;
 
@@ -15,23 +17,27 @@ use crate::project::Project;
 /// One generated file.
 struct Generated {
     /// Relative to the root, with `/` between its parts.
-    path: &'static str,
+    path: String,
     /// The whole text; the same on every machine.
-    render: fn() -> String,
+    text: String,
 }
 
 /// Every generated file of the project.
-const GENERATED: &[Generated] = &[
-    Generated {
-        path: "fpga_kernels/hls/command_format.hpp",
-        render: nearscan_command::cpp_header::generate,
-    },
-    // Only the tables between markers; the text around them is the page's own.
-    Generated {
-        path: "docs/command-format.md",
-        render: || nearscan_command::doc::generate(include_str!("../../docs/command-format.md")),
-    },
-];
+fn generated() -> Vec<Generated> {
+    let mut list = vec![
+        Generated {
+            path: "fpga_kernels/hls/command_format.hpp".to_owned(),
+            text: nearscan_command::cpp_header::generate(),
+        },
+        // Only the tables between markers; the text around them is the page's own.
+        Generated {
+            path: "docs/command-format.md".to_owned(),
+            text: nearscan_command::doc::generate(include_str!("../../docs/command-format.md")),
+        },
+    ];
+    list.extend(link::configurations());
+    list
+}
 
 /// What a generated file says of itself in its first lines, without the comment sign of its
 /// language.
@@ -45,14 +51,15 @@ pub(crate) fn marker() -> String {
 /// # Errors
 /// When one is missing or differs.
 pub(crate) fn check(project: &Project) -> Result<()> {
-    let stale = stale(project.root(), GENERATED)?;
+    let list = generated();
+    let stale = stale(project.root(), &list)?;
     for path in &stale {
         println!("codegen: {path} is stale");
     }
     if !stale.is_empty() {
         bail!("stale files: {}; run `cargo xtask codegen`", stale.len());
     }
-    println!("codegen: {} files, all fresh", GENERATED.len());
+    println!("codegen: {} files, all fresh", list.len());
     Ok(())
 }
 
@@ -61,16 +68,16 @@ pub(crate) fn check(project: &Project) -> Result<()> {
 /// # Errors
 /// When one cannot be written.
 pub(crate) fn write(project: &Project) -> Result<()> {
-    for path in write_all(project.root(), GENERATED)? {
+    for path in write_all(project.root(), &generated())? {
         println!("codegen: wrote {path}");
     }
     Ok(())
 }
 
-fn stale(root: &Path, list: &[Generated]) -> Result<Vec<&'static str>> {
+fn stale<'a>(root: &Path, list: &'a [Generated]) -> Result<Vec<&'a str>> {
     let mut stale = Vec::new();
     for generated in list {
-        let file = root.join(generated.path);
+        let file = root.join(&generated.path);
         let on_disk = match std::fs::read_to_string(&file) {
             Ok(text) => Some(text),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
@@ -78,22 +85,22 @@ fn stale(root: &Path, list: &[Generated]) -> Result<Vec<&'static str>> {
                 return Err(error).with_context(|| format!("cannot read {}", generated.path));
             }
         };
-        if on_disk != Some((generated.render)()) {
-            stale.push(generated.path);
+        if on_disk.as_ref() != Some(&generated.text) {
+            stale.push(generated.path.as_str());
         }
     }
     Ok(stale)
 }
 
-fn write_all(root: &Path, list: &[Generated]) -> Result<Vec<&'static str>> {
+fn write_all<'a>(root: &Path, list: &'a [Generated]) -> Result<Vec<&'a str>> {
     let stale = stale(root, list)?;
-    for generated in list.iter().filter(|generated| stale.contains(&generated.path)) {
-        let file = root.join(generated.path);
+    for generated in list.iter().filter(|generated| stale.contains(&generated.path.as_str())) {
+        let file = root.join(&generated.path);
         if let Some(folder) = file.parent() {
             std::fs::create_dir_all(folder)
                 .with_context(|| format!("cannot create the folder of {}", generated.path))?;
         }
-        std::fs::write(&file, (generated.render)())
+        std::fs::write(&file, &generated.text)
             .with_context(|| format!("cannot write {}", generated.path))?;
     }
     Ok(stale)
@@ -103,31 +110,32 @@ fn write_all(root: &Path, list: &[Generated]) -> Result<Vec<&'static str>> {
 mod tests {
     use super::*;
 
-    const SAMPLE: &[Generated] = &[
-        Generated { path: "folder/a.hpp", render: || "a\n".to_owned() },
-        Generated { path: "b.md", render: || "b\n".to_owned() },
-    ];
+    fn sample() -> [Generated; 2] {
+        [("folder/a.hpp", "a\n"), ("b.md", "b\n")]
+            .map(|(path, text)| Generated { path: path.to_owned(), text: text.to_owned() })
+    }
 
     #[test]
     fn finds_missing_and_changed_files_and_writes_only_those() {
         let folder = tempfile::tempdir().unwrap();
-        assert_eq!(stale(folder.path(), SAMPLE).unwrap(), ["folder/a.hpp", "b.md"]);
-        assert_eq!(write_all(folder.path(), SAMPLE).unwrap(), ["folder/a.hpp", "b.md"]);
-        assert!(stale(folder.path(), SAMPLE).unwrap().is_empty());
+        let list = sample();
+        assert_eq!(stale(folder.path(), &list).unwrap(), ["folder/a.hpp", "b.md"]);
+        assert_eq!(write_all(folder.path(), &list).unwrap(), ["folder/a.hpp", "b.md"]);
+        assert!(stale(folder.path(), &list).unwrap().is_empty());
 
         std::fs::write(folder.path().join("b.md"), "b, edited\n").unwrap();
-        assert_eq!(stale(folder.path(), SAMPLE).unwrap(), ["b.md"]);
-        assert_eq!(write_all(folder.path(), SAMPLE).unwrap(), ["b.md"]);
+        assert_eq!(stale(folder.path(), &list).unwrap(), ["b.md"]);
+        assert_eq!(write_all(folder.path(), &list).unwrap(), ["b.md"]);
         assert_eq!(std::fs::read_to_string(folder.path().join("b.md")).unwrap(), "b\n");
     }
 
     #[test]
     fn generated_files_are_fresh_and_say_what_they_are() {
         let project = Project::open().unwrap();
-        assert_eq!(stale(project.root(), GENERATED).unwrap(), Vec::<&str>::new());
-        for generated in GENERATED {
-            let text = (generated.render)();
-            let top: Vec<&str> = text.lines().take(5).collect();
+        let list = generated();
+        assert_eq!(stale(project.root(), &list).unwrap(), Vec::<&str>::new());
+        for generated in &list {
+            let top: Vec<&str> = generated.text.lines().take(5).collect();
             assert!(top.iter().any(|line| line.contains(&marker())), "{}", generated.path);
         }
     }

@@ -5,8 +5,8 @@ use std::collections::HashSet;
 
 use super::{Finding, Source};
 
-/// `scan_top.cpp` has `scan_tb.cpp` beside it; a module `ns_x.sv` under `rtl` has a bench
-/// `tb_ns_x`.
+/// `scan_top.cpp` has `scan_tb.cpp` beside it, or its folder has one bench of the folder's name for
+/// all kernels (`study/study_tb.cpp`); a module `ns_x.sv` under `rtl` has a bench `tb_ns_x`.
 ///
 /// Packages (`*_pkg.sv`) hold no behaviour and need none.
 pub(super) fn test_benches(sources: &[Source]) -> Vec<Finding> {
@@ -16,7 +16,10 @@ pub(super) fn test_benches(sources: &[Source]) -> Vec<Finding> {
     for source in sources {
         if let Some(kernel) = source.path.strip_suffix("_top.cpp") {
             let bench = format!("{kernel}_tb.cpp");
-            if !paths.contains(bench.as_str()) {
+            let folder = source.folder();
+            let name = folder.rsplit_once('/').map_or(folder, |(_, name)| name);
+            let shared = format!("{folder}/{name}_tb.cpp");
+            if !paths.contains(bench.as_str()) && !paths.contains(shared.as_str()) {
                 findings.push(Finding::in_file(source, format!("has no test bench {bench}")));
             }
         }
@@ -55,6 +58,16 @@ mod tests {
         assert_eq!(findings(test_benches, &[top]), [missing]);
         assert_eq!(findings(test_benches, &[top, ("elsewhere/scan_tb.cpp", "")]), [missing]);
         assert!(findings(test_benches, &[top, ("fpga_kernels/hls/scan_tb.cpp", "")]).is_empty());
+    }
+
+    #[test]
+    fn takes_one_bench_for_all_kernels_of_a_folder() {
+        let tops = [("hls/study/count_top.cpp", ""), ("hls/study/average_top.cpp", "")];
+        assert_eq!(findings(test_benches, &tops).len(), 2);
+        let with = |bench| [tops[0], tops[1], (bench, "")];
+        assert!(findings(test_benches, &with("hls/study/study_tb.cpp")).is_empty());
+        assert_eq!(findings(test_benches, &with("hls/scan/study_tb.cpp")).len(), 2);
+        assert_eq!(findings(test_benches, &with("hls/study/other_tb.cpp")).len(), 2);
     }
 
     #[test]

@@ -24,6 +24,13 @@ const WARNINGS: &[&str] = &[
 
 const SCAN: &[&str] = &["scan/scan_tb.cpp", "scan/scan_top.cpp", "portable/dataflow.cpp"];
 const MERGE: &[&str] = &["merge/merge_tb.cpp", "merge/merge_top.cpp"];
+const STUDY: &[&str] = &[
+    "study/study_tb.cpp",
+    "study/count_top.cpp",
+    "study/average_top.cpp",
+    "study/vector_addition_top.cpp",
+    "study/array_merge_top.cpp",
+];
 const DATAFLOW: &[&str] = &["portable/dataflow_tb.cpp", "portable/dataflow.cpp"];
 const SANITIZE: &[&str] = &["-fsanitize=address,undefined", "-fno-sanitize-recover=all"];
 
@@ -168,6 +175,42 @@ fn the_merge_kernel_stays_within_its_memories() {
     let bench = Bench {
         test: "benches::the_merge_kernel_stays_within_its_memories",
         sources: MERGE,
+        compiler: "g++",
+        flags: &["-std=c++17", "-O1", "-g1", "-DNS_TB_SHORT"],
+        sanitized: true,
+    };
+    bench.run();
+}
+
+#[test]
+fn the_kernels_of_the_study_do_what_the_golden_models_say() {
+    let bench = Bench {
+        test: "benches::the_kernels_of_the_study_do_what_the_golden_models_say",
+        sources: STUDY,
+        compiler: "g++",
+        flags: &["-std=c++14", "-O1"],
+        sanitized: false,
+    };
+    bench.run();
+}
+
+#[test]
+fn the_kernels_of_the_study_are_the_same_under_another_compiler() {
+    let bench = Bench {
+        test: "benches::the_kernels_of_the_study_are_the_same_under_another_compiler",
+        sources: STUDY,
+        compiler: "clang++",
+        flags: &["-std=c++17", "-O1", "-DNS_TB_SHORT"],
+        sanitized: false,
+    };
+    bench.run();
+}
+
+#[test]
+fn the_kernels_of_the_study_stay_within_their_memories() {
+    let bench = Bench {
+        test: "benches::the_kernels_of_the_study_stay_within_their_memories",
+        sources: STUDY,
         compiler: "g++",
         flags: &["-std=c++17", "-O1", "-g1", "-DNS_TB_SHORT"],
         sanitized: true,
