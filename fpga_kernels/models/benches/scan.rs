@@ -10,8 +10,16 @@ use std::path::Path;
 use std::process::{Command, ExitCode};
 
 /// As in `build.rs`.
-const FLAGS: &[&str] =
-    &["-std=c++17", "-O3", "-fno-math-errno", "-Wno-unknown-pragmas", "-Wno-unused-label"];
+const FLAGS: &[&str] = &[
+    "-std=c++17",
+    "-O2",
+    "-ftree-slp-vectorize",
+    "-fpeel-loops",
+    "-fno-math-errno",
+    "-Wno-unknown-pragmas",
+    "-Wno-unused-label",
+    "-Wno-maybe-uninitialized",
+];
 const SOURCES: &[&str] = &["scan/scan_bench.cpp", "scan/scan_top.cpp", "portable/dataflow.cpp"];
 
 fn main() -> ExitCode {
