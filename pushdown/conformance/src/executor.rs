@@ -190,18 +190,23 @@ impl<'a> Executor<'a> {
         self.session.submit(Submission { work, lease, timeout: PATIENCE })
     }
 
-    /// Submits and waits; while others keep the drive busy it tries again.
-    pub(crate) fn complete(&self, work: &Work) -> Result<Completion, String> {
+    /// Submits; while others keep the drive busy it tries again.
+    pub(crate) fn submit_patiently(&self, work: &Work) -> Result<Ticket, String> {
         let watch = Stopwatch::start();
-        let ticket = loop {
+        loop {
             match self.submit(work.clone()) {
-                Ok(ticket) => break ticket,
+                Ok(ticket) => return Ok(ticket),
                 Err(Refusal::Busy | Refusal::LowMemory { .. }) if watch.elapsed() < PATIENCE => {
                     std::thread::park_timeout(Duration::from_millis(1));
                 }
                 Err(refusal) => return Err(format!("the drive refused: {refusal}")),
             }
-        };
+        }
+    }
+
+    /// Submits patiently and waits.
+    pub(crate) fn complete(&self, work: &Work) -> Result<Completion, String> {
+        let ticket = self.submit_patiently(work)?;
         wait(ticket).ok_or_else(|| format!("no completion after {PATIENCE:?}"))
     }
 }

@@ -100,19 +100,17 @@ fn short(executor: &mut Executor<'_>) -> Result<(), String> {
 fn many_at_once(executor: &mut Executor<'_>) -> Result<(), String> {
     let case = sample(3000);
     let (_file, command) = executor.prepare(&case)?;
-    let mut tickets: Vec<(u128, Ticket)> = Vec::new();
-    let mut refused = 0;
-    for number in 0..AT_ONCE {
+    // Others may keep the drive busy: one command gets through all the same.
+    let first = executor.submit_patiently(&command.clone().into())?;
+    let mut tickets: Vec<(u128, Ticket)> = vec![(command.envelope.command_id, first)];
+    for number in 1..AT_ONCE {
         let mut command = command.clone();
         command.envelope.command_id += (number as u128) << 64;
         match executor.submit(command.clone()) {
             Ok(ticket) => tickets.push((command.envelope.command_id, ticket)),
-            Err(Refusal::Busy | Refusal::LowMemory { .. }) => refused += 1,
+            Err(Refusal::Busy | Refusal::LowMemory { .. }) => {}
             Err(other) => return Err(format!("refused: {other}")),
         }
-    }
-    if tickets.is_empty() {
-        return Err(format!("all {refused} commands were refused"));
     }
     let mut first: Option<Vec<u8>> = None;
     for (command_id, ticket) in tickets {
