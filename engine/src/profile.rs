@@ -13,7 +13,8 @@ use datafusion::physical_plan::{
     display::DisplayableExecutionPlan,
     metrics::{Metric, MetricValue},
 };
-use nearscan_optimizer::Candidate;
+use nearscan_drive::Modelled;
+use nearscan_optimizer::{Candidate, ModelledTime};
 
 /// Prefix of the counters that say why units of work were given back to the CPU.
 const PUSHBACK_PREFIX: &str = "pushback_";
@@ -44,6 +45,8 @@ pub struct OperatorProfile {
     pub line: String,
     /// Counters by name, as [`OperatorMetric`] describes them.
     pub metrics: BTreeMap<String, OperatorMetric>,
+    /// Modelled time by resource, where the operator ran on an emulated drive.
+    pub modelled: Option<Modelled>,
     /// Operators it reads from.
     pub children: Vec<OperatorProfile>,
 }
@@ -70,8 +73,11 @@ pub struct PushdownProfile {
     pub link_bytes: u64,
     /// Time of drives, read from a clock.
     pub drive_time_measured: Option<Duration>,
-    /// Time of drives, computed by the emulator.
+    /// Time of drives, computed by the emulator. The operators of a query share its drive, so this
+    /// is not the sum of theirs.
     pub drive_time_modelled: Option<Duration>,
+    /// The same by resource.
+    pub modelled: Option<Modelled>,
     /// Units given back to the CPU, by reason.
     pub pushback: BTreeMap<String, u64>,
 }
@@ -96,7 +102,11 @@ impl QueryProfile {
         // An operator has both counters, and one of them stays at zero.
         let time = |name| self.total(name).filter(|ns| *ns > 0).map(Duration::from_nanos);
         let mut pushback = BTreeMap::new();
+        let all = ModelledTime::default();
         self.root.visit(&mut |operator| {
+            if let Some(modelled) = operator.modelled {
+                all.add(modelled);
+            }
             for (name, metric) in &operator.metrics {
                 if let Some(reason) = name.strip_prefix(PUSHBACK_PREFIX) {
                     *pushback.entry(reason.to_owned()).or_insert(0) += metric.value;
@@ -109,7 +119,8 @@ impl QueryProfile {
             media_bytes: count("media_bytes"),
             link_bytes: count("link_bytes"),
             drive_time_measured: time("drive_time_measured"),
-            drive_time_modelled: time("drive_time_modelled"),
+            drive_time_modelled: all.get().map(|all| Duration::from_nanos(all.makespan_ns())),
+            modelled: all.get(),
             pushback,
         }
     }
@@ -132,10 +143,17 @@ impl OperatorProfile {
                 metric.value = u64::try_from(sum).unwrap_or(u64::MAX);
             }
         }
+        let modelled = set.iter().filter_map(|metric| match metric.value() {
+            MetricValue::Custom { value, .. } => value.as_any().downcast_ref(),
+            _ => None,
+        });
+        let all = ModelledTime::default();
+        modelled.filter_map(ModelledTime::get).for_each(|modelled| all.add(modelled));
         Self {
             name: plan.name().to_owned(),
             line: DisplayableExecutionPlan::new(plan).one_line().to_string().trim_end().to_owned(),
             metrics,
+            modelled: all.get(),
             children: plan.children().into_iter().map(|child| Self::of(child.as_ref())).collect(),
         }
     }

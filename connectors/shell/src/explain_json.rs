@@ -100,6 +100,8 @@ struct Run {
     link_bytes: u64,
     drive_seconds_measured: Option<f64>,
     drive_seconds_modelled: Option<f64>,
+    /// What most of the modelled time went to.
+    drive_limit_modelled: Option<String>,
     pushback: BTreeMap<String, u64>,
 }
 
@@ -195,6 +197,7 @@ impl Run {
             link_bytes,
             drive_time_measured,
             drive_time_modelled,
+            modelled,
             pushback,
         } = profile.pushdown();
         Self {
@@ -206,6 +209,7 @@ impl Run {
             link_bytes,
             drive_seconds_measured: drive_time_measured.map(|time| time.as_secs_f64()),
             drive_seconds_modelled: drive_time_modelled.map(|time| time.as_secs_f64()),
+            drive_limit_modelled: modelled.map(|modelled| modelled.limit().to_string()),
             pushback: pushback.into_iter().filter(|(_, units)| *units > 0).collect(),
         }
     }

@@ -4,10 +4,11 @@
 use crate::error::Error;
 use crate::fragment::Fragment;
 use crate::frame::{self, envelope_of};
-use crate::input::{InputRef, OutputRef};
+use crate::input::OutputRef;
 use crate::layout::{ColumnRecord, HEADER_BYTES, ReadingRecord, opcode, section, uses};
 use crate::limits;
 use crate::reference::{output_record, read_inputs, read_output, write_inputs, write_output};
+use crate::requests::MediaPlan;
 use crate::types::{Codec, Encodings, PhysicalType, ReadAs, Reading, ValueKind};
 use crate::unit::{Chunk, Unit};
 use crate::wire::{SectionReader, SectionWriter, mode_of, read_fragment, write_fragment};
@@ -81,12 +82,9 @@ impl Command {
         self.unit.scratch_bytes(&self.fragment)
     }
 
-    /// Bytes of device memory that the inputs take, each from a line of its own.
+    /// Bytes of device memory that the inputs take, with what is read around them.
     pub fn input_bytes(&self) -> u64 {
-        let lines = |input: &InputRef| {
-            input.length().unwrap_or(0).checked_next_multiple_of(64).unwrap_or(u64::MAX)
-        };
-        self.unit.inputs.iter().map(lines).fold(0, u64::saturating_add)
+        MediaPlan::of(&self.unit.inputs).bytes
     }
 
     /// Bytes of device memory that the command takes in all: inputs, scratch, and room for the

@@ -67,6 +67,7 @@ pub mod limits;
 pub mod merge;
 pub mod program;
 mod reference;
+pub mod requests;
 pub mod result;
 pub mod status;
 pub mod types;
@@ -83,6 +84,7 @@ pub use fragment::{
 pub use input::{Extent, InputRef, OutputRef, Version};
 pub use merge::{Merge, MergeCommand, SortKey};
 pub use program::{Op, Operand, Program, Step};
+pub use requests::{MediaPlan, Span};
 pub use result::{
     Block, BlockColumn, Counters, Detail, ResultHeader, ResultView, ResultWriter, Row, Value,
 };

@@ -38,6 +38,7 @@ pub mod drive;
 pub mod error;
 pub mod placement;
 pub mod registry;
+pub mod stages;
 pub mod time;
 
 pub use budget::{Budget, Reservation, Unlimited};
@@ -51,4 +52,5 @@ pub use drive::{
 pub use error::{Failure, Refusal};
 pub use placement::{FileRef, Placement, file_version};
 pub use registry::Drives;
+pub use stages::{KernelStage, Limit, StageTimes};
 pub use time::{Composed, DriveTime, Measured, ModelId, Modelled, Schedule};

@@ -4,6 +4,8 @@
 
 use std::ops::{Add, AddAssign};
 
+use crate::stages::{Limit, StageTimes};
+
 /// Time read from a clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct Measured {
@@ -51,12 +53,15 @@ pub struct ModelId {
 pub struct Modelled {
     /// The model.
     pub model: ModelId,
-    /// Starting the command, in ns.
+    /// Starting the command and waiting for the first bytes, in ns: what commands hide from each
+    /// other.
     pub setup_ns: u64,
-    /// Media to device memory, in ns.
+    /// Media to device memory with as many requests in flight as the drive keeps, in ns.
     pub media_ns: u64,
     /// The kernel, in ns.
     pub kernel_ns: u64,
+    /// Its stages: some of them run side by side.
+    pub stages: StageTimes,
     /// Merging the results of the scans of one command, in ns.
     pub merge_ns: u64,
     /// Result to the host, in ns.
@@ -85,12 +90,30 @@ impl Modelled {
     /// for their scans and overlap with nothing. The figure does not depend on the order in which
     /// commands arrived, so equal commands give equal times.
     pub fn makespan_ns(&self) -> u64 {
+        let (_, busiest_ns) = self.busiest();
+        busiest_ns.saturating_add(self.fill_ns()).saturating_add(self.merge_ns)
+    }
+
+    /// What the commands in this figure spent most of that time on.
+    pub fn limit(&self) -> Limit {
+        let (busiest, busiest_ns) = self.busiest();
+        let others = [(Limit::Start, self.fill_ns()), (Limit::Merge, self.merge_ns)];
+        others.into_iter().fold((busiest, busiest_ns), longer).0
+    }
+
+    /// The resource that was busy longest, and for how long.
+    fn busiest(&self) -> (Limit, u64) {
         let units = u64::from(self.compute_units.max(1)).min(self.commands.max(1));
-        let kernel = (self.kernel_ns + self.setup_ns) / units;
-        let busiest = self.media_ns.max(kernel).max(self.link_ns);
-        let fill =
-            (self.scans_ns() / self.commands.max(1)).saturating_sub(busiest / self.commands.max(1));
-        busiest.saturating_add(fill).saturating_add(self.merge_ns)
+        let kernel = (Limit::Kernel(self.stages.slowest().0), self.kernel_ns / units);
+        [kernel, (Limit::Link, self.link_ns)]
+            .into_iter()
+            .fold((Limit::Media, self.media_ns), longer)
+    }
+
+    /// One mean pass through all but the busiest resource.
+    fn fill_ns(&self) -> u64 {
+        let commands = self.commands.max(1);
+        (self.scans_ns() / commands).saturating_sub(self.busiest().1 / commands)
     }
 
     /// The figure for the commands of both; `None` when they come from different models.
@@ -100,12 +123,18 @@ impl Modelled {
             setup_ns: self.setup_ns.saturating_add(other.setup_ns),
             media_ns: self.media_ns.saturating_add(other.media_ns),
             kernel_ns: self.kernel_ns.saturating_add(other.kernel_ns),
+            stages: self.stages.plus(other.stages),
             merge_ns: self.merge_ns.saturating_add(other.merge_ns),
             link_ns: self.link_ns.saturating_add(other.link_ns),
             compute_units: self.compute_units.max(other.compute_units),
             commands: self.commands.saturating_add(other.commands),
         })
     }
+}
+
+/// The longer of two, of equal ones the first.
+fn longer(one: (Limit, u64), other: (Limit, u64)) -> (Limit, u64) {
+    if other.1 > one.1 { other } else { one }
 }
 
 /// A query with CPU operators over a modelled scan: neither measured nor modelled.
@@ -131,6 +160,7 @@ pub enum DriveTime {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::stages::KernelStage;
 
     fn modelled(media_ns: u64, kernel_ns: u64, commands: u64) -> Modelled {
         Modelled {
@@ -138,6 +168,7 @@ mod tests {
             setup_ns: 0,
             media_ns,
             kernel_ns,
+            stages: StageTimes::default().with(KernelStage::Filter, kernel_ns),
             merge_ns: 0,
             link_ns: 0,
             compute_units: 4,
@@ -157,6 +188,25 @@ mod tests {
         assert_eq!(ten.commands, 10);
         // Media is busy for 1000, four units share 2000 of kernel: media is the limit.
         assert_eq!(ten.makespan_ns(), 1000 + (300 - 100));
+    }
+
+    #[test]
+    fn starting_is_hidden_by_other_commands() {
+        let alone = Modelled { setup_ns: 1000, ..modelled(100, 50, 1) };
+        assert_eq!((alone.makespan_ns(), alone.limit()), (1150, Limit::Start));
+        let hundred = (0..99).fold(alone, |sum, _| sum.combine(alone).unwrap());
+        assert_eq!((hundred.makespan_ns(), hundred.limit()), (10_000 + 1050, Limit::Media));
+    }
+
+    #[test]
+    fn the_limit_is_the_busiest_resource() {
+        let limit = |figure: Modelled| figure.limit();
+        assert_eq!(limit(modelled(100, 50, 1)), Limit::Media);
+        assert_eq!(limit(modelled(100, 150, 1)), Limit::Kernel(KernelStage::Filter));
+        // Four units share four commands.
+        assert_eq!(limit(modelled(400, 800, 4)), Limit::Media);
+        assert_eq!(limit(Modelled { link_ns: 500, ..modelled(100, 150, 1) }), Limit::Link);
+        assert_eq!(limit(Modelled { merge_ns: 900, ..modelled(100, 150, 1) }), Limit::Merge);
     }
 
     #[test]

@@ -62,7 +62,8 @@ impl Job {
             Err(failure) => Outcome::Failed(failure),
         };
         // What failed before a kernel ran took as long as one without input.
-        let nothing = || config.timing.scan(config.compute_units, 0, &Counters::default());
+        let nothing =
+            || config.timing.scan(config.compute_units, std::iter::empty(), &Counters::default());
         let link_ns = config.timing.link_ns(progress.traffic.link_bytes);
         let time = Modelled { link_ns, ..progress.time.unwrap_or_else(nothing) };
         let Self { work, lease, reply, .. } = self;

@@ -2,7 +2,9 @@
 //! Runs kernels on device memory: loads their input, calls them, reads what they left there.
 
 use bytemuck::{cast_slice, cast_slice_mut};
-use nearscan_command::{Command, InputRef, MergeCommand, OutputRef, ResultHeader, Status};
+use nearscan_command::{
+    Command, InputRef, MediaPlan, MergeCommand, OutputRef, ResultHeader, Status,
+};
 use nearscan_drive::{CancelWord, Failure, Modelled, Traffic};
 use nearscan_models::{Depths, Line, Memories};
 
@@ -83,9 +85,9 @@ impl Device<'_> {
         output: &mut [u64],
         progress: &mut Progress,
     ) -> Result<ResultHeader, Failure> {
-        let (input, inputs) = self.media.load(&command.unit.inputs)?;
-        let media_bytes = inputs.iter().filter_map(InputRef::length).sum();
-        progress.traffic.media_bytes += media_bytes;
+        let plan = MediaPlan::of(&command.unit.inputs);
+        let (input, inputs) = self.media.load(&plan, &command.unit.inputs)?;
+        progress.traffic.media_bytes += plan.media_bytes();
         let mut bound = command.clone();
         bound.unit.inputs = inputs;
         let bytes_max = command.output.bytes_max();
@@ -97,7 +99,7 @@ impl Device<'_> {
             .map_err(failed)?;
         let header = ResultHeader::decode(cast_slice(memories.output)).map_err(failed)?;
         let Config { timing, compute_units, .. } = self.config;
-        let time = timing.scan(*compute_units, media_bytes, &header.counters);
+        let time = timing.scan(*compute_units, plan.requests(), &header.counters);
         progress.time = match progress.time {
             None => Some(time),
             Some(before) => before.combine(time),

@@ -7,7 +7,7 @@ use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
-use nearscan_command::{InputRef, Version};
+use nearscan_command::{InputRef, MediaPlan, Span};
 use nearscan_drive::{Failure, FileRef, Placement, file_version};
 use nearscan_models::Line;
 
@@ -61,36 +61,40 @@ impl Media {
         files.paths.get(usize::try_from(file_id).ok()?).cloned()
     }
 
-    /// Reads the inputs of a command into device memory, each from a line of its own, and gives
-    /// them as device ranges.
-    pub(crate) fn load(&self, inputs: &[InputRef]) -> Result<(Vec<Line>, Vec<InputRef>), Failure> {
+    /// Reads the inputs of a command into device memory, as the plan says, and gives them as device
+    /// ranges.
+    pub(crate) fn load(
+        &self,
+        plan: &MediaPlan,
+        inputs: &[InputRef],
+    ) -> Result<(Vec<Line>, Vec<InputRef>), Failure> {
         let mut placed = Vec::with_capacity(inputs.len());
-        let mut total = 0;
-        for input in inputs {
-            let length = input.length().unwrap_or(0);
-            placed.push(InputRef::DeviceRange { lease: 0, offset: total, length });
-            total = (total + length).next_multiple_of(size_of::<Line>() as u64);
-        }
-        let mut memory =
-            nearscan_models::zeroed_lines(usize::try_from(total).unwrap_or(usize::MAX));
-        let mut rest: &mut [u8] = bytemuck::cast_slice_mut(&mut memory);
-        for input in inputs {
-            let InputRef::FileRange { file_id, version, offset, length } = input else {
+        for (input, offset) in inputs.iter().zip(&plan.places) {
+            let InputRef::FileRange { length, .. } = *input else {
                 return Err(Failure::Kernel {
                     reason: format!("an emulated drive reads file ranges, not {input:?}"),
                 });
             };
-            let length = usize::try_from(*length).unwrap_or(usize::MAX);
-            let (part, behind) = rest.split_at_mut(length.next_multiple_of(size_of::<Line>()));
-            self.read(*file_id, *version, *offset, &mut part[..length])?;
+            placed.push(InputRef::DeviceRange { lease: 0, offset: *offset, length });
+        }
+        let mut memory =
+            nearscan_models::zeroed_lines(usize::try_from(plan.bytes).unwrap_or(usize::MAX));
+        let mut rest: &mut [u8] = bytemuck::cast_slice_mut(&mut memory);
+        let mut at = 0;
+        for span in &plan.spans {
+            let room = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
+            let (_, behind) = rest.split_at_mut(room(span.place - at));
+            let (part, behind) = behind.split_at_mut(room(span.length));
+            self.read(span, part)?;
+            at = span.place + span.length;
             rest = behind;
         }
         Ok((memory, placed))
     }
 
-    fn read(&self, id: u64, version: Version, offset: u64, into: &mut [u8]) -> Result<(), Failure> {
-        let path = self.path(id).ok_or_else(|| Failure::Read {
-            path: format!("file {id}"),
+    fn read(&self, span: &Span, into: &mut [u8]) -> Result<(), Failure> {
+        let path = self.path(span.file_id).ok_or_else(|| Failure::Read {
+            path: format!("file {}", span.file_id),
             reason: "the drive was never asked for it".to_owned(),
         })?;
         let failed = |error: std::io::Error| Failure::Read {
@@ -98,10 +102,10 @@ impl Media {
             reason: error.to_string(),
         };
         let file = File::open(&path).map_err(failed)?;
-        if file_version(&file.metadata().map_err(failed)?) != version {
+        if file_version(&file.metadata().map_err(failed)?) != span.version {
             return Err(Failure::Stale { path: path.display().to_string() });
         }
-        file.read_exact_at(into, offset).map_err(failed)
+        file.read_exact_at(into, span.offset).map_err(failed)
     }
 }
 

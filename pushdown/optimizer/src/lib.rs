@@ -51,7 +51,7 @@ mod units;
 pub use codec::PushdownCodec;
 pub use context::PushdownContext;
 pub use decision::{Candidate, Costs, Decision, KeepReason, Kept};
-pub use exec::{PushdownExec, PushdownMergeExec};
+pub use exec::{ModelledTime, PushdownExec, PushdownMergeExec};
 pub use facts::FileFacts;
 pub use rule::{PushdownRule, recorded, surroundings};
 pub use settings::NearscanOptions;

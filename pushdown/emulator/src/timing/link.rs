@@ -3,10 +3,19 @@
 //!
 //! The published rates of single requests do not lie on a latency and a bandwidth (64 KiB takes
 //! less time than 4 KiB), so between them the rate is interpolated over the logarithm of the size.
-//! Requests in flight add up until the overlapped peak. Scans overlap theirs, so a scan is charged
-//! the peak.
+//! Requests in flight add up until the overlapped peak. A drive keeps so many of them in flight,
+//! those of the next commands among them; a command alone has only its own.
 
 use super::Parameters;
+
+/// What reading the input of a scan takes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct MediaTime {
+    /// Of the media, with other commands' requests in flight.
+    pub(super) busy_ns: f64,
+    /// What a command alone waits beside that.
+    pub(super) wait_ns: f64,
+}
 
 impl Parameters {
     /// Rate of flash to device memory with `in_flight` requests of so many bytes, in bytes a
@@ -38,12 +47,26 @@ impl Parameters {
         between.unwrap_or(fastest)
     }
 
-    /// Time of the input of a scan, in ns.
-    pub(super) fn media_ns(&self, bytes: u64) -> f64 {
-        if bytes == 0 {
-            return 0.0;
+    /// Time of the input of a scan that is read by these requests.
+    pub(super) fn media(&self, requests: impl Iterator<Item = u64>) -> MediaTime {
+        let mut bytes = 0.0;
+        let mut one_by_one_s = 0.0;
+        let mut longest_s: f64 = 0.0;
+        let mut count: f64 = 0.0;
+        for request in requests.map(|bytes| bytes as f64) {
+            let alone_s = request / self.p2p_request_bytes_per_s(request);
+            bytes += request;
+            one_by_one_s += alone_s;
+            longest_s = longest_s.max(alone_s);
+            count += 1.0;
         }
-        self.media_latency_ns / self.media_in_flight + bytes as f64 / self.media_bytes_per_s * 1e9
+        if count == 0.0 {
+            return MediaTime { busy_ns: 0.0, wait_ns: 0.0 };
+        }
+        let peak_s = bytes / self.media_bytes_per_s;
+        let busy_s = peak_s.max(one_by_one_s / self.media_in_flight);
+        let alone_s = busy_s.max(longest_s).max(one_by_one_s / count.min(self.media_in_flight));
+        MediaTime { busy_ns: busy_s * 1e9, wait_ns: (alone_s - busy_s) * 1e9 }
     }
 
     /// Time of a result on its way to the host, in ns.
@@ -78,5 +101,23 @@ mod tests {
         assert!((rate(2) - 3.18e9).abs() < 1.0);
         assert!((rate(3) - 3.25e9).abs() < 1.0);
         assert!((rate(32) - 3.25e9).abs() < 1.0);
+    }
+
+    #[test]
+    fn small_requests_are_held_up_by_their_latency() {
+        let parameters = Parameters::default();
+        let large = parameters.media([1 << 20; 13].into_iter());
+        assert!((large.busy_ns - 13.0 * 1048.576 / 3.25 * 1e3).abs() < 1.0, "{large:?}");
+        // A hundred blocks, eight in flight, 82 us each.
+        let small = parameters.media([4096; 100].into_iter());
+        assert!((small.busy_ns - 100.0 * 81_920.0 / 8.0).abs() < 1.0, "{small:?}");
+    }
+
+    #[test]
+    fn a_command_alone_waits_for_its_longest_request() {
+        let alone = Parameters::default().media(std::iter::once(1 << 20));
+        assert!((alone.busy_ns + alone.wait_ns - 1e9 * 1_048_576.0 / 1.59e9).abs() < 1.0);
+        let nothing = Parameters::default().media(std::iter::empty());
+        assert!(nothing.busy_ns + nothing.wait_ns == 0.0);
     }
 }

@@ -114,12 +114,14 @@ parameters! {
         "Cycles an element of the study's host for Array Merge. Set on 0.36.";
     order_step_cycles = 4.0, Assumed,
         "A step in which the merge kernel compares two rows: read both keys, compare, choose.";
+    start_ns = 5000.0, Assumed,
+        "Of a compute unit between two commands of its queue: registers, interrupt, loading.";
     fill_cycles = 2000.0, Assumed, "From the first byte in to the last row out of an empty scan.";
-    setup_ns = 100_000.0, Assumed, "Starting a command; the study bounds it by 150 us.";
+    setup_ns = 100_000.0, Assumed,
+        "From a submission to its start when none was queued; the study bounds it by 150 us.";
     media_bytes_per_s = 3.25e9, VendorLog, "Flash to device memory, requests overlapped.";
-    media_latency_ns = 80_000.0, VendorLog, "Until the first byte of a request.";
-    media_in_flight = 4.0, Assumed,
-        "Requests that hide each other's latency; the published peak does not say.";
+    media_in_flight = 8.0, Assumed,
+        "Requests that the drive keeps in flight; the published peak does not say how many it had.";
     p2p_4_kib_bytes_per_s = 0.05e9, VendorLog, "Flash to device memory, one request of 4 KiB.";
     p2p_64_kib_bytes_per_s = 0.87e9, VendorLog, "The same, 64 KiB.";
     p2p_1_mib_bytes_per_s = 1.59e9, VendorLog, "The same, 1 MiB.";

@@ -4,9 +4,10 @@
 //! Four parts, one after the other for a single command, and a fifth one for a merge:
 //!
 //! ```text
-//! setup   starting a command through the runtime
-//! media   bytes of all requests / overlapped P2P bandwidth, and one latency
-//! kernel  cycles of the busiest stage / clock; cycles come from what the stages did
+//! setup   starting a command through the runtime, and waiting for its first request
+//! media   all requests, as many in flight as the drive keeps
+//! kernel  taking the command, and cycles of the busiest stage / clock; cycles come from what the
+//!         stages did
 //! merge   setup, and cycles of the merge kernel / clock; its scans come before it
 //! link    bytes of the result / host link bandwidth, and one latency
 //! ```
@@ -18,12 +19,12 @@
 //! the contention of compute units for the memory bank, and the flash translation layer.
 
 use nearscan_command::Counters;
-use nearscan_drive::{ModelId, Modelled};
+use nearscan_drive::{KernelStage, ModelId, Modelled, StageTimes};
 
 use super::Parameters;
 
 /// Version of this model, shown with every figure.
-pub const MODEL_VERSION: u32 = 2;
+pub const MODEL_VERSION: u32 = 3;
 
 impl Parameters {
     /// Identity of the model with these parameters.
@@ -38,28 +39,42 @@ impl Parameters {
         }
     }
 
-    /// Cycles of the busiest stage.
-    fn kernel_cycles(&self, counters: &Counters) -> f64 {
-        // A look-up in a dictionary in device memory is a single beat.
-        let decode = counters.decode_steps_lane_max as f64
-            + counters.dictionary_reads as f64 * self.single_beat_cycles();
-        let busiest = [
+    /// How long each stage of the scan kernel was busy.
+    fn stages(&self, counters: &Counters) -> StageTimes {
+        let interval_cycles = self.stage_loop().interval_cycles;
+        let turns = [
             // One line a cycle.
-            counters.lines_read as f64,
+            (KernelStage::Fetch, counters.lines_read as f64),
             // One token a cycle and lane.
-            counters.snappy_tokens_lane_max as f64,
+            (KernelStage::Decompress, counters.snappy_tokens_lane_max as f64),
             // One row, dictionary entry or string word a cycle and lane.
-            decode,
+            (KernelStage::Decode, counters.decode_steps_lane_max as f64),
+            // A single beat.
+            (KernelStage::LookUp, counters.dictionary_reads as f64 * self.single_beat_cycles()),
             // One row a cycle each.
-            counters.rows_filtered as f64,
-            counters.rows_projected as f64,
-            counters.rows_aggregated as f64,
+            (KernelStage::Filter, counters.rows_filtered as f64),
+            (KernelStage::Project, counters.rows_projected as f64),
+            (KernelStage::Aggregate, counters.rows_aggregated as f64),
             // One word a cycle, and one for each string word fetched.
-            (counters.payload_words + counters.string_words) as f64,
-        ]
-        .into_iter()
-        .fold(0.0, f64::max);
-        self.stage_loop().cycles(busiest)
+            (KernelStage::Write, (counters.payload_words + counters.string_words) as f64),
+        ];
+        let start = StageTimes::default().with(KernelStage::Start, whole(self.start_ns));
+        turns.into_iter().fold(start, |times, (stage, turns)| {
+            times.with(stage, whole(self.kernel_ns(turns * interval_cycles)))
+        })
+    }
+
+    /// Time of the scan kernel: it starts, and then its stages run side by side.
+    fn scan_ns(&self, stages: &StageTimes) -> u64 {
+        let start = stages.get(KernelStage::Start);
+        let (_, busiest) = stages.with(KernelStage::Start, 0).slowest();
+        start
+            .saturating_add(busiest)
+            .saturating_add(whole(self.kernel_ns(self.stage_loop().depth_cycles)))
+    }
+
+    fn kernel_ns(&self, cycles: f64) -> f64 {
+        cycles / self.clock_hz * 1e9
     }
 
     /// Cycles of a merge.
@@ -72,13 +87,22 @@ impl Parameters {
             + self.word_loop().cycles(words as f64)
     }
 
-    /// The time of a scan whose result stays in device memory.
-    pub fn scan(&self, compute_units: u32, media_bytes: u64, counters: &Counters) -> Modelled {
+    /// The time of a scan whose input was read by `requests`, and whose result stays in device
+    /// memory.
+    pub fn scan(
+        &self,
+        compute_units: u32,
+        requests: impl Iterator<Item = u64>,
+        counters: &Counters,
+    ) -> Modelled {
+        let media = self.media(requests);
+        let stages = self.stages(counters);
         Modelled {
             model: self.model(compute_units),
-            setup_ns: whole(self.setup_ns),
-            media_ns: whole(self.media_ns(media_bytes)),
-            kernel_ns: whole(self.kernel_cycles(counters) / self.clock_hz * 1e9),
+            setup_ns: whole(self.setup_ns + media.wait_ns),
+            media_ns: whole(media.busy_ns),
+            kernel_ns: self.scan_ns(&stages),
+            stages,
             merge_ns: 0,
             link_ns: 0,
             compute_units,
@@ -111,26 +135,35 @@ fn whole(ns: f64) -> u64 {
 mod tests {
     use super::*;
 
+    fn scan(counters: &Counters) -> Modelled {
+        Parameters::default().scan(4, std::iter::empty(), counters)
+    }
+
     #[test]
-    fn the_busiest_stage_decides() {
-        let parameters = Parameters::default();
+    fn the_busiest_stage_decides_and_is_named() {
         let rows = Counters { rows_filtered: 300_000, ..Counters::default() };
         let tokens = Counters { snappy_tokens_lane_max: 600_000, ..rows };
-        let difference = parameters.kernel_cycles(&tokens) - parameters.kernel_cycles(&rows);
-        assert!((difference - 300_000.0).abs() < 1e-6);
+        assert_eq!(scan(&tokens).kernel_ns - scan(&rows).kernel_ns, 1_000_000);
+        assert_eq!(scan(&rows).stages.slowest(), (KernelStage::Filter, 1_000_000));
+        assert_eq!(scan(&tokens).stages.slowest(), (KernelStage::Decompress, 2_000_000));
     }
 
     #[test]
     fn a_look_up_in_device_memory_is_a_single_beat() {
         let counters = Counters { dictionary_reads: 1600, ..Counters::default() };
-        let cycles = Parameters::default().kernel_cycles(&counters);
-        assert!((cycles - (5800.0 + 2000.0)).abs() < 1e-6, "{cycles}");
+        assert_eq!(scan(&counters).stages.get(KernelStage::LookUp), 5800 * 10 / 3 + 1);
+    }
+
+    #[test]
+    fn an_empty_scan_starts_and_is_filled() {
+        assert_eq!(scan(&Counters::default()).kernel_ns, 5000 + 6667);
     }
 
     #[test]
     fn a_megabyte_from_the_media_takes_its_share_of_the_bandwidth() {
-        let time = Parameters::default().scan(4, 3_250_000, &Counters::default());
-        assert_eq!(time.media_ns, 1_000_000 + 20_000);
+        let requests = [1 << 20, 1 << 20, 1 << 20].into_iter();
+        let time = Parameters::default().scan(4, requests, &Counters::default());
+        assert_eq!(time.media_ns, 967_917);
     }
 
     #[test]

@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What EXPLAIN ANALYZE shows of a [`PushdownExec`](super::PushdownExec).
 
+use std::borrow::Cow;
+use std::sync::Arc;
 use std::time::Duration;
 
+use arrow::array::RecordBatch;
 use datafusion::physical_plan::metrics::{
-    BaselineMetrics, Count, ExecutionPlanMetricsSet, MetricBuilder, Time,
+    BaselineMetrics, Count, ExecutionPlanMetricsSet, MetricBuilder, MetricValue, Time,
 };
-use nearscan_drive::{Completion, DriveTime, Modelled};
+use nearscan_drive::{Completion, DriveTime};
+
+use crate::exec::modelled::ModelledTime;
 
 /// Why a unit came back to the host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,13 +60,17 @@ pub(crate) struct PushdownMetrics {
     pub(crate) rows_in: Count,
     pub(crate) rows_out: Count,
     measured: Time,
-    modelled: Time,
+    modelled: Arc<ModelledTime>,
 }
 
 impl PushdownMetrics {
     pub(crate) fn new(metrics: &ExecutionPlanMetricsSet, partition: usize) -> Self {
         let count = |name: &'static str| MetricBuilder::new(metrics).counter(name, partition);
-        let time = |name: &'static str| MetricBuilder::new(metrics).subset_time(name, partition);
+        let modelled = Arc::new(ModelledTime::default());
+        MetricBuilder::new(metrics).with_partition(partition).build(MetricValue::Custom {
+            name: Cow::Borrowed("drive_time_modelled"),
+            value: Arc::clone(&modelled) as _,
+        });
         Self {
             baseline: BaselineMetrics::new(metrics, partition),
             units_drive: count("units_drive"),
@@ -71,8 +80,8 @@ impl PushdownMetrics {
             link_bytes: count("link_bytes"),
             rows_in: count("rows_in"),
             rows_out: count("rows_out"),
-            measured: time("drive_time_measured"),
-            modelled: time("drive_time_modelled"),
+            measured: MetricBuilder::new(metrics).subset_time("drive_time_measured", partition),
+            modelled,
         }
     }
 
@@ -83,20 +92,22 @@ impl PushdownMetrics {
         }
     }
 
-    /// Counts what a completion moved.
+    /// Counts rows that leave.
+    pub(crate) fn delivered(&self, batch: &RecordBatch) {
+        self.rows_out.add(batch.num_rows());
+        self.baseline.record_output(batch.num_rows());
+    }
+
+    /// Counts what a completion moved and took.
     pub(crate) fn moved(&self, completion: &Completion) {
         let whole = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
         self.media_bytes.add(whole(completion.traffic.media_bytes));
         self.link_bytes.add(whole(completion.traffic.link_bytes));
-        if let DriveTime::Measured(measured) = completion.time {
-            self.measured.add_duration(Duration::from_nanos(measured.ns));
-        }
-    }
-
-    /// Adds the modelled time of all commands of the partition.
-    pub(crate) fn modelled(&self, sum: Option<Modelled>) {
-        if let Some(sum) = sum {
-            self.modelled.add_duration(Duration::from_nanos(sum.makespan_ns()));
+        match completion.time {
+            DriveTime::Measured(measured) => {
+                self.measured.add_duration(Duration::from_nanos(measured.ns));
+            }
+            DriveTime::Modelled(modelled) => self.modelled.add(modelled),
         }
     }
 }

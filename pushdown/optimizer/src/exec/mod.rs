@@ -29,6 +29,7 @@ mod dynamic;
 mod fallback;
 mod merge;
 mod metrics;
+mod modelled;
 mod run;
 mod show;
 mod unit;
@@ -60,6 +61,7 @@ pub use crate::exec::merge::PushdownMergeExec;
 pub(crate) use crate::exec::merge::{
     MergeWindow, Merged, UnitPlace, WindowInput, sorted_properties,
 };
+pub use crate::exec::modelled::ModelledTime;
 pub(crate) use crate::exec::unit::bound_unit;
 
 use crate::exec::dynamic::Narrowing;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The stream of one partition.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use arrow::array::RecordBatch;
 use datafusion::common::internal_datafusion_err;
@@ -12,11 +12,11 @@ use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use futures::stream::{self, BoxStream};
 use futures::{Stream, StreamExt, TryStreamExt};
-use nearscan_drive::{Budget, DriveTime, Modelled};
+use nearscan_drive::Budget;
 
 use crate::context::PushdownContext;
 use crate::exec::metrics::PushdownMetrics;
-use crate::exec::unit::{Charged, OpenDrive, UnitDone, UnitRows, UnitRunner};
+use crate::exec::unit::{Charged, OpenDrive, UnitRows, UnitRunner};
 use crate::exec::{PushdownExec, Replaced, RowsShape};
 use crate::settings::NearscanOptions;
 
@@ -34,21 +34,19 @@ pub(crate) fn partition_stream(
     let metrics = Arc::new(PushdownMetrics::new(&exec.metrics, partition));
     let runner = unit_runner(exec, partition, &task, Arc::clone(&metrics))?;
     let narrowing = Arc::new(exec.narrowing());
-    let release = Arc::new(Release::new(metrics));
-    let for_batches = Arc::clone(&release);
     let batches = stream::iter(units)
         .map(move |unit| {
             let fragment = narrowing.current(rows_shape(&runner.pushed.replaced));
             Arc::clone(&runner).run(unit, fragment)
         })
         .buffered(UNITS_IN_FLIGHT)
-        .map_ok(move |done| release.release(done))
+        .map_ok(UnitRows::release)
         .try_flatten();
     let limited: BoxStream<'static, Result<RecordBatch>> = match pushed.fetch {
         Some(rows) => Box::pin(limit(batches, rows)),
         None => Box::pin(batches),
     };
-    let counted = limited.inspect_ok(move |batch| for_batches.count(batch)).boxed();
+    let counted = limited.inspect_ok(move |batch| metrics.delivered(batch)).boxed();
     Ok(RecordBatchStreamAdapter::new(exec.schema(), counted))
 }
 
@@ -106,46 +104,17 @@ impl Budget for PoolBudget {
     }
 }
 
-/// Hands the rows of units on and keeps the sum of modelled time.
-pub(super) struct Release {
-    metrics: Arc<PushdownMetrics>,
-    modelled: Mutex<Option<Modelled>>,
-}
-
-impl Release {
-    pub(super) fn new(metrics: Arc<PushdownMetrics>) -> Self {
-        Self { metrics, modelled: Mutex::new(None) }
-    }
-
-    pub(super) fn release(&self, done: UnitDone) -> BoxStream<'static, Result<RecordBatch>> {
-        if let Some(DriveTime::Modelled(time)) = done.time {
-            let mut sum = self.modelled.lock().unwrap_or_else(PoisonError::into_inner);
-            *sum = match *sum {
-                None => Some(time),
-                Some(before) => before.combine(time).or(Some(before)),
-            };
-        }
-        match done.rows {
-            UnitRows::Batches(Charged { batches, memory }) => {
-                // Charged until the last batch has been handed on.
+impl UnitRows {
+    /// The rows as a stream; batches are charged until the last one has been handed on.
+    pub(super) fn release(self) -> BoxStream<'static, Result<RecordBatch>> {
+        match self {
+            Self::Batches(Charged { batches, memory }) => {
                 let held = stream::once(async move { drop(memory) });
                 let batches = stream::iter(batches.into_iter().map(Ok));
                 Box::pin(batches.chain(held.filter_map(|()| async { None })))
             }
-            UnitRows::Stream(stream) => stream,
+            Self::Stream(stream) => stream,
         }
-    }
-
-    pub(super) fn count(&self, batch: &RecordBatch) {
-        self.metrics.rows_out.add(batch.num_rows());
-        self.metrics.baseline.record_output(batch.num_rows());
-    }
-}
-
-impl Drop for Release {
-    fn drop(&mut self) {
-        let sum = self.modelled.lock().unwrap_or_else(PoisonError::into_inner);
-        self.metrics.modelled(*sum);
     }
 }
 

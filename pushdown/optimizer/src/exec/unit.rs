@@ -106,12 +106,6 @@ pub(crate) enum UnitRows {
     Stream(SendableRecordBatchStream),
 }
 
-/// Rows and what the drive took for them.
-pub(crate) struct UnitDone {
-    pub(crate) rows: UnitRows,
-    pub(crate) time: Option<DriveTime>,
-}
-
 /// A push-back: why, and what the attempt cost.
 pub(crate) struct Returned {
     pub(crate) reason: PushBack,
@@ -137,13 +131,13 @@ impl UnitRunner {
         self: Arc<Self>,
         unit: PlannedUnit,
         fragment: Arc<Fragment>,
-    ) -> Result<UnitDone> {
+    ) -> Result<UnitRows> {
         let rows_in = usize::try_from(unit.rows).unwrap_or(usize::MAX);
         self.metrics.rows_in.add(rows_in);
         if let Some(reason) = unit.kept {
             self.metrics.units_cpu.add(1);
             let rows = UnitRows::Stream(self.by_host(unit, reason.word(), Cost::default())?);
-            return Ok(UnitDone { rows, time: None });
+            return Ok(rows);
         }
         let returned = match self.on_drive(&unit, &fragment).await {
             Ok((charged, cost)) => {
@@ -153,7 +147,7 @@ impl UnitRunner {
                 }
                 let rows_out = row_count(&charged.batches);
                 self.log(&unit, &self.pushed.drive, "", cost, rows_out);
-                return Ok(UnitDone { rows: UnitRows::Batches(charged), time: cost.time });
+                return Ok(UnitRows::Batches(charged));
             }
             Err(returned) => returned,
         };
@@ -172,7 +166,7 @@ impl UnitRunner {
             }
             None => UnitRows::Stream(self.by_host(unit, reason.word(), cost)?),
         };
-        Ok(UnitDone { rows, time: cost.time })
+        Ok(rows)
     }
 
     /// DataFusion's own stream, with an entry in the log once it has ended or was dropped.

@@ -25,7 +25,7 @@ use nearscan_conformance::evaluator::{evaluate, evaluate_merge};
 use nearscan_drive::{
     CancelOutcome, CancelWord, Capabilities, Completion, CostSnapshot, Drive, DriveTime, Failure,
     FileRef, Identity, Lease, ModelId, Modelled, Outcome, Placement, Refusal, Reservation,
-    Schedule, Session, SessionSpec, Submission, Ticket, Traffic, Work,
+    Schedule, Session, SessionSpec, StageTimes, Submission, Ticket, Traffic, Work,
 };
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
@@ -316,6 +316,7 @@ fn modelled() -> Modelled {
         setup_ns: 0,
         media_ns: COMMAND_NS,
         kernel_ns: 0,
+        stages: StageTimes::default(),
         merge_ns: 0,
         link_ns: 0,
         compute_units: 1,

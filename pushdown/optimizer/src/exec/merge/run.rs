@@ -31,10 +31,9 @@ use crate::exec::merge::distinct::Distinct;
 use crate::exec::merge::verify;
 use crate::exec::merge::{MergeWindow, Merged, PushdownMergeExec, UnitPlace, WindowInput};
 use crate::exec::metrics::{PushBack, PushdownMetrics};
-use crate::exec::run::{Release, UNITS_IN_FLIGHT, limit, rows_shape, unit_runner};
+use crate::exec::run::{UNITS_IN_FLIGHT, limit, rows_shape, unit_runner};
 use crate::exec::unit::{
-    Charged, Cost, Returned, UnitDone, UnitRows, UnitRunner, counts_as_failure, fault_reason,
-    row_count,
+    Charged, Cost, Returned, UnitRows, UnitRunner, counts_as_failure, fault_reason, row_count,
 };
 use crate::exec::{Pushed, arrays};
 use crate::merge::part;
@@ -52,7 +51,7 @@ pub(super) fn merged_stream(
         Ok(MergedScan { narrowing: scan.narrowing(), runner })
     });
     let scans = scans.collect::<Result<Vec<_>>>()?;
-    let release = Arc::new(Release::new(Arc::clone(&metrics)));
+    let counters = Arc::clone(&metrics);
     let runner = Arc::new(MergeRunner {
         merged: Arc::clone(exec.merged()),
         schema: exec.schema(),
@@ -60,21 +59,19 @@ pub(super) fn merged_stream(
         scans,
         metrics,
         batch_size: task.session_config().batch_size(),
-        release: Arc::clone(&release),
     });
     let fetch = runner.merged.fetch;
     let windows = runner.merged.windows.clone();
-    let for_batches = Arc::clone(&release);
     let batches = stream::iter(windows)
         .map(move |window| Arc::clone(&runner).run(window))
         .buffered(UNITS_IN_FLIGHT)
-        .map_ok(move |done| release.release(done))
+        .map_ok(UnitRows::release)
         .try_flatten();
     let limited: BoxStream<'static, Result<RecordBatch>> = match fetch {
         Some(rows) => Box::pin(limit(batches, rows)),
         None => Box::pin(batches),
     };
-    let counted = limited.inspect_ok(move |batch| for_batches.count(batch)).boxed();
+    let counted = limited.inspect_ok(move |batch| counters.delivered(batch)).boxed();
     Ok(RecordBatchStreamAdapter::new(exec.schema(), counted))
 }
 
@@ -92,7 +89,6 @@ pub(super) struct MergeRunner {
     metrics: Arc<PushdownMetrics>,
     memory: Option<MemoryReservation>,
     batch_size: usize,
-    release: Arc<Release>,
 }
 
 /// A unit of a window, as it is asked for now.
@@ -111,7 +107,7 @@ pub(super) struct Input {
 
 impl MergeRunner {
     /// Runs one window.
-    async fn run(self: Arc<Self>, window: MergeWindow) -> Result<UnitDone> {
+    async fn run(self: Arc<Self>, window: MergeWindow) -> Result<UnitRows> {
         let inputs = window.inputs.iter().map(|input| self.input(*input));
         let mut inputs = inputs.collect::<Result<Vec<Input>>>()?;
         if inputs.len() == 1
@@ -132,12 +128,11 @@ impl MergeRunner {
                     verify::compare(&self, &inputs, &charged.batches).await?;
                 }
                 self.log(&inputs, cost, row_count(&charged.batches));
-                Ok(UnitDone { rows: UnitRows::Batches(charged), time: cost.time })
+                Ok(UnitRows::Batches(charged))
             }
-            Err(Returned { reason, cost }) => {
+            Err(Returned { reason, .. }) => {
                 self.metrics.pushed_back(reason);
-                let UnitDone { rows, .. } = self.merged_by_host(inputs)?;
-                Ok(UnitDone { rows, time: cost.time })
+                self.merged_by_host(inputs)
             }
         }
     }
@@ -180,19 +175,18 @@ impl MergeRunner {
     }
 
     /// The rows of a unit that belong to its window.
-    async fn unit_rows(input: Input) -> Result<UnitDone> {
+    async fn unit_rows(input: Input) -> Result<UnitRows> {
         let Input { runner, unit, fragment, part, .. } = input;
-        let done = runner.run(unit, fragment).await?;
-        let Some(part) = part else { return Ok(done) };
-        let rows = match done.rows {
+        let rows = runner.run(unit, fragment).await?;
+        let Some(part) = part else { return Ok(rows) };
+        Ok(match rows {
             UnitRows::Batches(Charged { batches, memory }) => {
                 let kept = batches.iter().map(|batch| batch_filter(batch, &part));
                 let batches = kept.collect::<Result<Vec<_>>>()?;
                 UnitRows::Batches(Charged { batches, memory })
             }
             UnitRows::Stream(stream) => UnitRows::Stream(only(stream, part)),
-        };
-        Ok(UnitDone { rows, time: done.time })
+        })
     }
 
     /// The window as one command.
@@ -265,15 +259,13 @@ impl MergeRunner {
     }
 
     /// The window, each unit by itself, merged by DataFusion.
-    fn merged_by_host(&self, inputs: Vec<Input>) -> Result<UnitDone> {
+    fn merged_by_host(&self, inputs: Vec<Input>) -> Result<UnitRows> {
         let rows = inputs.into_iter().map(|input| {
-            let release = Arc::clone(&self.release);
-            let rows = stream::once(Self::unit_rows(input));
-            let rows = rows.map_ok(move |done| release.release(done)).try_flatten();
+            let rows = stream::once(Self::unit_rows(input)).map_ok(UnitRows::release).try_flatten();
             self.stream_of(rows.boxed())
         });
         let rows: Vec<SendableRecordBatchStream> = rows.collect();
-        Ok(UnitDone { rows: UnitRows::Stream(self.merge_streams(rows)?), time: None })
+        Ok(UnitRows::Stream(self.merge_streams(rows)?))
     }
 
     fn stream_of(

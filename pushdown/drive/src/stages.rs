@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The stages of a scan kernel, how long each was busy, and what is the limit of a command.
+
+use std::fmt;
+
+/// A stage of the scan kernel. All stages of a command run side by side, but for the first one and
+/// the dictionaries: no row flows before these are there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum KernelStage {
+    /// Taking a command from the queue and loading it.
+    Start,
+    /// Lines of device memory.
+    Fetch,
+    /// Codecs, over data pages.
+    Decompress,
+    /// Decompressing and storing dictionaries.
+    Dictionary,
+    /// Levels and values.
+    Decode,
+    /// Dictionary entries in device memory.
+    LookUp,
+    /// The predicate.
+    Filter,
+    /// Output columns and operands.
+    Project,
+    /// States of groups.
+    Aggregate,
+    /// The result.
+    Write,
+}
+
+impl KernelStage {
+    /// All stages, in the order in which rows pass them, and what each counts.
+    pub const ALL: [(Self, &'static str, &'static str); 10] = [
+        (Self::Start, "start", "commands"),
+        (Self::Fetch, "fetch", "lines"),
+        (Self::Decompress, "decompress", "tokens"),
+        (Self::Dictionary, "dictionary", "tokens"),
+        (Self::Decode, "decode", "rows"),
+        (Self::LookUp, "look-up", "entries"),
+        (Self::Filter, "filter", "rows"),
+        (Self::Project, "project", "rows"),
+        (Self::Aggregate, "aggregate", "rows"),
+        (Self::Write, "write", "words"),
+    ];
+
+    const fn index(self) -> usize {
+        self as usize
+    }
+}
+
+impl fmt::Display for KernelStage {
+    /// The stage, and what it was busy with: `decode (rows)`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (_, name, counted) = Self::ALL[self.index()];
+        write!(f, "{name} ({counted})")
+    }
+}
+
+/// How long each stage was busy, in ns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct StageTimes([u64; KernelStage::ALL.len()]);
+
+impl StageTimes {
+    /// The time of a stage, in ns.
+    pub const fn get(&self, stage: KernelStage) -> u64 {
+        self.0[stage.index()]
+    }
+
+    /// The same times, but `ns` for `stage`.
+    #[must_use]
+    pub const fn with(mut self, stage: KernelStage, ns: u64) -> Self {
+        self.0[stage.index()] = ns;
+        self
+    }
+
+    /// The times of both.
+    #[must_use]
+    pub fn plus(mut self, other: Self) -> Self {
+        for (sum, ns) in self.0.iter_mut().zip(other.0) {
+            *sum = sum.saturating_add(ns);
+        }
+        self
+    }
+
+    /// The stage that was busy longest, and for how long; of equal ones the first.
+    pub fn slowest(&self) -> (KernelStage, u64) {
+        let mut slowest = (KernelStage::Start, self.get(KernelStage::Start));
+        for (stage, _, _) in KernelStage::ALL {
+            if self.get(stage) > slowest.1 {
+                slowest = (stage, self.get(stage));
+            }
+        }
+        slowest
+    }
+}
+
+/// What commands spent most of their time on: the resource to have more of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Limit {
+    /// Starting commands and waiting for the first bytes: too few commands to hide it.
+    Start,
+    /// Flash to device memory.
+    Media,
+    /// The scan kernel, in this stage.
+    Kernel(KernelStage),
+    /// The merge kernel.
+    Merge,
+    /// Device memory to host.
+    Link,
+}
+
+impl fmt::Display for Limit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Start => f.write_str("start"),
+            Self::Media => f.write_str("media"),
+            Self::Kernel(stage) => write!(f, "{stage}"),
+            Self::Merge => f.write_str("merge"),
+            Self::Link => f.write_str("link"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_stage_has_its_place_in_the_table() {
+        for (index, (stage, _, _)) in KernelStage::ALL.into_iter().enumerate() {
+            assert_eq!(stage.index(), index);
+        }
+        assert_eq!(KernelStage::LookUp.to_string(), "look-up (entries)");
+    }
+
+    #[test]
+    fn the_slowest_stage_is_found_in_a_sum() {
+        let one = StageTimes::default().with(KernelStage::Decode, 5).with(KernelStage::Filter, 4);
+        assert_eq!(one.slowest(), (KernelStage::Decode, 5));
+        let two = one.plus(StageTimes::default().with(KernelStage::Filter, 2));
+        assert_eq!(two.slowest(), (KernelStage::Filter, 6));
+        assert_eq!(StageTimes::default().slowest(), (KernelStage::Start, 0));
+    }
+}
