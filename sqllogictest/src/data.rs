@@ -21,7 +21,7 @@ use std::{
 
 use nearscan::Engine;
 use nearscan_tpch::{
-    ScaleFactor,
+    Layout, ScaleFactor,
     generate::{self, Silent},
 };
 
@@ -51,7 +51,7 @@ impl Data {
         let data = Self { folder: folder.to_owned() };
         let tpch = |error| Error::Tpch(Box::new(error));
         let scale: ScaleFactor = SCALE_FACTOR.parse().map_err(tpch)?;
-        generate::generate(&scale, &data.tpch(), &mut Silent).map_err(tpch)?;
+        generate::generate(&scale, Layout::Usual, &data.tpch(), &mut Silent).map_err(tpch)?;
         let folder = data.fixtures();
         fs::create_dir_all(&folder)
             .map_err(|source| Error::File { path: folder.clone(), source })?;

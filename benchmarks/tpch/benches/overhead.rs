@@ -45,7 +45,7 @@ use nearscan::{
     stopwatch::Stopwatch,
 };
 use nearscan_tpch::{
-    ScaleFactor, Table, answers,
+    Layout, ScaleFactor, Table, answers,
     generate::{self, Silent},
     queries::{self, Query},
     run,
@@ -175,7 +175,7 @@ impl Sides {
     async fn open(options: &Options) -> Self {
         let default = || Path::new(env!("CARGO_TARGET_TMPDIR")).join(options.scale_factor.folder());
         let data = options.data.clone().unwrap_or_else(default);
-        generate::generate(&options.scale_factor, &data, &mut Silent).unwrap();
+        generate::generate(&options.scale_factor, Layout::Usual, &data, &mut Silent).unwrap();
         let mut builder = Engine::builder();
         if let Some(count) = options.threads {
             builder = builder.threads(count);

@@ -20,6 +20,12 @@ pub enum Error {
         /// What is wrong with it.
         reason: &'static str,
     },
+    /// There is no such layout of files.
+    #[error("there is no layout '{text}', there are usual and pushdown")]
+    Layout {
+        /// What was asked for.
+        text: String,
+    },
     /// There is no such query.
     #[error("there is no query '{text}', they are numbered 1 to 22")]
     QueryNumber {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Writes the eight tables as Parquet files.
 //!
-//! One file a table, Snappy, dictionaries on, row groups of about 115,000 rows: the shape that the
-//! usual TPC-H generator gives its files, of which `lineitem` at scale factor 1 has 53. Decimals
-//! have precision 15 and are stored as INT64, dates as INT32; no column is nullable.
+//! One file a table, in a [`Layout`]. Decimals have precision 15 and are stored as INT64, dates as
+//! INT32; no column is nullable.
 //!
 //! A row group is one part of the table, made and encoded by one thread; parts are appended in
 //! order, so the file does not depend on the number of threads. A file gets its name once it is
@@ -24,19 +23,16 @@ use nearscan::parquet::{
         ArrowWriter,
         arrow_writer::{ArrowColumnChunk, ArrowRowGroupWriterFactory, compute_leaves},
     },
-    basic::Compression,
     errors::ParquetError,
-    file::{properties::WriterProperties, writer::SerializedFileWriter},
+    file::writer::SerializedFileWriter,
 };
 
 use crate::{
     error::{Error, Result},
+    layout::Layout,
     scale::ScaleFactor,
     tables::{Share, Table},
 };
-
-/// Rows of a row group, at most and almost: about 7 MB of `lineitem` before compression.
-const ROWS_PER_GROUP: i64 = 115_000;
 
 /// Row groups of a file at most: Parquet numbers them in 16 bits. From scale factor 600 on, those
 /// of `lineitem` are larger instead.
@@ -85,13 +81,18 @@ pub fn is_complete(folder: &Path) -> bool {
 /// # Errors
 /// [`Error::Write`] if the folder cannot be written, [`Error::Encode`] if a table cannot be
 /// encoded.
-pub fn generate(scale: &ScaleFactor, folder: &Path, progress: &mut dyn Progress) -> Result<()> {
+pub fn generate(
+    scale: &ScaleFactor,
+    layout: Layout,
+    folder: &Path,
+    progress: &mut dyn Progress,
+) -> Result<()> {
     fs::create_dir_all(folder).map_err(|source| write_error(folder, source))?;
     let thread_count = thread::available_parallelism().map_or(1, NonZero::get);
     for table in Table::ALL {
         let path = file(folder, table);
         if !path.exists() {
-            let work = Work { table, scale: scale.value(), thread_count };
+            let work = Work { table, layout, scale: scale.value(), thread_count };
             work.write(&path, progress)?;
         }
     }
@@ -102,6 +103,7 @@ pub fn generate(scale: &ScaleFactor, folder: &Path, progress: &mut dyn Progress)
 #[derive(Clone, Copy)]
 struct Work {
     table: Table,
+    layout: Layout,
     scale: f64,
     thread_count: usize,
 }
@@ -130,11 +132,9 @@ impl Work {
         file: File,
         progress: &mut dyn Progress,
     ) -> Result<ControlFlow<()>, ParquetError> {
-        let properties = WriterProperties::builder()
-            .set_compression(Compression::SNAPPY)
-            .set_created_by(concat!("nearscan ", env!("CARGO_PKG_VERSION")).to_owned())
-            .build();
-        let writer = ArrowWriter::try_new(file, self.table.schema(), Some(properties))?;
+        let schema = self.layout.schema(self.table);
+        let properties = self.layout.properties(self.table);
+        let writer = ArrowWriter::try_new(file, schema, Some(properties))?;
         let (mut writer, groups) = writer.into_serialized_writer()?;
         let part_count = self.part_count();
         progress.begin(self.table, u64::try_from(part_count).unwrap_or(0));
@@ -162,7 +162,8 @@ impl Work {
 
     fn part_count(self) -> i32 {
         let rows = self.table.rows_expected(self.scale).max(1);
-        let groups = (rows + ROWS_PER_GROUP - 1) / ROWS_PER_GROUP;
+        let rows_per_group = self.layout.rows_per_group();
+        let groups = (rows + rows_per_group - 1) / rows_per_group;
         i32::try_from(groups).unwrap_or(GROUPS_MAX).min(GROUPS_MAX)
     }
 
@@ -174,9 +175,10 @@ impl Work {
     ) -> Result<Vec<ArrowColumnChunk>, ParquetError> {
         let index = usize::try_from(share.number - 1).unwrap_or(0);
         let mut columns = groups.create_column_writers(index)?;
-        let schema = self.table.schema();
+        let order = self.layout.columns(self.table);
+        let schema = self.layout.schema(self.table);
         for batch in self.table.rows(self.scale, share) {
-            let batch = batch?;
+            let batch = batch?.project(&order)?;
             let mut writers = columns.iter_mut();
             for (field, array) in schema.fields().iter().zip(batch.columns()) {
                 for leaf in compute_leaves(field, array)? {
@@ -241,7 +243,7 @@ fn write_error(path: &Path, source: io::Error) -> Error {
 mod tests {
     use super::*;
     use nearscan::parquet::{
-        basic::{Repetition, Type},
+        basic::{Encoding, Repetition, Type},
         file::reader::{FileReader, SerializedFileReader},
     };
 
@@ -251,14 +253,15 @@ mod tests {
 
     #[test]
     fn row_groups_at_scale_factor_one_are_those_of_the_usual_generator() {
-        let parts = |table| Work { table, scale: 1.0, thread_count: 1 }.part_count();
+        let parts =
+            |table| Work { table, layout: Layout::Usual, scale: 1.0, thread_count: 1 }.part_count();
         assert_eq!(Table::ALL.map(parts), [1, 1, 1, 2, 2, 7, 14, 53]);
     }
 
     #[test]
     fn stores_decimals_as_int64_and_no_nulls() {
         let folder = tempfile::tempdir().unwrap();
-        generate(&scale(), folder.path(), &mut Silent).unwrap();
+        generate(&scale(), Layout::Usual, folder.path(), &mut Silent).unwrap();
         let lineitem = File::open(file(folder.path(), Table::LineItem)).unwrap();
         let reader = SerializedFileReader::new(lineitem).unwrap();
         let schema = reader.metadata().file_metadata().schema_descr();
@@ -279,12 +282,33 @@ mod tests {
     }
 
     #[test]
+    fn pushdown_layout_has_large_groups_and_no_large_dictionaries() {
+        let folder = tempfile::tempdir().unwrap();
+        generate(&scale(), Layout::Pushdown, folder.path(), &mut Silent).unwrap();
+        let lineitem = File::open(file(folder.path(), Table::LineItem)).unwrap();
+        let reader = SerializedFileReader::new(lineitem).unwrap();
+        let chunk = |name: &str| {
+            let chunks = reader.metadata().row_group(0).columns();
+            chunks.iter().find(|chunk| chunk.column_descr().name() == name).unwrap()
+        };
+        let price = chunk("l_extendedprice");
+        assert_eq!(price.dictionary_page_offset(), None);
+        assert!(price.encodings().any(|it| it == Encoding::DELTA_BINARY_PACKED));
+        assert!(chunk("l_quantity").dictionary_page_offset().is_some());
+        let parts = |table| {
+            Work { table, layout: Layout::Pushdown, scale: 1.0, thread_count: 1 }.part_count()
+        };
+        assert_eq!(parts(Table::LineItem), 6);
+    }
+
+    #[test]
     fn file_does_not_depend_on_the_number_of_threads() {
         let folder = tempfile::tempdir().unwrap();
         // Large enough for three row groups.
         let bytes = |thread_count| {
             let path = folder.path().join(format!("{thread_count}.parquet"));
-            let work = Work { table: Table::PartSupp, scale: 0.3, thread_count };
+            let work =
+                Work { table: Table::PartSupp, layout: Layout::Usual, scale: 0.3, thread_count };
             work.write(&path, &mut Silent).unwrap();
             fs::read(path).unwrap()
         };
@@ -311,7 +335,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         fs::write(file(folder.path(), Table::LineItem), "made before").unwrap();
         let mut count = Count::default();
-        generate(&scale(), folder.path(), &mut count).unwrap();
+        generate(&scale(), Layout::Usual, folder.path(), &mut count).unwrap();
         assert_eq!(count.0, Table::ALL[..7]);
         assert!(is_complete(folder.path()));
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), Table::ALL.len());
@@ -321,7 +345,7 @@ mod tests {
     fn two_may_make_the_same_data_at_once() {
         let folder = tempfile::tempdir().unwrap();
         thread::scope(|scope| {
-            let make = || generate(&scale(), folder.path(), &mut Silent);
+            let make = || generate(&scale(), Layout::Usual, folder.path(), &mut Silent);
             let both = [scope.spawn(make), scope.spawn(make)];
             for one in both {
                 one.join().unwrap().unwrap();
@@ -347,7 +371,8 @@ mod tests {
             fn finish(&mut self) {}
         }
         let folder = tempfile::tempdir().unwrap();
-        let result = generate(&scale(), folder.path(), &mut EndAt(Table::Supplier, None));
+        let result =
+            generate(&scale(), Layout::Usual, folder.path(), &mut EndAt(Table::Supplier, None));
         assert!(matches!(result, Err(Error::Stopped)), "{result:?}");
         let mut names: Vec<_> =
             fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();

@@ -22,12 +22,14 @@ pub mod queries;
 pub mod run;
 
 mod error;
+mod layout;
 mod machine;
 mod report;
 mod scale;
 mod tables;
 
 pub use error::{Error, Result};
+pub use layout::Layout;
 pub use report::{Checked, QueryReport, RunReport, TimeSource};
 pub use scale::ScaleFactor;
 pub use tables::Table;

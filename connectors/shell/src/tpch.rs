@@ -13,7 +13,7 @@ use std::{
 use clap::{Args, Subcommand, ValueHint};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use nearscan_tpch::{
-    QueryReport, ScaleFactor, Table,
+    Layout, QueryReport, ScaleFactor, Table,
     compare::{self, RecordedRun},
     generate::{self, Progress},
     queries::{self, Query},
@@ -50,9 +50,13 @@ pub(crate) struct DataArgs {
     #[arg(long, short = 's', value_name = "SF", default_value = "1")]
     scale_factor: ScaleFactor,
 
-    /// Folder for the data; each scale factor has a folder of its own in it
+    /// Folder for the data; each scale factor and layout has a folder of its own in it
     #[arg(long, value_name = "DIR", default_value = "data/tpch", value_hint = ValueHint::DirPath)]
     data: PathBuf,
+
+    /// How the files are laid out: usual, or pushdown, which a drive reads faster
+    #[arg(long, value_name = "NAME", default_value_t)]
+    layout: Layout,
 }
 
 /// What to run.
@@ -132,7 +136,8 @@ async fn run_queries(engine: &EngineArgs, arguments: &RunArgs) -> Result<()> {
 
 /// Makes the data that is not there, away from the threads that wait for signals.
 async fn make(data: &DataArgs, when: ProgressWhen) -> Result<PathBuf> {
-    let folder = data.data.join(data.scale_factor.folder());
+    let layout = data.layout;
+    let folder = data.data.join(data.scale_factor.folder() + layout.suffix());
     if generate::is_complete(&folder) {
         return Ok(folder);
     }
@@ -140,7 +145,8 @@ async fn make(data: &DataArgs, when: ProgressWhen) -> Result<PathBuf> {
     // Dropped with this future at Ctrl-C, which the bars see at the next part.
     let is_wanted = Arc::new(());
     let mut bars = Bars::new(when, Arc::downgrade(&is_wanted));
-    let work = tokio::task::spawn_blocking(move || generate::generate(&scale, &path, &mut bars));
+    let work =
+        tokio::task::spawn_blocking(move || generate::generate(&scale, layout, &path, &mut bars));
     let made = work.await;
     drop(is_wanted);
     match made {

@@ -8,7 +8,7 @@ use std::{
 
 use nearscan::Engine;
 use nearscan_tpch::{
-    Checked, ScaleFactor, Table, answers,
+    Checked, Layout, ScaleFactor, Table, answers,
     generate::{self, Silent},
     queries,
     run::{self, Plan},
@@ -17,7 +17,7 @@ use nearscan_tpch::{
 /// Makes the data of scale factor 0.01 unless an earlier test has.
 pub(crate) fn folder() -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("sf0.01");
-    generate::generate(&scale(), &folder, &mut Silent).unwrap();
+    generate::generate(&scale(), Layout::Usual, &folder, &mut Silent).unwrap();
     folder
 }
 

@@ -7,6 +7,7 @@
 mod answers;
 #[cfg(test)]
 mod copies;
+mod layouts;
 #[cfg(test)]
 mod placement;
 #[cfg(test)]
