@@ -20,6 +20,7 @@
 //! - A fault ([`faults`]) is decided from the seed and the command alone, so a run can be repeated.
 #![forbid(unsafe_code)]
 
+pub mod budget;
 mod config;
 mod device;
 mod drive;

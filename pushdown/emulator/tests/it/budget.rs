@@ -3,63 +3,28 @@
 
 use nearscan_command::limits;
 use nearscan_emulator::Config;
+use nearscan_emulator::budget::{Design, Ledger};
 use nearscan_emulator::timing::Parameters;
-use toml::{Table, Value};
 
-const RESOURCES: [&str; 5] = ["lut", "bram", "uram", "dsp", "ports"];
-
-fn ledger() -> Table {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fpga_kernels/budget.toml");
-    std::fs::read_to_string(path).unwrap().parse().unwrap()
+fn ledger() -> Ledger {
+    Ledger::of_kernels().unwrap()
 }
 
-fn number(table: &Table, key: &str) -> f64 {
-    let value = table.get(key).unwrap_or_else(|| panic!("no {key} in {table}"));
-    value.as_float().or_else(|| value.as_integer().map(|whole| whole as f64)).unwrap()
-}
-
-fn tables<'a>(ledger: &'a Table, key: &str) -> Vec<&'a Table> {
-    ledger[key].as_array().unwrap().iter().map(|one| one.as_table().unwrap()).collect()
-}
-
-fn design<'a>(ledger: &'a Table, words: &str) -> &'a Table {
-    let is_meant = |design: &&Table| design["name"].as_str().unwrap().contains(words);
-    tables(ledger, "design").into_iter().find(is_meant).unwrap()
+fn design<'a>(ledger: &'a Ledger, words: &str) -> &'a Design {
+    ledger.designs.iter().find(|design| design.name.contains(words)).unwrap()
 }
 
 /// How often a design has a group of stages.
-fn count(design: &Table, per: &str) -> f64 {
-    let counts = design["counts"].as_table().unwrap();
-    if counts.contains_key(per) { number(counts, per) } else { 0.0 }
-}
-
-fn needed(ledger: &Table, design: &Table, resource: &str) -> f64 {
-    let of_stage =
-        |stage: &Table| count(design, stage["per"].as_str().unwrap()) * number(stage, resource);
-    tables(ledger, "stage").into_iter().map(of_stage).sum()
-}
-
-/// What a design may use; no port goes to the shell.
-fn usable(ledger: &Table, resource: &str) -> f64 {
-    let part = ledger["part"].as_table().unwrap();
-    let share = match resource {
-        "ports" => 1.0,
-        _ => number(part, "dynamic_share") * number(part, "fill_share"),
-    };
-    number(part, resource) * share
+fn count(design: &Design, per: &str) -> u32 {
+    design.counts.get(per).copied().unwrap_or(0)
 }
 
 #[test]
 fn a_design_fits_when_the_ledger_says_so() {
     let ledger = ledger();
-    for design in tables(&ledger, "design") {
-        let over: Vec<_> = RESOURCES
-            .into_iter()
-            .filter(|resource| needed(&ledger, design, resource) > usable(&ledger, resource))
-            .collect();
-        let said: Vec<_> =
-            design["over"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
-        assert_eq!(over, said, "{}", design["name"]);
+    for design in &ledger.designs {
+        let over: Vec<_> = ledger.over(&design.counts).iter().map(|over| over.resource).collect();
+        assert_eq!(over, design.over, "{}", design.name);
     }
 }
 
@@ -68,8 +33,8 @@ fn the_builds_of_the_study_fit() {
     let ledger = ledger();
     for words in ["study, fifteen units", "buffers of 256 KiB"] {
         let design = design(&ledger, words);
-        assert!(design["over"].as_array().unwrap().is_empty());
-        assert_eq!(count(design, "study_unit"), Parameters::default().bank_ports);
+        assert!(design.over.is_empty());
+        assert_eq!(f64::from(count(design, "study_unit")), Parameters::default().bank_ports);
     }
     let buffered = design(&ledger, "buffers of 256 KiB");
     let buffers = count(buffered, "study_buffer_in_bram") + count(buffered, "study_buffer_in_uram");
@@ -80,50 +45,36 @@ fn the_builds_of_the_study_fit() {
 fn the_default_drive_is_in_the_ledger() {
     let ledger = ledger();
     let design = design(&ledger, "default");
-    let units = f64::from(Config::default().compute_units);
+    let units = Config::default().compute_units;
     assert_eq!(count(design, "scan_unit"), units);
-    assert_eq!(count(design, "scan_lane"), units * f64::from(limits::COLUMNS_MAX));
-    assert_eq!(count(design, "scan_step"), units * 2.0 * f64::from(limits::STEPS_MAX));
-    assert!(needed(&ledger, design, "ports") <= usable(&ledger, "ports"));
+    assert_eq!(count(design, "scan_lane"), units * limits::COLUMNS_MAX);
+    assert_eq!(count(design, "scan_step"), units * 2 * limits::STEPS_MAX);
+    assert!(!design.over.iter().any(|resource| resource == "ports"));
 }
 
 #[test]
 fn every_stage_has_a_source_and_a_place() {
     let ledger = ledger();
-    let designs = tables(&ledger, "design");
-    for stage in tables(&ledger, "stage") {
-        let source = stage["source"].as_str().unwrap();
-        assert!(["counted", "vendor", "assumed"].contains(&source), "{source}");
-        assert!(!stage["why"].as_str().unwrap().is_empty());
-        let per = stage["per"].as_str().unwrap();
-        assert!(designs.iter().any(|design| count(design, per) > 0.0), "{per}");
+    for stage in &ledger.stages {
+        assert!(["counted", "vendor", "assumed"].contains(&stage.source.as_str()), "{stage:?}");
+        assert!(!stage.why.is_empty() && !stage.name.is_empty());
+        assert!(ledger.designs.iter().any(|design| count(design, &stage.per) > 0), "{stage:?}");
     }
-    for design in designs {
-        for per in design["counts"].as_table().unwrap().keys() {
-            let is_known = tables(&ledger, "stage")
-                .iter()
-                .any(|stage| stage["per"].as_str() == Some(per.as_str()));
-            assert!(is_known, "{per}");
-        }
+    for per in ledger.designs.iter().flat_map(|design| design.counts.keys()) {
+        assert!(ledger.stages.iter().any(|stage| stage.per == *per), "{per}");
     }
 }
 
 #[test]
 fn ledger_and_time_model_know_the_same_part() {
     let ledger = ledger();
-    let part = ledger["part"].as_table().unwrap();
+    let part = &ledger.part;
     let parameters = Parameters::default();
-    let pairs = [
-        ("bram", parameters.block_memories),
-        ("uram", parameters.ultra_memories),
-        ("ports", parameters.bank_ports),
-        ("dynamic_share", parameters.dynamic_share),
-        ("fill_share", parameters.fill_share),
-    ];
-    for (key, value) in pairs {
-        assert_eq!(number(part, key), value, "{key}");
-    }
-    let stages = tables(&ledger, "stage");
-    let of_study = stages.iter().find(|stage| stage["per"].as_str() == Some("study_unit"));
-    assert_eq!(number(of_study.unwrap(), "bram"), parameters.unit_block_memories);
+    assert_eq!(f64::from(part.resources.bram), parameters.block_memories);
+    assert_eq!(f64::from(part.resources.uram), parameters.ultra_memories);
+    assert_eq!(f64::from(part.resources.ports), parameters.bank_ports);
+    assert_eq!(part.dynamic_share, parameters.dynamic_share);
+    assert_eq!(part.fill_share, parameters.fill_share);
+    let of_study = ledger.stages.iter().find(|stage| stage.per == "study_unit").unwrap();
+    assert_eq!(f64::from(of_study.resources.bram), parameters.unit_block_memories);
 }

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The ledger of what the kernels take of the part, `fpga_kernels/budget.toml`, and whether a
+//! design fits.
+//!
+//! Nothing was synthesised: the ledger says of each stage where its figures come from, and what
+//! does not fit by it is refused all the same.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::Deserialize;
+
+/// Amounts of the part's resources.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+pub struct Resources {
+    /// Look-up tables.
+    pub lut: u32,
+    /// Block RAMs of 36 Kbit.
+    pub bram: u32,
+    /// URAMs.
+    pub uram: u32,
+    /// Multipliers.
+    pub dsp: u32,
+    /// Ports of the memory bank.
+    pub ports: u32,
+}
+
+impl Resources {
+    /// Each resource with its name.
+    pub const fn named(&self) -> [(&'static str, u32); 5] {
+        [
+            ("lut", self.lut),
+            ("bram", self.bram),
+            ("uram", self.uram),
+            ("dsp", self.dsp),
+            ("ports", self.ports),
+        ]
+    }
+}
+
+/// The part, and how much of it a design may use.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct Part {
+    /// Its name.
+    pub name: String,
+    /// All of it.
+    #[serde(flatten)]
+    pub resources: Resources,
+    /// Share that is left beside the shell.
+    pub dynamic_share: f64,
+    /// Share of that which may be filled and still be routed.
+    pub fill_share: f64,
+}
+
+/// What a stage takes, each time it is built.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct Stage {
+    /// The group that it is built with: one for each scan unit, lane, merge unit.
+    pub per: String,
+    /// Its name.
+    pub name: String,
+    /// What it takes.
+    #[serde(flatten)]
+    pub resources: Resources,
+    /// `counted`, `vendor` or `assumed`.
+    pub source: String,
+    /// How the figures came about.
+    pub why: String,
+}
+
+/// What is built.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Design {
+    /// Its name.
+    pub name: String,
+    /// Resources of which it needs more than it may use, as the ledger has it.
+    #[serde(default)]
+    pub over: Vec<String>,
+    /// How often each group of stages is built.
+    pub counts: BTreeMap<String, u32>,
+}
+
+/// A resource of which a design needs too much.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Over {
+    /// Its name.
+    pub resource: &'static str,
+    /// How much of it is needed.
+    pub needed: u64,
+    /// How much of it may be used.
+    pub usable: u64,
+}
+
+impl fmt::Display for Over {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {} of {}", self.needed, self.resource, self.usable)
+    }
+}
+
+/// The ledger.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct Ledger {
+    /// The part.
+    pub part: Part,
+    /// All stages of all kernels.
+    #[serde(rename = "stage")]
+    pub stages: Vec<Stage>,
+    /// Designs that somebody has asked about.
+    #[serde(rename = "design")]
+    pub designs: Vec<Design>,
+}
+
+impl Ledger {
+    /// The ledger of our kernels, as it was when this was compiled.
+    ///
+    /// # Errors
+    /// When the file is no ledger, which a test sees first.
+    pub fn of_kernels() -> Result<Self, toml::de::Error> {
+        toml::from_str(include_str!("../../../fpga_kernels/budget.toml"))
+    }
+
+    /// The resources of which a design needs more than it may use; none when it fits.
+    pub fn over(&self, counts: &BTreeMap<String, u32>) -> Vec<Over> {
+        let resources = self.part.resources.named().into_iter().enumerate();
+        let over = resources.filter_map(|(index, (resource, of_part))| {
+            let of_stage = |stage: &Stage| {
+                let count = counts.get(&stage.per).copied().unwrap_or(0);
+                let (_, each) = stage.resources.named()[index];
+                u64::from(count) * u64::from(each)
+            };
+            let needed: u64 = self.stages.iter().map(of_stage).sum();
+            let usable = self.usable(resource, of_part);
+            (needed > usable).then_some(Over { resource, needed, usable })
+        });
+        over.collect()
+    }
+
+    /// How much of a resource a design may use; no port goes to the shell.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a share of what there is"
+    )]
+    fn usable(&self, resource: &str, of_part: u32) -> u64 {
+        match resource {
+            "ports" => u64::from(of_part),
+            _ => (f64::from(of_part) * self.part.dynamic_share * self.part.fill_share) as u64,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_over_is_named_with_its_amounts() {
+        let ledger = Ledger::of_kernels().unwrap();
+        let counts = BTreeMap::from([("study_unit".to_owned(), 16)]);
+        let over: Vec<String> = ledger.over(&counts).iter().map(Over::to_string).collect();
+        assert_eq!(over, ["16 ports of 15"]);
+        assert!(ledger.over(&BTreeMap::new()).is_empty());
+    }
+}
