@@ -3,7 +3,7 @@
 
 use nearscan_command::{Aggregate, Fragment, Function, InputRef, Merge, SortKey, Status};
 use nearscan_drive::{
-    CancelOutcome, Failure, Fault, FileRef, Outcome, Placement, Refusal, Submission, Ticket,
+    CancelOutcome, Failure, Fault, FileRef, Outcome, Placement, Refusal, Submission, Ticket, Work,
 };
 
 use super::{aggregate, col, column, over, plain, select_all, states};
@@ -136,16 +136,27 @@ fn cancelled(executor: &mut Executor<'_>) -> Result<(), String> {
     if executor.session.cancel(command.envelope.command_id) != CancelOutcome::Unknown {
         return Err("a command that never was can be cancelled".to_owned());
     }
-    for number in 0..10u128 {
+    cancel_each(executor, |number| {
         let mut command = command.clone();
         command.envelope.command_id += number << 64;
-        let Ok(ticket) = executor.submit(command.clone()) else {
+        command.into()
+    })
+}
+
+/// Submits work and cancels it, several times: it ends with its rows, or as cancelled.
+fn cancel_each(executor: &Executor<'_>, work: impl Fn(u128) -> Work) -> Result<(), String> {
+    for work in (0..10).map(work) {
+        let Ok(ticket) = executor.submit(work.clone()) else {
             continue;
         };
-        let outcome = executor.session.cancel(command.envelope.command_id);
-        let completion = wait(ticket).ok_or("a cancelled command does not complete")?;
-        match (outcome, completion.check(&command)) {
-            (_, Ok(_)) => {}
+        let outcome = executor.session.cancel(work.envelope().command_id);
+        let completion = wait(ticket).ok_or("cancelled work does not complete")?;
+        let checked = match &work {
+            Work::Scan(command) => completion.check(command).map(|_| ()),
+            Work::Merge(command) => completion.check_merge(command).map(|_| ()),
+        };
+        match (outcome, checked) {
+            (_, Ok(())) => {}
             (
                 CancelOutcome::Acknowledged,
                 Err(Fault::Failed(Failure::Cancelled) | Fault::Status(Status::Cancelled)),
@@ -222,24 +233,11 @@ fn cancelled_merges(executor: &mut Executor<'_>) -> Result<(), String> {
         return Ok(());
     }
     let (_files, command) = executor.prepare_merge(&sample_merge(5000))?;
-    for number in 0..10u128 {
+    cancel_each(executor, |number| {
         let mut command = command.clone();
         command.envelope.command_id += number << 64;
-        let Ok(ticket) = executor.submit(command.clone()) else {
-            continue;
-        };
-        let outcome = executor.session.cancel(command.envelope.command_id);
-        let completion = wait(ticket).ok_or("a cancelled merge does not complete")?;
-        match (outcome, completion.check_merge(&command)) {
-            (_, Ok(_)) => {}
-            (
-                CancelOutcome::Acknowledged,
-                Err(Fault::Failed(Failure::Cancelled) | Fault::Status(Status::Cancelled)),
-            ) => {}
-            (outcome, Err(fault)) => return Err(format!("{outcome:?}, then {fault}")),
-        }
-    }
-    Ok(())
+        command.into()
+    })
 }
 
 /// A drive may do without a lease when its memory is the host's, but not with wrong rows.
