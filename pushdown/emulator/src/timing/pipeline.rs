@@ -23,7 +23,7 @@ use nearscan_drive::{ModelId, Modelled};
 use super::Parameters;
 
 /// Version of this model, shown with every figure.
-pub const MODEL_VERSION: u32 = 2;
+pub const MODEL_VERSION: u32 = 3;
 
 impl Parameters {
     /// Identity of the model with these parameters.
