@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `nearscan drive`: which drives there are, and what one of them is and can run.
+//! `nearscan drive`: which drives there are, what one of them is and can run, and benchmarks.
+
+mod bench;
 
 use std::path::PathBuf;
 
@@ -14,6 +16,8 @@ use crate::{
     session::Session,
 };
 
+use bench::BenchCommand;
+
 #[derive(Debug, Clone, Subcommand)]
 pub(crate) enum DriveCommand {
     /// List the drives that this machine can attach, and those of --drive
@@ -27,6 +31,9 @@ pub(crate) enum DriveCommand {
         #[command(flatten)]
         shown: Shown,
     },
+    /// Run benchmarks of what is on a drive
+    #[command(subcommand)]
+    Bench(BenchCommand),
 }
 
 /// How the answer is shown.
@@ -67,6 +74,7 @@ pub(crate) async fn run(
             session.run_text(&properties).await?;
             session.run_text(FUNCTIONS).await
         }
+        DriveCommand::Bench(command) => bench::run(command, engine.progress, queries).await,
     }
 }
 

@@ -48,6 +48,17 @@ impl Failure {
         Self::Statement(error.render())
     }
 
+    /// An error of work that is no statement, with what led to it.
+    pub(crate) fn work(error: &dyn std::error::Error) -> Self {
+        let mut text = format!("error: {error}");
+        let mut source = error.source();
+        while let Some(cause) = source {
+            text.push_str(&format!("\n  detail: {cause}"));
+            source = cause.source();
+        }
+        Self::Statement(text)
+    }
+
     /// The system gives no threads.
     pub(crate) fn threads(error: &io::Error) -> Self {
         Self::Usage(format!("error: cannot start threads\n  detail: {error}"))
@@ -86,4 +97,14 @@ pub(crate) const INTERRUPTED: u8 = 130;
 /// Writes a line to standard error; if that is closed there is nobody left to tell.
 pub(crate) fn say(text: &str) {
     let _nobody_reads = writeln!(io::stderr(), "{text}");
+}
+
+/// Writes a line to standard output.
+pub(crate) fn print(text: &str) -> Result<()> {
+    let mut stdout = io::stdout();
+    let written = writeln!(stdout, "{text}").and_then(|()| stdout.flush());
+    written.map_err(|error| match error.kind() {
+        io::ErrorKind::BrokenPipe => Failure::OutputClosed,
+        _ => Failure::output(Path::new("-"), &error),
+    })
 }

@@ -3,7 +3,7 @@
 //!
 //! The figures are the metrics of the plan's leaves. What is left is estimated from the rows that
 //! the statistics of the files promise; where those are unknown or the plan joins, only what was
-//! read is shown.
+//! read is shown. Work that knows its parts beforehand shows a bar.
 
 use std::{
     io::{self, IsTerminal, Write},
@@ -11,6 +11,7 @@ use std::{
     time::Duration,
 };
 
+use indicatif::{ProgressBar, ProgressDrawTarget};
 use nearscan::{
     datafusion::physical_plan::{
         ExecutionPlan,
@@ -28,6 +29,15 @@ const DELAY: Duration = Duration::from_secs(1);
 
 /// Time between two updates of the line.
 const PERIOD: Duration = Duration::from_millis(200);
+
+/// A bar of so many parts, which nobody sees unless standard error is a terminal.
+pub(crate) fn bar(when: ProgressWhen, parts: u64) -> ProgressBar {
+    let target = match (when, io::stderr().is_terminal()) {
+        (ProgressWhen::Off, _) | (_, false) => ProgressDrawTarget::hidden(),
+        (ProgressWhen::Auto | ProgressWhen::On, true) => ProgressDrawTarget::stderr(),
+    };
+    ProgressBar::with_draw_target(Some(parts), target)
+}
 
 /// Watches one query.
 pub(crate) struct QueryProgress {

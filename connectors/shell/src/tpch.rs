@@ -3,7 +3,7 @@
 
 use std::{
     fs,
-    io::{self, IsTerminal, Write},
+    io::{self, IsTerminal},
     num::NonZero,
     ops::ControlFlow,
     path::{Path, PathBuf},
@@ -11,7 +11,7 @@ use std::{
 };
 
 use clap::{Args, Subcommand, ValueHint};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressStyle};
 use nearscan_tpch::{
     Layout, QueryReport, ScaleFactor, Table,
     compare::{self, RecordedRun},
@@ -22,7 +22,8 @@ use nearscan_tpch::{
 
 use crate::{
     args::{EngineArgs, ProgressWhen},
-    failure::{Failure, Result},
+    failure::{Failure, Result, print},
+    progress::bar,
 };
 
 #[derive(Debug, Clone, Subcommand)]
@@ -171,11 +172,7 @@ impl Bars {
 
 impl Progress for Bars {
     fn begin(&mut self, table: Table, part_count: u64) {
-        let target = match (self.when, io::stderr().is_terminal()) {
-            (ProgressWhen::Off, _) | (_, false) => ProgressDrawTarget::hidden(),
-            (ProgressWhen::Auto | ProgressWhen::On, true) => ProgressDrawTarget::stderr(),
-        };
-        self.bar = ProgressBar::with_draw_target(Some(part_count), target);
+        self.bar = bar(self.when, part_count);
         self.table = Some(table);
         let style = "making {msg:<9} [{bar:30}] {pos}/{len} row groups, {eta} left";
         if let Ok(style) = ProgressStyle::with_template(style) {
@@ -214,20 +211,5 @@ fn failed(error: &nearscan_tpch::Error) -> Failure {
     if let nearscan_tpch::Error::Engine(error) = error {
         return Failure::statement(error);
     }
-    let mut text = format!("error: {error}");
-    let mut source = std::error::Error::source(error);
-    while let Some(cause) = source {
-        text.push_str(&format!("\n  detail: {cause}"));
-        source = cause.source();
-    }
-    Failure::Statement(text)
-}
-
-fn print(text: &str) -> Result<()> {
-    let mut stdout = io::stdout();
-    let written = writeln!(stdout, "{text}").and_then(|()| stdout.flush());
-    written.map_err(|error| match error.kind() {
-        io::ErrorKind::BrokenPipe => Failure::OutputClosed,
-        _ => Failure::output(Path::new("-"), &error),
-    })
+    Failure::work(error)
 }

@@ -21,6 +21,7 @@
 //!   parameter.
 //! - A time is a function of counters and parameters alone.
 
+mod assumptions;
 mod bank;
 mod clock;
 mod link;
@@ -30,6 +31,7 @@ mod port;
 mod schedule;
 pub mod study;
 
+pub use assumptions::ASSUMPTIONS;
 pub use clock::LocalMemory;
 pub use parameters::{Parameter, Parameters, Source};
 pub use pipeline::MODEL_VERSION;

@@ -32,6 +32,7 @@ fn findings_of(package: Package) -> Vec<String> {
 #[case("nearscan", "engine", "nearscan-emulator", "pushdown/emulator")]
 #[case("nearscan-flight-sql", "connectors/flight_sql", "nearscan", "engine")]
 #[case("nearscan-tpch", "benchmarks/tpch", "nearscan-drive", "pushdown/drive")]
+#[case("nearscan-kernels", "benchmarks/kernels", "nearscan-emulator", "pushdown/emulator")]
 #[case("nearscan-shell", "connectors/shell", "nearscan-tpch", "benchmarks/tpch")]
 #[case("xtask", "xtask", "nearscan-command", "pushdown/command")]
 #[case("nearscan-cpu", "pushdown/cpu", "arrow-array", "")]
@@ -64,6 +65,11 @@ fn accepts_an_import_that_goes_down(
 #[case::past_the_engine(
     ("nearscan-python", "connectors/python", "nearscan-drive", "pushdown/drive"),
     "nearscan-python (L6) imports nearscan-drive (L1): only L5 is allowed"
+)]
+#[case::what_another_benchmark_may(
+    ("nearscan-tpch", "benchmarks/tpch", "nearscan-emulator", "pushdown/emulator"),
+    "nearscan-tpch (L7) imports nearscan-emulator (L3): \
+     only L5 pushdown/command pushdown/drive benchmarks/tpch are allowed"
 )]
 #[case::anything_in_the_lowest(
     ("nearscan-command", "pushdown/command", "nearscan-drive", "pushdown/drive"),

@@ -4,6 +4,8 @@
 #![forbid(unsafe_code)]
 
 #[cfg(test)]
+mod bench;
+#[cfg(test)]
 mod program;
 #[cfg(test)]
 mod subcommands;

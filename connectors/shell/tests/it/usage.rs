@@ -21,8 +21,17 @@ use crate::program::run;
 #[case(&["--no-such-option"], "error: unexpected argument '--no-such-option' found\n")]
 #[case(&["tpch", "run", "--queries", "23"], "error: invalid value '23' for '--queries <LIST>'")]
 #[case(&["tpch", "run", "-s", "big"], "error: invalid value 'big' for '--scale-factor <SF>'")]
+#[case(
+    &["drive", "bench", "kernels", "--elements", "0"],
+    "error: invalid value '0' for '--elements <N>'"
+)]
+#[case(
+    &["drive", "bench", "kernels", "--elements", "64", "--no-host", "--plot", "t.csv"],
+    "error: cannot write 't.csv'\n"
+)]
 fn is_told_apart_from_failing_statements(#[case] arguments: &[&str], #[case] expected: &str) {
-    let statement = if arguments[0] == "tpch" { &[][..] } else { &["-c", "SELECT 1"] };
+    let is_subcommand = ["tpch", "drive"].contains(&arguments[0]);
+    let statement = if is_subcommand { &[][..] } else { &["-c", "SELECT 1"] };
     let (out, err, status) = run(&[arguments, statement].concat());
     assert_eq!((out.as_str(), status), ("", 2), "{err}");
     assert!(err.starts_with(expected), "{err}");

@@ -8,7 +8,7 @@ use nearscan_drive::Schedule;
 use super::Parameters;
 
 /// Whether a loop asks to be pipelined.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Pipelining {
     /// It leaves that to the tool.
     Default,

@@ -3,20 +3,28 @@
 //!
 //! A kernel is a plain loop over global memory, or works on a buffer on chip that it fills block by
 //! block; it is built with 1 to 15 compute units, each on a slice of the data. Cycles come from
-//! what the kernel did ([`Performed`]), with these rules:
+//! what each unit counted ([`Performed`]), with these rules:
 //!
 //! ```text
 //! Count, Average   plain     one turn an element
 //!                  buffered  a turn to copy it and a turn to look at it; a round trip a block
 //! Vector Addition  plain     three accesses an element, on one port
 //!                  buffered  the three loops over a block overlap; a round trip a block
-//! Array Merge      plain     a round trip and a comparison a step, and a single beat to write
-//!                  buffered  a comparison a step, copies hidden; a round trip a block
-//!                  both      then one unit joins the pieces: single beats, not shared out
+//! Array Merge      plain     a round trip a read, a comparison a turn, and a single beat to write
+//!                  buffered  a comparison a turn, copies hidden; a round trip a block
+//!                  both      a round trip for each read in search of a unit's share; then one unit
+//!                            joins the pieces: single beats, not shared out
 //! ```
+//!
+//! The slowest unit decides. It waits for the memory bank as if all units that have anything to do
+//! were as busy as it, so of shares that differ the time is an upper bound.
 //!
 //! Times are of kernels alone: arrays are in device memory, and nothing is started. The host is the
 //! study's, as its own figures imply.
+
+use std::fmt;
+
+use nearscan_models::study::{Accesses, Steps};
 
 use super::port::Access;
 use super::{LocalMemory, Parameters, bank::Bursts};
@@ -36,8 +44,24 @@ pub enum Kernel {
     ArrayMerge,
 }
 
+impl Kernel {
+    /// All of them, in the study's order.
+    pub const ALL: [Self; 4] = [Self::Count, Self::Average, Self::VectorAddition, Self::ArrayMerge];
+}
+
+impl fmt::Display for Kernel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Count => "Count",
+            Self::Average => "Average",
+            Self::VectorAddition => "Vector Addition",
+            Self::ArrayMerge => "Array Merge",
+        })
+    }
+}
+
 /// How a kernel is built.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Build {
     /// The kernel.
     pub kernel: Kernel,
@@ -49,17 +73,13 @@ pub struct Build {
     pub pipelining: Pipelining,
 }
 
-/// What all units of a kernel did together.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Performed {
-    /// Elements of one array; of a merge, elements of both inputs.
-    pub elements: u64,
-    /// Steps of a merge in which two elements were compared.
-    pub comparisons: u64,
-    /// Elements that a merge wrote.
-    pub written: u64,
-    /// Elements that were moved when the pieces of a merge were joined.
-    pub joined: u64,
+/// What a kernel did, as its counters say.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Performed<'a> {
+    /// Each unit, at the same time as the others.
+    pub units: &'a [Steps],
+    /// The pass that joins the pieces of a merge, behind all units.
+    pub join: Option<&'a Steps>,
 }
 
 /// What a kernel takes.
@@ -117,7 +137,27 @@ impl Parameters {
     ///
     /// # Errors
     /// When the build does not fit on the part.
-    pub fn study(&self, build: Build, performed: Performed) -> Result<Run, Unbuildable> {
+    pub fn study(&self, build: Build, performed: Performed<'_>) -> Result<Run, Unbuildable> {
+        let clock_hz = self.study_clock_hz(build)?;
+        let busy = performed.units.iter().filter(|steps| steps.iterations > 0);
+        let alone: Vec<Alone> = busy.map(|steps| self.alone(build, steps)).collect();
+        let count = u32::try_from(alone.len()).unwrap_or(u32::MAX);
+        let slowest = alone.iter().max_by(|one, other| one.cycles.total_cmp(&other.cycles));
+        let together = slowest.map_or(0.0, |unit| {
+            // So many times as long as a unit alone takes for its slice.
+            let speedup = self.speedup(count, unit.cycles / clock_hz * 1e9, &unit.bursts);
+            unit.cycles * f64::from(count) / speedup
+        });
+        let joined = performed.join.map_or(0, |join| join.joined);
+        let join = joined as f64 * self.join_accesses * self.single_beat_cycles();
+        Ok(Run { cycles: together + join, clock_hz })
+    }
+
+    /// The kernel clock of a build, in Hz.
+    ///
+    /// # Errors
+    /// When it does not fit on the part.
+    pub fn study_clock_hz(&self, build: Build) -> Result<f64, Unbuildable> {
         let Build { buffer_bytes, units, .. } = build;
         if units == 0 {
             return Err(Unbuildable::NoUnits);
@@ -127,21 +167,10 @@ impl Parameters {
         {
             return Err(Unbuildable::NoBuffer { bytes });
         }
-        let count = f64::from(units);
-        if count * self.unit_ports > self.bank_ports {
+        if f64::from(units) * self.unit_ports > self.bank_ports {
             return Err(Unbuildable::Ports { units });
         }
-        let clock_hz =
-            self.kernel_clock_hz(LocalMemory { bytes: buffer_bytes.unwrap_or(0), units })?;
-        let alone = match build.kernel {
-            Kernel::Count | Kernel::Average => self.light(build, performed.elements as f64 / count),
-            Kernel::VectorAddition => self.addition(build, performed.elements as f64 / count),
-            Kernel::ArrayMerge => self.merging(build, performed),
-        };
-        // So many times as long as a unit alone takes for its slice.
-        let slowed = count / self.speedup(units, alone.cycles / clock_hz * 1e9, &alone.bursts);
-        let join = performed.joined as f64 * self.join_accesses * self.single_beat_cycles();
-        Ok(Run { cycles: alone.cycles * slowed + join, clock_hz })
+        self.kernel_clock_hz(LocalMemory { bytes: buffer_bytes.unwrap_or(0), units })
     }
 
     /// Elements a second of the study's host, one core at this clock.
@@ -153,61 +182,70 @@ impl Parameters {
             }
     }
 
-    fn light(&self, build: Build, elements: f64) -> Alone {
-        let turns = self.element_loop(build.pipelining).cycles(elements);
+    fn alone(&self, build: Build, steps: &Steps) -> Alone {
+        match build.kernel {
+            Kernel::Count | Kernel::Average => self.light(build, steps),
+            Kernel::VectorAddition => self.addition(build, steps),
+            Kernel::ArrayMerge => self.merging(build, steps),
+        }
+    }
+
+    fn light(&self, build: Build, steps: &Steps) -> Alone {
+        let turns = self.element_loop(build.pipelining).cycles(steps.iterations as f64);
+        let read = moved(steps.a);
         match build.buffer_bytes {
             None => Alone {
-                cycles: turns.max(elements * self.turn_cycles(1)) + self.dependent_read_cycles(),
-                bursts: self.plain(Access::Bursts, elements, 0.0),
+                cycles: turns.max(read * self.turn_cycles(1)) + self.dependent_read_cycles(),
+                bursts: self.plain(Access::Bursts, read, 0.0),
             },
-            Some(bytes) => Alone {
-                cycles: elements * self.turn_cycles(1)
-                    + turns
-                    + self.blocks_cycles(elements, bytes),
-                bursts: self.copied(elements, 0.0),
+            Some(_) => Alone {
+                cycles: read * self.turn_cycles(1) + turns + self.blocks_cycles(steps),
+                bursts: self.copied(read, 0.0),
             },
         }
     }
 
-    fn addition(&self, build: Build, elements: f64) -> Alone {
-        let turns = self.element_loop(build.pipelining).cycles(elements);
+    fn addition(&self, build: Build, steps: &Steps) -> Alone {
+        let turns = self.element_loop(build.pipelining).cycles(steps.iterations as f64);
+        let (read, written) = (moved(steps.a) + moved(steps.b), moved(steps.c));
         match build.buffer_bytes {
             None => Alone {
-                cycles: turns.max(elements * self.turn_cycles(3)) + self.dependent_read_cycles(),
-                bursts: self.plain(self.access(3), 2.0 * elements, elements),
+                cycles: turns.max(steps.iterations as f64 * self.turn_cycles(3))
+                    + self.dependent_read_cycles(),
+                bursts: self.plain(self.access(3), read, written),
             },
-            Some(bytes) => Alone {
-                cycles: turns + self.blocks_cycles(elements, bytes),
-                bursts: self.copied(2.0 * elements, elements),
+            Some(_) => Alone {
+                cycles: turns + self.blocks_cycles(steps),
+                bursts: self.copied(read, written),
             },
         }
     }
 
     /// The merging of one unit, without the join.
-    fn merging(&self, build: Build, performed: Performed) -> Alone {
-        let units = f64::from(build.units);
-        let elements = performed.elements as f64 / units;
-        let comparisons = performed.comparisons as f64 / units;
-        let written = performed.written as f64 / units;
-        let compare = self.compare_loop().cycles(comparisons);
+    fn merging(&self, build: Build, steps: &Steps) -> Alone {
+        let compare = self.compare_loop().cycles(steps.iterations as f64);
+        let (read, written) = (moved(steps.a) + moved(steps.b), moved(steps.c));
+        // Each read one by one, those in search of the unit's share among them, waits for what the
+        // one before it brought.
+        let one_by_one = (steps.a.singles + steps.b.singles) as f64;
+        let waiting = one_by_one * self.dependent_read_cycles();
         match build.buffer_bytes {
             None => Alone {
-                cycles: comparisons * self.dependent_read_cycles()
-                    + compare
-                    + written * self.single_beat_cycles(),
-                bursts: self.plain(Access::SingleBeats, comparisons, written),
+                cycles: waiting + compare + written * self.single_beat_cycles(),
+                bursts: self.plain(Access::SingleBeats, read, written),
             },
-            Some(bytes) => Alone {
-                cycles: compare.max(elements * self.turn_cycles(1))
-                    + self.blocks_cycles(elements, bytes),
-                bursts: self.copied(elements, written),
+            Some(_) => Alone {
+                cycles: waiting
+                    + compare.max((read - one_by_one) * self.turn_cycles(1))
+                    + self.blocks_cycles(steps),
+                bursts: self.copied(read, written),
             },
         }
     }
 
-    /// The round trips that a unit waits for when it starts a block.
-    fn blocks_cycles(&self, elements: f64, buffer_bytes: u64) -> f64 {
-        (elements * self.element_bytes / buffer_bytes as f64) * self.dependent_read_cycles()
+    /// The round trips that a unit waits for when it fills its buffer.
+    fn blocks_cycles(&self, steps: &Steps) -> f64 {
+        steps.blocks as f64 * self.dependent_read_cycles()
     }
 
     /// What a plain loop asks of the bank to read and write so many elements.
@@ -225,4 +263,9 @@ impl Parameters {
         let bytes = self.copy_burst_bytes;
         Bursts { reads: read / elements, writes: written / elements, bytes }
     }
+}
+
+/// Elements that were moved, by either way.
+fn moved(accesses: Accesses) -> f64 {
+    (accesses.singles + accesses.beats) as f64
 }

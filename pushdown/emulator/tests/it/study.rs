@@ -6,11 +6,10 @@
 
 use nearscan_emulator::timing::Parameters;
 use nearscan_emulator::timing::study::{Build, Kernel, Performed, Pipelining};
+use nearscan_models::study::{Accesses, Steps};
 use rstest::rstest;
 
 const LIGHT: [Kernel; 3] = [Kernel::Count, Kernel::Average, Kernel::VectorAddition];
-const ALL: [Kernel; 4] =
-    [Kernel::Count, Kernel::Average, Kernel::VectorAddition, Kernel::ArrayMerge];
 
 /// Long enough for what happens once not to count; the study does not say how long its arrays were.
 const ELEMENTS: u64 = 1 << 26;
@@ -37,12 +36,38 @@ fn best(kernel: Kernel, units: u32) -> Build {
     Build { units, ..form }
 }
 
+/// Counters of one unit with an even share of the elements, no two of which are equal.
+fn steps(build: Build, elements: u64) -> Steps {
+    let elements = elements / u64::from(build.units);
+    let array = |elements| match build.buffer_bytes {
+        None => Accesses { singles: elements, ..Accesses::default() },
+        Some(_) => Accesses { beats: elements, ..Accesses::default() },
+    };
+    let one = Steps {
+        a: array(elements),
+        iterations: elements,
+        blocks: build.buffer_bytes.map_or(0, |bytes| (4 * elements).div_ceil(bytes)),
+        ..Steps::default()
+    };
+    match build.kernel {
+        Kernel::Count | Kernel::Average => one,
+        Kernel::VectorAddition => Steps { b: one.a, c: one.a, ..one },
+        // Half of them from either array, through a third of the buffer each.
+        Kernel::ArrayMerge => Steps {
+            a: array(elements / 2),
+            b: array(elements / 2),
+            c: array(elements),
+            blocks: 3 * one.blocks,
+            ..one
+        },
+    }
+}
+
 fn seconds(parameters: &Parameters, build: Build) -> f64 {
-    // No two elements are equal, so the merge compares, writes and moves each once.
-    let merged = if build.kernel == Kernel::ArrayMerge { ELEMENTS } else { 0 };
-    let performed =
-        Performed { elements: ELEMENTS, comparisons: merged, written: merged, joined: merged };
-    parameters.study(build, performed).unwrap().seconds()
+    let units = vec![steps(build, ELEMENTS); build.units as usize];
+    let join = Steps { joined: ELEMENTS, ..Steps::default() };
+    let join = (build.kernel == Kernel::ArrayMerge).then_some(&join);
+    parameters.study(build, Performed { units: &units, join }).unwrap().seconds()
 }
 
 /// How many times faster `to` is than `from`.
@@ -75,36 +100,6 @@ fn against_host(parameters: &Parameters, kernel: Kernel, host_ghz: f64) -> f64 {
 fn check(modelled: f64, study: f64, share: f64) {
     let error = modelled / study - 1.0;
     assert!(error.abs() <= share, "{modelled:.3} for {study}: {:+.1} %", 100.0 * error);
-}
-
-/// The rows of the page: figure, study, model.
-fn rows() -> Vec<String> {
-    let parameters = &Parameters::default();
-    let (addition, merge) = (Kernel::VectorAddition, Kernel::ArrayMerge);
-    let figures = [
-        ("set: Vector Addition, buffer of 1 KiB", "8.8", buffer_gain(parameters, addition, KIB)),
-        ("set: the same, 256 KiB", "11.2", buffer_gain(parameters, addition, BEST_BUFFER)),
-        ("set: Count, Average, units", "3.5, 3.8", units_gain(parameters, Kernel::Count, 15)),
-        ("set: Vector Addition, units", "2.5", units_gain(parameters, addition, 15)),
-        ("set: Average, host at 0.8 GHz", "10.1", against_host(parameters, Kernel::Average, 0.8)),
-        ("set: Array Merge, host at 0.8 GHz", "0.36", against_host(parameters, merge, 0.8)),
-        ("predicted: Array Merge, buffer", "5.2", buffer_gain(parameters, merge, BEST_BUFFER)),
-        ("predicted: Array Merge, 15 units", "1.7", units_gain(parameters, merge, 15)),
-        ("predicted: Vector Addition, all", "28.6", whole_gain(parameters, addition)),
-        ("predicted: Array Merge, all", "9.0", whole_gain(parameters, merge)),
-        ("predicted: Array Merge, host at 4.7 GHz", "0.06", against_host(parameters, merge, 4.7)),
-    ];
-    figures.map(|(name, study, model)| format!("| {name} | {study} | {model:.3} |")).to_vec()
-}
-
-#[test]
-fn the_page_has_the_figures_of_the_model() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/timing-model.md");
-    let page = std::fs::read_to_string(path).unwrap();
-    let is_figure = |line: &&str| line.starts_with("| set: ") || line.starts_with("| predicted: ");
-    let shown: Vec<_> = page.lines().filter(is_figure).collect();
-    let rows = rows();
-    assert_eq!(shown, rows, "the table has to be\n{}", rows.join("\n"));
 }
 
 mod calibrated {
@@ -174,7 +169,7 @@ mod predicted {
 
     #[test]
     fn asking_for_a_pipeline_gains_nothing() {
-        for form in ALL.into_iter().flat_map(|kernel| [plain(kernel), best(kernel, 1)]) {
+        for form in Kernel::ALL.into_iter().flat_map(|kernel| [plain(kernel), best(kernel, 1)]) {
             let asked = Build { pipelining: Pipelining::Requested, ..form };
             let gain = gain(&Parameters::default(), form, asked);
             assert!((1.0..=1.01).contains(&gain), "{form:?}: {gain}");
@@ -215,7 +210,7 @@ mod predicted {
 
     #[test]
     fn a_unit_among_many_does_less_but_more_than_its_share_of_one() {
-        for kernel in ALL {
+        for kernel in Kernel::ALL {
             let of_one =
                 |units| units_gain(&Parameters::default(), kernel, units) / f64::from(units);
             for units in 2..=15 {
@@ -303,6 +298,50 @@ mod without {
         let form = plain(Kernel::Count);
         let asked = Build { pipelining: Pipelining::Requested, ..form };
         assert!(gain(&plainly, form, asked) > 3.0);
+    }
+}
+
+/// Shares of the units that are not even.
+mod uneven {
+    use super::*;
+
+    fn seconds_of(build: Build, shares: &[u64]) -> f64 {
+        let alone = Build { units: 1, ..build };
+        let units: Vec<Steps> = shares.iter().map(|share| steps(alone, *share)).collect();
+        let performed = Performed { units: &units, join: None };
+        Parameters::default().study(build, performed).unwrap().seconds()
+    }
+
+    #[test]
+    fn the_slowest_unit_decides() {
+        let build = best(Kernel::VectorAddition, 4);
+        let even = seconds_of(build, &[1 << 20; 4]);
+        let uneven = seconds_of(build, &[1 << 21, 1 << 19, 1 << 20, 1 << 19]);
+        check(uneven / even, 2.0, 1e-3);
+        assert!(seconds_of(build, &[1 << 20, 1 << 20, 1 << 20, 1]) <= even);
+    }
+
+    #[test]
+    fn a_unit_without_a_share_keeps_nobody_waiting() {
+        let build = best(Kernel::Count, 15);
+        let mut shares = [0; 15];
+        shares[6] = 1 << 20;
+        let alone = seconds_of(Build { units: 1, ..build }, &[1 << 20]);
+        check(seconds_of(build, &shares), alone, 1e-9);
+        assert!(seconds_of(build, &[1 << 20; 15]) > 2.0 * alone);
+    }
+
+    #[test]
+    fn the_search_for_a_share_is_charged_a_round_trip_a_read() {
+        let build = best(Kernel::ArrayMerge, 1);
+        let without = steps(build, 1 << 20);
+        let mut with = without;
+        with.b.singles += 1000;
+        let cycles = |steps: &Steps| {
+            let performed = Performed { units: std::slice::from_ref(steps), join: None };
+            Parameters::default().study(build, performed).unwrap().cycles
+        };
+        check(cycles(&with) - cycles(&without), 58_000.0, 1e-6);
     }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `docs/timing-model.md` has the table of parameters that the model computes with.
+//! `docs/timing-model.md` has the parameters that the model computes with, and what it assumes.
 
-use nearscan_emulator::timing::{MODEL_VERSION, Parameter, Parameters};
+use nearscan_emulator::timing::{ASSUMPTIONS, MODEL_VERSION, Parameter, Parameters};
 
 /// The rows of the page's table, as they have to be.
 fn rows() -> Vec<String> {
@@ -12,12 +12,25 @@ fn rows() -> Vec<String> {
     Parameters::default().table().into_iter().map(row).collect()
 }
 
+fn page() -> String {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/timing-model.md");
+    std::fs::read_to_string(path).unwrap()
+}
+
 #[test]
 fn the_page_has_the_parameters_of_the_model() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/timing-model.md");
-    let page = std::fs::read_to_string(path).unwrap();
+    let page = page();
     let shown: Vec<_> = page.lines().filter(|line| line.starts_with("| `")).collect();
     let rows = rows();
     assert_eq!(shown, rows, "the table has to be\n{}", rows.join("\n"));
     assert!(page.contains(&format!("version {MODEL_VERSION}")));
+}
+
+#[test]
+fn the_page_has_what_the_model_assumes() {
+    let page = page();
+    let (_, behind) = page.split_once("\n## What is assumed\n").unwrap();
+    let (section, _) = behind.split_once("\n## ").unwrap();
+    let shown: Vec<_> = section.lines().filter_map(|line| line.strip_prefix("- ")).collect();
+    assert_eq!(shown, ASSUMPTIONS);
 }

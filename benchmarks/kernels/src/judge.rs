@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Whether the model has reproduced the study.
+//!
+//! Two groups of figures. Parameters were set on those of the first, so they show no more than that
+//! the setting was done. Those of the second were predicted: each has to be within a tenth of the
+//! study's. So are the shapes of its curves, each of which holds or does not. The judgement rests
+//! on the second group alone.
+
+mod shapes;
+
+use nearscan_emulator::timing::study::Kernel;
+
+pub use shapes::Shape;
+
+use crate::{
+    builds::{best, buffered, plain},
+    runs::Runs,
+    study::{self, BEST_BUFFER_BYTES, UNITS_MAX},
+};
+
+/// How far a prediction may be from the study's figure.
+pub const TOLERANCE: f64 = 0.1;
+
+/// A figure of the study, and the model's.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Figure {
+    /// What it is.
+    pub name: String,
+    /// The study's.
+    pub study: f64,
+    /// Ours; none if a build that it needs has no room on the part.
+    pub modelled: Option<f64>,
+}
+
+impl Figure {
+    /// How far ours is from the study's, as a share of it.
+    #[must_use]
+    pub fn error(&self) -> Option<f64> {
+        Some(self.modelled? / self.study - 1.0)
+    }
+
+    /// Whether ours is within [`TOLERANCE`].
+    #[must_use]
+    pub fn holds(&self) -> bool {
+        self.error().is_some_and(|error| error.abs() <= TOLERANCE)
+    }
+}
+
+/// The judgement, and what it rests on.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Judgement {
+    /// Figures that parameters were set on.
+    pub calibrated: Vec<Figure>,
+    /// Figures that were predicted.
+    pub predicted: Vec<Figure>,
+    /// Shapes that were predicted.
+    pub shapes: Vec<Shape>,
+}
+
+impl Judgement {
+    /// Judges runs.
+    #[must_use]
+    pub fn new(runs: &Runs) -> Self {
+        Self { calibrated: calibrated(runs), predicted: predicted(runs), shapes: shapes::of(runs) }
+    }
+
+    /// Whether every prediction is within a tenth and every shape holds.
+    #[must_use]
+    pub fn holds(&self) -> bool {
+        self.predicted.iter().all(Figure::holds) && self.shapes.iter().all(|shape| shape.holds)
+    }
+}
+
+fn figure(name: impl Into<String>, study: f64, modelled: Option<f64>) -> Figure {
+    Figure { name: name.into(), study, modelled }
+}
+
+fn calibrated(runs: &Runs) -> Vec<Figure> {
+    let addition = Kernel::VectorAddition;
+    let mut figures = Vec::new();
+    for (bytes, size) in [(1 << 10, "1 KiB"), (BEST_BUFFER_BYTES, "256 KiB")] {
+        let gain = runs.gain(plain(addition), buffered(addition, bytes));
+        let study = study::sweep_gain(bytes).unwrap_or_default();
+        figures.push(figure(format!("{addition}, buffer of {size}"), study, gain));
+    }
+    for kernel in [Kernel::Count, Kernel::Average, addition] {
+        let gain = runs.units_gain(kernel, UNITS_MAX);
+        figures.push(figure(format!("{kernel}, units"), study::units_gain(kernel), gain));
+    }
+    figures.extend(against_host(runs, Kernel::Average, 0.8));
+    figures.extend(against_host(runs, Kernel::ArrayMerge, 0.8));
+    figures
+}
+
+fn predicted(runs: &Runs) -> Vec<Figure> {
+    let (addition, merge) = (Kernel::VectorAddition, Kernel::ArrayMerge);
+    let gain = runs.gain(plain(merge), buffered(merge, BEST_BUFFER_BYTES));
+    let study = study::buffer_gain(merge).unwrap_or_default();
+    let mut figures = vec![figure(format!("{merge}, buffer of 256 KiB"), study, gain)];
+    let gain = runs.units_gain(merge, UNITS_MAX);
+    figures.push(figure(format!("{merge}, 15 units"), study::units_gain(merge), gain));
+    for kernel in [addition, merge] {
+        let gain = runs.whole_gain(kernel, UNITS_MAX);
+        figures.push(figure(format!("{kernel}, all"), study::whole_gain(kernel), gain));
+    }
+    figures.extend(against_host(runs, merge, 4.7));
+    figures
+}
+
+/// The study's figure for a kernel against the host at this clock, if there is one.
+fn against_host(runs: &Runs, kernel: Kernel, ghz: f64) -> Option<Figure> {
+    let (_, study) = study::against_host(kernel).iter().find(|(at, _)| *at == ghz)?;
+    let modelled = runs.against_host(best(kernel, UNITS_MAX), ghz);
+    Some(figure(format!("{kernel}, host at {ghz} GHz"), *study, modelled))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn judgement(modelled: Option<f64>, shape_holds: bool) -> Judgement {
+        Judgement {
+            calibrated: vec![figure("set", 2.0, Some(7.0))],
+            predicted: vec![figure("one", 2.0, Some(2.0)), figure("other", 5.0, modelled)],
+            shapes: vec![Shape { name: "shape", holds: shape_holds, seen: String::new() }],
+        }
+    }
+
+    #[test]
+    fn a_prediction_may_be_a_tenth_off_and_no_more() {
+        assert!(judgement(Some(5.45), true).holds());
+        assert!(judgement(Some(4.55), true).holds());
+        assert!(!judgement(Some(5.55), true).holds());
+        assert!(!judgement(Some(4.45), true).holds());
+        assert!(!judgement(Some(f64::NAN), true).holds());
+        assert!(!judgement(None, true).holds());
+    }
+
+    #[test]
+    fn a_shape_that_is_not_there_is_enough_to_fail() {
+        assert!(!judgement(Some(5.0), false).holds());
+    }
+
+    #[test]
+    fn what_parameters_were_set_on_does_not_count() {
+        let judgement = judgement(Some(5.0), true);
+        assert!(!judgement.calibrated[0].holds());
+        assert!(judgement.holds());
+    }
+}

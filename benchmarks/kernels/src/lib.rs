@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The SmartSSD study again: its kernels run and are checked, the time model charges them for what
+//! they counted, and its figures stand beside the study's.
+//!
+//! | module | does |
+//! |---|---|
+//! | [`data`] | seeded arrays, and what the right answers are |
+//! | [`builds`] | which builds of the kernels the tables need |
+//! | [`runs`] | runs each of them, checks its answer, times it by its counters |
+//! | [`host`] | the same jobs as loops of this machine, measured |
+//! | [`tables`] | the study's tables beside ours |
+//! | [`judge`] | what parameters were set on, what was predicted, and whether that holds |
+//! | [`plot`] | the same as figures |
+//! | [`report`] | all of it as text and as JSON |
+//!
+//! # Invariants
+//!
+//! - A figure comes from the counters of a run whose answer was right, never from a formula for
+//!   the counters.
+//! - Measured and modelled never share a column. A ratio of the two says in its title that it is
+//!   one.
+//! - The study's own numbers stand in `study` alone, and nothing is computed from them but errors.
+
+#![forbid(unsafe_code)]
+
+pub mod builds;
+pub mod data;
+pub mod host;
+pub mod judge;
+pub mod plot;
+pub mod report;
+pub mod runs;
+pub mod tables;
+
+mod error;
+mod study;
+mod table;
+
+pub use error::{Error, Result};
+pub use table::{Cell, Column, Table};

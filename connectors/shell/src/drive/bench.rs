@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `nearscan drive bench`: runs the kernels and prints what `nearscan-kernels` finds.
+
+use std::{
+    ops::ControlFlow,
+    path::{Path, PathBuf},
+    sync::{Arc, Weak},
+};
+
+use clap::{Args, Subcommand, ValueHint, value_parser};
+use indicatif::{ProgressBar, ProgressStyle};
+use nearscan_kernels::{
+    Error, builds, plot,
+    report::{DEFAULT_ELEMENTS, DEFAULT_SEED, ELEMENTS_MAX, HostLoops, Options, Report},
+};
+use tokio::runtime::Handle;
+
+use crate::{
+    args::ProgressWhen,
+    failure::{Failure, Result, print},
+    progress::bar,
+};
+
+#[derive(Debug, Clone, Subcommand)]
+pub(crate) enum BenchCommand {
+    /// Run the kernels of the SmartSSD study, and set the time model's figures beside the study's
+    ///
+    /// Every answer is checked. Times are modelled from what the kernels counted. Exit status 0
+    /// says that all predictions are within a tenth of the study and all shapes of its curves hold.
+    Kernels(KernelsArgs),
+}
+
+/// What to run.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct KernelsArgs {
+    /// Elements of each job; as many as the default keep the start of a kernel below 1 %
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = DEFAULT_ELEMENTS,
+        value_parser = value_parser!(u64).range(1..=ELEMENTS_MAX)
+    )]
+    elements: u64,
+
+    /// What the arrays are made from
+    #[arg(long, value_name = "S", default_value_t = DEFAULT_SEED)]
+    seed: u64,
+
+    /// Also draw the figures, as SVG and PNG
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    plot: Option<PathBuf>,
+
+    /// Print one JSON document instead of tables
+    #[arg(long)]
+    json: bool,
+
+    /// Do not measure loops of this machine's processor
+    #[arg(long)]
+    no_host: bool,
+}
+
+/// Runs a benchmark away from this thread, which waits for signals.
+pub(super) async fn run(
+    command: &BenchCommand,
+    when: ProgressWhen,
+    queries: &Handle,
+) -> Result<()> {
+    let BenchCommand::Kernels(arguments) = command;
+    let host = if arguments.no_host { HostLoops::Omitted } else { HostLoops::Measured };
+    let options = Options { elements: arguments.elements, seed: arguments.seed, host };
+    // Dropped with this future at Ctrl-C, which the work sees at the next build.
+    let is_wanted = Arc::new(());
+    let watched = Arc::downgrade(&is_wanted);
+    let folder = arguments.plot.clone();
+    let work = move || make(options, folder.as_deref(), when, &watched);
+    let made = queries.spawn_blocking(work).await;
+    drop(is_wanted);
+    let report = match made {
+        Ok(result) => result.map_err(|error| failed(&error))?,
+        Err(error) => return Err(Failure::panicked(&error)),
+    };
+    if arguments.json {
+        print(&format!("{:#}", report.to_json()))?;
+    } else {
+        print(report.to_text().trim_end())?;
+    }
+    if report.holds() { Ok(()) } else { Err(Failure::Reported) }
+}
+
+fn make(
+    options: Options,
+    folder: Option<&Path>,
+    when: ProgressWhen,
+    is_wanted: &Weak<()>,
+) -> nearscan_kernels::Result<Report> {
+    let bar = start_bar(when);
+    let report = Report::new(options, &mut |build| {
+        bar.set_message(builds::describe(build));
+        bar.inc(1);
+        match is_wanted.strong_count() {
+            0 => ControlFlow::Break(()),
+            _ => ControlFlow::Continue(()),
+        }
+    })?;
+    bar.finish_and_clear();
+    if let Some(folder) = folder {
+        plot::save(&report.runs, folder)?;
+    }
+    Ok(report)
+}
+
+fn start_bar(when: ProgressWhen) -> ProgressBar {
+    let bar = bar(when, builds::all().len() as u64);
+    if let Ok(style) = ProgressStyle::with_template("[{bar:30}] {pos}/{len} {msg}") {
+        bar.set_style(style.progress_chars("=> "));
+    }
+    bar
+}
+
+fn failed(error: &Error) -> Failure {
+    match error {
+        Error::Write { path, source } => Failure::output(path, source),
+        _ => Failure::work(error),
+    }
+}
