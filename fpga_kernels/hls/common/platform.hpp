@@ -80,4 +80,25 @@ inline uint64_t line_word(const line_t& line, int index) {
 #endif
 }
 
+/// Four-byte number `lane` of a line, of sixteen.
+inline int32_t line_number(const line_t& line, uint32_t lane) {
+#ifdef __VITIS_HLS__
+  return static_cast<int32_t>(line.range(32 * lane + 31, 32 * lane).to_uint64());
+#else
+  return static_cast<int32_t>(line.word(lane / 2) >> (32 * (lane % 2)));
+#endif
+}
+
+/// Puts a four-byte number into a line.
+inline void set_line_number(line_t& line, uint32_t lane, int32_t number) {
+  const uint64_t bits = static_cast<uint32_t>(number);
+#ifdef __VITIS_HLS__
+  line.range(32 * lane + 31, 32 * lane) = bits;
+#else
+  const uint32_t shift = 32 * (lane % 2);
+  const uint64_t kept = line.words[lane / 2] & ~(static_cast<uint64_t>(0xffffffffu) << shift);
+  line.words[lane / 2] = kept | bits << shift;
+#endif
+}
+
 }  // namespace nearscan
