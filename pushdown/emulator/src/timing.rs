@@ -11,9 +11,9 @@
 //! link      flash to device memory, device memory to host  request sizes, requests in flight
 //! ```
 //!
-//! [`study`] puts them together for the four kernels of the SmartSSD study, `pipeline` for the
-//! commands that a drive runs: scans and merges. `docs/timing-model.md` is the whole model on two
-//! pages.
+//! [`study`] puts them together for the four kernels of the SmartSSD study, [`fast`] for the same
+//! jobs with wide ports, `pipeline` for the commands that a drive runs: scans and merges.
+//! `docs/timing-model.md` is the whole model on a few pages.
 //!
 //! # Invariants
 //!
@@ -23,6 +23,7 @@
 
 mod bank;
 mod clock;
+pub mod fast;
 mod link;
 mod parameters;
 mod pipeline;

@@ -77,6 +77,18 @@ fn the_builds_of_the_study_fit() {
 }
 
 #[test]
+fn the_builds_of_the_fast_set_fit() {
+    let ledger = ledger();
+    for words in ["fast, a light kernel", "fast, array merge"] {
+        let design = design(&ledger, words);
+        assert!(design["over"].as_array().unwrap().is_empty());
+        assert_eq!(count(design, "fast_unit"), Parameters::default().bank_ports);
+    }
+    let merge = design(&ledger, "fast, array merge");
+    assert_eq!(count(merge, "fast_merge"), count(merge, "fast_unit"));
+}
+
+#[test]
 fn the_default_drive_is_in_the_ledger() {
     let ledger = ledger();
     let design = design(&ledger, "default");
