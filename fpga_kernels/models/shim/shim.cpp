@@ -45,13 +45,13 @@ extern "C" uint32_t ns_model_merge(const uint64_t* command, const line_t* input,
 /// Size of record `index` as C++ sees it, in the order of the generated header; 0 behind the last.
 extern "C" uint32_t ns_model_record_bytes(uint32_t index) {
   static const uint32_t sizes[] = {
-      sizeof(command_header),   sizeof(section_entry), sizeof(input_record),
-      sizeof(extent_record),    sizeof(column_record), sizeof(step_record),
-      sizeof(literal_record),   sizeof(test_record),   sizeof(string_record),
-      sizeof(aggregate_record), sizeof(key_record),    sizeof(key_range_record),
-      sizeof(reading_record),   sizeof(top_record),    sizeof(merge_record),
-      sizeof(sort_key_record),  sizeof(output_record), sizeof(output_column_record),
-      sizeof(result_record),    sizeof(block_header),
+      sizeof(command_header),       sizeof(section_entry),     sizeof(input_record),
+      sizeof(extent_record),        sizeof(column_record),     sizeof(step_record),
+      sizeof(literal_record),       sizeof(test_record),       sizeof(string_record),
+      sizeof(aggregate_record),     sizeof(key_record),        sizeof(key_range_record),
+      sizeof(reading_record),       sizeof(top_record),        sizeof(merge_record),
+      sizeof(sort_key_record),      sizeof(merge_part_record), sizeof(output_record),
+      sizeof(output_column_record), sizeof(result_record),     sizeof(block_header),
   };
   return index < sizeof(sizes) / sizeof(sizes[0]) ? sizes[index] : 0;
 }

@@ -81,7 +81,7 @@ pub use fragment::{
     Top, pattern,
 };
 pub use input::{Extent, InputRef, OutputRef, Version};
-pub use merge::{Merge, MergeCommand, SortKey};
+pub use merge::{Merge, MergeCommand, MergePart, SortKey};
 pub use program::{Op, Operand, Program, Step};
 pub use result::{
     Block, BlockColumn, Counters, Detail, ResultHeader, ResultView, ResultWriter, Row, Value,

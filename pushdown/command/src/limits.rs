@@ -127,6 +127,10 @@ pub const MERGE_INPUTS_MAX: u32 = 16;
 /// 16 inputs x 2 rows x 4 keys x [`STRING_BYTES_MAX`] are 16 KiB, four BRAM36.
 pub const MERGE_KEYS_MAX: u32 = 4;
 
+/// Parts that a merge is cut into, each on a unit of its own: as many as the memory bank of a
+/// SmartSSD has ports.
+pub const MERGE_PARTS_MAX: u32 = 15;
+
 /// Bytes of a whole merge command: its scans, and as much as one of them for its own sections. What
 /// a kernel gets of it has no scans and fits [`COMMAND_BYTES_MAX`].
 pub const MERGE_COMMAND_BYTES_MAX: u32 = (MERGE_INPUTS_MAX + 1) * COMMAND_BYTES_MAX;

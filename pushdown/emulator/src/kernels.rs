@@ -2,7 +2,9 @@
 //! Runs kernels on device memory: loads their input, calls them, reads what they left there.
 
 use bytemuck::{cast_slice, cast_slice_mut};
-use nearscan_command::{Command, InputRef, MergeCommand, OutputRef, ResultHeader, Status};
+use nearscan_command::{
+    Command, InputRef, MergeCommand, MergePart, OutputRef, ResultHeader, Status,
+};
 use nearscan_drive::{CancelWord, Failure, Modelled, Traffic};
 use nearscan_models::{Depths, Line, Memories};
 
@@ -66,7 +68,8 @@ impl Device<'_> {
         }
         let bytes_max = command.output.bytes_max();
         let output_ref = OutputRef::DeviceRange { lease: 0, offset: 0, bytes_max };
-        let words = command.encode_for_kernel(&inputs, &output_ref).map_err(failed)?;
+        let words =
+            command.encode_for_kernel(&inputs, &output_ref, MergePart::WHOLE).map_err(failed)?;
         let mut output = vec![0u64; memory_size(bytes_max.div_ceil(8))?];
         nearscan_models::merge(&words, &memory, &mut output, self.cancel.word()).map_err(failed)?;
         let header = ResultHeader::decode(cast_slice(&output)).map_err(failed)?;
