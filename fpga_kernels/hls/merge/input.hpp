@@ -35,11 +35,16 @@ struct input_cursor {
   uint32_t index;
   /// Behind the last row, or never begun.
   bool ended;
+  /// Rows that are still to be read: those of a part, or as many as come.
+  uint64_t wanted;
   /// The next block, and the end of the payload, in words.
   uint64_t next_block;
   uint64_t end;
   /// Rows of the blocks to come.
   uint64_t rows_left;
+  /// The first row of the block, and of the next one.
+  uint64_t block_row;
+  uint64_t next_row;
   /// The next row of the block, of so many.
   uint32_t row;
   uint32_t rows;
@@ -58,6 +63,9 @@ inline void open_input(const line_t* input, const input_range& range, input_curs
   uint64_t words[RESULT_RECORD_BYTES / 8];
   line_buffer buffer = line_buffer();
   cursor.ended = true;
+  cursor.wanted = ~static_cast<uint64_t>(0);
+  cursor.block_row = 0;
+  cursor.next_row = 0;
   cursor.row = 0;
   cursor.rows = 0;
 READ_HEADER:
@@ -88,20 +96,28 @@ READ_HEADER:
   rows.rows_kept += header.rows_out;
 }
 
+/// Reads the header of a block at word `at`; false when it has more rows than are left, or leads
+/// out of the payload.
+inline bool read_block_header(const line_t* input, line_buffer& buffer, uint64_t at, uint64_t end,
+                              uint64_t rows_left, block_header& header, progress& done) {
+  uint64_t words[BLOCK_HEADER_BYTES / 8];
+  if (end - at < BLOCK_HEADER_BYTES / 8) return false;
+  words[0] = read_word(input, buffer, at, done);
+  words[1] = read_word(input, buffer, at + 1, done);
+  header = load_block_header(words, 0);
+  if (header.rows == 0 || header.rows > BLOCK_ROWS_MAX || header.rows > rows_left) return false;
+  return header.bytes % 8 == 0 && header.bytes / 8 <= end - at;
+}
+
 /// Finds the columns of the next block; false when it contradicts itself.
 inline bool open_block(const merge_plan& plan, const line_t* input, input_cursor& cursor,
                        column_buffers buffers[OUTPUT_COLUMNS_MAX], progress& done) {
-  uint64_t words[BLOCK_HEADER_BYTES / 8];
+  block_header header;
   line_buffer buffer = line_buffer();
   uint64_t at = cursor.next_block;
-  if (cursor.end - at < BLOCK_HEADER_BYTES / 8) return false;
-  words[0] = read_word(input, buffer, at, done);
-  words[1] = read_word(input, buffer, at + 1, done);
-  const block_header header = load_block_header(words, 0);
-  if (header.rows == 0 || header.rows > BLOCK_ROWS_MAX || header.rows > cursor.rows_left) {
+  if (!read_block_header(input, buffer, at, cursor.end, cursor.rows_left, header, done)) {
     return false;
   }
-  if (header.bytes % 8 != 0 || header.bytes / 8 > cursor.end - at) return false;
   const uint64_t end = at + header.bytes / 8;
   at += BLOCK_HEADER_BYTES / 8;
 BLOCK_COLUMNS:
@@ -125,6 +141,8 @@ BLOCK_COLUMNS:
   }
   if (at != end) return false;
   cursor.next_block = end;
+  cursor.block_row = cursor.next_row;
+  cursor.next_row += header.rows;
   cursor.row = 0;
   cursor.rows = header.rows;
   cursor.rows_left -= header.rows;
@@ -175,9 +193,41 @@ PREFIX_WORDS_READ:
   }
 }
 
+/// Reads one column of the row where the cursor is; false when it contradicts the format.
+inline bool read_column(const merge_plan& plan, const line_t* input, uint32_t column,
+                        input_cursor& cursor, column_buffers buffers[OUTPUT_COLUMNS_MAX],
+                        row_state& row, progress& done) {
+  column_place& place = cursor.columns[column];
+  const uint64_t bits =
+      read_word(input, buffers[column].validity, place.validity + cursor.row / 64, done);
+  const bool valid = ((bits >> (cursor.row % 64)) & 1) != 0;
+  row.valid |= static_cast<uint32_t>(valid) << column;
+  return read_value(plan.width[column], cursor.row, valid, cursor.index, input, place,
+                    buffers[column], &row.value[column], done);
+}
+
+/// Fetches the beginnings of all strings that rows are ordered by.
+inline void read_prefixes(const merge_plan& plan, const line_t* input,
+                          column_buffers buffers[OUTPUT_COLUMNS_MAX], row_state& row,
+                          progress& done) {
+READ_PREFIXES:
+  for (uint32_t key = 0; key < plan.key_count; key++) {
+#pragma HLS LOOP_TRIPCOUNT min = 1 max = 4
+    const uint32_t column = plan.keys[key].column;
+    if (plan.width[column] == WIDTH_BYTES) {
+      read_prefix(input, row.value[column], buffers[column], row.prefix[key], done);
+    }
+  }
+}
+
 /// Reads the next row of an input; `cursor.ended` behind the last.
 inline void next_row(const merge_plan& plan, const line_t* input, input_cursor& cursor,
                      column_buffers buffers[OUTPUT_COLUMNS_MAX], row_state& row, progress& done) {
+  if (cursor.wanted == 0) {
+    cursor.ended = true;
+    return;
+  }
+  cursor.wanted--;
   if (cursor.row == cursor.rows) {
     const bool at_end = cursor.next_block == cursor.end;
     if (at_end || !open_block(plan, input, cursor, buffers, done)) {
@@ -191,26 +241,13 @@ inline void next_row(const merge_plan& plan, const line_t* input, input_cursor& 
 READ_COLUMNS:
   for (uint32_t column = 0; column < plan.column_count; column++) {
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 20
-    column_place& place = cursor.columns[column];
-    const uint64_t bits =
-        read_word(input, buffers[column].validity, place.validity + cursor.row / 64, done);
-    const bool valid = ((bits >> (cursor.row % 64)) & 1) != 0;
-    row.valid |= static_cast<uint32_t>(valid) << column;
-    if (!read_value(plan.width[column], cursor.row, valid, cursor.index, input, place,
-                    buffers[column], &row.value[column], done)) {
+    if (!read_column(plan, input, column, cursor, buffers, row, done)) {
       fail(done, STATUS_CORRUPT);
       cursor.ended = true;
       return;
     }
   }
-READ_PREFIXES:
-  for (uint32_t key = 0; key < plan.key_count; key++) {
-#pragma HLS LOOP_TRIPCOUNT min = 1 max = 4
-    const uint32_t column = plan.keys[key].column;
-    if (plan.width[column] == WIDTH_BYTES) {
-      read_prefix(input, row.value[column], buffers[column], row.prefix[key], done);
-    }
-  }
+  read_prefixes(plan, input, buffers, row, done);
   done.values_read += plan.column_count;
   cursor.row++;
 }

@@ -56,7 +56,7 @@ BEHIND:
     done.order_steps++;
     if (order != 0) return order;
     // What ends here is void, so any order will do.
-    if (!may_go_on(done, 1, plan.header.steps_max, cancel)) return 0;
+    if (!may_go_on(done, 1, plan.steps_max, cancel)) return 0;
   }
   return 0;
 }

@@ -127,7 +127,7 @@ STRINGS:
         hold >>= 64;
         held -= 8;
       }
-      if (!may_go_on(done, 1, plan.header.steps_max, cancel)) return;
+      if (!may_go_on(done, 1, plan.steps_max, cancel)) return;
     }
   }
   if (held != 0) writer.put(output, static_cast<uint64_t>(hold));
@@ -161,7 +161,7 @@ WRITE_COLUMNS:
     if (plan.width[column] == WIDTH_BYTES) {
       write_strings(plan, block, column, input, output, cancel, writer, done);
     }
-    if (!may_go_on(done, block.rows, plan.header.steps_max, cancel)) return;
+    if (!may_go_on(done, block.rows, plan.steps_max, cancel)) return;
   }
   writer.blocks++;
   writer.rows_out += block.rows;

@@ -47,6 +47,9 @@ inline void sizes(tally& all) {
     run_merge_model(all, std::to_string(rows) + " rows", model);
     model.block_rows = 7;
     run_merge_model(all, std::to_string(rows) + " rows in small blocks", model);
+    // More blocks than a search has places for.
+    model.block_rows = 1;
+    run_merge_model(all, std::to_string(rows) + " rows in blocks of one", model);
   }
 }
 
@@ -219,7 +222,10 @@ inline void random_case(tally& all, uint64_t seed) {
     }
     golden_sort(model, rows);
   }
-  run_merge_model(all, "seed " + std::to_string(seed), model);
+  const std::string name = "seed " + std::to_string(seed);
+  run_cut_model(all, name, model, STATUS_OK);
+  model.parts = static_cast<uint16_t>(random.between(2, MERGE_PARTS_MAX));
+  run_cut_model(all, name + " in " + std::to_string(model.parts), model, STATUS_OK);
 }
 
 }  // namespace nearscan_tb
