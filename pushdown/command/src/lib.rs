@@ -65,6 +65,7 @@ pub mod input;
 pub mod layout;
 pub mod limits;
 pub mod merge;
+pub mod parts;
 pub mod program;
 mod reference;
 pub mod result;
@@ -81,7 +82,8 @@ pub use fragment::{
     Top, pattern,
 };
 pub use input::{Extent, InputRef, OutputRef, Version};
-pub use merge::{Merge, MergeCommand, MergePart, SortKey};
+pub use merge::{Merge, MergeCommand, SortKey};
+pub use parts::{MergePart, join_parts};
 pub use program::{Op, Operand, Program, Step};
 pub use result::{
     Block, BlockColumn, Counters, Detail, ResultHeader, ResultView, ResultWriter, Row, Value,

@@ -20,6 +20,7 @@ use crate::layout::{
     SortKeyRecord, merge, opcode, output_mode, section, sort,
 };
 use crate::limits;
+use crate::parts::MergePart;
 use crate::program::{Operand, limit};
 use crate::reference::{output_record, read_inputs, read_output, write_inputs, write_output};
 use crate::types::Width;
@@ -73,21 +74,6 @@ impl Merge {
         }
         Ok(())
     }
-}
-
-/// One of the parts that a drive cuts a merge into. The rows of all parts, one behind the other,
-/// are those of the whole.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct MergePart {
-    /// Which part, from 0 on.
-    pub part: u16,
-    /// How many there are, up to [`limits::MERGE_PARTS_MAX`].
-    pub parts: u16,
-}
-
-impl MergePart {
-    /// A merge that is not cut.
-    pub const WHOLE: Self = Self { part: 0, parts: 1 };
 }
 
 /// Scans whose results the drive merges.
