@@ -12,7 +12,7 @@
 //! ```
 //!
 //! [`study`] puts them together for the four kernels of the SmartSSD study, [`fast`] for the same
-//! jobs with wide ports, `pipeline` for the commands that a drive runs: scans and merges.
+//! jobs with wide ports, `pipeline` and `merge` for the scans and merges that a drive runs.
 //! `docs/timing-model.md` is the whole model on a few pages.
 //!
 //! # Invariants
@@ -25,6 +25,7 @@ mod bank;
 mod clock;
 pub mod fast;
 mod link;
+mod merge;
 mod parameters;
 mod pipeline;
 mod port;
@@ -34,3 +35,13 @@ pub mod study;
 pub use clock::LocalMemory;
 pub use parameters::{Parameter, Parameters, Source};
 pub use pipeline::MODEL_VERSION;
+
+/// Nanoseconds, rounded up.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "the model's times are positive and far below 2^64 ns"
+)]
+fn whole(ns: f64) -> u64 {
+    ns.ceil() as u64
+}

@@ -89,11 +89,21 @@ fn the_builds_of_the_fast_set_fit() {
 }
 
 #[test]
+fn the_merge_units_of_the_default_drive_fit_beside_a_scan_unit() {
+    let ledger = ledger();
+    let design = design(&ledger, "the default's merge units");
+    assert!(design["over"].as_array().unwrap().is_empty());
+    assert_eq!(count(design, "merge_unit"), f64::from(Config::default().merge_units));
+    assert!(count(design, "scan_unit") >= 1.0);
+}
+
+#[test]
 fn the_default_drive_is_in_the_ledger() {
     let ledger = ledger();
-    let design = design(&ledger, "default");
+    let design = design(&ledger, "emulated drive's default");
     let units = f64::from(Config::default().compute_units);
     assert_eq!(count(design, "scan_unit"), units);
+    assert_eq!(count(design, "merge_unit"), f64::from(Config::default().merge_units));
     assert_eq!(count(design, "scan_lane"), units * f64::from(limits::COLUMNS_MAX));
     assert_eq!(count(design, "scan_step"), units * 2.0 * f64::from(limits::STEPS_MAX));
     assert!(needed(&ledger, design, "ports") <= usable(&ledger, "ports"));
