@@ -28,6 +28,7 @@
 #ifdef __VITIS_HLS__
 
 #include <ap_int.h>
+#include <hls_burst_maxi.h>
 #include <hls_stream.h>
 
 #define NS_REGION(name)
@@ -42,6 +43,7 @@
 #else
 
 #include "../portable/ap_int.h"
+#include "../portable/hls_burst_maxi.h"
 #include "../portable/hls_stream.h"
 
 #define NS_REGION(name) nearscan_portable::dataflow name
@@ -70,6 +72,8 @@ typedef ap_uint<128> u128;
 /// One beat of a 512-bit port.
 typedef ap_uint<512> line_t;
 static constexpr uint32_t LINE_BYTES = 64;
+/// A port of lines that a kernel asks for bursts itself.
+typedef hls::burst_maxi<line_t> line_port;
 
 /// 64-bit word `index` of a line.
 inline uint64_t line_word(const line_t& line, int index) {

@@ -42,8 +42,8 @@ THIN_OUT:
 }
 
 /// Reads the headers of all blocks of an input that has just been opened.
-inline void index_blocks(const merge_plan& plan, const line_t* input, const input_cursor& cursor,
-                         line_buffer& buffer, const volatile uint32_t* cancel, block_index& blocks,
+inline void index_blocks(const merge_plan& plan, line_port& input, const input_cursor& cursor,
+                         line_store& store, const volatile uint32_t* cancel, block_index& blocks,
                          progress& done) {
   blocks.count = 0;
   blocks.stride = 1;
@@ -54,7 +54,7 @@ BLOCKS:
   while (at != cursor.end) {
 #pragma HLS LOOP_TRIPCOUNT min = 0 max = 2097152
     block_header header;
-    if (!read_block_header(input, buffer, at, cursor.end, cursor.rows_left - blocks.rows, header,
+    if (!read_block_header(input, store, at, cursor.end, cursor.rows_left - blocks.rows, header,
                            done)) {
       return fail(done, STATUS_CORRUPT);
     }
@@ -89,9 +89,8 @@ HALVE_PLACES:
 }
 
 /// Opens the block of a row that exists, unless it is open.
-inline bool open_block_of(const merge_plan& plan, const line_t* input, const block_index& blocks,
-                          uint64_t row, input_cursor& cursor,
-                          column_buffers buffers[OUTPUT_COLUMNS_MAX], progress& done) {
+inline bool open_block_of(const merge_plan& plan, line_port& input, const block_index& blocks,
+                          uint64_t row, input_cursor& cursor, line_store& store, progress& done) {
   if (row >= cursor.block_row && row - cursor.block_row < cursor.rows) return true;
   block_place place = place_before(blocks, row);
 WALK:
@@ -99,8 +98,8 @@ WALK:
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 8192
     block_header header;
     // The index was made of the same headers, so they are in order.
-    if (!read_block_header(input, buffers[0].validity, place.word, cursor.end,
-                           blocks.rows - place.row, header, done)) {
+    if (!read_block_header(input, store, place.word, cursor.end, blocks.rows - place.row, header,
+                           done)) {
       return false;
     }
     if (row - place.row < header.rows) break;
@@ -110,20 +109,19 @@ WALK:
   cursor.next_block = place.word;
   cursor.next_row = place.row;
   cursor.rows_left = blocks.rows - place.row;
-  return open_block(plan, input, cursor, buffers, done);
+  return open_block(plan, input, cursor, store, done);
 }
 
 /// Makes a row the next one that is read; it may be the one behind the last.
-inline bool seek_row(const merge_plan& plan, const line_t* input, const block_index& blocks,
-                     uint64_t row, input_cursor& cursor, column_buffers buffers[OUTPUT_COLUMNS_MAX],
-                     progress& done) {
+inline bool seek_row(const merge_plan& plan, line_port& input, const block_index& blocks,
+                     uint64_t row, input_cursor& cursor, line_store& store, progress& done) {
   if (row == blocks.rows) {
     cursor.next_block = cursor.end;
     cursor.rows_left = 0;
     cursor.row = cursor.rows;
     return true;
   }
-  if (!open_block_of(plan, input, blocks, row, cursor, buffers, done)) return false;
+  if (!open_block_of(plan, input, blocks, row, cursor, store, done)) return false;
   cursor.row = static_cast<uint32_t>(row - cursor.block_row);
 SEEK_STRINGS:
   for (uint32_t column = 0; column < plan.column_count; column++) {
@@ -133,7 +131,8 @@ SEEK_STRINGS:
     place.string_end = 0;
     if (cursor.row == 0) continue;
     const uint32_t before = cursor.row - 1;
-    const uint64_t ends = read_word(input, buffers[column].values, place.values + before / 2, done);
+    const uint64_t ends = read_word(input, store, column_window(cursor.index, column, PART_VALUES),
+                                    place.values + before / 2, done);
     place.string_end = static_cast<uint32_t>(ends >> (32 * (before % 2)));
   }
   return true;

@@ -21,8 +21,7 @@ struct merge_cut {
 /// Where the inputs stand, and what is held of them on chip.
 struct merge_inputs {
   input_cursor cursors[MERGE_INPUTS_MAX];
-  column_buffers buffers[MERGE_INPUTS_MAX][OUTPUT_COLUMNS_MAX];
-  tie_buffers ties;
+  line_store store;
   /// For searches alone: the blocks, the row that is looked for, the one that it is held against.
   block_index blocks[MERGE_INPUTS_MAX];
   row_state pivot;
@@ -30,10 +29,10 @@ struct merge_inputs {
 };
 
 /// Reads the keys of a row.
-inline bool read_keys(const merge_plan& plan, const line_t* input, uint32_t index, uint64_t row,
+inline bool read_keys(const merge_plan& plan, line_port& input, uint32_t index, uint64_t row,
                       merge_inputs& inputs, row_state& keys, progress& done) {
   input_cursor& cursor = inputs.cursors[index];
-  if (!seek_row(plan, input, inputs.blocks[index], row, cursor, inputs.buffers[index], done)) {
+  if (!seek_row(plan, input, inputs.blocks[index], row, cursor, inputs.store, done)) {
     return false;
   }
   keys.valid = 0;
@@ -41,17 +40,17 @@ KEY_COLUMNS:
   for (uint32_t key = 0; key < plan.key_count; key++) {
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 4
     const uint32_t column = plan.keys[key].column;
-    if (!read_column(plan, input, column, cursor, inputs.buffers[index], keys, done)) return false;
+    if (!read_column(plan, input, column, cursor, inputs.store, keys, done)) return false;
   }
-  read_prefixes(plan, input, inputs.buffers[index], keys, done);
+  read_prefixes(plan, input, index, inputs.store, keys, done);
   done.values_read += plan.key_count;
   return true;
 }
 
 /// Rows of input `index` that come before the pivot, which is of input `of`, in a window.
-inline uint64_t rows_before(const merge_plan& plan, const line_t* input, uint32_t index,
-                            uint32_t of, uint64_t low, uint64_t high,
-                            const volatile uint32_t* cancel, merge_inputs& inputs, progress& done) {
+inline uint64_t rows_before(const merge_plan& plan, line_port& input, uint32_t index, uint32_t of,
+                            uint64_t low, uint64_t high, const volatile uint32_t* cancel,
+                            merge_inputs& inputs, progress& done) {
 HALVE_ROWS:
   while (low < high && may_go_on(done, 1, plan.steps_max, cancel)) {
 #pragma HLS LOOP_TRIPCOUNT min = 0 max = 31
@@ -61,7 +60,7 @@ HALVE_ROWS:
       return low;
     }
     const int order =
-        compare_rows(plan, inputs.probe, inputs.pivot, input, inputs.ties, cancel, done);
+        compare_rows(plan, inputs.probe, inputs.pivot, input, inputs.store, cancel, done);
     if (order < 0 || (order == 0 && index < of)) {
       low = middle + 1;
     } else {
@@ -83,7 +82,7 @@ WINDOWS:
 }
 
 /// Puts the cut before place `rank` of the merged order into `low`.
-inline void find_cut(const merge_plan& plan, const line_t* input, uint64_t rank,
+inline void find_cut(const merge_plan& plan, line_port& input, uint64_t rank,
                      const volatile uint32_t* cancel, merge_inputs& inputs, merge_cut& low,
                      progress& done) {
   merge_cut high;

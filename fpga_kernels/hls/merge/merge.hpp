@@ -9,8 +9,8 @@
 //
 // One loop with a turn for each row: the next row of the input that won is read and held against
 // the one before it, then its matches are played again. A turn depends on the one before it, so
-// there is no pipeline of stages to gain from; what costs time is that a line of memory comes late,
-// and each column of each input holds the one that it reads.
+// there is no pipeline of stages to gain from; the lines of each column are there when they are
+// needed (windows.hpp).
 #pragma once
 
 #include "cut.hpp"
@@ -32,43 +32,36 @@ struct merge_state {
 };
 
 /// Moves an input on by a row, which must not come before the one it had.
-inline void advance(const merge_plan& plan, const line_t* input, uint32_t index, bool is_first,
+inline void advance(const merge_plan& plan, line_port& input, uint32_t index, bool is_first,
                     const volatile uint32_t* cancel, merge_state& state, progress& done) {
   waiting_rows& rows = state.rows;
   const uint8_t before = rows.current[index];
   const uint8_t next = static_cast<uint8_t>(1 - before);
-  next_row(plan, input, state.inputs.cursors[index], state.inputs.buffers[index],
-           rows.row[index][next], done);
+  next_row(plan, input, state.inputs.cursors[index], state.inputs.store, rows.row[index][next],
+           done);
   rows.ended[index] = state.inputs.cursors[index].ended;
   if (rows.ended[index]) return;
   if (!is_first && compare_rows(plan, rows.row[index][next], rows.row[index][before], input,
-                                state.inputs.ties, cancel, done) < 0) {
+                                state.inputs.store, cancel, done) < 0) {
     fail(done, STATUS_NOT_SORTED);
   }
   rows.current[index] = next;
 }
 
 /// Opens all inputs; of each it is known then how many rows it has, and for a part where they lie.
-inline input_rows open_inputs(const merge_plan& plan, const line_t* input,
+inline input_rows open_inputs(const merge_plan& plan, line_port& input,
                               const volatile uint32_t* cancel, merge_state& state, progress& done) {
   input_rows rows = input_rows();
 OPEN:
   for (uint32_t index = 0; index < plan.input_count; index++) {
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 16
-    column_buffers* buffers = state.inputs.buffers[index];
-  LET_GO:
-    for (uint32_t column = 0; column < OUTPUT_COLUMNS_MAX; column++) {
-      buffers[column].validity.held = false;
-      buffers[column].values.held = false;
-      buffers[column].strings.held = false;
-    }
     input_cursor& cursor = state.inputs.cursors[index];
     cursor.index = index;
     state.rows.current[index] = 0;
     state.rows.ended[index] = true;
-    open_input(input, plan.inputs[index], cursor, rows, done);
+    open_input(input, plan.inputs[index], state.inputs.store, cursor, rows, done);
     if (plan.parts > 1 && done.status == STATUS_OK) {
-      index_blocks(plan, input, cursor, buffers[0].validity, cancel, state.inputs.blocks[index],
+      index_blocks(plan, input, cursor, state.inputs.store, cancel, state.inputs.blocks[index],
                    done);
     }
   }
@@ -77,14 +70,13 @@ OPEN:
 
 /// Puts the cursor of an input before the rows of the part, of which there are `count` from row
 /// `first` on, and reads the row before them.
-inline void enter_part(const merge_plan& plan, const line_t* input, uint32_t index, uint64_t first,
-                       uint64_t count, const volatile uint32_t* cancel, merge_state& state,
-                       progress& done) {
+inline void enter_input(const merge_plan& plan, line_port& input, uint32_t index, uint64_t first,
+                        uint64_t count, const volatile uint32_t* cancel, merge_state& state,
+                        progress& done) {
   input_cursor& cursor = state.inputs.cursors[index];
   const uint64_t from = first > 0 ? first - 1 : 0;
   cursor.wanted = count + (first - from);
-  if (!seek_row(plan, input, state.inputs.blocks[index], from, cursor, state.inputs.buffers[index],
-                done)) {
+  if (!seek_row(plan, input, state.inputs.blocks[index], from, cursor, state.inputs.store, done)) {
     return fail(done, STATUS_CORRUPT);
   }
   if (first == 0) return;
@@ -92,35 +84,37 @@ inline void enter_part(const merge_plan& plan, const line_t* input, uint32_t ind
   const row_state& before = state.rows.row[index][state.rows.current[index]];
   if (done.status != STATUS_OK || !plan.distinct) return;
   if (!state.has_last ||
-      compare_rows(plan, state.last, before, input, state.inputs.ties, cancel, done) < 0) {
+      compare_rows(plan, state.last, before, input, state.inputs.store, cancel, done) < 0) {
     state.last = before;
     state.has_last = true;
   }
 }
 
 /// Finds the rows of the part in all inputs.
-inline void enter_parts(const merge_plan& plan, const line_t* input, uint64_t total,
-                        const volatile uint32_t* cancel, merge_state& state, merge_cut& low,
-                        progress& done) {
+inline void enter_inputs(const merge_plan& plan, line_port& input, uint64_t total,
+                         const volatile uint32_t* cancel, merge_state& state, merge_cut& low,
+                         progress& done) {
   merge_cut high;
   find_cut(plan, input, total * plan.part / plan.parts, cancel, state.inputs, low, done);
   find_cut(plan, input, total * (plan.part + 1) / plan.parts, cancel, state.inputs, high, done);
+  state.inputs.store.is_ahead = true;
 ENTER:
   for (uint32_t index = 0; index < plan.input_count; index++) {
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 16
     // Cuts cross in inputs that are not sorted.
     if (high.rows[index] < low.rows[index]) fail(done, STATUS_NOT_SORTED);
     if (done.status != STATUS_OK) return;
-    enter_part(plan, input, index, low.rows[index], high.rows[index] - low.rows[index], cancel,
-               state, done);
+    enter_input(plan, input, index, low.rows[index], high.rows[index] - low.rows[index], cancel,
+                state, done);
   }
 }
 
 /// Reads the first row of each input.
-inline void first_rows(const merge_plan& plan, const line_t* input, uint64_t total,
+inline void first_rows(const merge_plan& plan, line_port& input, uint64_t total,
                        const volatile uint32_t* cancel, merge_state& state, progress& done) {
   merge_cut low = merge_cut();
-  if (plan.parts > 1) enter_parts(plan, input, total, cancel, state, low, done);
+  if (plan.parts > 1) enter_inputs(plan, input, total, cancel, state, low, done);
+  state.inputs.store.is_ahead = true;
 FIRST_ROWS:
   for (uint32_t index = 0; index < plan.input_count; index++) {
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 16
@@ -130,14 +124,14 @@ FIRST_ROWS:
 }
 
 /// Puts the row of the winner out, unless it is one too many.
-inline void put_winner(const merge_plan& plan, const line_t* input, uint64_t* output,
+inline void put_winner(const merge_plan& plan, line_port& input, uint64_t* output,
                        const volatile uint32_t* cancel, merge_state& state, result_writer& writer,
                        progress& done) {
   const uint32_t winner = state.matches.winner;
   const row_state& row = state.rows.row[winner][state.rows.current[winner]];
   if (plan.distinct) {
     if (state.has_last &&
-        compare_rows(plan, state.last, row, input, state.inputs.ties, cancel, done) == 0) {
+        compare_rows(plan, state.last, row, input, state.inputs.store, cancel, done) == 0) {
       return;
     }
     state.last = row;
@@ -145,35 +139,35 @@ inline void put_winner(const merge_plan& plan, const line_t* input, uint64_t* ou
   }
   put_row(plan, row, state.block);
   if (state.block.rows == BLOCK_ROWS_MAX) {
-    flush_block(plan, state.block, input, output, cancel, writer, done);
+    flush_block(plan, state.block, input, state.inputs.store, output, cancel, writer, done);
   }
 }
 
 /// Merges all rows.
-inline input_rows merge_rows(const merge_plan& plan, const line_t* input, uint64_t* output,
+inline input_rows merge_rows(const merge_plan& plan, line_port& input, uint64_t* output,
                              const volatile uint32_t* cancel, merge_state& state,
                              result_writer& writer, progress& done) {
   state.has_last = false;
-  state.inputs.ties.a.held = false;
-  state.inputs.ties.b.held = false;
+  clear_store(state.inputs.store);
   clear_block(plan, state.block);
   if (*cancel != 0) fail(done, STATUS_CANCELLED);
   const input_rows rows = open_inputs(plan, input, cancel, state, done);
   first_rows(plan, input, rows.rows_kept, cancel, state, done);
   if (done.status == STATUS_OK) {
-    begin(plan, state.rows, state.matches, input, state.inputs.ties, cancel, done);
+    begin(plan, state.rows, state.matches, input, state.inputs.store, cancel, done);
   }
 ROWS:
   while (done.status == STATUS_OK && !state.rows.ended[state.matches.winner]) {
 #pragma HLS LOOP_TRIPCOUNT min = 0 max = 34359738368
     put_winner(plan, input, output, cancel, state, writer, done);
     advance(plan, input, state.matches.winner, false, cancel, state, done);
-    play_again(plan, state.rows, state.matches, input, state.inputs.ties, cancel, done);
+    play_again(plan, state.rows, state.matches, input, state.inputs.store, cancel, done);
     may_go_on(done, 1, plan.steps_max, cancel);
   }
   if (done.status == STATUS_OK) {
-    flush_block(plan, state.block, input, output, cancel, writer, done);
+    flush_block(plan, state.block, input, state.inputs.store, output, cancel, writer, done);
   }
+  take_all(input, state.inputs.store);
   return rows;
 }
 
@@ -181,7 +175,7 @@ ROWS:
 ///
 /// `input` [lines] and `output` [8-byte words] are device memory. Input ranges and output size are
 /// those of the command.
-inline void run_merge(const uint64_t* command, const line_t* input, uint64_t* output,
+inline void run_merge(const uint64_t* command, line_port& input, uint64_t* output,
                       const volatile uint32_t* cancel, merge_state& state) {
   uint64_t words[COMMAND_BYTES_MAX / 8];
 #pragma HLS BIND_STORAGE variable = words type = ram_2p impl = bram
@@ -200,6 +194,7 @@ inline void run_merge(const uint64_t* command, const line_t* input, uint64_t* ou
   record.lines_read = done.lines_read;
   record.values_decoded = done.values_read;
   record.decode_steps_lane_max = done.order_steps;
+  record.dictionary_reads = done.waits;
   record.string_words = done.string_words;
   record.payload_words = writer.at - RESULT_RECORD_BYTES / 8;
   record.blocks = writer.blocks;

@@ -53,6 +53,55 @@ inline void sizes(tally& all) {
   }
 }
 
+/// Long columns are read ahead: what is waited for is the beginning of each part of a block, and
+/// hardly a line is read twice.
+inline void reads_ahead(tally& all) {
+  std::vector<int> even, odd;
+  for (int row = 0; row < 20000; row++) (row % 2 == 0 ? even : odd).push_back(row);
+  merge_model model = numbered({even, odd});
+  test_memories memories = bind_merge(model);
+  const result_record header = call_kernel(memories, model.widths).header;
+  all.runs++;
+  const uint64_t blocks = 2 * ((10000 + BLOCK_ROWS_MAX - 1) / BLOCK_ROWS_MAX);
+  // Of a block its header, and validity and values of two columns.
+  const uint64_t waits_max = 5 * blocks + 2 * RESULT_RECORD_BYTES / LINE_BYTES;
+  if (header.dictionary_reads > waits_max) {
+    all.fail("reads ahead", std::to_string(header.dictionary_reads) + " waits");
+  }
+  const uint64_t lines_max = memories.input.size() + 5 * blocks;
+  if (header.lines_read < memories.input.size() - 4 || header.lines_read > lines_max) {
+    all.fail("reads ahead", std::to_string(header.lines_read) + " lines");
+  }
+  // A search reads the lines that it looks at, and waits for each.
+  model.parts = 2;
+  memories = bind_merge(model);
+  const result_record part = call_kernel(memories, model.widths).header;
+  all.runs++;
+  if (part.lines_read > lines_max / 2 + part.dictionary_reads) {
+    all.fail("reads ahead", std::to_string(part.lines_read) + " lines of a part");
+  }
+}
+
+/// Keys of which no more is read than their beginnings: what was asked for behind them is late, or
+/// never looked at.
+inline void skipped_strings(tally& all) {
+  random_source random(5);
+  merge_model model;
+  model.widths = {WIDTH_BYTES};
+  model.keys = {{0, false, false}};
+  model.inputs.resize(3);
+  for (rows_t& rows : model.inputs) {
+    for (int row = 0; row < 500; row++) {
+      std::string text(100 + random.below(700), ' ');
+      for (char& letter : text) letter = static_cast<char>('a' + random.below(26));
+      rows.push_back({text_cell(text)});
+    }
+    golden_sort(model, rows);
+  }
+  model.bytes_max = 4u << 20;
+  run_merge_model(all, "long strings", model);
+}
+
 inline void orders(tally& all) {
   const out_cell null = null_cell();
   for (int flags = 0; flags < 4; flags++) {

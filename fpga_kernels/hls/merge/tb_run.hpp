@@ -5,7 +5,7 @@
 #include "bounds.hpp"
 #include "tb_model.hpp"
 
-extern "C" void ns_merge(const uint64_t* command, const nearscan::line_t* input, uint64_t* output,
+extern "C" void ns_merge(const uint64_t* command, nearscan::line_port input, uint64_t* output,
                          const volatile uint32_t* cancel);
 
 namespace nearscan_tb {
