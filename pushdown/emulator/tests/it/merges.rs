@@ -101,6 +101,19 @@ fn units_share_a_merge_and_nobody_sees_it() {
 }
 
 #[test]
+fn the_page_has_the_times_of_a_merge() {
+    let scans = [100_000, 100_000].map(Scan::of);
+    let rows = [1, 2, 5].map(|units| {
+        let (_, merge_ns) = merged_by(units, &scans, None);
+        format!("| merge: {units} | {:.2} |", merge_ns as f64 / 1e6)
+    });
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/timing-model.md");
+    let page = std::fs::read_to_string(path).unwrap();
+    let shown: Vec<_> = page.lines().filter(|line| line.starts_with("| merge: ")).collect();
+    assert_eq!(shown, rows, "the table has to be\n{}", rows.join("\n"));
+}
+
+#[test]
 fn a_merge_that_is_too_short_to_cut_is_not_cut() {
     let scans = [1000, 1000].map(Scan::of);
     assert_eq!(merged_by(5, &scans, None), merged_by(1, &scans, None));
