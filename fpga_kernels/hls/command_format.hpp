@@ -11,7 +11,7 @@ namespace nearscan {
 static constexpr uint32_t COMMAND_MAGIC = 1296257870u;
 static constexpr uint32_t RESULT_MAGIC = 1397904206u;
 static constexpr uint16_t FORMAT_MAJOR = 1u;
-static constexpr uint16_t FORMAT_MINOR = 2u;
+static constexpr uint16_t FORMAT_MINOR = 3u;
 static constexpr uint16_t SECTION_CRITICAL = 1u;
 static constexpr uint16_t NONE = 65535u;
 static constexpr uint16_t SECTION_INPUTS = 1u;
@@ -34,6 +34,7 @@ static constexpr uint16_t SECTION_TOP = 17u;
 static constexpr uint16_t SECTION_SCANS = 18u;
 static constexpr uint16_t SECTION_MERGE = 19u;
 static constexpr uint16_t SECTION_MERGE_KEYS = 20u;
+static constexpr uint16_t SECTION_MERGE_PART = 21u;
 static constexpr uint16_t OPCODE_SCAN = 1u;
 static constexpr uint16_t OPCODE_MERGE = 2u;
 static constexpr uint16_t USES_CODES = 1u;
@@ -86,6 +87,7 @@ static constexpr uint32_t PAGE_HEADER_BYTES_MAX = 16384u;
 static constexpr uint32_t VALUE_BYTES_MAX = 16777215u;
 static constexpr uint32_t MERGE_INPUTS_MAX = 16u;
 static constexpr uint32_t MERGE_KEYS_MAX = 4u;
+static constexpr uint32_t MERGE_PARTS_MAX = 15u;
 static constexpr uint32_t SECTION_ALIGN = 64u;
 
 static constexpr uint32_t STATUS_OK = 0u;
@@ -636,6 +638,25 @@ inline sort_key_record load_sort_key_record(const uint64_t* words, uint32_t at) 
   sort_key_record record;
   record.column = static_cast<uint16_t>(words[at / 8 + 0] >> 0);
   record.flags = static_cast<uint16_t>(words[at / 8 + 0] >> 16);
+  record.reserved = static_cast<uint32_t>(words[at / 8 + 0] >> 32);
+  return record;
+}
+
+struct merge_part_record {
+  uint16_t part;  // 0: number of the part, from 0 on
+  uint16_t parts;  // 2: parts that the merge is cut into
+  uint32_t reserved;  // 4: zero
+};
+static constexpr uint32_t MERGE_PART_RECORD_BYTES = 8u;
+static_assert(sizeof(merge_part_record) == MERGE_PART_RECORD_BYTES, "merge_part_record");
+static_assert(offsetof(merge_part_record, part) == 0, "merge_part_record");
+static_assert(offsetof(merge_part_record, parts) == 2, "merge_part_record");
+static_assert(offsetof(merge_part_record, reserved) == 4, "merge_part_record");
+/// Reads a merge_part_record at byte `at` of 8-byte words; `at` is a multiple of 8.
+inline merge_part_record load_merge_part_record(const uint64_t* words, uint32_t at) {
+  merge_part_record record;
+  record.part = static_cast<uint16_t>(words[at / 8 + 0] >> 0);
+  record.parts = static_cast<uint16_t>(words[at / 8 + 0] >> 16);
   record.reserved = static_cast<uint32_t>(words[at / 8 + 0] >> 32);
   return record;
 }

@@ -22,6 +22,7 @@ fn main() {
         .include(hls)
         .file("shim/shim.cpp")
         .file("shim/study.cpp")
+        .file("shim/fast.cpp")
         .file(hls.join("portable/dataflow.cpp"))
         .compile("nearscan_kernels");
 }

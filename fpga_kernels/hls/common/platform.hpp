@@ -28,6 +28,7 @@
 #ifdef __VITIS_HLS__
 
 #include <ap_int.h>
+#include <hls_burst_maxi.h>
 #include <hls_stream.h>
 
 #define NS_REGION(name)
@@ -42,6 +43,7 @@
 #else
 
 #include "../portable/ap_int.h"
+#include "../portable/hls_burst_maxi.h"
 #include "../portable/hls_stream.h"
 
 #define NS_REGION(name) nearscan_portable::dataflow name
@@ -70,6 +72,8 @@ typedef ap_uint<128> u128;
 /// One beat of a 512-bit port.
 typedef ap_uint<512> line_t;
 static constexpr uint32_t LINE_BYTES = 64;
+/// A port of lines that a kernel asks for bursts itself.
+typedef hls::burst_maxi<line_t> line_port;
 
 /// 64-bit word `index` of a line.
 inline uint64_t line_word(const line_t& line, int index) {
@@ -77,6 +81,27 @@ inline uint64_t line_word(const line_t& line, int index) {
   return line.range(64 * index + 63, 64 * index).to_uint64();
 #else
   return line.word(index);
+#endif
+}
+
+/// Four-byte number `lane` of a line, of sixteen.
+inline int32_t line_number(const line_t& line, uint32_t lane) {
+#ifdef __VITIS_HLS__
+  return static_cast<int32_t>(line.range(32 * lane + 31, 32 * lane).to_uint64());
+#else
+  return static_cast<int32_t>(line.word(lane / 2) >> (32 * (lane % 2)));
+#endif
+}
+
+/// Puts a four-byte number into a line.
+inline void set_line_number(line_t& line, uint32_t lane, int32_t number) {
+  const uint64_t bits = static_cast<uint32_t>(number);
+#ifdef __VITIS_HLS__
+  line.range(32 * lane + 31, 32 * lane) = bits;
+#else
+  const uint32_t shift = 32 * (lane % 2);
+  const uint64_t kept = line.words[lane / 2] & ~(static_cast<uint64_t>(0xffffffffu) << shift);
+  line.words[lane / 2] = kept | bits << shift;
 #endif
 }
 

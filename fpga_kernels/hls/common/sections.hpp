@@ -13,12 +13,13 @@ struct section_range {
   uint32_t count;
 };
 
-static constexpr uint32_t SECTION_KINDS = SECTION_MERGE_KEYS + 1;
+static constexpr uint32_t SECTION_KINDS = SECTION_MERGE_PART + 1;
 
 /// What a merge has, a bit for each section. Its scans are not for a kernel.
 static constexpr uint32_t SECTIONS_OF_MERGES = (1u << SECTION_INPUTS) | (1u << SECTION_OUTPUT) |
                                                (1u << SECTION_OUTPUT_COLUMNS) |
-                                               (1u << SECTION_MERGE) | (1u << SECTION_MERGE_KEYS);
+                                               (1u << SECTION_MERGE) | (1u << SECTION_MERGE_KEYS) |
+                                               (1u << SECTION_MERGE_PART);
 /// What a scan has: all that came before merges did.
 static constexpr uint32_t SECTIONS_OF_SCANS = (1u << (SECTION_TOP + 1)) - 2;
 
@@ -62,6 +63,8 @@ inline uint32_t section_record_bytes(uint32_t kind) {
       return MERGE_RECORD_BYTES;
     case SECTION_MERGE_KEYS:
       return SORT_KEY_RECORD_BYTES;
+    case SECTION_MERGE_PART:
+      return MERGE_PART_RECORD_BYTES;
     default:
       return 0;
   }
@@ -91,6 +94,7 @@ inline uint32_t section_count_max(uint32_t kind) {
     case SECTION_OUTPUT:
     case SECTION_TOP:
     case SECTION_MERGE:
+    case SECTION_MERGE_PART:
       return 1;
     case SECTION_MERGE_KEYS:
       return MERGE_KEYS_MAX;

@@ -12,13 +12,6 @@
 namespace nearscan {
 namespace merging {
 
-/// The lines of one column that are held: one of each of its parts.
-struct column_buffers {
-  line_buffer validity;
-  line_buffer values;
-  line_buffer strings;
-};
-
 /// Where a column of the block lies, in words.
 struct column_place {
   uint64_t validity;
@@ -35,11 +28,16 @@ struct input_cursor {
   uint32_t index;
   /// Behind the last row, or never begun.
   bool ended;
+  /// Rows that are still to be read: those of a part, or as many as come.
+  uint64_t wanted;
   /// The next block, and the end of the payload, in words.
   uint64_t next_block;
   uint64_t end;
   /// Rows of the blocks to come.
   uint64_t rows_left;
+  /// The first row of the block, and of the next one.
+  uint64_t block_row;
+  uint64_t next_row;
   /// The next row of the block, of so many.
   uint32_t row;
   uint32_t rows;
@@ -53,16 +51,18 @@ struct input_rows {
 };
 
 /// Reads the header of a result; nothing is read behind one that is not in order.
-inline void open_input(const line_t* input, const input_range& range, input_cursor& cursor,
-                       input_rows& rows, progress& done) {
+inline void open_input(line_port& input, const input_range& range, line_store& store,
+                       input_cursor& cursor, input_rows& rows, progress& done) {
   uint64_t words[RESULT_RECORD_BYTES / 8];
-  line_buffer buffer = line_buffer();
   cursor.ended = true;
+  cursor.wanted = ~static_cast<uint64_t>(0);
+  cursor.block_row = 0;
+  cursor.next_row = 0;
   cursor.row = 0;
   cursor.rows = 0;
 READ_HEADER:
   for (uint32_t word = 0; word < RESULT_RECORD_BYTES / 8; word++) {
-    words[word] = read_word(input, buffer, range.first + word, done);
+    words[word] = read_word(input, store, WINDOW_HEADERS, range.first + word, done);
   }
   const result_record header = load_result_record(words, 0);
   result_record unsigned_header = header;
@@ -88,20 +88,27 @@ READ_HEADER:
   rows.rows_kept += header.rows_out;
 }
 
-/// Finds the columns of the next block; false when it contradicts itself.
-inline bool open_block(const merge_plan& plan, const line_t* input, input_cursor& cursor,
-                       column_buffers buffers[OUTPUT_COLUMNS_MAX], progress& done) {
+/// Reads the header of a block at word `at`; false when it has more rows than are left, or leads
+/// out of the payload.
+inline bool read_block_header(line_port& input, line_store& store, uint64_t at, uint64_t end,
+                              uint64_t rows_left, block_header& header, progress& done) {
   uint64_t words[BLOCK_HEADER_BYTES / 8];
-  line_buffer buffer = line_buffer();
+  if (end - at < BLOCK_HEADER_BYTES / 8) return false;
+  words[0] = read_word(input, store, WINDOW_HEADERS, at, done);
+  words[1] = read_word(input, store, WINDOW_HEADERS, at + 1, done);
+  header = load_block_header(words, 0);
+  if (header.rows == 0 || header.rows > BLOCK_ROWS_MAX || header.rows > rows_left) return false;
+  return header.bytes % 8 == 0 && header.bytes / 8 <= end - at;
+}
+
+/// Finds the columns of the next block; false when it contradicts itself.
+inline bool open_block(const merge_plan& plan, line_port& input, input_cursor& cursor,
+                       line_store& store, progress& done) {
+  block_header header;
   uint64_t at = cursor.next_block;
-  if (cursor.end - at < BLOCK_HEADER_BYTES / 8) return false;
-  words[0] = read_word(input, buffer, at, done);
-  words[1] = read_word(input, buffer, at + 1, done);
-  const block_header header = load_block_header(words, 0);
-  if (header.rows == 0 || header.rows > BLOCK_ROWS_MAX || header.rows > cursor.rows_left) {
+  if (!read_block_header(input, store, at, cursor.end, cursor.rows_left, header, done)) {
     return false;
   }
-  if (header.bytes % 8 != 0 || header.bytes / 8 > cursor.end - at) return false;
   const uint64_t end = at + header.bytes / 8;
   at += BLOCK_HEADER_BYTES / 8;
 BLOCK_COLUMNS:
@@ -112,19 +119,26 @@ BLOCK_COLUMNS:
     place.values = at + (header.rows + 63) / 64;
     at = place.values + (header.rows * value_bytes(plan.width[column]) + 7) / 8;
     if (at > end) return false;
+    limit_window(store, column_window(cursor.index, column, PART_VALIDITY), place.values);
+    limit_window(store, column_window(cursor.index, column, PART_VALUES), at);
     place.strings = at;
     place.string_bytes = 0;
     place.string_end = 0;
     if (plan.width[column] == WIDTH_BYTES) {
       const uint32_t last = header.rows - 1;
-      const uint64_t ends = read_word(input, buffers[column].values, place.values + last / 2, done);
+      const uint64_t ends =
+          read_word(input, store, column_window(cursor.index, column, PART_VALUES),
+                    place.values + last / 2, done);
       place.string_bytes = static_cast<uint32_t>(ends >> (32 * (last % 2)));
       at += (static_cast<uint64_t>(place.string_bytes) + 7) / 8;
       if (at > end) return false;
+      limit_window(store, column_window(cursor.index, column, PART_STRINGS), at);
     }
   }
   if (at != end) return false;
   cursor.next_block = end;
+  cursor.block_row = cursor.next_row;
+  cursor.next_row += header.rows;
   cursor.row = 0;
   cursor.rows = header.rows;
   cursor.rows_left -= header.rows;
@@ -132,11 +146,12 @@ BLOCK_COLUMNS:
 }
 
 /// The value of a row of input `index` in one column; false when it contradicts the format.
-inline bool read_value(uint8_t width, uint32_t row, bool valid, uint32_t index, const line_t* input,
-                       column_place& place, column_buffers& buffers, i128* value, progress& done) {
+inline bool read_value(uint8_t width, uint32_t row, bool valid, uint32_t index, line_port& input,
+                       column_place& place, line_store& store, uint32_t window, i128* value,
+                       progress& done) {
   const uint32_t bytes = value_bytes(width);
   const uint64_t word =
-      read_word(input, buffers.values, place.values + static_cast<uint64_t>(row) * bytes / 8, done);
+      read_word(input, store, window, place.values + static_cast<uint64_t>(row) * bytes / 8, done);
   const uint64_t low = low_bits(word >> (8 * (row * bytes % 8)), 8 * bytes);
   if (width == WIDTH_BYTES) {
     const uint32_t end = static_cast<uint32_t>(low);
@@ -148,7 +163,7 @@ inline bool read_value(uint8_t width, uint32_t row, bool valid, uint32_t index, 
   }
   if (width == WIDTH_W128) {
     const uint64_t high =
-        read_word(input, buffers.values, place.values + static_cast<uint64_t>(row) * 2 + 1, done);
+        read_word(input, store, window, place.values + static_cast<uint64_t>(row) * 2 + 1, done);
     *value = make_i128(low, high);
   } else if (width == WIDTH_W64) {
     *value = static_cast<int64_t>(low);
@@ -163,7 +178,7 @@ inline bool read_value(uint8_t width, uint32_t row, bool valid, uint32_t index, 
 }
 
 /// Fetches the beginning of a string that rows are ordered by.
-inline void read_prefix(const line_t* input, i128 reference, column_buffers& buffers,
+inline void read_prefix(line_port& input, i128 reference, line_store& store, uint32_t window,
                         uint64_t prefix[PREFIX_WORDS], progress& done) {
   const uint64_t length = reference_length(reference);
 PREFIX_WORDS_READ:
@@ -171,16 +186,47 @@ PREFIX_WORDS_READ:
 #pragma HLS PIPELINE II = 1
     if (i * 8 >= length) break;
     const uint64_t at = reference_at(reference) + i * 8;
-    prefix[i] = byte_swap(read_bytes(input, buffers.strings, at, length - i * 8, done));
+    prefix[i] = byte_swap(read_bytes(input, store, window, at, length - i * 8, done));
+  }
+}
+
+/// Reads one column of the row where the cursor is; false when it contradicts the format.
+inline bool read_column(const merge_plan& plan, line_port& input, uint32_t column,
+                        input_cursor& cursor, line_store& store, row_state& row, progress& done) {
+  column_place& place = cursor.columns[column];
+  const uint64_t bits = read_word(input, store, column_window(cursor.index, column, PART_VALIDITY),
+                                  place.validity + cursor.row / 64, done);
+  const bool valid = ((bits >> (cursor.row % 64)) & 1) != 0;
+  row.valid |= static_cast<uint32_t>(valid) << column;
+  return read_value(plan.width[column], cursor.row, valid, cursor.index, input, place, store,
+                    column_window(cursor.index, column, PART_VALUES), &row.value[column], done);
+}
+
+/// Fetches the beginnings of all strings that rows are ordered by.
+inline void read_prefixes(const merge_plan& plan, line_port& input, uint32_t index,
+                          line_store& store, row_state& row, progress& done) {
+READ_PREFIXES:
+  for (uint32_t key = 0; key < plan.key_count; key++) {
+#pragma HLS LOOP_TRIPCOUNT min = 1 max = 4
+    const uint32_t column = plan.keys[key].column;
+    if (plan.width[column] == WIDTH_BYTES) {
+      read_prefix(input, row.value[column], store, column_window(index, column, PART_STRINGS),
+                  row.prefix[key], done);
+    }
   }
 }
 
 /// Reads the next row of an input; `cursor.ended` behind the last.
-inline void next_row(const merge_plan& plan, const line_t* input, input_cursor& cursor,
-                     column_buffers buffers[OUTPUT_COLUMNS_MAX], row_state& row, progress& done) {
+inline void next_row(const merge_plan& plan, line_port& input, input_cursor& cursor,
+                     line_store& store, row_state& row, progress& done) {
+  if (cursor.wanted == 0) {
+    cursor.ended = true;
+    return;
+  }
+  cursor.wanted--;
   if (cursor.row == cursor.rows) {
     const bool at_end = cursor.next_block == cursor.end;
-    if (at_end || !open_block(plan, input, cursor, buffers, done)) {
+    if (at_end || !open_block(plan, input, cursor, store, done)) {
       // Fewer rows than the header promised, or a block that is none.
       if (!at_end || cursor.rows_left != 0) fail(done, STATUS_CORRUPT);
       cursor.ended = true;
@@ -191,26 +237,13 @@ inline void next_row(const merge_plan& plan, const line_t* input, input_cursor& 
 READ_COLUMNS:
   for (uint32_t column = 0; column < plan.column_count; column++) {
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 20
-    column_place& place = cursor.columns[column];
-    const uint64_t bits =
-        read_word(input, buffers[column].validity, place.validity + cursor.row / 64, done);
-    const bool valid = ((bits >> (cursor.row % 64)) & 1) != 0;
-    row.valid |= static_cast<uint32_t>(valid) << column;
-    if (!read_value(plan.width[column], cursor.row, valid, cursor.index, input, place,
-                    buffers[column], &row.value[column], done)) {
+    if (!read_column(plan, input, column, cursor, store, row, done)) {
       fail(done, STATUS_CORRUPT);
       cursor.ended = true;
       return;
     }
   }
-READ_PREFIXES:
-  for (uint32_t key = 0; key < plan.key_count; key++) {
-#pragma HLS LOOP_TRIPCOUNT min = 1 max = 4
-    const uint32_t column = plan.keys[key].column;
-    if (plan.width[column] == WIDTH_BYTES) {
-      read_prefix(input, row.value[column], buffers[column], row.prefix[key], done);
-    }
-  }
+  read_prefixes(plan, input, cursor.index, store, row, done);
   done.values_read += plan.column_count;
   cursor.row++;
 }

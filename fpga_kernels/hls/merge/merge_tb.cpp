@@ -24,6 +24,8 @@ constexpr uint64_t DAMAGED_CASES = 12000;
 
 void run_everything(tally& all) {
   sizes(all);
+  reads_ahead(all);
+  skipped_strings(all);
   orders(all);
   widths(all);
   strings(all);

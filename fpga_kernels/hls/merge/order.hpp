@@ -2,7 +2,7 @@
 // The order of rows: their keys on chip, and which of two comes first.
 #pragma once
 
-#include "lines.hpp"
+#include "windows.hpp"
 
 namespace nearscan {
 namespace merging {
@@ -32,31 +32,29 @@ inline uint32_t reference_input(i128 reference) {
   return static_cast<uint32_t>(static_cast<u128>(reference) >> 96);
 }
 
-/// Two lines for strings that tie in what is on chip of them.
-struct tie_buffers {
-  line_buffer a;
-  line_buffer b;
-};
-
 inline int order_of_words(uint64_t a, uint64_t b) { return a < b ? -1 : a > b ? 1 : 0; }
 
 /// The order of two strings that are equal as far as they are on chip and longer than that.
-inline int compare_behind(const merge_plan& plan, i128 a, i128 b, const line_t* input,
-                          tie_buffers& ties, const volatile uint32_t* cancel, progress& done) {
+inline int compare_behind(const merge_plan& plan, i128 a, i128 b, line_port& input,
+                          line_store& store, const volatile uint32_t* cancel, progress& done) {
   const uint64_t length_a = reference_length(a);
   const uint64_t length_b = reference_length(b);
   const uint64_t common = length_a < length_b ? length_a : length_b;
+  limit_window(store, WINDOW_TIE_A, plan.inputs[reference_input(a)].end);
+  limit_window(store, WINDOW_TIE_B, plan.inputs[reference_input(b)].end);
 BEHIND:
   for (uint64_t at = STRING_BYTES_MAX; at < common; at += 8) {
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 2097152
     const uint64_t left = common - at;
-    const uint64_t word_a = read_bytes(input, ties.a, reference_at(a) + at, left, done);
-    const uint64_t word_b = read_bytes(input, ties.b, reference_at(b) + at, left, done);
+    const uint64_t word_a =
+        read_bytes(input, store, WINDOW_TIE_A, reference_at(a) + at, left, done);
+    const uint64_t word_b =
+        read_bytes(input, store, WINDOW_TIE_B, reference_at(b) + at, left, done);
     const int order = order_of_words(byte_swap(word_a), byte_swap(word_b));
     done.order_steps++;
     if (order != 0) return order;
     // What ends here is void, so any order will do.
-    if (!may_go_on(done, 1, plan.header.steps_max, cancel)) return 0;
+    if (!may_go_on(done, 1, plan.steps_max, cancel)) return 0;
   }
   return 0;
 }
@@ -66,7 +64,7 @@ BEHIND:
 /// Padding with zero puts a string before its extensions except where these go on with zero bytes;
 /// the lengths decide then.
 inline int compare_strings(const merge_plan& plan, uint32_t key, const row_state& a,
-                           const row_state& b, const line_t* input, tie_buffers& ties,
+                           const row_state& b, line_port& input, line_store& store,
                            const volatile uint32_t* cancel, progress& done) {
   const uint32_t column = plan.keys[key].column;
   const uint64_t length_a = reference_length(a.value[column]);
@@ -82,7 +80,7 @@ PREFIX:
   }
   if (common > STRING_BYTES_MAX) {
     const int order =
-        compare_behind(plan, a.value[column], b.value[column], input, ties, cancel, done);
+        compare_behind(plan, a.value[column], b.value[column], input, store, cancel, done);
     if (order != 0) return order;
   }
   return order_of_words(length_a, length_b);
@@ -90,7 +88,7 @@ PREFIX:
 
 /// Below zero, zero or above: whether row `a` comes before `b`, is equal in all keys, or behind.
 inline int compare_rows(const merge_plan& plan, const row_state& a, const row_state& b,
-                        const line_t* input, tie_buffers& ties, const volatile uint32_t* cancel,
+                        line_port& input, line_store& store, const volatile uint32_t* cancel,
                         progress& done) {
 COMPARE_KEYS:
   for (uint32_t index = 0; index < plan.key_count; index++) {
@@ -103,7 +101,7 @@ COMPARE_KEYS:
     if (!valid_a) continue;
     int order;
     if (plan.width[key.column] == WIDTH_BYTES) {
-      order = compare_strings(plan, index, a, b, input, ties, cancel, done);
+      order = compare_strings(plan, index, a, b, input, store, cancel, done);
     } else {
       const i128 number_a = a.value[key.column];
       const i128 number_b = b.value[key.column];

@@ -101,42 +101,42 @@ VALUES:
 }
 
 /// Copies the strings of a column one behind the other. Those of one input lie so already, so a
-/// line of each is held.
+/// line window of each is held.
 inline void write_strings(const merge_plan& plan, const block_rows& block, uint32_t column,
-                          const line_t* input, uint64_t* output, const volatile uint32_t* cancel,
-                          result_writer& writer, progress& done) {
-  line_buffer buffers[MERGE_INPUTS_MAX];
+                          line_port& input, line_store& store, uint64_t* output,
+                          const volatile uint32_t* cancel, result_writer& writer, progress& done) {
   u128 hold = 0;
   uint32_t held = 0;
-NONE_HELD:
-  for (uint32_t index = 0; index < MERGE_INPUTS_MAX; index++) buffers[index].held = false;
 STRINGS:
   for (uint32_t row = 0; row < block.rows; row++) {
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 1024
     const uint64_t length = reference_length(block.value[column][row]);
     const uint64_t first = reference_at(block.value[column][row]);
-    line_buffer& buffer = buffers[reference_input(block.value[column][row])];
+    const uint32_t source = reference_input(block.value[column][row]);
+    limit_window(store, WINDOW_COPIES + source, plan.inputs[source].end);
   STRING_BYTES:
     for (uint64_t at = 0; at < length; at += 8) {
 #pragma HLS LOOP_TRIPCOUNT min = 0 max = 2097152
       const uint64_t left = length - at;
-      hold |= static_cast<u128>(read_bytes(input, buffer, first + at, left, done)) << (8 * held);
+      hold |= static_cast<u128>(
+                  read_bytes(input, store, WINDOW_COPIES + source, first + at, left, done))
+              << (8 * held);
       held += left < 8 ? static_cast<uint32_t>(left) : 8;
       if (held >= 8) {
         writer.put(output, static_cast<uint64_t>(hold));
         hold >>= 64;
         held -= 8;
       }
-      if (!may_go_on(done, 1, plan.header.steps_max, cancel)) return;
+      if (!may_go_on(done, 1, plan.steps_max, cancel)) return;
     }
   }
   if (held != 0) writer.put(output, static_cast<uint64_t>(hold));
 }
 
 /// Writes the block and clears it, if there is room.
-inline void flush_block(const merge_plan& plan, block_rows& block, const line_t* input,
-                        uint64_t* output, const volatile uint32_t* cancel, result_writer& writer,
-                        progress& done) {
+inline void flush_block(const merge_plan& plan, block_rows& block, line_port& input,
+                        line_store& store, uint64_t* output, const volatile uint32_t* cancel,
+                        result_writer& writer, progress& done) {
   if (block.rows == 0) return;
   const uint64_t bytes = block_bytes(plan, block);
   // A block's size and its ends of strings are 32 bits wide.
@@ -159,9 +159,9 @@ WRITE_COLUMNS:
     }
     write_values(block, column, plan.width[column], output, writer);
     if (plan.width[column] == WIDTH_BYTES) {
-      write_strings(plan, block, column, input, output, cancel, writer, done);
+      write_strings(plan, block, column, input, store, output, cancel, writer, done);
     }
-    if (!may_go_on(done, block.rows, plan.header.steps_max, cancel)) return;
+    if (!may_go_on(done, block.rows, plan.steps_max, cancel)) return;
   }
   writer.blocks++;
   writer.rows_out += block.rows;

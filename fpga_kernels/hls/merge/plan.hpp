@@ -34,6 +34,10 @@ struct merge_plan {
   sort_key keys[MERGE_KEYS_MAX];
   bool distinct;
   uint64_t bytes_max;
+  /// Which part of the merge this is, of how many, and the steps that it may take.
+  uint32_t part;
+  uint32_t parts;
+  uint64_t steps_max;
 };
 
 /// Loads the inputs: device ranges, each on lines of its own.
@@ -93,6 +97,20 @@ KEYS:
   return plan.distinct && plan.key_count != plan.column_count ? STATUS_MALFORMED : STATUS_OK;
 }
 
+/// Loads the part that is asked for; without one it is the whole.
+inline uint32_t load_part(const uint64_t* words, const section_range& range, merge_plan& plan) {
+  plan.part = 0;
+  plan.parts = 1;
+  if (range.count == 1) {
+    const merge_part_record record = load_merge_part_record(words, range.offset);
+    plan.part = record.part;
+    plan.parts = record.parts;
+  }
+  if (plan.parts > MERGE_PARTS_MAX || plan.part >= plan.parts) return STATUS_MALFORMED;
+  plan.steps_max = plan.header.steps_max / plan.parts;
+  return STATUS_OK;
+}
+
 /// Takes the command in `words` apart. `plan.header` is set whatever the status.
 inline uint32_t load_merge(const uint64_t* words, merge_plan& plan) {
   section_table sections;
@@ -105,6 +123,8 @@ inline uint32_t load_merge(const uint64_t* words, merge_plan& plan) {
   status = load_widths(words, sections.of[SECTION_OUTPUT_COLUMNS], plan);
   if (status != STATUS_OK) return status;
   status = load_keys(words, sections, plan);
+  if (status != STATUS_OK) return status;
+  status = load_part(words, sections.of[SECTION_MERGE_PART], plan);
   if (status != STATUS_OK) return status;
   if (sections.of[SECTION_OUTPUT].count != 1) return STATUS_MALFORMED;
   const output_record output = load_output_record(words, sections.of[SECTION_OUTPUT].offset);

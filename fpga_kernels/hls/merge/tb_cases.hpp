@@ -47,7 +47,59 @@ inline void sizes(tally& all) {
     run_merge_model(all, std::to_string(rows) + " rows", model);
     model.block_rows = 7;
     run_merge_model(all, std::to_string(rows) + " rows in small blocks", model);
+    // More blocks than a search has places for.
+    model.block_rows = 1;
+    run_merge_model(all, std::to_string(rows) + " rows in blocks of one", model);
   }
+}
+
+/// Long columns are read ahead: what is waited for is the beginning of each part of a block, and
+/// hardly a line is read twice.
+inline void reads_ahead(tally& all) {
+  std::vector<int> even, odd;
+  for (int row = 0; row < 20000; row++) (row % 2 == 0 ? even : odd).push_back(row);
+  merge_model model = numbered({even, odd});
+  test_memories memories = bind_merge(model);
+  const result_record header = call_kernel(memories, model.widths).header;
+  all.runs++;
+  const uint64_t blocks = 2 * ((10000 + BLOCK_ROWS_MAX - 1) / BLOCK_ROWS_MAX);
+  // Of a block its header, and validity and values of two columns.
+  const uint64_t waits_max = 5 * blocks + 2 * RESULT_RECORD_BYTES / LINE_BYTES;
+  if (header.dictionary_reads > waits_max) {
+    all.fail("reads ahead", std::to_string(header.dictionary_reads) + " waits");
+  }
+  const uint64_t lines_max = memories.input.size() + 5 * blocks;
+  if (header.lines_read < memories.input.size() - 4 || header.lines_read > lines_max) {
+    all.fail("reads ahead", std::to_string(header.lines_read) + " lines");
+  }
+  // A search reads the lines that it looks at, and waits for each.
+  model.parts = 2;
+  memories = bind_merge(model);
+  const result_record part = call_kernel(memories, model.widths).header;
+  all.runs++;
+  if (part.lines_read > lines_max / 2 + part.dictionary_reads) {
+    all.fail("reads ahead", std::to_string(part.lines_read) + " lines of a part");
+  }
+}
+
+/// Keys of which no more is read than their beginnings: what was asked for behind them is late, or
+/// never looked at.
+inline void skipped_strings(tally& all) {
+  random_source random(5);
+  merge_model model;
+  model.widths = {WIDTH_BYTES};
+  model.keys = {{0, false, false}};
+  model.inputs.resize(3);
+  for (rows_t& rows : model.inputs) {
+    for (int row = 0; row < 500; row++) {
+      std::string text(100 + random.below(700), ' ');
+      for (char& letter : text) letter = static_cast<char>('a' + random.below(26));
+      rows.push_back({text_cell(text)});
+    }
+    golden_sort(model, rows);
+  }
+  model.bytes_max = 4u << 20;
+  run_merge_model(all, "long strings", model);
 }
 
 inline void orders(tally& all) {
@@ -219,7 +271,10 @@ inline void random_case(tally& all, uint64_t seed) {
     }
     golden_sort(model, rows);
   }
-  run_merge_model(all, "seed " + std::to_string(seed), model);
+  const std::string name = "seed " + std::to_string(seed);
+  run_cut_model(all, name, model, STATUS_OK);
+  model.parts = static_cast<uint16_t>(random.between(2, MERGE_PARTS_MAX));
+  run_cut_model(all, name + " in " + std::to_string(model.parts), model, STATUS_OK);
 }
 
 }  // namespace nearscan_tb

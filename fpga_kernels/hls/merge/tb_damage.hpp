@@ -40,6 +40,12 @@ inline void stopped(tally& all) {
   text.keys.push_back({1, false, false});
   text.distinct = true;
   run_merge_model(all, "too long ties for its steps", text, STATUS_STEPS_EXCEEDED);
+  // The steps are shared out: those that are enough for a whole are not enough for all parts.
+  model = plain_merge();
+  model.steps_max = 1000;
+  run_cut_model(all, "steps enough", model, STATUS_OK);
+  model.parts = 15;
+  run_cut_model(all, "steps of a part", model, STATUS_STEPS_EXCEEDED);
   // What one row less takes is no room for all, and to the byte it is.
   test_memories memories = bind_merge(plain_merge());
   const parsed_result whole = call_kernel(memories, plain_merge().widths);
@@ -67,34 +73,61 @@ inline void cancelled_midway(tally& all) {
   if (reader.result.header.status != STATUS_CANCELLED) all.fail("cancelled midway", "went on");
 }
 
+/// A wrong order is found by one of the parts, whole or cut.
+inline void run_unsorted(tally& all, const std::string& name, const merge_model& model) {
+  for (uint16_t parts : PARTS) {
+    merge_model cut = model;
+    cut.parts = parts;
+    run_cut_model(all, name + " in " + std::to_string(parts), cut, STATUS_NOT_SORTED);
+  }
+}
+
 inline void unsorted(tally& all) {
   merge_model model = plain_merge();
   std::swap(model.inputs[1][20], model.inputs[1][21]);
-  run_merge_model(all, "two rows swapped", model, STATUS_NOT_SORTED);
+  run_unsorted(all, "two rows swapped", model);
+  // On both sides of any cut.
+  for (size_t row = 0; row + 1 < plain_merge().inputs[0].size(); row++) {
+    model = plain_merge();
+    std::swap(model.inputs[0][row], model.inputs[0][row + 1]);
+    run_unsorted(all, "rows swapped at " + std::to_string(row), model);
+  }
   model = plain_merge();
   std::swap(model.inputs[0].front(), model.inputs[0].back());
   model.block_rows = 1;
-  run_merge_model(all, "the last row first", model, STATUS_NOT_SORTED);
+  run_unsorted(all, "the last row first", model);
   model = plain_merge();
   model.inputs[0][3][0] = null_cell();
-  run_merge_model(all, "a null among values", model, STATUS_NOT_SORTED);
+  run_unsorted(all, "a null among values", model);
   model = plain_merge();
   model.keys[0].descending = true;
-  run_merge_model(all, "the other way round", model, STATUS_NOT_SORTED);
+  run_unsorted(all, "the other way round", model);
 }
 
-/// Runs a merge whose first input is changed; its header gets the right checksum again.
+/// Runs a merge whose first input is changed, whole and in parts, one of which must find it; the
+/// input's header gets the right checksum again.
 template <typename Change>
 void run_changed(tally& all, const std::string& name, const merge_model& model, uint32_t status,
                  const Change& change) {
-  test_memories memories = bind_merge(model);
-  change(reinterpret_cast<uint8_t*>(&memories.input[0]) + memories.starts[0]);
-  sign_input(memories, 0);
-  const parsed_result result = call_kernel(memories, model.widths);
-  all.runs++;
-  if (!result.error.empty()) return all.fail(name, result.error);
-  if (result.header.status != status) {
-    all.fail(name, "status " + std::to_string(result.header.status));
+  for (uint16_t parts : PARTS) {
+    bool is_found = false;
+    for (uint16_t part = 0; part < parts; part++) {
+      merge_model cut = model;
+      cut.parts = parts;
+      cut.part = part;
+      test_memories memories = bind_merge(cut);
+      change(reinterpret_cast<uint8_t*>(&memories.input[0]) + memories.starts[0]);
+      sign_input(memories, 0);
+      const parsed_result result = call_kernel(memories, model.widths);
+      all.runs++;
+      if (!result.error.empty()) return all.fail(name, result.error);
+      is_found = is_found || result.header.status == status;
+      if (result.header.status != status && (parts == 1 || result.header.status != STATUS_OK)) {
+        return all.fail(name, "status " + std::to_string(result.header.status) + " in part " +
+                                  std::to_string(part) + " of " + std::to_string(parts));
+      }
+    }
+    if (!is_found) all.fail(name, "is not found in " + std::to_string(parts) + " parts");
   }
 }
 
@@ -173,10 +206,15 @@ inline void lying_inputs(tally& all) {
 inline void damaged_inputs(tally& all, uint64_t count) {
   merge_model model = plain_merge();
   model.block_rows = 13;
-  const test_memories fresh = bind_merge(model);
+  std::vector<test_memories> fresh;
+  for (uint16_t parts : PARTS) {
+    model.parts = parts;
+    model.part = static_cast<uint16_t>(parts / 2);
+    fresh.push_back(bind_merge(model));
+  }
   for (uint64_t seed = 0; seed < count; seed++) {
     random_source random(seed);
-    test_memories memories = fresh;
+    test_memories memories = fresh[seed % fresh.size()];
     uint8_t* bytes = reinterpret_cast<uint8_t*>(&memories.input[0]);
     const uint64_t changes = 1 + random.below(3);
     for (uint64_t i = 0; i < changes; i++) {
@@ -205,6 +243,22 @@ inline void refused(tally& all) {
   model.distinct = true;
   run_merge_model(all, "distinct by some columns", model, STATUS_MALFORMED);
   model = plain_merge();
+  model.parts = MERGE_PARTS_MAX + 1;
+  run_cut_model(all, "too many parts", model, STATUS_MALFORMED);
+  model.parts = 0;
+  test_memories no_parts = bind_merge(model);
+  all.runs++;
+  if (call_kernel(no_parts, model.widths).header.status != STATUS_MALFORMED) {
+    all.fail("no parts", "are merged");
+  }
+  model.parts = 3;
+  model.part = 3;
+  test_memories no_part = bind_merge(model);
+  all.runs++;
+  if (call_kernel(no_part, model.widths).header.status != STATUS_MALFORMED) {
+    all.fail("no such part", "is merged");
+  }
+  model = plain_merge();
   model.inputs.clear();
   test_memories none = bind_merge(model);
   const parsed_result result = call_kernel(none, model.widths);
@@ -214,7 +268,9 @@ inline void refused(tally& all) {
 
 /// Changes bytes of the command by chance: what leads out of the memories is not run, as on a card.
 inline void damaged_commands(tally& all, uint64_t count) {
-  const merge_model model = plain_merge();
+  merge_model model = plain_merge();
+  model.parts = 2;
+  model.part = 1;
   const test_memories fresh = bind_merge(model);
   const uint64_t bytes = static_cast<uint32_t>(fresh.command[1]);
   static merging::merge_plan plan;

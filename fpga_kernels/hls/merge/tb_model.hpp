@@ -30,6 +30,9 @@ struct merge_model {
   uint64_t bytes_max = 1u << 20;
   uint64_t steps_max = 1u << 30;
   bool cancelled = false;
+  /// Which part of it a kernel does, of how many.
+  uint16_t part = 0;
+  uint16_t parts = 1;
 };
 
 inline out_cell null_cell() { return out_cell(); }

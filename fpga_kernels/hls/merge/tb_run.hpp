@@ -5,7 +5,7 @@
 #include "bounds.hpp"
 #include "tb_model.hpp"
 
-extern "C" void ns_merge(const uint64_t* command, const nearscan::line_t* input, uint64_t* output,
+extern "C" void ns_merge(const uint64_t* command, nearscan::line_port input, uint64_t* output,
                          const volatile uint32_t* cancel);
 
 namespace nearscan_tb {
@@ -57,6 +57,10 @@ inline test_memories bind_merge(const merge_model& model, const std::vector<uint
   builder.records(SECTION_INPUTS, inputs);
   builder.records(SECTION_MERGE, std::vector<merge_record>(1, {how, 0, 0}));
   builder.records(SECTION_MERGE_KEYS, keys);
+  if (model.parts != 1) {
+    builder.records(SECTION_MERGE_PART,
+                    std::vector<merge_part_record>(1, {model.part, model.parts, 0}));
+  }
   builder.records(SECTION_OUTPUT_COLUMNS, columns);
   builder.records(SECTION_OUTPUT, std::vector<output_record>(1, output));
   command_header header = command_header();
@@ -107,9 +111,14 @@ inline std::string check_counters(const merge_model& model, const result_record&
   const uint64_t rows = rows_of_inputs(model);
   if (header.rows_in != rows_in || header.continuation_row != rows_in) return "rows_in";
   if (header.rows_kept != rows) return "rows_kept";
-  if (header.values_decoded != rows * model.widths.size()) return "values_decoded";
   if (header.payload_words * 8 != header.payload_bytes) return "payload_words";
-  if (rows > 1 && header.decode_steps_lane_max < rows - 1) return "decode_steps_lane_max";
+  // A part reads some rows to find its cuts.
+  if (model.parts == 1 && header.values_decoded != rows * model.widths.size()) {
+    return "values_decoded";
+  }
+  if (model.parts == 1 && rows > 1 && header.decode_steps_lane_max < rows - 1) {
+    return "decode_steps_lane_max";
+  }
   if (header.lines_read < 4 * model.inputs.size()) return "lines_read";
   if (header.attempt != 3 || header.epoch != 7 || header.command_id_low != 0x1122334455667788u ||
       header.command_id_high != 0x99aabbccddeeff00u) {
@@ -118,29 +127,69 @@ inline std::string check_counters(const merge_model& model, const result_record&
   return "";
 }
 
-/// Runs a merge that ends with `status`, and with the rows of the golden model if that is ok.
-inline void run_merge_model(tally& all, const std::string& name, const merge_model& model,
-                            uint32_t status = STATUS_OK) {
-  test_memories memories = bind_merge(model);
-  parsed_result result = call_kernel(memories, model.widths);
-  all.runs++;
-  if (!result.error.empty()) return all.fail(name, result.error);
-  if (result.header.status != status) {
-    return all.fail(name, "status " + std::to_string(result.header.status) + " instead of " +
-                              std::to_string(status));
+/// The parts that merges are cut into.
+static const uint16_t PARTS[] = {1, 2, 3, 5};
+
+/// Runs all parts of a merge, which end with `status`; of other statuses it is enough that one does
+/// and the others end well. Gives the rows of all parts.
+inline rows_t run_parts(tally& all, const std::string& name, const merge_model& model,
+                        uint32_t status) {
+  rows_t rows;
+  bool has_failed = false;
+  for (uint16_t part = 0; part < model.parts; part++) {
+    merge_model of_part = model;
+    of_part.part = part;
+    test_memories memories = bind_merge(of_part);
+    const parsed_result result = call_kernel(memories, model.widths);
+    all.runs++;
+    if (!result.error.empty()) all.fail(name, result.error);
+    has_failed = has_failed || result.header.status != STATUS_OK;
+    if (result.header.status != STATUS_OK && result.header.status != status) {
+      all.fail(name, "status " + std::to_string(result.header.status) + " instead of " +
+                         std::to_string(status));
+    }
+    if (result.header.status != STATUS_OK) continue;
+    const std::string counter = check_counters(of_part, result.header);
+    if (!counter.empty()) all.fail(name, "counter " + counter);
+    rows.insert(rows.end(), result.rows.begin(), result.rows.end());
+    // Without distinct rows, shares differ by one row at most.
+    const uint64_t total = rows_of_inputs(model);
+    const uint64_t share =
+        total * (part + 1u) / model.parts - total * static_cast<uint64_t>(part) / model.parts;
+    if (status == STATUS_OK && !model.distinct && result.rows.size() != share) {
+      all.fail(name, "a part has " + std::to_string(result.rows.size()) + " rows");
+    }
   }
+  if (has_failed != (status != STATUS_OK)) all.fail(name, "no part has failed");
+  return rows;
+}
+
+/// Runs a merge in so many parts, which ends with `status`, and with the rows of the golden model
+/// if that is ok.
+inline void run_cut_model(tally& all, const std::string& name, const merge_model& model,
+                          uint32_t status) {
+  const rows_t rows = run_parts(all, name, model, status);
   if (status != STATUS_OK) return;
-  const std::string counter = check_counters(model, result.header);
-  if (!counter.empty()) all.fail(name, "counter " + counter);
   const rows_t expected = golden_merge(model);
-  if (result.rows.size() != expected.size()) {
-    return all.fail(name, std::to_string(result.rows.size()) + " rows instead of " +
-                              std::to_string(expected.size()));
+  if (rows.size() != expected.size()) {
+    return all.fail(
+        name, std::to_string(rows.size()) + " rows instead of " + std::to_string(expected.size()));
   }
   for (size_t row = 0; row < expected.size(); row++) {
-    if (result.rows[row] == expected[row]) continue;
-    return all.fail(name, "row " + std::to_string(row) + " is" + to_text(result.rows[row]) +
+    if (rows[row] == expected[row]) continue;
+    return all.fail(name, "row " + std::to_string(row) + " is" + to_text(rows[row]) +
                               " instead of" + to_text(expected[row]));
+  }
+}
+
+/// Runs a merge as a whole, and cut into parts if it ends well.
+inline void run_merge_model(tally& all, const std::string& name, const merge_model& model,
+                            uint32_t status = STATUS_OK) {
+  for (uint16_t parts : PARTS) {
+    if (parts > 1 && status != STATUS_OK) break;
+    merge_model cut = model;
+    cut.parts = parts;
+    run_cut_model(all, name + " in " + std::to_string(parts), cut, status);
   }
 }
 

@@ -32,19 +32,19 @@ struct tournament {
 
 /// Whether the row of input `a` goes before that of `b`.
 inline bool goes_first(const merge_plan& plan, const waiting_rows& rows, uint32_t a, uint32_t b,
-                       const line_t* input, tie_buffers& ties, const volatile uint32_t* cancel,
+                       line_port& input, line_store& store, const volatile uint32_t* cancel,
                        progress& done) {
   const bool ended_a = a >= plan.input_count || rows.ended[a];
   const bool ended_b = b >= plan.input_count || rows.ended[b];
   if (ended_a || ended_b) return ended_a == ended_b ? a < b : ended_b;
   const int order = compare_rows(plan, rows.row[a][rows.current[a]], rows.row[b][rows.current[b]],
-                                 input, ties, cancel, done);
+                                 input, store, cancel, done);
   return order != 0 ? order < 0 : a < b;
 }
 
 /// Plays all matches.
 inline void begin(const merge_plan& plan, const waiting_rows& rows, tournament& matches,
-                  const line_t* input, tie_buffers& ties, const volatile uint32_t* cancel,
+                  line_port& input, line_store& store, const volatile uint32_t* cancel,
                   progress& done) {
   uint32_t winner[2 * LEAVES_MAX];
   matches.leaves = plan.input_count <= 1   ? 1
@@ -62,7 +62,7 @@ FIRST_MATCHES:
 #pragma HLS LOOP_TRIPCOUNT min = 0 max = 15
     const uint32_t a = winner[2 * node];
     const uint32_t b = winner[2 * node + 1];
-    const bool first = goes_first(plan, rows, a, b, input, ties, cancel, done);
+    const bool first = goes_first(plan, rows, a, b, input, store, cancel, done);
     winner[node] = first ? a : b;
     matches.loser[node] = first ? b : a;
   }
@@ -71,7 +71,7 @@ FIRST_MATCHES:
 
 /// Plays the matches of the winner's input again.
 inline void play_again(const merge_plan& plan, const waiting_rows& rows, tournament& matches,
-                       const line_t* input, tie_buffers& ties, const volatile uint32_t* cancel,
+                       line_port& input, line_store& store, const volatile uint32_t* cancel,
                        progress& done) {
   uint32_t best = matches.winner;
   uint32_t node = (matches.leaves + best) / 2;
@@ -79,7 +79,7 @@ MATCHES:
   while (node > 0) {
 #pragma HLS LOOP_TRIPCOUNT min = 0 max = 4
     const uint32_t other = matches.loser[node];
-    if (goes_first(plan, rows, other, best, input, ties, cancel, done)) {
+    if (goes_first(plan, rows, other, best, input, store, cancel, done)) {
       matches.loser[node] = best;
       best = other;
     }

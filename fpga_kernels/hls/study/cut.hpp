@@ -29,8 +29,16 @@ struct array_lengths {
   uint64_t b;
 };
 
+/// An element of global memory: out of a port of its width, or out of a line.
+inline int32_t element_at(const int32_t* elements, uint64_t index) { return elements[index]; }
+inline int32_t element_at(const line_t* lines, uint64_t index) {
+  constexpr uint32_t line_elements = LINE_BYTES / ELEMENT_BYTES;
+  return line_number(lines[index / line_elements], static_cast<uint32_t>(index % line_elements));
+}
+
 /// Elements below `value` among the first `count`.
-inline uint64_t elements_below(const int32_t* elements, uint64_t count, int32_t value,
+template <typename Port>
+inline uint64_t elements_below(const Port* elements, uint64_t count, int32_t value,
                                access_counts& counts, uint64_t& comparisons) {
   uint64_t low = 0;
   uint64_t high = count;
@@ -40,7 +48,7 @@ HALVE:
     const uint64_t middle = low + (high - low) / 2;
     counts.singles++;
     comparisons++;
-    if (elements[middle] < value) {
+    if (element_at(elements, middle) < value) {
       low = middle + 1;
     } else {
       high = middle;
@@ -50,7 +58,8 @@ HALVE:
 }
 
 /// How many elements of `a` are among the first `taken` of the merge.
-inline uint64_t share_of_a(const int32_t* a, const int32_t* b, const array_lengths& lengths,
+template <typename Port>
+inline uint64_t share_of_a(const Port* a, const Port* b, const array_lengths& lengths,
                            uint64_t taken, study_steps& steps) {
   uint64_t low = taken > lengths.b ? taken - lengths.b : 0;
   uint64_t high = taken < lengths.a ? taken : lengths.a;
@@ -61,7 +70,7 @@ DIAGONAL:
     steps.a.singles++;
     steps.b.singles++;
     steps.comparisons++;
-    if (a[middle] < b[taken - 1 - middle]) {
+    if (element_at(a, middle) < element_at(b, taken - 1 - middle)) {
       low = middle + 1;
     } else {
       high = middle;
@@ -71,8 +80,9 @@ DIAGONAL:
 }
 
 /// The cut before unit `unit` of `units`; that before number `units` is the end.
-inline merge_cut find_cut(const int32_t* a, const int32_t* b, const array_lengths& lengths,
-                          uint32_t unit, uint32_t units, study_steps& steps) {
+template <typename Port>
+inline merge_cut find_cut(const Port* a, const Port* b, const array_lengths& lengths, uint32_t unit,
+                          uint32_t units, study_steps& steps) {
   const uint64_t total = lengths.a + lengths.b;
   const uint64_t taken = total * unit / units;
   merge_cut cut = {0, 0};
@@ -86,11 +96,11 @@ inline merge_cut find_cut(const int32_t* a, const int32_t* b, const array_length
   const bool has_b = cut.b < lengths.b;
   int32_t next = 0;
   if (has_a) {
-    next = a[cut.a];
+    next = element_at(a, cut.a);
     steps.a.singles++;
   }
   if (has_b) {
-    const int32_t other = b[cut.b];
+    const int32_t other = element_at(b, cut.b);
     steps.b.singles++;
     if (has_a) steps.comparisons++;
     if (!has_a || other < next) next = other;

@@ -4,6 +4,8 @@
 //
 // In hardware the runtime sees to it that a command's ranges lie within its buffers. Here the
 // command is loaded once more for that, so that no command can reach outside of them.
+#include <memory>
+
 #include "merge/bounds.hpp"
 #include "merge/merge.hpp"
 #include "scan/bounds.hpp"
@@ -33,25 +35,27 @@ extern "C" uint32_t ns_model_merge(const uint64_t* command, const line_t* input,
                                    uint64_t input_bytes, uint64_t* output, uint64_t output_bytes,
                                    const uint32_t* cancel) {
   static thread_local merging::merge_plan plan;
-  static thread_local merging::merge_state state;
+  // Not among the variables of the thread: they lie on its stack, and this is a megabyte.
+  static thread_local const std::unique_ptr<merging::merge_state> state(new merging::merge_state());
   if (merging::load_merge(command, plan) == STATUS_OK &&
       !merging::within_memories(plan, input_bytes, output_bytes)) {
     return 1;
   }
-  merging::run_merge(command, input, output, cancel, state);
+  line_port port(input);
+  merging::run_merge(command, port, output, cancel, *state);
   return 0;
 }
 
 /// Size of record `index` as C++ sees it, in the order of the generated header; 0 behind the last.
 extern "C" uint32_t ns_model_record_bytes(uint32_t index) {
   static const uint32_t sizes[] = {
-      sizeof(command_header),   sizeof(section_entry), sizeof(input_record),
-      sizeof(extent_record),    sizeof(column_record), sizeof(step_record),
-      sizeof(literal_record),   sizeof(test_record),   sizeof(string_record),
-      sizeof(aggregate_record), sizeof(key_record),    sizeof(key_range_record),
-      sizeof(reading_record),   sizeof(top_record),    sizeof(merge_record),
-      sizeof(sort_key_record),  sizeof(output_record), sizeof(output_column_record),
-      sizeof(result_record),    sizeof(block_header),
+      sizeof(command_header),       sizeof(section_entry),     sizeof(input_record),
+      sizeof(extent_record),        sizeof(column_record),     sizeof(step_record),
+      sizeof(literal_record),       sizeof(test_record),       sizeof(string_record),
+      sizeof(aggregate_record),     sizeof(key_record),        sizeof(key_range_record),
+      sizeof(reading_record),       sizeof(top_record),        sizeof(merge_record),
+      sizeof(sort_key_record),      sizeof(merge_part_record), sizeof(output_record),
+      sizeof(output_column_record), sizeof(result_record),     sizeof(block_header),
   };
   return index < sizeof(sizes) / sizeof(sizes[0]) ? sizes[index] : 0;
 }

@@ -13,6 +13,7 @@
 //! - A call uses nothing but its arguments and memories of its own thread: calls run side by
 //!   side.
 
+pub mod fast;
 pub mod study;
 
 use std::sync::atomic::AtomicU32;

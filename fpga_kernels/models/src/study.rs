@@ -12,7 +12,8 @@
 
 mod ffi;
 
-use ffi::{Record, Slice, Unit};
+use ffi::Unit;
+pub(super) use ffi::{ArrayLengths, MergeShare, Record, Slice};
 
 /// Units of a kernel, at most: each takes one of the fifteen ports of the bank.
 pub const UNITS_MAX: u32 = 15;
@@ -56,6 +57,12 @@ pub enum Error {
     /// An input of a merge is not sorted.
     #[error("the inputs of the merge are not sorted")]
     NotSorted,
+    /// The stages of a unit waited for each other: a mistake in the kernel.
+    #[error("the stages of unit {unit} wait for each other")]
+    Deadlock {
+        /// Which unit.
+        unit: u32,
+    },
     /// A unit gave back a status that its arguments cannot lead to: a mistake in the kernel.
     #[error("unit {unit} ended with status {status}")]
     Status {
@@ -214,11 +221,11 @@ fn length(array: &[i32]) -> Result<u64, Error> {
     Ok(length)
 }
 
-fn steps(records: &[Record]) -> Vec<Steps> {
+pub(super) fn steps(records: &[Record]) -> Vec<Steps> {
     records.iter().map(|record| record.steps).collect()
 }
 
-fn check(unit: u32, record: &Record) -> Result<(), Error> {
+pub(super) fn check(unit: u32, record: &Record) -> Result<(), Error> {
     match record.status {
         0 => Ok(()),
         status => Err(Error::Status { unit, status }),

@@ -106,6 +106,7 @@ pub const LIMITS: &[(&str, u64)] = &[
     ("VALUE_BYTES_MAX", limits::VALUE_BYTES_MAX as u64),
     ("MERGE_INPUTS_MAX", limits::MERGE_INPUTS_MAX as u64),
     ("MERGE_KEYS_MAX", limits::MERGE_KEYS_MAX as u64),
+    ("MERGE_PARTS_MAX", limits::MERGE_PARTS_MAX as u64),
     ("SECTION_ALIGN", limits::SECTION_ALIGN as u64),
 ];
 

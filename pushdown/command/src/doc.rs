@@ -137,6 +137,7 @@ fn section_holds(kind: u16) -> &'static str {
         section::SCANS => "the scan commands that a merge carries, one after the other",
         section::MERGE => "one `MergeRecord`",
         section::MERGE_KEYS => "`SortKeyRecord`s, the most significant first",
+        section::MERGE_PART => "at most one `MergePartRecord`; for kernels only",
         section::NAMES => "for each column: kind (1 byte), length (1 byte), name; not critical",
         _ => "",
     }

@@ -30,7 +30,7 @@ pub const RESULT_MAGIC: u32 = u32::from_le_bytes(*b"NSRS");
 /// A reader refuses another major version.
 pub const FORMAT_MAJOR: u16 = 1;
 /// A reader accepts any minor version: what it must not skip is marked critical.
-pub const FORMAT_MINOR: u16 = 2;
+pub const FORMAT_MINOR: u16 = 3;
 /// Bit of [`SectionEntry::flags`]: who does not know this section must refuse the command.
 pub const SECTION_CRITICAL: u16 = 1;
 /// An operand or index that points nowhere.
@@ -431,6 +431,18 @@ record! {
 }
 
 record! {
+    /// Which part of a merge one unit does.
+    MergePartRecord, MERGE_PART_BYTES = 8 {
+        /// number of the part, from 0 on
+        0 part: u16,
+        /// parts that the merge is cut into
+        2 parts: u16,
+        /// zero
+        4 reserved: u32,
+    }
+}
+
+record! {
     /// What comes back.
     OutputRecord, OUTPUT_BYTES = 64 {
         /// 1 aggregate states, 2 rows
@@ -578,6 +590,7 @@ pub const RECORDS: &[Layout] = &[
     TopRecord::LAYOUT,
     MergeRecord::LAYOUT,
     SortKeyRecord::LAYOUT,
+    MergePartRecord::LAYOUT,
     OutputRecord::LAYOUT,
     OutputColumnRecord::LAYOUT,
     ResultRecord::LAYOUT,

@@ -65,6 +65,7 @@ pub mod input;
 pub mod layout;
 pub mod limits;
 pub mod merge;
+pub mod parts;
 pub mod program;
 mod reference;
 pub mod requests;
@@ -83,6 +84,7 @@ pub use fragment::{
 };
 pub use input::{Extent, InputRef, OutputRef, Version};
 pub use merge::{Merge, MergeCommand, SortKey};
+pub use parts::{MergePart, join_parts};
 pub use program::{Op, Operand, Program, Step};
 pub use requests::{MediaPlan, Span};
 pub use result::{

@@ -120,12 +120,16 @@ pub const PAGE_HEADER_BYTES_MAX: u32 = 16 * 1024;
 pub const VALUE_BYTES_MAX: u32 = (1 << 24) - 1;
 
 /// Results that one merge command takes: a tournament of 16 leaves plays four rounds a row, and 16
-/// inputs x 20 columns x 3 parts x 64 B of line buffers are 60 KiB, 15 BRAM36.
+/// inputs x 20 columns x 3 parts x 8 lines of 64 B that are read ahead are 480 KiB, 120 BRAM36.
 pub const MERGE_INPUTS_MAX: u32 = 16;
 
 /// Keys that rows are merged by. The beginnings of strings are on chip for two rows of each input:
 /// 16 inputs x 2 rows x 4 keys x [`STRING_BYTES_MAX`] are 16 KiB, four BRAM36.
 pub const MERGE_KEYS_MAX: u32 = 4;
+
+/// Parts that a merge is cut into, each on a unit of its own: as many as the memory bank of a
+/// SmartSSD has ports.
+pub const MERGE_PARTS_MAX: u32 = 15;
 
 /// Bytes of a whole merge command: its scans, and as much as one of them for its own sections. What
 /// a kernel gets of it has no scans and fits [`COMMAND_BYTES_MAX`].

@@ -7,7 +7,8 @@
 //! # Invariants
 //!
 //! - Every scan gives all its kept rows, and all scans give the same columns.
-//! - A merge is one unit of work: it has one result, or one failure.
+//! - A merge is one unit of work: it has one result, or one failure. A drive may cut it into parts
+//!   for its kernels; nobody else sees them.
 
 use crate::command::{Command, Envelope};
 use crate::error::Error;
@@ -15,10 +16,11 @@ use crate::fragment::Output;
 use crate::frame::{self, envelope_of};
 use crate::input::{InputRef, OutputRef};
 use crate::layout::{
-    HEADER_BYTES, MergeRecord, OutputColumnRecord, SECTION_CRITICAL, SortKeyRecord, merge, opcode,
-    output_mode, section, sort,
+    HEADER_BYTES, MergePartRecord, MergeRecord, OutputColumnRecord, SECTION_CRITICAL,
+    SortKeyRecord, merge, opcode, output_mode, section, sort,
 };
 use crate::limits;
+use crate::parts::MergePart;
 use crate::program::{Operand, limit};
 use crate::reference::{output_record, read_inputs, read_output, write_inputs, write_output};
 use crate::types::Width;
@@ -182,20 +184,30 @@ impl MergeCommand {
     }
 
     /// The bytes the kernel reads: the results of the scans, headers included, lie in `inputs`, and
-    /// the merged one goes to `output`.
+    /// the merged rows of `part` go to `output`.
     ///
     /// # Errors
-    /// [`Error::Inconsistent`] when there is not one input for each scan.
+    /// [`Error::Inconsistent`] when there is not one input for each scan, or no such part.
     pub fn encode_for_kernel(
         &self,
         inputs: &[InputRef],
         output: &OutputRef,
+        part: MergePart,
     ) -> Result<Vec<u8>, Error> {
+        limit("parts of a merge", usize::from(part.parts), limits::MERGE_PARTS_MAX)?;
+        if part.part >= part.parts {
+            return Err(Error::Inconsistent { what: "a merge has no such part" });
+        }
         if inputs.len() != self.scans.len() {
             return Err(Error::Inconsistent { what: "a merge has one input for each scan" });
         }
         let mut sections = SectionWriter::default();
         self.write(inputs, output, &mut sections);
+        if part != MergePart::WHOLE {
+            let MergePart { part, parts } = part;
+            let record = MergePartRecord { part, parts, ..MergePartRecord::default() };
+            sections.records(section::MERGE_PART, std::iter::once(record));
+        }
         self.seal(0, limits::COMMAND_BYTES_MAX, sections)
     }
 

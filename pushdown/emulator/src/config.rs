@@ -23,6 +23,11 @@ pub struct Config {
     pub seed: u64,
     /// Compute units, 1 to [`Config::COMPUTE_UNITS_MAX`].
     pub compute_units: u32,
+    /// Units that merge, which a merge is cut into parts for: 1 to
+    /// [`MERGE_PARTS_MAX`](nearscan_command::limits::MERGE_PARTS_MAX).
+    pub merge_units: u32,
+    /// Rows that make one more part of a merge worth its search.
+    pub merge_part_rows: u64,
     /// The device.
     pub profile: Profile,
     /// Device memory, in bytes.
@@ -39,6 +44,8 @@ impl Default for Config {
             root: None,
             seed: 0,
             compute_units: 4,
+            merge_units: 2,
+            merge_part_rows: 1 << 14,
             profile: Profile::SmartSsd,
             memory_bytes: 4 << 30,
             faults: FaultPlan::default(),

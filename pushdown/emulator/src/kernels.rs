@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Runs kernels on device memory: loads their input, calls them, reads what they left there.
 
-use bytemuck::{cast_slice, cast_slice_mut};
-use nearscan_command::{
-    Command, InputRef, MediaPlan, MergeCommand, OutputRef, ResultHeader, Status,
-};
+use bytemuck::cast_slice;
+use nearscan_command::{Command, MediaPlan, OutputRef, ResultHeader};
 use nearscan_drive::{CancelWord, Failure, Modelled, Traffic};
 use nearscan_models::{Depths, Line, Memories};
 
@@ -40,46 +38,8 @@ impl Device<'_> {
         result_in(&output)
     }
 
-    /// Runs the scans one after the other and merges their results where they lie; gives header and
-    /// payload of the merged one. The status of a scan is that of the merge.
-    pub(crate) fn merge(
-        &self,
-        command: &MergeCommand,
-        progress: &mut Progress,
-    ) -> Result<Vec<u8>, Failure> {
-        let rooms = command.scans.iter().map(|scan| lines(scan.output.bytes_max()));
-        let rooms: Vec<usize> = rooms.collect::<Result<_, _>>()?;
-        let room: usize = rooms.iter().sum();
-        let mut memory = nearscan_models::zeroed_lines(room * size_of::<Line>());
-        let mut rest = memory.as_mut_slice();
-        let mut inputs = Vec::with_capacity(rooms.len());
-        let mut at = 0;
-        for (scan, room) in command.scans.iter().zip(rooms) {
-            let (result, behind) = rest.split_at_mut(room);
-            let header = self.scan_into(scan, cast_slice_mut(result), progress)?;
-            if header.status != Status::Ok {
-                let failed = ResultHeader::failed(&command.envelope, header.status);
-                return Ok(ResultHeader { detail: header.detail, ..failed }.encode());
-            }
-            let length = ResultHeader::BYTES + header.payload_bytes;
-            inputs.push(InputRef::DeviceRange { lease: 0, offset: at, length });
-            at += (room * size_of::<Line>()) as u64;
-            rest = behind;
-        }
-        let bytes_max = command.output.bytes_max();
-        let output_ref = OutputRef::DeviceRange { lease: 0, offset: 0, bytes_max };
-        let words = command.encode_for_kernel(&inputs, &output_ref).map_err(failed)?;
-        let mut output = vec![0u64; memory_size(bytes_max.div_ceil(8))?];
-        nearscan_models::merge(&words, &memory, &mut output, self.cancel.word()).map_err(failed)?;
-        let header = ResultHeader::decode(cast_slice(&output)).map_err(failed)?;
-        if let Some(time) = &mut progress.time {
-            time.merge_ns = self.config.timing.merge_ns(&header.counters);
-        }
-        result_in(&output)
-    }
-
     /// Loads the input of a scan and runs the kernel, with room for the result in `output`.
-    fn scan_into(
+    pub(crate) fn scan_into(
         &self,
         command: &Command,
         output: &mut [u64],
@@ -109,7 +69,7 @@ impl Device<'_> {
 }
 
 /// Header and payload of the result that stands in `output`.
-fn result_in(output: &[u64]) -> Result<Vec<u8>, Failure> {
+pub(crate) fn result_in(output: &[u64]) -> Result<Vec<u8>, Failure> {
     let device: &[u8] = cast_slice(output);
     let header = ResultHeader::decode(device).map_err(failed)?;
     let length = memory_size(ResultHeader::BYTES + header.payload_bytes)?;
@@ -118,15 +78,15 @@ fn result_in(output: &[u64]) -> Result<Vec<u8>, Failure> {
 }
 
 /// Lines that hold so many bytes.
-fn lines(bytes: u64) -> Result<usize, Failure> {
+pub(crate) fn lines(bytes: u64) -> Result<usize, Failure> {
     memory_size(bytes.div_ceil(size_of::<Line>() as u64))
 }
 
 /// A size as an index into memory.
-fn memory_size(size: u64) -> Result<usize, Failure> {
+pub(crate) fn memory_size(size: u64) -> Result<usize, Failure> {
     usize::try_from(size).map_err(|_| failed(format!("{size} does not fit in memory")))
 }
 
-fn failed(reason: impl std::fmt::Display) -> Failure {
+pub(crate) fn failed(reason: impl std::fmt::Display) -> Failure {
     Failure::Kernel { reason: reason.to_string() }
 }

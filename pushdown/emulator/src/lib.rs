@@ -28,6 +28,7 @@ pub mod faults;
 mod job;
 mod kernels;
 mod media;
+mod merge;
 pub mod timing;
 
 pub use config::{Config, ConfigError, Profile};

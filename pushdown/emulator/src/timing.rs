@@ -11,9 +11,9 @@
 //! link      flash to device memory, device memory to host  request sizes, requests in flight
 //! ```
 //!
-//! [`study`] puts them together for the four kernels of the SmartSSD study, `pipeline` for the
-//! commands that a drive runs: scans and merges. `docs/timing-model.md` is the whole model on two
-//! pages.
+//! [`study`] puts them together for the four kernels of the SmartSSD study, [`fast`] for the same
+//! jobs with wide ports, `pipeline` and `merge` for the scans and merges that a drive runs.
+//! `docs/timing-model.md` is the whole model on a few pages.
 //!
 //! # Invariants
 //!
@@ -24,7 +24,9 @@
 mod assumptions;
 mod bank;
 mod clock;
+pub mod fast;
 mod link;
+mod merge;
 mod parameters;
 mod pipeline;
 mod port;
@@ -35,3 +37,13 @@ pub use assumptions::ASSUMPTIONS;
 pub use clock::LocalMemory;
 pub use parameters::{Parameter, Parameters, Source};
 pub use pipeline::MODEL_VERSION;
+
+/// Nanoseconds, rounded up.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "the model's times are positive and far below 2^64 ns"
+)]
+fn whole(ns: f64) -> u64 {
+    ns.ceil() as u64
+}

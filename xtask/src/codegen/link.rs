@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //! How many units of a kernel are linked, and where their ports go: the linker's configurations.
 //!
-//! A bitstream has one kernel of the SmartSSD study, 1 to 15 times, each with its one port on the
-//! drive's one bank. The scan and merge kernels have none yet: nobody has linked them.
+//! A bitstream has one kernel of the SmartSSD study or of the fast set, 1 to 15 times, each with
+//! its one port on the drive's one bank. The scan and merge kernels have none yet: nobody has
+//! linked them.
 
 use std::fmt::Write;
 
 use super::{Generated, marker};
 
-/// Kernels of the study: `ns_study_NAME` in `fpga_kernels/hls/study/NAME_top.cpp`.
-const STUDY_KERNELS: &[&str] = &["count", "average", "vector_addition", "array_merge"];
+/// The sets of kernels: `ns_SET_NAME` in `fpga_kernels/hls/SET/NAME_top.cpp`.
+const SETS: &[&str] = &["study", "fast"];
+
+/// The kernels of each set.
+const KERNELS: [&str; 4] = ["count", "average", "vector_addition", "array_merge"];
 
 /// Ports of the bank, and units of a kernel, which take one each.
 const UNITS_MAX: u32 = 15;
@@ -22,16 +26,17 @@ const BANK: &str = "DDR[0]";
 
 /// A configuration for each kernel and number of units.
 pub(super) fn configurations() -> impl Iterator<Item = Generated> {
-    STUDY_KERNELS.iter().flat_map(|kernel| {
+    let kernels = SETS.iter().flat_map(|set| KERNELS.iter().map(move |kernel| (set, kernel)));
+    kernels.flat_map(|(set, kernel)| {
         (1..=UNITS_MAX).map(move |units| Generated {
-            path: format!("fpga_kernels/link/study/{kernel}_{units}.cfg"),
-            text: configuration(kernel, units),
+            path: format!("fpga_kernels/link/{set}/{kernel}_{units}.cfg"),
+            text: configuration(&format!("ns_{set}_{kernel}"), units),
         })
     })
 }
 
-fn configuration(kernel: &str, units: u32) -> String {
-    let name = format!("ns_study_{kernel}");
+/// `name` is that of the kernel's function.
+fn configuration(name: &str, units: u32) -> String {
     let mut text = format!(
         "# SPDX-License-Identifier: Apache-2.0\n# {}\n[connectivity]\nnk={name}:{units}\n",
         marker()
@@ -50,7 +55,7 @@ mod tests {
 
     #[test]
     fn every_unit_has_its_port_on_the_bank() {
-        assert_eq!(configurations().count(), 60);
+        assert_eq!(configurations().count(), 120);
         let expected = format!(
             "# SPDX-License-Identifier: Apache-2.0\n# {}\n\
              [connectivity]\n\
@@ -59,23 +64,24 @@ mod tests {
              sp=ns_study_count_2.m_axi_memory:DDR[0]\n",
             marker()
         );
-        assert_eq!(configuration("count", 2), expected);
+        assert_eq!(configuration("ns_study_count", 2), expected);
     }
 
     #[test]
     fn the_kernels_have_that_name_and_that_one_port() {
-        let root = Project::open().unwrap().root().join("fpga_kernels/hls/study");
-        for kernel in STUDY_KERNELS {
-            let text = std::fs::read_to_string(root.join(format!("{kernel}_top.cpp"))).unwrap();
-            assert!(text.contains(&format!("void ns_study_{kernel}(")), "{kernel}");
+        let root = Project::open().unwrap().root().join("fpga_kernels/hls");
+        for (set, kernel) in SETS.iter().flat_map(|set| KERNELS.map(|kernel| (set, kernel))) {
+            let path = root.join(format!("{set}/{kernel}_top.cpp"));
+            let text = std::fs::read_to_string(path).unwrap();
+            assert!(text.contains(&format!("void ns_{set}_{kernel}(")), "{set}, {kernel}");
             let ports: Vec<&str> =
                 text.lines().filter(|line| line.contains("mode = m_axi")).collect();
-            assert!(!ports.is_empty(), "{kernel}");
+            assert!(!ports.is_empty(), "{set}, {kernel}");
             for port in ports {
-                assert!(port.contains(" bundle = memory "), "{kernel}: {port}");
+                assert!(port.contains(" bundle = memory "), "{set}, {kernel}: {port}");
             }
         }
-        let record = std::fs::read_to_string(root.join("record.hpp")).unwrap();
+        let record = std::fs::read_to_string(root.join("study/record.hpp")).unwrap();
         assert!(record.contains(&format!("uint32_t UNITS_MAX = {UNITS_MAX};")));
     }
 }

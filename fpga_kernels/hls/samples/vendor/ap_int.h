@@ -7,11 +7,13 @@
 
 struct ap_range {
   uint64_t to_uint64() const;
+  ap_range& operator=(uint64_t bits);
 };
 
 template <int Width>
 struct ap_bits {
   ap_range range(int high, int low) const;
+  ap_range range(int high, int low);
 };
 
 template <int Width>

@@ -10,38 +10,38 @@ use super::Steps;
 /// The answer of one unit: `study_record`.
 #[derive(Debug, Clone, Copy, Default, Pod, Zeroable)]
 #[repr(C)]
-pub(super) struct Record {
-    pub(super) status: u64,
-    pub(super) elements: u64,
-    pub(super) sum: i64,
+pub(crate) struct Record {
+    pub(crate) status: u64,
+    pub(crate) elements: u64,
+    pub(crate) sum: i64,
     /// Where the piece of a merge begins: for the join pass.
-    pub(super) first: u64,
-    pub(super) steps: Steps,
+    pub(crate) first: u64,
+    pub(crate) steps: Steps,
 }
 
 /// The part of the arrays that is one unit's: `slice`.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
-pub(super) struct Slice {
-    pub(super) first: u64,
-    pub(super) count: u64,
+pub(crate) struct Slice {
+    pub(crate) first: u64,
+    pub(crate) count: u64,
 }
 
 /// Elements of the two arrays: `array_lengths`.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
-struct ArrayLengths {
-    a: u64,
-    b: u64,
+pub(crate) struct ArrayLengths {
+    pub(crate) a: u64,
+    pub(crate) b: u64,
 }
 
 /// What a unit is asked to merge: `merge_share`.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
-struct MergeShare {
-    unit: u32,
-    units: u32,
-    lengths: ArrayLengths,
+pub(crate) struct MergeShare {
+    pub(crate) unit: u32,
+    pub(crate) units: u32,
+    pub(crate) lengths: ArrayLengths,
 }
 
 /// Which variant, and the unit's own memory: `study_variant`.
@@ -163,11 +163,9 @@ pub(super) fn add(a: &[i32], b: &[i32], c: &mut [i32], part: Slice, mut unit: Un
 pub(super) fn merge(a: &[i32], b: &[i32], c: &mut [i32], mut unit: Unit<'_>) {
     assert!(c.len() >= a.len() + b.len(), "room for all pieces");
     let variant = unit.variant();
-    let share = MergeShare {
-        unit: unit.index,
-        units: u32::try_from(unit.records.len()).unwrap_or(u32::MAX),
-        lengths: ArrayLengths { a: a.len() as u64, b: b.len() as u64 },
-    };
+    let units = u32::try_from(unit.records.len()).unwrap_or(u32::MAX);
+    let lengths = ArrayLengths { a: a.len() as u64, b: b.len() as u64 };
+    let share = MergeShare { unit: unit.index, units, lengths };
     let records = unit.records.as_mut_ptr();
     let c = c.as_mut_ptr();
     // SAFETY: the kernel reads the arrays within their lengths, sorted or not, and writes at most

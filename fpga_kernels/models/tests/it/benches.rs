@@ -31,6 +31,14 @@ const STUDY: &[&str] = &[
     "study/vector_addition_top.cpp",
     "study/array_merge_top.cpp",
 ];
+const FAST: &[&str] = &[
+    "fast/fast_tb.cpp",
+    "fast/count_top.cpp",
+    "fast/average_top.cpp",
+    "fast/vector_addition_top.cpp",
+    "fast/array_merge_top.cpp",
+    "portable/dataflow.cpp",
+];
 const DATAFLOW: &[&str] = &["portable/dataflow_tb.cpp", "portable/dataflow.cpp"];
 const SANITIZE: &[&str] = &["-fsanitize=address,undefined", "-fno-sanitize-recover=all"];
 
@@ -211,6 +219,42 @@ fn the_kernels_of_the_study_stay_within_their_memories() {
     let bench = Bench {
         test: "benches::the_kernels_of_the_study_stay_within_their_memories",
         sources: STUDY,
+        compiler: "g++",
+        flags: &["-std=c++17", "-O1", "-g1", "-DNS_TB_SHORT"],
+        sanitized: true,
+    };
+    bench.run();
+}
+
+#[test]
+fn the_kernels_of_the_fast_set_do_what_the_golden_models_say() {
+    let bench = Bench {
+        test: "benches::the_kernels_of_the_fast_set_do_what_the_golden_models_say",
+        sources: FAST,
+        compiler: "g++",
+        flags: &["-std=c++14", "-O1"],
+        sanitized: false,
+    };
+    bench.run();
+}
+
+#[test]
+fn the_kernels_of_the_fast_set_are_the_same_under_another_compiler() {
+    let bench = Bench {
+        test: "benches::the_kernels_of_the_fast_set_are_the_same_under_another_compiler",
+        sources: FAST,
+        compiler: "clang++",
+        flags: &["-std=c++17", "-O1", "-DNS_TB_SHORT"],
+        sanitized: false,
+    };
+    bench.run();
+}
+
+#[test]
+fn the_kernels_of_the_fast_set_stay_within_their_memories() {
+    let bench = Bench {
+        test: "benches::the_kernels_of_the_fast_set_stay_within_their_memories",
+        sources: FAST,
         compiler: "g++",
         flags: &["-std=c++17", "-O1", "-g1", "-DNS_TB_SHORT"],
         sanitized: true,

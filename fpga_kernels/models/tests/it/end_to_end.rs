@@ -8,8 +8,8 @@ use std::sync::atomic::AtomicU32;
 
 use nearscan_command::{
     Aggregate, Chunk, Codec, Column, Command, Encodings, Envelope, Fragment, Function, InputRef,
-    Merge, MergeCommand, Op, Operand, Output, PhysicalType, Program, Reading, ResultView,
-    RowColumn, SortKey, Status, Step, StringTest, TestOp, Unit, ValueKind, Width,
+    Merge, MergeCommand, MergePart, Op, Operand, Output, PhysicalType, Program, Reading,
+    ResultView, RowColumn, SortKey, Status, Step, StringTest, TestOp, Unit, ValueKind, Width,
 };
 use nearscan_models::{Depths, Memories, merge as merge_kernel, scan, zeroed_lines};
 
@@ -226,7 +226,7 @@ fn results_of_scans_are_merged_where_they_lie() {
     let (memory, inputs) = side_by_side(&results);
     let mut lines = zeroed_lines(memory.len());
     bytemuck::cast_slice_mut::<_, u8>(&mut lines)[..memory.len()].copy_from_slice(&memory);
-    let bytes = command.encode_for_kernel(&inputs, &command.output).unwrap();
+    let bytes = command.encode_for_kernel(&inputs, &command.output, MergePart::WHOLE).unwrap();
     let mut output = vec![0; usize::try_from(command.output.bytes_max() / 8).unwrap()];
     merge_kernel(&bytes, &lines, &mut output, &AtomicU32::new(0)).unwrap();
 

@@ -28,6 +28,10 @@ const KERNELS: &[&str] = &[
     "study/average_top.cpp",
     "study/vector_addition_top.cpp",
     "study/array_merge_top.cpp",
+    "fast/count_top.cpp",
+    "fast/average_top.cpp",
+    "fast/vector_addition_top.cpp",
+    "fast/array_merge_top.cpp",
 ];
 
 #[test]

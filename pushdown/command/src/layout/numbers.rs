@@ -45,11 +45,13 @@ pub mod section {
     pub const MERGE: u16 = 19;
     /// [`crate::layout::SortKeyRecord`]s, the most significant first.
     pub const MERGE_KEYS: u16 = 20;
+    /// At most one [`crate::layout::MergePartRecord`], in the form that a kernel reads.
+    pub const MERGE_PART: u16 = 21;
 
     /// What a scan or a stored fragment does not have.
-    pub const OF_MERGES_ONLY: [u16; 3] = [SCANS, MERGE, MERGE_KEYS];
+    pub const OF_MERGES_ONLY: [u16; 4] = [SCANS, MERGE, MERGE_KEYS, MERGE_PART];
 
-    /// What a merge has.
+    /// What a merge has, in the form that a host sends.
     pub const OF_MERGES: [u16; 6] = [INPUTS, OUTPUT, OUTPUT_COLUMNS, SCANS, MERGE, MERGE_KEYS];
 
     /// Every section with its name, for the C++ header.
@@ -74,6 +76,7 @@ pub mod section {
         (SCANS, "SCANS"),
         (MERGE, "MERGE"),
         (MERGE_KEYS, "MERGE_KEYS"),
+        (MERGE_PART, "MERGE_PART"),
     ];
 }
 

@@ -19,9 +19,9 @@ use std::path::PathBuf;
 use nearscan_command::layout::{FORMAT_MAJOR, FORMAT_MINOR};
 use nearscan_command::{
     Aggregate, Chunk, Codec, Column, Command, Counters, Detail, Encoding, Encodings, Envelope,
-    Extent, Fragment, Function, InputRef, Key, Op, Operand, Output, OutputRef, PhysicalType,
-    Program, Reading, ResultHeader, ResultView, ResultWriter, RowColumn, Status, Step, StringTest,
-    TestOp, Unit, Value, ValueKind, Version, Width, doc,
+    Extent, Fragment, Function, InputRef, Key, MergeCommand, MergePart, Op, Operand, Output,
+    OutputRef, PhysicalType, Program, Reading, ResultHeader, ResultView, ResultWriter, RowColumn,
+    Status, Step, StringTest, TestOp, Unit, Value, ValueKind, Version, Width, doc,
 };
 
 use crate::{merges, shapes};
@@ -377,7 +377,14 @@ fn golden_merge() {
 fn golden_merge_for_a_kernel() {
     let command = merges::merge();
     let output = OutputRef::DeviceRange { lease: 1, offset: 12_288, bytes_max: 4096 };
-    check("merge-kernel", &command.encode_for_kernel(&merges::ranges(3), &output).unwrap());
+    let bytes = |part| command.encode_for_kernel(&merges::ranges(3), &output, part).unwrap();
+    check("merge-kernel", &bytes(MergePart::WHOLE));
+    check("merge-part", &bytes(MergePart { part: 2, parts: 5 }));
+}
+
+#[test]
+fn a_merge_of_version_1_2_reads_as_it_was_meant() {
+    assert_eq!(MergeCommand::decode(&stored("merge", "1.2")), Ok(merges::merge()));
 }
 
 #[test]

@@ -3,8 +3,8 @@
 
 use nearscan_command::layout::{HEADER_BYTES, SECTION_CRITICAL, section};
 use nearscan_command::{
-    Command, Envelope, Error, InputRef, Merge, MergeCommand, Operand, Output, OutputRef, RowColumn,
-    SortKey, Top, Width, limits,
+    Command, Envelope, Error, InputRef, Merge, MergeCommand, MergePart, Operand, Output, OutputRef,
+    RowColumn, SortKey, Top, Width, limits,
 };
 use proptest::prelude::*;
 use rstest::rstest;
@@ -108,12 +108,33 @@ fn a_scan_is_no_merge_and_a_merge_no_scan() {
 #[test]
 fn what_a_kernel_reads_has_no_scans() {
     let command = merge();
-    let bytes = command.encode_for_kernel(&ranges(3), &command.output).unwrap();
+    let whole = MergePart::WHOLE;
+    let bytes = command.encode_for_kernel(&ranges(3), &command.output, whole).unwrap();
     assert!(bytes.len() < 1024, "{}", bytes.len());
     let none = Err(Error::Inconsistent { what: "a merge has at least one input" });
     assert_eq!(MergeCommand::decode(&bytes), none);
-    let few = command.encode_for_kernel(&ranges(2), &command.output);
+    let few = command.encode_for_kernel(&ranges(2), &command.output, whole);
     assert_eq!(few, Err(Error::Inconsistent { what: "a merge has one input for each scan" }));
+}
+
+#[test]
+fn a_kernel_is_told_its_part_alone() {
+    let command = merge();
+    let bound = |part, parts| {
+        command.encode_for_kernel(&ranges(3), &command.output, MergePart { part, parts })
+    };
+    let whole = bound(0, 1).unwrap();
+    let part = bound(1, 2).unwrap();
+    // One more section with one record: a line for each, in the directory the rest of one.
+    assert!(part.len() > whole.len() && part.len() <= whole.len() + 128);
+    assert_ne!(part, bound(0, 2).unwrap());
+    let none = Err(Error::Inconsistent { what: "a merge has no such part" });
+    assert_eq!(bound(2, 2), none);
+    assert_eq!(bound(0, 0), none);
+    let what = "parts of a merge";
+    assert_eq!(bound(0, 16), Err(Error::Limit { what, actual: 16, limit: 15 }));
+    // A host sends no parts.
+    assert!(MergeCommand::decode(&part).is_err());
 }
 
 fn bound(scans: Vec<Command>, merge: Merge) -> Result<(), Error> {

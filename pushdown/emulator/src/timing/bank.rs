@@ -6,8 +6,10 @@
 //! and computes on. Mean-value analysis gives its rate, exact for service times that scatter as
 //! those of a bank with open and closed rows do.
 //!
-//! A unit alone is described by its port. So a burst never takes the bank longer than the unit that
-//! asks for it was seen to need: single beats of one unit find their rows open.
+//! A unit of the study alone is described by its port. So a burst never takes the bank longer than
+//! the unit that asks for it was seen to need: single beats of one unit find their rows open. A
+//! port as wide as the memory asks for more than the bank gives; such a unit is charged
+//! `bank_ns` at least, before it shares the bank with others.
 
 use super::Parameters;
 
@@ -27,6 +29,12 @@ impl Parameters {
         self.bank_burst_overhead_ns
             + bursts.bytes / self.bank_bytes_per_s * 1e9
             + writes_share * self.bank_turnaround_ns
+    }
+
+    /// Time of the bank for all of these bursts, in ns: no unit is faster, however wide its port.
+    pub(super) fn bank_ns(&self, bursts: &Bursts) -> f64 {
+        let count = bursts.reads + bursts.writes;
+        if count > 0.0 { count * self.service_ns(bursts) } else { 0.0 }
     }
 
     /// How many times the rate of one unit `units` of them reach. Alone a unit takes `alone_ns` for
@@ -86,7 +94,18 @@ mod tests {
     }
 
     #[test]
-    fn a_unit_alone_is_never_held_up() {
+    fn a_wide_unit_is_held_up_alone() {
+        let parameters = Parameters::default();
+        let bursts = Bursts { reads: 2.0, writes: 1.0, bytes: 1024.0 };
+        let bank_ns = parameters.bank_ns(&bursts);
+        assert!((bank_ns - (3.0 * (11.27 + 1024.0 / 19.2) + 11.5)).abs() < 1e-9, "{bank_ns}");
+        // Nothing is left to gain by a second one.
+        assert!((parameters.speedup(2, bank_ns, &bursts) - 1.0).abs() < 1e-9);
+        assert!(parameters.bank_ns(&Bursts { reads: 0.0, writes: 0.0, bytes: 0.0 }) == 0.0);
+    }
+
+    #[test]
+    fn a_unit_of_the_study_alone_is_never_held_up() {
         let parameters = Parameters::default();
         assert!((parameters.speedup(4, 5.0, &READS) - 1.0).abs() < 1e-9);
     }

@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Scans and merges: what a SmartSSD would have taken for a command.
+//! Scans: what a SmartSSD would have taken for a command.
 //!
-//! Four parts, one after the other for a single command, and a fifth one for a merge:
+//! Four parts, one after the other for a single command, and a fifth one for a merge (`merge.rs`):
 //!
 //! ```text
 //! setup   starting a command through the runtime, and waiting for its first request
 //! media   all requests, as many in flight as the drive keeps
 //! kernel  taking the command, and cycles of the busiest stage / clock; cycles come from what the
 //!         stages did
-//! merge   setup, and cycles of the merge kernel / clock; its scans come before it
+//! merge   setup, and the slowest part of the merge; its scans come before it
 //! link    bytes of the result / host link bandwidth, and one latency
 //! ```
 //!
 //! The scans of a merge share the compute units as those of several commands do; their results stay
-//! in device memory, so they take no link. The merge kernel is one loop: what it does is added up.
+//! in device memory, so they take no link.
 //!
 //! Every loop schedule (cycles an iteration) is assumed: nothing was synthesised. What is left out:
-//! the contention of compute units for the memory bank, and the flash translation layer.
+//! the contention of scans for the memory bank, and the flash translation layer.
 
 use nearscan_command::Counters;
 use nearscan_drive::{KernelStage, ModelId, Modelled, StageTimes};
 
-use super::Parameters;
+use super::{Parameters, whole};
 
 /// Version of this model, shown with every figure.
 pub const MODEL_VERSION: u32 = 3;
@@ -77,16 +77,6 @@ impl Parameters {
         cycles / self.clock_hz * 1e9
     }
 
-    /// Cycles of a merge.
-    fn merge_cycles(&self, counters: &Counters) -> f64 {
-        // One value, word of a string or word of payload a turn.
-        let words = counters.values_decoded + counters.string_words + counters.payload_words;
-        // It asks for one line at a time.
-        counters.lines_read as f64 * self.dependent_read_cycles()
-            + self.order_loop().cycles(counters.decode_steps_lane_max as f64)
-            + self.word_loop().cycles(words as f64)
-    }
-
     /// The time of a scan whose input was read by `requests`, and whose result stays in device
     /// memory.
     pub fn scan(
@@ -110,25 +100,10 @@ impl Parameters {
         }
     }
 
-    /// The time of merging results in device memory, started like any other kernel.
-    pub fn merge_ns(&self, counters: &Counters) -> u64 {
-        whole(self.setup_ns + self.merge_cycles(counters) / self.clock_hz * 1e9)
-    }
-
     /// The time of sending a result to the host.
     pub fn link_ns(&self, result_bytes: u64) -> u64 {
         whole(self.to_host_ns(result_bytes))
     }
-}
-
-/// Nanoseconds, rounded up.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "the model's times are positive and far below 2^64 ns"
-)]
-fn whole(ns: f64) -> u64 {
-    ns.ceil() as u64
 }
 
 #[cfg(test)]
@@ -164,22 +139,6 @@ mod tests {
         let requests = [1 << 20, 1 << 20, 1 << 20].into_iter();
         let time = Parameters::default().scan(4, requests, &Counters::default());
         assert_eq!(time.media_ns, 967_917);
-    }
-
-    #[test]
-    fn a_merge_pays_for_lines_comparisons_and_words() {
-        let parameters = Parameters::default();
-        let counters = Counters {
-            lines_read: 10,
-            decode_steps_lane_max: 100,
-            values_decoded: 7,
-            string_words: 5,
-            payload_words: 3,
-            ..Counters::default()
-        };
-        let cycles = parameters.merge_cycles(&counters);
-        assert!((cycles - (580.0 + 400.0 + 15.0)).abs() < 1e-6, "{cycles}");
-        assert_eq!(parameters.merge_ns(&counters), 100_000 + 3317);
     }
 
     #[test]

@@ -42,11 +42,33 @@ fn the_builds_of_the_study_fit() {
 }
 
 #[test]
+fn the_builds_of_the_fast_set_fit() {
+    let ledger = ledger();
+    for words in ["fast, a light kernel", "fast, array merge"] {
+        let design = design(&ledger, words);
+        assert!(design.over.is_empty());
+        assert_eq!(f64::from(count(design, "fast_unit")), Parameters::default().bank_ports);
+    }
+    let merge = design(&ledger, "fast, array merge");
+    assert_eq!(count(merge, "fast_merge"), count(merge, "fast_unit"));
+}
+
+#[test]
+fn the_merge_units_of_the_default_drive_fit_beside_a_scan_unit() {
+    let ledger = ledger();
+    let design = design(&ledger, "the default's merge units");
+    assert!(design.over.is_empty());
+    assert_eq!(count(design, "merge_unit"), Config::default().merge_units);
+    assert!(count(design, "scan_unit") >= 1);
+}
+
+#[test]
 fn the_default_drive_is_in_the_ledger() {
     let ledger = ledger();
-    let design = design(&ledger, "default");
+    let design = design(&ledger, "emulated drive's default");
     let units = Config::default().compute_units;
     assert_eq!(count(design, "scan_unit"), units);
+    assert_eq!(count(design, "merge_unit"), Config::default().merge_units);
     assert_eq!(count(design, "scan_lane"), units * limits::COLUMNS_MAX);
     assert_eq!(count(design, "scan_step"), units * 2 * limits::STEPS_MAX);
     assert!(!design.over.iter().any(|resource| resource == "ports"));

@@ -4,6 +4,7 @@
 use nearscan_conformance::{Options, check, check_with};
 use nearscan_drive::Drive;
 use nearscan_emulator::{Config, Emulator};
+use rstest::rstest;
 
 #[test]
 fn the_emulated_drive_passes_the_suite() {
@@ -11,6 +12,17 @@ fn the_emulated_drive_passes_the_suite() {
     let report = check(&drive);
     assert!(report.is_clean(), "{report}");
     assert_eq!(drive.in_flight(), 0);
+    assert!(drive.memory_is_whole());
+}
+
+/// Every merge of the suite again, whole and cut into parts, however few rows it has.
+#[rstest]
+fn merges_in_parts_are_the_same_merges(#[values(1, 2, 3, 5)] merge_units: u32) {
+    let drive = Emulator::open(Config { merge_units, merge_part_rows: 1, ..Config::default() });
+    let options = Options { prefix: "merged".to_owned(), ..Options::default() };
+    let report = check_with(&drive, &options);
+    assert!(report.is_clean(), "{report}");
+    assert!(report.cases > 100, "{report}");
     assert!(drive.memory_is_whole());
 }
 

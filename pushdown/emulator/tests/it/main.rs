@@ -4,6 +4,7 @@
 
 mod budget;
 mod conformance;
+mod fast;
 mod faults;
 mod merges;
 mod scan;

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use nearscan_command::{Envelope, Merge, MergeCommand, SortKey};
+use nearscan_command::{Envelope, Merge, MergeCommand, OutputRef, SortKey};
 use nearscan_drive::{DriveTime, Failure, Fault, Modelled, Outcome, Refusal, Session, Submission};
 use nearscan_emulator::{Config, Emulator};
 
@@ -65,6 +65,70 @@ fn scans_of_a_merge_take_what_they_take_alone_but_for_the_link() {
     assert!(merged.merge_ns > 100_000 + 2000 * 4 * 1000 / 300, "{}", merged.merge_ns);
     // One result of twice the rows, not two.
     assert!(merged.link_ns < 2 * alone.link_ns, "{} {}", merged.link_ns, alone.link_ns);
+}
+
+/// What a drive with so many merge units makes of a merge.
+fn merged_by(merge_units: u32, scans: &[Scan], bytes_max: Option<u64>) -> (Vec<i128>, u64) {
+    let drive = Emulator::open(Config { merge_units, ..Config::default() });
+    let session = session(&drive);
+    let mut command = merge(scans, &drive, session.as_ref(), 9);
+    if let Some(bytes_max) = bytes_max {
+        command.output = OutputRef::HostBuffer { bytes_max };
+    }
+    let completion = run_work(session.as_ref(), command.clone()).unwrap();
+    let view = completion.check_merge(&command).unwrap();
+    let rows = view
+        .blocks
+        .iter()
+        .flat_map(|block| (0..block.rows as usize).filter_map(|row| block.columns[0].number(row)));
+    (rows.collect(), modelled(completion.time).merge_ns)
+}
+
+#[test]
+fn units_share_a_merge_and_nobody_sees_it() {
+    let scans = [100_000, 100_000].map(Scan::of);
+    let (whole, alone_ns) = merged_by(1, &scans, None);
+    let expected: Vec<i128> = (0..100_000).flat_map(|number| [number, number]).collect();
+    assert_eq!(whole, expected);
+    for units in [2, 3, 5] {
+        let (rows, merge_ns) = merged_by(units, &scans, None);
+        assert_eq!(rows, expected);
+        // Beside the start each has its share, a search of some percent, and the bank to wait for.
+        let gain = (alone_ns - 100_000) as f64 / (merge_ns - 100_000) as f64;
+        let units = f64::from(units);
+        assert!(gain > 0.85 * units && gain < units, "{gain} by {units}");
+    }
+}
+
+#[test]
+fn the_page_has_the_times_of_a_merge() {
+    let scans = [100_000, 100_000].map(Scan::of);
+    let rows = [1, 2, 5].map(|units| {
+        let (_, merge_ns) = merged_by(units, &scans, None);
+        format!("| merge: {units} | {:.2} |", merge_ns as f64 / 1e6)
+    });
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/timing-model.md");
+    let page = std::fs::read_to_string(path).unwrap();
+    let shown: Vec<_> = page.lines().filter(|line| line.starts_with("| merge: ")).collect();
+    assert_eq!(shown, rows, "the table has to be\n{}", rows.join("\n"));
+}
+
+#[test]
+fn a_merge_that_is_too_short_to_cut_is_not_cut() {
+    let scans = [1000, 1000].map(Scan::of);
+    assert_eq!(merged_by(5, &scans, None), merged_by(1, &scans, None));
+}
+
+#[test]
+fn parts_that_do_not_fit_are_merged_again_as_one() {
+    let scans = [40_000, 20_000].map(Scan::of);
+    let (rows, alone_ns) = merged_by(1, &scans, None);
+    // Room for the blocks of a whole merge, to the byte; parts have one more.
+    let blocks = 60_000_u64.div_ceil(1024);
+    let words = 60_000 + 60_000_u64.div_ceil(64) + 2 * blocks;
+    let (again, merge_ns) = merged_by(3, &scans, Some(256 + 8 * words));
+    assert_eq!(again, rows);
+    assert!(merge_ns > alone_ns, "{merge_ns} {alone_ns}");
 }
 
 /// How one merge ends on a drive with these faults.

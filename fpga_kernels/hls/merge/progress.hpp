@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Device memory as the merge sees it: words out of lines that are held, and what all of it counts.
+// How a merge goes on and what ends it: the first failure, its steps, somebody's wish.
 #pragma once
 
 #include "plan.hpp"
@@ -11,6 +11,8 @@ namespace merging {
 struct progress {
   uint32_t status;
   uint64_t lines_read;
+  /// Bursts that nothing was done in the meantime of.
+  uint64_t waits;
   uint64_t values_read;
   uint64_t order_steps;
   uint64_t string_words;
@@ -43,38 +45,6 @@ inline bool may_go_on(progress& done, uint64_t steps, uint64_t steps_max,
     if (*cancel != 0) fail(done, STATUS_CANCELLED);
   }
   return done.status == STATUS_OK;
-}
-
-/// A line of device memory that is held on chip.
-struct line_buffer {
-  line_t line;
-  uint64_t index;
-  bool held;
-};
-
-/// Word `word` of the input, out of the line that is held or else of memory.
-inline uint64_t read_word(const line_t* input, line_buffer& buffer, uint64_t word, progress& done) {
-  const uint64_t index = word / 8;
-  if (!buffer.held || buffer.index != index) {
-    buffer.line = input[index];
-    buffer.index = index;
-    buffer.held = true;
-    done.lines_read++;
-  }
-  return line_word(buffer.line, static_cast<int>(word % 8));
-}
-
-/// Up to 8 bytes from byte `at` on, of `left` that are there; zero behind them.
-inline uint64_t read_bytes(const line_t* input, line_buffer& buffer, uint64_t at, uint64_t left,
-                           progress& done) {
-  const uint32_t count = left < 8 ? static_cast<uint32_t>(left) : 8;
-  const uint32_t skipped = static_cast<uint32_t>(at % 8);
-  uint64_t value = read_word(input, buffer, at / 8, done) >> (8 * skipped);
-  if (skipped + count > 8) {
-    value |= read_word(input, buffer, at / 8 + 1, done) << (64 - 8 * skipped);
-  }
-  done.string_words++;
-  return low_bits(value, 8 * count);
 }
 
 }  // namespace merging

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the blocks of an input lie, so that any of its rows can be found: what a part of a merge
+// needs and a whole merge does not.
+//
+// The headers of all blocks are read once, which also shows whether they tile the payload. An index
+// on chip has the place of every block, or of every second, fourth and so on when there are more
+// than fit; from there it is a walk of fewer than so many headers.
+#pragma once
+
+#include "input.hpp"
+
+namespace nearscan {
+namespace merging {
+
+/// Places of an index: inputs of 262,144 rows in whole blocks are found without a walk, and those
+/// of 16 inputs take 64 KiB, 16 BRAM36.
+static constexpr uint32_t INDEX_PLACES = 256;
+
+/// A block: its first row, and the word of its header.
+struct block_place {
+  uint64_t row;
+  uint64_t word;
+};
+
+struct block_index {
+  block_place places[INDEX_PLACES];
+  uint32_t count;
+  /// Blocks from one place to the next, a power of two.
+  uint64_t stride;
+  /// Rows of the input.
+  uint64_t rows;
+};
+
+/// Drops every second place.
+inline void thin_out(block_index& blocks) {
+THIN_OUT:
+  for (uint32_t place = 0; place < INDEX_PLACES / 2; place++) {
+    blocks.places[place] = blocks.places[2 * place];
+  }
+  blocks.count = INDEX_PLACES / 2;
+  blocks.stride *= 2;
+}
+
+/// Reads the headers of all blocks of an input that has just been opened.
+inline void index_blocks(const merge_plan& plan, line_port& input, const input_cursor& cursor,
+                         line_store& store, const volatile uint32_t* cancel, block_index& blocks,
+                         progress& done) {
+  blocks.count = 0;
+  blocks.stride = 1;
+  blocks.rows = 0;
+  uint64_t at = cursor.next_block;
+  uint64_t seen = 0;
+BLOCKS:
+  while (at != cursor.end) {
+#pragma HLS LOOP_TRIPCOUNT min = 0 max = 2097152
+    block_header header;
+    if (!read_block_header(input, store, at, cursor.end, cursor.rows_left - blocks.rows, header,
+                           done)) {
+      return fail(done, STATUS_CORRUPT);
+    }
+    if (seen % blocks.stride == 0 && blocks.count == INDEX_PLACES) thin_out(blocks);
+    if (seen % blocks.stride == 0) {
+      blocks.places[blocks.count] = {blocks.rows, at};
+      blocks.count++;
+    }
+    seen++;
+    blocks.rows += header.rows;
+    at += header.bytes / 8;
+    if (!may_go_on(done, 1, plan.steps_max, cancel)) return;
+  }
+  if (blocks.rows != cursor.rows_left) fail(done, STATUS_CORRUPT);
+}
+
+/// The last place that is not behind a row.
+inline block_place place_before(const block_index& blocks, uint64_t row) {
+  uint32_t low = 0;
+  uint32_t high = blocks.count;
+HALVE_PLACES:
+  while (high - low > 1) {
+#pragma HLS LOOP_TRIPCOUNT min = 0 max = 8
+    const uint32_t middle = (low + high) / 2;
+    if (blocks.places[middle].row <= row) {
+      low = middle;
+    } else {
+      high = middle;
+    }
+  }
+  return blocks.places[low];
+}
+
+/// Opens the block of a row that exists, unless it is open.
+inline bool open_block_of(const merge_plan& plan, line_port& input, const block_index& blocks,
+                          uint64_t row, input_cursor& cursor, line_store& store, progress& done) {
+  if (row >= cursor.block_row && row - cursor.block_row < cursor.rows) return true;
+  block_place place = place_before(blocks, row);
+WALK:
+  while (true) {
+#pragma HLS LOOP_TRIPCOUNT min = 1 max = 8192
+    block_header header;
+    // The index was made of the same headers, so they are in order.
+    if (!read_block_header(input, store, place.word, cursor.end, blocks.rows - place.row, header,
+                           done)) {
+      return false;
+    }
+    if (row - place.row < header.rows) break;
+    place.row += header.rows;
+    place.word += header.bytes / 8;
+  }
+  cursor.next_block = place.word;
+  cursor.next_row = place.row;
+  cursor.rows_left = blocks.rows - place.row;
+  return open_block(plan, input, cursor, store, done);
+}
+
+/// Makes a row the next one that is read; it may be the one behind the last.
+inline bool seek_row(const merge_plan& plan, line_port& input, const block_index& blocks,
+                     uint64_t row, input_cursor& cursor, line_store& store, progress& done) {
+  if (row == blocks.rows) {
+    cursor.next_block = cursor.end;
+    cursor.rows_left = 0;
+    cursor.row = cursor.rows;
+    return true;
+  }
+  if (!open_block_of(plan, input, blocks, row, cursor, store, done)) return false;
+  cursor.row = static_cast<uint32_t>(row - cursor.block_row);
+SEEK_STRINGS:
+  for (uint32_t column = 0; column < plan.column_count; column++) {
+#pragma HLS LOOP_TRIPCOUNT min = 1 max = 20
+    if (plan.width[column] != WIDTH_BYTES) continue;
+    column_place& place = cursor.columns[column];
+    place.string_end = 0;
+    if (cursor.row == 0) continue;
+    const uint32_t before = cursor.row - 1;
+    const uint64_t ends = read_word(input, store, column_window(cursor.index, column, PART_VALUES),
+                                    place.values + before / 2, done);
+    place.string_end = static_cast<uint32_t>(ends >> (32 * (before % 2)));
+  }
+  return true;
+}
+
+}  // namespace merging
+}  // namespace nearscan

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the parts of a merge begin: merge path over all inputs.
+//
+// A part begins at a place of the merged order. How many rows of each input come before it is found
+// by halving windows: the row in the middle of the widest one is looked for in the others, and how
+// many rows come before it says on which side of the place it is. Rows that tie are told apart by
+// the number of their input, so there is one cut for each place, and the unit before it finds the
+// same. Inputs that are not sorted have some cut; the rows on its two sides are compared later.
+#pragma once
+
+#include "blocks.hpp"
+
+namespace nearscan {
+namespace merging {
+
+/// How many rows of each input come before a place of the merged order.
+struct merge_cut {
+  uint64_t rows[MERGE_INPUTS_MAX];
+};
+
+/// Where the inputs stand, and what is held of them on chip.
+struct merge_inputs {
+  input_cursor cursors[MERGE_INPUTS_MAX];
+  line_store store;
+  /// For searches alone: the blocks, the row that is looked for, the one that it is held against.
+  block_index blocks[MERGE_INPUTS_MAX];
+  row_state pivot;
+  row_state probe;
+};
+
+/// Reads the keys of a row.
+inline bool read_keys(const merge_plan& plan, line_port& input, uint32_t index, uint64_t row,
+                      merge_inputs& inputs, row_state& keys, progress& done) {
+  input_cursor& cursor = inputs.cursors[index];
+  if (!seek_row(plan, input, inputs.blocks[index], row, cursor, inputs.store, done)) {
+    return false;
+  }
+  keys.valid = 0;
+KEY_COLUMNS:
+  for (uint32_t key = 0; key < plan.key_count; key++) {
+#pragma HLS LOOP_TRIPCOUNT min = 1 max = 4
+    const uint32_t column = plan.keys[key].column;
+    if (!read_column(plan, input, column, cursor, inputs.store, keys, done)) return false;
+  }
+  read_prefixes(plan, input, index, inputs.store, keys, done);
+  done.values_read += plan.key_count;
+  return true;
+}
+
+/// Rows of input `index` that come before the pivot, which is of input `of`, in a window.
+inline uint64_t rows_before(const merge_plan& plan, line_port& input, uint32_t index, uint32_t of,
+                            uint64_t low, uint64_t high, const volatile uint32_t* cancel,
+                            merge_inputs& inputs, progress& done) {
+HALVE_ROWS:
+  while (low < high && may_go_on(done, 1, plan.steps_max, cancel)) {
+#pragma HLS LOOP_TRIPCOUNT min = 0 max = 31
+    const uint64_t middle = low + (high - low) / 2;
+    if (!read_keys(plan, input, index, middle, inputs, inputs.probe, done)) {
+      fail(done, STATUS_CORRUPT);
+      return low;
+    }
+    const int order =
+        compare_rows(plan, inputs.probe, inputs.pivot, input, inputs.store, cancel, done);
+    if (order < 0 || (order == 0 && index < of)) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+/// The input with the widest window; any, if all are closed.
+inline uint32_t widest_window(const merge_plan& plan, const merge_cut& low, const merge_cut& high) {
+  uint32_t widest = 0;
+WINDOWS:
+  for (uint32_t index = 1; index < plan.input_count; index++) {
+#pragma HLS LOOP_TRIPCOUNT min = 0 max = 15
+    if (high.rows[index] - low.rows[index] > high.rows[widest] - low.rows[widest]) widest = index;
+  }
+  return widest;
+}
+
+/// Puts the cut before place `rank` of the merged order into `low`.
+inline void find_cut(const merge_plan& plan, line_port& input, uint64_t rank,
+                     const volatile uint32_t* cancel, merge_inputs& inputs, merge_cut& low,
+                     progress& done) {
+  merge_cut high;
+  merge_cut found;
+WHOLE_WINDOWS:
+  for (uint32_t index = 0; index < MERGE_INPUTS_MAX; index++) {
+    low.rows[index] = 0;
+    high.rows[index] = index < plan.input_count ? inputs.blocks[index].rows : 0;
+  }
+NARROW:
+  while (done.status == STATUS_OK) {
+#pragma HLS LOOP_TRIPCOUNT min = 0 max = 512
+    const uint32_t widest = widest_window(plan, low, high);
+    if (low.rows[widest] == high.rows[widest]) break;
+    const uint64_t middle = low.rows[widest] + (high.rows[widest] - low.rows[widest]) / 2;
+    if (!read_keys(plan, input, widest, middle, inputs, inputs.pivot, done)) {
+      return fail(done, STATUS_CORRUPT);
+    }
+    uint64_t before = 0;
+  OTHERS:
+    for (uint32_t index = 0; index < plan.input_count; index++) {
+#pragma HLS LOOP_TRIPCOUNT min = 1 max = 16
+      found.rows[index] = index == widest ? middle
+                                          : rows_before(plan, input, index, widest, low.rows[index],
+                                                        high.rows[index], cancel, inputs, done);
+      before += found.rows[index];
+    }
+    const bool is_before = before < rank;
+  MOVE_WINDOWS:
+    for (uint32_t index = 0; index < plan.input_count; index++) {
+#pragma HLS LOOP_TRIPCOUNT min = 1 max = 16
+      if (is_before) {
+        low.rows[index] = found.rows[index] + (index == widest ? 1 : 0);
+      } else {
+        high.rows[index] = found.rows[index];
+      }
+    }
+    may_go_on(done, 1, plan.steps_max, cancel);
+  }
+}
+
+}  // namespace merging
+}  // namespace nearscan

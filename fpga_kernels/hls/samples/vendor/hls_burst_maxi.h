@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a parser needs to know of the vendor's hls_burst_maxi.h. Only the check of the syntax tree
+// reads it.
+#pragma once
+
+#include <stddef.h>
+
+namespace hls {
+
+template <typename T>
+class burst_maxi {
+ public:
+  void read_request(size_t first, size_t count);
+  T read();
+};
+
+}  // namespace hls

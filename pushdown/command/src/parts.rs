@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Parts of a merge: what a drive cuts one into for its kernels, and how their results become one.
+//!
+//! Nobody above a drive sees parts: what it sends back is one result, as if one kernel had merged.
+
+use crate::error::Error;
+use crate::result::{Counters, ResultHeader};
+use crate::status::Status;
+
+/// One of the parts that a drive cuts a merge into. The rows of all parts, one behind the other,
+/// are those of the whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct MergePart {
+    /// Which part, from 0 on.
+    pub part: u16,
+    /// How many there are, up to [`MERGE_PARTS_MAX`](crate::limits::MERGE_PARTS_MAX).
+    pub parts: u16,
+}
+
+impl MergePart {
+    /// A merge that is not cut.
+    pub const WHOLE: Self = Self { part: 0, parts: 1 };
+}
+
+/// The results of all parts of a merge as one: their payloads one behind the other, under one
+/// header. Where parts have failed it is the header of the first of those.
+///
+/// # Errors
+/// [`Error`] when a part is no result, or there is none.
+pub fn join_parts(parts: &[impl AsRef<[u8]>]) -> Result<Vec<u8>, Error> {
+    let mut joined: Option<ResultHeader> = None;
+    let mut payload = Vec::new();
+    for part in parts {
+        let part = part.as_ref();
+        let header = ResultHeader::decode(part)?;
+        if header.status != Status::Ok {
+            return Ok(header.encode());
+        }
+        let first = usize::try_from(ResultHeader::BYTES).unwrap_or(usize::MAX);
+        let bytes = part.get(first..).unwrap_or_default();
+        if bytes.len() as u64 != header.payload_bytes {
+            return Err(Error::Inconsistent { what: "a part is not as long as it says" });
+        }
+        payload.extend_from_slice(bytes);
+        joined = Some(match joined {
+            None => header,
+            Some(before) => ResultHeader {
+                rows_out: before.rows_out + header.rows_out,
+                counters: before.counters.plus(&header.counters),
+                ..before
+            },
+        });
+    }
+    let Some(header) = joined else {
+        return Err(Error::Inconsistent { what: "a merge has at least one part" });
+    };
+    let payload_bytes = payload.len() as u64;
+    let header =
+        ResultHeader { payload_bytes, payload_checksum: crc32c::crc32c(&payload), ..header };
+    let mut result = header.encode();
+    result.append(&mut payload);
+    Ok(result)
+}
+
+impl Counters {
+    /// What both did, added up; of a merge, the steps of a lane as well, for it has one.
+    fn plus(&self, other: &Self) -> Self {
+        Self {
+            lines_read: self.lines_read + other.lines_read,
+            pages: self.pages + other.pages,
+            bytes_decompressed: self.bytes_decompressed + other.bytes_decompressed,
+            snappy_tokens: self.snappy_tokens + other.snappy_tokens,
+            snappy_tokens_lane_max: self.snappy_tokens_lane_max + other.snappy_tokens_lane_max,
+            values_decoded: self.values_decoded + other.values_decoded,
+            decode_steps_lane_max: self.decode_steps_lane_max + other.decode_steps_lane_max,
+            dictionary_entries: self.dictionary_entries + other.dictionary_entries,
+            dictionary_reads: self.dictionary_reads + other.dictionary_reads,
+            rows_filtered: self.rows_filtered + other.rows_filtered,
+            rows_projected: self.rows_projected + other.rows_projected,
+            rows_aggregated: self.rows_aggregated + other.rows_aggregated,
+            string_words: self.string_words + other.string_words,
+            payload_words: self.payload_words + other.payload_words,
+            blocks: self.blocks + other.blocks,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::command::Envelope;
+    use crate::result::{ResultView, ResultWriter, Value};
+    use crate::types::Width;
+
+    /// A result of numbers, with counters that show it.
+    fn part(numbers: &[i128]) -> Vec<u8> {
+        let mut writer = ResultWriter::new(vec![Width::W64]);
+        for number in numbers {
+            writer.push(vec![Value::Number(*number)]).unwrap();
+        }
+        let count = numbers.len() as u64;
+        let counters = Counters { values_decoded: count, blocks: 1, ..Counters::default() };
+        let header = ResultHeader::failed(&Envelope::default(), Status::Ok);
+        writer.finish(ResultHeader {
+            rows_in: 9,
+            rows_kept: 7,
+            rows_out: count,
+            counters,
+            ..header
+        })
+    }
+
+    #[test]
+    fn rows_counters_and_checksums_are_those_of_all_parts() {
+        let joined = join_parts(&[part(&[1, 2]), part(&[]), part(&[3, 4, 5])]).unwrap();
+        let view = ResultView::parse(&joined, &[Width::W64]).unwrap();
+        let numbers: Vec<_> = view
+            .blocks
+            .iter()
+            .flat_map(|block| (0..block.rows as usize).map(|row| block.columns[0].number(row)))
+            .collect();
+        assert_eq!(numbers, [1, 2, 3, 4, 5].map(Some));
+        assert_eq!((view.header.rows_in, view.header.rows_kept, view.header.rows_out), (9, 7, 5));
+        assert_eq!(view.header.counters.values_decoded, 5);
+    }
+
+    #[test]
+    fn a_part_that_failed_is_the_result() {
+        let failed = |status| ResultHeader::failed(&Envelope::default(), status).encode();
+        let parts = [part(&[1]), failed(Status::NotSorted), failed(Status::Corrupt)];
+        let joined = join_parts(&parts).unwrap();
+        assert_eq!(joined, failed(Status::NotSorted));
+    }
+
+    #[test]
+    fn what_is_no_part_is_refused() {
+        let none: [Vec<u8>; 0] = [];
+        assert!(join_parts(&none).is_err());
+        let whole = part(&[1, 2]);
+        assert!(join_parts(&[&whole[..100]]).is_err());
+        let what = "a part is not as long as it says";
+        assert_eq!(join_parts(&[&whole[..whole.len() - 8]]), Err(Error::Inconsistent { what }));
+    }
+}

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Merges on the device: scans into device memory, then the merge, cut into parts or whole.
+//!
+//! Each part is a kernel call on a merge unit of its own. They run one after the other here, and
+//! side by side on the modelled clock. The output's room is shared out; a part that finds too
+//! little, because its strings are longer than those of the others, makes the merge run again as a
+//! whole, and so does one that needs more than its share of the steps.
+
+use bytemuck::cast_slice_mut;
+use nearscan_command::{
+    Counters, InputRef, MergeCommand, MergePart, OutputRef, ResultHeader, Status, join_parts,
+};
+use nearscan_drive::Failure;
+use nearscan_models::Line;
+
+use crate::config::Config;
+use crate::kernels::{Device, Progress, failed, lines, memory_size, result_in};
+
+/// Room of a part beside its share of the output's: its own header, and the ends of its last block,
+/// which are padded in each column. A drive keeps it aside for each of its merge units.
+const PART_ROOM_BYTES: u64 = 1024;
+
+/// The results of scans where they lie.
+struct Scanned {
+    memory: Vec<Line>,
+    inputs: Vec<InputRef>,
+    /// Rows of all of them.
+    rows: u64,
+}
+
+/// What the kernel calls of a merge gave back.
+struct Merged {
+    results: Vec<Vec<u8>>,
+    headers: Vec<ResultHeader>,
+}
+
+impl Device<'_> {
+    /// Runs the scans one after the other and merges their results where they lie; gives header and
+    /// payload of the merged one. The status of a scan is that of the merge.
+    pub(crate) fn merge(
+        &self,
+        command: &MergeCommand,
+        progress: &mut Progress,
+    ) -> Result<Vec<u8>, Failure> {
+        let scanned = match self.scan_inputs(command, progress)? {
+            Ok(scanned) => scanned,
+            Err(header) => return Ok(header.encode()),
+        };
+        let parts = self.config.merge_parts(scanned.rows);
+        let merged = self.merge_in(command, &scanned, parts, progress)?;
+        let joined = join_parts(&merged.results).map_err(failed)?;
+        let is_short = |header: &ResultHeader| {
+            matches!(header.status, Status::OutputFull | Status::StepsExceeded)
+        };
+        let is_too_long = joined.len() as u64 > command.output.bytes_max();
+        if parts == 1 || !(is_too_long || merged.headers.iter().any(is_short)) {
+            return Ok(joined);
+        }
+        let mut whole = self.merge_in(command, &scanned, 1, progress)?;
+        whole.results.pop().ok_or_else(|| failed("a merge without a result"))
+    }
+
+    /// Runs the scans; the header of the merge instead, when one ends with a status.
+    fn scan_inputs(
+        &self,
+        command: &MergeCommand,
+        progress: &mut Progress,
+    ) -> Result<Result<Scanned, ResultHeader>, Failure> {
+        let rooms = command.scans.iter().map(|scan| lines(scan.output.bytes_max()));
+        let rooms: Vec<usize> = rooms.collect::<Result<_, _>>()?;
+        let room: usize = rooms.iter().sum();
+        let mut memory = nearscan_models::zeroed_lines(room * size_of::<Line>());
+        let mut rest = memory.as_mut_slice();
+        let mut inputs = Vec::with_capacity(rooms.len());
+        let (mut at, mut rows) = (0, 0);
+        for (scan, room) in command.scans.iter().zip(rooms) {
+            let (result, behind) = rest.split_at_mut(room);
+            let header = self.scan_into(scan, cast_slice_mut(result), progress)?;
+            if header.status != Status::Ok {
+                let failed = ResultHeader::failed(&command.envelope, header.status);
+                return Ok(Err(ResultHeader { detail: header.detail, ..failed }));
+            }
+            let length = ResultHeader::BYTES + header.payload_bytes;
+            inputs.push(InputRef::DeviceRange { lease: 0, offset: at, length });
+            at += (room * size_of::<Line>()) as u64;
+            rows += header.rows_out;
+            rest = behind;
+        }
+        Ok(Ok(Scanned { memory, inputs, rows }))
+    }
+
+    /// Merges in so many parts, each on a unit of its own.
+    fn merge_in(
+        &self,
+        command: &MergeCommand,
+        scanned: &Scanned,
+        parts: u16,
+        progress: &mut Progress,
+    ) -> Result<Merged, Failure> {
+        let mut merged = Merged { results: Vec::new(), headers: Vec::new() };
+        for part in 0..parts {
+            let part = MergePart { part, parts };
+            let bytes_max = part_room(part, command.output.bytes_max());
+            let output_ref = OutputRef::DeviceRange { lease: 0, offset: 0, bytes_max };
+            let words =
+                command.encode_for_kernel(&scanned.inputs, &output_ref, part).map_err(failed)?;
+            let mut output = vec![0u64; memory_size(bytes_max.div_ceil(8))?];
+            let cancel = self.cancel.word();
+            nearscan_models::merge(&words, &scanned.memory, &mut output, cancel).map_err(failed)?;
+            let result = result_in(&output)?;
+            merged.headers.push(ResultHeader::decode(&result).map_err(failed)?);
+            merged.results.push(result);
+        }
+        if let Some(time) = &mut progress.time {
+            let did: Vec<Counters> = merged.headers.iter().map(|header| header.counters).collect();
+            time.merge_ns += self.config.timing.merge_ns(&did);
+        }
+        Ok(merged)
+    }
+}
+
+/// Room of one part's result.
+fn part_room(part: MergePart, bytes_max: u64) -> u64 {
+    match part {
+        MergePart::WHOLE => bytes_max,
+        MergePart { parts, .. } => {
+            (bytes_max / u64::from(parts)).next_multiple_of(8) + PART_ROOM_BYTES
+        }
+    }
+}
+
+impl Config {
+    /// Parts that a merge of so many rows is cut into: one for each merge unit, but none that is
+    /// hardly worth the search for its cuts.
+    fn merge_parts(&self, rows: u64) -> u16 {
+        let worth = rows / self.merge_part_rows.max(1);
+        let parts = worth.clamp(1, u64::from(self.merge_units.max(1)));
+        u16::try_from(parts).unwrap_or(1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case(0, 1)]
+    #[case(99, 1)]
+    #[case(100, 1)]
+    #[case(200, 2)]
+    #[case(299, 2)]
+    #[case(1_000_000, 3)]
+    fn rows_are_cut_where_it_is_worth_it(#[case] rows: u64, #[case] parts: u16) {
+        let config = Config { merge_units: 3, merge_part_rows: 100, ..Config::default() };
+        assert_eq!(config.merge_parts(rows), parts);
+    }
+}
