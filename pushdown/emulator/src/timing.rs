@@ -13,7 +13,8 @@
 //!
 //! [`study`] puts them together for the four kernels of the SmartSSD study, `pipeline` for the
 //! commands that a drive runs: scans and merges. `docs/timing-model.md` is the whole model on two
-//! pages.
+//! pages. `rates` is what the model comes to for a mean row and byte, which a drive says before
+//! anything ran.
 //!
 //! # Invariants
 //!
@@ -27,6 +28,7 @@ mod link;
 mod parameters;
 mod pipeline;
 mod port;
+mod rates;
 mod schedule;
 pub mod study;
 
