@@ -29,6 +29,7 @@ use crate::{
     settings::NearscanOptions,
     system::{SCHEMA_NAME, SettingsTable, SystemSchema},
     system_drives::{DrivesTable, FunctionsTable, LogTable},
+    system_rates::{HostTable, RatesTable},
     table::TableFactory,
 };
 
@@ -158,7 +159,9 @@ fn default_catalog(schema: &str) -> Result<Arc<dyn CatalogProvider>> {
     catalog.register_schema(schema, Arc::new(MemorySchemaProvider::new()))?;
     let system = SystemSchema::new(vec![
         Arc::new(DrivesTable),
+        Arc::new(RatesTable),
         Arc::new(FunctionsTable),
+        Arc::new(HostTable),
         Arc::new(LogTable),
         Arc::new(SettingsTable),
     ]);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Attaches [`FileFacts`] to the files of a scan: footers through the session's metadata cache, and
-//! which drive holds which file. The optimizer does no I/O; this is where it is done for it.
+//! which drive holds which file. The optimizer does no I/O and reads no clock; this is where it is
+//! done for it, so the host is measured from here too.
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -25,6 +26,8 @@ use datafusion::{
 use nearscan_drive::{FileRef, Placement};
 use nearscan_optimizer::{FileFacts, NearscanOptions, PushdownContext, settings::PushdownMode};
 
+use crate::host;
+
 /// `plan` with facts attached to every local Parquet file that it scans; as it is when no drive
 /// could use them.
 pub(crate) async fn attach(
@@ -39,6 +42,7 @@ pub(crate) async fn attach(
     if off || context.drives.is_empty() {
         return Ok(plan);
     }
+    host::calibrate(session, &context).await;
     let mut scans = Vec::new();
     plan.apply(|node| {
         scans.extend(scan_of(node).cloned());

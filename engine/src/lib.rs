@@ -40,6 +40,7 @@ pub mod error;
 mod explain;
 mod facts;
 mod files;
+mod host;
 mod order;
 mod profile;
 mod query;
@@ -48,6 +49,7 @@ mod statement;
 pub mod stopwatch;
 mod system;
 mod system_drives;
+mod system_rates;
 mod table;
 pub mod units;
 

@@ -23,7 +23,7 @@ use datafusion::{
     },
 };
 use futures::{Stream, StreamExt, TryStreamExt};
-use nearscan_optimizer::{Candidate, PushdownContext, recorded};
+use nearscan_optimizer::{Candidate, PushdownContext, context::RunningQuery, recorded};
 
 use crate::{
     error::{Error, Result},
@@ -49,6 +49,8 @@ pub struct QueryStream {
     stopwatch: Stopwatch,
     elapsed: Duration,
     rows: u64,
+    /// Counts as running, which the cost model wants to know of others, until its last batch.
+    running: Option<RunningQuery>,
 }
 
 /// All rows of a query that has run.
@@ -88,9 +90,11 @@ impl Query {
         };
         let (plan, planning) = (plan?, watch.elapsed());
         let stopwatch = Stopwatch::start();
+        let context = task.session_config().get_extension::<PushdownContext>();
+        let running = context.map(|context| context.begin_query());
         let inner = execute_stream(Arc::clone(&plan), Arc::new(task))?;
         let elapsed = Duration::ZERO;
-        Ok(QueryStream { inner, plan, decisions, planning, stopwatch, elapsed, rows: 0 })
+        Ok(QueryStream { inner, plan, decisions, planning, stopwatch, elapsed, rows: 0, running })
     }
 
     /// Plans the query without running it: a profile with plan and decisions, and nothing counted.
@@ -188,6 +192,9 @@ impl Stream for QueryStream {
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let item = ready!(self.inner.poll_next_unpin(context));
         self.elapsed = self.stopwatch.elapsed();
+        if item.is_none() {
+            self.running = None;
+        }
         Poll::Ready(item.map(|batch| match batch {
             Ok(batch) => {
                 self.rows += u64::try_from(batch.num_rows()).unwrap_or(u64::MAX);

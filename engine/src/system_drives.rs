@@ -19,24 +19,27 @@ use nearscan_optimizer::{PushdownContext, functions::pushdown_functions, log::Lo
 
 use crate::system::SystemTable;
 
-fn context(session: &dyn Session) -> Option<Arc<PushdownContext>> {
+pub(crate) fn context(session: &dyn Session) -> Option<Arc<PushdownContext>> {
     session.config().get_extension::<PushdownContext>()
 }
 
-fn schema_of(columns: &[(&str, DataType, bool)]) -> SchemaRef {
+pub(crate) fn schema_of(columns: &[(&str, DataType, bool)]) -> SchemaRef {
     let field = |(name, data_type, nullable): &(&str, DataType, bool)| {
         Field::new(*name, data_type.clone(), *nullable)
     };
     Arc::new(Schema::new(columns.iter().map(field).collect::<Vec<_>>()))
 }
 
-fn strings<T: AsRef<str>>(cells: impl Iterator<Item = T>) -> ArrayRef {
+pub(crate) fn strings<T: AsRef<str>>(cells: impl Iterator<Item = T>) -> ArrayRef {
     Arc::new(StringArray::from_iter_values(cells))
 }
 
 fn numbers(cells: impl Iterator<Item = u64>) -> ArrayRef {
     Arc::new(UInt64Array::from_iter_values(cells))
 }
+
+/// Size of the requests for which the media's rate is shown: that of a column chunk or a few.
+const REQUEST_BYTES: u64 = 1 << 20;
 
 /// `nearscan.drives`: the attached drives.
 #[derive(Debug)]
@@ -52,10 +55,9 @@ static DRIVES_SCHEMA: LazyLock<SchemaRef> = LazyLock::new(|| {
         ("free_bytes", DataType::UInt64, false),
         ("in_flight", DataType::UInt32, false),
         ("in_flight_max", DataType::UInt32, false),
-        ("media_bytes_per_s", DataType::Float64, false),
-        ("kernel_bytes_per_s", DataType::Float64, false),
-        ("link_bytes_per_s", DataType::Float64, false),
-        ("setup_ns", DataType::Float64, false),
+        ("lanes", DataType::UInt32, false),
+        ("media_bytes_per_s", DataType::Float64, true),
+        ("link_bytes_per_s", DataType::Float64, true),
         ("rates_modelled", DataType::Boolean, false),
     ])
 });
@@ -73,8 +75,11 @@ impl SystemTable for DrivesTable {
         let drives = context(session).map(|context| context.drives.list()).unwrap_or_default();
         let snapshots: Vec<_> = drives.iter().map(|(_, drive)| drive.snapshot()).collect();
         let each = || drives.iter().map(|(_, drive)| drive);
-        let rate = |cell: fn(&CostSnapshot) -> f64| -> ArrayRef {
-            Arc::new(Float64Array::from_iter_values(snapshots.iter().map(cell)))
+        let rate = |cell: fn(&CostSnapshot) -> Option<f64>| -> ArrayRef {
+            Arc::new(snapshots.iter().map(cell).collect::<Float64Array>())
+        };
+        let media_rate = |snapshot: &CostSnapshot| {
+            snapshot.media.as_ref().map(|rates| rates.bytes_per_s(REQUEST_BYTES))
         };
         let columns: Vec<ArrayRef> = vec![
             strings(drives.iter().map(|(name, _)| name)),
@@ -87,12 +92,13 @@ impl SystemTable for DrivesTable {
             Arc::new(UInt32Array::from_iter_values(
                 each().map(|drive| drive.capabilities().in_flight_max),
             )),
-            rate(|snapshot| snapshot.media_bytes_per_s),
-            rate(|snapshot| snapshot.kernel_bytes_per_s),
+            Arc::new(UInt32Array::from_iter_values(
+                snapshots.iter().map(|snapshot| snapshot.lanes),
+            )),
+            rate(media_rate),
             rate(|snapshot| snapshot.link_bytes_per_s),
-            rate(|snapshot| snapshot.setup_ns),
             Arc::new(BooleanArray::from_iter(
-                snapshots.iter().map(|snapshot| Some(snapshot.modelled)),
+                snapshots.iter().map(|snapshot| Some(snapshot.is_modelled())),
             )),
         ];
         Ok(RecordBatch::try_new(self.schema(), columns)?)
@@ -161,6 +167,9 @@ static LOG_SCHEMA: LazyLock<SchemaRef> = LazyLock::new(|| {
         ("rows_out", DataType::UInt64, false),
         ("measured_ns", DataType::UInt64, true),
         ("modelled_ns", DataType::UInt64, true),
+        ("drive_estimate_ns", DataType::UInt64, true),
+        ("host_estimate_ns", DataType::UInt64, true),
+        ("snapshot_id", DataType::UInt64, true),
     ])
 });
 
@@ -192,6 +201,9 @@ impl SystemTable for LogTable {
             number(|entry| entry.rows_out),
             maybe(|entry| entry.measured_ns),
             maybe(|entry| entry.modelled_ns),
+            maybe(|entry| entry.estimate.map(|estimate| estimate.drive_ns)),
+            maybe(|entry| entry.estimate.map(|estimate| estimate.host_ns)),
+            maybe(|entry| entry.estimate.map(|estimate| estimate.snapshot)),
         ];
         Ok(RecordBatch::try_new(self.schema(), columns)?)
     }

@@ -60,6 +60,8 @@ struct Decided<'a> {
     /// Row groups of an offloaded scan that stay on the host.
     row_groups_kept: Option<RowGroupsKept<'a>>,
     costs: Option<Estimates>,
+    /// Of the merge on the drive that it is part of.
+    merge_costs: Option<Estimates>,
 }
 
 #[derive(Debug, Serialize)]
@@ -79,6 +81,7 @@ struct Reason<'a> {
 struct Estimates {
     drive_ns: f64,
     host_ns: f64,
+    snapshot: u64,
 }
 
 #[derive(Debug, Serialize)]
@@ -151,8 +154,11 @@ impl<'a> Decided<'a> {
             Decision::Offload { drive } => (Some(drive.as_str()), None),
             Decision::Keep(kept) => (None, Some(Reason::of(kept))),
         };
-        let estimates =
-            |costs: Costs| Estimates { drive_ns: costs.drive_ns, host_ns: costs.host_ns };
+        let estimates = |Costs { drive_ns, host_ns, snapshot }: Costs| Estimates {
+            drive_ns,
+            host_ns,
+            snapshot,
+        };
         Self {
             table: &candidate.table,
             drive,
@@ -160,6 +166,7 @@ impl<'a> Decided<'a> {
             above: candidate.above.as_ref().map(Reason::of),
             row_groups_kept: candidate.units_kept.as_ref().map(RowGroupsKept::of),
             costs: candidate.costs.map(estimates),
+            merge_costs: candidate.merge.map(estimates),
         }
     }
 }

@@ -4,6 +4,8 @@
 #![forbid(unsafe_code)]
 
 #[cfg(test)]
+mod cost;
+#[cfg(test)]
 mod coverage;
 #[cfg(test)]
 mod odd_files;

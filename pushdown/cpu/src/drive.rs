@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use nearscan_command::{Encodings, limits};
 use nearscan_drive::{
-    CancelWord, Capabilities, CostSnapshot, Drive, FileRef, Identity, Placement, Refusal, Session,
-    SessionSpec,
+    CancelWord, Capabilities, CostSnapshot, Drive, FileRef, Identity, Placement, RatesByRequest,
+    Refusal, Session, SessionSpec,
 };
 use uuid::Uuid;
 
@@ -57,26 +57,9 @@ pub(crate) struct Shared {
     pub(crate) pool: Pool,
     pub(crate) threads: usize,
     pub(crate) epoch: AtomicU64,
-    pub(crate) totals: Totals,
     running: Mutex<HashMap<u128, CancelWord>>,
     snapshots: AtomicU64,
 }
-
-/// What was done so far, for the rates.
-#[derive(Debug, Default)]
-pub(crate) struct Totals {
-    pub(crate) media_bytes: AtomicU64,
-    pub(crate) values: AtomicU64,
-    pub(crate) busy_ns: AtomicU64,
-}
-
-/// Rates that are assumed before the first command: what one core of a common server does.
-const BYTES_PER_S: f64 = 500e6;
-const VALUES_PER_S: f64 = 200e6;
-/// A copy within memory.
-const LINK_BYTES_PER_S: f64 = 8e9;
-/// Handing a command to a thread and its result back.
-const SETUP_NS: f64 = 20e3;
 
 impl CpuDrive {
     /// Starts a drive and its threads.
@@ -106,7 +89,6 @@ impl CpuDrive {
             pool: Pool::start(threads)?,
             threads,
             epoch: AtomicU64::new(0),
-            totals: Totals::default(),
             running: Mutex::default(),
             snapshots: AtomicU64::new(0),
         };
@@ -128,24 +110,17 @@ impl Drive for CpuDrive {
     }
 
     fn snapshot(&self) -> CostSnapshot {
-        let shared = &self.shared;
-        let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        let rate = |done: u64, assumed: f64| match load(&shared.totals.busy_ns) {
-            0 => assumed,
-            busy_ns => (done as f64 * 1e9 / busy_ns as f64).max(1.0),
-        } * shared.threads as f64;
-        let bytes_per_s = rate(load(&shared.totals.media_bytes), BYTES_PER_S);
+        // How fast it is depends on the machine: whoever watches its commands finds out.
         CostSnapshot {
-            id: shared.snapshots.fetch_add(1, Ordering::Relaxed),
-            // Reading and decoding are one job here, so both have the rate of the whole.
-            media_bytes_per_s: bytes_per_s,
-            kernel_bytes_per_s: bytes_per_s,
-            kernel_rows_per_s: rate(load(&shared.totals.values), VALUES_PER_S),
-            link_bytes_per_s: LINK_BYTES_PER_S,
-            setup_ns: SETUP_NS,
+            id: self.shared.snapshots.fetch_add(1, Ordering::Relaxed),
+            lanes: u32::try_from(self.shared.threads).unwrap_or(u32::MAX),
+            start_ns: 0.0,
+            media: None,
+            link_bytes_per_s: None,
+            scan: RatesByRequest::UNKNOWN,
+            merge: RatesByRequest::UNKNOWN,
             queue_depth: self.in_flight(),
             free_bytes: 0,
-            modelled: false,
         }
     }
 

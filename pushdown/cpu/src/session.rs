@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures::channel::oneshot;
-use nearscan_command::{Command, ResultHeader};
+use nearscan_command::ResultHeader;
 use nearscan_drive::clock::Stopwatch;
 use nearscan_drive::{
     CancelOutcome, CancelWord, Completion, DriveTime, Failure, Lease, Outcome, Refusal,
@@ -103,12 +103,6 @@ impl Task {
             outcome = Outcome::Failed(reset());
         }
         let time = watch.measured();
-        let totals = &self.shared.totals;
-        totals.busy_ns.fetch_add(time.ns, Ordering::Relaxed);
-        totals.media_bytes.fetch_add(media_bytes, Ordering::Relaxed);
-        let values = |scan: &Command| scan.unit.rows * scan.unit.chunks.len() as u64;
-        let values = self.work.scans().iter().map(values).sum();
-        totals.values.fetch_add(values, Ordering::Relaxed);
         let completion = Completion {
             command_id: self.work.envelope().command_id,
             attempt: self.work.envelope().attempt,

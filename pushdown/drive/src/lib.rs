@@ -36,6 +36,8 @@ pub mod completion;
 pub mod cost;
 pub mod drive;
 pub mod error;
+pub mod fit;
+pub mod observe;
 pub mod placement;
 pub mod registry;
 pub mod stages;
@@ -44,12 +46,16 @@ pub mod time;
 pub use budget::{Budget, Reservation, Unlimited};
 pub use capabilities::{Capabilities, Refused};
 pub use completion::{Completion, Fault, Outcome, Traffic};
-pub use cost::CostSnapshot;
+pub use cost::{
+    CostSnapshot, FitQuality, Kernel, KernelRates, Load, MediaPoint, MediaRates, RateSource,
+    RatesByRequest, RequestClass,
+};
 pub use drive::{
     CancelOutcome, CancelWord, Drive, Identity, Lease, Session, SessionSpec, Submission, Ticket,
     Work,
 };
 pub use error::{Failure, Refusal};
+pub use observe::{Observation, Observer};
 pub use placement::{FileRef, Placement, file_version};
 pub use registry::Drives;
 pub use stages::{KernelStage, Limit, StageTimes};

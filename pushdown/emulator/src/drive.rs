@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 use nearscan_command::limits;
 use nearscan_drive::{
     Budget, CancelOutcome, CancelWord, Capabilities, CostSnapshot, Drive, FileRef, Identity, Lease,
-    Placement, Refusal, Session, SessionSpec, Submission, Ticket,
+    Placement, RatesByRequest, Refusal, Session, SessionSpec, Submission, Ticket,
 };
 use uuid::Uuid;
 
@@ -122,19 +122,16 @@ impl Drive for Emulator {
 
     fn snapshot(&self) -> CostSnapshot {
         let Shared { config, memory, queue, snapshots, .. } = &*self.shared;
-        let units = f64::from(config.compute_units);
-        let timing = &config.timing;
         CostSnapshot {
             id: snapshots.fetch_add(1, Ordering::Relaxed),
-            media_bytes_per_s: timing.media_bytes_per_s,
-            // One line of 64 bytes a cycle and unit, and one row.
-            kernel_bytes_per_s: timing.clock_hz * 64.0 * units,
-            kernel_rows_per_s: timing.clock_hz * units,
-            link_bytes_per_s: timing.link_bytes_per_s,
-            setup_ns: timing.setup_ns,
+            lanes: config.compute_units,
+            start_ns: config.timing.setup_ns,
+            media: config.timing.media_rates(),
+            link_bytes_per_s: Some(config.timing.link_bytes_per_s),
+            scan: RatesByRequest::uniform(config.timing.scan_rates()),
+            merge: RatesByRequest::uniform(config.timing.merge_rates(config.merge_units)),
             queue_depth: queue.in_flight(),
             free_bytes: memory.free_bytes(),
-            modelled: true,
         }
     }
 

@@ -13,7 +13,8 @@
 //!
 //! [`study`] puts them together for the four kernels of the SmartSSD study, [`fast`] for the same
 //! jobs with wide ports, `pipeline` and `merge` for the scans and merges that a drive runs.
-//! `docs/timing-model.md` is the whole model on a few pages.
+//! `rates` is what the model comes to for a mean row and byte, which a drive says before anything
+//! ran. `docs/timing-model.md` is the whole model on a few pages.
 //!
 //! # Invariants
 //!
@@ -30,6 +31,7 @@ mod merge;
 mod parameters;
 mod pipeline;
 mod port;
+mod rates;
 mod schedule;
 pub mod study;
 

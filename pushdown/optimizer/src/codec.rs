@@ -28,7 +28,8 @@ use nearscan_command::{Chunk, Codec, Encodings, Fragment, PhysicalType, ReadAs, 
 use nearscan_drive::FileRef;
 use prost::Message;
 
-use crate::decision::KeepReason;
+use crate::cost::UnitEstimate;
+use crate::decision::{Costs, KeepReason};
 use crate::exec::{PushdownExec, PushdownMergeExec, Pushed, Replaced, RowsShape};
 use crate::lower::aggregate::{Meaning, Source};
 use crate::units::PlannedUnit;
@@ -82,6 +83,28 @@ struct UnitNode {
     kept: Option<String>,
     #[prost(message, repeated, tag = "9")]
     folder_values: Vec<protobuf::ScalarValue>,
+    #[prost(message, optional, tag = "10")]
+    estimate: Option<UnitEstimateNode>,
+}
+
+#[derive(Clone, Copy, PartialEq, Message)]
+struct UnitEstimateNode {
+    #[prost(uint64, tag = "1")]
+    drive_ns: u64,
+    #[prost(uint64, tag = "2")]
+    host_ns: u64,
+    #[prost(uint64, tag = "3")]
+    snapshot: u64,
+}
+
+#[derive(Clone, Copy, PartialEq, Message)]
+struct CostsNode {
+    #[prost(double, tag = "1")]
+    drive_ns: f64,
+    #[prost(double, tag = "2")]
+    host_ns: f64,
+    #[prost(uint64, tag = "3")]
+    snapshot: u64,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -129,6 +152,8 @@ struct PushdownNode {
     /// What the numbers of each source stand for.
     #[prost(uint32, repeated, tag = "11")]
     meanings: Vec<u32>,
+    #[prost(message, optional, tag = "12")]
+    costs: Option<CostsNode>,
 }
 
 /// One of our operators.
@@ -233,6 +258,7 @@ impl PushdownCodec {
             drive: node.drive,
             table: node.table,
             filter: node.filter,
+            costs: node.costs.map(read_costs),
         };
         Ok(Arc::new(PushdownExec::new(pushed, plan).with_dynamic_filters(dynamic_filters)))
     }
@@ -283,6 +309,7 @@ impl PushdownCodec {
             meanings: sources.iter().map(write_meaning).collect(),
             rows,
             plan: plan.to_vec(),
+            costs: pushed.costs.map(write_costs),
         })
     }
 }
@@ -312,6 +339,14 @@ fn read_source((column, meaning): (&u64, &u32)) -> Result<Source> {
     Ok(Source { column: index(*column)?, meaning: *meaning })
 }
 
+fn write_costs(Costs { drive_ns, host_ns, snapshot }: Costs) -> CostsNode {
+    CostsNode { drive_ns, host_ns, snapshot }
+}
+
+fn read_costs(CostsNode { drive_ns, host_ns, snapshot }: CostsNode) -> Costs {
+    Costs { drive_ns, host_ns, snapshot }
+}
+
 fn write_unit(unit: &PlannedUnit) -> Result<UnitNode> {
     let chunk = |chunk: &Chunk| ChunkNode {
         offset: chunk.offset,
@@ -336,6 +371,9 @@ fn write_unit(unit: &PlannedUnit) -> Result<UnitNode> {
         rows: unit.rows,
         chunks: unit.chunks.iter().map(chunk).collect(),
         kept: unit.kept.map(|reason| reason.word().to_owned()),
+        estimate: unit.estimate.map(|UnitEstimate { drive_ns, host_ns, snapshot }| {
+            UnitEstimateNode { drive_ns, host_ns, snapshot }
+        }),
     })
 }
 
@@ -376,5 +414,8 @@ fn read_unit(unit: &UnitNode) -> Result<PlannedUnit> {
         rows: unit.rows,
         chunks: unit.chunks.iter().map(chunk).collect::<Result<_>>()?,
         kept: unit.kept.as_deref().map(read_reason).transpose()?,
+        estimate: unit.estimate.map(|UnitEstimateNode { drive_ns, host_ns, snapshot }| {
+            UnitEstimate { drive_ns, host_ns, snapshot }
+        }),
     })
 }

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What planning and execution share in a session: drives, fallback, log and quarantine.
+//! What planning and execution share in a session: drives, fallback, log, quarantine, and what the
+//! cost model goes by: what commands took, how fast the host is, how many queries it runs.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
-use nearscan_drive::{Drive, Drives};
+use nearscan_drive::{CostSnapshot, Drive, Drives, Observation, Observer};
 
+use crate::cost::CoreRates;
 use crate::log::PushdownLog;
 
 /// Failures in a row after which a fragment is not offered to a drive any more.
@@ -23,6 +25,12 @@ pub struct PushdownContext {
     pub log: PushdownLog,
     /// Failures in a row, by drive and fragment.
     failures: Mutex<HashMap<(String, u64), u32>>,
+    /// What commands took, by drive.
+    observers: Mutex<HashMap<String, Arc<Observer>>>,
+    /// What a core of this machine does, once somebody has measured it.
+    core_rates: RwLock<Option<CoreRates>>,
+    /// Queries that are running.
+    running: AtomicU32,
     queries: AtomicU64,
     commands: AtomicU64,
 }
@@ -35,6 +43,9 @@ impl PushdownContext {
             fallback,
             log: PushdownLog::default(),
             failures: Mutex::default(),
+            observers: Mutex::default(),
+            core_rates: RwLock::default(),
+            running: AtomicU32::new(0),
             queries: AtomicU64::new(1),
             commands: AtomicU64::new(1),
         }
@@ -80,7 +91,53 @@ impl PushdownContext {
         }
     }
 
+    /// Notes what a command took on a drive.
+    pub fn note_command(&self, drive: &str, observation: &Observation) {
+        self.observer(drive).note(observation);
+    }
+
+    /// A drive's snapshot, refined by what its commands took.
+    pub fn snapshot(&self, name: &str, drive: &dyn Drive) -> CostSnapshot {
+        self.observer(name).refine(drive.snapshot())
+    }
+
+    fn observer(&self, drive: &str) -> Arc<Observer> {
+        let mut observers = self.observers.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(observers.entry(drive.to_owned()).or_default())
+    }
+
+    /// What a core of this machine does, if it was measured.
+    pub fn core_rates(&self) -> Option<CoreRates> {
+        *self.core_rates.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes what was measured of a core of this machine.
+    pub fn set_core_rates(&self, rates: CoreRates) {
+        *self.core_rates.write().unwrap_or_else(PoisonError::into_inner) = Some(rates);
+    }
+
+    /// Counts a query as running until the guard is dropped.
+    pub fn begin_query(self: &Arc<Self>) -> RunningQuery {
+        self.running.fetch_add(1, Ordering::Relaxed);
+        RunningQuery(Arc::clone(self))
+    }
+
+    /// Queries that are running.
+    pub fn running_queries(&self) -> u32 {
+        self.running.load(Ordering::Relaxed)
+    }
+
     fn failures(&self) -> MutexGuard<'_, HashMap<(String, u64), u32>> {
         self.failures.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A query that is running.
+#[derive(Debug)]
+pub struct RunningQuery(Arc<PushdownContext>);
+
+impl Drop for RunningQuery {
+    fn drop(&mut self) {
+        self.0.running.fetch_sub(1, Ordering::Relaxed);
     }
 }

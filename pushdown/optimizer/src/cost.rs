@@ -1,71 +1,256 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The first cost model: one estimate for the drive, one for the host, the lower wins.
+//! The cost model: an estimate for the drive and one for the host, the lower wins.
 //!
 //! ```text
-//! t_drive = setup + max(media_bytes / media, work / kernel) + result_bytes / link
-//! t_host  = max(media_bytes / nvme, media_bytes / (cores * decode))
+//! scan    drive = max(media, lanes, link) + one mean pass through the others + result into arrays
+//!         host  = max(media / its link, (bytes / decode + values / decode) / free cores)
+//! merge   drive = the scans, without link + merging + link + result into arrays
+//!         host  = max(scans wherever they are cheaper + rows / merging, spread over free cores;
+//!                     rows / merging on one core)
 //! ```
 //!
-//! Both pipelines overlap reading with computing, hence the maxima. The drive's rates come from its
-//! snapshot; the host's are constants until they are measured.
+//! `lanes` is what commands keep the drive's lanes busy, shared among them. The drive's estimate is
+//! the makespan of its time model ([`Modelled::makespan_ns`](nearscan_drive::Modelled)), so that it
+//! can be held against it. What a drive does not know ([`CostSnapshot`]) has no estimate, and what
+//! has none stays on the host.
+//!
+//! # What is left out
+//!
+//! What the host does above a scan is the same on either side, but for an aggregate: the host's
+//! work of aggregating is not in its estimate, so aggregates are judged against the drive. A sort
+//! of row groups that are each sorted is counted as the merge of them that it could be. How many
+//! rows a filter keeps is DataFusion's estimate, that a distinct merge drops none is ours.
 
-use nearscan_drive::CostSnapshot;
+use nearscan_drive::{CostSnapshot, Load, RequestClass};
 
 use crate::decision::Costs;
+
+/// How fast one core of the host is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CoreRates {
+    /// Compressed bytes a second that it decodes, beside what values cost.
+    pub decode_bytes_per_s: f64,
+    /// Values a second that it decodes and filters, beside what bytes cost.
+    pub decode_values_per_s: f64,
+    /// Rows a second that it merges.
+    pub merge_rows_per_s: f64,
+    /// Bytes a second that it turns from a drive's result into arrays.
+    pub result_bytes_per_s: f64,
+}
+
+impl CoreRates {
+    /// Rates of a core of a server. TPC-H Q6 over Snappy, 9.8 bytes and 4 values a row, comes to
+    /// 0.7 GB/s, which was measured; the others are assumed.
+    pub const TYPICAL: Self = Self {
+        decode_bytes_per_s: 2e9,
+        decode_values_per_s: 0.44e9,
+        merge_rows_per_s: 20e6,
+        result_bytes_per_s: 4e9,
+    };
+
+    /// Time of one core to decode and filter, in ns.
+    fn decode_ns(&self, volume: &Volume) -> f64 {
+        ns_of(volume.media_bytes, self.decode_bytes_per_s)
+            + ns_of(volume.values, self.decode_values_per_s)
+    }
+}
 
 /// Rates of the host.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct HostRates {
-    /// Cores that a query may use.
+    /// Cores that one query may use.
     pub cores: f64,
-    /// Compressed bytes a second that one core decodes and filters. TPC-H Q6 over Snappy: two cores
-    /// were measured at 1.4 GB/s.
-    pub decode_bytes_per_s: f64,
+    /// Other queries of this engine that are running: cores are shared evenly. What else the
+    /// machine does is not counted.
+    pub queries: u32,
+    /// What each core does.
+    pub core: CoreRates,
     /// Bytes a second from the same SSD over its host link: PCIe Gen3 x4.
     pub media_bytes_per_s: f64,
-    /// Bytes a second that one core turns from a drive's result into arrays. Assumed: a copy at the
-    /// speed of memory.
-    pub result_bytes_per_s: f64,
 }
 
 impl HostRates {
-    /// Rates of a host with this many cores.
-    pub fn with_cores(cores: usize) -> Self {
+    /// Rate of PCIe Gen3 x4, payload.
+    const MEDIA_BYTES_PER_S: f64 = 3.2e9;
+
+    /// Rates of an idle host with this many cores.
+    pub fn new(cores: usize, core: CoreRates) -> Self {
         Self {
             cores: f64::from(u32::try_from(cores.max(1)).unwrap_or(u32::MAX)),
-            decode_bytes_per_s: 0.7e9,
-            media_bytes_per_s: 3.2e9,
-            result_bytes_per_s: 4e9,
+            queries: 0,
+            core,
+            media_bytes_per_s: Self::MEDIA_BYTES_PER_S,
         }
+    }
+
+    /// Cores that are left for one more query; a part of one when there are more queries.
+    pub fn free_cores(&self) -> f64 {
+        self.cores / (1.0 + f64::from(self.queries))
+    }
+
+    /// Time of turning a drive's result into arrays.
+    fn result_ns(&self, bytes: u64) -> f64 {
+        ns_of(bytes, self.core.result_bytes_per_s) / self.free_cores()
+    }
+
+    fn scan_ns(&self, volume: &Volume) -> f64 {
+        let media = ns_of(volume.media_bytes, self.media_bytes_per_s);
+        media.max(self.core.decode_ns(volume) / self.free_cores())
     }
 }
 
 /// How much a fragment moves.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Volume {
     /// Units of work.
     pub units: u64,
+    /// Requests to the media, of all units.
+    pub requests: u64,
     /// Rows of all units.
     pub rows: u64,
+    /// Values of all units: rows of each column.
+    pub values: u64,
     /// Compressed bytes of all units.
     pub media_bytes: u64,
+    /// Estimated rows of all results.
+    pub result_rows: u64,
     /// Estimated bytes of all results.
     pub result_bytes: u64,
 }
 
-/// Estimates for a fragment.
-pub fn estimate(volume: &Volume, drive: &CostSnapshot, host: &HostRates) -> Costs {
-    let seconds = |amount: u64, rate: f64| to_f64(amount) / rate;
-    let media = seconds(volume.media_bytes, drive.media_bytes_per_s);
-    let kernel = seconds(volume.rows, drive.kernel_rows_per_s)
-        .max(seconds(volume.media_bytes, drive.kernel_bytes_per_s));
-    let result = seconds(volume.result_bytes, drive.link_bytes_per_s)
-        + seconds(volume.result_bytes, host.result_bytes_per_s * host.cores);
-    // Commands are started while others run: what shows is one of them, and the queue before it.
-    let setup = drive.setup_ns * (1.0 + f64::from(drive.queue_depth) / 4.0);
-    let on_host = seconds(volume.media_bytes, host.media_bytes_per_s)
-        .max(seconds(volume.media_bytes, host.decode_bytes_per_s * host.cores));
-    Costs { drive_ns: setup + (media.max(kernel) + result) * 1e9, host_ns: on_host * 1e9 }
+impl Volume {
+    /// Both together.
+    #[must_use]
+    pub fn with(self, other: Self) -> Self {
+        Self {
+            units: self.units + other.units,
+            requests: self.requests + other.requests,
+            rows: self.rows + other.rows,
+            values: self.values + other.values,
+            media_bytes: self.media_bytes + other.media_bytes,
+            result_rows: self.result_rows + other.result_rows,
+            result_bytes: self.result_bytes + other.result_bytes,
+        }
+    }
+
+    fn request_bytes(&self) -> u64 {
+        self.media_bytes / self.requests.max(1)
+    }
+
+    fn load(&self) -> Load {
+        Load {
+            commands: self.units,
+            media_bytes: self.media_bytes,
+            rows: self.rows,
+            link_bytes: self.result_bytes,
+        }
+    }
+}
+
+/// Estimates for one unit alone, as the log holds them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct UnitEstimate {
+    /// On the drive, in ns.
+    pub drive_ns: u64,
+    /// On the host, in ns.
+    pub host_ns: u64,
+    /// Number of the snapshot that the drive's rates are from.
+    pub snapshot: u64,
+}
+
+impl UnitEstimate {
+    /// The estimates in whole ns.
+    pub fn of(costs: &Costs) -> Self {
+        Self {
+            drive_ns: whole_ns(costs.drive_ns),
+            host_ns: whole_ns(costs.host_ns),
+            snapshot: costs.snapshot,
+        }
+    }
+}
+
+/// An estimate in whole ns.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "estimates are positive, and what is too large ends at the largest"
+)]
+pub(crate) fn whole_ns(ns: f64) -> u64 {
+    ns.round() as u64
+}
+
+/// A merge of scans.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct MergeVolume {
+    /// The scans, those that are read for several merges as often.
+    pub scans: Volume,
+    /// Merges.
+    pub merges: u64,
+    /// Rows that they merge.
+    pub rows: u64,
+    /// Time of the scans on the host, or on the drive where that is less.
+    pub scans_apart_ns: f64,
+}
+
+/// Estimates for a scan; nothing when the drive does not know how fast it is.
+pub fn estimate(volume: &Volume, drive: &CostSnapshot, host: &HostRates) -> Option<Costs> {
+    let drive_ns = drive_ns(volume, drive)? + host.result_ns(volume.result_bytes);
+    Some(Costs { drive_ns, host_ns: host.scan_ns(volume), snapshot: drive.id })
+}
+
+/// Estimates for a merge with its scans; nothing when the drive does not know how fast it is.
+pub fn estimate_merge(
+    volume: &MergeVolume,
+    drive: &CostSnapshot,
+    host: &HostRates,
+) -> Option<Costs> {
+    let class = RequestClass::of(volume.scans.request_bytes());
+    let result_bytes = volume.scans.result_bytes;
+    let load = Load { commands: volume.merges, rows: volume.rows, ..volume.scans.load() };
+    let merging_ns = drive.merge.get(class)?.busy_ns(&load);
+    let on_drive = match &drive.media {
+        // The results of the scans stay where they are.
+        Some(_) => {
+            let scans = Volume { result_bytes: 0, ..volume.scans };
+            drive_ns(&scans, drive)? + merging_ns
+        }
+        // The scans are in the time of a merge.
+        None => merging_ns / f64::from(drive.lanes.max(1)),
+    };
+    let link = drive.link_bytes_per_s.map_or(0.0, |rate| ns_of(result_bytes, rate));
+    let host_merging_ns = ns_of(volume.rows, host.core.merge_rows_per_s);
+    let cores = host.free_cores();
+    let spread = volume.scans_apart_ns + host_merging_ns / cores;
+    Some(Costs {
+        drive_ns: on_drive + link + host.result_ns(result_bytes),
+        host_ns: spread.max(host_merging_ns / cores.min(1.0)),
+        snapshot: drive.id,
+    })
+}
+
+/// Time of a drive for scans: its busiest resource, and one mean pass through the others.
+fn drive_ns(volume: &Volume, drive: &CostSnapshot) -> Option<f64> {
+    let request_bytes = volume.request_bytes();
+    let rates = drive.scan.get(RequestClass::of(request_bytes))?;
+    let busy = rates.busy_ns(&volume.load());
+    let media = drive
+        .media
+        .as_ref()
+        .map(|rates| ns_of(volume.media_bytes, rates.bytes_per_s(request_bytes)));
+    let media = media.unwrap_or(0.0);
+    let link = drive.link_bytes_per_s.map_or(0.0, |rate| ns_of(volume.result_bytes, rate));
+    let lanes = u64::from(drive.lanes.max(1));
+    let busiest = media.max(link).max(busy / to_f64(lanes.min(volume.units.max(1))));
+    let units = to_f64(volume.units.max(1));
+    let fill = ((busy + media + link - busiest) / units).max(0.0);
+    // What waits for a lane is as long as these, as far as anybody knows.
+    let waiting = f64::from(drive.queue_depth.saturating_sub(drive.lanes));
+    Some(drive.start_ns + busiest + fill + waiting * busy / units / to_f64(lanes))
+}
+
+/// Time of an amount at a rate, in ns.
+fn ns_of(amount: u64, per_s: f64) -> f64 {
+    to_f64(amount) / per_s * 1e9
 }
 
 /// Exact up to 2^53, which no volume reaches.
@@ -76,39 +261,156 @@ fn to_f64(amount: u64) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use nearscan_drive::{KernelRates, MediaRates, RateSource, RatesByRequest};
+
     use super::*;
 
+    /// A drive of four units of a row a cycle of 300 MHz, and a merge of 30 cycles a row.
     fn drive() -> CostSnapshot {
-        CostSnapshot {
-            id: 0,
-            media_bytes_per_s: 3.25e9,
-            kernel_bytes_per_s: 64.0 * 300e6,
-            kernel_rows_per_s: 4.0 * 300e6,
-            link_bytes_per_s: 1.86e9,
+        let rates = |ns_per_row| KernelRates {
             setup_ns: 100_000.0,
+            ns_per_media_byte: 0.0,
+            ns_per_row,
+            ns_per_link_byte: 0.0,
+            source: RateSource::Modelled,
+            fit: None,
+        };
+        CostSnapshot {
+            id: 3,
+            lanes: 4,
+            start_ns: 0.0,
+            media: Some(MediaRates::uniform(3.25e9)),
+            link_bytes_per_s: Some(1.86e9),
+            scan: RatesByRequest::uniform(rates(3.3)),
+            merge: RatesByRequest::uniform(rates(100.0)),
             queue_depth: 0,
             free_bytes: 4 << 30,
-            modelled: true,
+        }
+    }
+
+    fn host(cores: usize) -> HostRates {
+        HostRates::new(cores, CoreRates::TYPICAL)
+    }
+
+    /// Six million rows of four columns, in 53 units.
+    fn lineitem(result_bytes: u64) -> Volume {
+        Volume {
+            units: 53,
+            requests: 106,
+            rows: 6_000_000,
+            values: 24_000_000,
+            media_bytes: 60_000_000,
+            result_rows: result_bytes / 16,
+            result_bytes,
         }
     }
 
     #[test]
-    fn a_large_aggregate_is_cheaper_on_the_drive_than_on_two_cores() {
-        let volume =
-            Volume { units: 53, rows: 6_000_000, media_bytes: 60_000_000, result_bytes: 53 * 512 };
-        let costs = estimate(&volume, &drive(), &HostRates::with_cores(2));
+    fn a_large_reduction_is_cheaper_on_the_drive_than_on_two_cores() {
+        let costs = estimate(&lineitem(53 * 512), &drive(), &host(2)).unwrap();
         assert!(costs.drive_ns < costs.host_ns, "{costs}");
+        assert_eq!(costs.snapshot, 3);
     }
 
     #[test]
-    fn many_cores_and_a_large_result_are_cheaper_on_the_host() {
-        let volume = Volume {
-            units: 53,
-            rows: 6_000_000,
-            media_bytes: 60_000_000,
-            result_bytes: 200_000_000,
-        };
-        let costs = estimate(&volume, &drive(), &HostRates::with_cores(32));
+    fn many_cores_or_a_large_result_are_cheaper_on_the_host() {
+        let costs = estimate(&lineitem(53 * 512), &drive(), &host(32)).unwrap();
         assert!(costs.drive_ns > costs.host_ns, "{costs}");
+        let costs = estimate(&lineitem(200_000_000), &drive(), &host(2)).unwrap();
+        assert!(costs.drive_ns > costs.host_ns, "{costs}");
+    }
+
+    #[test]
+    fn cores_are_shared_with_the_queries_that_run() {
+        let idle = host(8);
+        let busy = HostRates { queries: 7, ..idle };
+        assert!((idle.free_cores() - 8.0).abs() < 1e-9 && (busy.free_cores() - 1.0).abs() < 1e-9);
+        let volume = lineitem(53 * 512);
+        let idle = estimate(&volume, &drive(), &idle).unwrap();
+        let busy = estimate(&volume, &drive(), &busy).unwrap();
+        assert!(idle.host_ns < idle.drive_ns, "{idle}");
+        assert!(busy.host_ns > busy.drive_ns, "{busy}");
+    }
+
+    #[test]
+    fn the_busiest_resource_and_a_pass_through_the_others() {
+        // 4 ms of media, 8 ms on a lane, 2 ms of link; four units on four lanes.
+        let volume = Volume {
+            units: 4,
+            requests: 4,
+            rows: 4_000_000,
+            media_bytes: 13_000_000,
+            result_bytes: 3_720_000,
+            ..Volume::default()
+        };
+        let rates = KernelRates {
+            setup_ns: 0.0,
+            ns_per_row: 2.0,
+            ..*drive().scan.get(RequestClass::Large).unwrap()
+        };
+        let drive = CostSnapshot { scan: RatesByRequest::uniform(rates), ..drive() };
+        let costs = estimate(&volume, &drive, &host(1)).unwrap();
+        // Media is the busiest; the others fill, and the host takes 0.93 ms for the result.
+        let expected = 4e6 + (8e6 + 2e6) / 4.0 + 0.93e6;
+        assert!((costs.drive_ns - expected).abs() < 1.0, "{costs}");
+        let alone = CostSnapshot { lanes: 1, ..drive.clone() };
+        let costs = estimate(&volume, &alone, &host(1)).unwrap();
+        let expected = 8e6 + (4e6 + 2e6) / 4.0 + 0.93e6;
+        assert!((costs.drive_ns - expected).abs() < 1.0, "{costs}");
+        // Two commands run beside those on the lanes, and are as long as ours.
+        let busy = CostSnapshot { lanes: 1, queue_depth: 3, ..drive };
+        let costs = estimate(&volume, &busy, &host(1)).unwrap();
+        assert!((costs.drive_ns - expected - 2.0 * 2e6).abs() < 1.0, "{costs}");
+    }
+
+    #[test]
+    fn a_drive_that_does_not_know_its_speed_has_no_estimate() {
+        let unknown = CostSnapshot { scan: RatesByRequest::UNKNOWN, ..drive() };
+        assert_eq!(estimate(&lineitem(512), &unknown, &host(2)), None);
+        let unknown = CostSnapshot { merge: RatesByRequest::UNKNOWN, ..drive() };
+        assert_eq!(estimate_merge(&merge(), &unknown, &host(2)), None);
+    }
+
+    /// Two million rows out of eight units.
+    fn merge() -> MergeVolume {
+        let scans = Volume {
+            units: 8,
+            requests: 8,
+            rows: 2_000_000,
+            values: 4_000_000,
+            media_bytes: 12_000_000,
+            result_rows: 2_000_000,
+            result_bytes: 32_000_000,
+        };
+        MergeVolume { scans, merges: 1, rows: 2_000_000, scans_apart_ns: 10e6 }
+    }
+
+    #[test]
+    fn a_merge_stays_on_an_idle_fast_host_and_leaves_a_busy_or_slow_one() {
+        let idle = host(8);
+        let costs = estimate_merge(&merge(), &drive(), &idle).unwrap();
+        assert!(costs.host_ns < costs.drive_ns, "{costs}");
+        let busy = HostRates { queries: 31, ..idle };
+        let costs = estimate_merge(&merge(), &drive(), &busy).unwrap();
+        assert!(costs.host_ns > costs.drive_ns, "{costs}");
+        let slow = CoreRates { merge_rows_per_s: 1e6, ..CoreRates::TYPICAL };
+        let costs = estimate_merge(&merge(), &drive(), &HostRates::new(8, slow)).unwrap();
+        assert!(costs.host_ns > costs.drive_ns, "{costs}");
+    }
+
+    #[test]
+    fn a_merge_pays_for_its_scans_and_only_for_what_it_sends() {
+        let drive = drive();
+        let host = host(2);
+        let costs = estimate_merge(&merge(), &drive, &host).unwrap();
+        let scans = drive_ns(&Volume { result_bytes: 0, ..merge().scans }, &drive).unwrap();
+        let link = ns_of(32_000_000, 1.86e9);
+        let expected = scans + 100_000.0 + 200e6 + link + host.result_ns(32_000_000);
+        assert!((costs.drive_ns - expected).abs() < 1.0, "{costs}");
+        // The host merges on one core, while the others scan.
+        assert!((costs.host_ns - 100e6).abs() < 1.0, "{costs}");
+        let one_core = HostRates { cores: 1.0, ..host };
+        let costs = estimate_merge(&merge(), &drive, &one_core).unwrap();
+        assert!((costs.host_ns - 110e6).abs() < 1.0, "{costs}");
     }
 }

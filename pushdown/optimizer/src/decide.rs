@@ -34,7 +34,7 @@ use datafusion::physical_plan::{
 use nearscan_command::{Fragment, Top, limits};
 use nearscan_drive::{Capabilities, CostSnapshot};
 
-use crate::cost::{HostRates, estimate};
+use crate::cost::HostRates;
 use crate::decision::{Candidate, Costs, Decision, KeepReason, Kept};
 use crate::exec::{PushdownExec, Pushed, Replaced, RowsShape};
 use crate::lower::aggregate::{Source, States, lower_aggregate};
@@ -44,11 +44,12 @@ use crate::lower::keys::lower_keys;
 use crate::lower::rows::lower_rows;
 use crate::lower::truth::lower_truth;
 use crate::lower::{FragmentBuilder, Lowered};
-use crate::merge::merges;
-use crate::place::{Placed, place_units, volume};
+use crate::merge::{is_over_scans_alone, merges, weigh};
+use crate::phases::{final_over, partial_of};
+use crate::place::{KeptShare, Placed, place_units};
 use crate::scan::{Scan, Stack, split, substitute};
 use crate::settings::{DriveChoice, FloatOrder, PushdownMode, PushdownOptions};
-use crate::units::{FooterBounds, PlannedUnit, ScanUnits, kept_by};
+use crate::units::{FooterBounds, ScanUnits, kept_by};
 
 /// A drive as the optimizer sees it: values only.
 #[derive(Debug, Clone)]
@@ -84,14 +85,33 @@ pub fn decide(
     plan: Arc<dyn ExecutionPlan>,
     around: &Surroundings,
 ) -> Result<(Arc<dyn ExecutionPlan>, Vec<Candidate>)> {
-    let mut walk = Walk { around, candidates: Vec::new() };
+    let weighing = match around.options.mode {
+        PushdownMode::Auto => Weighing::Decides,
+        PushdownMode::Force | PushdownMode::Off => Weighing::Absent,
+    };
+    let mut walk = Walk { around, weighing, candidates: Vec::new() };
     let plan = walk.visit(plan, None)?;
-    let plan = merges(plan, &around.drives, &mut walk.candidates)?;
+    let plan = match weighing {
+        Weighing::Absent => merges(plan, &around.drives, &mut walk.candidates)?,
+        Weighing::Decides | Weighing::Noted => plan,
+    };
     Ok((plan, walk.candidates))
+}
+
+/// What the cost model has to say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Weighing {
+    /// It is not asked.
+    Absent,
+    /// It decides.
+    Decides,
+    /// Its estimates are noted: what is above the scans is weighed as a whole.
+    Noted,
 }
 
 struct Walk<'a> {
     around: &'a Surroundings,
+    weighing: Weighing,
     candidates: Vec<Candidate>,
 }
 
@@ -107,6 +127,47 @@ struct Offload {
 impl Walk<'_> {
     /// `above` is why the nodes above stay on the host, if they were tried over the same scan.
     fn visit(
+        &mut self,
+        plan: Arc<dyn ExecutionPlan>,
+        above: Option<Kept>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        if self.weighing != Weighing::Decides || !is_over_scans_alone(&plan) {
+            return self.visit_node(plan, above);
+        }
+        match self.weigh_merge(&plan)? {
+            None => self.visit_node(plan, above),
+            Some(Ok(merge)) => Ok(merge),
+            // Its scans are decided by themselves.
+            Some(Err(kept)) => {
+                let first = self.candidates.len();
+                let plan = self.visit_node(plan, above)?;
+                for candidate in self.candidates.iter_mut().skip(first) {
+                    candidate.above.get_or_insert_with(|| kept.clone());
+                }
+                Ok(plan)
+            }
+        }
+    }
+
+    /// The merge whose top is `plan` with its scans on the drive, or why the host does better;
+    /// nothing if it is none.
+    fn weigh_merge(
+        &mut self,
+        plan: &Arc<dyn ExecutionPlan>,
+    ) -> Result<Option<Lowered<Arc<dyn ExecutionPlan>>>> {
+        let mut trial =
+            Walk { around: self.around, weighing: Weighing::Noted, candidates: Vec::new() };
+        let tried = trial.visit(Arc::clone(plan), None)?;
+        let Some(weighed) = weigh(&tried, self.around) else { return Ok(None) };
+        Ok(Some(weighed.map(|(exec, costs)| {
+            let merged = trial.candidates.into_iter();
+            self.candidates
+                .extend(merged.map(|candidate| Candidate { merge: Some(costs), ..candidate }));
+            Arc::new(exec) as Arc<dyn ExecutionPlan>
+        })))
+    }
+
+    fn visit_node(
         &mut self,
         plan: Arc<dyn ExecutionPlan>,
         above: Option<Kept>,
@@ -212,11 +273,11 @@ impl Walk<'_> {
                 Arc::new(offload.exec)
             }
             Err(kept) => {
-                let decision = Decision::Keep(kept);
                 self.candidates.push(Candidate {
                     table,
-                    decision,
-                    costs: None,
+                    costs: kept.costs,
+                    decision: Decision::Keep(kept),
+                    merge: None,
                     above: None,
                     units_kept: None,
                 });
@@ -232,6 +293,7 @@ impl Walk<'_> {
             table,
             decision,
             costs: offload.costs,
+            merge: None,
             above,
             units_kept,
         });
@@ -352,7 +414,7 @@ impl Walk<'_> {
     ) -> Lowered<Offload> {
         let mut last = Kept::new(KeepReason::NoDrive, "");
         for drive in self.allowed_drives() {
-            match self.place(drive, stack, units, &fragment) {
+            match self.place(drive, stack, units, &fragment, &replaced_plan) {
                 Ok((placed, costs)) => {
                     let exec = PushdownExec::new(
                         Pushed {
@@ -364,6 +426,7 @@ impl Walk<'_> {
                             partitions: placed.partitions,
                             filter: shown(&stack.conjuncts),
                             fetch: stack.fetch,
+                            costs,
                         },
                         replaced_plan,
                     );
@@ -383,6 +446,7 @@ impl Walk<'_> {
         stack: &Stack<'_>,
         units: &ScanUnits<'_>,
         fragment: &Fragment,
+        replaced_plan: &Arc<dyn ExecutionPlan>,
     ) -> Lowered<(Placed, Option<Costs>)> {
         drive.capabilities.admits(fragment).map_err(|refused| kept_by(refused, ""))?;
         let hash = fragment.hash();
@@ -390,26 +454,15 @@ impl Walk<'_> {
         if self.around.quarantined.iter().any(|entry| in_quarantine(&entry)) {
             return Err(Kept::new(KeepReason::Quarantine, "it failed on the drive too often"));
         }
-        let placed = place_units(drive, stack, units, fragment)?;
-        let costs = match self.around.options.mode {
-            PushdownMode::Auto => Some(self.costs(drive, &placed.partitions, fragment)?),
-            PushdownMode::Force | PushdownMode::Off => None,
-        };
-        Ok((placed, costs))
-    }
-
-    fn costs(
-        &self,
-        drive: &DriveView,
-        planned: &[Vec<PlannedUnit>],
-        fragment: &Fragment,
-    ) -> Lowered<Costs> {
-        let volume = volume(planned, fragment);
-        let costs = estimate(&volume, &drive.snapshot, &self.around.host);
-        if costs.drive_ns <= costs.host_ns || volume.units == 0 {
-            Ok(costs)
-        } else {
-            Err(Kept::new(KeepReason::Cost, costs.to_string()))
+        let mut placed = place_units(drive, stack, units, fragment)?;
+        if self.weighing == Weighing::Absent {
+            return Ok((placed, None));
+        }
+        let share = KeptShare::of(replaced_plan, &placed.partitions, fragment);
+        let costs = placed.weigh(drive, &self.around.host, fragment, share)?;
+        match costs.prefer_drive() || self.weighing == Weighing::Noted {
+            true => Ok((placed, Some(costs))),
+            false => Err(Kept::for_cost(costs)),
         }
     }
 }
@@ -520,37 +573,6 @@ fn rows_shape(stack: &Stack<'_>, sources: Vec<Source>) -> RowsShape {
 fn shown(conjuncts: &[Arc<dyn PhysicalExpr>]) -> String {
     let predicate = datafusion::physical_expr::conjunction_opt(conjuncts.to_vec());
     predicate.map_or_else(String::new, |predicate| fmt_sql(predicate.as_ref()).to_string())
-}
-
-/// The partial aggregate that a single one would start with.
-fn partial_of(aggregate: &AggregateExec) -> Result<Arc<dyn ExecutionPlan>> {
-    let partial = AggregateExec::try_new(
-        AggregateMode::Partial,
-        aggregate.group_expr().clone(),
-        aggregate.aggr_expr().to_vec(),
-        aggregate.filter_expr().to_vec(),
-        Arc::clone(aggregate.input()),
-        aggregate.input_schema(),
-    )?;
-    Ok(Arc::new(partial))
-}
-
-/// The final aggregate over states.
-fn final_over(
-    aggregate: &AggregateExec,
-    states: Arc<dyn ExecutionPlan>,
-) -> Result<Arc<dyn ExecutionPlan>> {
-    let functions = aggregate.aggr_expr().to_vec();
-    let filters = vec![None; functions.len()];
-    let finished = AggregateExec::try_new(
-        AggregateMode::Final,
-        aggregate.group_expr().as_final(),
-        functions,
-        filters,
-        states,
-        aggregate.input_schema(),
-    )?;
-    Ok(Arc::new(finished))
 }
 
 /// Whether any node of a plan is a [`PushdownExec`].

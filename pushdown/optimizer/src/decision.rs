@@ -71,18 +71,30 @@ impl KeepReason {
 }
 
 /// A reason with what it is about.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Kept {
     /// Why.
     pub reason: KeepReason,
     /// About what, in a few words.
     pub detail: String,
+    /// The estimates that decided, if the reason is the cost.
+    pub costs: Option<Costs>,
 }
 
 impl Kept {
     /// A reason with its detail.
     pub fn new(reason: KeepReason, detail: impl Into<String>) -> Self {
-        Self { reason, detail: detail.into() }
+        Self { reason, detail: detail.into(), costs: None }
+    }
+
+    /// The host is estimated to be faster.
+    pub fn for_cost(costs: Costs) -> Self {
+        Self { reason: KeepReason::Cost, detail: costs.to_string(), costs: Some(costs) }
+    }
+
+    /// Nobody knows how fast the drive is.
+    pub fn for_want_of_rates() -> Self {
+        Self::new(KeepReason::Cost, "the drive's speed is not known yet")
     }
 }
 
@@ -93,13 +105,22 @@ impl fmt::Display for Kept {
     }
 }
 
-/// What the cost model estimated for a scan.
+/// What the cost model estimated for a scan, or for a merge with its scans.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Costs {
     /// On the drive, in ns.
     pub drive_ns: f64,
     /// On the host, in ns.
     pub host_ns: f64,
+    /// Number of the snapshot that the drive's rates are from.
+    pub snapshot: u64,
+}
+
+impl Costs {
+    /// Whether the drive is to be preferred.
+    pub fn prefer_drive(&self) -> bool {
+        self.drive_ns <= self.host_ns
+    }
 }
 
 impl fmt::Display for Costs {
@@ -130,6 +151,8 @@ pub struct Candidate {
     pub decision: Decision,
     /// The estimates, where the cost model was asked.
     pub costs: Option<Costs>,
+    /// The estimates for the merge on the drive that it is part of, likewise.
+    pub merge: Option<Costs>,
     /// What stays on the host above an offloaded scan, and why.
     pub above: Option<Kept>,
     /// How many row groups of an offloaded scan stay on the host, and why the first of them does.
@@ -149,10 +172,11 @@ impl fmt::Display for Candidate {
         if let Some(kept) = &self.above {
             write!(f, ", above it {kept}")?;
         }
-        match &self.costs {
-            Some(costs) => write!(f, ", {costs}"),
-            None => Ok(()),
+        // Of what was kept for its cost they are the detail.
+        if let (Some(costs), Decision::Offload { .. }) = (&self.costs, &self.decision) {
+            write!(f, ", {costs}")?;
         }
+        self.merge.map_or(Ok(()), |costs| write!(f, ", merged there: {costs}"))
     }
 }
 
@@ -164,12 +188,35 @@ mod tests {
     fn a_kept_scan_shows_reason_and_detail() {
         let candidate = Candidate {
             table: "t".to_owned(),
-            decision: Decision::Keep(Kept::new(KeepReason::Cost, "the host is faster")),
-            costs: Some(Costs { drive_ns: 2e6, host_ns: 1e6 }),
+            decision: Decision::Keep(Kept::for_cost(HOST_WINS)),
+            costs: Some(HOST_WINS),
+            merge: None,
             above: None,
             units_kept: None,
         };
-        let shown = "t: kept=cost (the host is faster), drive 2.000 ms, host 1.000 ms";
+        assert_eq!(candidate.to_string(), "t: kept=cost (drive 2.000 ms, host 1.000 ms)");
+        assert!(!HOST_WINS.prefer_drive());
+    }
+
+    const HOST_WINS: Costs = Costs { drive_ns: 2e6, host_ns: 1e6, snapshot: 1 };
+
+    #[test]
+    fn an_offloaded_scan_shows_its_estimates_and_those_of_its_merge() {
+        let candidate = Candidate {
+            table: "t".to_owned(),
+            decision: Decision::Offload { drive: "d".to_owned() },
+            costs: Some(Costs { drive_ns: 1e6, host_ns: 3e6, snapshot: 1 }),
+            merge: Some(Costs { drive_ns: 2e6, host_ns: 4e6, snapshot: 1 }),
+            above: None,
+            units_kept: None,
+        };
+        let shown = "t: drive=d, drive 1.000 ms, host 3.000 ms, \
+                     merged there: drive 2.000 ms, host 4.000 ms";
+        assert_eq!(candidate.to_string(), shown);
+        let above = Some(Kept::for_cost(HOST_WINS));
+        let candidate = Candidate { merge: None, above, ..candidate };
+        let shown = "t: drive=d, above it kept=cost (drive 2.000 ms, host 1.000 ms), \
+                     drive 1.000 ms, host 3.000 ms";
         assert_eq!(candidate.to_string(), shown);
     }
 

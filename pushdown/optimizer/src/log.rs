@@ -4,6 +4,8 @@
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 
+use crate::cost::UnitEstimate;
+
 /// Entries that are kept; older ones give way. About 2 MB.
 pub const LOG_ENTRIES_MAX: usize = 10_000;
 
@@ -34,6 +36,8 @@ pub struct LogEntry {
     pub measured_ns: Option<u64>,
     /// Time of the drive, if it was modelled, in ns.
     pub modelled_ns: Option<u64>,
+    /// What the cost model expected of the unit alone, if it was asked.
+    pub estimate: Option<UnitEstimate>,
 }
 
 /// The latest entries, oldest first.

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Merges of sorted rows: which of them run on a drive.
 //!
-//! A second walk over a plan, after [`decide`](crate::decide) has put its scans on a drive. What it
-//! looks for:
+//! Where the cost model is not asked this is a second walk over a plan, after
+//! [`decide`](crate::decide) has put its scans on a drive ([`merges`]). Where it is, `decide` tries
+//! each such place with all of its scans on the drive, and takes the merge if it is cheaper as a
+//! whole ([`weigh`]); a merge that stays may have scans on the drive below it. What is looked for:
 //!
 //! ```text
 //! SortPreservingMergeExec                    PushdownMergeExec
@@ -28,14 +30,18 @@ pub(crate) mod part;
 mod sorted;
 pub(crate) mod windows;
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
+use datafusion::datasource::source::DataSourceExec;
 use datafusion::error::Result;
 use datafusion::physical_expr::LexOrdering;
 use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_plan::aggregates::AggregateExec;
 use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
+use datafusion::physical_plan::filter::FilterExec;
+use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::repartition::RepartitionExec;
 use datafusion::physical_plan::sorts::sort::SortExec;
 use datafusion::physical_plan::sorts::sort_preserving_merge::SortPreservingMergeExec;
@@ -43,11 +49,13 @@ use datafusion::physical_plan::union::UnionExec;
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
 use nearscan_command::{Merge, Output, SortKey};
 
-use crate::decide::DriveView;
-use crate::decision::{Candidate, KeepReason, Kept};
-use crate::exec::{Merged, PushdownExec, PushdownMergeExec, Replaced};
+use crate::cost::{MergeVolume, Volume, estimate_merge};
+use crate::decide::{DriveView, Surroundings};
+use crate::decision::{Candidate, Costs, KeepReason, Kept};
+use crate::exec::{Merged, PushdownExec, PushdownMergeExec, Replaced, UnitPlace};
 use crate::lower::Lowered;
 use crate::merge::windows::{Run, Terms, windows};
+use crate::place::{self, KeptShare};
 
 /// Puts merges over pushed scans on the drive of the scans, and notes at the candidates of those
 /// that stay why they do.
@@ -76,6 +84,84 @@ pub(crate) fn merges(
         }
     })?;
     Ok(merged.data)
+}
+
+/// The merge whose top is `plan`, over scans that are all on the drive, if it is cheaper there with
+/// its scans than the scans wherever they are cheapest and the merge on the host.
+pub(crate) fn weigh(
+    plan: &Arc<dyn ExecutionPlan>,
+    around: &Surroundings,
+) -> Option<Lowered<(PushdownMergeExec, Costs)>> {
+    let found = Found::at(plan)?;
+    Some(found.on_drive(plan, &around.drives).and_then(|exec| {
+        let drive = around.drives.iter().find(|drive| drive.name == exec.merged().drive);
+        let costs = drive
+            .and_then(|drive| estimate_merge(&volume_of(&exec), &drive.snapshot, &around.host));
+        let costs = costs.ok_or_else(Kept::for_want_of_rates)?;
+        match costs.prefer_drive() {
+            true => Ok((exec.with_costs(costs), costs)),
+            false => Err(Kept::for_cost(costs)),
+        }
+    }))
+}
+
+/// Whether `plan` may be a merge: it orders or groups, and below it are scans and what a merge
+/// replaces, so that trying is cheap.
+pub(crate) fn is_over_scans_alone(plan: &Arc<dyn ExecutionPlan>) -> bool {
+    let is_top = plan.downcast_ref::<SortPreservingMergeExec>().is_some()
+        || plan.downcast_ref::<SortExec>().is_some()
+        || groups_by_all_columns(plan);
+    is_top && is_of_scans(plan)
+}
+
+fn is_of_scans(plan: &Arc<dyn ExecutionPlan>) -> bool {
+    let is_known = plan.downcast_ref::<SortPreservingMergeExec>().is_some()
+        || plan.downcast_ref::<SortExec>().is_some()
+        || plan.downcast_ref::<RepartitionExec>().is_some()
+        || plan.downcast_ref::<CoalescePartitionsExec>().is_some()
+        || plan.downcast_ref::<UnionExec>().is_some()
+        || plan.downcast_ref::<FilterExec>().is_some()
+        || plan.downcast_ref::<ProjectionExec>().is_some()
+        || plan.downcast_ref::<DataSourceExec>().is_some()
+        || groups_by_all_columns(plan);
+    is_known && plan.children().into_iter().all(is_of_scans)
+}
+
+/// What a merge moves. A unit that is cut is read for each of its parts, and each part is taken to
+/// have as many of its rows as the others.
+fn volume_of(exec: &PushdownMergeExec) -> MergeVolume {
+    let scans: Vec<&PushdownExec> = exec.scans().collect();
+    let shares: Vec<KeptShare> = scans
+        .iter()
+        .map(|scan| KeptShare::of(scan.replaced(), &scan.pushed().partitions, scan.fragment()))
+        .collect();
+    let Merged { windows, merge, .. } = &**exec.merged();
+    let places = || windows.iter().flat_map(|window| &window.inputs).map(|input| input.place);
+    let mut parts: HashMap<UnitPlace, u64> = HashMap::new();
+    places().for_each(|place| *parts.entry(place).or_default() += 1);
+    let mut volume = MergeVolume::default();
+    for window in windows {
+        let is_merged = merge.distinct || window.inputs.len() > 1;
+        volume.merges += u64::from(is_merged);
+        for place in window.inputs.iter().map(|input| input.place) {
+            let Some(scan) = scans.get(place.input) else { continue };
+            let units = scan.pushed().partitions.get(place.partition);
+            let Some(unit) = units.and_then(|units| units.get(place.unit)) else { continue };
+            let whole = place::volume(unit, scan.fragment(), shares[place.input]);
+            let times = parts.get(&place).copied().unwrap_or(1);
+            let part = Volume {
+                result_rows: whole.result_rows / times,
+                result_bytes: whole.result_bytes / times,
+                ..whole
+            };
+            volume.scans = volume.scans.with(part);
+            volume.rows += if is_merged { part.result_rows } else { 0 };
+        }
+    }
+    let cheapest = |costs: &Costs| costs.drive_ns.min(costs.host_ns);
+    let costs = scans.iter().filter_map(|scan| scan.pushed().costs.as_ref());
+    volume.scans_apart_ns = costs.map(cheapest).sum();
+    volume
 }
 
 /// A merge over pushed scans.
@@ -193,6 +279,7 @@ impl<'a> Found<'a> {
             ordering: self.ordering.clone(),
             fetch: self.fetch,
             windows: sorted::windows_of_units(&windows, &runs),
+            costs: None,
         };
         let inputs = self.inputs.iter().map(|input| Arc::clone(input)).collect();
         Ok(PushdownMergeExec::new(merged, inputs, plan.equivalence_properties().clone()))

@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Units on a drive: whether each row group's chunks can be read there, and how much they move.
 
-use nearscan_command::{Chunk, Fragment, Key, Output, ValueKind, Width, limits};
+use std::sync::Arc;
+
+use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::statistics::{StatisticsArgs, StatisticsContext};
+use nearscan_command::{Chunk, Fragment, Key, Output, ResultHeader, ValueKind, Width, limits};
 use nearscan_drive::Placement;
 
-use crate::cost::Volume;
+use crate::cost::{HostRates, UnitEstimate, Volume, estimate};
 use crate::decide::DriveView;
-use crate::decision::{KeepReason, Kept};
+use crate::decision::{Costs, KeepReason, Kept};
+use crate::exec::bound_unit;
 use crate::lower::Lowered;
 use crate::scan::Stack;
 use crate::units::{
@@ -20,6 +25,29 @@ pub(crate) struct Placed {
     pub(crate) partitions: Vec<Vec<PlannedUnit>>,
     /// How many are for the host, and why the first of them is.
     pub(crate) kept: Option<(usize, Kept)>,
+}
+
+impl Placed {
+    /// The estimates for all units on the drive, those of each one noted at it.
+    ///
+    /// # Errors
+    /// When nobody knows how fast the drive is.
+    pub(crate) fn weigh(
+        &mut self,
+        drive: &DriveView,
+        host: &HostRates,
+        fragment: &Fragment,
+        share: KeptShare,
+    ) -> Lowered<Costs> {
+        let mut all = Volume::default();
+        for unit in self.partitions.iter_mut().flatten().filter(|unit| unit.kept.is_none()) {
+            let alone = volume(unit, fragment, share);
+            let costs = estimate(&alone, &drive.snapshot, host);
+            unit.estimate = costs.as_ref().map(UnitEstimate::of);
+            all = all.with(alone);
+        }
+        estimate(&all, &drive.snapshot, host).ok_or_else(Kept::for_want_of_rates)
+    }
 }
 
 /// The units of `stack` on a drive. What it cannot run is planned for the host, row group by row
@@ -69,6 +97,7 @@ fn planned_unit(unit: &RowGroup<'_>, chunks: Result<Vec<Chunk>, KeepReason>) -> 
         folder_values: unit.file.partition_values.clone(),
         kept: chunks.as_ref().err().copied(),
         chunks: chunks.unwrap_or_default(),
+        estimate: None,
     }
 }
 
@@ -138,35 +167,82 @@ fn check_dictionary(
 /// What a page header and a codec may add to a dictionary of numbers.
 const NUMBERS_SLACK_BYTES: u64 = 128;
 
-/// Share of rows that a filter is assumed to keep, as DataFusion assumes.
+/// Share of rows that a filter is assumed to keep where DataFusion has no estimate: the default of
+/// its own filters.
 const KEPT_SHARE_PERCENT: u64 = 20;
 
-/// What a fragment moves on the drive.
-pub(crate) fn volume(planned: &[Vec<PlannedUnit>], fragment: &Fragment) -> Volume {
-    let mut volume = Volume::default();
-    let strings: u64 = 32;
+/// Rows that a filter keeps of all rows that it reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct KeptShare {
+    kept: u64,
+    of: u64,
+}
+
+impl KeptShare {
+    /// The share of the units' rows that the plan in place of `fragment` gives, as DataFusion
+    /// estimates it; its default
+    /// where it does not.
+    pub(crate) fn of(
+        plan: &Arc<dyn ExecutionPlan>,
+        partitions: &[Vec<PlannedUnit>],
+        fragment: &Fragment,
+    ) -> Self {
+        let of = partitions.iter().flatten().map(|unit| unit.rows).sum();
+        if fragment.predicate.is_empty() {
+            return Self { kept: of, of };
+        }
+        let estimated = statistics(plan).and_then(|rows| u64::try_from(rows).ok());
+        match estimated {
+            Some(kept) => Self { kept: kept.min(of), of },
+            None => Self { kept: KEPT_SHARE_PERCENT, of: 100 },
+        }
+    }
+
+    fn rows(self, rows: u64) -> u64 {
+        let kept = u128::from(rows) * u128::from(self.kept) / u128::from(self.of.max(1));
+        u64::try_from(kept).unwrap_or(rows)
+    }
+}
+
+/// The rows that DataFusion thinks a plan gives.
+fn statistics(plan: &Arc<dyn ExecutionPlan>) -> Option<usize> {
+    let context = StatisticsContext::new();
+    let found = context.compute(plan.as_ref(), &StatisticsArgs::new()).ok()?;
+    found.num_rows.get_value().copied()
+}
+
+/// What a unit moves on the drive.
+pub(crate) fn volume(unit: &PlannedUnit, fragment: &Fragment, share: KeptShare) -> Volume {
+    if unit.kept.is_some() {
+        return Volume::default();
+    }
     let row_bytes: u64 = fragment
         .output_widths()
         .iter()
-        .map(|width: &Width| width.bytes().map_or(strings, u64::from))
+        .map(|width: &Width| width.bytes().map_or(STRING_BYTES, u64::from))
         .sum();
-    for unit in planned.iter().flatten().filter(|unit| unit.kept.is_none()) {
-        volume.units += 1;
-        volume.rows += unit.rows;
-        volume.media_bytes += unit.chunks.iter().map(|chunk| chunk.length).sum::<u64>();
-        let rows_out = match &fragment.output {
-            Output::States { keys, .. } if keys.is_empty() => 1,
-            Output::States { .. } => 16,
-            Output::Rows { top: Some(top), .. } => top_rows(unit.rows, top.count),
-            Output::Rows { limit, .. } => {
-                let share = if fragment.predicate.is_empty() { 100 } else { KEPT_SHARE_PERCENT };
-                (unit.rows * share / 100).min(limit.unwrap_or(u64::MAX))
-            }
-        };
-        volume.result_bytes += 256 + rows_out * row_bytes;
+    let result_rows = match &fragment.output {
+        Output::States { keys, .. } if keys.is_empty() => 1,
+        Output::States { .. } => GROUPS,
+        Output::Rows { top: Some(top), .. } => top_rows(unit.rows, top.count),
+        Output::Rows { limit, .. } => share.rows(unit.rows).min(limit.unwrap_or(u64::MAX)),
+    };
+    Volume {
+        units: 1,
+        requests: bound_unit(unit, 0).inputs.len() as u64,
+        rows: unit.rows,
+        values: unit.rows * unit.chunks.len() as u64,
+        media_bytes: unit.chunks.iter().map(|chunk| chunk.length).sum(),
+        result_rows,
+        result_bytes: ResultHeader::BYTES + result_rows * row_bytes,
     }
-    volume
 }
+
+/// Bytes of a string in a result, as is assumed.
+const STRING_BYTES: u64 = 32;
+
+/// Groups of a unit, as is assumed.
+const GROUPS: u64 = 16;
 
 /// Rows that a stream of `rows` in random order lets through to the first `count`:
 /// `count * (1 + ln(rows / count))`, a doubling counted as 0.7.

@@ -13,10 +13,10 @@ use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::ExecutionPlan;
 
 use crate::context::PushdownContext;
-use crate::cost::HostRates;
+use crate::cost::{CoreRates, HostRates};
 use crate::decide::{DriveView, Surroundings, decide};
 use crate::decision::Candidate;
-use crate::settings::NearscanOptions;
+use crate::settings::{HostOptions, NearscanOptions};
 
 tokio::task_local! {
     /// Where the rule notes what it decided. DataFusion calls rules without a place to put anything
@@ -54,15 +54,32 @@ pub fn surroundings(context: &PushdownContext, config: &ConfigOptions) -> Surrou
     let options = config.extensions.get::<NearscanOptions>().cloned().unwrap_or_default();
     let view = |(name, drive): (String, Arc<dyn nearscan_drive::Drive>)| DriveView {
         capabilities: drive.capabilities().clone(),
-        snapshot: drive.snapshot(),
+        snapshot: context.snapshot(&name, drive.as_ref()),
         name,
     };
+    let core = core_rates(context.core_rates(), &options.host);
     Surroundings {
         options: options.pushdown,
         drives: context.drives.list().into_iter().map(view).collect(),
-        host: HostRates::with_cores(config.execution.target_partitions),
+        host: HostRates {
+            queries: context.running_queries(),
+            ..HostRates::new(config.execution.target_partitions, core)
+        },
         quarantined: context.quarantined(),
         query_id: context.next_query_id(),
+    }
+}
+
+/// What a core does: as the settings say, else as it was measured, else as is typical.
+#[expect(clippy::cast_precision_loss, reason = "a rate has few digits")]
+pub fn core_rates(measured: Option<CoreRates>, options: &HostOptions) -> CoreRates {
+    let found = measured.unwrap_or(CoreRates::TYPICAL);
+    let rate = |set: Option<u64>, found: f64| set.map_or(found, |rate| rate as f64);
+    CoreRates {
+        decode_bytes_per_s: rate(options.decode_bytes_per_s, found.decode_bytes_per_s),
+        decode_values_per_s: rate(options.decode_values_per_s, found.decode_values_per_s),
+        merge_rows_per_s: rate(options.merge_rows_per_s, found.merge_rows_per_s),
+        result_bytes_per_s: rate(options.result_bytes_per_s, found.result_bytes_per_s),
     }
 }
 

@@ -91,11 +91,27 @@ impl Default for PushdownOptions {
     }
 }
 
+/// Settings below `nearscan.host`: what one core of this machine does a second, where it is not to
+/// be measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct HostOptions {
+    /// `nearscan.host.decode_bytes_per_s`.
+    pub decode_bytes_per_s: Option<u64>,
+    /// `nearscan.host.decode_values_per_s`.
+    pub decode_values_per_s: Option<u64>,
+    /// `nearscan.host.merge_rows_per_s`.
+    pub merge_rows_per_s: Option<u64>,
+    /// `nearscan.host.result_bytes_per_s`.
+    pub result_bytes_per_s: Option<u64>,
+}
+
 /// The values of all settings of one session.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct NearscanOptions {
     /// Settings below `nearscan.pushdown`.
     pub pushdown: PushdownOptions,
+    /// Settings below `nearscan.host`.
+    pub host: HostOptions,
 }
 
 /// A key or a value that was refused.
@@ -197,7 +213,48 @@ pub static SETTINGS: &[Setting] = &[
         get: |options| humantime::format_duration(options.pushdown.timeout).to_string(),
         set: |options, value| store(&mut options.pushdown.timeout, parse_timeout(value)),
     },
+    Setting {
+        key: "nearscan.host.decode_bytes_per_s",
+        values: RATE_VALUES,
+        default: MEASURED,
+        description: "Compressed bytes a second that one core decodes, beside what values cost, \
+                      for the estimates of the cost model",
+        get: |options| shown_rate(options.host.decode_bytes_per_s),
+        set: |options, value| store(&mut options.host.decode_bytes_per_s, parse_rate(value)),
+    },
+    Setting {
+        key: "nearscan.host.decode_values_per_s",
+        values: RATE_VALUES,
+        default: MEASURED,
+        description: "Values a second that one core decodes and filters, beside what bytes cost, \
+                      for the same estimates",
+        get: |options| shown_rate(options.host.decode_values_per_s),
+        set: |options, value| store(&mut options.host.decode_values_per_s, parse_rate(value)),
+    },
+    Setting {
+        key: "nearscan.host.merge_rows_per_s",
+        values: RATE_VALUES,
+        default: MEASURED,
+        description: "Rows a second that one core merges, for the same estimates",
+        get: |options| shown_rate(options.host.merge_rows_per_s),
+        set: |options, value| store(&mut options.host.merge_rows_per_s, parse_rate(value)),
+    },
+    Setting {
+        key: "nearscan.host.result_bytes_per_s",
+        values: RATE_VALUES,
+        default: MEASURED,
+        description: "Bytes a second that one core turns from a drive's result into arrays, \
+                      for the same estimates",
+        get: |options| shown_rate(options.host.result_bytes_per_s),
+        set: |options, value| store(&mut options.host.result_bytes_per_s, parse_rate(value)),
+    },
 ];
+
+/// What a rate takes.
+const RATE_VALUES: &str = "a whole number above 0, or measured";
+
+/// The word for a rate that nobody set.
+const MEASURED: &str = "measured";
 
 impl NearscanOptions {
     /// Sets the setting `key`, written with or without the prefix `nearscan.`.
@@ -325,6 +382,17 @@ fn parse_switch<T>(text: &str, yes: T, no: T) -> Option<T> {
     }
 }
 
+fn shown_rate(rate: Option<u64>) -> String {
+    rate.map_or_else(|| MEASURED.to_owned(), |rate| rate.to_string())
+}
+
+fn parse_rate(text: &str) -> Option<Option<u64>> {
+    if text.eq_ignore_ascii_case(MEASURED) {
+        return Some(None);
+    }
+    text.parse().ok().filter(|rate| *rate > 0).map(Some)
+}
+
 fn parse_timeout(text: &str) -> Option<Duration> {
     let timeout = humantime::parse_duration(text).ok()?;
     (Duration::from_millis(1)..=TIMEOUT_MAX).contains(&timeout).then_some(timeout)
@@ -353,6 +421,10 @@ mod tests {
     #[case("nearscan.pushdown.allow_float_reorder", "1", "true")]
     #[case("nearscan.pushdown.timeout", "250ms", "250ms")]
     #[case("nearscan.pushdown.timeout", " 2min ", "2m")]
+    #[case("nearscan.host.decode_bytes_per_s", "2000000000", "2000000000")]
+    #[case("nearscan.host.decode_values_per_s", "5", "5")]
+    #[case("nearscan.host.merge_rows_per_s", "18446744073709551615", "18446744073709551615")]
+    #[case("nearscan.host.result_bytes_per_s", "Measured", "measured")]
     fn takes_value(#[case] key: &str, #[case] value: &str, #[case] shown: &str) {
         let mut options = NearscanOptions::default();
         options.set_value(key, value).unwrap();
@@ -368,6 +440,10 @@ mod tests {
     #[case("nearscan.pushdown.timeout", "5")]
     #[case("nearscan.pushdown.timeout", "0s")]
     #[case("nearscan.pushdown.timeout", "2days")]
+    #[case("nearscan.host.merge_rows_per_s", "0")]
+    #[case("nearscan.host.decode_bytes_per_s", "-1")]
+    #[case("nearscan.host.decode_values_per_s", "1e9")]
+    #[case("nearscan.host.result_bytes_per_s", "")]
     fn refuses_value_and_keeps_the_old_one(#[case] key: &'static str, #[case] value: &str) {
         let mut options = NearscanOptions::default();
         let error = options.set_value(key, value).unwrap_err();

@@ -21,6 +21,7 @@ use parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData};
 use parquet::file::statistics::Statistics;
 use parquet::schema::types::SchemaDescriptor;
 
+use crate::cost::UnitEstimate;
 use crate::decision::{KeepReason, Kept};
 use crate::facts::FileFacts;
 use crate::lower::Lowered;
@@ -60,6 +61,8 @@ pub(crate) struct PlannedUnit {
     pub folder_values: Vec<ScalarValue>,
     /// Why the drive cannot run the unit, though it runs others: planned for the host.
     pub kept: Option<KeepReason>,
+    /// What the cost model expects of the unit alone, if it was asked.
+    pub estimate: Option<UnitEstimate>,
 }
 
 /// The row groups of a scan, partition by partition, without those that statistics rule out.

@@ -3,7 +3,8 @@
 
 use nearscan_command::{Aggregate, Fragment, Function, InputRef, Merge, SortKey, Status};
 use nearscan_drive::{
-    CancelOutcome, Failure, Fault, FileRef, Outcome, Placement, Refusal, Submission, Ticket, Work,
+    CancelOutcome, Failure, Fault, FileRef, Load, MediaRates, Outcome, Placement, Refusal,
+    Submission, Ticket, Work,
 };
 
 use super::{aggregate, col, column, over, plain, select_all, states};
@@ -272,14 +273,13 @@ fn identity(executor: &mut Executor<'_>) -> Result<(), String> {
         return Err("no command may be in flight".to_owned());
     }
     let snapshot = drive.snapshot();
-    let rates = [
-        snapshot.media_bytes_per_s,
-        snapshot.kernel_bytes_per_s,
-        snapshot.kernel_rows_per_s,
-        snapshot.link_bytes_per_s,
-    ];
-    match rates.iter().all(|rate| *rate > 0.0) && snapshot.setup_ns >= 0.0 {
+    let points = snapshot.media.iter().flat_map(MediaRates::points);
+    let shared = points.map(|point| point.bytes_per_s).chain(snapshot.link_bytes_per_s);
+    let load = Load { commands: 1, media_bytes: 1, rows: 1, link_bytes: 1 };
+    let known = snapshot.scan.known().chain(snapshot.merge.known());
+    let busy_ns = known.map(|(_, rates)| rates.busy_ns(&load));
+    match shared.chain(busy_ns).all(|rate| rate > 0.0) && snapshot.lanes > 0 {
         true => Ok(()),
-        false => Err(format!("the rates are {rates:?}")),
+        false => Err(format!("the rates are {snapshot:?}")),
     }
 }

@@ -15,8 +15,8 @@ use nearscan_command::{
 use nearscan_conformance::evaluator::{evaluate, evaluate_merge, order};
 use nearscan_drive::{
     CancelOutcome, CancelWord, Capabilities, Completion, CostSnapshot, Drive, DriveTime, Failure,
-    FileRef, Identity, Lease, Measured, Outcome, Placement, Refusal, Session, SessionSpec,
-    Submission, Ticket, Traffic, Work,
+    FileRef, Identity, Lease, Measured, Outcome, Placement, RatesByRequest, Refusal, Session,
+    SessionSpec, Submission, Ticket, Traffic, Work,
 };
 
 use crate::reader::read_chunk;
@@ -149,14 +149,14 @@ impl Drive for Fake {
     fn snapshot(&self) -> CostSnapshot {
         CostSnapshot {
             id: 0,
-            media_bytes_per_s: 1.0,
-            kernel_bytes_per_s: 1.0,
-            kernel_rows_per_s: 1.0,
-            link_bytes_per_s: 1.0,
-            setup_ns: 0.0,
+            lanes: 1,
+            start_ns: 0.0,
+            media: None,
+            link_bytes_per_s: Some(1.0),
+            scan: RatesByRequest::UNKNOWN,
+            merge: RatesByRequest::UNKNOWN,
             queue_depth: 0,
             free_bytes: 0,
-            modelled: false,
         }
     }
 

@@ -16,8 +16,9 @@ use nearscan_conformance::Values;
 use nearscan_conformance::pages::{ChunkLayout, write_chunk};
 use nearscan_cpu::{CpuDrive, Options};
 use nearscan_drive::{
-    Budget, CancelOutcome, Completion, Drive, DriveTime, Failure, Fault, FileRef, Outcome,
-    Placement, Refusal, Session, SessionSpec, Submission, Ticket, Unlimited,
+    Budget, CancelOutcome, Completion, Drive, DriveTime, Failure, Fault, FileRef, Kernel, Load,
+    Observation, Outcome, Placement, RatesByRequest, Refusal, Session, SessionSpec, Submission,
+    Ticket, Unlimited,
 };
 
 const MINUTE: Duration = Duration::from_secs(60);
@@ -130,8 +131,22 @@ fn a_completion_is_measured_and_accounts_for_its_bytes() {
     assert_eq!(completion.traffic.link_bytes, 0);
     assert!(matches!(completion.time, DriveTime::Measured(time) if time.ns > 0));
     assert_eq!(drive.in_flight(), 0);
-    let before = CpuDrive::start(Options::default()).unwrap().snapshot();
-    assert_ne!(drive.snapshot().kernel_bytes_per_s, before.kernel_bytes_per_s);
+}
+
+#[test]
+fn its_speed_is_unknown_and_each_command_tells_some_of_it() {
+    let drive = start(1, 4);
+    let snapshot = drive.snapshot();
+    assert_eq!((snapshot.scan, snapshot.merge), (RatesByRequest::UNKNOWN, RatesByRequest::UNKNOWN));
+    let sample = Sample::new(50_000);
+    let command = sample.command(&drive, 1, 0);
+    let completion = run(&*session(&drive), &command);
+    let scans = std::slice::from_ref(&command);
+    let observation = Observation::of(Kernel::Scan, scans, command.unit.rows, &completion);
+    let media_bytes = sample.chunk.length;
+    let load = Load { commands: 1, media_bytes, rows: 50_000, link_bytes: 0 };
+    assert_eq!((observation.load, observation.requests), (load, 1));
+    assert!(matches!(observation.time, DriveTime::Measured(time) if time.ns > 0));
 }
 
 #[test]

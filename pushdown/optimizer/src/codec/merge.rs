@@ -17,7 +17,7 @@ use datafusion_proto::protobuf;
 use nearscan_command::{Merge, SortKey};
 use prost::Message;
 
-use super::{external, index, small};
+use super::{CostsNode, external, index, read_costs, small, write_costs};
 use crate::exec::{
     MergeWindow, Merged, PushdownMergeExec, UnitPlace, WindowInput, sorted_properties,
 };
@@ -39,6 +39,8 @@ pub(super) struct MergeNode {
     windows: Vec<WindowNode>,
     #[prost(message, optional, tag = "7")]
     schema: Option<protobuf::Schema>,
+    #[prost(message, optional, tag = "8")]
+    costs: Option<CostsNode>,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -76,7 +78,7 @@ pub(super) fn write(
     codec: &dyn PhysicalExtensionCodec,
     converter: &dyn PhysicalProtoConverterExtension,
 ) -> Result<MergeNode> {
-    let Merged { drive, merge, ordering, fetch, windows } = &**exec.merged();
+    let Merged { drive, merge, ordering, fetch, windows, costs } = &**exec.merged();
     let key = |key: &SortKey| KeyNode {
         column: key.column.into(),
         descending: key.descending,
@@ -93,6 +95,7 @@ pub(super) fn write(
         fetch: fetch.map(|rows| rows as u64),
         windows: windows.iter().map(window).collect(),
         schema: Some(exec.schema().as_ref().try_into().map_err(external)?),
+        costs: costs.map(write_costs),
     })
 }
 
@@ -132,6 +135,7 @@ pub(super) fn read(
         ordering,
         fetch: node.fetch.map(index).transpose()?,
         windows: node.windows.iter().map(window).collect::<Result<_>>()?,
+        costs: node.costs.map(read_costs),
     };
     Ok(PushdownMergeExec::new(merged, inputs.to_vec(), properties))
 }

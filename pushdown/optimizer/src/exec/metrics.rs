@@ -13,6 +13,9 @@ use nearscan_drive::{Completion, DriveTime};
 
 use crate::exec::modelled::ModelledTime;
 
+use crate::cost::whole_ns;
+use crate::decision::Costs;
+
 /// Why a unit came back to the host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PushBack {
@@ -108,6 +111,19 @@ impl PushdownMetrics {
                 self.measured.add_duration(Duration::from_nanos(measured.ns));
             }
             DriveTime::Modelled(modelled) => self.modelled.add(modelled),
+        }
+    }
+
+    /// Shows what the cost model expected, beside what is counted: once for all partitions.
+    pub(crate) fn expected(metrics: &ExecutionPlanMetricsSet, partition: usize, costs: &Costs) {
+        if partition > 0 {
+            return;
+        }
+        for (name, ns) in
+            [("drive_time_estimated", costs.drive_ns), ("host_time_estimated", costs.host_ns)]
+        {
+            let time = MetricBuilder::new(metrics).subset_time(name, partition);
+            time.add_duration(Duration::from_nanos(whole_ns(ns)));
         }
     }
 }

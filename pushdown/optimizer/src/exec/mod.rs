@@ -64,6 +64,7 @@ pub(crate) use crate::exec::merge::{
 pub use crate::exec::modelled::ModelledTime;
 pub(crate) use crate::exec::unit::bound_unit;
 
+use crate::decision::Costs;
 use crate::exec::dynamic::Narrowing;
 use crate::lower::aggregate::{Meaning, Source};
 use crate::units::PlannedUnit;
@@ -127,6 +128,8 @@ pub(crate) struct Pushed {
     pub(crate) filter: String,
     /// Rows after which a partition may stop.
     pub(crate) fetch: Option<usize>,
+    /// The estimates, if the cost model was asked.
+    pub(crate) costs: Option<Costs>,
 }
 
 /// Runs a fragment on a drive.

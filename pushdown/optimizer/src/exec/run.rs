@@ -32,6 +32,9 @@ pub(crate) fn partition_stream(
     let pushed = exec.pushed();
     let units = pushed.partitions.get(partition).cloned().unwrap_or_default();
     let metrics = Arc::new(PushdownMetrics::new(&exec.metrics, partition));
+    if let Some(costs) = &pushed.costs {
+        PushdownMetrics::expected(&exec.metrics, partition, costs);
+    }
     let runner = unit_runner(exec, partition, &task, Arc::clone(&metrics))?;
     let narrowing = Arc::new(exec.narrowing());
     let batches = stream::iter(units)

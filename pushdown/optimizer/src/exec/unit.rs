@@ -14,8 +14,8 @@ use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use futures::TryStreamExt;
 use nearscan_command::{Command, Envelope, Fragment, InputRef, Status, Unit};
 use nearscan_drive::{
-    Budget, Completion, Drive, DriveTime, Failure, Fault, FileRef, Placement, Refusal, Session,
-    SessionSpec, Submission, Traffic, Work,
+    Budget, Completion, Drive, DriveTime, Failure, Fault, FileRef, Kernel, Observation, Placement,
+    Refusal, Session, SessionSpec, Submission, Traffic, Work,
 };
 
 use crate::context::PushdownContext;
@@ -211,6 +211,9 @@ impl UnitRunner {
         match self.checked(&completion, &command, unit) {
             Ok(batches) => {
                 self.context.note_success(&self.pushed.drive, hash);
+                let scans = std::slice::from_ref(&command);
+                let observed = Observation::of(Kernel::Scan, scans, unit.rows, &completion);
+                self.context.note_command(&self.pushed.drive, &observed);
                 let low_memory = || Returned { reason: PushBack::LowMemory, cost };
                 Ok((self.charge(batches).ok_or_else(low_memory)?, cost))
             }
@@ -304,6 +307,7 @@ impl UnitRunner {
                 Some(DriveTime::Modelled(modelled)) => Some(modelled.serial_ns()),
                 _ => None,
             },
+            estimate: unit.estimate,
         });
     }
 }

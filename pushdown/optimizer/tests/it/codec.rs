@@ -19,7 +19,10 @@ use crate::drive::Fake;
 use crate::files;
 
 /// The plan after a journey.
-fn travelled(plan: &Arc<dyn ExecutionPlan>, session: &SessionContext) -> Arc<dyn ExecutionPlan> {
+pub(crate) fn travelled(
+    plan: &Arc<dyn ExecutionPlan>,
+    session: &SessionContext,
+) -> Arc<dyn ExecutionPlan> {
     let codec = PushdownCodec;
     let bytes = physical_plan_to_bytes_with_extension_codec(Arc::clone(plan), &codec).unwrap();
     let task = session.task_ctx();

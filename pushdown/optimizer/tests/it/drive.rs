@@ -24,8 +24,9 @@ use nearscan_command::{
 use nearscan_conformance::evaluator::{evaluate, evaluate_merge};
 use nearscan_drive::{
     CancelOutcome, CancelWord, Capabilities, Completion, CostSnapshot, Drive, DriveTime, Failure,
-    FileRef, Identity, Lease, ModelId, Modelled, Outcome, Placement, Refusal, Reservation,
-    Schedule, Session, SessionSpec, StageTimes, Submission, Ticket, Traffic, Work,
+    FileRef, Identity, KernelRates, Lease, MediaRates, ModelId, Modelled, Outcome, Placement,
+    RateSource, RatesByRequest, Refusal, RequestClass, Reservation, Schedule, Session, SessionSpec,
+    StageTimes, Submission, Ticket, Traffic, Work,
 };
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
@@ -95,25 +96,58 @@ struct State {
 
 impl Fake {
     pub(crate) fn new(capabilities: Capabilities) -> Self {
+        let rates = KernelRates {
+            setup_ns: 1.0,
+            ns_per_media_byte: 1e-3,
+            ns_per_row: 1e-3,
+            ns_per_link_byte: 1e-3,
+            source: RateSource::Modelled,
+            fit: None,
+        };
         let snapshot = CostSnapshot {
             id: 0,
-            media_bytes_per_s: 1e12,
-            kernel_bytes_per_s: 1e12,
-            kernel_rows_per_s: 1e12,
-            link_bytes_per_s: 1e12,
-            setup_ns: 1.0,
+            lanes: 1,
+            start_ns: 0.0,
+            media: Some(MediaRates::uniform(1e12)),
+            link_bytes_per_s: Some(1e12),
+            scan: RatesByRequest::uniform(rates),
+            merge: RatesByRequest::uniform(rates),
             queue_depth: 0,
             free_bytes: 1 << 30,
-            modelled: true,
         };
         let identity =
             Identity { uuid: Default::default(), kind: "fake", model: "evaluator".to_owned() };
         Self { identity, capabilities, snapshot, state: Arc::default() }
     }
 
-    pub(crate) fn with_setup_ns(mut self, setup_ns: f64) -> Self {
-        self.snapshot.setup_ns = setup_ns;
+    /// With other rates of its scans.
+    pub(crate) fn with_scans(mut self, change: impl FnOnce(&mut KernelRates)) -> Self {
+        self.snapshot.scan = changed(&self.snapshot.scan, change);
         self
+    }
+
+    /// With other rates of its merges.
+    pub(crate) fn with_merges(mut self, change: impl FnOnce(&mut KernelRates)) -> Self {
+        self.snapshot.merge = changed(&self.snapshot.merge, change);
+        self
+    }
+
+    /// With another link.
+    pub(crate) fn with_link_bytes_per_s(mut self, rate: f64) -> Self {
+        self.snapshot.link_bytes_per_s = Some(rate);
+        self
+    }
+
+    /// Does not know how fast it merges.
+    pub(crate) fn without_merge_rates(mut self) -> Self {
+        self.snapshot.merge = RatesByRequest::UNKNOWN;
+        self
+    }
+
+    /// Does not know how fast it is.
+    pub(crate) fn without_rates(mut self) -> Self {
+        self.snapshot.scan = RatesByRequest::UNKNOWN;
+        self.without_merge_rates()
     }
 
     /// What to do with the commands for a row group.
@@ -211,6 +245,12 @@ impl Drive for Fake {
     }
 
     fn shutdown(&self) {}
+}
+
+fn changed(rates: &RatesByRequest, change: impl FnOnce(&mut KernelRates)) -> RatesByRequest {
+    let mut rates = *rates.get(RequestClass::Group).unwrap();
+    change(&mut rates);
+    RatesByRequest::uniform(rates)
 }
 
 #[derive(Debug)]

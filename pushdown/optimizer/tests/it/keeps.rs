@@ -331,11 +331,11 @@ async fn nested(#[case] sql: &str) {
 
 #[tokio::test]
 async fn cost() {
-    let slow = Fake::new(Capabilities::of_scan_kernel()).with_setup_ns(1e12);
+    let slow = Fake::new(Capabilities::of_scan_kernel()).with_scans(|rates| rates.setup_ns = 1e12);
     let bench = Bench::with_drive(slow).set("nearscan.pushdown.mode", "auto");
     let kept = bench.kept(SUM).await;
     assert_eq!(kept.reason, KeepReason::Cost);
-    assert!(kept.detail.starts_with("drive 1000000."), "{}", kept.detail);
+    assert!(kept.detail.starts_with("drive 4000000."), "{}", kept.detail);
     assert!(kept.detail.contains(" ms, host 0."), "{}", kept.detail);
 }
 

@@ -20,3 +20,4 @@ mod shapes;
 mod streams;
 mod types;
 mod untouched;
+mod weighed;

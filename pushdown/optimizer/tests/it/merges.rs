@@ -46,7 +46,7 @@ fn merging(merge_inputs_max: u32) -> Bench {
 }
 
 /// Two tables, `a` and `b`, of the same keys and more, each sorted by `k`, of several row groups.
-fn two_tables(bench: Bench) -> Bench {
+pub(crate) fn two_tables(bench: Bench) -> Bench {
     bench.table("a", &sorted(600, |row| Some(row / 3), 0), ascending(100)).table(
         "b",
         &sorted(500, |row| (row < 480).then_some(row / 2), 1000),
@@ -54,7 +54,7 @@ fn two_tables(bench: Bench) -> Bench {
     )
 }
 
-const UNION: &str = "SELECT k, s FROM a UNION ALL SELECT k, s FROM b ORDER BY k";
+pub(crate) const UNION: &str = "SELECT k, s FROM a UNION ALL SELECT k, s FROM b ORDER BY k";
 
 /// The order of `k` alone is known, and rows that tie leave by their table and their place in it.
 fn stable_union() -> Vec<String> {

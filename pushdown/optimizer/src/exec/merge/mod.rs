@@ -35,11 +35,12 @@ use datafusion::physical_plan::{
 };
 use nearscan_command::Merge;
 
+use crate::decision::Costs;
 use crate::exec::PushdownExec;
 use crate::merge::windows::Span;
 
 /// Which unit of the scans below.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct UnitPlace {
     /// Which scan.
     pub(crate) input: usize,
@@ -76,6 +77,8 @@ pub(crate) struct Merged {
     pub(crate) fetch: Option<usize>,
     /// The windows, in the order of their keys.
     pub(crate) windows: Vec<MergeWindow>,
+    /// The estimates, if the cost model was asked.
+    pub(crate) costs: Option<Costs>,
 }
 
 /// Merges sorted rows on a drive.
@@ -108,6 +111,13 @@ impl PushdownMergeExec {
             properties: Arc::new(properties),
             metrics: ExecutionPlanMetricsSet::new(),
         }
+    }
+
+    /// The operator with the estimates that decided for it.
+    pub(crate) fn with_costs(mut self, costs: Costs) -> Self {
+        let merged = Merged { costs: Some(costs), ..Merged::clone(&self.merged) };
+        self.merged = Arc::new(merged);
+        self
     }
 
     pub(crate) fn merged(&self) -> &Arc<Merged> {

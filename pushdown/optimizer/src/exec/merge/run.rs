@@ -24,7 +24,7 @@ use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use futures::stream::{self, BoxStream};
 use futures::{StreamExt, TryStreamExt};
 use nearscan_command::{Command, Envelope, Fragment, MergeCommand};
-use nearscan_drive::{Completion, Fault};
+use nearscan_drive::{Completion, Fault, Kernel, Observation};
 
 use crate::exec::dynamic::Narrowing;
 use crate::exec::merge::distinct::Distinct;
@@ -46,6 +46,9 @@ pub(super) fn merged_stream(
     task: &Arc<TaskContext>,
 ) -> Result<RecordBatchStreamAdapter<BoxStream<'static, Result<RecordBatch>>>> {
     let metrics = Arc::new(PushdownMetrics::new(&exec.metrics, 0));
+    if let Some(costs) = &exec.merged().costs {
+        PushdownMetrics::expected(&exec.metrics, 0, costs);
+    }
     let scans = exec.scans().map(|scan| -> Result<MergedScan> {
         let runner = unit_runner(scan, 0, task, Arc::clone(&metrics))?;
         Ok(MergedScan { narrowing: scan.narrowing(), runner })
@@ -228,8 +231,10 @@ impl MergeRunner {
         self.metrics.moved(&completion);
         let cost = Cost::of(&completion);
         match self.checked(&completion, &command, first) {
-            Ok(batches) => {
+            Ok((batches, rows)) => {
                 context.note_success(&pushed.drive, hash);
+                let observed = Observation::of(Kernel::Merge, &command.scans, rows, &completion);
+                context.note_command(&pushed.drive, &observed);
                 let low_memory = || Returned { reason: PushBack::LowMemory, cost };
                 Ok((first.runner.charge(batches).ok_or_else(low_memory)?, cost))
             }
@@ -243,19 +248,21 @@ impl MergeRunner {
         }
     }
 
-    /// The batches of a completion, once it has been checked.
+    /// The batches of a completion, once it has been checked, and how many rows it merged.
     fn checked(
         &self,
         completion: &Completion,
         command: &MergeCommand,
         first: &Input,
-    ) -> Result<Vec<RecordBatch>, Fault> {
+    ) -> Result<(Vec<RecordBatch>, u64), Fault> {
         let view = completion.check_merge(command)?;
         let replaced = &first.runner.pushed.replaced;
-        arrays::to_batches(&view, replaced, &[], &self.schema).map_err(|error| {
+        let batches = arrays::to_batches(&view, replaced, &[], &self.schema);
+        let batches = batches.map_err(|error| {
             tracing::warn!(%error, "a drive's merge does not fit its schema");
             Fault::Accounting("its values do not fit the schema")
-        })
+        })?;
+        Ok((batches, view.header.rows_kept))
     }
 
     /// The window, each unit by itself, merged by DataFusion.

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What the model comes to for a mean row and byte: rates for who has to decide before a command
+//! has run.
+//!
+//! The times of commands depend on what their stages did, which nobody knows beforehand. So the
+//! model is asked for commands of a nominal shape, a large one and an empty one, and the difference
+//! is a rate. Nothing is charged here that the model does not charge.
+
+use nearscan_command::Counters;
+use nearscan_drive::{KernelRates, MediaPoint, MediaRates, RateSource};
+
+use super::Parameters;
+
+/// Rows, bytes or words of a command that is large: what it takes beside them does not show.
+const MANY: u64 = 1 << 24;
+
+/// Bytes of a line.
+const LINE_BYTES: u64 = 64;
+
+/// Bytes of a word.
+const WORD_BYTES: f64 = 8.0;
+
+/// Compressed bytes for each look-up in a dictionary in device memory: columns that have one there,
+/// prices and keys of TPC-H, take five to seven bytes a row, and most of a scan's bytes are theirs.
+const BYTES_PER_LOOK_UP: u64 = 8;
+
+/// Comparisons for each row of a merge of a few inputs: eight of them are three rounds.
+const ORDER_STEPS: u64 = 3;
+
+/// Sizes of requests for which the rates of the media are given: those that were published.
+const REQUEST_BYTES: [u64; 4] = [4 << 10, 64 << 10, 1 << 20, 4 << 20];
+
+impl Parameters {
+    /// Rates of flash to device memory, with the requests in flight that a drive keeps.
+    pub fn media_rates(&self) -> Option<MediaRates> {
+        let point = |request_bytes| MediaPoint {
+            request_bytes,
+            bytes_per_s: self.p2p_bytes_per_s(request_bytes, 1) * self.media_in_flight,
+        };
+        let at_most = |point: MediaPoint| MediaPoint {
+            bytes_per_s: point.bytes_per_s.min(self.media_bytes_per_s),
+            ..point
+        };
+        MediaRates::new(REQUEST_BYTES.map(point).map(at_most).to_vec())
+    }
+
+    /// What a scan takes of a compute unit: its start, each byte as part of a line and of a
+    /// look-up, and each row, as if the one were not hidden by the other.
+    pub fn scan_rates(&self) -> KernelRates {
+        let kernel_ns = |counters: &Counters| self.scan(1, std::iter::empty(), counters).kernel_ns;
+        let empty_ns = kernel_ns(&Counters::default());
+        let each = |counters: &Counters| mean(kernel_ns(counters) - empty_ns);
+        let bytes = Counters {
+            lines_read: MANY / LINE_BYTES,
+            dictionary_reads: MANY / BYTES_PER_LOOK_UP,
+            ..Counters::default()
+        };
+        let rows =
+            Counters { decode_steps_lane_max: MANY, rows_filtered: MANY, ..Counters::default() };
+        KernelRates {
+            setup_ns: to_f64(empty_ns),
+            ns_per_media_byte: each(&bytes),
+            ns_per_row: each(&rows),
+            ns_per_link_byte: 0.0,
+            source: RateSource::Modelled,
+            fit: None,
+        }
+    }
+
+    /// What the merging of a merge takes on so many units: its start, the comparisons of each row,
+    /// and for each word of the result its share of a line read, a value taken and a word written.
+    pub fn merge_rates(&self, units: u32) -> KernelRates {
+        let merge_ns = |counters: &Counters| self.merge_ns(&shared_out(counters, units));
+        let empty_ns = merge_ns(&Counters::default());
+        let each = |counters: &Counters| mean(merge_ns(counters) - empty_ns);
+        let rows = Counters { decode_steps_lane_max: MANY * ORDER_STEPS, ..Counters::default() };
+        let words = Counters {
+            lines_read: MANY / 8,
+            values_decoded: MANY,
+            payload_words: MANY,
+            ..Counters::default()
+        };
+        KernelRates {
+            setup_ns: to_f64(empty_ns),
+            ns_per_media_byte: 0.0,
+            ns_per_row: each(&rows),
+            ns_per_link_byte: each(&words) / WORD_BYTES,
+            source: RateSource::Modelled,
+            fit: None,
+        }
+    }
+}
+
+/// What each of `units` does of a merge.
+fn shared_out(counters: &Counters, units: u32) -> Vec<Counters> {
+    let units = units.max(1);
+    let share = |amount: u64| amount / u64::from(units);
+    let part = Counters {
+        lines_read: share(counters.lines_read),
+        decode_steps_lane_max: share(counters.decode_steps_lane_max),
+        values_decoded: share(counters.values_decoded),
+        payload_words: share(counters.payload_words),
+        ..Counters::default()
+    };
+    (0..units).map(|_| part).collect()
+}
+
+/// One of [`MANY`].
+fn mean(ns: u64) -> f64 {
+    to_f64(ns) / to_f64(MANY)
+}
+
+/// Exact up to 2^53 ns, three months.
+fn to_f64(number: u64) -> f64 {
+    number as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use nearscan_drive::Load;
+
+    use super::*;
+
+    fn near(found: f64, expected: f64) {
+        assert!((found - expected).abs() < expected * 0.001 + 1e-3, "{found} {expected}");
+    }
+
+    #[test]
+    fn media_rates_are_those_of_a_few_requests_in_flight_up_to_the_peak() {
+        let rates = Parameters::default().media_rates().unwrap();
+        near(rates.bytes_per_s(4 << 10), 0.4e9);
+        near(rates.bytes_per_s(64 << 10), 3.25e9);
+        near(rates.bytes_per_s(1 << 20), 3.25e9);
+    }
+
+    #[test]
+    fn a_scan_has_the_rates_of_its_stages() {
+        let parameters = Parameters::default();
+        let rates = parameters.scan_rates();
+        let rows = Counters { rows_filtered: 1_000_000, ..Counters::default() };
+        let modelled = parameters.scan(4, std::iter::empty(), &rows);
+        let load = Load { commands: 1, rows: 1_000_000, ..Load::default() };
+        near(rates.busy_ns(&load), to_f64(modelled.kernel_ns));
+        let slow = Parameters { clock_hz: 150e6, ..parameters };
+        near(slow.scan_rates().ns_per_row, 2.0 * rates.ns_per_row);
+        near(slow.scan_rates().ns_per_media_byte, 2.0 * rates.ns_per_media_byte);
+    }
+
+    #[test]
+    fn a_merge_has_the_rates_of_its_loops() {
+        let parameters = Parameters::default();
+        let rates = parameters.merge_rates(2);
+        // A million rows of two words out of eight inputs.
+        let counters = Counters {
+            lines_read: 250_000,
+            decode_steps_lane_max: 3_000_000,
+            values_decoded: 2_000_000,
+            payload_words: 2_000_000,
+            ..Counters::default()
+        };
+        let load = Load { commands: 1, rows: 1_000_000, link_bytes: 16_000_000, ..Load::default() };
+        // Units hold each other up a little less when words and comparisons come together.
+        let modelled = to_f64(parameters.merge_ns(&shared_out(&counters, 2)));
+        let ratio = rates.busy_ns(&load) / modelled;
+        assert!((1.0..1.05).contains(&ratio), "{ratio}");
+        assert!(parameters.merge_rates(1).ns_per_row > 1.8 * rates.ns_per_row);
+    }
+}
