@@ -15,11 +15,13 @@ use datafusion::{
     sql::parser::{ResetStatement, Statement as Parsed},
 };
 
+use nearscan_optimizer::cost::HostRates;
+
 use crate::{
     builder::EngineBuilder,
     drive_spec::DriveSpec,
     error::{Error, ErrorContext, Result},
-    files,
+    files, host,
     query::Query,
     settings::{NearscanOptions, PREFIX},
     statement::{self, Ending, Statement},
@@ -164,6 +166,12 @@ impl Engine {
             .collect();
         tables.sort_by(|one, other| (&one.schema, &one.name).cmp(&(&other.schema, &other.name)));
         tables
+    }
+
+    /// How fast this host is with the cores that the engine uses. What the settings do not say is
+    /// measured at first need, which takes a fraction of a second, and kept for later runs.
+    pub async fn host_rates(&self) -> HostRates {
+        host::rates(&self.session.copied_config()).await
     }
 
     /// The drives the user asked for, in that order.

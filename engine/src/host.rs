@@ -11,12 +11,12 @@ mod measure;
 
 use std::sync::LazyLock;
 
-use datafusion::{catalog::Session, common::runtime::SpawnedTask};
+use datafusion::{catalog::Session, common::runtime::SpawnedTask, prelude::SessionConfig};
 use futures::lock::Mutex;
 use nearscan_drive::clock::Stopwatch;
 use nearscan_optimizer::{
-    NearscanOptions, PushdownContext,
-    cost::CoreRates,
+    NearscanOptions, PushdownContext, core_rates,
+    cost::{CoreRates, HostRates},
     settings::{HostOptions, PushdownMode},
 };
 
@@ -30,13 +30,27 @@ pub(crate) async fn calibrate(session: &dyn Session, context: &PushdownContext) 
     if pushdown.mode != PushdownMode::Auto || is_set(&host) || context.core_rates().is_some() {
         return;
     }
+    if let Some(rates) = measured().await {
+        context.set_core_rates(rates);
+    }
+}
+
+/// How fast the host is with the cores that a session uses: as its settings say, else as it was
+/// measured.
+pub(crate) async fn rates(config: &SessionConfig) -> HostRates {
+    let options = config.options().extensions.get::<NearscanOptions>();
+    let options = options.map(|options| options.host).unwrap_or_default();
+    let measured = if is_set(&options) { None } else { measured().await };
+    HostRates::new(config.target_partitions(), core_rates(measured, &options))
+}
+
+/// What was measured of a core, now or before.
+async fn measured() -> Option<CoreRates> {
     let mut known = RATES.lock().await;
     if known.is_none() {
         *known = SpawnedTask::spawn_blocking(cached_or_measured).await.ok().flatten();
     }
-    if let Some(rates) = *known {
-        context.set_core_rates(rates);
-    }
+    *known
 }
 
 /// Whether the settings leave nothing to measure.

@@ -57,8 +57,12 @@ pub use builder::EngineBuilder;
 pub use drive_spec::{DriveScheme, DriveSpec, DriveSpecError};
 pub use engine::{Engine, TableName};
 pub use error::{Error, Result};
+pub use nearscan_drive as drive;
+pub use nearscan_drive::{KernelStage, Limit, Modelled};
 pub use nearscan_optimizer::{
-    Candidate, Costs, Decision, KeepReason, Kept, PushdownContext, settings,
+    Candidate, Costs, Decision, KeepReason, Kept, PushdownContext,
+    cost::{CoreRates, HostRates},
+    settings,
 };
 pub use profile::{OperatorMetric, OperatorProfile, PushdownProfile, QueryProfile};
 pub use query::{Query, QueryResult, QueryStream};

@@ -69,6 +69,8 @@ pub struct PushdownProfile {
     pub units_cpu: u64,
     /// Bytes read from the media.
     pub media_bytes: u64,
+    /// Values of the units: rows of each column that was read.
+    pub values_in: u64,
     /// Bytes that crossed the link to the host.
     pub link_bytes: u64,
     /// Time of drives, read from a clock.
@@ -117,6 +119,7 @@ impl QueryProfile {
             units_drive: count("units_drive"),
             units_cpu: count("units_cpu"),
             media_bytes: count("media_bytes"),
+            values_in: count("values_in"),
             link_bytes: count("link_bytes"),
             drive_time_measured: time("drive_time_measured"),
             drive_time_modelled: all.get().map(|all| Duration::from_nanos(all.makespan_ns())),

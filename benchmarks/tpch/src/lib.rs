@@ -27,9 +27,11 @@ mod machine;
 mod report;
 mod scale;
 mod tables;
+mod versus;
 
 pub use error::{Error, Result};
 pub use layout::Layout;
 pub use report::{Checked, QueryReport, RunReport, TimeSource};
 pub use scale::ScaleFactor;
 pub use tables::Table;
+pub use versus::{Scanned, Versus};

@@ -6,10 +6,10 @@
 
 use std::{collections::BTreeMap, fmt::Write as _};
 
-use nearscan::units::format_bytes;
+use nearscan::{HostRates, units::format_bytes};
 use serde::{Deserialize, Serialize, Serializer};
 
-use crate::{answers::Difference, machine::Machine};
+use crate::{answers::Difference, machine::Machine, versus::Versus};
 
 /// Whether the answer of a query was right.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,6 +56,8 @@ pub struct QueryReport {
     pub link_bytes: u64,
     /// Time of emulated drives, computed by their model, in the last run.
     pub modelled_seconds: Option<f64>,
+    /// What that would be worth, in the last run.
+    pub versus: Option<Versus>,
 }
 
 /// What a run found out.
@@ -194,6 +196,25 @@ impl RunReport {
         text
     }
 
+    /// Emulated drives against a host without them, a line a query; nothing where none ran. Both
+    /// sides are modelled.
+    #[must_use]
+    pub fn versus_table(&self, host: &HostRates) -> Option<String> {
+        let rows =
+            self.queries.iter().filter_map(|query| Some(query.versus.as_ref()?.row(query.query)));
+        let rows: Vec<String> = rows.collect();
+        let title = format!(
+            "modelled: scans on the drive, against a host that reads the same bytes over its link\n\
+             ({:.1} GB/s) and decodes with {} cores, each measured at {:.1} GB/s and {:.0} M values/s",
+            host.media_bytes_per_s / 1e9,
+            host.cores,
+            host.core.decode_bytes_per_s / 1e9,
+            host.core.decode_values_per_s / 1e6,
+        );
+        let heading = Versus::heading(host.cores);
+        (!rows.is_empty()).then(|| [title, heading, rows.join("\n")].join("\n"))
+    }
+
     /// The geometric mean of the medians of all queries that ran.
     #[must_use]
     pub fn geometric_mean_seconds(&self) -> Option<f64> {
@@ -222,8 +243,28 @@ impl RunReport {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
+    use nearscan::{
+        Modelled,
+        drive::{ModelId, Schedule, StageTimes},
+    };
+
     use super::*;
+
+    /// A drive that waits for its media alone.
+    pub(crate) fn modelled(media_ns: u64) -> Modelled {
+        Modelled {
+            model: ModelId { version: 1, config_hash: 0, schedule: Schedule::Assumed },
+            setup_ns: 0,
+            media_ns,
+            kernel_ns: 0,
+            stages: StageTimes::default(),
+            merge_ns: 0,
+            link_ns: 0,
+            compute_units: 1,
+            commands: 1,
+        }
+    }
 
     fn query(number: u32, seconds: &[f64], answer: Checked) -> QueryReport {
         QueryReport {
@@ -236,6 +277,7 @@ mod tests {
             media_bytes: 1536,
             link_bytes: 12,
             modelled_seconds: Some(0.25),
+            versus: None,
         }
     }
 
@@ -299,7 +341,7 @@ mod tests {
         let expected = "commit dirty drive machine queries scale_factor settings time_source";
         assert_eq!(keys(&json), expected);
         let expected = "answer link_bytes media_bytes modelled_seconds query rows seconds units_cpu \
-                        units_drive";
+                        units_drive versus";
         assert_eq!(keys(&json["queries"][0]), expected);
         assert_eq!(json["queries"][0]["answer"], "unchecked");
         assert_eq!(json["time_source"], "composed");

@@ -8,7 +8,7 @@
 use std::{collections::BTreeMap, num::NonZero, path::Path};
 
 use nearscan::{
-    DriveScheme, Engine, QueryResult, arrow::array::RecordBatch, settings::SETTINGS,
+    DriveScheme, Engine, HostRates, QueryResult, arrow::array::RecordBatch, settings::SETTINGS,
     stopwatch::Stopwatch,
 };
 
@@ -21,6 +21,7 @@ use crate::{
     report::{Checked, QueryReport, RunReport, TimeSource},
     scale::ScaleFactor,
     tables::Table,
+    versus::{Scanned, Versus},
 };
 
 /// What is to be run.
@@ -107,10 +108,12 @@ pub async fn run_query(
         media_bytes: 0,
         link_bytes: 0,
         modelled_seconds: None,
+        versus: None,
     };
+    let host = engine.host_rates().await;
     for _ in 0..runs.get() {
         match run_statements(engine, query.sql).await {
-            Ok(delivered) => note(&mut report, query, answer, &delivered),
+            Ok(delivered) => note(&mut report, query, answer, &host, &delivered),
             Err(error) => {
                 report.answer = Checked::Failed(error.render());
                 break;
@@ -120,7 +123,13 @@ pub async fn run_query(
     report
 }
 
-fn note(report: &mut QueryReport, query: &Query, answer: Option<&str>, delivered: &Delivered) {
+fn note(
+    report: &mut QueryReport,
+    query: &Query,
+    answer: Option<&str>,
+    host: &HostRates,
+    delivered: &Delivered,
+) {
     report.seconds.push(delivered.seconds);
     let Some(result) = &delivered.result else { return };
     report.rows = result.profile.rows;
@@ -130,6 +139,12 @@ fn note(report: &mut QueryReport, query: &Query, answer: Option<&str>, delivered
     report.media_bytes = pushdown.media_bytes;
     report.link_bytes = pushdown.link_bytes;
     report.modelled_seconds = pushdown.drive_time_modelled.map(|time| time.as_secs_f64());
+    let scanned = Scanned {
+        media_bytes: pushdown.media_bytes,
+        values: pushdown.values_in,
+        link_bytes: pushdown.link_bytes,
+    };
+    report.versus = pushdown.modelled.map(|modelled| Versus::new(&modelled, &scanned, host));
     // A wrong answer stays wrong, whatever later runs deliver.
     if let (Some(answer), Checked::Ok) = (answer, &report.answer) {
         let empty = [RecordBatch::new_empty(std::sync::Arc::clone(&result.schema))];

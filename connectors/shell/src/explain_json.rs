@@ -201,6 +201,7 @@ impl Run {
             units_drive,
             units_cpu,
             media_bytes,
+            values_in: _,
             link_bytes,
             drive_time_measured,
             drive_time_modelled,

@@ -129,6 +129,9 @@ async fn run_queries(engine: &EngineArgs, arguments: &RunArgs) -> Result<()> {
     .await;
     printed?;
     print(&report.summary())?;
+    if let Some(table) = report.versus_table(&engine.host_rates().await) {
+        print(&format!("\n{table}"))?;
+    }
     if let Some(path) = &arguments.json {
         fs::write(path, report.to_json() + "\n").map_err(|error| Failure::output(path, &error))?;
     }

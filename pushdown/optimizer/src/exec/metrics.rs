@@ -60,7 +60,8 @@ pub(crate) struct PushdownMetrics {
     pushbacks: Vec<Count>,
     media_bytes: Count,
     link_bytes: Count,
-    pub(crate) rows_in: Count,
+    rows_in: Count,
+    values_in: Count,
     pub(crate) rows_out: Count,
     measured: Time,
     modelled: Arc<ModelledTime>,
@@ -82,6 +83,7 @@ impl PushdownMetrics {
             media_bytes: count("media_bytes"),
             link_bytes: count("link_bytes"),
             rows_in: count("rows_in"),
+            values_in: count("values_in"),
             rows_out: count("rows_out"),
             measured: MetricBuilder::new(metrics).subset_time("drive_time_measured", partition),
             modelled,
@@ -93,6 +95,13 @@ impl PushdownMetrics {
         if let Some(count) = at.and_then(|at| self.pushbacks.get(at)) {
             count.add(1);
         }
+    }
+
+    /// Counts the rows of a unit, and its values: rows of each column that is read.
+    pub(crate) fn reads(&self, rows: u64, columns: usize) {
+        let rows = usize::try_from(rows).unwrap_or(usize::MAX);
+        self.rows_in.add(rows);
+        self.values_in.add(rows.saturating_mul(columns));
     }
 
     /// Counts rows that leave.

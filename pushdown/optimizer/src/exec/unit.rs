@@ -132,8 +132,7 @@ impl UnitRunner {
         unit: PlannedUnit,
         fragment: Arc<Fragment>,
     ) -> Result<UnitRows> {
-        let rows_in = usize::try_from(unit.rows).unwrap_or(usize::MAX);
-        self.metrics.rows_in.add(rows_in);
+        self.metrics.reads(unit.rows, fragment.columns.len());
         if let Some(reason) = unit.kept {
             self.metrics.units_cpu.add(1);
             let rows = UnitRows::Stream(self.by_host(unit, reason.word(), Cost::default())?);

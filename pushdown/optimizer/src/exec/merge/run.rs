@@ -125,8 +125,9 @@ impl MergeRunner {
         match self.on_drive(&inputs).await {
             Ok((charged, cost)) => {
                 self.metrics.units_drive.add(inputs.len());
-                let rows_in = inputs.iter().map(|input| input.unit.rows).sum::<u64>();
-                self.metrics.rows_in.add(usize::try_from(rows_in).unwrap_or(usize::MAX));
+                for input in &inputs {
+                    self.metrics.reads(input.unit.rows, input.fragment.columns.len());
+                }
                 if self.verifies() && !inputs.iter().any(|input| input.is_narrowed) {
                     verify::compare(&self, &inputs, &charged.batches).await?;
                 }

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What an emulated drive would be worth: its modelled time against that of a host that reads the
+//! same bytes over the same link and decodes them with its cores.
+//!
+//! Both sides are modelled, the host from what a core of this machine was measured to decode. Only
+//! scans count: joins, sorts and final aggregates are the host's on either side.
+
+use nearscan::{HostRates, Modelled};
+use serde::Serialize;
+
+/// What the drive's scans of a query did, in rows and bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Scanned {
+    /// Bytes read from the media.
+    pub media_bytes: u64,
+    /// Values decoded: rows of each column.
+    pub values: u64,
+    /// Bytes sent to the host.
+    pub link_bytes: u64,
+}
+
+/// A query on the drive and on a host without one.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Versus {
+    /// Modelled time of the drive, in seconds.
+    pub drive_seconds: f64,
+    /// What most of it went to.
+    pub limit: String,
+    /// Share of that time in which the media were busy: 1 when nothing else was waited for.
+    pub media_share: f64,
+    /// Modelled time of the host with all of its cores, in seconds.
+    pub host_seconds: f64,
+    /// Cores that the host would keep busy with decoding while the drive runs, less those that
+    /// take its results.
+    pub cores_freed: f64,
+    /// Cores with which the host would take as long as the drive; nothing when no number of cores
+    /// would do, since its link is slower.
+    pub cores_equal: Option<f64>,
+}
+
+impl Versus {
+    /// Holds the drive against a host.
+    #[must_use]
+    pub fn new(drive: &Modelled, scanned: &Scanned, host: &HostRates) -> Self {
+        let drive_seconds = seconds(drive.makespan_ns());
+        let core_seconds = amount(scanned.media_bytes) / host.core.decode_bytes_per_s
+            + amount(scanned.values) / host.core.decode_values_per_s;
+        let taking_seconds = amount(scanned.link_bytes) / host.core.result_bytes_per_s;
+        let link_seconds = amount(scanned.media_bytes) / host.media_bytes_per_s;
+        Self {
+            drive_seconds,
+            limit: drive.limit().to_string(),
+            media_share: seconds(drive.media_ns) / drive_seconds,
+            host_seconds: link_seconds.max(core_seconds / host.cores),
+            cores_freed: (core_seconds - taking_seconds) / drive_seconds,
+            cores_equal: (link_seconds <= drive_seconds).then(|| core_seconds / drive_seconds),
+        }
+    }
+
+    /// The heading of the table, one line.
+    #[must_use]
+    pub fn heading(cores: f64) -> String {
+        let host = format!("host, {cores}");
+        format!(
+            "{:<5} {:>9} {:>6} {:<21} {:>9} {:>6} {:>11} {:>11}",
+            "query", "drive ms", "media", "limit", host, "ratio", "cores freed", "cores equal"
+        )
+    }
+
+    /// The row of the table, one line.
+    #[must_use]
+    pub fn row(&self, query: u32) -> String {
+        format!(
+            "{:<5} {:>9.2} {:>5.0}% {:<21} {:>9.2} {:>6.2} {:>11.1} {:>11}",
+            format!("q{query:02}"),
+            self.drive_seconds * 1e3,
+            self.media_share * 1e2,
+            self.limit,
+            self.host_seconds * 1e3,
+            self.host_seconds / self.drive_seconds,
+            self.cores_freed,
+            self.cores_equal.map_or_else(|| "none".to_owned(), |cores| format!("{cores:.1}")),
+        )
+    }
+}
+
+/// Exact up to 2^53, which no run reaches.
+#[expect(clippy::cast_precision_loss, reason = "amounts are far below 2^53")]
+fn amount(amount: u64) -> f64 {
+    amount as f64
+}
+
+fn seconds(ns: u64) -> f64 {
+    amount(ns) / 1e9
+}
+
+#[cfg(test)]
+mod tests {
+    use nearscan::CoreRates;
+
+    use super::*;
+
+    /// A tenth of a second of the media for a gigabyte, and of one core a second.
+    fn versus(cores: usize) -> Versus {
+        let drive = crate::report::tests::modelled(100_000_000);
+        let core = CoreRates {
+            decode_bytes_per_s: 2e9,
+            decode_values_per_s: 1e8,
+            merge_rows_per_s: 1.0,
+            result_bytes_per_s: 1e9,
+        };
+        let scanned =
+            Scanned { media_bytes: 1_000_000_000, values: 50_000_000, link_bytes: 10_000_000 };
+        Versus::new(&drive, &scanned, &HostRates::new(cores, core))
+    }
+
+    #[test]
+    fn a_host_decodes_with_its_cores_until_its_link_is_the_limit() {
+        let two = versus(2);
+        assert!((two.host_seconds - 0.5).abs() < 1e-9, "{two:?}");
+        assert!((two.cores_freed - 9.9).abs() < 1e-9, "{two:?}");
+        // 3.2 GB/s.
+        assert!((versus(64).host_seconds - 0.3125).abs() < 1e-9);
+        // No number of cores makes up for the link.
+        assert_eq!(two.cores_equal, None);
+    }
+
+    #[test]
+    fn row_lines_up_with_the_heading() {
+        let row = versus(2).row(6);
+        assert_eq!(row.chars().count(), Versus::heading(2.0).chars().count(), "{row}");
+        assert!(row.ends_with("none"), "{row}");
+    }
+}
