@@ -30,7 +30,7 @@ pub const RESULT_MAGIC: u32 = u32::from_le_bytes(*b"NSRS");
 /// A reader refuses another major version.
 pub const FORMAT_MAJOR: u16 = 1;
 /// A reader accepts any minor version: what it must not skip is marked critical.
-pub const FORMAT_MINOR: u16 = 2;
+pub const FORMAT_MINOR: u16 = 3;
 /// Bit of [`SectionEntry::flags`]: who does not know this section must refuse the command.
 pub const SECTION_CRITICAL: u16 = 1;
 /// An operand or index that points nowhere.
@@ -507,12 +507,18 @@ record! {
         88 payload_bytes: u64,
         /// first row of the unit that is not in the payload; equal to rows_in when complete
         96 continuation_row: u64,
-        /// zero
-        104 reserved0: u64,
-        /// zero
-        112 reserved1: u64,
-        /// zero
-        120 reserved2: u64,
+        /// turns of the filter
+        104 filter_turns: u32,
+        /// turns of the projection
+        108 project_turns: u32,
+        /// turns of the aggregates
+        112 aggregate_turns: u32,
+        /// turns of the stage that writes the payload
+        116 write_turns: u32,
+        /// turns of the busiest decoder on data pages
+        120 decode_turns_lane_max: u32,
+        /// turns of the busiest lane on its dictionary page, decompressing or decoding it
+        124 dictionary_turns_lane_max: u32,
         /// 64-byte lines read from the input
         128 lines_read: u64,
         /// pages, all columns
@@ -521,7 +527,7 @@ record! {
         144 bytes_decompressed: u64,
         /// tokens of at most 8 bytes that were decompressed, all columns
         152 snappy_tokens: u64,
-        /// the same, of the busiest column
+        /// turns of the busiest decompressor on data pages: tokens, and pieces passed on
         160 snappy_tokens_lane_max: u64,
         /// values decoded, all columns
         168 values_decoded: u64,
@@ -544,7 +550,7 @@ record! {
         /// blocks of payload
         240 blocks: u64,
         /// zero
-        248 reserved3: u64,
+        248 reserved: u64,
     }
 }
 
