@@ -89,7 +89,6 @@ static constexpr value_token EMPTY_WORD = value_token();
 /// Which of eight rows are kept.
 struct keep_token {
   uint8_t keep;
-  uint8_t count;
   bool last;
 };
 
@@ -153,7 +152,8 @@ inline uint64_t reference_length(uint64_t reference) {
 /// Its first word in scratch.
 inline uint64_t reference_word(uint64_t reference) { return reference >> STRING_LENGTH_BITS; }
 
-/// What a stage did and how it ended; each adds to the report of the stage before it.
+/// What a stage did and how it ended; each adds to the report of the stage before it. A turn is one
+/// pass of a loop that begins one each cycle.
 struct report {
   uint32_t status;
   uint32_t detail_column;
@@ -163,9 +163,13 @@ struct report {
   uint64_t pages;
   uint64_t bytes_decompressed;
   uint64_t snappy_tokens;
-  uint64_t snappy_tokens_lane_max;
+  /// Turns of data pages.
+  uint64_t decompress_turns;
   uint64_t values_decoded;
   uint64_t decode_steps_lane_max;
+  uint64_t decode_turns;
+  /// Turns of the dictionary page, decompressing or decoding it.
+  uint64_t dictionary_turns;
   uint64_t dictionary_entries;
   uint64_t dictionary_reads;
   uint64_t rows_in;
@@ -173,6 +177,9 @@ struct report {
   uint64_t rows_projected;
   uint64_t rows_aggregated;
   uint64_t string_words;
+  uint64_t filter_turns;
+  uint64_t project_turns;
+  uint64_t aggregate_turns;
 };
 
 inline report empty_report() {
@@ -215,9 +222,11 @@ inline void merge_lane(report& all, const report& lane) {
   all.pages += lane.pages;
   all.bytes_decompressed += lane.bytes_decompressed;
   all.snappy_tokens += lane.snappy_tokens;
-  all.snappy_tokens_lane_max = max_u64(all.snappy_tokens_lane_max, lane.snappy_tokens);
+  all.decompress_turns = max_u64(all.decompress_turns, lane.decompress_turns);
   all.values_decoded += lane.values_decoded;
   all.decode_steps_lane_max = max_u64(all.decode_steps_lane_max, lane.decode_steps_lane_max);
+  all.decode_turns = max_u64(all.decode_turns, lane.decode_turns);
+  all.dictionary_turns = max_u64(all.dictionary_turns, lane.dictionary_turns);
   all.dictionary_entries += lane.dictionary_entries;
   all.dictionary_reads += lane.dictionary_reads;
 }
