@@ -4,6 +4,10 @@
 // A dictionary's first 4096 entries are on chip, the rest in scratch: a word that needs some of
 // those asks for them and waits in a ring while the words behind it are decoded, so that the time
 // of a look-up in device memory is paid once and not for each.
+//
+// Two rows are looked up a turn, since the dictionary's memory has two ports. As many indexes are
+// unpacked a turn as 64 bits hold, beside that, and the levels are read beside both: a word takes
+// what the slower of unpacking and looking up takes, which are 4 turns for eight rows.
 #pragma once
 
 #include "dictionary.hpp"
@@ -24,6 +28,18 @@ INDEX_RUN:
 /// Room for the indexes of a word, and for what a take of bits writes behind them.
 static constexpr uint32_t INDEX_ROOM = 2 * ROWS;
 
+/// Turns in which `count` indexes of so many bits are unpacked.
+inline uint32_t unpack_turns(uint32_t width, uint32_t count) {
+  const uint32_t a_turn = width <= 8 ? 8 : width <= 16 ? 4 : 2;
+  return (count + a_turn - 1) / a_turn;
+}
+
+/// Rows that are looked up, or put into a word, a turn.
+static constexpr uint32_t PUT_A_TURN = 2;
+
+/// Turns in which `count` rows are.
+inline uint32_t put_turns(uint32_t count) { return (count + PUT_A_TURN - 1) / PUT_A_TURN; }
+
 /// The next `count` (<= 8) packed indexes of `width` bits each; gives one that none is above.
 NS_HOT uint32_t take_packed(byte_stream& payload, bit_reader& bits, uint32_t width, uint32_t count,
                             uint32_t* indexes) {
@@ -33,10 +49,11 @@ NS_HOT uint32_t take_packed(byte_stream& payload, bit_reader& bits, uint32_t wid
 }
 
 /// The next `count` (<= 8) dictionary indexes of a page, of `width` bits each where they are
-/// packed.
-NS_HOT void next_indexes(byte_stream& payload, bit_reader& bits, hybrid_run& run, uint32_t width,
-                         uint32_t count, uint32_t indexes[INDEX_ROOM]) {
+/// packed; gives the turns.
+NS_HOT uint32_t next_indexes(byte_stream& payload, bit_reader& bits, hybrid_run& run,
+                             uint32_t width, uint32_t count, uint32_t indexes[INDEX_ROOM]) {
   uint32_t got = 0;
+  uint32_t turns = 0;
 INDEXES_OF_WORD:
   while (got < count) {
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 2
@@ -45,7 +62,9 @@ INDEXES_OF_WORD:
     const uint32_t some = run.left < count - got ? run.left : count - got;
     if (run.packed) {
       take_packed(payload, bits, width, some, indexes + got);
+      turns += unpack_turns(width, some);
     } else {
+      turns++;
     REPEATED:
       for (uint32_t i = got; i < got + some; i++) {
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 8
@@ -55,6 +74,7 @@ INDEXES_OF_WORD:
     got += some;
     run.left -= some;
   }
+  return turns;
 }
 
 /// Rows of a page that go into one word: where in the word, how many, and which have a value.
@@ -115,6 +135,7 @@ inline uint32_t look_up(lane_state& lane, const decode_plan& plan, const word_pa
 LOOK_UP:
   for (uint32_t i = 0; i < part.count; i++) {
 #pragma HLS PIPELINE II = 1
+#pragma HLS UNROLL factor = 2
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 8
     // A null row gets the value of the row with a value behind it: nobody looks.
     const uint32_t row = part.first + i;
@@ -164,7 +185,8 @@ inline uint32_t decode_indexes(byte_stream& payload, lane_state& lane, const dec
                                const word_part& part, hybrid_run& run, uint32_t width) {
   uint32_t indexes[INDEX_ROOM];
   const uint32_t count = count_bits(part.valid);
-  next_indexes(payload, lane.bits, run, width, count, indexes);
+  const uint32_t turns = next_indexes(payload, lane.bits, run, width, count, indexes);
+  lane.turns += max_u64(turns, put_turns(part.count));
   if (lane.bits.overrun) return STATUS_CORRUPT;
   return look_up(lane, plan, part, count, indexes);
 }
