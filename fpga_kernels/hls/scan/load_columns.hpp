@@ -208,6 +208,7 @@ inline uint32_t load_reading(const uint64_t* words, const section_table& section
 inline uint32_t load_columns(const uint64_t* words, const section_table& sections,
                              const command_header& header, program_scope& scope, scan_plan& plan) {
   const section_range& range = sections.of[SECTION_COLUMNS];
+  if (range.count > static_cast<uint32_t>(LANES)) return STATUS_UNSUPPORTED;
   scope.column_count = range.count;
   plan.fetch.lane_count = range.count;
   plan.memory.lane_count = range.count;

@@ -13,7 +13,13 @@
 
 namespace nearscan {
 
-static constexpr int LANES = COLUMNS_MAX;
+/// Columns that a build of the kernel takes: as many as the format has, unless it is built with
+/// fewer to fit its part.
+#ifndef NS_LANES
+#define NS_LANES COLUMNS_MAX
+#endif
+static constexpr int LANES = NS_LANES;
+static_assert(LANES >= 1 && LANES <= static_cast<int>(COLUMNS_MAX), "lanes are columns");
 static constexpr int ROWS = ROWS_PER_WORD;
 static constexpr int SLOTS = OUTPUT_COLUMNS_MAX;
 
