@@ -6,7 +6,7 @@
 //! ```text
 //! setup   starting a command through the runtime
 //! media   bytes of all requests / overlapped P2P bandwidth, and one latency
-//! kernel  cycles of the busiest stage / clock; cycles come from what the stages did
+//! kernel  cycles of the stages / clock; cycles come from the turns that the stages made
 //! merge   setup, and cycles of the merge kernel / clock; its scans come before it
 //! link    bytes of the result / host link bandwidth, and one latency
 //! ```
@@ -23,7 +23,7 @@ use nearscan_drive::{ModelId, Modelled};
 use super::Parameters;
 
 /// Version of this model, shown with every figure.
-pub const MODEL_VERSION: u32 = 2;
+pub const MODEL_VERSION: u32 = 3;
 
 impl Parameters {
     /// Identity of the model with these parameters.
@@ -36,30 +36,6 @@ impl Parameters {
             config_hash: xxhash_rust::xxh3::xxh3_64(&bytes),
             schedule: self.schedule(),
         }
-    }
-
-    /// Cycles of the busiest stage.
-    fn kernel_cycles(&self, counters: &Counters) -> f64 {
-        // A look-up in a dictionary in device memory is a single beat.
-        let decode = counters.decode_steps_lane_max as f64
-            + counters.dictionary_reads as f64 * self.single_beat_cycles();
-        let busiest = [
-            // One line a cycle.
-            counters.lines_read as f64,
-            // One token a cycle and lane.
-            counters.snappy_tokens_lane_max as f64,
-            // One row, dictionary entry or string word a cycle and lane.
-            decode,
-            // One row a cycle each.
-            counters.rows_filtered as f64,
-            counters.rows_projected as f64,
-            counters.rows_aggregated as f64,
-            // One word a cycle, and one for each string word fetched.
-            (counters.payload_words + counters.string_words) as f64,
-        ]
-        .into_iter()
-        .fold(0.0, f64::max);
-        self.stage_loop().cycles(busiest)
     }
 
     /// Cycles of a merge.
@@ -78,7 +54,7 @@ impl Parameters {
             model: self.model(compute_units),
             setup_ns: whole(self.setup_ns),
             media_ns: whole(self.media_ns(media_bytes)),
-            kernel_ns: whole(self.kernel_cycles(counters) / self.clock_hz * 1e9),
+            kernel_ns: whole(self.stage_cycles(counters).total() / self.clock_hz * 1e9),
             merge_ns: 0,
             link_ns: 0,
             compute_units,
@@ -110,22 +86,6 @@ fn whole(ns: f64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_busiest_stage_decides() {
-        let parameters = Parameters::default();
-        let rows = Counters { rows_filtered: 300_000, ..Counters::default() };
-        let tokens = Counters { snappy_tokens_lane_max: 600_000, ..rows };
-        let difference = parameters.kernel_cycles(&tokens) - parameters.kernel_cycles(&rows);
-        assert!((difference - 300_000.0).abs() < 1e-6);
-    }
-
-    #[test]
-    fn a_look_up_in_device_memory_is_a_single_beat() {
-        let counters = Counters { dictionary_reads: 1600, ..Counters::default() };
-        let cycles = Parameters::default().kernel_cycles(&counters);
-        assert!((cycles - (5800.0 + 2000.0)).abs() < 1e-6, "{cycles}");
-    }
 
     #[test]
     fn a_megabyte_from_the_media_takes_its_share_of_the_bandwidth() {
