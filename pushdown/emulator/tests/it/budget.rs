@@ -83,7 +83,6 @@ fn the_default_drive_is_in_the_ledger() {
     let units = f64::from(Config::default().compute_units);
     assert_eq!(count(design, "scan_unit"), units);
     assert_eq!(count(design, "scan_lane"), units * f64::from(limits::COLUMNS_MAX));
-    assert_eq!(count(design, "scan_step"), units * 2.0 * f64::from(limits::STEPS_MAX));
     assert!(needed(&ledger, design, "ports") <= usable(&ledger, "ports"));
 }
 
