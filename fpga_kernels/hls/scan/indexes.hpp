@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pages of dictionary indexes: a hybrid of runs and bit-packed groups, and their look-up.
 //
-// A dictionary's first 4096 entries are on chip, the rest in scratch: a word that needs some of
-// those asks for them and waits in a ring while the words behind it are decoded, so that the time
-// of a look-up in device memory is paid once and not for each.
+// A dictionary's first 4096 entries are on chip, the rest in the entry store or in scratch: a word
+// that needs some of those asks for them and waits in a ring while the words behind it are decoded,
+// so that the time of a look-up there is paid once and not for each.
 //
-// Two rows are looked up a turn, since the dictionary's memory has two ports. As many indexes are
-// unpacked a turn as 64 bits hold, beside that, and the levels are read beside both: a word takes
-// what the slower of unpacking and looking up takes, which are 4 turns for eight rows.
+// Two rows are looked up a turn, since the dictionary's memory has two ports, as has the store. As
+// many indexes are unpacked a turn as 64 bits hold, beside that, and the levels are read beside
+// both: a word takes what the slower of unpacking and looking up takes, which are 4 turns for eight
+// rows.
 #pragma once
 
 #include "dictionary.hpp"
@@ -145,6 +146,8 @@ LOOK_UP:
     if (index < on_chip) {
       word.value.row[row] = dictionary.value[index];
       if (plan.tests.test_count != 0) word.tests[row] = dictionary.tests[index];
+    } else if (valid != 0 && index < dictionary.entries && index < dictionary.stored_end) {
+      lane.words.ask_store(row, dictionary_store::stored(index));
     } else if (valid != 0 && index < dictionary.entries) {
       lane.words.ask(row, dictionary.slot(index));
       lane.dictionary_reads++;
@@ -166,17 +169,22 @@ inline uint32_t look_up_apart(lane_state& lane, const decode_plan& plan, uint32_
   const uint32_t on_chip = dictionary.on_chip();
   uint32_t near[INDEX_ROOM];
   uint32_t far_rows = 0;
+  uint32_t stored_rows = 0;
 APART:
   for (uint32_t row = 0; row < ROWS; row++) {
 #pragma HLS UNROLL
     const bool is_far = indexes[row] >= on_chip;
     near[row] = is_far ? 0 : indexes[row];
-    lane.words.asked.word[row] = dictionary.slot(indexes[row]);
+    const bool is_stored = is_far && indexes[row] < dictionary.stored_end;
+    lane.words.asked.word[row] =
+        is_stored ? dictionary_store::stored(indexes[row]) : dictionary.slot(indexes[row]);
     far_rows |= static_cast<uint32_t>(is_far) << row;
+    stored_rows |= static_cast<uint32_t>(is_stored) << row;
   }
   look_up_whole(dictionary, plan, near, lane.words.filling());
   lane.words.asked.rows = static_cast<uint8_t>(far_rows);
-  lane.dictionary_reads += count_bits(static_cast<uint8_t>(far_rows));
+  lane.words.asked.stored = static_cast<uint8_t>(stored_rows);
+  lane.dictionary_reads += count_bits(static_cast<uint8_t>(far_rows & ~stored_rows));
   return STATUS_OK;
 }
 

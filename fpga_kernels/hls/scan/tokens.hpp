@@ -121,13 +121,15 @@ static constexpr uint32_t LINE_WORDS = 8;
 /// What is asked of the stage that owns device memory. Addresses count 8-byte words.
 ///
 /// To write: `count` words from `at` on. To look up: in `word` the address of a dictionary slot for
-/// each of `rows`. To read: `count` words from `at` on, nothing in `word`. To read first words: in
-/// `word` the address of a word for each of `rows`.
+/// each of `rows`, or the place of an entry in the store for those that are `stored`. To store:
+/// `count` entries from place `at` on. To read: `count` words from `at` on, nothing in `word`. To
+/// read first words: in `word` the address of a word for each of `rows`.
 struct scratch_token {
   uint64_t at;
   uint64_t word[LINE_WORDS];
   uint8_t count;
   uint8_t rows;
+  uint8_t stored;
   uint8_t kind;
 };
 static constexpr uint8_t SCRATCH_WRITE = 0;
@@ -136,6 +138,11 @@ static constexpr uint8_t SCRATCH_READ = 2;
 /// Nothing more will be asked.
 static constexpr uint8_t SCRATCH_END = 3;
 static constexpr uint8_t SCRATCH_FIRST_WORDS = 4;
+static constexpr uint8_t SCRATCH_STORE = 5;
+
+/// Entries of 32 bits in the store: 16 URAMs of two ports. Two look-ups a turn are as many as a
+/// dictionary on chip gives.
+static constexpr uint32_t STORE_ENTRIES = 131072;
 
 /// Dictionary entries that were looked up.
 struct found_token {
