@@ -739,14 +739,17 @@ struct result_record {
   uint64_t rows_out;  // 80: rows in the payload: kept rows, or groups
   uint64_t payload_bytes;  // 88: bytes after this header
   uint64_t continuation_row;  // 96: first row of the unit that is not in the payload; equal to rows_in when complete
-  uint64_t reserved0;  // 104: zero
-  uint64_t reserved1;  // 112: zero
-  uint64_t reserved2;  // 120: zero
+  uint32_t filter_turns;  // 104: turns of the filter
+  uint32_t project_turns;  // 108: turns of the projection
+  uint32_t aggregate_turns;  // 112: turns of the aggregates
+  uint32_t write_turns;  // 116: turns of the stage that writes the payload
+  uint32_t decode_turns_lane_max;  // 120: turns of the busiest decoder on data pages
+  uint32_t dictionary_turns_lane_max;  // 124: turns of the busiest lane on its dictionary page, decompressing or decoding it
   uint64_t lines_read;  // 128: 64-byte lines read from the input
   uint64_t pages;  // 136: pages, all columns
   uint64_t bytes_decompressed;  // 144: bytes after decompression, all columns
   uint64_t snappy_tokens;  // 152: tokens of at most 8 bytes that were decompressed, all columns
-  uint64_t snappy_tokens_lane_max;  // 160: the same, of the busiest column
+  uint64_t snappy_tokens_lane_max;  // 160: turns of the busiest decompressor on data pages: tokens, and pieces passed on
   uint64_t values_decoded;  // 168: values decoded, all columns
   uint64_t decode_steps_lane_max;  // 176: steps of the busiest decoder: rows, entries, string words, bytes looked at by patterns
   uint64_t dictionary_entries;  // 184: dictionary entries, all columns
@@ -757,7 +760,7 @@ struct result_record {
   uint64_t string_words;  // 224: 8-byte words of strings fetched, to be compared and for the output
   uint64_t payload_words;  // 232: 8-byte words of payload
   uint64_t blocks;  // 240: blocks of payload
-  uint64_t reserved3;  // 248: zero
+  uint64_t reserved;  // 248: zero
 };
 static constexpr uint32_t RESULT_RECORD_BYTES = 256u;
 static_assert(sizeof(result_record) == RESULT_RECORD_BYTES, "result_record");
@@ -779,9 +782,12 @@ static_assert(offsetof(result_record, rows_kept) == 72, "result_record");
 static_assert(offsetof(result_record, rows_out) == 80, "result_record");
 static_assert(offsetof(result_record, payload_bytes) == 88, "result_record");
 static_assert(offsetof(result_record, continuation_row) == 96, "result_record");
-static_assert(offsetof(result_record, reserved0) == 104, "result_record");
-static_assert(offsetof(result_record, reserved1) == 112, "result_record");
-static_assert(offsetof(result_record, reserved2) == 120, "result_record");
+static_assert(offsetof(result_record, filter_turns) == 104, "result_record");
+static_assert(offsetof(result_record, project_turns) == 108, "result_record");
+static_assert(offsetof(result_record, aggregate_turns) == 112, "result_record");
+static_assert(offsetof(result_record, write_turns) == 116, "result_record");
+static_assert(offsetof(result_record, decode_turns_lane_max) == 120, "result_record");
+static_assert(offsetof(result_record, dictionary_turns_lane_max) == 124, "result_record");
 static_assert(offsetof(result_record, lines_read) == 128, "result_record");
 static_assert(offsetof(result_record, pages) == 136, "result_record");
 static_assert(offsetof(result_record, bytes_decompressed) == 144, "result_record");
@@ -797,7 +803,7 @@ static_assert(offsetof(result_record, rows_aggregated) == 216, "result_record");
 static_assert(offsetof(result_record, string_words) == 224, "result_record");
 static_assert(offsetof(result_record, payload_words) == 232, "result_record");
 static_assert(offsetof(result_record, blocks) == 240, "result_record");
-static_assert(offsetof(result_record, reserved3) == 248, "result_record");
+static_assert(offsetof(result_record, reserved) == 248, "result_record");
 /// Reads a result_record at byte `at` of 8-byte words; `at` is a multiple of 8.
 inline result_record load_result_record(const uint64_t* words, uint32_t at) {
   result_record record;
@@ -819,9 +825,12 @@ inline result_record load_result_record(const uint64_t* words, uint32_t at) {
   record.rows_out = static_cast<uint64_t>(words[at / 8 + 10] >> 0);
   record.payload_bytes = static_cast<uint64_t>(words[at / 8 + 11] >> 0);
   record.continuation_row = static_cast<uint64_t>(words[at / 8 + 12] >> 0);
-  record.reserved0 = static_cast<uint64_t>(words[at / 8 + 13] >> 0);
-  record.reserved1 = static_cast<uint64_t>(words[at / 8 + 14] >> 0);
-  record.reserved2 = static_cast<uint64_t>(words[at / 8 + 15] >> 0);
+  record.filter_turns = static_cast<uint32_t>(words[at / 8 + 13] >> 0);
+  record.project_turns = static_cast<uint32_t>(words[at / 8 + 13] >> 32);
+  record.aggregate_turns = static_cast<uint32_t>(words[at / 8 + 14] >> 0);
+  record.write_turns = static_cast<uint32_t>(words[at / 8 + 14] >> 32);
+  record.decode_turns_lane_max = static_cast<uint32_t>(words[at / 8 + 15] >> 0);
+  record.dictionary_turns_lane_max = static_cast<uint32_t>(words[at / 8 + 15] >> 32);
   record.lines_read = static_cast<uint64_t>(words[at / 8 + 16] >> 0);
   record.pages = static_cast<uint64_t>(words[at / 8 + 17] >> 0);
   record.bytes_decompressed = static_cast<uint64_t>(words[at / 8 + 18] >> 0);
@@ -837,7 +846,7 @@ inline result_record load_result_record(const uint64_t* words, uint32_t at) {
   record.string_words = static_cast<uint64_t>(words[at / 8 + 28] >> 0);
   record.payload_words = static_cast<uint64_t>(words[at / 8 + 29] >> 0);
   record.blocks = static_cast<uint64_t>(words[at / 8 + 30] >> 0);
-  record.reserved3 = static_cast<uint64_t>(words[at / 8 + 31] >> 0);
+  record.reserved = static_cast<uint64_t>(words[at / 8 + 31] >> 0);
   return record;
 }
 
@@ -861,9 +870,12 @@ inline void store_result_record(const result_record& record, uint64_t* words) {
   words[10] = static_cast<uint64_t>(record.rows_out) << 0;
   words[11] = static_cast<uint64_t>(record.payload_bytes) << 0;
   words[12] = static_cast<uint64_t>(record.continuation_row) << 0;
-  words[13] = static_cast<uint64_t>(record.reserved0) << 0;
-  words[14] = static_cast<uint64_t>(record.reserved1) << 0;
-  words[15] = static_cast<uint64_t>(record.reserved2) << 0;
+  words[13] = static_cast<uint64_t>(record.filter_turns) << 0 |
+             static_cast<uint64_t>(record.project_turns) << 32;
+  words[14] = static_cast<uint64_t>(record.aggregate_turns) << 0 |
+             static_cast<uint64_t>(record.write_turns) << 32;
+  words[15] = static_cast<uint64_t>(record.decode_turns_lane_max) << 0 |
+             static_cast<uint64_t>(record.dictionary_turns_lane_max) << 32;
   words[16] = static_cast<uint64_t>(record.lines_read) << 0;
   words[17] = static_cast<uint64_t>(record.pages) << 0;
   words[18] = static_cast<uint64_t>(record.bytes_decompressed) << 0;
@@ -879,7 +891,7 @@ inline void store_result_record(const result_record& record, uint64_t* words) {
   words[28] = static_cast<uint64_t>(record.string_words) << 0;
   words[29] = static_cast<uint64_t>(record.payload_words) << 0;
   words[30] = static_cast<uint64_t>(record.blocks) << 0;
-  words[31] = static_cast<uint64_t>(record.reserved3) << 0;
+  words[31] = static_cast<uint64_t>(record.reserved) << 0;
 }
 
 struct block_header {

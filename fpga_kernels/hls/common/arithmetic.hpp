@@ -85,9 +85,8 @@ inline u128 magnitude(i128 value) {
 
 /// The quotient or remainder of `op`, of `a` and a `b` that is not 0; true when it leaves 128 bits.
 ///
-/// A divider of 128 by 64 bits makes a bit a cycle: 128 cycles a row when it is one stage that goes
-/// round, which is what the loop over rows then has as its interval, or an interval of 1 with 128
-/// stages. Most dividends have 64 bits, and a simulation divides those as they are.
+/// A divider of 128 by 64 bits goes round a bit a cycle: 128 cycles a number, whatever its size.
+/// Most dividends have 64 bits, and a simulation divides those as they are.
 inline bool divide_overflows(uint8_t op, i128 a, int64_t b, i128* out) {
   const bool overflows = b == -1 && magnitude(a) >> 127 != 0;
   // What overflows is divided by 1, so that nothing traps.

@@ -1,160 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Folds rows into aggregate states by group; in rows mode passes everything on.
 //
+// Turns: a word of rows mode takes one, and one more where a column is wide. What a word of states
+// takes is told in fold.hpp; the groups are cleared one a turn, and shown one column a turn.
+//
 // A group's number is made of its keys' dictionary codes, or places in their ranges, 0 being null:
 // no hashing, no collisions, and a table whose size is known before the first row. The keys'
 // dictionaries come before the first rows and stay here, so that the groups can be shown as values.
 #pragma once
 
-#include "../common/floats.hpp"
-#include "extremes.hpp"
+#include "fold.hpp"
 
 namespace nearscan {
-
-inline void clear_groups(group_table& groups, uint32_t count) {
-  groups.wide_slots = 0;
-CLEAR_GROUPS:
-  for (uint32_t group = 0; group < count; group++) {
-#pragma HLS LOOP_TRIPCOUNT min = 1 max = 1024
-    groups.seen[group] = 0;
-    groups.rows[group] = 0;
-  CLEAR_SLOTS:
-    for (uint32_t slot = 0; slot < AGGREGATES_MAX; slot++) groups.state[slot][group] = 0;
-  }
-}
-
-/// Notes that the groups of `rows` have met values of `slots`, a bit each.
-inline void mark_rows(group_table& groups, uint32_t slots, uint8_t rows,
-                      const uint32_t group_of[ROWS]) {
-MARK_ROWS:
-  for (int row = 0; row < ROWS; row++) {
-#pragma HLS PIPELINE
-    const uint32_t met = ((rows >> row) & 1) != 0 ? slots : 0;
-    groups.seen[group_of[row]] = static_cast<uint16_t>(groups.seen[group_of[row]] | met);
-  }
-}
-
-/// Adds numbers of 64 bits to the states of a slot that has met no others. So few of them are in a
-/// unit that no sum leaves 128 bits. Numbers of other rows become 0.
-inline void fold_narrow_sum(group_table& groups, uint32_t slot, half_token& number, uint8_t rows,
-                            const uint32_t group_of[ROWS]) {
-  if (rows != 0xff) {
-  LEAVE_OUT:
-    for (int row = 0; row < ROWS; row++) {
-#pragma HLS UNROLL
-      if (((rows >> row) & 1) == 0) number.row[row] = 0;
-    }
-  }
-SUM_ROWS:
-  for (int row = 0; row < ROWS; row++) {
-#pragma HLS PIPELINE
-    groups.state[slot][group_of[row]] += number.row[row];
-  }
-}
-static_assert(UNIT_ROWS_MAX < 1ull << 63, "as many numbers of 64 bits add up to less than 128");
-
-/// Adds any numbers to the states of a slot; true when a sum left 128 bits.
-NS_RARE bool fold_wide_sum(group_table& groups, uint32_t slot, const number_word& number,
-                           uint8_t rows, const uint32_t group_of[ROWS]) {
-  bool overflowed = false;
-WIDE_SUM_ROWS:
-  for (int row = 0; row < ROWS; row++) {
-#pragma HLS PIPELINE
-    if (((rows >> row) & 1) == 0) continue;
-    const uint32_t group = group_of[row];
-    i128 sum;
-    overflowed |= add_overflows(groups.state[slot][group], number.at(row), &sum);
-    groups.state[slot][group] = sum;
-  }
-  return overflowed;
-}
-
-/// Adds the numbers of `rows` to their groups' states; true when a sum left 128 bits.
-///
-/// Rows behind each other may belong to one group, so each waits for the state before it: the
-/// interval is that of an addition in 128 bits, unless the tool forwards it.
-inline bool fold_sum(group_table& groups, uint32_t slot, number_word& number, uint8_t rows,
-                     const uint32_t group_of[ROWS]) {
-  if (number.wide) groups.wide_slots |= 1u << slot;
-  if (((groups.wide_slots >> slot) & 1) != 0) {
-    return fold_wide_sum(groups, slot, number, rows, group_of);
-  }
-  fold_narrow_sum(groups, slot, number.low, rows, group_of);
-  return false;
-}
-
-/// Adds the floats of `rows`, which are places in the total order, to their groups' states, in the
-/// order of the rows: the interval is that of an addition in double precision.
-NS_RARE void fold_float(group_table& groups, uint32_t slot, const number_word& number, uint8_t rows,
-                        const uint32_t group_of[ROWS]) {
-FLOAT_ROWS:
-  for (int row = 0; row < ROWS; row++) {
-#pragma HLS PIPELINE
-    if (((rows >> row) & 1) == 0) continue;
-    const uint32_t group = group_of[row];
-    const uint64_t bits = order_bits(static_cast<uint64_t>(number.low.row[row]));
-    groups.state[slot][group] = static_cast<i128>(add_floats(groups.low(group, slot), bits));
-  }
-}
-
-/// Counts kept rows in their groups; a unit has fewer than 2^32.
-inline void count_rows(group_table& groups, uint8_t rows, const uint32_t group_of[ROWS]) {
-COUNT_ROWS:
-  for (int row = 0; row < ROWS; row++) {
-#pragma HLS PIPELINE
-    groups.rows[group_of[row]] += (rows >> row) & 1;
-  }
-}
-static_assert(UNIT_ROWS_MAX < 1ull << 32, "rows of a group are counted in 32 bits");
-
-/// Counts kept rows that a counting slot leaves out. Most leave out none, so that one counter of
-/// rows serves them all.
-inline void count_left_out(group_table& groups, uint32_t slot, uint8_t left_out,
-                           const uint32_t group_of[ROWS]) {
-  if (left_out == 0) return;
-LEFT_OUT:
-  for (int row = 0; row < ROWS; row++) {
-#pragma HLS PIPELINE
-    groups.state[slot][group_of[row]] += (left_out >> row) & 1;
-  }
-}
-
-/// Keeps the least or the greatest number of `rows` in their groups' states.
-NS_APART void fold_extreme(group_table& groups, uint32_t slot, bool least,
-                           const number_word& number, uint8_t rows, const uint32_t group_of[ROWS]) {
-EXTREME_ROWS:
-  for (int row = 0; row < ROWS; row++) {
-#pragma HLS PIPELINE
-    if (((rows >> row) & 1) == 0) continue;
-    const uint32_t group = group_of[row];
-    const bool first = !groups.has(group, slot);
-    const i128 value = number.at(row);
-    const i128 state = groups.state[slot][group];
-    if (first || (least ? value < state : value > state)) groups.state[slot][group] = value;
-    groups.mark(group, slot);
-  }
-}
-
-/// Folds the numbers of eight rows into a slot; true when a sum left 128 bits.
-inline bool fold_numbers(group_table& groups, uint32_t slot, const output_plan& column,
-                         number_word& number, uint8_t rows, const uint32_t group_of[ROWS],
-                         scratch_stream& requests, string_stream& answers, uint64_t& words_read) {
-  const bool least = column.function == FUNCTION_MIN;
-  switch (column.function) {
-    case FUNCTION_SUM:
-      return fold_sum(groups, slot, number, rows, group_of);
-    case FUNCTION_SUM_FLOAT:
-      fold_float(groups, slot, number, rows, group_of);
-      return false;
-    default:
-      if (column.width == WIDTH_BYTES) {
-        fold_strings(groups, slot, least, number, rows, group_of, requests, answers, words_read);
-      } else {
-        fold_extreme(groups, slot, least, number, rows, group_of);
-      }
-      return false;
-  }
-}
 
 /// How the codes and places of the keys make a group's number, and what the codes stand for.
 struct group_shape {
@@ -205,7 +62,7 @@ inline i128 key_value(const aggregate_plan& plan, const group_shape& shape, uint
 
 /// Output column `index` of group `group`.
 inline void emit_column(const aggregate_plan& plan, const group_shape& shape,
-                        const group_table& groups, uint32_t index, uint32_t group, i128* value,
+                        const group_states& states, uint32_t index, uint32_t group, i128* value,
                         bool* valid) {
   if (index < plan.key_count) {
     const uint32_t code = group / shape.stride[index] % shape.size[index];
@@ -215,26 +72,30 @@ inline void emit_column(const aggregate_plan& plan, const group_shape& shape,
   }
   const uint32_t slot = index - plan.key_count;
   const output_plan& column = plan.columns[index];
-  *valid = column.counts || groups.has(group, slot);
+  *valid = column.counts || states.has(slot);
   if (column.counts) {
-    *value = static_cast<i128>(groups.rows[group]) - groups.state[slot][group];
+    *value = static_cast<i128>(states.rows) - states.state[slot];
   } else if (column.width == WIDTH_BYTES) {
-    *value = static_cast<i128>(groups.low(group, slot));
+    *value = static_cast<i128>(states.low(slot));
   } else if (column.function == FUNCTION_SUM_FLOAT) {
-    *value = static_cast<int64_t>(sum_order(groups.low(group, slot)));
+    *value = static_cast<int64_t>(sum_order(states.low(slot)));
   } else {
-    *value = groups.state[slot][group];
+    *value = states.state[slot];
   }
 }
 
 /// Writes the states of all groups as words of one row; true when one left its width.
 inline bool emit_groups(const aggregate_plan& plan, const group_shape& shape,
-                        const group_table& groups, row_stream& rows, half_stream numbers[SLOTS]) {
+                        const group_table& groups, row_stream& rows, half_stream numbers[SLOTS],
+                        fold_work& work) {
   bool overflowed = false;
 GROUPS:
   for (uint32_t group = 0; group < shape.groups; group++) {
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 1024
-    if (plan.key_count != 0 && groups.rows[group] == 0) continue;
+    const group_states& states = groups.memory[group];
+    work.turns++;
+    if (plan.key_count != 0 && states.rows == 0) continue;
+    work.turns += plan.column_count;
     i128 value[SLOTS];
     row_token row = row_token();
     row.keep = 1;
@@ -242,7 +103,7 @@ GROUPS:
     for (uint32_t index = 0; index < plan.column_count; index++) {
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 20
       bool valid;
-      emit_column(plan, shape, groups, index, group, &value[index], &valid);
+      emit_column(plan, shape, states, index, group, &value[index], &valid);
       if (valid) overflowed = overflowed || !fits_width(value[index], plan.columns[index].width);
       row.valid[index] = valid ? 1 : 0;
       row.use[index] = 1;
@@ -277,38 +138,35 @@ GROUP_KEYS:
   }
 }
 
-/// Folds one word; true when a sum left 128 bits.
+/// Reads the numbers of a word and folds it; true when a sum left 128 bits.
 inline bool fold_word(const aggregate_plan& plan, const row_token& rows,
                       half_stream numbers_in[SLOTS], scratch_stream& requests,
                       string_stream& answers, const group_shape& shape, group_table& groups,
-                      uint64_t& words_read) {
+                      slot_kinds& kinds, word_slots& slots, fold_work& work) {
   uint32_t group_of[ROWS];
+  uint8_t place_of[ROWS];
   read_groups(plan, shape, numbers_in, group_of);
-  // What all kept rows have met is noted once.
-  uint32_t met = 0;
-  bool overflowed = false;
-FOLD_SLOTS:
+  slots.partial = 0;
+  slots.sum_count = 0;
+  slots.others = 0;
+READ_SLOTS:
   for (uint32_t index = plan.key_count; index < plan.column_count; index++) {
+#pragma HLS UNROLL
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 16
-    const output_plan& column = plan.columns[index];
-    const uint32_t slot = index - plan.key_count;
-    const uint8_t used = rows.use[index] & rows.valid[index];
-    if (column.counts) {
-      count_left_out(groups, slot, rows.keep & ~used, group_of);
-      continue;
-    }
-    number_word number;
-    read_numbers(numbers_in[index], rows.is_wide(index), number);
-    overflowed |=
-        fold_numbers(groups, slot, column, number, used, group_of, requests, answers, words_read);
-    if (used == rows.keep) {
-      met |= 1u << slot;
-    } else {
-      mark_rows(groups, 1u << slot, used, group_of);
-    }
+    read_slot(plan.columns[index], index - plan.key_count, rows.keep,
+              rows.use[index] & rows.valid[index], rows.is_wide(index), numbers_in[index], kinds,
+              slots);
   }
-  mark_rows(groups, met, rows.keep, group_of);
-  count_rows(groups, rows.keep, group_of);
+  if (!groups.find(group_of, rows.keep, place_of)) {
+    work.turns += groups.bring(group_of, rows.keep);
+    groups.find(group_of, rows.keep, place_of);
+  }
+  const output_plan* columns = plan.columns + plan.key_count;
+  const bool overflowed =
+      fold_rows_of_word(columns, kinds, slots, rows.keep, place_of, groups, work);
+  if (kinds.in_order != 0) {
+    fold_in_order(columns, kinds, slots, place_of, groups, requests, answers, work);
+  }
   return overflowed;
 }
 
@@ -329,21 +187,24 @@ SKIP_COLUMNS:
 inline uint32_t fold_rows(const aggregate_plan& plan, row_stream& rows_in,
                           half_stream numbers_in[SLOTS], scratch_stream& requests,
                           string_stream& answers, const group_shape& shape, bool fits,
-                          group_table& groups, report& own) {
+                          group_table& groups, slot_kinds& kinds, report& own, fold_work& work) {
+  word_slots slots;
   uint32_t status = fits ? STATUS_OK : STATUS_GROUP_CARDINALITY;
 WORDS:
   while (true) {
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 268435456
     const row_token rows = rows_in.read();
-    if (rows.last) return status;
+    if (rows.last) break;
     own.rows_aggregated += count_bits(rows.keep);
     if (status != STATUS_OK) {
       skip_word(plan, rows, numbers_in);
-    } else if (fold_word(plan, rows, numbers_in, requests, answers, shape, groups,
-                         own.string_words)) {
+    } else if (fold_word(plan, rows, numbers_in, requests, answers, shape, groups, kinds, slots,
+                         work)) {
       status = STATUS_OVERFLOW;
     }
   }
+  if (fits) groups.settle();
+  return status;
 }
 
 /// Stage: output columns of kept rows in; the same, or the states of the groups, out. Strings that
@@ -354,26 +215,36 @@ inline void aggregate(const aggregate_plan& plan, key_stream keys[LANES], row_st
                       half_stream numbers_out[SLOTS], report_stream& reports_out) {
   uint32_t status = STATUS_OK;
   report folded = empty_report();
+  fold_work work = {0, 0};
   report own;
   if (plan.states) {
     group_table groups;
-#pragma HLS BIND_STORAGE variable = groups.state type = ram_2p impl = uram
+#pragma HLS BIND_STORAGE variable = groups.memory type = ram_2p impl = bram
     group_shape shape;
     const bool fits = read_shape(plan, keys, shape);
-    if (fits) clear_groups(groups, shape.groups);
-    status = fold_rows(plan, rows_in, numbers_in, requests, answers, shape, fits, groups, folded);
+    slot_kinds kinds = {0, 0};
+    if (fits) groups.clear(shape.groups);
+    if (fits) work.turns += shape.groups;
+  IN_ORDER:
+    for (uint32_t index = plan.key_count; index < plan.column_count; index++) {
+#pragma HLS LOOP_TRIPCOUNT min = 1 max = 16
+      const uint32_t in_order = goes_in_order(plan.columns[index]) ? 1 : 0;
+      kinds.in_order |= in_order << (index - plan.key_count);
+    }
+    status = fold_rows(plan, rows_in, numbers_in, requests, answers, shape, fits, groups, kinds,
+                       folded, work);
     own = reports_in.read();
     if (own.status == STATUS_OK && status == STATUS_OK &&
-        emit_groups(plan, shape, groups, rows_out, numbers_out)) {
+        emit_groups(plan, shape, groups, rows_out, numbers_out, work)) {
       status = STATUS_OVERFLOW;
     }
   } else {
   PASS:
     while (true) {
-#pragma HLS PIPELINE II = 8
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 268435456
       const row_token rows = rows_in.read();
       if (rows.last) break;
+      work.turns += rows.wide != 0 ? 2 : 1;
       rows_out.write(rows);
     PASS_COLUMNS:
       for (uint32_t index = 0; index < static_cast<uint32_t>(SLOTS); index++) {
@@ -390,7 +261,8 @@ inline void aggregate(const aggregate_plan& plan, key_stream keys[LANES], row_st
   rows_out.write(end);
   fail(own, status);
   own.rows_aggregated = folded.rows_aggregated;
-  own.string_words = folded.string_words;
+  own.string_words = work.words_read;
+  own.aggregate_turns = work.turns;
   reports_out.write(own);
 }
 

@@ -13,8 +13,10 @@ struct bit_reader {
   bit_window window;
   bool ended;
   bool overrun;
+  /// Turns of lengths and other numbers that are read a byte a turn.
+  uint64_t turns;
 
-  bit_reader() : ended(true), overrun(false) {}
+  bit_reader() : ended(true), overrun(false), turns(0) {}
 
   void start_page() {
     window.clear();
@@ -52,18 +54,20 @@ struct bit_reader {
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 10
       const uint64_t byte = take(in, 8);
       number |= (byte & 0x7f) << (7 * group);
+      turns++;
       more = (byte & 0x80) != 0;
     }
     if (more) overrun = true;
     return number;
   }
 
-  /// The next `count` (<= 8) numbers of `bits` (<= 32) each, in takes of `At_once`; what is behind
-  /// them in `numbers` [count + At_once] may be written over. Gives one that none of them is above.
-  template <uint32_t At_once>
-  NS_HOT uint32_t take_numbers(byte_stream& in, uint32_t bits, uint32_t count, uint32_t* numbers) {
-    const uint32_t mask = static_cast<uint32_t>(low_bits(0xffffffffu, bits));
-    uint32_t largest = 0;
+  /// The next `count` (<= 8) numbers of `bits` (<= 64 / `At_once`) each, a take of `At_once` a
+  /// turn; what is behind them in `numbers` [count + At_once] may be written over. Gives one that
+  /// none of them is above.
+  template <uint32_t At_once, typename Number>
+  NS_HOT Number take_numbers(byte_stream& in, uint32_t bits, uint32_t count, Number* numbers) {
+    const Number mask = static_cast<Number>(low_bits(~static_cast<uint64_t>(0), bits));
+    Number largest = 0;
   TAKES:
     for (uint32_t got = 0; got < count; got += At_once) {
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 4
@@ -73,10 +77,10 @@ struct bit_reader {
       for (uint32_t i = 0; i < At_once; i++) {
 #pragma HLS LOOP_TRIPCOUNT min = 2 max = 8
 #pragma HLS UNROLL
-        const uint32_t number = static_cast<uint32_t>(taken) & mask;
+        const Number number = static_cast<Number>(taken) & mask;
         numbers[got + i] = number;
         largest = number > largest ? number : largest;
-        taken >>= bits;
+        taken = bits < 64 ? taken >> bits : 0;
       }
     }
     return largest;

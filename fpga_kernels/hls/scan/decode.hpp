@@ -52,8 +52,12 @@ inline uint32_t open_data_page(byte_stream& payload, scratch_stream& requests, f
   if (open.encoding == ENCODING_BYTE_STREAM_SPLIT) {
     // The answers of both would come on one stream.
     lane.words.settle(requests, found);
-    return store_streams(payload, requests, lane.bits, plan, lane.scratch, rest, lane.slot_words,
-                         lane.steps, lane.split);
+    const uint64_t steps_before = lane.steps;
+    const uint32_t status = store_streams(payload, requests, lane.bits, plan, lane.scratch, rest,
+                                          lane.slot_words, lane.steps, lane.split);
+    // A word of a stream a turn.
+    lane.turns += lane.steps - steps_before;
+    return status;
   }
   return STATUS_OK;
 }
@@ -194,6 +198,8 @@ PAGES:
   fail_lane(own, status, plan.column, failed_page, 0);
   own.values_decoded = lane.values;
   own.decode_steps_lane_max = lane.steps;
+  own.decode_turns = lane.turns + lane.bits.turns;
+  own.dictionary_turns = max_u64(own.dictionary_turns, lane.dictionary_turns);
   own.dictionary_entries = lane.dictionary.entries;
   own.dictionary_reads = lane.dictionary_reads;
   reports_out.write(own);

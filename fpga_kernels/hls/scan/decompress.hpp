@@ -11,7 +11,7 @@ namespace nearscan {
 
 /// Passes an uncompressed page on, token by token; the last one stays with whoever ends the page.
 inline uint32_t pass_through(byte_stream& in, page_reader& reader, const page_token& page,
-                             byte_stream& out) {
+                             byte_stream& out, uint64_t& turns) {
   uint64_t passed = 0;
 COPY:
   while (!reader.ended) {
@@ -20,6 +20,7 @@ COPY:
     byte_token token = in.read();
     reader.ended = token.last;
     passed += token.count;
+    turns++;
     token.last = false;
     out.write(token);
   }
@@ -29,7 +30,8 @@ COPY:
 }
 
 /// Passes the first `count` bytes of a page on; false when it ends before.
-inline bool pass_levels(byte_stream& in, page_reader& reader, uint32_t count, byte_stream& out) {
+inline bool pass_levels(byte_stream& in, page_reader& reader, uint32_t count, byte_stream& out,
+                        uint64_t& turns) {
 LEVELS:
   for (uint32_t left = count; left > 0;) {
 #pragma HLS PIPELINE II = 1
@@ -38,14 +40,15 @@ LEVELS:
     if (!reader.fill(in, some)) return false;
     out.write(byte_token{reader.take(some), some, false});
     left -= some;
+    turns++;
   }
   return true;
 }
 
 /// Decompresses what stands behind the levels.
 inline uint32_t unpack(uint8_t codec, byte_stream& in, const page_token& page, codec_state& state,
-                       page_history& history, byte_stream& out) {
-  if (!pass_levels(in, state.reader, page.level_bytes, out)) return STATUS_CORRUPT;
+                       page_history& history, byte_stream& out, uint64_t& turns) {
+  if (!pass_levels(in, state.reader, page.level_bytes, out, turns)) return STATUS_CORRUPT;
   const packed_sizes sizes = {page.compressed_bytes - page.level_bytes,
                               page.uncompressed_bytes - page.level_bytes};
   if (codec == CODEC_SNAPPY) return unpack_snappy(in, sizes, state, history, out);
@@ -63,6 +66,9 @@ inline void decompress(const decompress_plan& plan, page_stream& pages_in, byte_
   state.tokens = 0;
   uint32_t status = STATUS_OK;
   uint64_t bytes = 0;
+  // A page's tokens, and what of it is passed on as it is.
+  uint64_t data_turns = 0;
+  uint64_t dictionary_turns = 0;
   uint32_t failed_page = 0;
   uint32_t page_count = 0;
 PAGES:
@@ -76,8 +82,16 @@ PAGES:
       failed_page = page_count;
       pages_out.write(page);
       const bool packed = page.compressed && plan.codec != CODEC_UNCOMPRESSED;
-      status = packed ? unpack(plan.codec, payload_in, page, state, history, payload_out)
-                      : pass_through(payload_in, state.reader, page, payload_out);
+      const uint64_t tokens_before = state.tokens;
+      uint64_t turns = 0;
+      status = packed ? unpack(plan.codec, payload_in, page, state, history, payload_out, turns)
+                      : pass_through(payload_in, state.reader, page, payload_out, turns);
+      turns += state.tokens - tokens_before;
+      if (page.kind == PAGE_DICTIONARY) {
+        dictionary_turns += turns;
+      } else {
+        data_turns += turns;
+      }
       payload_out.write(byte_token{state.end.hold, static_cast<uint8_t>(state.end.held), true});
       bytes += page.uncompressed_bytes;
     }
@@ -89,6 +103,8 @@ PAGES:
   pages_out.write(end);
   report own = reports_in.read();
   own.snappy_tokens = state.tokens;
+  own.decompress_turns = data_turns;
+  own.dictionary_turns = dictionary_turns;
   own.bytes_decompressed = bytes;
   fail_lane(own, status, plan.column, failed_page, 0);
   reports_out.write(own);

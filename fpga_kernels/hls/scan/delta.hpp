@@ -68,31 +68,67 @@ struct delta_reader {
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 128
         widths[i] = static_cast<uint8_t>(bits.take(in, 8));
       }
+      bits.turns += miniblocks;
       miniblock = 0;
     }
     left = miniblock_values;
     return bits.overrun || widths[miniblock] > stored_bits ? STATUS_CORRUPT : STATUS_OK;
   }
 
-  /// The next value, in the low `stored_bits` (32 or 64) of `value`.
-  uint32_t next(byte_stream& in, bit_reader& bits, uint32_t stored_bits, uint64_t& value) {
-    if (!open) {
-      const uint32_t status = read_header(in, bits);
-      if (status != STATUS_OK) return status;
+  /// The next `count` (<= 8) differences of the miniblock, as many a turn as 64 bits hold; gives
+  /// the turns.
+  uint32_t take_differences(byte_stream& in, bit_reader& bits, uint32_t count, uint64_t* numbers) {
+    const uint32_t width = widths[miniblock];
+    if (width <= 8) {
+      bits.take_numbers<8>(in, width, count, numbers);
+      return 1;
     }
-    if (page_left == 0) return STATUS_CORRUPT;
-    page_left--;
+    if (width <= 16) {
+      bits.take_numbers<4>(in, width, count, numbers);
+      return (count + 3) / 4;
+    }
+    if (width <= 32) {
+      bits.take_numbers<2>(in, width, count, numbers);
+      return (count + 1) / 2;
+    }
+    bits.take_numbers<1>(in, width, count, numbers);
+    return count;
+  }
+
+  /// The next `count` (<= 8) values, of which the low `stored_bits` (32 or 64) count, and the turns
+  /// that they take.
+  uint32_t next(byte_stream& in, bit_reader& bits, uint32_t stored_bits, uint32_t count,
+                uint64_t numbers[2 * ROWS], uint32_t& turns) {
+    if (count == 0) return STATUS_OK;
+    uint32_t status = open ? static_cast<uint32_t>(STATUS_OK) : read_header(in, bits);
+    if (status != STATUS_OK) return status;
+    if (count > page_left) return STATUS_CORRUPT;
+    page_left -= count;
+    uint32_t got = 0;
     if (first) {
+      numbers[0] = number;
       first = false;
-    } else {
+      got = 1;
+    }
+  MINIBLOCKS:
+    while (got < count) {
+#pragma HLS LOOP_TRIPCOUNT min = 1 max = 2
       if (left == 0) {
-        const uint32_t status = next_miniblock(in, bits, stored_bits);
+        status = next_miniblock(in, bits, stored_bits);
         if (status != STATUS_OK) return status;
       }
-      number += least + bits.take(in, widths[miniblock]);
-      left--;
+      const uint32_t some = left < count - got ? left : count - got;
+      turns += take_differences(in, bits, some, numbers + got);
+    PREFIX:
+      for (uint32_t i = got; i < got + some; i++) {
+#pragma HLS UNROLL
+#pragma HLS LOOP_TRIPCOUNT min = 1 max = 8
+        number += least + numbers[i];
+        numbers[i] = number;
+      }
+      got += some;
+      left -= some;
     }
-    value = low_bits(number, stored_bits);
     return bits.overrun ? STATUS_CORRUPT : STATUS_OK;
   }
 };

@@ -14,12 +14,24 @@ struct dictionary_store {
   int64_t value[ON_CHIP];
   uint16_t tests[ON_CHIP];
   uint32_t entries;
+  /// Entries behind those on chip and before this one are in the store: those before the first
+  /// that does not fit in 32 bits, if the store is this lane's. The others are in scratch.
+  uint32_t stored_end;
   bool present;
   /// First byte of the slots in scratch.
   uint64_t slots;
 
   /// Entries that are on chip.
   uint32_t on_chip() const { return entries < ON_CHIP ? entries : ON_CHIP; }
+
+  /// Place of an entry in the store.
+  static uint32_t stored(uint32_t index) { return index - ON_CHIP; }
+
+  /// Whether an entry may go to the store, which has all entries before it.
+  bool fits_store(uint32_t index, const tested_value& entry) const {
+    return index == stored_end && stored(index) < STORE_ENTRIES &&
+           entry.value == static_cast<int32_t>(entry.value);
+  }
 
   /// Address of a slot, in words: value, then the outcomes of the tests.
   uint64_t slot(uint32_t index) const {
@@ -33,6 +45,7 @@ struct lane_state {
   scratch_cursor scratch;
   scratch_buffer slot_words;
   scratch_buffer string_words;
+  scratch_buffer stored_entries;
   dictionary_store dictionary;
   level_memory levels;
   delta_reader delta;
@@ -40,19 +53,27 @@ struct lane_state {
   word_ring words;
   uint64_t rows;
   uint64_t steps;
+  /// Turns, but for those that `bits` counts: of the pages so far, and of the dictionary.
+  uint64_t turns;
+  uint64_t dictionary_turns;
   uint64_t values;
   uint64_t dictionary_reads;
   bool data_seen;
+
+  lane_state() : stored_entries(SCRATCH_STORE) {}
 };
 
 inline void open_lane(lane_state& lane, const decode_plan& plan) {
   lane.scratch.at = plan.scratch_begin;
   lane.scratch.end = plan.scratch_end;
   lane.dictionary.entries = 0;
+  lane.dictionary.stored_end = dictionary_store::ON_CHIP;
   lane.dictionary.present = false;
   lane.dictionary.slots = plan.scratch_begin;
   lane.rows = 0;
   lane.steps = 0;
+  lane.turns = 0;
+  lane.dictionary_turns = 0;
   lane.values = 0;
   lane.dictionary_reads = 0;
   lane.data_seen = false;
@@ -70,11 +91,12 @@ NS_APART stored_value take_stored(byte_stream& payload, bit_reader& bits, uint32
 NS_HOT uint32_t read_plain(byte_stream& payload, scratch_stream& requests, lane_state& lane,
                            const decode_plan& plan, tested_value& read) {
   read.outcomes = 0;
+  lane.turns += plan.stored_bits > 64 ? 2 : 1;
   stored_value stored = {0, 0};
   switch (plan.stored_bits) {
     case 0:
       return read_string(payload, requests, lane.bits, plan, lane.string_words, lane.scratch,
-                         lane.steps, read);
+                         lane.steps, lane.turns, read);
     case 32:
       stored.first = lane.bits.take(payload, 32);
       read.value = static_cast<int32_t>(static_cast<uint32_t>(stored.first));
@@ -98,7 +120,8 @@ inline bool page_ends(byte_stream& payload, bit_reader& bits, const decode_plan&
   return bits.at_end(payload);
 }
 
-/// Reads the dictionary page.
+/// Reads the dictionary page: an entry a turn. An entry that goes to device memory takes one more:
+/// it is written as two words.
 inline uint32_t read_dictionary(byte_stream& payload, scratch_stream& requests, lane_state& lane,
                                 const decode_plan& plan, const page_token& page) {
   dictionary_store& dictionary = lane.dictionary;
@@ -121,15 +144,24 @@ ENTRIES:
     if (entry < dictionary_store::ON_CHIP) {
       dictionary.value[entry] = read.value;
       dictionary.tests[entry] = read.outcomes;
+    } else if (plan.has_store && dictionary.fits_store(entry, read)) {
+      const uint64_t word = static_cast<uint64_t>(read.value);
+      lane.stored_entries.put(requests, dictionary_store::stored(entry), word);
+      dictionary.stored_end = entry + 1;
     } else {
       lane.slot_words.put_pair(requests, dictionary.slot(entry), static_cast<uint64_t>(read.value),
                                read.outcomes);
+      lane.turns++;
     }
     lane.steps++;
     if (lane.steps > plan.steps_max) return STATUS_STEPS_EXCEEDED;
   }
   lane.slot_words.flush(requests);
   lane.string_words.flush(requests);
+  lane.stored_entries.flush(requests);
+  // No row comes before the dictionary is whole.
+  lane.dictionary_turns = lane.turns;
+  lane.turns = 0;
   if (!page_ends(payload, lane.bits, plan)) return STATUS_CORRUPT;
   dictionary.entries = page.value_count;
   return STATUS_OK;

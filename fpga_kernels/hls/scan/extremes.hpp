@@ -11,32 +11,10 @@
 // of words in front could hide this.
 #pragma once
 
-#include "program.hpp"
+#include "groups.hpp"
+#include "number_word.hpp"
 
 namespace nearscan {
-
-/// The states of all groups: of numbers the number, of floats the bits of the sum, of byte strings
-/// the reference and in the upper half the first eight bytes, the first highest, of counts the kept
-/// rows that are not counted. `seen` has a bit for each slot that has
-/// met a value, `rows` are the kept rows, `wide_slots` the sums that have met numbers of more than
-/// 64 bits.
-struct group_table {
-  i128 state[AGGREGATES_MAX][GROUPS_MAX];
-  uint16_t seen[GROUPS_MAX];
-  uint32_t rows[GROUPS_MAX];
-  uint32_t wide_slots;
-
-  uint64_t low(uint32_t group, uint32_t slot) const {
-    return static_cast<uint64_t>(state[slot][group]);
-  }
-  uint64_t high(uint32_t group, uint32_t slot) const {
-    return static_cast<uint64_t>(static_cast<u128>(state[slot][group]) >> 64);
-  }
-  bool has(uint32_t group, uint32_t slot) const { return ((seen[group] >> slot) & 1) != 0; }
-  void mark(uint32_t group, uint32_t slot) {
-    seen[group] = static_cast<uint16_t>(seen[group] | 1u << slot);
-  }
-};
 
 /// Asks for the line of a string that begins with byte `at`.
 inline void ask_line(scratch_stream& requests, uint64_t reference, uint64_t at) {
@@ -80,53 +58,63 @@ LINES:
 /// group.
 inline scratch_token first_words(const group_table& groups, uint32_t slot,
                                  const number_word& strings, uint8_t rows,
-                                 const uint32_t group_of[ROWS]) {
+                                 const uint8_t place_of[ROWS]) {
   scratch_token token = scratch_token();
   token.kind = SCRATCH_FIRST_WORDS;
 FIRST_WORDS:
   for (int row = 0; row < ROWS; row++) {
 #pragma HLS PIPELINE II = 1
     const uint64_t reference = static_cast<uint64_t>(strings.low.row[row]);
-    const uint32_t group = group_of[row];
-    const bool known = groups.has(group, slot) && groups.low(group, slot) == reference;
-    if (((rows >> row) & 1) == 0 || known || reference_length(reference) == 0) continue;
+    if (((rows >> row) & 1) == 0 || reference_length(reference) == 0) continue;
+    const group_states& states = groups.at_hand[place_of[row]];
+    if (states.has(slot) && states.low(slot) == reference) continue;
     token.word[row] = reference_word(reference);
     token.rows = static_cast<uint8_t>(token.rows | 1u << row);
   }
   return token;
 }
 
-/// Keeps the least or the greatest string of `rows` in their groups' states; adds up the words that
-/// were read for it.
+/// What the aggregates did.
+struct fold_work {
+  uint64_t words_read;
+  uint64_t turns;
+};
+
+/// Keeps the least or the greatest string of `rows` in their groups' states.
 NS_RARE void fold_strings(group_table& groups, uint32_t slot, bool least,
-                          const number_word& strings, uint8_t rows, const uint32_t group_of[ROWS],
-                          scratch_stream& requests, string_stream& answers, uint64_t& words_read) {
-  const scratch_token asked = first_words(groups, slot, strings, rows, group_of);
+                          const number_word& strings, uint8_t rows, const uint8_t place_of[ROWS],
+                          scratch_stream& requests, string_stream& answers, fold_work& work) {
+  const scratch_token asked = first_words(groups, slot, strings, rows, place_of);
   words_token found = words_token();
   if (asked.rows != 0) {
     requests.write(asked);
     found = answers.read();
-    words_read += count_bits(asked.rows);
+    work.words_read += count_bits(asked.rows);
   }
+  // Rows are looked at once to ask and once to compare.
+  work.turns += 2 * ROWS;
 STRING_ROWS:
   for (int row = 0; row < ROWS; row++) {
     const uint64_t reference = static_cast<uint64_t>(strings.low.row[row]);
     const bool is_empty = reference_length(reference) == 0;
     // One that was not asked for was the state, and is no better than what became of it.
     if (((rows >> row) & 1) == 0 || (((asked.rows >> row) & 1) == 0 && !is_empty)) continue;
-    const uint32_t group = group_of[row];
+    group_states& states = groups.at_hand[place_of[row]];
     const uint64_t first = is_empty ? 0 : byte_swap(found.word[row]);
-    const uint64_t best = groups.low(group, slot);
+    const uint64_t best = states.low(slot);
     bool better = true;
-    if (groups.has(group, slot) && first != groups.high(group, slot)) {
-      better = least == (first < groups.high(group, slot));
-    } else if (groups.has(group, slot)) {
-      better = least ? less_behind(reference, best, requests, answers, words_read)
-                     : less_behind(best, reference, requests, answers, words_read);
+    if (states.has(slot) && first != states.high(slot)) {
+      better = least == (first < states.high(slot));
+    } else if (states.has(slot)) {
+      const uint64_t words_before = work.words_read;
+      better = least ? less_behind(reference, best, requests, answers, work.words_read)
+                     : less_behind(best, reference, requests, answers, work.words_read);
+      // A word of both strings a turn.
+      work.turns += (work.words_read - words_before) / 2;
     }
     if (!better) continue;
-    groups.state[slot][group] = make_i128(reference, first);
-    groups.mark(group, slot);
+    states.state[slot] = make_i128(reference, first);
+    states.mark(slot);
   }
 }
 

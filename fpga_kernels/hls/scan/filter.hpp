@@ -40,50 +40,93 @@ READ_LANES:
   return !any_ended;
 }
 
+/// How far the filter is.
+struct filter_progress {
+  uint64_t rows_in;
+  uint64_t rows_kept;
+  uint64_t turns;
+  bool too_long;
+
+  filter_progress() : rows_in(0), rows_kept(0), turns(0), too_long(false) {}
+};
+
+/// Rows of the next word, 0 when there is none.
+inline uint32_t next_word(const filter_plan& plan, value_stream lanes[LANES],
+                          value_token columns[LANES], filter_progress& progress) {
+  uint32_t count = 0;
+  if (plan.lane_count != 0) return read_lanes(lanes, plan.lane_count, columns, &count) ? count : 0;
+  const uint64_t left = plan.rows - progress.rows_in;
+  // Without a lane there is no stage before this one to give up.
+  progress.too_long = left != 0 && progress.rows_in > plan.steps_max;
+  if (progress.too_long) return 0;
+  return left < ROWS ? static_cast<uint32_t>(left) : ROWS;
+}
+
+/// Gathers words of all lanes; false when these were the last.
+inline bool gather_words(const filter_plan& plan, value_stream lanes[LANES], word_batch& batch,
+                         filter_progress& progress) {
+  batch.words = 0;
+GATHER:
+  while (batch.words < BATCH_WORDS) {
+#pragma HLS PIPELINE II = 1
+#pragma HLS LOOP_TRIPCOUNT min = 0 max = 16
+    const uint32_t count = next_word(plan, lanes, batch.columns[batch.words], progress);
+    if (count == 0) return false;
+    progress.rows_in += count;
+    batch.rows[batch.words] = row_mask(count);
+    batch.words++;
+  }
+  return true;
+}
+
+/// Passes on what is kept of a batch; gives the rows.
+inline uint64_t pass_on_words(const filter_plan& plan, const word_batch& batch,
+                              const step_values steps[BATCH_WORDS], value_stream forwarded[LANES],
+                              keep_stream& kept) {
+  const bool all = plan.program.step_count == 0;
+  const uint32_t verdict = all ? 0 : plan.program.step_count - 1;
+  uint64_t rows_kept = 0;
+PASS_ON:
+  for (uint32_t word = 0; word < batch.words; word++) {
+#pragma HLS PIPELINE II = 1
+#pragma HLS LOOP_TRIPCOUNT min = 1 max = 16
+    const uint8_t passed = all ? 0xff : steps[word].truth[verdict] & steps[word].valid[verdict];
+    const uint8_t keep = passed & batch.rows[word];
+    if (keep == 0) continue;
+    rows_kept += count_bits(keep);
+    kept.write(keep_token{keep, false});
+  FORWARD:
+    for (uint32_t lane = 0; lane < static_cast<uint32_t>(LANES); lane++) {
+#pragma HLS UNROLL
+      if (lane >= plan.lane_count) break;
+      if (plan.forwarded[lane]) forwarded[lane].write(batch.columns[word][lane]);
+    }
+  }
+  return rows_kept;
+}
+
 /// Stage: words of all lanes in; words with kept rows of the forwarded lanes out, and which rows
 /// are kept.
 inline void filter(const filter_plan& plan, value_stream lanes[LANES],
                    report_stream reports_in[LANES], value_stream forwarded[LANES],
                    keep_stream& kept, report_stream& reports_out) {
-  value_token columns[LANES];
-  step_values steps;
-  uint64_t rows_in = 0;
-  uint64_t rows_kept = 0;
+  word_batch batch;
+  step_values steps[BATCH_WORDS];
+  filter_progress progress;
   bool overflowed = false;
-  bool too_long = false;
-WORDS:
-  while (plan.lane_count != 0 || rows_in < plan.rows) {
-#pragma HLS PIPELINE II = 8
-#pragma HLS LOOP_TRIPCOUNT min = 1 max = 268435456
-    uint32_t count;
-    if (plan.lane_count == 0) {
-      // Without a lane there is no stage before this one to give up.
-      too_long = rows_in > plan.steps_max;
-      if (too_long) break;
-      const uint64_t left = plan.rows - rows_in;
-      count = left < ROWS ? static_cast<uint32_t>(left) : ROWS;
-    } else {
-      if (!read_lanes(lanes, plan.lane_count, columns, &count)) break;
-    }
-    const uint8_t rows = row_mask(count);
-    uint8_t keep = rows;
-    if (plan.program.step_count > 0) {
-      overflowed = evaluate_program(plan.program, columns, rows, steps) || overflowed;
-      const uint32_t verdict = plan.program.step_count - 1;
-      keep = steps.truth[verdict] & steps.valid[verdict] & rows;
-    }
-    rows_in += count;
-    rows_kept += count_bits(keep);
-    if (keep != 0 && !overflowed) {
-      keep_token token = {keep, static_cast<uint8_t>(count), false};
-      kept.write(token);
-    FORWARD:
-      for (uint32_t lane = 0; lane < static_cast<uint32_t>(LANES); lane++) {
-#pragma HLS UNROLL
-        if (lane >= plan.lane_count) break;
-        if (plan.forwarded[lane]) forwarded[lane].write(columns[lane]);
-      }
-    }
+  bool more = true;
+BATCHES:
+  while (more) {
+#pragma HLS LOOP_TRIPCOUNT min = 1 max = 16777216
+    overlapped_turns turns;
+    more = gather_words(plan, lanes, batch, progress);
+    if (batch.words == 0) break;
+    turns.gather = batch.words;
+    overflowed =
+        evaluate_program<FILTER_WORDS>(plan.program, batch, steps, turns.evaluate) || overflowed;
+    if (!overflowed) progress.rows_kept += pass_on_words(plan, batch, steps, forwarded, kept);
+    turns.pass_on = batch.words;
+    progress.turns += turns.busiest();
   }
   keep_token end = keep_token();
   end.last = true;
@@ -94,9 +137,10 @@ REPORTS:
     if (lane < plan.lane_count) merge_lane(own, reports_in[lane].read());
   }
   if (overflowed) fail(own, STATUS_OVERFLOW);
-  if (too_long) fail(own, STATUS_STEPS_EXCEEDED);
-  own.rows_in = rows_in;
-  own.rows_kept = rows_kept;
+  if (progress.too_long) fail(own, STATUS_STEPS_EXCEEDED);
+  own.rows_in = progress.rows_in;
+  own.rows_kept = progress.rows_kept;
+  own.filter_turns = progress.turns;
   reports_out.write(own);
 }
 

@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pages of dictionary indexes: a hybrid of runs and bit-packed groups, and their look-up.
 //
-// A dictionary's first 4096 entries are on chip, the rest in scratch: a word that needs some of
-// those asks for them and waits in a ring while the words behind it are decoded, so that the time
-// of a look-up in device memory is paid once and not for each.
+// A dictionary's first 4096 entries are on chip, the rest in the entry store or in scratch: a word
+// that needs some of those asks for them and waits in a ring while the words behind it are decoded,
+// so that the time of a look-up there is paid once and not for each.
+//
+// Two rows are looked up a turn, since the dictionary's memory has two ports, as has the store. As
+// many indexes are unpacked a turn as 64 bits hold, beside that, and the levels are read beside
+// both: a word takes what the slower of unpacking and looking up takes, which are 4 turns for eight
+// rows.
 #pragma once
 
 #include "dictionary.hpp"
@@ -24,6 +29,18 @@ INDEX_RUN:
 /// Room for the indexes of a word, and for what a take of bits writes behind them.
 static constexpr uint32_t INDEX_ROOM = 2 * ROWS;
 
+/// Turns in which `count` indexes of so many bits are unpacked.
+inline uint32_t unpack_turns(uint32_t width, uint32_t count) {
+  const uint32_t a_turn = width <= 8 ? 8 : width <= 16 ? 4 : 2;
+  return (count + a_turn - 1) / a_turn;
+}
+
+/// Rows that are looked up, or put into a word, a turn.
+static constexpr uint32_t PUT_A_TURN = 2;
+
+/// Turns in which `count` rows are.
+inline uint32_t put_turns(uint32_t count) { return (count + PUT_A_TURN - 1) / PUT_A_TURN; }
+
 /// The next `count` (<= 8) packed indexes of `width` bits each; gives one that none is above.
 NS_HOT uint32_t take_packed(byte_stream& payload, bit_reader& bits, uint32_t width, uint32_t count,
                             uint32_t* indexes) {
@@ -33,10 +50,11 @@ NS_HOT uint32_t take_packed(byte_stream& payload, bit_reader& bits, uint32_t wid
 }
 
 /// The next `count` (<= 8) dictionary indexes of a page, of `width` bits each where they are
-/// packed.
-NS_HOT void next_indexes(byte_stream& payload, bit_reader& bits, hybrid_run& run, uint32_t width,
-                         uint32_t count, uint32_t indexes[INDEX_ROOM]) {
+/// packed; gives the turns.
+NS_HOT uint32_t next_indexes(byte_stream& payload, bit_reader& bits, hybrid_run& run,
+                             uint32_t width, uint32_t count, uint32_t indexes[INDEX_ROOM]) {
   uint32_t got = 0;
+  uint32_t turns = 0;
 INDEXES_OF_WORD:
   while (got < count) {
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 2
@@ -45,7 +63,9 @@ INDEXES_OF_WORD:
     const uint32_t some = run.left < count - got ? run.left : count - got;
     if (run.packed) {
       take_packed(payload, bits, width, some, indexes + got);
+      turns += unpack_turns(width, some);
     } else {
+      turns++;
     REPEATED:
       for (uint32_t i = got; i < got + some; i++) {
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 8
@@ -55,6 +75,7 @@ INDEXES_OF_WORD:
     got += some;
     run.left -= some;
   }
+  return turns;
 }
 
 /// Rows of a page that go into one word: where in the word, how many, and which have a value.
@@ -115,6 +136,7 @@ inline uint32_t look_up(lane_state& lane, const decode_plan& plan, const word_pa
 LOOK_UP:
   for (uint32_t i = 0; i < part.count; i++) {
 #pragma HLS PIPELINE II = 1
+#pragma HLS UNROLL factor = 2
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 8
     // A null row gets the value of the row with a value behind it: nobody looks.
     const uint32_t row = part.first + i;
@@ -124,6 +146,8 @@ LOOK_UP:
     if (index < on_chip) {
       word.value.row[row] = dictionary.value[index];
       if (plan.tests.test_count != 0) word.tests[row] = dictionary.tests[index];
+    } else if (valid != 0 && index < dictionary.entries && index < dictionary.stored_end) {
+      lane.words.ask_store(row, dictionary_store::stored(index));
     } else if (valid != 0 && index < dictionary.entries) {
       lane.words.ask(row, dictionary.slot(index));
       lane.dictionary_reads++;
@@ -145,17 +169,22 @@ inline uint32_t look_up_apart(lane_state& lane, const decode_plan& plan, uint32_
   const uint32_t on_chip = dictionary.on_chip();
   uint32_t near[INDEX_ROOM];
   uint32_t far_rows = 0;
+  uint32_t stored_rows = 0;
 APART:
   for (uint32_t row = 0; row < ROWS; row++) {
 #pragma HLS UNROLL
     const bool is_far = indexes[row] >= on_chip;
     near[row] = is_far ? 0 : indexes[row];
-    lane.words.asked.word[row] = dictionary.slot(indexes[row]);
+    const bool is_stored = is_far && indexes[row] < dictionary.stored_end;
+    lane.words.asked.word[row] =
+        is_stored ? dictionary_store::stored(indexes[row]) : dictionary.slot(indexes[row]);
     far_rows |= static_cast<uint32_t>(is_far) << row;
+    stored_rows |= static_cast<uint32_t>(is_stored) << row;
   }
   look_up_whole(dictionary, plan, near, lane.words.filling());
   lane.words.asked.rows = static_cast<uint8_t>(far_rows);
-  lane.dictionary_reads += count_bits(static_cast<uint8_t>(far_rows));
+  lane.words.asked.stored = static_cast<uint8_t>(stored_rows);
+  lane.dictionary_reads += count_bits(static_cast<uint8_t>(far_rows & ~stored_rows));
   return STATUS_OK;
 }
 
@@ -164,7 +193,8 @@ inline uint32_t decode_indexes(byte_stream& payload, lane_state& lane, const dec
                                const word_part& part, hybrid_run& run, uint32_t width) {
   uint32_t indexes[INDEX_ROOM];
   const uint32_t count = count_bits(part.valid);
-  next_indexes(payload, lane.bits, run, width, count, indexes);
+  const uint32_t turns = next_indexes(payload, lane.bits, run, width, count, indexes);
+  lane.turns += max_u64(turns, put_turns(part.count));
   if (lane.bits.overrun) return STATUS_CORRUPT;
   return look_up(lane, plan, part, count, indexes);
 }

@@ -204,10 +204,29 @@ inline uint32_t load_reading(const uint64_t* words, const section_table& section
   return STATUS_OK;
 }
 
+/// Gives the entry store to the column of numbers with the most scratch: room for the largest
+/// dictionary.
+inline void give_store(uint32_t column_count, scan_plan& plan) {
+  uint32_t best = 0;
+  uint64_t most = 0;
+STORE:
+  for (uint32_t index = 0; index < column_count; index++) {
+#pragma HLS LOOP_TRIPCOUNT min = 0 max = 16
+    decode_plan& lane = plan.decode[index];
+    const uint64_t room = lane.scratch_end - lane.scratch_begin;
+    lane.has_store = false;
+    if (lane.stored_bits == 0 || room <= most) continue;
+    best = index;
+    most = room;
+  }
+  if (most != 0) plan.decode[best].has_store = true;
+}
+
 /// Loads the columns.
 inline uint32_t load_columns(const uint64_t* words, const section_table& sections,
                              const command_header& header, program_scope& scope, scan_plan& plan) {
   const section_range& range = sections.of[SECTION_COLUMNS];
+  if (range.count > static_cast<uint32_t>(LANES)) return STATUS_UNSUPPORTED;
   scope.column_count = range.count;
   plan.fetch.lane_count = range.count;
   plan.memory.lane_count = range.count;
@@ -259,6 +278,7 @@ COLUMNS:
     lane.steps_max = header.steps_max;
     if (lane.read_as == READ_AS_UNSIGNED && lane.stored_bits == 64) unsigned_columns |= 1u << index;
   }
+  give_store(range.count, plan);
   plan.filter.program.unsigned_columns = unsigned_columns;
   plan.project.program.unsigned_columns = unsigned_columns;
   plan.aggregate.unsigned_columns = unsigned_columns;

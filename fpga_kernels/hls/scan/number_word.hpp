@@ -223,8 +223,8 @@ inline uint8_t divide_rows(const step& at, const number_word& a, int64_t divisor
   uint32_t overflowed = 0;
 DIVIDE_ROWS:
   for (int row = 0; row < ROWS; row++) {
-// The interval is that of the divider: see divide_overflows.
-#pragma HLS PIPELINE
+// A divider for each row: see divide_overflows.
+#pragma HLS UNROLL
     i128 result;
     const bool too_large = divide_overflows(at.op, a.at(row), divisor, &result);
     out.set(row, result);

@@ -82,6 +82,8 @@ struct decode_plan {
   bool nullable;
   bool needs_codes;
   bool needs_bytes;
+  /// Whether the entry store of the stage that owns device memory is this lane's.
+  bool has_store;
   uint64_t rows;
   uint64_t scratch_begin;
   uint64_t scratch_end;

@@ -1,345 +1,115 @@
 // SPDX-License-Identifier: Apache-2.0
-// Evaluates predicate and projection programs on eight rows at a time.
+// Evaluates predicate and projection programs.
 //
-// A step is a place in space: the loop over steps is unrolled, and each step works on one row a
-// cycle. Truth values and validity are one bit a row, so that three-valued logic is bitwise.
+// All steps share one arithmetic unit. A batch of words is evaluated step by step, and within a
+// step one or two words a turn: no turn waits for the one before, since the first result of a step
+// is needed no sooner than the next step begins. Words that the unit does not do in its pipeline
+// come again in a loop behind, one at a time: divisions, dates, IN, products of more than 64 bits a
+// side.
 #pragma once
 
-#include "number_word.hpp"
+#include "batch.hpp"
+#include "steps.hpp"
 
 namespace nearscan {
 
-/// What the steps of a program have computed for eight rows. A step has numbers or truth values,
-/// and which of its rows are not null.
-struct step_values {
-  number_word number[STEPS_MAX];
-  uint8_t truth[STEPS_MAX];
-  uint8_t valid[STEPS_MAX];
-};
-
-inline uint32_t operand_index(uint16_t operand) {
-  return operand & ((1u << OPERAND_KIND_SHIFT) - 1);
-}
-
-/// Which rows of an operand are not null.
-inline uint8_t fetch_valid(const program_plan& plan, uint16_t operand,
-                           const value_token columns[LANES], const step_values& steps) {
-  const uint32_t index = operand_index(operand);
-  switch (operand >> OPERAND_KIND_SHIFT) {
-    case OPERAND_COLUMN:
-      return columns[index].valid;
-    case OPERAND_STEP:
-      return steps.valid[index];
-    case OPERAND_LITERAL:
-      return 0xff;
-    case OPERAND_TEST:
-      return columns[plan.test_column[index]].valid;
-    default:
-      return 0;
-  }
-}
-
-/// The truth values of an operand: a step, or a string test.
-inline uint8_t fetch_truth(const program_plan& plan, uint16_t operand,
-                           const value_token columns[LANES], const step_values& steps) {
-  const uint32_t index = operand_index(operand);
-  uint8_t truth = 0;
-  switch (operand >> OPERAND_KIND_SHIFT) {
-    case OPERAND_STEP:
-      return steps.truth[index];
-    case OPERAND_TEST:
-    TEST_ROWS:
-      for (int row = 0; row < ROWS; row++) {
-#pragma HLS UNROLL
-        const uint16_t outcomes = columns[plan.test_column[index]].tests[row];
-        const uint32_t bit = (outcomes >> plan.test_bit[index]) & 1u;
-        truth = static_cast<uint8_t>(truth | (bit << row));
-      }
-      return truth;
-    default:
-      return 0;
-  }
-}
-
-/// Whether a column whose 64 bits are numbers without a sign has some that need the bit.
-NS_RARE bool needs_sign_bit(const half_token& value) {
-  int64_t signs = 0;
-SIGNS:
-  for (int row = 0; row < ROWS; row++) {
-#pragma HLS UNROLL
-    signs |= value.row[row];
-  }
-  return signs < 0;
-}
-
-/// Whether the numbers of an operand are wide.
-inline bool is_wide(const program_plan& plan, uint16_t operand, const value_token columns[LANES],
-                    const step_values& steps) {
-  const uint32_t index = operand_index(operand);
-  switch (operand >> OPERAND_KIND_SHIFT) {
-    case OPERAND_COLUMN:
-      return ((plan.unsigned_columns >> index) & 1) != 0 && needs_sign_bit(columns[index].value);
-    case OPERAND_STEP:
-      return steps.number[index].wide;
-    case OPERAND_LITERAL:
-      return !fits_64(plan.literals[index]);
-    default:
-      return false;
-  }
-}
-
-/// The numbers of an operand.
-inline void fetch_numbers(const program_plan& plan, uint16_t operand,
-                          const value_token columns[LANES], const step_values& steps,
-                          number_word& out) {
-  const uint32_t index = operand_index(operand);
-  switch (operand >> OPERAND_KIND_SHIFT) {
-    case OPERAND_COLUMN:
-      out.low = columns[index].value;
-      out.wide = is_wide(plan, operand, columns, steps);
-      // Only numbers without a sign are wide.
-      if (out.wide) out.high = half_token();
-      break;
-    case OPERAND_STEP:
-      out.copy(steps.number[index]);
-      break;
-    case OPERAND_LITERAL:
-      out.fill(plan.literals[index]);
-      break;
-    default:
-      out.fill(0);
-      break;
-  }
-}
-
-/// Sends the numbers of an operand as they are.
-inline void send_operand(const program_plan& plan, uint16_t operand,
-                         const value_token columns[LANES], const step_values& steps,
-                         half_stream& out) {
-  const uint32_t index = operand_index(operand);
-  switch (operand >> OPERAND_KIND_SHIFT) {
-    case OPERAND_COLUMN:
-      out.write(columns[index].value);
-      // Only numbers without a sign are wide.
-      if (is_wide(plan, operand, columns, steps)) out.write(half_token());
-      break;
-    case OPERAND_STEP:
-      send_numbers(steps.number[index], out);
-      break;
-    default:
-      number_word number;
-      fetch_numbers(plan, operand, columns, steps, number);
-      send_numbers(number, out);
-      break;
-  }
-}
-
-/// Operations that common queries lack, a bit each.
-static constexpr uint64_t RARE_STEPS =
-    1ull << OP_DIVIDE | 1ull << OP_DIVIDE_ROUND | 1ull << OP_DIVIDE_FLOOR | 1ull << OP_REMAINDER |
-    1ull << OP_SELECT | 1ull << OP_YEAR | 1ull << OP_MONTH | 1ull << OP_DAY |
-    1ull << OP_IS_DISTINCT | 1ull << OP_IS_NOT_DISTINCT;
-
-/// `a IN (literals first ..= last)`.
-inline uint8_t in_literals(const program_plan& plan, const number_word& a, uint32_t first,
-                           uint32_t last) {
-  uint32_t found = 0;
-IN_LITERALS:
-  for (uint32_t literal = first; literal <= last; literal++) {
-#pragma HLS PIPELINE II = 1
-#pragma HLS LOOP_TRIPCOUNT min = 1 max = 1024
-  IN_ROWS:
-    for (int row = 0; row < ROWS; row++) {
-#pragma HLS UNROLL
-      found |= static_cast<uint32_t>(a.at(row) == plan.literals[literal]) << row;
-    }
-  }
-  return static_cast<uint8_t>(found);
-}
-
-/// A step on truth values, or a question after NULL: bits alone.
-inline void evaluate_logic(const program_plan& plan, const step& at, uint32_t index,
-                           const value_token columns[LANES], step_values& steps) {
-  const uint32_t a = fetch_truth(plan, at.a, columns, steps);
-  const uint32_t b = fetch_truth(plan, at.b, columns, steps);
-  const uint32_t a_valid = fetch_valid(plan, at.a, columns, steps);
-  const uint32_t b_valid = fetch_valid(plan, at.b, columns, steps);
-  uint32_t truth = 0;
-  uint32_t valid = a_valid;
+/// Turns of a word that comes again.
+inline uint32_t turns_apart(const step& at) {
   switch (at.op) {
-    case OP_IS_NULL:
-      truth = ~a_valid;
-      valid = 0xff;
-      break;
-    case OP_IS_NOT_NULL:
-      truth = a_valid;
-      valid = 0xff;
-      break;
-    case OP_AND:
-      truth = a & b & a_valid & b_valid;
-      valid = (a_valid & b_valid) | (a_valid & ~a) | (b_valid & ~b);
-      break;
-    case OP_OR:
-      truth = (a & a_valid) | (b & b_valid);
-      valid = (a_valid & b_valid) | truth;
-      break;
-    case OP_NOT:
-      truth = ~a & a_valid;
-      break;
+    case OP_IN:
+      // A literal a turn.
+      return operand_index(at.c) - operand_index(at.b) + 1;
+    case OP_MULTIPLY:
+    case OP_YEAR:
+    case OP_MONTH:
+    case OP_DAY:
+      // A row a turn.
+      return ROWS;
     default:
-      // A string test.
-      truth = a & a_valid;
-      break;
-  }
-  steps.truth[index] = static_cast<uint8_t>(truth);
-  steps.valid[index] = static_cast<uint8_t>(valid);
-}
-
-/// `a IS [NOT] DISTINCT FROM b`: NULL is a value like any other.
-inline void evaluate_distinct(const program_plan& plan, const step& at, uint32_t index,
-                              const value_token columns[LANES], step_values& steps) {
-  number_word a;
-  number_word b;
-  fetch_numbers(plan, at.a, columns, steps, a);
-  fetch_numbers(plan, at.b, columns, steps, b);
-  const uint32_t a_valid = fetch_valid(plan, at.a, columns, steps);
-  const uint32_t b_valid = fetch_valid(plan, at.b, columns, steps);
-  const uint32_t same = (equal_rows(a, b) & a_valid & b_valid) | (~a_valid & ~b_valid);
-  steps.truth[index] = static_cast<uint8_t>(at.op == OP_IS_DISTINCT ? ~same : same);
-  steps.valid[index] = 0xff;
-}
-
-/// `CASE WHEN a THEN b ELSE c END`; true when a number of `rows` left the width, taken or not.
-inline bool evaluate_select(const program_plan& plan, const step& at, uint32_t index,
-                            const value_token columns[LANES], uint8_t rows, step_values& steps) {
-  number_word b;
-  number_word c;
-  fetch_numbers(plan, at.b, columns, steps, b);
-  fetch_numbers(plan, at.c, columns, steps, c);
-  const uint32_t b_valid = fetch_valid(plan, at.b, columns, steps);
-  const uint32_t c_valid = fetch_valid(plan, at.c, columns, steps);
-  const uint32_t taken =
-      fetch_truth(plan, at.a, columns, steps) & fetch_valid(plan, at.a, columns, steps);
-SELECT_ROWS:
-  for (int row = 0; row < ROWS; row++) {
-#pragma HLS UNROLL
-    steps.number[index].set(row, ((taken >> row) & 1) != 0 ? b.at(row) : c.at(row));
-  }
-  steps.number[index].settle();
-  steps.truth[index] = 0;
-  steps.valid[index] = static_cast<uint8_t>((taken & b_valid) | (~taken & c_valid));
-  return (((misfits(b, at.width) & b_valid) | (misfits(c, at.width) & c_valid)) & rows) != 0;
-}
-
-/// A comparison of numbers.
-inline void evaluate_comparison(const program_plan& plan, const step& at, uint32_t index,
-                                const value_token columns[LANES], const number_word& a,
-                                step_values& steps) {
-  const uint8_t a_valid = fetch_valid(plan, at.a, columns, steps);
-  uint8_t truth;
-  uint8_t valid = a_valid;
-  if (at.op == OP_IN) {
-    truth = in_literals(plan, a, operand_index(at.b), operand_index(at.c));
-  } else {
-    number_word b;
-    fetch_numbers(plan, at.b, columns, steps, b);
-    const uint8_t b_valid = a_valid & fetch_valid(plan, at.b, columns, steps);
-    truth = compare_rows(at.op == OP_BETWEEN ? OP_GREATER_OR_EQUAL : at.op, a, b);
-    valid = b_valid;
-    if (at.op == OP_BETWEEN) {
-      number_word c;
-      fetch_numbers(plan, at.c, columns, steps, c);
-      const uint8_t c_valid = a_valid & fetch_valid(plan, at.c, columns, steps);
-      const uint8_t below = compare_rows(OP_LESS_OR_EQUAL, a, c);
-      // FALSE wins over NULL on either side, as in a AND b.
-      valid = static_cast<uint8_t>((b_valid & c_valid) | (b_valid & ~truth) | (c_valid & ~below));
-      truth = truth & below & b_valid & c_valid;
-    }
-  }
-  steps.truth[index] = truth & valid;
-  steps.valid[index] = valid;
-}
-
-/// A quotient, or a part of a date; true when a result of `rows` left its width.
-inline bool evaluate_part(const program_plan& plan, const step& at, uint32_t index,
-                          const value_token columns[LANES], uint8_t rows, step_values& steps) {
-  number_word a;
-  fetch_numbers(plan, at.a, columns, steps, a);
-  const uint8_t valid = fetch_valid(plan, at.a, columns, steps);
-  uint8_t misfit;
-  if (at.op > OP_SELECT) {
-    misfit = date_rows(at, a, steps.number[index]);
-  } else {
-    const int64_t divisor = static_cast<int64_t>(plan.literals[operand_index(at.b)]);
-    misfit = divide_rows(at, a, divisor, steps.number[index]);
-  }
-  steps.truth[index] = 0;
-  steps.valid[index] = valid;
-  return (misfit & valid & rows) != 0;
-}
-
-/// A step that is none of the common ones; true when a result of `rows` left its width.
-NS_RARE bool evaluate_rare_step(const program_plan& plan, const step& at, uint32_t index,
-                                const value_token columns[LANES], uint8_t rows,
-                                step_values& steps) {
-  switch (at.op) {
-    case OP_SELECT:
-      return evaluate_select(plan, at, index, columns, rows, steps);
-    case OP_IS_DISTINCT:
-    case OP_IS_NOT_DISTINCT:
-      evaluate_distinct(plan, at, index, columns, steps);
-      return false;
-    default:
-      return evaluate_part(plan, at, index, columns, rows, steps);
+      return DIVIDE_TURNS;
   }
 }
 
-/// Evaluates step `index`; true when a result of `rows` left its width. A null operand overflows
-/// nothing.
-inline bool evaluate_step(const program_plan& plan, uint32_t index,
-                          const value_token columns[LANES], uint8_t rows, step_values& steps) {
-  const step& at = plan.steps[index];
-  if (((RARE_STEPS >> at.op) & 1) != 0) {
-    return evaluate_rare_step(plan, at, index, columns, rows, steps);
-  }
-  if (at.op >= OP_IS_NULL) {
-    evaluate_logic(plan, at, index, columns, steps);
-    return false;
-  }
-  number_word a;
-  fetch_numbers(plan, at.a, columns, steps, a);
-  if (at.op > OP_MULTIPLY) {
-    evaluate_comparison(plan, at, index, columns, a, steps);
-    return false;
-  }
-  number_word b;
-  fetch_numbers(plan, at.b, columns, steps, b);
-  const uint8_t valid =
-      fetch_valid(plan, at.a, columns, steps) & fetch_valid(plan, at.b, columns, steps);
-  steps.truth[index] = 0;
-  steps.valid[index] = valid;
-  return (compute_rows(at, a, b, steps.number[index]) & valid & rows) != 0;
-}
-
-/// Evaluates a whole program; true when a result of `rows` left its width.
-inline bool evaluate_program(const program_plan& plan, const value_token columns[LANES],
-                             uint8_t rows, step_values& steps) {
+/// Evaluates step `index` for the words `again` of a batch, a bit each, one after the other; true
+/// when a result left its width.
+NS_RARE bool evaluate_again(const program_plan& plan, const step& at, uint32_t index,
+                            const word_batch& batch, uint32_t again, step_operands& numbers,
+                            step_values steps[BATCH_WORDS], uint32_t& turns) {
   bool overflowed = false;
-STEPS:
-  for (uint32_t index = 0; index < STEPS_MAX; index++) {
-#pragma HLS UNROLL
-    if (index >= plan.step_count) break;
-    overflowed = evaluate_step(plan, index, columns, rows, steps) || overflowed;
+AGAIN:
+  for (uint32_t word = 0; word < batch.words; word++) {
+#pragma HLS LOOP_TRIPCOUNT min = 1 max = 16
+    if (((again >> word) & 1) == 0) continue;
+    const value_token* columns = batch.columns[word];
+    numbers.fetch(plan, at, columns, steps[word]);
+    overflowed |=
+        evaluate_fetched(plan, at, index, columns, batch.rows[word], numbers, steps[word]);
+    turns += turns_apart(at);
   }
   return overflowed;
 }
 
-// The numbers of the operations are in this order: arithmetic, comparisons, then logic, among which
-// are the two questions whether numbers are distinct.
-static_assert(OP_ADD < OP_MULTIPLY && OP_MULTIPLY < OP_DIVIDE && OP_REMAINDER < OP_SELECT &&
-                  OP_SELECT < OP_YEAR && OP_DAY < OP_EQUAL,
-              "arithmetic comes first: sums and products, divisions, CASE, dates");
-static_assert(OP_EQUAL < OP_IN && OP_BETWEEN < OP_IS_NULL && OP_IN < OP_IS_NULL, "then order");
-static_assert(OP_IS_NULL < OP_TEST && OP_TEST < OP_AND && OP_AND < OP_NOT, "then logic");
+/// Evaluates step `index` for a batch, `Words` a turn, and adds its turns; true when a result left
+/// its width.
+template <uint32_t Words>
+inline bool evaluate_step(const program_plan& plan, uint32_t index, const word_batch& batch,
+                          step_values steps[BATCH_WORDS], uint64_t& turns) {
+  const step at = plan.steps[index];
+  const bool is_logic = at.op >= OP_IS_NULL && ((RARE_STEPS >> at.op) & 1) == 0;
+  const bool is_apart = ((APART_STEPS >> at.op) & 1) != 0;
+  step_operands numbers;
+  numbers.start(plan, at);
+  bool overflowed = false;
+  uint32_t again = is_apart ? (1u << batch.words) - 1 : 0;
+  uint32_t step_turns = 0;
+IN_PIPELINE:
+  for (uint32_t first = 0; first < batch.words && !is_apart; first += Words) {
+#pragma HLS PIPELINE II = 1
+#pragma HLS DEPENDENCE variable = steps type = inter dependent = false
+#pragma HLS LOOP_TRIPCOUNT min = 1 max = 16
+  SIDE_BY_SIDE:
+    for (uint32_t word = first; word < first + Words; word++) {
+#pragma HLS UNROLL
+#pragma HLS LOOP_TRIPCOUNT min = 1 max = 2
+      if (word >= batch.words) break;
+      const value_token* columns = batch.columns[word];
+      if (is_logic) {
+        evaluate_logic(plan, at, index, columns, steps[word]);
+        continue;
+      }
+      numbers.fetch(plan, at, columns, steps[word]);
+      // The multipliers have 64 bits a side.
+      if (at.op == OP_MULTIPLY && (numbers.a.wide || numbers.b.wide)) {
+        again |= 1u << word;
+        continue;
+      }
+      overflowed |=
+          evaluate_fetched(plan, at, index, columns, batch.rows[word], numbers, steps[word]);
+    }
+    step_turns++;
+  }
+  if (again != 0) {
+    overflowed |= evaluate_again(plan, at, index, batch, again, numbers, steps, step_turns);
+  }
+  const uint32_t depth = at.op == OP_MULTIPLY ? MULTIPLY_DEPTH : STEP_DEPTH;
+  turns += max_u64(step_turns, depth);
+  return overflowed;
+}
+
+/// Evaluates a whole program for a batch, `Words` a turn, and adds its turns; true when a result
+/// left its width.
+template <uint32_t Words>
+inline bool evaluate_program(const program_plan& plan, const word_batch& batch,
+                             step_values steps[BATCH_WORDS], uint64_t& turns) {
+  bool overflowed = false;
+STEPS:
+  for (uint32_t index = 0; index < plan.step_count; index++) {
+#pragma HLS LOOP_TRIPCOUNT min = 0 max = 32
+    overflowed = evaluate_step<Words>(plan, index, batch, steps, turns) || overflowed;
+  }
+  return overflowed;
+}
+
+static_assert(BATCH_WORDS < 32, "words of a batch are bits of a number");
 
 }  // namespace nearscan

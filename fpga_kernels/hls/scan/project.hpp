@@ -95,60 +95,114 @@ inline void compute_column(const project_plan& plan, uint32_t index, uint8_t kee
   }
 }
 
-/// Stage: kept rows in, their output columns out.
-inline void project(const project_plan& plan, keep_stream& kept_in, value_stream forwarded[LANES],
-                    report_stream& reports_in, row_stream& rows_out, half_stream numbers[SLOTS],
-                    report_stream& reports_out) {
-  value_token columns[LANES];
-  step_values steps;
-  uint64_t rows = 0;
-  project_faults faults = {false, false};
-  top_chain chain;
-WORDS:
-  while (true) {
-#pragma HLS PIPELINE II = 8
-#pragma HLS LOOP_TRIPCOUNT min = 1 max = 268435456
+/// Gathers kept rows; false when these were the last.
+inline bool gather_kept(const project_plan& plan, keep_stream& kept_in,
+                        value_stream forwarded[LANES], word_batch& batch) {
+  batch.words = 0;
+GATHER:
+  while (batch.words < BATCH_WORDS) {
+#pragma HLS PIPELINE II = 1
+#pragma HLS LOOP_TRIPCOUNT min = 0 max = 16
     const keep_token kept = kept_in.read();
-    if (kept.last) break;
+    if (kept.last) return false;
   FORWARDED:
     for (uint32_t lane = 0; lane < static_cast<uint32_t>(LANES); lane++) {
 #pragma HLS UNROLL
       if (lane >= plan.lane_count) break;
-      if (plan.forwarded[lane]) columns[lane] = forwarded[lane].read();
+      if (plan.forwarded[lane]) batch.columns[batch.words][lane] = forwarded[lane].read();
     }
-    rows += count_bits(kept.keep);
+    batch.rows[batch.words] = kept.keep;
+    batch.words++;
+  }
+  return true;
+}
+
+/// Columns of a word that are sent on a turn: the steps' memory has as many copies to be read for
+/// that.
+static constexpr uint32_t SENT_COLUMNS = 2;
+
+/// Sends the columns of a word, those that only count left out; gives the turns.
+inline uint32_t send_columns(const project_plan& plan, uint8_t keep,
+                             const value_token columns[LANES], const step_values& steps,
+                             const row_token& rows, half_stream numbers[SLOTS],
+                             project_faults& faults) {
+  const bool passes = rows.keep != 0;
+  uint32_t halves = 0;
+COLUMNS:
+  for (uint32_t index = 0; index < plan.column_count; index++) {
+#pragma HLS PIPELINE II = 1
+#pragma HLS UNROLL factor = 2
+#pragma HLS LOOP_TRIPCOUNT min = 1 max = 20
+    const output_plan& column = plan.columns[index];
+    if (column.counts) continue;
+    halves += rows.is_wide(index) ? 2 : 1;
+    // A slot's state is checked at the end, and slots have no top.
+    if (column.function != 0) {
+      send_operand(plan.program, column.operand, columns, steps, numbers[index]);
+      continue;
+    }
+    // What a top leaves out overflows like any other row.
+    number_word number;
+    compute_column(plan, index, keep, columns, steps, rows, number, faults);
+    if (passes) send_numbers(number, numbers[index]);
+  }
+  return (halves + SENT_COLUMNS - 1) / SENT_COLUMNS;
+}
+
+/// Passes on the output columns of a word; gives the turns.
+inline uint64_t pass_on_word(const project_plan& plan, uint8_t keep,
+                             const value_token columns[LANES], const step_values& steps,
+                             top_chain& chain, row_stream& rows_out, half_stream numbers[SLOTS],
+                             project_faults& faults) {
+  row_token out;
+  out.wide = 0;
+  out.keep = keep;
+  out.last = false;
+  uint64_t turns = 1;
+DESCRIBE:
+  for (uint32_t index = 0; index < static_cast<uint32_t>(SLOTS); index++) {
+#pragma HLS UNROLL
+    if (index >= plan.column_count) break;
+    describe_column(plan, index, keep, columns, steps, out);
+  }
+  if (plan.top.count != 0) {
+    turns = 0;
+    out.keep = admit_rows(plan, keep, columns, steps, chain, turns);
+  }
+  if (out.keep != 0) rows_out.write(out);
+  return max_u64(turns, send_columns(plan, keep, columns, steps, out, numbers, faults));
+}
+
+/// Stage: kept rows in, their output columns out.
+inline void project(const project_plan& plan, keep_stream& kept_in, value_stream forwarded[LANES],
+                    report_stream& reports_in, row_stream& rows_out, half_stream numbers[SLOTS],
+                    report_stream& reports_out) {
+  word_batch batch;
+  step_values steps[BATCH_WORDS];
+  uint64_t rows = 0;
+  uint64_t all_turns = 0;
+  project_faults faults = {false, false};
+  top_chain chain;
+  bool more = true;
+BATCHES:
+  while (more) {
+#pragma HLS LOOP_TRIPCOUNT min = 1 max = 16777216
+    overlapped_turns turns;
+    more = gather_kept(plan, kept_in, forwarded, batch);
+    if (batch.words == 0) break;
+    turns.gather = batch.words;
     faults.overflowed =
-        evaluate_program(plan.program, columns, kept.keep, steps) || faults.overflowed;
-    if (faults.overflowed || faults.outside) continue;
-    row_token out;
-    out.wide = 0;
-    out.keep = kept.keep;
-    out.last = false;
-  DESCRIBE:
-    for (uint32_t index = 0; index < static_cast<uint32_t>(SLOTS); index++) {
-#pragma HLS UNROLL
-      if (index >= plan.column_count) break;
-      describe_column(plan, index, kept.keep, columns, steps, out);
+        evaluate_program<PROJECT_WORDS>(plan.program, batch, steps, turns.evaluate) ||
+        faults.overflowed;
+  PASS_ON:
+    for (uint32_t word = 0; word < batch.words; word++) {
+#pragma HLS LOOP_TRIPCOUNT min = 1 max = 16
+      rows += count_bits(batch.rows[word]);
+      if (faults.overflowed || faults.outside) continue;
+      turns.pass_on += pass_on_word(plan, batch.rows[word], batch.columns[word], steps[word], chain,
+                                    rows_out, numbers, faults);
     }
-    if (plan.top.count != 0) out.keep = admit_rows(plan, kept.keep, columns, steps, chain);
-    const bool passes = out.keep != 0;
-    if (passes) rows_out.write(out);
-  COLUMNS:
-    for (uint32_t index = 0; index < static_cast<uint32_t>(SLOTS); index++) {
-#pragma HLS UNROLL
-      if (index >= plan.column_count) break;
-      const output_plan& column = plan.columns[index];
-      if (column.counts) continue;
-      // A slot's state is checked at the end, and slots have no top.
-      if (column.function != 0) {
-        send_operand(plan.program, column.operand, columns, steps, numbers[index]);
-        continue;
-      }
-      // What a top leaves out overflows like any other row.
-      number_word number;
-      compute_column(plan, index, kept.keep, columns, steps, out, number, faults);
-      if (passes) send_numbers(number, numbers[index]);
-    }
+    all_turns += turns.busiest();
   }
   row_token end = row_token();
   end.last = true;
@@ -157,6 +211,7 @@ WORDS:
   if (faults.outside) fail(own, STATUS_GROUP_CARDINALITY);
   if (faults.overflowed) fail(own, STATUS_OVERFLOW);
   own.rows_projected = rows;
+  own.project_turns = all_turns;
   reports_out.write(own);
 }
 

@@ -5,7 +5,8 @@
 //     scan_bench tiny     a hundredth of that, to see that it runs
 //     scan_bench full 6   one of the two, for a profiler: q6 or q1
 //
-// This is the speed of a simulation on this machine. It says nothing about hardware.
+// This is the speed of a simulation on this machine. It says nothing about hardware; of that, the
+// turns of the loops are shown.
 #include <ctime>
 
 #include "tb_run.hpp"
@@ -136,6 +137,12 @@ bool measure(const char* name, const scan_model& model, uint64_t repeats) {
   std::printf("%s: %.3f MB of pages, %llu tokens, %.3f ms a run, %.1f MB/s a core\n", name,
               megabytes, static_cast<unsigned long long>(result.header.snappy_tokens), mean * 1e3,
               megabytes / mean);
+  const result_record& header = result.header;
+  const double words = static_cast<double>(model.rows) / ROWS;
+  std::printf("  turns a word: decode %.2f, filter %.2f, project %.2f, aggregate %.2f\n",
+              header.decode_turns_lane_max / words, header.filter_turns / words,
+              header.project_turns / words, header.aggregate_turns / words);
+  std::printf("  turns before the first word: dictionary %u\n", header.dictionary_turns_lane_max);
   return true;
 }
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The one stage that touches scratch, the output and the cancel word.
 //
+// A dictionary that does not fit into its lane is looked up here, entry by entry in device memory.
+// The lane with the largest one has a store on chip for that: see dictionary.hpp.
+//
 // A port of device memory belongs to one stage: others ask it through streams. Lanes write strings
 // and large dictionaries and look entries up; the aggregates read strings to compare them; the last
 // stage reads strings back and hands over the lines of the result.
@@ -19,7 +22,7 @@ namespace nearscan {
 struct scratch_buffer {
   scratch_token token;
 
-  scratch_buffer() : token() { token.kind = SCRATCH_WRITE; }
+  explicit scratch_buffer(uint8_t kind = SCRATCH_WRITE) : token() { token.kind = kind; }
 
   /// Adds the word at 8-byte address `at`.
   void put(scratch_stream& requests, uint64_t at, uint64_t word) {
@@ -44,6 +47,15 @@ struct scratch_buffer {
   }
 };
 
+/// Puts entries into the store.
+inline void store_entries(const scratch_token& token, int32_t store[STORE_ENTRIES]) {
+STORE_ENTRIES_OF_REQUEST:
+  for (uint32_t i = 0; i < LINE_WORDS; i++) {
+#pragma HLS PIPELINE II = 1
+    if (i < token.count) store[token.at + i] = static_cast<int32_t>(token.word[i]);
+  }
+}
+
 /// Stores the words of a request.
 inline void write_words(const scratch_token& token, uint64_t* memory) {
 STORE:
@@ -53,13 +65,22 @@ STORE:
   }
 }
 
-/// Reads the dictionary slots that a request names: for a row of the word each, or none.
-inline found_token look_up_slots(const scratch_token& token, const uint64_t* memory) {
+/// Reads the dictionary slots and the entries of the store that a request names: for a row of the
+/// word each, or none. The store gives two a turn.
+inline found_token look_up_slots(const scratch_token& token, const int32_t store[STORE_ENTRIES],
+                                 const uint64_t* memory) {
   found_token found = found_token();
+STORED:
+  for (uint32_t row = 0; row < ROWS; row++) {
+#pragma HLS PIPELINE II = 1
+#pragma HLS UNROLL factor = 2
+    if (((token.stored >> row) & 1) != 0) found.value.row[row] = store[token.word[row]];
+  }
+  if (token.stored == token.rows) return found;
 SLOTS_OF_WORD:
   for (uint32_t row = 0; row < ROWS; row++) {
 #pragma HLS PIPELINE II = 2
-    if (((token.rows >> row) & 1) == 0) continue;
+    if (((token.rows & ~token.stored) >> row & 1) == 0) continue;
     found.value.row[row] = static_cast<int64_t>(memory[token.word[row]]);
     found.tests[row] = static_cast<uint16_t>(memory[token.word[row] + 1]);
   }
@@ -69,7 +90,8 @@ SLOTS_OF_WORD:
 /// Serves one lane until it has asked for nothing more, or has no room for an answer. True when it
 /// did anything.
 inline bool serve_lane(scratch_stream& requests, found_stream& found, bool& waiting,
-                       scratch_token& token, bool& open, uint64_t* scratch) {
+                       scratch_token& token, bool& open, int32_t store[STORE_ENTRIES],
+                       uint64_t* scratch) {
   bool moved = false;
 REQUESTS:
   while (open) {
@@ -81,9 +103,11 @@ REQUESTS:
     }
     if (token.kind == SCRATCH_LOOK_UP) {
       if (found.full()) break;
-      found.write(look_up_slots(token, scratch));
+      found.write(look_up_slots(token, store, scratch));
     } else if (token.kind == SCRATCH_WRITE) {
       write_words(token, scratch);
+    } else if (token.kind == SCRATCH_STORE) {
+      store_entries(token, store);
     } else {
       open = false;
     }
@@ -133,6 +157,8 @@ inline void serve_memory(const memory_plan& plan, scratch_stream requests[LANES]
                          string_stream& states, scratch_stream& string_requests,
                          string_stream& strings, scratch_stream& result, stop_stream& stop,
                          uint64_t* scratch, uint64_t* output, const volatile uint32_t* cancel) {
+  int32_t store[STORE_ENTRIES];
+#pragma HLS BIND_STORAGE variable = store type = ram_t2p impl = uram
   scratch_token token[LANES];
   bool waiting[LANES];
   bool open[LANES];
@@ -162,7 +188,7 @@ ROUNDS:
     open_count = 0;
   LANE_TURNS:
     for (uint32_t lane = 0; lane < LANES; lane++) {
-      moved = serve_lane(requests[lane], found[lane], waiting[lane], token[lane], open[lane],
+      moved = serve_lane(requests[lane], found[lane], waiting[lane], token[lane], open[lane], store,
                          scratch) ||
               moved;
       open_count += open[lane] ? 1 : 0;

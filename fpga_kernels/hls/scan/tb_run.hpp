@@ -116,6 +116,7 @@ inline void run_model(tally& all, const std::string& name, const scan_model& mod
   for (const column_model& column : model.columns) chunks.push_back(write_chunk(column));
   expectation expected = evaluate_model(model, chunks);
   if (!statuses.empty()) expected.statuses = statuses;
+  if (model.columns.size() > static_cast<size_t>(LANES)) expected.statuses = {STATUS_UNSUPPORTED};
   const test_memories fresh = bind_model(model, chunks);
   for (depth_mode mode : ALL_DEPTHS) {
     test_memories memories = fresh;

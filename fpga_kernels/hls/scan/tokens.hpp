@@ -13,7 +13,13 @@
 
 namespace nearscan {
 
-static constexpr int LANES = COLUMNS_MAX;
+/// Columns that a build of the kernel takes: as many as the format has, unless it is built with
+/// fewer to fit its part.
+#ifndef NS_LANES
+#define NS_LANES COLUMNS_MAX
+#endif
+static constexpr int LANES = NS_LANES;
+static_assert(LANES >= 1 && LANES <= static_cast<int>(COLUMNS_MAX), "lanes are columns");
 static constexpr int ROWS = ROWS_PER_WORD;
 static constexpr int SLOTS = OUTPUT_COLUMNS_MAX;
 
@@ -89,7 +95,6 @@ static constexpr value_token EMPTY_WORD = value_token();
 /// Which of eight rows are kept.
 struct keep_token {
   uint8_t keep;
-  uint8_t count;
   bool last;
 };
 
@@ -116,13 +121,15 @@ static constexpr uint32_t LINE_WORDS = 8;
 /// What is asked of the stage that owns device memory. Addresses count 8-byte words.
 ///
 /// To write: `count` words from `at` on. To look up: in `word` the address of a dictionary slot for
-/// each of `rows`. To read: `count` words from `at` on, nothing in `word`. To read first words: in
-/// `word` the address of a word for each of `rows`.
+/// each of `rows`, or the place of an entry in the store for those that are `stored`. To store:
+/// `count` entries from place `at` on. To read: `count` words from `at` on, nothing in `word`. To
+/// read first words: in `word` the address of a word for each of `rows`.
 struct scratch_token {
   uint64_t at;
   uint64_t word[LINE_WORDS];
   uint8_t count;
   uint8_t rows;
+  uint8_t stored;
   uint8_t kind;
 };
 static constexpr uint8_t SCRATCH_WRITE = 0;
@@ -131,6 +138,11 @@ static constexpr uint8_t SCRATCH_READ = 2;
 /// Nothing more will be asked.
 static constexpr uint8_t SCRATCH_END = 3;
 static constexpr uint8_t SCRATCH_FIRST_WORDS = 4;
+static constexpr uint8_t SCRATCH_STORE = 5;
+
+/// Entries of 32 bits in the store: 16 URAMs of two ports. Two look-ups a turn are as many as a
+/// dictionary on chip gives.
+static constexpr uint32_t STORE_ENTRIES = 131072;
 
 /// Dictionary entries that were looked up.
 struct found_token {
@@ -153,7 +165,8 @@ inline uint64_t reference_length(uint64_t reference) {
 /// Its first word in scratch.
 inline uint64_t reference_word(uint64_t reference) { return reference >> STRING_LENGTH_BITS; }
 
-/// What a stage did and how it ended; each adds to the report of the stage before it.
+/// What a stage did and how it ended; each adds to the report of the stage before it. A turn is one
+/// pass of a loop that begins one each cycle.
 struct report {
   uint32_t status;
   uint32_t detail_column;
@@ -163,9 +176,13 @@ struct report {
   uint64_t pages;
   uint64_t bytes_decompressed;
   uint64_t snappy_tokens;
-  uint64_t snappy_tokens_lane_max;
+  /// Turns of data pages.
+  uint64_t decompress_turns;
   uint64_t values_decoded;
   uint64_t decode_steps_lane_max;
+  uint64_t decode_turns;
+  /// Turns of the dictionary page, decompressing or decoding it.
+  uint64_t dictionary_turns;
   uint64_t dictionary_entries;
   uint64_t dictionary_reads;
   uint64_t rows_in;
@@ -173,6 +190,9 @@ struct report {
   uint64_t rows_projected;
   uint64_t rows_aggregated;
   uint64_t string_words;
+  uint64_t filter_turns;
+  uint64_t project_turns;
+  uint64_t aggregate_turns;
 };
 
 inline report empty_report() {
@@ -215,9 +235,11 @@ inline void merge_lane(report& all, const report& lane) {
   all.pages += lane.pages;
   all.bytes_decompressed += lane.bytes_decompressed;
   all.snappy_tokens += lane.snappy_tokens;
-  all.snappy_tokens_lane_max = max_u64(all.snappy_tokens_lane_max, lane.snappy_tokens);
+  all.decompress_turns = max_u64(all.decompress_turns, lane.decompress_turns);
   all.values_decoded += lane.values_decoded;
   all.decode_steps_lane_max = max_u64(all.decode_steps_lane_max, lane.decode_steps_lane_max);
+  all.decode_turns = max_u64(all.decode_turns, lane.decode_turns);
+  all.dictionary_turns = max_u64(all.dictionary_turns, lane.dictionary_turns);
   all.dictionary_entries += lane.dictionary_entries;
   all.dictionary_reads += lane.dictionary_reads;
 }

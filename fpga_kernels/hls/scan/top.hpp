@@ -21,8 +21,9 @@ inline bool comes_before(const top_place& a, const top_place& b) {
   return a.behind != b.behind ? b.behind : a.number < b.number;
 }
 
-/// The places of the best rows, in their order. Registers, each with a comparator: a row takes one
-/// cycle.
+/// The places of the best rows, in their order, in a small memory. A row takes a turn to be
+/// compared with the last of them, and one more for each that it comes before: few rows come before
+/// any once the chain is full.
 struct top_chain {
   top_place place[TOP_MAX];
   uint32_t size;
@@ -30,7 +31,8 @@ struct top_chain {
   top_chain() : size(0) {}
 
   /// Whether the row at `fresh` can be among the first `count`; then it takes its place.
-  bool admit(const top_place& fresh, uint32_t count) {
+  bool admit(const top_place& fresh, uint32_t count, uint64_t& turns) {
+    turns++;
     if (size == count && !comes_before(fresh, place[count - 1])) {
       return !comes_before(place[count - 1], fresh);
     }
@@ -38,9 +40,10 @@ struct top_chain {
     uint32_t at = size - 1;
   SHIFT:
     for (uint32_t moved = 0; moved < TOP_MAX; moved++) {
-#pragma HLS UNROLL
+#pragma HLS PIPELINE II = 1
       if (at == 0 || !comes_before(fresh, place[at - 1])) break;
       place[at] = place[at - 1];
+      turns++;
       at--;
     }
     place[at] = fresh;
@@ -50,21 +53,20 @@ struct top_chain {
 
 /// Which of the rows `keep` can be among the first.
 NS_RARE uint8_t admit_rows(const project_plan& plan, uint8_t keep, const value_token columns[LANES],
-                           const step_values& steps, top_chain& chain) {
+                           const step_values& steps, top_chain& chain, uint64_t& turns) {
   number_word number;
   fetch_numbers(plan.program, plan.top.operand, columns, steps, number);
   const uint8_t valid = fetch_valid(plan.program, plan.top.operand, columns, steps);
   uint32_t admitted = 0;
 ADMIT_ROWS:
   for (int row = 0; row < ROWS; row++) {
-#pragma HLS PIPELINE II = 1
     if (((keep >> row) & 1) == 0) continue;
     const bool is_null = ((valid >> row) & 1) == 0;
     const i128 value = number.at(row);
     top_place place = {is_null != plan.top.nulls_first, 0};
     // The complement turns the order round, and there is one of every number.
     if (!is_null) place.number = plan.top.descending ? ~value : value;
-    admitted |= static_cast<uint32_t>(chain.admit(place, plan.top.count)) << row;
+    admitted |= static_cast<uint32_t>(chain.admit(place, plan.top.count, turns)) << row;
   }
   return static_cast<uint8_t>(admitted);
 }

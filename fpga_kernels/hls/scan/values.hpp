@@ -41,7 +41,7 @@ inline uint32_t next_truth(byte_stream& payload, bit_reader& bits, hybrid_run& r
   return bits.overrun || value > 1 ? STATUS_CORRUPT : STATUS_OK;
 }
 
-/// One value of a page without indexes.
+/// One value of a page without indexes that goes by itself: all but those of `next_numbers`.
 inline uint32_t read_value(byte_stream& payload, scratch_stream& requests, found_stream& found,
                            lane_state& lane, const decode_plan& plan, open_page& open,
                            tested_value& read) {
@@ -51,9 +51,6 @@ inline uint32_t read_value(byte_stream& payload, scratch_stream& requests, found
     case ENCODING_RLE:
       status = next_truth(payload, lane.bits, open.run, stored.first);
       break;
-    case ENCODING_DELTA_BINARY_PACKED:
-      status = lane.delta.next(payload, lane.bits, plan.stored_bits, stored.first);
-      break;
     case ENCODING_BYTE_STREAM_SPLIT:
       if (lane.split.at == lane.split.values) return STATUS_CORRUPT;
       lane.split.next(requests, found, stored);
@@ -61,14 +58,64 @@ inline uint32_t read_value(byte_stream& payload, scratch_stream& requests, found
     default:
       return read_plain(payload, requests, lane, plan, read);
   }
+  lane.turns++;
   read.outcomes = 0;
   return status != STATUS_OK ? status : to_number(plan, stored, read.value);
+}
+
+/// Whether a page holds numbers of 4 or 8 bytes, plain or as differences.
+inline bool has_numbers(const decode_plan& plan, uint8_t encoding) {
+  if (encoding == ENCODING_DELTA_BINARY_PACKED) return true;
+  const bool in_words = plan.stored_bits == 32 || plan.stored_bits == 64;
+  return in_words && encoding == ENCODING_PLAIN;
+}
+
+/// The next `count` numbers of such a page, and the turns that they take: 8 bytes of plain ones a
+/// turn.
+inline uint32_t next_numbers(byte_stream& payload, lane_state& lane, const decode_plan& plan,
+                             const open_page& open, uint32_t count, uint64_t numbers[2 * ROWS],
+                             uint32_t& turns) {
+  if (open.encoding == ENCODING_DELTA_BINARY_PACKED) {
+    return lane.delta.next(payload, lane.bits, plan.stored_bits, count, numbers, turns);
+  }
+  if (plan.stored_bits == 32) {
+    lane.bits.take_numbers<2>(payload, 32, count, numbers);
+    turns = (count + 1) / 2;
+  } else {
+    lane.bits.take_numbers<1>(payload, 64, count, numbers);
+    turns = count;
+  }
+  return lane.bits.overrun ? STATUS_CORRUPT : STATUS_OK;
+}
+
+/// Reads the numbers of a part of a word: two rows a turn, unless the page gives fewer.
+NS_APART uint32_t decode_numbers(byte_stream& payload, lane_state& lane, const decode_plan& plan,
+                                 const open_page& open, const word_part& part) {
+  value_token& word = lane.words.filling();
+  uint64_t numbers[2 * ROWS];
+  uint32_t turns = 0;
+  uint32_t status = next_numbers(payload, lane, plan, open, count_bits(part.valid), numbers, turns);
+  lane.turns += max_u64(turns, put_turns(part.count));
+  uint32_t next = 0;
+PUT:
+  for (uint32_t i = 0; i < part.count && status == STATUS_OK; i++) {
+#pragma HLS PIPELINE II = 1
+#pragma HLS UNROLL factor = 2
+#pragma HLS LOOP_TRIPCOUNT min = 1 max = 8
+    if (((part.valid >> i) & 1) == 0) continue;
+    const stored_value stored = {low_bits(numbers[next], plan.stored_bits), 0};
+    status = to_number(plan, stored, word.value.row[part.first + i]);
+    word.tests[part.first + i] = 0;
+    next++;
+  }
+  return status;
 }
 
 /// Reads the values of a part of a word, which are no indexes.
 NS_APART uint32_t decode_values(byte_stream& payload, scratch_stream& requests, found_stream& found,
                                 lane_state& lane, const decode_plan& plan, open_page& open,
                                 const word_part& part) {
+  if (has_numbers(plan, open.encoding)) return decode_numbers(payload, lane, plan, open, part);
   value_token& word = lane.words.filling();
 VALUES:
   for (uint32_t i = 0; i < ROWS; i++) {

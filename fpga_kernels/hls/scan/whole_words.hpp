@@ -3,7 +3,7 @@
 //
 // Eight rows without a null, their indexes of one run. Where all entries are on chip and no word
 // before waits for device memory, nothing about such a word waits for anything but the input, so
-// that the loop takes a cycle or a few a word; all other rows go one by one.
+// that the loop takes the turns of its look-ups; other rows go a part of a word at a time.
 #pragma once
 
 #include "indexes.hpp"
@@ -41,6 +41,9 @@ REPEATED:
 #pragma HLS UNROLL
     indexes[row] = run.value;
   }
+  const uint32_t unpacked = run.packed ? unpack_turns(width, ROWS) : 1;
+  const uint32_t word_turns = unpacked > put_turns(ROWS) ? unpacked : put_turns(ROWS);
+  lane.turns += static_cast<uint64_t>(rows / ROWS) * word_turns;
   uint32_t largest = run.value;
   uint32_t status = STATUS_OK;
   uint32_t left = rows;
@@ -52,7 +55,7 @@ WHOLE_WORDS:
     bool apart = false;
   WORDS_ON_CHIP:
     while (left > 0) {
-#pragma HLS PIPELINE
+#pragma HLS PIPELINE II = 4
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 131072
       if (run.packed) largest = take_packed(payload, bits, width, ROWS, indexes);
       left -= ROWS;

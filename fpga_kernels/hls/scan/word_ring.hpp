@@ -39,6 +39,12 @@ struct word_ring {
     asked.rows = static_cast<uint8_t>(asked.rows | 1u << row);
   }
 
+  /// The same with an entry of the store.
+  void ask_store(uint32_t row, uint32_t place) {
+    ask(row, place);
+    asked.stored = static_cast<uint8_t>(asked.stored | 1u << row);
+  }
+
   /// Puts the answer to what was asked for into a word.
   static void fill(value_token& word, uint8_t rows, found_stream& found) {
     const found_token answer = found.read();
@@ -70,6 +76,7 @@ struct word_ring {
     requests.write(asked);
     fill(filling(), asked.rows, found);
     asked.rows = 0;
+    asked.stored = 0;
   }
 
   void drain(value_stream& values, found_stream& found) {
@@ -94,6 +101,7 @@ struct word_ring {
     waits[(oldest + full) % WORDS] = asked.rows;
     full++;
     asked.rows = 0;
+    asked.stored = 0;
   KEEP_ORDER:
     while (full == WORDS || (waiting == 0 && full > 1)) {
 #pragma HLS LOOP_TRIPCOUNT min = 0 max = 1

@@ -29,9 +29,11 @@ CLEAR_COLUMNS:
 struct payload_writer {
   scratch_token line;
   uint64_t at;
+  /// Turns of all loops of the stage, which follow each other.
+  uint64_t turns;
   uint32_t checksum;
 
-  payload_writer() : line(), at(RESULT_RECORD_BYTES / 8), checksum(CRC32C_START) {
+  payload_writer() : line(), at(RESULT_RECORD_BYTES / 8), turns(0), checksum(CRC32C_START) {
     line.kind = SCRATCH_WRITE;
     line.at = at;
   }
@@ -79,13 +81,15 @@ COLUMN_BYTES_SUM:
   return total;
 }
 
-/// Writes the numbers of a column, as many to a word as fit.
+/// Writes the numbers of a column, as many to a word as fit: a number a turn, and a wide one in
+/// two.
 inline void write_numbers(const block_buffer& block, int column, uint8_t width,
                           payload_writer& writer, scratch_stream& out) {
   const uint32_t bytes = value_bytes(width);
   uint64_t word = 0;
   uint32_t held = 0;
   uint64_t end = 0;
+  writer.turns += block.rows * (width == WIDTH_W128 ? 2u : 1u);
 VALUES:
   for (uint32_t row = 0; row < block.rows; row++) {
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 1024
@@ -163,6 +167,7 @@ PIECES:
     written.next(block, column, &at, &left);
     const words_token piece = strings.read();
     due--;
+    writer.turns += LINE_WORDS;
   PIECE_WORDS:
     for (uint32_t i = 0; i < LINE_WORDS; i++) {
 #pragma HLS PIPELINE II = 1
@@ -202,9 +207,11 @@ inline bool flush_block(const write_plan& plan, block_buffer& block, scratch_str
   store_block_header(header, words);
 HEADER_WORDS:
   for (uint32_t word = 0; word < BLOCK_HEADER_BYTES / 8; word++) writer.put(out, words[word]);
+  writer.turns += BLOCK_HEADER_BYTES / 8;
 COLUMNS:
   for (uint32_t column = 0; column < plan.column_count; column++) {
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 20
+    writer.turns += (block.rows + 63) / 64;
   VALID:
     for (uint32_t word = 0; word < (block.rows + 63) / 64; word++) {
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 16
@@ -212,6 +219,8 @@ COLUMNS:
     }
     write_numbers(block, column, plan.width[column], writer, out);
     if (plan.width[column] == WIDTH_BYTES) {
+      // Their lengths were added up before.
+      writer.turns += block.rows;
       counters.string_words += write_strings(block, column, requests, strings, writer, out);
     }
   }
@@ -236,6 +245,11 @@ PUT_COLUMNS:
   block.rows++;
 }
 
+/// Turns as a result tells them.
+inline uint32_t turns_32(uint64_t turns) {
+  return turns < 0xffffffffu ? static_cast<uint32_t>(turns) : 0xffffffffu;
+}
+
 /// The header of a result, complete but for its own checksum.
 inline result_record make_header(const write_plan& plan, const report& own) {
   result_record record = answer_to(plan.header, own.status);
@@ -248,7 +262,7 @@ inline result_record make_header(const write_plan& plan, const report& own) {
   record.pages = own.pages;
   record.bytes_decompressed = own.bytes_decompressed;
   record.snappy_tokens = own.snappy_tokens;
-  record.snappy_tokens_lane_max = own.snappy_tokens_lane_max;
+  record.snappy_tokens_lane_max = own.decompress_turns;
   record.values_decoded = own.values_decoded;
   record.decode_steps_lane_max = own.decode_steps_lane_max;
   record.dictionary_entries = own.dictionary_entries;
@@ -256,6 +270,11 @@ inline result_record make_header(const write_plan& plan, const report& own) {
   record.rows_filtered = own.rows_in;
   record.rows_projected = own.rows_projected;
   record.rows_aggregated = own.rows_aggregated;
+  record.decode_turns_lane_max = turns_32(own.decode_turns);
+  record.dictionary_turns_lane_max = turns_32(own.dictionary_turns);
+  record.filter_turns = turns_32(own.filter_turns);
+  record.project_turns = turns_32(own.project_turns);
+  record.aggregate_turns = turns_32(own.aggregate_turns);
   return record;
 }
 
@@ -283,7 +302,7 @@ inline void write_result(const write_plan& plan, row_stream& rows_in, half_strea
                          report_stream& reports_in, scratch_stream& requests,
                          string_stream& strings, scratch_stream& out) {
   block_buffer block;
-#pragma HLS BIND_STORAGE variable = block.value type = ram_2p impl = uram
+#pragma HLS BIND_STORAGE variable = block.value type = ram_2p impl = bram
   number_word row_words[SLOTS];
   payload_writer writer;
   write_counters counters = write_counters();
@@ -301,6 +320,7 @@ WORDS:
         read_numbers(numbers[column], rows.is_wide(column), row_words[column]);
       }
     }
+    writer.turns += ROWS;
   ROWS_OF_WORD:
     for (int row = 0; row < ROWS; row++) {
       const bool wanted = counters.rows_out + block.rows < plan.rows_max;
@@ -327,6 +347,7 @@ WORDS:
   record.string_words = own.string_words + counters.string_words;
   record.payload_words = writer.at - RESULT_RECORD_BYTES / 8;
   record.blocks = counters.blocks;
+  record.write_turns = turns_32(writer.turns);
   send_header(record, out);
 }
 

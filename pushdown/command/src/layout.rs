@@ -519,12 +519,18 @@ record! {
         88 payload_bytes: u64,
         /// first row of the unit that is not in the payload; equal to rows_in when complete
         96 continuation_row: u64,
-        /// zero
-        104 reserved0: u64,
-        /// zero
-        112 reserved1: u64,
-        /// zero
-        120 reserved2: u64,
+        /// turns of the filter
+        104 filter_turns: u32,
+        /// turns of the projection
+        108 project_turns: u32,
+        /// turns of the aggregates
+        112 aggregate_turns: u32,
+        /// turns of the stage that writes the payload
+        116 write_turns: u32,
+        /// turns of the busiest decoder on data pages
+        120 decode_turns_lane_max: u32,
+        /// turns of the busiest lane on its dictionary page, decompressing or decoding it
+        124 dictionary_turns_lane_max: u32,
         /// 64-byte lines read from the input
         128 lines_read: u64,
         /// pages, all columns
@@ -533,7 +539,7 @@ record! {
         144 bytes_decompressed: u64,
         /// tokens of at most 8 bytes that were decompressed, all columns
         152 snappy_tokens: u64,
-        /// the same, of the busiest column
+        /// turns of the busiest decompressor on data pages: tokens, and pieces passed on
         160 snappy_tokens_lane_max: u64,
         /// values decoded, all columns
         168 values_decoded: u64,
@@ -556,7 +562,7 @@ record! {
         /// blocks of payload
         240 blocks: u64,
         /// zero
-        248 reserved3: u64,
+        248 reserved: u64,
     }
 }
 

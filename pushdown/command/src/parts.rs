@@ -81,6 +81,16 @@ impl Counters {
             string_words: self.string_words + other.string_words,
             payload_words: self.payload_words + other.payload_words,
             blocks: self.blocks + other.blocks,
+            filter_turns: self.filter_turns.saturating_add(other.filter_turns),
+            project_turns: self.project_turns.saturating_add(other.project_turns),
+            aggregate_turns: self.aggregate_turns.saturating_add(other.aggregate_turns),
+            write_turns: self.write_turns.saturating_add(other.write_turns),
+            decode_turns_lane_max: self
+                .decode_turns_lane_max
+                .saturating_add(other.decode_turns_lane_max),
+            dictionary_turns_lane_max: self
+                .dictionary_turns_lane_max
+                .saturating_add(other.dictionary_turns_lane_max),
         }
     }
 }

@@ -30,6 +30,12 @@ use crate::wire::{check_version, join, read, split};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[expect(missing_docs, reason = "the layout table documents each counter")]
 pub struct Counters {
+    pub filter_turns: u32,
+    pub project_turns: u32,
+    pub aggregate_turns: u32,
+    pub write_turns: u32,
+    pub decode_turns_lane_max: u32,
+    pub dictionary_turns_lane_max: u32,
     pub lines_read: u64,
     pub pages: u64,
     pub bytes_decompressed: u64,
@@ -131,6 +137,12 @@ impl ResultHeader {
             rows_out: self.rows_out,
             payload_bytes: self.payload_bytes,
             continuation_row: self.continuation_row,
+            filter_turns: counters.filter_turns,
+            project_turns: counters.project_turns,
+            aggregate_turns: counters.aggregate_turns,
+            write_turns: counters.write_turns,
+            decode_turns_lane_max: counters.decode_turns_lane_max,
+            dictionary_turns_lane_max: counters.dictionary_turns_lane_max,
             lines_read: counters.lines_read,
             pages: counters.pages,
             bytes_decompressed: counters.bytes_decompressed,
@@ -190,6 +202,12 @@ impl ResultHeader {
             payload_checksum: record.payload_checksum,
             continuation_row: record.continuation_row,
             counters: Counters {
+                filter_turns: record.filter_turns,
+                project_turns: record.project_turns,
+                aggregate_turns: record.aggregate_turns,
+                write_turns: record.write_turns,
+                decode_turns_lane_max: record.decode_turns_lane_max,
+                dictionary_turns_lane_max: record.dictionary_turns_lane_max,
                 lines_read: record.lines_read,
                 pages: record.pages,
                 bytes_decompressed: record.bytes_decompressed,

@@ -155,6 +155,18 @@ fn the_scan_kernel_stays_within_its_memories() {
 }
 
 #[test]
+fn a_scan_kernel_of_eight_lanes_refuses_more_columns() {
+    let bench = Bench {
+        test: "benches::a_scan_kernel_of_eight_lanes_refuses_more_columns",
+        sources: SCAN,
+        compiler: "g++",
+        flags: &["-std=c++14", "-O1", "-DNS_TB_SHORT", "-DNS_LANES=8"],
+        sanitized: false,
+    };
+    bench.run();
+}
+
+#[test]
 fn the_merge_kernel_does_what_the_golden_model_says() {
     let bench = Bench {
         test: "benches::the_merge_kernel_does_what_the_golden_model_says",

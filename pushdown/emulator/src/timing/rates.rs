@@ -12,7 +12,7 @@ use nearscan_drive::{KernelRates, MediaPoint, MediaRates, RateSource};
 use super::Parameters;
 
 /// Rows, bytes or words of a command that is large: what it takes beside them does not show.
-const MANY: u64 = 1 << 24;
+const MANY: u32 = 1 << 24;
 
 /// Bytes of a line.
 const LINE_BYTES: u64 = 64;
@@ -20,9 +20,12 @@ const LINE_BYTES: u64 = 64;
 /// Bytes of a word.
 const WORD_BYTES: f64 = 8.0;
 
-/// Compressed bytes for each look-up in a dictionary in device memory: columns that have one there,
-/// prices and keys of TPC-H, take five to seven bytes a row, and most of a scan's bytes are theirs.
-const BYTES_PER_LOOK_UP: u64 = 8;
+/// Compressed bytes for each turn of the dictionary phase: that of a price or a key of TPC-H takes
+/// one of them a token, and most of a scan's bytes are such columns.
+const BYTES_PER_DICTIONARY_TURN: u32 = 8;
+
+/// Rows that each stage moves a turn.
+const ROWS_PER_TURN: u32 = 2;
 
 /// Comparisons for each row of a merge of a few inputs: eight of them are three rounds.
 const ORDER_STEPS: u64 = 3;
@@ -45,18 +48,19 @@ impl Parameters {
     }
 
     /// What a scan takes of a compute unit: its start, each byte as part of a line and of a
-    /// look-up, and each row, as if the one were not hidden by the other.
+    /// dictionary, and each row, as if the one were not hidden by the other.
     pub fn scan_rates(&self) -> KernelRates {
         let kernel_ns = |counters: &Counters| self.scan(1, std::iter::empty(), counters).kernel_ns;
         let empty_ns = kernel_ns(&Counters::default());
         let each = |counters: &Counters| mean(kernel_ns(counters) - empty_ns);
         let bytes = Counters {
-            lines_read: MANY / LINE_BYTES,
-            dictionary_reads: MANY / BYTES_PER_LOOK_UP,
+            lines_read: u64::from(MANY) / LINE_BYTES,
+            dictionary_turns_lane_max: MANY / BYTES_PER_DICTIONARY_TURN,
             ..Counters::default()
         };
+        let turns = MANY / ROWS_PER_TURN;
         let rows =
-            Counters { decode_steps_lane_max: MANY, rows_filtered: MANY, ..Counters::default() };
+            Counters { decode_turns_lane_max: turns, filter_turns: turns, ..Counters::default() };
         KernelRates {
             setup_ns: to_f64(empty_ns),
             ns_per_media_byte: each(&bytes),
@@ -73,11 +77,14 @@ impl Parameters {
         let merge_ns = |counters: &Counters| self.merge_ns(&shared_out(counters, units));
         let empty_ns = merge_ns(&Counters::default());
         let each = |counters: &Counters| mean(merge_ns(counters) - empty_ns);
-        let rows = Counters { decode_steps_lane_max: MANY * ORDER_STEPS, ..Counters::default() };
+        let rows = Counters {
+            decode_steps_lane_max: u64::from(MANY) * ORDER_STEPS,
+            ..Counters::default()
+        };
         let words = Counters {
-            lines_read: MANY / 8,
-            values_decoded: MANY,
-            payload_words: MANY,
+            lines_read: u64::from(MANY) / 8,
+            values_decoded: MANY.into(),
+            payload_words: MANY.into(),
             ..Counters::default()
         };
         KernelRates {
@@ -107,7 +114,7 @@ fn shared_out(counters: &Counters, units: u32) -> Vec<Counters> {
 
 /// One of [`MANY`].
 fn mean(ns: u64) -> f64 {
-    to_f64(ns) / to_f64(MANY)
+    to_f64(ns) / f64::from(MANY)
 }
 
 /// Exact up to 2^53 ns, three months.
@@ -137,7 +144,7 @@ mod tests {
     fn a_scan_has_the_rates_of_its_stages() {
         let parameters = Parameters::default();
         let rates = parameters.scan_rates();
-        let rows = Counters { rows_filtered: 1_000_000, ..Counters::default() };
+        let rows = Counters { filter_turns: 500_000, ..Counters::default() };
         let modelled = parameters.scan(4, std::iter::empty(), &rows);
         let load = Load { commands: 1, rows: 1_000_000, ..Load::default() };
         near(rates.busy_ns(&load), to_f64(modelled.kernel_ns));

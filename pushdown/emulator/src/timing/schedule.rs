@@ -35,9 +35,9 @@ impl Loop {
 }
 
 impl Parameters {
-    /// A stage of the scan pipeline.
+    /// A loop of the scan kernel. Filling the pipeline is charged once for all of them.
     pub(super) fn stage_loop(&self) -> Loop {
-        assumed(self.loop_interval_cycles, self.fill_cycles)
+        assumed(self.loop_interval_cycles, 0.0)
     }
 
     /// The comparing of rows in the merge kernel.

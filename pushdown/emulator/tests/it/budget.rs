@@ -70,7 +70,6 @@ fn the_default_drive_is_in_the_ledger() {
     assert_eq!(count(design, "scan_unit"), units);
     assert_eq!(count(design, "merge_unit"), Config::default().merge_units);
     assert_eq!(count(design, "scan_lane"), units * limits::COLUMNS_MAX);
-    assert_eq!(count(design, "scan_step"), units * 2 * limits::STEPS_MAX);
     assert!(!design.over.iter().any(|resource| resource == "ports"));
 }
 

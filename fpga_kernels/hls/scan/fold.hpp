@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+// Folds the rows of a word into the states of their groups.
+//
+// A turn takes two rows, one beside the other, and all slots of both, whatever their groups: see
+// groups.hpp for why no turn waits for the one before. Where both rows are of one group, the second
+// one adds to what the first one gives. Sums of floats, which depend on the order of the rows, and
+// extremes of byte strings, which ask the memory, go row by row behind that.
+#pragma once
+
+#include "../common/floats.hpp"
+#include "extremes.hpp"
+
+namespace nearscan {
+
+/// Rows of a turn.
+static constexpr uint32_t ROWS_A_TURN = 2;
+static_assert(ROWS_A_TURN == 2, "a pair: see add_pair");
+/// Turns from one sum of floats to the next, which needs it. Assumed: an adder in double precision.
+static constexpr uint32_t FLOAT_TURNS = 8;
+
+/// How the slots are folded, a bit each: those that go row by row, and sums that have met numbers
+/// of more than 64 bits.
+struct slot_kinds {
+  uint32_t in_order;
+  uint32_t wide_sums;
+};
+
+/// What a word brings for the slots.
+struct word_slots {
+  /// Numbers of slots that are no plain sums.
+  number_word number[AGGREGATES_MAX];
+  /// The rows that each uses.
+  uint8_t used[AGGREGATES_MAX];
+  /// Slots that do not use all kept rows, a bit each.
+  uint32_t partial;
+  /// The plain sums: of numbers of 64 bits, of which a unit has too few to leave 128. Rows that
+  /// they do not use bring 0.
+  half_token addend[AGGREGATES_MAX];
+  uint8_t sum_slot[AGGREGATES_MAX];
+  uint32_t sum_count;
+  /// Other slots, a bit each, but for counts of all kept rows.
+  uint32_t others;
+};
+
+/// Makes numbers of other rows 0.
+inline void leave_out(half_token& number, uint8_t rows) {
+LEAVE_OUT:
+  for (int row = 0; row < ROWS; row++) {
+#pragma HLS UNROLL
+    if (((rows >> row) & 1) == 0) number.row[row] = 0;
+  }
+}
+
+/// Whether a slot goes row by row.
+inline bool goes_in_order(const output_plan& column) {
+  const bool compares_strings = column.width == WIDTH_BYTES;
+  return column.function == FUNCTION_SUM_FLOAT || (compares_strings && !column.counts);
+}
+
+/// Reads what a word brings for a slot.
+inline void read_slot(const output_plan& column, uint32_t slot, uint8_t keep, uint8_t used,
+                      bool wide, half_stream& numbers, slot_kinds& kinds, word_slots& slots) {
+  const uint32_t bit = 1u << slot;
+  slots.used[slot] = used;
+  if (used != keep) slots.partial |= bit;
+  if (column.counts) {
+    if (used != keep) slots.others |= bit;
+    return;
+  }
+  if (wide && column.function == FUNCTION_SUM) kinds.wide_sums |= bit;
+  if (column.function != FUNCTION_SUM || (kinds.wide_sums & bit) != 0) {
+    read_numbers(numbers, wide, slots.number[slot]);
+    slots.others |= bit & ~kinds.in_order;
+    return;
+  }
+  half_token& addend = slots.addend[slots.sum_count];
+  addend = numbers.read();
+  if (used != 0xff) leave_out(addend, used);
+  slots.sum_slot[slots.sum_count] = static_cast<uint8_t>(slot);
+  slots.sum_count++;
+}
+
+/// Folds a row into the states of the slots that are no plain sums; true when a sum left 128 bits.
+NS_APART bool fold_others(const output_plan* columns, const word_slots& slots, int row,
+                          group_states& states) {
+  bool overflowed = false;
+OTHER_SLOTS:
+  for (uint32_t slot = 0; slot < AGGREGATES_MAX; slot++) {
+#pragma HLS UNROLL
+    if (((slots.others >> slot) & 1) == 0) continue;
+    const output_plan& column = columns[slot];
+    const bool used = ((slots.used[slot] >> row) & 1) != 0;
+    i128& state = states.state[slot];
+    if (column.counts) {
+      state += used ? 0 : 1;
+      continue;
+    }
+    if (!used) continue;
+    const i128 value = slots.number[slot].at(row);
+    if (column.function == FUNCTION_SUM) {
+      i128 sum;
+      overflowed |= add_overflows(state, value, &sum);
+      state = sum;
+    } else {
+      const bool better = column.function == FUNCTION_MIN ? value < state : value > state;
+      if (better || !states.has(slot)) state = value;
+    }
+  }
+  return overflowed;
+}
+
+/// Slots that meet a value in a row, a bit each.
+inline uint32_t slots_met(const word_slots& slots, int row) {
+  uint32_t met = 0xffff;
+MET:
+  for (uint32_t slot = 0; slot < AGGREGATES_MAX; slot++) {
+#pragma HLS UNROLL
+    const bool none = ((slots.partial >> slot) & 1) != 0 && ((slots.used[slot] >> row) & 1) == 0;
+    met &= ~(static_cast<uint32_t>(none) << slot);
+  }
+  return met;
+}
+
+/// Adds what two rows bring to the plain sums of their groups, which may be one.
+NS_HOT void add_pair(const word_slots& slots, uint32_t first, group_states& one,
+                     group_states& other) {
+SUMS:
+  for (uint32_t i = 0; i < slots.sum_count; i++) {
+#pragma HLS UNROLL
+#pragma HLS LOOP_TRIPCOUNT min = 0 max = 16
+    const uint32_t slot = slots.sum_slot[i];
+    one.state[slot] += slots.addend[i].row[first];
+    other.state[slot] += slots.addend[i].row[first + 1];
+  }
+}
+
+/// Folds a row into its group, but for the plain sums; true when a sum left 128 bits.
+NS_HOT bool fold_row(const output_plan* columns, const slot_kinds& kinds, const word_slots& slots,
+                     int row, group_states& states) {
+  const bool overflowed = slots.others != 0 && fold_others(columns, slots, row, states);
+  const uint32_t met = slots.partial == 0 ? 0xffff : slots_met(slots, row);
+  states.seen = static_cast<uint16_t>(states.seen | (met & ~kinds.in_order));
+  states.rows++;
+  return overflowed;
+}
+static_assert(UNIT_ROWS_MAX < 1ull << 32, "rows of a group are counted in 32 bits");
+static_assert(UNIT_ROWS_MAX < 1ull << 63, "as many numbers of 64 bits add up to less than 128");
+
+/// Folds the rows `keep` of a word, whose groups are at hand; true when a sum left 128 bits.
+inline bool fold_rows_of_word(const output_plan* columns, const slot_kinds& kinds,
+                              const word_slots& slots, uint8_t keep, const uint8_t place_of[ROWS],
+                              group_table& groups, fold_work& work) {
+  bool overflowed = false;
+TURNS:
+  for (uint32_t first = 0; first < static_cast<uint32_t>(ROWS); first += ROWS_A_TURN) {
+#pragma HLS PIPELINE II = 1
+    const uint32_t both = (keep >> first) & ((1u << ROWS_A_TURN) - 1);
+    if (both == 0) continue;
+    work.turns++;
+    group_states& one = groups.at_hand[place_of[first]];
+    group_states& other = groups.at_hand[place_of[first + 1]];
+    add_pair(slots, first, one, other);
+    if ((both & 1) != 0) overflowed |= fold_row(columns, kinds, slots, first, one);
+    if ((both & 2) != 0) overflowed |= fold_row(columns, kinds, slots, first + 1, other);
+  }
+  return overflowed;
+}
+
+/// Adds the floats of `rows`, which are places in the total order, to their groups' states, in the
+/// order of the rows.
+NS_RARE void fold_floats(group_table& groups, uint32_t slot, const number_word& number,
+                         uint8_t rows, const uint8_t place_of[ROWS], fold_work& work) {
+FLOAT_ROWS:
+  for (int row = 0; row < ROWS; row++) {
+// The interval is that of the adder.
+#pragma HLS PIPELINE II = 8
+    if (((rows >> row) & 1) == 0) continue;
+    group_states& states = groups.at_hand[place_of[row]];
+    const uint64_t bits = order_bits(static_cast<uint64_t>(number.low.row[row]));
+    states.state[slot] = static_cast<i128>(add_floats(states.low(slot), bits));
+    states.mark(slot);
+    work.turns += FLOAT_TURNS;
+  }
+}
+
+/// Folds the slots that go row by row.
+NS_RARE void fold_in_order(const output_plan* columns, const slot_kinds& kinds,
+                           const word_slots& slots, const uint8_t place_of[ROWS],
+                           group_table& groups, scratch_stream& requests, string_stream& answers,
+                           fold_work& work) {
+SLOTS_IN_ORDER:
+  for (uint32_t slot = 0; slot < AGGREGATES_MAX; slot++) {
+    if (((kinds.in_order >> slot) & 1) == 0) continue;
+    if (columns[slot].function == FUNCTION_SUM_FLOAT) {
+      fold_floats(groups, slot, slots.number[slot], slots.used[slot], place_of, work);
+    } else {
+      fold_strings(groups, slot, columns[slot].function == FUNCTION_MIN, slots.number[slot],
+                   slots.used[slot], place_of, requests, answers, work);
+    }
+  }
+}
+
+}  // namespace nearscan

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// The states of the groups: all of them in memory, those of the latest words at hand.
+//
+// A state in memory is read two turns before it can be changed, so that rows of one group behind
+// each other would wait for each other. Eight groups, as many as a word can have, are therefore at
+// hand in registers, where a state is changed within a turn. A group that a word needs and that is
+// not there changes places with one that the word does not need; all that a word is missing do so
+// one a turn, and the word waits for the last of them.
+#pragma once
+
+#include "plan.hpp"
+
+namespace nearscan {
+
+/// The states of one group: of numbers the number, of floats the bits of the sum, of byte strings
+/// the reference and in the upper half the first eight bytes, the first highest, of counts the kept
+/// rows that are not counted. `seen` has a bit for each slot that has met a value, `rows` are the
+/// kept rows.
+struct group_states {
+  i128 state[AGGREGATES_MAX];
+  uint16_t seen;
+  uint32_t rows;
+
+  bool has(uint32_t slot) const { return ((seen >> slot) & 1) != 0; }
+  void mark(uint32_t slot) { seen = static_cast<uint16_t>(seen | 1u << slot); }
+  uint64_t low(uint32_t slot) const { return static_cast<uint64_t>(state[slot]); }
+  uint64_t high(uint32_t slot) const {
+    return static_cast<uint64_t>(static_cast<u128>(state[slot]) >> 64);
+  }
+};
+
+/// Groups at hand.
+static constexpr uint32_t GROUPS_AT_HAND = ROWS;
+/// Turns from the last change of places of a word to its first row: read, and two to get there.
+static constexpr uint32_t EXCHANGE_DEPTH = 3;
+
+/// All groups of a command.
+struct group_table {
+  static constexpr uint32_t NONE_THERE = 0xffffffffu;
+  static constexpr uint8_t IN_MEMORY = 0xff;
+  group_states memory[GROUPS_MAX];
+  group_states at_hand[GROUPS_AT_HAND];
+  /// Which group is at a place, and at which place a group is.
+  uint32_t group_at[GROUPS_AT_HAND];
+  uint8_t place_of[GROUPS_MAX];
+  /// The place that was given last.
+  uint32_t latest;
+
+  /// Makes all groups empty.
+  void clear(uint32_t group_count) {
+    latest = 0;
+  CLEAR_GROUPS:
+    for (uint32_t group = 0; group < group_count; group++) {
+#pragma HLS PIPELINE II = 1
+#pragma HLS LOOP_TRIPCOUNT min = 1 max = 1024
+      memory[group].seen = 0;
+      memory[group].rows = 0;
+      place_of[group] = IN_MEMORY;
+    CLEAR_SLOTS:
+      for (uint32_t slot = 0; slot < AGGREGATES_MAX; slot++) {
+#pragma HLS UNROLL
+        memory[group].state[slot] = 0;
+      }
+    }
+  CLEAR_PLACES:
+    for (uint32_t place = 0; place < GROUPS_AT_HAND; place++) {
+#pragma HLS UNROLL
+      group_at[place] = NONE_THERE;
+      at_hand[place] = group_states();
+    }
+  }
+
+  /// The place of each row's group; false when one of the rows `keep` has its group in memory.
+  /// Other rows bring nothing to any place.
+  NS_HOT bool find(const uint32_t group_of[ROWS], uint8_t keep, uint8_t places[ROWS]) const {
+    uint32_t missing = 0;
+  FIND:
+    for (int row = 0; row < ROWS; row++) {
+#pragma HLS UNROLL
+      const bool kept = ((keep >> row) & 1) != 0;
+      places[row] = kept ? place_of[group_of[row]] : 0;
+      missing |= places[row] == IN_MEMORY ? 1 : 0;
+    }
+    return missing == 0;
+  }
+
+  /// Gives `group` a place that is none of the `taken` ones, a bit each; its states come there, and
+  /// those that were there go to memory.
+  NS_APART void exchange(uint32_t group, uint32_t taken) {
+    uint32_t place = latest;
+  NEXT_PLACE:
+    for (uint32_t i = 0; i < GROUPS_AT_HAND; i++) {
+#pragma HLS UNROLL
+      place = (place + 1) % GROUPS_AT_HAND;
+      if (((taken >> place) & 1) == 0) break;
+    }
+    if (group_at[place] != NONE_THERE) {
+      memory[group_at[place]] = at_hand[place];
+      place_of[group_at[place]] = IN_MEMORY;
+    }
+    at_hand[place] = memory[group];
+    group_at[place] = group;
+    place_of[group] = static_cast<uint8_t>(place);
+    latest = place;
+  }
+
+  /// Brings the groups of the rows `keep` to hand; gives the turns of that.
+  NS_APART uint32_t bring(const uint32_t group_of[ROWS], uint8_t keep) {
+    uint32_t taken = 0;
+  TAKEN:
+    for (int row = 0; row < ROWS; row++) {
+#pragma HLS UNROLL
+      const uint8_t place = place_of[group_of[row]];
+      if (((keep >> row) & 1) != 0 && place != IN_MEMORY) taken |= 1u << place;
+    }
+    uint32_t turns = EXCHANGE_DEPTH;
+  MISSING:
+    for (int row = 0; row < ROWS; row++) {
+#pragma HLS PIPELINE II = 1
+      if (((keep >> row) & 1) == 0) continue;
+      if (place_of[group_of[row]] == IN_MEMORY) {
+        exchange(group_of[row], taken);
+        turns++;
+      }
+      taken |= 1u << place_of[group_of[row]];
+    }
+    return turns;
+  }
+
+  /// Writes all groups at hand to memory.
+  void settle() {
+  SETTLE:
+    for (uint32_t place = 0; place < GROUPS_AT_HAND; place++) {
+#pragma HLS PIPELINE II = 1
+      if (group_at[place] != NONE_THERE) memory[group_at[place]] = at_hand[place];
+    }
+  }
+};
+
+}  // namespace nearscan

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Stages of the scan kernel: what each would have taken for a command.
+//!
+//! The kernel counts the turns of its loops, and a loop begins a turn each cycle. No row flows
+//! before the command is loaded and the largest dictionary is whole; from then on the stages work
+//! side by side, and the busiest of them decides:
+//!
+//! ```text
+//! Start, then Dictionary, then the most of
+//!     Fetch | Decompress | Decode | LookUp | Filter | Project | Aggregate | Write
+//! ```
+//!
+//! What is left out: stages that wait for each other in between, because one of them is busy at
+//! first and another one later.
+
+use nearscan_command::Counters;
+use nearscan_drive::{KernelStage, StageTimes};
+
+use super::{Parameters, whole};
+
+/// Stages that have to end before a row flows.
+const BEFORE_ROWS: [KernelStage; 2] = [KernelStage::Start, KernelStage::Dictionary];
+
+impl Parameters {
+    /// What each stage of the scan kernel takes for a command that counted this.
+    pub(super) fn stages(&self, counters: &Counters) -> StageTimes {
+        let turns = |turns: f64| self.stage_loop().cycles(turns);
+        let cycles = |stage| match stage {
+            // Loading the command, and filling the pipeline.
+            KernelStage::Start => self.fill_cycles,
+            KernelStage::Dictionary => turns(counters.dictionary_turns_lane_max.into()),
+            // A line a turn.
+            KernelStage::Fetch => turns(counters.lines_read as f64),
+            KernelStage::Decompress => turns(counters.snappy_tokens_lane_max as f64),
+            KernelStage::Decode => turns(counters.decode_turns_lane_max.into()),
+            // A single beat each.
+            KernelStage::LookUp => counters.dictionary_reads as f64 * self.single_beat_cycles(),
+            KernelStage::Filter => turns(counters.filter_turns.into()),
+            KernelStage::Project => turns(counters.project_turns.into()),
+            KernelStage::Aggregate => turns(counters.aggregate_turns.into()),
+            KernelStage::Write => turns(counters.write_turns.into()),
+        };
+        KernelStage::ALL.into_iter().fold(StageTimes::default(), |times, (stage, _, _)| {
+            let waited_ns = if stage == KernelStage::Start { self.start_ns } else { 0.0 };
+            times.with(stage, whole(waited_ns + cycles(stage) / self.clock_hz * 1e9))
+        })
+    }
+}
+
+/// Time of a command of these stages.
+pub(super) fn kernel_ns(stages: &StageTimes) -> u64 {
+    let before = BEFORE_ROWS.map(|stage| stages.get(stage)).into_iter().sum::<u64>();
+    let rows = BEFORE_ROWS.into_iter().fold(*stages, |rows, stage| rows.with(stage, 0));
+    before.saturating_add(rows.slowest().1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Counters in which one stage has more to do than all others.
+    fn counters_of(stage: KernelStage) -> Counters {
+        let rest = Counters {
+            dictionary_turns_lane_max: 30_000,
+            lines_read: 30_000,
+            snappy_tokens_lane_max: 30_000,
+            decode_turns_lane_max: 30_000,
+            dictionary_reads: 8000,
+            filter_turns: 30_000,
+            project_turns: 30_000,
+            aggregate_turns: 30_000,
+            write_turns: 30_000,
+            ..Counters::default()
+        };
+        match stage {
+            KernelStage::Start => Counters::default(),
+            KernelStage::Dictionary => Counters { dictionary_turns_lane_max: 60_000, ..rest },
+            KernelStage::Fetch => Counters { lines_read: 60_000, ..rest },
+            KernelStage::Decompress => Counters { snappy_tokens_lane_max: 60_000, ..rest },
+            KernelStage::Decode => Counters { decode_turns_lane_max: 60_000, ..rest },
+            KernelStage::LookUp => Counters { dictionary_reads: 24_000, ..rest },
+            KernelStage::Filter => Counters { filter_turns: 60_000, ..rest },
+            KernelStage::Project => Counters { project_turns: 60_000, ..rest },
+            KernelStage::Aggregate => Counters { aggregate_turns: 60_000, ..rest },
+            KernelStage::Write => Counters { write_turns: 60_000, ..rest },
+        }
+    }
+
+    fn stages_of(stage: KernelStage) -> StageTimes {
+        Parameters::default().stages(&counters_of(stage))
+    }
+
+    /// From the queue, and the pipeline filled.
+    const START_NS: u64 = 5000 + 6667;
+
+    #[test]
+    fn each_stage_is_the_slowest_when_it_has_the_most_to_do() {
+        for (stage, _, _) in KernelStage::ALL {
+            assert_eq!(stages_of(stage).slowest().0, stage);
+        }
+    }
+
+    #[test]
+    fn the_busiest_stage_decides_once_rows_flow() {
+        let stages = KernelStage::ALL.map(|(stage, _, _)| stage);
+        for stage in stages.into_iter().filter(|stage| !BEFORE_ROWS.contains(stage)) {
+            let most = if stage == KernelStage::LookUp { 290_000 } else { 200_000 };
+            assert_eq!(kernel_ns(&stages_of(stage)), START_NS + 100_000 + most, "{stage}");
+        }
+    }
+
+    #[test]
+    fn nothing_hides_the_command_and_the_dictionary() {
+        assert_eq!(kernel_ns(&stages_of(KernelStage::Start)), START_NS);
+        assert_eq!(kernel_ns(&stages_of(KernelStage::Dictionary)), START_NS + 200_000 + 100_000);
+    }
+}
