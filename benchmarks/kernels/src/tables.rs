@@ -2,7 +2,7 @@
 //! The study's tables beside ours.
 //!
 //! Each function makes one table from what the runs came to; [`all`] is their order. Everything of
-//! ours is modelled but for the table that says *measured*.
+//! ours is modelled but for columns that say *measured*.
 
 mod fast;
 

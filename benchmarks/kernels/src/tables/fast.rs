@@ -60,7 +60,9 @@ pub(super) fn enough(runs: &Runs, fast: &Fast) -> Table {
     ));
     if let Some(shortest) = shortest {
         let percent = 100.0 * runs.parameters.setup_ns / 1e9 / shortest;
-        table.notes.push(format!("a start is not counted; it would be {percent:.1} % of a run"));
+        table
+            .notes
+            .push(format!("a start is not counted; it would be {percent:.1} % of the shortest"));
     }
     table
 }
