@@ -75,7 +75,7 @@ impl Fast {
         self.enough.get(&job).copied()
     }
 
-    /// How many runs gave the right answer: all, or there would have been an error.
+    /// How many runs there are rates of: each gave the right answer.
     #[must_use]
     pub fn run_count(&self) -> usize {
         self.profiles.len()
