@@ -69,12 +69,17 @@ pub fn describe(build: Build) -> String {
     if let Some(bytes) = buffer_bytes {
         text.push_str(&format!(", buffer of {}", describe_bytes(bytes)));
     }
-    text.push_str(&if units == 1 { ", 1 unit".to_owned() } else { format!(", {units} units") });
+    text.push_str(&format!(", {}", describe_units(units)));
     match pipelining {
         Pipelining::Default => {}
         Pipelining::Requested => text.push_str(", pipelined"),
     }
     text
+}
+
+/// A number of units, for people.
+pub(crate) fn describe_units(units: u32) -> String {
+    if units == 1 { "1 unit".to_owned() } else { format!("{units} units") }
 }
 
 /// A size of a buffer, for people.

@@ -1,19 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Whether the model has reproduced the study.
+//! Whether the model has reproduced the study, and the fast set reached its targets.
 //!
 //! Two groups of figures. Parameters were set on those of the first, so they show no more than that
 //! the setting was done. Those of the second were predicted: each has to be within a tenth of the
-//! study's. So are the shapes of its curves, each of which holds or does not. The judgement rests
-//! on the second group alone.
+//! study's. So are the shapes of its curves, each of which holds or does not. The judgement of the
+//! model rests on the second group alone.
+//!
+//! The study has no fast set. Of that it is judged whether it comes to what it was made for.
 
 mod shapes;
+mod targets;
 
 use nearscan_emulator::timing::study::Kernel;
 
 pub use shapes::Shape;
+pub use targets::Target;
 
 use crate::{
     builds::{best, buffered, plain},
+    fast::Fast,
     runs::Runs,
     study::{self, BEST_BUFFER_BYTES, UNITS_MAX},
 };
@@ -55,19 +60,28 @@ pub struct Judgement {
     pub predicted: Vec<Figure>,
     /// Shapes that were predicted.
     pub shapes: Vec<Shape>,
+    /// What the fast set was made to reach.
+    pub targets: Vec<Target>,
 }
 
 impl Judgement {
     /// Judges runs.
     #[must_use]
-    pub fn new(runs: &Runs) -> Self {
-        Self { calibrated: calibrated(runs), predicted: predicted(runs), shapes: shapes::of(runs) }
+    pub fn new(runs: &Runs, fast: &Fast) -> Self {
+        Self {
+            calibrated: calibrated(runs),
+            predicted: predicted(runs),
+            shapes: shapes::of(runs),
+            targets: targets::of(runs, fast),
+        }
     }
 
-    /// Whether every prediction is within a tenth and every shape holds.
+    /// Whether every prediction is within a tenth, every shape holds and every target is reached.
     #[must_use]
     pub fn holds(&self) -> bool {
-        self.predicted.iter().all(Figure::holds) && self.shapes.iter().all(|shape| shape.holds)
+        self.predicted.iter().all(Figure::holds)
+            && self.shapes.iter().all(|shape| shape.holds)
+            && self.targets.iter().all(|target| target.holds)
     }
 }
 
@@ -116,14 +130,24 @@ fn against_host(runs: &Runs, kernel: Kernel, ghz: f64) -> Option<Figure> {
 
 #[cfg(test)]
 mod tests {
+    use std::ops::ControlFlow;
+
+    use nearscan_emulator::timing::Parameters;
+
     use super::*;
+    use crate::data::Data;
 
     fn judgement(modelled: Option<f64>, shape_holds: bool) -> Judgement {
         Judgement {
             calibrated: vec![figure("set", 2.0, Some(7.0))],
             predicted: vec![figure("one", 2.0, Some(2.0)), figure("other", 5.0, modelled)],
             shapes: vec![Shape { name: "shape", holds: shape_holds, seen: String::new() }],
+            targets: vec![target(true), target(true)],
         }
+    }
+
+    fn target(holds: bool) -> Target {
+        Target { name: "target".to_owned(), holds, seen: String::new() }
     }
 
     #[test]
@@ -139,6 +163,33 @@ mod tests {
     #[test]
     fn a_shape_that_is_not_there_is_enough_to_fail() {
         assert!(!judgement(Some(5.0), false).holds());
+    }
+
+    #[test]
+    fn a_target_that_is_not_reached_is_enough_to_fail() {
+        let mut judgement = judgement(Some(5.0), true);
+        assert!(judgement.holds());
+        judgement.targets[1] = target(false);
+        assert!(!judgement.holds());
+    }
+
+    #[test]
+    fn targets_are_judged_by_what_the_kernels_counted() {
+        let parameters = Parameters::default();
+        let judged = |elements, parameters: &Parameters| {
+            let data = Data::new(elements, 1);
+            let golden = data.golden();
+            let go_on = &mut |_: &str| ControlFlow::Continue(());
+            let runs = Runs::new((&data, &golden), parameters, &[], go_on).unwrap();
+            let fast = Fast::new((&data, &golden), parameters, go_on).unwrap();
+            targets::of(&runs, &fast).iter().map(|target| target.holds).collect::<Vec<_>>()
+        };
+        assert_eq!(judged(1 << 20, &parameters), [true; 7]);
+        // In a short merge the search for the cuts takes more than a fifth, in both passes.
+        assert_eq!(judged(1 << 18, &parameters), [true, true, true, true, false, true, true]);
+        // A host that is so much faster.
+        let fast_host = Parameters { host_merge_cycles: 4.0, ..parameters };
+        assert_eq!(judged(1 << 20, &fast_host), [true, true, true, true, true, true, false]);
     }
 
     #[test]

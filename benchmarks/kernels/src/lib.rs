@@ -7,9 +7,10 @@
 //! | [`data`] | seeded arrays, and what the right answers are |
 //! | [`builds`] | which builds of the kernels the tables need |
 //! | [`runs`] | runs each of them, checks its answer, times it by its counters |
+//! | [`fast`] | does so with the fast set, and finds how many units are enough |
 //! | [`host`] | the same jobs as loops of this machine, measured |
 //! | [`tables`] | the study's tables beside ours |
-//! | [`judge`] | what parameters were set on, what was predicted, and whether that holds |
+//! | [`judge`] | what was set, what was predicted, what was aimed at, and whether it holds |
 //! | [`plot`] | the same as figures |
 //! | [`report`] | all of it as text and as JSON |
 //!
@@ -25,6 +26,7 @@
 
 pub mod builds;
 pub mod data;
+pub mod fast;
 pub mod host;
 pub mod judge;
 pub mod plot;

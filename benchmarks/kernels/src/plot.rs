@@ -19,6 +19,7 @@ use resvg::{
 
 use crate::{
     error::{Error, Result},
+    fast::Fast,
     runs::Runs,
 };
 
@@ -31,10 +32,10 @@ pub const SCALE: u16 = 2;
 ///
 /// # Errors
 /// When a figure cannot be drawn or a file not be written.
-pub fn save(runs: &Runs, folder: &Path) -> Result<Vec<PathBuf>> {
+pub fn save(runs: &Runs, fast: &Fast, folder: &Path) -> Result<Vec<PathBuf>> {
     write(folder, |folder| fs::create_dir_all(folder))?;
     let mut files = Vec::new();
-    for chart in charts::all(runs) {
+    for chart in charts::all(runs, fast) {
         let failed = |reason| Error::Draw { figure: chart.name, reason };
         let svg = chart.draw().map_err(|error| failed(error.to_string()))?;
         let image = pixels(&svg).map_err(failed)?;

@@ -3,7 +3,6 @@
 
 use std::ops::ControlFlow;
 
-use nearscan_emulator::timing::study::Build;
 use nearscan_emulator::timing::{ASSUMPTIONS, MODEL_VERSION, Parameter, Parameters};
 use serde_json::{Value, json};
 
@@ -11,6 +10,7 @@ use crate::{
     builds,
     data::Data,
     error::Result,
+    fast::{self, Fast},
     host::Host,
     judge::{Figure, Judgement},
     runs::Runs,
@@ -18,8 +18,9 @@ use crate::{
     tables,
 };
 
-/// Elements of each job, unless asked otherwise: at the highest rate that a build reaches, about
-/// 1.1 a nanosecond, a start of 150 us (the study's bound) takes a hundredth of so many.
+/// Elements of each job, unless asked otherwise: at the highest rate that a build of the study
+/// reaches, about 1.1 a nanosecond, a start of 150 us (the study's bound) takes a hundredth of so
+/// many.
 pub const DEFAULT_ELEMENTS: u64 = 1 << 24;
 /// Elements of a job, at most: the run then takes about twelve arrays of a GiB.
 pub const ELEMENTS_MAX: u64 = 1 << 28;
@@ -55,6 +56,8 @@ pub struct Report {
     options: Options,
     /// Times of all builds.
     pub runs: Runs,
+    /// Rates of the fast set.
+    pub fast: Fast,
     /// Loops of this machine.
     pub host: Option<Host>,
     /// The judgement.
@@ -64,11 +67,12 @@ pub struct Report {
 }
 
 impl Report {
-    /// Makes the arrays, runs every build and measures the host, calling `watch` before each build.
+    /// Makes the arrays, measures the host, and runs every build and the fast set, calling `watch`
+    /// with a name before each of [`run_count`] runs.
     ///
     /// # Errors
     /// When an answer is wrong or a kernel fails, and when `watch` breaks.
-    pub fn new(options: Options, watch: &mut dyn FnMut(Build) -> ControlFlow<()>) -> Result<Self> {
+    pub fn new(options: Options, watch: &mut dyn FnMut(&str) -> ControlFlow<()>) -> Result<Self> {
         let elements = usize::try_from(options.elements.min(ELEMENTS_MAX)).unwrap_or(usize::MAX);
         let data = Data::new(elements, options.seed);
         let golden = data.golden();
@@ -78,12 +82,13 @@ impl Report {
         };
         let parameters = Parameters::default();
         let runs = Runs::new((&data, &golden), &parameters, &builds::all(), watch)?;
-        let judgement = Judgement::new(&runs);
-        let tables = tables::all(&runs, host.as_ref());
-        Ok(Self { options, runs, host, judgement, tables })
+        let fast = Fast::new((&data, &golden), &parameters, watch)?;
+        let judgement = Judgement::new(&runs, &fast);
+        let tables = tables::all(&runs, &fast, host.as_ref());
+        Ok(Self { options, runs, fast, host, judgement, tables })
     }
 
-    /// Whether every prediction and every shape holds.
+    /// Whether every prediction, every shape and every target holds.
     #[must_use]
     pub fn holds(&self) -> bool {
         self.judgement.holds()
@@ -115,10 +120,12 @@ impl Report {
         let Options { elements, seed, .. } = self.options;
         let mut text = format!(
             "The kernels of the SmartSSD study: {elements} elements a job, seed {seed}\n\
-             {} builds were run as compiled C++ and gave the right answers.\n\
+             {} builds were run as compiled C++ and gave the right answers, and so did {} of the \
+             fast set.\n\
              Their times are modelled from what they counted: model version {MODEL_VERSION}, loop \
              schedules assumed, nothing synthesised.\n",
-            self.runs.run_count()
+            self.runs.run_count(),
+            self.fast.run_count()
         );
         if let Some(share) = self.start_share() {
             let setup_us = self.runs.parameters.setup_ns / 1e3;
@@ -130,7 +137,7 @@ impl Report {
             };
             text.push_str(&format!(
                 "A start ({setup_us:.0} us) is not counted; it would be {percent:.2} % of the \
-                 shortest run{end}\n"
+                 shortest run of the study's{end}\n"
             ));
         }
         text
@@ -138,12 +145,16 @@ impl Report {
 
     /// The last line.
     fn verdict(&self) -> String {
-        let Judgement { predicted, shapes, .. } = &self.judgement;
+        let Judgement { predicted, shapes, targets, .. } = &self.judgement;
         let missed = predicted.iter().filter(|figure| !figure.holds()).map(|figure| &*figure.name);
         let absent = shapes.iter().filter(|shape| !shape.holds).map(|shape| shape.name);
-        let failed: Vec<&str> = missed.chain(absent).collect();
+        let unmet = targets.iter().filter(|target| !target.holds).map(|target| &*target.name);
+        let failed: Vec<&str> = missed.chain(absent).chain(unmet).collect();
         match failed.as_slice() {
-            [] => format!("{} predictions and {} shapes hold.", predicted.len(), shapes.len()),
+            [] => {
+                let (predicted, shapes, targets) = (predicted.len(), shapes.len(), targets.len());
+                format!("{predicted} predictions, {shapes} shapes and {targets} targets hold.")
+            }
             _ => format!("These do not hold: {}.", failed.join("; ")),
         }
     }
@@ -176,6 +187,7 @@ impl Report {
             "elements": elements,
             "seed": seed,
             "builds_run": self.runs.run_count(),
+            "fast_runs": self.fast.run_count(),
             "start_share": self.start_share(),
             "time_source": "modelled",
             "schedules": "assumed",
@@ -183,6 +195,7 @@ impl Report {
             "calibrated": list(&self.judgement.calibrated),
             "predicted": list(&self.judgement.predicted),
             "shapes": self.judgement.shapes,
+            "targets": self.judgement.targets,
             "holds": self.holds(),
             "parameters": parameters,
             "assumptions": ASSUMPTIONS,
@@ -190,6 +203,12 @@ impl Report {
             "versions": { "nearscan": env!("CARGO_PKG_VERSION"), "model": MODEL_VERSION },
         })
     }
+}
+
+/// How many runs a report takes.
+#[must_use]
+pub fn run_count() -> usize {
+    builds::all().len() + fast::RUN_COUNT
 }
 
 fn parameters(parameters: &Parameters) -> Table {

@@ -26,7 +26,7 @@ pub struct Runs {
 }
 
 impl Runs {
-    /// Runs builds on arrays, calling `watch` before each.
+    /// Runs builds on arrays, calling `watch` with a name before each.
     ///
     /// # Errors
     /// When an answer is wrong or a kernel fails, and when `watch` breaks.
@@ -34,11 +34,11 @@ impl Runs {
         (data, golden): (&Data, &Golden),
         parameters: &Parameters,
         builds: &[Build],
-        watch: &mut dyn FnMut(Build) -> ControlFlow<()>,
+        watch: &mut dyn FnMut(&str) -> ControlFlow<()>,
     ) -> Result<Self> {
         let mut outcomes = HashMap::new();
         for build in builds {
-            if watch(*build).is_break() {
+            if watch(&describe(*build)).is_break() {
                 return Err(Error::Stopped);
             }
             let outcome = match parameters.study_clock_hz(*build) {
@@ -161,7 +161,7 @@ mod tests {
     use super::*;
     use crate::{builds, study::UNITS_MAX};
 
-    const GO_ON: fn(Build) -> ControlFlow<()> = |_| ControlFlow::Continue(());
+    const GO_ON: fn(&str) -> ControlFlow<()> = |_| ControlFlow::Continue(());
 
     fn runs_of(data: &Data, golden: &Golden, builds: &[Build]) -> Result<Runs> {
         Runs::new((data, golden), &Parameters::default(), builds, &mut { GO_ON })
@@ -211,11 +211,15 @@ mod tests {
     fn who_watches_can_end_it() {
         let data = Data::new(10, 1);
         let mut left = 2;
-        let stopped =
-            Runs::new((&data, &data.golden()), &Parameters::default(), &builds::all(), &mut |_| {
+        let stopped = Runs::new(
+            (&data, &data.golden()),
+            &Parameters::default(),
+            &builds::all(),
+            &mut |_: &str| {
                 left -= 1;
                 if left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-            });
+            },
+        );
         assert!(matches!(stopped, Err(Error::Stopped)));
         assert_eq!(left, 0);
     }

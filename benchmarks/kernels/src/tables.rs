@@ -2,12 +2,16 @@
 //! The study's tables beside ours.
 //!
 //! Each function makes one table from what the runs came to; [`all`] is their order. Everything of
-//! ours is modelled but for the table that says *measured*.
+//! ours is modelled but for columns that say *measured*.
 
+mod fast;
+
+use nearscan_emulator::timing::fast::Job;
 use nearscan_emulator::timing::study::{Build, Kernel};
 
 use crate::{
     builds::{best, buffered, describe_bytes, pipelined, plain, sweep_bytes},
+    fast::{Fast, describe},
     host::Host,
     judge::{Figure, Judgement, TOLERANCE},
     runs::Runs,
@@ -17,7 +21,7 @@ use crate::{
 
 /// The tables, in the order in which they are shown.
 #[must_use]
-pub fn all(runs: &Runs, host: Option<&Host>) -> Vec<Table> {
+pub fn all(runs: &Runs, fast: &Fast, host: Option<&Host>) -> Vec<Table> {
     let mut tables = vec![
         sweep(runs),
         buffers(runs),
@@ -26,14 +30,23 @@ pub fn all(runs: &Runs, host: Option<&Host>) -> Vec<Table> {
         units(runs, Share::OfOne),
         whole(runs),
         study_host(runs),
+        fast_set(runs, fast),
+        fast::units(fast),
     ];
     tables.extend(host.map(|host| measured_host(runs, host)));
+    tables.extend(host.map(|host| measured_fast(fast, host)));
     tables
 }
 
-/// The figures of a judgement: what was set, what was predicted, the shapes.
+/// The fast set on as few units as are enough.
 #[must_use]
-pub fn judged(judgement: &Judgement) -> [Table; 3] {
+pub fn fast_set(runs: &Runs, fast: &Fast) -> Table {
+    fast::enough(runs, fast)
+}
+
+/// The figures of a judgement: what was set, what was predicted, the shapes, the targets.
+#[must_use]
+pub fn judged(judgement: &Judgement) -> [Table; 4] {
     let columns =
         [("figure", "figure"), ("study", "study"), ("modelled", "modelled"), ("error", "error")];
     let places = |study: f64| if study < 1.0 { 3 } else { 2 };
@@ -63,7 +76,13 @@ pub fn judged(judgement: &Judgement) -> [Table; 3] {
         let cells = [Cell::text(shape.name), Cell::text(yes(shape.holds)), Cell::text(&shape.seen)];
         shapes.rows.push(cells.to_vec());
     }
-    [set, predicted, shapes]
+    let columns = [("target", "target"), ("holds", "holds"), ("seen", "modelled")];
+    let mut targets = Table::new("targets", "Targets of the fast set", &columns);
+    for target in &judgement.targets {
+        let holds = Cell::text(yes(target.holds));
+        targets.rows.push(vec![Cell::text(&target.name), holds, Cell::text(&target.seen)]);
+    }
+    [set, predicted, shapes, targets]
 }
 
 fn yes(holds: bool) -> &'static str {
@@ -258,7 +277,40 @@ fn study_host(runs: &Runs) -> Table {
     table
 }
 
+/// One that does a measured job as well.
+struct Contender {
+    name: String,
+    kernel: Kernel,
+    elements_per_s: Option<f64>,
+}
+
 fn measured_host(runs: &Runs, host: &Host) -> Table {
+    let contender = |kernel: Kernel| Contender {
+        name: kernel.to_string(),
+        kernel,
+        elements_per_s: runs.elements_per_s(best(kernel, UNITS_MAX)),
+    };
+    let contenders = Kernel::ALL.map(contender);
+    against_measured(("measured_host", "The study's drive"), host, &contenders)
+}
+
+fn measured_fast(fast: &Fast, host: &Host) -> Table {
+    let contender = |job: Job| Contender {
+        name: describe(job),
+        kernel: job.kernel(),
+        elements_per_s: fast.enough(job).map(|enough| enough.elements_per_s),
+    };
+    let contenders = Job::ALL.map(contender);
+    let mut table = against_measured(("measured_fast", "The fast set"), host, &contenders);
+    table.notes.push("the loop of Array Merge leaves one array".to_owned());
+    table
+}
+
+fn against_measured(
+    (name, who): (&'static str, &str),
+    host: &Host,
+    contenders: &[Contender],
+) -> Table {
     let columns = [
         ("kernel", "kernel"),
         ("host_elements_per_s_measured", "this host, measured, M/s"),
@@ -268,23 +320,25 @@ fn measured_host(runs: &Runs, host: &Host) -> Table {
         ("drive_is", "the drive is"),
     ];
     let title = format!(
-        "The drive against the best loop of one core of this machine ({}), median of {}",
+        "{who} against the best loop of one core of this machine ({}), median of {}",
         host.processor, host.samples
     );
-    let mut table = Table::new("measured_host", title, &columns);
+    let mut table = Table::new(name, title, &columns);
     let mut lost = Vec::new();
-    for measured in &host.loops {
-        let drive = runs.elements_per_s(best(measured.kernel, UNITS_MAX));
-        let ratio = drive.map(|drive| drive / measured.elements_per_s());
+    for Contender { name, kernel, elements_per_s } in contenders {
+        let Some(measured) = host.loops.iter().find(|measured| measured.kernel == *kernel) else {
+            continue;
+        };
+        let ratio = elements_per_s.map(|drive| drive / measured.elements_per_s());
         let is_ahead = ratio.is_some_and(|ratio| ratio > 1.0);
         if !is_ahead {
-            lost.push(measured.kernel.to_string());
+            lost.push(name.as_str());
         }
         table.rows.push(vec![
-            Cell::text(measured.kernel),
+            Cell::text(name),
             Cell::Number(measured.elements_per_s() / 1e6, 0),
             Cell::Number(measured.elements_per_s_max() / 1e6, 0),
-            Cell::number(drive.map(|drive| drive / 1e6), 0),
+            Cell::number(elements_per_s.map(|drive| drive / 1e6), 0),
             Cell::number(ratio, 2),
             Cell::text(if is_ahead { "ahead" } else { "behind" }),
         ]);
@@ -294,8 +348,8 @@ fn measured_host(runs: &Runs, host: &Host) -> Table {
         table.notes.push(note.to_owned());
     }
     table.notes.push(match lost.as_slice() {
-        [] => "the study's drive loses to this host in none of them".to_owned(),
-        _ => format!("the study's drive loses to this host in: {}", lost.join(", ")),
+        [] => format!("{who} loses to this host in none of them"),
+        _ => format!("{who} loses to this host in: {}", lost.join("; ")),
     });
     table.notes.push(
         "arrays are in the memory of either; the way of the data there is not counted".to_owned(),

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The five charts, from the same figures as the tables.
+//! The six charts, from the same figures as the tables.
 //!
 //! The colours are those of Okabe and Ito, which people who do not tell red from green tell apart.
 //! Count and Average touch the same bytes, so their lines coincide; one is dashed.
 
+use nearscan_emulator::timing::fast::Job;
 use nearscan_emulator::timing::study::Kernel;
+use nearscan_models::fast::Form;
 use plotters::prelude::{RGBColor, SeriesLabelPosition};
 
 use super::chart::{Axis, Bars, Chart, Line, Points, Scale, Stroke};
 use crate::{
     builds::{best, buffered, plain, sweep_bytes},
+    fast::Fast,
     runs::Runs,
     study::{self, HOST_GHZ, UNITS_MAX},
 };
@@ -21,8 +24,8 @@ const VERMILION: RGBColor = RGBColor(213, 94, 0);
 const GREY: RGBColor = RGBColor(165, 165, 165);
 
 /// All charts.
-pub(super) fn all(runs: &Runs) -> [Chart; 5] {
-    [sweep(runs), units(runs), units_each(runs), whole(runs), host(runs)]
+pub(super) fn all(runs: &Runs, fast: &Fast) -> [Chart; 6] {
+    [sweep(runs), units(runs), units_each(runs), whole(runs), host(runs), fast_units(runs, fast)]
 }
 
 fn colour(kernel: Kernel) -> RGBColor {
@@ -205,5 +208,58 @@ fn host(runs: &Runs) -> Chart {
         lines: std::iter::once(even).chain(Kernel::ALL.map(ours)).collect(),
         study: with_points.map(study).collect(),
         legend: SeriesLabelPosition::UpperRight,
+    }
+}
+
+fn fast_units(runs: &Runs, fast: &Fast) -> Chart {
+    let merges = [
+        (Form::Segments, GREEN, "a segment of each unit"),
+        (Form::OneArray, VERMILION, "one array"),
+    ];
+    let places = || (1..=UNITS_MAX).map(|units| (f64::from(units), units));
+    let mut lines = Vec::new();
+    for (form, colour, label) in merges {
+        let profile = |units| fast.profile(Job::ArrayMerge(form), units);
+        let rate = |(x, units)| Some((x, profile(units)?.elements_per_s / 1e9));
+        lines.push(Line {
+            label: label.to_owned(),
+            colour,
+            stroke: Stroke::Solid,
+            points: places().filter_map(rate).collect(),
+        });
+        let limit = |(x, units)| {
+            let profile = profile(units)?;
+            Some((x, profile.elements_per_s / profile.bank_share() / 1e9))
+        };
+        lines.push(Line {
+            label: format!("the bank's limit, {label}"),
+            colour,
+            stroke: Stroke::Dashed,
+            points: places().filter_map(limit).collect(),
+        });
+    }
+    let fastest = HOST_GHZ[HOST_GHZ.len() - 1];
+    let host = runs.parameters.host_elements_per_s(Kernel::ArrayMerge, fastest * 1e9) / 1e9;
+    lines.push(Line {
+        label: format!("the study's host at {fastest} GHz"),
+        colour: GREY,
+        stroke: Stroke::Dashed,
+        points: places().map(|(x, _)| (x, host)).collect(),
+    });
+    Chart {
+        name: "fast_units",
+        title: "The fast set's Array Merge over compute units (modelled)".to_owned(),
+        x: units_axis(),
+        y: Axis {
+            title: "G elements/s of both inputs",
+            scale: Scale::Linear,
+            ends: (0.0, 2.6),
+            ticks: (0..=5).map(|half| f64::from(half) / 2.0).collect(),
+            describe: |rate| format!("{rate:.1}"),
+        },
+        bars: Vec::new(),
+        lines,
+        study: Vec::new(),
+        legend: SeriesLabelPosition::UpperLeft,
     }
 }

@@ -8,15 +8,18 @@ use nearscan_emulator::timing::Parameters;
 use super::*;
 use crate::{builds, data::Data};
 
-fn runs() -> Runs {
+fn runs() -> (Runs, Fast) {
     let data = Data::new(1 << 18, 5);
-    let go_on = &mut |_| ControlFlow::Continue(());
-    Runs::new((&data, &data.golden()), &Parameters::default(), &builds::all(), go_on).unwrap()
+    let (golden, parameters) = (data.golden(), Parameters::default());
+    let go_on = &mut |_: &str| ControlFlow::Continue(());
+    let runs = Runs::new((&data, &golden), &parameters, &builds::all(), go_on).unwrap();
+    (runs, Fast::new((&data, &golden), &parameters, go_on).unwrap())
 }
 
 #[test]
 fn every_figure_is_within_its_axes() {
-    for chart in charts::all(&runs()) {
+    let (runs, fast) = runs();
+    for chart in charts::all(&runs, &fast) {
         let lines = chart.lines.iter().flat_map(|line| &line.points);
         let points = chart.study.iter().flat_map(|points| &points.points);
         let bars = chart.bars.iter().flat_map(|bars| &bars.bars);
@@ -32,8 +35,9 @@ fn every_figure_is_within_its_axes() {
 #[test]
 fn charts_become_files_with_text_in_their_pixels() {
     let folder = tempfile::tempdir().unwrap();
-    let files = save(&runs(), &folder.path().join("new/figures")).unwrap();
-    assert_eq!(files.len(), 10);
+    let (runs, fast) = runs();
+    let files = save(&runs, &fast, &folder.path().join("new/figures")).unwrap();
+    assert_eq!(files.len(), 12);
     for file in files {
         let bytes = fs::read(&file).unwrap();
         if file.extension().unwrap() == "svg" {
@@ -55,6 +59,7 @@ fn what_cannot_be_written_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("file");
     fs::write(&path, "").unwrap();
-    let error = save(&runs(), &path).unwrap_err();
+    let (runs, fast) = runs();
+    let error = save(&runs, &fast, &path).unwrap_err();
     assert_eq!(error.to_string(), format!("cannot write '{}'", path.display()));
 }

@@ -13,7 +13,7 @@ fn predictions_hold_on_a_million_elements() {
     let report = report(1 << 20);
     assert!(report.holds(), "{}", report.verdict());
     let text = report.to_text();
-    assert!(text.ends_with("\n5 predictions and 9 shapes hold.\n"), "{text}");
+    assert!(text.ends_with("\n5 predictions, 9 shapes and 7 targets hold.\n"), "{text}");
     assert!(text.contains("\n  Array Merge, all                  9.0 "), "{text}");
 }
 
@@ -43,8 +43,9 @@ fn json_has_the_documented_shape() {
     let json: Value = serde_json::from_str(&report.to_json().to_string()).unwrap();
     let keys =
         |value: &Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>().join(" ");
-    let expected = "assumptions builds_run calibrated elements holds host parameters predicted \
-                    schedules seed shapes start_share tables time_source versions";
+    let expected = "assumptions builds_run calibrated elements fast_runs holds host parameters \
+                    predicted schedules seed shapes start_share tables targets time_source \
+                    versions";
     assert_eq!(keys(&json), expected);
     assert_eq!(keys(&json["predicted"][0]), "error figure holds modelled study");
     assert_eq!(keys(&json["host"]), "loops processor samples");
@@ -55,7 +56,11 @@ fn json_has_the_documented_shape() {
     assert_eq!(json["calibrated"].as_array().unwrap().len(), 7);
     assert_eq!(json["shapes"].as_array().unwrap().len(), 9);
     assert_eq!(json["holds"], report.holds());
-    assert_eq!(json["tables"].as_array().unwrap().len(), 8);
+    assert_eq!(json["tables"].as_array().unwrap().len(), 11);
+    assert_eq!(
+        (&json["fast_runs"], keys(&json["targets"][6])),
+        (&json!(75), "holds name seen".into())
+    );
     let first = &json["tables"][0]["rows"][0];
     assert_eq!((&first["buffer"], &first["study"]), (&json!("1 KiB"), &json!(8.8)));
 }

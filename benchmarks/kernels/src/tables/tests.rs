@@ -12,11 +12,12 @@ fn tables() -> Vec<Table> {
     let data = Data::new(1 << 16, 5);
     let golden = data.golden();
     let parameters = Parameters::default();
-    let go_on = &mut |_| ControlFlow::Continue(());
+    let go_on = &mut |_: &str| ControlFlow::Continue(());
     let runs = Runs::new((&data, &golden), &parameters, &builds::all(), go_on).unwrap();
     let host = Host::measure(&data, &golden).unwrap();
-    let judgement = Judgement::new(&runs);
-    all(&runs, Some(&host)).into_iter().chain(judged(&judgement)).collect()
+    let fast = Fast::new((&data, &golden), &parameters, go_on).unwrap();
+    let judgement = Judgement::new(&runs, &fast);
+    all(&runs, &fast, Some(&host)).into_iter().chain(judged(&judgement)).collect()
 }
 
 /// Cells of a column, by its name.
@@ -38,10 +39,14 @@ fn every_figure_of_ours_is_there() {
         ("units_each", 15, 6),
         ("all", 4, 5),
         ("study_host", 6, 8),
+        ("fast", 5, 9),
+        ("fast_units", 15, 5),
         ("measured_host", 4, 6),
+        ("measured_fast", 5, 6),
         ("calibrated", 7, 4),
         ("predicted", 5, 5),
         ("shapes", 9, 3),
+        ("targets", 7, 3),
     ];
     assert_eq!(shapes, expected);
     for table in &tables {
@@ -49,7 +54,8 @@ fn every_figure_of_ours_is_there() {
             assert_eq!(row.len(), table.columns.len(), "{}", table.name);
         }
         for name in table.columns.iter().map(|column| &column.name) {
-            if name.contains("modelled") || name.contains("measured") {
+            let is_ours = name.contains("modelled") || name.contains("measured");
+            if is_ours || table.name.starts_with("fast") {
                 let is_there = |cell: &&Cell| !matches!(cell, Cell::Nothing);
                 assert!(column(table, name).iter().all(is_there), "{}, {name}", table.name);
             }

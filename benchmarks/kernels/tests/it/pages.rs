@@ -38,7 +38,7 @@ fn check(page: &str, heading: &str, table: &Table) {
 
 #[test]
 fn the_timing_model_has_the_figures_of_the_command() {
-    let [calibrated, predicted, shapes] = tables::judged(&REPORT.judgement);
+    let [calibrated, predicted, shapes, _] = tables::judged(&REPORT.judgement);
     let page = "docs/timing-model.md";
     check(page, "\n**Set.**", &calibrated);
     check(page, "\n**Predicted.**", &predicted);
@@ -47,8 +47,9 @@ fn the_timing_model_has_the_figures_of_the_command() {
 
 #[test]
 fn the_readme_has_the_figures_of_the_command() {
-    let [_, predicted, _] = tables::judged(&REPORT.judgement);
+    let [_, predicted, _, _] = tables::judged(&REPORT.judgement);
     check("README.md", "\n### The SmartSSD study\n", &predicted);
+    check("README.md", "\n**The fast set.**", &tables::fast_set(&REPORT.runs, &REPORT.fast));
 }
 
 #[test]
