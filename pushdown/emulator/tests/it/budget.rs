@@ -54,12 +54,13 @@ fn the_builds_of_the_fast_set_fit() {
 }
 
 #[test]
-fn the_merge_units_of_the_default_drive_fit_beside_a_scan_unit() {
+fn scan_and_merge_units_fit_each_in_an_image_of_its_own() {
     let ledger = ledger();
-    let design = design(&ledger, "the default's merge units");
-    assert!(design.over.is_empty());
-    assert_eq!(count(design, "merge_unit"), Config::default().merge_units);
-    assert!(count(design, "scan_unit") >= 1);
+    let merge = design(&ledger, "the default's merge units");
+    assert!(merge.over.is_empty());
+    assert_eq!(count(merge, "merge_unit"), Config::default().merge_units);
+    let scan = design(&ledger, "scan, one unit of 6 lanes");
+    assert!(scan.over.is_empty() && count(scan, "scan_unit") == 1);
 }
 
 #[test]
