@@ -252,8 +252,8 @@ pub struct CostSnapshot {
     pub id: u64,
     /// Commands that run side by side.
     pub lanes: u32,
-    /// From a submission to its start when nothing runs, in ns: shows once, since commands that wait
-    /// hide it from each other.
+    /// From a submission to its start when nothing runs, in ns: shows once, since commands that
+    /// wait hide it from each other.
     pub start_ns: f64,
     /// Media to device memory, which all lanes share; nothing when that is in their own time.
     pub media: Option<MediaRates>,
