@@ -7,6 +7,7 @@
 mod answers;
 #[cfg(test)]
 mod copies;
+#[cfg(test)]
 mod layouts;
 #[cfg(test)]
 mod placement;
