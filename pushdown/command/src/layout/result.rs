@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The records of a result. Scans and merges answer with the same ones, so a result can be the input
+//! of a merge.
+
+use super::{Field, Layout, Record};
+
+record! {
+    /// The start of a result.
+    ResultRecord, RESULT_HEADER_BYTES = 256 {
+        /// `NSRS`
+        0 magic: u32,
+        /// as in the command
+        4 format_major: u16,
+        /// as in the command
+        6 format_minor: u16,
+        /// 0 ok; anything else voids the payload
+        8 status: u32,
+        /// CRC-32C of these 256 bytes with this field zero
+        12 header_checksum: u32,
+        /// CRC-32C of the payload
+        16 payload_checksum: u32,
+        /// column that the status is about; all ones for none
+        20 detail_column: u32,
+        /// page in that column's chunk
+        24 detail_page: u32,
+        /// as in the command
+        28 attempt: u32,
+        /// byte in that column's chunk
+        32 detail_offset: u64,
+        /// as in the command
+        40 command_id_low: u64,
+        /// as in the command
+        48 command_id_high: u64,
+        /// as in the command
+        56 epoch: u64,
+        /// rows read
+        64 rows_in: u64,
+        /// rows the predicate kept
+        72 rows_kept: u64,
+        /// rows in the payload: kept rows, or groups
+        80 rows_out: u64,
+        /// bytes after this header
+        88 payload_bytes: u64,
+        /// first row of the unit that is not in the payload; equal to rows_in when complete
+        96 continuation_row: u64,
+        /// turns of the filter
+        104 filter_turns: u32,
+        /// turns of the projection
+        108 project_turns: u32,
+        /// turns of the aggregates
+        112 aggregate_turns: u32,
+        /// turns of the stage that writes the payload
+        116 write_turns: u32,
+        /// turns of the busiest decoder on data pages
+        120 decode_turns_lane_max: u32,
+        /// turns of the busiest lane on its dictionary page, decompressing or decoding it
+        124 dictionary_turns_lane_max: u32,
+        /// 64-byte lines read from the input
+        128 lines_read: u64,
+        /// pages, all columns
+        136 pages: u64,
+        /// bytes after decompression, all columns
+        144 bytes_decompressed: u64,
+        /// tokens of at most 8 bytes that were decompressed, all columns
+        152 snappy_tokens: u64,
+        /// turns of the busiest decompressor on data pages: tokens, and pieces passed on
+        160 snappy_tokens_lane_max: u64,
+        /// values decoded, all columns
+        168 values_decoded: u64,
+        /// steps of the busiest decoder: rows, entries, string words, bytes looked at by patterns
+        176 decode_steps_lane_max: u64,
+        /// dictionary entries, all columns
+        184 dictionary_entries: u64,
+        /// look-ups in dictionaries that did not fit on chip
+        192 dictionary_reads: u64,
+        /// rows the predicate looked at
+        200 rows_filtered: u64,
+        /// rows the projection worked on
+        208 rows_projected: u64,
+        /// rows the aggregates worked on
+        216 rows_aggregated: u64,
+        /// 8-byte words of strings fetched, to be compared and for the output
+        224 string_words: u64,
+        /// 8-byte words of payload
+        232 payload_words: u64,
+        /// blocks of payload
+        240 blocks: u64,
+        /// zero
+        248 reserved: u64,
+    }
+}
+
+record! {
+    /// The start of a block of the payload.
+    BlockHeader, BLOCK_HEADER_BYTES = 16 {
+        /// rows
+        0 rows: u32,
+        /// bytes of the block, this header included, a multiple of 8
+        4 bytes: u32,
+        /// zero
+        8 reserved: u64,
+    }
+}
