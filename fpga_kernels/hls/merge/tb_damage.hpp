@@ -66,7 +66,7 @@ inline void cancelled_midway(tally& all) {
   uint64_t& word = memories.output[RESULT_RECORD_BYTES / 8];
   word = 0;
   ns_merge(memories.command.data(), memories.input.data(), memories.output.data(),
-           reinterpret_cast<const volatile uint32_t*>(&word));
+           nullptr, reinterpret_cast<const volatile uint32_t*>(&word));
   result_reader reader(memories.output);
   all.runs++;
   if (!reader.read_header()) all.fail("cancelled midway", reader.result.error);
@@ -286,7 +286,7 @@ inline void damaged_commands(tally& all, uint64_t count) {
       continue;
     }
     ns_merge(memories.command.data(), memories.input.data(), memories.output.data(),
-             &memories.cancel);
+             nullptr, &memories.cancel);
     result_reader reader(memories.output);
     if (!reader.read_header()) all.fail("command " + std::to_string(seed), reader.result.error);
   }

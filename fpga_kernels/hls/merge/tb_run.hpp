@@ -6,7 +6,7 @@
 #include "tb_model.hpp"
 
 extern "C" void ns_merge(const uint64_t* command, nearscan::line_port input, uint64_t* output,
-                         const volatile uint32_t* cancel);
+                         uint64_t* scratch, const volatile uint32_t* cancel);
 
 namespace nearscan_tb {
 
@@ -91,7 +91,7 @@ inline test_memories bind_merge(const merge_model& model) {
 /// far as it can be read.
 inline parsed_result call_kernel(test_memories& memories, const std::vector<uint8_t>& widths) {
   ns_merge(memories.command.data(), memories.input.data(), memories.output.data(),
-           &memories.cancel);
+           nullptr, &memories.cancel);
   result_reader reader(memories.output);
   if (reader.read_header() && reader.result.header.status == STATUS_OK) {
     reader.read_blocks(widths);
