@@ -6,8 +6,6 @@
 //! and compare. A new one is a row of [`generated`]. The text carries the line of [`marker`] at its
 //! top, by which tidy knows it.
 
-mod link;
-
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
@@ -35,7 +33,14 @@ fn generated() -> Vec<Generated> {
             text: nearscan_command::doc::generate(include_str!("../../docs/command-format.md")),
         },
     ];
-    list.extend(link::configurations());
+    let marker = marker();
+    let images = nearscan_link::IMAGES.iter();
+    let configurations = nearscan_link::configuration::of_sets(&marker)
+        .chain(images.map(|image| nearscan_link::configuration::of_image(image, &marker)));
+    list.extend(configurations.map(|configuration| Generated {
+        path: format!("fpga_kernels/link/{}", configuration.path),
+        text: configuration.text,
+    }));
     list
 }
 

@@ -80,6 +80,7 @@ const BEYOND: &[(&str, &[&str])] = &[
 /// The layer of every folder that holds a crate, or will.
 const PLACES: &[(&str, Layer)] = &[
     ("pushdown/command", L0),
+    ("fpga_kernels/link", L0),
     ("pushdown/drive", L1),
     ("pushdown/io", L1),
     ("fpga_kernels/models", L1),

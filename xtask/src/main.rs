@@ -25,6 +25,7 @@ mod metadata;
 mod project;
 mod test;
 mod tidy;
+mod xclbin;
 
 use std::process::ExitCode;
 
@@ -55,6 +56,8 @@ enum Task {
     },
     /// Install what the tests need and run all of them
     Test(test::Options),
+    /// Make the image of an FPGA, or the one that XRT's software emulation loads
+    Xclbin(xclbin::Options),
     /// Run what CI runs, in its order
     Ci,
 }
@@ -77,6 +80,7 @@ fn run(task: &Task) -> Result<ExitCode> {
         Task::Codegen { check: true } => codegen::check(&project)?,
         Task::Codegen { check: false } => codegen::write(&project)?,
         Task::Test(options) => return Ok(test::run(&project, options)?.close()),
+        Task::Xclbin(options) => xclbin::run(&project, options)?,
         Task::Ci => return Ok(ci::run(&project)),
     }
     Ok(ExitCode::SUCCESS)

@@ -25,6 +25,12 @@ const TOOLS: &[Tool] = &[
     Tool { name: "g++", packages: &["g++"], probe: &["g++", "--version"] },
     // Kernels must compile with two compilers; its headers serve the walk over their syntax tree.
     Tool { name: "clang", packages: &["clang"], probe: &["clang++", "--version"] },
+    // The runtime of the card, which emulates one; loaded at run time, never linked.
+    Tool {
+        name: "xrt",
+        packages: &["libxrt1"],
+        probe: &["sh", "-c", "ls /usr/lib/*/libxrt_swemu.so.2"],
+    },
     Tool {
         name: "python3-venv",
         packages: &["python3", "python3-venv"],

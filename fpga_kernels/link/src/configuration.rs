@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+//! How many units of a kernel are linked, and where their ports go: the linker's configurations,
+//! and the command lines of `v++`.
+//!
+//! Beside the images there is one for each kernel of the SmartSSD study and of the fast set, 1 to
+//! 15 times, each with its one port on the drive's one bank.
+
+use std::fmt::Write;
+
+use crate::description::{BANK, BUNDLES, ImageDescription, Kernel, PLATFORM, PORTS_MAX};
+
+/// The sets of kernels: `ns_SET_NAME` in `fpga_kernels/hls/SET/NAME_top.cpp`.
+pub const SETS: &[&str] = &["study", "fast"];
+
+/// The kernels of each set.
+pub const SET_KERNELS: [&str; 4] = ["count", "average", "vector_addition", "array_merge"];
+
+/// The bundle of all arguments of a kernel of a set, as the linker calls its port.
+const SET_PORT: &str = "m_axi_memory";
+
+/// A configuration: its name below `fpga_kernels/link`, and its text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Configuration {
+    /// Relative to `fpga_kernels/link`, with `/` between its parts.
+    pub path: String,
+    /// The whole text.
+    pub text: String,
+}
+
+/// The configuration of each kernel of the sets and number of units. `marker` is what a generated
+/// file says of itself.
+pub fn of_sets(marker: &str) -> impl Iterator<Item = Configuration> {
+    let kernels = SETS.iter().flat_map(|set| SET_KERNELS.iter().map(move |kernel| (set, kernel)));
+    kernels.flat_map(move |(set, kernel)| {
+        (1..=PORTS_MAX).map(move |units| Configuration {
+            path: format!("{set}/{kernel}_{units}.cfg"),
+            text: of_set(&format!("ns_{set}_{kernel}"), units, marker),
+        })
+    })
+}
+
+/// `name` is that of the kernel's function.
+fn of_set(name: &str, units: u32, marker: &str) -> String {
+    let mut text = opening(marker);
+    // Writing to a string does not fail.
+    let _ = writeln!(text, "nk={name}:{units}");
+    for unit in 1..=units {
+        let _ = writeln!(text, "sp={name}_{unit}.{SET_PORT}:{BANK}");
+    }
+    text
+}
+
+/// The configuration of an image.
+pub fn of_image(image: &ImageDescription, marker: &str) -> Configuration {
+    let mut text = opening(marker);
+    for (kernel, count) in image.units {
+        let names: Vec<String> = (1..=*count).map(|unit| kernel.unit_name(unit)).collect();
+        let _ = writeln!(text, "nk={}:{count}:{}", kernel.name(), names.join("."));
+        for (name, (bundle, _)) in
+            names.iter().flat_map(|name| BUNDLES.map(|bundle| (name, bundle)))
+        {
+            let _ = writeln!(text, "sp={name}.m_axi_{bundle}:{BANK}");
+        }
+    }
+    Configuration { path: format!("images/{}.cfg", image.name), text }
+}
+
+fn opening(marker: &str) -> String {
+    format!("# SPDX-License-Identifier: Apache-2.0\n# {marker}\n[connectivity]\n")
+}
+
+/// The arguments of `v++` that compile a kernel into `object`.
+pub fn compile_arguments(image: &ImageDescription, kernel: Kernel, object: &str) -> Vec<String> {
+    let mut arguments: Vec<String> =
+        ["-c", "-t", "hw", "--platform", PLATFORM, "-k", kernel.name(), "-I", "fpga_kernels/hls"]
+            .map(str::to_owned)
+            .into();
+    if kernel == Kernel::Scan {
+        arguments.push(format!("-DNS_LANES={}", image.lanes));
+    }
+    arguments.extend(["-o".to_owned(), object.to_owned()]);
+    arguments.push(format!("fpga_kernels/hls/{}", kernel.source()));
+    arguments
+}
+
+/// The arguments of `v++` that link `objects` into `file`.
+pub fn link_arguments(image: &ImageDescription, objects: &[String], file: &str) -> Vec<String> {
+    let mut arguments: Vec<String> =
+        ["-l", "-t", "hw", "--platform", PLATFORM, "--config"].map(str::to_owned).into();
+    arguments.push(format!("fpga_kernels/link/{}", of_image(image, "").path));
+    arguments.extend(["-o".to_owned(), file.to_owned()]);
+    arguments.extend_from_slice(objects);
+    arguments
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn every_unit_has_its_port_on_the_bank() {
+        assert_eq!(of_sets("marker").count(), 120);
+        let expected = "# SPDX-License-Identifier: Apache-2.0\n# marker\n\
+             [connectivity]\n\
+             nk=ns_study_count:2\n\
+             sp=ns_study_count_1.m_axi_memory:DDR[0]\n\
+             sp=ns_study_count_2.m_axi_memory:DDR[0]\n";
+        assert_eq!(of_set("ns_study_count", 2, "marker"), expected);
+    }
+
+    #[test]
+    fn an_image_names_its_units_and_places_their_ports() {
+        let image = ImageDescription::of_name("smartssd_merge").unwrap();
+        let expected = "# SPDX-License-Identifier: Apache-2.0\n# marker\n\
+             [connectivity]\n\
+             nk=ns_merge:2:ns_merge_1.ns_merge_2\n\
+             sp=ns_merge_1.m_axi_media:DDR[0]\n\
+             sp=ns_merge_1.m_axi_memory:DDR[0]\n\
+             sp=ns_merge_2.m_axi_media:DDR[0]\n\
+             sp=ns_merge_2.m_axi_memory:DDR[0]\n";
+        assert_eq!(of_image(image, "marker").text, expected);
+    }
+
+    #[test]
+    fn the_compiler_is_told_how_many_lanes_there_are() {
+        let image = ImageDescription::of_name("smartssd_scan").unwrap();
+        let arguments = compile_arguments(image, Kernel::Scan, "scan.xo").join(" ");
+        assert_eq!(
+            arguments,
+            "-c -t hw --platform xilinx_u2_gen3x4_xdma_gc_base_2 -k ns_scan -I fpga_kernels/hls \
+             -DNS_LANES=6 -o scan.xo fpga_kernels/hls/scan/scan_top.cpp"
+        );
+        let linked = link_arguments(image, &["scan.xo".to_owned()], "a.xclbin").join(" ");
+        assert_eq!(
+            linked,
+            "-l -t hw --platform xilinx_u2_gen3x4_xdma_gc_base_2 \
+             --config fpga_kernels/link/images/smartssd_scan.cfg -o a.xclbin scan.xo"
+        );
+    }
+
+    #[test]
+    fn the_kernels_of_the_sets_have_that_name_and_that_one_port() {
+        let root = Path::new("../hls");
+        for (set, kernel) in SETS.iter().flat_map(|set| SET_KERNELS.map(|kernel| (set, kernel))) {
+            let path = root.join(format!("{set}/{kernel}_top.cpp"));
+            let text = std::fs::read_to_string(path).unwrap();
+            assert!(text.contains(&format!("void ns_{set}_{kernel}(")), "{set}, {kernel}");
+            let ports: Vec<&str> =
+                text.lines().filter(|line| line.contains("mode = m_axi")).collect();
+            assert!(!ports.is_empty(), "{set}, {kernel}");
+            for port in ports {
+                assert!(port.contains(" bundle = memory "), "{set}, {kernel}: {port}");
+            }
+        }
+        let record = std::fs::read_to_string(root.join("study/record.hpp")).unwrap();
+        assert!(record.contains(&format!("uint32_t UNITS_MAX = {PORTS_MAX};")));
+    }
+}
