@@ -129,6 +129,38 @@ pub(crate) fn arguments(xml: &str) -> Vec<ArgumentEntry> {
     found
 }
 
+/// A unit as the XML has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnitEntry {
+    /// Its kernel.
+    pub kernel: String,
+    /// Its name.
+    pub name: String,
+    /// Where its registers are.
+    pub base: u64,
+}
+
+/// The units of all kernels in a text of XML, in its order; what has no address is left out.
+pub fn units(xml: &str) -> Vec<UnitEntry> {
+    let (mut kernel, mut name) = (String::new(), String::new());
+    let mut found = Vec::new();
+    for tag in xml.split('<').skip(1) {
+        match tag.split([' ', '>', '/']).next() {
+            Some("kernel") => kernel = attribute(tag, "name"),
+            Some("instance") => name = attribute(tag, "name"),
+            Some("addrRemap") => {
+                let base = attribute(tag, "base");
+                let digits = base.strip_prefix("0x").unwrap_or(&base);
+                if let Ok(base) = u64::from_str_radix(digits, 16) {
+                    found.push(UnitEntry { kernel: kernel.clone(), name: name.clone(), base });
+                }
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
 fn attribute(tag: &str, name: &str) -> String {
     let value = tag.split_once(&format!(" {name}=\"")).and_then(|(_, rest)| rest.split_once('"'));
     value.map_or_else(String::new, |(value, _)| value.to_owned())
@@ -153,6 +185,10 @@ mod tests {
         assert!(text.contains("<instance name=\"ns_scan_4\"><addrRemap base=\"0x1830000\""));
         assert!(text.contains("<instance name=\"ns_merge_1\"><addrRemap base=\"0x1840000\""));
         assert_eq!(image.all_units().last(), Some((Kernel::Merge, 2)));
+        let units = units(&text);
+        let last = units.last().unwrap();
+        assert_eq!((units.len(), last.kernel.as_str()), (6, "ns_merge"));
+        assert_eq!((last.name.as_str(), last.base), ("ns_merge_2", 0x185_0000));
     }
 
     #[test]

@@ -84,7 +84,7 @@ pub use fragment::{
 };
 pub use input::{Extent, InputRef, OutputRef, Version};
 pub use merge::{Merge, MergeCommand, SortKey};
-pub use parts::{MergePart, join_parts};
+pub use parts::{MergeCut, MergePart, join_parts};
 pub use program::{Op, Operand, Program, Step};
 pub use requests::{MediaPlan, Span};
 pub use result::{

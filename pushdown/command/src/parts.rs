@@ -20,6 +20,44 @@ pub struct MergePart {
 impl MergePart {
     /// A merge that is not cut.
     pub const WHOLE: Self = Self { part: 0, parts: 1 };
+
+    /// Room that the result of this part is given, where that of all of them has `bytes_max`. A
+    /// part that finds too little, because its strings are longer than those of the others, makes
+    /// the merge run again as a whole.
+    pub fn room_bytes(self, bytes_max: u64) -> u64 {
+        match self {
+            Self::WHOLE => bytes_max,
+            Self { parts, .. } => {
+                (bytes_max / u64::from(parts)).next_multiple_of(8) + PART_ROOM_BYTES
+            }
+        }
+    }
+}
+
+/// Room of a part beside its share of the output's: its own header, and the ends of its last block,
+/// which are padded in each column. A drive keeps it aside for each of its merge units.
+const PART_ROOM_BYTES: u64 = 1024;
+
+/// How a drive cuts merges.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MergeCut {
+    /// Units that merge.
+    pub units: u32,
+    /// Rows that make one more part worth its search.
+    pub part_rows: u64,
+}
+
+impl MergeCut {
+    /// Rows that make one more part worth its search, where nothing else is known.
+    pub const PART_ROWS: u64 = 1 << 14;
+
+    /// Parts that a merge of so many rows is cut into: one for each unit, but none that is hardly
+    /// worth the search for its cuts.
+    pub fn parts(&self, rows: u64) -> u16 {
+        let worth = rows / self.part_rows.max(1);
+        let parts = worth.clamp(1, u64::from(self.units.max(1)));
+        u16::try_from(parts).unwrap_or(1)
+    }
 }
 
 /// The results of all parts of a merge as one: their payloads one behind the other, under one
@@ -40,6 +78,12 @@ pub fn join_parts(parts: &[impl AsRef<[u8]>]) -> Result<Vec<u8>, Error> {
         let bytes = part.get(first..).unwrap_or_default();
         if bytes.len() as u64 != header.payload_bytes {
             return Err(Error::Inconsistent { what: "a part is not as long as it says" });
+        }
+        // The checksum of the whole is made anew, and must not vouch for what came damaged.
+        let actual = crc32c::crc32c(bytes);
+        if actual != header.payload_checksum {
+            let expected = header.payload_checksum;
+            return Err(Error::Checksum { part: "part of a merge", actual, expected });
         }
         payload.extend_from_slice(bytes);
         joined = Some(match joined {
@@ -140,6 +184,23 @@ mod tests {
         let parts = [part(&[1]), failed(Status::NotSorted), failed(Status::Corrupt)];
         let joined = join_parts(&parts).unwrap();
         assert_eq!(joined, failed(Status::NotSorted));
+    }
+
+    #[test]
+    fn rows_are_cut_where_it_is_worth_it() {
+        let cut = MergeCut { units: 3, part_rows: 100 };
+        let parts = [0, 99, 100, 200, 299, 1_000_000].map(|rows| cut.parts(rows));
+        assert_eq!(parts, [1, 1, 1, 2, 2, 3]);
+        assert_eq!(MergePart::WHOLE.room_bytes(100), 100);
+        assert_eq!(MergePart { part: 1, parts: 3 }.room_bytes(100), 40 + 1024);
+    }
+
+    #[test]
+    fn a_part_that_came_damaged_is_refused() {
+        let mut damaged = part(&[3, 4, 5]);
+        *damaged.last_mut().unwrap() ^= 1;
+        let joined = join_parts(&[part(&[1, 2]), damaged]);
+        assert!(matches!(joined, Err(Error::Checksum { .. })), "{joined:?}");
     }
 
     #[test]

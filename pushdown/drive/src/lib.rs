@@ -37,6 +37,7 @@ pub mod cost;
 pub mod drive;
 pub mod error;
 pub mod fit;
+pub mod model;
 pub mod observe;
 pub mod placement;
 pub mod registry;
@@ -55,6 +56,7 @@ pub use drive::{
     Work,
 };
 pub use error::{Failure, Refusal};
+pub use model::{CardModel, DeviceClock, MakeMemory};
 pub use observe::{Observation, Observer};
 pub use placement::{FileRef, Placement, file_version};
 pub use registry::Drives;

@@ -21,6 +21,7 @@
 #![forbid(unsafe_code)]
 
 pub mod budget;
+mod card;
 mod config;
 mod device;
 mod drive;
@@ -31,5 +32,6 @@ mod media;
 mod merge;
 pub mod timing;
 
+pub use card::EmulatedCard;
 pub use config::{Config, ConfigError, Profile};
 pub use drive::Emulator;

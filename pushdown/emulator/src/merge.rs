@@ -8,17 +8,14 @@
 
 use bytemuck::cast_slice_mut;
 use nearscan_command::{
-    Counters, InputRef, MergeCommand, MergePart, OutputRef, ResultHeader, Status, join_parts,
+    Counters, InputRef, MergeCommand, MergeCut, MergePart, OutputRef, ResultHeader, Status,
+    join_parts,
 };
 use nearscan_drive::Failure;
 use nearscan_models::Line;
 
 use crate::config::Config;
 use crate::kernels::{Device, Progress, failed, lines, memory_size, result_in};
-
-/// Room of a part beside its share of the output's: its own header, and the ends of its last block,
-/// which are padded in each column. A drive keeps it aside for each of its merge units.
-const PART_ROOM_BYTES: u64 = 1024;
 
 /// The results of scans where they lie.
 struct Scanned {
@@ -100,7 +97,7 @@ impl Device<'_> {
         let mut merged = Merged { results: Vec::new(), headers: Vec::new() };
         for part in 0..parts {
             let part = MergePart { part, parts };
-            let bytes_max = part_room(part, command.output.bytes_max());
+            let bytes_max = part.room_bytes(command.output.bytes_max());
             let output_ref = OutputRef::DeviceRange { lease: 0, offset: 0, bytes_max };
             let words =
                 command.encode_for_kernel(&scanned.inputs, &output_ref, part).map_err(failed)?;
@@ -119,41 +116,9 @@ impl Device<'_> {
     }
 }
 
-/// Room of one part's result.
-fn part_room(part: MergePart, bytes_max: u64) -> u64 {
-    match part {
-        MergePart::WHOLE => bytes_max,
-        MergePart { parts, .. } => {
-            (bytes_max / u64::from(parts)).next_multiple_of(8) + PART_ROOM_BYTES
-        }
-    }
-}
-
 impl Config {
-    /// Parts that a merge of so many rows is cut into: one for each merge unit, but none that is
-    /// hardly worth the search for its cuts.
+    /// Parts that a merge of so many rows is cut into.
     fn merge_parts(&self, rows: u64) -> u16 {
-        let worth = rows / self.merge_part_rows.max(1);
-        let parts = worth.clamp(1, u64::from(self.merge_units.max(1)));
-        u16::try_from(parts).unwrap_or(1)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use rstest::rstest;
-
-    use super::*;
-
-    #[rstest]
-    #[case(0, 1)]
-    #[case(99, 1)]
-    #[case(100, 1)]
-    #[case(200, 2)]
-    #[case(299, 2)]
-    #[case(1_000_000, 3)]
-    fn rows_are_cut_where_it_is_worth_it(#[case] rows: u64, #[case] parts: u16) {
-        let config = Config { merge_units: 3, merge_part_rows: 100, ..Config::default() };
-        assert_eq!(config.merge_parts(rows), parts);
+        MergeCut { units: self.merge_units, part_rows: self.merge_part_rows }.parts(rows)
     }
 }

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What stands for a card where there is none, seen from the drive that believes in it.
+//!
+//! A drive behind a vendor's runtime can be tried without hardware: the runtime's emulation asks a
+//! model of the device over a socket. Model and drive are different backends and know nothing of
+//! each other; whoever opens both hands the model over.
+//!
+//! ```text
+//! drive --runtime's calls--> runtime --socket--> CardModel::serve     kernels, device memory
+//!   '------------------------------------------> CardModel::clock     what it would have taken
+//!   '------------------------------------------> admit, begin, end    what shall go wrong
+//! ```
+//!
+//! # Invariants
+//!
+//! - Time and faults are functions of the work, the configuration and the seed: they are asked for
+//!   by work, not by what crosses the socket, so they are those of an in-process drive.
+
+use std::fmt::Debug;
+use std::fs::File;
+use std::os::unix::net::UnixListener;
+use std::sync::Arc;
+
+use nearscan_command::{Counters, MediaPlan, MergeCut};
+
+use crate::cost::CostSnapshot;
+use crate::drive::Work;
+use crate::error::{Failure, Refusal};
+use crate::time::Modelled;
+
+/// Makes memory of so many bytes that two parties can map: a file without a name.
+pub type MakeMemory = fn(u64) -> std::io::Result<File>;
+
+/// Tells what a device would have taken for work that only was emulated.
+pub trait DeviceClock: Send + Sync + Debug {
+    /// A command that failed before a kernel ran.
+    fn idle(&self) -> Modelled;
+
+    /// A scan whose input was read as `plan` says, and whose result stays in device memory.
+    fn scan(&self, plan: &MediaPlan, counters: &Counters) -> Modelled;
+
+    /// The merging of a merge that was cut into these parts, in ns.
+    fn merge_ns(&self, parts: &[Counters]) -> u64;
+
+    /// A result on its way to the host, in ns.
+    fn link_ns(&self, result_bytes: u64) -> u64;
+
+    /// How fast the device is; what is in flight and free is left to the drive.
+    fn snapshot(&self) -> CostSnapshot;
+}
+
+/// A device in software, behind the socket of a runtime's emulation.
+pub trait CardModel: Send + Sync + Debug {
+    /// Its clock.
+    fn clock(&self) -> &dyn DeviceClock;
+
+    /// How merges are cut on it.
+    fn merge_cut(&self) -> MergeCut;
+
+    /// Whether it takes this work.
+    ///
+    /// # Errors
+    /// The refusal that its fault plan has for it.
+    fn admit(&self, work: &Work) -> Result<(), Refusal>;
+
+    /// Says that this work begins; what shall happen to its kernels is kept by command. `path` is
+    /// the file that is read first.
+    ///
+    /// # Errors
+    /// The failure that its fault plan has for it.
+    fn begin(&self, work: &Work, path: &str) -> Result<(), Failure>;
+
+    /// Says that this work has ended.
+    fn end(&self, work: &Work);
+
+    /// Waits for the runtime on `listener`, on a thread of its own, and answers it until it closes
+    /// the device.
+    ///
+    /// # Errors
+    /// When there is no thread left.
+    fn serve(self: Arc<Self>, listener: UnixListener, memory: MakeMemory) -> std::io::Result<()>;
+}

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The same device behind XRT: what the runtime's software emulation takes for a card.
+//!
+//! The runtime speaks its own protocol over a socket, to whoever listens there; here that is a
+//! thread of the process that hosts the drive. Kernels are found by name and are the ones that are
+//! compiled into this program, so an image for emulation carries no code.
+//!
+//! ```text
+//! wire       messages             session    calls
+//! memory     buffers              unit       registers and kernels
+//! fates      faults by command
+//! ```
+//!
+//! # What is not here
+//!
+//! No file is read: on this path the runtime's side moves bytes from the file into device memory,
+//! as the host of a card does. No library of the runtime is called.
+
+mod fates;
+mod memory;
+mod session;
+mod unit;
+mod wire;
+
+use std::os::unix::net::UnixListener;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use nearscan_command::{Counters, MediaPlan, MergeCut};
+use nearscan_drive::{
+    CardModel, CostSnapshot, DeviceClock, Failure, MakeMemory, Modelled, RatesByRequest, Refusal,
+    Work,
+};
+use nearscan_link::{Image, Kernel};
+
+use crate::config::Config;
+use fates::Fates;
+
+/// An emulated card for XRT's software emulation.
+#[derive(Debug)]
+pub struct EmulatedCard {
+    fates: Arc<Fates>,
+    clock: Clock,
+}
+
+/// The time model, asked for commands that ran on the card.
+#[derive(Debug)]
+struct Clock {
+    config: Config,
+    snapshots: AtomicU64,
+}
+
+impl EmulatedCard {
+    /// A card that is configured with `image`: it has the units that are in there; what else it is
+    /// like is in `config`.
+    pub fn new(image: &Image, config: Config) -> Self {
+        let config = Config {
+            compute_units: image.units_of(Kernel::Scan),
+            merge_units: image.units_of(Kernel::Merge),
+            ..config
+        };
+        Self { fates: Arc::default(), clock: Clock { config, snapshots: AtomicU64::new(0) } }
+    }
+}
+
+impl CardModel for EmulatedCard {
+    fn clock(&self) -> &dyn DeviceClock {
+        &self.clock
+    }
+
+    fn merge_cut(&self) -> MergeCut {
+        let config = &self.clock.config;
+        MergeCut { units: config.merge_units, part_rows: config.merge_part_rows }
+    }
+
+    fn admit(&self, work: &Work) -> Result<(), Refusal> {
+        Fates::admit(&self.clock.config, work)
+    }
+
+    fn begin(&self, work: &Work, path: &str) -> Result<(), Failure> {
+        self.fates.begin(&self.clock.config, work, path)
+    }
+
+    fn end(&self, work: &Work) {
+        self.fates.end(work);
+    }
+
+    fn serve(self: Arc<Self>, listener: UnixListener, memory: MakeMemory) -> std::io::Result<()> {
+        session::start(listener, memory, Arc::clone(&self.fates))
+    }
+}
+
+impl DeviceClock for Clock {
+    fn idle(&self) -> Modelled {
+        let Config { timing, compute_units, .. } = &self.config;
+        timing.scan(*compute_units, std::iter::empty(), &Counters::default())
+    }
+
+    fn scan(&self, plan: &MediaPlan, counters: &Counters) -> Modelled {
+        let Config { timing, compute_units, .. } = &self.config;
+        timing.scan(*compute_units, plan.requests(), counters)
+    }
+
+    fn merge_ns(&self, parts: &[Counters]) -> u64 {
+        self.config.timing.merge_ns(parts)
+    }
+
+    fn link_ns(&self, result_bytes: u64) -> u64 {
+        self.config.timing.link_ns(result_bytes)
+    }
+
+    fn snapshot(&self) -> CostSnapshot {
+        let Config { timing, compute_units, merge_units, .. } = &self.config;
+        CostSnapshot {
+            id: self.snapshots.fetch_add(1, Ordering::Relaxed),
+            lanes: *compute_units,
+            start_ns: timing.setup_ns,
+            media: timing.media_rates(),
+            link_bytes_per_s: Some(timing.link_bytes_per_s),
+            scan: RatesByRequest::uniform(timing.scan_rates()),
+            merge: RatesByRequest::uniform(timing.merge_rates(*merge_units)),
+            queue_depth: 0,
+            free_bytes: 0,
+        }
+    }
+}
