@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What a drive over XRT is told when it is attached: `xrt:INDEX-or-BDF?xclbin=FILE&root=MOUNT`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Whether the disk writes into the card.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum PeerToPeer {
+    /// Where card and file system can.
+    #[default]
+    Auto,
+    /// Never: the host reads, and copies.
+    Off,
+}
+
+/// Configuration of an [`XrtDrive`](crate::XrtDrive).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Config {
+    /// The card: its index, or its address on the PCI bus.
+    pub target: String,
+    /// The image that it runs.
+    pub xclbin: PathBuf,
+    /// The drive serves the files below this folder, where the card's disk is mounted; all local
+    /// files without one.
+    pub root: Option<PathBuf>,
+    /// The folder of the runtime's libraries; the system's search without one.
+    pub libraries: Option<PathBuf>,
+    /// Whether the disk writes into the card.
+    pub peer_to_peer: PeerToPeer,
+    /// What a kernel may take to end once it is cancelled. One that takes longer hangs, and the
+    /// card is lost.
+    pub grace: Duration,
+}
+
+impl Config {
+    /// A drive with defaults for all but the card and its image.
+    pub fn new(target: impl Into<String>, xclbin: impl Into<PathBuf>) -> Self {
+        Self {
+            target: target.into(),
+            xclbin: xclbin.into(),
+            root: None,
+            libraries: None,
+            peer_to_peer: PeerToPeer::default(),
+            // Kernels look at the cancel word once a page; a page takes milliseconds at most.
+            grace: Duration::from_secs(2),
+        }
+    }
+}

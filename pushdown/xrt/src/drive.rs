@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: Apache-2.0
+//! [`XrtDrive`]: the drive, its sessions and its threads.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+
+use nearscan_command::MergeCut;
+use nearscan_command::layout::{FORMAT_MAJOR, FORMAT_MINOR};
+use nearscan_drive::{
+    Budget, CancelOutcome, CancelWord, Capabilities, CardModel, CostSnapshot, Drive, DriveTime,
+    FileRef, Identity, Lease, Measured, Placement, RatesByRequest, Refusal, Session, SessionSpec,
+    Submission, Ticket,
+};
+use nearscan_link::description::BANK_BYTES;
+use nearscan_link::metadata::Format;
+use nearscan_link::{Image, Kernel, Target};
+use uuid::Uuid;
+
+use crate::card::Card;
+use crate::config::Config;
+use crate::error::OpenError;
+use crate::job::Job;
+use crate::media::Media;
+use crate::queue::Queue;
+use crate::running::{Pending, Running};
+
+/// Threads for each unit that scans: while one waits for the kernel, the other reads.
+const THREADS_PER_UNIT: usize = 2;
+
+/// Device memory that is not leased: what the units hold for themselves, and what rounding takes.
+const RESERVED_BYTES: u64 = 64 << 20;
+
+/// What drive, sessions and threads share.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) card: Card,
+    pub(crate) media: Media,
+    pub(crate) running: Running,
+    pub(crate) model: Option<Arc<dyn CardModel>>,
+    /// One for each unit that scans.
+    queues: Vec<Queue>,
+    in_flight_max: u32,
+    free_bytes: Arc<AtomicU64>,
+    epoch: AtomicU64,
+    snapshots: AtomicU64,
+}
+
+impl Shared {
+    /// How merges are cut.
+    pub(crate) fn merge_cut(&self) -> MergeCut {
+        let units = u32::try_from(self.card.merges.len()).unwrap_or(u32::MAX);
+        let cut = MergeCut { units, part_rows: MergeCut::PART_ROWS };
+        self.model.as_ref().map_or(cut, |model| MergeCut { units, ..model.merge_cut() })
+    }
+
+    /// Gives the card up.
+    pub(crate) fn lose(&self, reason: &str) {
+        self.running.lose(reason, || self.no_time());
+    }
+
+    /// The time of a command that was given up.
+    fn no_time(&self) -> DriveTime {
+        match &self.model {
+            Some(model) => DriveTime::Modelled(model.clock().idle()),
+            None => DriveTime::Measured(Measured::default()),
+        }
+    }
+}
+
+/// A card, reached through XRT.
+#[derive(Debug)]
+pub struct XrtDrive {
+    identity: Identity,
+    capabilities: Capabilities,
+    shared: Arc<Shared>,
+    threads: Mutex<Vec<JoinHandle<()>>>,
+}
+
+/// Reads an image and checks that it is of use here.
+///
+/// # Errors
+/// [`OpenError::File`] and [`OpenError::Image`].
+pub fn read_image(path: &std::path::Path) -> Result<Image, OpenError> {
+    let bytes = std::fs::read(path).map_err(OpenError::file(path))?;
+    let format = Format { major: FORMAT_MAJOR, minor: FORMAT_MINOR };
+    Image::read(&bytes, format).map_err(|source| OpenError::Image { path: path.to_owned(), source })
+}
+
+impl XrtDrive {
+    /// Opens a card; where its image is for software emulation, `model` stands for it.
+    ///
+    /// # Errors
+    /// [`OpenError`]: what is missing, and what to do about it.
+    pub fn open(config: &Config, model: Option<Arc<dyn CardModel>>) -> Result<Self, OpenError> {
+        let image = read_image(&config.xclbin)?;
+        // A card has a clock of its own.
+        let model = model.filter(|_| image.target == Target::SoftwareEmulation);
+        if image.target == Target::SoftwareEmulation && model.is_none() {
+            return Err(OpenError::NoModel);
+        }
+        let card = Card::open(config, &image, model.clone())?;
+        let memory_bytes = BANK_BYTES - RESERVED_BYTES;
+        let capabilities = Capabilities {
+            columns_max: image.lanes.min(Capabilities::of_scan_kernel().columns_max),
+            merge_inputs_max: image.merge_inputs,
+            memory_bytes,
+            emulated: card.is_emulated(),
+            ..Capabilities::of_scan_kernel()
+        };
+        let name = format!("nearscan xrt {} {:?}", config.target, config.root);
+        let identity = Identity {
+            uuid: Uuid::new_v5(&Uuid::NAMESPACE_URL, name.as_bytes()),
+            kind: "xrt",
+            model: format!("SmartSSD, {} compute units", image.units_of(Kernel::Scan)),
+        };
+        let shared = Arc::new(Shared {
+            queues: card.scans.iter().map(|_| Queue::default()).collect(),
+            card,
+            media: Media::new(config.root.clone()),
+            running: Running::default(),
+            model,
+            in_flight_max: capabilities.in_flight_max,
+            free_bytes: Arc::new(AtomicU64::new(memory_bytes)),
+            epoch: AtomicU64::new(1),
+            snapshots: AtomicU64::new(0),
+        });
+        let drive = Self { identity, capabilities, shared, threads: Mutex::default() };
+        drive.start(config).map_err(OpenError::Thread)?;
+        Ok(drive)
+    }
+
+    fn start(&self, config: &Config) -> std::io::Result<()> {
+        let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
+        let (shared, grace) = (Arc::clone(&self.shared), config.grace);
+        let watch = move || shared.running.watch(grace, || shared.no_time());
+        threads.push(std::thread::Builder::new().name("xrt watch".to_owned()).spawn(watch)?);
+        for index in 0..self.shared.queues.len() * THREADS_PER_UNIT {
+            let (shared, unit) = (Arc::clone(&self.shared), index / THREADS_PER_UNIT);
+            let name = format!("xrt unit {unit}");
+            let work = move || work_on(&shared, unit);
+            threads.push(std::thread::Builder::new().name(name).spawn(work)?);
+        }
+        Ok(())
+    }
+
+    /// Whether every lease of device memory has come back.
+    pub fn memory_is_whole(&self) -> bool {
+        self.shared.free_bytes.load(Ordering::Acquire) == self.capabilities.memory_bytes
+    }
+
+    /// Why the card is lost, if it is. Its process should be replaced: what the runtime still holds
+    /// can not be given back, and the process is to be ended by [`leave`](crate::leave).
+    pub fn lost(&self) -> Option<String> {
+        self.shared.running.lost().map(str::to_owned)
+    }
+
+    /// Why files are copied through the host instead of going straight to the card, if they are.
+    pub fn copies_because(&self) -> Option<&str> {
+        self.shared.card.peer_to_peer.as_ref().err().map(String::as_str)
+    }
+}
+
+/// Does the jobs of a unit until its queue is closed.
+fn work_on(shared: &Shared, index: usize) {
+    let (Some(queue), Some(unit)) = (shared.queues.get(index), shared.card.scans.get(index)) else {
+        return;
+    };
+    while let Some(job) = queue.pop() {
+        job.run(shared, unit);
+        queue.ended();
+    }
+}
+
+impl Drive for XrtDrive {
+    fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    fn capabilities(&self) -> &Capabilities {
+        &self.capabilities
+    }
+
+    fn locate(&self, file: &FileRef) -> Placement {
+        self.shared.media.locate(file)
+    }
+
+    fn snapshot(&self) -> CostSnapshot {
+        let unknown = || CostSnapshot {
+            id: self.shared.snapshots.fetch_add(1, Ordering::Relaxed),
+            lanes: u32::try_from(self.shared.queues.len()).unwrap_or(u32::MAX),
+            start_ns: 0.0,
+            media: None,
+            link_bytes_per_s: None,
+            scan: RatesByRequest::UNKNOWN,
+            merge: RatesByRequest::UNKNOWN,
+            queue_depth: 0,
+            free_bytes: 0,
+        };
+        let known = self.shared.model.as_ref().map(|model| model.clock().snapshot());
+        CostSnapshot {
+            queue_depth: self.in_flight(),
+            free_bytes: self.shared.free_bytes.load(Ordering::Acquire),
+            ..known.unwrap_or_else(unknown)
+        }
+    }
+
+    fn open_session(&self, spec: SessionSpec) -> Result<Arc<dyn Session>, Refusal> {
+        if let Some(reason) = self.lost() {
+            return Err(Refusal::Gone { reason });
+        }
+        Ok(Arc::new(XrtSession {
+            shared: Arc::clone(&self.shared),
+            epoch: self.shared.epoch.load(Ordering::Acquire),
+            budget: spec.budget,
+            gone: Arc::default(),
+        }))
+    }
+
+    fn reset(&self) -> Result<u64, Refusal> {
+        if let Some(reason) = self.lost() {
+            return Err(Refusal::Gone { reason });
+        }
+        self.shared.running.cancel_all();
+        Ok(self.shared.epoch.fetch_add(1, Ordering::AcqRel) + 1)
+    }
+
+    fn in_flight(&self) -> u32 {
+        self.shared.running.count()
+    }
+
+    fn shutdown(&self) {
+        self.shared.queues.iter().for_each(Queue::close);
+        let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
+        if threads.is_empty() {
+            return;
+        }
+        // The first one watches the clock, and has to until the others have ended.
+        let watch = threads.remove(0);
+        for thread in threads.drain(..) {
+            while !thread.is_finished() && self.lost().is_none() {
+                nearscan_drive::clock::pause(std::time::Duration::from_millis(1));
+            }
+            // One that is caught in a card that is lost is left there.
+            if thread.is_finished() && thread.join().is_err() {
+                tracing::error!("a thread of the drive panicked");
+            }
+        }
+        self.shared.running.close();
+        if watch.join().is_err() {
+            tracing::error!("the watch of the drive panicked");
+        }
+        match self.lost() {
+            None => self.shared.card.close(),
+            Some(reason) => {
+                tracing::error!(reason, "a lost card is not closed: end the process by leave()");
+            }
+        }
+    }
+}
+
+impl Drop for XrtDrive {
+    fn drop(&mut self) {
+        // Nobody waits for what still runs.
+        self.shared.running.cancel_all();
+        self.shutdown();
+    }
+}
+
+#[derive(Debug)]
+struct XrtSession {
+    shared: Arc<Shared>,
+    epoch: u64,
+    budget: Arc<dyn Budget>,
+    gone: Arc<AtomicBool>,
+}
+
+impl XrtSession {
+    fn is_void(&self) -> Option<Refusal> {
+        let reason = if let Some(reason) = self.shared.running.lost() {
+            reason.to_owned()
+        } else if self.gone.load(Ordering::Acquire) {
+            "it was lost".to_owned()
+        } else if self.shared.epoch.load(Ordering::Acquire) != self.epoch {
+            "it was reset".to_owned()
+        } else {
+            return None;
+        };
+        Some(Refusal::Gone { reason })
+    }
+}
+
+impl Session for XrtSession {
+    fn epoch(&self) -> u64 {
+        self.epoch
+    }
+
+    fn lease(&self, needed_bytes: u64) -> Result<Lease, Refusal> {
+        let take = |free: u64| free.checked_sub(needed_bytes);
+        let taken = self.shared.free_bytes.fetch_update(Ordering::AcqRel, Ordering::Acquire, take);
+        if taken.is_err() {
+            return Err(Refusal::LowMemory { needed_bytes });
+        }
+        let free = Arc::clone(&self.shared.free_bytes);
+        Ok(Lease::new(needed_bytes, move |bytes| {
+            free.fetch_add(bytes, Ordering::AcqRel);
+        }))
+    }
+
+    fn submit(&self, submission: Submission) -> Result<Ticket, Refusal> {
+        let Submission { work, lease, timeout } = submission;
+        if let Some(refusal) = self.is_void() {
+            return Err(refusal);
+        }
+        if let Some(model) = &self.shared.model {
+            model.admit(&work)?;
+        }
+        let needed_bytes = work.device_bytes();
+        if lease.bytes() < needed_bytes {
+            return Err(Refusal::LowMemory { needed_bytes });
+        }
+        let cancel = CancelWord::default();
+        let (ticket, reply) = Ticket::new(work.envelope(), cancel.clone());
+        let pending = Arc::new(Pending::new(work.envelope(), timeout, cancel, reply));
+        if !self.shared.running.add(&pending, self.shared.in_flight_max) {
+            return Err(Refusal::Busy);
+        }
+        let (budget, session_gone) = (Arc::clone(&self.budget), Arc::clone(&self.gone));
+        let job = Job { work, lease, pending: Arc::clone(&pending), budget, session_gone };
+        let shortest = self.shared.queues.iter().min_by_key(|queue| queue.load());
+        if shortest.is_some_and(|queue| queue.push(job).is_ok()) {
+            return Ok(ticket);
+        }
+        self.shared.running.remove(&pending);
+        Err(Refusal::Gone { reason: "it was shut down".to_owned() })
+    }
+
+    fn cancel(&self, command_id: u128) -> CancelOutcome {
+        if self.shared.running.lost().is_some() {
+            return CancelOutcome::Lost;
+        }
+        match self.shared.running.cancel(command_id) {
+            true => CancelOutcome::Acknowledged,
+            false => CancelOutcome::Unknown,
+        }
+    }
+}

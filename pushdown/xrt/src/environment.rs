@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What XRT's software emulation reads from its surroundings: variables, a folder, a socket.
+//!
+//! The one file that reads and sets variables of the process. The runtime reads them with C's
+//! `getenv`, so they must be there before there is a second thread: either whoever starts the
+//! process gives them to it ([`Environment::variables`]), or the process sets them first of all.
+//!
+//! # Invariants
+//!
+//! - No two processes have the same socket or folder: those that share one connect to each other
+//!   and die.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use crate::error::OpenError;
+
+/// Chooses the emulation.
+const MODE: &str = "XCL_EMULATION_MODE";
+/// Where the description of the device is.
+const CONFIGURATION: &str = "EMCONFIG_PATH";
+/// Where the runtime may write.
+const RUN_FOLDER: &str = "SDACCEL_EM_RUN_DIR";
+/// The last part of the socket's name.
+const SOCKET: &str = "EMULATION_SOCKETID";
+/// The part before it; without one, all processes have the same socket.
+const USER: &str = "USER";
+
+/// Names of folders and sockets begin so; the number of the process that made them follows.
+const PREFIX: &str = "nearscan-xrt-";
+
+/// Bytes of a socket's name, which the system limits.
+const SOCKET_NAME_BYTES_MAX: usize = 106;
+
+/// The description of the device: one SmartSSD with one bank. The runtime ends the process when it
+/// cannot read it, and invents a device when it is not there. Sizes are words of a table.
+const DEVICE: &str = r#"{ "Version": { "FileVersion": "2.0", "ToolVersion": "2022.1" },
+  "Platform": { "UnifiedPlatform": "true", "ExpandedPR": "false",
+    "Boards": [ { "NumBoards": "1", "Devices": [
+      { "Name": "xilinx_u2_gen3x4_xdma_gc_base_2", "HalMajorVersion": "2", "HalMinorVersion": "0",
+        "VendorId": "4334", "DeviceVersion": "0", "DataAlignment": "4096", "NumDevices": "1",
+        "DdrBanks": [ { "Size": "4GB" } ] } ] } ] } }
+"#;
+
+/// Devices in that description.
+pub(crate) const DEVICES: u32 = 1;
+
+/// The surroundings of one process that emulates cards.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Environment {
+    folder: PathBuf,
+    socket_name: String,
+    user: String,
+}
+
+impl Environment {
+    /// Surroundings for a process that is about to be started, with a folder of its own; clears up
+    /// what dead processes have left.
+    ///
+    /// # Errors
+    /// [`OpenError::File`] when the folder cannot be made, [`OpenError::SocketName`].
+    pub fn make() -> Result<Self, OpenError> {
+        static MADE: AtomicU32 = AtomicU32::new(0);
+        let user = variable(USER).filter(|user| !user.is_empty());
+        let user = user.unwrap_or_else(|| "nearscan".to_owned());
+        let temporary = std::env::temp_dir();
+        let sockets = Path::new("/tmp").join(&user);
+        [&temporary, &sockets].into_iter().for_each(|folder| sweep(folder));
+        let number = MADE.fetch_add(1, Ordering::Relaxed);
+        let name = format!("{PREFIX}{}-{number}", std::process::id());
+        let made = Self { folder: temporary.join(&name), socket_name: name, user };
+        made.check()?;
+        made.lay_out()?;
+        Ok(made)
+    }
+
+    /// The variables that the process has to be started with.
+    pub fn variables(&self) -> [(&'static str, OsString); 5] {
+        [
+            (MODE, "sw_emu".into()),
+            (CONFIGURATION, self.folder.clone().into()),
+            (RUN_FOLDER, self.folder.clone().into()),
+            (SOCKET, self.socket_name.clone().into()),
+            (USER, self.user.clone().into()),
+        ]
+    }
+
+    /// The surroundings of this process: those that it was started with, or, as long as it has one
+    /// thread, new ones.
+    pub(crate) fn of_process() -> Result<Self, OpenError> {
+        if let Some(given) = Self::given() {
+            given.check()?;
+            given.lay_out()?;
+            return Ok(given);
+        }
+        match threads() {
+            1 => {}
+            threads => return Err(OpenError::Threads { threads }),
+        }
+        let made = Self::make()?;
+        for (name, value) in made.variables() {
+            // SAFETY: this process has one thread, which was just counted, so that nobody reads or
+            // changes the environment meanwhile.
+            unsafe { std::env::set_var(name, value) };
+        }
+        Ok(made)
+    }
+
+    fn given() -> Option<Self> {
+        if variable(MODE)? != "sw_emu" {
+            return None;
+        }
+        let folder = PathBuf::from(variable(CONFIGURATION)?);
+        let run_folder = PathBuf::from(variable(RUN_FOLDER)?);
+        let given = Self { folder, socket_name: variable(SOCKET)?, user: variable(USER)? };
+        (given.folder == run_folder && !given.user.is_empty()).then_some(given)
+    }
+
+    fn check(&self) -> Result<(), OpenError> {
+        let path = self.socket();
+        match path.as_os_str().len() < SOCKET_NAME_BYTES_MAX {
+            true => Ok(()),
+            false => Err(OpenError::SocketName { path, limit: SOCKET_NAME_BYTES_MAX }),
+        }
+    }
+
+    /// Makes the folder and the description of the device in it.
+    pub(crate) fn lay_out(&self) -> Result<(), OpenError> {
+        std::fs::create_dir_all(&self.folder).map_err(OpenError::file(&self.folder))?;
+        let file = self.folder.join("emconfig.json");
+        std::fs::write(&file, DEVICE).map_err(OpenError::file(file))
+    }
+
+    /// The socket that the runtime looks for.
+    pub(crate) fn socket(&self) -> PathBuf {
+        Path::new("/tmp").join(&self.user).join(&self.socket_name)
+    }
+
+    /// Removes the folder and the socket; what is not there is no matter.
+    pub fn remove(&self) {
+        drop(std::fs::remove_dir_all(&self.folder));
+        drop(std::fs::remove_file(self.socket()));
+    }
+}
+
+/// The value of the variable that asks for emulation, if there is one.
+pub(crate) fn emulation_mode() -> Option<String> {
+    variable(MODE)
+}
+
+fn variable(name: &str) -> Option<String> {
+    std::env::var_os(name)?.into_string().ok()
+}
+
+/// Threads of this process; more than any where that cannot be told.
+fn threads() -> usize {
+    std::fs::read_dir("/proc/self/task").map_or(usize::MAX, Iterator::count)
+}
+
+/// Removes folders and sockets of processes that are no more.
+fn sweep(folder: &Path) {
+    let Ok(entries) = std::fs::read_dir(folder) else { return };
+    for entry in entries.flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let process = name.strip_prefix(PREFIX).and_then(|rest| rest.split('-').next());
+        let Some(process) = process.and_then(|process| process.parse::<u32>().ok()) else {
+            continue;
+        };
+        if !Path::new("/proc").join(process.to_string()).exists() {
+            drop(std::fs::remove_dir_all(entry.path()));
+            drop(std::fs::remove_file(entry.path()));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_process_has_its_own_folder_and_socket() {
+        let [one, other] = [0, 0].map(|_| Environment::make().unwrap());
+        assert_ne!(one.folder, other.folder);
+        assert_ne!(one.socket(), other.socket());
+        assert!(one.folder.join("emconfig.json").is_file());
+        for environment in [one, other] {
+            environment.remove();
+            assert!(!environment.folder.exists());
+        }
+    }
+
+    #[test]
+    fn what_dead_processes_left_is_swept_and_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        // No process has the largest number.
+        let dead = folder.path().join(format!("{PREFIX}4294967295-0"));
+        let alive = folder.path().join(format!("{PREFIX}{}-0", std::process::id()));
+        let other = folder.path().join("nearscan-4294967295");
+        for path in [&dead, &alive, &other] {
+            std::fs::create_dir(path).unwrap();
+        }
+        sweep(folder.path());
+        assert_eq!((dead.exists(), alive.exists(), other.exists()), (false, true, true));
+    }
+
+    #[test]
+    fn a_name_that_is_too_long_is_refused() {
+        let environment = Environment {
+            folder: PathBuf::new(),
+            socket_name: "a".to_owned(),
+            user: "u".repeat(120),
+        };
+        assert!(matches!(environment.check(), Err(OpenError::SocketName { .. })));
+    }
+}

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Why a card could not be opened.
+
+use std::path::PathBuf;
+
+use nearscan_link::ImageError;
+
+/// Why a card could not be opened; each says what to do about it where something can be done.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// The runtime's libraries are not there.
+    #[error(
+        "XRT is not installed: {library} cannot be loaded ({reason}); install libxrt1, or source \
+         setup.sh of /opt/xilinx/xrt"
+    )]
+    NoRuntime {
+        /// The library.
+        library: String,
+        /// What the loader says.
+        reason: String,
+    },
+    /// They are of a version that lacks what is needed.
+    #[error("{library} has no function {symbol}: it is of another version of XRT")]
+    Symbol {
+        /// The library.
+        library: String,
+        /// The function.
+        symbol: String,
+    },
+    /// A file cannot be read or written.
+    #[error("{path}: {source}")]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        #[source]
+        source: std::io::Error,
+    },
+    /// The image is of no use here.
+    #[error("{path} cannot be used: {source}")]
+    Image {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        #[source]
+        source: ImageError,
+    },
+    /// The runtime wants its environment before the process has threads.
+    #[error(
+        "XRT reads its environment unguarded, and this process has {threads} threads: prepare it \
+         before there is a second one, or start it with the variables of `Environment`"
+    )]
+    Threads {
+        /// How many there are.
+        threads: usize,
+    },
+    /// One process reaches cards or emulates them, not both.
+    #[error("this process was prepared for {prepared}, and one process has one of both")]
+    OtherTarget {
+        /// What it was prepared for.
+        prepared: &'static str,
+    },
+    /// A card is wanted where the environment asks for emulation.
+    #[error(
+        "the image is for a card, and XCL_EMULATION_MODE is set to {value:?}: unset it to reach \
+         the card"
+    )]
+    EmulationMode {
+        /// Its value.
+        value: String,
+    },
+    /// An image for emulation needs something to emulate the card.
+    #[error("the image is for software emulation, and no model of a card was given")]
+    NoModel,
+    /// The path of the socket is too long for the system.
+    #[error("the socket {path} has a name of more than {limit} bytes: USER is too long")]
+    SocketName {
+        /// The socket.
+        path: PathBuf,
+        /// Bytes that would do.
+        limit: usize,
+    },
+    /// The name of a card makes no sense.
+    #[error("{target:?} is neither an index nor an address such as 0000:01:00.1")]
+    Target {
+        /// What was given.
+        target: String,
+    },
+    /// There is no such card.
+    #[error("there is no card {target}{detail}")]
+    NoCard {
+        /// Which was asked for.
+        target: String,
+        /// What else was found out.
+        detail: String,
+    },
+    /// This process has opened it already.
+    #[error("the card {target} is open in this process already, with the image {image}")]
+    AlreadyOpen {
+        /// Which card.
+        target: String,
+        /// Its image.
+        image: String,
+    },
+    /// Another process uses the card with another image.
+    #[error(
+        "the card {target} is in use with another image: all processes share one, so end those \
+         that use it, or use theirs"
+    )]
+    ImageInUse {
+        /// Which card.
+        target: String,
+    },
+    /// The image is for another platform.
+    #[error("the image is for the platform {image}, and the card {target} has {card}")]
+    Platform {
+        /// Which card.
+        target: String,
+        /// The image's.
+        image: String,
+        /// The card's.
+        card: String,
+    },
+    /// The runtime did not do what it was asked for.
+    #[error("the card {target} failed to {what}: {reason}")]
+    Card {
+        /// Which card.
+        target: String,
+        /// What was tried.
+        what: &'static str,
+        /// What the runtime says.
+        reason: String,
+    },
+    /// The counter-measure for the runtime's own mistake found it in an unknown state.
+    #[error("the software emulation of XRT is in an unexpected state: {reason}")]
+    Shim {
+        /// What is unexpected.
+        reason: &'static str,
+    },
+    /// No thread could be started.
+    #[error("a thread of the drive cannot be started: {0}")]
+    Thread(#[source] std::io::Error),
+}
+
+impl OpenError {
+    /// For `map_err` of what touches a file.
+    pub(crate) fn file(path: impl Into<PathBuf>) -> impl FnOnce(std::io::Error) -> Self {
+        let path = path.into();
+        move |source| Self::File { path, source }
+    }
+}

@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: Apache-2.0
+//! One command on a compute unit: its input to the device, the kernel, its result to the host.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use bytes::Bytes;
+use nearscan_command::{Command, Counters, InputRef, MediaPlan, OutputRef, ResultHeader};
+use nearscan_drive::clock::Stopwatch;
+use nearscan_drive::{
+    Budget, DriveTime, Failure, Lease, Measured, Modelled, Outcome, Reservation, Traffic, Work,
+};
+use nearscan_link::Argument;
+
+use crate::drive::Shared;
+use crate::handles::{Buffer, BufferKind, Part};
+use crate::library::Handle;
+use crate::media::Way;
+use crate::pool::Pooled;
+use crate::running::Pending;
+use crate::unit::{ComputeUnit, Memories, kernel};
+
+/// Work with all that it needs to run.
+#[derive(Debug)]
+pub(crate) struct Job {
+    pub(crate) work: Work,
+    /// Given back when the job ends, not before.
+    pub(crate) lease: Lease,
+    pub(crate) pending: Arc<Pending>,
+    /// Where the result's host memory is charged.
+    pub(crate) budget: Arc<dyn Budget>,
+    /// Set when the drive is lost for the session that sent this.
+    pub(crate) session_gone: Arc<AtomicBool>,
+}
+
+/// A result with the host memory that it is charged for.
+struct Charged {
+    result: Vec<u8>,
+    _memory: Reservation,
+}
+
+impl AsRef<[u8]> for Charged {
+    fn as_ref(&self) -> &[u8] {
+        &self.result
+    }
+}
+
+/// What a job has moved and taken so far.
+#[derive(Debug, Default)]
+pub(crate) struct Progress {
+    pub(crate) traffic: Traffic,
+    /// Of an emulated card; nothing until a scan has ended.
+    pub(crate) modelled: Option<Modelled>,
+}
+
+/// Bytes of a result's header, as a size of memory.
+pub(crate) const HEADER_BYTES: usize = 256;
+
+const _: () = assert!(HEADER_BYTES as u64 == ResultHeader::BYTES);
+
+impl Job {
+    /// Runs the command and answers; the buffers are free afterwards.
+    pub(crate) fn run(self, shared: &Shared, unit: &ComputeUnit) {
+        let watch = Stopwatch::start();
+        let mut progress = Progress::default();
+        let running = Execution { shared, unit, pending: &self.pending };
+        let executed = running.execute(&self, &mut progress);
+        if let Some(model) = &shared.model {
+            model.end(&self.work);
+        }
+        let outcome = match executed {
+            Ok(result) => {
+                progress.traffic.link_bytes = result.len() as u64;
+                match Reservation::take(&self.budget, result.len() as u64) {
+                    Some(memory) => {
+                        Outcome::Finished(Bytes::from_owner(Charged { result, _memory: memory }))
+                    }
+                    None => Outcome::Failed(Failure::HostMemory {
+                        needed_bytes: progress.traffic.link_bytes,
+                    }),
+                }
+            }
+            Err(failure) => Outcome::Failed(failure),
+        };
+        let time = shared.time_of(progress.modelled, progress.traffic.link_bytes, watch.measured());
+        let Self { lease, pending, .. } = self;
+        // Memory and place are free before anybody hears of the end.
+        drop(lease);
+        shared.running.remove(&pending);
+        pending.answer(outcome, time, progress.traffic);
+    }
+}
+
+impl Shared {
+    /// What a command took: on a card by the clock, in emulation by the model.
+    fn time_of(
+        &self,
+        modelled: Option<Modelled>,
+        link_bytes: u64,
+        measured: Measured,
+    ) -> DriveTime {
+        match &self.model {
+            None => DriveTime::Measured(measured),
+            Some(model) => {
+                let clock = model.clock();
+                let link_ns = clock.link_ns(link_bytes);
+                let time = modelled.unwrap_or_else(|| clock.idle());
+                DriveTime::Modelled(Modelled { link_ns, ..time })
+            }
+        }
+    }
+}
+
+/// A job while it runs.
+pub(crate) struct Execution<'a> {
+    pub(crate) shared: &'a Shared,
+    pub(crate) unit: &'a ComputeUnit,
+    pub(crate) pending: &'a Pending,
+}
+
+/// Where a scan's result goes: a buffer, or a part of one.
+pub(crate) struct Target<'a> {
+    pub(crate) buffer: &'a mut Buffer,
+    /// What the kernel is shown of it; the whole without one.
+    pub(crate) part: Option<&'a Part>,
+    /// Its first byte.
+    pub(crate) offset: usize,
+}
+
+impl Target<'_> {
+    fn handle(&self) -> Handle {
+        self.part.map_or_else(|| self.buffer.handle(), Part::handle)
+    }
+}
+
+impl Execution<'_> {
+    fn execute(&self, job: &Job, progress: &mut Progress) -> Result<Vec<u8>, Failure> {
+        if let Some(reason) = self.shared.running.lost() {
+            return Err(Failure::Gone { reason: reason.to_owned() });
+        }
+        if job.session_gone.load(Ordering::Acquire) {
+            return Err(Failure::Gone { reason: "it was lost for this query".to_owned() });
+        }
+        self.check_cancel()?;
+        if let Some(model) = &self.shared.model {
+            let inputs = job.work.scans().first().map(|scan| scan.unit.inputs.as_slice());
+            let path = self.shared.media.first_path(inputs.unwrap_or_default());
+            model.begin(&job.work, &path).inspect_err(|failure| {
+                if matches!(failure, Failure::Gone { .. }) {
+                    job.session_gone.store(true, Ordering::Release);
+                }
+            })?;
+        }
+        let result = match &job.work {
+            Work::Scan(command) => self.scan(command, progress),
+            Work::Merge(command) => self.merge(command, progress),
+        };
+        // A kernel that was cancelled because its time was up ends like one that its query
+        // cancelled.
+        if self.pending.timed_out() { Err(Failure::Timeout) } else { result }
+    }
+
+    /// # Errors
+    /// [`Failure::Timeout`] and [`Failure::Cancelled`].
+    fn check_cancel(&self) -> Result<(), Failure> {
+        if self.pending.timed_out() {
+            return Err(Failure::Timeout);
+        }
+        if self.pending.cancel.is_set() { Err(Failure::Cancelled) } else { Ok(()) }
+    }
+
+    /// A buffer of the unit's card.
+    pub(crate) fn take(
+        &self,
+        kind: BufferKind,
+        argument: Argument,
+        bytes: u64,
+    ) -> Result<Pooled<'_>, Failure> {
+        let size = memory_size(bytes)?;
+        let taken = self.shared.card.pool.take(self.unit.place(kind, argument), size);
+        taken.map_err(|_| kernel(format!("the card has no {bytes} bytes of memory left")))
+    }
+
+    /// Runs a scan; gives header and payload of its result.
+    fn scan(&self, command: &Command, progress: &mut Progress) -> Result<Vec<u8>, Failure> {
+        let bytes_max = command.output.bytes_max();
+        let mut output = self.take(BufferKind::Host, Argument::Output, bytes_max)?;
+        let target = Target { buffer: &mut output, part: None, offset: 0 };
+        let header = match self.scan_into(command, target, progress) {
+            Ok(header) => header,
+            Err(failure) => return Err(self.give_up([output], failure)),
+        };
+        fetch(&output, 0, &header, bytes_max)
+    }
+
+    /// Loads the input of a scan and runs the kernel, its result to go to `target`.
+    pub(crate) fn scan_into(
+        &self,
+        command: &Command,
+        target: Target<'_>,
+        progress: &mut Progress,
+    ) -> Result<ResultHeader, Failure> {
+        self.check_cancel()?;
+        let plan = MediaPlan::of(&command.unit.inputs);
+        let words = bound(command, &plan)?;
+        let input = self.load(&plan, progress)?;
+        let scratch_bytes = command.scratch_bytes();
+        let scratch = match scratch_bytes {
+            0 => None,
+            bytes => Some(self.take(BufferKind::Device, Argument::Scratch, bytes)?),
+        };
+        let memories = Memories {
+            input: input.handle(),
+            output: target.handle(),
+            scratch: scratch.as_ref().map(|scratch| scratch.handle()),
+        };
+        clear_header(target.buffer, target.offset)?;
+        let ended = {
+            let mut held = self.unit.hold();
+            held.start(&words, memories).map_err(kernel)?;
+            held.wait(self.pending, &self.shared.running)
+        };
+        if let Err(failure) = ended {
+            let buffers = [Some(input), scratch].into_iter().flatten();
+            return Err(self.give_up(buffers, failure));
+        }
+        let header = header_of(target.buffer, target.offset)?;
+        if let Some(model) = &self.shared.model {
+            let time = model.clock().scan(&plan, &header.counters);
+            progress.modelled = match progress.modelled {
+                None => Some(time),
+                Some(before) => before.combine(time),
+            };
+        }
+        Ok(header)
+    }
+
+    /// Brings the input of a scan into device memory.
+    fn load(&self, plan: &MediaPlan, progress: &mut Progress) -> Result<Pooled<'_>, Failure> {
+        let media = &self.shared.media;
+        let way = match &self.shared.card.peer_to_peer {
+            Ok(()) => media.way(plan),
+            Err(_) => Way::Copy,
+        };
+        let kind = match way {
+            Way::PeerToPeer => BufferKind::PeerToPeer,
+            Way::Copy => BufferKind::Host,
+        };
+        let mut input = self.take(kind, Argument::Input, plan.bytes)?;
+        media.load(plan, way, input.bytes_mut())?;
+        progress.traffic.media_bytes += plan.media_bytes();
+        if way == Way::Copy {
+            progress.traffic.host_bytes += plan.media_bytes();
+            input.send(0..memory_size(plan.bytes)?).map_err(kernel)?;
+        }
+        Ok(input)
+    }
+
+    /// Writes buffers off that a lost card may still touch.
+    pub(crate) fn give_up<'b>(
+        &self,
+        buffers: impl IntoIterator<Item = Pooled<'b>>,
+        failure: Failure,
+    ) -> Failure {
+        if matches!(failure, Failure::Gone { .. }) {
+            self.shared.lose(&failure.to_string());
+        }
+        if self.shared.running.lost().is_some() {
+            buffers.into_iter().for_each(Pooled::write_off);
+        }
+        failure
+    }
+
+    /// The counters of merges that ran, for the clock.
+    pub(crate) fn count_merge(&self, parts: &[Counters], progress: &mut Progress) {
+        if let (Some(model), Some(time)) = (&self.shared.model, &mut progress.modelled) {
+            time.merge_ns += model.clock().merge_ns(parts);
+        }
+    }
+}
+
+/// The bytes of a command whose inputs lie where the plan puts them.
+fn bound(command: &Command, plan: &MediaPlan) -> Result<Vec<u8>, Failure> {
+    let mut inputs = Vec::with_capacity(command.unit.inputs.len());
+    for (input, offset) in command.unit.inputs.iter().zip(&plan.places) {
+        let InputRef::FileRange { length, .. } = *input else {
+            return Err(kernel(format!("a card reads file ranges, not {input:?}")));
+        };
+        inputs.push(InputRef::DeviceRange { lease: 0, offset: *offset, length });
+    }
+    let mut bound = command.clone();
+    bound.unit.inputs = inputs;
+    let bytes_max = command.output.bytes_max();
+    bound.output = OutputRef::DeviceRange { lease: 0, offset: 0, bytes_max };
+    bound.encode().map_err(kernel)
+}
+
+/// Makes sure that no header of an earlier result is taken for the next one.
+pub(crate) fn clear_header(buffer: &mut Buffer, offset: usize) -> Result<(), Failure> {
+    let range = offset..offset.saturating_add(HEADER_BYTES);
+    match buffer.bytes_mut().get_mut(range.clone()) {
+        Some(header) => header.fill(0),
+        None => return Err(kernel("there is no room for a result")),
+    }
+    buffer.send(range).map_err(kernel)
+}
+
+/// The header that a kernel has left: its status word, checked.
+pub(crate) fn header_of(buffer: &Buffer, offset: usize) -> Result<ResultHeader, Failure> {
+    let range = offset..offset.saturating_add(HEADER_BYTES);
+    buffer.bring(range.clone()).map_err(kernel)?;
+    let bytes = buffer.bytes().get(range).unwrap_or_default();
+    if bytes.iter().all(|byte| *byte == 0) {
+        return Err(kernel("it ended without a result"));
+    }
+    ResultHeader::decode(bytes).map_err(kernel)
+}
+
+/// Brings a result to the host: its header, which is there, and its payload.
+pub(crate) fn fetch(
+    buffer: &Buffer,
+    offset: usize,
+    header: &ResultHeader,
+    bytes_max: u64,
+) -> Result<Vec<u8>, Failure> {
+    let bytes = ResultHeader::BYTES.saturating_add(header.payload_bytes);
+    if bytes > bytes_max {
+        return Err(kernel("the result is longer than its buffer"));
+    }
+    let end = offset + memory_size(bytes)?;
+    buffer.bring(offset + HEADER_BYTES..end).map_err(kernel)?;
+    let result = buffer.bytes().get(offset..end).map(<[u8]>::to_vec);
+    result.ok_or_else(|| kernel("the result is longer than its buffer"))
+}
+
+/// A size as an index into memory.
+pub(crate) fn memory_size(size: u64) -> Result<usize, Failure> {
+    usize::try_from(size).map_err(|_| kernel(format!("{size} does not fit in memory")))
+}

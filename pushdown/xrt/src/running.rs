@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The commands that the drive has taken and not yet answered, and who answers them in time.
+//!
+//! A thread of the drive may be caught inside the runtime for ever, so it is not the one that
+//! watches the clock:
+//!
+//! ```text
+//! deadline            the cancel word is set; the kernel ends, and its thread answers
+//! deadline + grace    the card is lost: every command is answered here, nothing is touched again
+//! ```
+//!
+//! # Invariants
+//!
+//! - Every command is answered once, by whoever comes first.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+
+use futures::channel::oneshot;
+use nearscan_command::Envelope;
+use nearscan_drive::clock::Stopwatch;
+use nearscan_drive::{CancelWord, Completion, DriveTime, Failure, Outcome, Traffic};
+
+/// How often deadlines are looked at.
+const TICK: Duration = Duration::from_millis(5);
+
+/// A command that was taken.
+#[derive(Debug)]
+pub(crate) struct Pending {
+    pub(crate) command_id: u128,
+    attempt: u32,
+    since: Stopwatch,
+    timeout: Duration,
+    pub(crate) cancel: CancelWord,
+    timed_out: AtomicBool,
+    reply: Mutex<Option<oneshot::Sender<Completion>>>,
+}
+
+impl Pending {
+    pub(crate) fn new(
+        envelope: &Envelope,
+        timeout: Duration,
+        cancel: CancelWord,
+        reply: oneshot::Sender<Completion>,
+    ) -> Self {
+        let deadline = Duration::from_nanos(envelope.deadline_ns);
+        Self {
+            command_id: envelope.command_id,
+            attempt: envelope.attempt,
+            since: Stopwatch::start(),
+            timeout: timeout.min(deadline),
+            cancel,
+            timed_out: AtomicBool::new(false),
+            reply: Mutex::new(Some(reply)),
+        }
+    }
+
+    /// Whether its time was up before it ended.
+    pub(crate) fn timed_out(&self) -> bool {
+        self.timed_out.load(Ordering::Acquire)
+    }
+
+    /// Answers it, if nobody has.
+    pub(crate) fn answer(&self, outcome: Outcome, time: DriveTime, traffic: Traffic) {
+        let reply = self.reply.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(reply) = reply {
+            let (command_id, attempt) = (self.command_id, self.attempt);
+            // Nobody listens when the query was dropped.
+            drop(reply.send(Completion { command_id, attempt, outcome, time, traffic }));
+        }
+    }
+}
+
+/// All of them.
+#[derive(Debug, Default)]
+pub(crate) struct Running {
+    entries: Mutex<Entries>,
+    changed: Condvar,
+    lost: OnceLock<String>,
+}
+
+#[derive(Debug, Default)]
+struct Entries {
+    pending: Vec<Arc<Pending>>,
+    closed: bool,
+}
+
+impl Running {
+    fn entries(&self) -> MutexGuard<'_, Entries> {
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds a command, unless there are `at_most` already. False when there are.
+    pub(crate) fn add(&self, pending: &Arc<Pending>, at_most: u32) -> bool {
+        let mut entries = self.entries();
+        if entries.pending.len() as u64 >= u64::from(at_most) {
+            return false;
+        }
+        entries.pending.push(Arc::clone(pending));
+        self.changed.notify_all();
+        true
+    }
+
+    pub(crate) fn remove(&self, pending: &Arc<Pending>) {
+        self.entries().pending.retain(|other| !Arc::ptr_eq(other, pending));
+    }
+
+    pub(crate) fn count(&self) -> u32 {
+        u32::try_from(self.entries().pending.len()).unwrap_or(u32::MAX)
+    }
+
+    /// Sets the cancel word of a command; false when it is not there.
+    pub(crate) fn cancel(&self, command_id: u128) -> bool {
+        let entries = self.entries();
+        let found = entries.pending.iter().find(|pending| pending.command_id == command_id);
+        found.inspect(|pending| pending.cancel.set()).is_some()
+    }
+
+    pub(crate) fn cancel_all(&self) {
+        self.entries().pending.iter().for_each(|pending| pending.cancel.set());
+    }
+
+    /// Why the card is lost, if it is.
+    pub(crate) fn lost(&self) -> Option<&str> {
+        self.lost.get().map(String::as_str)
+    }
+
+    /// Gives the card up: answers all commands. `time` is what they are said to have taken.
+    pub(crate) fn lose(&self, reason: &str, time: impl Fn() -> DriveTime) {
+        if self.lost.set(reason.to_owned()).is_ok() {
+            tracing::error!(reason, "a card is lost; its process should be replaced");
+        }
+        let pending = std::mem::take(&mut self.entries().pending);
+        for command in pending {
+            command.cancel.set();
+            let failure = match command.timed_out() {
+                true => Failure::Timeout,
+                false => Failure::Gone { reason: reason.to_owned() },
+            };
+            command.answer(Outcome::Failed(failure), time(), Traffic::default());
+        }
+    }
+
+    /// Watches the clock until [`Running::close`]. `grace` is what a kernel may take to end once it
+    /// is cancelled.
+    pub(crate) fn watch(&self, grace: Duration, time: impl Fn() -> DriveTime) {
+        loop {
+            {
+                let entries = self.entries();
+                if entries.closed {
+                    return;
+                }
+                let idle = entries.pending.is_empty();
+                let patience = if idle { Duration::from_secs(3600) } else { TICK };
+                let waited = self.changed.wait_timeout(entries, patience);
+                drop(waited.unwrap_or_else(PoisonError::into_inner));
+            }
+            let mut overdue = false;
+            for command in &self.entries().pending {
+                let elapsed = command.since.elapsed();
+                if elapsed >= command.timeout {
+                    command.timed_out.store(true, Ordering::Release);
+                    command.cancel.set();
+                }
+                overdue |= elapsed >= command.timeout.saturating_add(grace);
+            }
+            if overdue {
+                self.lose("a kernel did not end, not even when it was cancelled", &time);
+            }
+        }
+    }
+
+    /// Ends the watch.
+    pub(crate) fn close(&self) {
+        self.entries().closed = true;
+        self.changed.notify_all();
+    }
+}

@@ -1,0 +1,519 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The drive on XRT's own software emulation.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use nearscan_command::layout::{FORMAT_MAJOR, FORMAT_MINOR};
+use nearscan_command::{ResultHeader, Status};
+use nearscan_conformance::{Options, check, check_with};
+use nearscan_drive::{
+    CancelOutcome, CardModel, Completion, Drive, DriveTime, Failure, Modelled, Outcome, Refusal,
+    Submission,
+};
+use nearscan_emulator::{Config as CardConfig, EmulatedCard, Emulator};
+use nearscan_link::metadata::Format;
+use nearscan_link::{ImageDescription, Target, xclbin};
+use nearscan_xrt::{
+    Config, Environment, OpenError, PeerToPeer, Preparation, XrtDrive, prepare, read_image,
+};
+
+use crate::child;
+use crate::proxy::{Link, Proxy};
+use crate::scan::{Scan, envelope, merge, run, run_within, run_work, session};
+use crate::trial::{Runtime, Trial};
+
+pub(crate) fn trials() -> Vec<Trial> {
+    let xrt = |name, body| Trial::new(name, Runtime::Xrt, body);
+    vec![
+        xrt("the_emulated_card_passes_the_suite", passes_the_suite),
+        xrt("the_suite_passes_from_several_threads_at_once", passes_from_threads),
+        xrt("the_suite_passes_without_peer_to_peer", passes_by_copies),
+        xrt("merges_in_parts_are_the_same_merges", merges_in_parts),
+        xrt("times_are_those_of_the_in_process_drive", times_are_equal),
+        xrt("faults_strike_as_they_do_in_process", faults_are_equal),
+        xrt("a_thousand_commands_leave_no_descriptor", no_descriptors_leak),
+        xrt("a_card_can_be_opened_again", opens_again),
+        xrt("what_a_process_used_is_gone_afterwards", cleans_up),
+        xrt("one_process_opens_a_card_once", opens_once),
+        xrt("an_invented_card_is_refused", no_invented_card),
+        xrt("threads_before_the_environment_are_refused", threads_first),
+        Trial {
+            prepare: |command| {
+                command.envs(Environment::make().unwrap().variables());
+            },
+            ..xrt("a_process_that_was_started_right_may_have_threads", threads_are_fine)
+        },
+        xrt("signal_handlers_stay_as_they_were", handlers_stay),
+        xrt("children_of_the_process_are_left_alone", children_stay),
+        xrt("a_kernel_that_hangs_ends_at_its_deadline", hang_ends),
+        xrt("a_kernel_that_hangs_ends_when_it_is_cancelled", hang_is_cancelled),
+        xrt("a_card_that_falls_silent_is_lost_and_said_to_be", || loses_the_card(Link::Silent)),
+        xrt("a_card_that_vanishes_is_lost_and_said_to_be", || loses_the_card(Link::Cut)),
+        xrt("a_card_has_only_so_much_memory", memory_is_bounded),
+        xrt("without_peer_to_peer_the_host_copies", copies_are_counted),
+        xrt("several_processes_have_a_card_each", several_processes),
+        Trial {
+            prepare: |command| {
+                command.env_remove("USER");
+            },
+            ..xrt("a_process_without_a_user_has_its_own_socket", opens_again)
+        },
+        Trial {
+            prepare: |command| {
+                command.env("USER", "u".repeat(100));
+            },
+            ..xrt("a_socket_with_too_long_a_name_is_refused", long_names)
+        },
+        xrt("an_image_of_something_else_is_refused", wrong_images),
+        xrt("a_narrow_image_makes_a_narrow_drive", narrow_images),
+    ]
+}
+
+/// The image of that name, in a folder.
+pub(crate) fn image(folder: &Path, name: &str) -> PathBuf {
+    let description = ImageDescription::of_name(name).unwrap();
+    let format = Format { major: FORMAT_MAJOR, minor: FORMAT_MINOR };
+    let path = folder.join(format!("{name}.xclbin"));
+    std::fs::write(&path, xclbin::emulation(description, format)).unwrap();
+    path
+}
+
+fn card(path: &Path, config: CardConfig) -> EmulatedCard {
+    EmulatedCard::new(&read_image(path).unwrap(), config)
+}
+
+/// A drive with the whole image, on a card like this.
+fn open_with(card_config: CardConfig, change: impl FnOnce(&mut Config)) -> XrtDrive {
+    let folder = tempfile::tempdir().unwrap();
+    let path = image(folder.path(), "emulation");
+    let mut config = Config::new("0", &path);
+    change(&mut config);
+    XrtDrive::open(&config, Some(Arc::new(card(&path, card_config)))).unwrap()
+}
+
+fn open() -> XrtDrive {
+    open_with(CardConfig::default(), |_| {})
+}
+
+fn open_error(target: &str, xclbin: &Path) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let card = card(&image(folder.path(), "emulation"), CardConfig::default());
+    XrtDrive::open(&Config::new(target, xclbin), Some(Arc::new(card))).unwrap_err().to_string()
+}
+
+fn modelled(completion: &Completion) -> Modelled {
+    let DriveTime::Modelled(time) = completion.time else { panic!("{:?}", completion.time) };
+    time
+}
+
+fn passes_the_suite() {
+    let drive = open();
+    assert!(drive.copies_because().is_none(), "{:?}", drive.copies_because());
+    let report = check(&drive);
+    assert!(report.is_clean(), "{report}");
+    assert!(report.skipped.is_empty(), "{report}");
+    assert_eq!(drive.in_flight(), 0);
+    assert!(drive.memory_is_whole());
+}
+
+fn passes_from_threads() {
+    let drive = open();
+    std::thread::scope(|scope| {
+        for seed in 1..=3 {
+            let drive = &drive;
+            scope.spawn(move || {
+                for prefix in ["random", "merged", "lifecycle", "keys"] {
+                    let options =
+                        Options { seed: seed * 1000, random_cases: 100, prefix: prefix.to_owned() };
+                    let report = check_with(drive, &options);
+                    assert!(report.is_clean() && report.cases > 0, "{report}");
+                }
+            });
+        }
+    });
+    assert!(drive.memory_is_whole());
+}
+
+fn passes_by_copies() {
+    let drive = open_with(CardConfig::default(), |config| config.peer_to_peer = PeerToPeer::Off);
+    assert_eq!(drive.copies_because(), Some("it was turned off"));
+    for prefix in ["random", "merged", "lifecycle"] {
+        let options =
+            Options { random_cases: 100, prefix: prefix.to_owned(), ..Options::default() };
+        let report = check_with(&drive, &options);
+        assert!(report.is_clean() && report.cases > 0, "{report}");
+    }
+}
+
+fn merges_in_parts() {
+    let drive = open_with(CardConfig { merge_part_rows: 1, ..CardConfig::default() }, |_| {});
+    let options = Options { prefix: "merged".to_owned(), ..Options::default() };
+    let report = check_with(&drive, &options);
+    assert!(report.is_clean(), "{report}");
+    assert!(report.cases > 100, "{report}");
+    assert!(drive.memory_is_whole());
+}
+
+fn times_are_equal() {
+    let card_config = || CardConfig { seed: 7, merge_part_rows: 1000, ..CardConfig::default() };
+    let drive = open_with(card_config(), |_| {});
+    let twin = Emulator::open(card_config());
+    let scans = [10, 3000, 100_000].map(Scan::of);
+    let both: [&dyn Drive; 2] = [&drive, &twin];
+    for (id, scan) in (1..).zip(&scans) {
+        let [found, expected] = both.map(|drive| {
+            let session = session(drive);
+            let command = scan.command(drive, 2000, envelope(session.as_ref(), id));
+            run(session.as_ref(), &command).unwrap()
+        });
+        assert_eq!(modelled(&found), modelled(&expected));
+        assert_eq!(found.outcome, expected.outcome);
+        assert_eq!(found.traffic, expected.traffic);
+    }
+    let [found, expected] = both.map(|drive| {
+        let session = session(drive);
+        run_work(session.as_ref(), merge(&scans, drive, session.as_ref(), 9)).unwrap()
+    });
+    assert!(modelled(&found).merge_ns > 0);
+    assert_eq!(modelled(&found), modelled(&expected));
+    assert_eq!(found.outcome, expected.outcome);
+    let [found, expected] = both.map(|drive| {
+        let snapshot = drive.snapshot();
+        (snapshot.lanes, snapshot.scan, snapshot.merge, snapshot.link_bytes_per_s)
+    });
+    assert_eq!(found, expected);
+}
+
+/// What became of work: how it was refused, how it failed, or that it was finished.
+fn fate(end: &Result<Completion, Refusal>) -> String {
+    match end {
+        Err(Refusal::Gone { .. }) => "refused: gone".to_owned(),
+        Err(refusal) => format!("refused: {refusal}"),
+        Ok(Completion { outcome: Outcome::Finished(_), .. }) => "finished".to_owned(),
+        Ok(Completion { outcome: Outcome::Failed(failure), .. }) => match failure {
+            // A damaged header is found out where it is read.
+            Failure::Kernel { .. } => "finished".to_owned(),
+            other => format!("failed: {other}"),
+        },
+    }
+}
+
+fn faults_are_equal() {
+    let plan = "queue_full:0.1,low_memory:0.1,read_error:0.1,timeout:0.1,corrupt:0.3";
+    let card_config = || CardConfig::from_parameters([("faults", plan), ("seed", "7")]).unwrap();
+    let drive = open_with(card_config(), |_| {});
+    let twin = Emulator::open(CardConfig { compute_units: 4, merge_units: 2, ..card_config() });
+    let both: [&dyn Drive; 2] = [&drive, &twin];
+    let mut fates = std::collections::BTreeSet::new();
+    let mut damaged = 0;
+    for rows in 1..=60 {
+        let scan = Scan::of(rows);
+        let [found, expected] = both.map(|drive| {
+            let session = session(drive);
+            let command = scan.command(drive, 5, envelope(session.as_ref(), u128::from(rows)));
+            let end = run(session.as_ref(), &command);
+            let is_wrong = end.as_ref().is_ok_and(|done| done.check(&command).is_err());
+            (fate(&end), is_wrong)
+        });
+        assert_eq!(found, expected, "{rows} rows");
+        damaged += u32::from(found == ("finished".to_owned(), true));
+        fates.insert(found.0);
+    }
+    // Each kind has struck, and some work went well.
+    assert_eq!(fates.len(), 5, "{fates:?}");
+    assert!(damaged > 0);
+    assert!(drive.memory_is_whole());
+}
+
+fn descriptors() -> usize {
+    std::fs::read_dir("/proc/self/fd").unwrap().count()
+}
+
+fn no_descriptors_leak() {
+    let drive = open();
+    let session = session(&drive);
+    let scans = [100, 5000, 50_000].map(Scan::of);
+    let mut id = 0;
+    let mut round = || {
+        for scan in &scans {
+            id += 1;
+            let command = scan.command(&drive, 10, envelope(session.as_ref(), id));
+            run(session.as_ref(), &command).unwrap().check(&command).unwrap();
+        }
+    };
+    // Units take turns, and each makes its buffers when it first needs them.
+    (0..20).for_each(|_| round());
+    let before = descriptors();
+    (0..340).for_each(|_| round());
+    let after = descriptors();
+    assert!(id > 1000 && after <= before + 4, "{before} descriptors, then {after}");
+}
+
+/// Runs one scan.
+fn works(drive: &dyn Drive) {
+    let scan = Scan::of(1000);
+    let session = session(drive);
+    let command = scan.command(drive, 10, envelope(session.as_ref(), 1));
+    let completion = run(session.as_ref(), &command).unwrap();
+    let view = completion.check(&command).unwrap();
+    assert_eq!(view.blocks[0].columns[1].number(0), Some(45));
+}
+
+fn opens_again() {
+    for _ in 0..3 {
+        works(&open());
+    }
+}
+
+fn long_names() {
+    let folder = tempfile::tempdir().unwrap();
+    let error = open_error("0", &image(folder.path(), "emulation"));
+    assert!(error.contains("has a name of more than"), "{error}");
+}
+
+/// What of this process is in the folders for passing things.
+fn leftovers() -> Vec<String> {
+    let mine = format!("nearscan-xrt-{}-", std::process::id());
+    let user = std::env::var_os("USER").unwrap();
+    let folders = [std::env::temp_dir(), Path::new("/tmp").join(user)];
+    let entries = folders.iter().filter_map(|folder| std::fs::read_dir(folder).ok()).flatten();
+    let names = entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
+    names.filter(|name| name.starts_with(&mine)).collect()
+}
+
+fn cleans_up() {
+    let drive = open();
+    works(&drive);
+    // The folder and the socket.
+    assert_eq!(leftovers().len(), 2, "{:?}", leftovers());
+    drop(drive);
+    assert_eq!(leftovers(), Vec::<String>::new());
+    let folder = tempfile::tempdir().unwrap();
+    open_error("7", &image(folder.path(), "emulation"));
+    assert_eq!(leftovers(), Vec::<String>::new());
+}
+
+fn opens_once() {
+    let drive = open();
+    let folder = tempfile::tempdir().unwrap();
+    let error = open_error("0", &image(folder.path(), "smartssd_scan"));
+    let expected = "the card 0 is open in this process already, with the image emulation";
+    assert_eq!(error, expected);
+    works(&drive);
+}
+
+fn no_invented_card() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = image(folder.path(), "emulation");
+    let error = open_error("7", &path);
+    assert_eq!(error, "there is no card 7; software emulation has one card, 0");
+    let error = open_error("0000:01:00.1", &path);
+    assert_eq!(error, "there is no card 0000:01:00.1; software emulation has one card, 0");
+    let error = open_error("first", &path);
+    assert!(error.starts_with("\"first\" is neither an index nor an address"), "{error}");
+}
+
+fn preparation() -> Preparation {
+    Preparation { target: Target::SoftwareEmulation, libraries: None }
+}
+
+fn threads_first() {
+    let (sender, receiver) = std::sync::mpsc::channel::<()>();
+    let thread = std::thread::spawn(move || receiver.recv());
+    let error = prepare(&preparation()).unwrap_err();
+    assert!(matches!(error, OpenError::Threads { threads: 2 }), "{error}");
+    drop(sender);
+    thread.join().unwrap().unwrap_err();
+    // Nothing was done, so it can be made good.
+    prepare(&preparation()).unwrap();
+    let other = prepare(&Preparation { target: Target::Card, libraries: None }).unwrap_err();
+    let expected =
+        "this process was prepared for software emulation, and one process has one of both";
+    assert_eq!(other.to_string(), expected);
+    std::thread::scope(|scope| {
+        scope.spawn(|| works(&open()));
+    });
+}
+
+fn threads_are_fine() {
+    let (_sender, receiver) = std::sync::mpsc::channel::<()>();
+    std::thread::spawn(move || receiver.recv());
+    works(&open());
+}
+
+/// The signals of this process that are caught.
+fn caught() -> String {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    status.lines().find(|line| line.starts_with("SigCgt")).unwrap().to_owned()
+}
+
+fn handlers_stay() {
+    let before = caught();
+    for _ in 0..2 {
+        let drive = open();
+        assert_eq!(caught(), before);
+        works(&drive);
+        assert_eq!(caught(), before);
+    }
+}
+
+fn children_stay() {
+    let mut child = std::process::Command::new("sleep").arg("600").spawn().unwrap();
+    works(&open());
+    assert_eq!(child.try_wait().unwrap(), None);
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+/// A drive on which each first attempt hangs.
+fn hanging() -> XrtDrive {
+    open_with(CardConfig::from_parameters([("faults", "hang:1")]).unwrap(), |_| {})
+}
+
+fn hang_ends() {
+    let drive = hanging();
+    let scan = Scan::of(1000);
+    let session = session(&drive);
+    for id in 1..=3 {
+        let command = scan.command(&drive, 10, envelope(session.as_ref(), id));
+        let completion = run_within(session.as_ref(), command, Duration::from_millis(100));
+        assert_eq!(completion.outcome, Outcome::Failed(Failure::Timeout));
+    }
+    // The kernel has ended each time, so the card is as good as before.
+    assert_eq!(drive.lost(), None);
+    assert!(drive.memory_is_whole());
+}
+
+fn hang_is_cancelled() {
+    let drive = hanging();
+    let scan = Scan::of(1000);
+    let session = session(&drive);
+    let command = scan.command(&drive, 10, envelope(session.as_ref(), 5));
+    let lease = session.lease(command.device_bytes()).unwrap();
+    let work = command.clone().into();
+    let timeout = Duration::from_secs(60);
+    let ticket = session.submit(Submission { work, lease, timeout }).unwrap();
+    while !drive.memory_is_whole() && drive.in_flight() == 0 {
+        std::thread::yield_now();
+    }
+    nearscan_drive::clock::pause(Duration::from_millis(50));
+    assert_eq!(session.cancel(5), CancelOutcome::Acknowledged);
+    let completion = futures::executor::block_on(ticket);
+    let Outcome::Finished(bytes) = &completion.outcome else { panic!("{completion:?}") };
+    assert_eq!(ResultHeader::decode(bytes).unwrap().status, Status::Cancelled);
+    assert!(drive.memory_is_whole());
+}
+
+fn loses_the_card(link: Link) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = image(folder.path(), "emulation");
+    let proxy = Arc::new(Proxy::new(card(&path, CardConfig::default())));
+    let grace = Duration::from_millis(200);
+    let config = Config { grace, ..Config::new("0", &path) };
+    let model: Arc<dyn CardModel> = Arc::<Proxy>::clone(&proxy);
+    let drive = XrtDrive::open(&config, Some(model)).unwrap();
+    works(&drive);
+    let scan = Scan::of(1000);
+    let session = session(&drive);
+    proxy.set(link);
+    let command = scan.command(&drive, 10, envelope(session.as_ref(), 5));
+    let completion = run_within(session.as_ref(), command.clone(), Duration::from_millis(100));
+    assert_eq!(completion.outcome, Outcome::Failed(Failure::Timeout));
+    let reason = drive.lost().unwrap();
+    assert_eq!(reason, "a kernel did not end, not even when it was cancelled");
+    let refusal = run(session.as_ref(), &command).unwrap_err();
+    assert_eq!(refusal, Refusal::Gone { reason: reason.clone() });
+    assert_eq!(session.cancel(5), CancelOutcome::Lost);
+    assert!(drive.reset().is_err());
+    drive.shutdown();
+    // The runtime waits for ever in threads of its own.
+    nearscan_xrt::leave(0);
+}
+
+fn memory_is_bounded() {
+    let drive = open();
+    let session = session(&drive);
+    let needed_bytes = 5 << 30;
+    let refusal = session.lease(needed_bytes).unwrap_err();
+    assert_eq!(refusal, Refusal::LowMemory { needed_bytes });
+    let all = session.lease(drive.capabilities().memory_bytes).unwrap();
+    let command = Scan::of(10).command(&drive, 10, envelope(session.as_ref(), 1));
+    assert!(matches!(run(session.as_ref(), &command), Err(Refusal::LowMemory { .. })));
+    drop(all);
+    works(&drive);
+}
+
+fn copies_are_counted() {
+    for (peer_to_peer, is_copied) in [(PeerToPeer::Auto, false), (PeerToPeer::Off, true)] {
+        let drive = open_with(CardConfig::default(), |config| config.peer_to_peer = peer_to_peer);
+        let session = session(&drive);
+        let command = Scan::of(1000).rows(&drive, envelope(session.as_ref(), 1));
+        let scan = Scan::of(1000);
+        let again = scan.rows(&drive, envelope(session.as_ref(), 1));
+        drop(command);
+        let completion = run(session.as_ref(), &again).unwrap();
+        completion.check(&again).unwrap();
+        let traffic = completion.traffic;
+        assert!(traffic.media_bytes > 4000);
+        assert_eq!(traffic.host_bytes, if is_copied { traffic.media_bytes } else { 0 });
+    }
+}
+
+fn several_processes() {
+    let children: Vec<_> = (0..2)
+        .map(|_| {
+            std::thread::spawn(|| child::output(&mut child::command("a_card_can_be_opened_again")))
+        })
+        .collect();
+    for child in children {
+        let output = child.join().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{}: {said}", output.status);
+    }
+}
+
+fn wrong_images() {
+    let folder = tempfile::tempdir().unwrap();
+    let whole = std::fs::read(image(folder.path(), "emulation")).unwrap();
+    let path = folder.path().join("wrong.xclbin");
+    let refused = |bytes: &[u8]| {
+        std::fs::write(&path, bytes).unwrap();
+        let error = open_error("0", &path);
+        // Its source says what is wrong with it.
+        assert!(error.contains("wrong.xclbin cannot be used: "), "{error}");
+        error.split_once("cannot be used: ").unwrap().1.to_owned()
+    };
+    assert_eq!(refused(b"PAR1"), "it is not an xclbin");
+    assert!(refused(&whole[..1000]).starts_with("it is cut off"));
+    let hash = nearscan_link::KERNELS_HASH.as_bytes();
+    let mut other = whole.clone();
+    for at in 0..other.len() - hash.len() {
+        if other[at..].starts_with(hash) {
+            other[at..at + hash.len()].fill(b'0');
+        }
+    }
+    let reason = refused(&other);
+    assert!(reason.starts_with("it was made for the kernels 0000000000000000"), "{reason}");
+    let merges = std::fs::read(image(folder.path(), "smartssd_merge")).unwrap();
+    assert!(refused(&merges).contains("has no unit that scans"));
+    let missing = open_error("0", &folder.path().join("none.xclbin"));
+    assert!(missing.contains("none.xclbin: No such file"), "{missing}");
+    let alone = XrtDrive::open(&Config::new("0", image(folder.path(), "emulation")), None);
+    assert!(matches!(alone, Err(OpenError::NoModel)), "{alone:?}");
+}
+
+fn narrow_images() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = image(folder.path(), "smartssd_scan");
+    let model = Arc::new(card(&path, CardConfig::default()));
+    let drive = XrtDrive::open(&Config::new("0", &path), Some(model)).unwrap();
+    let capabilities = drive.capabilities();
+    assert_eq!((capabilities.columns_max, capabilities.merge_inputs_max), (6, 0));
+    assert!(capabilities.emulated);
+    works(&drive);
+    let options = Options { random_cases: 60, prefix: "random".to_owned(), ..Options::default() };
+    let report = check_with(&drive, &options);
+    assert!(report.is_clean() && report.cases > 0, "{report}");
+}

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The drive over XRT: on the runtime's own software emulation, with the emulated card behind it,
+//! and on a library that stands for a runtime whose card misbehaves.
+//!
+//! The runtime may end the process that it is in, and is prepared once a process. So each test is a
+//! process of its own: this program starts itself, with the test's name, and looks at how it ends
+//! and at what it said.
+#![expect(clippy::unwrap_used, reason = "helpers of tests: a panic shows where")]
+
+mod child;
+mod emulation;
+mod fake;
+mod proxy;
+mod scan;
+mod skip;
+mod trial;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().collect();
+    if let [_, flag, name] = arguments.as_slice()
+        && flag == child::FLAG
+    {
+        // This thread is the only one.
+        child::run(name);
+        return ExitCode::SUCCESS;
+    }
+    let arguments = libtest_mimic::Arguments::from_args();
+    let trials = trial::all().iter().map(trial::Trial::to_mimic).collect();
+    libtest_mimic::run(&arguments, trials).exit_code()
+}

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A test: what its process does, how that is started, and how it is to end.
+
+use std::process::Command;
+
+use crate::{child, emulation, fake, skip};
+
+/// Which runtime a test wants.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Runtime {
+    /// XRT itself, emulating.
+    Xrt,
+    /// The library that stands for it.
+    Fake,
+}
+
+/// A test.
+pub(crate) struct Trial {
+    pub(crate) name: &'static str,
+    pub(crate) runtime: Runtime,
+    /// What the process does; a panic fails the test.
+    pub(crate) body: fn(),
+    /// What the process is given beside its name.
+    pub(crate) prepare: fn(&mut Command),
+    /// What it has to say on standard error; empty for nothing in particular.
+    pub(crate) says: &'static str,
+}
+
+impl Trial {
+    /// A test that is given nothing.
+    pub(crate) const fn new(name: &'static str, runtime: Runtime, body: fn()) -> Self {
+        Self { name, runtime, body, prepare: |_| {}, says: "" }
+    }
+
+    pub(crate) fn to_mimic(&'static self) -> libtest_mimic::Trial {
+        libtest_mimic::Trial::test(self.name, move || {
+            if self.runtime == Runtime::Xrt && !has_xrt() {
+                skip::skip(self.name, "needs xrt");
+                return Ok(());
+            }
+            let mut command = child::command(self.name);
+            (self.prepare)(&mut command);
+            let output = child::output(&mut command);
+            let [said, printed] = [&output.stderr, &output.stdout]
+                .map(|bytes| String::from_utf8_lossy(bytes).into_owned());
+            if !output.status.success() || !said.contains(self.says) || !printed.is_empty() {
+                let text = format!("{}\nstdout: {printed}\nstderr: {said}", output.status);
+                return Err(text.into());
+            }
+            Ok(())
+        })
+    }
+}
+
+/// Whether XRT is installed where the system looks for libraries.
+fn has_xrt() -> bool {
+    let folders = ["/usr/lib/x86_64-linux-gnu", "/opt/xilinx/xrt/lib", "/usr/lib64"];
+    folders.iter().any(|folder| std::path::Path::new(folder).join("libxrt_swemu.so.2").exists())
+}
+
+/// All tests.
+pub(crate) fn all() -> &'static [Trial] {
+    static ALL: std::sync::OnceLock<Vec<Trial>> = std::sync::OnceLock::new();
+    ALL.get_or_init(|| emulation::trials().into_iter().chain(fake::trials()).collect())
+}
