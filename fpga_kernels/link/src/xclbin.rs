@@ -176,7 +176,7 @@ mod tests {
         let bytes = emulation(&IMAGES[0], Format { major: 1, minor: 3 });
         assert_eq!(&bytes[..8], MAGIC);
         let length = u64::from_le_bytes(bytes[304..312].try_into().unwrap());
-        assert_eq!(length as usize, bytes.len());
+        assert_eq!(length, bytes.len() as u64);
         assert_eq!(bytes[330..334], [2, 1, 5, 0]);
         assert_eq!(&bytes[352..352 + PLATFORM.len()], PLATFORM.as_bytes());
         assert_eq!(bytes[448..452], [6, 0, 0, 0]);

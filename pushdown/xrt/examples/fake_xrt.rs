@@ -8,7 +8,6 @@
 #![expect(clippy::unwrap_used, reason = "a tool of tests: a panic shows where")]
 #![expect(clippy::print_stderr, reason = "its findings are its output")]
 #![expect(unsafe_op_in_unsafe_fn, reason = "every function is the other side of a C interface")]
-#![expect(clippy::undocumented_unsafe_blocks, reason = "the same")]
 #![expect(clippy::missing_safety_doc, reason = "the same")]
 #![expect(missing_docs, reason = "the functions are XRT's")]
 

@@ -78,7 +78,9 @@ fn last_error() -> String {
 }
 
 macro_rules! interface {
-    ($($name:ident = $symbol:literal: fn($($argument:ty),* $(; $rest:tt)?) $(-> $result:ty)?;)*) => {
+    ($(
+        $name:ident = $symbol:literal: fn($($argument:ty),* $(; $rest:tt)?) $(-> $result:ty)?;
+    )*) => {
         /// The functions that are used.
         #[derive(Debug, Clone, Copy)]
         pub(crate) struct Api {
