@@ -16,6 +16,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use nearscan_drive::CardModel;
+use nearscan_link::description::BANK_BYTES;
 use nearscan_link::{Argument, Image, Kernel, Target};
 
 use crate::address::Address;
@@ -42,6 +43,9 @@ pub(crate) struct Card {
     address: Address,
     process: &'static Process,
 }
+
+/// Device memory that the units hold for themselves.
+pub(crate) const UNITS_BYTES: u64 = 16 << 20;
 
 /// Cards that this process has open, with the names of their images.
 static OPEN: Mutex<Vec<(Address, String)>> = Mutex::new(Vec::new());
@@ -125,7 +129,7 @@ impl Card {
         Ok(Self {
             scans,
             merges,
-            pool: Pool::new(Arc::clone(device)),
+            pool: Pool::new(Arc::clone(device), BANK_BYTES - UNITS_BYTES),
             peer_to_peer,
             device: Mutex::new(Some(Arc::clone(device))),
             address,

@@ -17,7 +17,7 @@ use nearscan_link::metadata::Format;
 use nearscan_link::{Image, Kernel, Target};
 use uuid::Uuid;
 
-use crate::card::Card;
+use crate::card::{Card, UNITS_BYTES};
 use crate::config::Config;
 use crate::error::OpenError;
 use crate::job::Job;
@@ -28,8 +28,9 @@ use crate::running::{Pending, Running};
 /// Threads for each unit that scans: while one waits for the kernel, the other reads.
 const THREADS_PER_UNIT: usize = 2;
 
-/// Device memory that is not leased: what the units hold for themselves, and what rounding takes.
-const RESERVED_BYTES: u64 = 64 << 20;
+/// Device memory that is leased: buffers are up to a quarter larger than what they are for, and the
+/// units hold some for themselves.
+const LEASED_BYTES: u64 = (BANK_BYTES - 2 * UNITS_BYTES) / 5 * 4;
 
 /// What drive, sessions and threads share.
 #[derive(Debug)]
@@ -84,7 +85,7 @@ pub struct XrtDrive {
 pub fn read_image(path: &std::path::Path) -> Result<Image, OpenError> {
     let bytes = std::fs::read(path).map_err(OpenError::file(path))?;
     let format = Format { major: FORMAT_MAJOR, minor: FORMAT_MINOR };
-    Image::read(&bytes, format).map_err(|source| OpenError::Image { path: path.to_owned(), source })
+    Image::read(&bytes, format).map_err(|reason| OpenError::Image { path: path.to_owned(), reason })
 }
 
 impl XrtDrive {
@@ -100,7 +101,7 @@ impl XrtDrive {
             return Err(OpenError::NoModel);
         }
         let card = Card::open(config, &image, model.clone())?;
-        let memory_bytes = BANK_BYTES - RESERVED_BYTES;
+        let memory_bytes = LEASED_BYTES;
         let capabilities = Capabilities {
             columns_max: image.lanes.min(Capabilities::of_scan_kernel().columns_max),
             merge_inputs_max: image.merge_inputs,

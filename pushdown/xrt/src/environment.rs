@@ -114,7 +114,12 @@ impl Environment {
         let folder = PathBuf::from(variable(CONFIGURATION)?);
         let run_folder = PathBuf::from(variable(RUN_FOLDER)?);
         let given = Self { folder, socket_name: variable(SOCKET)?, user: variable(USER)? };
-        (given.folder == run_folder && !given.user.is_empty()).then_some(given)
+        // What somebody else has set up for himself is neither written nor removed.
+        let name = given.folder.file_name().map(|name| name.to_string_lossy().into_owned());
+        let is_ours = given.folder == run_folder
+            && given.socket_name.starts_with(PREFIX)
+            && name.is_some_and(|name| name == given.socket_name);
+        (is_ours && !given.user.is_empty()).then_some(given)
     }
 
     fn check(&self) -> Result<(), OpenError> {

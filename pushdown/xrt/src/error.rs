@@ -28,22 +28,20 @@ pub enum OpenError {
         symbol: String,
     },
     /// A file cannot be read or written.
-    #[error("{path}: {source}")]
+    #[error("{path}: {reason}")]
     File {
         /// The file.
         path: PathBuf,
         /// What the system says.
-        #[source]
-        source: std::io::Error,
+        reason: std::io::Error,
     },
     /// The image is of no use here.
-    #[error("{path} cannot be used: {source}")]
+    #[error("{path} cannot be used: {reason}")]
     Image {
         /// The file.
         path: PathBuf,
         /// Why not.
-        #[source]
-        source: ImageError,
+        reason: ImageError,
     },
     /// The runtime wants its environment before the process has threads.
     #[error(
@@ -139,13 +137,13 @@ pub enum OpenError {
     },
     /// No thread could be started.
     #[error("a thread of the drive cannot be started: {0}")]
-    Thread(#[source] std::io::Error),
+    Thread(std::io::Error),
 }
 
 impl OpenError {
     /// For `map_err` of what touches a file.
     pub(crate) fn file(path: impl Into<PathBuf>) -> impl FnOnce(std::io::Error) -> Self {
         let path = path.into();
-        move |source| Self::File { path, source }
+        move |reason| Self::File { path, reason }
     }
 }

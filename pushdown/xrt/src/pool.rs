@@ -16,6 +16,8 @@ const KEPT_BYTES_MAX: usize = 1 << 30;
 #[derive(Debug)]
 pub(crate) struct Pool {
     device: Arc<Device>,
+    /// Bytes that all buffers may have together.
+    bytes_max: usize,
     idle: Mutex<Idle>,
 }
 
@@ -23,6 +25,8 @@ pub(crate) struct Pool {
 struct Idle {
     buffers: HashMap<(BufferPlace, usize), Vec<Buffer>>,
     bytes: usize,
+    /// Bytes of all buffers, those in use included.
+    allocated: usize,
     /// Nothing comes back any more.
     closed: bool,
 }
@@ -30,14 +34,17 @@ struct Idle {
 impl Idle {
     /// Takes everything out.
     fn drain(&mut self) -> Vec<Buffer> {
+        self.allocated -= self.bytes;
         self.bytes = 0;
         self.buffers.drain().flat_map(|(_, buffers)| buffers).collect()
     }
 }
 
 impl Pool {
-    pub(crate) fn new(device: Arc<Device>) -> Self {
-        Self { device, idle: Mutex::default() }
+    /// Buffers of a device, with so many bytes together.
+    pub(crate) fn new(device: Arc<Device>, bytes_max: u64) -> Self {
+        let bytes_max = usize::try_from(bytes_max).unwrap_or(usize::MAX);
+        Self { device, bytes_max, idle: Mutex::default() }
     }
 
     fn idle(&self) -> MutexGuard<'_, Idle> {
@@ -60,19 +67,38 @@ impl Pool {
         };
         let buffer = match found {
             Some(buffer) => buffer,
-            None => self.device.buffer(place, bytes).or_else(|_| {
-                let drained = self.idle().drain();
-                drained.into_iter().for_each(Buffer::close);
-                self.device.buffer(place, bytes)
-            })?,
+            None => self.make(place, bytes)?,
         };
         Ok(Pooled { pool: self, buffer: Some(buffer) })
+    }
+
+    /// Makes a buffer; first frees what nobody uses, where there is no room beside that: the
+    /// runtime writes to standard output when it runs out of memory.
+    fn make(&self, place: BufferPlace, bytes: usize) -> Result<Buffer, CallFailed> {
+        let free = |mut idle: MutexGuard<'_, Idle>| {
+            let drained = idle.drain();
+            drop(idle);
+            drained.into_iter().for_each(Buffer::close);
+        };
+        let idle = self.idle();
+        if idle.allocated + bytes > self.bytes_max {
+            free(idle);
+        } else {
+            drop(idle);
+        }
+        let buffer = self.device.buffer(place, bytes).or_else(|_| {
+            free(self.idle());
+            self.device.buffer(place, bytes)
+        })?;
+        self.idle().allocated += bytes;
+        Ok(buffer)
     }
 
     fn give_back(&self, buffer: Buffer) {
         let bytes = buffer.len();
         let mut idle = self.idle();
         if idle.closed || idle.bytes + bytes > KEPT_BYTES_MAX {
+            idle.allocated -= bytes;
             drop(idle);
             buffer.close();
             return;

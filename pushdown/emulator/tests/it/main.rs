@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests: a panic shows where")]
 
 mod budget;
+mod card;
 mod conformance;
 mod fast;
 mod faults;

@@ -91,6 +91,11 @@ impl Scan {
         Command::bind(fragment, unit, envelope).unwrap()
     }
 
+    /// What is in the file.
+    pub(crate) fn bytes(&self) -> Vec<u8> {
+        std::fs::read(self.file.path()).unwrap()
+    }
+
     /// Changes the file, so that commands made before are stale.
     pub(crate) fn change(&mut self) {
         self.file.write_all(b"more").unwrap();

@@ -66,6 +66,14 @@ pub(crate) fn trials() -> Vec<Trial> {
             },
             ..xrt("a_socket_with_too_long_a_name_is_refused", long_names)
         },
+        Trial {
+            prepare: |command| {
+                command.env("XILINX_XRT", "/nowhere").env("XCL_EMULATION_MODE", "rubbish");
+            },
+            ..xrt("what_the_environment_says_of_xrt_does_not_matter", opens_again)
+        },
+        xrt("what_somebody_else_has_set_up_stays", foreign_folder),
+        xrt("without_a_card_xrt_says_so", no_card),
         xrt("an_image_of_something_else_is_refused", wrong_images),
         xrt("a_narrow_image_makes_a_narrow_drive", narrow_images),
     ]
@@ -461,6 +469,38 @@ fn copies_are_counted() {
         let traffic = completion.traffic;
         assert!(traffic.media_bytes > 4000);
         assert_eq!(traffic.host_bytes, if is_copied { traffic.media_bytes } else { 0 });
+    }
+}
+
+/// A process with surroundings of the user's own.
+fn foreign_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("emconfig.json");
+    std::fs::write(&file, "{}").unwrap();
+    let mut command = child::command("a_card_can_be_opened_again");
+    command.env("XCL_EMULATION_MODE", "sw_emu").env("EMULATION_SOCKETID", "mine");
+    command.env("EMCONFIG_PATH", folder.path()).env("SDACCEL_EM_RUN_DIR", folder.path());
+    let output = child::output(&mut command);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{}: {said}", output.status);
+    assert_eq!(std::fs::read_to_string(file).unwrap(), "{}");
+}
+
+/// XRT itself, asked for a card on a machine that has none.
+fn no_card() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = image(folder.path(), "emulation");
+    let mut bytes = std::fs::read(&path).unwrap();
+    bytes[332] = 0;
+    std::fs::write(&path, bytes).unwrap();
+    if Path::new("/sys/bus/pci/drivers/xocl").exists() {
+        crate::skip::skip("without_a_card_xrt_says_so", "there is a card");
+        return;
+    }
+    for target in ["0", "0000:01:00.1"] {
+        let error = XrtDrive::open(&Config::new(target, &path), None).unwrap_err().to_string();
+        let expected = format!("there is no card {target}: the driver xocl is not loaded");
+        assert_eq!(error, expected);
     }
 }
 
