@@ -245,7 +245,7 @@ pub unsafe extern "C" fn xrtRunStart(run: *mut c_void) -> c_int {
             state = 5;
         } else if goes_wrong("abort") {
             state = 6;
-        } else if !goes_wrong("no_result") {
+        } else if !(goes_wrong("no_result") || (goes_wrong("no_result_later") && later)) {
             execute(run);
         }
         let (callback, data) = run.callback.lock().unwrap().unwrap();

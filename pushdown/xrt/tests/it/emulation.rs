@@ -479,6 +479,7 @@ fn foreign_folder() {
     std::fs::write(&file, "{}").unwrap();
     let mut command = child::command("a_card_can_be_opened_again");
     command.env("XCL_EMULATION_MODE", "sw_emu").env("EMULATION_SOCKETID", "mine");
+    command.env("USER", "somebody");
     command.env("EMCONFIG_PATH", folder.path()).env("SDACCEL_EM_RUN_DIR", folder.path());
     let output = child::output(&mut command);
     let said = String::from_utf8_lossy(&output.stderr).into_owned();

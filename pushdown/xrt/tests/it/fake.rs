@@ -38,7 +38,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         fake("without_xrt_a_card_is_refused", no_runtime),
         fake("a_runtime_of_another_version_is_refused", other_version),
         wrong!("no_card", fake("a_card_that_is_not_there_is_refused", no_card)),
-        in_order(wrong!("in_use", fake("an_image_that_is_not_in_use_is_refused", in_use))),
+        in_order(wrong!("in_use", fake("an_image_beside_another_in_use_is_refused", in_use))),
         in_order(wrong!("load", fake("an_image_that_does_not_load_is_refused", no_load))),
         in_order(wrong!("no_kernel", fake("an_image_without_its_kernels_is_refused", no_kernel))),
         in_order(wrong!("small_bank", fake("a_card_out_of_memory_pushes_back", out_of_memory))),
@@ -59,6 +59,10 @@ pub(crate) fn trials() -> Vec<Trial> {
             fake("a_kernel_without_a_result_pushes_back", || {
                 fails("the kernel failed: it ended without a result");
             })
+        )),
+        in_order(wrong!(
+            "no_result_later",
+            fake("an_earlier_result_is_not_taken_for_this_one", no_earlier_result)
         )),
         wrong!("abort", fake("a_card_that_aborts_is_lost", aborts)),
         wrong!("hang", fake("a_card_that_hangs_is_lost", || hangs(Kind::Scan))),
@@ -208,6 +212,15 @@ fn fails(expected: &str) {
     }
     assert_eq!(drive.lost(), None);
     assert!(drive.memory_is_whole());
+}
+
+fn no_earlier_result() {
+    let drive = try_open().unwrap();
+    let session = session(&drive);
+    assert!(matches!(end_of(&drive, session.as_ref(), 1000), Outcome::Finished(_)));
+    let second = end_of(&drive, session.as_ref(), 1000);
+    let reason = "it ended without a result".to_owned();
+    assert_eq!(second, Outcome::Failed(Failure::Kernel { reason }));
 }
 
 fn aborts() {
