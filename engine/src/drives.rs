@@ -34,7 +34,7 @@ pub(crate) fn open(spec: &DriveSpec, threads: Option<usize>) -> Result<Arc<dyn D
 
 /// Opens a card. Where its image is for XRT's software emulation, an emulated card stands for it.
 fn open_card(spec: &DriveSpec) -> std::result::Result<Arc<dyn Drive>, OpenError> {
-    let path = |parameter| spec.params.get(parameter).map(PathBuf::from);
+    let path = |parameter| spec.param(parameter).map(PathBuf::from);
     // A URL without an image is no drive's, so there is one.
     let image = path("xclbin").unwrap_or_default();
     let root = path("root");
