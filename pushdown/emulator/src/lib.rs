@@ -3,7 +3,7 @@
 //!
 //! A command's column chunks go from the file into bounded device memory, in buffers that no other
 //! part of the program sees; the HLS kernels, compiled by a C++ compiler, run on them on threads of
-//! the drive's own, one a compute unit; the result crosses back as bytes. Of a merge the results of
+//! the drive's own; the result crosses back as bytes. Of a merge the results of
 //! the scans stay in device memory, where the merge kernel reads them. What the card would have
 //! taken for it is computed by a model ([`timing`]), from what the kernels' stages really did.
 //!
@@ -25,11 +25,13 @@ mod config;
 mod device;
 mod drive;
 pub mod faults;
+mod image;
 mod job;
 mod kernels;
 mod media;
 mod merge;
 pub mod timing;
 
-pub use config::{Config, ConfigError, Profile};
+pub use config::{Config, ConfigError};
 pub use drive::Emulator;
+pub use image::{Image, Profile};

@@ -134,7 +134,7 @@ impl Config {
     /// hardly worth the search for its cuts.
     fn merge_parts(&self, rows: u64) -> u16 {
         let worth = rows / self.merge_part_rows.max(1);
-        let parts = worth.clamp(1, u64::from(self.merge_units.max(1)));
+        let parts = worth.clamp(1, u64::from(self.image.merge_units.max(1)));
         u16::try_from(parts).unwrap_or(1)
     }
 }
@@ -144,6 +144,7 @@ mod tests {
     use rstest::rstest;
 
     use super::*;
+    use crate::image::{Image, Profile};
 
     #[rstest]
     #[case(0, 1)]
@@ -153,7 +154,8 @@ mod tests {
     #[case(299, 2)]
     #[case(1_000_000, 3)]
     fn rows_are_cut_where_it_is_worth_it(#[case] rows: u64, #[case] parts: u16) {
-        let config = Config { merge_units: 3, merge_part_rows: 100, ..Config::default() };
+        let image = Image { merge_units: 3, ..Profile::Unlimited.image() };
+        let config = Config { image, merge_part_rows: 100, ..Config::default() };
         assert_eq!(config.merge_parts(rows), parts);
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use nearscan_command::{Envelope, Merge, MergeCommand, OutputRef, SortKey};
 use nearscan_drive::{DriveTime, Failure, Fault, Modelled, Outcome, Refusal, Session, Submission};
-use nearscan_emulator::{Config, Emulator};
+use nearscan_emulator::{Config, Emulator, Image, Profile};
 
 use crate::scan::{Scan, open, run, run_work, session};
 
@@ -69,7 +69,8 @@ fn scans_of_a_merge_take_what_they_take_alone_but_for_the_link() {
 
 /// What a drive with so many merge units makes of a merge.
 fn merged_by(merge_units: u32, scans: &[Scan], bytes_max: Option<u64>) -> (Vec<i128>, u64) {
-    let drive = Emulator::open(Config { merge_units, ..Config::default() });
+    let image = Image { merge_units, ..Profile::Unlimited.image() };
+    let drive = Emulator::open(Config { image, ..Config::default() });
     let session = session(&drive);
     let mut command = merge(scans, &drive, session.as_ref(), 9);
     if let Some(bytes_max) = bytes_max {
@@ -183,7 +184,7 @@ fn a_plan_strikes_merges_of_other_scans_otherwise() {
 #[test]
 fn a_lease_must_hold_scans_and_merged_result() {
     let scans = [100, 200].map(Scan::of);
-    let drive = Emulator::open(Config::default());
+    let drive = Emulator::open(Config::of_profile(Profile::Unlimited));
     let session = session(&drive);
     let command = merge(&scans, &drive, session.as_ref(), 9);
     let lease = session.lease(command.device_bytes() - 1).unwrap();
