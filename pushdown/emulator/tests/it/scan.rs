@@ -61,12 +61,12 @@ impl Scan {
         self.columns(drive, 1, envelope)
     }
 
-    /// `SELECT n, n, ..`, each from a column of its own.
+    /// `SELECT n0, n1, ..`, all with the same values.
     fn columns(&self, drive: &dyn Drive, count: u16, envelope: Envelope) -> Command {
         let column = |column| RowColumn { operand: Operand::Column(column), width: Width::W64 };
         let columns = (0..count).map(column).collect();
         let fragment = Fragment {
-            columns: vec![Column::new("n", ValueKind::Integer); count.into()],
+            columns: (0..count).map(|n| Column::new(format!("n{n}"), ValueKind::Integer)).collect(),
             predicate: Program::default(),
             projection: Program::default(),
             literals: vec![],
