@@ -18,7 +18,8 @@ fn drives_of_the_machine_are_listed() {
 
 #[test]
 fn one_drive_tells_what_it_is_and_can_run() {
-    let (out, err, status) = run(&["drive", "info", "d=emulated:?lanes=4&merge_cus=1", "--format", "csv"]);
+    let (out, err, status) =
+        run(&["drive", "info", "d=emulated:?lanes=4&merge_cus=1", "--format", "csv"]);
     assert_eq!((err.as_str(), status), ("", 0));
     let (properties, functions) = out.split_once("function,type").unwrap();
     assert!(properties.starts_with("property,value\nname,d\nkind,emulated\n"), "{properties}");
