@@ -7,6 +7,7 @@
 //! whole, and so does one that needs more than its share of the steps.
 
 use bytemuck::cast_slice_mut;
+use nearscan_command::limits::MERGE_PARTS_MAX;
 use nearscan_command::{
     Counters, InputRef, MergeCommand, MergePart, OutputRef, ResultHeader, Status, join_parts,
 };
@@ -130,11 +131,12 @@ fn part_room(part: MergePart, bytes_max: u64) -> u64 {
 }
 
 impl Config {
-    /// Parts that a merge of so many rows is cut into: one for each merge unit, but none that is
-    /// hardly worth the search for its cuts.
+    /// Parts that a merge of so many rows is cut into: one for each merge unit, as far as a command
+    /// can name them, but none that is hardly worth the search for its cuts.
     fn merge_parts(&self, rows: u64) -> u16 {
         let worth = rows / self.merge_part_rows.max(1);
-        let parts = worth.clamp(1, u64::from(self.merge_units.max(1)));
+        let units = self.merge_units.clamp(1, MERGE_PARTS_MAX);
+        let parts = worth.clamp(1, units.into());
         u16::try_from(parts).unwrap_or(1)
     }
 }
@@ -155,5 +157,11 @@ mod tests {
     fn rows_are_cut_where_it_is_worth_it(#[case] rows: u64, #[case] parts: u16) {
         let config = Config { merge_units: 3, merge_part_rows: 100, ..Config::default() };
         assert_eq!(config.merge_parts(rows), parts);
+    }
+
+    #[test]
+    fn a_merge_has_no_more_parts_than_a_command_can_name() {
+        let config = Config { merge_units: 99, merge_part_rows: 1, ..Config::default() };
+        assert_eq!(u32::from(config.merge_parts(1000)), MERGE_PARTS_MAX);
     }
 }
