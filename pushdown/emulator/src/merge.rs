@@ -18,7 +18,8 @@ use crate::config::Config;
 use crate::kernels::{Device, Progress, failed, lines, memory_size, result_in};
 
 /// Room of a part beside its share of the output's: its own header, and the ends of its last block,
-/// which are padded in each column. A drive keeps it aside for each of its merge units.
+/// which are padded in each column. No lease pays for it: a drive would keep it aside for each of
+/// its merge units.
 const PART_ROOM_BYTES: u64 = 1024;
 
 /// The results of scans where they lie.
