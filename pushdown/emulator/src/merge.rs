@@ -7,6 +7,7 @@
 //! whole, and so does one that needs more than its share of the steps.
 
 use bytemuck::cast_slice_mut;
+use nearscan_command::limits::MERGE_PARTS_MAX;
 use nearscan_command::{
     Counters, InputRef, MergeCommand, MergePart, OutputRef, ResultHeader, Status, join_parts,
 };
@@ -17,7 +18,8 @@ use crate::config::Config;
 use crate::kernels::{Device, Progress, failed, lines, memory_size, result_in};
 
 /// Room of a part beside its share of the output's: its own header, and the ends of its last block,
-/// which are padded in each column. A drive keeps it aside for each of its merge units.
+/// which are padded in each column. No lease pays for it: a drive would keep it aside for each of
+/// its merge units.
 const PART_ROOM_BYTES: u64 = 1024;
 
 /// The results of scans where they lie.
@@ -42,6 +44,9 @@ impl Device<'_> {
         command: &MergeCommand,
         progress: &mut Progress,
     ) -> Result<Vec<u8>, Failure> {
+        if self.config.image.merge_units == 0 {
+            return Ok(ResultHeader::failed(&command.envelope, Status::Unsupported).encode());
+        }
         let scanned = match self.scan_inputs(command, progress)? {
             Ok(scanned) => scanned,
             Err(header) => return Ok(header.encode()),
@@ -130,11 +135,12 @@ fn part_room(part: MergePart, bytes_max: u64) -> u64 {
 }
 
 impl Config {
-    /// Parts that a merge of so many rows is cut into: one for each merge unit, but none that is
-    /// hardly worth the search for its cuts.
+    /// Parts that a merge of so many rows is cut into: one for each merge unit, as far as a command
+    /// can name them, but none that is hardly worth the search for its cuts.
     fn merge_parts(&self, rows: u64) -> u16 {
         let worth = rows / self.merge_part_rows.max(1);
-        let parts = worth.clamp(1, u64::from(self.image.merge_units.max(1)));
+        let units = self.image.merge_units.clamp(1, MERGE_PARTS_MAX);
+        let parts = worth.clamp(1, units.into());
         u16::try_from(parts).unwrap_or(1)
     }
 }
@@ -157,5 +163,12 @@ mod tests {
         let image = Image { merge_units: 3, ..Profile::Unlimited.image() };
         let config = Config { image, merge_part_rows: 100, ..Config::default() };
         assert_eq!(config.merge_parts(rows), parts);
+    }
+
+    #[test]
+    fn a_merge_has_no_more_parts_than_a_command_can_name() {
+        let image = Image { merge_units: 99, ..Profile::Unlimited.image() };
+        let config = Config { image, merge_part_rows: 1, ..Config::default() };
+        assert_eq!(u32::from(config.merge_parts(1000)), MERGE_PARTS_MAX);
     }
 }

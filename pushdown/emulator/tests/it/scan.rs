@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! One small scan, sent by hand: what the other tests of this folder send.
+//! One small scan, sent by hand, and merges of such: what the other tests of this folder send.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -8,12 +8,12 @@ use std::time::Duration;
 use futures::executor::block_on;
 use nearscan_command::{
     Aggregate, Chunk, Codec, Column, Command, Encodings, Envelope, Fragment, Function, InputRef,
-    Op, Operand, Output, PhysicalType, Program, Reading, ResultHeader, RowColumn, Status, Step,
-    Unit, ValueKind, Width,
+    Merge, MergeCommand, Op, Operand, Output, PhysicalType, Program, Reading, ResultHeader,
+    RowColumn, SortKey, Status, Step, Unit, ValueKind, Width,
 };
 use nearscan_drive::{
-    Completion, Drive, FileRef, Outcome, Placement, Refusal, Session, SessionSpec, Submission,
-    Unlimited, Work,
+    Completion, Drive, DriveTime, FileRef, Modelled, Outcome, Placement, Refusal, Session,
+    SessionSpec, Submission, Unlimited, Work,
 };
 use nearscan_emulator::{Config, Emulator};
 
@@ -106,6 +106,21 @@ impl Scan {
     }
 }
 
+/// A merge of all rows of these scans.
+pub(crate) fn merge(
+    scans: &[Scan],
+    drive: &dyn Drive,
+    session: &dyn Session,
+    id: u128,
+) -> MergeCommand {
+    let envelope =
+        |command_id| Envelope { command_id, epoch: session.epoch(), ..Envelope::default() };
+    let commands = scans.iter().map(|scan| scan.rows(drive, envelope(1)));
+    let key = SortKey { column: 0, descending: false, nulls_first: false };
+    let merge = Merge { keys: vec![key], distinct: false };
+    MergeCommand::bind(commands.collect(), merge, envelope(id)).unwrap()
+}
+
 /// A page header in Thrift's compact protocol: a plain data page.
 fn page_header(bytes: u32, values: u32) -> Vec<u8> {
     let mut out = vec![0x15, 0x00];
@@ -153,8 +168,14 @@ pub(crate) fn run_work(
     Ok(block_on(session.submit(Submission { work, lease, timeout })?))
 }
 
+pub(crate) fn modelled(time: DriveTime) -> Modelled {
+    let DriveTime::Modelled(time) = time else { panic!("the time of an emulator is modelled") };
+    time
+}
+
 pub(crate) fn open(faults: &str) -> Emulator {
-    Emulator::open(Config::from_parameters([("faults", faults), ("seed", "7")]).unwrap())
+    let parameters = [("profile", "unlimited"), ("faults", faults), ("seed", "7")];
+    Emulator::open(Config::from_parameters(parameters).unwrap())
 }
 
 #[test]
