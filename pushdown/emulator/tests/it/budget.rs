@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The ledger of what the kernels take of the part: which designs fit, and that it says so.
 
-use nearscan_emulator::budget::{Design, Ledger};
+use nearscan_emulator::budget::{Design, Ledger, Stage};
 use nearscan_emulator::timing::Parameters;
 use nearscan_emulator::{Image, Profile};
 
@@ -98,4 +98,30 @@ fn ledger_and_time_model_know_the_same_part() {
     assert_eq!(part.fill_share, parameters.fill_share);
     let of_study = ledger.stages.iter().find(|stage| stage.per == "study_unit").unwrap();
     assert_eq!(f64::from(of_study.resources.bram), parameters.unit_block_memories);
+}
+
+#[test]
+fn the_page_has_what_the_images_take() {
+    const PAGE: &str = include_str!("../../../../docs/timing-model.md");
+    let ledger = ledger();
+    let thousands = |number: u32| match number / 1000 {
+        0 => number.to_string(),
+        many => format!("{many},{:03}", number % 1000),
+    };
+    for words in ["scan, one unit of 7 lanes", "scan, one unit of 4 lanes, and merge", "merge, two"]
+    {
+        let design = design(&ledger, words);
+        let total = |of: fn(&Stage) -> u32| {
+            let stages = ledger.stages.iter();
+            stages.map(|stage| of(stage) * count(design, &stage.per)).sum::<u32>()
+        };
+        let [lut, bram, uram, dsp] = [
+            total(|stage| stage.resources.lut),
+            total(|stage| stage.resources.bram),
+            total(|stage| stage.resources.uram),
+            total(|stage| stage.resources.dsp),
+        ];
+        let row = format!("| {} | {bram} | {uram} | {dsp} |", thousands(lut));
+        assert!(PAGE.contains(&row), "{words}: {row}");
+    }
 }
