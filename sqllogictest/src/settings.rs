@@ -35,8 +35,8 @@ pub static DRIVE_SETTINGS: [DriveSetting; 3] = [
 /// A drive that takes all that the command format has, merges among it.
 const LARGE_DRIVE: &str = "emulated:?profile=unlimited";
 
-/// A drive of a SmartSSD's size on which one unit of work in ten meets each fault, and one in a hundred the end of the
-/// drive. The seed makes every run of a file the same.
+/// A drive of a SmartSSD's size on which one unit of work in ten meets each fault, and one in a
+/// hundred the end of the drive. The seed makes every run of a file the same.
 const FAULTY_DRIVE: &str = "emulated:?seed=7&faults=queue_full:0.1,low_memory:0.1,read_error:0.1,\
                             timeout:0.1,corrupt:0.1,gone:0.01";
 
