@@ -3,8 +3,8 @@
 
 use std::path::PathBuf;
 
+use crate::build::{Build, Profile};
 use crate::faults::FaultPlan;
-use crate::image::{Image, Profile};
 use crate::timing::Parameters;
 
 /// Configuration of an [`Emulator`](crate::Emulator).
@@ -15,7 +15,7 @@ pub struct Config {
     /// Seed of the fault plan.
     pub seed: u64,
     /// What its FPGA holds.
-    pub image: Image,
+    pub build: Build,
     /// Rows that make one more part of a merge worth its search.
     pub merge_part_rows: u64,
     /// Device memory, in bytes.
@@ -51,26 +51,26 @@ pub enum ConfigError {
         /// What would do.
         expected: String,
     },
-    /// The image does not fit the part.
+    /// The build does not fit the part.
     #[error(
-        "{image} do not fit the FPGA: {over}; fewer lanes or units do, and profile=unlimited does \
+        "{build} do not fit the FPGA: {over}; fewer lanes or units do, and profile=unlimited does \
          not ask"
     )]
     DoesNotFit {
         /// What was to be built.
-        image: Image,
+        build: Build,
         /// What it needs too much of.
         over: String,
     },
 }
 
 impl Config {
-    /// An image of this profile, on a drive without faults that serves all local files.
+    /// A build of this profile, on a drive without faults that serves all local files.
     pub fn of_profile(profile: Profile) -> Self {
         Self {
             root: None,
             seed: 0,
-            image: profile.image(),
+            build: profile.build(),
             merge_part_rows: 1 << 14,
             memory_bytes: 4 << 30,
             faults: FaultPlan::default(),
@@ -81,7 +81,7 @@ impl Config {
     /// Reads the parameters of a drive's URL.
     ///
     /// # Errors
-    /// The first parameter that is unknown or has a wrong value, or what of the image does not fit
+    /// The first parameter that is unknown or has a wrong value, or what of the build does not fit
     /// the part.
     pub fn from_parameters<'a>(
         parameters: impl IntoIterator<Item = (&'a str, &'a str)>,
@@ -113,10 +113,10 @@ impl Config {
                 "seed" => {
                     config.seed = value.parse().map_err(|_| wrong("seed", "a whole number"))?;
                 }
-                "cus" => config.image.scan_units = count("cus", 1, Image::UNITS_MAX)?,
-                "lanes" => config.image.lanes = count("lanes", 1, Image::LANES_MAX)?,
+                "cus" => config.build.scan_units = count("cus", 1, Build::UNITS_MAX)?,
+                "lanes" => config.build.lanes = count("lanes", 1, Build::LANES_MAX)?,
                 "merge_cus" => {
-                    config.image.merge_units = count("merge_cus", 0, Image::UNITS_MAX)?;
+                    config.build.merge_units = count("merge_cus", 0, Build::UNITS_MAX)?;
                 }
                 "memory" => {
                     config.memory_bytes =
@@ -132,8 +132,8 @@ impl Config {
             }
         }
         profile
-            .admits(&config.image)
-            .map_err(|over| ConfigError::DoesNotFit { image: config.image, over })?;
+            .admits(&config.build)
+            .map_err(|over| ConfigError::DoesNotFit { build: config.build, over })?;
         Ok(config)
     }
 }
@@ -148,14 +148,14 @@ mod tests {
     fn parameters_are_read() {
         let config = Config::from_parameters([("seed", "7"), ("lanes", "4"), ("merge_cus", "1")]);
         let config = config.unwrap();
-        let image = Image { scan_units: 1, lanes: 4, merge_units: 1 };
-        assert_eq!((config.seed, config.image), (7, image));
+        let build = Build { scan_units: 1, lanes: 4, merge_units: 1 };
+        assert_eq!((config.seed, config.build), (7, build));
     }
 
     #[test]
     fn a_profile_counts_for_the_parameters_before_it_as_well() {
         let config = Config::from_parameters([("cus", "15"), ("profile", "unlimited")]).unwrap();
-        assert_eq!(config.image, Image { scan_units: 15, ..Profile::Unlimited.image() });
+        assert_eq!(config.build, Build { scan_units: 15, ..Profile::Unlimited.build() });
     }
 
     #[rstest]

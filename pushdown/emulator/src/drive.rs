@@ -52,8 +52,8 @@ impl Emulator {
         let capabilities = Capabilities {
             memory_bytes: config.memory_bytes,
             emulated: true,
-            columns_max: config.image.lanes,
-            merge_inputs_max: if config.image.merge_units == 0 {
+            columns_max: config.build.lanes,
+            merge_inputs_max: if config.build.merge_units == 0 {
                 0
             } else {
                 limits::MERGE_INPUTS_MAX
@@ -64,7 +64,7 @@ impl Emulator {
         let identity = Identity {
             uuid: Uuid::new_v5(&Uuid::NAMESPACE_URL, name.as_bytes()),
             kind: "emulated",
-            model: format!("SmartSSD, {}", config.image),
+            model: format!("SmartSSD, {}", config.build),
         };
         let shared = Arc::new(Shared {
             media: Media::new(config.root.clone()),
@@ -125,12 +125,12 @@ impl Drive for Emulator {
         let Shared { config, memory, queue, snapshots, .. } = &*self.shared;
         CostSnapshot {
             id: snapshots.fetch_add(1, Ordering::Relaxed),
-            lanes: config.image.scan_units,
+            lanes: config.build.scan_units,
             start_ns: config.timing.setup_ns,
             media: config.timing.media_rates(),
             link_bytes_per_s: Some(config.timing.link_bytes_per_s),
             scan: RatesByRequest::uniform(config.timing.scan_rates()),
-            merge: match config.image.merge_units {
+            merge: match config.build.merge_units {
                 0 => RatesByRequest::UNKNOWN,
                 units => RatesByRequest::uniform(config.timing.merge_rates(units)),
             },

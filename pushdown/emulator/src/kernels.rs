@@ -45,7 +45,7 @@ impl Device<'_> {
         output: &mut [u64],
         progress: &mut Progress,
     ) -> Result<ResultHeader, Failure> {
-        if command.unit.chunks.len() as u64 > u64::from(self.config.image.lanes) {
+        if command.unit.chunks.len() as u64 > u64::from(self.config.build.lanes) {
             return refuse(&command.envelope, output);
         }
         let plan = MediaPlan::of(&command.unit.inputs);
@@ -61,8 +61,8 @@ impl Device<'_> {
         nearscan_models::scan(&words, &mut memories, self.cancel.word(), Depths::Roomy)
             .map_err(failed)?;
         let header = ResultHeader::decode(cast_slice(memories.output)).map_err(failed)?;
-        let Config { timing, image, .. } = self.config;
-        let time = timing.scan(image, plan.requests(), &header.counters);
+        let Config { timing, build, .. } = self.config;
+        let time = timing.scan(build, plan.requests(), &header.counters);
         progress.time = match progress.time {
             None => Some(time),
             Some(before) => before.combine(time),

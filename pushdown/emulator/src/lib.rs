@@ -21,17 +21,17 @@
 #![forbid(unsafe_code)]
 
 pub mod budget;
+mod build;
 mod config;
 mod device;
 mod drive;
 pub mod faults;
-mod image;
 mod job;
 mod kernels;
 mod media;
 mod merge;
 pub mod timing;
 
+pub use build::{Build, Profile};
 pub use config::{Config, ConfigError};
 pub use drive::Emulator;
-pub use image::{Image, Profile};

@@ -44,7 +44,7 @@ impl Device<'_> {
         command: &MergeCommand,
         progress: &mut Progress,
     ) -> Result<Vec<u8>, Failure> {
-        if self.config.image.merge_units == 0 {
+        if self.config.build.merge_units == 0 {
             return Ok(ResultHeader::failed(&command.envelope, Status::Unsupported).encode());
         }
         let scanned = match self.scan_inputs(command, progress)? {
@@ -139,7 +139,7 @@ impl Config {
     /// can name them, but none that is hardly worth the search for its cuts.
     fn merge_parts(&self, rows: u64) -> u16 {
         let worth = rows / self.merge_part_rows.max(1);
-        let units = self.image.merge_units.clamp(1, MERGE_PARTS_MAX);
+        let units = self.build.merge_units.clamp(1, MERGE_PARTS_MAX);
         let parts = worth.clamp(1, units.into());
         u16::try_from(parts).unwrap_or(1)
     }
@@ -150,7 +150,7 @@ mod tests {
     use rstest::rstest;
 
     use super::*;
-    use crate::image::{Image, Profile};
+    use crate::build::{Build, Profile};
 
     #[rstest]
     #[case(0, 1)]
@@ -160,15 +160,15 @@ mod tests {
     #[case(299, 2)]
     #[case(1_000_000, 3)]
     fn rows_are_cut_where_it_is_worth_it(#[case] rows: u64, #[case] parts: u16) {
-        let image = Image { merge_units: 3, ..Profile::Unlimited.image() };
-        let config = Config { image, merge_part_rows: 100, ..Config::default() };
+        let build = Build { merge_units: 3, ..Profile::Unlimited.build() };
+        let config = Config { build, merge_part_rows: 100, ..Config::default() };
         assert_eq!(config.merge_parts(rows), parts);
     }
 
     #[test]
     fn a_merge_has_no_more_parts_than_a_command_can_name() {
-        let image = Image { merge_units: 99, ..Profile::Unlimited.image() };
-        let config = Config { image, merge_part_rows: 1, ..Config::default() };
+        let build = Build { merge_units: 99, ..Profile::Unlimited.build() };
+        let config = Config { build, merge_part_rows: 1, ..Config::default() };
         assert_eq!(u32::from(config.merge_parts(1000)), MERGE_PARTS_MAX);
     }
 }

@@ -10,7 +10,7 @@ use nearscan_command::Counters;
 use nearscan_drive::{KernelRates, MediaPoint, MediaRates, RateSource};
 
 use super::Parameters;
-use crate::image::Profile;
+use crate::build::Profile;
 
 /// Rows, bytes or words of a command that is large: what it takes beside them does not show.
 const MANY: u32 = 1 << 24;
@@ -52,7 +52,7 @@ impl Parameters {
     /// dictionary, and each row, as if the one were not hidden by the other.
     pub fn scan_rates(&self) -> KernelRates {
         let kernel_ns = |counters: &Counters| {
-            self.scan(&Profile::default().image(), std::iter::empty(), counters).kernel_ns
+            self.scan(&Profile::default().build(), std::iter::empty(), counters).kernel_ns
         };
         let empty_ns = kernel_ns(&Counters::default());
         let each = |counters: &Counters| mean(kernel_ns(counters) - empty_ns);
@@ -148,7 +148,7 @@ mod tests {
         let parameters = Parameters::default();
         let rates = parameters.scan_rates();
         let rows = Counters { filter_turns: 500_000, ..Counters::default() };
-        let modelled = parameters.scan(&Profile::default().image(), std::iter::empty(), &rows);
+        let modelled = parameters.scan(&Profile::default().build(), std::iter::empty(), &rows);
         let load = Load { commands: 1, rows: 1_000_000, ..Load::default() };
         near(rates.busy_ns(&load), to_f64(modelled.kernel_ns));
         let slow = Parameters { clock_hz: 150e6, ..parameters };

@@ -3,7 +3,7 @@
 
 use nearscan_emulator::budget::{Design, Ledger, Stage};
 use nearscan_emulator::timing::Parameters;
-use nearscan_emulator::{Image, Profile};
+use nearscan_emulator::{Build, Profile};
 
 fn ledger() -> Ledger {
     Ledger::of_kernels().unwrap()
@@ -57,10 +57,10 @@ fn the_drives_of_each_profile_are_in_the_ledger() {
     let ledger = ledger();
     let of = |words: &str| design(&ledger, words);
     let fits = of("scan, one unit of 7 lanes");
-    assert_eq!(fits.counts, Profile::SmartSsd.image().counts());
+    assert_eq!(fits.counts, Profile::SmartSsd.build().counts());
     assert!(fits.over.is_empty());
     let large = of("whatever the part");
-    assert_eq!(large.counts, Profile::Unlimited.image().counts());
+    assert_eq!(large.counts, Profile::Unlimited.build().counts());
     assert!(!large.over.iter().any(|resource| resource == "ports"));
 }
 
@@ -69,8 +69,8 @@ fn scans_and_merges_fit_into_one_image() {
     let ledger = ledger();
     let both = design(&ledger, "scan, one unit of 4 lanes, and merge");
     assert!(both.over.is_empty());
-    let image = Image { scan_units: 1, lanes: 4, merge_units: 1 };
-    assert_eq!(both.counts, image.counts());
+    let build = Build { scan_units: 1, lanes: 4, merge_units: 1 };
+    assert_eq!(both.counts, build.counts());
 }
 
 #[test]
@@ -101,7 +101,7 @@ fn ledger_and_time_model_know_the_same_part() {
 }
 
 #[test]
-fn the_page_has_what_the_images_take() {
+fn the_page_has_what_the_builds_take() {
     const PAGE: &str = include_str!("../../../../docs/timing-model.md");
     let ledger = ledger();
     let thousands = |number: u32| match number / 1000 {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use nearscan_command::{OutputRef, ResultHeader, Status};
 use nearscan_drive::{Drive, Failure, Outcome, Refusal, Submission};
-use nearscan_emulator::{Config, Emulator, Image, Profile};
+use nearscan_emulator::{Build, Config, Emulator, Profile};
 
 use crate::scan::{Scan, merge, modelled, open, run, run_work, session};
 
@@ -54,8 +54,8 @@ fn scans_of_a_merge_take_what_they_take_alone_but_for_the_link() {
 
 /// What a drive with so many merge units makes of a merge.
 fn merged_by(merge_units: u32, scans: &[Scan], bytes_max: Option<u64>) -> (Vec<i128>, u64) {
-    let image = Image { merge_units, ..Profile::Unlimited.image() };
-    let drive = Emulator::open(Config { image, ..Config::default() });
+    let build = Build { merge_units, ..Profile::Unlimited.build() };
+    let drive = Emulator::open(Config { build, ..Config::default() });
     let session = session(&drive);
     let mut command = merge(scans, &drive, session.as_ref(), 9);
     if let Some(bytes_max) = bytes_max {

@@ -8,9 +8,9 @@ use nearscan_command::limits;
 
 use crate::budget::{Ledger, Over};
 
-/// The units of one image of the FPGA.
+/// A build of the kernels for an FPGA: how many units, how wide.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Image {
+pub struct Build {
     /// Compute units that scan.
     pub scan_units: u32,
     /// Columns that each of them takes side by side.
@@ -20,7 +20,7 @@ pub struct Image {
     pub merge_units: u32,
 }
 
-impl Image {
+impl Build {
     /// One port each would allow as many.
     pub const UNITS_MAX: u32 = 15;
     /// A lane more would never have a column.
@@ -36,7 +36,7 @@ impl Image {
     }
 }
 
-impl fmt::Display for Image {
+impl fmt::Display for Build {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let many = |count: u32| if count == 1 { "" } else { "s" };
         let Self { scan_units, lanes, merge_units } = *self;
@@ -71,23 +71,23 @@ impl Profile {
 
     /// What is built unless somebody says otherwise: the widest scan that fits, or all that the
     /// command format has.
-    pub const fn image(self) -> Image {
+    pub const fn build(self) -> Build {
         match self {
-            Self::SmartSsd => Image { scan_units: 1, lanes: 7, merge_units: 0 },
-            Self::Unlimited => Image { scan_units: 4, lanes: Image::LANES_MAX, merge_units: 2 },
+            Self::SmartSsd => Build { scan_units: 1, lanes: 7, merge_units: 0 },
+            Self::Unlimited => Build { scan_units: 4, lanes: Build::LANES_MAX, merge_units: 2 },
         }
     }
 
-    /// Whether such a device has room for an image.
+    /// Whether such a device has room for a build.
     ///
     /// # Errors
     /// What of it there is too little of.
-    pub fn admits(self, image: &Image) -> Result<(), String> {
+    pub fn admits(self, build: &Build) -> Result<(), String> {
         if self == Self::Unlimited {
             return Ok(());
         }
         let ledger = Ledger::of_kernels().map_err(|error| error.to_string())?;
-        let over: Vec<String> = ledger.over(&image.counts()).iter().map(Over::to_string).collect();
+        let over: Vec<String> = ledger.over(&build.counts()).iter().map(Over::to_string).collect();
         if over.is_empty() { Ok(()) } else { Err(over.join(", ")) }
     }
 }
@@ -107,14 +107,14 @@ mod tests {
         #[case] merge_units: u32,
         #[case] words: &str,
     ) {
-        assert_eq!(Image { scan_units, lanes, merge_units }.to_string(), words);
+        assert_eq!(Build { scan_units, lanes, merge_units }.to_string(), words);
     }
 
     #[test]
     fn the_profile_of_the_card_is_as_wide_as_fits() {
-        let image = Profile::SmartSsd.image();
-        assert_eq!(Profile::SmartSsd.admits(&image), Ok(()));
-        let wider = Image { lanes: image.lanes + 1, ..image };
+        let build = Profile::SmartSsd.build();
+        assert_eq!(Profile::SmartSsd.admits(&build), Ok(()));
+        let wider = Build { lanes: build.lanes + 1, ..build };
         let over = Profile::SmartSsd.admits(&wider).unwrap_err();
         assert!(over.contains("LUT"), "{over}");
         assert_eq!(Profile::Unlimited.admits(&wider), Ok(()));
@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn scans_and_merges_fit_into_one_image() {
-        let image = Image { scan_units: 1, lanes: 4, merge_units: 1 };
-        assert_eq!(Profile::SmartSsd.admits(&image), Ok(()));
+        let build = Build { scan_units: 1, lanes: 4, merge_units: 1 };
+        assert_eq!(Profile::SmartSsd.admits(&build), Ok(()));
     }
 }
