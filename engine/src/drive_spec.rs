@@ -4,7 +4,8 @@
 //!
 //! ```text
 //! cpu:
-//! emulated:[?root=DIR&seed=N&cus=N&profile=PROFILE&faults=SPEC]
+//! emulated:[?root=DIR&seed=N&profile=PROFILE&cus=N&lanes=N&merge_cus=N&memory=BYTES
+//!             &faults=SPEC]
 //! xrt:INDEX-or-BDF?xclbin=FILE[&root=MOUNT]
 //! remote://HOST:PORT[?token=TOKEN]
 //! ```
@@ -50,7 +51,10 @@ impl DriveScheme {
                 ("root", Shape::Text),
                 ("seed", Shape::Number { min: 0, max: u64::MAX }),
                 ("cus", Shape::Number { min: 1, max: 15 }),
+                ("lanes", Shape::Number { min: 1, max: 16 }),
+                ("merge_cus", Shape::Number { min: 0, max: 15 }),
                 ("profile", Shape::Text),
+                ("memory", Shape::Number { min: 1 << 20, max: u64::MAX }),
                 ("faults", Shape::Text),
             ],
             Self::Xrt => &[("xclbin", Shape::Text), ("root", Shape::Text)],
@@ -69,7 +73,10 @@ impl DriveScheme {
     fn usage(self) -> &'static str {
         match self {
             Self::Cpu => "cpu:",
-            Self::Emulated => "emulated:[?root=DIR&seed=N&cus=N&profile=PROFILE&faults=SPEC]",
+            Self::Emulated => {
+                "emulated:[?root=DIR&seed=N&profile=PROFILE&cus=N&lanes=N&merge_cus=N\
+                 &memory=BYTES&faults=SPEC]"
+            }
             Self::Xrt => "xrt:INDEX-or-BDF?xclbin=FILE[&root=MOUNT]",
             Self::Remote => "remote://HOST:PORT[?token=TOKEN]",
         }

@@ -28,12 +28,15 @@ pub struct DriveSetting {
 /// All settings, in the order in which they run.
 pub static DRIVE_SETTINGS: [DriveSetting; 3] = [
     DriveSetting { name: "cpu", drive: None, mode: "off" },
-    DriveSetting { name: "emulated", drive: Some("emulated:"), mode: "force" },
+    DriveSetting { name: "emulated", drive: Some(LARGE_DRIVE), mode: "force" },
     DriveSetting { name: "emulated-faults", drive: Some(FAULTY_DRIVE), mode: "force" },
 ];
 
-/// A drive on which one unit of work in ten meets each fault, and one in a hundred the end of the
-/// drive. The seed makes every run of a file the same.
+/// A drive that takes all that the command format has, merges among it.
+const LARGE_DRIVE: &str = "emulated:?profile=unlimited";
+
+/// A drive of a SmartSSD's size on which one unit of work in ten meets each fault, and one in a
+/// hundred the end of the drive. The seed makes every run of a file the same.
 const FAULTY_DRIVE: &str = "emulated:?seed=7&faults=queue_full:0.1,low_memory:0.1,read_error:0.1,\
                             timeout:0.1,corrupt:0.1,gone:0.01";
 

@@ -70,7 +70,7 @@ async fn a_sort_is_left_out_only_where_the_row_groups_follow(
     #[case] groups: &str,
     #[case] sql: &str,
     #[case] sorts: bool,
-    #[values("", "emulated:")] drive: &str,
+    #[values("", "emulated:?profile=unlimited")] drive: &str,
 ) {
     let folder = tempfile::tempdir().unwrap();
     let path = write(&folder, groups, false, false);

@@ -41,7 +41,7 @@ pub(crate) async fn engine() -> Engine {
 
 /// An engine with the emulated drive, in a mode of `nearscan.pushdown.mode`.
 pub(crate) async fn engine_with_drive(mode: &str) -> Engine {
-    let builder = Engine::builder().threads(2).drive("emulated:").unwrap();
+    let builder = Engine::builder().threads(2).drive("emulated:?profile=unlimited").unwrap();
     builder.set("nearscan.pushdown.mode", mode).build().await.unwrap()
 }
 

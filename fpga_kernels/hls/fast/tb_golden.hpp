@@ -11,18 +11,6 @@
 
 namespace nearscan_tb {
 
-/// Counts failures of one run; each check names what it held.
-struct checker {
-  tally& all;
-  std::string where;
-
-  void equal(const std::string& what, uint64_t found, uint64_t expected) {
-    if (found == expected) return;
-    all.fail(where,
-             what + " is " + std::to_string(found) + " instead of " + std::to_string(expected));
-  }
-};
-
 /// Lines that were moved in bursts, as few as there can be.
 inline void check_bursts(checker& check, const std::string& array, const access_counts& found,
                          uint64_t lines) {

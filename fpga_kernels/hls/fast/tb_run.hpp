@@ -5,7 +5,7 @@
 
 #include <cstdlib>
 
-#include "../common/tb_frame.hpp"
+#include "../study/tb_units.hpp"
 #include "array_merge.hpp"
 
 extern "C" {
@@ -25,14 +25,6 @@ void ns_fast_array_merge(const nearscan::line_t* a, const nearscan::line_t* b, n
 namespace nearscan_tb {
 
 using namespace nearscan::fast;
-using nearscan::study::RECORD_WORDS;
-
-typedef std::vector<int32_t> elements_t;
-typedef std::vector<study_record> records_t;
-
-/// What no kernel writes on its own account.
-static constexpr int32_t UNTOUCHED_ELEMENT = 0x5a5a5a5a;
-static constexpr uint64_t UNTOUCHED_WORD = 0x5a5a5a5a5a5a5a5au;
 
 /// An array in global memory: whole lines, the rest of the last one filled with what a kernel must
 /// not count.
@@ -49,25 +41,6 @@ struct global_array {
   elements_t elements() const {
     elements_t made(lines.size() * LANES);
     if (!made.empty()) std::memcpy(made.data(), lines.data(), made.size() * ELEMENT_BYTES);
-    return made;
-  }
-};
-
-/// Where all units leave their records.
-struct record_memory {
-  std::vector<uint64_t> words;
-
-  explicit record_memory(uint32_t units) : words(units * RECORD_WORDS, UNTOUCHED_WORD) {}
-
-  study_record of(uint32_t unit) const {
-    study_record read;
-    std::memcpy(&read, &words[unit * RECORD_WORDS], sizeof(read));
-    return read;
-  }
-
-  records_t all() const {
-    records_t made;
-    for (uint32_t unit = 0; unit < words.size() / RECORD_WORDS; unit++) made.push_back(of(unit));
     return made;
   }
 };
@@ -96,7 +69,7 @@ inline records_t run_count_units(const elements_t& elements, int32_t value, uint
     ns_fast_count(a.lines.data(), records.words.data(), part.first, part.count, value, unit);
     expect_no_deadlock();
   }
-  return records.all();
+  return records.first(units);
 }
 
 inline records_t run_average_units(const elements_t& elements, uint32_t units) {
@@ -107,7 +80,7 @@ inline records_t run_average_units(const elements_t& elements, uint32_t units) {
     ns_fast_average(a.lines.data(), records.words.data(), part.first, part.count, unit);
     expect_no_deadlock();
   }
-  return records.all();
+  return records.first(units);
 }
 
 /// A pass of a merge over all units. `firsts` are where they write, if they are told.
@@ -131,7 +104,7 @@ inline merge_pass run_merge_units(const elements_t& a, const elements_t& b, uint
                         firsts.empty() ? 0 : firsts[unit], room);
     expect_no_deadlock();
   }
-  return {records.all(), memory_c.elements()};
+  return {records.first(units), memory_c.elements()};
 }
 
 }  // namespace nearscan_tb

@@ -18,6 +18,6 @@ extern "C" void ns_merge(const uint64_t* command, nearscan::line_port input, uin
   (void)scratch;
   nearscan::merging::merge_state state;
 #pragma HLS BIND_STORAGE variable = state.block.value type = ram_2p impl = uram
-#pragma HLS BIND_STORAGE variable = state.inputs.store.lines type = ram_2p impl = bram
+#pragma HLS BIND_STORAGE variable = state.inputs.store.lines type = ram_2p impl = uram
   nearscan::merging::run_merge(command, input, output, cancel, state);
 }

@@ -3,6 +3,7 @@
 // the blocks are the segments of the result.
 #pragma once
 
+#include "../common/packing.hpp"
 #include "order.hpp"
 
 namespace nearscan {
@@ -14,6 +15,8 @@ struct block_rows {
   uint64_t valid[OUTPUT_COLUMNS_MAX][BLOCK_ROWS_MAX / 64];
   uint64_t string_bytes[OUTPUT_COLUMNS_MAX];
   uint32_t rows;
+
+  static uint64_t string_length(i128 value) { return reference_length(value); }
 };
 
 inline void clear_block(const merge_plan& plan, block_rows& block) {
@@ -64,40 +67,9 @@ inline uint64_t block_bytes(const merge_plan& plan, const block_rows& block) {
 COLUMN_BYTES:
   for (uint32_t column = 0; column < plan.column_count; column++) {
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 20
-    total += (block.rows + 63) / 64 * 8;
-    total += (block.rows * value_bytes(plan.width[column]) + 7) / 8 * 8;
-    total += (block.string_bytes[column] + 7) / 8 * 8;
+    total += column_bytes(block.rows, plan.width[column], block.string_bytes[column]);
   }
   return total;
-}
-
-/// Writes the numbers of a column, or the ends of its strings, as many to a word as fit.
-inline void write_values(const block_rows& block, uint32_t column, uint8_t width, uint64_t* output,
-                         result_writer& writer) {
-  const uint32_t bytes = value_bytes(width);
-  uint64_t word = 0;
-  uint32_t held = 0;
-  uint64_t end = 0;
-VALUES:
-  for (uint32_t row = 0; row < block.rows; row++) {
-#pragma HLS LOOP_TRIPCOUNT min = 1 max = 1024
-    const i128 value = block.value[column][row];
-    if (width == WIDTH_W128) {
-      writer.put(output, static_cast<uint64_t>(value));
-      writer.put(output, static_cast<uint64_t>(static_cast<u128>(value) >> 64));
-      continue;
-    }
-    end += reference_length(value);
-    const uint64_t low = width == WIDTH_BYTES ? end : static_cast<uint64_t>(value);
-    word |= low_bits(low, 8 * bytes) << (8 * held);
-    held += bytes;
-    if (held == 8) {
-      writer.put(output, word);
-      word = 0;
-      held = 0;
-    }
-  }
-  if (held != 0) writer.put(output, word);
 }
 
 /// Copies the strings of a column one behind the other. Those of one input lie so already, so a
@@ -105,8 +77,7 @@ VALUES:
 inline void write_strings(const merge_plan& plan, const block_rows& block, uint32_t column,
                           line_port& input, line_store& store, uint64_t* output,
                           const volatile uint32_t* cancel, result_writer& writer, progress& done) {
-  u128 hold = 0;
-  uint32_t held = 0;
+  byte_packer packer;
 STRINGS:
   for (uint32_t row = 0; row < block.rows; row++) {
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 1024
@@ -118,19 +89,14 @@ STRINGS:
     for (uint64_t at = 0; at < length; at += 8) {
 #pragma HLS LOOP_TRIPCOUNT min = 0 max = 2097152
       const uint64_t left = length - at;
-      hold |= static_cast<u128>(
-                  read_bytes(input, store, WINDOW_COPIES + source, first + at, left, done))
-              << (8 * held);
-      held += left < 8 ? static_cast<uint32_t>(left) : 8;
-      if (held >= 8) {
-        writer.put(output, static_cast<uint64_t>(hold));
-        hold >>= 64;
-        held -= 8;
-      }
+      const uint32_t count = left < 8 ? static_cast<uint32_t>(left) : 8;
+      const uint64_t bytes =
+          read_bytes(input, store, WINDOW_COPIES + source, first + at, left, done);
+      packer.put<uint64_t*>(bytes, count, writer, output);
       if (!may_go_on(done, 1, plan.steps_max, cancel)) return;
     }
   }
-  if (held != 0) writer.put(output, static_cast<uint64_t>(hold));
+  packer.finish<uint64_t*>(writer, output);
 }
 
 /// Writes the block and clears it, if there is room.
@@ -157,7 +123,7 @@ WRITE_COLUMNS:
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 16
       writer.put(output, block.valid[column][word]);
     }
-    write_values(block, column, plan.width[column], output, writer);
+    write_values<uint64_t*>(block, column, plan.width[column], writer, output);
     if (plan.width[column] == WIDTH_BYTES) {
       write_strings(plan, block, column, input, store, output, cancel, writer, done);
     }

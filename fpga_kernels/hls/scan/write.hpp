@@ -2,7 +2,7 @@
 // Packs kept rows into blocks of columns and writes them, the header last.
 #pragma once
 
-#include "../common/frame.hpp"
+#include "../common/packing.hpp"
 #include "program.hpp"
 
 namespace nearscan {
@@ -13,6 +13,10 @@ struct block_buffer {
   i128 value[SLOTS][ROWS_MAX];
   uint64_t valid[SLOTS][ROWS_MAX / 64];
   uint32_t rows;
+
+  static uint64_t string_length(i128 value) {
+    return reference_length(static_cast<uint64_t>(value));
+  }
 };
 
 inline void clear_block(block_buffer& block) {
@@ -53,10 +57,6 @@ struct payload_writer {
   }
 };
 
-inline uint64_t string_length(i128 reference) {
-  return reference_length(static_cast<uint64_t>(reference));
-}
-
 /// Bytes of all strings of a column of the block.
 inline uint64_t string_bytes(const block_buffer& block, int column) {
   uint64_t total = 0;
@@ -64,7 +64,7 @@ LENGTHS:
   for (uint32_t row = 0; row < block.rows; row++) {
 #pragma HLS PIPELINE II = 1
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 1024
-    total += string_length(block.value[column][row]);
+    total += block_buffer::string_length(block.value[column][row]);
   }
   return total;
 }
@@ -74,42 +74,11 @@ inline uint64_t block_bytes(const write_plan& plan, const block_buffer& block) {
 COLUMN_BYTES_SUM:
   for (uint32_t column = 0; column < plan.column_count; column++) {
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 20
-    total += (block.rows + 63) / 64 * 8;
-    total += (block.rows * value_bytes(plan.width[column]) + 7) / 8 * 8;
-    if (plan.width[column] == WIDTH_BYTES) total += (string_bytes(block, column) + 7) / 8 * 8;
+    const bool is_string = plan.width[column] == WIDTH_BYTES;
+    const uint64_t strings = is_string ? string_bytes(block, column) : 0;
+    total += column_bytes(block.rows, plan.width[column], strings);
   }
   return total;
-}
-
-/// Writes the numbers of a column, as many to a word as fit: a number a turn, and a wide one in
-/// two.
-inline void write_numbers(const block_buffer& block, int column, uint8_t width,
-                          payload_writer& writer, scratch_stream& out) {
-  const uint32_t bytes = value_bytes(width);
-  uint64_t word = 0;
-  uint32_t held = 0;
-  uint64_t end = 0;
-  writer.turns += block.rows * (width == WIDTH_W128 ? 2u : 1u);
-VALUES:
-  for (uint32_t row = 0; row < block.rows; row++) {
-#pragma HLS LOOP_TRIPCOUNT min = 1 max = 1024
-    const i128 value = block.value[column][row];
-    if (width == WIDTH_W128) {
-      writer.put(out, static_cast<uint64_t>(value));
-      writer.put(out, static_cast<uint64_t>(static_cast<u128>(value) >> 64));
-      continue;
-    }
-    end += string_length(value);
-    const uint64_t low = width == WIDTH_BYTES ? end : static_cast<uint64_t>(value);
-    word |= low_bits(low, 8 * bytes) << (8 * held);
-    held += bytes;
-    if (held == 8) {
-      writer.put(out, word);
-      word = 0;
-      held = 0;
-    }
-  }
-  if (held != 0) writer.put(out, word);
 }
 
 /// Walks over the strings of a column, a line of scratch at a time.
@@ -122,13 +91,13 @@ struct string_walk {
   /// Finds the next piece; false behind the last.
   bool next(const block_buffer& block, int column, uint64_t* at, uint32_t* bytes) {
   EMPTY_STRINGS:
-    while (row < block.rows && done == string_length(block.value[column][row])) {
+    while (row < block.rows && done == block_buffer::string_length(block.value[column][row])) {
 #pragma HLS LOOP_TRIPCOUNT min = 0 max = 1024
       row++;
       done = 0;
     }
     if (row == block.rows) return false;
-    const uint64_t left = string_length(block.value[column][row]) - done;
+    const uint64_t left = block_buffer::string_length(block.value[column][row]) - done;
     *at = reference_word(static_cast<uint64_t>(block.value[column][row])) + done / 8;
     *bytes = left < 8 * LINE_WORDS ? static_cast<uint32_t>(left) : 8 * LINE_WORDS;
     done += *bytes;
@@ -148,8 +117,7 @@ inline uint64_t write_strings(const block_buffer& block, int column, scratch_str
   request.kind = SCRATCH_READ;
   uint32_t bytes = 0;
   bool more = asked.next(block, column, &request.at, &bytes);
-  u128 hold = 0;
-  uint32_t held = 0;
+  byte_packer packer;
   uint64_t words_read = 0;
   uint32_t due = 0;
 PIECES:
@@ -172,18 +140,12 @@ PIECES:
     for (uint32_t i = 0; i < LINE_WORDS; i++) {
 #pragma HLS PIPELINE II = 1
       const uint32_t some = left < 8 ? left : 8;
-      hold |= static_cast<u128>(low_bits(piece.word[i], 8 * some)) << (8 * held);
-      held += some;
+      packer.put<scratch_stream&>(low_bits(piece.word[i], 8 * some), some, writer, out);
       left -= some;
       words_read += some != 0 ? 1 : 0;
-      if (held >= 8) {
-        writer.put(out, static_cast<uint64_t>(hold));
-        hold >>= 64;
-        held -= 8;
-      }
     }
   }
-  if (held != 0) writer.put(out, static_cast<uint64_t>(hold));
+  packer.finish<scratch_stream&>(writer, out);
   return words_read;
 }
 
@@ -217,7 +179,9 @@ COLUMNS:
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 16
       writer.put(out, block.valid[column][word]);
     }
-    write_numbers(block, column, plan.width[column], writer, out);
+    write_values<scratch_stream&>(block, column, plan.width[column], writer, out);
+    // A number a turn, and a wide one in two.
+    writer.turns += block.rows * (plan.width[column] == WIDTH_W128 ? 2u : 1u);
     if (plan.width[column] == WIDTH_BYTES) {
       // Their lengths were added up before.
       writer.turns += block.rows;

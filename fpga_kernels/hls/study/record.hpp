@@ -20,7 +20,6 @@ static constexpr uint32_t ELEMENT_BYTES = 4;
 /// A buffer holds at least one element of each array of a merge.
 static constexpr uint32_t BUFFER_BYTES_MIN = 3 * ELEMENT_BYTES;
 static constexpr uint32_t BUFFER_BYTES_MAX = 1u << 20;
-static constexpr uint32_t BUFFER_ELEMENTS_MAX = BUFFER_BYTES_MAX / ELEMENT_BYTES;
 
 enum study_status : uint64_t {
   STUDY_OK = 0,

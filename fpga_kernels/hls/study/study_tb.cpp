@@ -4,8 +4,7 @@
 //
 //     study_tb            every case
 //     study_tb seed N     the random case with that seed alone
-#include <cstdlib>
-
+#include "../common/tb_main.hpp"
 #include "tb_cases.hpp"
 
 namespace {
@@ -34,13 +33,5 @@ void run_everything(tally& all) {
 }  // namespace
 
 int main(int count, char** arguments) {
-  tally all;
-  if (count == 3 && std::string(arguments[1]) == "seed") {
-    random_case(all, std::strtoull(arguments[2], nullptr, 10));
-  } else {
-    run_everything(all);
-  }
-  std::printf("study_tb: %llu runs, %llu failures\n", static_cast<unsigned long long>(all.runs),
-              static_cast<unsigned long long>(all.failures));
-  return all.failures == 0 ? 0 : 1;
+  return run_bench("study_tb", count, arguments, run_everything, random_case);
 }

@@ -11,26 +11,13 @@
 
 namespace nearscan_tb {
 
-/// Counts failures of one run; each check names what it held.
-struct checker {
-  tally& all;
-  std::string where;
-
-  void equal(const char* what, uint64_t found, uint64_t expected) {
-    if (found == expected) return;
-    all.fail(where, std::string(what) + " is " + std::to_string(found) + " instead of " +
-                        std::to_string(expected));
-  }
-};
-
 /// How `count` elements of an array are reached: one by one, or in blocks of `capacity`.
-inline void check_access(checker& check, const char* array, const access_counts& found,
+inline void check_access(checker& check, const std::string& array, const access_counts& found,
                          uint64_t count, uint64_t capacity) {
-  const std::string name = array;
-  check.equal((name + " singles").c_str(), found.singles, capacity == 0 ? count : 0);
-  check.equal((name + " bursts").c_str(), found.bursts,
+  check.equal(array + " singles", found.singles, capacity == 0 ? count : 0);
+  check.equal(array + " bursts", found.bursts,
               capacity == 0 ? 0 : (count + capacity - 1) / capacity);
-  check.equal((name + " beats").c_str(), found.beats, capacity == 0 ? 0 : count);
+  check.equal(array + " beats", found.beats, capacity == 0 ? 0 : count);
 }
 
 /// The steps that Count, Average and Vector Addition must have taken over a slice.
@@ -92,7 +79,7 @@ inline void check_addition(tally& all, const std::string& name, const elements_t
   for (uint32_t unit = 0; unit < how.units; unit++) {
     const slice part = even_slice(a.size(), unit, how.units);
     run_addition_unit(a, b, c, part, unit, how, memories);
-    const study_record record = memories.record(unit);
+    const study_record record = memories.records.of(unit);
     check.equal("status", record.status, STUDY_OK);
     check.equal("elements", record.elements, part.count);
     check_slice_steps(check, record.steps, part.count, 0, true, how);

@@ -5,11 +5,11 @@
 
 #include <algorithm>
 
-#include "../common/tb_frame.hpp"
 #include "array_merge.hpp"
 #include "average.hpp"
 #include "count.hpp"
 #include "join.hpp"
+#include "tb_units.hpp"
 #include "vector_addition.hpp"
 
 extern "C" {
@@ -28,12 +28,6 @@ namespace nearscan_tb {
 
 using namespace nearscan::study;
 
-typedef std::vector<int32_t> elements_t;
-
-/// What no kernel writes on its own account.
-static constexpr int32_t UNTOUCHED_ELEMENT = 0x5a5a5a5a;
-static constexpr uint64_t UNTOUCHED_WORD = 0x5a5a5a5a5a5a5a5au;
-
 /// How a kernel is called: as a template with or without pipelines, or as the hardware is.
 enum entry { PLAIN, PIPELINED, TOP };
 
@@ -50,32 +44,18 @@ struct variant {
   }
 };
 
-/// What the units share, and what each has of its own.
+/// What the units share, and what each has of its own. Of a merge, the record of the join is the
+/// last.
 struct unit_memories {
-  std::vector<uint64_t> records;
+  record_memory records;
   elements_t local;
   buffer_size size;
 
   explicit unit_memories(const variant& how)
-      : records((how.units + 1) * RECORD_WORDS, UNTOUCHED_WORD),
+      : records(how.units + 1),
         local(how.buffer_bytes / ELEMENT_BYTES),
         size{how.buffer_bytes, how.buffer_bytes} {}
-
-  study_record record(uint32_t unit) const {
-    study_record read;
-    std::memcpy(&read, &records[unit * RECORD_WORDS], sizeof(read));
-    return read;
-  }
 };
-
-/// The records of all units; of a merge, that of the join is the last.
-typedef std::vector<study_record> records_t;
-
-inline records_t all_records(const unit_memories& memories, uint32_t count) {
-  records_t made;
-  for (uint32_t unit = 0; unit < count; unit++) made.push_back(memories.record(unit));
-  return made;
-}
 
 /// The slice of `unit` where the others have as many elements or one more or less.
 inline slice even_slice(uint64_t count, uint32_t unit, uint32_t units) {
@@ -85,7 +65,7 @@ inline slice even_slice(uint64_t count, uint32_t unit, uint32_t units) {
 
 inline records_t run_count_units(const elements_t& a, int32_t value, const variant& how) {
   unit_memories memories(how);
-  uint64_t* records = memories.records.data();
+  uint64_t* records = memories.records.words.data();
   for (uint32_t unit = 0; unit < how.units; unit++) {
     const slice part = even_slice(a.size(), unit, how.units);
     int32_t* local = memories.local.data();
@@ -97,12 +77,12 @@ inline records_t run_count_units(const elements_t& a, int32_t value, const varia
       ns_study_count(a.data(), records, part.first, part.count, value, unit, how.buffer_bytes);
     }
   }
-  return all_records(memories, how.units);
+  return memories.records.first(how.units);
 }
 
 inline records_t run_average_units(const elements_t& a, const variant& how) {
   unit_memories memories(how);
-  uint64_t* records = memories.records.data();
+  uint64_t* records = memories.records.words.data();
   for (uint32_t unit = 0; unit < how.units; unit++) {
     const slice part = even_slice(a.size(), unit, how.units);
     int32_t* local = memories.local.data();
@@ -114,14 +94,14 @@ inline records_t run_average_units(const elements_t& a, const variant& how) {
       ns_study_average(a.data(), records, part.first, part.count, unit, how.buffer_bytes);
     }
   }
-  return all_records(memories, how.units);
+  return memories.records.first(how.units);
 }
 
 /// Adds one slice of two arrays.
 inline void run_addition_unit(const elements_t& a, const elements_t& b, elements_t& c,
                               const slice& part, uint32_t unit, const variant& how,
                               unit_memories& memories) {
-  uint64_t* records = memories.records.data();
+  uint64_t* records = memories.records.words.data();
   int32_t* local = memories.local.data();
   if (how.way == PLAIN) {
     addition_unit<false>(a.data(), b.data(), c.data(), records, part, unit, local, memories.size);
@@ -145,7 +125,7 @@ inline merge_run run_merge_units(const elements_t& a, const elements_t& b, const
   merge_run made;
   made.pieces.assign(a.size() + b.size(), UNTOUCHED_ELEMENT);
   made.joined.assign(a.size() + b.size(), UNTOUCHED_ELEMENT);
-  uint64_t* records = memories.records.data();
+  uint64_t* records = memories.records.words.data();
   int32_t* local = memories.local.data();
   int32_t* pieces = made.pieces.data();
   const uint64_t room = made.pieces.size();
@@ -168,7 +148,7 @@ inline merge_run run_merge_units(const elements_t& a, const elements_t& b, const
     ns_study_array_merge(pieces, nullptr, made.joined.data(), records, room, 0, 0, how.units, 0,
                          JOB_JOIN);
   }
-  made.records = all_records(memories, how.units + 1);
+  made.records = memories.records.first(how.units + 1);
   return made;
 }
 

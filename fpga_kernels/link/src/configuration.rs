@@ -130,7 +130,7 @@ mod tests {
         assert_eq!(
             arguments,
             "-c -t hw --platform xilinx_u2_gen3x4_xdma_gc_base_2 -k ns_scan -I fpga_kernels/hls \
-             -DNS_LANES=6 -o scan.xo fpga_kernels/hls/scan/scan_top.cpp"
+             -DNS_LANES=7 -o scan.xo fpga_kernels/hls/scan/scan_top.cpp"
         );
         let linked = link_arguments(image, &["scan.xo".to_owned()], "a.xclbin").join(" ");
         assert_eq!(

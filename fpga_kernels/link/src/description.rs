@@ -139,7 +139,7 @@ pub const IMAGES: &[ImageDescription] = &[
     ImageDescription {
         name: "smartssd_scan",
         units: &[(Kernel::Scan, 1)],
-        lanes: 6,
+        lanes: 7,
         merge_inputs: 0,
     },
     ImageDescription {

@@ -202,7 +202,7 @@ mod tests {
         assert_eq!((image.lanes, image.merge_inputs), (16, 16));
         let scan = ImageDescription::of_name("smartssd_scan").unwrap();
         let image = Image::read(&emulation(scan, FORMAT), FORMAT).unwrap();
-        assert_eq!((image.lanes, image.merge_inputs), (6, 0));
+        assert_eq!((image.lanes, image.merge_inputs), (7, 0));
     }
 
     #[test]

@@ -15,7 +15,7 @@ mod ffi;
 use ffi::{Job, Output};
 
 use super::study::{
-    ArrayLengths, Average, ELEMENTS_MAX, Error, Record, Slice, Steps, UNITS_MAX, check, steps,
+    ArrayLengths, Average, Error, Record, Slice, Steps, check, check_units, length, steps,
 };
 use super::{Line, zeroed_lines};
 
@@ -156,13 +156,11 @@ struct Built {
 
 impl Built {
     fn new(units: u32, arrays: &[&[i32]]) -> Result<Self, Error> {
-        if !(1..=UNITS_MAX).contains(&units) {
-            return Err(Error::Units { units });
+        check_units(units)?;
+        for array in arrays {
+            length(array)?;
         }
-        match arrays.iter().find(|array| array.len() as u64 > ELEMENTS_MAX) {
-            Some(array) => Err(Error::TooLong { elements: array.len() }),
-            None => Ok(Self { units }),
-        }
+        Ok(Self { units })
     }
 
     /// The slice of `unit`: as many lines as the others have, or one more or less.

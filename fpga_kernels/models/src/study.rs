@@ -213,7 +213,11 @@ pub fn merge(a: &[i32], b: &[i32], variant: Variant, units: u32) -> Result<Run<V
     Ok(Run { answer, units: steps(&records), join: Some(joined.steps) })
 }
 
-fn length(array: &[i32]) -> Result<u64, Error> {
+pub(super) fn check_units(units: u32) -> Result<(), Error> {
+    if (1..=UNITS_MAX).contains(&units) { Ok(()) } else { Err(Error::Units { units }) }
+}
+
+pub(super) fn length(array: &[i32]) -> Result<u64, Error> {
     let length = array.len() as u64;
     if length > ELEMENTS_MAX {
         return Err(Error::TooLong { elements: array.len() });
@@ -240,9 +244,7 @@ struct Built {
 
 impl Built {
     fn new(variant: Variant, units: u32) -> Result<Self, Error> {
-        if !(1..=UNITS_MAX).contains(&units) {
-            return Err(Error::Units { units });
-        }
+        check_units(units)?;
         match variant.buffer_bytes {
             Some(bytes) if !(BUFFER_BYTES_MIN..=BUFFER_BYTES_MAX).contains(&bytes) => {
                 Err(Error::Buffer { bytes })

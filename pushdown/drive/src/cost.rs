@@ -40,8 +40,9 @@ impl Kernel {
     }
 }
 
-/// How large the requests of a command to the media are: their mean. The limits lie half way, on
-/// the logarithm, between the sizes for which rates of such drives are published.
+/// How large the requests of a command to the media are: the mean of the ranges of files that it
+/// asks for, before a drive joins or cuts them. The limits lie half way, on the logarithm, between
+/// the sizes for which rates of such drives are published.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RequestClass {
     /// Up to 16 KiB, about 4 KiB.

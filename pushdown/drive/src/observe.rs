@@ -27,7 +27,7 @@ const MEASURED_MAX: u64 = 1024;
 pub struct Observation {
     /// Which kernel it was for.
     pub kernel: Kernel,
-    /// Requests to the media.
+    /// Ranges of files that it asked for, before a drive joins or cuts them.
     pub requests: u64,
     /// What it did.
     pub load: Load,

@@ -93,7 +93,8 @@ pub struct Over {
 
 impl fmt::Display for Over {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {} of {}", self.needed, self.resource, self.usable)
+        let Self { resource, needed, usable } = self;
+        write!(f, "{needed} of {usable} {}", resource.to_uppercase())
     }
 }
 
@@ -158,7 +159,7 @@ mod tests {
         let ledger = Ledger::of_kernels().unwrap();
         let counts = BTreeMap::from([("study_unit".to_owned(), 16)]);
         let over: Vec<String> = ledger.over(&counts).iter().map(Over::to_string).collect();
-        assert_eq!(over, ["16 ports of 15"]);
+        assert_eq!(over, ["16 of 15 PORTS"]);
         assert!(ledger.over(&BTreeMap::new()).is_empty());
     }
 }

@@ -1,18 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What an emulated drive is told when it is attached: `emulated:?seed=7&cus=4&faults=...`.
+//! What an emulated drive is told when it is attached: `emulated:?seed=7&lanes=4&faults=...`.
 
 use std::path::PathBuf;
 
+use crate::build::{Build, Profile};
 use crate::faults::FaultPlan;
 use crate::timing::Parameters;
-
-/// A device to be.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Profile {
-    /// Samsung SmartSSD: KU15P, one bank of 4 GB DDR4, PCIe Gen3 x4.
-    #[default]
-    SmartSsd,
-}
 
 /// Configuration of an [`Emulator`](crate::Emulator).
 #[derive(Debug, Clone, PartialEq)]
@@ -21,15 +14,10 @@ pub struct Config {
     pub root: Option<PathBuf>,
     /// Seed of the fault plan.
     pub seed: u64,
-    /// Compute units, 1 to [`Config::COMPUTE_UNITS_MAX`].
-    pub compute_units: u32,
-    /// Units that merge, which a merge is cut into parts for: 1 to
-    /// [`MERGE_PARTS_MAX`](nearscan_command::limits::MERGE_PARTS_MAX).
-    pub merge_units: u32,
+    /// What its FPGA holds.
+    pub build: Build,
     /// Rows that make one more part of a merge worth its search.
     pub merge_part_rows: u64,
-    /// The device.
-    pub profile: Profile,
     /// Device memory, in bytes.
     pub memory_bytes: u64,
     /// Faults to make.
@@ -40,17 +28,7 @@ pub struct Config {
 
 impl Default for Config {
     fn default() -> Self {
-        Self {
-            root: None,
-            seed: 0,
-            compute_units: 4,
-            merge_units: 2,
-            merge_part_rows: 1 << 14,
-            profile: Profile::SmartSsd,
-            memory_bytes: 4 << 30,
-            faults: FaultPlan::default(),
-            timing: Parameters::default(),
-        }
+        Self::of_profile(Profile::default())
     }
 }
 
@@ -59,7 +37,8 @@ impl Default for Config {
 pub enum ConfigError {
     /// There is no such parameter.
     #[error(
-        "an emulated drive has no parameter {0:?}; there are root, seed, cus, profile, memory, faults"
+        "an emulated drive has no parameter {0:?}; there are root, seed, profile, cus, lanes, \
+         merge_cus, memory, faults"
     )]
     UnknownParameter(String),
     /// A value cannot be read.
@@ -72,42 +51,73 @@ pub enum ConfigError {
         /// What would do.
         expected: String,
     },
+    /// The build does not fit the part.
+    #[error(
+        "{build} do not fit the FPGA: {over}; fewer lanes or units do, and profile=unlimited does \
+         not ask"
+    )]
+    DoesNotFit {
+        /// What was to be built.
+        build: Build,
+        /// What it needs too much of.
+        over: String,
+    },
 }
 
 impl Config {
-    /// One AXI port a unit would allow fifteen; the scan kernel has two bundles.
-    pub const COMPUTE_UNITS_MAX: u32 = 15;
+    /// A build of this profile, on a drive without faults that serves all local files.
+    pub fn of_profile(profile: Profile) -> Self {
+        Self {
+            root: None,
+            seed: 0,
+            build: profile.build(),
+            merge_part_rows: 1 << 14,
+            memory_bytes: 4 << 30,
+            faults: FaultPlan::default(),
+            timing: Parameters::default(),
+        }
+    }
 
     /// Reads the parameters of a drive's URL.
     ///
     /// # Errors
-    /// The first parameter that is unknown or has a wrong value.
+    /// The first parameter that is unknown or has a wrong value, or what of the build does not fit
+    /// the part.
     pub fn from_parameters<'a>(
         parameters: impl IntoIterator<Item = (&'a str, &'a str)>,
     ) -> Result<Self, ConfigError> {
-        let mut config = Self::default();
+        let parameters: Vec<(&str, &str)> = parameters.into_iter().collect();
+        let profile = parameters.iter().find(|(name, _)| *name == "profile");
+        let profile = match profile {
+            None => Profile::default(),
+            Some((_, value)) => Profile::named(value).ok_or_else(|| ConfigError::Value {
+                parameter: "profile",
+                value: (*value).to_owned(),
+                expected: "smartssd or unlimited".to_owned(),
+            })?,
+        };
+        let mut config = Self::of_profile(profile);
         for (name, value) in parameters {
             let wrong = |parameter, expected: &str| ConfigError::Value {
                 parameter,
                 value: value.to_owned(),
                 expected: expected.to_owned(),
             };
+            let count = |parameter, least: u32, most: u32| {
+                let count = value.parse().ok().filter(|count| (least..=most).contains(count));
+                count.ok_or_else(|| wrong(parameter, &format!("a number from {least} to {most}")))
+            };
             match name {
+                "profile" => {}
                 "root" => config.root = Some(PathBuf::from(value)),
                 "seed" => {
                     config.seed = value.parse().map_err(|_| wrong("seed", "a whole number"))?;
                 }
-                "cus" => {
-                    config.compute_units = value
-                        .parse()
-                        .ok()
-                        .filter(|units| (1..=Self::COMPUTE_UNITS_MAX).contains(units))
-                        .ok_or_else(|| wrong("cus", "a number of compute units, 1 to 15"))?;
+                "cus" => config.build.scan_units = count("cus", 1, Build::UNITS_MAX)?,
+                "lanes" => config.build.lanes = count("lanes", 1, Build::LANES_MAX)?,
+                "merge_cus" => {
+                    config.build.merge_units = count("merge_cus", 0, Build::UNITS_MAX)?;
                 }
-                "profile" => match value {
-                    "smartssd" => config.profile = Profile::SmartSsd,
-                    _ => return Err(wrong("profile", "smartssd is the only profile")),
-                },
                 "memory" => {
                     config.memory_bytes =
                         value.parse().ok().filter(|bytes| *bytes >= 1 << 20).ok_or_else(|| {
@@ -121,6 +131,9 @@ impl Config {
                 _ => return Err(ConfigError::UnknownParameter(name.to_owned())),
             }
         }
+        profile
+            .admits(&config.build)
+            .map_err(|over| ConfigError::DoesNotFit { build: config.build, over })?;
         Ok(config)
     }
 }
@@ -133,13 +146,23 @@ mod tests {
 
     #[test]
     fn parameters_are_read() {
-        let config = Config::from_parameters([("seed", "7"), ("cus", "15")]).unwrap();
-        assert_eq!((config.seed, config.compute_units), (7, 15));
+        let config = Config::from_parameters([("seed", "7"), ("lanes", "4"), ("merge_cus", "1")]);
+        let config = config.unwrap();
+        let build = Build { scan_units: 1, lanes: 4, merge_units: 1 };
+        assert_eq!((config.seed, config.build), (7, build));
+    }
+
+    #[test]
+    fn a_profile_counts_for_the_parameters_before_it_as_well() {
+        let config = Config::from_parameters([("cus", "15"), ("profile", "unlimited")]).unwrap();
+        assert_eq!(config.build, Build { scan_units: 15, ..Profile::Unlimited.build() });
     }
 
     #[rstest]
     #[case("cus", "16")]
     #[case("cus", "0")]
+    #[case("lanes", "17")]
+    #[case("merge_cus", "-1")]
     #[case("seed", "x")]
     #[case("profile", "u280")]
     #[case("memory", "12")]
@@ -147,5 +170,15 @@ mod tests {
     #[case("colour", "red")]
     fn wrong_parameters_are_refused(#[case] name: &str, #[case] value: &str) {
         assert!(Config::from_parameters([(name, value)]).is_err());
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused_with_the_amounts() {
+        let error = Config::from_parameters([("cus", "4")]).unwrap_err().to_string();
+        let expected = "4 scan units of 7 lanes do not fit the FPGA: 1147200 of 292723 LUT, 1864 of \
+                        551 BRAM, 232 of 71 URAM, 1920 of 1102 DSP; fewer lanes or units do, and \
+                        profile=unlimited does not ask";
+        assert_eq!(error, expected);
+        assert!(Config::from_parameters([("cus", "4"), ("profile", "unlimited")]).is_ok());
     }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Device memory as an account, and the queue that the compute units work from.
+//! Device memory as an account, and the queue that commands wait in.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! [`Emulator`]: the drive, its sessions and its compute units.
+//! [`Emulator`]: the drive, its sessions and the threads that simulate it.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,7 +18,7 @@ use crate::faults::Fault;
 use crate::job::Job;
 use crate::media::Media;
 
-/// What drive, sessions and compute units share.
+/// What drive, sessions and threads share.
 #[derive(Debug)]
 struct Shared {
     config: Config,
@@ -43,7 +43,7 @@ pub struct Emulator {
     identity: Identity,
     capabilities: Capabilities,
     shared: Arc<Shared>,
-    units: Mutex<Vec<JoinHandle<()>>>,
+    threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
 impl Emulator {
@@ -52,14 +52,19 @@ impl Emulator {
         let capabilities = Capabilities {
             memory_bytes: config.memory_bytes,
             emulated: true,
-            merge_inputs_max: limits::MERGE_INPUTS_MAX,
+            columns_max: config.build.lanes,
+            merge_inputs_max: if config.build.merge_units == 0 {
+                0
+            } else {
+                limits::MERGE_INPUTS_MAX
+            },
             ..Capabilities::of_scan_kernel()
         };
         let name = format!("nearscan emulated {:?} {:?}", config.root, config.seed);
         let identity = Identity {
             uuid: Uuid::new_v5(&Uuid::NAMESPACE_URL, name.as_bytes()),
             kind: "emulated",
-            model: format!("SmartSSD, {} compute units", config.compute_units),
+            model: format!("SmartSSD, {}", config.build),
         };
         let shared = Arc::new(Shared {
             media: Media::new(config.root.clone()),
@@ -70,10 +75,10 @@ impl Emulator {
             running: Mutex::default(),
             config,
         });
-        let units = (0..threads(shared.config.compute_units))
-            .filter_map(|unit| start_unit(unit, Arc::clone(&shared)))
-            .collect();
-        Self { identity, capabilities, shared, units: Mutex::new(units) }
+        let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        let threads =
+            (0..threads).filter_map(|number| start_thread(number, Arc::clone(&shared))).collect();
+        Self { identity, capabilities, shared, threads: Mutex::new(threads) }
     }
 
     /// Whether every lease of device memory has come back.
@@ -82,13 +87,9 @@ impl Emulator {
     }
 }
 
-/// Threads that simulate `compute_units`: more than there are cores would only take turns.
-fn threads(compute_units: u32) -> u32 {
-    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    compute_units.min(u32::try_from(cores).unwrap_or(u32::MAX))
-}
-
-fn start_unit(unit: u32, shared: Arc<Shared>) -> Option<JoinHandle<()>> {
+/// Starts a thread that simulates. There is one for each core, however many units there are: how
+/// commands share the units is up to the modelled clock.
+fn start_thread(number: usize, shared: Arc<Shared>) -> Option<JoinHandle<()>> {
     let work = move || {
         while let Some(job) = shared.queue.pop() {
             let id = job.work.envelope().command_id;
@@ -97,11 +98,11 @@ fn start_unit(unit: u32, shared: Arc<Shared>) -> Option<JoinHandle<()>> {
             shared.queue.ended();
         }
     };
-    let started = std::thread::Builder::new().name(format!("emulated unit {unit}")).spawn(work);
+    let started = std::thread::Builder::new().name(format!("emulated drive {number}")).spawn(work);
     match started {
         Ok(handle) => Some(handle),
         Err(error) => {
-            tracing::warn!(unit, %error, "a compute unit of the emulated drive did not start");
+            tracing::warn!(number, %error, "a thread of the emulated drive did not start");
             None
         }
     }
@@ -124,12 +125,15 @@ impl Drive for Emulator {
         let Shared { config, memory, queue, snapshots, .. } = &*self.shared;
         CostSnapshot {
             id: snapshots.fetch_add(1, Ordering::Relaxed),
-            lanes: config.compute_units,
+            lanes: config.build.scan_units,
             start_ns: config.timing.setup_ns,
             media: config.timing.media_rates(),
             link_bytes_per_s: Some(config.timing.link_bytes_per_s),
             scan: RatesByRequest::uniform(config.timing.scan_rates()),
-            merge: RatesByRequest::uniform(config.timing.merge_rates(config.merge_units)),
+            merge: match config.build.merge_units {
+                0 => RatesByRequest::UNKNOWN,
+                units => RatesByRequest::uniform(config.timing.merge_rates(units)),
+            },
             queue_depth: queue.in_flight(),
             free_bytes: memory.free_bytes(),
         }
@@ -157,10 +161,10 @@ impl Drive for Emulator {
 
     fn shutdown(&self) {
         self.shared.queue.close();
-        let mut units = self.units.lock().unwrap_or_else(PoisonError::into_inner);
-        for unit in units.drain(..) {
-            if unit.join().is_err() {
-                tracing::error!("a compute unit of the emulated drive panicked");
+        let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
+        for thread in threads.drain(..) {
+            if thread.join().is_err() {
+                tracing::error!("a thread of the emulated drive panicked");
             }
         }
     }

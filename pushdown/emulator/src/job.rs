@@ -63,7 +63,7 @@ impl Job {
         };
         // What failed before a kernel ran took as long as one without input.
         let nothing =
-            || config.timing.scan(config.compute_units, std::iter::empty(), &Counters::default());
+            || config.timing.scan(&config.build, std::iter::empty(), &Counters::default());
         let link_ns = config.timing.link_ns(progress.traffic.link_bytes);
         let time = Modelled { link_ns, ..progress.time.unwrap_or_else(nothing) };
         let Self { work, lease, reply, .. } = self;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Runs kernels on device memory: loads their input, calls them, reads what they left there.
 
-use bytemuck::cast_slice;
-use nearscan_command::{Command, MediaPlan, OutputRef, ResultHeader};
+use bytemuck::{cast_slice, cast_slice_mut};
+use nearscan_command::{Command, Envelope, MediaPlan, OutputRef, ResultHeader, Status};
 use nearscan_drive::{CancelWord, Failure, Modelled, Traffic};
 use nearscan_models::{Depths, Line, Memories};
 
@@ -45,6 +45,9 @@ impl Device<'_> {
         output: &mut [u64],
         progress: &mut Progress,
     ) -> Result<ResultHeader, Failure> {
+        if command.unit.chunks.len() as u64 > u64::from(self.config.build.lanes) {
+            return refuse(&command.envelope, output);
+        }
         let plan = MediaPlan::of(&command.unit.inputs);
         let (input, inputs) = self.media.load(&plan, &command.unit.inputs)?;
         progress.traffic.media_bytes += plan.media_bytes();
@@ -58,14 +61,23 @@ impl Device<'_> {
         nearscan_models::scan(&words, &mut memories, self.cancel.word(), Depths::Roomy)
             .map_err(failed)?;
         let header = ResultHeader::decode(cast_slice(memories.output)).map_err(failed)?;
-        let Config { timing, compute_units, .. } = self.config;
-        let time = timing.scan(*compute_units, plan.requests(), &header.counters);
+        let Config { timing, build, .. } = self.config;
+        let time = timing.scan(build, plan.requests(), &header.counters);
         progress.time = match progress.time {
             None => Some(time),
             Some(before) => before.combine(time),
         };
         Ok(header)
     }
+}
+
+/// What a kernel of fewer lanes than the command has columns leaves behind.
+fn refuse(envelope: &Envelope, output: &mut [u64]) -> Result<ResultHeader, Failure> {
+    let header = ResultHeader::failed(envelope, Status::Unsupported);
+    let bytes = header.encode();
+    let room = cast_slice_mut(output).get_mut(..bytes.len());
+    room.ok_or_else(|| failed("no room for a result"))?.copy_from_slice(&bytes);
+    Ok(header)
 }
 
 /// Header and payload of the result that stands in `output`.

@@ -3,7 +3,7 @@
 //!
 //! A command's column chunks go from the file into bounded device memory, in buffers that no other
 //! part of the program sees; the HLS kernels, compiled by a C++ compiler, run on them on threads of
-//! the drive's own, one a compute unit; the result crosses back as bytes. Of a merge the results of
+//! the drive's own; the result crosses back as bytes. Of a merge the results of
 //! the scans stay in device memory, where the merge kernel reads them. What the card would have
 //! taken for it is computed by a model ([`timing`]), from what the kernels' stages really did.
 //!
@@ -21,6 +21,7 @@
 #![forbid(unsafe_code)]
 
 pub mod budget;
+mod build;
 mod card;
 mod config;
 mod device;
@@ -32,6 +33,7 @@ mod media;
 mod merge;
 pub mod timing;
 
+pub use build::{Build, Profile};
 pub use card::EmulatedCard;
-pub use config::{Config, ConfigError, Profile};
+pub use config::{Config, ConfigError};
 pub use drive::Emulator;

@@ -39,6 +39,9 @@ impl Device<'_> {
         command: &MergeCommand,
         progress: &mut Progress,
     ) -> Result<Vec<u8>, Failure> {
+        if self.config.build.merge_units == 0 {
+            return Ok(ResultHeader::failed(&command.envelope, Status::Unsupported).encode());
+        }
         let scanned = match self.scan_inputs(command, progress)? {
             Ok(scanned) => scanned,
             Err(header) => return Ok(header.encode()),
@@ -119,6 +122,6 @@ impl Device<'_> {
 impl Config {
     /// Parts that a merge of so many rows is cut into.
     fn merge_parts(&self, rows: u64) -> u16 {
-        MergeCut { units: self.merge_units, part_rows: self.merge_part_rows }.parts(rows)
+        MergeCut { units: self.build.merge_units, part_rows: self.merge_part_rows }.parts(rows)
     }
 }

@@ -104,7 +104,7 @@ impl HostRates {
 pub struct Volume {
     /// Units of work.
     pub units: u64,
-    /// Requests to the media, of all units.
+    /// Ranges of files to read, of all units, before a drive joins or cuts them.
     pub requests: u64,
     /// Rows of all units.
     pub rows: u64,

@@ -179,9 +179,8 @@ pub(crate) struct KeptShare {
 }
 
 impl KeptShare {
-    /// The share of the units' rows that the plan in place of `fragment` gives, as DataFusion
-    /// estimates it; its default
-    /// where it does not.
+    /// The share of the units' rows that the plan which `fragment` takes the place of gives, as
+    /// DataFusion estimates it; its default where it does not.
     pub(crate) fn of(
         plan: &Arc<dyn ExecutionPlan>,
         partitions: &[Vec<PlannedUnit>],

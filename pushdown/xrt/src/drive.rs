@@ -113,7 +113,12 @@ impl XrtDrive {
         let identity = Identity {
             uuid: Uuid::new_v5(&Uuid::NAMESPACE_URL, name.as_bytes()),
             kind: "xrt",
-            model: format!("SmartSSD, {} compute units", image.units_of(Kernel::Scan)),
+            model: format!(
+                "SmartSSD, {} to scan with {} lanes each, {} to merge",
+                image.units_of(Kernel::Scan),
+                image.lanes,
+                image.units_of(Kernel::Merge)
+            ),
         };
         let shared = Arc::new(Shared {
             queues: card.scans.iter().map(|_| Queue::default()).collect(),

@@ -188,7 +188,7 @@ async fn report(query: &Query, mode: &str, difference: &str, folder: &Path) -> S
 
 /// An engine with the emulated drive, and the tables in `folder`.
 async fn engine(folder: &Path, mode: &str, verify: &str) -> Engine {
-    let builder = Engine::builder().threads(2).drive("emulated:").unwrap();
+    let builder = Engine::builder().threads(2).drive("emulated:?profile=unlimited").unwrap();
     let builder = builder.set("nearscan.pushdown.mode", mode);
     let engine = builder.set("nearscan.pushdown.verify", verify).build().await.unwrap();
     for entry in fs::read_dir(folder).unwrap() {

@@ -18,12 +18,18 @@ fn drives_of_the_machine_are_listed() {
 
 #[test]
 fn one_drive_tells_what_it_is_and_can_run() {
-    let (out, err, status) = run(&["drive", "info", "d=emulated:?cus=3", "--format", "csv"]);
+    let (out, err, status) =
+        run(&["drive", "info", "d=emulated:?lanes=4&merge_cus=1", "--format", "csv"]);
     assert_eq!((err.as_str(), status), ("", 0));
     let (properties, functions) = out.split_once("function,type").unwrap();
     assert!(properties.starts_with("property,value\nname,d\nkind,emulated\n"), "{properties}");
     assert!(properties.contains("\nmemory_bytes,4294967296\n"), "{properties}");
+    let image = "\nmodel,\"SmartSSD, 1 scan unit of 4 lanes and 1 merge unit\"\n";
+    assert!(properties.contains(image), "{properties}");
     assert!(functions.lines().any(|line| line.starts_with("sum,")), "{functions}");
+    let (_, err, status) = run(&["drive", "info", "emulated:?cus=4"]);
+    assert_eq!(status, 2);
+    assert!(err.contains("detail: 4 scan units of 7 lanes do not fit the FPGA: "), "{err}");
     let (_, err, status) = run(&["drive", "info", "xrt:0?xclbin=none"]);
     assert_eq!(status, 2);
     assert!(err.starts_with("error: drive 'xrt' cannot be opened\n"), "{err}");

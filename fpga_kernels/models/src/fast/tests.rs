@@ -7,7 +7,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use rstest::rstest;
 
-use super::super::study::Accesses;
+use super::super::study::{Accesses, UNITS_MAX};
 use super::*;
 
 /// Numbers of any size, or few enough different ones for duplicates.

@@ -42,30 +42,43 @@ const FAST: &[&str] = &[
 const DATAFLOW: &[&str] = &["portable/dataflow_tb.cpp", "portable/dataflow.cpp"];
 const SANITIZE: &[&str] = &["-fsanitize=address,undefined", "-fno-sanitize-recover=all"];
 
-/// One way to build and run a bench.
-struct Bench {
-    /// The test, for the log of skipped ones.
-    test: &'static str,
-    sources: &'static [&'static str],
+/// A way to build a bench.
+struct Build {
     compiler: &'static str,
     flags: &'static [&'static str],
     sanitized: bool,
 }
 
-impl Bench {
-    fn run(&self) {
-        if !succeeds(Command::new(self.compiler).arg("--version")) {
-            skip(self.test, &format!("needs {}", self.package()));
-            return;
-        }
-        if self.sanitized && !self.has_sanitizers() {
-            skip(self.test, "the compiler has no sanitizers");
-            return;
-        }
-        let program = self.build(self.sources);
+/// Every case, in the standard that the synthesis tool reads.
+const WHOLE: Build = Build { compiler: "g++", flags: &["-std=c++14", "-O1"], sanitized: false };
+
+/// Another compiler and a later standard: what one of them takes may be undefined.
+const BY_CLANG: Build =
+    Build { compiler: "clang++", flags: &["-std=c++17", "-O1", "-DNS_TB_SHORT"], sanitized: false };
+
+/// Ends at an access outside of a memory, and at anything undefined.
+const SANITIZED: Build = Build {
+    compiler: "g++",
+    flags: &["-std=c++17", "-O1", "-g1", "-DNS_TB_SHORT"],
+    sanitized: true,
+};
+
+/// Builds a bench of these sources and runs it. `test` is the caller, for the log of skipped ones.
+#[track_caller]
+fn check(test: &str, sources: &[&str], build: &Build) {
+    let name = format!("benches::{test}");
+    if !succeeds(Command::new(build.compiler).arg("--version")) {
+        skip(&name, &format!("needs {}", build.package()));
+    } else if build.sanitized && !build.has_sanitizers(test) {
+        skip(&name, "the compiler has no sanitizers");
+    } else {
+        let program = scratch().join(test);
+        run(&mut build.command(sources, &program));
         run(&mut Command::new(program));
     }
+}
 
+impl Build {
     /// What the runner of the tests calls the package that holds the compiler.
     fn package(&self) -> &'static str {
         if self.compiler == "clang++" { "clang" } else { "g++" }
@@ -81,17 +94,12 @@ impl Bench {
         command
     }
 
-    fn build(&self, sources: &[&str]) -> PathBuf {
-        let program = scratch().join(self.test.replace("::", "-"));
-        run(&mut self.command(sources, &program));
-        program
-    }
-
-    /// Whether a program with sanitizers can be linked and run.
-    fn has_sanitizers(&self) -> bool {
-        let source = scratch().join(format!("{}.probe.cpp", self.compiler));
+    /// Whether a program with sanitizers can be linked and run. Tests run side by side, so each has
+    /// a probe of its own: a program that another one is linking does not start.
+    fn has_sanitizers(&self, test: &str) -> bool {
+        let source = scratch().join(format!("{test}.probe.cpp"));
         std::fs::write(&source, "int main() { return 0; }\n").unwrap();
-        let program = scratch().join(format!("{}.probe", self.compiler));
+        let program = scratch().join(format!("{test}.probe"));
         succeeds(&mut self.command(&[&source], &program)) && succeeds(&mut Command::new(program))
     }
 }
@@ -120,180 +128,90 @@ pub(crate) fn run(command: &mut Command) -> String {
 
 #[test]
 fn the_scan_kernel_does_what_the_golden_model_says() {
-    let bench = Bench {
-        test: "benches::the_scan_kernel_does_what_the_golden_model_says",
-        sources: SCAN,
-        compiler: "g++",
-        flags: &["-std=c++14", "-O1"],
-        sanitized: false,
-    };
-    bench.run();
+    check("the_scan_kernel_does_what_the_golden_model_says", SCAN, &WHOLE);
 }
 
 #[test]
 fn the_scan_kernel_is_the_same_under_another_compiler() {
-    let bench = Bench {
-        test: "benches::the_scan_kernel_is_the_same_under_another_compiler",
-        sources: SCAN,
-        compiler: "clang++",
-        flags: &["-std=c++17", "-O1", "-DNS_TB_SHORT"],
-        sanitized: false,
-    };
-    bench.run();
+    check("the_scan_kernel_is_the_same_under_another_compiler", SCAN, &BY_CLANG);
 }
 
 #[test]
 fn the_scan_kernel_stays_within_its_memories() {
-    let bench = Bench {
-        test: "benches::the_scan_kernel_stays_within_its_memories",
-        sources: SCAN,
-        compiler: "g++",
-        flags: &["-std=c++17", "-O1", "-g1", "-DNS_TB_SHORT"],
-        sanitized: true,
-    };
-    bench.run();
+    check("the_scan_kernel_stays_within_its_memories", SCAN, &SANITIZED);
 }
 
 #[test]
 fn a_scan_kernel_of_eight_lanes_refuses_more_columns() {
-    let bench = Bench {
-        test: "benches::a_scan_kernel_of_eight_lanes_refuses_more_columns",
-        sources: SCAN,
-        compiler: "g++",
-        flags: &["-std=c++14", "-O1", "-DNS_TB_SHORT", "-DNS_LANES=8"],
-        sanitized: false,
-    };
-    bench.run();
+    let build = Build { flags: &["-std=c++14", "-O1", "-DNS_TB_SHORT", "-DNS_LANES=8"], ..WHOLE };
+    check("a_scan_kernel_of_eight_lanes_refuses_more_columns", SCAN, &build);
 }
 
 #[test]
 fn the_merge_kernel_does_what_the_golden_model_says() {
-    let bench = Bench {
-        test: "benches::the_merge_kernel_does_what_the_golden_model_says",
-        sources: MERGE,
-        compiler: "g++",
-        flags: &["-std=c++14", "-O1"],
-        sanitized: false,
-    };
-    bench.run();
+    check("the_merge_kernel_does_what_the_golden_model_says", MERGE, &WHOLE);
 }
 
 #[test]
 fn the_merge_kernel_is_the_same_under_another_compiler() {
-    let bench = Bench {
-        test: "benches::the_merge_kernel_is_the_same_under_another_compiler",
-        sources: MERGE,
-        compiler: "clang++",
-        flags: &["-std=c++17", "-O1", "-DNS_TB_SHORT"],
-        sanitized: false,
-    };
-    bench.run();
+    check("the_merge_kernel_is_the_same_under_another_compiler", MERGE, &BY_CLANG);
 }
 
 #[test]
 fn the_merge_kernel_stays_within_its_memories() {
-    let bench = Bench {
-        test: "benches::the_merge_kernel_stays_within_its_memories",
-        sources: MERGE,
-        compiler: "g++",
-        flags: &["-std=c++17", "-O1", "-g1", "-DNS_TB_SHORT"],
-        sanitized: true,
-    };
-    bench.run();
+    check("the_merge_kernel_stays_within_its_memories", MERGE, &SANITIZED);
 }
 
 #[test]
 fn the_kernels_of_the_study_do_what_the_golden_models_say() {
-    let bench = Bench {
-        test: "benches::the_kernels_of_the_study_do_what_the_golden_models_say",
-        sources: STUDY,
-        compiler: "g++",
-        flags: &["-std=c++14", "-O1"],
-        sanitized: false,
-    };
-    bench.run();
+    check("the_kernels_of_the_study_do_what_the_golden_models_say", STUDY, &WHOLE);
 }
 
 #[test]
 fn the_kernels_of_the_study_are_the_same_under_another_compiler() {
-    let bench = Bench {
-        test: "benches::the_kernels_of_the_study_are_the_same_under_another_compiler",
-        sources: STUDY,
-        compiler: "clang++",
-        flags: &["-std=c++17", "-O1", "-DNS_TB_SHORT"],
-        sanitized: false,
-    };
-    bench.run();
+    check("the_kernels_of_the_study_are_the_same_under_another_compiler", STUDY, &BY_CLANG);
 }
 
 #[test]
 fn the_kernels_of_the_study_stay_within_their_memories() {
-    let bench = Bench {
-        test: "benches::the_kernels_of_the_study_stay_within_their_memories",
-        sources: STUDY,
-        compiler: "g++",
-        flags: &["-std=c++17", "-O1", "-g1", "-DNS_TB_SHORT"],
-        sanitized: true,
-    };
-    bench.run();
+    check("the_kernels_of_the_study_stay_within_their_memories", STUDY, &SANITIZED);
 }
 
 #[test]
 fn the_kernels_of_the_fast_set_do_what_the_golden_models_say() {
-    let bench = Bench {
-        test: "benches::the_kernels_of_the_fast_set_do_what_the_golden_models_say",
-        sources: FAST,
-        compiler: "g++",
-        flags: &["-std=c++14", "-O1"],
-        sanitized: false,
-    };
-    bench.run();
+    check("the_kernels_of_the_fast_set_do_what_the_golden_models_say", FAST, &WHOLE);
 }
 
 #[test]
 fn the_kernels_of_the_fast_set_are_the_same_under_another_compiler() {
-    let bench = Bench {
-        test: "benches::the_kernels_of_the_fast_set_are_the_same_under_another_compiler",
-        sources: FAST,
-        compiler: "clang++",
-        flags: &["-std=c++17", "-O1", "-DNS_TB_SHORT"],
-        sanitized: false,
-    };
-    bench.run();
+    check("the_kernels_of_the_fast_set_are_the_same_under_another_compiler", FAST, &BY_CLANG);
 }
 
 #[test]
 fn the_kernels_of_the_fast_set_stay_within_their_memories() {
-    let bench = Bench {
-        test: "benches::the_kernels_of_the_fast_set_stay_within_their_memories",
-        sources: FAST,
-        compiler: "g++",
-        flags: &["-std=c++17", "-O1", "-g1", "-DNS_TB_SHORT"],
-        sanitized: true,
-    };
-    bench.run();
+    check("the_kernels_of_the_fast_set_stay_within_their_memories", FAST, &SANITIZED);
 }
 
 #[test]
 fn a_deadlock_is_found_and_named() {
-    let bench = Bench {
-        test: "benches::a_deadlock_is_found_and_named",
-        sources: DATAFLOW,
-        compiler: "g++",
-        flags: &["-std=c++14", "-O1"],
-        sanitized: false,
-    };
-    bench.run();
+    check("a_deadlock_is_found_and_named", DATAFLOW, &WHOLE);
 }
 
 #[test]
 fn a_deadlock_is_found_with_the_switch_of_the_c_library() {
-    let bench = Bench {
-        test: "benches::a_deadlock_is_found_with_the_switch_of_the_c_library",
-        sources: DATAFLOW,
-        compiler: "g++",
-        flags: &["-std=c++14", "-O1", "-DNS_PORTABLE_UCONTEXT"],
-        sanitized: false,
-    };
-    bench.run();
+    let build = Build { flags: &["-std=c++14", "-O1", "-DNS_PORTABLE_UCONTEXT"], ..WHOLE };
+    check("a_deadlock_is_found_with_the_switch_of_the_c_library", DATAFLOW, &build);
+}
+
+#[test]
+fn tests_that_look_for_sanitizers_at_once_all_find_them() {
+    let found = SANITIZED.has_sanitizers("probe_alone");
+    std::thread::scope(|scope| {
+        let names = (0..8).map(|number| format!("probe_{number}"));
+        let probes: Vec<_> =
+            names.map(|name| scope.spawn(move || SANITIZED.has_sanitizers(&name))).collect();
+        for probe in probes {
+            assert_eq!(probe.join().unwrap(), found);
+        }
+    });
 }

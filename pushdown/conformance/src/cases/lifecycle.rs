@@ -147,9 +147,7 @@ fn cancelled(executor: &mut Executor<'_>) -> Result<(), String> {
 /// Submits work and cancels it, several times: it ends with its rows, or as cancelled.
 fn cancel_each(executor: &Executor<'_>, work: impl Fn(u128) -> Work) -> Result<(), String> {
     for work in (0..10).map(work) {
-        let Ok(ticket) = executor.submit(work.clone()) else {
-            continue;
-        };
+        let ticket = executor.submit_patiently(&work)?;
         let outcome = executor.session.cancel(work.envelope().command_id);
         let completion = wait(ticket).ok_or("cancelled work does not complete")?;
         let checked = match &work {
@@ -174,22 +172,13 @@ fn dropped(executor: &mut Executor<'_>) -> Result<(), String> {
     for number in 0..20u128 {
         let mut command = command.clone();
         command.envelope.command_id += number << 64;
-        drop(executor.submit(command.clone()));
+        drop(executor.submit_patiently(&command.into())?);
     }
     // The drive is as good as before: what came before holds no queue, no memory.
     let (_file, command) =
         executor.prepare(&Case::new("", case.table.clone(), select_all(&case.table)))?;
-    let watch = nearscan_drive::clock::Stopwatch::start();
-    let ticket = loop {
-        match executor.submit(command.clone()) {
-            Ok(ticket) => break ticket,
-            Err(refusal) if watch.elapsed().as_secs() > 60 => {
-                return Err(format!("after dropped tickets: {refusal}"));
-            }
-            Err(_) => std::thread::park_timeout(std::time::Duration::from_millis(1)),
-        }
-    };
-    let completion = wait(ticket).ok_or("no completion after dropped tickets")?;
+    let completion = executor.complete(&command.clone().into());
+    let completion = completion.map_err(|error| format!("after dropped tickets: {error}"))?;
     completion.check(&command).map(|_| ()).map_err(|fault| fault.to_string())
 }
 

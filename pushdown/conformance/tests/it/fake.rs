@@ -2,6 +2,7 @@
 //! A drive that reads pages with the reader of this folder, asks the evaluator, and then does one
 //! thing wrong.
 
+use std::collections::HashSet;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -51,6 +52,7 @@ pub(crate) enum Flaw {
     KeepsDuplicates,
     SortsByItself,
     LeavesFailedInputsOut,
+    IsGoneWhenAskedAgain,
 }
 
 impl Flaw {
@@ -161,7 +163,8 @@ impl Drive for Fake {
     }
 
     fn open_session(&self, _spec: SessionSpec) -> Result<Arc<dyn Session>, Refusal> {
-        Ok(Arc::new(FakeSession { flaw: self.flaw, files: Arc::clone(&self.files) }))
+        let files = Arc::clone(&self.files);
+        Ok(Arc::new(FakeSession { flaw: self.flaw, files, asked: Mutex::default() }))
     }
 
     fn reset(&self) -> Result<u64, Refusal> {
@@ -179,6 +182,8 @@ impl Drive for Fake {
 struct FakeSession {
     flaw: Flaw,
     files: Arc<Mutex<Vec<PathBuf>>>,
+    /// Lower halves of the numbers of all work.
+    asked: Mutex<HashSet<u128>>,
 }
 
 impl Session for FakeSession {
@@ -193,6 +198,12 @@ impl Session for FakeSession {
     fn submit(&self, submission: Submission) -> Result<Ticket, Refusal> {
         assert!(submission.timeout > Duration::ZERO);
         let work = &submission.work;
+        // The suite tells repetitions apart by the upper half of their number.
+        let number = work.envelope().command_id & u128::from(u64::MAX);
+        let is_new = self.asked.lock().unwrap().insert(number);
+        if self.flaw == Flaw::IsGoneWhenAskedAgain && !is_new {
+            return Err(Refusal::Gone { reason: "asked again".to_owned() });
+        }
         let (ticket, sender) = Ticket::new(work.envelope(), CancelWord::default());
         let media_bytes = work.scans().iter().map(|scan| scan.unit.media_bytes()).sum();
         let outcome = match work {

@@ -77,6 +77,12 @@ fn a_flaw_is_noticed(#[case] flaw: Flaw, #[case] prefix: &str) {
     "lifecycle: a merge with a file of another version",
 ])]
 #[case(Flaw::FindsEverything, &["lifecycle: a file that is not there"])]
+#[case(Flaw::IsGoneWhenAskedAgain, &[
+    "lifecycle: many commands at once",
+    "lifecycle: cancelled commands",
+    "lifecycle: dropped tickets",
+    "lifecycle: cancelled merges",
+])]
 fn a_flaw_in_the_life_of_a_drive_is_noticed(#[case] flaw: Flaw, #[case] names: &[&str]) {
     let options = Options { prefix: "lifecycle".to_owned(), ..Options::default() };
     let report = check_with(&Fake::new(flaw), &options);

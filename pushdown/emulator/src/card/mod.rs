@@ -33,6 +33,7 @@ use nearscan_drive::{
 };
 use nearscan_link::{Image, Kernel};
 
+use crate::build::Build;
 use crate::config::Config;
 use fates::Fates;
 
@@ -54,11 +55,12 @@ impl EmulatedCard {
     /// A card that is configured with `image`: it has the units that are in there; what else it is
     /// like is in `config`.
     pub fn new(image: &Image, config: Config) -> Self {
-        let config = Config {
-            compute_units: image.units_of(Kernel::Scan),
+        let build = Build {
+            scan_units: image.units_of(Kernel::Scan),
+            lanes: image.lanes,
             merge_units: image.units_of(Kernel::Merge),
-            ..config
         };
+        let config = Config { build, ..config };
         Self { fates: Arc::default(), clock: Clock { config, snapshots: AtomicU64::new(0) } }
     }
 }
@@ -70,7 +72,7 @@ impl CardModel for EmulatedCard {
 
     fn merge_cut(&self) -> MergeCut {
         let config = &self.clock.config;
-        MergeCut { units: config.merge_units, part_rows: config.merge_part_rows }
+        MergeCut { units: config.build.merge_units, part_rows: config.merge_part_rows }
     }
 
     fn admit(&self, work: &Work) -> Result<(), Refusal> {
@@ -92,13 +94,13 @@ impl CardModel for EmulatedCard {
 
 impl DeviceClock for Clock {
     fn idle(&self) -> Modelled {
-        let Config { timing, compute_units, .. } = &self.config;
-        timing.scan(*compute_units, std::iter::empty(), &Counters::default())
+        let Config { timing, build, .. } = &self.config;
+        timing.scan(build, std::iter::empty(), &Counters::default())
     }
 
     fn scan(&self, plan: &MediaPlan, counters: &Counters) -> Modelled {
-        let Config { timing, compute_units, .. } = &self.config;
-        timing.scan(*compute_units, plan.requests(), counters)
+        let Config { timing, build, .. } = &self.config;
+        timing.scan(build, plan.requests(), counters)
     }
 
     fn merge_ns(&self, parts: &[Counters]) -> u64 {
@@ -110,17 +112,41 @@ impl DeviceClock for Clock {
     }
 
     fn snapshot(&self) -> CostSnapshot {
-        let Config { timing, compute_units, merge_units, .. } = &self.config;
+        let Config { timing, build, .. } = &self.config;
         CostSnapshot {
             id: self.snapshots.fetch_add(1, Ordering::Relaxed),
-            lanes: *compute_units,
+            lanes: build.scan_units,
             start_ns: timing.setup_ns,
             media: timing.media_rates(),
             link_bytes_per_s: Some(timing.link_bytes_per_s),
             scan: RatesByRequest::uniform(timing.scan_rates()),
-            merge: RatesByRequest::uniform(timing.merge_rates(*merge_units)),
+            merge: match build.merge_units {
+                0 => RatesByRequest::UNKNOWN,
+                units => RatesByRequest::uniform(timing.merge_rates(units)),
+            },
             queue_depth: 0,
             free_bytes: 0,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use nearscan_link::metadata::Format;
+    use nearscan_link::{ImageDescription, xclbin};
+    use rstest::rstest;
+
+    use super::*;
+    use crate::build::Profile;
+
+    #[rstest]
+    #[case("emulation", Profile::Unlimited)]
+    #[case("smartssd_scan", Profile::SmartSsd)]
+    fn an_image_has_what_the_profile_builds(#[case] name: &str, #[case] profile: Profile) {
+        let format = Format { major: 1, minor: 3 };
+        let description = ImageDescription::of_name(name).unwrap();
+        let image = Image::read(&xclbin::emulation(description, format), format).unwrap();
+        let card = EmulatedCard::new(&image, Config::default());
+        assert_eq!(card.clock.config.build, profile.build());
     }
 }

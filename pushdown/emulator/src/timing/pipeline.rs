@@ -23,15 +23,17 @@ use nearscan_drive::{ModelId, Modelled};
 
 use super::stages::kernel_ns;
 use super::{Parameters, whole};
+use crate::build::Build;
 
 /// Version of this model, shown with every figure.
 pub const MODEL_VERSION: u32 = 3;
 
 impl Parameters {
-    /// Identity of the model with these parameters.
-    pub fn model(&self, compute_units: u32) -> ModelId {
+    /// Identity of the model with these parameters, of a drive with this build.
+    pub fn model(&self, build: &Build) -> ModelId {
         let values = self.table().into_iter().map(|parameter| parameter.value);
-        let words = values.chain([f64::from(compute_units)]);
+        let Build { scan_units, lanes, merge_units } = *build;
+        let words = values.chain([scan_units, lanes, merge_units].map(f64::from));
         let bytes: Vec<u8> = words.flat_map(f64::to_le_bytes).collect();
         ModelId {
             version: MODEL_VERSION,
@@ -44,21 +46,21 @@ impl Parameters {
     /// memory.
     pub fn scan(
         &self,
-        compute_units: u32,
+        build: &Build,
         requests: impl Iterator<Item = u64>,
         counters: &Counters,
     ) -> Modelled {
         let media = self.media(requests);
         let stages = self.stages(counters);
         Modelled {
-            model: self.model(compute_units),
+            model: self.model(build),
             setup_ns: whole(self.setup_ns + media.wait_ns),
             media_ns: whole(media.busy_ns),
             kernel_ns: kernel_ns(&stages),
             stages,
             merge_ns: 0,
             link_ns: 0,
-            compute_units,
+            compute_units: build.scan_units,
             commands: 1,
         }
     }
@@ -72,17 +74,30 @@ impl Parameters {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::build::Profile;
+
+    fn build() -> Build {
+        Profile::SmartSsd.build()
+    }
 
     #[test]
     fn a_megabyte_from_the_media_takes_its_share_of_the_bandwidth() {
         let requests = [1 << 20, 1 << 20, 1 << 20].into_iter();
-        let time = Parameters::default().scan(4, requests, &Counters::default());
+        let time = Parameters::default().scan(&build(), requests, &Counters::default());
         assert_eq!(time.media_ns, 967_917);
     }
 
     #[test]
-    fn parameters_are_part_of_the_model() {
+    fn parameters_and_image_are_part_of_the_model() {
         let slower = Parameters { clock_hz: 250e6, ..Parameters::default() };
-        assert_ne!(slower.model(4), Parameters::default().model(4));
+        let model = Parameters::default().model(&build());
+        assert_ne!(slower.model(&build()), model);
+        for other in [
+            Build { scan_units: 2, ..build() },
+            Build { lanes: 2, ..build() },
+            Build { merge_units: 2, ..build() },
+        ] {
+            assert_ne!(Parameters::default().model(&other), model, "{other}");
+        }
     }
 }

@@ -10,6 +10,7 @@ use nearscan_command::Counters;
 use nearscan_drive::{KernelRates, MediaPoint, MediaRates, RateSource};
 
 use super::Parameters;
+use crate::build::Profile;
 
 /// Rows, bytes or words of a command that is large: what it takes beside them does not show.
 const MANY: u32 = 1 << 24;
@@ -20,9 +21,9 @@ const LINE_BYTES: u64 = 64;
 /// Bytes of a word.
 const WORD_BYTES: f64 = 8.0;
 
-/// Compressed bytes for each turn of the dictionary phase: that of a price or a key of TPC-H takes
-/// one of them a token, and most of a scan's bytes are such columns.
-const BYTES_PER_DICTIONARY_TURN: u32 = 8;
+/// Compressed bytes of all columns for each turn of the dictionary phase, which is one a token:
+/// TPC-H Q1 and Q6 have 5 to 6, since prices are nearly all different and most of what they read.
+const BYTES_PER_DICTIONARY_TURN: u32 = 5;
 
 /// Rows that each stage moves a turn.
 const ROWS_PER_TURN: u32 = 2;
@@ -50,7 +51,9 @@ impl Parameters {
     /// What a scan takes of a compute unit: its start, each byte as part of a line and of a
     /// dictionary, and each row, as if the one were not hidden by the other.
     pub fn scan_rates(&self) -> KernelRates {
-        let kernel_ns = |counters: &Counters| self.scan(1, std::iter::empty(), counters).kernel_ns;
+        let kernel_ns = |counters: &Counters| {
+            self.scan(&Profile::default().build(), std::iter::empty(), counters).kernel_ns
+        };
         let empty_ns = kernel_ns(&Counters::default());
         let each = |counters: &Counters| mean(kernel_ns(counters) - empty_ns);
         let bytes = Counters {
@@ -145,7 +148,7 @@ mod tests {
         let parameters = Parameters::default();
         let rates = parameters.scan_rates();
         let rows = Counters { filter_turns: 500_000, ..Counters::default() };
-        let modelled = parameters.scan(4, std::iter::empty(), &rows);
+        let modelled = parameters.scan(&Profile::default().build(), std::iter::empty(), &rows);
         let load = Load { commands: 1, rows: 1_000_000, ..Load::default() };
         near(rates.busy_ns(&load), to_f64(modelled.kernel_ns));
         let slow = Parameters { clock_hz: 150e6, ..parameters };

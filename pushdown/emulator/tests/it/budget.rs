@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The ledger of what the kernels take of the part: which designs fit, and that it says so.
 
-use nearscan_command::limits;
-use nearscan_emulator::Config;
-use nearscan_emulator::budget::{Design, Ledger};
+use nearscan_emulator::budget::{Design, Ledger, Stage};
 use nearscan_emulator::timing::Parameters;
+use nearscan_emulator::{Build, Profile};
 
 fn ledger() -> Ledger {
     Ledger::of_kernels().unwrap()
@@ -54,24 +53,24 @@ fn the_builds_of_the_fast_set_fit() {
 }
 
 #[test]
-fn scan_and_merge_units_fit_each_in_an_image_of_its_own() {
+fn the_drives_of_each_profile_are_in_the_ledger() {
     let ledger = ledger();
-    let merge = design(&ledger, "the default's merge units");
-    assert!(merge.over.is_empty());
-    assert_eq!(count(merge, "merge_unit"), Config::default().merge_units);
-    let scan = design(&ledger, "scan, one unit of 6 lanes");
-    assert!(scan.over.is_empty() && count(scan, "scan_unit") == 1);
+    let of = |words: &str| design(&ledger, words);
+    let fits = of("scan, one unit of 7 lanes");
+    assert_eq!(fits.counts, Profile::SmartSsd.build().counts());
+    assert!(fits.over.is_empty());
+    let large = of("whatever the part");
+    assert_eq!(large.counts, Profile::Unlimited.build().counts());
+    assert!(!large.over.iter().any(|resource| resource == "ports"));
 }
 
 #[test]
-fn the_default_drive_is_in_the_ledger() {
+fn scans_and_merges_fit_into_one_image() {
     let ledger = ledger();
-    let design = design(&ledger, "emulated drive's default");
-    let units = Config::default().compute_units;
-    assert_eq!(count(design, "scan_unit"), units);
-    assert_eq!(count(design, "merge_unit"), Config::default().merge_units);
-    assert_eq!(count(design, "scan_lane"), units * limits::COLUMNS_MAX);
-    assert!(!design.over.iter().any(|resource| resource == "ports"));
+    let both = design(&ledger, "scan, one unit of 4 lanes, and merge");
+    assert!(both.over.is_empty());
+    let build = Build { scan_units: 1, lanes: 4, merge_units: 1 };
+    assert_eq!(both.counts, build.counts());
 }
 
 #[test]
@@ -99,4 +98,30 @@ fn ledger_and_time_model_know_the_same_part() {
     assert_eq!(part.fill_share, parameters.fill_share);
     let of_study = ledger.stages.iter().find(|stage| stage.per == "study_unit").unwrap();
     assert_eq!(f64::from(of_study.resources.bram), parameters.unit_block_memories);
+}
+
+#[test]
+fn the_page_has_what_the_builds_take() {
+    const PAGE: &str = include_str!("../../../../docs/timing-model.md");
+    let ledger = ledger();
+    let thousands = |number: u32| match number / 1000 {
+        0 => number.to_string(),
+        many => format!("{many},{:03}", number % 1000),
+    };
+    for words in ["scan, one unit of 7 lanes", "scan, one unit of 4 lanes, and merge", "merge, two"]
+    {
+        let design = design(&ledger, words);
+        let total = |of: fn(&Stage) -> u32| {
+            let stages = ledger.stages.iter();
+            stages.map(|stage| of(stage) * count(design, &stage.per)).sum::<u32>()
+        };
+        let [lut, bram, uram, dsp] = [
+            total(|stage| stage.resources.lut),
+            total(|stage| stage.resources.bram),
+            total(|stage| stage.resources.uram),
+            total(|stage| stage.resources.dsp),
+        ];
+        let row = format!("| {} | {bram} | {uram} | {dsp} |", thousands(lut));
+        assert!(PAGE.contains(&row), "{words}: {row}");
+    }
 }

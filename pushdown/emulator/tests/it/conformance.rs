@@ -3,12 +3,14 @@
 
 use nearscan_conformance::{Options, check, check_with};
 use nearscan_drive::Drive;
-use nearscan_emulator::{Config, Emulator};
+use nearscan_emulator::{Build, Config, Emulator, Profile};
 use rstest::rstest;
 
-#[test]
-fn the_emulated_drive_passes_the_suite() {
-    let drive = Emulator::open(Config::default());
+#[rstest]
+fn the_emulated_drive_passes_the_suite(
+    #[values(Profile::SmartSsd, Profile::Unlimited)] profile: Profile,
+) {
+    let drive = Emulator::open(Config::of_profile(profile));
     let report = check(&drive);
     assert!(report.is_clean(), "{report}");
     assert_eq!(drive.in_flight(), 0);
@@ -18,7 +20,8 @@ fn the_emulated_drive_passes_the_suite() {
 /// Every merge of the suite again, whole and cut into parts, however few rows it has.
 #[rstest]
 fn merges_in_parts_are_the_same_merges(#[values(1, 2, 3, 5)] merge_units: u32) {
-    let drive = Emulator::open(Config { merge_units, merge_part_rows: 1, ..Config::default() });
+    let build = Build { merge_units, ..Profile::Unlimited.build() };
+    let drive = Emulator::open(Config { build, merge_part_rows: 1, ..Config::default() });
     let options = Options { prefix: "merged".to_owned(), ..Options::default() };
     let report = check_with(&drive, &options);
     assert!(report.is_clean(), "{report}");
@@ -28,7 +31,7 @@ fn merges_in_parts_are_the_same_merges(#[values(1, 2, 3, 5)] merge_units: u32) {
 
 #[test]
 fn the_suite_passes_from_several_threads_at_once() {
-    let drive = Emulator::open(Config::default());
+    let drive = Emulator::open(Config::of_profile(Profile::Unlimited));
     std::thread::scope(|scope| {
         for seed in 1..=2 {
             let drive = &drive;

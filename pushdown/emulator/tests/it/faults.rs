@@ -7,33 +7,49 @@ use std::time::Duration;
 use futures::executor::block_on;
 use nearscan_command::Envelope;
 use nearscan_drive::{
-    CancelOutcome, Drive, DriveTime, Failure, Fault, Outcome, Refusal, Submission,
+    CancelOutcome, Drive, Failure, Fault, Outcome, Refusal, Session, Submission, Work,
 };
 use nearscan_emulator::{Config, Emulator};
+use rstest::rstest;
 
-use crate::scan::{Scan, open, run, session};
+use crate::scan::{Scan, merge, modelled, open, run, run_work, session};
 
-/// How one command ends on a drive with these faults.
-fn end_of(faults: &str) -> Result<Outcome, Refusal> {
-    let scan = Scan::of(100);
+/// Makes work that reads these files.
+type Make = fn(&[Scan], &Emulator, &dyn Session) -> Work;
+
+fn first_scan(scans: &[Scan], drive: &Emulator, session: &dyn Session) -> Work {
+    let envelope = Envelope { epoch: session.epoch(), ..Envelope::default() };
+    scans[0].command(drive, 10, envelope).into()
+}
+
+fn merged_scans(scans: &[Scan], drive: &Emulator, session: &dyn Session) -> Work {
+    merge(scans, drive, session, 9).into()
+}
+
+/// How work ends on a drive with these faults.
+fn end_of(make: Make, faults: &str) -> Result<Outcome, Refusal> {
+    let scans = [100, 200].map(Scan::of);
     let drive = open(faults);
     let session = session(&drive);
-    let envelope = Envelope { epoch: session.epoch(), ..Envelope::default() };
-    let command = scan.command(&drive, 10, envelope);
-    let end = run(session.as_ref(), &command).map(|completion| completion.outcome);
+    let work = make(&scans, &drive, session.as_ref());
+    let end = run_work(session.as_ref(), work).map(|completion| completion.outcome);
     assert!(drive.memory_is_whole(), "{faults} keeps device memory");
     end
 }
 
-#[test]
-fn refusals_come_before_the_command_is_taken() {
-    assert_eq!(end_of("queue_full:1").unwrap_err(), Refusal::Busy);
-    assert!(matches!(end_of("low_memory:1").unwrap_err(), Refusal::LowMemory { .. }));
+#[rstest]
+#[case::scan(first_scan)]
+#[case::merge(merged_scans)]
+fn refusals_come_before_the_command_is_taken(#[case] make: Make) {
+    assert_eq!(end_of(make, "queue_full:1").unwrap_err(), Refusal::Busy);
+    assert!(matches!(end_of(make, "low_memory:1").unwrap_err(), Refusal::LowMemory { .. }));
 }
 
-#[test]
-fn failures_say_what_failed() {
-    let failure = |faults| match end_of(faults).unwrap() {
+#[rstest]
+#[case::scan(first_scan)]
+#[case::merge(merged_scans)]
+fn failures_say_what_failed(#[case] make: Make) {
+    let failure = |faults| match end_of(make, faults).unwrap() {
         Outcome::Failed(failure) => failure,
         Outcome::Finished(_) => panic!("{faults} does not strike"),
     };
@@ -42,18 +58,24 @@ fn failures_say_what_failed() {
     assert!(matches!(failure("gone:1"), Failure::Gone { .. }));
 }
 
-#[test]
-fn a_changed_byte_is_noticed_wherever_it_is() {
-    for rows in [1, 10, 100, 1000] {
-        let scan = Scan::of(rows);
-        let drive = open("corrupt:1");
-        let session = session(&drive);
-        let envelope = Envelope { epoch: session.epoch(), ..Envelope::default() };
-        let command = scan.command(&drive, 10, envelope);
-        let completion = run(session.as_ref(), &command).unwrap();
-        let fault = completion.check(&command).unwrap_err();
-        assert!(matches!(fault, Fault::Corrupted(_)), "{fault}");
-    }
+#[rstest]
+#[case::scan(first_scan)]
+#[case::merge(merged_scans)]
+fn a_changed_byte_is_noticed_wherever_it_is(
+    #[case] make: Make,
+    #[values(1, 10, 100, 1000)] rows: u32,
+) {
+    let scans = [rows, 500].map(Scan::of);
+    let drive = open("corrupt:1");
+    let session = session(&drive);
+    let work = make(&scans, &drive, session.as_ref());
+    let completion = run_work(session.as_ref(), work.clone()).unwrap();
+    let checked = match &work {
+        Work::Scan(command) => completion.check(command),
+        Work::Merge(command) => completion.check_merge(command),
+    };
+    let fault = checked.unwrap_err();
+    assert!(matches!(fault, Fault::Corrupted(_)), "{fault}");
 }
 
 #[test]
@@ -146,10 +168,7 @@ fn the_same_command_takes_the_same_modelled_time() {
         let session = session(&drive);
         let envelope = Envelope { epoch: session.epoch(), ..Envelope::default() };
         let command = scan.command(&drive, 10, envelope);
-        match run(session.as_ref(), &command).unwrap().time {
-            DriveTime::Modelled(time) => time,
-            DriveTime::Measured(_) => panic!("an emulated drive has no clock of its own"),
-        }
+        modelled(run(session.as_ref(), &command).unwrap().time)
     };
     assert_eq!(time(), time());
     assert!(time().kernel_ns > 0);

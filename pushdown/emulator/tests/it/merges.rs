@@ -1,28 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Merges on the emulated drive: what they move, what they take, and what strikes them.
+//! Merges on the emulated drive: what they move, what they take, and which of them a plan strikes.
 
 use std::time::Duration;
 
-use nearscan_command::{Envelope, Merge, MergeCommand, OutputRef, SortKey};
-use nearscan_drive::{DriveTime, Failure, Fault, Modelled, Outcome, Refusal, Session, Submission};
-use nearscan_emulator::{Config, Emulator};
+use nearscan_command::{OutputRef, ResultHeader, Status};
+use nearscan_drive::{Drive, Failure, Outcome, Refusal, Submission};
+use nearscan_emulator::{Build, Config, Emulator, Profile};
 
-use crate::scan::{Scan, open, run, run_work, session};
-
-/// A merge of scans of these numbers of rows.
-fn merge(scans: &[Scan], drive: &Emulator, session: &dyn Session, id: u128) -> MergeCommand {
-    let envelope =
-        |command_id| Envelope { command_id, epoch: session.epoch(), ..Envelope::default() };
-    let commands = scans.iter().map(|scan| scan.rows(drive, envelope(1)));
-    let key = SortKey { column: 0, descending: false, nulls_first: false };
-    let merge = Merge { keys: vec![key], distinct: false };
-    MergeCommand::bind(commands.collect(), merge, envelope(id)).unwrap()
-}
-
-fn modelled(time: DriveTime) -> Modelled {
-    let DriveTime::Modelled(time) = time else { panic!("the time of an emulator is modelled") };
-    time
-}
+use crate::scan::{Scan, merge, modelled, open, run, run_work, session};
 
 #[test]
 fn the_merged_result_alone_crosses_the_link() {
@@ -69,7 +54,8 @@ fn scans_of_a_merge_take_what_they_take_alone_but_for_the_link() {
 
 /// What a drive with so many merge units makes of a merge.
 fn merged_by(merge_units: u32, scans: &[Scan], bytes_max: Option<u64>) -> (Vec<i128>, u64) {
-    let drive = Emulator::open(Config { merge_units, ..Config::default() });
+    let build = Build { merge_units, ..Profile::Unlimited.build() };
+    let drive = Emulator::open(Config { build, ..Config::default() });
     let session = session(&drive);
     let mut command = merge(scans, &drive, session.as_ref(), 9);
     if let Some(bytes_max) = bytes_max {
@@ -131,41 +117,6 @@ fn parts_that_do_not_fit_are_merged_again_as_one() {
     assert!(merge_ns > alone_ns, "{merge_ns} {alone_ns}");
 }
 
-/// How one merge ends on a drive with these faults.
-fn end_of(faults: &str) -> Result<Outcome, Refusal> {
-    let scans = [100, 200].map(Scan::of);
-    let drive = open(faults);
-    let session = session(&drive);
-    let command = merge(&scans, &drive, session.as_ref(), 9);
-    let end = run_work(session.as_ref(), command).map(|completion| completion.outcome);
-    assert!(drive.memory_is_whole(), "{faults} keeps device memory");
-    end
-}
-
-#[test]
-fn a_fault_strikes_a_merge_as_a_whole() {
-    assert_eq!(end_of("queue_full:1").unwrap_err(), Refusal::Busy);
-    assert!(matches!(end_of("low_memory:1").unwrap_err(), Refusal::LowMemory { .. }));
-    let failure = |faults| match end_of(faults).unwrap() {
-        Outcome::Failed(failure) => failure,
-        Outcome::Finished(_) => panic!("{faults} does not strike"),
-    };
-    assert!(matches!(failure("read_error:1"), Failure::Read { .. }));
-    assert_eq!(failure("timeout:1"), Failure::Timeout);
-    assert!(matches!(failure("gone:1"), Failure::Gone { .. }));
-}
-
-#[test]
-fn a_changed_byte_of_a_merged_result_is_noticed() {
-    let scans = [10, 500].map(Scan::of);
-    let drive = open("corrupt:1");
-    let session = session(&drive);
-    let command = merge(&scans, &drive, session.as_ref(), 9);
-    let completion = run_work(session.as_ref(), command.clone()).unwrap();
-    let fault = completion.check_merge(&command).unwrap_err();
-    assert!(matches!(fault, Fault::Corrupted(_)), "{fault}");
-}
-
 #[test]
 fn a_plan_strikes_merges_of_other_scans_otherwise() {
     let drive = open("timeout:0.5");
@@ -183,7 +134,7 @@ fn a_plan_strikes_merges_of_other_scans_otherwise() {
 #[test]
 fn a_lease_must_hold_scans_and_merged_result() {
     let scans = [100, 200].map(Scan::of);
-    let drive = Emulator::open(Config::default());
+    let drive = Emulator::open(Config::of_profile(Profile::Unlimited));
     let session = session(&drive);
     let command = merge(&scans, &drive, session.as_ref(), 9);
     let lease = session.lease(command.device_bytes() - 1).unwrap();
@@ -192,4 +143,17 @@ fn a_lease_must_hold_scans_and_merged_result() {
     let refusal = session.submit(Submission { work: command.into(), lease, timeout }).unwrap_err();
     assert_eq!(refusal, Refusal::LowMemory { needed_bytes });
     assert!(drive.memory_is_whole());
+}
+
+#[test]
+fn a_drive_without_merge_units_merges_nothing() {
+    let scans = [Scan::of(3), Scan::of(4)];
+    let drive = Emulator::open(Config::of_profile(Profile::SmartSsd));
+    assert_eq!(drive.capabilities().merge_inputs_max, 0);
+    let session = session(&drive);
+    let command = merge(&scans, &drive, session.as_ref(), 9);
+    let completion = run_work(session.as_ref(), command).unwrap();
+    let Outcome::Finished(result) = &completion.outcome else { panic!("{completion:?}") };
+    assert_eq!(ResultHeader::decode(result).unwrap().status, Status::Unsupported);
+    assert_eq!(completion.traffic.media_bytes, 0);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! One small scan, sent by hand: what the other tests of this folder send.
+//! One small scan, sent by hand, and merges of such: what the other tests of this folder send.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -8,11 +8,12 @@ use std::time::Duration;
 use futures::executor::block_on;
 use nearscan_command::{
     Aggregate, Chunk, Codec, Column, Command, Encodings, Envelope, Fragment, Function, InputRef,
-    Op, Operand, Output, PhysicalType, Program, Reading, RowColumn, Step, Unit, ValueKind, Width,
+    Merge, MergeCommand, Op, Operand, Output, PhysicalType, Program, Reading, ResultHeader,
+    RowColumn, SortKey, Status, Step, Unit, ValueKind, Width,
 };
 use nearscan_drive::{
-    Completion, Drive, FileRef, Placement, Refusal, Session, SessionSpec, Submission, Unlimited,
-    Work,
+    Completion, Drive, DriveTime, FileRef, Modelled, Outcome, Placement, Refusal, Session,
+    SessionSpec, Submission, Unlimited, Work,
 };
 use nearscan_emulator::{Config, Emulator};
 
@@ -57,9 +58,15 @@ impl Scan {
 
     /// `SELECT n`.
     pub(crate) fn rows(&self, drive: &dyn Drive, envelope: Envelope) -> Command {
-        let columns = vec![RowColumn { operand: Operand::Column(0), width: Width::W64 }];
+        self.columns(drive, 1, envelope)
+    }
+
+    /// `SELECT n0, n1, ..`, all with the same values.
+    fn columns(&self, drive: &dyn Drive, count: u16, envelope: Envelope) -> Command {
+        let column = |column| RowColumn { operand: Operand::Column(column), width: Width::W64 };
+        let columns = (0..count).map(column).collect();
         let fragment = Fragment {
-            columns: vec![Column::new("n", ValueKind::Integer)],
+            columns: (0..count).map(|n| Column::new(format!("n{n}"), ValueKind::Integer)).collect(),
             predicate: Program::default(),
             projection: Program::default(),
             literals: vec![],
@@ -73,20 +80,21 @@ impl Scan {
         let file = FileRef::of(self.file.path()).unwrap();
         let Placement::Here { file_id } = drive.locate(&file) else { panic!("it is there") };
         let length = file.version.size_bytes;
+        let chunk = Chunk {
+            input: 0,
+            offset: 0,
+            length,
+            uncompressed_bytes: length,
+            physical_type: PhysicalType::Int32,
+            definition_level_max: 0,
+            codec: Codec::Uncompressed,
+            encodings: Encodings::SCAN,
+            reading: Reading::PLAIN,
+        };
         let unit = Unit {
             rows: u64::from(self.rows),
             inputs: vec![InputRef::FileRange { file_id, version: file.version, offset: 0, length }],
-            chunks: vec![Chunk {
-                input: 0,
-                offset: 0,
-                length,
-                uncompressed_bytes: length,
-                physical_type: PhysicalType::Int32,
-                definition_level_max: 0,
-                codec: Codec::Uncompressed,
-                encodings: Encodings::SCAN,
-                reading: Reading::PLAIN,
-            }],
+            chunks: vec![chunk; fragment.columns.len()],
         };
         Command::bind(fragment, unit, envelope).unwrap()
     }
@@ -101,6 +109,21 @@ impl Scan {
         self.file.write_all(b"more").unwrap();
         self.file.flush().unwrap();
     }
+}
+
+/// A merge of all rows of these scans.
+pub(crate) fn merge(
+    scans: &[Scan],
+    drive: &dyn Drive,
+    session: &dyn Session,
+    id: u128,
+) -> MergeCommand {
+    let envelope =
+        |command_id| Envelope { command_id, epoch: session.epoch(), ..Envelope::default() };
+    let commands = scans.iter().map(|scan| scan.rows(drive, envelope(1)));
+    let key = SortKey { column: 0, descending: false, nulls_first: false };
+    let merge = Merge { keys: vec![key], distinct: false };
+    MergeCommand::bind(commands.collect(), merge, envelope(id)).unwrap()
 }
 
 /// A page header in Thrift's compact protocol: a plain data page.
@@ -150,8 +173,14 @@ pub(crate) fn run_work(
     Ok(block_on(session.submit(Submission { work, lease, timeout })?))
 }
 
+pub(crate) fn modelled(time: DriveTime) -> Modelled {
+    let DriveTime::Modelled(time) = time else { panic!("the time of an emulator is modelled") };
+    time
+}
+
 pub(crate) fn open(faults: &str) -> Emulator {
-    Emulator::open(Config::from_parameters([("faults", faults), ("seed", "7")]).unwrap())
+    let parameters = [("profile", "unlimited"), ("faults", faults), ("seed", "7")];
+    Emulator::open(Config::from_parameters(parameters).unwrap())
 }
 
 #[test]
@@ -169,4 +198,19 @@ fn a_count_and_a_sum_come_back_with_their_traffic() {
     assert_eq!(completion.traffic.media_bytes, command.unit.media_bytes());
     assert_eq!(completion.traffic.host_bytes, 0);
     assert_eq!(completion.traffic.link_bytes, 256 + view.header.payload_bytes);
+}
+
+#[test]
+fn a_command_of_more_columns_than_lanes_is_not_supported() {
+    let scan = Scan::of(10);
+    let drive = Emulator::open(Config::from_parameters([("lanes", "2")]).unwrap());
+    assert_eq!(drive.capabilities().columns_max, 2);
+    let session = session(&drive);
+    let envelope = Envelope { command_id: 9, epoch: session.epoch(), ..Envelope::default() };
+    for (columns, status) in [(2, Status::Ok), (3, Status::Unsupported)] {
+        let command = scan.columns(&drive, columns, envelope);
+        let completion = run(session.as_ref(), &command).unwrap();
+        let Outcome::Finished(result) = &completion.outcome else { panic!("{completion:?}") };
+        assert_eq!(ResultHeader::decode(result).unwrap().status, status);
+    }
 }

@@ -9,6 +9,7 @@ use nearscan_command::{
 
 use crate::decision::{KeepReason, Kept};
 use crate::lower::Lowered;
+use crate::lower::ranges::{Conjunct, join_bounds, sweep};
 use crate::lower::types::column_kind;
 
 /// Which program a step goes to.
@@ -195,11 +196,9 @@ impl<'a> FragmentBuilder<'a> {
 
     /// The fragment with this output.
     pub(crate) fn finish(mut self, output: Output) -> Lowered<Fragment> {
-        let mut verdicts = std::mem::take(&mut self.verdicts).into_iter();
-        if let Some(mut verdict) = verdicts.next() {
-            for next in verdicts {
-                verdict = self.step(Target::Predicate, Step::compare(Op::And, verdict, next))?;
-            }
+        let verdicts = std::mem::take(&mut self.verdicts);
+        if !verdicts.is_empty() {
+            let verdict = self.conjunction(Target::Predicate, &verdicts)?;
             self.end_with(verdict)?;
         }
         self.order_tests();
@@ -217,12 +216,38 @@ impl<'a> FragmentBuilder<'a> {
         }
     }
 
-    /// Makes `verdict` the last step of the predicate.
+    /// The AND of truth values, of which there is one at least.
+    pub(crate) fn conjunction(&mut self, target: Target, verdicts: &[Operand]) -> Lowered<Operand> {
+        // What is joined leaves steps behind that only a predicate is swept of, and a range needs
+        // two literals.
+        let has_room = self.literals.len() + 2 * verdicts.len() <= limits::LITERALS_MAX as usize;
+        let conjuncts = match target {
+            Target::Predicate if has_room => join_bounds(&self.predicate, &self.literals, verdicts),
+            _ => verdicts.iter().copied().map(Conjunct::Verdict).collect(),
+        };
+        let mut all = None;
+        for conjunct in conjuncts {
+            let next = match conjunct {
+                Conjunct::Verdict(verdict) => verdict,
+                Conjunct::Between { of, low, high } => {
+                    let (low, high) = (self.literal(low)?, self.literal(high)?);
+                    self.step(target, Step::between(of, low, high))?
+                }
+            };
+            all = Some(match all {
+                None => next,
+                Some(before) => self.step(target, Step::compare(Op::And, before, next))?,
+            });
+        }
+        Ok(all.unwrap_or(Operand::Null))
+    }
+
+    /// Makes `verdict` the last step of the predicate, which keeps no other than those it needs.
     fn end_with(&mut self, verdict: Operand) -> Lowered<()> {
-        let last = self.predicate.len().checked_sub(1).map(index);
-        if verdict == Operand::Null || last.map(Operand::Step) != Some(verdict) {
+        sweep(&mut self.predicate, verdict);
+        if !matches!(verdict, Operand::Step(_)) {
             self.room(self.predicate.len(), limits::STEPS_MAX, "steps")?;
-            // `v AND v` is v, and a new step at the end.
+            // `v AND v` is v, and a step.
             self.predicate.push(Step::compare(Op::And, verdict, verdict));
         }
         Ok(())

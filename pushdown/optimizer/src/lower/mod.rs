@@ -9,7 +9,7 @@
 //! - `types`: which types have a counterpart, and their scales.
 //! - `builder`: columns, literals, tests, programs; equal steps are shared.
 //! - `expr`: expressions with a numeric value.
-//! - `truth`: conditions; `strings`: conditions on byte strings.
+//! - `truth`: conditions; `strings`: conditions on byte strings; `ranges`: bounds on one number.
 //! - `aggregate`: aggregates as states; `keys`: what they are grouped by.
 //! - `rows`: output columns of rows.
 
@@ -17,6 +17,7 @@ pub(crate) mod aggregate;
 pub(crate) mod builder;
 pub(crate) mod expr;
 pub(crate) mod keys;
+mod ranges;
 pub(crate) mod rows;
 mod strings;
 #[cfg(test)]

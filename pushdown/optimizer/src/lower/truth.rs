@@ -16,10 +16,10 @@ use arrow::datatypes::DataType;
 use datafusion::common::ScalarValue;
 use datafusion::logical_expr::Operator;
 use datafusion::physical_expr::PhysicalExpr;
-use datafusion::physical_expr::ScalarFunctionExpr;
 use datafusion::physical_expr::expressions::{
     BinaryExpr, CaseExpr, Column, InListExpr, IsNotNullExpr, IsNullExpr, LikeExpr, Literal, NotExpr,
 };
+use datafusion::physical_expr::{ScalarFunctionExpr, split_conjunction};
 use nearscan_command::{Op, Operand, Step, Width};
 
 use crate::lower::builder::Target;
@@ -108,7 +108,7 @@ fn lower_condition(
     expr: &BinaryExpr,
 ) -> Lowered<Operand> {
     let op = match expr.op() {
-        Operator::And => Op::And,
+        Operator::And => return lower_conjunction(builder, target, expr),
         Operator::Or => Op::Or,
         Operator::Eq => Op::Equal,
         Operator::NotEq => Op::NotEqual,
@@ -121,7 +121,7 @@ fn lower_condition(
         _ => return refuse(expr),
     };
     let (left, right) = (expr.left().as_ref(), expr.right().as_ref());
-    if matches!(op, Op::And | Op::Or) {
+    if op == Op::Or {
         let left = lower_truth(builder, target, left)?;
         let right = lower_truth(builder, target, right)?;
         return builder.step(target, Step::compare(op, left, right));
@@ -161,6 +161,19 @@ fn lower_condition(
         }
     }
     builder.step(target, Step::compare(op, a, b))
+}
+
+fn lower_conjunction(
+    builder: &mut FragmentBuilder<'_>,
+    target: Target,
+    expr: &BinaryExpr,
+) -> Lowered<Operand> {
+    let sides = [expr.left(), expr.right()];
+    let conjuncts = sides.into_iter().flat_map(split_conjunction);
+    let verdicts: Vec<Operand> = conjuncts
+        .map(|conjunct| lower_truth(builder, target, conjunct.as_ref()))
+        .collect::<Lowered<_>>()?;
+    builder.conjunction(target, &verdicts)
 }
 
 /// The places of -0.0 and 0.0 in the total order.
@@ -211,7 +224,7 @@ fn lower_is_truth(
 }
 
 /// The comparison with its sides swapped.
-fn mirror(op: Op) -> Op {
+pub(super) fn mirror(op: Op) -> Op {
     match op {
         Op::Less => Op::Greater,
         Op::LessOrEqual => Op::GreaterOrEqual,

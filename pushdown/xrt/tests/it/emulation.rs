@@ -12,7 +12,7 @@ use nearscan_drive::{
     CancelOutcome, CardModel, Completion, Drive, DriveTime, Failure, Modelled, Outcome, Refusal,
     Submission,
 };
-use nearscan_emulator::{Config as CardConfig, EmulatedCard, Emulator};
+use nearscan_emulator::{Config as CardConfig, EmulatedCard, Emulator, Profile};
 use nearscan_link::metadata::Format;
 use nearscan_link::{ImageDescription, Target, xclbin};
 use nearscan_xrt::{
@@ -167,7 +167,7 @@ fn merges_in_parts() {
 fn times_are_equal() {
     let card_config = || CardConfig { seed: 7, merge_part_rows: 1000, ..CardConfig::default() };
     let drive = open_with(card_config(), |_| {});
-    let twin = Emulator::open(card_config());
+    let twin = Emulator::open(CardConfig { build: Profile::Unlimited.build(), ..card_config() });
     let scans = [10, 3000, 100_000].map(Scan::of);
     let both: [&dyn Drive; 2] = [&drive, &twin];
     for (id, scan) in (1..).zip(&scans) {
@@ -215,7 +215,7 @@ fn faults_are_equal() {
     let plan = "queue_full:0.1,low_memory:0.1,read_error:0.1,timeout:0.1,corrupt:0.3";
     let card_config = || CardConfig::from_parameters([("faults", plan), ("seed", "7")]).unwrap();
     let drive = open_with(card_config(), |_| {});
-    let twin = Emulator::open(CardConfig { compute_units: 4, merge_units: 2, ..card_config() });
+    let twin = Emulator::open(CardConfig { build: Profile::Unlimited.build(), ..card_config() });
     let both: [&dyn Drive; 2] = [&drive, &twin];
     let mut fates = std::collections::BTreeSet::new();
     let mut damaged = 0;
@@ -554,7 +554,7 @@ fn narrow_images() {
     let model = Arc::new(card(&path, CardConfig::default()));
     let drive = XrtDrive::open(&Config::new("0", &path), Some(model)).unwrap();
     let capabilities = drive.capabilities();
-    assert_eq!((capabilities.columns_max, capabilities.merge_inputs_max), (6, 0));
+    assert_eq!((capabilities.columns_max, capabilities.merge_inputs_max), (7, 0));
     assert!(capabilities.emulated);
     works(&drive);
     let options = Options { random_cases: 60, prefix: "random".to_owned(), ..Options::default() };

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What the FPGA of an emulated drive holds: how many units, how wide, and whether they fit.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use nearscan_command::limits;
+
+use crate::budget::{Ledger, Over};
+
+/// A build of the kernels for an FPGA: how many units, how wide.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Build {
+    /// Compute units that scan.
+    pub scan_units: u32,
+    /// Columns that each of them takes side by side.
+    pub lanes: u32,
+    /// Compute units that merge, which a merge is cut into parts for; without one the drive does
+    /// not merge.
+    pub merge_units: u32,
+}
+
+impl Build {
+    /// One port each would allow as many.
+    pub const UNITS_MAX: u32 = 15;
+    /// A lane more would never have a column.
+    pub const LANES_MAX: u32 = limits::COLUMNS_MAX;
+
+    /// How often it has each group of stages of the ledger.
+    pub fn counts(&self) -> BTreeMap<String, u32> {
+        BTreeMap::from([
+            ("scan_unit".to_owned(), self.scan_units),
+            ("scan_lane".to_owned(), self.scan_units * self.lanes),
+            ("merge_unit".to_owned(), self.merge_units),
+        ])
+    }
+}
+
+impl fmt::Display for Build {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let many = |count: u32| if count == 1 { "" } else { "s" };
+        let Self { scan_units, lanes, merge_units } = *self;
+        write!(f, "{scan_units} scan unit{} of {lanes} lane{}", many(scan_units), many(lanes))?;
+        match merge_units {
+            0 => Ok(()),
+            _ => write!(f, " and {merge_units} merge unit{}", many(merge_units)),
+        }
+    }
+}
+
+/// A device to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Profile {
+    /// Samsung SmartSSD: KU15P, one bank of 4 GB DDR4, PCIe Gen3 x4. What its FPGA has no room for
+    /// is refused.
+    #[default]
+    SmartSsd,
+    /// The same with an FPGA as large as it takes: for what the format can do beyond that part.
+    Unlimited,
+}
+
+impl Profile {
+    /// The profile of that name.
+    pub fn named(name: &str) -> Option<Self> {
+        match name {
+            "smartssd" => Some(Self::SmartSsd),
+            "unlimited" => Some(Self::Unlimited),
+            _ => None,
+        }
+    }
+
+    /// What is built unless somebody says otherwise: the widest scan that fits, or all that the
+    /// command format has.
+    pub const fn build(self) -> Build {
+        match self {
+            Self::SmartSsd => Build { scan_units: 1, lanes: 7, merge_units: 0 },
+            Self::Unlimited => Build { scan_units: 4, lanes: Build::LANES_MAX, merge_units: 2 },
+        }
+    }
+
+    /// Whether such a device has room for a build.
+    ///
+    /// # Errors
+    /// What of it there is too little of.
+    pub fn admits(self, build: &Build) -> Result<(), String> {
+        if self == Self::Unlimited {
+            return Ok(());
+        }
+        let ledger = Ledger::of_kernels().map_err(|error| error.to_string())?;
+        let over: Vec<String> = ledger.over(&build.counts()).iter().map(Over::to_string).collect();
+        if over.is_empty() { Ok(()) } else { Err(over.join(", ")) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case(1, 7, 0, "1 scan unit of 7 lanes")]
+    #[case(4, 1, 1, "4 scan units of 1 lane and 1 merge unit")]
+    fn an_image_is_told_in_words(
+        #[case] scan_units: u32,
+        #[case] lanes: u32,
+        #[case] merge_units: u32,
+        #[case] words: &str,
+    ) {
+        assert_eq!(Build { scan_units, lanes, merge_units }.to_string(), words);
+    }
+
+    #[test]
+    fn the_profile_of_the_card_is_as_wide_as_fits() {
+        let build = Profile::SmartSsd.build();
+        assert_eq!(Profile::SmartSsd.admits(&build), Ok(()));
+        let wider = Build { lanes: build.lanes + 1, ..build };
+        let over = Profile::SmartSsd.admits(&wider).unwrap_err();
+        assert!(over.contains("LUT"), "{over}");
+        assert_eq!(Profile::Unlimited.admits(&wider), Ok(()));
+    }
+
+    #[test]
+    fn scans_and_merges_fit_into_one_image() {
+        let build = Build { scan_units: 1, lanes: 4, merge_units: 1 };
+        assert_eq!(Profile::SmartSsd.admits(&build), Ok(()));
+    }
+}
