@@ -140,7 +140,8 @@ mod tests {
         let unknown = run(&project, &options(Target::SwEmu, Some("u280"))).unwrap_err();
         assert_eq!(
             unknown.to_string(),
-            "there is no image u280; there are emulation, smartssd_scan, smartssd_merge"
+            "there is no image u280; there are emulation, smartssd_scan, \
+             smartssd_scan_merge"
         );
         let mut probe = project.command("v++");
         probe.arg("--version");

@@ -112,14 +112,15 @@ mod tests {
 
     #[test]
     fn an_image_names_its_units_and_places_their_ports() {
-        let image = ImageDescription::of_name("smartssd_merge").unwrap();
+        let image = ImageDescription::of_name("smartssd_scan_merge").unwrap();
         let expected = "# SPDX-License-Identifier: Apache-2.0\n# marker\n\
              [connectivity]\n\
-             nk=ns_merge:2:ns_merge_1.ns_merge_2\n\
+             nk=ns_scan:1:ns_scan_1\n\
+             sp=ns_scan_1.m_axi_media:DDR[0]\n\
+             sp=ns_scan_1.m_axi_memory:DDR[0]\n\
+             nk=ns_merge:1:ns_merge_1\n\
              sp=ns_merge_1.m_axi_media:DDR[0]\n\
-             sp=ns_merge_1.m_axi_memory:DDR[0]\n\
-             sp=ns_merge_2.m_axi_media:DDR[0]\n\
-             sp=ns_merge_2.m_axi_memory:DDR[0]\n";
+             sp=ns_merge_1.m_axi_memory:DDR[0]\n";
         assert_eq!(of_image(image, "marker").text, expected);
     }
 

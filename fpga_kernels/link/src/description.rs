@@ -143,9 +143,9 @@ pub const IMAGES: &[ImageDescription] = &[
         merge_inputs: 0,
     },
     ImageDescription {
-        name: "smartssd_merge",
-        units: &[(Kernel::Merge, 2)],
-        lanes: 0,
+        name: "smartssd_scan_merge",
+        units: &[(Kernel::Scan, 1), (Kernel::Merge, 1)],
+        lanes: 4,
         merge_inputs: MERGE_INPUTS,
     },
 ];

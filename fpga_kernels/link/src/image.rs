@@ -231,10 +231,11 @@ mod tests {
             ),
             "{arguments}"
         );
-        let merge = ImageDescription::of_name("smartssd_merge").unwrap();
+        let units = &[(Kernel::Merge, 2)];
+        let merge = ImageDescription { name: "merge", units, lanes: 0, merge_inputs: 16 };
         assert_eq!(
-            reason(&emulation(merge, FORMAT)),
-            "the image smartssd_merge has no unit that scans, and merges alone are of no use"
+            reason(&emulation(&merge, FORMAT)),
+            "the image merge has no unit that scans, and merges alone are of no use"
         );
     }
 }

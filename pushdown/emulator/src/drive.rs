@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 use nearscan_command::limits;
 use nearscan_drive::{
     Budget, CancelOutcome, CancelWord, Capabilities, CostSnapshot, Drive, FileRef, Identity, Lease,
-    Placement, RatesByRequest, Refusal, Session, SessionSpec, Submission, Ticket,
+    Placement, Refusal, Session, SessionSpec, Submission, Ticket,
 };
 use uuid::Uuid;
 
@@ -125,17 +125,9 @@ impl Drive for Emulator {
         let Shared { config, memory, queue, snapshots, .. } = &*self.shared;
         CostSnapshot {
             id: snapshots.fetch_add(1, Ordering::Relaxed),
-            lanes: config.build.scan_units,
-            start_ns: config.timing.setup_ns,
-            media: config.timing.media_rates(),
-            link_bytes_per_s: Some(config.timing.link_bytes_per_s),
-            scan: RatesByRequest::uniform(config.timing.scan_rates()),
-            merge: match config.build.merge_units {
-                0 => RatesByRequest::UNKNOWN,
-                units => RatesByRequest::uniform(config.timing.merge_rates(units)),
-            },
             queue_depth: queue.in_flight(),
             free_bytes: memory.free_bytes(),
+            ..config.rates()
         }
     }
 

@@ -28,8 +28,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use nearscan_command::{Counters, MediaPlan, MergeCut};
 use nearscan_drive::{
-    CardModel, CostSnapshot, DeviceClock, Failure, MakeMemory, Modelled, RatesByRequest, Refusal,
-    Work,
+    CardModel, CostSnapshot, DeviceClock, Failure, MakeMemory, Modelled, Refusal, Work,
 };
 use nearscan_link::{Image, Kernel};
 
@@ -112,21 +111,7 @@ impl DeviceClock for Clock {
     }
 
     fn snapshot(&self) -> CostSnapshot {
-        let Config { timing, build, .. } = &self.config;
-        CostSnapshot {
-            id: self.snapshots.fetch_add(1, Ordering::Relaxed),
-            lanes: build.scan_units,
-            start_ns: timing.setup_ns,
-            media: timing.media_rates(),
-            link_bytes_per_s: Some(timing.link_bytes_per_s),
-            scan: RatesByRequest::uniform(timing.scan_rates()),
-            merge: match build.merge_units {
-                0 => RatesByRequest::UNKNOWN,
-                units => RatesByRequest::uniform(timing.merge_rates(units)),
-            },
-            queue_depth: 0,
-            free_bytes: 0,
-        }
+        CostSnapshot { id: self.snapshots.fetch_add(1, Ordering::Relaxed), ..self.config.rates() }
     }
 }
 

@@ -7,10 +7,13 @@
 //! is a rate. Nothing is charged here that the model does not charge.
 
 use nearscan_command::Counters;
-use nearscan_drive::{KernelRates, MediaPoint, MediaRates, RateSource};
+use nearscan_drive::{
+    CostSnapshot, KernelRates, MediaPoint, MediaRates, RateSource, RatesByRequest,
+};
 
 use super::Parameters;
 use crate::build::Profile;
+use crate::config::Config;
 
 /// Rows, bytes or words of a command that is large: what it takes beside them does not show.
 const MANY: u32 = 1 << 24;
@@ -33,6 +36,28 @@ const ORDER_STEPS: u64 = 3;
 
 /// Sizes of requests for which the rates of the media are given: those that were published.
 const REQUEST_BYTES: [u64; 4] = [4 << 10, 64 << 10, 1 << 20, 4 << 20];
+
+impl Config {
+    /// What a drive of this configuration says of its speed before a command has run: the first
+    /// snapshot, of a drive where nothing runs.
+    pub(crate) fn rates(&self) -> CostSnapshot {
+        let Self { timing, build, .. } = self;
+        CostSnapshot {
+            id: 0,
+            lanes: build.scan_units,
+            start_ns: timing.setup_ns,
+            media: timing.media_rates(),
+            link_bytes_per_s: Some(timing.link_bytes_per_s),
+            scan: RatesByRequest::uniform(timing.scan_rates()),
+            merge: match build.merge_units {
+                0 => RatesByRequest::UNKNOWN,
+                units => RatesByRequest::uniform(timing.merge_rates(units)),
+            },
+            queue_depth: 0,
+            free_bytes: self.memory_bytes,
+        }
+    }
+}
 
 impl Parameters {
     /// Rates of flash to device memory, with the requests in flight that a drive keeps.

@@ -4,6 +4,7 @@
 use nearscan_emulator::budget::{Design, Ledger, Stage};
 use nearscan_emulator::timing::Parameters;
 use nearscan_emulator::{Build, Profile};
+use nearscan_link::{IMAGES, Kernel};
 
 fn ledger() -> Ledger {
     Ledger::of_kernels().unwrap()
@@ -123,5 +124,25 @@ fn the_page_has_what_the_builds_take() {
         ];
         let row = format!("| {} | {bram} | {uram} | {dsp} |", thousands(lut));
         assert!(PAGE.contains(&row), "{words}: {row}");
+    }
+}
+
+#[test]
+fn the_images_of_the_card_fit_and_the_first_is_the_default() {
+    let builds = IMAGES.iter().filter(|image| image.name != "emulation").map(|image| {
+        let units_of = |kernel| {
+            let units = image.all_units().filter(|(unit, _)| *unit == kernel).count();
+            u32::try_from(units).unwrap()
+        };
+        Build {
+            scan_units: units_of(Kernel::Scan),
+            lanes: image.lanes,
+            merge_units: units_of(Kernel::Merge),
+        }
+    });
+    let builds: Vec<Build> = builds.collect();
+    assert_eq!(builds[0], Profile::SmartSsd.build());
+    for build in builds {
+        assert_eq!(Profile::SmartSsd.admits(&build), Ok(()));
     }
 }
