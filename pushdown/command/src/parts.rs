@@ -14,7 +14,7 @@ use crate::status::Status;
 pub struct MergePart {
     /// Which part, from 0 on.
     pub part: u16,
-    /// How many there are, up to [`MERGE_PARTS_MAX`](crate::limits::MERGE_PARTS_MAX).
+    /// How many there are, up to [`MERGE_PARTS_MAX`].
     pub parts: u16,
 }
 

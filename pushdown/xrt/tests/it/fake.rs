@@ -89,6 +89,7 @@ fn card_image(folder: &Path) -> PathBuf {
 fn libraries(folder: &Path) -> PathBuf {
     let program = std::env::current_exe().unwrap();
     let built = program.ancestors().nth(2).unwrap().join("examples/libfake_xrt.so");
+    assert!(built.exists(), "`cargo test` builds the example fake_xrt, `--test it` alone does not");
     for name in ["libxrt_coreutil.so.2", "libxrt_core.so.2"] {
         std::fs::copy(&built, folder.join(name)).unwrap();
     }
