@@ -16,7 +16,7 @@ pub(crate) fn id_bytes(id: u128) -> Vec<u8> {
     id.to_be_bytes().to_vec()
 }
 
-/// The identity in these bytes; 0 when there are not sixteen of them, which no sender of ours makes.
+/// The identity in these bytes; 0 when there are not sixteen of them, which no peer of ours sends.
 pub(crate) fn id_of(bytes: &[u8]) -> u128 {
     bytes.try_into().map_or(0, u128::from_be_bytes)
 }

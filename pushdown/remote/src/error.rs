@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Why a drive could not be reached, served or hosted. What goes wrong later, while commands run, is
-//! a refusal or a failure of the drive.
+//! Why a drive could not be reached, served or hosted. What goes wrong later, while commands run,
+//! is a refusal or a failure of the drive.
 
 use std::io;
 use std::path::PathBuf;

@@ -31,7 +31,7 @@ use crate::protocol::{
     SESSION, Snapshot, ToServer, Welcome, action,
 };
 
-/// How long the first message of a session may take.
+/// How long each message that opens a session may take.
 const FIRST_MESSAGE: Duration = Duration::from_secs(10);
 
 /// Epochs that a drive that was started anew may lie behind those that its clients have seen.
@@ -167,15 +167,16 @@ impl Service {
         &self,
         incoming: &mut Streaming<FlightData>,
     ) -> Result<Arc<dyn nearscan_drive::Session>, Status> {
-        let first = tokio::time::timeout(FIRST_MESSAGE, incoming.message())
-            .await
-            .map_err(|_elapsed| Status::deadline_exceeded("the exchange has no first message"))??
-            .ok_or_else(|| Status::invalid_argument("the exchange has no first message"))?;
-        let descriptor = first.flight_descriptor.unwrap_or_default();
+        let mut said = next(incoming).await?;
+        let descriptor = said.flight_descriptor.take().unwrap_or_default();
         if descriptor.cmd != SESSION {
             return Err(Status::invalid_argument(format!("the only exchange is {SESSION:?}")));
         }
-        let said = read::<ToServer>(&first.app_metadata)?.request;
+        if said.app_metadata.is_empty() {
+            // Other clients of Flight send a schema first, and with it nothing else.
+            said = next(incoming).await?;
+        }
+        let said = read::<ToServer>(&said.app_metadata)?.request;
         let Some(protocol::Request::Open(Open { instance, query_id, tenant })) = said else {
             return Err(Status::invalid_argument("a session begins with its terms"));
         };
@@ -187,6 +188,13 @@ impl Service {
         let spec = SessionSpec { query_id: id_of(&query_id), tenant, budget };
         self.served.drive.open_session(spec).map_err(refused)
     }
+}
+
+/// The next of the messages that open a session.
+async fn next(incoming: &mut Streaming<FlightData>) -> Result<FlightData, Status> {
+    let late = |_elapsed| Status::deadline_exceeded("the exchange was not begun");
+    let message = tokio::time::timeout(FIRST_MESSAGE, incoming.message()).await.map_err(late)??;
+    message.ok_or_else(|| Status::invalid_argument("a session begins with its terms"))
 }
 
 fn refused(refusal: Refusal) -> Status {

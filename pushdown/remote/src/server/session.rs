@@ -84,9 +84,13 @@ impl Session {
     /// Takes what the client says.
     async fn attend(&mut self, incoming: &mut Streaming<FlightData>) -> Way {
         let served = Arc::clone(&self.served);
+        // Those that run, and as many that are refused.
+        let tasks_max =
+            usize::try_from(self.in_flight_max()).unwrap_or(usize::MAX).saturating_mul(2);
         loop {
             tokio::select! {
-                message = incoming.message() => match message {
+                // A client that does not listen is not listened to: answers do not pile up.
+                message = incoming.message(), if self.commands.len() < tasks_max => match message {
                     Ok(Some(message)) => {
                         if let Err(status) = self.take(&message) {
                             drop(self.outgoing.try_send(Err(status)));

@@ -4,7 +4,9 @@
 use std::sync::Arc;
 
 use arrow_flight::flight_service_client::FlightServiceClient;
-use arrow_flight::{Action, Empty, FlightData, FlightDescriptor};
+use arrow_flight::{Action, Empty, FlightData, FlightDescriptor, SchemaAsIpc};
+use arrow_ipc::writer::IpcWriteOptions;
+use arrow_schema::{DataType, Field, Schema};
 use nearscan_emulator::Emulator;
 use rstest::rstest;
 use tonic::transport::{Channel, Endpoint};
@@ -98,6 +100,34 @@ fn an_exchange_that_is_no_session_is_refused_and_others_go_on() {
     let noise = FlightData::new().with_descriptor(descriptor()).with_app_metadata(vec![0xff; 40]);
     assert_eq!(wait(exchange(&uri, noise)).code(), Code::InvalidArgument);
     assert!(sums_up(&drive));
+}
+
+#[test]
+fn a_session_may_begin_with_a_schema_and_says_what_its_batches_are() {
+    let (_served, uri) = served();
+    wait(async {
+        // Protobuf: the third field is the run of the server.
+        let hello = vec![8, 1, 24, 1];
+        let welcome = act(&uri, "nearscan.connect", hello).await.unwrap();
+        let at = welcome.windows(2).position(|pair| pair == [0x1a, 16]).unwrap() + 2;
+        let open = [&[0x0a, 16], &welcome[at..at + 16]].concat();
+        let said = [&[0x0a, u8::try_from(open.len()).unwrap()], &open[..]].concat();
+        let schema = Schema::new(Vec::<Field>::new());
+        let schema: FlightData = SchemaAsIpc::new(&schema, &IpcWriteOptions::default()).into();
+        let descriptor = FlightDescriptor::new_cmd("nearscan.session");
+        let messages =
+            [schema.with_descriptor(descriptor), FlightData::new().with_app_metadata(said)];
+        let answers = connect(&uri).await.do_exchange(futures::stream::iter(messages)).await;
+        let mut answers = answers.unwrap().into_inner();
+        let first = answers.message().await.unwrap().unwrap();
+        let schema = Schema::try_from(&first).unwrap();
+        assert_eq!(schema.fields().len(), 1);
+        assert_eq!(schema.field(0).data_type(), &DataType::Binary);
+        // Opened, in epoch 1.
+        let second = answers.message().await.unwrap().unwrap();
+        assert_eq!(&second.app_metadata[..], [0x0a, 2, 8, 1]);
+        assert!(answers.message().await.unwrap().is_none());
+    });
 }
 
 #[test]
