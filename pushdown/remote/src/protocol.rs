@@ -286,8 +286,8 @@ pub(crate) struct FromServer {
 pub(crate) enum Event {
     #[prost(message, tag = "1")]
     Opened(Opened),
-    #[prost(message, tag = "2")]
-    Ended(Ended),
+    #[prost(message, boxed, tag = "2")]
+    Ended(Box<Ended>),
 }
 
 #[derive(Clone, PartialEq, Message)]

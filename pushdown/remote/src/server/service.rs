@@ -34,6 +34,10 @@ use crate::protocol::{
 /// How long each message that opens a session may take.
 const FIRST_MESSAGE: Duration = Duration::from_secs(10);
 
+/// Messages that may say nothing before the one that opens a session: the libraries of Flight send
+/// a descriptor and a schema first.
+const SILENT_MESSAGES_MAX: u32 = 2;
+
 /// Epochs that a drive that was started anew may lie behind those that its clients have seen.
 const EPOCHS_BEHIND_MAX: u64 = 1024;
 
@@ -172,9 +176,10 @@ impl Service {
         if descriptor.cmd != SESSION {
             return Err(Status::invalid_argument(format!("the only exchange is {SESSION:?}")));
         }
-        if said.app_metadata.is_empty() {
-            // Other clients of Flight send a schema first, and with it nothing else.
-            said = next(incoming).await?;
+        for _ in 0..SILENT_MESSAGES_MAX {
+            if said.app_metadata.is_empty() {
+                said = next(incoming).await?;
+            }
         }
         let said = read::<ToServer>(&said.app_metadata)?.request;
         let Some(protocol::Request::Open(Open { instance, query_id, tenant })) = said else {

@@ -193,7 +193,7 @@ fn message_of(event: Event) -> FlightData {
 /// Sends the end of a command, and its result.
 async fn answer_with(outgoing: &Outgoing, answer: Answer) {
     let Answer { ended, outcome } = answer;
-    let ended = |end| Event::Ended(Ended { end: Some(end), ..ended.clone() });
+    let ended = |end| Event::Ended(Box::new(Ended { end: Some(end), ..ended.clone() }));
     let outgoing = outgoing.lock().await;
     match outcome {
         Outcome::Failed(failure) => {

@@ -6,14 +6,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use nearscan_drive::clock::Stopwatch;
-use nearscan_drive::{Drive, Refusal, SessionSpec, Unlimited};
+use nearscan_drive::{Drive, Failure, Outcome, Refusal, SessionSpec, Unlimited};
 use nearscan_emulator::Emulator;
-use nearscan_remote::{Error, RemoteDrive};
+use nearscan_remote::{Error, Options, RemoteDrive};
 use rstest::rstest;
 
 use crate::bench::{
     Peer, Place, Sample, Served, Way, emulated, eventually, gone, options, session, signal, submit,
-    sums_up, wait,
+    submit_for, sums_up, wait,
 };
 
 /// Longer than it takes to notice a silent peer, and much shorter than any other wait.
@@ -77,6 +77,26 @@ fn a_server_that_is_silent_is_a_push_back() {
 }
 
 #[test]
+fn a_command_is_given_up_when_the_server_does_not_end_it() {
+    let place = Place::new(Way::Unix);
+    let (server, address) = Peer::serve(&place, &["faults=hang:1"]);
+    let hour = Duration::from_secs(3600);
+    let grace = Duration::from_millis(200);
+    let options = Options { keep_alive_timeout: hour, deadline_grace: grace, ..options() };
+    let drive = RemoteDrive::connect(&address, options).unwrap();
+    let session = session(&drive);
+    let sample = Sample::of(10);
+    let command = sample.sum(&drive, &*session);
+    signal(server.child.id(), "STOP");
+    let timeout = Duration::from_millis(100);
+    let ticket = submit_for(&*session, &command, timeout).unwrap();
+    let watch = Stopwatch::start();
+    assert_eq!(wait(ticket).outcome, Outcome::Failed(Failure::Timeout));
+    assert!(watch.elapsed() < SOON, "{:?}", watch.elapsed());
+    assert_eq!(drive.in_flight(), 0);
+}
+
+#[test]
 fn what_a_killed_client_leaves_behind_is_cancelled() {
     let emulator = emulated("hang:1");
     let served = Served::start(Arc::<Emulator>::clone(&emulator), Way::Tcp);
@@ -104,8 +124,7 @@ fn an_address_without_a_server_is_unreachable() {
 fn a_peer_that_takes_connections_and_says_nothing_is_unreachable() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string().parse().unwrap();
-    let hasty =
-        nearscan_remote::Options { connect_timeout: Duration::from_millis(300), ..options() };
+    let hasty = Options { connect_timeout: Duration::from_millis(300), ..options() };
     let error = RemoteDrive::connect(&address, hasty).unwrap_err();
     assert!(matches!(error, Error::Unreachable { .. }), "{error}");
 }

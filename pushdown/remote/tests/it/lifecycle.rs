@@ -10,10 +10,11 @@ use nearscan_command::ResultHeader;
 use nearscan_drive::clock::Stopwatch;
 use nearscan_drive::{Budget, CancelOutcome, Drive, DriveTime, Failure, Outcome, Refusal, Ticket};
 use nearscan_emulator::Emulator;
+use nearscan_remote::{Options, RemoteDrive};
 
 use crate::bench::{
-    PATIENCE, Sample, Served, Way, emulated, eventually, gone, run, session, session_with, submit,
-    submit_for, sums_up, wait,
+    PATIENCE, Sample, Served, Way, emulated, eventually, gone, options, run, session, session_with,
+    submit, submit_for, sums_up, wait,
 };
 
 /// A drive with faults, served over a Unix socket.
@@ -117,9 +118,10 @@ fn a_corrupted_result_is_noticed_by_the_client() {
 }
 
 #[test]
-fn a_command_that_is_out_of_time_ends_and_its_memory_comes_back() {
+fn a_command_that_is_out_of_time_is_ended_by_the_server_and_its_memory_comes_back() {
     let (emulator, served) = served("hang:1");
-    let drive = served.connect();
+    let patient = Options { deadline_grace: 2 * PATIENCE, ..options() };
+    let drive = RemoteDrive::connect(&served.address, patient).unwrap();
     let session = session(&drive);
     let sample = Sample::of(10);
     let timeout = Duration::from_millis(100);

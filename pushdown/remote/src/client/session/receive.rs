@@ -67,7 +67,7 @@ impl Receiver {
     /// What is wrong with it; then nothing after it can be trusted.
     pub(super) fn take(&mut self, message: &FlightData) -> Result<(), String> {
         match read(message).map_err(|status| status.message().to_owned())? {
-            Some(Event::Ended(ended)) => self.begin(ended)?,
+            Some(Event::Ended(ended)) => self.begin(*ended)?,
             Some(Event::Opened(_)) => return Err("a session was opened twice".to_owned()),
             None => {}
         }
