@@ -15,13 +15,13 @@ use datafusion::{
     execution::{SessionStateBuilder, config::SessionConfig, runtime_env::RuntimeEnvBuilder},
     prelude::SessionContext,
 };
-use nearscan_drive::Drives;
+use nearscan_drive::{Drive, Drives};
 use nearscan_optimizer::{PushdownContext, PushdownRule};
 
 use crate::{
     catalog::{FileCatalogList, SessionLink},
     drive_spec::{DriveScheme, DriveSpec},
-    drives,
+    drives::{self, Opening},
     engine::Engine,
     error::{Error, Result},
     explain::Planner,
@@ -41,6 +41,7 @@ pub struct EngineBuilder {
     memory_limit_bytes: Option<u64>,
     thread_count: Option<usize>,
     temp_directory: Option<PathBuf>,
+    program: Option<PathBuf>,
     settings: Vec<(String, String)>,
 }
 
@@ -78,6 +79,13 @@ impl EngineBuilder {
         self
     }
 
+    /// Sets the program `nearscan`, which is started for each drive that has a process of its own;
+    /// without it that is the program that runs, which an embedding program is not.
+    pub fn program(mut self, path: impl Into<PathBuf>) -> Self {
+        self.program = Some(path.into());
+        self
+    }
+
     /// Sets a setting of Nearscan or DataFusion, as `SET key = value` would;
     /// [`EngineBuilder::build`] says if it is refused.
     pub fn set(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
@@ -92,7 +100,7 @@ impl EngineBuilder {
     pub async fn build(self) -> Result<Engine> {
         let drives = Drives::default();
         for spec in &self.drives {
-            drives.attach(spec.name.clone(), drives::open(spec, self.thread_count)?);
+            drives.attach(spec.name.clone(), self.open(spec).await?);
         }
         // What a CPU drive pushes back, a second one would too.
         let is_near_data = |spec: &DriveSpec| spec.scheme != DriveScheme::Cpu;
@@ -138,6 +146,15 @@ impl EngineBuilder {
             engine.set(&key, &value).await?;
         }
         Ok(engine)
+    }
+
+    /// Opens a drive, on a thread that may wait: another process or machine has to answer.
+    async fn open(&self, spec: &DriveSpec) -> Result<Arc<dyn Drive>> {
+        let opening = Opening { threads: self.thread_count, program: self.program.clone() };
+        let name = spec.name.clone();
+        let spec = spec.clone();
+        let opened = tokio::task::spawn_blocking(move || drives::open(&spec, &opening)).await;
+        opened.map_err(|error| Error::Drive { name, reason: error.to_string() })?
     }
 
     fn runtime(&self) -> Result<RuntimeEnvBuilder> {

@@ -5,10 +5,14 @@
 //! ```text
 //! cpu:
 //! emulated:[?root=DIR&seed=N&profile=PROFILE&cus=N&lanes=N&merge_cus=N&memory=BYTES
-//!             &faults=SPEC]
+//!             &faults=SPEC&process=PROCESS]
 //! xrt:INDEX-or-BDF?xclbin=FILE[&root=MOUNT]
 //! remote://HOST:PORT[?token=TOKEN]
+//! remote:unix:PATH[?token=TOKEN]
 //! ```
+//!
+//! `process` says whose process an emulated drive runs in: `shared`, which is this one, or `own`,
+//! as the drives that a vendor's runtime has a part in.
 //!
 //! A [`DriveSpec`] is words only: nothing is opened here, and what a parameter means beyond its
 //! shape is decided by whoever opens the drive. Values are percent-decoded. A token never appears
@@ -25,7 +29,7 @@ pub enum DriveScheme {
     Emulated,
     /// A SmartSSD reached through XRT.
     Xrt,
-    /// A storage server at the other end of a network.
+    /// A drive that is served elsewhere: at the other end of a network, or of a socket.
     Remote,
 }
 
@@ -56,6 +60,7 @@ impl DriveScheme {
                 ("profile", Shape::Text),
                 ("memory", Shape::Number { min: 1 << 20, max: u64::MAX }),
                 ("faults", Shape::Text),
+                (PROCESS, Shape::OneOf(&["shared", "own"])),
             ],
             Self::Xrt => &[("xclbin", Shape::Text), ("root", Shape::Text)],
             Self::Remote => &[("token", Shape::Text)],
@@ -75,10 +80,10 @@ impl DriveScheme {
             Self::Cpu => "cpu:",
             Self::Emulated => {
                 "emulated:[?root=DIR&seed=N&profile=PROFILE&cus=N&lanes=N&merge_cus=N\
-                 &memory=BYTES&faults=SPEC]"
+                 &memory=BYTES&faults=SPEC&process=PROCESS]"
             }
             Self::Xrt => "xrt:INDEX-or-BDF?xclbin=FILE[&root=MOUNT]",
-            Self::Remote => "remote://HOST:PORT[?token=TOKEN]",
+            Self::Remote => "remote://HOST:PORT or remote:unix:PATH, either with [?token=TOKEN]",
         }
     }
 }
@@ -90,7 +95,8 @@ pub struct DriveSpec {
     pub name: String,
     /// What kind of drive it is.
     pub scheme: DriveScheme,
-    /// Empty for `cpu` and `emulated`, device index or address for `xrt`, `host:port` for `remote`.
+    /// Empty for `cpu` and `emulated`, device index or address for `xrt`, `host:port` or
+    /// `unix:path` for `remote`.
     pub target: String,
     /// Parameters by name, percent-decoded.
     pub params: BTreeMap<String, String>,
@@ -113,7 +119,11 @@ pub struct DriveSpecError {
 enum Shape {
     Text,
     Number { min: u64, max: u64 },
+    OneOf(&'static [&'static str]),
 }
+
+/// The parameter that says whose process a drive runs in.
+pub(crate) const PROCESS: &str = "process";
 
 impl DriveSpec {
     /// Reads `[NAME=]URL`; a drive without a name is called by its scheme.
@@ -161,12 +171,33 @@ impl DriveSpec {
     pub fn param(&self, name: &str) -> Option<&str> {
         self.params.get(name).map(String::as_str)
     }
+
+    /// The URL again, for another program: without the name, with the values encoded.
+    pub(crate) fn url(&self) -> String {
+        let mut url = format!("{}:{}{}", self.scheme.as_str(), self.slashes(), self.target);
+        for (index, (name, value)) in self.params.iter().enumerate() {
+            let separator = if index == 0 { '?' } else { '&' };
+            url.push_str(&format!("{separator}{name}={}", percent_encode(value)));
+        }
+        url
+    }
+
+    /// What stands before the target.
+    fn slashes(&self) -> &'static str {
+        match self.scheme {
+            DriveScheme::Remote if !self.target.starts_with(UNIX) => "//",
+            DriveScheme::Remote | DriveScheme::Cpu | DriveScheme::Emulated | DriveScheme::Xrt => "",
+        }
+    }
 }
+
+/// What a target that is a socket begins with.
+const UNIX: &str = "unix:";
 
 impl fmt::Display for DriveSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let slashes = if self.scheme == DriveScheme::Remote { "//" } else { "" };
-        write!(f, "{}={}:{slashes}{}", self.name, self.scheme.as_str(), self.target)?;
+        let (scheme, slashes) = (self.scheme.as_str(), self.slashes());
+        write!(f, "{}={scheme}:{slashes}{}", self.name, self.target)?;
         for (index, (name, value)) in self.params.iter().enumerate() {
             let separator = if index == 0 { '?' } else { '&' };
             let value = if name == "token" { "..." } else { value };
@@ -230,13 +261,17 @@ fn parse_target(scheme: DriveScheme, target: &str) -> Result<String, String> {
                 ))
             }
         }
+        DriveScheme::Remote if target.starts_with(UNIX) => match target.len() > UNIX.len() {
+            true => Ok(target.to_owned()),
+            false => Err("the path of the socket is missing".to_owned()),
+        },
         DriveScheme::Remote => {
             let host_port = target.strip_prefix("//").unwrap_or(target).trim_end_matches('/');
             match host_port.rsplit_once(':') {
                 Some((host, port)) if !host.is_empty() && port.parse::<u16>().is_ok() => {
                     Ok(host_port.to_owned())
                 }
-                _ => Err(format!("'{host_port}' is not HOST:PORT")),
+                _ => Err(format!("'{host_port}' is neither HOST:PORT nor unix:PATH")),
             }
         }
     }
@@ -285,6 +320,10 @@ fn check_shape(name: &str, value: &str, shape: Shape) -> Result<(), String> {
     match shape {
         Shape::Text if value.is_empty() => Err(format!("parameter '{name}' is empty")),
         Shape::Text => Ok(()),
+        Shape::OneOf(words) if words.contains(&value) => Ok(()),
+        Shape::OneOf(words) => {
+            Err(format!("parameter '{name}' is not one of {}: '{value}'", words.join(", ")))
+        }
         Shape::Number { min, max } => match value.parse::<u64>() {
             Ok(number) if (min..=max).contains(&number) => Ok(()),
             _ if max == u64::MAX => Err(format!("parameter '{name}' is not a number: '{value}'")),
@@ -310,6 +349,17 @@ fn percent_decode(text: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
+/// Encodes what [`percent_decode`] decodes: everything that could mean something else.
+fn percent_encode(text: &str) -> String {
+    let encoded = text.bytes().map(|byte| match byte {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'-' | b'_' | b':' | b',' => {
+            char::from(byte).to_string()
+        }
+        _ => format!("%{byte:02x}"),
+    });
+    encoded.collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -329,6 +379,8 @@ mod tests {
     #[case("xrt:3b:00.1?xclbin=s", "xrt=xrt:3b:00.1?xclbin=s")]
     #[case("remote://storage:7000", "remote=remote://storage:7000")]
     #[case("far=remote://[::1]:7000?token=abc", "far=remote://[::1]:7000?token=...")]
+    #[case("remote:unix:/run/drive", "remote=remote:unix:/run/drive")]
+    #[case("emulated:?process=own", "emulated=emulated:?process=own")]
     fn reads_url(#[case] text: &str, #[case] shown: &str) {
         assert_eq!(DriveSpec::parse(text).unwrap().to_string(), shown);
     }
@@ -356,11 +408,26 @@ mod tests {
         "xrt:3b:0.1?xclbin=s",
         "'3b:0.1' is neither a device index nor an address like 0000:3b:00.1"
     )]
-    #[case("remote:", "'' is not HOST:PORT")]
-    #[case("remote://storage", "'storage' is not HOST:PORT")]
-    #[case("remote://storage:70000", "'storage:70000' is not HOST:PORT")]
+    #[case("emulated:?process=mine", "parameter 'process' is not one of shared, own: 'mine'")]
+    #[case("remote:", "'' is neither HOST:PORT nor unix:PATH")]
+    #[case("remote://storage", "'storage' is neither HOST:PORT nor unix:PATH")]
+    #[case("remote://storage:70000", "'storage:70000' is neither HOST:PORT nor unix:PATH")]
+    #[case("remote:unix:", "the path of the socket is missing")]
     fn refuses_url(#[case] text: &str, #[case] reason: &str) {
         assert_eq!(DriveSpec::parse(text).unwrap_err().reason, reason);
+    }
+
+    #[rstest]
+    #[case("fast=emulated:?root=/data%20x%26y&seed=7", "emulated:?root=/data%20x%26y&seed=7")]
+    #[case("xrt:0000:3b:00.1?xclbin=s%3f.xclbin", "xrt:0000:3b:00.1?xclbin=s%3f.xclbin")]
+    #[case("remote://storage:7000?token=a%26b", "remote://storage:7000?token=a%26b")]
+    #[case("remote:unix:/run/drive", "remote:unix:/run/drive")]
+    fn url_is_read_as_what_it_was_made_of(#[case] text: &str, #[case] url: &str) {
+        let spec = DriveSpec::parse(text).unwrap();
+        assert_eq!(spec.url(), url);
+        let again = DriveSpec::parse(url).unwrap();
+        assert_eq!((again.scheme, again.target), (spec.scheme, spec.target));
+        assert_eq!(again.params, spec.params);
     }
 
     #[test]

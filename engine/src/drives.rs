@@ -1,47 +1,129 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The one place that names backends: opens the drives that the user asked for.
+//!
+//! A drive runs in this process, or in one of its own, which is the program `nearscan drive serve`:
+//! a drive with a vendor's runtime always does, so that a crash of that runtime is a push-back.
 
 use std::{path::PathBuf, sync::Arc};
 
 use nearscan_cpu::{CpuDrive, Options};
 use nearscan_drive::Drive;
 use nearscan_emulator::{Config, EmulatedCard, Emulator};
-use nearscan_xrt::{OpenError, XrtDrive};
+use nearscan_remote::{Address, HostOptions, HostedDrive, Program, RemoteDrive};
+use nearscan_xrt::{OpenError, Preparation, XrtDrive};
 
 use crate::{
-    drive_spec::{DriveScheme, DriveSpec},
+    drive_spec::{DriveScheme, DriveSpec, PROCESS},
     error::{Error, Result},
 };
+
+/// What drives are opened with.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Opening {
+    /// Threads of a CPU drive.
+    pub(crate) threads: Option<usize>,
+    /// The program `nearscan`, which serves drives that have a process of their own; the running
+    /// one if none is named.
+    pub(crate) program: Option<PathBuf>,
+}
 
 /// Opens a drive.
 ///
 /// # Errors
 /// [`Error::Drive`] when it cannot be opened, with the reason.
-pub(crate) fn open(spec: &DriveSpec, threads: Option<usize>) -> Result<Arc<dyn Drive>> {
-    let failed = |reason: String| Error::Drive { name: spec.name.clone(), reason };
+pub(crate) fn open(spec: &DriveSpec, opening: &Opening) -> Result<Arc<dyn Drive>> {
+    match spec.scheme {
+        DriveScheme::Emulated if spec.param(PROCESS) == Some("own") => hosted(spec, opening),
+        DriveScheme::Xrt => hosted(spec, opening),
+        DriveScheme::Emulated | DriveScheme::Cpu | DriveScheme::Remote => {
+            open_here(spec, opening.threads)
+        }
+    }
+}
+
+/// Makes this process one that can hold the drive of a URL. A card's runtime wants that first of
+/// all, before there are threads; other drives want nothing.
+///
+/// # Errors
+/// [`Error::DriveSpec`] if the URL is none, [`Error::Drive`] when the runtime or the card's image
+/// is not there or of no use.
+pub fn prepare_process(url: &str) -> Result<()> {
+    let spec = DriveSpec::parse(url)?;
+    if spec.scheme != DriveScheme::Xrt {
+        return Ok(());
+    }
+    let prepare = || {
+        let target = nearscan_xrt::read_image(&card_config(&spec).xclbin)?.target;
+        nearscan_xrt::prepare(&Preparation { target, libraries: None })
+    };
+    prepare().map_err(|error: OpenError| failed(&spec, error))
+}
+
+/// Ends a process whose drive is lost ([`Drive::lost`]): the end that other processes have waits
+/// for a card that answers.
+pub use nearscan_xrt::leave;
+
+/// Opens a drive in this process, whatever its URL says of processes: what serves a drive to
+/// others holds it itself.
+///
+/// # Errors
+/// [`Error::DriveSpec`] if the URL is none, [`Error::Drive`] when the drive cannot be opened.
+pub fn open_drive(url: &str, threads: Option<usize>) -> Result<Arc<dyn Drive>> {
+    open_here(&DriveSpec::parse(url)?, threads)
+}
+
+fn open_here(spec: &DriveSpec, threads: Option<usize>) -> Result<Arc<dyn Drive>> {
     match spec.scheme {
         DriveScheme::Emulated => {
-            let params = spec.params.iter().map(|(key, value)| (key.as_str(), value.as_str()));
-            let config =
-                Config::from_parameters(params).map_err(|error| failed(error.to_string()))?;
+            let params = spec.params.iter().filter(|(key, _)| *key != PROCESS);
+            let params = params.map(|(key, value)| (key.as_str(), value.as_str()));
+            let config = Config::from_parameters(params).map_err(|error| failed(spec, error))?;
             Ok(Arc::new(Emulator::open(config)))
         }
-        DriveScheme::Cpu => start_cpu(threads).map_err(|error| failed(error.to_string())),
-        DriveScheme::Xrt => open_card(spec).map_err(|error| failed(error.to_string())),
-        DriveScheme::Remote => Err(failed("this build cannot reach remote drives".to_owned())),
+        DriveScheme::Cpu => start_cpu(threads).map_err(|error| failed(spec, error)),
+        DriveScheme::Xrt => open_card(spec).map_err(|error| failed(spec, error)),
+        DriveScheme::Remote => {
+            if spec.param("token").is_some() {
+                return Err(failed(spec, "this build cannot authenticate with a token"));
+            }
+            let address: Address = spec.target.parse().map_err(|error| failed(spec, error))?;
+            let drive = RemoteDrive::connect(&address, nearscan_remote::Options::default());
+            Ok(Arc::new(drive.map_err(|error| failed(spec, error))?))
+        }
     }
 }
 
 /// Opens a card. Where its image is for XRT's software emulation, an emulated card stands for it.
 fn open_card(spec: &DriveSpec) -> std::result::Result<Arc<dyn Drive>, OpenError> {
+    let config = card_config(spec);
+    let image = nearscan_xrt::read_image(&config.xclbin)?;
+    let card = EmulatedCard::new(&image, Config::default());
+    Ok(Arc::new(XrtDrive::open(&config, Some(Arc::new(card)))?))
+}
+
+fn card_config(spec: &DriveSpec) -> nearscan_xrt::Config {
     let path = |parameter| spec.param(parameter).map(PathBuf::from);
     // A URL without an image is no drive's, so there is one.
     let image = path("xclbin").unwrap_or_default();
     let root = path("root");
-    let config = nearscan_xrt::Config { root, ..nearscan_xrt::Config::new(&spec.target, image) };
-    let image = nearscan_xrt::read_image(&config.xclbin)?;
-    let card = EmulatedCard::new(&image, Config::default());
-    Ok(Arc::new(XrtDrive::open(&config, Some(Arc::new(card)))?))
+    nearscan_xrt::Config { root, ..nearscan_xrt::Config::new(&spec.target, image) }
+}
+
+/// Opens a drive in a process of its own.
+fn hosted(spec: &DriveSpec, opening: &Opening) -> Result<Arc<dyn Drive>> {
+    let path = match &opening.program {
+        Some(path) => path.clone(),
+        None => std::env::current_exe().map_err(|error| failed(spec, error))?,
+    };
+    let arguments = ["drive", "serve", "--drive", &spec.url()].map(Into::into).to_vec();
+    let mut options = HostOptions::default();
+    options.remote.kind = spec.scheme.as_str();
+    let drive = HostedDrive::start(Program { path, arguments }, options);
+    Ok(Arc::new(drive.map_err(|error| failed(spec, error))?))
+}
+
+fn failed(spec: &DriveSpec, reason: impl std::fmt::Display) -> Error {
+    Error::Drive { name: spec.name.clone(), reason: reason.to_string() }
 }
 
 /// Starts the drive that does what other drives have pushed back.

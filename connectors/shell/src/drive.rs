@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `nearscan drive`: which drives there are, what one of them is and can run, and benchmarks.
+//! `nearscan drive`: which drives there are, what one of them is and can run, benchmarks, and a
+//! drive that is served to others.
 
 mod bench;
+mod serve;
 
 use std::path::PathBuf;
 
@@ -10,13 +12,15 @@ use nearscan::{DriveScheme, DriveSpec};
 use tokio::runtime::Handle;
 
 use crate::{
-    args::EngineArgs,
+    args::{Cli, Command, EngineArgs},
     failure::{Failure, Result},
+    interrupt::{self, Runtimes},
     output::{Format, Output},
     session::Session,
 };
 
 use bench::BenchCommand;
+use serve::{ServeArgs, serve};
 
 #[derive(Debug, Clone, Subcommand)]
 pub(crate) enum DriveCommand {
@@ -34,6 +38,8 @@ pub(crate) enum DriveCommand {
     /// Run benchmarks of what is on a drive
     #[command(subcommand)]
     Bench(BenchCommand),
+    /// Offer the drive of --drive to other processes and machines, until it is interrupted
+    Serve(ServeArgs),
 }
 
 /// How the answer is shown.
@@ -55,12 +61,29 @@ pub(crate) const LIST: &str = "SELECT name, kind, model, memory_bytes, in_flight
 const FUNCTIONS: &str = "SELECT function, \"type\", offloadable, reason \
                          FROM nearscan.pushdown_functions ORDER BY function, \"type\"";
 
+/// Makes this process one that can hold a drive, if it is to serve one: before there are threads.
+pub(crate) fn prepare_process(cli: &Cli) -> Result<()> {
+    match (&cli.command, cli.engine.drive.as_slice()) {
+        (Some(Command::Drive(DriveCommand::Serve(_))), [url]) => {
+            nearscan::prepare_process(url).map_err(|error| Failure::usage(&error))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Runs a subcommand.
-pub(crate) async fn run(
-    engine: &EngineArgs,
-    command: &DriveCommand,
-    queries: &Handle,
-) -> Result<()> {
+pub(crate) fn run(runtimes: &Runtimes, engine: &EngineArgs, command: &DriveCommand) -> Result<()> {
+    let work = work(engine, command, runtimes.queries());
+    match command {
+        // It has its own way to end, so Ctrl-C must not drop it.
+        DriveCommand::Serve(_) => runtimes.queries().block_on(work),
+        DriveCommand::List(_) | DriveCommand::Info { .. } | DriveCommand::Bench(_) => {
+            interrupt::run_to_end(runtimes, work)
+        }
+    }
+}
+
+async fn work(engine: &EngineArgs, command: &DriveCommand, queries: &Handle) -> Result<()> {
     match command {
         DriveCommand::List(shown) => {
             let drive = with_those_of_the_machine(&engine.drive);
@@ -75,6 +98,7 @@ pub(crate) async fn run(
             session.run_text(FUNCTIONS).await
         }
         DriveCommand::Bench(command) => bench::run(command, engine.progress, queries).await,
+        DriveCommand::Serve(arguments) => serve(engine, arguments).await,
     }
 }
 

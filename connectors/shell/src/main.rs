@@ -36,6 +36,10 @@ use crate::{
 
 fn main() -> ExitCode {
     let cli = Cli::read();
+    if let Err(failure) = drive::prepare_process(&cli) {
+        failure.print();
+        return failure.exit_code();
+    }
     let threads = cli.engine.threads.map(NonZero::get);
     let result = match Runtimes::start(threads) {
         Ok(mut runtimes) => {
@@ -63,10 +67,7 @@ fn run(runtimes: &mut Runtimes, cli: &Cli) -> Result<()> {
         Some(Command::ExplainJson(arguments)) => {
             return run_subcommand(runtimes, explain_json::run(engine(), arguments));
         }
-        Some(Command::Drive(command)) => {
-            let work = drive::run(&cli.engine, &command, runtimes.queries());
-            return interrupt::run_to_end(runtimes, work);
-        }
+        Some(Command::Drive(command)) => return drive::run(runtimes, &cli.engine, &command),
         None => {}
     }
     let session = interrupt::run_to_end(runtimes, Session::open(cli, runtimes.queries()))?;

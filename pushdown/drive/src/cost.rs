@@ -183,7 +183,8 @@ impl RatesByRequest {
         self.0[class.index()].as_ref()
     }
 
-    pub(crate) const fn set(&mut self, class: RequestClass, rates: KernelRates) {
+    /// Sets the rates of a class.
+    pub const fn set(&mut self, class: RequestClass, rates: KernelRates) {
         self.0[class.index()] = Some(rates);
     }
 

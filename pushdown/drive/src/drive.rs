@@ -61,6 +61,12 @@ pub trait Drive: Send + Sync + Debug {
     /// Commands taken and not yet completed, of all sessions.
     fn in_flight(&self) -> u32;
 
+    /// Why the drive will not answer again in this process, if that is so: the process is to be
+    /// replaced by another one.
+    fn lost(&self) -> Option<String> {
+        None
+    }
+
     /// Waits for what runs, then takes no more work.
     fn shutdown(&self);
 }

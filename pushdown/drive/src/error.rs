@@ -60,6 +60,15 @@ pub enum Failure {
         /// Bytes of the result.
         needed_bytes: u64,
     },
+    /// The queue was full when the command got there: a drive elsewhere has other clients too.
+    #[error("the drive's queue is full")]
+    Busy,
+    /// Device memory was not free when the command got there.
+    #[error("{needed_bytes} bytes of device memory are not free")]
+    LowMemory {
+        /// Bytes asked for.
+        needed_bytes: u64,
+    },
     /// The kernel or its runtime misbehaved.
     #[error("the kernel failed: {reason}")]
     Kernel {

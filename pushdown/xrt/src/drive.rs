@@ -155,12 +155,6 @@ impl XrtDrive {
         self.shared.free_bytes.load(Ordering::Acquire) == self.capabilities.memory_bytes
     }
 
-    /// Why the card is lost, if it is. Its process should be replaced: what the runtime still holds
-    /// can not be given back, and the process is to be ended by [`leave`](crate::leave).
-    pub fn lost(&self) -> Option<String> {
-        self.shared.running.lost().map(str::to_owned)
-    }
-
     /// Why files are copied through the host instead of going straight to the card, if they are.
     pub fn copies_because(&self) -> Option<&str> {
         self.shared.card.peer_to_peer.as_ref().err().map(String::as_str)
@@ -233,6 +227,12 @@ impl Drive for XrtDrive {
 
     fn in_flight(&self) -> u32 {
         self.shared.running.count()
+    }
+
+    /// What the runtime still holds of a card that is lost can not be given back: the process is to
+    /// be ended by [`leave`](crate::leave).
+    fn lost(&self) -> Option<String> {
+        self.shared.running.lost().map(str::to_owned)
     }
 
     fn shutdown(&self) {

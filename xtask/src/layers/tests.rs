@@ -62,6 +62,10 @@ fn accepts_an_import_that_goes_down(
     ("nearscan-remote", "pushdown/remote", "nearscan-xrt", "pushdown/xrt"),
     "nearscan-remote (L3) imports nearscan-xrt (L3): only L0 L1 L2 are allowed"
 )]
+#[case::what_its_tests_may(
+    ("nearscan-remote", "pushdown/remote", "nearscan-emulator", "pushdown/emulator"),
+    "nearscan-remote (L3) imports nearscan-emulator (L3): only L0 L1 L2 are allowed"
+)]
 #[case::past_the_engine(
     ("nearscan-python", "connectors/python", "nearscan-drive", "pushdown/drive"),
     "nearscan-python (L6) imports nearscan-drive (L1): only L5 is allowed"
@@ -116,6 +120,9 @@ fn refuses_an_import(#[case] import: (&str, &str, &str, &str), #[case] expected:
 #[case("nearscan-drive", "pushdown/drive", ("nearscan-conformance", CONFORMANCE), 1)]
 #[case("nearscan-cpu", "pushdown/cpu", ("nearscan-conformance", CONFORMANCE), 0)]
 #[case("nearscan-remote", "pushdown/remote", ("nearscan-conformance", CONFORMANCE), 0)]
+#[case("nearscan-remote", "pushdown/remote", ("nearscan-emulator", "pushdown/emulator"), 0)]
+#[case("nearscan-remote", "pushdown/remote", ("nearscan-xrt", "pushdown/xrt"), 1)]
+#[case("nearscan-emulator", "pushdown/emulator", ("nearscan-remote", "pushdown/remote"), 1)]
 #[case("nearscan", "engine", ("anyhow", ""), 0)]
 fn holds_tests_to_the_table_too(
     #[case] name: &str,
@@ -173,6 +180,10 @@ fn every_layer_has_one_rule_and_every_place_is_named_once() {
         for folder in rule.also {
             assert!(layer_of(folder).is_some(), "{folder} has no place");
         }
+    }
+    for (folder, others) in BEYOND.iter().chain(BEYOND_IN_TESTS) {
+        assert!(layer_of(folder).is_some(), "{folder} has no place");
+        assert!(others.iter().all(|other| layer_of(other).is_some()), "{others:?}");
     }
     for rule in OUTSIDE {
         if let Allowed::Folders(folders) = rule.allowed {

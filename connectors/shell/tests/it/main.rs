@@ -8,6 +8,8 @@ mod bench;
 #[cfg(test)]
 mod program;
 #[cfg(test)]
+mod serve;
+#[cfg(test)]
 mod subcommands;
 #[cfg(test)]
 mod usage;

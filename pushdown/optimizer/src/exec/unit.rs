@@ -388,7 +388,10 @@ pub(crate) fn fault_reason(fault: &Fault) -> PushBack {
             | Status::Cancelled => PushBack::Fault,
         },
         Fault::Failed(Failure::Timeout) => PushBack::Timeout,
-        Fault::Failed(Failure::HostMemory { .. }) => PushBack::LowMemory,
+        Fault::Failed(Failure::Busy) => PushBack::Busy,
+        Fault::Failed(Failure::HostMemory { .. } | Failure::LowMemory { .. }) => {
+            PushBack::LowMemory
+        }
         Fault::Failed(_) | Fault::Corrupted(_) | Fault::Accounting(_) => PushBack::Fault,
     }
 }

@@ -34,6 +34,8 @@ fn gone() -> String {
 #[case::read(Act::Fail(Failure::Read { path: gone(), reason: gone() }), "pushback_fault")]
 #[case::stale(Act::Fail(Failure::Stale { path: gone() }), "pushback_fault")]
 #[case::timeout(Act::Fail(Failure::Timeout), "pushback_timeout")]
+#[case::late_busy(Act::Fail(Failure::Busy), "pushback_busy")]
+#[case::late_memory(Act::Fail(Failure::LowMemory { needed_bytes: 9 }), "pushback_low_memory")]
 #[case::cancelled(Act::Fail(Failure::Cancelled), "pushback_fault")]
 #[case::lost(Act::Fail(Failure::Gone { reason: gone() }), "pushback_fault")]
 #[case::kernel(Act::Fail(Failure::Kernel { reason: gone() }), "pushback_fault")]

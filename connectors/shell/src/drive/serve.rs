@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `nearscan drive serve`: offers one drive over Arrow Flight until SIGINT or SIGTERM.
+
+use std::{io, sync::Arc, time::Duration};
+
+use clap::Args;
+use nearscan::open_drive;
+use nearscan_drive::Drive;
+use nearscan_remote::{Address, Listener, ServerOptions, serve as serve_drive, serve_hosted};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+use crate::{
+    args::EngineArgs,
+    failure::{Failure, Result, print, say},
+};
+
+/// How often the drive is asked whether it is lost.
+const LOOK_AFTER: Duration = Duration::from_millis(100);
+
+/// Where and how a drive is served.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ServeArgs {
+    /// Where clients connect; with port 0 the system chooses one. There is no authentication:
+    /// whoever reaches the address may read what the drive holds
+    #[arg(long, value_name = "unix:PATH|HOST:PORT")]
+    listen: Address,
+
+    /// End when standard input does, as the drives do that another process has started
+    #[arg(long, hide = true)]
+    end_with_stdin: bool,
+}
+
+/// Serves the drive.
+pub(crate) async fn serve(engine: &EngineArgs, arguments: &ServeArgs) -> Result<()> {
+    let [url] = engine.drive.as_slice() else {
+        let text = "error: a server has one drive\n  hint: name it with --drive [NAME=]URL";
+        return Err(Failure::Usage(text.to_owned()));
+    };
+    let threads = engine.threads.map(std::num::NonZero::get);
+    let drive = open_drive(url, threads).map_err(|error| Failure::usage(&error))?;
+    // Before the address is known: whoever reads it may send a signal at once.
+    let (mut interrupt, mut terminate) =
+        (on(SignalKind::interrupt())?, on(SignalKind::terminate())?);
+    let failed = |error: nearscan_remote::Error| Failure::work(&error);
+    let listener = Listener::bind(&arguments.listen).await.map_err(failed)?;
+    if is_public(listener.address()) {
+        say("warning: there is no authentication, and the address may be reached from elsewhere");
+    }
+    print(&format!("listening on {}", listener.address()))?;
+    let stop = async {
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
+    };
+    let options = ServerOptions::default();
+    let served = async {
+        let drive = Arc::clone(&drive);
+        match arguments.end_with_stdin {
+            true => serve_hosted(drive, listener, options, stop).await,
+            false => serve_drive(drive, listener, options, stop).await,
+        }
+    };
+    tokio::select! {
+        served = served => served.map_err(failed),
+        reason = lost(drive.as_ref()) => {
+            say(&format!("error: the drive is lost\n  detail: {reason}"));
+            nearscan::leave(1)
+        }
+    }
+}
+
+/// Waits until the drive is lost for this process, and says why.
+async fn lost(drive: &dyn Drive) -> String {
+    loop {
+        if let Some(reason) = drive.lost() {
+            return reason;
+        }
+        tokio::time::sleep(LOOK_AFTER).await;
+    }
+}
+
+fn on(kind: SignalKind) -> Result<Signal> {
+    signal(kind).map_err(|error: io::Error| Failure::work(&error))
+}
+
+/// Whether an address is more than this machine's own.
+fn is_public(address: &Address) -> bool {
+    match address {
+        Address::Unix(_) => false,
+        Address::Tcp(host_port) => {
+            let address: Result<std::net::SocketAddr, _> = host_port.parse();
+            address.is_ok_and(|address| !address.ip().is_loopback())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case("127.0.0.1:7000", false)]
+    #[case("[::1]:7000", false)]
+    #[case("0.0.0.0:7000", true)]
+    #[case("[::]:7000", true)]
+    #[case("unix:/run/drive", false)]
+    fn knows_who_can_reach_an_address(#[case] address: &str, #[case] expected: bool) {
+        assert_eq!(is_public(&address.parse().unwrap()), expected);
+    }
+}

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+//! One side of a connection in a process of its own, for tests that end it, and to try things out:
+//!
+//! ```text
+//! peer serve [KEY=VALUE ...] --listen ADDRESS [--end-with-stdin]   an emulated drive
+//! peer check ADDRESS SEED                                          the suite of all drives
+//! peer hold PATH ADDRESS                                           a command that never ends
+//! peer host [KEY=VALUE ...]                                        a hosted emulated drive
+//! ```
+//!
+//! Each says in a line on standard output how far it has come; `hold` and `host` then wait until
+//! standard input ends.
+#![forbid(unsafe_code)]
+#![expect(clippy::unwrap_used, reason = "a panic shows where")]
+#![expect(clippy::print_stdout, reason = "tests wait for what is printed")]
+
+use std::future::pending;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use nearscan_command::{
+    Aggregate, Chunk, Column, Command, Envelope, Fragment, InputRef, Output, PhysicalType, Program,
+    Reading, Unit, ValueKind,
+};
+use nearscan_conformance::pages::{ChunkLayout, write_chunk};
+use nearscan_conformance::{Options as Suite, Values, check_with};
+use nearscan_drive::{Drive, FileRef, Placement, SessionSpec, Submission, Unlimited};
+use nearscan_emulator::{Config, Emulator};
+use nearscan_remote::{
+    Address, HostOptions, HostedDrive, Listener, Options, Program as HostProgram, RemoteDrive,
+    ServerOptions, serve, serve_hosted,
+};
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match words.as_slice() {
+        ["serve", rest @ ..] => serve_emulated(rest),
+        ["check", address, seed] => check(address, seed),
+        ["hold", path, address] => hold(Path::new(path), address),
+        ["host", rest @ ..] => host(rest),
+        _ => panic!("peer serve | check | hold | host"),
+    }
+}
+
+fn serve_emulated(words: &[&str]) {
+    let listen = words.iter().position(|word| *word == "--listen").unwrap();
+    let address: Address = words[listen + 1].parse().unwrap();
+    let parameters = words[..listen].iter().map(|word| word.split_once('=').unwrap());
+    let drive = Arc::new(Emulator::open(Config::from_parameters(parameters).unwrap()));
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    runtime.block_on(async {
+        let listener = Listener::bind(&address).await.unwrap();
+        println!("listening on {}", listener.address());
+        let options = ServerOptions { grace: Duration::from_secs(1), ..ServerOptions::default() };
+        match words.contains(&"--end-with-stdin") {
+            true => serve_hosted(drive, listener, options, pending()).await.unwrap(),
+            false => serve(drive, listener, options, pending()).await.unwrap(),
+        }
+    });
+}
+
+fn check(address: &str, seed: &str) {
+    let drive = RemoteDrive::connect(&address.parse().unwrap(), Options::default()).unwrap();
+    let options = Suite { seed: seed.parse().unwrap(), random_cases: 100, ..Suite::default() };
+    let report = check_with(&drive, &options);
+    println!("{report}");
+    assert!(report.is_clean());
+}
+
+fn hold(path: &Path, address: &str) {
+    let written = write_chunk(&Values::integers(0..10), &ChunkLayout::common());
+    std::fs::write(path, &written.bytes).unwrap();
+    let file = FileRef::of(path).unwrap();
+    let drive = RemoteDrive::connect(&address.parse().unwrap(), Options::default()).unwrap();
+    let Placement::Here { file_id } = drive.locate(&file) else { panic!("it is there") };
+    let length = written.bytes.len() as u64;
+    let chunk = Chunk {
+        input: 0,
+        offset: 0,
+        length,
+        uncompressed_bytes: written.uncompressed_bytes,
+        physical_type: PhysicalType::Int64,
+        definition_level_max: 1,
+        codec: ChunkLayout::common().codec,
+        encodings: written.encodings,
+        reading: Reading::PLAIN,
+    };
+    let fragment = Fragment {
+        columns: vec![Column::new("n", ValueKind::Integer)],
+        predicate: Program::default(),
+        projection: Program::default(),
+        literals: vec![],
+        tests: vec![],
+        output: Output::States { keys: vec![], aggregates: vec![Aggregate::count_rows()] },
+    };
+    let input = InputRef::FileRange { file_id, version: file.version, offset: 0, length };
+    let unit = Unit { rows: 10, inputs: vec![input], chunks: vec![chunk] };
+    let spec = SessionSpec { query_id: 1, tenant: 0, budget: Arc::new(Unlimited) };
+    let session = drive.open_session(spec).unwrap();
+    let envelope = Envelope { command_id: 1, epoch: session.epoch(), ..Envelope::default() };
+    let command = Command::bind(&fragment, unit, envelope).unwrap();
+    let lease = session.lease(command.device_bytes()).unwrap();
+    let work = command.into();
+    let ticket = session.submit(Submission { work, lease, timeout: Duration::MAX }).unwrap();
+    println!("holding");
+    io::copy(&mut io::stdin(), &mut io::sink()).unwrap();
+    drop(ticket);
+}
+
+fn host(words: &[&str]) {
+    let arguments = std::iter::once(&"serve").chain(words).map(Into::into).collect();
+    let program = HostProgram { path: std::env::current_exe().unwrap(), arguments };
+    let drive = HostedDrive::start(program, HostOptions::default()).unwrap();
+    println!("hosting {}", drive.process_id().unwrap());
+    io::copy(&mut io::stdin(), &mut io::sink()).unwrap();
+}

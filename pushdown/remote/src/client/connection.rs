@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: Apache-2.0
+//! [`Connection`]: one connection to one run of a server, the calls over it, and the task that
+//! notices its end and seeks the next.
+
+use std::collections::HashMap;
+use std::error::Error as _;
+use std::os::unix::ffi::OsStrExt;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use arrow_flight::Action;
+use arrow_flight::flight_service_client::FlightServiceClient;
+use bytes::Bytes;
+use nearscan_command::layout::FORMAT_MAJOR;
+use nearscan_drive::{Capabilities, CostSnapshot, FileRef, Identity, Placement, Refusal};
+use prost::Message;
+use tokio::sync::{Notify, watch};
+use tonic::transport::{Channel, Endpoint};
+use tonic::{Code, Status};
+use uuid::Uuid;
+
+use super::{Options, Shared, State, Watcher, tag_file};
+use crate::address::Address;
+use crate::error::Error;
+use crate::protocol::{
+    self, Ask, Health, Hello, Locate, Located, MESSAGE_BYTES_MAX, PROTOCOL_MAJOR, PROTOCOL_MINOR,
+    Welcome, action,
+};
+
+/// Files whose place is remembered; then all are forgotten.
+const PLACEMENTS_MAX: usize = 1 << 16;
+
+/// Connections of this process, so that each has a number of its own.
+static GENERATIONS: AtomicU64 = AtomicU64::new(1);
+
+/// One connection to one run of a server.
+#[derive(Debug)]
+pub(super) struct Connection {
+    flight: FlightServiceClient<Channel>,
+    /// The run of the server.
+    pub(super) instance: Bytes,
+    /// Distinguishes it from other connections of this client.
+    pub(super) generation: u64,
+    epoch: watch::Sender<u64>,
+    /// Why it was lost, once it is.
+    lost: watch::Sender<Option<String>>,
+    /// Told when something on it went wrong: the server is asked at once whether it is there.
+    pub(super) suspect: Notify,
+    placements: Mutex<HashMap<FileRef, u64>>,
+}
+
+/// What there is to know after the first messages.
+pub(super) struct Opened {
+    pub(super) connection: Arc<Connection>,
+    pub(super) identity: Identity,
+    pub(super) capabilities: Capabilities,
+    pub(super) snapshot: CostSnapshot,
+}
+
+/// Opens a connection. `before` is the one that was lost.
+pub(super) async fn open(
+    address: &Address,
+    options: &Options,
+    before: Option<&Connection>,
+) -> Result<Opened, Error> {
+    let unreachable = |reason: String| Error::Unreachable { address: address.clone(), reason };
+    match tokio::time::timeout(options.connect_timeout, try_open(address, options, before)).await {
+        Ok(opened) => opened,
+        Err(_elapsed) => {
+            Err(unreachable(format!("no answer within {:?}", options.connect_timeout)))
+        }
+    }
+}
+
+async fn try_open(
+    address: &Address,
+    options: &Options,
+    before: Option<&Connection>,
+) -> Result<Opened, Error> {
+    let unreachable = |reason: String| Error::Unreachable { address: address.clone(), reason };
+    let endpoint = Endpoint::from_shared(address.uri())
+        .map_err(|error| unreachable(with_causes(&error)))?
+        .connect_timeout(options.connect_timeout);
+    let channel = endpoint.connect().await.map_err(|error| unreachable(with_causes(&error)))?;
+    let flight = FlightServiceClient::new(channel)
+        .max_decoding_message_size(MESSAGE_BYTES_MAX)
+        .max_encoding_message_size(MESSAGE_BYTES_MAX);
+    let hello = Hello {
+        protocol_major: PROTOCOL_MAJOR,
+        protocol_minor: PROTOCOL_MINOR,
+        format_major: FORMAT_MAJOR.into(),
+        instance_before: before.map_or_else(Bytes::new, |before| before.instance.clone()),
+        epoch_before: before.map_or(0, Connection::epoch),
+    };
+    let refused = |status: Status| match status.code() {
+        Code::FailedPrecondition | Code::Unimplemented | Code::InvalidArgument => {
+            Error::Refused { address: address.clone(), reason: status.message().to_owned() }
+        }
+        _ => unreachable(reason_of(&status)),
+    };
+    let welcome: Welcome = act(&flight, action::CONNECT, &hello).await.map_err(refused)?;
+    let uuid = Uuid::from_slice(&welcome.drive_uuid).unwrap_or_default();
+    let connection = Connection {
+        flight,
+        instance: welcome.instance,
+        generation: GENERATIONS.fetch_add(1, Ordering::Relaxed),
+        epoch: watch::Sender::new(welcome.epoch),
+        lost: watch::Sender::new(None),
+        suspect: Notify::new(),
+        placements: Mutex::default(),
+    };
+    let ask = connection.ask();
+    let snapshot: protocol::Snapshot =
+        act(&connection.flight, action::SNAPSHOT, &ask).await.map_err(refused)?;
+    Ok(Opened {
+        identity: Identity {
+            uuid,
+            kind: options.kind,
+            model: format!("{} at {address}", welcome.model),
+        },
+        capabilities: Capabilities::from(&welcome.capabilities),
+        snapshot: CostSnapshot::from(&snapshot),
+        connection: Arc::new(connection),
+    })
+}
+
+/// Asks the server for one thing.
+async fn act<A: Default + Message>(
+    flight: &FlightServiceClient<Channel>,
+    name: &str,
+    question: &impl Message,
+) -> Result<A, Status> {
+    let action = Action::new(name, question.encode_to_vec());
+    let mut answers = flight.clone().do_action(action).await?.into_inner();
+    let answer = answers.message().await?;
+    let answer = answer.ok_or_else(|| Status::internal("there was no answer"))?;
+    A::decode(answer.body).map_err(|error| Status::internal(error.to_string()))
+}
+
+/// An error with what caused it, which the transport keeps apart.
+fn with_causes(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text = format!("{text}: {error}");
+        cause = error.source();
+    }
+    text
+}
+
+/// What a status says, and what caused it.
+pub(super) fn reason_of(status: &Status) -> String {
+    match status.source() {
+        Some(cause) => with_causes(cause),
+        None => status.message().to_owned(),
+    }
+}
+
+impl Connection {
+    pub(super) fn flight(&self) -> FlightServiceClient<Channel> {
+        self.flight.clone()
+    }
+
+    pub(super) fn epoch(&self) -> u64 {
+        *self.epoch.borrow()
+    }
+
+    /// The epoch, and when it changes.
+    pub(super) fn epochs(&self) -> watch::Receiver<u64> {
+        self.epoch.subscribe()
+    }
+
+    /// Why the connection was lost, once it is.
+    pub(super) fn losses(&self) -> watch::Receiver<Option<String>> {
+        self.lost.subscribe()
+    }
+
+    /// Ends what waits on the connection; the first reason stays.
+    pub(super) fn lose(&self, reason: &str) {
+        self.lost.send_if_modified(|lost| {
+            let is_first = lost.is_none();
+            if is_first {
+                *lost = Some(reason.to_owned());
+            }
+            is_first
+        });
+    }
+
+    fn ask(&self) -> Ask {
+        Ask { instance: self.instance.clone() }
+    }
+
+    /// Asks the server for one thing, for no longer than `limit`.
+    async fn call<A: Default + Message>(
+        &self,
+        name: &str,
+        question: &impl Message,
+        limit: Duration,
+    ) -> Result<A, Refusal> {
+        let gone = |reason: String| Refusal::Gone { reason };
+        match tokio::time::timeout(limit, act(&self.flight, name, question)).await {
+            Ok(Ok(answer)) => Ok(answer),
+            Ok(Err(status)) => {
+                self.suspect.notify_one();
+                Err(gone(reason_of(&status)))
+            }
+            Err(_elapsed) => {
+                self.suspect.notify_one();
+                Err(gone(format!("no answer within {limit:?}")))
+            }
+        }
+    }
+
+    /// The number of a file whose place was asked for before.
+    pub(super) fn known_file(&self, file: &FileRef) -> Option<u64> {
+        self.placements.lock().unwrap_or_else(PoisonError::into_inner).get(file).copied()
+    }
+
+    pub(super) async fn locate(
+        &self,
+        file: FileRef,
+        limit: Duration,
+    ) -> Result<Placement, Refusal> {
+        let question = Locate {
+            instance: self.instance.clone(),
+            path: file.path.as_os_str().as_bytes().to_vec(),
+            size_bytes: file.version.size_bytes,
+            stamp: file.version.stamp,
+        };
+        let Located { file_id, reason } = self.call(action::LOCATE, &question, limit).await?;
+        let Some(file_id) = file_id else { return Ok(Placement::NotHere { reason }) };
+        let Some(file_id) = tag_file(self.generation, file_id) else {
+            let reason = format!("the server's number for it is too large: {file_id}");
+            return Ok(Placement::NotHere { reason });
+        };
+        let mut placements = self.placements.lock().unwrap_or_else(PoisonError::into_inner);
+        if placements.len() >= PLACEMENTS_MAX {
+            placements.clear();
+        }
+        placements.insert(file, file_id);
+        Ok(Placement::Here { file_id })
+    }
+
+    pub(super) async fn snapshot(&self, limit: Duration) -> Result<CostSnapshot, Refusal> {
+        let snapshot: protocol::Snapshot = self.call(action::SNAPSHOT, &self.ask(), limit).await?;
+        Ok(CostSnapshot::from(&snapshot))
+    }
+
+    pub(super) async fn reset(&self, limit: Duration) -> Result<u64, Refusal> {
+        let health: Health = self.call(action::RESET, &self.ask(), limit).await?;
+        self.note_epoch(health.epoch);
+        Ok(health.epoch)
+    }
+
+    /// Takes note of an epoch; of two answers that cross each other the later epoch counts.
+    fn note_epoch(&self, epoch: u64) {
+        self.epoch.send_if_modified(|known| {
+            let is_later = epoch > *known;
+            *known = epoch.max(*known);
+            is_later
+        });
+    }
+
+    /// Asks the server again and again whether it is there; gives why it is not, once it is not.
+    async fn watch(&self, options: &Options) -> String {
+        let mut lost = self.losses();
+        loop {
+            tokio::select! {
+                () = tokio::time::sleep(options.keep_alive_interval) => {}
+                () = self.suspect.notified() => {}
+                _ = lost.changed() => return "it was closed".to_owned(),
+            }
+            let ask = self.ask();
+            let health = act::<Health>(&self.flight, action::HEALTH, &ask);
+            match tokio::time::timeout(options.keep_alive_timeout, health).await {
+                Ok(Ok(health)) => self.note_epoch(health.epoch),
+                Ok(Err(status)) => {
+                    return format!("the connection was lost: {}", reason_of(&status));
+                }
+                Err(_elapsed) => {
+                    return format!("no sign of life for {:?}", options.keep_alive_timeout);
+                }
+            }
+        }
+    }
+}
+
+/// Watches a connection, and opens another each time it is lost, until the drive is shut down.
+pub(super) async fn keep(
+    shared: Arc<Shared>,
+    mut connection: Arc<Connection>,
+    watcher: Option<Arc<dyn Watcher>>,
+) {
+    loop {
+        if let Some(watcher) = &watcher {
+            watcher.connected();
+        }
+        let reason = connection.watch(&shared.options).await;
+        if !shared.set(State::Lost(reason.clone())) {
+            return;
+        }
+        tracing::info!(address = %shared.address, reason, "a remote drive is gone");
+        connection.lose(&reason);
+        if let Some(watcher) = &watcher {
+            watcher.lost();
+        }
+        let Some(next) = seek(&shared, &connection, reason).await else { return };
+        connection = next;
+        tracing::info!(address = %shared.address, "a remote drive is there again");
+    }
+}
+
+/// Tries to connect until it succeeds; nothing once the drive was shut down.
+async fn seek(shared: &Shared, lost: &Connection, reason: String) -> Option<Arc<Connection>> {
+    let Options { reconnect_min, reconnect_max, .. } = shared.options;
+    let mut pause = reconnect_min;
+    loop {
+        tokio::time::sleep(pause).await;
+        pause = pause.saturating_mul(2).min(reconnect_max);
+        let why_not = match open(&shared.address, &shared.options, Some(lost)).await {
+            Ok(opened) => {
+                let is_same = opened.identity.uuid == shared.identity.uuid
+                    && opened.capabilities == shared.capabilities;
+                if is_same {
+                    let connection = opened.connection;
+                    let next = State::Connected(Arc::clone(&connection));
+                    return shared.set(next).then_some(connection);
+                }
+                "another drive answers there".to_owned()
+            }
+            Err(error) => error.to_string(),
+        };
+        tracing::debug!(address = %shared.address, why_not, "no connection yet");
+        if !shared.set(State::Lost(format!("{reason}; since then: {why_not}"))) {
+            return None;
+        }
+    }
+}

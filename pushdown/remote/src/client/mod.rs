@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: Apache-2.0
+//! [`RemoteDrive`]: a drive that is served elsewhere.
+//!
+//! Its connection has a runtime thread of its own, since the methods of a drive are called from
+//! any thread. What they ask of the server takes at most [`Options::call_timeout`]; handing a
+//! command over never waits.
+
+mod command;
+mod connection;
+mod session;
+
+use std::fmt::Debug;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::Duration;
+
+use nearscan_command::InputRef;
+use nearscan_drive::{
+    Capabilities, CostSnapshot, Drive, FileRef, Identity, Lease, Placement, Refusal, Session,
+    SessionSpec, Work,
+};
+use tokio::runtime::{Builder, Handle, Runtime};
+use tokio::sync::watch;
+
+use crate::address::Address;
+use crate::error::Error;
+use connection::Connection;
+
+/// Hears of the connections of a drive.
+pub(crate) trait Watcher: Debug + Send + Sync {
+    /// There is one.
+    fn connected(&self);
+
+    /// The last one was lost.
+    fn lost(&self);
+}
+
+/// How a drive is reached.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// What kind of drive it is said to be.
+    pub kind: &'static str,
+    /// Longest wait for a connection.
+    pub connect_timeout: Duration,
+    /// Longest wait for the answer to a call.
+    pub call_timeout: Duration,
+    /// How often the server is asked whether it is there.
+    pub keep_alive_interval: Duration,
+    /// How long it may take to answer; then it counts as gone.
+    pub keep_alive_timeout: Duration,
+    /// How much later than the server the client gives a command up.
+    pub deadline_grace: Duration,
+    /// Wait before the first attempt to connect again; each one waits twice as long.
+    pub reconnect_min: Duration,
+    /// Longest wait between two attempts.
+    pub reconnect_max: Duration,
+    /// Longest wait for what runs when the drive is shut down.
+    pub shutdown_timeout: Duration,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            kind: "remote",
+            connect_timeout: Duration::from_secs(10),
+            call_timeout: Duration::from_secs(2),
+            keep_alive_interval: Duration::from_secs(1),
+            keep_alive_timeout: Duration::from_secs(4),
+            deadline_grace: Duration::from_secs(2),
+            reconnect_min: Duration::from_millis(50),
+            reconnect_max: Duration::from_secs(5),
+            shutdown_timeout: Duration::from_secs(30),
+        }
+    }
+}
+
+/// Whether there is a connection.
+#[derive(Debug)]
+enum State {
+    Connected(Arc<Connection>),
+    /// It was lost, and another is sought.
+    Lost(String),
+    /// The drive was shut down.
+    Closed,
+}
+
+/// What the drive, its sessions and its tasks share.
+#[derive(Debug)]
+struct Shared {
+    address: Address,
+    options: Options,
+    identity: Identity,
+    capabilities: Capabilities,
+    state: RwLock<State>,
+    /// Commands that were handed over and have not ended.
+    in_flight: watch::Sender<u32>,
+    /// Device memory that this client has leased.
+    leased_bytes: AtomicU64,
+    snapshot: Mutex<CostSnapshot>,
+}
+
+impl Shared {
+    /// The connection, or why there is none.
+    fn connection(&self) -> Result<Arc<Connection>, Refusal> {
+        let gone = |reason: String| Refusal::Gone { reason };
+        match &*self.state.read().unwrap_or_else(PoisonError::into_inner) {
+            State::Connected(connection) => Ok(Arc::clone(connection)),
+            State::Lost(reason) => Err(gone(format!("{}: {reason}", self.address))),
+            State::Closed => Err(gone("it was shut down".to_owned())),
+        }
+    }
+
+    /// Changes the state, unless the drive was shut down; gives whether it was changed.
+    fn set(&self, next: State) -> bool {
+        let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
+        let is_open = !matches!(*state, State::Closed);
+        if is_open {
+            *state = next;
+        }
+        is_open
+    }
+
+    /// A place for a command, if the server has one for it.
+    fn enter(self: &Arc<Self>) -> Option<Place> {
+        let entered = self.in_flight.send_if_modified(|count| {
+            let has_room = *count < self.capabilities.in_flight_max;
+            *count += u32::from(has_room);
+            has_room
+        });
+        entered.then(|| Place(Arc::clone(self)))
+    }
+
+    fn lease(self: &Arc<Self>, needed_bytes: u64) -> Result<Lease, Refusal> {
+        let limit = match self.capabilities.memory_bytes {
+            // It is the host's, and the server charges it.
+            0 => u64::MAX,
+            limit => limit,
+        };
+        let take = |leased: u64| leased.checked_add(needed_bytes).filter(|sum| *sum <= limit);
+        match self.leased_bytes.fetch_update(Ordering::AcqRel, Ordering::Acquire, take) {
+            Ok(_) => {
+                let shared = Arc::clone(self);
+                Ok(Lease::new(needed_bytes, move |bytes| {
+                    shared.leased_bytes.fetch_sub(bytes, Ordering::AcqRel);
+                }))
+            }
+            Err(_) => Err(Refusal::LowMemory { needed_bytes }),
+        }
+    }
+
+    fn last_snapshot(&self) -> CostSnapshot {
+        self.snapshot.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+/// A place among the commands in flight, given back on drop.
+#[derive(Debug)]
+struct Place(Arc<Shared>);
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.0.in_flight.send_modify(|count| *count -= 1);
+    }
+}
+
+/// A drive that is served elsewhere.
+#[derive(Debug)]
+pub struct RemoteDrive {
+    shared: Arc<Shared>,
+    handle: Handle,
+    /// There until the drive is dropped.
+    runtime: Option<Runtime>,
+}
+
+impl RemoteDrive {
+    /// Connects to a drive.
+    ///
+    /// # Errors
+    /// [`Error::Unreachable`] when nobody answers in time, [`Error::Refused`] when the versions do
+    /// not fit.
+    pub fn connect(address: &Address, options: Options) -> Result<Self, Error> {
+        Self::connect_with(address, options, None)
+    }
+
+    pub(crate) fn connect_with(
+        address: &Address,
+        options: Options,
+        watcher: Option<Arc<dyn Watcher>>,
+    ) -> Result<Self, Error> {
+        let runtime = Builder::new_multi_thread()
+            .worker_threads(1)
+            .thread_name("remote drive")
+            .enable_all()
+            .build()
+            .map_err(Error::Threads)?;
+        let handle = runtime.handle().clone();
+        let opened = {
+            let (address, options) = (address.clone(), options.clone());
+            wait(&handle, async move { connection::open(&address, &options, None).await })
+        };
+        let opened = match opened {
+            Some(Ok(opened)) => opened,
+            ended => {
+                runtime.shutdown_background();
+                let reason = "its runtime ended".to_owned();
+                let gone = Error::Unreachable { address: address.clone(), reason };
+                return Err(ended.and_then(Result::err).unwrap_or(gone));
+            }
+        };
+        let connection::Opened { connection, identity, capabilities, snapshot } = opened;
+        let shared = Arc::new(Shared {
+            address: address.clone(),
+            options,
+            identity,
+            capabilities,
+            state: RwLock::new(State::Connected(Arc::clone(&connection))),
+            in_flight: watch::Sender::new(0),
+            leased_bytes: AtomicU64::new(0),
+            snapshot: Mutex::new(snapshot),
+        });
+        // The task ends with the runtime.
+        drop(handle.spawn(connection::keep(Arc::clone(&shared), connection, watcher)));
+        Ok(Self { shared, handle, runtime: Some(runtime) })
+    }
+
+    /// Whether there is a connection right now.
+    pub fn is_connected(&self) -> bool {
+        self.shared.connection().is_ok()
+    }
+
+    /// The epoch that the drive is known to be in.
+    ///
+    /// # Errors
+    /// [`Refusal::Gone`] when there is no connection.
+    pub fn epoch(&self) -> Result<u64, Refusal> {
+        self.shared.connection().map(|connection| connection.epoch())
+    }
+
+    /// Ends the connection and everything that waits on it.
+    fn close(&self, reason: &str) {
+        let connection = self.shared.connection();
+        self.shared.set(State::Closed);
+        if let Ok(connection) = connection {
+            connection.lose(reason);
+        }
+    }
+}
+
+/// Waits on this thread for what a runtime does, which has to end by itself; nothing when the
+/// runtime ended before.
+fn wait<T: Send + 'static>(
+    handle: &Handle,
+    work: impl Future<Output = T> + Send + 'static,
+) -> Option<T> {
+    let (sender, receiver) = std::sync::mpsc::sync_channel(1);
+    drop(handle.spawn(async move { drop(sender.send(work.await)) }));
+    receiver.recv().ok()
+}
+
+/// What a call that did not come back is.
+fn no_answer() -> Refusal {
+    Refusal::Gone { reason: "its runtime ended".to_owned() }
+}
+
+impl Drive for RemoteDrive {
+    fn identity(&self) -> &Identity {
+        &self.shared.identity
+    }
+
+    fn capabilities(&self) -> &Capabilities {
+        &self.shared.capabilities
+    }
+
+    fn locate(&self, file: &FileRef) -> Placement {
+        let located = self.shared.connection().and_then(|connection| {
+            if let Some(file_id) = connection.known_file(file) {
+                return Ok(Placement::Here { file_id });
+            }
+            let (file, limit) = (file.clone(), self.shared.options.call_timeout);
+            wait(&self.handle, async move { connection.locate(file, limit).await })
+                .unwrap_or_else(|| Err(no_answer()))
+        });
+        located.unwrap_or_else(|refusal| Placement::NotHere { reason: refusal.to_string() })
+    }
+
+    /// How fast the drive is right now; while there is no connection, how fast it was.
+    fn snapshot(&self) -> CostSnapshot {
+        let limit = self.shared.options.call_timeout;
+        let snapshot = self.shared.connection().and_then(|connection| {
+            wait(&self.handle, async move { connection.snapshot(limit).await })
+                .unwrap_or_else(|| Err(no_answer()))
+        });
+        match snapshot {
+            Ok(snapshot) => {
+                let mut last = self.shared.snapshot.lock().unwrap_or_else(PoisonError::into_inner);
+                last.clone_from(&snapshot);
+                snapshot
+            }
+            Err(_) => self.shared.last_snapshot(),
+        }
+    }
+
+    fn open_session(&self, spec: SessionSpec) -> Result<Arc<dyn Session>, Refusal> {
+        let connection = self.shared.connection()?;
+        let (shared, handle) = (Arc::clone(&self.shared), self.handle.clone());
+        let session = wait(&self.handle, session::open(shared, connection, handle, spec))
+            .unwrap_or_else(|| Err(no_answer()))?;
+        Ok(Arc::new(session))
+    }
+
+    fn reset(&self) -> Result<u64, Refusal> {
+        let connection = self.shared.connection()?;
+        let limit = self.shared.options.connect_timeout;
+        wait(&self.handle, async move { connection.reset(limit).await })
+            .unwrap_or_else(|| Err(no_answer()))
+    }
+
+    fn in_flight(&self) -> u32 {
+        *self.shared.in_flight.borrow()
+    }
+
+    /// Waits for what runs, for as long as [`Options::shutdown_timeout`]. The drive itself goes on:
+    /// it may have other clients.
+    fn shutdown(&self) {
+        // Sessions ask for the connection before they hand anything over.
+        let connection = self.shared.connection();
+        self.shared.set(State::Closed);
+        let mut in_flight = self.shared.in_flight.subscribe();
+        let limit = self.shared.options.shutdown_timeout;
+        let waiting = async move {
+            drop(tokio::time::timeout(limit, in_flight.wait_for(|count| *count == 0)).await);
+        };
+        if wait(&self.handle, waiting).is_none() {
+            tracing::debug!("the runtime of a remote drive ended before its commands");
+        }
+        if let Ok(connection) = connection {
+            connection.lose("it was shut down");
+        }
+    }
+}
+
+impl Drop for RemoteDrive {
+    fn drop(&mut self) {
+        self.close("it was dropped");
+        if let Some(runtime) = self.runtime.take() {
+            // A drive may be dropped on the thread of a runtime, which must not wait for another.
+            runtime.shutdown_background();
+        }
+    }
+}
+
+/// Bits of a file's number that the server gives.
+const FILE_BITS: u32 = 48;
+
+/// The number of a file by which commands name it here: that of the server, and in the upper bits
+/// of which connection it is. Another run of the server may give the number to another file.
+fn tag_file(generation: u64, file_id: u64) -> Option<u64> {
+    (file_id >> FILE_BITS == 0).then_some(generation << FILE_BITS | file_id)
+}
+
+/// Changes the numbers of files to those of the server; false when one is of another connection.
+fn untag_files(work: &mut Work, generation: u64) -> bool {
+    let scans = match work {
+        Work::Scan(command) => std::slice::from_mut(command),
+        Work::Merge(command) => command.scans.as_mut_slice(),
+    };
+    scans.iter_mut().flat_map(|scan| &mut scan.unit.inputs).all(|input| match input {
+        InputRef::FileRange { file_id, .. } => {
+            let is_of_it = *file_id >> FILE_BITS == generation << FILE_BITS >> FILE_BITS;
+            *file_id &= (1 << FILE_BITS) - 1;
+            is_of_it
+        }
+        InputRef::DeviceRange { .. }
+        | InputRef::ObjectRange { .. }
+        | InputRef::NvmeExtents { .. }
+        | InputRef::Output { .. } => true,
+    })
+}

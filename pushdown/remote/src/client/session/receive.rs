@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Puts the ends of commands together from the messages of the server.
+//!
+//! A result is announced with its size before its bytes come. It is charged to the query then; one
+//! that is too large is let pass by without being kept.
+
+use arrow_flight::FlightData;
+use bytes::Bytes;
+use nearscan_drive::{Completion, Failure, Outcome, Reservation};
+
+use super::{Account, Commands, Expected, read};
+use crate::convert::{id_of, time_of, traffic_of};
+use crate::protocol::{End, Ended, Event};
+use crate::results::read_part;
+
+/// A result with the host memory that it is charged for.
+#[derive(Debug)]
+struct Charged {
+    bytes: Vec<u8>,
+    _memory: Reservation,
+}
+
+impl AsRef<[u8]> for Charged {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+/// A result of which bytes are to come.
+#[derive(Debug)]
+struct Coming {
+    expected: Option<Expected>,
+    ended: Ended,
+    left_bytes: u64,
+    /// What came of it so far, or why it is not kept.
+    kept: Result<Charged, Failure>,
+}
+
+/// What the server says in one session.
+#[derive(Debug)]
+pub(super) struct Receiver {
+    commands: Commands,
+    budget: Account,
+    coming: Option<Coming>,
+}
+
+impl Drop for Receiver {
+    fn drop(&mut self) {
+        // However the session ends, nobody waits for ever.
+        self.commands.end_with("the session was dropped".to_owned());
+    }
+}
+
+impl Receiver {
+    pub(super) fn new(commands: Commands, budget: Account) -> Self {
+        Self { commands, budget, coming: None }
+    }
+
+    /// Ends the session: who waits hears why.
+    pub(super) fn end_with(&self, reason: String) {
+        self.commands.end_with(reason);
+    }
+
+    /// Takes a message.
+    ///
+    /// # Errors
+    /// What is wrong with it; then nothing after it can be trusted.
+    pub(super) fn take(&mut self, message: &FlightData) -> Result<(), String> {
+        match read(message).map_err(|status| status.message().to_owned())? {
+            Some(Event::Ended(ended)) => self.begin(*ended)?,
+            Some(Event::Opened(_)) => return Err("a session was opened twice".to_owned()),
+            None => {}
+        }
+        if message.data_header.is_empty() {
+            return Ok(());
+        }
+        let Some(coming) = &mut self.coming else {
+            return Err("there are bytes of no result".to_owned());
+        };
+        let mut surplus = false;
+        let read = read_part(message, |bytes| {
+            match coming.left_bytes.checked_sub(bytes.len() as u64) {
+                Some(left) => coming.left_bytes = left,
+                None => surplus = true,
+            }
+            if let Ok(charged) = &mut coming.kept
+                && !surplus
+            {
+                charged.bytes.extend_from_slice(bytes);
+            }
+        });
+        read.map_err(|error| error.to_string())?;
+        match (surplus, coming.left_bytes) {
+            (true, _) => Err("a result is longer than announced".to_owned()),
+            (false, 0) => {
+                self.pass_on();
+                Ok(())
+            }
+            (false, _) => Ok(()),
+        }
+    }
+
+    /// The end of a command, without the bytes of its result.
+    fn begin(&mut self, ended: Ended) -> Result<(), String> {
+        if self.coming.is_some() {
+            return Err("a result ends too early".to_owned());
+        }
+        let expected = self.commands.take(id_of(&ended.command_id));
+        let (left_bytes, kept) = match &ended.end {
+            Some(End::ResultBytes(bytes)) => (*bytes, self.room_for(*bytes, expected.as_ref())),
+            Some(End::Failed(failed)) => (0, Err(failed.clone().into())),
+            None => {
+                let reason = "it ended in a way that is not known here".to_owned();
+                (0, Err(Failure::Kernel { reason }))
+            }
+        };
+        let has_bytes = matches!(ended.end, Some(End::ResultBytes(_)));
+        self.coming = Some(Coming { expected, ended, left_bytes, kept });
+        if !has_bytes {
+            self.pass_on();
+        }
+        Ok(())
+    }
+
+    /// Memory for a result, charged to the query.
+    fn room_for(&self, bytes: u64, expected: Option<&Expected>) -> Result<Charged, Failure> {
+        // Nobody waits for it any more.
+        let Some(expected) = expected else { return Err(Failure::Cancelled) };
+        let refused = |reason: String| Failure::Kernel { reason };
+        if bytes > expected.bytes_max {
+            let room = expected.bytes_max;
+            return Err(refused(format!("{bytes} bytes of result, there is room for {room}")));
+        }
+        let low_memory = || Failure::HostMemory { needed_bytes: bytes };
+        let memory = Reservation::take(&self.budget, bytes).ok_or_else(low_memory)?;
+        let mut buffer = Vec::new();
+        let size = usize::try_from(bytes).map_err(|_| low_memory())?;
+        buffer.try_reserve_exact(size).map_err(|_| low_memory())?;
+        Ok(Charged { bytes: buffer, _memory: memory })
+    }
+
+    /// Hands the completion over.
+    fn pass_on(&mut self) {
+        let Some(Coming { expected: Some(expected), ended, kept, .. }) = self.coming.take() else {
+            return;
+        };
+        let completion = Completion {
+            command_id: id_of(&ended.command_id),
+            attempt: ended.attempt,
+            outcome: match kept {
+                Ok(charged) => Outcome::Finished(Bytes::from_owner(charged)),
+                Err(failure) => Outcome::Failed(failure),
+            },
+            time: time_of(ended.time.as_ref()),
+            traffic: traffic_of(&ended),
+        };
+        // Nobody waits when the command was given up at this moment.
+        drop(expected.arrived.send(completion));
+    }
+}

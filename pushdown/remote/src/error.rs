@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Why a drive could not be reached, served or hosted. What goes wrong later, while commands run,
+//! is a refusal or a failure of the drive.
+
+use std::io;
+use std::path::PathBuf;
+
+use crate::address::Address;
+
+/// Why a drive could not be reached, served or hosted.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The system has no threads left.
+    #[error("no thread could be started: {0}")]
+    Threads(#[source] io::Error),
+    /// Nobody answers at the address.
+    #[error("no drive can be reached at {address}: {reason}")]
+    Unreachable {
+        /// Where.
+        address: Address,
+        /// Why not.
+        reason: String,
+    },
+    /// Somebody answers, but not with what was asked for.
+    #[error("{address} refused: {reason}")]
+    Refused {
+        /// Where.
+        address: Address,
+        /// Why.
+        reason: String,
+    },
+    /// The server cannot listen there.
+    #[error("cannot listen on {address}: {reason}")]
+    Listen {
+        /// Where.
+        address: Address,
+        /// Why not.
+        reason: String,
+    },
+    /// The server's connections failed as a whole.
+    #[error("serving failed: {reason}")]
+    Serve {
+        /// Why.
+        reason: String,
+    },
+    /// The program of a hosted drive does not run.
+    #[error("the drive host {program} did not start: {reason}")]
+    Host {
+        /// Which program.
+        program: PathBuf,
+        /// Why.
+        reason: String,
+    },
+}

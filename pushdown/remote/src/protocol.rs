@@ -1,0 +1,387 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The messages between client and server: everything beside the bytes of commands and results.
+//!
+//! They are protobuf, in the bodies of Flight's actions and in the `app_metadata` of an exchange. A
+//! field that a peer does not know is skipped, so a new one needs a new minor version only. What a
+//! peer cannot do without knowing needs a new major version, and peers of different ones refuse
+//! each other at the first message.
+
+use bytes::Bytes;
+use prost::{Message, Oneof};
+
+/// Changes that a peer has to know.
+pub const PROTOCOL_MAJOR: u32 = 1;
+/// Changes that a peer may skip.
+pub const PROTOCOL_MINOR: u32 = 0;
+
+/// Most bytes of one message: the largest command, or a part of a result, and room around it.
+pub(crate) const MESSAGE_BYTES_MAX: usize = 4 << 20;
+
+const _: () = assert!(
+    nearscan_command::limits::MERGE_COMMAND_BYTES_MAX as usize + (1 << 16) < MESSAGE_BYTES_MAX
+);
+
+/// Names of the actions.
+pub(crate) mod action {
+    /// [`Hello`](super::Hello) to [`Welcome`](super::Welcome).
+    pub(crate) const CONNECT: &str = "nearscan.connect";
+    /// [`Locate`](super::Locate) to [`Located`](super::Located).
+    pub(crate) const LOCATE: &str = "nearscan.locate";
+    /// [`Ask`](super::Ask) to [`Snapshot`](super::Snapshot).
+    pub(crate) const SNAPSHOT: &str = "nearscan.snapshot";
+    /// [`Ask`](super::Ask) to [`Health`](super::Health).
+    pub(crate) const HEALTH: &str = "nearscan.health";
+    /// [`Ask`](super::Ask) to [`Health`](super::Health), in the new epoch.
+    pub(crate) const RESET: &str = "nearscan.reset";
+
+    /// Each action with what it is for.
+    pub(crate) const ALL: [(&str, &str); 5] = [
+        (CONNECT, "compares versions; says who the drive is and what it can run"),
+        (LOCATE, "whether the drive holds a file, and under which number"),
+        (SNAPSHOT, "how fast the drive is right now"),
+        (HEALTH, "epoch and commands in flight; the keep-alive of clients"),
+        (RESET, "stops everything that runs and starts a new epoch"),
+    ];
+}
+
+/// The descriptor of the exchange that a session is.
+pub(crate) const SESSION: &str = "nearscan.session";
+
+/// The first thing that a client says.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct Hello {
+    #[prost(uint32, tag = "1")]
+    pub(crate) protocol_major: u32,
+    #[prost(uint32, tag = "2")]
+    pub(crate) protocol_minor: u32,
+    /// Of the command format.
+    #[prost(uint32, tag = "3")]
+    pub(crate) format_major: u32,
+    /// The run of the server that the client knew before; empty for none.
+    #[prost(bytes = "bytes", tag = "4")]
+    pub(crate) instance_before: Bytes,
+    /// The epoch that it had seen of it.
+    #[prost(uint64, tag = "5")]
+    pub(crate) epoch_before: u64,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct Welcome {
+    #[prost(uint32, tag = "1")]
+    pub(crate) protocol_major: u32,
+    #[prost(uint32, tag = "2")]
+    pub(crate) protocol_minor: u32,
+    /// Another one each time the server is started.
+    #[prost(bytes = "bytes", tag = "3")]
+    pub(crate) instance: Bytes,
+    #[prost(uint64, tag = "4")]
+    pub(crate) epoch: u64,
+    #[prost(bytes = "bytes", tag = "5")]
+    pub(crate) drive_uuid: Bytes,
+    #[prost(string, tag = "6")]
+    pub(crate) kind: String,
+    #[prost(string, tag = "7")]
+    pub(crate) model: String,
+    #[prost(message, required, tag = "8")]
+    pub(crate) capabilities: Capabilities,
+}
+
+/// What a drive can run; numbers are those of the command format.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct Capabilities {
+    #[prost(uint32, tag = "1")]
+    pub(crate) version: u32,
+    #[prost(uint32, repeated, tag = "2")]
+    pub(crate) physical_types: Vec<u32>,
+    #[prost(uint32, repeated, tag = "3")]
+    pub(crate) codecs: Vec<u32>,
+    #[prost(uint32, repeated, tag = "4")]
+    pub(crate) encodings: Vec<u32>,
+    #[prost(uint32, repeated, tag = "5")]
+    pub(crate) operations: Vec<u32>,
+    #[prost(uint32, repeated, tag = "6")]
+    pub(crate) tests: Vec<u32>,
+    #[prost(uint32, repeated, tag = "7")]
+    pub(crate) functions: Vec<u32>,
+    #[prost(uint32, tag = "8")]
+    pub(crate) columns_max: u32,
+    #[prost(uint32, tag = "9")]
+    pub(crate) steps_max: u32,
+    #[prost(uint32, tag = "10")]
+    pub(crate) aggregates_max: u32,
+    #[prost(uint32, tag = "11")]
+    pub(crate) keys_max: u32,
+    #[prost(uint64, tag = "12")]
+    pub(crate) key_dictionary_bytes_max: u64,
+    #[prost(uint64, tag = "13")]
+    pub(crate) dictionary_bytes_max: u64,
+    #[prost(uint32, tag = "14")]
+    pub(crate) merge_inputs_max: u32,
+    #[prost(uint32, tag = "15")]
+    pub(crate) in_flight_max: u32,
+    #[prost(uint64, tag = "16")]
+    pub(crate) memory_bytes: u64,
+    #[prost(bool, tag = "17")]
+    pub(crate) emulated: bool,
+}
+
+/// A question without words.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct Ask {
+    /// The run of the server that is meant.
+    #[prost(bytes = "bytes", tag = "1")]
+    pub(crate) instance: Bytes,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct Locate {
+    #[prost(bytes = "bytes", tag = "1")]
+    pub(crate) instance: Bytes,
+    /// Absolute path on the server.
+    #[prost(bytes = "vec", tag = "2")]
+    pub(crate) path: Vec<u8>,
+    #[prost(uint64, tag = "3")]
+    pub(crate) size_bytes: u64,
+    #[prost(fixed64, tag = "4")]
+    pub(crate) stamp: u64,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct Located {
+    #[prost(uint64, optional, tag = "1")]
+    pub(crate) file_id: Option<u64>,
+    /// Why there is no number.
+    #[prost(string, tag = "2")]
+    pub(crate) reason: String,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct Health {
+    #[prost(uint64, tag = "1")]
+    pub(crate) epoch: u64,
+    #[prost(uint32, tag = "2")]
+    pub(crate) in_flight: u32,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct Snapshot {
+    #[prost(uint64, tag = "1")]
+    pub(crate) id: u64,
+    #[prost(uint32, tag = "2")]
+    pub(crate) lanes: u32,
+    #[prost(double, tag = "3")]
+    pub(crate) start_ns: f64,
+    #[prost(message, repeated, tag = "4")]
+    pub(crate) media: Vec<MediaPoint>,
+    #[prost(double, optional, tag = "5")]
+    pub(crate) link_bytes_per_s: Option<f64>,
+    #[prost(message, repeated, tag = "6")]
+    pub(crate) scan: Vec<Rates>,
+    #[prost(message, repeated, tag = "7")]
+    pub(crate) merge: Vec<Rates>,
+    #[prost(uint32, tag = "8")]
+    pub(crate) queue_depth: u32,
+    #[prost(uint64, tag = "9")]
+    pub(crate) free_bytes: u64,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct MediaPoint {
+    #[prost(uint64, tag = "1")]
+    pub(crate) request_bytes: u64,
+    #[prost(double, tag = "2")]
+    pub(crate) bytes_per_s: f64,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct Rates {
+    /// Place of the class in `RequestClass::ALL`.
+    #[prost(uint32, tag = "1")]
+    pub(crate) class: u32,
+    #[prost(double, tag = "2")]
+    pub(crate) setup_ns: f64,
+    #[prost(double, tag = "3")]
+    pub(crate) ns_per_media_byte: f64,
+    #[prost(double, tag = "4")]
+    pub(crate) ns_per_row: f64,
+    #[prost(double, tag = "5")]
+    pub(crate) ns_per_link_byte: f64,
+    /// 0 assumed, 1 modelled, 2 measured.
+    #[prost(uint32, tag = "6")]
+    pub(crate) source: u32,
+    #[prost(message, optional, tag = "7")]
+    pub(crate) fit: Option<Fit>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct Fit {
+    #[prost(uint64, tag = "1")]
+    pub(crate) observations: u64,
+    #[prost(double, tag = "2")]
+    pub(crate) residual: f64,
+}
+
+/// What a client says in a session.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct ToServer {
+    #[prost(oneof = "Request", tags = "1, 2, 3")]
+    pub(crate) request: Option<Request>,
+}
+
+#[derive(Clone, PartialEq, Oneof)]
+pub(crate) enum Request {
+    #[prost(message, tag = "1")]
+    Open(Open),
+    #[prost(message, tag = "2")]
+    Submit(Submit),
+    #[prost(message, tag = "3")]
+    Cancel(Cancel),
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct Open {
+    #[prost(bytes = "bytes", tag = "1")]
+    pub(crate) instance: Bytes,
+    #[prost(bytes = "vec", tag = "2")]
+    pub(crate) query_id: Vec<u8>,
+    #[prost(uint32, tag = "3")]
+    pub(crate) tenant: u32,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct Submit {
+    /// Device memory to lease for it.
+    #[prost(uint64, tag = "1")]
+    pub(crate) lease_bytes: u64,
+    /// Time it may take, in ns.
+    #[prost(uint64, tag = "2")]
+    pub(crate) timeout_ns: u64,
+    #[prost(oneof = "Work", tags = "3, 4")]
+    pub(crate) work: Option<Work>,
+}
+
+/// A command as the command format has it.
+#[derive(Clone, PartialEq, Oneof)]
+pub(crate) enum Work {
+    #[prost(bytes = "bytes", tag = "3")]
+    Scan(Bytes),
+    #[prost(bytes = "bytes", tag = "4")]
+    Merge(Bytes),
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct Cancel {
+    #[prost(bytes = "vec", tag = "1")]
+    pub(crate) command_id: Vec<u8>,
+}
+
+/// What the server says in a session.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct FromServer {
+    #[prost(oneof = "Event", tags = "1, 2")]
+    pub(crate) event: Option<Event>,
+}
+
+#[derive(Clone, PartialEq, Oneof)]
+pub(crate) enum Event {
+    #[prost(message, tag = "1")]
+    Opened(Opened),
+    #[prost(message, boxed, tag = "2")]
+    Ended(Box<Ended>),
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct Opened {
+    #[prost(uint64, tag = "1")]
+    pub(crate) epoch: u64,
+}
+
+/// The end of a command. Of a result the bytes follow, in this message and the next ones.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct Ended {
+    #[prost(bytes = "vec", tag = "1")]
+    pub(crate) command_id: Vec<u8>,
+    #[prost(uint32, tag = "2")]
+    pub(crate) attempt: u32,
+    #[prost(uint64, tag = "3")]
+    pub(crate) media_bytes: u64,
+    #[prost(uint64, tag = "4")]
+    pub(crate) link_bytes: u64,
+    #[prost(uint64, tag = "5")]
+    pub(crate) host_bytes: u64,
+    #[prost(oneof = "Time", tags = "6, 7")]
+    pub(crate) time: Option<Time>,
+    #[prost(oneof = "End", tags = "8, 9")]
+    pub(crate) end: Option<End>,
+}
+
+#[derive(Clone, PartialEq, Oneof)]
+pub(crate) enum Time {
+    #[prost(uint64, tag = "6")]
+    MeasuredNs(u64),
+    #[prost(message, tag = "7")]
+    Modelled(Modelled),
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct Modelled {
+    #[prost(uint32, tag = "1")]
+    pub(crate) model_version: u32,
+    #[prost(fixed64, tag = "2")]
+    pub(crate) config_hash: u64,
+    #[prost(bool, tag = "3")]
+    pub(crate) synthesised: bool,
+    #[prost(uint64, tag = "4")]
+    pub(crate) setup_ns: u64,
+    #[prost(uint64, tag = "5")]
+    pub(crate) media_ns: u64,
+    #[prost(uint64, tag = "6")]
+    pub(crate) kernel_ns: u64,
+    /// In the order of `KernelStage::ALL`.
+    #[prost(uint64, repeated, tag = "7")]
+    pub(crate) stages_ns: Vec<u64>,
+    #[prost(uint64, tag = "8")]
+    pub(crate) merge_ns: u64,
+    #[prost(uint64, tag = "9")]
+    pub(crate) link_ns: u64,
+    #[prost(uint32, tag = "10")]
+    pub(crate) compute_units: u32,
+    #[prost(uint64, tag = "11")]
+    pub(crate) commands: u64,
+}
+
+#[derive(Clone, PartialEq, Oneof)]
+pub(crate) enum End {
+    /// Bytes of the result.
+    #[prost(uint64, tag = "8")]
+    ResultBytes(u64),
+    #[prost(message, tag = "9")]
+    Failed(Failed),
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct Failed {
+    #[prost(enumeration = "Cause", tag = "1")]
+    pub(crate) cause: i32,
+    #[prost(string, tag = "2")]
+    pub(crate) path: String,
+    #[prost(string, tag = "3")]
+    pub(crate) reason: String,
+    #[prost(uint64, tag = "4")]
+    pub(crate) needed_bytes: u64,
+}
+
+/// Why a command has no result. One that a client does not know is a failed kernel to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, prost::Enumeration)]
+#[repr(i32)]
+pub(crate) enum Cause {
+    Kernel = 0,
+    Read = 1,
+    Stale = 2,
+    Timeout = 3,
+    Cancelled = 4,
+    Gone = 5,
+    HostMemory = 6,
+    Busy = 7,
+    LowMemory = 8,
+}

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Results on the wire: Arrow record batches of one column of bytes.
+//!
+//! A result keeps the form that its drive gave it, checksums included, since the check of a
+//! completion is the client's. So the batches do not have the columns of the query: each has one
+//! row, the next bytes of the result, at most [`PART_BYTES_MAX`]. Any Flight client can read that.
+
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock};
+
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, BinaryArray, RecordBatch};
+use arrow_buffer::{Buffer, OffsetBuffer};
+use arrow_flight::utils::flight_data_to_arrow_batch;
+use arrow_flight::{FlightData, SchemaAsIpc};
+use arrow_ipc::root_as_message;
+use arrow_ipc::writer::{DictionaryTracker, IpcDataGenerator, IpcWriteContext, IpcWriteOptions};
+use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
+use bytes::Bytes;
+
+/// Bytes of a result in one message: enough to hide what a message costs, and little enough that
+/// a few of them wait in memory for each session.
+pub(crate) const PART_BYTES_MAX: usize = 1 << 20;
+
+static SCHEMA: LazyLock<SchemaRef> =
+    LazyLock::new(|| Arc::new(Schema::new(vec![Field::new("result", DataType::Binary, false)])));
+
+/// The first message of an exchange, which says of what columns the batches are.
+pub(crate) fn schema_message() -> FlightData {
+    SchemaAsIpc::new(&SCHEMA, &IpcWriteOptions::default()).into()
+}
+
+/// The messages that carry a result: at least one.
+pub(crate) fn parts(result: &Bytes) -> impl Iterator<Item = Result<FlightData, ArrowError>> {
+    let count = result.len().div_ceil(PART_BYTES_MAX).max(1);
+    let result = result.clone();
+    (0..count).map(move |index| {
+        let start = index * PART_BYTES_MAX;
+        let end = result.len().min(start + PART_BYTES_MAX);
+        part(result.slice(start..end))
+    })
+}
+
+fn part(bytes: Bytes) -> Result<FlightData, ArrowError> {
+    let offsets = OffsetBuffer::<i32>::from_lengths([bytes.len()]);
+    let column = BinaryArray::try_new(offsets, Buffer::from(bytes), None)?;
+    let batch = RecordBatch::try_new(Arc::clone(&SCHEMA), vec![Arc::new(column)])?;
+    let (_, encoded) = IpcDataGenerator::default().encode(
+        &batch,
+        &mut DictionaryTracker::new(false),
+        &IpcWriteOptions::default(),
+        &mut IpcWriteContext::default(),
+    )?;
+    Ok(encoded.into())
+}
+
+/// Hands the bytes that a message carries to `take`; none when it carries no batch.
+pub(crate) fn read_part(
+    message: &FlightData,
+    mut take: impl FnMut(&[u8]),
+) -> Result<(), ArrowError> {
+    if message.data_header.is_empty() {
+        return Ok(());
+    }
+    check_buffers(message)?;
+    let batch = flight_data_to_arrow_batch(message, Arc::clone(&SCHEMA), &HashMap::new())?;
+    if let Some(column) = batch.columns().first().and_then(|column| column.as_binary_opt::<i32>()) {
+        (0..column.len()).for_each(|row| take(column.value(row)));
+    }
+    Ok(())
+}
+
+/// Whether the buffers of a batch lie within its body, which the reader takes for granted.
+fn check_buffers(message: &FlightData) -> Result<(), ArrowError> {
+    let wrong = |what: &str| ArrowError::IpcError(what.to_owned());
+    let header = root_as_message(&message.data_header)
+        .map_err(|error| ArrowError::IpcError(error.to_string()))?;
+    let batch = header.header_as_record_batch().ok_or_else(|| wrong("it is no record batch"))?;
+    if batch.compression().is_some() {
+        return Err(wrong("results are not compressed"));
+    }
+    let buffers = batch.buffers().ok_or_else(|| wrong("it has no buffers"))?;
+    let is_inside = |buffer: &arrow_ipc::Buffer| {
+        let range = u64::try_from(buffer.offset()).ok().zip(u64::try_from(buffer.length()).ok());
+        let end = range.and_then(|(offset, length)| offset.checked_add(length));
+        end.is_some_and(|end| end <= message.data_body.len() as u64)
+    };
+    match buffers.iter().all(is_inside) {
+        true => Ok(()),
+        false => Err(wrong("a buffer lies outside of its message")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case(0, 1)]
+    #[case(1, 1)]
+    #[case(PART_BYTES_MAX, 1)]
+    #[case(PART_BYTES_MAX + 1, 2)]
+    #[case(3 * PART_BYTES_MAX + 5, 4)]
+    fn a_result_comes_back_from_its_parts(#[case] length: usize, #[case] count: usize) {
+        let bytes: Vec<u8> = (0..length).map(|at| u8::try_from(at % 251).unwrap()).collect();
+        let messages: Vec<FlightData> =
+            parts(&Bytes::from(bytes.clone())).collect::<Result<_, _>>().unwrap();
+        assert_eq!(messages.len(), count);
+        let mut back = Vec::new();
+        for message in &messages {
+            read_part(message, |part| back.extend_from_slice(part)).unwrap();
+        }
+        assert!(back == bytes);
+    }
+
+    #[test]
+    fn a_damaged_part_is_an_error() {
+        let message = part(Bytes::from_static(b"abc")).unwrap();
+        let cut = FlightData { data_body: message.data_body.slice(..4), ..message.clone() };
+        assert!(read_part(&cut, |_| {}).is_err());
+        let nothing = FlightData { data_body: Bytes::new(), ..message.clone() };
+        assert!(read_part(&nothing, |_| {}).is_err());
+        assert!(read_part(&schema_message(), |_| {}).is_err());
+        let noise = FlightData { data_header: Bytes::from_static(&[7; 40]), ..message };
+        assert!(read_part(&noise, |_| {}).is_err());
+        assert!(read_part(&FlightData::default(), |_| {}).is_ok());
+    }
+}

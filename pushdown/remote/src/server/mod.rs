@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+//! [`serve`]: offers a drive to whoever reaches an address.
+//!
+//! It stops in three steps: it takes no more commands, waits a while for those that run, then ends
+//! what is left and closes.
+
+mod command;
+mod listener;
+mod service;
+mod session;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use arrow_flight::flight_service_server::FlightServiceServer;
+use bytes::Bytes;
+use nearscan_drive::{Budget, Drive, Refusal, SessionSpec, Unlimited};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::{Notify, watch};
+use tokio_stream::Stream;
+use tokio_stream::wrappers::UnixListenerStream;
+use tonic::transport::Server;
+use tonic::transport::server::{Connected, TcpIncoming};
+use uuid::Uuid;
+
+use crate::error::Error;
+use crate::protocol::MESSAGE_BYTES_MAX;
+pub use listener::Listener;
+use listener::Socket;
+use service::Service;
+
+/// How a drive is served.
+#[derive(Debug, Clone)]
+pub struct ServerOptions {
+    /// How often a client that says nothing is asked whether it is there.
+    pub keep_alive_interval: Duration,
+    /// How long it may take to answer; then its sessions end.
+    pub keep_alive_timeout: Duration,
+    /// How long commands that run may go on once the server is to stop, and again how long the
+    /// drive may take to shut down.
+    pub grace: Duration,
+    /// Host memory for results on their way to clients, and for what else the drive charges.
+    pub host_bytes_max: u64,
+}
+
+impl Default for ServerOptions {
+    fn default() -> Self {
+        Self {
+            keep_alive_interval: Duration::from_secs(5),
+            keep_alive_timeout: Duration::from_secs(10),
+            grace: Duration::from_secs(5),
+            host_bytes_max: 4 << 30,
+        }
+    }
+}
+
+/// Sessions and calls of one connection at once; a client waits for a place.
+const STREAMS_MAX: u32 = 512;
+
+/// How long a connection may take to close once nothing runs on it.
+const CLOSING: Duration = Duration::from_secs(1);
+
+/// What the server is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Stage {
+    Serving,
+    /// No more commands are taken.
+    Draining,
+    /// Everything ends.
+    Ending,
+}
+
+/// What all connections share.
+#[derive(Debug)]
+struct Served {
+    drive: Arc<dyn Drive>,
+    /// This run of the server.
+    instance: Bytes,
+    budget: Arc<dyn Budget>,
+    stage: watch::Receiver<Stage>,
+    /// Commands that were taken and are not answered.
+    running: watch::Sender<u32>,
+    /// Told when a command has ended: others that wait for a place try again.
+    ended: Notify,
+}
+
+impl Served {
+    /// The drive's epoch.
+    fn epoch(&self) -> Result<u64, Refusal> {
+        let spec = SessionSpec { query_id: 0, tenant: 0, budget: Arc::new(Unlimited) };
+        self.drive.open_session(spec).map(|session| session.epoch())
+    }
+
+    fn stage(&self) -> Stage {
+        *self.stage.borrow()
+    }
+
+    /// Ends once the server has come as far as `stage`.
+    async fn reached(&self, stage: Stage) {
+        let mut stages = self.stage.clone();
+        // The sender is gone only when the server is.
+        drop(stages.wait_for(|now| *now >= stage).await);
+    }
+}
+
+/// Host memory of the server, for all clients together.
+#[derive(Debug)]
+struct HostMemory {
+    free: AtomicU64,
+}
+
+impl Budget for HostMemory {
+    fn try_grow(&self, bytes: u64) -> bool {
+        let take = |free: u64| free.checked_sub(bytes);
+        self.free.fetch_update(Ordering::AcqRel, Ordering::Acquire, take).is_ok()
+    }
+
+    fn shrink(&self, bytes: u64) {
+        self.free.fetch_add(bytes, Ordering::AcqRel);
+    }
+}
+
+/// Serves a drive until `stop` ends, then shuts the drive down. The listener's socket is removed in
+/// the end.
+///
+/// # Errors
+/// [`Error::Serve`] when the connections failed as a whole.
+pub async fn serve(
+    drive: Arc<dyn Drive>,
+    listener: Listener,
+    options: ServerOptions,
+    stop: impl Future<Output = ()>,
+) -> Result<(), Error> {
+    let (stage_sender, stage) = watch::channel(Stage::Serving);
+    let served = Arc::new(Served {
+        drive: Arc::clone(&drive),
+        instance: Bytes::copy_from_slice(Uuid::new_v4().as_bytes()),
+        budget: Arc::new(HostMemory { free: AtomicU64::new(options.host_bytes_max) }),
+        stage,
+        running: watch::Sender::new(0),
+        ended: Notify::new(),
+    });
+    let (socket, socket_file) = listener.into_parts();
+    let connections = match socket {
+        Socket::Tcp(listener) => {
+            let incoming = TcpIncoming::from(listener).with_nodelay(Some(true));
+            tokio::spawn(accept(Arc::clone(&served), incoming, options.clone()))
+        }
+        Socket::Unix(listener) => {
+            let incoming = UnixListenerStream::new(listener);
+            tokio::spawn(accept(Arc::clone(&served), incoming, options.clone()))
+        }
+    };
+    let mut connections = connections;
+    let failed = |reason: String| Error::Serve { reason };
+    let result = tokio::select! {
+        ended = &mut connections => match ended {
+            Ok(Ok(())) => Err(failed("it takes no more connections".to_owned())),
+            Ok(Err(error)) => Err(failed(error.to_string())),
+            Err(error) => Err(failed(error.to_string())),
+        },
+        () = stop => Ok(()),
+    };
+    stage_sender.send_replace(Stage::Draining);
+    let mut running = served.running.subscribe();
+    if tokio::time::timeout(options.grace, running.wait_for(|count| *count == 0)).await.is_err() {
+        tracing::info!("commands were still running and are cancelled");
+    }
+    stage_sender.send_replace(Stage::Ending);
+    if !connections.is_finished() && tokio::time::timeout(CLOSING, &mut connections).await.is_err()
+    {
+        connections.abort();
+    }
+    let shut_down = tokio::task::spawn_blocking(move || drive.shutdown());
+    if tokio::time::timeout(options.grace, shut_down).await.is_err() {
+        tracing::warn!("the drive does not shut down");
+    }
+    drop(socket_file);
+    result
+}
+
+/// Takes connections until the server ends.
+async fn accept<IO, E>(
+    served: Arc<Served>,
+    incoming: impl Stream<Item = Result<IO, E>>,
+    options: ServerOptions,
+) -> Result<(), tonic::transport::Error>
+where
+    IO: AsyncRead + AsyncWrite + Connected + Unpin + Send + 'static,
+    E: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
+    let service = FlightServiceServer::new(Service::new(Arc::clone(&served)))
+        .max_decoding_message_size(MESSAGE_BYTES_MAX)
+        .max_encoding_message_size(MESSAGE_BYTES_MAX);
+    Server::builder()
+        .http2_keepalive_interval(Some(options.keep_alive_interval))
+        .http2_keepalive_timeout(Some(options.keep_alive_timeout))
+        .max_concurrent_streams(STREAMS_MAX)
+        .add_service(service)
+        .serve_with_incoming_shutdown(incoming, async move { served.reached(Stage::Ending).await })
+        .await
+}

@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The Flight service: actions, and the exchange that a session is. What of Flight is about tables
+//! is not offered.
+
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use arrow_flight::flight_service_server::FlightService;
+use arrow_flight::{
+    Action, ActionType, Criteria, Empty, FlightData, FlightDescriptor, FlightInfo,
+    HandshakeRequest, HandshakeResponse, PollInfo, PutResult, SchemaResult, Ticket,
+};
+use bytes::Bytes;
+use futures::{StreamExt, TryStreamExt, stream};
+use nearscan_command::layout::FORMAT_MAJOR;
+use nearscan_drive::{FileRef, Placement, Refusal, SessionSpec};
+use prost::Message;
+use tokio::sync::{Mutex, mpsc};
+use tokio_stream::Stream;
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::{Request, Response, Status, Streaming};
+
+use super::session::{Session, WAITING_MESSAGES};
+use super::{Served, Stage};
+use crate::convert::id_of;
+use crate::protocol::{
+    self, Ask, Capabilities, Health, Hello, Locate, Located, Open, PROTOCOL_MAJOR, PROTOCOL_MINOR,
+    SESSION, Snapshot, ToServer, Welcome, action,
+};
+
+/// How long each message that opens a session may take.
+const FIRST_MESSAGE: Duration = Duration::from_secs(10);
+
+/// Messages that may say nothing before the one that opens a session: the libraries of Flight send
+/// a descriptor and a schema first.
+const SILENT_MESSAGES_MAX: u32 = 2;
+
+/// Epochs that a drive that was started anew may lie behind those that its clients have seen.
+const EPOCHS_BEHIND_MAX: u64 = 1024;
+
+/// The service over one drive.
+#[derive(Debug)]
+pub(super) struct Service {
+    served: Arc<Served>,
+    /// Held while the epoch is changed.
+    epoch: Mutex<()>,
+}
+
+type Answers<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send>>;
+
+impl Service {
+    pub(super) fn new(served: Arc<Served>) -> Self {
+        Self { served, epoch: Mutex::default() }
+    }
+
+    async fn connect(&self, hello: Hello) -> Result<Welcome, Status> {
+        let Hello { protocol_major, protocol_minor, format_major, .. } = hello;
+        if protocol_major != PROTOCOL_MAJOR {
+            return Err(Status::failed_precondition(format!(
+                "the server speaks version {PROTOCOL_MAJOR}.{PROTOCOL_MINOR} of the protocol, \
+                 the client {protocol_major}.{protocol_minor}"
+            )));
+        }
+        if format_major != u32::from(FORMAT_MAJOR) {
+            return Err(Status::failed_precondition(format!(
+                "the server reads version {FORMAT_MAJOR} of the command format, \
+                 the client writes {format_major}"
+            )));
+        }
+        let identity = self.served.drive.identity();
+        Ok(Welcome {
+            protocol_major: PROTOCOL_MAJOR,
+            protocol_minor: PROTOCOL_MINOR,
+            instance: self.served.instance.clone(),
+            epoch: self.epoch_after(&hello).await?,
+            drive_uuid: Bytes::copy_from_slice(identity.uuid.as_bytes()),
+            kind: identity.kind.to_owned(),
+            model: identity.model.clone(),
+            capabilities: Capabilities::from(self.served.drive.capabilities()),
+        })
+    }
+
+    /// The drive's epoch, which is a new one to a client that knew another run of the server.
+    async fn epoch_after(&self, hello: &Hello) -> Result<u64, Status> {
+        let _one_at_a_time = self.epoch.lock().await;
+        let mut epoch = self.served.epoch().map_err(refused)?;
+        if hello.instance_before.is_empty() || hello.instance_before == self.served.instance {
+            return Ok(epoch);
+        }
+        if hello.epoch_before.saturating_sub(epoch) > EPOCHS_BEHIND_MAX {
+            return Err(Status::failed_precondition(format!(
+                "the drive is in epoch {epoch}, the client has seen {}",
+                hello.epoch_before
+            )));
+        }
+        while epoch <= hello.epoch_before {
+            let next = self.reset().await?;
+            if next <= epoch {
+                return Err(Status::internal("a reset gave no new epoch"));
+            }
+            epoch = next;
+        }
+        Ok(epoch)
+    }
+
+    /// Resets the drive, which may take its time.
+    async fn reset(&self) -> Result<u64, Status> {
+        let drive = Arc::clone(&self.served.drive);
+        let reset = tokio::task::spawn_blocking(move || drive.reset());
+        reset.await.map_err(|error| Status::internal(error.to_string()))?.map_err(refused)
+    }
+
+    async fn locate(&self, locate: Locate) -> Result<Located, Status> {
+        let path = OsString::from_vec(locate.path).into();
+        let version =
+            nearscan_command::Version { size_bytes: locate.size_bytes, stamp: locate.stamp };
+        let drive = Arc::clone(&self.served.drive);
+        let located =
+            tokio::task::spawn_blocking(move || drive.locate(&FileRef { path, version })).await;
+        match located.map_err(|error| Status::internal(error.to_string()))? {
+            Placement::Here { file_id } => {
+                Ok(Located { file_id: Some(file_id), reason: String::new() })
+            }
+            Placement::NotHere { reason } => Ok(Located { file_id: None, reason }),
+        }
+    }
+
+    fn health(&self, epoch: u64) -> Health {
+        Health { epoch, in_flight: self.served.drive.in_flight() }
+    }
+
+    /// Whether a client means this run of the server.
+    fn is_meant(&self, instance: &Bytes) -> Result<(), Status> {
+        match *instance == self.served.instance {
+            true => Ok(()),
+            false => Err(Status::failed_precondition("the server was started anew")),
+        }
+    }
+
+    async fn act(&self, action: &Action) -> Result<Vec<u8>, Status> {
+        let body = &action.body;
+        match action.r#type.as_str() {
+            action::CONNECT => self.connect(read(body)?).await.map(|it| it.encode_to_vec()),
+            action::LOCATE => {
+                let locate: Locate = read(body)?;
+                self.is_meant(&locate.instance)?;
+                self.locate(locate).await.map(|it| it.encode_to_vec())
+            }
+            action::SNAPSHOT => {
+                self.is_meant(&read::<Ask>(body)?.instance)?;
+                Ok(Snapshot::from(&self.served.drive.snapshot()).encode_to_vec())
+            }
+            action::HEALTH => {
+                self.is_meant(&read::<Ask>(body)?.instance)?;
+                Ok(self.health(self.served.epoch().map_err(refused)?).encode_to_vec())
+            }
+            action::RESET => {
+                self.is_meant(&read::<Ask>(body)?.instance)?;
+                let _one_at_a_time = self.epoch.lock().await;
+                Ok(self.health(self.reset().await?).encode_to_vec())
+            }
+            other => Err(Status::unimplemented(format!("there is no action {other:?}"))),
+        }
+    }
+
+    /// Opens the session that the first message of an exchange asks for.
+    async fn open(
+        &self,
+        incoming: &mut Streaming<FlightData>,
+    ) -> Result<Arc<dyn nearscan_drive::Session>, Status> {
+        let mut said = next(incoming).await?;
+        let descriptor = said.flight_descriptor.take().unwrap_or_default();
+        if descriptor.cmd != SESSION {
+            return Err(Status::invalid_argument(format!("the only exchange is {SESSION:?}")));
+        }
+        for _ in 0..SILENT_MESSAGES_MAX {
+            if said.app_metadata.is_empty() {
+                said = next(incoming).await?;
+            }
+        }
+        let said = read::<ToServer>(&said.app_metadata)?.request;
+        let Some(protocol::Request::Open(Open { instance, query_id, tenant })) = said else {
+            return Err(Status::invalid_argument("a session begins with its terms"));
+        };
+        self.is_meant(&instance)?;
+        if self.served.stage() > Stage::Serving {
+            return Err(Status::unavailable("the server is shutting down"));
+        }
+        let budget = Arc::clone(&self.served.budget);
+        let spec = SessionSpec { query_id: id_of(&query_id), tenant, budget };
+        self.served.drive.open_session(spec).map_err(refused)
+    }
+}
+
+/// The next of the messages that open a session.
+async fn next(incoming: &mut Streaming<FlightData>) -> Result<FlightData, Status> {
+    let late = |_elapsed| Status::deadline_exceeded("the exchange was not begun");
+    let message = tokio::time::timeout(FIRST_MESSAGE, incoming.message()).await.map_err(late)??;
+    message.ok_or_else(|| Status::invalid_argument("a session begins with its terms"))
+}
+
+fn refused(refusal: Refusal) -> Status {
+    Status::unavailable(refusal.to_string())
+}
+
+/// Reads a message.
+pub(super) fn read<T: Message + Default>(bytes: &Bytes) -> Result<T, Status> {
+    T::decode(bytes.clone()).map_err(|error| Status::invalid_argument(error.to_string()))
+}
+
+#[tonic::async_trait]
+impl FlightService for Service {
+    type HandshakeStream = Answers<HandshakeResponse>;
+    type ListFlightsStream = Answers<FlightInfo>;
+    type DoGetStream = Answers<FlightData>;
+    type DoPutStream = Answers<PutResult>;
+    type DoExchangeStream = Answers<FlightData>;
+    type DoActionStream = Answers<arrow_flight::Result>;
+    type ListActionsStream = Answers<ActionType>;
+
+    async fn do_action(
+        &self,
+        request: Request<Action>,
+    ) -> Result<Response<Self::DoActionStream>, Status> {
+        let body = self.act(request.get_ref()).await?.into();
+        Ok(Response::new(stream::iter([Ok(arrow_flight::Result { body })]).boxed()))
+    }
+
+    async fn list_actions(
+        &self,
+        _: Request<Empty>,
+    ) -> Result<Response<Self::ListActionsStream>, Status> {
+        let types = action::ALL.map(|(name, description)| {
+            let (r#type, description) = (name.to_owned(), description.to_owned());
+            Ok(ActionType { r#type, description })
+        });
+        Ok(Response::new(stream::iter(types).boxed()))
+    }
+
+    async fn do_exchange(
+        &self,
+        request: Request<Streaming<FlightData>>,
+    ) -> Result<Response<Self::DoExchangeStream>, Status> {
+        let mut incoming = request.into_inner();
+        let session = self.open(&mut incoming).await?;
+        let (outgoing, messages) = mpsc::channel(WAITING_MESSAGES);
+        tokio::spawn(Session::new(Arc::clone(&self.served), session, outgoing).run(incoming));
+        Ok(Response::new(ReceiverStream::new(messages).into_stream().boxed()))
+    }
+
+    async fn handshake(
+        &self,
+        _: Request<Streaming<HandshakeRequest>>,
+    ) -> Result<Response<Self::HandshakeStream>, Status> {
+        Err(not_offered())
+    }
+
+    async fn list_flights(
+        &self,
+        _: Request<Criteria>,
+    ) -> Result<Response<Self::ListFlightsStream>, Status> {
+        Err(not_offered())
+    }
+
+    async fn get_flight_info(
+        &self,
+        _: Request<FlightDescriptor>,
+    ) -> Result<Response<FlightInfo>, Status> {
+        Err(not_offered())
+    }
+
+    async fn poll_flight_info(
+        &self,
+        _: Request<FlightDescriptor>,
+    ) -> Result<Response<PollInfo>, Status> {
+        Err(not_offered())
+    }
+
+    async fn get_schema(
+        &self,
+        _: Request<FlightDescriptor>,
+    ) -> Result<Response<SchemaResult>, Status> {
+        Err(not_offered())
+    }
+
+    async fn do_get(&self, _: Request<Ticket>) -> Result<Response<Self::DoGetStream>, Status> {
+        Err(not_offered())
+    }
+
+    async fn do_put(
+        &self,
+        _: Request<Streaming<FlightData>>,
+    ) -> Result<Response<Self::DoPutStream>, Status> {
+        Err(not_offered())
+    }
+}
+
+fn not_offered() -> Status {
+    Status::unimplemented("a drive offers actions and the exchange of a session")
+}

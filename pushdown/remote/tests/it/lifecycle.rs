@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Commands that are refused, run out of time, are cancelled, reset or shut down, and what they
+//! hold.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use nearscan_command::ResultHeader;
+use nearscan_drive::clock::Stopwatch;
+use nearscan_drive::{Budget, CancelOutcome, Drive, DriveTime, Failure, Outcome, Refusal, Ticket};
+use nearscan_emulator::Emulator;
+use nearscan_remote::{Options, RemoteDrive};
+
+use crate::bench::{
+    PATIENCE, Sample, Served, Way, emulated, eventually, gone, options, run, session, session_with,
+    submit, submit_for, sums_up, wait,
+};
+
+/// A drive with faults, served over a Unix socket.
+fn served(faults: &str) -> (Arc<Emulator>, Served) {
+    let emulator = emulated(faults);
+    let served = Served::start(Arc::<Emulator>::clone(&emulator), Way::Unix);
+    (emulator, served)
+}
+
+#[test]
+fn what_a_drive_says_of_itself_is_the_same_from_afar() {
+    let (emulator, served) = served("");
+    let drive = served.connect();
+    assert_eq!(drive.capabilities(), emulator.capabilities());
+    assert_eq!(drive.identity().uuid, emulator.identity().uuid);
+    assert_eq!(drive.identity().kind, "remote");
+    assert!(drive.identity().model.starts_with(&emulator.identity().model));
+    let (there, here) = (drive.snapshot(), emulator.snapshot());
+    assert_eq!((there.lanes, there.media, there.scan), (here.lanes, here.media, here.scan));
+    assert_eq!(there.free_bytes, here.free_bytes);
+}
+
+#[test]
+fn a_completion_has_the_bytes_and_the_time_that_it_has_at_home() {
+    let (emulator, served) = served("");
+    let drive = served.connect();
+    let sample = Sample::of(1000);
+    let (near, far) = (session(&*emulator), session(&drive));
+    let mut at_home = sample.sum(&*emulator, &*near);
+    let command = sample.sum(&drive, &*far);
+    at_home.envelope = command.envelope;
+    let (expected, found) = (run(&*near, &at_home), run(&*far, &command));
+    assert_eq!(found.outcome, expected.outcome);
+    assert_eq!(found.time, expected.time);
+    assert_eq!(found.traffic, expected.traffic);
+    assert!(matches!(found.time, DriveTime::Modelled(time) if time.kernel_ns > 0));
+    assert!(found.check(&command).is_ok());
+}
+
+#[test]
+fn a_result_of_many_parts_arrives_whole() {
+    let (_emulator, served) = served("");
+    let drive = served.connect();
+    let sample = Sample::of(400_000);
+    let session = session(&drive);
+    let command = sample.rows(&drive, &*session);
+    let completion = run(&*session, &command);
+    let view = completion.check(&command).unwrap();
+    assert_eq!(view.header.rows_out, 400_000);
+    assert!(completion.traffic.link_bytes > 3 << 20, "{:?}", completion.traffic);
+}
+
+#[test]
+fn a_full_queue_and_a_full_memory_refuse() {
+    let (emulator, served) = served("hang:1");
+    let drive = served.connect();
+    let session = session(&drive);
+    let too_much = drive.capabilities().memory_bytes + 1;
+    let refused = session.lease(too_much).unwrap_err();
+    assert_eq!(refused, Refusal::LowMemory { needed_bytes: too_much });
+    let sample = Sample::of(10);
+    let mut tickets: Vec<Ticket> = Vec::new();
+    let refusal = loop {
+        match submit(&*session, &sample.sum(&drive, &*session)) {
+            Ok(ticket) => tickets.push(ticket),
+            Err(refusal) => break refusal,
+        }
+    };
+    assert_eq!(refusal, Refusal::Busy);
+    assert_eq!(tickets.len(), drive.capabilities().in_flight_max as usize);
+    assert_eq!(drive.in_flight(), drive.capabilities().in_flight_max);
+    eventually("they get there", || emulator.in_flight() == drive.in_flight());
+    drop(tickets);
+    eventually("they are cancelled", || drive.in_flight() == 0 && emulator.memory_is_whole());
+}
+
+#[test]
+fn what_the_drive_refuses_comes_back_as_that() {
+    let end_of = |faults| {
+        let (_emulator, served) = served(faults);
+        let drive = served.connect();
+        let session = session(&drive);
+        run(&*session, &Sample::of(10).sum(&drive, &*session)).outcome
+    };
+    assert_eq!(end_of("queue_full:1"), Outcome::Failed(Failure::Busy));
+    let low_memory = end_of("low_memory:1");
+    assert!(matches!(low_memory, Outcome::Failed(Failure::LowMemory { .. })), "{low_memory:?}");
+    assert!(matches!(end_of("read_error:1"), Outcome::Failed(Failure::Read { .. })));
+}
+
+#[test]
+fn a_corrupted_result_is_noticed_by_the_client() {
+    let (_emulator, served) = served("corrupt:1");
+    let drive = served.connect();
+    let session = session(&drive);
+    let command = Sample::of(100);
+    let command = command.sum(&drive, &*session);
+    let completion = run(&*session, &command);
+    let fault = completion.check(&command).unwrap_err();
+    assert!(matches!(fault, nearscan_drive::Fault::Corrupted(_)), "{fault}");
+}
+
+#[test]
+fn a_command_that_is_out_of_time_is_ended_by_the_server_and_its_memory_comes_back() {
+    let (emulator, served) = served("hang:1");
+    let patient = Options { deadline_grace: 2 * PATIENCE, ..options() };
+    let drive = RemoteDrive::connect(&served.address, patient).unwrap();
+    let session = session(&drive);
+    let sample = Sample::of(10);
+    let timeout = Duration::from_millis(100);
+    let ticket = submit_for(&*session, &sample.sum(&drive, &*session), timeout).unwrap();
+    assert_eq!(wait(ticket).outcome, Outcome::Failed(Failure::Timeout));
+    // The deadline in the envelope counts as well.
+    let mut hasty = sample.sum(&drive, &*session);
+    hasty.envelope.deadline_ns = 100_000_000;
+    assert_eq!(run(&*session, &hasty).outcome, Outcome::Failed(Failure::Timeout));
+    eventually("all memory is back", || emulator.memory_is_whole());
+    assert_eq!(drive.in_flight(), 0);
+}
+
+#[test]
+fn a_command_is_cancelled_by_its_number() {
+    let (emulator, served) = served("hang:1");
+    let drive = served.connect();
+    let session = session(&drive);
+    let command = Sample::of(10).sum(&drive, &*session);
+    let ticket = submit(&*session, &command).unwrap();
+    assert_eq!(session.cancel(7 << 100), CancelOutcome::Unknown);
+    let command_id = command.envelope.command_id;
+    assert_eq!(session.cancel(command_id), CancelOutcome::Acknowledged);
+    assert_eq!(wait(ticket).outcome, Outcome::Failed(Failure::Cancelled));
+    assert_eq!(session.cancel(command_id), CancelOutcome::Unknown);
+    eventually("all memory is back", || emulator.memory_is_whole());
+}
+
+#[derive(Debug)]
+struct Room(AtomicU64);
+
+impl Budget for Room {
+    fn try_grow(&self, bytes: u64) -> bool {
+        let take = |left: u64| left.checked_sub(bytes);
+        self.0.fetch_update(Ordering::SeqCst, Ordering::SeqCst, take).is_ok()
+    }
+
+    fn shrink(&self, bytes: u64) {
+        self.0.fetch_add(bytes, Ordering::SeqCst);
+    }
+}
+
+#[test]
+fn a_result_is_charged_while_it_is_held_and_refused_when_it_does_not_fit() {
+    let (_emulator, served) = served("");
+    let drive = served.connect();
+    let room = Arc::new(Room(AtomicU64::new(1 << 20)));
+    let left = || room.0.load(Ordering::SeqCst);
+    let session = session_with(&drive, Arc::<Room>::clone(&room));
+    let sample = Sample::of(20_000);
+    let command = sample.rows(&drive, &*session);
+    let completion = run(&*session, &command);
+    let Outcome::Finished(bytes) = &completion.outcome else { panic!("{completion:?}") };
+    assert!(bytes.len() > 160_000);
+    assert_eq!(left(), (1 << 20) - bytes.len() as u64);
+    drop(completion);
+    assert_eq!(left(), 1 << 20);
+    room.0.store(100_000, Ordering::SeqCst);
+    let again = run(&*session, &sample.rows(&drive, &*session));
+    let refused = Outcome::Failed(Failure::HostMemory { needed_bytes: again.traffic.link_bytes });
+    assert_eq!(again.outcome, refused);
+    assert_eq!(left(), 100_000);
+    // What was let pass by does not disturb what comes next.
+    let next = run(&*session, &sample.sum(&drive, &*session));
+    assert!(matches!(next.outcome, Outcome::Finished(_)));
+}
+
+#[test]
+fn a_reset_voids_what_was_before_it_for_every_client() {
+    let (emulator, served) = served("hang:1");
+    let (drive, other) = (served.connect(), served.connect());
+    let (before, elsewhere) = (session(&drive), session(&other));
+    let sample = Sample::of(10);
+    let (command, theirs) = (sample.sum(&drive, &*before), sample.sum(&other, &*elsewhere));
+    let tickets = [submit(&*before, &command).unwrap(), submit(&*elsewhere, &theirs).unwrap()];
+    let epoch = drive.reset().unwrap();
+    assert_eq!(epoch, before.epoch() + 1);
+    for ticket in tickets {
+        let completion = wait(ticket);
+        let is_void = matches!(
+            completion.outcome,
+            Outcome::Failed(Failure::Gone { .. } | Failure::Cancelled)
+        );
+        assert!(is_void, "{completion:?}");
+    }
+    for (session, command) in [(&before, &command), (&elsewhere, &theirs)] {
+        eventually("an old session is void", || {
+            matches!(submit(&**session, command), Err(Refusal::Gone { .. }))
+        });
+    }
+    assert_eq!(session(&drive).epoch(), epoch);
+    assert_eq!(session(&other).epoch(), epoch);
+    eventually("all memory is back", || emulator.memory_is_whole());
+}
+
+#[test]
+fn a_drive_that_is_shut_down_finishes_what_it_has_and_takes_no_more() {
+    let (emulator, served) = served("");
+    let drive = served.connect();
+    let session = session(&drive);
+    let sample = Sample::of(50_000);
+    let commands: Vec<_> = (0..8).map(|_| sample.sum(&drive, &*session)).collect();
+    let tickets: Vec<Ticket> =
+        commands.iter().map(|command| submit(&*session, command).unwrap()).collect();
+    drive.shutdown();
+    for (ticket, command) in tickets.into_iter().zip(&commands) {
+        assert!(wait(ticket).check(command).is_ok());
+    }
+    assert!(matches!(submit(&*session, &commands[0]), Err(Refusal::Gone { .. })));
+    assert_eq!(drive.in_flight(), 0);
+    drive.shutdown();
+    // The drive itself is still there for others.
+    assert!(sums_up(&served.connect()));
+    eventually("all memory is back", || emulator.memory_is_whole());
+}
+
+#[test]
+fn a_client_that_drops_its_drive_leaves_nothing_behind() {
+    let (emulator, served) = served("hang:1");
+    let drive = served.connect();
+    let session = session(&drive);
+    let ticket = submit(&*session, &Sample::of(10).sum(&drive, &*session)).unwrap();
+    eventually("it runs", || emulator.in_flight() == 1);
+    drop(drive);
+    assert!(matches!(wait(ticket).outcome, Outcome::Failed(Failure::Gone { .. })));
+    eventually("all memory is back", || emulator.in_flight() == 0 && emulator.memory_is_whole());
+}
+
+#[test]
+fn a_server_that_stops_cancels_what_does_not_end_and_removes_its_socket() {
+    let (emulator, mut served) = served("hang:1");
+    let drive = served.connect();
+    let session = session(&drive);
+    let sample = Sample::of(10);
+    let command = sample.sum(&drive, &*session);
+    let ticket = submit(&*session, &command).unwrap();
+    eventually("it runs", || emulator.in_flight() == 1);
+    let watch = Stopwatch::start();
+    served.stop();
+    assert!(watch.elapsed() < PATIENCE);
+    assert!(matches!(wait(ticket).outcome, Outcome::Failed(_)));
+    eventually("its client notices", || !drive.is_connected());
+    assert!(matches!(submit(&*session, &command), Err(Refusal::Gone { .. })));
+    assert!(emulator.memory_is_whole());
+    assert!(crate::bench::is_empty(served.place.folder.path()));
+}
+
+#[test]
+fn a_server_that_stops_finishes_what_runs_and_takes_no_more() {
+    let (_emulator, mut served) = served("");
+    let drive = served.connect();
+    let session = session(&drive);
+    let sample = Sample::of(100_000);
+    let commands: Vec<_> = (0..8).map(|_| sample.sum(&drive, &*session)).collect();
+    let tickets: Vec<Ticket> =
+        commands.iter().map(|command| submit(&*session, command).unwrap()).collect();
+    served.begin_stop();
+    let mut late = 0;
+    for (ticket, command) in tickets.into_iter().zip(&commands) {
+        let completion = wait(ticket);
+        match &completion.outcome {
+            // It got there after the server was asked to stop.
+            Outcome::Failed(_) => {
+                assert!(gone(&completion).contains("shut"), "{}", gone(&completion));
+                late += 1;
+            }
+            Outcome::Finished(bytes) => {
+                assert!(bytes.len() as u64 >= ResultHeader::BYTES);
+                assert!(completion.check(command).is_ok());
+            }
+        }
+    }
+    served.stop();
+    assert!(late < 8 || !drive.is_connected());
+}
