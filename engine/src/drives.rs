@@ -6,9 +6,11 @@
 
 use std::{path::PathBuf, sync::Arc};
 
+use nearscan_command::layout;
 use nearscan_cpu::{CpuDrive, Options};
 use nearscan_drive::Drive;
 use nearscan_emulator::{Config, EmulatedCard, Emulator};
+use nearscan_link::{IMAGES, metadata::Format, xclbin};
 use nearscan_remote::{Address, HostOptions, HostedDrive, Program, RemoteDrive};
 use nearscan_xrt::{OpenError, Preparation, XrtDrive};
 
@@ -34,7 +36,12 @@ pub(crate) struct Opening {
 pub(crate) fn open(spec: &DriveSpec, opening: &Opening) -> Result<Arc<dyn Drive>> {
     match spec.scheme {
         DriveScheme::Emulated if spec.param(PROCESS) == Some("own") => hosted(spec, opening),
-        DriveScheme::Xrt => hosted(spec, opening),
+        DriveScheme::Xrt => {
+            // What is wrong with the image needs no process to be found out.
+            let image = nearscan_xrt::read_image(&card_config(spec).xclbin);
+            image.map_err(|error| failed(spec, error))?;
+            hosted(spec, opening)
+        }
         DriveScheme::Emulated | DriveScheme::Cpu | DriveScheme::Remote => {
             open_here(spec, opening.threads)
         }
@@ -57,6 +64,14 @@ pub fn prepare_process(url: &str) -> Result<()> {
         nearscan_xrt::prepare(&Preparation { target, libraries: None })
     };
     prepare().map_err(|error: OpenError| failed(&spec, error))
+}
+
+/// The card's image for XRT's software emulation, for `xrt:0?xclbin=FILE`. It is of use to this
+/// build alone, for the kernels that it names are those in it.
+#[must_use]
+pub fn emulation_image() -> Vec<u8> {
+    let format = Format { major: layout::FORMAT_MAJOR, minor: layout::FORMAT_MINOR };
+    IMAGES.first().map_or_else(Vec::new, |image| xclbin::emulation(image, format))
 }
 
 /// Ends a process whose drive is lost ([`Drive::lost`]): the end that other processes have waits

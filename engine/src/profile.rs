@@ -73,6 +73,8 @@ pub struct PushdownProfile {
     pub values_in: u64,
     /// Bytes that crossed the link to the host.
     pub link_bytes: u64,
+    /// Of the bytes from the media, those that the host copied to the drive.
+    pub host_bytes: u64,
     /// Time of drives, read from a clock.
     pub drive_time_measured: Option<Duration>,
     /// Time of drives, computed by the emulator. The operators of a query share its drive, so this
@@ -121,6 +123,7 @@ impl QueryProfile {
             media_bytes: count("media_bytes"),
             values_in: count("values_in"),
             link_bytes: count("link_bytes"),
+            host_bytes: count("host_bytes"),
             drive_time_measured: time("drive_time_measured"),
             drive_time_modelled: all.get().map(|all| Duration::from_nanos(all.makespan_ns())),
             modelled: all.get(),

@@ -33,6 +33,9 @@ pub enum Error {
     /// The TPC-H data could not be made.
     #[error("cannot make the TPC-H data")]
     Tpch(#[source] Box<nearscan_tpch::Error>),
+    /// A card in emulation cannot be made here.
+    #[error("there is no card: {0}")]
+    Card(String),
     /// The engine refused a drive, a setting, a table or a statement.
     #[error("{}", .0.render())]
     Engine(Box<nearscan::Error>),

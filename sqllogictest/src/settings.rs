@@ -4,11 +4,15 @@
 //! A setting is a row of [`DRIVE_SETTINGS`]. Whether its drive can be attached is found out by
 //! attaching it: a setting switches itself on in the build that has its drive.
 
-use std::fmt;
+use std::{
+    fmt, fs, io,
+    path::{Path, PathBuf},
+    sync::OnceLock,
+};
 
 use nearscan::Engine;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// Partitions of every query. Fixed, so that plans do not depend on the machine; two, because one
 /// has no partial aggregates and no exchange.
@@ -23,14 +27,21 @@ pub struct DriveSetting {
     pub drive: Option<&'static str>,
     /// Value of `nearscan.pushdown.mode`.
     pub mode: &'static str,
+    /// One file in so many is run, chosen by a hash of its name.
+    pub one_in: u64,
 }
 
 /// All settings, in the order in which they run.
-pub static DRIVE_SETTINGS: [DriveSetting; 3] = [
-    DriveSetting { name: "cpu", drive: None, mode: "off" },
-    DriveSetting { name: "emulated", drive: Some(LARGE_DRIVE), mode: "force" },
-    DriveSetting { name: "emulated-faults", drive: Some(FAULTY_DRIVE), mode: "force" },
+pub static DRIVE_SETTINGS: [DriveSetting; 4] = [
+    DriveSetting { name: "cpu", drive: None, mode: "off", one_in: 1 },
+    DriveSetting { name: "emulated", drive: Some(LARGE_DRIVE), mode: "force", one_in: 1 },
+    DriveSetting { name: "emulated-faults", drive: Some(FAULTY_DRIVE), mode: "force", one_in: 1 },
+    DriveSetting { name: "xrt", drive: Some(CARD), mode: "force", one_in: 10 },
 ];
+
+/// A card in XRT's software emulation, in a process of its own; [`IMAGE`] stands for the file.
+const CARD: &str = "xrt:0?xclbin=IMAGE";
+const IMAGE: &str = "IMAGE";
 
 /// A drive that takes all that the command format has, merges among it.
 const LARGE_DRIVE: &str = "emulated:?profile=unlimited";
@@ -55,9 +66,22 @@ impl DriveSetting {
     pub async fn engine(&self) -> Result<Engine> {
         let mut builder = Engine::builder().threads(PARTITION_COUNT);
         if let Some(url) = self.drive {
-            builder = builder.drive(url)?;
+            let card = if url == CARD { Some(Card::here()?) } else { None };
+            builder = match card {
+                Some(card) => builder.program(&card.program).drive(&card.url())?,
+                None => builder.drive(url)?,
+            };
         }
         Ok(builder.set("nearscan.pushdown.mode", self.mode).build().await?)
+    }
+
+    /// Whether a file is run with this setting.
+    pub fn takes(&self, name: &str) -> bool {
+        // FNV-1a: the same files on every machine.
+        let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        });
+        (hash >> 32).is_multiple_of(self.one_in)
     }
 
     /// Finds out whether the drive of this setting is there once it is attached.
@@ -70,15 +94,58 @@ impl DriveSetting {
     pub async fn probe(&self) -> Result<(), Unavailable> {
         let Some(url) = self.drive else { return Ok(()) };
         let unavailable = |reason: String| Unavailable { reason };
-        let one_line = |text: String| text.lines().next().unwrap_or_default().to_owned();
         let engine =
-            self.engine().await.map_err(|error| unavailable(one_line(error.to_string())))?;
+            self.engine().await.map_err(|error| unavailable(reason(&error.to_string())))?;
         let drives = async { engine.sql("SELECT * FROM nearscan.drives").await?.collect().await };
         match drives.await {
             Ok(drives) if drives.profile.rows > 0 => Ok(()),
             Ok(_) => Err(unavailable(format!("the engine did not attach '{url}'"))),
             Err(error) => Err(unavailable(format!("the engine shows no drives: {error}"))),
         }
+    }
+}
+
+/// Why an engine could not be made, in a line; what could be installed comes as `needs NAME`.
+fn reason(error: &str) -> String {
+    match error.contains("XRT is not installed") {
+        true => "needs xrt".to_owned(),
+        false => error.lines().next().unwrap_or_default().to_owned(),
+    }
+}
+
+/// What a card in emulation takes: an image of this build, and the program that hosts it.
+#[derive(Debug)]
+struct Card {
+    program: PathBuf,
+    image: PathBuf,
+}
+
+impl Card {
+    /// The one of this process.
+    fn here() -> Result<&'static Self> {
+        static CARD: OnceLock<std::result::Result<Card, String>> = OnceLock::new();
+        let made = CARD.get_or_init(|| Self::make().map_err(|error| error.to_string()));
+        made.as_ref().map_err(|error| Error::Card(error.clone()))
+    }
+
+    fn make() -> io::Result<Self> {
+        // A test lies in a folder of its own beside the program.
+        let test = std::env::current_exe()?;
+        let beside = test.parent().and_then(Path::parent).unwrap_or(Path::new("."));
+        let program = beside.join("nearscan");
+        if !program.is_file() {
+            return Err(io::Error::other(format!("{} is not built", program.display())));
+        }
+        // Whole or not there, for whoever else runs these tests.
+        let image = program.with_extension("sw_emu.xclbin");
+        let new = program.with_extension(std::process::id().to_string());
+        fs::write(&new, nearscan::emulation_image())?;
+        fs::rename(new, &image)?;
+        Ok(Self { program, image })
+    }
+
+    fn url(&self) -> String {
+        CARD.replace(IMAGE, &self.image.to_string_lossy())
     }
 }
 
@@ -102,14 +169,25 @@ mod tests {
 
     #[tokio::test]
     async fn setting_whose_drive_cannot_be_opened_says_why() {
-        let setting = DriveSetting { name: "far", drive: Some("remote:nowhere"), mode: "force" };
+        let setting =
+            DriveSetting { name: "far", drive: Some("remote:nowhere"), mode: "force", one_in: 1 };
         let reason = setting.probe().await.unwrap_err().to_string();
         assert_eq!(reason, "error: invalid drive URL 'remote:nowhere'");
     }
 
+    #[test]
+    fn a_part_of_the_files_is_always_the_same_part() {
+        let part = DriveSetting { one_in: 10, ..DRIVE_SETTINGS[0] };
+        let names: Vec<String> = (0..1000).map(|number| format!("file/{number}")).collect();
+        let taken = names.iter().filter(|name| part.takes(name)).count();
+        assert!((60..140).contains(&taken), "{taken}");
+        assert!(names.iter().all(|name| DRIVE_SETTINGS[0].takes(name)));
+        assert!(part.takes("file/13") && !part.takes("file/1"), "of {names:?}");
+    }
+
     #[tokio::test]
     async fn urls_of_all_settings_are_accepted_in_their_mode() {
-        for setting in &DRIVE_SETTINGS {
+        for setting in DRIVE_SETTINGS.iter().filter(|setting| setting.drive != Some(CARD)) {
             let engine = setting.engine().await.unwrap();
             assert_eq!(engine.drive_specs().len(), usize::from(setting.drive.is_some()));
             assert_eq!(engine.options().pushdown.mode.to_string(), setting.mode);

@@ -45,12 +45,13 @@ fn main() -> ExitCode {
     trials.extend(files.iter().cloned().map(rules_trial));
     let mut tallies = Vec::new();
     for setting in &DRIVE_SETTINGS {
+        let files: Vec<&TestFile> = files.iter().filter(|file| setting.takes(&file.name)).collect();
         let tally = Tally {
             setting,
             file_count: u64::try_from(files.len()).unwrap_or(u64::MAX),
             result: runtime.block_on(setting.probe()).map(|()| Arc::default()),
         };
-        for file in files.iter().cloned() {
+        for file in files.into_iter().cloned() {
             trials.push(match &tally.result {
                 Ok(counts) => file_trial(file, setting, &runtime, counts),
                 Err(unavailable) => ignored_trial(&file, setting, unavailable, &arguments),

@@ -101,6 +101,7 @@ struct Run {
     units_cpu: u64,
     media_bytes: u64,
     link_bytes: u64,
+    host_bytes: u64,
     drive_seconds_measured: Option<f64>,
     drive_seconds_modelled: Option<f64>,
     /// What most of the modelled time went to.
@@ -203,6 +204,7 @@ impl Run {
             media_bytes,
             values_in: _,
             link_bytes,
+            host_bytes,
             drive_time_measured,
             drive_time_modelled,
             modelled,
@@ -215,6 +217,7 @@ impl Run {
             units_cpu,
             media_bytes,
             link_bytes,
+            host_bytes,
             drive_seconds_measured: drive_time_measured.map(|time| time.as_secs_f64()),
             drive_seconds_modelled: drive_time_modelled.map(|time| time.as_secs_f64()),
             drive_limit_modelled: modelled.map(|modelled| modelled.limit().to_string()),

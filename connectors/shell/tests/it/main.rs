@@ -6,6 +6,8 @@
 #[cfg(test)]
 mod bench;
 #[cfg(test)]
+mod card;
+#[cfg(test)]
 mod program;
 #[cfg(test)]
 mod serve;

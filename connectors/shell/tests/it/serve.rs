@@ -18,11 +18,11 @@ use crate::program::{command, finished, run};
 /// Longest wait for anything; nothing takes nearly as long.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-const SUM: &str = "SELECT count(*) AS n, sum(k) AS s FROM n WHERE k > 10";
-const ANSWER: &str = "n,s\n4990,12502445\n";
+pub(crate) const SUM: &str = "SELECT count(*) AS n, sum(k) AS s FROM n WHERE k > 10";
+pub(crate) const ANSWER: &str = "n,s\n4990,12502445\n";
 
 /// A folder with a table `n` of the numbers from 1 to 5000 in five row groups.
-fn folder() -> TempDir {
+pub(crate) fn folder() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     let sql = "COPY (SELECT value AS k FROM generate_series(1, 5000)) TO 'n.parquet' \
                OPTIONS (compression snappy, max_row_group_size 1000)";
@@ -30,7 +30,7 @@ fn folder() -> TempDir {
     folder
 }
 
-fn signal(process_id: u32, name: &str) -> bool {
+pub(crate) fn signal(process_id: u32, name: &str) -> bool {
     let arguments = [format!("-{name}"), process_id.to_string()];
     let silent = Command::new("kill").args(arguments).stderr(Stdio::null()).status();
     silent.unwrap().success()
@@ -126,7 +126,7 @@ fn hanging_query(folder: &Path) -> (Running, BufReader<ChildStdout>) {
 }
 
 /// The processes that a process has started.
-fn children_of(process_id: u32) -> Vec<u32> {
+pub(crate) fn children_of(process_id: u32) -> Vec<u32> {
     let processes = fs::read_dir("/proc").unwrap().filter_map(Result::ok);
     let numbers = processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
     let is_child = |number: &u32| {
@@ -137,7 +137,7 @@ fn children_of(process_id: u32) -> Vec<u32> {
 }
 
 /// Waits until something is there.
-fn eventually<T>(what: &str, mut find: impl FnMut() -> Option<T>) -> T {
+pub(crate) fn eventually<T>(what: &str, mut find: impl FnMut() -> Option<T>) -> T {
     let watch = Stopwatch::start();
     loop {
         match find() {
@@ -149,7 +149,7 @@ fn eventually<T>(what: &str, mut find: impl FnMut() -> Option<T>) -> T {
 }
 
 /// Whether a process is the host of a drive.
-fn is_host(process_id: u32) -> bool {
+pub(crate) fn is_host(process_id: u32) -> bool {
     let command = fs::read_to_string(format!("/proc/{process_id}/cmdline")).unwrap_or_default();
     command.contains("--end-with-stdin")
 }

@@ -60,6 +60,7 @@ pub(crate) struct PushdownMetrics {
     pushbacks: Vec<Count>,
     media_bytes: Count,
     link_bytes: Count,
+    host_bytes: Count,
     rows_in: Count,
     values_in: Count,
     pub(crate) rows_out: Count,
@@ -82,6 +83,7 @@ impl PushdownMetrics {
             pushbacks: PushBack::ALL.iter().map(|(_, word)| count(word)).collect(),
             media_bytes: count("media_bytes"),
             link_bytes: count("link_bytes"),
+            host_bytes: count("host_bytes"),
             rows_in: count("rows_in"),
             values_in: count("values_in"),
             rows_out: count("rows_out"),
@@ -115,6 +117,7 @@ impl PushdownMetrics {
         let whole = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
         self.media_bytes.add(whole(completion.traffic.media_bytes));
         self.link_bytes.add(whole(completion.traffic.link_bytes));
+        self.host_bytes.add(whole(completion.traffic.host_bytes));
         match completion.time {
             DriveTime::Measured(measured) => {
                 self.measured.add_duration(Duration::from_nanos(measured.ns));

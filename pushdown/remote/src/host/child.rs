@@ -214,7 +214,12 @@ impl Host {
         for line in BufReader::new(stderr).lines() {
             let Ok(line) = line else { break };
             tracing::info!(target: "nearscan_remote::host", "{line}");
-            self.lock().last_words = Some(line);
+            // What a detail is about is known, and a hint is for who started it by hand.
+            match (line.strip_prefix("  detail: "), line.starts_with("  hint: ")) {
+                (Some(detail), _) => self.lock().last_words = Some(detail.to_owned()),
+                (None, true) => {}
+                (None, false) => self.lock().last_words = Some(line),
+            }
         }
     }
 
