@@ -131,7 +131,7 @@ impl Card {
     fn make() -> io::Result<Self> {
         // A test lies in a folder of its own beside the program.
         let test = std::env::current_exe()?;
-        let beside = test.parent().and_then(Path::parent).unwrap_or(Path::new("."));
+        let beside = test.parent().and_then(Path::parent).unwrap_or_else(|| Path::new("."));
         let program = beside.join("nearscan");
         if !program.is_file() {
             return Err(io::Error::other(format!("{} is not built", program.display())));
