@@ -12,6 +12,8 @@ mod program;
 #[cfg(test)]
 mod serve;
 #[cfg(test)]
+mod sick_card;
+#[cfg(test)]
 mod subcommands;
 #[cfg(test)]
 mod usage;
