@@ -65,6 +65,8 @@ fn plan_and_decisions_are_explained_as_json() {
     assert_eq!(forced["run"]["units_drive"], 1);
     assert!(forced["run"]["drive_seconds_modelled"].as_f64().unwrap() > 0.0);
     assert_eq!(forced["run"]["drive_seconds_measured"], serde_json::Value::Null);
+    assert_eq!(forced["run"]["host_bytes"], 0);
+    assert_eq!(forced["run"]["drive_seconds_measured"], serde_json::Value::Null);
     assert!(forced["plan"].to_string().contains("PushdownExec"), "{}", forced["plan"]);
 }
 

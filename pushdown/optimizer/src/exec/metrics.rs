@@ -2,7 +2,7 @@
 //! What EXPLAIN ANALYZE shows of a [`PushdownExec`](super::PushdownExec).
 
 use std::borrow::Cow;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use arrow::array::RecordBatch;
@@ -64,8 +64,11 @@ pub(crate) struct PushdownMetrics {
     rows_in: Count,
     values_in: Count,
     pub(crate) rows_out: Count,
-    measured: Time,
+    /// Of a drive with a clock: one without shows no such time.
+    measured: OnceLock<Time>,
     modelled: Arc<ModelledTime>,
+    metrics: ExecutionPlanMetricsSet,
+    partition: usize,
 }
 
 impl PushdownMetrics {
@@ -87,8 +90,10 @@ impl PushdownMetrics {
             rows_in: count("rows_in"),
             values_in: count("values_in"),
             rows_out: count("rows_out"),
-            measured: MetricBuilder::new(metrics).subset_time("drive_time_measured", partition),
+            measured: OnceLock::new(),
             modelled,
+            metrics: metrics.clone(),
+            partition,
         }
     }
 
@@ -120,7 +125,11 @@ impl PushdownMetrics {
         self.host_bytes.add(whole(completion.traffic.host_bytes));
         match completion.time {
             DriveTime::Measured(measured) => {
-                self.measured.add_duration(Duration::from_nanos(measured.ns));
+                let time = self.measured.get_or_init(|| {
+                    let builder = MetricBuilder::new(&self.metrics);
+                    builder.subset_time("drive_time_measured", self.partition)
+                });
+                time.add_duration(Duration::from_nanos(measured.ns));
             }
             DriveTime::Modelled(modelled) => self.modelled.add(modelled),
         }
