@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use nearscan_conformance::{Options, check, check_with};
 use nearscan_drive::Drive;
-use nearscan_emulator::{Config, Emulator};
+use nearscan_emulator::{Config, Emulator, Profile};
 use rstest::rstest;
 
 use crate::bench::{Peer, Served, Way, eventually};
@@ -14,7 +14,7 @@ use crate::bench::{Peer, Served, Way, eventually};
 #[case::over_tcp(Way::Tcp)]
 #[case::over_a_unix_socket(Way::Unix)]
 fn an_emulated_drive_that_is_served_passes_the_suite(#[case] way: Way) {
-    let emulator = Arc::new(Emulator::open(Config::default()));
+    let emulator = Arc::new(Emulator::open(Config::of_profile(Profile::Unlimited)));
     let served = Served::start(Arc::<Emulator>::clone(&emulator), way);
     let drive = served.connect();
     let report = check(&drive);
@@ -25,7 +25,7 @@ fn an_emulated_drive_that_is_served_passes_the_suite(#[case] way: Way) {
 
 #[test]
 fn the_suite_passes_from_several_threads_at_once() {
-    let emulator = Arc::new(Emulator::open(Config::default()));
+    let emulator = Arc::new(Emulator::open(Config::of_profile(Profile::Unlimited)));
     let served = Served::start(Arc::<Emulator>::clone(&emulator), Way::Unix);
     let drive = served.connect();
     std::thread::scope(|scope| {
@@ -45,7 +45,7 @@ fn the_suite_passes_from_several_threads_at_once() {
 #[case::over_tcp(Way::Tcp)]
 #[case::over_a_unix_socket(Way::Unix)]
 fn the_suite_passes_from_two_processes_at_once(#[case] way: Way) {
-    let emulator = Arc::new(Emulator::open(Config::default()));
+    let emulator = Arc::new(Emulator::open(Config::of_profile(Profile::Unlimited)));
     let served = Served::start(Arc::<Emulator>::clone(&emulator), way);
     let address = served.address.to_string();
     let peers = ["3", "4"].map(|seed| Peer::start(&["check", &address, seed]));

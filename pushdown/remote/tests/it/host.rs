@@ -20,7 +20,7 @@ fn hosted(parameters: &[&str]) -> HostedDrive {
 
 #[test]
 fn a_hosted_drive_is_the_drive_that_it_hosts() {
-    let drive = hosted(&["cus=3"]);
+    let drive = hosted(&["profile=unlimited", "cus=3"]);
     assert_eq!(drive.identity().kind, "emulated");
     assert_eq!(drive.snapshot().lanes, 3);
     assert!(sums_up(&drive));

@@ -271,13 +271,14 @@ fn a_server_that_stops_cancels_what_does_not_end_and_removes_its_socket() {
 
 #[test]
 fn a_server_that_stops_finishes_what_runs_and_takes_no_more() {
-    let (_emulator, mut served) = served("");
+    let (emulator, mut served) = served("");
     let drive = served.connect();
     let session = session(&drive);
     let sample = Sample::of(100_000);
     let commands: Vec<_> = (0..8).map(|_| sample.sum(&drive, &*session)).collect();
     let tickets: Vec<Ticket> =
         commands.iter().map(|command| submit(&*session, command).unwrap()).collect();
+    eventually("one gets there", || emulator.in_flight() > 0);
     served.begin_stop();
     let mut late = 0;
     for (ticket, command) in tickets.into_iter().zip(&commands) {
@@ -295,5 +296,5 @@ fn a_server_that_stops_finishes_what_runs_and_takes_no_more() {
         }
     }
     served.stop();
-    assert!(late < 8 || !drive.is_connected());
+    assert!(late < 8);
 }
