@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Figures: what is made of times, and what the model has for it.
+//!
+//! ```text
+//! setup       alone(nothing) - a turn of a unit          a start that nothing hides
+//! start       queued(nothing) x units                    a start between two others
+//! media       bytes / (alone(bytes) - alone(nothing))    one request
+//!             bytes / queued(bytes)                      requests in flight
+//! link        bytes of the result / queued(result)
+//! kernel      rows / (queued(filter) - queued(nothing)) / units
+//! ```
+//!
+//! What these times hold beside the parameter is subtracted as the model has it; the column `how`
+//! names it. A batch takes as long as what is busiest in it, so a figure of one resource is at
+//! least what it says where another resource was busier.
+
+use std::path::Path;
+
+use nearscan_command::{Counters, ResultHeader};
+use nearscan_drive::{Drive, Modelled};
+use nearscan_emulator::Build;
+use nearscan_emulator::timing::Parameters;
+
+use crate::Watch;
+use crate::bench::{Alone, Bench, Queued, to_f64};
+use crate::error::Result;
+use crate::job::{FILTER_ROWS, Job};
+use crate::observed::Observed;
+use crate::report::Left;
+
+/// Bytes of a line of device memory, of which a kernel reads one a cycle.
+const LINE_BYTES: u64 = 64;
+
+/// Rows that a kernel moves a turn.
+const ROWS_PER_TURN: f64 = 2.0;
+
+/// Bytes of the longest request that a drive makes; longer reads are several requests.
+const REQUEST_BYTES_MAX: u64 = nearscan_command::requests::REQUEST_BYTES_MAX;
+
+/// Bytes of a result that is one count: its header, a block's, validity and 16 bytes.
+const COUNT_BYTES: u64 = ResultHeader::BYTES + 16 + 8 + 16;
+
+/// Whether a figure can be put into the model as it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// It is a parameter of the model.
+    Parameter,
+    /// It is what the model expects of the same commands.
+    Expectation,
+}
+
+/// A figure of a drive beside the model's.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Figure {
+    /// Name, the unit last; of a parameter its name in the model.
+    pub name: &'static str,
+    /// Its unit.
+    pub unit: &'static str,
+    /// Whether it is a parameter.
+    pub role: Role,
+    /// What the model has.
+    pub model: f64,
+    /// What was found.
+    pub found: Observed,
+    /// How.
+    pub how: &'static str,
+}
+
+/// A size of reads.
+struct Size {
+    bytes: u64,
+    /// Commands of the smaller batch.
+    commands: u32,
+    alone: &'static str,
+    overlapped: &'static str,
+}
+
+const SIZES: [Size; 4] = [
+    Size {
+        bytes: 4 << 10,
+        commands: 32,
+        alone: "p2p_4_kib_bytes_per_s",
+        overlapped: "overlapped_4_kib_bytes_per_s",
+    },
+    Size {
+        bytes: 64 << 10,
+        commands: 32,
+        alone: "p2p_64_kib_bytes_per_s",
+        overlapped: "overlapped_64_kib_bytes_per_s",
+    },
+    Size {
+        bytes: 1 << 20,
+        commands: 16,
+        alone: "p2p_1_mib_bytes_per_s",
+        overlapped: "overlapped_1_mib_bytes_per_s",
+    },
+    Size {
+        bytes: 4 << 20,
+        commands: 8,
+        alone: "alone_4_mib_bytes_per_s",
+        overlapped: "media_bytes_per_s",
+    },
+];
+
+/// Commands of the smaller batch of empty scans.
+const EMPTY_COMMANDS: u32 = 64;
+
+/// Commands of the smaller batch of results and of filters.
+const HEAVY_COMMANDS: u32 = 4;
+
+/// Runs the micro-benchmarks of a drive: its figures, and what had to be left out.
+pub(crate) fn measure(
+    drive: &dyn Drive,
+    folder: &Path,
+    watch: &mut Watch<'_>,
+) -> Result<(Vec<Figure>, Vec<Left>)> {
+    let formulas = Formulas::new(drive.snapshot().lanes);
+    let mut bench = Bench::open(drive, watch)?;
+    let mut left = Vec::new();
+    let nothing = Job::nothing()?;
+    let empty = (bench.alone(&nothing)?, bench.queued(&nothing, EMPTY_COMMANDS)?);
+    let mut figures = vec![formulas.setup(&empty), formulas.start(&empty.1)];
+    let mut overlapped = Vec::new();
+    for size in &SIZES {
+        let job = Job::reading(drive, folder, size.bytes)?;
+        if let Some(reason) = job.refused_by(drive) {
+            left.extend([size.alone, size.overlapped].map(|name| Left::new(name, &reason)));
+            continue;
+        }
+        figures.push(formulas.read_alone(size, &bench.alone(&job)?, &empty.0));
+        overlapped.push(formulas.read_overlapped(size, &bench.queued(&job, size.commands)?));
+    }
+    figures.append(&mut overlapped);
+    let whole = "a drive cuts its reads into requests of at most 1 MiB";
+    left.push(Left::new("p2p_4_mib_bytes_per_s", whole));
+    let job = Job::sending(drive, folder)?;
+    match job.refused_by(drive) {
+        Some(reason) => left.push(Left::new("link_bytes_per_s", &reason)),
+        None => figures.push(formulas.link(&bench.queued(&job, HEAVY_COMMANDS)?)),
+    }
+    let job = Job::filtering(drive, folder)?;
+    match job.refused_by(drive) {
+        Some(reason) => left.push(Left::new("clock_hz", &reason)),
+        None => figures.push(formulas.clock(&bench.queued(&job, HEAVY_COMMANDS)?, &empty.1)),
+    }
+    Ok((figures, left))
+}
+
+/// Makes figures of times, for a drive with so many compute units.
+struct Formulas {
+    model: Parameters,
+    units: u32,
+}
+
+impl Formulas {
+    fn new(units: u32) -> Self {
+        Self { model: Parameters::default(), units: units.max(1) }
+    }
+
+    fn setup(&self, (alone, queued): &(Alone, Queued)) -> Figure {
+        let (units, latency_ns) = (f64::from(self.units), self.model.link_latency_ns);
+        let rest = |alone: f64, [each]: [f64; 1]| alone - each * units - latency_ns;
+        Figure {
+            name: "setup_ns",
+            unit: "ns",
+            role: Role::Parameter,
+            model: self.model.setup_ns,
+            found: alone.here.with([&queued.each], rest),
+            how: "an empty scan alone, less one of many in flight and link_latency_ns",
+        }
+    }
+
+    fn start(&self, queued: &Queued) -> Figure {
+        let fill_ns = self.model.fill_cycles / self.model.clock_hz * 1e9;
+        Figure {
+            name: "start_ns",
+            unit: "ns",
+            role: Role::Parameter,
+            model: self.model.start_ns,
+            found: queued.each.map(|each| each * f64::from(self.units) - fill_ns),
+            how: "each of many empty scans in flight, less fill_cycles",
+        }
+    }
+
+    fn read_alone(&self, size: &Size, alone: &Alone, empty: &Alone) -> Figure {
+        let kernel_ns = to_f64(size.bytes / LINE_BYTES) / self.model.clock_hz * 1e9;
+        let bytes = to_f64(size.bytes);
+        let rate = |alone: f64, [empty]: [f64; 1]| bytes / (alone - empty - kernel_ns) * 1e9;
+        let expected = self.read(size.bytes);
+        let media_ns = to_f64(expected.media_ns + expected.setup_ns) - self.model.setup_ns;
+        let (role, model) = self.in_the_model(size.alone, bytes / media_ns * 1e9);
+        Figure {
+            name: size.alone,
+            unit: "B/s",
+            role,
+            model,
+            found: alone.drive.with([&empty.drive], rate),
+            how: "a scan of that size alone, less an empty one and a cycle a line",
+        }
+    }
+
+    fn read_overlapped(&self, size: &Size, queued: &Queued) -> Figure {
+        let bytes = to_f64(size.bytes);
+        let expected = bytes / self.busiest_ns(&self.read(size.bytes)) * 1e9;
+        let (role, model) = self.in_the_model(size.overlapped, expected);
+        Figure {
+            name: size.overlapped,
+            unit: "B/s",
+            role,
+            model,
+            found: queued.each.map(|each| bytes / each * 1e9),
+            how: match role {
+                Role::Parameter => "scans of 4 MiB, many in flight",
+                Role::Expectation => "scans of that size, many in flight",
+            },
+        }
+    }
+
+    /// The parameter of that name, or what the model expects if it has none.
+    fn in_the_model(&self, name: &str, expected: f64) -> (Role, f64) {
+        let table = self.model.table();
+        match table.iter().find(|parameter| parameter.name == name) {
+            Some(parameter) => (Role::Parameter, parameter.value),
+            None => (Role::Expectation, expected),
+        }
+    }
+
+    fn link(&self, queued: &Queued) -> Figure {
+        let (bytes, latency_ns) = (to_f64(queued.link_bytes), self.model.link_latency_ns);
+        Figure {
+            name: "link_bytes_per_s",
+            unit: "B/s",
+            role: Role::Parameter,
+            model: self.model.link_bytes_per_s,
+            found: queued.each.map(|each| bytes / (each - latency_ns) * 1e9),
+            how: "results of 4 MiB, several in flight, less link_latency_ns",
+        }
+    }
+
+    fn clock(&self, queued: &Queued, empty: &Queued) -> Figure {
+        let turns = f64::from(FILTER_ROWS) / ROWS_PER_TURN;
+        let units = f64::from(self.units);
+        let rate = |each: f64, [empty]: [f64; 1]| turns / (each - empty) / units * 1e9;
+        Figure {
+            name: "clock_hz",
+            unit: "Hz",
+            role: Role::Parameter,
+            model: self.model.clock_hz,
+            found: queued.each.with([&empty.each], rate),
+            how: "rows a second and unit of a wide filter, less empty scans, two rows a turn",
+        }
+    }
+
+    /// What the model expects of a read, alone.
+    fn read(&self, bytes: u64) -> Modelled {
+        let requests = (0..bytes.div_ceil(REQUEST_BYTES_MAX))
+            .map(|request| (bytes - request * REQUEST_BYTES_MAX).min(REQUEST_BYTES_MAX));
+        let counters = Counters { lines_read: bytes / LINE_BYTES, ..Counters::default() };
+        let build = Build { scan_units: self.units, ..nearscan_emulator::Config::default().build };
+        let scan = self.model.scan(&build, requests, &counters);
+        Modelled { link_ns: self.model.link_ns(COUNT_BYTES), ..scan }
+    }
+
+    /// What one of many such commands takes of the busiest resource.
+    fn busiest_ns(&self, command: &Modelled) -> f64 {
+        let kernel_ns = command.kernel_ns / u64::from(self.units);
+        to_f64(command.media_ns.max(kernel_ns).max(command.link_ns))
+    }
+}
+
+#[cfg(test)]
+mod tests;
