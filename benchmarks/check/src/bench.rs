@@ -7,11 +7,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::executor::block_on;
-use nearscan_command::Command;
+use nearscan_command::{Command, Counters};
 use nearscan_drive::clock::Stopwatch;
 use nearscan_drive::{
-    Completion, Drive, DriveTime, Measured, Modelled, Refusal, Session, SessionSpec, Submission,
-    Ticket, Unlimited,
+    Drive, DriveTime, Measured, Modelled, Refusal, Session, SessionSpec, Submission, Ticket,
+    Traffic, Unlimited,
 };
 
 use crate::Watch;
@@ -38,6 +38,8 @@ pub(crate) struct Alone {
     pub(crate) here: Observed,
     /// By the clock of the drive where it has one, else by that of this machine, in ns.
     pub(crate) drive: Observed,
+    /// What one of them moved and did.
+    pub(crate) told: Told,
 }
 
 /// What each further command took while others were in flight.
@@ -45,8 +47,15 @@ pub(crate) struct Alone {
 pub(crate) struct Queued {
     /// By the clock of this machine, in ns.
     pub(crate) each: Observed,
-    /// Bytes that one sent to the host.
-    pub(crate) link_bytes: u64,
+    /// What one of them moved and did.
+    pub(crate) told: Told,
+}
+
+/// What a drive says of a command beside its time.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(crate) struct Told {
+    pub(crate) traffic: Traffic,
+    pub(crate) counters: Counters,
 }
 
 /// Runs jobs.
@@ -76,18 +85,19 @@ impl<'a, 'w> Bench<'a, 'w> {
         self.tell(&format!("{}, alone", job.name))?;
         self.one(job)?;
         let runs = (0..RUNS_ALONE).map(|_| self.one(job)).collect::<Result<Vec<_>>>()?;
-        let modelled = ModelledSamples::new(runs.iter().filter_map(|(_, time)| match time {
+        let modelled = ModelledSamples::new(runs.iter().filter_map(|run| match run.end.time {
             DriveTime::Modelled(modelled) => Some(to_f64(modelled.serial_ns())),
             DriveTime::Measured(_) => None,
         }));
-        let own = |(here, time): &(Measured, DriveTime)| match time {
+        let own = |run: &Run| match run.end.time {
             DriveTime::Measured(measured) if measured.ns > 0 => to_f64(measured.ns),
-            DriveTime::Measured(_) | DriveTime::Modelled(_) => to_f64(here.ns),
+            DriveTime::Measured(_) | DriveTime::Modelled(_) => to_f64(run.here.ns),
         };
-        let here = MeasuredSamples::new(runs.iter().map(|(here, _)| to_f64(here.ns)));
+        let here = MeasuredSamples::new(runs.iter().map(|run| to_f64(run.here.ns)));
         Ok(Alone {
             here: Observed { measured: here, modelled: modelled.clone() },
             drive: Observed { measured: MeasuredSamples::new(runs.iter().map(own)), modelled },
+            told: runs.last().map(|run| run.end.told).unwrap_or_default(),
         })
     }
 
@@ -96,7 +106,7 @@ impl<'a, 'w> Bench<'a, 'w> {
     pub(crate) fn queued(&mut self, job: &Job, commands: u32) -> Result<Queued> {
         self.tell(&format!("{}, {commands} in flight", job.name))?;
         let (mut measured, mut modelled) = (Vec::new(), Vec::new());
-        let mut link_bytes = 0;
+        let mut told = Told::default();
         for _ in 0..BATCH_RUNS {
             let small = self.batch(job, commands)?;
             let large = self.batch(job, commands * 2)?;
@@ -107,13 +117,13 @@ impl<'a, 'w> Bench<'a, 'w> {
             if let (Some(small), Some(large)) = (small.modelled, large.modelled) {
                 modelled.push(each(small.makespan_ns(), large.makespan_ns()));
             }
-            link_bytes = large.link_bytes;
+            told = large.told;
         }
         let each = Observed {
             measured: MeasuredSamples::new(measured),
             modelled: ModelledSamples::new(modelled),
         };
-        Ok(Queued { each, link_bytes })
+        Ok(Queued { each, told })
     }
 
     fn tell(&mut self, what: &str) -> Result<()> {
@@ -123,12 +133,12 @@ impl<'a, 'w> Bench<'a, 'w> {
         }
     }
 
-    fn one(&mut self, job: &Job) -> Result<(Measured, DriveTime)> {
+    fn one(&mut self, job: &Job) -> Result<Run> {
         let command = self.command(job);
         let watch = Stopwatch::start();
         let sent = self.submit(command)?;
-        let completion = finish(sent)?;
-        Ok((watch.measured(), completion.time))
+        let end = finish(sent)?;
+        Ok(Run { here: watch.measured(), end })
     }
 
     fn batch(&mut self, job: &Job, commands: u32) -> Result<Batch> {
@@ -158,7 +168,7 @@ impl<'a, 'w> Bench<'a, 'w> {
             done.finish_first(&mut sent)?;
         }
         let modelled = done.modelled.filter(|modelled| modelled.commands == u64::from(commands));
-        Ok(Batch { time: watch.measured(), modelled, link_bytes: done.link_bytes })
+        Ok(Batch { time: watch.measured(), modelled, told: done.told })
     }
 
     fn command(&mut self, job: &Job) -> Command {
@@ -174,27 +184,39 @@ impl<'a, 'w> Bench<'a, 'w> {
     }
 }
 
+/// A command that ran alone.
+struct Run {
+    here: Measured,
+    end: End,
+}
+
+/// What came of a command.
+struct End {
+    time: DriveTime,
+    told: Told,
+}
+
 /// A batch that is done.
 struct Batch {
     time: Measured,
     /// Of all its commands together, if they come from one model.
     modelled: Option<Modelled>,
-    link_bytes: u64,
+    told: Told,
 }
 
 /// What the commands of a batch told so far.
 #[derive(Default)]
 struct Done {
     modelled: Option<Modelled>,
-    link_bytes: u64,
+    told: Told,
 }
 
 impl Done {
     fn finish_first(&mut self, sent: &mut VecDeque<Sent>) -> Result<()> {
         let Some(first) = sent.pop_front() else { return Ok(()) };
-        let completion = finish(first)?;
-        self.link_bytes = completion.traffic.link_bytes;
-        if let DriveTime::Modelled(time) = completion.time {
+        let end = finish(first)?;
+        self.told = end.told;
+        if let DriveTime::Modelled(time) = end.time {
             let sum = self.modelled.and_then(|sum| sum.combine(time));
             self.modelled = Some(sum.unwrap_or(time));
         }
@@ -203,10 +225,11 @@ impl Done {
 }
 
 /// Waits for a command, and checks what it gave.
-fn finish(sent: Sent) -> Result<Completion> {
+fn finish(sent: Sent) -> Result<End> {
     let completion = block_on(sent.ticket);
-    completion.check(&sent.command).map_err(Box::new)?;
-    Ok(completion)
+    let counters = completion.check(&sent.command).map_err(Box::new)?.header.counters;
+    let told = Told { traffic: completion.traffic, counters };
+    Ok(End { time: completion.time, told })
 }
 
 /// Exact up to 2^53 ns, which is a hundred days.

@@ -2,17 +2,18 @@
 //! Figures: what is made of times, and what the model has for it.
 //!
 //! ```text
-//! setup       alone(nothing) - a turn of a unit          a start that nothing hides
-//! start       queued(nothing) x units                    a start between two others
-//! media       bytes / (alone(bytes) - alone(nothing))    one request
-//!             bytes / queued(bytes)                      requests in flight
-//! link        bytes of the result / queued(result)
-//! kernel      rows / (queued(filter) - queued(nothing)) / units
+//! setup   alone(nothing) - queued(nothing) x units            a start that nothing hides
+//! start   queued(nothing) x units                             a start between two others
+//! media   bytes / (alone(bytes) - alone(nothing))             one request
+//!         bytes / queued(bytes)                               requests in flight
+//! link    bytes / (hidden(result) - hidden(count)), hidden = alone - queued x units
+//! kernel  turns / (queued(filter) - queued(nothing)) / units
 //! ```
 //!
-//! What these times hold beside the parameter is subtracted as the model has it; the column `how`
-//! names it. A batch takes as long as what is busiest in it, so a figure of one resource is at
-//! least what it says where another resource was busier.
+//! A batch takes as long as what is busiest in it. For the media that is at least what the figure
+//! says. For the link it is the kernel that is to be the busiest, as in the model, which writes a
+//! result more slowly than the link takes it: what the link takes is then hidden by other commands.
+//! What times hold beside a parameter is subtracted as the model has it; `how` names it.
 
 use std::path::Path;
 
@@ -27,12 +28,6 @@ use crate::error::Result;
 use crate::job::{FILTER_ROWS, Job};
 use crate::observed::Observed;
 use crate::report::Left;
-
-/// Bytes of a line of device memory, of which a kernel reads one a cycle.
-const LINE_BYTES: u64 = 64;
-
-/// Rows that a kernel moves a turn.
-const ROWS_PER_TURN: f64 = 2.0;
 
 /// Bytes of the longest request that a drive makes; longer reads are several requests.
 const REQUEST_BYTES_MAX: u64 = nearscan_command::requests::REQUEST_BYTES_MAX;
@@ -127,23 +122,70 @@ pub(crate) fn measure(
             left.extend([size.alone, size.overlapped].map(|name| Left::new(name, &reason)));
             continue;
         }
-        figures.push(formulas.read_alone(size, &bench.alone(&job)?, &empty.0));
+        let alone = bench.alone(&job)?;
+        if alone.told.traffic.media_bytes < size.bytes {
+            let reason = "the drive reads no more of its input than the column";
+            left.extend([size.alone, size.overlapped].map(|name| Left::new(name, reason)));
+            continue;
+        }
+        figures.push(formulas.read_alone(size, &alone, &empty.0));
         overlapped.push(formulas.read_overlapped(size, &bench.queued(&job, size.commands)?));
     }
     figures.append(&mut overlapped);
-    let whole = "a drive cuts its reads into requests of at most 1 MiB";
-    left.push(Left::new("p2p_4_mib_bytes_per_s", whole));
-    let job = Job::sending(drive, folder)?;
-    match job.refused_by(drive) {
-        Some(reason) => left.push(Left::new("link_bytes_per_s", &reason)),
-        None => figures.push(formulas.link(&bench.queued(&job, HEAVY_COMMANDS)?)),
-    }
-    let job = Job::filtering(drive, folder)?;
-    match job.refused_by(drive) {
-        Some(reason) => left.push(Left::new("clock_hz", &reason)),
-        None => figures.push(formulas.clock(&bench.queued(&job, HEAVY_COMMANDS)?, &empty.1)),
-    }
+    let cut = "a drive cuts its reads into requests of at most 1 MiB";
+    left.push(Left::new("p2p_4_mib_bytes_per_s", cut));
+    figures.extend(link(&mut bench, &formulas, folder, &mut left)?);
+    figures.extend(kernel(&mut bench, &formulas, (folder, &empty.1), &mut left)?);
     Ok((figures, left))
+}
+
+fn link(
+    bench: &mut Bench<'_, '_>,
+    formulas: &Formulas,
+    folder: &Path,
+    left: &mut Vec<Left>,
+) -> Result<Option<Figure>> {
+    const NAME: &str = "link_bytes_per_s";
+    let jobs = Job::sending(bench.drive, folder)?;
+    if let Some(reason) = jobs[0].refused_by(bench.drive) {
+        left.push(Left::new(NAME, &reason));
+        return Ok(None);
+    }
+    let [rows, count] = &jobs;
+    let rows = (bench.alone(rows)?, bench.queued(rows, HEAVY_COMMANDS)?);
+    if rows.1.told.traffic.link_bytes == 0 {
+        left.push(Left::new(NAME, "the drive sends nothing over a link"));
+        return Ok(None);
+    }
+    let count = (bench.alone(count)?, bench.queued(count, HEAVY_COMMANDS)?);
+    Ok(Some(formulas.link(NAME, &rows, &count)))
+}
+
+fn kernel(
+    bench: &mut Bench<'_, '_>,
+    formulas: &Formulas,
+    (folder, empty): (&Path, &Queued),
+    left: &mut Vec<Left>,
+) -> Result<Vec<Figure>> {
+    const NAMES: [&str; 2] = ["filter_rows_per_s", "clock_hz"];
+    let job = Job::filtering(bench.drive, folder)?;
+    if let Some(reason) = job.refused_by(bench.drive) {
+        left.extend(NAMES.map(|name| Left::new(name, &reason)));
+        return Ok(vec![]);
+    }
+    let queued = bench.queued(&job, HEAVY_COMMANDS)?;
+    if busiest_turns(&queued.told.counters) == 0 {
+        left.extend(NAMES.map(|name| Left::new(name, "the drive counts no turns of a kernel")));
+        return Ok(vec![]);
+    }
+    Ok(formulas.kernel(NAMES, &queued, empty).to_vec())
+}
+
+/// Turns of the loop of a kernel that made most of them while rows flowed.
+fn busiest_turns(counters: &Counters) -> u32 {
+    let Counters { decode_turns_lane_max, filter_turns, project_turns, .. } = *counters;
+    let turns = [decode_turns_lane_max, filter_turns, project_turns];
+    turns.into_iter().chain([counters.aggregate_turns, counters.write_turns]).fold(0, u32::max)
 }
 
 /// Makes figures of times, for a drive with so many compute units.
@@ -183,9 +225,8 @@ impl Formulas {
     }
 
     fn read_alone(&self, size: &Size, alone: &Alone, empty: &Alone) -> Figure {
-        let kernel_ns = to_f64(size.bytes / LINE_BYTES) / self.model.clock_hz * 1e9;
         let bytes = to_f64(size.bytes);
-        let rate = |alone: f64, [empty]: [f64; 1]| bytes / (alone - empty - kernel_ns) * 1e9;
+        let rate = |alone: f64, [empty]: [f64; 1]| bytes / (alone - empty) * 1e9;
         let expected = self.read(size.bytes);
         let media_ns = to_f64(expected.media_ns + expected.setup_ns) - self.model.setup_ns;
         let (role, model) = self.in_the_model(size.alone, bytes / media_ns * 1e9);
@@ -195,7 +236,7 @@ impl Formulas {
             role,
             model,
             found: alone.drive.with([&empty.drive], rate),
-            how: "a scan of that size alone, less an empty one and a cycle a line",
+            how: "a scan that reads as much, alone, less an empty one",
         }
     }
 
@@ -210,8 +251,8 @@ impl Formulas {
             model,
             found: queued.each.map(|each| bytes / each * 1e9),
             how: match role {
-                Role::Parameter => "scans of 4 MiB, many in flight",
-                Role::Expectation => "scans of that size, many in flight",
+                Role::Parameter => "scans that read 4 MiB, many in flight",
+                Role::Expectation => "scans that read as much, many in flight",
             },
         }
     }
@@ -225,39 +266,58 @@ impl Formulas {
         }
     }
 
-    fn link(&self, queued: &Queued) -> Figure {
-        let (bytes, latency_ns) = (to_f64(queued.link_bytes), self.model.link_latency_ns);
+    fn link(&self, name: &'static str, rows: &(Alone, Queued), count: &(Alone, Queued)) -> Figure {
+        let sent = [rows, count].map(|(_, queued)| queued.told.traffic.link_bytes);
+        let bytes = to_f64(sent[0].saturating_sub(sent[1]));
+        let units = f64::from(self.units);
+        let rate = |alone: f64, [each, alone_count, each_count]: [f64; 3]| {
+            bytes / ((alone - each * units) - (alone_count - each_count * units)) * 1e9
+        };
+        let others = [&rows.1.each, &count.0.here, &count.1.each];
         Figure {
-            name: "link_bytes_per_s",
+            name,
             unit: "B/s",
             role: Role::Parameter,
             model: self.model.link_bytes_per_s,
-            found: queued.each.map(|each| bytes / (each - latency_ns) * 1e9),
-            how: "results of 4 MiB, several in flight, less link_latency_ns",
+            found: rows.0.here.with(others, rate),
+            how: "a result of 4 MiB alone, less one of several in flight, less the same of a count",
         }
     }
 
-    fn clock(&self, queued: &Queued, empty: &Queued) -> Figure {
-        let turns = f64::from(FILTER_ROWS) / ROWS_PER_TURN;
-        let units = f64::from(self.units);
-        let rate = |each: f64, [empty]: [f64; 1]| turns / (each - empty) / units * 1e9;
-        Figure {
-            name: "clock_hz",
-            unit: "Hz",
-            role: Role::Parameter,
-            model: self.model.clock_hz,
-            found: queued.each.with([&empty.each], rate),
-            how: "rows a second and unit of a wide filter, less empty scans, two rows a turn",
-        }
+    fn kernel(&self, names: [&'static str; 2], queued: &Queued, empty: &Queued) -> [Figure; 2] {
+        let (rows, units) = (f64::from(FILTER_ROWS), f64::from(self.units));
+        let turns = f64::from(busiest_turns(&queued.told.counters));
+        let rate = |amount: f64| {
+            let each = |each: f64, [empty]: [f64; 1]| amount / (each - empty) / units * 1e9;
+            queued.each.with([&empty.each], each)
+        };
+        let [rows_name, clock_name] = names;
+        [
+            Figure {
+                name: rows_name,
+                unit: "rows/s",
+                role: Role::Expectation,
+                model: rows * self.model.clock_hz / turns,
+                found: rate(rows),
+                how: "a wide filter on one unit, several in flight, less empty scans",
+            },
+            Figure {
+                name: clock_name,
+                unit: "Hz",
+                role: Role::Parameter,
+                model: self.model.clock_hz,
+                found: rate(turns),
+                how: "the same, by the turns that the kernel counts",
+            },
+        ]
     }
 
     /// What the model expects of a read, alone.
     fn read(&self, bytes: u64) -> Modelled {
         let requests = (0..bytes.div_ceil(REQUEST_BYTES_MAX))
             .map(|request| (bytes - request * REQUEST_BYTES_MAX).min(REQUEST_BYTES_MAX));
-        let counters = Counters { lines_read: bytes / LINE_BYTES, ..Counters::default() };
         let build = Build { scan_units: self.units, ..nearscan_emulator::Config::default().build };
-        let scan = self.model.scan(&build, requests, &counters);
+        let scan = self.model.scan(&build, requests, &Counters::default());
         Modelled { link_ns: self.model.link_ns(COUNT_BYTES), ..scan }
     }
 

@@ -13,12 +13,8 @@ use nearscan_drive::{Drive, FileRef, Placement};
 
 use crate::error::{Error, Result};
 
-/// Bytes of a string of a column that is read and not looked at, with the length before it: long
-/// enough that its rows cost a kernel less than its bytes.
-const STRING_BYTES: u64 = 1024;
-
-/// Room for the header of a page.
-const HEADER_BYTES: u64 = 64;
+/// Rows of the column before what is only read.
+const READ_ROWS: i64 = 8;
 
 /// Columns of the wide filter at most: as many as a kernel that fits a card has lanes.
 const FILTER_COLUMNS_MAX: u32 = 7;
@@ -62,21 +58,21 @@ impl Job {
         Self::new("an empty scan", &counting(vec![], Program::default(), vec![]), unit)
     }
 
-    /// Counts the rows of a plain column that fills a file of so many bytes.
+    /// Reads so many bytes, and counts the few rows of the plain column that they begin with. A
+    /// kernel takes eight bytes a turn of a column that is plain all through, and would hide the
+    /// media.
     pub(crate) fn reading(drive: &dyn Drive, folder: &Path, bytes: u64) -> Result<Self> {
-        let string = vec![b'n'; usize::try_from(STRING_BYTES - 4).unwrap_or(0)];
-        let rows = (bytes - HEADER_BYTES) / STRING_BYTES;
-        let values = Values::Bytes((0..rows).map(|_| Some(string.clone())).collect());
-        let layout = ChunkLayout::plain().required();
-        let columns = [ColumnData { values, layout }];
+        let values = Values::integers(0..READ_ROWS);
+        let columns = [ColumnData { values, layout: ChunkLayout::plain().required() }];
         let unit = write(drive, folder, &columns, bytes)?;
-        let columns = vec![Column::new("c", ValueKind::Bytes)];
+        let columns = vec![Column::new("c", ValueKind::Integer)];
         let name = format!("reading {} KiB", bytes >> 10);
         Self::new(&name, &counting(columns, Program::default(), vec![]), unit)
     }
 
-    /// Gives back a column of few different numbers: small on the media, 4 MiB on the link.
-    pub(crate) fn sending(drive: &dyn Drive, folder: &Path) -> Result<Self> {
+    /// Two that read the same column of few different numbers, which is small on the media: one
+    /// gives back 4 MiB, the other one a count.
+    pub(crate) fn sending(drive: &dyn Drive, folder: &Path) -> Result<[Self; 2]> {
         let columns = [ColumnData {
             values: Values::integers((0..RESULT_ROWS).map(|row| i64::from(row >> 17))),
             layout: ChunkLayout::common().required(),
@@ -85,8 +81,12 @@ impl Job {
         let shown = RowColumn { operand: Operand::Column(0), width: Width::W64 };
         let output = Output::Rows { columns: vec![shown], limit: None, top: None };
         let columns = vec![Column::new("c", ValueKind::Integer)];
-        let fragment = Fragment { output, ..counting(columns, Program::default(), vec![]) };
-        Self::new("a large result", &fragment, unit)
+        let count = counting(columns, Program::default(), vec![]);
+        let rows = Fragment { output, ..count.clone() };
+        Ok([
+            Self::new("a large result", &rows, unit.clone())?,
+            Self::new("a count of the same rows", &count, unit)?,
+        ])
     }
 
     /// Counts rows that a filter over many columns keeps, all of them in a few bytes.

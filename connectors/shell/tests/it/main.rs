@@ -6,6 +6,8 @@
 #[cfg(test)]
 mod bench;
 #[cfg(test)]
+mod check;
+#[cfg(test)]
 mod program;
 #[cfg(test)]
 mod serve;
