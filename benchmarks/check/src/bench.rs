@@ -110,9 +110,8 @@ impl<'a, 'w> Bench<'a, 'w> {
         for _ in 0..BATCH_RUNS {
             let small = self.batch(job, commands)?;
             let large = self.batch(job, commands * 2)?;
-            let each = |small: u64, large: u64| {
-                (to_f64(large) - to_f64(small)) / f64::from(commands)
-            };
+            let each =
+                |small: u64, large: u64| (to_f64(large) - to_f64(small)) / f64::from(commands);
             measured.push(each(small.time.ns, large.time.ns));
             if let (Some(small), Some(large)) = (small.modelled, large.modelled) {
                 modelled.push(each(small.makespan_ns(), large.makespan_ns()));

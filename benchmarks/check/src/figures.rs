@@ -17,6 +17,7 @@
 
 use std::path::Path;
 
+use nearscan_command::requests::REQUEST_BYTES_MAX;
 use nearscan_command::{Counters, ResultHeader};
 use nearscan_drive::{Drive, Modelled};
 use nearscan_emulator::Build;
@@ -28,9 +29,6 @@ use crate::error::Result;
 use crate::job::{FILTER_ROWS, Job};
 use crate::observed::Observed;
 use crate::report::Left;
-
-/// Bytes of the longest request that a drive makes; longer reads are several requests.
-const REQUEST_BYTES_MAX: u64 = nearscan_command::requests::REQUEST_BYTES_MAX;
 
 /// Bytes of a result that is one count: its header, a block's, validity and 16 bytes.
 const COUNT_BYTES: u64 = ResultHeader::BYTES + 16 + 8 + 16;
@@ -103,82 +101,107 @@ const EMPTY_COMMANDS: u32 = 64;
 /// Commands of the smaller batch of results and of filters.
 const HEAVY_COMMANDS: u32 = 4;
 
-/// Runs the micro-benchmarks of a drive: its figures, and what had to be left out.
+/// What the micro-benchmarks found so far.
+#[derive(Debug, Default)]
+pub(crate) struct Found {
+    /// The figures.
+    pub(crate) figures: Vec<Figure>,
+    /// Those that had to be left out.
+    pub(crate) left: Vec<Left>,
+}
+
+impl Found {
+    fn leave(&mut self, names: &[&'static str], reason: &str) {
+        self.left.extend(names.iter().map(|name| Left::new(name, reason)));
+    }
+}
+
+/// Runs the micro-benchmarks of a drive. What was found before an error stays in `found`.
 pub(crate) fn measure(
     drive: &dyn Drive,
     folder: &Path,
+    found: &mut Found,
     watch: &mut Watch<'_>,
-) -> Result<(Vec<Figure>, Vec<Left>)> {
+) -> Result<()> {
     let formulas = Formulas::new(drive.snapshot().lanes);
     let mut bench = Bench::open(drive, watch)?;
-    let mut left = Vec::new();
     let nothing = Job::nothing()?;
     let empty = (bench.alone(&nothing)?, bench.queued(&nothing, EMPTY_COMMANDS)?);
-    let mut figures = vec![formulas.setup(&empty), formulas.start(&empty.1)];
+    found.figures.extend([formulas.setup(&empty), formulas.start(&empty.1)]);
+    media(&mut bench, &formulas, (folder, &empty.0), found)?;
+    link(&mut bench, &formulas, folder, found)?;
+    kernel(&mut bench, &formulas, (folder, &empty.1), found)
+}
+
+fn media(
+    bench: &mut Bench<'_, '_>,
+    formulas: &Formulas,
+    (folder, empty): (&Path, &Alone),
+    found: &mut Found,
+) -> Result<()> {
     let mut overlapped = Vec::new();
     for size in &SIZES {
-        let job = Job::reading(drive, folder, size.bytes)?;
-        if let Some(reason) = job.refused_by(drive) {
-            left.extend([size.alone, size.overlapped].map(|name| Left::new(name, &reason)));
+        let names = [size.alone, size.overlapped];
+        let job = Job::reading(bench.drive, folder, size.bytes)?;
+        if let Some(reason) = job.refused_by(bench.drive) {
+            found.leave(&names, &reason);
             continue;
         }
         let alone = bench.alone(&job)?;
         if alone.told.traffic.media_bytes < size.bytes {
-            let reason = "the drive reads no more of its input than the column";
-            left.extend([size.alone, size.overlapped].map(|name| Left::new(name, reason)));
+            found.leave(&names, "the drive reads no more of its input than the column");
             continue;
         }
-        figures.push(formulas.read_alone(size, &alone, &empty.0));
+        found.figures.push(formulas.read_alone(size, &alone, empty));
         overlapped.push(formulas.read_overlapped(size, &bench.queued(&job, size.commands)?));
     }
-    figures.append(&mut overlapped);
+    found.figures.append(&mut overlapped);
     let cut = "a drive cuts its reads into requests of at most 1 MiB";
-    left.push(Left::new("p2p_4_mib_bytes_per_s", cut));
-    figures.extend(link(&mut bench, &formulas, folder, &mut left)?);
-    figures.extend(kernel(&mut bench, &formulas, (folder, &empty.1), &mut left)?);
-    Ok((figures, left))
+    found.leave(&["p2p_4_mib_bytes_per_s"], cut);
+    Ok(())
 }
 
 fn link(
     bench: &mut Bench<'_, '_>,
     formulas: &Formulas,
     folder: &Path,
-    left: &mut Vec<Left>,
-) -> Result<Option<Figure>> {
+    found: &mut Found,
+) -> Result<()> {
     const NAME: &str = "link_bytes_per_s";
-    let jobs = Job::sending(bench.drive, folder)?;
-    if let Some(reason) = jobs[0].refused_by(bench.drive) {
-        left.push(Left::new(NAME, &reason));
-        return Ok(None);
+    let [rows, count] = Job::sending(bench.drive, folder)?;
+    if let Some(reason) = rows.refused_by(bench.drive) {
+        found.leave(&[NAME], &reason);
+        return Ok(());
     }
-    let [rows, count] = &jobs;
-    let rows = (bench.alone(rows)?, bench.queued(rows, HEAVY_COMMANDS)?);
+    let rows = (bench.alone(&rows)?, bench.queued(&rows, HEAVY_COMMANDS)?);
     if rows.1.told.traffic.link_bytes == 0 {
-        left.push(Left::new(NAME, "the drive sends nothing over a link"));
-        return Ok(None);
+        found.leave(&[NAME], "the drive sends nothing over a link");
+        return Ok(());
     }
-    let count = (bench.alone(count)?, bench.queued(count, HEAVY_COMMANDS)?);
-    Ok(Some(formulas.link(NAME, &rows, &count)))
+    let count = (bench.alone(&count)?, bench.queued(&count, HEAVY_COMMANDS)?);
+    found.figures.push(formulas.link(NAME, &rows, &count));
+    Ok(())
 }
 
 fn kernel(
     bench: &mut Bench<'_, '_>,
     formulas: &Formulas,
     (folder, empty): (&Path, &Queued),
-    left: &mut Vec<Left>,
-) -> Result<Vec<Figure>> {
+    found: &mut Found,
+) -> Result<()> {
     const NAMES: [&str; 2] = ["filter_rows_per_s", "clock_hz"];
     let job = Job::filtering(bench.drive, folder)?;
     if let Some(reason) = job.refused_by(bench.drive) {
-        left.extend(NAMES.map(|name| Left::new(name, &reason)));
-        return Ok(vec![]);
+        found.leave(&NAMES, &reason);
+        return Ok(());
     }
     let queued = bench.queued(&job, HEAVY_COMMANDS)?;
     if busiest_turns(&queued.told.counters) == 0 {
-        left.extend(NAMES.map(|name| Left::new(name, "the drive counts no turns of a kernel")));
-        return Ok(vec![]);
+        found.leave(&NAMES, "the drive counts no turns of a kernel");
+        return Ok(());
     }
-    Ok(formulas.kernel(NAMES, &queued, empty).to_vec())
+    found.figures.extend(formulas.kernel(NAMES, &queued, empty));
+    Ok(())
 }
 
 /// Turns of the loop of a kernel that made most of them while rows flowed.
@@ -329,4 +352,106 @@ impl Formulas {
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+    use crate::bench::Told;
+    use crate::observed::MeasuredSamples;
+
+    fn measured(samples: &[f64]) -> Observed {
+        let measured = MeasuredSamples::new(samples.iter().copied());
+        Observed { measured, ..Observed::default() }
+    }
+
+    fn alone(here: &[f64], drive: &[f64]) -> Alone {
+        Alone { here: measured(here), drive: measured(drive), told: Told::default() }
+    }
+
+    fn queued(each: &[f64], told: Told) -> Queued {
+        Queued { each: measured(each), told }
+    }
+
+    fn sent(link_bytes: u64) -> Told {
+        let traffic = nearscan_drive::Traffic { link_bytes, ..Default::default() };
+        Told { traffic, ..Told::default() }
+    }
+
+    #[track_caller]
+    fn assert_found(figure: &Figure, expected: f64) {
+        let value = figure.found.measured.value().unwrap();
+        assert!((value / expected - 1.0).abs() < 1e-9, "{value}, not {expected}");
+        assert_eq!(figure.found.modelled.value(), None);
+    }
+
+    #[test]
+    fn setup_is_what_other_commands_hide() {
+        let times = (alone(&[95e3, 90e3, 99e3], &[]), queued(&[15e3], Told::default()));
+        // Two units take 30 us each, and the link 10.
+        assert_found(&Formulas::new(2).setup(&times), 55e3);
+    }
+
+    #[test]
+    fn start_is_what_a_unit_takes_without_filling_its_pipeline() {
+        let times = queued(&[8e3, 10e3, 11e3], Told::default());
+        assert_found(&Formulas::new(3).start(&times), 30e3 - 2000.0 / 0.3);
+    }
+
+    #[rstest]
+    #[case(0, 4096.0, Role::Parameter, 0.05e9)]
+    #[case(1, 65_536.0, Role::Parameter, 0.87e9)]
+    #[case(2, 1_048_576.0, Role::Parameter, 1.59e9)]
+    // Four requests of 1 MiB, which together reach the peak.
+    #[case(3, 4_194_304.0, Role::Expectation, 3.25e9)]
+    fn a_read_alone_is_told_by_the_drives_own_clock(
+        #[case] size: usize,
+        #[case] bytes: f64,
+        #[case] role: Role,
+        #[case] model: f64,
+    ) {
+        let (read, empty) = (alone(&[9e9], &[50e3, 54e3, 52e3]), alone(&[1e9], &[12e3]));
+        let figure = Formulas::new(1).read_alone(&SIZES[size], &read, &empty);
+        assert_found(&figure, bytes / 40e-6);
+        assert_eq!(figure.role, role);
+        assert!((figure.model / model - 1.0).abs() < 1e-4, "{}", figure.model);
+    }
+
+    #[rstest]
+    // A unit takes 11667 ns to start.
+    #[case(0, 4096.0, Role::Expectation, 4096.0 / 11_667e-9)]
+    #[case(2, 1_048_576.0, Role::Expectation, 3.25e9)]
+    #[case(3, 4_194_304.0, Role::Parameter, 3.25e9)]
+    fn reads_in_flight_are_as_fast_as_their_batch(
+        #[case] size: usize,
+        #[case] bytes: f64,
+        #[case] role: Role,
+        #[case] model: f64,
+    ) {
+        let figure =
+            Formulas::new(1).read_overlapped(&SIZES[size], &queued(&[2e6], Told::default()));
+        assert_found(&figure, bytes / 2e-3);
+        assert_eq!(figure.role, role);
+        assert!((figure.model / model - 1.0).abs() < 1e-4, "{}", figure.model);
+    }
+
+    #[test]
+    fn the_link_takes_what_other_commands_hide_of_a_large_result() {
+        let rows = (alone(&[6e6], &[]), queued(&[2e6], sent(4_000_300)));
+        let count = (alone(&[1.1e6], &[]), queued(&[0.5e6], sent(300)));
+        // Hidden are 2 ms of the rows and 0.1 ms of the count.
+        assert_found(&Formulas::new(2).link("link_bytes_per_s", &rows, &count), 4e6 / 1.9e-3);
+    }
+
+    #[test]
+    fn the_clock_is_the_turns_of_the_busiest_loop_a_second() {
+        let counters =
+            Counters { filter_turns: 90_000, decode_turns_lane_max: 65_536, ..Counters::default() };
+        let filter = queued(&[160e3], Told { counters, ..Told::default() });
+        let empty = queued(&[10e3], Told::default());
+        let [rows, clock] = Formulas::new(2).kernel(["rows", "clock"], &filter, &empty);
+        assert_found(&clock, 90_000.0 / 300e-6);
+        assert_found(&rows, 131_072.0 / 300e-6);
+        assert!((rows.model / (131_072.0 / 90_000.0 * 300e6) - 1.0).abs() < 1e-9);
+        assert_eq!((rows.role, clock.role), (Role::Expectation, Role::Parameter));
+    }
+}

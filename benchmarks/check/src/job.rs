@@ -128,12 +128,7 @@ fn counting(columns: Vec<Column>, predicate: Program, literals: Vec<i128>) -> Fr
 
 /// Writes the chunks of the columns to one file of at least so many bytes, all of which is the
 /// input.
-fn write(
-    drive: &dyn Drive,
-    folder: &Path,
-    columns: &[ColumnData],
-    bytes_min: u64,
-) -> Result<Unit> {
+fn write(drive: &dyn Drive, folder: &Path, columns: &[ColumnData], bytes_min: u64) -> Result<Unit> {
     let mut bytes = Vec::new();
     let mut chunks = Vec::new();
     for ColumnData { values, layout } in columns {

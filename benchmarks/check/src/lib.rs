@@ -38,6 +38,7 @@ use nearscan_conformance::{Options as SuiteOptions, check_watched};
 use nearscan_drive::Drive;
 use tempfile::TempDir;
 
+use crate::figures::Found;
 pub use error::{Error, Result};
 pub use figures::{Figure, Role};
 pub use observed::{MeasuredSamples, ModelledSamples, Observed};
@@ -85,8 +86,8 @@ pub type Watch<'a> = dyn FnMut(&str) -> ControlFlow<()> + 'a;
 /// Checks a drive.
 ///
 /// # Errors
-/// [`Error::Stopped`] when `watch` says so; otherwise when a file cannot be made or the drive does
-/// not do a command that it says it can. Cases of the suite that fail are no error.
+/// [`Error::Stopped`] when `watch` says so, [`Error::Folder`] when there is no place for files. A
+/// drive that fails a case or a benchmark is no error: the report says so.
 pub fn check(drive: &dyn Drive, options: &Options, watch: &mut Watch<'_>) -> Result<Report> {
     let folder = temporary_folder(options.folder.as_deref())?;
     let conformance = match options.conformance.random_cases() {
@@ -111,8 +112,14 @@ pub fn check(drive: &dyn Drive, options: &Options, watch: &mut Watch<'_>) -> Res
             Some(report)
         }
     };
-    let (figures, left) = figures::measure(drive, folder.path(), watch)?;
-    Ok(Report::new(drive, conformance, figures, left))
+    let mut found = Found::default();
+    let ended = match figures::measure(drive, folder.path(), &mut found, watch) {
+        Ok(()) => None,
+        Err(Error::Stopped) => return Err(Error::Stopped),
+        // What was found until then, and what the suite says, is what helps now.
+        Err(error) => Some(error),
+    };
+    Ok(Report::new(drive, conformance, found, ended))
 }
 
 fn temporary_folder(parent: Option<&std::path::Path>) -> Result<TempDir> {

@@ -8,7 +8,8 @@
 //!  "figures": [{"name", "unit", "parameter", "model", "how",
 //!               "measured": {"value", "clock", "samples"} | null,
 //!               "modelled": {"value", "samples"} | null}, ..],
-//!  "left_out": [{"name", "reason"}, ..]}
+//!  "left_out": [{"name", "reason"}, ..],
+//!  "ended": null | "why the benchmarks ended before they were done"}
 //! ```
 //!
 //! `clock` is `drive` or `simulation`: whether the wall time is that of a drive, or of a program
@@ -18,7 +19,8 @@ use nearscan_conformance::Report as Conformance;
 use nearscan_drive::{Capabilities, Drive, Identity};
 use serde_json::{Value, json};
 
-use crate::figures::{Figure, Role};
+use crate::error::Error;
+use crate::figures::{Figure, Found, Role};
 
 /// Version of the form for programs.
 const VERSION: u32 = 1;
@@ -39,7 +41,7 @@ impl Left {
 }
 
 /// What came of a check.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug)]
 pub struct Report {
     /// Who the drive is.
     pub identity: Identity,
@@ -51,22 +53,37 @@ pub struct Report {
     pub figures: Vec<Figure>,
     /// Those that are missing.
     pub left: Vec<Left>,
+    /// Why the micro-benchmarks ended before they were done.
+    pub ended: Option<Error>,
 }
 
 impl Report {
     pub(crate) fn new(
         drive: &dyn Drive,
         conformance: Option<Conformance>,
-        figures: Vec<Figure>,
-        left: Vec<Left>,
+        found: Found,
+        ended: Option<Error>,
     ) -> Self {
+        let Found { figures, left } = found;
         let (identity, capabilities) = (drive.identity().clone(), drive.capabilities().clone());
-        Self { identity, capabilities, conformance, figures, left }
+        Self { identity, capabilities, conformance, figures, left, ended }
     }
 
-    /// Whether no case of the suite failed.
+    /// Whether no case of the suite failed, and no command of the benchmarks.
     pub fn is_clean(&self) -> bool {
-        self.conformance.as_ref().is_none_or(Conformance::is_clean)
+        self.ended.is_none() && self.conformance.as_ref().is_none_or(Conformance::is_clean)
+    }
+
+    /// Why the micro-benchmarks ended early, with what led to it.
+    pub(crate) fn why_ended(&self) -> Option<String> {
+        let error = self.ended.as_ref()?;
+        let mut text = error.to_string();
+        let mut source = std::error::Error::source(error);
+        while let Some(cause) = source {
+            text.push_str(&format!(": {cause}"));
+            source = cause.source();
+        }
+        Some(text)
     }
 
     /// Whether the drive told modelled times: then what this machine's clock says is how long the
@@ -101,6 +118,7 @@ impl Report {
             "conformance": conformance,
             "figures": figures,
             "left_out": left.collect::<Vec<_>>(),
+            "ended": self.why_ended(),
         })
     }
 

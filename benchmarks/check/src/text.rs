@@ -31,17 +31,19 @@ impl fmt::Display for Report {
             rows.iter().map(|row| row[column].len()).max().unwrap_or(0)
         });
         for row in &rows {
-            let cells = row.iter().zip(widths).enumerate().map(|(column, (cell, width))| {
-                match column {
+            let cells =
+                row.iter().zip(widths).enumerate().map(|(column, (cell, width))| match column {
                     0 | 1 => format!("{cell:width$}"),
                     6 => cell.clone(),
                     _ => format!("{cell:>width$}"),
-                }
-            });
+                });
             writeln!(f, "{}", cells.collect::<Vec<_>>().join("  "))?;
         }
         for left in &self.left {
             writeln!(f, "{}: left out: {}", left.name, left.reason)?;
+        }
+        if let Some(reason) = self.why_ended() {
+            writeln!(f, "\nThe benchmarks ended before they were done: {reason}")?;
         }
         match self.is_modelled() {
             true => writeln!(

@@ -41,7 +41,8 @@ pub(crate) enum DriveCommand {
     ///
     /// Runs the conformance suite, then micro-benchmarks, and prints each parameter beside what was
     /// found. Files are made below the drive's root, or in the system's folder of temporary files,
-    /// and removed. Exit status 0 says that no case of the suite failed.
+    /// and removed. Exit status 0 says that no case of the suite and no
+    /// benchmark failed.
     Check(CheckArgs),
     /// Run benchmarks of what is on a drive
     #[command(subcommand)]

@@ -45,7 +45,8 @@ pub(crate) struct Executor<'a> {
 
 impl<'a> Executor<'a> {
     pub(crate) fn open(drive: &'a dyn Drive, folder: Option<&Path>) -> Result<Self, String> {
-        let folder = Folder::new(folder).map_err(|error| format!("no temporary folder: {error}"))?;
+        let folder =
+            Folder::new(folder).map_err(|error| format!("no temporary folder: {error}"))?;
         // Two runs of the suite at once must not use the same numbers.
         let first = u128::from(nearscan_drive::clock::unix_ns()) << 32;
         let spec = SessionSpec { query_id: first, tenant: 0, budget: Arc::new(Unlimited) };

@@ -99,10 +99,14 @@ fn the_exit_status_says_what_went_wrong() {
     let (out, err, status) = run(&["drive", "check", "emulated:?root=/not/there"]);
     assert_eq!((out.as_str(), status), ("", 1));
     assert!(err.starts_with("error: cannot write below '/not/there'\n"), "{err}");
-    let (out, err, status) =
-        run(&["drive", "check", "emulated:?faults=corrupt_payload:1", "--conformance", "none"]);
-    assert_eq!((out.as_str(), status), ("", 1));
-    assert!(err.starts_with("error: a command of the benchmark did not give its rows\n"), "{err}");
+    let faulty = ["drive", "check", "emulated:?faults=corrupt:1", "--conformance"];
+    let (out, err, status) = run(&[&faulty[..], &["none"]].concat());
+    assert_eq!((err.as_str(), status), ("", 1));
+    let ended = "The benchmarks ended before they were done: a command of the benchmark did not";
+    assert!(out.contains(ended), "{out}");
+    let (out, err, status) = run(&[&faulty[..], &["quick", "--seed", "7"]].concat());
+    assert_eq!((err.as_str(), status), ("", 1));
+    assert!(out.contains(" cases with seed 7, ") && out.contains("\nalso failed: "), "{out}");
 }
 
 /// The image that XRT's software emulation loads.
