@@ -2,18 +2,18 @@
 //! Figures: what is made of times, and what the model has for it.
 //!
 //! ```text
-//! setup   alone(nothing) - queued(nothing) x units            a start that nothing hides
-//! start   queued(nothing) x units                             a start between two others
-//! media   bytes / (alone(bytes) - alone(nothing))             one request
-//!         bytes / queued(bytes)                               requests in flight
-//! link    bytes / (hidden(result) - hidden(count)), hidden = alone - queued x units
-//! kernel  turns / (queued(filter) - queued(nothing)) / units
+//! busy    (queued(small filter) - its rows x ns a row) x units    a unit with an empty scan
+//! setup   alone(nothing) - busy                                   a start that nothing hides
+//! start   busy                                                    a start between two others
+//! kernel  turns / (queued(large filter) - queued(small filter)) / units
+//! media   bytes / (alone(bytes) - alone(nothing))                 one request
+//!         bytes / queued(bytes)                                   requests in flight
+//! link    bytes / (alone(result) - alone(count) - turns / clock)
 //! ```
 //!
-//! A batch takes as long as what is busiest in it. For the media that is at least what the figure
-//! says. For the link it is the kernel that is to be the busiest, as in the model, which writes a
-//! result more slowly than the link takes it: what the link takes is then hidden by other commands.
-//! What times hold beside a parameter is subtracted as the model has it; `how` names it.
+//! A batch takes as long as what is busiest in it. For filters that is the kernel; empty scans would
+//! wait for the link. For the media it is at least what the figure says. What times hold beside a
+//! parameter is subtracted as the model has it; `how` names it.
 
 use std::path::Path;
 
@@ -95,11 +95,8 @@ const SIZES: [Size; 4] = [
     },
 ];
 
-/// Commands of the smaller batch of empty scans.
-const EMPTY_COMMANDS: u32 = 64;
-
-/// Commands of the smaller batch of results and of filters.
-const HEAVY_COMMANDS: u32 = 4;
+/// Commands of the smaller batch of filters.
+const FILTER_COMMANDS: u32 = 16;
 
 /// What the micro-benchmarks found so far.
 #[derive(Debug, Default)]
@@ -125,12 +122,10 @@ pub(crate) fn measure(
 ) -> Result<()> {
     let formulas = Formulas::new(drive.snapshot().lanes);
     let mut bench = Bench::open(drive, watch)?;
-    let nothing = Job::nothing()?;
-    let empty = (bench.alone(&nothing)?, bench.queued(&nothing, EMPTY_COMMANDS)?);
-    found.figures.extend([formulas.setup(&empty), formulas.start(&empty.1)]);
-    media(&mut bench, &formulas, (folder, &empty.0), found)?;
-    link(&mut bench, &formulas, folder, found)?;
-    kernel(&mut bench, &formulas, (folder, &empty.1), found)
+    let empty = bench.alone(&Job::nothing()?)?;
+    let clock = kernel(&mut bench, &formulas, (folder, &empty), found)?;
+    media(&mut bench, &formulas, (folder, &empty), found)?;
+    link(&mut bench, &formulas, (folder, clock.as_ref()), found)
 }
 
 fn media(
@@ -161,10 +156,40 @@ fn media(
     Ok(())
 }
 
+/// What filters tell; gives the clock, if they tell that.
+fn kernel(
+    bench: &mut Bench<'_, '_>,
+    formulas: &Formulas,
+    (folder, empty): (&Path, &Alone),
+    found: &mut Found,
+) -> Result<Option<Figure>> {
+    const STARTS: [&str; 2] = ["setup_ns", "start_ns"];
+    const RATES: [&str; 2] = ["filter_rows_per_s", "clock_hz"];
+    let [small, large] = FILTER_ROWS;
+    let small = Job::filtering(bench.drive, folder, small)?;
+    if let Some(reason) = small.refused_by(bench.drive) {
+        found.leave(&STARTS, &reason);
+        found.leave(&RATES, &reason);
+        return Ok(None);
+    }
+    let large = Job::filtering(bench.drive, folder, large)?;
+    let small = bench.queued(&small, FILTER_COMMANDS)?;
+    let large = bench.queued(&large, FILTER_COMMANDS)?;
+    let busy = formulas.busy(&small, &large);
+    found.figures.extend([formulas.setup(empty, &busy), formulas.start(&busy)]);
+    if busiest_turns(&large.told.counters) == 0 {
+        found.leave(&RATES, "the drive counts no turns of a kernel");
+        return Ok(None);
+    }
+    let [rows, clock] = formulas.kernel(&small, &large);
+    found.figures.extend([rows, clock.clone()]);
+    Ok(Some(clock))
+}
+
 fn link(
     bench: &mut Bench<'_, '_>,
     formulas: &Formulas,
-    folder: &Path,
+    (folder, clock): (&Path, Option<&Figure>),
     found: &mut Found,
 ) -> Result<()> {
     const NAME: &str = "link_bytes_per_s";
@@ -173,34 +198,14 @@ fn link(
         found.leave(&[NAME], &reason);
         return Ok(());
     }
-    let rows = (bench.alone(&rows)?, bench.queued(&rows, HEAVY_COMMANDS)?);
-    if rows.1.told.traffic.link_bytes == 0 {
-        found.leave(&[NAME], "the drive sends nothing over a link");
-        return Ok(());
+    let rows = bench.alone(&rows)?;
+    match clock {
+        _ if rows.told.traffic.link_bytes == 0 => {
+            found.leave(&[NAME], "the drive sends nothing over a link");
+        }
+        None => found.leave(&[NAME], "clock_hz is left out"),
+        Some(clock) => found.figures.push(formulas.link(&rows, &bench.alone(&count)?, clock)),
     }
-    let count = (bench.alone(&count)?, bench.queued(&count, HEAVY_COMMANDS)?);
-    found.figures.push(formulas.link(NAME, &rows, &count));
-    Ok(())
-}
-
-fn kernel(
-    bench: &mut Bench<'_, '_>,
-    formulas: &Formulas,
-    (folder, empty): (&Path, &Queued),
-    found: &mut Found,
-) -> Result<()> {
-    const NAMES: [&str; 2] = ["filter_rows_per_s", "clock_hz"];
-    let job = Job::filtering(bench.drive, folder)?;
-    if let Some(reason) = job.refused_by(bench.drive) {
-        found.leave(&NAMES, &reason);
-        return Ok(());
-    }
-    let queued = bench.queued(&job, HEAVY_COMMANDS)?;
-    if busiest_turns(&queued.told.counters) == 0 {
-        found.leave(&NAMES, "the drive counts no turns of a kernel");
-        return Ok(());
-    }
-    found.figures.extend(formulas.kernel(NAMES, &queued, empty));
     Ok(())
 }
 
@@ -222,28 +227,36 @@ impl Formulas {
         Self { model: Parameters::default(), units: units.max(1) }
     }
 
-    fn setup(&self, (alone, queued): &(Alone, Queued)) -> Figure {
-        let (units, latency_ns) = (f64::from(self.units), self.model.link_latency_ns);
-        let rest = |alone: f64, [each]: [f64; 1]| alone - each * units - latency_ns;
+    /// What an empty scan takes of a unit, by what filters take for each of their rows.
+    fn busy(&self, small: &Queued, large: &Queued) -> Observed {
+        let [small_rows, large_rows] = FILTER_ROWS.map(f64::from);
+        let share = small_rows / (large_rows - small_rows);
+        let units = f64::from(self.units);
+        let empty = |small: f64, [large]: [f64; 1]| (small - (large - small) * share) * units;
+        small.each.with([&large.each], empty)
+    }
+
+    fn setup(&self, alone: &Alone, busy: &Observed) -> Figure {
+        let latency_ns = self.model.link_latency_ns;
         Figure {
             name: "setup_ns",
             unit: "ns",
             role: Role::Parameter,
             model: self.model.setup_ns,
-            found: alone.here.with([&queued.each], rest),
-            how: "an empty scan alone, less one of many in flight and link_latency_ns",
+            found: alone.here.with([busy], |alone, [busy]| alone - busy - latency_ns),
+            how: "an empty scan alone, less what it takes of a unit and link_latency_ns",
         }
     }
 
-    fn start(&self, queued: &Queued) -> Figure {
+    fn start(&self, busy: &Observed) -> Figure {
         let fill_ns = self.model.fill_cycles / self.model.clock_hz * 1e9;
         Figure {
             name: "start_ns",
             unit: "ns",
             role: Role::Parameter,
             model: self.model.start_ns,
-            found: queued.each.map(|each| each * f64::from(self.units) - fill_ns),
-            how: "each of many empty scans in flight, less fill_cycles",
+            found: busy.map(|busy| busy - fill_ns),
+            how: "two wide filters in flight, as if they had no rows, less fill_cycles",
         }
     }
 
@@ -289,43 +302,43 @@ impl Formulas {
         }
     }
 
-    fn link(&self, name: &'static str, rows: &(Alone, Queued), count: &(Alone, Queued)) -> Figure {
-        let sent = [rows, count].map(|(_, queued)| queued.told.traffic.link_bytes);
-        let bytes = to_f64(sent[0].saturating_sub(sent[1]));
-        let units = f64::from(self.units);
-        let rate = |alone: f64, [each, alone_count, each_count]: [f64; 3]| {
-            bytes / ((alone - each * units) - (alone_count - each_count * units)) * 1e9
+    fn link(&self, rows: &Alone, count: &Alone, clock: &Figure) -> Figure {
+        let more = |what: fn(&Alone) -> u64| to_f64(what(rows).saturating_sub(what(count)));
+        let bytes = more(|alone| alone.told.traffic.link_bytes);
+        let turns = more(|alone| busiest_turns(&alone.told.counters).into());
+        let rate = |rows: f64, [count, clock_hz]: [f64; 2]| {
+            bytes / (rows - count - turns / clock_hz * 1e9) * 1e9
         };
-        let others = [&rows.1.each, &count.0.here, &count.1.each];
         Figure {
-            name,
+            name: "link_bytes_per_s",
             unit: "B/s",
             role: Role::Parameter,
             model: self.model.link_bytes_per_s,
-            found: rows.0.here.with(others, rate),
-            how: "a result of 4 MiB alone, less one of several in flight, less the same of a count",
+            found: rows.here.with([&count.here, &clock.found], rate),
+            how: "a result of 4 MiB alone, less a count of its rows and turns at clock_hz",
         }
     }
 
-    fn kernel(&self, names: [&'static str; 2], queued: &Queued, empty: &Queued) -> [Figure; 2] {
-        let (rows, units) = (f64::from(FILTER_ROWS), f64::from(self.units));
-        let turns = f64::from(busiest_turns(&queued.told.counters));
+    fn kernel(&self, small: &Queued, large: &Queued) -> [Figure; 2] {
+        let [small_rows, large_rows] = FILTER_ROWS.map(f64::from);
+        let turns = |queued: &Queued| f64::from(busiest_turns(&queued.told.counters));
+        let (rows, turns) = (large_rows - small_rows, turns(large) - turns(small));
         let rate = |amount: f64| {
-            let each = |each: f64, [empty]: [f64; 1]| amount / (each - empty) / units * 1e9;
-            queued.each.with([&empty.each], each)
+            let units = f64::from(self.units);
+            let each = |large: f64, [small]: [f64; 1]| amount / (large - small) / units * 1e9;
+            large.each.with([&small.each], each)
         };
-        let [rows_name, clock_name] = names;
         [
             Figure {
-                name: rows_name,
+                name: "filter_rows_per_s",
                 unit: "rows/s",
                 role: Role::Expectation,
                 model: rows * self.model.clock_hz / turns,
                 found: rate(rows),
-                how: "a wide filter on one unit, several in flight, less empty scans",
+                how: "rows that a large filter has more than a small one, of one unit",
             },
             Figure {
-                name: clock_name,
+                name: "clock_hz",
                 unit: "Hz",
                 role: Role::Parameter,
                 model: self.model.clock_hz,
@@ -372,11 +385,6 @@ mod tests {
         Queued { each: measured(each), told }
     }
 
-    fn sent(link_bytes: u64) -> Told {
-        let traffic = nearscan_drive::Traffic { link_bytes, ..Default::default() };
-        Told { traffic, ..Told::default() }
-    }
-
     #[track_caller]
     fn assert_found(figure: &Figure, expected: f64) {
         let value = figure.found.measured.value().unwrap();
@@ -385,16 +393,25 @@ mod tests {
     }
 
     #[test]
-    fn setup_is_what_other_commands_hide() {
-        let times = (alone(&[95e3, 90e3, 99e3], &[]), queued(&[15e3], Told::default()));
-        // Two units take 30 us each, and the link 10.
-        assert_found(&Formulas::new(2).setup(&times), 55e3);
+    fn a_unit_is_busy_with_an_empty_scan_as_if_filters_had_no_rows() {
+        let told = Told::default();
+        let (small, large) = (queued(&[20e3, 17e3], told), queued(&[50e3], told));
+        // 30 us more for three times the rows, on two units.
+        let busy = Formulas::new(2).busy(&small, &large);
+        let rounded = busy.measured.samples().iter().map(|ns| ns.round());
+        assert_eq!(rounded.collect::<Vec<_>>(), [20e3, 12e3]);
+    }
+
+    #[test]
+    fn setup_is_what_is_left_of_an_empty_scan() {
+        let empty = alone(&[95e3, 90e3, 99e3], &[]);
+        assert_found(&Formulas::new(2).setup(&empty, &measured(&[30e3])), 55e3);
     }
 
     #[test]
     fn start_is_what_a_unit_takes_without_filling_its_pipeline() {
-        let times = queued(&[8e3, 10e3, 11e3], Told::default());
-        assert_found(&Formulas::new(3).start(&times), 30e3 - 2000.0 / 0.3);
+        let busy = measured(&[24e3, 30e3, 33e3]);
+        assert_found(&Formulas::new(3).start(&busy), 30e3 - 2000.0 / 0.3);
     }
 
     #[rstest]
@@ -434,24 +451,34 @@ mod tests {
         assert!((figure.model / model - 1.0).abs() < 1e-4, "{}", figure.model);
     }
 
-    #[test]
-    fn the_link_takes_what_other_commands_hide_of_a_large_result() {
-        let rows = (alone(&[6e6], &[]), queued(&[2e6], sent(4_000_300)));
-        let count = (alone(&[1.1e6], &[]), queued(&[0.5e6], sent(300)));
-        // Hidden are 2 ms of the rows and 0.1 ms of the count.
-        assert_found(&Formulas::new(2).link("link_bytes_per_s", &rows, &count), 4e6 / 1.9e-3);
+    fn turns(filter_turns: u32, decode_turns_lane_max: u32) -> Told {
+        let counters = Counters { filter_turns, decode_turns_lane_max, ..Counters::default() };
+        Told { counters, ..Told::default() }
     }
 
     #[test]
     fn the_clock_is_the_turns_of_the_busiest_loop_a_second() {
-        let counters =
-            Counters { filter_turns: 90_000, decode_turns_lane_max: 65_536, ..Counters::default() };
-        let filter = queued(&[160e3], Told { counters, ..Told::default() });
-        let empty = queued(&[10e3], Told::default());
-        let [rows, clock] = Formulas::new(2).kernel(["rows", "clock"], &filter, &empty);
-        assert_found(&clock, 90_000.0 / 300e-6);
-        assert_found(&rows, 131_072.0 / 300e-6);
-        assert!((rows.model / (131_072.0 / 90_000.0 * 300e6) - 1.0).abs() < 1e-9);
+        let small = queued(&[60e3], turns(20_000, 16_384));
+        let large = queued(&[160e3], turns(80_000, 65_536));
+        let [rows, clock] = Formulas::new(2).kernel(&small, &large);
+        assert_found(&clock, 60_000.0 / 200e-6);
+        assert_found(&rows, 98_304.0 / 200e-6);
+        assert!((rows.model / (98_304.0 / 60_000.0 * 300e6) - 1.0).abs() < 1e-9);
         assert_eq!((rows.role, clock.role), (Role::Expectation, Role::Parameter));
+    }
+
+    #[test]
+    fn the_link_takes_what_the_kernel_does_not_of_a_large_result() {
+        let sent = |link_bytes, told| {
+            let traffic = nearscan_drive::Traffic { link_bytes, ..Default::default() };
+            Told { traffic, ..told }
+        };
+        let rows = Alone { told: sent(4_000_300, turns(400_000, 0)), ..alone(&[6e6], &[]) };
+        let count = Alone { told: sent(300, turns(0, 100_000)), ..alone(&[1e6], &[]) };
+        let formulas = Formulas::new(2);
+        let [_, clock] =
+            formulas.kernel(&queued(&[1e5], turns(0, 0)), &queued(&[2e5], turns(20_000, 0)));
+        // 300,000 turns at 100 MHz are 3 of the 5 ms.
+        assert_found(&formulas.link(&rows, &count, &clock), 4e6 / 2e-3);
     }
 }

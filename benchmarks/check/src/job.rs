@@ -19,8 +19,9 @@ const READ_ROWS: i64 = 8;
 /// Columns of the wide filter at most: as many as a kernel that fits a card has lanes.
 const FILTER_COLUMNS_MAX: u32 = 7;
 
-/// Rows of the wide filter: turns enough that its start and dictionaries do not show.
-pub(crate) const FILTER_ROWS: u32 = 1 << 17;
+/// Rows of the two wide filters. Even the small one keeps several units busier than the link, which
+/// has a count to send for each.
+pub(crate) const FILTER_ROWS: [u32; 2] = [1 << 15, 1 << 17];
 
 /// Rows of the result that goes over the link.
 const RESULT_ROWS: u32 = 1 << 19;
@@ -90,12 +91,12 @@ impl Job {
     }
 
     /// Counts rows that a filter over many columns keeps, all of them in a few bytes.
-    pub(crate) fn filtering(drive: &dyn Drive, folder: &Path) -> Result<Self> {
+    pub(crate) fn filtering(drive: &dyn Drive, folder: &Path, rows: u32) -> Result<Self> {
         let capabilities = drive.capabilities();
         let count = capabilities.columns_max.min(FILTER_COLUMNS_MAX);
         let count = u16::try_from(count).unwrap_or(u16::MAX).max(1);
         let column = ColumnData {
-            values: Values::integers((0..FILTER_ROWS).map(|row| i64::from(row >> 15))),
+            values: Values::integers((0..rows).map(|row| i64::from(row >> 13))),
             layout: ChunkLayout::common().required(),
         };
         let data: Vec<ColumnData> = (0..count).map(|_| column.clone()).collect();
@@ -111,7 +112,7 @@ impl Job {
         }
         let columns = (0..count).map(|at| Column::new(format!("c{at}"), ValueKind::Integer));
         let fragment = counting(columns.collect(), Program::new(steps), vec![1]);
-        Self::new("a wide filter", &fragment, unit)
+        Self::new(&format!("a wide filter of {rows} rows"), &fragment, unit)
     }
 
     fn new(name: &str, fragment: &Fragment, unit: Unit) -> Result<Self> {

@@ -6,8 +6,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use nearscan_command::{
-    CellColumn, Cells, ColumnarWriter, Command, Counters, InputRef, MediaPlan, Output,
-    ResultHeader, Status,
+    CellColumn, Cells, ColumnarWriter, Command, Counters, MediaPlan, Output, ResultHeader, Status,
 };
 use nearscan_drive::{
     CancelOutcome, CancelWord, Capabilities, Completion, CostSnapshot, Drive, DriveTime, Failure,
@@ -44,8 +43,8 @@ const LINK_LATENCY_NS: u64 = 10_000;
 pub(crate) struct Fake {
     pub(crate) clock: Clock,
     pub(crate) capabilities: Capabilities,
-    /// Commands with an input fail.
-    pub(crate) cannot_read: bool,
+    /// Commands that read more fail.
+    pub(crate) bytes_max: u64,
     pub(crate) identity: Identity,
 }
 
@@ -54,7 +53,7 @@ impl Fake {
         let identity =
             Identity { uuid: uuid::Uuid::nil(), kind: "fake", model: "of known times".to_owned() };
         let capabilities = Capabilities { in_flight_max: 5, ..Capabilities::of_scan_kernel() };
-        Self { clock, capabilities, cannot_read: false, identity }
+        Self { clock, capabilities, bytes_max: u64::MAX, identity }
     }
 }
 
@@ -86,7 +85,7 @@ impl Drive for Fake {
     }
 
     fn open_session(&self, _spec: SessionSpec) -> Result<Arc<dyn Session>, Refusal> {
-        Ok(Arc::new(FakeSession { clock: self.clock, cannot_read: self.cannot_read }))
+        Ok(Arc::new(FakeSession { clock: self.clock, bytes_max: self.bytes_max }))
     }
 
     fn reset(&self) -> Result<u64, Refusal> {
@@ -103,7 +102,7 @@ impl Drive for Fake {
 #[derive(Debug)]
 struct FakeSession {
     clock: Clock,
-    cannot_read: bool,
+    bytes_max: u64,
 }
 
 impl Session for FakeSession {
@@ -128,7 +127,7 @@ impl Session for FakeSession {
         let completion = Completion {
             command_id: command.envelope.command_id,
             attempt: command.envelope.attempt,
-            outcome: match self.cannot_read && has_file(command) {
+            outcome: match traffic.media_bytes > self.bytes_max {
                 true => Outcome::Failed(Failure::Timeout),
                 false => Outcome::Finished(result),
             },
@@ -145,10 +144,6 @@ impl Session for FakeSession {
     fn cancel(&self, _command_id: u128) -> CancelOutcome {
         CancelOutcome::Unknown
     }
-}
-
-fn has_file(command: &Command) -> bool {
-    command.unit.inputs.iter().any(|input| matches!(input, InputRef::FileRange { .. }))
 }
 
 /// A row of NULLs for each row, or one; a turn for each row, two for each that is sent.
