@@ -12,8 +12,8 @@
 //! ```
 //!
 //! A batch takes as long as what is busiest in it. For filters that is the kernel; empty scans
-//! would wait for the link. For the media it is at least what the figure says. What times hold beside a
-//! parameter is subtracted as the model has it; `how` names it.
+//! would wait for the link. For the media it is at least what the figure says. What times hold
+//! beside a parameter is subtracted as the model has it; `how` names it.
 
 use std::path::Path;
 
