@@ -78,6 +78,15 @@ pub fn emulation_image() -> Vec<u8> {
 /// for a card that answers.
 pub use nearscan_xrt::leave;
 
+/// Opens a drive as an engine does, without one: a card runs in a process of its own, which is the
+/// program that calls this. Waits until that answers, so threads of a runtime must not call it.
+///
+/// # Errors
+/// [`Error::DriveSpec`] if the URL is none, [`Error::Drive`] when the drive cannot be opened.
+pub fn attach_drive(url: &str, threads: Option<usize>) -> Result<Arc<dyn Drive>> {
+    open(&DriveSpec::parse(url)?, &Opening { threads, program: None })
+}
+
 /// Opens a drive in this process, whatever its URL says of processes: what serves a drive to
 /// others holds it itself.
 ///

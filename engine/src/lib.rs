@@ -55,7 +55,7 @@ pub mod units;
 
 pub use builder::EngineBuilder;
 pub use drive_spec::{DriveScheme, DriveSpec, DriveSpecError};
-pub use drives::{emulation_image, leave, open_drive, prepare_process};
+pub use drives::{attach_drive, emulation_image, leave, open_drive, prepare_process};
 pub use engine::{Engine, TableName};
 pub use error::{Error, Result};
 pub use nearscan_drive as drive;

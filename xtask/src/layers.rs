@@ -3,9 +3,10 @@
 //!
 //! Imports go strictly downward: a crate imports crates of lower layers only, never one of its own
 //! layer. Three rules are narrower than that. The optimizer (L4) never sees a backend (L3). The
-//! connectors (L6) and the benchmarks (L7) see the engine, not what is under it, but for the one of
-//! the kernels, which sees no engine. The conformance suite is for tests: it is a development
-//! dependency, and then of any crate from its own layer upward.
+//! connectors (L6) and the benchmarks (L7) see the engine, not what is under it, but for those of
+//! the kernels and of a drive, which see no engine. The conformance suite is for tests: it is a
+//! development dependency, and then of any crate from its own layer upward; only the check of a
+//! drive brings it to users.
 //!
 //! A folder that is in the table need not exist. A crate that exists and is not in the table is an
 //! error, so a new crate takes its place in the commit that adds it, with the reason in the
@@ -75,6 +76,8 @@ const RULES: &[Rule] = &[
 const BEYOND: &[(&str, &[&str])] = &[
     // It runs the kernels as they are and asks the time model about them: no SQL, no engine.
     (KERNEL_BENCHMARK, &["fpga_kernels/models", "pushdown/emulator"]),
+    // It holds a drive against the suite, and what it takes against the time model: no SQL.
+    (DRIVE_CHECK, &[CONFORMANCE, "pushdown/emulator"]),
 ];
 
 /// What the tests of single crates may import beyond their layer.
@@ -105,6 +108,7 @@ const PLACES: &[(&str, Layer)] = &[
     ("connectors/postgres", L6),
     ("connectors/cluster", L6),
     ("sqllogictest", L7),
+    (DRIVE_CHECK, L7),
     (KERNEL_BENCHMARK, L7),
     ("benchmarks/tpch", L7),
     (SHELL, L8),
@@ -112,6 +116,7 @@ const PLACES: &[(&str, Layer)] = &[
 ];
 
 const CONFORMANCE: &str = "pushdown/conformance";
+const DRIVE_CHECK: &str = "benchmarks/check";
 const ENGINE: &str = "engine";
 const KERNEL_BENCHMARK: &str = "benchmarks/kernels";
 const SHELL: &str = "connectors/shell";
@@ -282,14 +287,14 @@ fn check_import(
             package.name, dependency.name
         ));
     };
-    if folder == CONFORMANCE {
-        return check_conformance(package, layer, dependency.kind, imported);
-    }
     let rule = RULES.iter().find(|rule| rule.layer == layer)?;
     let is_in = |table: &[(&str, &[&str])]| {
         let row = table.iter().find(|(crate_folder, _)| *crate_folder == package.folder);
         row.is_some_and(|(_, folders)| folders.contains(&folder))
     };
+    if folder == CONFORMANCE && !is_in(BEYOND) {
+        return check_conformance(package, layer, dependency.kind, imported);
+    }
     let is_test = dependency.kind == Kind::Development;
     let is_beyond = is_in(BEYOND) || (is_test && is_in(BEYOND_IN_TESTS));
     if rule.imports.contains(&imported) || rule.also.contains(&folder) || is_beyond {

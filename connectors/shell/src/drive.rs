@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `nearscan drive`: which drives there are, what one of them is and can run, benchmarks, and a
-//! drive that is served to others.
+//! `nearscan drive`: which drives there are, what one of them is and can run, whether it does it,
+//! benchmarks, and a drive that is served to others.
 
 mod bench;
+mod check;
 mod serve;
 
 use std::path::PathBuf;
@@ -20,6 +21,7 @@ use crate::{
 };
 
 use bench::BenchCommand;
+use check::CheckArgs;
 use serve::{ServeArgs, serve};
 
 #[derive(Debug, Clone, Subcommand)]
@@ -35,6 +37,13 @@ pub(crate) enum DriveCommand {
         #[command(flatten)]
         shown: Shown,
     },
+    /// Check that a drive does what it should, and measure the parameters of the time model
+    ///
+    /// Runs the conformance suite, then micro-benchmarks, and prints each parameter beside what was
+    /// found. Files are made below the drive's root, or in the system's folder of temporary files,
+    /// and removed. Exit status 0 says that no case of the suite and no
+    /// benchmark failed.
+    Check(CheckArgs),
     /// Run benchmarks of what is on a drive
     #[command(subcommand)]
     Bench(BenchCommand),
@@ -77,9 +86,10 @@ pub(crate) fn run(runtimes: &Runtimes, engine: &EngineArgs, command: &DriveComma
     match command {
         // It has its own way to end, so Ctrl-C must not drop it.
         DriveCommand::Serve(_) => runtimes.queries().block_on(work),
-        DriveCommand::List(_) | DriveCommand::Info { .. } | DriveCommand::Bench(_) => {
-            interrupt::run_to_end(runtimes, work)
-        }
+        DriveCommand::List(_)
+        | DriveCommand::Info { .. }
+        | DriveCommand::Check(_)
+        | DriveCommand::Bench(_) => interrupt::run_to_end(runtimes, work),
     }
 }
 
@@ -97,6 +107,7 @@ async fn work(engine: &EngineArgs, command: &DriveCommand, queries: &Handle) -> 
             session.run_text(&properties).await?;
             session.run_text(FUNCTIONS).await
         }
+        DriveCommand::Check(arguments) => check::run(engine, arguments, queries).await,
         DriveCommand::Bench(command) => bench::run(command, engine.progress, queries).await,
         DriveCommand::Serve(arguments) => serve(engine, arguments).await,
     }

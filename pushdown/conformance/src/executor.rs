@@ -2,6 +2,7 @@
 //! Runs one case on a drive.
 
 use std::future::Future;
+use std::path::Path;
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
@@ -43,8 +44,9 @@ pub(crate) struct Executor<'a> {
 }
 
 impl<'a> Executor<'a> {
-    pub(crate) fn open(drive: &'a dyn Drive) -> Result<Self, String> {
-        let folder = Folder::new().map_err(|error| format!("no temporary folder: {error}"))?;
+    pub(crate) fn open(drive: &'a dyn Drive, folder: Option<&Path>) -> Result<Self, String> {
+        let folder =
+            Folder::new(folder).map_err(|error| format!("no temporary folder: {error}"))?;
         // Two runs of the suite at once must not use the same numbers.
         let first = u128::from(nearscan_drive::clock::unix_ns()) << 32;
         let spec = SessionSpec { query_id: first, tenant: 0, budget: Arc::new(Unlimited) };

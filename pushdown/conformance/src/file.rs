@@ -2,7 +2,7 @@
 //! Temporary files that hold chunks.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::UNIX_EPOCH;
 
@@ -16,10 +16,11 @@ static NEXT: AtomicU64 = AtomicU64::new(0);
 pub(crate) struct Folder(PathBuf);
 
 impl Folder {
-    pub(crate) fn new() -> io::Result<Self> {
+    /// A new one below `parent`, or in the system's folder of temporary files.
+    pub(crate) fn new(parent: Option<&Path>) -> io::Result<Self> {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let name = format!("nearscan-conformance-{}-{number}", std::process::id());
-        let folder = std::env::temp_dir().join(name);
+        let folder = parent.map_or_else(std::env::temp_dir, Path::to_path_buf).join(name);
         std::fs::create_dir_all(&folder)?;
         Ok(Self(folder.canonicalize()?))
     }

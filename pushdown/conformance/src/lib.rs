@@ -55,4 +55,4 @@ pub use case::{Case, Expectation, MergeCase};
 pub use data::{ColumnData, Presence, Table, Values};
 pub use random::Random;
 pub use report::{Failed, Report};
-pub use suite::{Options, check, check_with};
+pub use suite::{Options, check, check_watched, check_with};

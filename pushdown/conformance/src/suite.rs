@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! All cases against one drive.
 
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+
 use nearscan_drive::Drive;
 
 use crate::case::{Case, MergeCase};
@@ -19,11 +22,14 @@ pub struct Options {
     pub random_cases: u32,
     /// Only cases whose name starts so.
     pub prefix: String,
+    /// Where a folder with the files of the cases is made, for a drive that does not hold those in
+    /// the system's folder of temporary files.
+    pub folder: Option<PathBuf>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { seed: 20_240_229, random_cases: 400, prefix: String::new() }
+        Self { seed: 20_240_229, random_cases: 400, prefix: String::new(), folder: None }
     }
 }
 
@@ -66,45 +72,67 @@ pub fn check(drive: &dyn Drive) -> Report {
 ///
 /// It can run from several threads at once on the same drive.
 pub fn check_with(drive: &dyn Drive, options: &Options) -> Report {
+    check_watched(drive, options, &mut |_, _| ControlFlow::Continue(()))
+}
+
+/// As [`check_with`], and tells `watch` of each case before it runs: what came of those before it,
+/// and its name. The suite ends early when `watch` says so; the report is of what ran.
+pub fn check_watched(
+    drive: &dyn Drive,
+    options: &Options,
+    watch: &mut dyn FnMut(&Report, &str) -> ControlFlow<()>,
+) -> Report {
     let mut report = Report { seed: options.seed, ..Report::default() };
-    let mut executor = match Executor::open(drive) {
-        Ok(executor) => executor,
-        Err(description) => {
-            report.failed("open", description);
-            return report;
+    match Executor::open(drive, options.folder.as_deref()) {
+        Ok(mut executor) => {
+            // Whoever ended it knows that.
+            let _ended = run_all(&mut executor, options, &mut report, watch);
         }
-    };
+        Err(description) => report.failed("open", description),
+    }
+    report
+}
+
+fn run_all(
+    executor: &mut Executor<'_>,
+    options: &Options,
+    report: &mut Report,
+    watch: &mut dyn FnMut(&Report, &str) -> ControlFlow<()>,
+) -> ControlFlow<()> {
     let prefix = options.prefix.as_str();
     let may_match = |group: &str| group.starts_with(prefix) || prefix.starts_with(group);
     let mut run = |group: &str, work: Trial| {
         let work = work.named(group);
         if work.name().starts_with(prefix) {
+            watch(report, work.name())?;
             match work {
-                Trial::Scan(case) => executor.run(&case, &mut report),
-                Trial::Merge(case) => executor.run_merge(&case, &mut report),
+                Trial::Scan(case) => executor.run(&case, report),
+                Trial::Merge(case) => executor.run_merge(&case, report),
             }
         }
+        ControlFlow::Continue(())
     };
     for (group, cases) in cases::GROUPS.iter().filter(|(group, _)| may_match(group)) {
-        cases().into_iter().for_each(|case| run(group, Trial::Scan(Box::new(case))));
+        cases().into_iter().try_for_each(|case| run(group, Trial::Scan(Box::new(case))))?;
     }
     for (group, cases) in cases::MERGE_GROUPS.iter().filter(|(group, _)| may_match(group)) {
-        cases().into_iter().for_each(|case| run(group, Trial::Merge(case)));
+        cases().into_iter().try_for_each(|case| run(group, Trial::Merge(case)))?;
     }
     for number in 0..options.random_cases {
         // Each case has its own seed, so that one alone can be run again.
         let seed = options.seed.wrapping_add(u64::from(number));
         if may_match("random") {
             let case = random_case(&mut Random::new(seed), seed);
-            run("random", Trial::Scan(Box::new(case)));
+            run("random", Trial::Scan(Box::new(case)))?;
         }
         if may_match("merged random") && number < options.random_cases / MERGES_ONE_IN {
             let case = cases::random_merge(&mut Random::new(seed), seed);
-            run("merged random", Trial::Merge(case));
+            run("merged random", Trial::Merge(case))?;
         }
     }
     if may_match("lifecycle") {
-        cases::lifecycle(&mut executor, &mut report);
+        watch(report, "lifecycle")?;
+        cases::lifecycle(executor, report);
     }
-    report
+    ControlFlow::Continue(())
 }

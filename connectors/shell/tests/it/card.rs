@@ -32,7 +32,7 @@ const Q6: &str = "SELECT sum(l_extendedprice * l_discount) AS revenue FROM linei
     AND l_discount BETWEEN 0.05 AND 0.07 AND l_quantity < 24";
 
 /// Whether the runtime is here; a test without it says so and ends.
-fn has_runtime(test: &str) -> bool {
+pub(crate) fn has_runtime(test: &str) -> bool {
     let libraries = ["/usr/lib", "/usr/lib64", "/opt/xilinx/xrt/lib"].map(Path::new);
     let below = |folder: &Path| {
         let entries = fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
@@ -42,7 +42,7 @@ fn has_runtime(test: &str) -> bool {
         folder.join("libxrt_swemu.so.2").exists() || below(folder).iter().any(|path| path.exists())
     });
     if !found {
-        skip(&format!("card::{test}\tneeds xrt"));
+        skip(&format!("{test}\tneeds xrt"));
     }
     found
 }
@@ -60,7 +60,7 @@ fn skip(line: &str) {
 }
 
 /// Writes the image of this build and gives the drive's URL.
-fn card(folder: &TempDir) -> String {
+pub(crate) fn card(folder: &TempDir) -> String {
     let image = folder.path().join("card.xclbin");
     fs::write(&image, nearscan::emulation_image()).unwrap();
     format!("xrt:0?xclbin={}", image.display())
@@ -68,7 +68,7 @@ fn card(folder: &TempDir) -> String {
 
 #[test]
 fn q1_and_q6_run_on_the_card_and_nothing_is_copied() {
-    if !has_runtime("q1_and_q6_run_on_the_card_and_nothing_is_copied") {
+    if !has_runtime("card::q1_and_q6_run_on_the_card_and_nothing_is_copied") {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
@@ -98,7 +98,7 @@ fn q1_and_q6_run_on_the_card_and_nothing_is_copied() {
 
 #[test]
 fn a_query_outlives_the_process_of_its_card() {
-    if !has_runtime("a_query_outlives_the_process_of_its_card") {
+    if !has_runtime("card::a_query_outlives_the_process_of_its_card") {
         return;
     }
     let folder = folder();
@@ -146,7 +146,7 @@ fn an_image_that_is_none_is_refused(#[case] text: Option<&str>, #[case] detail: 
 
 #[test]
 fn there_is_one_card_in_the_emulation() {
-    if !has_runtime("there_is_one_card_in_the_emulation") {
+    if !has_runtime("card::there_is_one_card_in_the_emulation") {
         return;
     }
     let folder = folder();

@@ -8,6 +8,8 @@ mod bench;
 #[cfg(test)]
 mod card;
 #[cfg(test)]
+mod check;
+#[cfg(test)]
 mod program;
 #[cfg(test)]
 mod serve;

@@ -37,7 +37,7 @@ pub(crate) fn signal(process_id: u32, name: &str) -> bool {
 }
 
 /// A process that is killed when the test is over.
-struct Running(Child);
+pub(crate) struct Running(Child);
 
 impl Drop for Running {
     fn drop(&mut self) {
@@ -47,9 +47,9 @@ impl Drop for Running {
 }
 
 /// `nearscan drive serve`, and where it listens.
-fn serve(folder: &Path, listen: &str) -> (Running, String) {
+pub(crate) fn serve(folder: &Path, drive: &str, listen: &str) -> (Running, String) {
     let mut child = command(folder)
-        .args(["drive", "serve", "--drive", "emulated:", "--listen", listen])
+        .args(["drive", "serve", "--drive", drive, "--listen", listen])
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
@@ -68,7 +68,7 @@ fn a_served_drive_runs_what_another_process_asks(
     #[case] end: &str,
 ) {
     let folder = folder();
-    let (mut server, address) = serve(folder.path(), listen);
+    let (mut server, address) = serve(folder.path(), "emulated:", listen);
     let url = format!("{scheme}{address}");
     let explain = ["explain-json", SUM, "n.parquet", "--analyze", "--drive", &url];
     let force = ["--set", "nearscan.pushdown.mode=force"];

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The suite passes a drive that is right, and notices each flaw.
 
-use nearscan_conformance::{Options, check, check_with};
+use std::ops::ControlFlow;
+
+use nearscan_conformance::{Options, check, check_watched, check_with};
 use rstest::rstest;
 
 use crate::fake::{Fake, Flaw};
@@ -94,4 +96,39 @@ fn a_flaw_in_the_life_of_a_drive_is_noticed(#[case] flaw: Flaw, #[case] names: &
 fn a_report_without_a_case_is_not_clean() {
     let options = Options { prefix: "no such case".to_owned(), ..Options::default() };
     assert!(!check_with(&Fake::new(Flaw::Nothing), &options).is_clean());
+}
+
+#[test]
+fn whoever_watches_is_told_of_each_case_and_may_end_the_suite() {
+    let drive = Fake::new(Flaw::Nothing);
+    let options = Options { random_cases: 8, prefix: "random".to_owned(), ..Options::default() };
+    let mut told = Vec::new();
+    let report = check_watched(&drive, &options, &mut |report, name| {
+        told.push((report.cases, name.to_owned()));
+        if told.len() == 5 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    let cases: Vec<u64> = told.iter().map(|(cases, _)| *cases).collect();
+    assert_eq!((cases, report.cases), (vec![0, 1, 2, 3, 4], 4));
+    assert!(told.iter().all(|(_, name)| name.starts_with("random: ")), "{told:?}");
+}
+
+#[test]
+fn files_are_where_they_are_asked_for() {
+    let folder = std::env::temp_dir().join(format!("nearscan-suite-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let options = Options {
+        random_cases: 4,
+        prefix: "random".to_owned(),
+        folder: Some(folder.clone()),
+        ..Options::default()
+    };
+    let mut folders = 0;
+    let report = check_watched(&Fake::new(Flaw::Nothing), &options, &mut |_, _| {
+        folders += std::fs::read_dir(&folder).unwrap().count();
+        ControlFlow::Continue(())
+    });
+    let left = std::fs::read_dir(&folder).unwrap().count();
+    std::fs::remove_dir(&folder).unwrap();
+    assert!(report.is_clean(), "{report}");
+    assert_eq!((folders, left), (4, 0));
 }

@@ -38,8 +38,12 @@ fn passes_the_suite_from_several_threads_at_once() {
             let drive = &drive;
             scope.spawn(move || {
                 for prefix in ["random", "keys", "limits", "damaged bodies", "lifecycle"] {
-                    let cases =
-                        Cases { seed: seed * 10_000, random_cases: 150, prefix: prefix.to_owned() };
+                    let cases = Cases {
+                        seed: seed * 10_000,
+                        random_cases: 150,
+                        prefix: prefix.to_owned(),
+                        folder: None,
+                    };
                     let report = check_with(drive, &cases);
                     assert!(report.is_clean(), "{report}");
                 }

@@ -133,8 +133,12 @@ fn passes_from_threads() {
             let drive = &drive;
             scope.spawn(move || {
                 for prefix in ["random", "merged", "lifecycle", "keys"] {
-                    let options =
-                        Options { seed: seed * 1000, random_cases: 100, prefix: prefix.to_owned() };
+                    let options = Options {
+                        seed: seed * 1000,
+                        random_cases: 100,
+                        prefix: prefix.to_owned(),
+                        folder: None,
+                    };
                     let report = check_with(drive, &options);
                     assert!(report.is_clean() && report.cases > 0, "{report}");
                 }

@@ -1,0 +1,484 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Figures: what is made of times, and what the model has for it.
+//!
+//! ```text
+//! busy    (queued(small filter) - its rows x ns a row) x units    a unit with an empty scan
+//! setup   alone(nothing) - busy                                   a start that nothing hides
+//! start   busy                                                    a start between two others
+//! kernel  turns / (queued(large filter) - queued(small filter)) / units
+//! media   bytes / (alone(bytes) - alone(nothing))                 one request
+//!         bytes / queued(bytes)                                   requests in flight
+//! link    bytes / (alone(result) - alone(count) - turns / clock)
+//! ```
+//!
+//! A batch takes as long as what is busiest in it. For filters that is the kernel; empty scans
+//! would wait for the link. For the media it is at least what the figure says. What times hold
+//! beside a parameter is subtracted as the model has it; `how` names it.
+
+use std::path::Path;
+
+use nearscan_command::requests::REQUEST_BYTES_MAX;
+use nearscan_command::{Counters, ResultHeader};
+use nearscan_drive::{Drive, Modelled};
+use nearscan_emulator::Build;
+use nearscan_emulator::timing::Parameters;
+
+use crate::Watch;
+use crate::bench::{Alone, Bench, Queued, to_f64};
+use crate::error::Result;
+use crate::job::{FILTER_ROWS, Job};
+use crate::observed::Observed;
+use crate::report::Left;
+
+/// Bytes of a result that is one count: its header, a block's, validity and 16 bytes.
+const COUNT_BYTES: u64 = ResultHeader::BYTES + 16 + 8 + 16;
+
+/// Whether a figure can be put into the model as it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// It is a parameter of the model.
+    Parameter,
+    /// It is what the model expects of the same commands.
+    Expectation,
+}
+
+/// A figure of a drive beside the model's.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Figure {
+    /// Name, the unit last; of a parameter its name in the model.
+    pub name: &'static str,
+    /// Its unit.
+    pub unit: &'static str,
+    /// Whether it is a parameter.
+    pub role: Role,
+    /// What the model has.
+    pub model: f64,
+    /// What was found.
+    pub found: Observed,
+    /// How.
+    pub how: &'static str,
+}
+
+/// A size of reads.
+struct Size {
+    bytes: u64,
+    /// Commands of the smaller batch.
+    commands: u32,
+    alone: &'static str,
+    overlapped: &'static str,
+}
+
+const SIZES: [Size; 4] = [
+    Size {
+        bytes: 4 << 10,
+        commands: 32,
+        alone: "p2p_4_kib_bytes_per_s",
+        overlapped: "overlapped_4_kib_bytes_per_s",
+    },
+    Size {
+        bytes: 64 << 10,
+        commands: 32,
+        alone: "p2p_64_kib_bytes_per_s",
+        overlapped: "overlapped_64_kib_bytes_per_s",
+    },
+    Size {
+        bytes: 1 << 20,
+        commands: 16,
+        alone: "p2p_1_mib_bytes_per_s",
+        overlapped: "overlapped_1_mib_bytes_per_s",
+    },
+    Size {
+        bytes: 4 << 20,
+        commands: 8,
+        alone: "alone_4_mib_bytes_per_s",
+        overlapped: "media_bytes_per_s",
+    },
+];
+
+/// Commands of the smaller batch of filters.
+const FILTER_COMMANDS: u32 = 16;
+
+/// What the micro-benchmarks found so far.
+#[derive(Debug, Default)]
+pub(crate) struct Found {
+    /// The figures.
+    pub(crate) figures: Vec<Figure>,
+    /// Those that had to be left out.
+    pub(crate) left: Vec<Left>,
+}
+
+impl Found {
+    fn leave(&mut self, names: &[&'static str], reason: &str) {
+        self.left.extend(names.iter().map(|name| Left::new(name, reason)));
+    }
+}
+
+/// Runs the micro-benchmarks of a drive. What was found before an error stays in `found`.
+pub(crate) fn measure(
+    drive: &dyn Drive,
+    folder: &Path,
+    found: &mut Found,
+    watch: &mut Watch<'_>,
+) -> Result<()> {
+    let formulas = Formulas::new(drive.snapshot().lanes);
+    let mut bench = Bench::open(drive, watch)?;
+    let empty = bench.alone(&Job::nothing()?)?;
+    let clock = kernel(&mut bench, &formulas, (folder, &empty), found)?;
+    media(&mut bench, &formulas, (folder, &empty), found)?;
+    link(&mut bench, &formulas, (folder, clock.as_ref()), found)
+}
+
+fn media(
+    bench: &mut Bench<'_, '_>,
+    formulas: &Formulas,
+    (folder, empty): (&Path, &Alone),
+    found: &mut Found,
+) -> Result<()> {
+    let mut overlapped = Vec::new();
+    for size in &SIZES {
+        let names = [size.alone, size.overlapped];
+        let job = Job::reading(bench.drive, folder, size.bytes)?;
+        if let Some(reason) = job.refused_by(bench.drive) {
+            found.leave(&names, &reason);
+            continue;
+        }
+        let alone = bench.alone(&job)?;
+        if alone.told.traffic.media_bytes < size.bytes {
+            found.leave(&names, "the drive reads no more of its input than the column");
+            continue;
+        }
+        found.figures.push(formulas.read_alone(size, &alone, empty));
+        overlapped.push(formulas.read_overlapped(size, &bench.queued(&job, size.commands)?));
+    }
+    found.figures.append(&mut overlapped);
+    let cut = "a drive cuts its reads into requests of at most 1 MiB";
+    found.leave(&["p2p_4_mib_bytes_per_s"], cut);
+    Ok(())
+}
+
+/// What filters tell; gives the clock, if they tell that.
+fn kernel(
+    bench: &mut Bench<'_, '_>,
+    formulas: &Formulas,
+    (folder, empty): (&Path, &Alone),
+    found: &mut Found,
+) -> Result<Option<Figure>> {
+    const STARTS: [&str; 2] = ["setup_ns", "start_ns"];
+    const RATES: [&str; 2] = ["filter_rows_per_s", "clock_hz"];
+    let [small, large] = FILTER_ROWS;
+    let small = Job::filtering(bench.drive, folder, small)?;
+    if let Some(reason) = small.refused_by(bench.drive) {
+        found.leave(&STARTS, &reason);
+        found.leave(&RATES, &reason);
+        return Ok(None);
+    }
+    let large = Job::filtering(bench.drive, folder, large)?;
+    let small = bench.queued(&small, FILTER_COMMANDS)?;
+    let large = bench.queued(&large, FILTER_COMMANDS)?;
+    let busy = formulas.busy(&small, &large);
+    found.figures.extend([formulas.setup(empty, &busy), formulas.start(&busy)]);
+    if busiest_turns(&large.told.counters) == 0 {
+        found.leave(&RATES, "the drive counts no turns of a kernel");
+        return Ok(None);
+    }
+    let [rows, clock] = formulas.kernel(&small, &large);
+    found.figures.extend([rows, clock.clone()]);
+    Ok(Some(clock))
+}
+
+fn link(
+    bench: &mut Bench<'_, '_>,
+    formulas: &Formulas,
+    (folder, clock): (&Path, Option<&Figure>),
+    found: &mut Found,
+) -> Result<()> {
+    const NAME: &str = "link_bytes_per_s";
+    let [rows, count] = Job::sending(bench.drive, folder)?;
+    if let Some(reason) = rows.refused_by(bench.drive) {
+        found.leave(&[NAME], &reason);
+        return Ok(());
+    }
+    let rows = bench.alone(&rows)?;
+    match clock {
+        _ if rows.told.traffic.link_bytes == 0 => {
+            found.leave(&[NAME], "the drive sends nothing over a link");
+        }
+        None => found.leave(&[NAME], "clock_hz is left out"),
+        Some(clock) => found.figures.push(formulas.link(&rows, &bench.alone(&count)?, clock)),
+    }
+    Ok(())
+}
+
+/// Turns of the loop of a kernel that made most of them while rows flowed.
+fn busiest_turns(counters: &Counters) -> u32 {
+    let Counters { decode_turns_lane_max, filter_turns, project_turns, .. } = *counters;
+    let turns = [decode_turns_lane_max, filter_turns, project_turns];
+    turns.into_iter().chain([counters.aggregate_turns, counters.write_turns]).fold(0, u32::max)
+}
+
+/// Makes figures of times, for a drive with so many compute units.
+struct Formulas {
+    model: Parameters,
+    units: u32,
+}
+
+impl Formulas {
+    fn new(units: u32) -> Self {
+        Self { model: Parameters::default(), units: units.max(1) }
+    }
+
+    /// What an empty scan takes of a unit, by what filters take for each of their rows.
+    fn busy(&self, small: &Queued, large: &Queued) -> Observed {
+        let [small_rows, large_rows] = FILTER_ROWS.map(f64::from);
+        let share = small_rows / (large_rows - small_rows);
+        let units = f64::from(self.units);
+        let empty = |small: f64, [large]: [f64; 1]| (small - (large - small) * share) * units;
+        small.each.with([&large.each], empty)
+    }
+
+    fn setup(&self, alone: &Alone, busy: &Observed) -> Figure {
+        let latency_ns = self.model.link_latency_ns;
+        Figure {
+            name: "setup_ns",
+            unit: "ns",
+            role: Role::Parameter,
+            model: self.model.setup_ns,
+            found: alone.here.with([busy], |alone, [busy]| alone - busy - latency_ns),
+            how: "an empty scan alone, less what it takes of a unit and link_latency_ns",
+        }
+    }
+
+    fn start(&self, busy: &Observed) -> Figure {
+        let fill_ns = self.model.fill_cycles / self.model.clock_hz * 1e9;
+        Figure {
+            name: "start_ns",
+            unit: "ns",
+            role: Role::Parameter,
+            model: self.model.start_ns,
+            found: busy.map(|busy| busy - fill_ns),
+            how: "two wide filters in flight, as if they had no rows, less fill_cycles",
+        }
+    }
+
+    fn read_alone(&self, size: &Size, alone: &Alone, empty: &Alone) -> Figure {
+        let bytes = to_f64(size.bytes);
+        let rate = |alone: f64, [empty]: [f64; 1]| bytes / (alone - empty) * 1e9;
+        let expected = self.read(size.bytes);
+        let media_ns = to_f64(expected.media_ns + expected.setup_ns) - self.model.setup_ns;
+        let (role, model) = self.in_the_model(size.alone, bytes / media_ns * 1e9);
+        Figure {
+            name: size.alone,
+            unit: "B/s",
+            role,
+            model,
+            found: alone.drive.with([&empty.drive], rate),
+            how: "a scan that reads as much, alone, less an empty one",
+        }
+    }
+
+    fn read_overlapped(&self, size: &Size, queued: &Queued) -> Figure {
+        let bytes = to_f64(size.bytes);
+        let expected = bytes / self.busiest_ns(&self.read(size.bytes)) * 1e9;
+        let (role, model) = self.in_the_model(size.overlapped, expected);
+        Figure {
+            name: size.overlapped,
+            unit: "B/s",
+            role,
+            model,
+            found: queued.each.map(|each| bytes / each * 1e9),
+            how: match role {
+                Role::Parameter => "scans that read 4 MiB, many in flight",
+                Role::Expectation => "scans that read as much, many in flight",
+            },
+        }
+    }
+
+    /// The parameter of that name, or what the model expects if it has none.
+    fn in_the_model(&self, name: &str, expected: f64) -> (Role, f64) {
+        let table = self.model.table();
+        match table.iter().find(|parameter| parameter.name == name) {
+            Some(parameter) => (Role::Parameter, parameter.value),
+            None => (Role::Expectation, expected),
+        }
+    }
+
+    fn link(&self, rows: &Alone, count: &Alone, clock: &Figure) -> Figure {
+        let more = |what: fn(&Alone) -> u64| to_f64(what(rows).saturating_sub(what(count)));
+        let bytes = more(|alone| alone.told.traffic.link_bytes);
+        let turns = more(|alone| busiest_turns(&alone.told.counters).into());
+        let rate = |rows: f64, [count, clock_hz]: [f64; 2]| {
+            bytes / (rows - count - turns / clock_hz * 1e9) * 1e9
+        };
+        Figure {
+            name: "link_bytes_per_s",
+            unit: "B/s",
+            role: Role::Parameter,
+            model: self.model.link_bytes_per_s,
+            found: rows.here.with([&count.here, &clock.found], rate),
+            how: "a result of 4 MiB alone, less a count of its rows and turns at clock_hz",
+        }
+    }
+
+    fn kernel(&self, small: &Queued, large: &Queued) -> [Figure; 2] {
+        let [small_rows, large_rows] = FILTER_ROWS.map(f64::from);
+        let turns = |queued: &Queued| f64::from(busiest_turns(&queued.told.counters));
+        let (rows, turns) = (large_rows - small_rows, turns(large) - turns(small));
+        let rate = |amount: f64| {
+            let units = f64::from(self.units);
+            let each = |large: f64, [small]: [f64; 1]| amount / (large - small) / units * 1e9;
+            large.each.with([&small.each], each)
+        };
+        [
+            Figure {
+                name: "filter_rows_per_s",
+                unit: "rows/s",
+                role: Role::Expectation,
+                model: rows * self.model.clock_hz / turns,
+                found: rate(rows),
+                how: "rows that a large filter has more than a small one, of one unit",
+            },
+            Figure {
+                name: "clock_hz",
+                unit: "Hz",
+                role: Role::Parameter,
+                model: self.model.clock_hz,
+                found: rate(turns),
+                how: "the same, by the turns that the kernel counts",
+            },
+        ]
+    }
+
+    /// What the model expects of a read, alone.
+    fn read(&self, bytes: u64) -> Modelled {
+        let requests = (0..bytes.div_ceil(REQUEST_BYTES_MAX))
+            .map(|request| (bytes - request * REQUEST_BYTES_MAX).min(REQUEST_BYTES_MAX));
+        let build = Build { scan_units: self.units, ..nearscan_emulator::Config::default().build };
+        let scan = self.model.scan(&build, requests, &Counters::default());
+        Modelled { link_ns: self.model.link_ns(COUNT_BYTES), ..scan }
+    }
+
+    /// What one of many such commands takes of the busiest resource.
+    fn busiest_ns(&self, command: &Modelled) -> f64 {
+        let kernel_ns = command.kernel_ns / u64::from(self.units);
+        to_f64(command.media_ns.max(kernel_ns).max(command.link_ns))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+    use crate::bench::Told;
+    use crate::observed::MeasuredSamples;
+
+    fn measured(samples: &[f64]) -> Observed {
+        let measured = MeasuredSamples::new(samples.iter().copied());
+        Observed { measured, ..Observed::default() }
+    }
+
+    fn alone(here: &[f64], drive: &[f64]) -> Alone {
+        Alone { here: measured(here), drive: measured(drive), told: Told::default() }
+    }
+
+    fn queued(each: &[f64], told: Told) -> Queued {
+        Queued { each: measured(each), told }
+    }
+
+    #[track_caller]
+    fn assert_found(figure: &Figure, expected: f64) {
+        let value = figure.found.measured.value().unwrap();
+        assert!((value / expected - 1.0).abs() < 1e-9, "{value}, not {expected}");
+        assert_eq!(figure.found.modelled.value(), None);
+    }
+
+    #[test]
+    fn a_unit_is_busy_with_an_empty_scan_as_if_filters_had_no_rows() {
+        let told = Told::default();
+        let (small, large) = (queued(&[20e3, 17e3], told), queued(&[50e3], told));
+        // 30 us more for three times the rows, on two units.
+        let busy = Formulas::new(2).busy(&small, &large);
+        let rounded = busy.measured.samples().iter().map(|ns| ns.round());
+        assert_eq!(rounded.collect::<Vec<_>>(), [20e3, 12e3]);
+    }
+
+    #[test]
+    fn setup_is_what_is_left_of_an_empty_scan() {
+        let empty = alone(&[95e3, 90e3, 99e3], &[]);
+        assert_found(&Formulas::new(2).setup(&empty, &measured(&[30e3])), 55e3);
+    }
+
+    #[test]
+    fn start_is_what_a_unit_takes_without_filling_its_pipeline() {
+        let busy = measured(&[24e3, 30e3, 33e3]);
+        assert_found(&Formulas::new(3).start(&busy), 30e3 - 2000.0 / 0.3);
+    }
+
+    #[rstest]
+    #[case(0, 4096.0, Role::Parameter, 0.05e9)]
+    #[case(1, 65_536.0, Role::Parameter, 0.87e9)]
+    #[case(2, 1_048_576.0, Role::Parameter, 1.59e9)]
+    // Four requests of 1 MiB, which together reach the peak.
+    #[case(3, 4_194_304.0, Role::Expectation, 3.25e9)]
+    fn a_read_alone_is_told_by_the_drives_own_clock(
+        #[case] size: usize,
+        #[case] bytes: f64,
+        #[case] role: Role,
+        #[case] model: f64,
+    ) {
+        let (read, empty) = (alone(&[9e9], &[50e3, 54e3, 52e3]), alone(&[1e9], &[12e3]));
+        let figure = Formulas::new(1).read_alone(&SIZES[size], &read, &empty);
+        assert_found(&figure, bytes / 40e-6);
+        assert_eq!(figure.role, role);
+        assert!((figure.model / model - 1.0).abs() < 1e-4, "{}", figure.model);
+    }
+
+    #[rstest]
+    // A unit takes 11667 ns to start.
+    #[case(0, 4096.0, Role::Expectation, 4096.0 / 11_667e-9)]
+    #[case(2, 1_048_576.0, Role::Expectation, 3.25e9)]
+    #[case(3, 4_194_304.0, Role::Parameter, 3.25e9)]
+    fn reads_in_flight_are_as_fast_as_their_batch(
+        #[case] size: usize,
+        #[case] bytes: f64,
+        #[case] role: Role,
+        #[case] model: f64,
+    ) {
+        let figure =
+            Formulas::new(1).read_overlapped(&SIZES[size], &queued(&[2e6], Told::default()));
+        assert_found(&figure, bytes / 2e-3);
+        assert_eq!(figure.role, role);
+        assert!((figure.model / model - 1.0).abs() < 1e-4, "{}", figure.model);
+    }
+
+    fn turns(filter_turns: u32, decode_turns_lane_max: u32) -> Told {
+        let counters = Counters { filter_turns, decode_turns_lane_max, ..Counters::default() };
+        Told { counters, ..Told::default() }
+    }
+
+    #[test]
+    fn the_clock_is_the_turns_of_the_busiest_loop_a_second() {
+        let small = queued(&[60e3], turns(20_000, 16_384));
+        let large = queued(&[160e3], turns(80_000, 65_536));
+        let [rows, clock] = Formulas::new(2).kernel(&small, &large);
+        assert_found(&clock, 60_000.0 / 200e-6);
+        assert_found(&rows, 98_304.0 / 200e-6);
+        assert!((rows.model / (98_304.0 / 60_000.0 * 300e6) - 1.0).abs() < 1e-9);
+        assert_eq!((rows.role, clock.role), (Role::Expectation, Role::Parameter));
+    }
+
+    #[test]
+    fn the_link_takes_what_the_kernel_does_not_of_a_large_result() {
+        let sent = |link_bytes, told| {
+            let traffic = nearscan_drive::Traffic { link_bytes, ..Default::default() };
+            Told { traffic, ..told }
+        };
+        let rows = Alone { told: sent(4_000_300, turns(400_000, 0)), ..alone(&[6e6], &[]) };
+        let count = Alone { told: sent(300, turns(0, 100_000)), ..alone(&[1e6], &[]) };
+        let formulas = Formulas::new(2);
+        let [_, clock] =
+            formulas.kernel(&queued(&[1e5], turns(0, 0)), &queued(&[2e5], turns(20_000, 0)));
+        // 300,000 turns at 100 MHz are 3 of the 5 ms.
+        assert_found(&formulas.link(&rows, &count, &clock), 4e6 / 2e-3);
+    }
+}

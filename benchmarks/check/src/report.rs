@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What came of a check, and its form for programs.
+//!
+//! ```text
+//! {"version": 1,
+//!  "drive": {"kind", "model", "uuid", "emulated"},
+//!  "conformance": null | {"seed", "cases", "skipped", "failures": [name, ..]},
+//!  "figures": [{"name", "unit", "parameter", "model", "how",
+//!               "measured": {"value", "clock", "samples"} | null,
+//!               "modelled": {"value", "samples"} | null}, ..],
+//!  "left_out": [{"name", "reason"}, ..],
+//!  "ended": null | "why the benchmarks ended before they were done"}
+//! ```
+//!
+//! `clock` is `drive` or `simulation`: whether the wall time is that of a drive, or of a program
+//! that stands for one, which says nothing of a card.
+
+use nearscan_conformance::Report as Conformance;
+use nearscan_drive::{Capabilities, Drive, Identity};
+use serde_json::{Value, json};
+
+use crate::error::Error;
+use crate::figures::{Figure, Found, Role};
+
+/// Version of the form for programs.
+const VERSION: u32 = 1;
+
+/// A figure that could not be found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Left {
+    /// Its name.
+    pub name: &'static str,
+    /// Why not.
+    pub reason: String,
+}
+
+impl Left {
+    pub(crate) fn new(name: &'static str, reason: &str) -> Self {
+        Self { name, reason: reason.to_owned() }
+    }
+}
+
+/// What came of a check.
+#[derive(Debug)]
+pub struct Report {
+    /// Who the drive is.
+    pub identity: Identity,
+    /// What it can run.
+    pub capabilities: Capabilities,
+    /// What came of the suite, if it was run.
+    pub conformance: Option<Conformance>,
+    /// The figures, in the order in which they are shown.
+    pub figures: Vec<Figure>,
+    /// Those that are missing.
+    pub left: Vec<Left>,
+    /// Why the micro-benchmarks ended before they were done.
+    pub ended: Option<Error>,
+}
+
+impl Report {
+    pub(crate) fn new(
+        drive: &dyn Drive,
+        conformance: Option<Conformance>,
+        found: Found,
+        ended: Option<Error>,
+    ) -> Self {
+        let Found { figures, left } = found;
+        let (identity, capabilities) = (drive.identity().clone(), drive.capabilities().clone());
+        Self { identity, capabilities, conformance, figures, left, ended }
+    }
+
+    /// Whether no case of the suite failed, and no command of the benchmarks.
+    pub fn is_clean(&self) -> bool {
+        self.ended.is_none() && self.conformance.as_ref().is_none_or(Conformance::is_clean)
+    }
+
+    /// Why the micro-benchmarks ended early, with what led to it.
+    pub(crate) fn why_ended(&self) -> Option<String> {
+        let error = self.ended.as_ref()?;
+        let mut text = error.to_string();
+        let mut source = std::error::Error::source(error);
+        while let Some(cause) = source {
+            text.push_str(&format!(": {cause}"));
+            source = cause.source();
+        }
+        Some(text)
+    }
+
+    /// Whether the drive told modelled times: then what this machine's clock says is how long the
+    /// simulation took.
+    pub fn is_modelled(&self) -> bool {
+        self.figures.iter().any(|figure| !figure.found.modelled.samples().is_empty())
+    }
+
+    /// The report for programs.
+    pub fn to_json(&self) -> Value {
+        let conformance = self.conformance.as_ref().map(|report| {
+            let failures: Vec<&str> =
+                report.failures.iter().map(|failed| failed.name.as_str()).collect();
+            let skipped: u64 = report.skipped.values().sum();
+            json!({
+                "seed": report.seed,
+                "cases": report.cases,
+                "skipped": skipped,
+                "failures": failures,
+            })
+        });
+        let figures: Vec<Value> = self.figures.iter().map(|figure| self.figure(figure)).collect();
+        let left = self.left.iter().map(|left| json!({"name": left.name, "reason": left.reason}));
+        json!({
+            "version": VERSION,
+            "drive": {
+                "kind": self.identity.kind,
+                "model": self.identity.model,
+                "uuid": self.identity.uuid.to_string(),
+                "emulated": self.is_modelled(),
+            },
+            "conformance": conformance,
+            "figures": figures,
+            "left_out": left.collect::<Vec<_>>(),
+            "ended": self.why_ended(),
+        })
+    }
+
+    fn figure(&self, figure: &Figure) -> Value {
+        let (measured, modelled) = (&figure.found.measured, &figure.found.modelled);
+        let clock = if self.is_modelled() { "simulation" } else { "drive" };
+        json!({
+            "name": figure.name,
+            "unit": figure.unit,
+            "parameter": figure.role == Role::Parameter,
+            "model": figure.model,
+            "how": figure.how,
+            "measured": measured.value().map(|value| {
+                json!({"value": value, "clock": clock, "samples": measured.samples()})
+            }),
+            "modelled": modelled.value().map(|value| {
+                json!({"value": value, "samples": modelled.samples()})
+            }),
+        })
+    }
+}
