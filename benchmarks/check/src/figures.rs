@@ -3,6 +3,7 @@
 //!
 //! ```text
 //! busy    (queued(small filter) - its rows x ns a row) x units    a unit with an empty scan
+//! trip    alone(nothing)                                          a command that scans no column
 //! setup   alone(nothing) - busy                                   a start that nothing hides
 //! start   busy                                                    a start between two others
 //! kernel  turns / (queued(large filter) - queued(small filter)) / units
@@ -123,6 +124,7 @@ pub(crate) fn measure(
     let formulas = Formulas::new(drive.snapshot().lanes);
     let mut bench = Bench::open(drive, watch)?;
     let empty = bench.alone(&Job::nothing()?)?;
+    found.figures.push(formulas.round_trip(&empty));
     let clock = kernel(&mut bench, &formulas, (folder, &empty), found)?;
     media(&mut bench, &formulas, (folder, &empty), found)?;
     link(&mut bench, &formulas, (folder, clock.as_ref()), found)
@@ -234,6 +236,17 @@ impl Formulas {
         let units = f64::from(self.units);
         let empty = |small: f64, [large]: [f64; 1]| (small - (large - small) * share) * units;
         small.each.with([&large.each], empty)
+    }
+
+    fn round_trip(&self, alone: &Alone) -> Figure {
+        Figure {
+            name: "round_trip_ns",
+            unit: "ns",
+            role: Role::Expectation,
+            model: to_f64(self.read(0).serial_ns()),
+            found: alone.here.clone(),
+            how: "an empty scan alone, from its submission until its result is here",
+        }
     }
 
     fn setup(&self, alone: &Alone, busy: &Observed) -> Figure {
@@ -400,6 +413,14 @@ mod tests {
         let busy = Formulas::new(2).busy(&small, &large);
         let rounded = busy.measured.samples().iter().map(|ns| ns.round());
         assert_eq!(rounded.collect::<Vec<_>>(), [20e3, 12e3]);
+    }
+
+    #[test]
+    fn a_round_trip_is_an_empty_scan_with_all_that_surrounds_it() {
+        let figure = Formulas::new(1).round_trip(&alone(&[95e3, 90e3, 99e3], &[]));
+        assert_found(&figure, 95e3);
+        let parameters = Parameters::default();
+        assert!(figure.model > parameters.setup_ns + parameters.start_ns, "{}", figure.model);
     }
 
     #[test]

@@ -4,8 +4,8 @@
 use std::path::Path;
 
 use nearscan_command::{
-    Aggregate, Chunk, Column, Command, Envelope, Fragment, InputRef, Op, Operand, Output, Program,
-    Reading, RowColumn, Step, Unit, ValueKind, Width,
+    Aggregate, Column, Command, Envelope, Fragment, InputRef, Op, Operand, Output, Program,
+    RowColumn, Step, Unit, ValueKind, Width,
 };
 use nearscan_conformance::pages::{ChunkLayout, write_chunk};
 use nearscan_conformance::{ColumnData, Values};
@@ -132,19 +132,9 @@ fn counting(columns: Vec<Column>, predicate: Program, literals: Vec<i128>) -> Fr
 fn write(drive: &dyn Drive, folder: &Path, columns: &[ColumnData], bytes_min: u64) -> Result<Unit> {
     let mut bytes = Vec::new();
     let mut chunks = Vec::new();
-    for ColumnData { values, layout } in columns {
-        let written = write_chunk(values, layout);
-        chunks.push(Chunk {
-            input: 0,
-            offset: bytes.len() as u64,
-            length: written.bytes.len() as u64,
-            uncompressed_bytes: written.uncompressed_bytes,
-            physical_type: values.physical_type(),
-            definition_level_max: 0,
-            codec: layout.codec,
-            encodings: written.encodings,
-            reading: Reading::PLAIN,
-        });
+    for column in columns {
+        let written = write_chunk(&column.values, &column.layout);
+        chunks.push(column.chunk(&written, 0, bytes.len() as u64));
         bytes.extend_from_slice(&written.bytes);
     }
     let rows = columns.first().map_or(0, |column| column.values.len()) as u64;

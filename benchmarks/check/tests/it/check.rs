@@ -104,7 +104,7 @@ fn what_the_drive_cannot_do_is_left_out_with_the_reason() {
 fn a_benchmark_that_fails_leaves_what_was_found() {
     let report = benchmarks(&Fake { bytes_max: 3000, ..Fake::new(Clock::Measured) });
     let names: Vec<&str> = report.figures.iter().map(|figure| figure.name).collect();
-    assert_eq!(names, ["setup_ns", "start_ns", "filter_rows_per_s", "clock_hz"]);
+    assert_eq!(names, ["round_trip_ns", "setup_ns", "start_ns", "filter_rows_per_s", "clock_hz"]);
     let reason = "a command of the benchmark did not give its rows: \
                   the kernel did not finish in time";
     assert_eq!(report.to_json()["ended"], reason);
@@ -126,7 +126,7 @@ fn the_suite_runs_first_and_its_failures_count() {
     assert_eq!((suite.seed, report.is_clean(), suite.failures.is_empty()), (5, false, false));
     assert!(told[0].starts_with("0 cases done, "), "{}", told[0]);
     assert_eq!(told.last().unwrap(), "a count of the same rows, alone");
-    assert_eq!(report.figures.len(), 13);
+    assert_eq!(report.figures.len(), 14);
 }
 
 #[test]
