@@ -237,6 +237,7 @@ inline uint32_t load_output(const uint64_t* words, const section_table& sections
   uint32_t status;
   plan.project.top.count = 0;
   if (output.mode == OUTPUT_STATES) {
+    if (output.rows_max != ~static_cast<uint64_t>(0)) return STATUS_MALFORMED;
     plan.aggregate.key_count = sections.of[SECTION_KEYS].count;
     plan.project.column_count = plan.aggregate.key_count + sections.of[SECTION_AGGREGATES].count;
     status = load_keys(words, sections, scope, step_kind, plan);

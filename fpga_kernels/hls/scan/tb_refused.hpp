@@ -129,6 +129,15 @@ struct refusals {
     }
   }
 
+  void limits() {
+    test_memories memories = bind_model(good, chunks);
+    memories.command[find_section(memories, SECTION_OUTPUT) / 8 + 4] = 3;
+    sign_command(memories.command);
+    uint64_t statuses[STATUS_STEPS_EXCEEDED + 1] = {0};
+    run_damaged(all, "states with a limit", memories, good, depth_mode::roomy, statuses);
+    if (statuses[STATUS_MALFORMED] != 1) all.fail("states with a limit", "are taken");
+  }
+
   void tops() {
     malformed_top("a top of too many", column_at(0), TOP_MAX + 1);
     malformed_top("a top of strings", column_at(1), 1);
@@ -179,6 +188,7 @@ inline void refused(tally& all) {
   of.steps();
   of.slots();
   of.keys();
+  of.limits();
   of.tops();
   of.readings();
   of.patterns();

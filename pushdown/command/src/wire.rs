@@ -302,8 +302,11 @@ pub(crate) fn read_fragment(
         }
     };
     let output_columns: Vec<OutputColumnRecord> = sections.records(section::OUTPUT_COLUMNS)?;
-    let output = match mode {
-        output_mode::STATES => Output::States {
+    let output = match (mode, limit) {
+        (output_mode::STATES, Some(_)) => {
+            return Err(Error::Inconsistent { what: "states have no limit" });
+        }
+        (output_mode::STATES, None) => Output::States {
             keys: read_keys(sections)?,
             aggregates: sections
                 .records(section::AGGREGATES)?
@@ -311,7 +314,7 @@ pub(crate) fn read_fragment(
                 .map(read_aggregate)
                 .collect::<Result<_, _>>()?,
         },
-        output_mode::ROWS => Output::Rows {
+        (output_mode::ROWS, limit) => Output::Rows {
             columns: output_columns.iter().map(read_row_column).collect::<Result<_, _>>()?,
             limit,
             top: read_top(sections)?,

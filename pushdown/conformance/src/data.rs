@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Values of columns, as literals.
 
-use nearscan_command::{PhysicalType, ReadAs, Reading, Row, Value, float_order, widened_float};
+use nearscan_command::{
+    Chunk, PhysicalType, ReadAs, Reading, Row, Value, float_order, widened_float,
+};
+
+use crate::pages::{ChunkLayout, WrittenChunk};
 
 /// The values of one column.
 #[derive(Debug, Clone, PartialEq)]
@@ -203,7 +207,27 @@ pub struct ColumnData {
     /// What is in it.
     pub values: Values,
     /// How it is written.
-    pub layout: crate::pages::ChunkLayout,
+    pub layout: ChunkLayout,
+}
+
+impl ColumnData {
+    /// What a command says of the chunk, once it is written at this place of an input.
+    pub fn chunk(&self, written: &WrittenChunk, input: u16, offset: u64) -> Chunk {
+        Chunk {
+            input,
+            offset,
+            length: written.bytes.len() as u64,
+            uncompressed_bytes: written.uncompressed_bytes,
+            physical_type: self.values.physical_type(),
+            definition_level_max: match self.layout.presence {
+                Presence::Required => 0,
+                Presence::Optional => 1,
+            },
+            codec: self.layout.codec,
+            encodings: written.encodings,
+            reading: self.values.reading(),
+        }
+    }
 }
 
 /// The columns of one row group.

@@ -10,8 +10,8 @@ use std::thread::Thread;
 use std::time::Duration;
 
 use nearscan_command::{
-    Chunk, Command, Envelope, InputRef, Output, OutputRef, ResultHeader, ResultView, Row, Unit,
-    Value, Version, Width,
+    Command, Envelope, InputRef, Output, OutputRef, ResultHeader, ResultView, Row, Unit, Value,
+    Version, Width,
 };
 use nearscan_drive::clock::Stopwatch;
 use nearscan_drive::{
@@ -126,25 +126,11 @@ impl<'a> Executor<'a> {
         };
         let chunks = case.chunks.iter().zip(&case.table.columns).zip(spans).enumerate();
         let chunks = chunks
-            .map(|(index, ((written, column), (offset, length)))| Chunk {
-                input: match case.inputs {
-                    Inputs::One => 0,
-                    Inputs::OnePerColumn => u16::try_from(index).unwrap_or(u16::MAX),
-                },
-                offset: match case.inputs {
-                    Inputs::One => offset - 2,
-                    Inputs::OnePerColumn => 3,
-                },
-                length: *length,
-                uncompressed_bytes: written.uncompressed_bytes,
-                physical_type: column.values.physical_type(),
-                definition_level_max: match column.layout.presence {
-                    crate::Presence::Required => 0,
-                    crate::Presence::Optional => 1,
-                },
-                codec: column.layout.codec,
-                encodings: written.encodings,
-                reading: column.values.reading(),
+            .map(|(index, ((written, column), (offset, _)))| match case.inputs {
+                Inputs::One => column.chunk(written, 0, offset - 2),
+                Inputs::OnePerColumn => {
+                    column.chunk(written, u16::try_from(index).unwrap_or(u16::MAX), 3)
+                }
             })
             .collect();
         Ok(Unit { rows: case.unit_rows, inputs, chunks })

@@ -4,9 +4,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::UNIX_EPOCH;
 
-use nearscan_command::Version;
 use nearscan_drive::FileRef;
 
 static NEXT: AtomicU64 = AtomicU64::new(0);
@@ -30,7 +28,7 @@ impl Folder {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let path = self.0.join(format!("{number}.parquet"));
         std::fs::write(&path, bytes)?;
-        TemporaryFile::look_at(path)
+        Ok(TemporaryFile { file: FileRef::of(&path)? })
     }
 
     /// A path in the folder at which there is nothing.
@@ -50,16 +48,6 @@ impl Drop for Folder {
 #[derive(Debug)]
 pub(crate) struct TemporaryFile {
     pub(crate) file: FileRef,
-}
-
-impl TemporaryFile {
-    fn look_at(path: PathBuf) -> io::Result<Self> {
-        let metadata = std::fs::metadata(&path)?;
-        let since = metadata.modified()?.duration_since(UNIX_EPOCH).unwrap_or_default();
-        let stamp = u64::try_from(since.as_nanos()).unwrap_or(u64::MAX);
-        let version = Version { size_bytes: metadata.len(), stamp };
-        Ok(Self { file: FileRef { path, version } })
-    }
 }
 
 impl Drop for TemporaryFile {

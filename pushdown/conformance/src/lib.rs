@@ -12,6 +12,7 @@
 //! - [`pages`] writes Parquet column chunks from literal values, in every way that writers do and
 //!   in some that they could, and damaged on purpose.
 //! - [`check`] runs all cases against a drive and gives a [`Report`].
+//! - [`sample`] is one small file and commands over it, for what only one drive's tests ask.
 //!
 //! A merge has several files, and what comes of it is its scans' rows, sorted.
 //!
@@ -48,6 +49,7 @@ mod merge_executor;
 pub mod pages;
 mod random;
 mod report;
+pub mod sample;
 mod suite;
 mod tables;
 
@@ -56,3 +58,4 @@ pub use data::{ColumnData, Presence, Table, Values};
 pub use random::Random;
 pub use report::{Failed, Report};
 pub use suite::{Options, check, check_watched, check_with};
+pub use tables::random_column;

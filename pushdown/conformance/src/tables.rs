@@ -8,7 +8,7 @@ use crate::pages::ChunkLayout;
 use crate::random::Random;
 
 /// A column of `rows` values.
-pub(crate) fn random_column(random: &mut Random, rows: usize) -> ColumnData {
+pub fn random_column(random: &mut Random, rows: usize) -> ColumnData {
     let presence = random.pick(&[Presence::Optional, Presence::Optional, Presence::Required]);
     let filler = Filler {
         rows,

@@ -7,12 +7,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use nearscan_command::{Encodings, limits};
 use nearscan_drive::{
-    CancelWord, Capabilities, CostSnapshot, Drive, FileRef, Identity, Placement, RatesByRequest,
-    Refusal, Session, SessionSpec,
+    CancelWord, Capabilities, CostSnapshot, Drive, FileRef, FileTable, Identity, Placement,
+    RatesByRequest, Refusal, Session, SessionSpec,
 };
 use uuid::Uuid;
 
-use crate::files::Files;
 use crate::pool::Pool;
 use crate::session::CpuSession;
 
@@ -53,7 +52,7 @@ pub struct CpuDrive {
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) capabilities: Capabilities,
-    pub(crate) files: Files,
+    pub(crate) files: FileTable,
     pub(crate) pool: Pool,
     pub(crate) threads: usize,
     pub(crate) epoch: AtomicU64,
@@ -85,7 +84,7 @@ impl CpuDrive {
         };
         let shared = Shared {
             capabilities,
-            files: Files::default(),
+            files: FileTable::default(),
             pool: Pool::start(threads)?,
             threads,
             epoch: AtomicU64::new(0),

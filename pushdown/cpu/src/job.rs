@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //! One command, from its chunks to its result.
 
+use std::os::unix::fs::FileExt;
 use std::time::Duration;
 
+use bytes::Bytes;
 use nearscan_command::{
     Aggregate, Command, Counters, Fragment, InputRef, Operand, Output, ResultHeader, Status,
 };
 use nearscan_drive::clock::Stopwatch;
-use nearscan_drive::{CancelWord, Failure};
+use nearscan_drive::{CancelWord, Failure, FileTable};
 
 use crate::chunk::ChunkReader;
 use crate::error::Stop;
-use crate::files::Files;
 use crate::groups::States;
 use crate::program::Prepared;
 use crate::rows::RowOutput;
@@ -52,7 +53,7 @@ impl Limits {
 /// Why there is no result with rows.
 pub(crate) fn run(
     command: &Command,
-    files: &Files,
+    files: &FileTable,
     limits: &Limits,
     media_bytes: &mut u64,
 ) -> Result<Vec<u8>, Stop> {
@@ -82,7 +83,7 @@ pub(crate) fn run(
 /// Reads every chunk of the unit and opens it.
 fn open_chunks(
     command: &Command,
-    files: &Files,
+    files: &FileTable,
     limits: &Limits,
     media_bytes: &mut u64,
 ) -> Result<Vec<ChunkReader>, Stop> {
@@ -98,10 +99,11 @@ fn open_chunks(
         };
         let file = files.open(*file_id, *version)?;
         let length = usize::try_from(chunk.length).unwrap_or(usize::MAX);
-        let bytes = file.read(offset.saturating_add(chunk.offset), length)?;
-        file.check_version()?;
+        let mut bytes = vec![0; length];
+        let from = offset.saturating_add(chunk.offset);
+        file.read(|file| file.read_exact_at(&mut bytes, from))?;
         *media_bytes += chunk.length;
-        readers.push(ChunkReader::open(column, chunk, bytes, unit.rows));
+        readers.push(ChunkReader::open(column, chunk, Bytes::from(bytes), unit.rows));
     }
     Ok(readers)
 }

@@ -47,7 +47,6 @@ mod decode;
 mod dictionary;
 mod drive;
 mod error;
-mod files;
 mod fold;
 mod groups;
 mod header;

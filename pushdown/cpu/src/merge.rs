@@ -13,10 +13,9 @@ use nearscan_command::{
     BlockColumn, CellColumn, Cells, ColumnarWriter, Counters, MergeCommand, ResultHeader,
     ResultView, SortKey, Status, Width,
 };
-use nearscan_drive::Failure;
+use nearscan_drive::{Failure, FileTable};
 
 use crate::error::Stop;
-use crate::files::Files;
 use crate::job::{self, Limits};
 
 /// Rows that are gathered together.
@@ -30,7 +29,7 @@ const BATCH_ROWS: usize = 8192;
 /// [`Status::NotSorted`].
 pub(crate) fn run(
     command: &MergeCommand,
-    files: &Files,
+    files: &FileTable,
     limits: &Limits,
     media_bytes: &mut u64,
 ) -> Result<Vec<u8>, Stop> {

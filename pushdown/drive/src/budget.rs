@@ -58,11 +58,38 @@ impl Drop for Reservation {
     }
 }
 
+/// Bytes with the host memory that they are charged for; both are given back together.
+#[derive(Debug)]
+pub struct Charged {
+    bytes: Vec<u8>,
+    _memory: Reservation,
+}
+
+impl Charged {
+    /// Bytes that `memory` was taken for.
+    pub fn new(bytes: Vec<u8>, memory: Reservation) -> Self {
+        Self { bytes, _memory: memory }
+    }
+
+    /// Adds bytes that the memory was taken for too.
+    pub fn extend(&mut self, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
+    }
+}
+
+impl AsRef<[u8]> for Charged {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::{AtomicU64, Ordering};
 
     use super::*;
+    use crate::completion::Outcome;
+    use crate::error::Failure;
 
     #[derive(Debug)]
     struct Limited(AtomicU64);
@@ -88,6 +115,21 @@ mod tests {
         first.shrink_to(60);
         assert_eq!(limited.0.load(Ordering::SeqCst), 40);
         drop(first);
+        assert_eq!(limited.0.load(Ordering::SeqCst), 100);
+    }
+    #[test]
+    fn a_result_is_charged_as_long_as_somebody_holds_it() {
+        let limited = Arc::new(Limited(AtomicU64::new(100)));
+        let budget: Arc<dyn Budget> = Arc::<Limited>::clone(&limited);
+        let Outcome::Finished(result) = Outcome::charged(vec![7; 80], &budget) else {
+            panic!("there was room for it")
+        };
+        let part = result.slice(..1);
+        drop(result);
+        assert_eq!(limited.0.load(Ordering::SeqCst), 20);
+        let refused = Outcome::charged(vec![7; 30], &budget);
+        assert_eq!(refused, Outcome::Failed(Failure::HostMemory { needed_bytes: 30 }));
+        drop(part);
         assert_eq!(limited.0.load(Ordering::SeqCst), 100);
     }
 }

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What comes back of a command, and the check that stands before any of its rows is used.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use nearscan_command::{Command, Envelope, Error, MergeCommand, ResultView, Status, Width};
 
+use crate::budget::{Budget, Charged, Reservation};
 use crate::error::Failure;
 use crate::time::DriveTime;
 
@@ -16,6 +19,18 @@ pub struct Traffic {
     pub link_bytes: u64,
     /// Of the media bytes, those that passed through host memory.
     pub host_bytes: u64,
+}
+
+impl Outcome {
+    /// A result that is charged to `budget` as long as somebody holds it; the failure instead, when
+    /// there is not enough.
+    pub fn charged(result: Vec<u8>, budget: &Arc<dyn Budget>) -> Self {
+        let needed_bytes = result.len() as u64;
+        match Reservation::take(budget, needed_bytes) {
+            Some(memory) => Self::Finished(Bytes::from_owner(Charged::new(result, memory))),
+            None => Self::Failed(Failure::HostMemory { needed_bytes }),
+        }
+    }
 }
 
 /// How a command ended.
@@ -141,15 +156,19 @@ impl Completion {
 mod tests {
     use nearscan_command::{
         Fragment, Merge, Operand, Output, Program, ResultHeader, ResultWriter, RowColumn, SortKey,
-        Unit, Value,
+        Top, Unit, Value,
     };
     use rstest::rstest;
 
     use super::*;
     use crate::time::Measured;
 
-    /// Two scans of ten rows each, of one column without a source.
-    fn command(distinct: bool) -> MergeCommand {
+    fn envelope() -> Envelope {
+        Envelope { command_id: 7, attempt: 1, epoch: 2, ..Envelope::default() }
+    }
+
+    /// A scan of ten rows, of one column without a source.
+    fn scan(limit: Option<u64>, envelope: Envelope) -> Command {
         let columns = vec![RowColumn { operand: Operand::Null, width: Width::W64 }];
         let fragment = Fragment {
             columns: vec![],
@@ -157,43 +176,111 @@ mod tests {
             projection: Program::default(),
             literals: vec![],
             tests: vec![],
-            output: Output::Rows { columns, limit: None, top: None },
+            output: Output::Rows { columns, limit, top: None },
         };
         let unit = Unit { rows: 10, inputs: vec![], chunks: vec![] };
-        let envelope = Envelope { command_id: 7, attempt: 1, epoch: 2, ..Envelope::default() };
-        let scan = Command::bind(&fragment, unit, Envelope::default()).unwrap();
-        let key = SortKey { column: 0, descending: false, nulls_first: false };
-        let merge = Merge { keys: vec![key], distinct };
-        MergeCommand::bind(vec![scan.clone(), scan], merge, envelope).unwrap()
+        Command::bind(&fragment, unit, envelope).unwrap()
     }
 
-    /// The check of a result of `rows_out` rows, its header changed.
+    /// Two such scans.
+    fn merge(distinct: bool) -> MergeCommand {
+        let scan = scan(None, Envelope::default());
+        let key = SortKey { column: 0, descending: false, nulls_first: false };
+        let merge = Merge { keys: vec![key], distinct };
+        MergeCommand::bind(vec![scan.clone(), scan], merge, envelope()).unwrap()
+    }
+
+    /// A completion of `rows_out` rows of a unit of `rows_in`, its header changed.
+    fn completion(
+        [rows_in, rows_kept, rows_out]: [u64; 3],
+        change: impl FnOnce(&mut ResultHeader),
+    ) -> Completion {
+        let mut writer = ResultWriter::new(vec![Width::W64]);
+        for row in 0..rows_out {
+            writer.push(vec![Value::Number(row.into())]).unwrap();
+        }
+        let mut header = ResultHeader {
+            rows_in,
+            rows_kept,
+            continuation_row: rows_in,
+            ..ResultHeader::failed(&envelope(), Status::Ok)
+        };
+        change(&mut header);
+        Completion {
+            command_id: 7,
+            attempt: 1,
+            outcome: Outcome::Finished(writer.finish(header).into()),
+            time: DriveTime::Measured(Measured::default()),
+            traffic: Traffic::default(),
+        }
+    }
+
+    /// The check of the result of a merge.
     fn check(
         distinct: bool,
         rows_kept: u64,
         rows_out: u64,
         change: impl FnOnce(&mut ResultHeader),
     ) -> Result<u64, Fault> {
-        let command = command(distinct);
-        let mut writer = ResultWriter::new(command.output_widths());
-        for row in 0..rows_out {
-            writer.push(vec![Value::Number(row.into())]).unwrap();
+        let completion = completion([20, rows_kept, rows_out], change);
+        completion.check_merge(&merge(distinct)).map(|view| view.header.rows_out)
+    }
+
+    #[rstest]
+    #[case::all_rows(None, None, 10, 10, true)]
+    #[case::a_row_is_missing(None, None, 10, 9, false)]
+    #[case::a_row_too_many(None, None, 9, 10, false)]
+    #[case::more_than_the_unit_has(None, None, 11, 11, false)]
+    #[case::below_the_limit(Some(3), None, 2, 2, true)]
+    #[case::up_to_the_limit(Some(3), None, 10, 3, true)]
+    #[case::cut_off_before_the_limit(Some(3), None, 10, 2, false)]
+    #[case::beyond_the_limit(Some(3), None, 10, 4, false)]
+    #[case::the_top_and_more(None, Some(3), 10, 5, true)]
+    #[case::less_than_the_top(None, Some(3), 10, 2, false)]
+    #[case::a_top_of_fewer_rows(None, Some(3), 2, 2, true)]
+    #[case::a_top_of_more_than_was_kept(None, Some(3), 4, 5, false)]
+    fn a_scan_accounts_for_its_rows(
+        #[case] limit: Option<u64>,
+        #[case] top: Option<u32>,
+        #[case] rows_kept: u64,
+        #[case] rows_out: u64,
+        #[case] is_right: bool,
+    ) {
+        let mut command = scan(limit, envelope());
+        if let Output::Rows { top: of, .. } = &mut command.fragment.output {
+            let operand = Operand::Null;
+            *of = top.map(|count| Top { operand, descending: false, nulls_first: false, count });
         }
-        let mut header = ResultHeader {
-            rows_in: 20,
-            rows_kept,
-            continuation_row: 20,
-            ..ResultHeader::failed(&command.envelope, Status::Ok)
-        };
-        change(&mut header);
-        let completion = Completion {
-            command_id: 7,
-            attempt: 1,
-            outcome: Outcome::Finished(writer.finish(header).into()),
-            time: DriveTime::Measured(Measured::default()),
-            traffic: Traffic::default(),
-        };
-        completion.check_merge(&command).map(|view| view.header.rows_out)
+        let found = completion([10, rows_kept, rows_out], |_| {})
+            .check(&command)
+            .map(|view| view.header.rows_out);
+        match is_right {
+            true => assert_eq!(found, Ok(rows_out)),
+            false => assert!(matches!(found, Err(Fault::Accounting(_))), "{found:?}"),
+        }
+    }
+
+    #[test]
+    fn a_scan_is_of_its_whole_unit() {
+        let command = scan(None, envelope());
+        for rows_in in [9, 11] {
+            let found = completion([rows_in, 9, 9], |_| {}).check(&command).map(|_| ());
+            assert!(matches!(found, Err(Fault::Accounting(_))), "{rows_in} {found:?}");
+        }
+    }
+
+    #[test]
+    fn every_status_but_success_is_a_fault() {
+        let command = scan(None, envelope());
+        for (status, name) in Status::ALL {
+            let completion = completion([10, 0, 0], |header| header.status = *status);
+            let found = completion.check(&command).map(|view| view.header.status);
+            let expected = match status {
+                Status::Ok => Ok(Status::Ok),
+                failed => Err(Fault::Status(*failed)),
+            };
+            assert_eq!(found, expected, "{name}");
+        }
     }
 
     #[rstest]
@@ -227,6 +314,11 @@ mod tests {
         assert!(accounting(change(|header| header.command_id = 8)));
         assert!(accounting(change(|header| header.attempt = 0)));
         assert!(accounting(change(|header| header.epoch = 3)));
+        assert!(accounting(change(|header| header.epoch = 1)));
+        let half = |header: &mut ResultHeader| {
+            (header.rows_in, header.continuation_row) = (10, 10);
+        };
+        assert!(accounting(check(false, 10, 10, half)));
         assert!(accounting(change(|header| header.rows_in = 10)));
         assert!(accounting(change(|header| header.continuation_row = 19)));
         let failed = change(|header| header.status = Status::NotSorted);

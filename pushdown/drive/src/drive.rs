@@ -58,6 +58,11 @@ pub trait Drive: Send + Sync + Debug {
     /// [`Refusal::Gone`] when the drive is not there any more.
     fn reset(&self) -> Result<u64, Refusal>;
 
+    /// The epoch that it is known to be in; nothing when that is not known without asking it.
+    fn epoch(&self) -> Option<u64> {
+        None
+    }
+
     /// Commands taken and not yet completed, of all sessions.
     fn in_flight(&self) -> u32;
 

@@ -36,6 +36,7 @@ pub mod completion;
 pub mod cost;
 pub mod drive;
 pub mod error;
+pub mod files;
 pub mod fit;
 pub mod model;
 pub mod observe;
@@ -44,7 +45,7 @@ pub mod registry;
 pub mod stages;
 pub mod time;
 
-pub use budget::{Budget, Reservation, Unlimited};
+pub use budget::{Budget, Charged, Reservation, Unlimited};
 pub use capabilities::{Capabilities, Refused};
 pub use completion::{Completion, Fault, Outcome, Traffic};
 pub use cost::{
@@ -56,6 +57,7 @@ pub use drive::{
     Work,
 };
 pub use error::{Failure, Refusal};
+pub use files::{FileTable, VersionedFile};
 pub use model::{CardModel, DeviceClock, MakeMemory};
 pub use observe::{Observation, Observer};
 pub use placement::{FileRef, Placement, file_version};

@@ -70,7 +70,10 @@ pub trait CardModel: Send + Sync + Debug {
     /// The failure that its fault plan has for it.
     fn begin(&self, work: &Work, path: &str) -> Result<(), Failure>;
 
-    /// Says that this work has ended.
+    /// What this work took, of which its clock says `time`.
+    fn took(&self, work: &Work, time: Modelled) -> Modelled;
+
+    /// Says that this work has ended, or was not taken after all.
     fn end(&self, work: &Work);
 
     /// Waits for the runtime on `listener`, on a thread of its own, and answers it until it closes

@@ -220,10 +220,13 @@ mod tests {
 
     #[test]
     fn figures_of_different_models_do_not_combine() {
-        let other = Modelled {
-            model: ModelId { version: 2, config_hash: 0, schedule: Schedule::Assumed },
-            ..modelled(1, 1, 1)
-        };
-        assert_eq!(modelled(1, 1, 1).combine(other), None);
+        let figure = modelled(1, 1, 1);
+        for model in [
+            ModelId { version: 2, ..figure.model },
+            ModelId { config_hash: 1, ..figure.model },
+            ModelId { schedule: Schedule::Synthesised, ..figure.model },
+        ] {
+            assert_eq!(figure.combine(Modelled { model, ..figure }), None, "{model:?}");
+        }
     }
 }

@@ -7,26 +7,28 @@ use std::thread::JoinHandle;
 
 use nearscan_command::limits;
 use nearscan_drive::{
-    Budget, CancelOutcome, CancelWord, Capabilities, CostSnapshot, Drive, FileRef, Identity, Lease,
-    Placement, Refusal, Session, SessionSpec, Submission, Ticket,
+    Budget, CancelOutcome, CancelWord, Capabilities, CostSnapshot, Drive, FileRef, FileTable,
+    Identity, Lease, Placement, Refusal, Session, SessionSpec, Submission, Ticket, Work,
 };
 use uuid::Uuid;
 
 use crate::config::Config;
 use crate::device::{Memory, Queue};
-use crate::faults::Fault;
-use crate::job::Job;
-use crate::media::Media;
+use crate::faults::{ABSENT_REQUESTS, Fault, Strikes};
+use crate::job::{INJECTED, Job};
 
 /// What drive, sessions and threads share.
 #[derive(Debug)]
-struct Shared {
+pub(crate) struct Shared {
     config: Config,
-    media: Media,
+    files: FileTable,
     memory: Memory,
     queue: Queue,
     epoch: AtomicU64,
     snapshots: AtomicU64,
+    strikes: Strikes,
+    /// Requests that are refused until a drive that is gone is back.
+    absent_requests: AtomicU64,
     /// Cancel words of commands that have not ended, by command.
     running: Mutex<Vec<(u128, CancelWord)>>,
 }
@@ -34,6 +36,50 @@ struct Shared {
 impl Shared {
     fn running(&self) -> std::sync::MutexGuard<'_, Vec<(u128, CancelWord)>> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn config(&self) -> &Config {
+        &self.config
+    }
+
+    pub(crate) fn files(&self) -> &FileTable {
+        &self.files
+    }
+
+    pub(crate) fn epoch(&self) -> u64 {
+        self.epoch.load(Ordering::Acquire)
+    }
+
+    /// Whether a fault strikes the command that was submitted as the `place`-th.
+    pub(crate) fn strikes(&self, fault: Fault, work: &Work, place: u64) -> bool {
+        self.strikes.strikes(&self.config, fault, work, place)
+    }
+
+    /// What strikes the kernel of that command.
+    pub(crate) fn strikes_kernel(&self, work: &Work, place: u64) -> Option<Fault> {
+        self.strikes.of_kernel(&self.config, work, place)
+    }
+
+    /// Starts an epoch and stops what runs. Gives the new epoch.
+    pub(crate) fn start_anew(&self) -> u64 {
+        let epoch = self.epoch.fetch_add(1, Ordering::AcqRel) + 1;
+        for (_, cancel) in self.running().iter() {
+            cancel.set();
+        }
+        epoch
+    }
+
+    /// Is gone for every session, until it was asked for often enough.
+    pub(crate) fn leave_for_a_while(&self) {
+        self.absent_requests.store(ABSENT_REQUESTS, Ordering::Release);
+        self.start_anew();
+    }
+
+    /// Whether the drive is gone; each time it is asked brings it nearer.
+    fn is_absent(&self) -> Option<Refusal> {
+        let nearer = |left: u64| left.checked_sub(1);
+        let asked = self.absent_requests.fetch_update(Ordering::AcqRel, Ordering::Acquire, nearer);
+        asked.is_ok().then(|| Refusal::Gone { reason: INJECTED.to_owned() })
     }
 }
 
@@ -67,11 +113,13 @@ impl Emulator {
             model: format!("SmartSSD, {}", config.build),
         };
         let shared = Arc::new(Shared {
-            media: Media::new(config.root.clone()),
+            files: FileTable::new(config.root.clone()),
             memory: Memory::new(config.memory_bytes),
             queue: Queue::new(capabilities.in_flight_max),
             epoch: AtomicU64::new(1),
             snapshots: AtomicU64::new(0),
+            strikes: Strikes::default(),
+            absent_requests: AtomicU64::new(0),
             running: Mutex::default(),
             config,
         });
@@ -85,6 +133,11 @@ impl Emulator {
     pub fn memory_is_whole(&self) -> bool {
         self.shared.memory.is_whole()
     }
+
+    /// Faults that have struck since it was opened.
+    pub fn faults_struck(&self) -> u64 {
+        self.shared.strikes.count()
+    }
 }
 
 /// Starts a thread that simulates. There is one for each core, however many units there are: how
@@ -93,7 +146,7 @@ fn start_thread(number: usize, shared: Arc<Shared>) -> Option<JoinHandle<()>> {
     let work = move || {
         while let Some(job) = shared.queue.pop() {
             let id = job.work.envelope().command_id;
-            job.run(&shared.config, &shared.media);
+            job.run(&shared);
             shared.running().retain(|(running, _)| *running != id);
             shared.queue.ended();
         }
@@ -118,7 +171,7 @@ impl Drive for Emulator {
     }
 
     fn locate(&self, file: &FileRef) -> Placement {
-        self.shared.media.locate(file)
+        self.shared.files.locate(file)
     }
 
     fn snapshot(&self) -> CostSnapshot {
@@ -132,19 +185,23 @@ impl Drive for Emulator {
     }
 
     fn open_session(&self, spec: SessionSpec) -> Result<Arc<dyn Session>, Refusal> {
+        if let Some(refusal) = self.shared.is_absent() {
+            return Err(refusal);
+        }
         Ok(Arc::new(EmulatedSession {
             shared: Arc::clone(&self.shared),
-            epoch: self.shared.epoch.load(Ordering::Acquire),
+            epoch: self.shared.epoch(),
             budget: spec.budget,
             gone: Arc::default(),
         }))
     }
 
     fn reset(&self) -> Result<u64, Refusal> {
-        for (_, cancel) in self.shared.running().iter() {
-            cancel.set();
-        }
-        Ok(self.shared.epoch.fetch_add(1, Ordering::AcqRel) + 1)
+        Ok(self.shared.start_anew())
+    }
+
+    fn epoch(&self) -> Option<u64> {
+        Some(self.shared.epoch())
     }
 
     fn in_flight(&self) -> u32 {
@@ -182,9 +239,12 @@ struct EmulatedSession {
 
 impl EmulatedSession {
     fn is_void(&self) -> Option<Refusal> {
+        if let Some(refusal) = self.shared.is_absent() {
+            return Some(refusal);
+        }
         let reason = if self.gone.load(Ordering::Acquire) {
             "it was lost"
-        } else if self.shared.epoch.load(Ordering::Acquire) != self.epoch {
+        } else if self.shared.epoch() != self.epoch {
             "it was reset"
         } else {
             return None;
@@ -207,8 +267,8 @@ impl Session for EmulatedSession {
         if let Some(refusal) = self.is_void() {
             return Err(refusal);
         }
-        let strikes =
-            |fault| self.shared.config.faults.strikes(self.shared.config.seed, fault, &work);
+        let place = self.shared.strikes.place();
+        let strikes = |fault| self.shared.strikes(fault, &work, place);
         if strikes(Fault::QueueFull) {
             return Err(Refusal::Busy);
         }
@@ -222,7 +282,8 @@ impl Session for EmulatedSession {
         let session_gone = Arc::clone(&self.gone);
         self.shared.running().push((id, cancel.clone()));
         let budget = Arc::clone(&self.budget);
-        let job = Job { work, lease, cancel, budget, session_gone, reply };
+        let epoch = self.epoch;
+        let job = Job { work, place, lease, cancel, budget, epoch, session_gone, reply };
         if let Err(refusal) = self.shared.queue.push(job) {
             self.shared.running().retain(|(running, _)| *running != id);
             return Err(refusal);

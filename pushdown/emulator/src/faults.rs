@@ -5,23 +5,61 @@
 //! |---|---|---|
 //! | `queue_full` | the submission queue has no place | [`Refusal::Busy`](nearscan_drive::Refusal::Busy) |
 //! | `low_memory` | no device memory is free | [`Refusal::LowMemory`](nearscan_drive::Refusal::LowMemory) |
-//! | `read_error` | the media cannot read a chunk | [`Failure::Read`](nearscan_drive::Failure::Read) |
-//! | `timeout` | the kernel does not end before its deadline, in the drive's own time | [`Failure::Timeout`](nearscan_drive::Failure::Timeout) |
+//! | `read_error` | the media cannot read a chunk | [`Failure::Read`] |
+//! | `timeout` | the kernel does not end before its deadline, in the drive's own time | [`Failure::Timeout`] |
 //! | `hang` | the kernel does not end at all, until it is cancelled | nothing, until the host gives up |
 //! | `corrupt` | one byte of the result changes on its way | a checksum that does not match |
-//! | `gone` | the drive is lost while the command runs, for the rest of the query | [`Failure::Gone`](nearscan_drive::Failure::Gone) |
+//! | `gone` | the drive is lost while the command runs, for the rest of the query | [`Failure::Gone`] |
+//! | `short_read` | fewer bytes come from the media than were asked for | the drive counts them: [`Failure::Read`] |
+//! | `corrupt_page` | a bit of a page header changes in device memory | a status of the kernel |
+//! | `kernel_error` | the kernel ends with a status and no rows | that status |
+//! | `slow` | the media take [`SLOWDOWN`] times as long, on the modelled clock; a little on the real one too | the right rows, later |
+//! | `reset` | the drive starts anew while commands are in flight: all of them fail | [`Failure::Gone`], then a new epoch |
+//! | `back` | the drive is gone for every query, and back after [`ABSENT_REQUESTS`] requests | the same, and refusals in between |
 //!
-//! A plan gives each kind a probability for each attempt of each command:
-//! `faults=read_error:0.05,gone:0.001`. Whether a fault strikes is decided from the seed, the kind,
-//! the fragment and the unit, not from any order of events, so a run can be repeated. A merge is
-//! struck as a whole, as all its fragments and units decide. A fragment that a dynamic filter has
-//! narrowed is another fragment: where a join runs beside a scan, which of the two a unit gets is
-//! up to the host's threads.
+//! A plan gives each kind a probability for each attempt of each command, or a command that it
+//! strikes: `faults=read_error:0.05,gone:0.001,hang@3`. Whether a probable fault strikes is decided
+//! from the seed, the kind, the fragment and the unit, not from any order of events, so a run can
+//! be repeated. A merge is struck as a whole, as all its fragments and units decide. A fragment
+//! that a dynamic filter has narrowed is another fragment: where a join runs beside a scan, which
+//! of the two a unit gets is up to the host's threads.
+//!
+//! `KIND@N` strikes the command that was submitted as the N-th since the drive was opened, from 0,
+//! and no other. That is an order of events: which unit it is may differ from run to run where
+//! several threads submit, but N from 0 upward meets every command once. The drive counts what
+//! struck.
+//!
+//! A card behind the vendor's runtime knows one session, not the drive: `gone`, `reset` and `back`
+//! are all the end of that session there.
 //!
 //! Left out on purpose: faults in the host's own memory, and bytes of the file that change under
-//! the drive without its version changing. No drive could notice either.
+//! the drive without its version changing. No drive could notice either. Nor could it notice a byte
+//! of the values of a page that changes in device memory: pages have no checksum that a kernel
+//! checks, so `corrupt_page` strikes the header of a page, whose fields must agree. The bytes on
+//! their way into device memory are the media's to protect, and in it those of its ECC.
 
-use nearscan_drive::Work;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use nearscan_command::MediaPlan;
+use nearscan_drive::{Failure, Modelled, Work};
+
+use crate::config::Config;
+
+/// How many times as long the media take for a slow command: what a drive that collects garbage
+/// shows in its slowest percent of reads.
+pub const SLOWDOWN: u64 = 8;
+
+/// How much longer a slow command takes on the real clock: enough for other commands to overtake
+/// it.
+pub(crate) const SLOW_PAUSE: Duration = Duration::from_millis(20);
+
+/// Requests that are refused while a drive that will be [`Fault::Back`] is gone.
+pub const ABSENT_REQUESTS: u64 = 4;
+
+/// The bit of a page header that changes: it makes the first field, the type of the page, one that
+/// has no value.
+pub(crate) const PAGE_BIT: u8 = 0x04;
 
 /// A kind of fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,8 +76,20 @@ pub enum Fault {
     Hang,
     /// A byte of the result changes.
     Corrupt,
-    /// The drive is lost.
+    /// The drive is lost for a query.
     Gone,
+    /// Fewer bytes come from the media than were asked for.
+    ShortRead,
+    /// A bit of a page header changes in device memory.
+    CorruptPage,
+    /// The kernel ends with a status that is no result.
+    KernelError,
+    /// The media are slow.
+    Slow,
+    /// The drive starts anew.
+    Reset,
+    /// The drive is lost, and comes back.
+    Back,
 }
 
 impl Fault {
@@ -52,39 +102,58 @@ impl Fault {
         (Self::Hang, "hang"),
         (Self::Corrupt, "corrupt"),
         (Self::Gone, "gone"),
+        (Self::ShortRead, "short_read"),
+        (Self::CorruptPage, "corrupt_page"),
+        (Self::KernelError, "kernel_error"),
+        (Self::Slow, "slow"),
+        (Self::Reset, "reset"),
+        (Self::Back, "back"),
     ];
 }
 
-/// Probabilities of faults.
+/// Which faults strike which commands.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct FaultPlan {
     /// Probability of each kind, in the order of [`Fault::ALL`].
     probabilities: [f64; Fault::ALL.len()],
+    /// Commands that are struck, by their place in the order of submission.
+    places: Vec<(Fault, u64)>,
 }
 
 impl FaultPlan {
-    /// Reads `kind:probability,...`.
+    /// Reads `kind:probability,kind@place,...`.
     ///
     /// # Errors
     /// What would have been expected.
     pub fn parse(text: &str) -> Result<Self, String> {
         let names: Vec<&str> = Fault::ALL.iter().map(|(_, name)| *name).collect();
+        let kind = |name: &str| Fault::ALL.iter().find(|(_, other)| *other == name);
         let mut plan = Self::default();
         for part in text.split(',').filter(|part| !part.is_empty()) {
-            let expected = || format!("kind:probability with a kind of {}", names.join(", "));
+            let expected =
+                || format!("kind:probability or kind@place with a kind of {}", names.join(", "));
+            if let Some((name, place)) = part.split_once('@') {
+                let (fault, _) = kind(name).ok_or_else(expected)?;
+                plan.places.push((*fault, place.parse().map_err(|_| expected())?));
+                continue;
+            }
             let (name, probability) = part.split_once(':').ok_or_else(expected)?;
-            let index = names.iter().position(|other| *other == name).ok_or_else(expected)?;
+            let (fault, _) = kind(name).ok_or_else(expected)?;
             let probability: f64 = probability.parse().map_err(|_| expected())?;
             if !(0.0..=1.0).contains(&probability) {
                 return Err("a probability is between 0 and 1".to_owned());
             }
-            plan.probabilities[index] = probability;
+            plan.probabilities[*fault as usize] = probability;
         }
         Ok(plan)
     }
 
-    /// Whether `fault` strikes this attempt of `work`; a merge is struck as a whole.
-    pub fn strikes(&self, seed: u64, fault: Fault, work: &Work) -> bool {
+    /// Whether `fault` strikes this attempt of `work`, which was submitted as the `place`-th; a
+    /// merge is struck as a whole.
+    pub fn strikes(&self, seed: u64, fault: Fault, work: &Work, place: u64) -> bool {
+        if self.places.contains(&(fault, place)) {
+            return true;
+        }
         let index = fault as usize;
         let probability = self.probabilities[index];
         if probability == 0.0 {
@@ -96,8 +165,79 @@ impl FaultPlan {
     }
 }
 
+/// The faults of one drive since it was opened.
+#[derive(Debug, Default)]
+pub(crate) struct Strikes {
+    submitted: AtomicU64,
+    struck: AtomicU64,
+}
+
+impl Strikes {
+    /// The place of the next command in the order of submission.
+    pub(crate) fn place(&self) -> u64 {
+        self.submitted.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Whether `fault` strikes `work`; counts it if it does.
+    pub(crate) fn strikes(&self, config: &Config, fault: Fault, work: &Work, place: u64) -> bool {
+        let strikes = config.faults.strikes(config.seed, fault, work, place);
+        if strikes {
+            self.struck.fetch_add(1, Ordering::Relaxed);
+        }
+        strikes
+    }
+
+    /// What strikes a kernel that runs: one fault at most.
+    pub(crate) fn of_kernel(&self, config: &Config, work: &Work, place: u64) -> Option<Fault> {
+        let kinds = [Fault::Slow, Fault::CorruptPage, Fault::KernelError, Fault::Corrupt];
+        kinds.into_iter().find(|fault| self.strikes(config, *fault, work, place))
+    }
+
+    /// Faults that have struck.
+    pub(crate) fn count(&self) -> u64 {
+        self.struck.load(Ordering::Relaxed)
+    }
+}
+
+/// What the host hears of media that give up.
+pub(crate) fn read_error(path: String) -> Failure {
+    Failure::Read { path, reason: "uncorrectable error".to_owned() }
+}
+
+/// What the host hears when half of the first request has come.
+pub(crate) fn short_read(work: &Work, path: String) -> Failure {
+    let plan = work.scans().first().map(|scan| MediaPlan::of(&scan.unit.inputs));
+    let asked = plan.and_then(|plan| plan.requests().next()).unwrap_or_default();
+    Failure::Read { path, reason: format!("{} of {asked} bytes came", asked / 2) }
+}
+
+/// The byte of device memory that [`Fault::CorruptPage`] changes by [`PAGE_BIT`]: the first of a
+/// page header of the first scan. There is none where no column is read.
+pub(crate) fn page_byte(seed: u64, work: &Work) -> Option<u64> {
+    let unit = &work.scans().first()?.unit;
+    let count = unit.chunks.len() as u64;
+    let chosen = draw(seed, PAGE_SALT, work).checked_rem(count)?;
+    let chunk = unit.chunks.get(usize::try_from(chosen).ok()?)?;
+    let places = MediaPlan::of(&unit.inputs).places;
+    Some(places.get(usize::from(chunk.input))? + chunk.offset)
+}
+
+/// The byte of a result that [`Fault::Corrupt`] changes: a number to be cut to its length.
+pub(crate) fn result_byte(seed: u64, work: &Work) -> u64 {
+    draw(seed, RESULT_SALT, work)
+}
+
+/// What a command takes while the media are slow.
+pub(crate) fn slowed(time: Modelled) -> Modelled {
+    Modelled { media_ns: time.media_ns.saturating_mul(SLOWDOWN), ..time }
+}
+
+/// Salts of draws that are not about whether a fault strikes.
+const RESULT_SALT: u64 = u64::MAX;
+const PAGE_SALT: u64 = u64::MAX - 1;
+
 /// A number for a kind of fault and some work; `salt` tells draws apart.
-pub(crate) fn draw(seed: u64, salt: u64, work: &Work) -> u64 {
+fn draw(seed: u64, salt: u64, work: &Work) -> u64 {
     let attempt = u64::from(work.envelope().attempt);
     let merge = match work {
         Work::Scan(_) => None,
@@ -147,17 +287,36 @@ mod tests {
     fn a_plan_strikes_about_as_often_as_it_says_and_always_alike() {
         let plan = FaultPlan::parse("read_error:0.25,gone:1").unwrap();
         let struck = |seed| {
-            (0..4000).filter(|rows| plan.strikes(seed, Fault::ReadError, &command(*rows))).count()
+            let strikes = |rows: &u64| plan.strikes(seed, Fault::ReadError, &command(*rows), 0);
+            (0..4000).filter(strikes).count()
         };
         assert!((900..1100).contains(&struck(7)), "{}", struck(7));
         assert_eq!(struck(7), struck(7));
-        assert!(plan.strikes(1, Fault::Gone, &command(1)));
-        assert!(!plan.strikes(1, Fault::Hang, &command(1)));
+        assert!(plan.strikes(1, Fault::Gone, &command(1), 0));
+        assert!(!plan.strikes(1, Fault::Hang, &command(1), 0));
     }
 
     #[test]
-    fn probabilities_outside_of_their_range_are_refused() {
+    fn a_place_is_struck_whatever_the_command_and_no_other_is() {
+        let plan = FaultPlan::parse("hang@2,hang@5,gone@2").unwrap();
+        let struck = |fault| -> Vec<u64> {
+            (0..9).filter(|place| plan.strikes(7, fault, &command(*place), *place)).collect()
+        };
+        assert_eq!((struck(Fault::Hang), struck(Fault::Gone)), (vec![2, 5], vec![2]));
+        assert!(struck(Fault::Corrupt).is_empty());
+    }
+
+    #[test]
+    fn every_kind_stands_in_the_list_at_its_own_place() {
+        let places: Vec<usize> = Fault::ALL.iter().map(|(fault, _)| *fault as usize).collect();
+        assert_eq!(places, (0..Fault::ALL.len()).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn what_is_no_probability_and_no_place_is_refused() {
         assert!(FaultPlan::parse("gone:1.5").is_err());
         assert!(FaultPlan::parse("gone").is_err());
+        assert!(FaultPlan::parse("gone@-1").is_err());
+        assert!(FaultPlan::parse("rain@1").is_err());
     }
 }

@@ -3,65 +3,57 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
-use bytes::Bytes;
 use futures::channel::oneshot;
-use nearscan_command::Counters;
+use nearscan_command::{Counters, ResultHeader, Status};
 use nearscan_drive::{
-    Budget, CancelWord, Completion, DriveTime, Failure, Lease, Modelled, Outcome, Reservation, Work,
+    Budget, CancelWord, Completion, DriveTime, Failure, Lease, Modelled, Outcome, Work,
 };
 
-use crate::config::Config;
-use crate::faults::{Fault, draw};
+use crate::drive::Shared;
+use crate::faults::{self, Fault};
 use crate::kernels::{Device, Progress};
-use crate::media::Media;
+
+/// How often a kernel that hangs looks whether it was cancelled.
+const HANG_POLL: std::time::Duration = std::time::Duration::from_millis(1);
 
 /// Work with all that it needs to run.
 #[derive(Debug)]
 pub(crate) struct Job {
     pub(crate) work: Work,
+    /// Where it stands in the order of submission.
+    pub(crate) place: u64,
     /// Given back when the job ends, not before.
     pub(crate) lease: Lease,
     pub(crate) cancel: CancelWord,
     /// Where the result's host memory is charged.
     pub(crate) budget: Arc<dyn Budget>,
+    /// The epoch of its session.
+    pub(crate) epoch: u64,
     /// Set when the drive is lost for the session that sent this.
     pub(crate) session_gone: Arc<AtomicBool>,
     pub(crate) reply: oneshot::Sender<Completion>,
 }
 
-/// A result with the host memory that it is charged for.
-struct Charged {
-    result: Vec<u8>,
-    _memory: Reservation,
-}
-
-impl AsRef<[u8]> for Charged {
-    fn as_ref(&self) -> &[u8] {
-        &self.result
-    }
-}
-
 impl Job {
     /// Runs the command and answers; the buffers are free afterwards.
-    pub(crate) fn run(self, config: &Config, media: &Media) {
+    pub(crate) fn run(self, shared: &Shared) {
         let mut progress = Progress::default();
-        let outcome = match self.execute(config, media, &mut progress) {
+        let executed = self.execute(shared, &mut progress);
+        // What was in flight when the drive started anew is void, however far it came.
+        let executed = match shared.epoch() == self.epoch {
+            true => executed,
+            false => Err(lost("it was reset")),
+        };
+        let outcome = match executed {
             Ok(result) => {
                 progress.traffic.link_bytes = result.len() as u64;
-                match Reservation::take(&self.budget, result.len() as u64) {
-                    Some(memory) => {
-                        Outcome::Finished(Bytes::from_owner(Charged { result, _memory: memory }))
-                    }
-                    None => Outcome::Failed(Failure::HostMemory {
-                        needed_bytes: progress.traffic.link_bytes,
-                    }),
-                }
+                Outcome::charged(result, &self.budget)
             }
             Err(failure) => Outcome::Failed(failure),
         };
         // What failed before a kernel ran took as long as one without input.
+        let config = shared.config();
         let nothing =
             || config.timing.scan(&config.build, std::iter::empty(), &Counters::default());
         let link_ns = config.timing.link_ns(progress.traffic.link_bytes);
@@ -79,54 +71,91 @@ impl Job {
         drop(unheard);
     }
 
-    fn execute(
-        &self,
-        config: &Config,
-        media: &Media,
-        progress: &mut Progress,
-    ) -> Result<Vec<u8>, Failure> {
-        let strikes = |fault| config.faults.strikes(config.seed, fault, &self.work);
+    fn strikes(&self, shared: &Shared, fault: Fault) -> bool {
+        shared.strikes(fault, &self.work, self.place)
+    }
+
+    fn execute(&self, shared: &Shared, progress: &mut Progress) -> Result<Vec<u8>, Failure> {
         if self.session_gone.load(Ordering::Acquire) {
-            return Err(lost());
+            return Err(lost(INJECTED));
         }
-        if strikes(Fault::Gone) {
-            self.session_gone.store(true, Ordering::Release);
-            return Err(lost());
+        self.lose_the_drive(shared)?;
+        self.fail_before_the_kernel(shared)?;
+        let config = shared.config();
+        let struck = shared.strikes_kernel(&self.work, self.place);
+        if struck == Some(Fault::Slow) {
+            nearscan_drive::clock::pause(faults::SLOW_PAUSE);
         }
-        if strikes(Fault::ReadError) {
-            return Err(Failure::Read {
-                path: self
-                    .work
-                    .scans()
-                    .first()
-                    .map_or_else(String::new, |scan| media.first_path(&scan.unit.inputs)),
-                reason: "uncorrectable error".to_owned(),
-            });
-        }
-        if strikes(Fault::Hang) {
-            while !self.cancel.is_set() {
-                nearscan_drive::clock::pause(Duration::from_millis(1));
-            }
-            return Err(Failure::Cancelled);
-        }
-        if strikes(Fault::Timeout) {
-            return Err(Failure::Timeout);
-        }
-        let device = Device { config, media, cancel: &self.cancel };
-        let mut result = match &self.work {
-            Work::Scan(command) => device.scan(command, progress)?,
-            Work::Merge(command) => device.merge(command, progress)?,
+        let flipped = match struck == Some(Fault::CorruptPage) {
+            true => faults::page_byte(config.seed, &self.work),
+            false => None,
         };
-        if strikes(Fault::Corrupt) {
-            let place = draw(config.seed, u64::MAX, &self.work) % result.len() as u64;
+        let device = Device { config, files: shared.files(), cancel: &self.cancel, flipped };
+        let ran = match &self.work {
+            Work::Scan(command) => device.scan(command, progress),
+            Work::Merge(command) => device.merge(command, progress),
+        };
+        if struck == Some(Fault::Slow) {
+            progress.time = progress.time.map(faults::slowed);
+        }
+        let mut result = ran?;
+        if struck == Some(Fault::KernelError) {
+            result = ResultHeader::failed(self.work.envelope(), Status::Malformed).encode();
+        }
+        if struck == Some(Fault::Corrupt) {
+            let place = faults::result_byte(config.seed, &self.work) % result.len() as u64;
             if let Some(byte) = usize::try_from(place).ok().and_then(|at| result.get_mut(at)) {
                 *byte ^= 0x10;
             }
         }
         Ok(result)
     }
+
+    /// Faults of the drive as a whole.
+    fn lose_the_drive(&self, shared: &Shared) -> Result<(), Failure> {
+        if self.strikes(shared, Fault::Gone) {
+            self.session_gone.store(true, Ordering::Release);
+            return Err(lost(INJECTED));
+        }
+        if self.strikes(shared, Fault::Reset) {
+            shared.start_anew();
+            return Err(lost("it was reset"));
+        }
+        if self.strikes(shared, Fault::Back) {
+            shared.leave_for_a_while();
+            return Err(lost(INJECTED));
+        }
+        Ok(())
+    }
+
+    /// Faults of one command that end it before its kernel has run.
+    fn fail_before_the_kernel(&self, shared: &Shared) -> Result<(), Failure> {
+        let path = || {
+            let inputs = self.work.scans().first().map(|scan| scan.unit.inputs.as_slice());
+            shared.files().first_path(inputs.unwrap_or_default())
+        };
+        if self.strikes(shared, Fault::ReadError) {
+            return Err(faults::read_error(path()));
+        }
+        if self.strikes(shared, Fault::ShortRead) {
+            return Err(faults::short_read(&self.work, path()));
+        }
+        if self.strikes(shared, Fault::Hang) {
+            while !self.cancel.is_set() {
+                nearscan_drive::clock::pause(HANG_POLL);
+            }
+            return Err(Failure::Cancelled);
+        }
+        if self.strikes(shared, Fault::Timeout) {
+            return Err(Failure::Timeout);
+        }
+        Ok(())
+    }
 }
 
-fn lost() -> Failure {
-    Failure::Gone { reason: "an injected fault".to_owned() }
+/// Why a drive is lost that nothing is wrong with.
+pub(crate) const INJECTED: &str = "an injected fault";
+
+fn lost(reason: &str) -> Failure {
+    Failure::Gone { reason: reason.to_owned() }
 }

@@ -3,11 +3,12 @@
 
 use bytemuck::{cast_slice, cast_slice_mut};
 use nearscan_command::{Command, Envelope, MediaPlan, OutputRef, ResultHeader, Status};
-use nearscan_drive::{CancelWord, Failure, Modelled, Traffic};
+use nearscan_drive::{CancelWord, Failure, FileTable, Modelled, Traffic};
 use nearscan_models::{Depths, Line, Memories};
 
 use crate::config::Config;
-use crate::media::Media;
+use crate::faults::PAGE_BIT;
+use crate::media::load;
 
 /// What a run has moved and taken so far.
 #[derive(Debug, Default)]
@@ -20,8 +21,10 @@ pub(crate) struct Progress {
 /// The part of a drive that one command runs on.
 pub(crate) struct Device<'a> {
     pub(crate) config: &'a Config,
-    pub(crate) media: &'a Media,
+    pub(crate) files: &'a FileTable,
     pub(crate) cancel: &'a CancelWord,
+    /// A byte of the first scan's input that is not what the media sent.
+    pub(crate) flipped: Option<u64>,
 }
 
 impl Device<'_> {
@@ -49,7 +52,15 @@ impl Device<'_> {
             return refuse(&command.envelope, output);
         }
         let plan = MediaPlan::of(&command.unit.inputs);
-        let (input, inputs) = self.media.load(&plan, &command.unit.inputs)?;
+        let (mut input, inputs) = load(self.files, &plan, &command.unit.inputs)?;
+        // Nothing ran before the first scan.
+        let flipped = self.flipped.filter(|_| progress.traffic.media_bytes == 0);
+        if let Some(at) = flipped {
+            let bytes: &mut [u8] = cast_slice_mut(&mut input);
+            if let Some(byte) = usize::try_from(at).ok().and_then(|at| bytes.get_mut(at)) {
+                *byte ^= PAGE_BIT;
+            }
+        }
         progress.traffic.media_bytes += plan.media_bytes();
         let mut bound = command.clone();
         bound.unit.inputs = inputs;

@@ -17,7 +17,8 @@
 //! - Results and modelled times are a function of the command, the configuration and the seed:
 //!   neither thread scheduling nor the order of completions enters.
 //! - Device memory never exceeds its size; every lease comes back.
-//! - A fault ([`faults`]) is decided from the seed and the command alone, so a run can be repeated.
+//! - A fault ([`faults`]) is decided from the seed and the command alone, so a run can be repeated;
+//!   but for one that is asked for by a command's place in the order of submission.
 #![forbid(unsafe_code)]
 
 pub mod budget;

@@ -11,29 +11,22 @@
 #![expect(clippy::print_stdout, reason = "a bench prints what it measures")]
 
 use std::collections::VecDeque;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures::executor::block_on;
-use nearscan_command::{
-    Aggregate, Chunk, Column, Command, Envelope, Fragment, InputRef, Operand, Output, PhysicalType,
-    Program, Reading, RowColumn, Unit, ValueKind, Width,
-};
-use nearscan_conformance::Values;
-use nearscan_conformance::pages::{ChunkLayout, write_chunk};
+use nearscan_command::Command;
+use nearscan_conformance::sample::{self, PATIENCE, Sample, envelope, session};
 use nearscan_cpu::{CpuDrive, Options as CpuOptions};
 use nearscan_drive::clock::Stopwatch;
-use nearscan_drive::{
-    Drive, FileRef, Outcome, Placement, Session, SessionSpec, Submission, Ticket, Unlimited,
-};
+use nearscan_drive::{Drive, Outcome, Session, Ticket};
 use nearscan_remote::{Address, Listener, Options, RemoteDrive, ServerOptions, serve};
 use tokio::sync::oneshot;
 
 /// How much is done for each line.
 struct Amount {
     commands: u32,
-    rows: i64,
+    rows: u32,
     results: u32,
 }
 
@@ -47,8 +40,8 @@ fn main() {
     let is_full = std::env::args().any(|argument| argument == "--bench");
     let amount = if is_full { FULL } else { TINY };
     let folder = tempfile::tempdir().unwrap();
-    let small = Sample::write(folder.path(), 100);
-    let large = Sample::write(folder.path(), amount.rows);
+    let small = Sample::common(100);
+    let large = Sample::common(amount.rows);
     let threads = CpuOptions::default();
     let drive: Arc<dyn Drive> = Arc::new(CpuDrive::start(threads).unwrap());
     println!("{:12} {:>10} {:>10} {:>10} {:>10}", "", "alone", "queued", "open", "result");
@@ -93,62 +86,10 @@ impl Server {
     }
 }
 
-/// A file with one column: the numbers below `rows`.
-struct Sample {
-    file: FileRef,
-    chunk: Chunk,
-    rows: u64,
-}
-
-impl Sample {
-    fn write(folder: &Path, rows: i64) -> Self {
-        let layout = ChunkLayout::common();
-        let written = write_chunk(&Values::integers(0..rows), &layout);
-        let path = folder.join(rows.to_string());
-        std::fs::write(&path, &written.bytes).unwrap();
-        let chunk = Chunk {
-            input: 0,
-            offset: 0,
-            length: written.bytes.len() as u64,
-            uncompressed_bytes: written.uncompressed_bytes,
-            physical_type: PhysicalType::Int64,
-            definition_level_max: 1,
-            codec: layout.codec,
-            encodings: written.encodings,
-            reading: Reading::PLAIN,
-        };
-        Self { file: FileRef::of(&path).unwrap(), chunk, rows: u64::try_from(rows).unwrap() }
-    }
-
-    fn command(&self, drive: &dyn Drive, session: &dyn Session, output: &Output) -> Command {
-        let Placement::Here { file_id } = drive.locate(&self.file) else { panic!("it is there") };
-        let fragment = Fragment {
-            columns: vec![Column::new("n", ValueKind::Integer)],
-            predicate: Program::default(),
-            projection: Program::default(),
-            literals: vec![],
-            tests: vec![],
-            output: output.clone(),
-        };
-        let (version, length) = (self.file.version, self.chunk.length);
-        let input = InputRef::FileRange { file_id, version, offset: 0, length };
-        let unit = Unit { rows: self.rows, inputs: vec![input], chunks: vec![self.chunk] };
-        let envelope = Envelope { epoch: session.epoch(), ..Envelope::default() };
-        Command::bind(&fragment, unit, envelope).unwrap()
-    }
-}
-
-fn open(drive: &dyn Drive) -> Arc<dyn Session> {
-    let budget = Arc::new(Unlimited);
-    drive.open_session(SessionSpec { query_id: 1, tenant: 0, budget }).unwrap()
-}
-
 fn submit(session: &dyn Session, command: &Command, number: u32) -> Ticket {
     let mut command = command.clone();
     command.envelope.command_id = number.into();
-    let lease = session.lease(command.device_bytes()).unwrap();
-    let timeout = Duration::from_secs(60);
-    session.submit(Submission { work: command.into(), lease, timeout }).unwrap()
+    sample::submit(session, command, PATIENCE).unwrap()
 }
 
 fn finish(ticket: Ticket) {
@@ -171,11 +112,8 @@ fn median(runs: u32, mut run: impl FnMut(u32)) -> Duration {
 /// One line of the table.
 fn measure(name: &str, drive: &dyn Drive, samples: (&Sample, &Sample), amount: &Amount) {
     let (small, large) = samples;
-    let count = Output::States { keys: vec![], aggregates: vec![Aggregate::count_rows()] };
-    let columns = vec![RowColumn { operand: Operand::Column(0), width: Width::W64 }];
-    let rows = Output::Rows { columns, limit: None, top: None };
-    let session = open(drive);
-    let command = small.command(drive, &*session, &count);
+    let session = session(drive);
+    let command = small.sum(drive, envelope(&*session, 0));
     (0..amount.commands / 10).for_each(|number| finish(submit(&*session, &command, number)));
     let alone = median(amount.commands, |number| finish(submit(&*session, &command, number)));
     let watch = Stopwatch::start();
@@ -188,8 +126,8 @@ fn measure(name: &str, drive: &dyn Drive, samples: (&Sample, &Sample), amount: &
     }
     tickets.into_iter().for_each(finish);
     let queued = watch.elapsed() / amount.commands;
-    let opened = median(amount.commands / 10, |_| drop(open(drive)));
-    let command = large.command(drive, &*session, &rows);
+    let opened = median(amount.commands / 10, |_| drop(sample::session(drive)));
+    let command = large.rows(drive, envelope(&*session, 0));
     let result = median(amount.results, |number| finish(submit(&*session, &command, number)));
     println!("{name:12} {alone:>10.1?} {queued:>10.1?} {opened:>10.1?} {result:>10.1?}");
 }

@@ -4,7 +4,7 @@
 //! ```text
 //! peer serve [KEY=VALUE ...] --listen ADDRESS [--end-with-stdin]   an emulated drive
 //! peer check ADDRESS SEED                                          the suite of all drives
-//! peer hold PATH ADDRESS                                           a command that never ends
+//! peer hold FOLDER ADDRESS                                         a command that never ends
 //! peer host [KEY=VALUE ...]                                        a hosted emulated drive
 //! ```
 //!
@@ -20,13 +20,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use nearscan_command::{
-    Aggregate, Chunk, Column, Command, Envelope, Fragment, InputRef, Output, PhysicalType, Program,
-    Reading, Unit, ValueKind,
-};
-use nearscan_conformance::pages::{ChunkLayout, write_chunk};
-use nearscan_conformance::{Options as Suite, Values, check_with};
-use nearscan_drive::{Drive, FileRef, Placement, SessionSpec, Submission, Unlimited};
+use nearscan_conformance::pages::ChunkLayout;
+use nearscan_conformance::sample::{Sample, envelope, session, submit};
+use nearscan_conformance::{ColumnData, Options as Suite, Values, check_with};
 use nearscan_emulator::{Config, Emulator};
 use nearscan_remote::{
     Address, HostOptions, HostedDrive, Listener, Options, Program as HostProgram, RemoteDrive,
@@ -39,7 +35,7 @@ fn main() {
     match words.as_slice() {
         ["serve", rest @ ..] => serve_emulated(rest),
         ["check", address, seed] => check(address, seed),
-        ["hold", path, address] => hold(Path::new(path), address),
+        ["hold", folder, address] => hold(Path::new(folder), address),
         ["host", rest @ ..] => host(rest),
         _ => panic!("peer serve | check | hold | host"),
     }
@@ -70,41 +66,13 @@ fn check(address: &str, seed: &str) {
     assert!(report.is_clean());
 }
 
-fn hold(path: &Path, address: &str) {
-    let written = write_chunk(&Values::integers(0..10), &ChunkLayout::common());
-    std::fs::write(path, &written.bytes).unwrap();
-    let file = FileRef::of(path).unwrap();
+fn hold(folder: &Path, address: &str) {
+    let column = ColumnData { values: Values::integers(0..10), layout: ChunkLayout::common() };
+    let sample = Sample::new(Some(folder), &column);
     let drive = RemoteDrive::connect(&address.parse().unwrap(), Options::default()).unwrap();
-    let Placement::Here { file_id } = drive.locate(&file) else { panic!("it is there") };
-    let length = written.bytes.len() as u64;
-    let chunk = Chunk {
-        input: 0,
-        offset: 0,
-        length,
-        uncompressed_bytes: written.uncompressed_bytes,
-        physical_type: PhysicalType::Int64,
-        definition_level_max: 1,
-        codec: ChunkLayout::common().codec,
-        encodings: written.encodings,
-        reading: Reading::PLAIN,
-    };
-    let fragment = Fragment {
-        columns: vec![Column::new("n", ValueKind::Integer)],
-        predicate: Program::default(),
-        projection: Program::default(),
-        literals: vec![],
-        tests: vec![],
-        output: Output::States { keys: vec![], aggregates: vec![Aggregate::count_rows()] },
-    };
-    let input = InputRef::FileRange { file_id, version: file.version, offset: 0, length };
-    let unit = Unit { rows: 10, inputs: vec![input], chunks: vec![chunk] };
-    let spec = SessionSpec { query_id: 1, tenant: 0, budget: Arc::new(Unlimited) };
-    let session = drive.open_session(spec).unwrap();
-    let envelope = Envelope { command_id: 1, epoch: session.epoch(), ..Envelope::default() };
-    let command = Command::bind(&fragment, unit, envelope).unwrap();
-    let lease = session.lease(command.device_bytes()).unwrap();
-    let work = command.into();
-    let ticket = session.submit(Submission { work, lease, timeout: Duration::MAX }).unwrap();
+    let session = session(&drive);
+    let command = sample.sum(&drive, envelope(&*session, 1));
+    let ticket = submit(&*session, command, Duration::MAX).unwrap();
     println!("holding");
     io::copy(&mut io::stdin(), &mut io::sink()).unwrap();
     drop(ticket);

@@ -4,7 +4,8 @@
 //!
 //! It stands for a card: kernels run on its own memory, and the host sees of it what it has copied.
 //! `FAKE_XRT` in the environment lists what goes wrong. It writes a line to standard error for each
-//! rule of the interface that its caller breaks, and one at the end.
+//! rule of the interface that its caller breaks, and one at the end. Where a card would write to
+//! memory that is somebody else's by then, it ends the process.
 #![expect(clippy::unwrap_used, reason = "a tool of tests: a panic shows where")]
 #![expect(clippy::print_stderr, reason = "its findings are its output")]
 #![expect(unsafe_op_in_unsafe_fn, reason = "every function is the other side of a C interface")]
@@ -22,6 +23,8 @@ type Callback = unsafe extern "C" fn(*mut c_void, c_int, *mut c_void);
 static OPEN: AtomicUsize = AtomicUsize::new(0);
 static BUFFER_BYTES: AtomicUsize = AtomicUsize::new(0);
 static STARTS: AtomicUsize = AtomicUsize::new(0);
+/// Addresses of the buffers that kernels may still touch.
+static TOUCHED: Mutex<Vec<usize>> = Mutex::new(Vec::new());
 
 /// Bytes of the fake's bank where it has too few.
 const SMALL_BANK_BYTES: usize = 16 << 20;
@@ -162,6 +165,10 @@ pub unsafe extern "C" fn xrtBOSubAlloc(
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn xrtBOFree(buffer: *mut c_void) -> c_int {
+    if TOUCHED.lock().unwrap().contains(&buffer.addr()) {
+        eprintln!("fake: a buffer is freed that a kernel may still touch");
+        std::process::abort();
+    }
     BUFFER_BYTES.fetch_sub((*buffer.cast::<Buffer>()).bytes, Ordering::SeqCst);
     closed::<Buffer>(buffer)
 }
@@ -235,6 +242,8 @@ pub unsafe extern "C" fn xrtRunStart(run: *mut c_void) -> c_int {
         return -5;
     }
     let (address, later) = (run.addr(), start > 0);
+    let arguments = *(*run.cast::<Run>()).arguments.lock().unwrap();
+    TOUCHED.lock().unwrap().extend(arguments);
     if goes_wrong("hang") || (goes_wrong("hang_later") && later) {
         return 0;
     }
@@ -247,6 +256,13 @@ pub unsafe extern "C" fn xrtRunStart(run: *mut c_void) -> c_int {
             state = 6;
         } else if !(goes_wrong("no_result") || (goes_wrong("no_result_later") && later)) {
             execute(run);
+        }
+        if state != 6 {
+            let mut touched = TOUCHED.lock().unwrap();
+            for argument in arguments {
+                let place = touched.iter().position(|address| *address == argument).unwrap();
+                touched.swap_remove(place);
+            }
         }
         let (callback, data) = run.callback.lock().unwrap().unwrap();
         callback(std::ptr::with_exposed_provenance_mut(address), state, data as *mut c_void);

@@ -9,8 +9,8 @@ use nearscan_command::MergeCut;
 use nearscan_command::layout::{FORMAT_MAJOR, FORMAT_MINOR};
 use nearscan_drive::{
     Budget, CancelOutcome, CancelWord, Capabilities, CardModel, CostSnapshot, Drive, DriveTime,
-    FileRef, Identity, Lease, Measured, Placement, RatesByRequest, Refusal, Session, SessionSpec,
-    Submission, Ticket,
+    FileRef, FileTable, Identity, Lease, Measured, Placement, RatesByRequest, Refusal, Session,
+    SessionSpec, Submission, Ticket,
 };
 use nearscan_link::description::BANK_BYTES;
 use nearscan_link::metadata::Format;
@@ -21,7 +21,6 @@ use crate::card::{Card, UNITS_BYTES};
 use crate::config::Config;
 use crate::error::OpenError;
 use crate::job::Job;
-use crate::media::Media;
 use crate::queue::Queue;
 use crate::running::{Pending, Running};
 
@@ -36,7 +35,7 @@ const LEASED_BYTES: u64 = (BANK_BYTES - 2 * UNITS_BYTES) / 5 * 4;
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) card: Card,
-    pub(crate) media: Media,
+    pub(crate) files: FileTable,
     pub(crate) running: Running,
     pub(crate) model: Option<Arc<dyn CardModel>>,
     /// One for each unit that scans.
@@ -123,7 +122,7 @@ impl XrtDrive {
         let shared = Arc::new(Shared {
             queues: card.scans.iter().map(|_| Queue::default()).collect(),
             card,
-            media: Media::new(config.root.clone()),
+            files: FileTable::new(config.root.clone()),
             running: Running::default(),
             model,
             in_flight_max: capabilities.in_flight_max,
@@ -182,7 +181,7 @@ impl Drive for XrtDrive {
     }
 
     fn locate(&self, file: &FileRef) -> Placement {
-        self.shared.media.locate(file)
+        self.shared.files.locate(file)
     }
 
     fn snapshot(&self) -> CostSnapshot {
@@ -223,6 +222,10 @@ impl Drive for XrtDrive {
         }
         self.shared.running.cancel_all();
         Ok(self.shared.epoch.fetch_add(1, Ordering::AcqRel) + 1)
+    }
+
+    fn epoch(&self) -> Option<u64> {
+        Some(self.shared.epoch.load(Ordering::Acquire))
     }
 
     fn in_flight(&self) -> u32 {
@@ -321,14 +324,21 @@ impl Session for XrtSession {
         if let Some(model) = &self.shared.model {
             model.admit(&work)?;
         }
+        let forget = || {
+            if let Some(model) = &self.shared.model {
+                model.end(&work);
+            }
+        };
         let needed_bytes = work.device_bytes();
         if lease.bytes() < needed_bytes {
+            forget();
             return Err(Refusal::LowMemory { needed_bytes });
         }
         let cancel = CancelWord::default();
         let (ticket, reply) = Ticket::new(work.envelope(), cancel.clone());
         let pending = Arc::new(Pending::new(work.envelope(), timeout, cancel, reply));
         if !self.shared.running.add(&pending, self.shared.in_flight_max) {
+            forget();
             return Err(Refusal::Busy);
         }
         let (budget, session_gone) = (Arc::clone(&self.budget), Arc::clone(&self.gone));

@@ -4,18 +4,17 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use bytes::Bytes;
 use nearscan_command::{Command, Counters, InputRef, MediaPlan, OutputRef, ResultHeader};
 use nearscan_drive::clock::Stopwatch;
 use nearscan_drive::{
-    Budget, DriveTime, Failure, Lease, Measured, Modelled, Outcome, Reservation, Traffic, Work,
+    Budget, DriveTime, Failure, Lease, Measured, Modelled, Outcome, Traffic, Work,
 };
 use nearscan_link::Argument;
 
 use crate::drive::Shared;
 use crate::handles::{Buffer, BufferKind, Part};
 use crate::library::Handle;
-use crate::media::Way;
+use crate::media::{Way, load, way};
 use crate::pool::Pooled;
 use crate::running::Pending;
 use crate::unit::{ComputeUnit, Memories, kernel};
@@ -31,18 +30,6 @@ pub(crate) struct Job {
     pub(crate) budget: Arc<dyn Budget>,
     /// Set when the drive is lost for the session that sent this.
     pub(crate) session_gone: Arc<AtomicBool>,
-}
-
-/// A result with the host memory that it is charged for.
-struct Charged {
-    result: Vec<u8>,
-    _memory: Reservation,
-}
-
-impl AsRef<[u8]> for Charged {
-    fn as_ref(&self) -> &[u8] {
-        &self.result
-    }
 }
 
 /// What a job has moved and taken so far.
@@ -66,19 +53,13 @@ impl Job {
         let running = Execution { shared, unit, pending: &self.pending };
         let executed = running.execute(&self, &mut progress);
         if let Some(model) = &shared.model {
+            progress.modelled = progress.modelled.map(|time| model.took(&self.work, time));
             model.end(&self.work);
         }
         let outcome = match executed {
             Ok(result) => {
                 progress.traffic.link_bytes = result.len() as u64;
-                match Reservation::take(&self.budget, result.len() as u64) {
-                    Some(memory) => {
-                        Outcome::Finished(Bytes::from_owner(Charged { result, _memory: memory }))
-                    }
-                    None => Outcome::Failed(Failure::HostMemory {
-                        needed_bytes: progress.traffic.link_bytes,
-                    }),
-                }
+                Outcome::charged(result, &self.budget)
             }
             Err(failure) => Outcome::Failed(failure),
         };
@@ -144,7 +125,7 @@ impl Execution<'_> {
         self.check_cancel()?;
         if let Some(model) = &self.shared.model {
             let inputs = job.work.scans().first().map(|scan| scan.unit.inputs.as_slice());
-            let path = self.shared.media.first_path(inputs.unwrap_or_default());
+            let path = self.shared.files.first_path(inputs.unwrap_or_default());
             model.begin(&job.work, &path).inspect_err(|failure| {
                 if matches!(failure, Failure::Gone { .. }) {
                     job.session_gone.store(true, Ordering::Release);
@@ -237,9 +218,9 @@ impl Execution<'_> {
 
     /// Brings the input of a scan into device memory.
     fn load(&self, plan: &MediaPlan, progress: &mut Progress) -> Result<Pooled<'_>, Failure> {
-        let media = &self.shared.media;
+        let files = &self.shared.files;
         let way = match &self.shared.card.peer_to_peer {
-            Ok(()) => media.way(plan),
+            Ok(()) => way(files, plan),
             Err(_) => Way::Copy,
         };
         let kind = match way {
@@ -247,7 +228,7 @@ impl Execution<'_> {
             Way::Copy => BufferKind::Host,
         };
         let mut input = self.take(kind, Argument::Input, plan.bytes)?;
-        media.load(plan, way, input.bytes_mut())?;
+        load(files, plan, way, input.bytes_mut())?;
         progress.traffic.media_bytes += plan.media_bytes();
         if way == Way::Copy {
             progress.traffic.host_bytes += plan.media_bytes();

@@ -4,7 +4,7 @@
 use nearscan_command::layout::{
     FORMAT_MINOR, HEADER_BYTES, KEY_RANGE_BYTES, SECTION_CRITICAL, section,
 };
-use nearscan_command::{Command, Error};
+use nearscan_command::{Command, Error, Fragment};
 
 use crate::golden;
 use crate::malformed::fix_checksum;
@@ -183,4 +183,14 @@ fn a_top_has_known_flags() {
     let Ok(nulls_last) = with_flags(1) else { panic!("nulls may come last") };
     assert_ne!(nulls_last.fragment, shapes::rows().fragment);
     assert_eq!(with_flags(4), Err(Error::UnknownCode { what: "flags of a top", value: 4 }));
+}
+
+#[test]
+fn states_with_a_limit_are_refused() {
+    let expected = Error::Inconsistent { what: "states have no limit" };
+    let command = golden::q6();
+    assert_eq!(with_byte(&command, section::OUTPUT, 32, 3), Err(expected.clone()));
+    let mut fragment = command.fragment.encode().unwrap();
+    fragment[16..24].fill(0);
+    assert_eq!(Fragment::decode(&fragment), Err(expected));
 }

@@ -1,133 +1,48 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What the suite does not ask of every drive.
 
-use std::os::unix::fs::MetadataExt;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use futures::executor::block_on;
-use nearscan_command::{
-    Aggregate, Chunk, Codec, Column, Command, Envelope, Fragment, Function, InputRef, Operand,
-    Output, PhysicalType, Program, Reading, ResultHeader, Status, Unit, ValueKind, Version, Width,
-};
-use nearscan_conformance::Values;
-use nearscan_conformance::pages::{ChunkLayout, write_chunk};
+use nearscan_command::{Command, Envelope, InputRef, ResultHeader, Status};
+use nearscan_conformance::pages::ChunkLayout;
+use nearscan_conformance::sample::{PATIENCE, Sample, run, session, session_with, submit};
+use nearscan_conformance::{ColumnData, Values};
 use nearscan_cpu::{CpuDrive, Options};
 use nearscan_drive::{
-    Budget, CancelOutcome, Completion, Drive, DriveTime, Failure, Fault, FileRef, Kernel, Load,
-    Observation, Outcome, Placement, RatesByRequest, Refusal, Session, SessionSpec, Submission,
-    Ticket, Unlimited,
+    Budget, CancelOutcome, Drive, DriveTime, Failure, Fault, Kernel, Load, Observation, Outcome,
+    RatesByRequest, Refusal, Submission, Ticket,
 };
 
-const MINUTE: Duration = Duration::from_secs(60);
-
-/// A file with one chunk of numbers, removed on drop.
-struct Sample {
-    path: PathBuf,
-    chunk: Chunk,
-    rows: u64,
+/// The numbers below a hundred over and over, in pages.
+fn hundreds(rows: i64) -> Sample {
+    let values = Values::integers((0..rows).map(|n| n % 100));
+    Sample::new(None, &ColumnData { values, layout: ChunkLayout::common().paged(&[20_000]) })
 }
 
-impl Sample {
-    fn new(rows: i64) -> Self {
-        static NEXT: AtomicU64 = AtomicU64::new(0);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("nearscan-cpu-{}-{number}.parquet", std::process::id());
-        let path = std::env::temp_dir().join(name);
-        let values = Values::integers((0..rows).map(|n| n % 100));
-        let written = write_chunk(&values, &ChunkLayout::common().paged(&[20_000]));
-        std::fs::write(&path, &written.bytes).unwrap();
-        let chunk = Chunk {
-            input: 0,
-            offset: 0,
-            length: written.bytes.len() as u64,
-            uncompressed_bytes: written.uncompressed_bytes,
-            physical_type: PhysicalType::Int64,
-            definition_level_max: 1,
-            codec: Codec::Snappy,
-            encodings: written.encodings,
-            reading: Reading::PLAIN,
-        };
-        Self { path, chunk, rows: u64::try_from(rows).unwrap() }
-    }
-
-    fn version(&self) -> Version {
-        let metadata = std::fs::metadata(&self.path).unwrap();
-        let ns = metadata.mtime() * 1_000_000_000 + metadata.mtime_nsec();
-        Version { size_bytes: metadata.len(), stamp: u64::try_from(ns).unwrap() }
-    }
-
-    fn locate(&self, drive: &CpuDrive) -> u64 {
-        let file = FileRef { path: self.path.clone(), version: self.version() };
-        match drive.locate(&file) {
-            Placement::Here { file_id } => file_id,
-            Placement::NotHere { reason } => panic!("{reason}"),
-        }
-    }
-
-    /// SELECT sum(a), and the number of the command.
-    fn command(&self, drive: &CpuDrive, command_id: u128, epoch: u64) -> Command {
-        let fragment = Fragment {
-            columns: vec![Column::new("a", ValueKind::Integer)],
-            predicate: Program::default(),
-            projection: Program::default(),
-            literals: vec![],
-            tests: vec![],
-            output: Output::States {
-                keys: vec![],
-                aggregates: vec![Aggregate::new(Function::Sum, Operand::Column(0), Width::W128)],
-            },
-        };
-        let input = InputRef::FileRange {
-            file_id: self.locate(drive),
-            version: self.version(),
-            offset: 0,
-            length: self.chunk.length,
-        };
-        let unit = Unit { rows: self.rows, inputs: vec![input], chunks: vec![self.chunk] };
-        let envelope = Envelope { command_id, epoch, ..Envelope::default() };
-        Command::bind(&fragment, unit, envelope).unwrap()
-    }
-}
-
-impl Drop for Sample {
-    fn drop(&mut self) {
-        std::fs::remove_file(&self.path).unwrap();
-    }
+/// The sum of a sample as a command of this number in this epoch.
+fn sum(sample: &Sample, drive: &CpuDrive, command_id: u128, epoch: u64) -> Command {
+    sample.sum(drive, Envelope { command_id, epoch, ..Envelope::default() })
 }
 
 fn start(threads: usize, in_flight_max: u32) -> CpuDrive {
     CpuDrive::start(Options { threads, in_flight_max }).unwrap()
 }
 
-fn session(drive: &CpuDrive) -> Arc<dyn Session> {
-    let spec = SessionSpec { query_id: 1, tenant: 0, budget: Arc::new(Unlimited) };
-    drive.open_session(spec).unwrap()
-}
-
-fn submit(session: &dyn Session, command: &Command, timeout: Duration) -> Result<Ticket, Refusal> {
-    let lease = session.lease(1000).unwrap();
-    session.submit(Submission { work: command.clone().into(), lease, timeout })
-}
-
-fn run(session: &dyn Session, command: &Command) -> Completion {
-    block_on(submit(session, command, MINUTE).unwrap())
-}
-
 #[test]
 fn a_completion_is_measured_and_accounts_for_its_bytes() {
     let drive = start(1, 4);
-    let sample = Sample::new(50_000);
-    let command = sample.command(&drive, 1, 0);
-    let completion = run(&*session(&drive), &command);
+    let sample = hundreds(50_000);
+    let command = sum(&sample, &drive, 1, 0);
+    let completion = run(&*session(&drive), command.clone()).unwrap();
     let view = completion.check(&command).unwrap();
     assert_eq!(view.blocks[0].columns[0].number(0), Some(50_000 / 100 * 4950));
     assert_eq!(view.header.counters.values_decoded, 50_000);
     assert_eq!(view.header.counters.rows_aggregated, 50_000);
-    assert_eq!(completion.traffic.media_bytes, sample.chunk.length);
-    assert_eq!(completion.traffic.host_bytes, sample.chunk.length);
+    assert_eq!(completion.traffic.media_bytes, command.unit.chunks[0].length);
+    assert_eq!(completion.traffic.host_bytes, command.unit.chunks[0].length);
     assert_eq!(completion.traffic.link_bytes, 0);
     assert!(matches!(completion.time, DriveTime::Measured(time) if time.ns > 0));
     assert_eq!(drive.in_flight(), 0);
@@ -138,12 +53,12 @@ fn its_speed_is_unknown_and_each_command_tells_some_of_it() {
     let drive = start(1, 4);
     let snapshot = drive.snapshot();
     assert_eq!((snapshot.scan, snapshot.merge), (RatesByRequest::UNKNOWN, RatesByRequest::UNKNOWN));
-    let sample = Sample::new(50_000);
-    let command = sample.command(&drive, 1, 0);
-    let completion = run(&*session(&drive), &command);
+    let sample = hundreds(50_000);
+    let command = sum(&sample, &drive, 1, 0);
+    let completion = run(&*session(&drive), command.clone()).unwrap();
     let scans = std::slice::from_ref(&command);
     let observation = Observation::of(Kernel::Scan, scans, command.unit.rows, &completion);
-    let media_bytes = sample.chunk.length;
+    let media_bytes = command.unit.chunks[0].length;
     let load = Load { commands: 1, media_bytes, rows: 50_000, link_bytes: 0 };
     assert_eq!((observation.load, observation.requests), (load, 1));
     assert!(matches!(observation.time, DriveTime::Measured(time) if time.ns > 0));
@@ -152,9 +67,9 @@ fn its_speed_is_unknown_and_each_command_tells_some_of_it() {
 #[test]
 fn a_full_queue_is_busy_and_a_number_is_used_once_at_a_time() {
     let drive = start(1, 3);
-    let sample = Sample::new(200_000);
+    let sample = hundreds(200_000);
     let session = session(&drive);
-    let submit = |id| submit(&*session, &sample.command(&drive, id, 0), MINUTE);
+    let submit = |id| submit(&*session, sum(&sample, &drive, id, 0), PATIENCE);
     // One thread cannot do the first before the others are in the queue: each takes milliseconds.
     let first = submit(1).unwrap();
     let second = submit(2).unwrap();
@@ -172,22 +87,22 @@ fn a_full_queue_is_busy_and_a_number_is_used_once_at_a_time() {
 #[test]
 fn a_command_that_waited_too_long_times_out() {
     let drive = start(1, 3);
-    let sample = Sample::new(200_000);
+    let sample = hundreds(200_000);
     let session = session(&drive);
-    let ticket = submit(&*session, &sample.command(&drive, 1, 0), Duration::ZERO).unwrap();
+    let ticket = submit(&*session, sum(&sample, &drive, 1, 0), Duration::ZERO).unwrap();
     assert_eq!(block_on(ticket).outcome, Outcome::Failed(Failure::Timeout));
-    let mut hasty = sample.command(&drive, 2, 0);
+    let mut hasty = sum(&sample, &drive, 2, 0);
     hasty.envelope.deadline_ns = 1;
-    assert_eq!(run(&*session, &hasty).outcome, Outcome::Failed(Failure::Timeout));
+    assert_eq!(run(&*session, hasty).unwrap().outcome, Outcome::Failed(Failure::Timeout));
 }
 
 #[test]
 fn a_command_is_cancelled_where_it_is() {
     let drive = start(1, 3);
-    let sample = Sample::new(400_000);
+    let sample = hundreds(400_000);
     let session = session(&drive);
-    let running = submit(&*session, &sample.command(&drive, 1, 0), MINUTE).unwrap();
-    let waiting = submit(&*session, &sample.command(&drive, 2, 0), MINUTE).unwrap();
+    let running = submit(&*session, sum(&sample, &drive, 1, 0), PATIENCE).unwrap();
+    let waiting = submit(&*session, sum(&sample, &drive, 2, 0), PATIENCE).unwrap();
     assert_eq!(session.cancel(2), CancelOutcome::Acknowledged);
     assert_eq!(session.cancel(3), CancelOutcome::Unknown);
     assert_eq!(block_on(waiting).outcome, Outcome::Failed(Failure::Cancelled));
@@ -198,31 +113,33 @@ fn a_command_is_cancelled_where_it_is() {
 #[test]
 fn a_reset_voids_what_was_before_it() {
     let drive = start(1, 3);
-    let sample = Sample::new(400_000);
+    let sample = hundreds(400_000);
     let session = session(&drive);
-    let ticket = submit(&*session, &sample.command(&drive, 1, 0), MINUTE).unwrap();
+    let ticket = submit(&*session, sum(&sample, &drive, 1, 0), PATIENCE).unwrap();
     assert_eq!(drive.reset(), Ok(1));
     assert!(matches!(block_on(ticket).outcome, Outcome::Failed(Failure::Gone { .. })));
-    let late = run(&*session, &sample.command(&drive, 2, 0));
+    let late = run(&*session, sum(&sample, &drive, 2, 0)).unwrap();
     assert!(matches!(late.outcome, Outcome::Failed(Failure::Gone { .. })));
     assert_eq!(session.epoch(), 1);
-    let command = sample.command(&drive, 3, session.epoch());
-    assert!(run(&*session, &command).check(&command).is_ok());
+    let command = sum(&sample, &drive, 3, session.epoch());
+    assert!(run(&*session, command.clone()).unwrap().check(&command).is_ok());
 }
 
 #[test]
 fn a_drive_that_is_shut_down_finishes_what_it_has_and_takes_no_more() {
     let drive = start(2, 8);
-    let sample = Sample::new(100_000);
+    let sample = hundreds(100_000);
     let session = session(&drive);
-    let commands: Vec<Command> = (1..5).map(|id| sample.command(&drive, id, 0)).collect();
-    let tickets: Vec<Ticket> =
-        commands.iter().map(|command| submit(&*session, command, MINUTE).unwrap()).collect();
+    let commands: Vec<Command> = (1..5).map(|id| sum(&sample, &drive, id, 0)).collect();
+    let tickets: Vec<Ticket> = commands
+        .iter()
+        .map(|command| submit(&*session, command.clone(), PATIENCE).unwrap())
+        .collect();
     drive.shutdown();
     for (ticket, command) in tickets.into_iter().zip(&commands) {
         assert!(block_on(ticket).check(command).is_ok());
     }
-    let refused = submit(&*session, &sample.command(&drive, 9, 0), MINUTE);
+    let refused = submit(&*session, sum(&sample, &drive, 9, 0), PATIENCE);
     assert!(matches!(refused, Err(Refusal::Gone { .. })));
     assert_eq!(drive.in_flight(), 0);
     drive.shutdown();
@@ -249,10 +166,11 @@ fn a_lease_is_charged_to_the_query_until_the_command_has_ended() {
     let drive = start(1, 4);
     let room = Arc::new(Room(AtomicU64::new(1500)));
     let budget: Arc<dyn Budget> = Arc::<Room>::clone(&room);
-    let session = drive.open_session(SessionSpec { query_id: 1, tenant: 0, budget }).unwrap();
-    let sample = Sample::new(1000);
-    let ticket = submit(&*session, &sample.command(&drive, 1, 0), MINUTE).unwrap();
-    block_on(ticket);
+    let session = session_with(&drive, budget);
+    let sample = hundreds(1000);
+    let work = sum(&sample, &drive, 1, 0).into();
+    let lease = session.lease(1000).unwrap();
+    block_on(session.submit(Submission { work, lease, timeout: PATIENCE }).unwrap());
     assert_eq!(room.0.load(Ordering::SeqCst), 1500);
     let held = session.lease(1000).unwrap();
     let refused = session.lease(501).unwrap_err();
@@ -264,12 +182,11 @@ fn a_lease_is_charged_to_the_query_until_the_command_has_ended() {
 #[test]
 fn a_file_that_was_written_anew_is_stale() {
     let drive = start(1, 4);
-    let sample = Sample::new(1000);
-    let command = sample.command(&drive, 1, 0);
-    let bytes = std::fs::read(&sample.path).unwrap();
-    std::fs::write(&sample.path, [&bytes[..], &[0]].concat()).unwrap();
-    let completion = run(&*session(&drive), &command);
-    let path = sample.path.display().to_string();
+    let sample = hundreds(1000);
+    let command = sum(&sample, &drive, 1, 0);
+    sample.grow();
+    let completion = run(&*session(&drive), command).unwrap();
+    let path = sample.file().path.display().to_string();
     assert_eq!(completion.outcome, Outcome::Failed(Failure::Stale { path }));
     assert_eq!(completion.traffic.media_bytes, 0);
     assert_eq!(sample.locate(&drive), sample.locate(&drive));
@@ -278,21 +195,21 @@ fn a_file_that_was_written_anew_is_stale() {
 #[test]
 fn an_input_that_is_no_file_is_not_supported() {
     let drive = start(1, 4);
-    let sample = Sample::new(1000);
-    let mut command = sample.command(&drive, 1, 0);
+    let sample = hundreds(1000);
+    let mut command = sum(&sample, &drive, 1, 0);
     command.unit.inputs =
-        vec![InputRef::DeviceRange { lease: 1, offset: 0, length: sample.chunk.length }];
-    let completion = run(&*session(&drive), &command);
+        vec![InputRef::DeviceRange { lease: 1, offset: 0, length: command.unit.chunks[0].length }];
+    let completion = run(&*session(&drive), command.clone()).unwrap();
     assert_eq!(completion.check(&command).unwrap_err(), Fault::Status(Status::Unsupported));
 }
 
 #[test]
 fn a_damaged_chunk_names_its_column() {
     let drive = start(1, 4);
-    let sample = Sample::new(1000);
-    let mut command = sample.command(&drive, 1, 0);
+    let sample = hundreds(1000);
+    let mut command = sum(&sample, &drive, 1, 0);
     command.unit.rows += 1;
-    let Outcome::Finished(bytes) = run(&*session(&drive), &command).outcome else {
+    let Outcome::Finished(bytes) = run(&*session(&drive), command).unwrap().outcome else {
         panic!("no result");
     };
     let header = ResultHeader::decode(&bytes).unwrap();

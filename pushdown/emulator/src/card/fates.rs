@@ -2,15 +2,17 @@
 //! What shall happen to kernels that have not started yet.
 //!
 //! The fault plan decides by work as the host has it; a kernel sees only addresses. So what is in
-//! store for a command is kept by its number until the work ends.
+//! store for a command is kept by its number until the work ends. What strikes a merge strikes its
+//! merge kernel, but for what strikes its input: that is the input of its first scan.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use nearscan_drive::{Failure, Refusal, Work};
+use nearscan_drive::{Failure, Modelled, Refusal, Work};
 
 use crate::config::Config;
-use crate::faults::{Fault, draw};
+use crate::faults::{self, Fault, Strikes};
+use crate::job::INJECTED;
 
 /// What happens to a kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,58 +24,116 @@ pub(super) enum Fate {
         /// Which one: a number to be cut to the length of the result.
         draw: u64,
     },
+    /// A byte of its input changes.
+    CorruptPage {
+        /// Which one.
+        at: u64,
+    },
+    /// It ends with a status.
+    Error,
+    /// It starts late.
+    Slow,
 }
 
-/// Fates by command.
+/// Fates by command, and what has struck.
 #[derive(Debug, Default)]
-pub(super) struct Fates(Mutex<HashMap<u128, Fate>>);
+pub(super) struct Fates {
+    kernels: Mutex<HashMap<u128, Fate>>,
+    /// Places in the order of submission of commands that were taken and have not ended.
+    places: Mutex<HashMap<u128, u64>>,
+    strikes: Strikes,
+}
 
 impl Fates {
-    fn known(&self) -> MutexGuard<'_, HashMap<u128, Fate>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    fn kernels(&self) -> MutexGuard<'_, HashMap<u128, Fate>> {
+        self.kernels.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn places(&self) -> MutexGuard<'_, HashMap<u128, u64>> {
+        self.places.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Faults that have struck.
+    pub(super) fn struck(&self) -> u64 {
+        self.strikes.count()
     }
 
     /// What happens to the kernel of a command.
     pub(super) fn of(&self, command_id: u128) -> Option<Fate> {
-        self.known().get(&command_id).copied()
+        self.kernels().get(&command_id).copied()
     }
 
     /// Whether a submission is refused.
-    pub(super) fn admit(config: &Config, work: &Work) -> Result<(), Refusal> {
-        let strikes = |fault| config.faults.strikes(config.seed, fault, work);
+    pub(super) fn admit(&self, config: &Config, work: &Work) -> Result<(), Refusal> {
+        let place = self.strikes.place();
+        let strikes = |fault| self.strikes.strikes(config, fault, work, place);
         if strikes(Fault::QueueFull) {
             return Err(Refusal::Busy);
         }
         if strikes(Fault::LowMemory) {
             return Err(Refusal::LowMemory { needed_bytes: work.device_bytes() });
         }
+        self.places().insert(work.envelope().command_id, place);
         Ok(())
     }
 
     /// Whether work fails before its kernel starts; what happens to the kernel is kept.
     pub(super) fn begin(&self, config: &Config, work: &Work, path: &str) -> Result<(), Failure> {
-        let strikes = |fault| config.faults.strikes(config.seed, fault, work);
-        if strikes(Fault::Gone) {
-            return Err(Failure::Gone { reason: "an injected fault".to_owned() });
+        let id = work.envelope().command_id;
+        let place = self.places().remove(&id).unwrap_or(u64::MAX);
+        let strikes = |fault| self.strikes.strikes(config, fault, work, place);
+        if strikes(Fault::Gone) || strikes(Fault::Back) {
+            return Err(Failure::Gone { reason: INJECTED.to_owned() });
+        }
+        if strikes(Fault::Reset) {
+            return Err(Failure::Gone { reason: "it was reset".to_owned() });
         }
         if strikes(Fault::ReadError) {
-            let reason = "uncorrectable error".to_owned();
-            return Err(Failure::Read { path: path.to_owned(), reason });
+            return Err(faults::read_error(path.to_owned()));
         }
-        let id = work.envelope().command_id;
+        if strikes(Fault::ShortRead) {
+            return Err(faults::short_read(work, path.to_owned()));
+        }
         if strikes(Fault::Hang) {
-            self.known().insert(id, Fate::Hang);
-        } else if strikes(Fault::Timeout) {
-            return Err(Failure::Timeout);
-        } else if strikes(Fault::Corrupt) {
-            let draw = draw(config.seed, u64::MAX, work);
-            self.known().insert(id, Fate::Corrupt { draw });
+            self.kernels().insert(id, Fate::Hang);
+            return Ok(());
         }
+        if strikes(Fault::Timeout) {
+            return Err(Failure::Timeout);
+        }
+        let fate = match self.strikes.of_kernel(config, work, place) {
+            Some(Fault::Slow) => Fate::Slow,
+            Some(Fault::KernelError) => Fate::Error,
+            Some(Fault::Corrupt) => Fate::Corrupt { draw: faults::result_byte(config.seed, work) },
+            Some(Fault::CorruptPage) => {
+                let scan = work.scans().first().map(|scan| scan.envelope.command_id);
+                if let (Some(at), Some(id)) = (faults::page_byte(config.seed, work), scan) {
+                    self.kernels().insert(id, Fate::CorruptPage { at });
+                }
+                return Ok(());
+            }
+            Some(_) | None => return Ok(()),
+        };
+        self.kernels().insert(id, fate);
         Ok(())
+    }
+
+    /// What work takes of which the clock says `time`.
+    pub(super) fn took(&self, work: &Work, time: Modelled) -> Modelled {
+        match self.of(work.envelope().command_id) {
+            Some(Fate::Slow) => faults::slowed(time),
+            Some(Fate::Hang | Fate::Corrupt { .. } | Fate::CorruptPage { .. } | Fate::Error)
+            | None => time,
+        }
     }
 
     /// Forgets what was in store.
     pub(super) fn end(&self, work: &Work) {
-        self.known().remove(&work.envelope().command_id);
+        self.places().remove(&work.envelope().command_id);
+        let mut kernels = self.kernels();
+        kernels.remove(&work.envelope().command_id);
+        if let Some(scan) = work.scans().first() {
+            kernels.remove(&scan.envelope.command_id);
+        }
     }
 }

@@ -62,6 +62,11 @@ impl EmulatedCard {
         let config = Config { build, ..config };
         Self { fates: Arc::default(), clock: Clock { config, snapshots: AtomicU64::new(0) } }
     }
+
+    /// Faults that have struck since it was made.
+    pub fn faults_struck(&self) -> u64 {
+        self.fates.struck()
+    }
 }
 
 impl CardModel for EmulatedCard {
@@ -75,11 +80,15 @@ impl CardModel for EmulatedCard {
     }
 
     fn admit(&self, work: &Work) -> Result<(), Refusal> {
-        Fates::admit(&self.clock.config, work)
+        self.fates.admit(&self.clock.config, work)
     }
 
     fn begin(&self, work: &Work, path: &str) -> Result<(), Failure> {
         self.fates.begin(&self.clock.config, work, path)
+    }
+
+    fn took(&self, work: &Work, time: Modelled) -> Modelled {
+        self.fates.took(work, time)
     }
 
     fn end(&self, work: &Work) {

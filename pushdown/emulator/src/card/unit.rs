@@ -15,12 +15,13 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bytemuck::cast_slice_mut;
-use nearscan_command::{ResultHeader, limits};
+use nearscan_command::{Envelope, ResultHeader, Status, limits};
 use nearscan_link::{Argument, Kernel};
 use nearscan_models::{Depths, Memories};
 
 use super::fates::{Fate, Fates};
 use super::memory::DeviceMemory;
+use crate::faults::{PAGE_BIT, SLOW_PAUSE};
 
 /// Bytes of registers of a unit.
 pub(super) const REGISTER_BYTES: usize = 4096;
@@ -180,11 +181,7 @@ impl Runner {
         place(Argument::Cancel)?.read(&mut word)?;
         self.shared.cancel.fetch_max(u32::from_le_bytes(word), Ordering::AcqRel);
         let fate = self.fates.of(command_id(&words));
-        if fate == Some(Fate::Hang) {
-            while self.shared.cancel.load(Ordering::Acquire) == 0 {
-                nearscan_drive::clock::pause(Duration::from_millis(1));
-            }
-        }
+        self.strike_before(fate, cast_slice_mut(&mut lines));
         let cancel = &self.shared.cancel;
         match self.kernel {
             Kernel::Scan => {
@@ -199,14 +196,44 @@ impl Runner {
         let result: &mut [u8] = cast_slice_mut(&mut result);
         let length = written_bytes(result)?;
         let result = result.get_mut(..length).unwrap_or_default();
-        if let Some(Fate::Corrupt { draw }) = fate
-            && let Ok(place) = usize::try_from(draw % length.max(1) as u64)
-            && let Some(byte) = result.get_mut(place)
-        {
-            *byte ^= 0x10;
+        match fate {
+            Some(Fate::Error) => output.write(&failed(result)?),
+            Some(Fate::Corrupt { draw }) => {
+                let place = usize::try_from(draw % length.max(1) as u64);
+                if let Some(byte) = place.ok().and_then(|place| result.get_mut(place)) {
+                    *byte ^= 0x10;
+                }
+                output.write(result)
+            }
+            Some(Fate::Hang | Fate::CorruptPage { .. } | Fate::Slow) | None => output.write(result),
         }
-        output.write(result)
     }
+
+    /// What happens to a kernel before it starts.
+    fn strike_before(&self, fate: Option<Fate>, input: &mut [u8]) {
+        match fate {
+            Some(Fate::Hang) => {
+                while self.shared.cancel.load(Ordering::Acquire) == 0 {
+                    nearscan_drive::clock::pause(Duration::from_millis(1));
+                }
+            }
+            Some(Fate::Slow) => nearscan_drive::clock::pause(SLOW_PAUSE),
+            Some(Fate::CorruptPage { at }) => {
+                if let Some(byte) = usize::try_from(at).ok().and_then(|at| input.get_mut(at)) {
+                    *byte ^= PAGE_BIT;
+                }
+            }
+            Some(Fate::Corrupt { .. } | Fate::Error) | None => {}
+        }
+    }
+}
+
+/// The header of a kernel that gave up, in place of this result.
+fn failed(result: &[u8]) -> io::Result<Vec<u8>> {
+    let header = ResultHeader::decode(result).map_err(io::Error::other)?;
+    let ResultHeader { command_id, attempt, epoch, .. } = header;
+    let envelope = Envelope { command_id, attempt, epoch, ..Envelope::default() };
+    Ok(ResultHeader::failed(&envelope, Status::Malformed).encode())
 }
 
 /// Bytes that the kernel has written: the header, and the payload that it tells of.

@@ -9,12 +9,13 @@ use std::sync::Arc;
 
 use nearscan_command::{Command, Envelope, InputRef, OutputRef, ResultHeader, Status};
 use nearscan_conformance::Random;
+use nearscan_conformance::sample::Sample;
 use nearscan_drive::CardModel;
 use nearscan_emulator::{Config, EmulatedCard};
 use nearscan_link::metadata::{Format, xml};
 use nearscan_link::{IMAGES, Image, KERNELS_HASH, xclbin};
 
-use crate::scan::{Scan, open};
+use crate::scan::open;
 
 /// The runtime's side of a session.
 struct Runtime {
@@ -141,23 +142,23 @@ impl Runtime {
 }
 
 /// A scan as a kernel reads it, its input read into memory, and the bytes of its output.
-fn bound(scan: &Scan) -> (Command, Vec<u8>, Vec<u8>) {
+fn bound(scan: &Sample) -> (Command, Vec<u8>, Vec<u8>) {
     let drive = open("");
     let envelope = Envelope { command_id: 3, ..Envelope::default() };
-    let mut command = scan.command(&drive, 10, envelope);
+    let mut command = scan.count_and_sum(&drive, 10, envelope);
     let InputRef::FileRange { length, .. } = command.unit.inputs[0] else { panic!("a file") };
     command.unit.inputs = vec![InputRef::DeviceRange { lease: 0, offset: 0, length }];
     let bytes_max = command.output.bytes_max();
     command.output = OutputRef::DeviceRange { lease: 0, offset: 0, bytes_max };
     let words = command.encode().unwrap();
-    (command, words, scan.bytes())
+    (command, words, std::fs::read(scan.file().path).unwrap())
 }
 
 /// Addresses of the arguments.
 const ARGUMENTS: [u64; 5] = [0, 0x10_0000, 0x20_0000, 0x30_0000, 0x40_0000];
 
 /// A session with everything in place for a scan; also the file of its output.
-fn prepared(faults: &str, scan: &Scan) -> (Runtime, Command, File) {
+fn prepared(faults: &str, scan: &Sample) -> (Runtime, Command, File) {
     let (command, words, input) = bound(scan);
     let mut runtime = Runtime::start(faults);
     assert!(runtime.load(KERNELS_HASH));
@@ -177,7 +178,7 @@ fn result_in(output: &File) -> ResultHeader {
 
 #[test]
 fn a_kernel_runs_on_the_buffers_that_the_runtime_maps() {
-    let (mut runtime, command, output) = prepared("", &Scan::of(1000));
+    let (mut runtime, command, output) = prepared("", &Sample::plain(1000));
     assert_eq!(runtime.control(), 4);
     for _ in 0..3 {
         runtime.start_unit(ARGUMENTS);
@@ -190,7 +191,7 @@ fn a_kernel_runs_on_the_buffers_that_the_runtime_maps() {
 
 #[test]
 fn a_kernel_ends_without_a_result_where_an_argument_points_nowhere() {
-    let (mut runtime, _, output) = prepared("", &Scan::of(10));
+    let (mut runtime, _, output) = prepared("", &Sample::plain(10));
     runtime.start_unit([0, 0x10_0000, 0x20_0000, 0x30_0000, 0x77_0000]);
     runtime.wait();
     let mut bytes = [1; 256];
@@ -200,7 +201,7 @@ fn a_kernel_ends_without_a_result_where_an_argument_points_nowhere() {
 
 #[test]
 fn a_cancel_word_that_is_written_reaches_the_kernel() {
-    let (mut runtime, _, output) = prepared("", &Scan::of(10));
+    let (mut runtime, _, output) = prepared("", &Sample::plain(10));
     // Before the start it is a word like any other, which the kernel finds set.
     runtime.copy_in(ARGUMENTS[4], &1u32.to_le_bytes());
     runtime.start_unit(ARGUMENTS);

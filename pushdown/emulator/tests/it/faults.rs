@@ -2,37 +2,41 @@
 //! Faults on purpose: each shows as what the fault model says, repeats with its seed, and leaks
 //! nothing.
 
-use std::time::Duration;
+use std::sync::Arc;
 
 use futures::executor::block_on;
-use nearscan_command::Envelope;
-use nearscan_drive::{
-    CancelOutcome, Drive, Failure, Fault, Outcome, Refusal, Session, Submission, Work,
+use nearscan_command::Status;
+use nearscan_conformance::sample::{
+    PATIENCE, Sample, envelope, merge, modelled, run, session, submit,
 };
+use nearscan_drive::{
+    CancelOutcome, Completion, Drive, Failure, Fault, Outcome, Refusal, Session, SessionSpec,
+    Unlimited, Work,
+};
+use nearscan_emulator::faults::{ABSENT_REQUESTS, SLOWDOWN};
 use nearscan_emulator::{Config, Emulator};
 use rstest::rstest;
 
-use crate::scan::{Scan, merge, modelled, open, run, run_work, session};
+use crate::scan::open;
 
 /// Makes work that reads these files.
-type Make = fn(&[Scan], &Emulator, &dyn Session) -> Work;
+type Make = fn(&[Sample], &Emulator, &dyn Session) -> Work;
 
-fn first_scan(scans: &[Scan], drive: &Emulator, session: &dyn Session) -> Work {
-    let envelope = Envelope { epoch: session.epoch(), ..Envelope::default() };
-    scans[0].command(drive, 10, envelope).into()
+fn first_scan(scans: &[Sample], drive: &Emulator, session: &dyn Session) -> Work {
+    scans[0].count_and_sum(drive, 10, envelope(session, 0)).into()
 }
 
-fn merged_scans(scans: &[Scan], drive: &Emulator, session: &dyn Session) -> Work {
-    merge(scans, drive, session, 9).into()
+fn merged_scans(scans: &[Sample], drive: &Emulator, session: &dyn Session) -> Work {
+    merge(scans, drive, envelope(session, 9)).into()
 }
 
 /// How work ends on a drive with these faults.
 fn end_of(make: Make, faults: &str) -> Result<Outcome, Refusal> {
-    let scans = [100, 200].map(Scan::of);
+    let scans = [100, 200].map(Sample::plain);
     let drive = open(faults);
     let session = session(&drive);
     let work = make(&scans, &drive, session.as_ref());
-    let end = run_work(session.as_ref(), work).map(|completion| completion.outcome);
+    let end = run(session.as_ref(), work).map(|completion| completion.outcome);
     assert!(drive.memory_is_whole(), "{faults} keeps device memory");
     end
 }
@@ -54,8 +58,133 @@ fn failures_say_what_failed(#[case] make: Make) {
         Outcome::Finished(_) => panic!("{faults} does not strike"),
     };
     assert!(matches!(failure("read_error:1"), Failure::Read { .. }));
+    let short = failure("short_read:1").to_string();
+    assert!(short.contains(" bytes came"), "{short}");
     assert_eq!(failure("timeout:1"), Failure::Timeout);
-    assert!(matches!(failure("gone:1"), Failure::Gone { .. }));
+    for kind in ["gone:1", "reset:1", "back:1"] {
+        assert!(matches!(failure(kind), Failure::Gone { .. }), "{kind}");
+    }
+}
+
+/// Why the rows of a completion must not be used.
+fn fault_of(work: &Work, completion: &Completion) -> Fault {
+    let checked = match work {
+        Work::Scan(command) => completion.check(command),
+        Work::Merge(command) => completion.check_merge(command),
+    };
+    checked.unwrap_err()
+}
+
+#[rstest]
+#[case::scan(first_scan)]
+#[case::merge(merged_scans)]
+fn a_kernel_notices_a_broken_page(#[case] make: Make, #[values(1, 10, 100, 1000)] rows: u32) {
+    let scans = [rows, 500].map(Sample::plain);
+    let drive = open("corrupt_page:1");
+    let session = session(&drive);
+    let work = make(&scans, &drive, session.as_ref());
+    let completion = run(session.as_ref(), work.clone()).unwrap();
+    assert_eq!(fault_of(&work, &completion), Fault::Status(Status::Corrupt));
+}
+
+#[rstest]
+#[case::scan(first_scan)]
+#[case::merge(merged_scans)]
+fn a_kernel_that_errs_says_so_and_gives_no_rows(#[case] make: Make) {
+    let scans = [100, 200].map(Sample::plain);
+    let drive = open("kernel_error:1");
+    let session = session(&drive);
+    let work = make(&scans, &drive, session.as_ref());
+    let completion = run(session.as_ref(), work.clone()).unwrap();
+    assert_eq!(fault_of(&work, &completion), Fault::Status(Status::Malformed));
+}
+
+#[rstest]
+#[case::scan(first_scan)]
+#[case::merge(merged_scans)]
+fn a_slow_drive_is_right_and_late(#[case] make: Make) {
+    let scans = [100, 200].map(Sample::plain);
+    let of = |faults| {
+        let drive = open(faults);
+        let session = session(&drive);
+        let work = make(&scans, &drive, session.as_ref());
+        run(session.as_ref(), work).unwrap()
+    };
+    let (usual, slow) = (of(""), of("slow:1"));
+    assert_eq!(slow.outcome, usual.outcome);
+    let media_ns = modelled(&usual).media_ns;
+    assert!(media_ns > 0);
+    assert_eq!(modelled(&slow).media_ns, media_ns * SLOWDOWN);
+}
+
+#[test]
+fn a_fault_at_a_place_strikes_that_command_and_no_other() {
+    let scan = Sample::plain(100);
+    for (place, kind) in [(0, "read_error"), (2, "kernel_error"), (3, "corrupt")] {
+        let drive = open(&format!("{kind}@{place}"));
+        let session = session(&drive);
+        let struck: Vec<usize> = (0..5)
+            .filter(|_| {
+                let command = scan.count_and_sum(&drive, 10, envelope(session.as_ref(), 0));
+                run(session.as_ref(), command.clone()).unwrap().check(&command).is_err()
+            })
+            .collect();
+        assert_eq!((struck, drive.faults_struck()), (vec![place], 1), "{kind}");
+    }
+}
+
+#[test]
+fn a_reset_in_flight_fails_what_runs_and_new_sessions_work() {
+    let scan = Sample::plain(100);
+    let drive = open("hang@0,reset@1");
+    let before = session(&drive);
+    let send = |session: &dyn Session, command_id| {
+        let command = scan.count_and_sum(&drive, 10, envelope(session, command_id));
+        submit(session, command, PATIENCE)
+    };
+    let hanging = send(before.as_ref(), 1).unwrap();
+    // Where there is one core, one thread runs all: then the reset comes from elsewhere.
+    let struck = match std::thread::available_parallelism().map_or(1, |cores| cores.get()) {
+        1 => {
+            drive.reset().unwrap();
+            None
+        }
+        _ => Some(send(before.as_ref(), 2).unwrap()),
+    };
+    for ticket in struck.into_iter().chain([hanging]) {
+        let outcome = block_on(ticket).outcome;
+        assert!(matches!(outcome, Outcome::Failed(Failure::Gone { .. })), "{outcome:?}");
+    }
+    assert!(matches!(send(before.as_ref(), 3).unwrap_err(), Refusal::Gone { .. }));
+    let after = session(&drive);
+    assert_eq!(after.epoch(), before.epoch() + 1);
+    let done = block_on(send(after.as_ref(), 4).unwrap());
+    assert!(matches!(done.outcome, Outcome::Finished(_)));
+    drive.shutdown();
+    assert!(drive.memory_is_whole());
+}
+
+#[test]
+fn a_drive_that_was_gone_comes_back_in_a_new_epoch() {
+    let scan = Sample::plain(100);
+    let drive = open("back@0");
+    let lost = session(&drive);
+    let other = session(&drive);
+    let send =
+        |session: &dyn Session| run(session, scan.count_and_sum(&drive, 10, envelope(session, 0)));
+    let failed = send(lost.as_ref()).unwrap();
+    assert!(matches!(failed.outcome, Outcome::Failed(Failure::Gone { .. })));
+    // Gone for other queries too, those that begin now among them.
+    let is_gone = |refusal| matches!(refusal, Refusal::Gone { .. });
+    assert!(is_gone(send(other.as_ref()).unwrap_err()));
+    let terms = || SessionSpec { query_id: 1, tenant: 0, budget: Arc::new(Unlimited) };
+    for _ in 1..ABSENT_REQUESTS {
+        assert!(is_gone(drive.open_session(terms()).unwrap_err()));
+    }
+    let back = session(&drive);
+    assert_eq!(back.epoch(), lost.epoch() + 1);
+    assert!(matches!(send(back.as_ref()).unwrap().outcome, Outcome::Finished(_)));
+    assert!(is_gone(send(lost.as_ref()).unwrap_err()), "what was opened before is void");
 }
 
 #[rstest]
@@ -65,40 +194,32 @@ fn a_changed_byte_is_noticed_wherever_it_is(
     #[case] make: Make,
     #[values(1, 10, 100, 1000)] rows: u32,
 ) {
-    let scans = [rows, 500].map(Scan::of);
+    let scans = [rows, 500].map(Sample::plain);
     let drive = open("corrupt:1");
     let session = session(&drive);
     let work = make(&scans, &drive, session.as_ref());
-    let completion = run_work(session.as_ref(), work.clone()).unwrap();
-    let checked = match &work {
-        Work::Scan(command) => completion.check(command),
-        Work::Merge(command) => completion.check_merge(command),
-    };
-    let fault = checked.unwrap_err();
+    let completion = run(session.as_ref(), work.clone()).unwrap();
+    let fault = fault_of(&work, &completion);
     assert!(matches!(fault, Fault::Corrupted(_)), "{fault}");
 }
 
 #[test]
 fn a_lost_drive_takes_nothing_more_in_its_session() {
-    let scan = Scan::of(100);
+    let scan = Sample::plain(100);
     let drive = open("gone:1");
     let lost = session(&drive);
-    let envelope = Envelope { epoch: lost.epoch(), ..Envelope::default() };
-    let command = scan.command(&drive, 10, envelope);
-    run(lost.as_ref(), &command).unwrap();
-    assert!(matches!(run(lost.as_ref(), &command).unwrap_err(), Refusal::Gone { .. }));
+    let command = scan.count_and_sum(&drive, 10, envelope(lost.as_ref(), 0));
+    run(lost.as_ref(), command.clone()).unwrap();
+    assert!(matches!(run(lost.as_ref(), command).unwrap_err(), Refusal::Gone { .. }));
 }
 
 #[test]
 fn a_hang_ends_when_it_is_cancelled_and_its_memory_comes_back_then() {
-    let scan = Scan::of(100);
+    let scan = Sample::plain(100);
     let drive = open("hang:1");
     let session = session(&drive);
-    let envelope = Envelope { command_id: 5, epoch: session.epoch(), ..Envelope::default() };
-    let command = scan.command(&drive, 10, envelope);
-    let lease = session.lease(command.device_bytes()).unwrap();
-    let timeout = Duration::from_secs(5);
-    let ticket = session.submit(Submission { work: command.into(), lease, timeout }).unwrap();
+    let command = scan.count_and_sum(&drive, 10, envelope(session.as_ref(), 5));
+    let ticket = submit(session.as_ref(), command, PATIENCE).unwrap();
     assert_eq!(drive.in_flight(), 1);
     assert!(!drive.memory_is_whole());
     assert_eq!(session.cancel(5), CancelOutcome::Acknowledged);
@@ -111,32 +232,30 @@ fn a_hang_ends_when_it_is_cancelled_and_its_memory_comes_back_then() {
 
 #[test]
 fn a_file_that_has_changed_is_stale() {
-    let mut scan = Scan::of(100);
+    let scan = Sample::plain(100);
     let drive = open("");
     let session = session(&drive);
-    let envelope = Envelope { epoch: session.epoch(), ..Envelope::default() };
-    let command = scan.command(&drive, 10, envelope);
-    scan.change();
-    let completion = run(session.as_ref(), &command).unwrap();
+    let command = scan.count_and_sum(&drive, 10, envelope(session.as_ref(), 0));
+    scan.grow();
+    let completion = run(session.as_ref(), command).unwrap();
     assert!(matches!(completion.outcome, Outcome::Failed(Failure::Stale { .. })));
 }
 
 #[test]
 fn a_reset_voids_what_was_opened_before() {
-    let scan = Scan::of(100);
+    let scan = Sample::plain(100);
     let drive = open("");
     let before = session(&drive);
-    let envelope = Envelope { epoch: before.epoch(), ..Envelope::default() };
-    let command = scan.command(&drive, 10, envelope);
+    let command = scan.count_and_sum(&drive, 10, envelope(before.as_ref(), 0));
     let epoch = drive.reset().unwrap();
     assert_eq!(epoch, before.epoch() + 1);
-    assert!(matches!(run(before.as_ref(), &command).unwrap_err(), Refusal::Gone { .. }));
+    assert!(matches!(run(before.as_ref(), command).unwrap_err(), Refusal::Gone { .. }));
     assert_eq!(session(&drive).epoch(), epoch);
 }
 
 #[test]
 fn a_full_queue_and_a_full_memory_refuse() {
-    let scan = Scan::of(100);
+    let scan = Sample::plain(100);
     let config = [("faults", "hang:1"), ("memory", "1048576")];
     let drive = Emulator::open(Config::from_parameters(config).unwrap());
     let session = session(&drive);
@@ -144,11 +263,8 @@ fn a_full_queue_and_a_full_memory_refuse() {
     let mut tickets = Vec::new();
     let refusal = loop {
         let command_id = 1000 + tickets.len() as u128;
-        let envelope = Envelope { command_id, epoch: session.epoch(), ..Envelope::default() };
-        let command = scan.command(&drive, 10, envelope);
-        let lease = session.lease(command.device_bytes()).unwrap();
-        let timeout = Duration::from_secs(5);
-        match session.submit(Submission { work: command.into(), lease, timeout }) {
+        let command = scan.count_and_sum(&drive, 10, envelope(session.as_ref(), command_id));
+        match submit(session.as_ref(), command, PATIENCE) {
             Ok(ticket) => tickets.push(ticket),
             Err(refusal) => break refusal,
         }
@@ -163,12 +279,11 @@ fn a_full_queue_and_a_full_memory_refuse() {
 #[test]
 fn the_same_command_takes_the_same_modelled_time() {
     let time = || {
-        let scan = Scan::of(5000);
+        let scan = Sample::plain(5000);
         let drive = open("");
         let session = session(&drive);
-        let envelope = Envelope { epoch: session.epoch(), ..Envelope::default() };
-        let command = scan.command(&drive, 10, envelope);
-        modelled(run(session.as_ref(), &command).unwrap().time)
+        let command = scan.count_and_sum(&drive, 10, envelope(session.as_ref(), 0));
+        modelled(&run(session.as_ref(), command).unwrap())
     };
     assert_eq!(time(), time());
     assert!(time().kernel_ns > 0);

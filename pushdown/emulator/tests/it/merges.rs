@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Merges on the emulated drive: what they move, what they take, and which of them a plan strikes.
 
-use std::time::Duration;
-
 use nearscan_command::{OutputRef, ResultHeader, Status};
+use nearscan_conformance::sample::{PATIENCE, Sample, envelope, merge, modelled, run, session};
 use nearscan_drive::{Drive, Failure, Outcome, Refusal, Submission};
 use nearscan_emulator::{Build, Config, Emulator, Profile};
 
-use crate::scan::{Scan, merge, modelled, open, run, run_work, session};
+use crate::scan::open;
 
 #[test]
 fn the_merged_result_alone_crosses_the_link() {
-    let scans = [1000, 10, 3000].map(Scan::of);
+    let scans = [1000, 10, 3000].map(Sample::plain);
     let drive = open("");
     let session = session(&drive);
-    let command = merge(&scans, &drive, session.as_ref(), 9);
-    let completion = run_work(session.as_ref(), command.clone()).unwrap();
+    let command = merge(&scans, &drive, envelope(session.as_ref(), 9));
+    let completion = run(session.as_ref(), command.clone()).unwrap();
     let view = completion.check_merge(&command).unwrap();
     assert_eq!((view.header.rows_in, view.header.rows_out), (4010, 4010));
     let last = view.blocks.last().unwrap();
@@ -29,18 +28,18 @@ fn the_merged_result_alone_crosses_the_link() {
 
 #[test]
 fn scans_of_a_merge_take_what_they_take_alone_but_for_the_link() {
-    let scans = [1000, 1000].map(Scan::of);
+    let scans = [1000, 1000].map(Sample::plain);
     let drive = open("");
     let session = session(&drive);
-    let command = merge(&scans, &drive, session.as_ref(), 9);
+    let command = merge(&scans, &drive, envelope(session.as_ref(), 9));
     let time = |id| {
         let mut command = command.clone();
         command.envelope.command_id = id;
-        modelled(run_work(session.as_ref(), command).unwrap().time)
+        modelled(&run(session.as_ref(), command).unwrap())
     };
     let merged = time(20);
     assert_eq!(time(21), merged);
-    let alone = modelled(run(session.as_ref(), &command.scans[0]).unwrap().time);
+    let alone = modelled(&run(session.as_ref(), command.scans[0].clone()).unwrap());
     assert_eq!(merged.commands, 2);
     assert_eq!(merged.media_ns, 2 * alone.media_ns);
     assert_eq!(merged.kernel_ns, 2 * alone.kernel_ns);
@@ -53,26 +52,26 @@ fn scans_of_a_merge_take_what_they_take_alone_but_for_the_link() {
 }
 
 /// What a drive with so many merge units makes of a merge.
-fn merged_by(merge_units: u32, scans: &[Scan], bytes_max: Option<u64>) -> (Vec<i128>, u64) {
+fn merged_by(merge_units: u32, scans: &[Sample], bytes_max: Option<u64>) -> (Vec<i128>, u64) {
     let build = Build { merge_units, ..Profile::Unlimited.build() };
     let drive = Emulator::open(Config { build, ..Config::default() });
     let session = session(&drive);
-    let mut command = merge(scans, &drive, session.as_ref(), 9);
+    let mut command = merge(scans, &drive, envelope(session.as_ref(), 9));
     if let Some(bytes_max) = bytes_max {
         command.output = OutputRef::HostBuffer { bytes_max };
     }
-    let completion = run_work(session.as_ref(), command.clone()).unwrap();
+    let completion = run(session.as_ref(), command.clone()).unwrap();
     let view = completion.check_merge(&command).unwrap();
     let rows = view
         .blocks
         .iter()
         .flat_map(|block| (0..block.rows as usize).filter_map(|row| block.columns[0].number(row)));
-    (rows.collect(), modelled(completion.time).merge_ns)
+    (rows.collect(), modelled(&completion).merge_ns)
 }
 
 #[test]
 fn units_share_a_merge_and_nobody_sees_it() {
-    let scans = [100_000, 100_000].map(Scan::of);
+    let scans = [100_000, 100_000].map(Sample::plain);
     let (whole, alone_ns) = merged_by(1, &scans, None);
     let expected: Vec<i128> = (0..100_000).flat_map(|number| [number, number]).collect();
     assert_eq!(whole, expected);
@@ -88,7 +87,7 @@ fn units_share_a_merge_and_nobody_sees_it() {
 
 #[test]
 fn the_page_has_the_times_of_a_merge() {
-    let scans = [100_000, 100_000].map(Scan::of);
+    let scans = [100_000, 100_000].map(Sample::plain);
     let rows = [1, 2, 5].map(|units| {
         let (_, merge_ns) = merged_by(units, &scans, None);
         format!("| merge: {units} | {:.2} |", merge_ns as f64 / 1e6)
@@ -101,13 +100,13 @@ fn the_page_has_the_times_of_a_merge() {
 
 #[test]
 fn a_merge_that_is_too_short_to_cut_is_not_cut() {
-    let scans = [1000, 1000].map(Scan::of);
+    let scans = [1000, 1000].map(Sample::plain);
     assert_eq!(merged_by(5, &scans, None), merged_by(1, &scans, None));
 }
 
 #[test]
 fn parts_that_do_not_fit_are_merged_again_as_one() {
-    let scans = [40_000, 20_000].map(Scan::of);
+    let scans = [40_000, 20_000].map(Sample::plain);
     let (rows, alone_ns) = merged_by(1, &scans, None);
     // Room for the blocks of a whole merge, to the byte; parts have one more.
     let blocks = 60_000_u64.div_ceil(1024);
@@ -122,9 +121,9 @@ fn a_plan_strikes_merges_of_other_scans_otherwise() {
     let drive = open("timeout:0.5");
     let session = session(&drive);
     let struck = (1..=40).filter(|rows| {
-        let scans = [Scan::of(*rows), Scan::of(100)];
-        let command = merge(&scans, &drive, session.as_ref(), u128::from(*rows));
-        let outcome = run_work(session.as_ref(), command).unwrap().outcome;
+        let scans = [Sample::plain(*rows), Sample::plain(100)];
+        let command = merge(&scans, &drive, envelope(session.as_ref(), u128::from(*rows)));
+        let outcome = run(session.as_ref(), command).unwrap().outcome;
         outcome == Outcome::Failed(Failure::Timeout)
     });
     let struck = struck.count();
@@ -133,26 +132,26 @@ fn a_plan_strikes_merges_of_other_scans_otherwise() {
 
 #[test]
 fn a_lease_must_hold_scans_and_merged_result() {
-    let scans = [100, 200].map(Scan::of);
+    let scans = [100, 200].map(Sample::plain);
     let drive = Emulator::open(Config::of_profile(Profile::Unlimited));
     let session = session(&drive);
-    let command = merge(&scans, &drive, session.as_ref(), 9);
+    let command = merge(&scans, &drive, envelope(session.as_ref(), 9));
     let lease = session.lease(command.device_bytes() - 1).unwrap();
-    let timeout = Duration::from_secs(5);
     let needed_bytes = command.device_bytes();
-    let refusal = session.submit(Submission { work: command.into(), lease, timeout }).unwrap_err();
+    let refusal =
+        session.submit(Submission { work: command.into(), lease, timeout: PATIENCE }).unwrap_err();
     assert_eq!(refusal, Refusal::LowMemory { needed_bytes });
     assert!(drive.memory_is_whole());
 }
 
 #[test]
 fn a_drive_without_merge_units_merges_nothing() {
-    let scans = [Scan::of(3), Scan::of(4)];
+    let scans = [Sample::plain(3), Sample::plain(4)];
     let drive = Emulator::open(Config::of_profile(Profile::SmartSsd));
     assert_eq!(drive.capabilities().merge_inputs_max, 0);
     let session = session(&drive);
-    let command = merge(&scans, &drive, session.as_ref(), 9);
-    let completion = run_work(session.as_ref(), command).unwrap();
+    let command = merge(&scans, &drive, envelope(session.as_ref(), 9));
+    let completion = run(session.as_ref(), command).unwrap();
     let Outcome::Finished(result) = &completion.outcome else { panic!("{completion:?}") };
     assert_eq!(ResultHeader::decode(result).unwrap().status, Status::Unsupported);
     assert_eq!(completion.traffic.media_bytes, 0);

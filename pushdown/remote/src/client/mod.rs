@@ -315,6 +315,10 @@ impl Drive for RemoteDrive {
             .unwrap_or_else(|| Err(no_answer()))
     }
 
+    fn epoch(&self) -> Option<u64> {
+        Self::epoch(self).ok()
+    }
+
     fn in_flight(&self) -> u32 {
         *self.shared.in_flight.borrow()
     }

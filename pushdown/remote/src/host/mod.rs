@@ -145,6 +145,10 @@ impl Drive for HostedDrive {
         self.drive.reset()
     }
 
+    fn epoch(&self) -> Option<u64> {
+        Drive::epoch(&self.drive)
+    }
+
     fn in_flight(&self) -> u32 {
         self.drive.in_flight()
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the tests work with: a server in this process or another one, and one small scan.
+//! What the tests work with: a server in this process or another one.
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -9,24 +9,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use nearscan_command::{
-    Aggregate, Chunk, Column, Command, Envelope, Fragment, Function, InputRef, Operand, Output,
-    PhysicalType, Program, Reading, RowColumn, Unit, ValueKind, Width,
-};
-use nearscan_conformance::Values;
-use nearscan_conformance::pages::{ChunkLayout, write_chunk};
+use nearscan_command::{Command, Envelope};
+use nearscan_conformance::sample::{self, PATIENCE, Sample};
 use nearscan_drive::clock::{self, Stopwatch};
 use nearscan_drive::{
-    Budget, Completion, Drive, FileRef, Outcome, Placement, Refusal, Session, SessionSpec,
-    Submission, Ticket, Unlimited,
+    Completion, Drive, Outcome, Refusal, Session, SessionSpec, Ticket, Unlimited,
 };
 use nearscan_emulator::{Config, Emulator};
 use nearscan_remote::{Address, Error, Listener, Options, RemoteDrive, ServerOptions, serve};
 use tempfile::TempDir;
 use tokio::sync::oneshot;
-
-/// Longest wait for anything; nothing takes nearly as long.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Waits until something is so.
 pub(crate) fn eventually(what: &str, is_so: impl Fn() -> bool) {
@@ -204,108 +196,27 @@ pub(crate) fn is_running(process_id: u32) -> bool {
     status.is_ok_and(|status| !status.contains("State:\tZ"))
 }
 
-/// A file with one column: the numbers below `rows`.
-pub(crate) struct Sample {
-    _folder: TempDir,
-    pub(crate) file: FileRef,
-    chunk: Chunk,
-    rows: u64,
-}
-
-impl Sample {
-    pub(crate) fn of(rows: i64) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("numbers");
-        let layout = ChunkLayout::common();
-        let written = write_chunk(&Values::integers(0..rows), &layout);
-        std::fs::write(&path, &written.bytes).unwrap();
-        let chunk = Chunk {
-            input: 0,
-            offset: 0,
-            length: written.bytes.len() as u64,
-            uncompressed_bytes: written.uncompressed_bytes,
-            physical_type: PhysicalType::Int64,
-            definition_level_max: 1,
-            codec: layout.codec,
-            encodings: written.encodings,
-            reading: Reading::PLAIN,
-        };
-        let file = FileRef::of(&path).unwrap();
-        Self { _folder: folder, file, chunk, rows: u64::try_from(rows).unwrap() }
-    }
-
-    /// `SELECT sum(n)`.
-    pub(crate) fn sum(&self, drive: &dyn Drive, session: &dyn Session) -> Command {
-        let slot = Aggregate::new(Function::Sum, Operand::Column(0), Width::W64);
-        let output = Output::States { keys: vec![], aggregates: vec![slot] };
-        self.bind(self.locate(drive), session, output)
-    }
-
-    /// `SELECT n`.
-    pub(crate) fn rows(&self, drive: &dyn Drive, session: &dyn Session) -> Command {
-        let columns = vec![RowColumn { operand: Operand::Column(0), width: Width::W64 }];
-        let output = Output::Rows { columns, limit: None, top: None };
-        self.bind(self.locate(drive), session, output)
-    }
-
-    pub(crate) fn locate(&self, drive: &dyn Drive) -> u64 {
-        match drive.locate(&self.file) {
-            Placement::Here { file_id } => file_id,
-            Placement::NotHere { reason } => panic!("{reason}"),
-        }
-    }
-
-    fn bind(&self, file_id: u64, session: &dyn Session, output: Output) -> Command {
-        static NEXT: AtomicU64 = AtomicU64::new(1);
-        let fragment = Fragment {
-            columns: vec![Column::new("n", ValueKind::Integer)],
-            predicate: Program::default(),
-            projection: Program::default(),
-            literals: vec![],
-            tests: vec![],
-            output,
-        };
-        let (version, length) = (self.file.version, self.chunk.length);
-        let input = InputRef::FileRange { file_id, version, offset: 0, length };
-        let unit = Unit { rows: self.rows, inputs: vec![input], chunks: vec![self.chunk] };
-        let command_id = NEXT.fetch_add(1, Ordering::Relaxed).into();
-        let envelope = Envelope { command_id, epoch: session.epoch(), ..Envelope::default() };
-        Command::bind(&fragment, unit, envelope).unwrap()
-    }
-}
-
-pub(crate) fn session(drive: &dyn Drive) -> Arc<dyn Session> {
-    session_with(drive, Arc::new(Unlimited))
-}
-
-pub(crate) fn session_with(drive: &dyn Drive, budget: Arc<dyn Budget>) -> Arc<dyn Session> {
-    drive.open_session(SessionSpec { query_id: 1, tenant: 0, budget }).unwrap()
+/// The envelope of the next command in this session.
+pub(crate) fn numbered(session: &dyn Session) -> Envelope {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    sample::envelope(session, NEXT.fetch_add(1, Ordering::Relaxed).into())
 }
 
 pub(crate) fn submit(session: &dyn Session, command: &Command) -> Result<Ticket, Refusal> {
-    submit_for(session, command, PATIENCE)
-}
-
-pub(crate) fn submit_for(
-    session: &dyn Session,
-    command: &Command,
-    timeout: Duration,
-) -> Result<Ticket, Refusal> {
-    let lease = session.lease(command.device_bytes())?;
-    session.submit(Submission { work: command.clone().into(), lease, timeout })
+    sample::submit(session, command.clone(), PATIENCE)
 }
 
 /// Runs a command that has to be taken.
 pub(crate) fn run(session: &dyn Session, command: &Command) -> Completion {
-    wait(submit(session, command).unwrap())
+    sample::run(session, command.clone()).unwrap()
 }
 
 /// Runs `SELECT sum(n)` in a session of its own, and checks what it gives.
 pub(crate) fn sums_up(drive: &dyn Drive) -> bool {
-    let sample = Sample::of(100);
+    let sample = Sample::common(100);
     let spec = SessionSpec { query_id: 1, tenant: 0, budget: Arc::new(Unlimited) };
     let Ok(session) = drive.open_session(spec) else { return false };
-    let command = sample.sum(drive, &*session);
+    let command = sample.sum(drive, numbered(&*session));
     let completion = run(&*session, &command);
     let view = completion.check(&command).unwrap();
     assert_eq!(view.blocks[0].columns[0].number(0), Some(99 * 100 / 2));

@@ -5,6 +5,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use nearscan_conformance::sample::{self, Sample, session};
 use nearscan_drive::clock::Stopwatch;
 use nearscan_drive::{Drive, Failure, Outcome, Refusal, SessionSpec, Unlimited};
 use nearscan_emulator::Emulator;
@@ -12,8 +13,8 @@ use nearscan_remote::{Error, Options, RemoteDrive};
 use rstest::rstest;
 
 use crate::bench::{
-    Peer, Place, Sample, Served, Way, emulated, eventually, gone, options, session, signal, submit,
-    submit_for, sums_up, wait,
+    Peer, Place, Served, Way, emulated, eventually, gone, numbered, options, signal, submit,
+    sums_up, wait,
 };
 
 /// Longer than it takes to notice a silent peer, and much shorter than any other wait.
@@ -27,8 +28,8 @@ fn a_server_that_is_killed_is_a_push_back_and_a_new_one_has_a_new_epoch(#[case] 
     let (mut server, address) = Peer::serve(&place, &["faults=hang:1"]);
     let drive = RemoteDrive::connect(&address, options()).unwrap();
     let lost = session(&drive);
-    let sample = Sample::of(10);
-    let command = sample.sum(&drive, &*lost);
+    let sample = Sample::common(10);
+    let command = sample.sum(&drive, numbered(&*lost));
     let ticket = submit(&*lost, &command).unwrap();
     let watch = Stopwatch::start();
     server.kill();
@@ -62,8 +63,8 @@ fn a_server_that_is_silent_is_a_push_back() {
     let (server, address) = Peer::serve(&place, &["faults=hang:1"]);
     let drive = RemoteDrive::connect(&address, options()).unwrap();
     let session = session(&drive);
-    let sample = Sample::of(10);
-    let command = sample.sum(&drive, &*session);
+    let sample = Sample::common(10);
+    let command = sample.sum(&drive, numbered(&*session));
     let ticket = submit(&*session, &command).unwrap();
     let watch = Stopwatch::start();
     signal(server.child.id(), "STOP");
@@ -85,11 +86,11 @@ fn a_command_is_given_up_when_the_server_does_not_end_it() {
     let options = Options { keep_alive_timeout: hour, deadline_grace: grace, ..options() };
     let drive = RemoteDrive::connect(&address, options).unwrap();
     let session = session(&drive);
-    let sample = Sample::of(10);
-    let command = sample.sum(&drive, &*session);
+    let sample = Sample::common(10);
+    let command = sample.sum(&drive, numbered(&*session));
     signal(server.child.id(), "STOP");
     let timeout = Duration::from_millis(100);
-    let ticket = submit_for(&*session, &command, timeout).unwrap();
+    let ticket = sample::submit(&*session, command, timeout).unwrap();
     let watch = Stopwatch::start();
     assert_eq!(wait(ticket).outcome, Outcome::Failed(Failure::Timeout));
     assert!(watch.elapsed() < SOON, "{:?}", watch.elapsed());
@@ -100,9 +101,9 @@ fn a_command_is_given_up_when_the_server_does_not_end_it() {
 fn what_a_killed_client_leaves_behind_is_cancelled() {
     let emulator = emulated("hang:1");
     let served = Served::start(Arc::<Emulator>::clone(&emulator), Way::Tcp);
-    let path = served.place.folder.path().join("numbers");
+    let folder = served.place.folder.path().display().to_string();
     let address = served.address.to_string();
-    let mut client = Peer::start(&["hold", &path.display().to_string(), &address]);
+    let mut client = Peer::start(&["hold", &folder, &address]);
     assert_eq!(client.line(), "holding");
     eventually("its command runs", || emulator.in_flight() == 1);
     assert!(!emulator.memory_is_whole());

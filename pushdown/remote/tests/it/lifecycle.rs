@@ -7,14 +7,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use nearscan_command::ResultHeader;
+use nearscan_conformance::sample::{self, PATIENCE, Sample, session, session_with};
 use nearscan_drive::clock::Stopwatch;
 use nearscan_drive::{Budget, CancelOutcome, Drive, DriveTime, Failure, Outcome, Refusal, Ticket};
 use nearscan_emulator::Emulator;
 use nearscan_remote::{Options, RemoteDrive};
 
 use crate::bench::{
-    PATIENCE, Sample, Served, Way, emulated, eventually, gone, options, run, session, session_with,
-    submit, submit_for, sums_up, wait,
+    Served, Way, emulated, eventually, gone, numbered, options, run, submit, sums_up, wait,
 };
 
 /// A drive with faults, served over a Unix socket.
@@ -41,10 +41,10 @@ fn what_a_drive_says_of_itself_is_the_same_from_afar() {
 fn a_completion_has_the_bytes_and_the_time_that_it_has_at_home() {
     let (emulator, served) = served("");
     let drive = served.connect();
-    let sample = Sample::of(1000);
+    let sample = Sample::common(1000);
     let (near, far) = (session(&*emulator), session(&drive));
-    let mut at_home = sample.sum(&*emulator, &*near);
-    let command = sample.sum(&drive, &*far);
+    let mut at_home = sample.sum(&*emulator, numbered(&*near));
+    let command = sample.sum(&drive, numbered(&*far));
     at_home.envelope = command.envelope;
     let (expected, found) = (run(&*near, &at_home), run(&*far, &command));
     assert_eq!(found.outcome, expected.outcome);
@@ -58,9 +58,9 @@ fn a_completion_has_the_bytes_and_the_time_that_it_has_at_home() {
 fn a_result_of_many_parts_arrives_whole() {
     let (_emulator, served) = served("");
     let drive = served.connect();
-    let sample = Sample::of(400_000);
+    let sample = Sample::common(400_000);
     let session = session(&drive);
-    let command = sample.rows(&drive, &*session);
+    let command = sample.rows(&drive, numbered(&*session));
     let completion = run(&*session, &command);
     let view = completion.check(&command).unwrap();
     assert_eq!(view.header.rows_out, 400_000);
@@ -75,10 +75,10 @@ fn a_full_queue_and_a_full_memory_refuse() {
     let too_much = drive.capabilities().memory_bytes + 1;
     let refused = session.lease(too_much).unwrap_err();
     assert_eq!(refused, Refusal::LowMemory { needed_bytes: too_much });
-    let sample = Sample::of(10);
+    let sample = Sample::common(10);
     let mut tickets: Vec<Ticket> = Vec::new();
     let refusal = loop {
-        match submit(&*session, &sample.sum(&drive, &*session)) {
+        match submit(&*session, &sample.sum(&drive, numbered(&*session))) {
             Ok(ticket) => tickets.push(ticket),
             Err(refusal) => break refusal,
         }
@@ -97,7 +97,7 @@ fn what_the_drive_refuses_comes_back_as_that() {
         let (_emulator, served) = served(faults);
         let drive = served.connect();
         let session = session(&drive);
-        run(&*session, &Sample::of(10).sum(&drive, &*session)).outcome
+        run(&*session, &Sample::common(10).sum(&drive, numbered(&*session))).outcome
     };
     assert_eq!(end_of("queue_full:1"), Outcome::Failed(Failure::Busy));
     let low_memory = end_of("low_memory:1");
@@ -110,8 +110,8 @@ fn a_corrupted_result_is_noticed_by_the_client() {
     let (_emulator, served) = served("corrupt:1");
     let drive = served.connect();
     let session = session(&drive);
-    let command = Sample::of(100);
-    let command = command.sum(&drive, &*session);
+    let command = Sample::common(100);
+    let command = command.sum(&drive, numbered(&*session));
     let completion = run(&*session, &command);
     let fault = completion.check(&command).unwrap_err();
     assert!(matches!(fault, nearscan_drive::Fault::Corrupted(_)), "{fault}");
@@ -123,12 +123,13 @@ fn a_command_that_is_out_of_time_is_ended_by_the_server_and_its_memory_comes_bac
     let patient = Options { deadline_grace: 2 * PATIENCE, ..options() };
     let drive = RemoteDrive::connect(&served.address, patient).unwrap();
     let session = session(&drive);
-    let sample = Sample::of(10);
+    let sample = Sample::common(10);
     let timeout = Duration::from_millis(100);
-    let ticket = submit_for(&*session, &sample.sum(&drive, &*session), timeout).unwrap();
+    let ticket =
+        sample::submit(&*session, sample.sum(&drive, numbered(&*session)), timeout).unwrap();
     assert_eq!(wait(ticket).outcome, Outcome::Failed(Failure::Timeout));
     // The deadline in the envelope counts as well.
-    let mut hasty = sample.sum(&drive, &*session);
+    let mut hasty = sample.sum(&drive, numbered(&*session));
     hasty.envelope.deadline_ns = 100_000_000;
     assert_eq!(run(&*session, &hasty).outcome, Outcome::Failed(Failure::Timeout));
     eventually("all memory is back", || emulator.memory_is_whole());
@@ -140,7 +141,7 @@ fn a_command_is_cancelled_by_its_number() {
     let (emulator, served) = served("hang:1");
     let drive = served.connect();
     let session = session(&drive);
-    let command = Sample::of(10).sum(&drive, &*session);
+    let command = Sample::common(10).sum(&drive, numbered(&*session));
     let ticket = submit(&*session, &command).unwrap();
     assert_eq!(session.cancel(7 << 100), CancelOutcome::Unknown);
     let command_id = command.envelope.command_id;
@@ -171,8 +172,8 @@ fn a_result_is_charged_while_it_is_held_and_refused_when_it_does_not_fit() {
     let room = Arc::new(Room(AtomicU64::new(1 << 20)));
     let left = || room.0.load(Ordering::SeqCst);
     let session = session_with(&drive, Arc::<Room>::clone(&room));
-    let sample = Sample::of(20_000);
-    let command = sample.rows(&drive, &*session);
+    let sample = Sample::common(20_000);
+    let command = sample.rows(&drive, numbered(&*session));
     let completion = run(&*session, &command);
     let Outcome::Finished(bytes) = &completion.outcome else { panic!("{completion:?}") };
     assert!(bytes.len() > 160_000);
@@ -180,12 +181,12 @@ fn a_result_is_charged_while_it_is_held_and_refused_when_it_does_not_fit() {
     drop(completion);
     assert_eq!(left(), 1 << 20);
     room.0.store(100_000, Ordering::SeqCst);
-    let again = run(&*session, &sample.rows(&drive, &*session));
+    let again = run(&*session, &sample.rows(&drive, numbered(&*session)));
     let refused = Outcome::Failed(Failure::HostMemory { needed_bytes: again.traffic.link_bytes });
     assert_eq!(again.outcome, refused);
     assert_eq!(left(), 100_000);
     // What was let pass by does not disturb what comes next.
-    let next = run(&*session, &sample.sum(&drive, &*session));
+    let next = run(&*session, &sample.sum(&drive, numbered(&*session)));
     assert!(matches!(next.outcome, Outcome::Finished(_)));
 }
 
@@ -194,8 +195,9 @@ fn a_reset_voids_what_was_before_it_for_every_client() {
     let (emulator, served) = served("hang:1");
     let (drive, other) = (served.connect(), served.connect());
     let (before, elsewhere) = (session(&drive), session(&other));
-    let sample = Sample::of(10);
-    let (command, theirs) = (sample.sum(&drive, &*before), sample.sum(&other, &*elsewhere));
+    let sample = Sample::common(10);
+    let (command, theirs) =
+        (sample.sum(&drive, numbered(&*before)), sample.sum(&other, numbered(&*elsewhere)));
     let tickets = [submit(&*before, &command).unwrap(), submit(&*elsewhere, &theirs).unwrap()];
     let epoch = drive.reset().unwrap();
     assert_eq!(epoch, before.epoch() + 1);
@@ -222,8 +224,8 @@ fn a_drive_that_is_shut_down_finishes_what_it_has_and_takes_no_more() {
     let (emulator, served) = served("");
     let drive = served.connect();
     let session = session(&drive);
-    let sample = Sample::of(50_000);
-    let commands: Vec<_> = (0..8).map(|_| sample.sum(&drive, &*session)).collect();
+    let sample = Sample::common(50_000);
+    let commands: Vec<_> = (0..8).map(|_| sample.sum(&drive, numbered(&*session))).collect();
     let tickets: Vec<Ticket> =
         commands.iter().map(|command| submit(&*session, command).unwrap()).collect();
     drive.shutdown();
@@ -243,7 +245,7 @@ fn a_client_that_drops_its_drive_leaves_nothing_behind() {
     let (emulator, served) = served("hang:1");
     let drive = served.connect();
     let session = session(&drive);
-    let ticket = submit(&*session, &Sample::of(10).sum(&drive, &*session)).unwrap();
+    let ticket = submit(&*session, &Sample::common(10).sum(&drive, numbered(&*session))).unwrap();
     eventually("it runs", || emulator.in_flight() == 1);
     drop(drive);
     assert!(matches!(wait(ticket).outcome, Outcome::Failed(Failure::Gone { .. })));
@@ -255,8 +257,8 @@ fn a_server_that_stops_cancels_what_does_not_end_and_removes_its_socket() {
     let (emulator, mut served) = served("hang:1");
     let drive = served.connect();
     let session = session(&drive);
-    let sample = Sample::of(10);
-    let command = sample.sum(&drive, &*session);
+    let sample = Sample::common(10);
+    let command = sample.sum(&drive, numbered(&*session));
     let ticket = submit(&*session, &command).unwrap();
     eventually("it runs", || emulator.in_flight() == 1);
     let watch = Stopwatch::start();
@@ -274,8 +276,8 @@ fn a_server_that_stops_finishes_what_runs_and_takes_no_more() {
     let (emulator, mut served) = served("");
     let drive = served.connect();
     let session = session(&drive);
-    let sample = Sample::of(100_000);
-    let commands: Vec<_> = (0..8).map(|_| sample.sum(&drive, &*session)).collect();
+    let sample = Sample::common(100_000);
+    let commands: Vec<_> = (0..8).map(|_| sample.sum(&drive, numbered(&*session))).collect();
     let tickets: Vec<Ticket> =
         commands.iter().map(|command| submit(&*session, command).unwrap()).collect();
     eventually("one gets there", || emulator.in_flight() > 0);

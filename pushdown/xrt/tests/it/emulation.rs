@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use nearscan_command::layout::{FORMAT_MAJOR, FORMAT_MINOR};
 use nearscan_command::{ResultHeader, Status};
-use nearscan_conformance::{Options, check, check_with};
-use nearscan_drive::{
-    CancelOutcome, CardModel, Completion, Drive, DriveTime, Failure, Modelled, Outcome, Refusal,
-    Submission,
+use nearscan_conformance::sample::{
+    PATIENCE, Sample, envelope, merge, modelled, run, run_within, session, submit,
 };
+use nearscan_conformance::{Options, check, check_with};
+use nearscan_drive::{CancelOutcome, CardModel, Completion, Drive, Failure, Outcome, Refusal};
 use nearscan_emulator::{Config as CardConfig, EmulatedCard, Emulator, Profile};
 use nearscan_link::metadata::Format;
 use nearscan_link::{ImageDescription, Target, xclbin};
@@ -21,7 +21,6 @@ use nearscan_xrt::{
 
 use crate::child;
 use crate::proxy::{Link, Proxy};
-use crate::scan::{Scan, envelope, merge, run, run_within, run_work, session};
 use crate::trial::{Runtime, Trial};
 
 pub(crate) fn trials() -> Vec<Trial> {
@@ -111,11 +110,6 @@ fn open_error(target: &str, xclbin: &Path) -> String {
     XrtDrive::open(&Config::new(target, xclbin), Some(Arc::new(card))).unwrap_err().to_string()
 }
 
-fn modelled(completion: &Completion) -> Modelled {
-    let DriveTime::Modelled(time) = completion.time else { panic!("{:?}", completion.time) };
-    time
-}
-
 fn passes_the_suite() {
     let drive = open();
     assert!(drive.copies_because().is_none(), "{:?}", drive.copies_because());
@@ -172,13 +166,13 @@ fn times_are_equal() {
     let card_config = || CardConfig { seed: 7, merge_part_rows: 1000, ..CardConfig::default() };
     let drive = open_with(card_config(), |_| {});
     let twin = Emulator::open(CardConfig { build: Profile::Unlimited.build(), ..card_config() });
-    let scans = [10, 3000, 100_000].map(Scan::of);
+    let scans = [10, 3000, 100_000].map(Sample::plain);
     let both: [&dyn Drive; 2] = [&drive, &twin];
     for (id, scan) in (1..).zip(&scans) {
         let [found, expected] = both.map(|drive| {
             let session = session(drive);
-            let command = scan.command(drive, 2000, envelope(session.as_ref(), id));
-            run(session.as_ref(), &command).unwrap()
+            let command = scan.count_and_sum(drive, 2000, envelope(session.as_ref(), id));
+            run(session.as_ref(), command).unwrap()
         });
         assert_eq!(modelled(&found), modelled(&expected));
         assert_eq!(found.outcome, expected.outcome);
@@ -186,7 +180,7 @@ fn times_are_equal() {
     }
     let [found, expected] = both.map(|drive| {
         let session = session(drive);
-        run_work(session.as_ref(), merge(&scans, drive, session.as_ref(), 9)).unwrap()
+        run(session.as_ref(), merge(&scans, drive, envelope(session.as_ref(), 9))).unwrap()
     });
     assert!(modelled(&found).merge_ns > 0);
     assert_eq!(modelled(&found), modelled(&expected));
@@ -216,7 +210,8 @@ fn fate(end: &Result<Completion, Refusal>) -> (&'static str, String) {
 }
 
 fn faults_are_equal() {
-    let plan = "queue_full:0.1,low_memory:0.1,read_error:0.1,timeout:0.1,corrupt:0.3";
+    let plan = "queue_full:0.1,low_memory:0.1,read_error:0.1,timeout:0.1,corrupt:0.3,\
+                short_read:0.1,corrupt_page:0.1,kernel_error:0.1,slow:0.1,reset:0.1,corrupt@7";
     let card_config = || CardConfig::from_parameters([("faults", plan), ("seed", "7")]).unwrap();
     let drive = open_with(card_config(), |_| {});
     let twin = Emulator::open(CardConfig { build: Profile::Unlimited.build(), ..card_config() });
@@ -224,11 +219,12 @@ fn faults_are_equal() {
     let mut fates = std::collections::BTreeSet::new();
     let mut damaged = 0;
     for rows in 1..=60 {
-        let scan = Scan::of(rows);
+        let scan = Sample::plain(rows);
         let [found, expected] = both.map(|drive| {
             let session = session(drive);
-            let command = scan.command(drive, 5, envelope(session.as_ref(), u128::from(rows)));
-            let end = run(session.as_ref(), &command);
+            let command =
+                scan.count_and_sum(drive, 5, envelope(session.as_ref(), u128::from(rows)));
+            let end = run(session.as_ref(), command.clone());
             let is_wrong = end.as_ref().is_ok_and(|done| done.check(&command).is_err());
             (fate(&end), is_wrong)
         });
@@ -238,7 +234,7 @@ fn faults_are_equal() {
         fates.insert(kind);
     }
     // Each kind has struck, and some work went well.
-    let kinds = ["busy", "finished", "low memory", "read", "timeout"];
+    let kinds = ["busy", "failed", "finished", "low memory", "read", "timeout"];
     assert_eq!(Vec::from_iter(fates), kinds);
     assert!(damaged > 0);
     assert!(drive.memory_is_whole());
@@ -251,13 +247,13 @@ fn descriptors() -> usize {
 fn no_descriptors_leak() {
     let drive = open();
     let session = session(&drive);
-    let scans = [100, 5000, 50_000].map(Scan::of);
+    let scans = [100, 5000, 50_000].map(Sample::plain);
     let mut id = 0;
     let mut round = || {
         for scan in &scans {
             id += 1;
-            let command = scan.command(&drive, 10, envelope(session.as_ref(), id));
-            run(session.as_ref(), &command).unwrap().check(&command).unwrap();
+            let command = scan.count_and_sum(&drive, 10, envelope(session.as_ref(), id));
+            run(session.as_ref(), command.clone()).unwrap().check(&command).unwrap();
         }
     };
     // Units take turns, and each makes its buffers when it first needs them.
@@ -270,10 +266,10 @@ fn no_descriptors_leak() {
 
 /// Runs one scan.
 fn works(drive: &dyn Drive) {
-    let scan = Scan::of(1000);
+    let scan = Sample::plain(1000);
     let session = session(drive);
-    let command = scan.command(drive, 10, envelope(session.as_ref(), 1));
-    let completion = run(session.as_ref(), &command).unwrap();
+    let command = scan.count_and_sum(drive, 10, envelope(session.as_ref(), 1));
+    let completion = run(session.as_ref(), command.clone()).unwrap();
     let view = completion.check(&command).unwrap();
     assert_eq!(view.blocks[0].columns[1].number(0), Some(45));
 }
@@ -393,11 +389,12 @@ fn hanging() -> XrtDrive {
 
 fn hang_ends() {
     let drive = hanging();
-    let scan = Scan::of(1000);
+    let scan = Sample::plain(1000);
     let session = session(&drive);
     for id in 1..=3 {
-        let command = scan.command(&drive, 10, envelope(session.as_ref(), id));
-        let completion = run_within(session.as_ref(), command, Duration::from_millis(100));
+        let command = scan.count_and_sum(&drive, 10, envelope(session.as_ref(), id));
+        let timeout = Duration::from_millis(100);
+        let completion = run_within(session.as_ref(), command, timeout).unwrap();
         assert_eq!(completion.outcome, Outcome::Failed(Failure::Timeout));
     }
     // The kernel has ended each time, so the card is as good as before.
@@ -407,13 +404,10 @@ fn hang_ends() {
 
 fn hang_is_cancelled() {
     let drive = hanging();
-    let scan = Scan::of(1000);
+    let scan = Sample::plain(1000);
     let session = session(&drive);
-    let command = scan.command(&drive, 10, envelope(session.as_ref(), 5));
-    let lease = session.lease(command.device_bytes()).unwrap();
-    let work = command.clone().into();
-    let timeout = Duration::from_secs(60);
-    let ticket = session.submit(Submission { work, lease, timeout }).unwrap();
+    let command = scan.count_and_sum(&drive, 10, envelope(session.as_ref(), 5));
+    let ticket = submit(session.as_ref(), command, PATIENCE).unwrap();
     // Long enough for the kernel to have started, on a machine that is not busy.
     nearscan_drive::clock::pause(Duration::from_millis(50));
     assert_eq!(session.cancel(5), CancelOutcome::Acknowledged);
@@ -437,15 +431,16 @@ fn loses_the_card(link: Link) {
     let model: Arc<dyn CardModel> = Arc::<Proxy>::clone(&proxy);
     let drive = XrtDrive::open(&config, Some(model)).unwrap();
     works(&drive);
-    let scan = Scan::of(1000);
+    let scan = Sample::plain(1000);
     let session = session(&drive);
     proxy.set(link);
-    let command = scan.command(&drive, 10, envelope(session.as_ref(), 5));
-    let completion = run_within(session.as_ref(), command.clone(), Duration::from_millis(100));
+    let command = scan.count_and_sum(&drive, 10, envelope(session.as_ref(), 5));
+    let timeout = Duration::from_millis(100);
+    let completion = run_within(session.as_ref(), command.clone(), timeout).unwrap();
     assert_eq!(completion.outcome, Outcome::Failed(Failure::Timeout));
     let reason = drive.lost().unwrap();
     assert_eq!(reason, "a kernel did not end, not even when it was cancelled");
-    let refusal = run(session.as_ref(), &command).unwrap_err();
+    let refusal = run(session.as_ref(), command).unwrap_err();
     assert_eq!(refusal, Refusal::Gone { reason: reason.clone() });
     assert_eq!(session.cancel(5), CancelOutcome::Lost);
     assert!(drive.reset().is_err());
@@ -461,8 +456,8 @@ fn memory_is_bounded() {
     let refusal = session.lease(needed_bytes).unwrap_err();
     assert_eq!(refusal, Refusal::LowMemory { needed_bytes });
     let all = session.lease(drive.capabilities().memory_bytes).unwrap();
-    let command = Scan::of(10).command(&drive, 10, envelope(session.as_ref(), 1));
-    assert!(matches!(run(session.as_ref(), &command), Err(Refusal::LowMemory { .. })));
+    let command = Sample::plain(10).count_and_sum(&drive, 10, envelope(session.as_ref(), 1));
+    assert!(matches!(run(session.as_ref(), command), Err(Refusal::LowMemory { .. })));
     drop(all);
     works(&drive);
 }
@@ -471,9 +466,9 @@ fn copies_are_counted() {
     for (peer_to_peer, is_copied) in [(PeerToPeer::Auto, false), (PeerToPeer::Off, true)] {
         let drive = open_with(CardConfig::default(), |config| config.peer_to_peer = peer_to_peer);
         let session = session(&drive);
-        let scan = Scan::of(1000);
+        let scan = Sample::plain(1000);
         let command = scan.rows(&drive, envelope(session.as_ref(), 1));
-        let completion = run(session.as_ref(), &command).unwrap();
+        let completion = run(session.as_ref(), command.clone()).unwrap();
         completion.check(&command).unwrap();
         let traffic = completion.traffic;
         assert!(traffic.media_bytes > 4000);
@@ -504,7 +499,7 @@ fn no_card() {
     bytes[332] = 0;
     std::fs::write(&path, bytes).unwrap();
     if Path::new("/sys/bus/pci/drivers/xocl").exists() {
-        crate::skip::skip("without_a_card_xrt_says_so", "there is a card");
+        nearscan_skip::skip("without_a_card_xrt_says_so", "there is a card");
         return;
     }
     for target in ["0", "0000:01:00.1"] {

@@ -4,12 +4,12 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use nearscan_conformance::sample::{Sample, envelope, merge, run, run_within, session};
 use nearscan_conformance::{Options, check_with};
 use nearscan_drive::{Drive, DriveTime, Failure, Outcome, Session};
 use nearscan_xrt::{Config, OpenError, XrtDrive};
 
 use crate::emulation::image;
-use crate::scan::{Scan, envelope, merge, run, run_within, session};
 use crate::trial::{Runtime, Trial};
 
 pub(crate) fn trials() -> Vec<Trial> {
@@ -113,10 +113,10 @@ fn refusal() -> String {
 fn measures() {
     let drive = try_open().unwrap();
     assert!(!drive.capabilities().emulated);
-    let scan = Scan::of(1000);
+    let scan = Sample::plain(1000);
     let session = session(&drive);
-    let command = scan.command(&drive, 10, envelope(session.as_ref(), 1));
-    let completion = run(session.as_ref(), &command).unwrap();
+    let command = scan.count_and_sum(&drive, 10, envelope(session.as_ref(), 1));
+    let completion = run(session.as_ref(), command.clone()).unwrap();
     completion.check(&command).unwrap();
     assert!(matches!(completion.time, DriveTime::Measured(time) if time.ns > 0));
     // Nothing is known of a card before it was measured.
@@ -184,9 +184,9 @@ fn no_kernel() {
 
 /// How one scan ends.
 fn end_of(drive: &dyn Drive, session: &dyn Session, rows: u32) -> Outcome {
-    let scan = Scan::of(rows);
+    let scan = Sample::plain(rows);
     let command = scan.rows(drive, envelope(session, 1));
-    run_within(session, command, Duration::from_secs(60)).outcome
+    run(session, command).unwrap().outcome
 }
 
 fn out_of_memory() {
@@ -245,15 +245,15 @@ fn hangs(kind: Kind) {
     let drive = try_open().unwrap();
     let session = session(&drive);
     let timeout = Duration::from_millis(100);
-    let scans = [100, 200].map(Scan::of);
+    let scans = [100, 200].map(Sample::plain);
     let completion = match kind {
         Kind::Scan => {
             let command = scans[0].rows(&drive, envelope(session.as_ref(), 1));
-            run_within(session.as_ref(), command, timeout)
+            run_within(session.as_ref(), command, timeout).unwrap()
         }
         Kind::Merge => {
-            let command = merge(&scans, &drive, session.as_ref(), 1);
-            run_within(session.as_ref(), command, timeout)
+            let command = merge(&scans, &drive, envelope(session.as_ref(), 1));
+            run_within(session.as_ref(), command, timeout).unwrap()
         }
     };
     assert_eq!(completion.outcome, Outcome::Failed(Failure::Timeout));

@@ -11,8 +11,6 @@ mod child;
 mod emulation;
 mod fake;
 mod proxy;
-mod scan;
-mod skip;
 mod trial;
 
 use std::process::ExitCode;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use nearscan_command::MergeCut;
-use nearscan_drive::{CardModel, DeviceClock, Failure, MakeMemory, Refusal, Work};
+use nearscan_drive::{CardModel, DeviceClock, Failure, MakeMemory, Modelled, Refusal, Work};
 use nearscan_emulator::EmulatedCard;
 
 /// What becomes of the connection.
@@ -55,6 +55,10 @@ impl CardModel for Proxy {
 
     fn begin(&self, work: &Work, path: &str) -> Result<(), Failure> {
         self.card.begin(work, path)
+    }
+
+    fn took(&self, work: &Work, time: Modelled) -> Modelled {
+        self.card.took(work, time)
     }
 
     fn end(&self, work: &Work) {

@@ -3,7 +3,7 @@
 
 use std::process::Command;
 
-use crate::{child, emulation, fake, skip};
+use crate::{child, emulation, fake};
 
 /// Which runtime a test wants.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -35,7 +35,7 @@ impl Trial {
     pub(crate) fn to_mimic(&'static self) -> libtest_mimic::Trial {
         libtest_mimic::Trial::test(self.name, move || {
             if self.runtime == Runtime::Xrt && !has_xrt() {
-                skip::skip(self.name, "needs xrt");
+                nearscan_skip::skip(self.name, "needs xrt");
                 return Ok(());
             }
             let mut command = child::command(self.name);

@@ -6,25 +6,12 @@
 
 use arrow_flight::FlightData;
 use bytes::Bytes;
-use nearscan_drive::{Completion, Failure, Outcome, Reservation};
+use nearscan_drive::{Charged, Completion, Failure, Outcome, Reservation};
 
 use super::{Account, Commands, Expected, read};
 use crate::convert::{id_of, time_of, traffic_of};
 use crate::protocol::{End, Ended, Event};
 use crate::results::read_part;
-
-/// A result with the host memory that it is charged for.
-#[derive(Debug)]
-struct Charged {
-    bytes: Vec<u8>,
-    _memory: Reservation,
-}
-
-impl AsRef<[u8]> for Charged {
-    fn as_ref(&self) -> &[u8] {
-        &self.bytes
-    }
-}
 
 /// A result of which bytes are to come.
 #[derive(Debug)]
@@ -86,7 +73,7 @@ impl Receiver {
             if let Ok(charged) = &mut coming.kept
                 && !surplus
             {
-                charged.bytes.extend_from_slice(bytes);
+                charged.extend(bytes);
             }
         });
         read.map_err(|error| error.to_string())?;
@@ -136,7 +123,7 @@ impl Receiver {
         let mut buffer = Vec::new();
         let size = usize::try_from(bytes).map_err(|_| low_memory())?;
         buffer.try_reserve_exact(size).map_err(|_| low_memory())?;
-        Ok(Charged { bytes: buffer, _memory: memory })
+        Ok(Charged::new(buffer, memory))
     }
 
     /// Hands the completion over.

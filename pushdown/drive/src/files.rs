@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The files that a drive of this machine holds: their numbers, by which commands name them, and
+//! their versions.
+//!
+//! # Invariants
+//!
+//! - A file keeps its number as long as the table lives, by whatever path it was asked for.
+//! - Bytes are of the version that a command names: it is checked before reading, and after, since
+//!   what was overwritten in the meantime is of no version.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{PoisonError, RwLock};
+
+use nearscan_command::{InputRef, Version};
+
+use crate::error::Failure;
+use crate::placement::{FileRef, Placement, file_version};
+
+/// Paths by number, and back.
+#[derive(Debug, Default)]
+pub struct FileTable {
+    root: Option<PathBuf>,
+    known: RwLock<Known>,
+}
+
+#[derive(Debug, Default)]
+struct Known {
+    paths: Vec<PathBuf>,
+    numbers: HashMap<PathBuf, u64>,
+}
+
+impl FileTable {
+    /// The files below `root`, or all of the machine's without one.
+    pub fn new(root: Option<PathBuf>) -> Self {
+        Self { root, known: RwLock::default() }
+    }
+
+    /// The number of a file, if the drive holds it.
+    pub fn locate(&self, file: &FileRef) -> Placement {
+        let not_here = |reason: String| Placement::NotHere { reason };
+        let path = match file.path.canonicalize() {
+            Ok(path) if path.is_file() => path,
+            Ok(path) => return not_here(format!("{} is not a file", path.display())),
+            Err(error) => return not_here(format!("{}: {error}", file.path.display())),
+        };
+        if let Some(root) = &self.root {
+            let root = root.canonicalize().unwrap_or_else(|_| root.clone());
+            if !path.starts_with(&root) {
+                return not_here(format!("{} is not below {}", path.display(), root.display()));
+            }
+        }
+        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        let next = known.paths.len() as u64;
+        let file_id = *known.numbers.entry(path.clone()).or_insert(next);
+        if file_id == next {
+            known.paths.push(path);
+        }
+        Placement::Here { file_id }
+    }
+
+    /// The path of a number that was given out.
+    pub fn path(&self, file_id: u64) -> Option<PathBuf> {
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        known.paths.get(usize::try_from(file_id).ok()?).cloned()
+    }
+
+    /// The file that a command reads first, for messages.
+    pub fn first_path(&self, inputs: &[InputRef]) -> String {
+        let id = inputs.iter().find_map(|input| match input {
+            InputRef::FileRange { file_id, .. } => Some(*file_id),
+            InputRef::DeviceRange { .. }
+            | InputRef::ObjectRange { .. }
+            | InputRef::NvmeExtents { .. }
+            | InputRef::Output { .. } => None,
+        });
+        let path = id.and_then(|id| self.path(id));
+        path.map_or_else(|| "the input".to_owned(), |path| path.display().to_string())
+    }
+
+    /// Opens the file of a number, if it is what `version` says.
+    ///
+    /// # Errors
+    /// [`Failure::Stale`] for another version, [`Failure::Read`] when it cannot be opened.
+    pub fn open(&self, file_id: u64, version: Version) -> Result<VersionedFile, Failure> {
+        self.open_with(file_id, version, |path| File::open(path))
+    }
+
+    /// The same, opened in a way of one's own.
+    ///
+    /// # Errors
+    /// As [`FileTable::open`].
+    pub fn open_with(
+        &self,
+        file_id: u64,
+        version: Version,
+        open: impl FnOnce(&Path) -> io::Result<File>,
+    ) -> Result<VersionedFile, Failure> {
+        let path = self.path(file_id).ok_or_else(|| Failure::Read {
+            path: format!("file {file_id}"),
+            reason: "the drive was never asked for it".to_owned(),
+        })?;
+        let file = open(&path).map_err(|error| read_failure(&path, &error))?;
+        let open = VersionedFile { file, path, version };
+        open.check_version()?;
+        Ok(open)
+    }
+}
+
+/// A file whose version has been checked.
+#[derive(Debug)]
+pub struct VersionedFile {
+    file: File,
+    path: PathBuf,
+    version: Version,
+}
+
+impl VersionedFile {
+    /// Reads from it as `read` does, and checks its version again.
+    ///
+    /// # Errors
+    /// [`Failure::Read`], or [`Failure::Stale`] when the file has changed meanwhile.
+    pub fn read<T>(&self, read: impl FnOnce(&File) -> io::Result<T>) -> Result<T, Failure> {
+        let bytes = read(&self.file).map_err(|error| read_failure(&self.path, &error))?;
+        self.check_version()?;
+        Ok(bytes)
+    }
+
+    /// Whether the file is still what it was.
+    fn check_version(&self) -> Result<(), Failure> {
+        let metadata = self.file.metadata().map_err(|error| read_failure(&self.path, &error))?;
+        match file_version(&metadata) == self.version {
+            true => Ok(()),
+            false => Err(Failure::Stale { path: self.path.display().to_string() }),
+        }
+    }
+}
+
+fn read_failure(path: &Path, error: &io::Error) -> Failure {
+    Failure::Read { path: path.display().to_string(), reason: error.to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use tempfile::{NamedTempFile, tempdir};
+
+    use super::*;
+
+    fn file(bytes: &[u8]) -> NamedTempFile {
+        let mut file = NamedTempFile::new().unwrap();
+        file.write_all(bytes).unwrap();
+        file.flush().unwrap();
+        file
+    }
+
+    fn id(placement: Placement) -> u64 {
+        let Placement::Here { file_id } = placement else { panic!("{placement:?}") };
+        file_id
+    }
+
+    #[test]
+    fn a_file_keeps_its_number_by_every_path() {
+        let table = FileTable::default();
+        let (one, other) = (file(b"one"), file(b"other"));
+        let by = |path: &Path| {
+            let version = Version { size_bytes: 0, stamp: 0 };
+            id(table.locate(&FileRef { path: path.to_owned(), version }))
+        };
+        let first = by(one.path());
+        assert_ne!(by(other.path()), first);
+        let around = one.path().parent().unwrap().join(".").join(one.path().file_name().unwrap());
+        assert_eq!(by(&around), first);
+        assert_eq!(table.path(first), Some(one.path().canonicalize().unwrap()));
+        assert_eq!(table.path(99), None);
+    }
+
+    #[test]
+    fn what_is_not_held_is_refused_with_the_reason() {
+        let folder = tempdir().unwrap();
+        let table = FileTable::new(Some(folder.path().to_owned()));
+        let refused = |path: &Path| {
+            let version = Version { size_bytes: 0, stamp: 0 };
+            match table.locate(&FileRef { path: path.to_owned(), version }) {
+                Placement::NotHere { reason } => reason,
+                Placement::Here { .. } => panic!("{} is held", path.display()),
+            }
+        };
+        assert!(refused(&folder.path().join("missing")).contains("No such file"));
+        assert!(refused(folder.path()).ends_with("is not a file"));
+        let outside = file(b"outside");
+        assert!(refused(outside.path()).contains(" is not below "));
+    }
+
+    #[test]
+    fn a_file_that_changes_before_or_during_a_read_is_stale() {
+        let table = FileTable::default();
+        let mut file = file(b"whole");
+        let located = FileRef::of(file.path()).unwrap();
+        let id = id(table.locate(&located));
+        let open = table.open(id, located.version).unwrap();
+        assert_eq!(open.read(|file| Ok(file.metadata()?.len())).unwrap(), 5);
+        let changed = open.read(|_| {
+            file.write_all(b", and more")?;
+            file.flush()
+        });
+        assert!(matches!(changed, Err(Failure::Stale { .. })), "{changed:?}");
+        let stale = table.open(id, located.version).map(drop);
+        assert!(matches!(stale, Err(Failure::Stale { .. })), "{stale:?}");
+        let unknown = table.open(id + 1, located.version).map(drop);
+        assert!(matches!(unknown, Err(Failure::Read { .. })), "{unknown:?}");
+    }
+}
