@@ -27,6 +27,7 @@ use crate::{
     explain::Planner,
     rules::{self, Rule},
     settings::NearscanOptions,
+    stopwatch::Stopwatch,
     system::{SCHEMA_NAME, SettingsTable, SystemSchema},
     system_drives::{DrivesTable, FunctionsTable, LogTable},
     system_rates::{HostTable, RatesTable},
@@ -108,7 +109,9 @@ impl EngineBuilder {
             true => Some(drives::fallback(self.thread_count)?),
             false => None,
         };
-        let context = Arc::new(PushdownContext::new(Arc::new(drives), fallback));
+        let watch = Stopwatch::start();
+        let now = move || watch.elapsed();
+        let context = Arc::new(PushdownContext::new(Arc::new(drives), fallback, now));
         let mut config = SessionConfig::new()
             .with_extension(Arc::clone(&context))
             .with_information_schema(true)

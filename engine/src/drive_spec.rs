@@ -231,15 +231,15 @@ fn usage(scheme: Option<DriveScheme>) -> String {
     scheme.map_or_else(all, |scheme| scheme.usage().to_owned())
 }
 
-/// Takes the value of a token out of a URL that goes into an error message.
+/// Takes the values of all tokens out of a URL that goes into an error message.
 fn redact(text: &str) -> String {
-    match text.split_once("token=") {
-        Some((before, after)) => {
-            let rest = after.find('&').map_or("", |end| &after[end..]);
-            format!("{before}token=...{rest}")
-        }
-        None => text.to_owned(),
+    let mut parts = text.split("token=");
+    let mut shown = parts.next().unwrap_or_default().to_owned();
+    for after in parts {
+        let rest = after.find('&').map_or("", |end| &after[end..]);
+        shown.push_str(&format!("token=...{rest}"));
     }
+    shown
 }
 
 fn parse_target(scheme: DriveScheme, target: &str) -> Result<String, String> {
@@ -338,8 +338,9 @@ fn percent_decode(text: &str) -> Option<String> {
     let mut rest = text.as_bytes();
     while let Some((&byte, tail)) = rest.split_first() {
         if byte == b'%' {
-            let digits = std::str::from_utf8(tail.get(..2)?).ok()?;
-            bytes.push(u8::from_str_radix(digits, 16).ok()?);
+            // `from_str_radix` takes a sign for a digit.
+            let digits = tail.get(..2).filter(|digits| digits.iter().all(u8::is_ascii_hexdigit))?;
+            bytes.push(u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()?);
             rest = &tail[2..];
         } else {
             bytes.push(byte);
@@ -401,6 +402,7 @@ mod tests {
     #[case("emulated:?cus=0", "parameter 'cus' is not a number from 1 to 15: '0'")]
     #[case("emulated:?root=", "parameter 'root' is empty")]
     #[case("emulated:?root=%4", "parameter 'root' is not percent-encoded text")]
+    #[case("emulated:?root=%+4", "parameter 'root' is not percent-encoded text")]
     #[case("emulated:?root=%ff", "parameter 'root' is not percent-encoded text")]
     #[case("xrt:0", "parameter 'xclbin' is missing")]
     #[case("xrt:?xclbin=s", "'' is neither a device index nor an address like 0000:3b:00.1")]
@@ -445,5 +447,7 @@ mod tests {
         assert!(!format!("{spec:?} {spec}").contains("abc"));
         let error = DriveSpec::parse("remote://storage?token=abc").unwrap_err();
         assert!(!format!("{error} {error:?}").contains("abc"));
+        let twice = DriveSpec::parse("remote://storage:7000?token=abc&token=xyz").unwrap_err();
+        assert!(!format!("{twice} {twice:?}").contains("xyz"), "{twice}");
     }
 }

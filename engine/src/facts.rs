@@ -26,7 +26,7 @@ use datafusion::{
 use nearscan_drive::{FileRef, Placement};
 use nearscan_optimizer::{FileFacts, NearscanOptions, PushdownContext, settings::PushdownMode};
 
-use crate::host;
+use crate::{bounds, host};
 
 /// `plan` with facts attached to every local Parquet file that it scans; as it is when no drive
 /// could use them.
@@ -105,13 +105,14 @@ pub(crate) async fn footer(
     let runtime = session.runtime_env();
     let store = runtime.object_store(&scan.object_store_url).ok()?;
     let cache = runtime.cache_manager.get_file_metadata_cache();
-    DFParquetMetadata::new(store.as_ref(), &file.object_meta)
+    let metadata = DFParquetMetadata::new(store.as_ref(), &file.object_meta)
         .with_metadata_size_hint(file.metadata_size_hint)
         .with_file_metadata_cache(Some(cache))
         .with_page_index_policy(Some(PageIndexPolicy::Skip))
         .fetch_metadata()
         .await
-        .ok()
+        .ok()?;
+    bounds::without_float_bounds(metadata).ok()
 }
 
 /// What is known of a file; nothing without its footer.

@@ -31,6 +31,7 @@
 
 #![forbid(unsafe_code)]
 
+mod bounds;
 mod builder;
 mod catalog;
 mod drive_spec;

@@ -4,7 +4,9 @@
 //! A rule that replaces scans belongs there: all rules that shape the plan have run, and the later
 //! ones still see what it made. `EnsureCooperative` wraps its leaves, the second filter pushdown
 //! hands them dynamic filters, and the sanity check judges them. A rule appended at the end would
-//! have none of that.
+//! have none of that. The rules that move filters go by names, and so are wrapped: see [`names`].
+
+mod names;
 
 use std::sync::Arc;
 
@@ -12,6 +14,9 @@ use datafusion::physical_optimizer::{PhysicalOptimizerRule, optimizer::PhysicalO
 
 /// A rule as DataFusion holds it.
 pub(crate) type Rule = Arc<dyn PhysicalOptimizerRule + Send + Sync>;
+
+/// Beginning of the names of rules that move filters.
+const MOVES_FILTERS: &str = "FilterPushdown";
 
 /// The rule in front of the slot.
 const SLOT_AFTER: &str = "PushdownSort";
@@ -22,6 +27,11 @@ const SLOT_AFTER: &str = "PushdownSort";
 /// If DataFusion no longer has the rule that marks the slot; a test holds that it has.
 pub(crate) fn physical_rules(ours: impl IntoIterator<Item = Rule>) -> Vec<Rule> {
     let mut rules = PhysicalOptimizer::new().rules;
+    for rule in &mut rules {
+        if rule.name().starts_with(MOVES_FILTERS) {
+            *rule = Arc::new(names::Gated(Arc::clone(rule)));
+        }
+    }
     let slot = rules.iter().position(|rule| rule.name() == SLOT_AFTER);
     let slot = slot.expect("DataFusion's rule list has PushdownSort") + 1;
     rules.splice(slot..slot, ours);

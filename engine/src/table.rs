@@ -33,7 +33,7 @@ use datafusion::{
 };
 use futures::TryStreamExt;
 
-use crate::{facts, order};
+use crate::{bounds, facts, order};
 
 /// How files end that a table finds in a folder.
 const PARQUET_EXTENSION: &str = ".parquet";
@@ -157,7 +157,7 @@ impl TableProvider for ParquetTable {
         state: &dyn Session,
         args: ScanArgs<'a>,
     ) -> Result<ScanResult> {
-        let mut plan = self.inner.scan_with_args(state, args).await?.into_inner();
+        let mut plan = bounds::doubt(self.inner.scan_with_args(state, args).await?.into_inner())?;
         if !self.user_declares_order() {
             plan = Box::pin(order::check(plan, state)).await?;
         }

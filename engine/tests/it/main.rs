@@ -4,9 +4,13 @@
 #![forbid(unsafe_code)]
 
 #[cfg(test)]
+mod bounds;
+#[cfg(test)]
 mod cost;
 #[cfg(test)]
 mod coverage;
+#[cfg(test)]
+mod names;
 #[cfg(test)]
 mod odd_files;
 #[cfg(test)]

@@ -3,16 +3,16 @@
 //! cost model goes by: what commands took, how fast the host is, how many queries it runs.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::Duration;
 
 use nearscan_drive::{CostSnapshot, Drive, Drives, Observation, Observer};
 
 use crate::cost::CoreRates;
 use crate::log::PushdownLog;
-
-/// Failures in a row after which a fragment is not offered to a drive any more.
-pub const QUARANTINE_FAILURES: u32 = 3;
+use crate::quarantine::{Pass, Quarantine};
 
 /// Shared by the rule and the operators; an extension of the session's configuration.
 #[derive(Debug)]
@@ -23,8 +23,8 @@ pub struct PushdownContext {
     pub fallback: Option<Arc<dyn Drive>>,
     /// What became of each unit.
     pub log: PushdownLog,
-    /// Failures in a row, by drive and fragment.
-    failures: Mutex<HashMap<(String, u64), u32>>,
+    quarantine: Arc<Quarantine>,
+    clock: Clock,
     /// What commands took, by drive.
     observers: Mutex<HashMap<String, Arc<Observer>>>,
     /// What a core of this machine does, once somebody has measured it.
@@ -36,13 +36,19 @@ pub struct PushdownContext {
 }
 
 impl PushdownContext {
-    /// A context of these drives; `fallback` runs commands on the CPU.
-    pub fn new(drives: Arc<Drives>, fallback: Option<Arc<dyn Drive>>) -> Self {
+    /// A context of these drives; `fallback` runs commands on the CPU, `now` is the time since some
+    /// start.
+    pub fn new(
+        drives: Arc<Drives>,
+        fallback: Option<Arc<dyn Drive>>,
+        now: impl Fn() -> Duration + Send + Sync + 'static,
+    ) -> Self {
         Self {
             drives,
             fallback,
             log: PushdownLog::default(),
-            failures: Mutex::default(),
+            quarantine: Arc::default(),
+            clock: Clock(Box::new(now)),
             observers: Mutex::default(),
             core_rates: RwLock::default(),
             running: AtomicU32::new(0),
@@ -61,34 +67,21 @@ impl PushdownContext {
         u128::from(self.commands.fetch_add(1, Ordering::Relaxed))
     }
 
-    /// Whether a fragment is in quarantine on a drive.
-    pub fn is_quarantined(&self, drive: &str, fragment_hash: u64) -> bool {
-        let failures = self.failures();
-        failures
-            .get(&(drive.to_owned(), fragment_hash))
-            .is_some_and(|count| *count >= QUARANTINE_FAILURES)
+    /// Leave to send a command of a fragment to a drive in this epoch; nothing while the fragment
+    /// is in quarantine there.
+    pub fn admit(&self, drive: &str, fragment_hash: u64, epoch: u64) -> Option<Pass> {
+        self.quarantine.admit(drive, fragment_hash, epoch, self.now())
     }
 
     /// Every fragment in quarantine, by drive and hash.
     pub fn quarantined(&self) -> Vec<(String, u64)> {
-        let failures = self.failures();
-        let lasting = failures.iter().filter(|(_, count)| **count >= QUARANTINE_FAILURES);
-        lasting.map(|(key, _)| key.clone()).collect()
+        let epoch_of = |name: &str| self.drives.get(name).and_then(|drive| drive.epoch());
+        self.quarantine.closed(epoch_of, self.now())
     }
 
-    /// Notes that a fragment crashed, hung or timed out on a drive.
-    pub fn note_failure(&self, drive: &str, fragment_hash: u64) {
-        *self.failures().entry((drive.to_owned(), fragment_hash)).or_default() += 1;
-    }
-
-    /// Notes that a fragment ran well on a drive.
-    pub fn note_success(&self, drive: &str, fragment_hash: u64) {
-        let key = (drive.to_owned(), fragment_hash);
-        let mut failures = self.failures();
-        // Once in quarantine, a late success of a command sent before does not end it.
-        if failures.get(&key).is_some_and(|count| *count < QUARANTINE_FAILURES) {
-            failures.remove(&key);
-        }
+    /// Time since some start, by the clock of whoever made the context.
+    pub fn now(&self) -> Duration {
+        (self.clock.0)()
     }
 
     /// Notes what a command took on a drive.
@@ -126,9 +119,14 @@ impl PushdownContext {
     pub fn running_queries(&self) -> u32 {
         self.running.load(Ordering::Relaxed)
     }
+}
 
-    fn failures(&self) -> MutexGuard<'_, HashMap<(String, u64), u32>> {
-        self.failures.lock().unwrap_or_else(PoisonError::into_inner)
+/// Time since some start.
+struct Clock(Box<dyn Fn() -> Duration + Send + Sync>);
+
+impl fmt::Debug for Clock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Clock").field(&(self.0)()).finish()
     }
 }
 

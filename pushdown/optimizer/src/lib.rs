@@ -18,8 +18,8 @@
 //!
 //! # What is not here
 //!
-//! No backend, no file system, no clock: facts, capabilities and rates come in as values. Nothing
-//! that footer statistics answer is left to offload at this place in the rule list.
+//! No backend, no file system, no clock: facts, capabilities, rates and time come in as values.
+//! Nothing that footer statistics answer is left to offload at this place in the rule list.
 //!
 //! # Invariants
 //!
@@ -43,6 +43,7 @@ mod lower;
 mod merge;
 mod phases;
 mod place;
+pub mod quarantine;
 mod rule;
 mod scan;
 pub mod settings;

@@ -62,9 +62,10 @@ fn restrict(
         let mut file = file.clone();
         file.range = None;
         file.extensions.insert(access);
-        let mut config = FileScanConfigBuilder::from(scan.config.clone())
-            .with_file_groups(vec![FileGroup::new(vec![file])]);
+        let mut config = FileScanConfigBuilder::from(scan.config.clone());
         if pruning == Pruning::Off {
+            // A file can be ruled out as a whole too.
+            file.statistics = None;
             let mut options = scan.source.table_parquet_options().clone();
             options.global.pruning = false;
             options.global.enable_page_index = false;
@@ -72,7 +73,7 @@ fn restrict(
             let source = scan.source.clone().with_table_parquet_options(options);
             config = config.with_source(Arc::new(source));
         }
-        let config = config.build();
+        let config = config.with_file_groups(vec![FileGroup::new(vec![file])]).build();
         Ok(Transformed::yes(DataSourceExec::from_data_source(config) as Arc<dyn ExecutionPlan>))
     })?;
     Ok(restricted.data)

@@ -190,17 +190,16 @@ impl UnitRunner {
     ) -> Result<(Charged, Cost), Returned> {
         let back = |reason| Returned { reason, cost: Cost::default() };
         let hash = self.pushed.fragment.hash();
-        if self.context.is_quarantined(&self.pushed.drive, hash) {
-            return Err(back(PushBack::Quarantine));
-        }
         let open = self.drive.as_ref().ok_or_else(|| back(PushBack::Fault))?;
+        let pass = self.context.admit(&self.pushed.drive, hash, open.epoch());
+        let pass = pass.ok_or_else(|| back(PushBack::Quarantine))?;
         let command = self.bind(open, fragment, unit, self.timeout);
         let command = command.ok_or_else(|| back(PushBack::Fault))?;
         let completion = match open.complete(command.clone(), self.timeout).await {
             Ok(completion) => completion,
             Err(reason) => {
                 if reason == PushBack::Timeout {
-                    self.context.note_failure(&self.pushed.drive, hash);
+                    pass.failed(self.context.now());
                 }
                 return Err(back(reason));
             }
@@ -209,7 +208,7 @@ impl UnitRunner {
         let cost = Cost::of(&completion);
         match self.checked(&completion, &command, unit) {
             Ok(batches) => {
-                self.context.note_success(&self.pushed.drive, hash);
+                pass.succeeded();
                 let scans = std::slice::from_ref(&command);
                 let observed = Observation::of(Kernel::Scan, scans, unit.rows, &completion);
                 self.context.note_command(&self.pushed.drive, &observed);
@@ -219,7 +218,7 @@ impl UnitRunner {
             Err(fault) => {
                 tracing::debug!(drive = self.pushed.drive, %fault, "a unit was pushed back");
                 if counts_as_failure(&fault) {
-                    self.context.note_failure(&self.pushed.drive, hash);
+                    pass.failed(self.context.now());
                 }
                 Err(Returned { reason: fault_reason(&fault), cost })
             }

@@ -5,7 +5,9 @@
 use std::collections::HashMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use arrow::array::RecordBatch;
 use arrow::util::display::{ArrayFormatter, FormatOptions};
@@ -40,6 +42,8 @@ type Rule = Arc<dyn PhysicalOptimizerRule + Send + Sync>;
 pub(crate) struct Bench {
     pub(crate) drive: Arc<Fake>,
     pub(crate) context: Arc<PushdownContext>,
+    /// Seconds on the clock of the context, which stands still by itself.
+    elapsed: Arc<AtomicU64>,
     pub(crate) folder: TempDir,
     config: SessionConfig,
     runtime: Arc<RuntimeEnv>,
@@ -74,7 +78,10 @@ impl Bench {
         drives: Drives,
         fallback: Option<Arc<dyn Drive>>,
     ) -> Self {
-        let context = Arc::new(PushdownContext::new(Arc::new(drives), fallback));
+        let elapsed = Arc::new(AtomicU64::new(0));
+        let clock = Arc::clone(&elapsed);
+        let now = move || Duration::from_secs(clock.load(Ordering::SeqCst));
+        let context = Arc::new(PushdownContext::new(Arc::new(drives), fallback, now));
         let config = SessionConfig::new()
             .with_extension(Arc::clone(&context))
             .with_option_extension(NearscanOptions::default())
@@ -84,6 +91,7 @@ impl Bench {
         let bench = Self {
             drive,
             context,
+            elapsed,
             folder,
             config,
             runtime: Arc::default(),
@@ -94,6 +102,11 @@ impl Bench {
             .set("nearscan.pushdown.mode", "force")
             .set("datafusion.optimizer.repartition_file_min_size", "1")
             .set("datafusion.execution.collect_statistics", "true")
+    }
+
+    /// Lets time pass.
+    pub(crate) fn advance(&self, time: Duration) {
+        self.elapsed.fetch_add(time.as_secs(), Ordering::SeqCst);
     }
 
     pub(crate) fn set(mut self, key: &str, value: &str) -> Self {

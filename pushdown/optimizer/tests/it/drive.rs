@@ -91,7 +91,14 @@ struct State {
     ledger: Mutex<Ledger>,
     leased_bytes: Arc<AtomicI64>,
     sessions: AtomicU64,
+    resets: AtomicU64,
     absent: Mutex<bool>,
+}
+
+impl State {
+    fn epoch(&self) -> u64 {
+        7 + self.resets.load(Ordering::SeqCst)
+    }
 }
 
 impl Fake {
@@ -233,11 +240,17 @@ impl Drive for Fake {
 
     fn open_session(&self, spec: SessionSpec) -> Result<Arc<dyn Session>, Refusal> {
         self.state.sessions.fetch_add(1, Ordering::SeqCst);
-        Ok(Arc::new(FakeSession { state: Arc::clone(&self.state), spec }))
+        let (state, epoch) = (Arc::clone(&self.state), self.state.epoch());
+        Ok(Arc::new(FakeSession { state, spec, epoch }))
     }
 
     fn reset(&self) -> Result<u64, Refusal> {
-        Ok(0)
+        self.state.resets.fetch_add(1, Ordering::SeqCst);
+        Ok(self.state.epoch())
+    }
+
+    fn epoch(&self) -> Option<u64> {
+        Some(self.state.epoch())
     }
 
     fn in_flight(&self) -> u32 {
@@ -257,11 +270,12 @@ fn changed(rates: &RatesByRequest, change: impl FnOnce(&mut KernelRates)) -> Rat
 struct FakeSession {
     state: Arc<State>,
     spec: SessionSpec,
+    epoch: u64,
 }
 
 impl Session for FakeSession {
     fn epoch(&self) -> u64 {
-        7
+        self.epoch
     }
 
     fn lease(&self, bytes: u64) -> Result<Lease, Refusal> {

@@ -6,8 +6,7 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 use nearscan_command::{Codec, Encoding, Encodings, Function, Op, PhysicalType};
 use nearscan_drive::{Capabilities, Drives};
-use nearscan_optimizer::context::QUARANTINE_FAILURES;
-use nearscan_optimizer::{KeepReason, Kept};
+use nearscan_optimizer::{KeepReason, Kept, quarantine};
 use parquet::basic::{Compression, ZstdLevel};
 use rstest::rstest;
 
@@ -355,11 +354,10 @@ async fn quarantine() {
     let exec = Arc::clone(&pushed(&output)[0]);
     let exec = exec.downcast_ref::<nearscan_optimizer::PushdownExec>().unwrap();
     let hash = exec.fragment().hash();
-    for _ in 1..QUARANTINE_FAILURES {
-        bench.context.note_failure("fake", hash);
-    }
+    let fail = || bench.context.admit("fake", hash, 7).unwrap().failed(bench.context.now());
+    (1..quarantine::FAILURES).for_each(|_| fail());
     assert_eq!(pushed(&bench.decide(SUM).await.1).len(), 1, "too early");
-    bench.context.note_failure("fake", hash);
+    fail();
     // The filter alone is another fragment, which has not failed.
     let kept = bench.kept_above(SUM).await;
     is(&kept, KeepReason::Quarantine, "it failed on the drive too often");

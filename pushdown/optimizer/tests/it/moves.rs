@@ -96,6 +96,11 @@ use crate::drive::COMMAND_NS;
     "SELECT count(*) FROM lineitem WHERE l_quantity > (SELECT avg(l_quantity) FROM lineitem \
      WHERE l_tax > 0.02)"
 )]
+// The statistics of the file say so, to a host that reads it once the value is known.
+#[case::a_scalar_subquery_that_no_row_passes(
+    "SELECT count(*) FROM lineitem WHERE l_tax < 0.03 AND l_orderkey > \
+     (SELECT max(o_orderkey) + 1000000 FROM orders WHERE o_custkey > 0)"
+)]
 #[case::conjuncts_that_stay(
     "SELECT l_comment FROM lineitem WHERE l_tax < 0.03 AND l_comment ILIKE '%77' ORDER BY 1"
 )]

@@ -5,9 +5,8 @@
 use std::sync::Arc;
 
 use nearscan_command::{Error, Status};
-use nearscan_drive::{Capabilities, Drives, Failure, Refusal};
-use nearscan_optimizer::context::QUARANTINE_FAILURES;
-use nearscan_optimizer::{Decision, KeepReason};
+use nearscan_drive::{Capabilities, Drive, Drives, Failure, Refusal};
+use nearscan_optimizer::{Decision, KeepReason, quarantine};
 use rstest::rstest;
 
 use crate::bench::{Bench, Run};
@@ -205,7 +204,7 @@ async fn a_fragment_that_fails_in_a_row_is_quarantined() {
     for row_group in 0..3 {
         bench.drive.on(row_group, Act::Fail(Failure::Kernel { reason: gone() }));
     }
-    assert_eq!(QUARANTINE_FAILURES, 3);
+    assert_eq!(quarantine::FAILURES, 3);
     let run = bench.check(ROWS).await;
     let counter = |word: &str, count| (format!("pushback_{word}"), count);
     assert_eq!(run.pushbacks(), [counter("fault", 3), counter("quarantine", 1)]);
@@ -232,6 +231,46 @@ async fn hangs_count_towards_quarantine(#[case] act: Act) {
     assert!(run.metric("pushback_timeout") >= 3);
     assert_eq!(run.metric("pushback_timeout") + run.metric("pushback_quarantine"), 4);
     bench.drive.stop();
+}
+
+/// Makes the fragment of [`ROWS`] fail until it is in quarantine.
+async fn into_quarantine(bench: &Bench) {
+    for row_group in 0..3 {
+        bench.drive.on(row_group, Act::Fail(Failure::Kernel { reason: gone() }));
+    }
+    bench.check(ROWS).await;
+    assert_eq!(bench.context.quarantined().len(), 1);
+}
+
+#[tokio::test]
+async fn a_quarantine_ends_with_a_probe_after_its_cooling_time() {
+    let bench = one_partition();
+    into_quarantine(&bench).await;
+    bench.advance(quarantine::COOLING_MIN);
+    assert_eq!(bench.context.quarantined(), []);
+    // The first unit is the probe; what begins beside it is done on the host.
+    let run = bench.check(ROWS).await;
+    let counter = |word: &str, count| (format!("pushback_{word}"), count);
+    assert_eq!(run.pushbacks(), [counter("fault", 1), counter("quarantine", 3)]);
+    assert_eq!(bench.context.quarantined().len(), 1);
+    bench.advance(quarantine::COOLING_MIN);
+    assert_eq!(bench.context.quarantined().len(), 1, "it doubles");
+    bench.advance(quarantine::COOLING_MIN);
+    (0..3).for_each(|row_group| bench.drive.on(row_group, Act::Answer));
+    let run = bench.check(ROWS).await;
+    assert_eq!((run.pushbacks(), run.metric("units_drive")), (vec![], 4));
+    assert_eq!(bench.context.quarantined(), []);
+}
+
+#[tokio::test]
+async fn a_quarantine_ends_when_the_drive_starts_anew() {
+    let bench = one_partition();
+    into_quarantine(&bench).await;
+    bench.drive.reset().unwrap();
+    assert_eq!(bench.context.quarantined(), []);
+    (0..3).for_each(|row_group| bench.drive.on(row_group, Act::Answer));
+    let run = bench.check(ROWS).await;
+    assert_eq!((run.pushbacks(), run.metric("units_drive")), (vec![], 4));
 }
 
 #[tokio::test]

@@ -220,20 +220,22 @@ impl MergeRunner {
             back(PushBack::Encoding)
         })?;
         let hash = command.hash();
-        if context.is_quarantined(&pushed.drive, hash) {
-            return Err(back(PushBack::Quarantine));
-        }
-        let completion = open.complete(command.clone(), timeout).await.map_err(|reason| {
-            if reason == PushBack::Timeout {
-                context.note_failure(&pushed.drive, hash);
+        let pass = context.admit(&pushed.drive, hash, open.epoch());
+        let pass = pass.ok_or_else(|| back(PushBack::Quarantine))?;
+        let completion = match open.complete(command.clone(), timeout).await {
+            Ok(completion) => completion,
+            Err(reason) => {
+                if reason == PushBack::Timeout {
+                    pass.failed(context.now());
+                }
+                return Err(back(reason));
             }
-            back(reason)
-        })?;
+        };
         self.metrics.moved(&completion);
         let cost = Cost::of(&completion);
         match self.checked(&completion, &command, first) {
             Ok((batches, rows)) => {
-                context.note_success(&pushed.drive, hash);
+                pass.succeeded();
                 let observed = Observation::of(Kernel::Merge, &command.scans, rows, &completion);
                 context.note_command(&pushed.drive, &observed);
                 let low_memory = || Returned { reason: PushBack::LowMemory, cost };
@@ -242,7 +244,7 @@ impl MergeRunner {
             Err(fault) => {
                 tracing::debug!(drive = pushed.drive, %fault, "a merge was pushed back");
                 if counts_as_failure(&fault) {
-                    context.note_failure(&pushed.drive, hash);
+                    pass.failed(context.now());
                 }
                 Err(Returned { reason: fault_reason(&fault), cost })
             }
