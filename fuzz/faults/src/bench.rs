@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+//! One engine and one emulated drive, for one run.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use nearscan::arrow::array::RecordBatch;
+use nearscan::drive::Drive;
+use nearscan::{Engine, PushdownContext, PushdownProfile, Query, QueryResult, QueryStream};
+use nearscan_emulator::{Config, Emulator};
+
+use crate::cases::Case;
+use crate::data::Data;
+
+/// The name of the drive.
+const DRIVE: &str = "emulated";
+
+/// Where work is placed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Placing {
+    /// On the host.
+    Off,
+    /// On the drive, whatever it is able to run.
+    Force,
+}
+
+/// How a query is run.
+#[derive(Debug, Clone)]
+pub struct Setting {
+    /// The fault plan, as in a drive's URL.
+    pub faults: String,
+    /// Seed of the fault plan.
+    pub seed: u64,
+    /// Where work is placed.
+    pub placing: Placing,
+    /// Partitions of a query.
+    pub threads: usize,
+    /// Memory for queries, if it is limited.
+    pub memory_bytes: Option<u64>,
+    /// Rows of a batch, if they are not as many as usual.
+    pub batch_rows: Option<usize>,
+}
+
+impl Setting {
+    /// Everything on a drive that has these faults.
+    #[must_use]
+    pub fn forced(faults: impl Into<String>) -> Self {
+        Self {
+            faults: faults.into(),
+            seed: 0,
+            placing: Placing::Force,
+            threads: 2,
+            memory_bytes: None,
+            batch_rows: None,
+        }
+    }
+
+    /// Everything on the host.
+    #[must_use]
+    pub fn off() -> Self {
+        Self { placing: Placing::Off, ..Self::forced("") }
+    }
+
+    /// Time for a unit. A drive that hangs is waited for as long as this, once for each unit; one
+    /// that does not is given what it needs on a machine that is busy.
+    fn timeout(&self) -> Duration {
+        match self.faults.contains("hang") {
+            true => Duration::from_millis(150),
+            false => Duration::from_secs(30),
+        }
+    }
+}
+
+/// What a query has delivered.
+#[derive(Debug)]
+pub struct Answer {
+    /// The rows, in one batch at least.
+    pub batches: Vec<RecordBatch>,
+    /// What became of its units.
+    pub pushdown: PushdownProfile,
+}
+
+/// An engine with its drive.
+#[derive(Debug)]
+pub struct Bench {
+    engine: Engine,
+    context: Arc<PushdownContext>,
+    drive: Arc<Emulator>,
+}
+
+impl Bench {
+    /// An engine over `data`.
+    ///
+    /// # Errors
+    /// When the fault plan is none, or a table is missing.
+    pub async fn open(data: &Data, setting: &Setting) -> Result<Self> {
+        let mode = match setting.placing {
+            Placing::Off => "off",
+            Placing::Force => "force",
+        };
+        let mut builder = Engine::builder()
+            .drive(&format!("{DRIVE}:"))?
+            .threads(setting.threads)
+            .set("nearscan.pushdown.mode", mode)
+            .set("nearscan.pushdown.timeout", format!("{}ms", setting.timeout().as_millis()));
+        if let Some(bytes) = setting.memory_bytes {
+            builder = builder.memory_limit(bytes);
+        }
+        if let Some(rows) = setting.batch_rows {
+            builder = builder.set("datafusion.execution.batch_size", rows.to_string());
+        }
+        let engine = builder.build().await?;
+        let seed = setting.seed.to_string();
+        let parameters = [("profile", "unlimited"), ("faults", &*setting.faults), ("seed", &*seed)];
+        let drive = Arc::new(Emulator::open(Config::from_parameters(parameters)?));
+        // In the place of the one that the engine has opened: of this one the faults are counted.
+        let context = engine.session().copied_config().get_extension::<PushdownContext>();
+        let context = context.context("an engine with a drive has a context")?;
+        drop(context.drives.attach(DRIVE, Arc::<Emulator>::clone(&drive)));
+        data.register(&engine).await?;
+        Ok(Self { engine, context, drive })
+    }
+
+    /// The engine.
+    pub fn engine(&self) -> &Engine {
+        &self.engine
+    }
+
+    /// The drive.
+    pub fn drive(&self) -> &Emulator {
+        &self.drive
+    }
+
+    /// Fragments that are in quarantine on the drive.
+    pub fn quarantined(&self) -> usize {
+        self.context.quarantined().len()
+    }
+
+    /// Bytes that queries have reserved and not given back.
+    pub fn reserved_bytes(&self) -> usize {
+        self.engine.session().runtime_env().memory_pool.reserved()
+    }
+
+    /// Commands that the drive has taken and not ended.
+    pub fn in_flight(&self) -> u32 {
+        self.drive.in_flight()
+    }
+
+    /// Runs all statements of a case; gives the rows of the one that delivers some.
+    ///
+    /// # Errors
+    /// What the first statement that fails says; those behind it have run.
+    pub async fn run(&self, case: &Case) -> nearscan::Result<Answer> {
+        let mut answer = None;
+        let mut failed = None;
+        for statement in self.engine.statements(case.sql) {
+            let ended = async { self.engine.run(statement?).await?.collect().await };
+            match Box::pin(ended).await {
+                Ok(result) if result.schema.fields().is_empty() => {}
+                Ok(result) => answer = Some(result),
+                Err(error) => failed = failed.or(Some(error)),
+            }
+        }
+        match (failed, answer) {
+            (Some(error), _) => Err(error),
+            (None, Some(result)) => Ok(Answer::of(result)),
+            (None, None) => Err(nearscan::Error::StatementCount { found: 0 }),
+        }
+    }
+
+    /// The stream of a case of one statement.
+    ///
+    /// # Errors
+    /// When it cannot be planned.
+    pub async fn stream(&self, case: &Case) -> nearscan::Result<QueryStream> {
+        let query: Query = self.engine.sql(case.sql).await?;
+        query.stream().await
+    }
+}
+
+impl Answer {
+    fn of(result: QueryResult) -> Self {
+        let QueryResult { schema, mut batches, profile } = result;
+        if batches.is_empty() {
+            batches.push(RecordBatch::new_empty(schema));
+        }
+        Self { batches, pushdown: profile.pushdown() }
+    }
+}

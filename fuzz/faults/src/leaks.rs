@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What a run has left behind.
+//!
+//! A command that is cancelled ends a little later, and so do tasks and threads: each is waited
+//! for, with a bound.
+
+use std::fmt;
+use std::fs;
+use std::time::Duration;
+
+use tokio::runtime::Handle;
+
+use crate::bench::Bench;
+
+/// How often is looked, a millisecond apart: three seconds, for a machine that is busy.
+const LOOKS: u32 = 3000;
+
+/// Threads of drives by the beginnings of their names, of which the system keeps 15 bytes.
+const THREADS: [&str; 2] = ["emulated drive", "nearscan-cpu"];
+
+/// Something that is still there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Leak {
+    /// Commands in flight.
+    InFlight(u32),
+    /// Device memory.
+    DeviceMemory,
+    /// Bytes of the memory pool of queries.
+    Pool(usize),
+    /// Tasks of the runtime.
+    Tasks(usize),
+    /// Threads of drives.
+    Threads(usize),
+    /// Open files, more than before.
+    Files(usize),
+}
+
+impl fmt::Display for Leak {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::InFlight(count) => write!(f, "{count} commands in flight"),
+            Self::DeviceMemory => write!(f, "device memory"),
+            Self::Pool(bytes) => write!(f, "{bytes} bytes of the memory pool"),
+            Self::Tasks(count) => write!(f, "{count} tasks"),
+            Self::Threads(count) => write!(f, "{count} threads"),
+            Self::Files(count) => write!(f, "{count} open files"),
+        }
+    }
+}
+
+/// What the process had before a run. Only what it has beyond that is a leak, so nothing else may
+/// run beside.
+#[derive(Debug, Clone, Copy)]
+pub struct Baseline {
+    tasks: usize,
+    files: usize,
+}
+
+impl Baseline {
+    /// Looks at the process now. One run has to be over: the first one opens what stays open.
+    #[must_use]
+    pub fn take() -> Self {
+        Self { tasks: tasks(), files: files() }
+    }
+
+    /// What is left of queries that have ended or were dropped.
+    pub async fn after_query(&self, bench: &Bench) -> Vec<Leak> {
+        let mut leaks = Vec::new();
+        if let Some(count) = remains(|| bench.in_flight()).await {
+            leaks.push(Leak::InFlight(count));
+        }
+        if remains(|| u32::from(!bench.drive().memory_is_whole())).await.is_some() {
+            leaks.push(Leak::DeviceMemory);
+        }
+        if let Some(bytes) = remains(|| bench.reserved_bytes()).await {
+            leaks.push(Leak::Pool(bytes));
+        }
+        if let Some(count) = remains(|| tasks().saturating_sub(self.tasks)).await {
+            leaks.push(Leak::Tasks(count));
+        }
+        leaks
+    }
+
+    /// What is left of an engine, its drive and its queries; ends the bench.
+    pub async fn after(&self, bench: Bench) -> Vec<Leak> {
+        let mut leaks = self.after_query(&bench).await;
+        drop(bench);
+        if let Some(count) = remains(threads).await {
+            leaks.push(Leak::Threads(count));
+        }
+        if let Some(count) = remains(|| files().saturating_sub(self.files)).await {
+            leaks.push(Leak::Files(count));
+        }
+        leaks
+    }
+}
+
+/// What is not zero in the end.
+async fn remains<T: PartialEq + Default>(look: impl Fn() -> T) -> Option<T> {
+    for _ in 0..LOOKS {
+        if look() == T::default() {
+            return None;
+        }
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    Some(look())
+}
+
+fn tasks() -> usize {
+    Handle::current().metrics().num_alive_tasks()
+}
+
+fn files() -> usize {
+    fs::read_dir("/proc/self/fd").map_or(0, Iterator::count)
+}
+
+fn threads() -> usize {
+    let Ok(tasks) = fs::read_dir("/proc/self/task") else { return 0 };
+    let names =
+        tasks.flatten().filter_map(|task| fs::read_to_string(task.path().join("comm")).ok());
+    names.filter(|name| THREADS.iter().any(|start| name.starts_with(start))).count()
+}

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A stream that is dropped after any number of polls leaves nothing behind.
+
+use std::task::Poll;
+
+use futures::StreamExt;
+use nearscan::QueryStream;
+use nearscan_faults::cases::{MERGES, RowOrder};
+use nearscan_faults::{Baseline, Bench, Case, Data, Setting};
+use rstest::rstest;
+
+use crate::{block_on, data, prepare};
+
+/// Rows of a batch: small, so that there are many polls.
+const BATCH_ROWS: usize = 512;
+
+/// Polls of a query at most; one that needs more does not end.
+const POLLS_MAX: usize = 5000;
+
+const SCAN: Case = Case {
+    name: "scan",
+    sql: "SELECT l_orderkey, l_comment FROM lineitem WHERE l_quantity < 4",
+    query: None,
+    order: RowOrder::Partial,
+};
+
+const AGGREGATE: Case = Case {
+    name: "aggregate",
+    sql: "SELECT l_shipmode, count(*), sum(l_quantity) FROM lineitem \
+          WHERE l_shipdate < DATE '1997-01-01' GROUP BY l_shipmode",
+    query: None,
+    order: RowOrder::Partial,
+};
+
+/// One side of the join comes from the drive, the other is made on the host.
+const MIXED: Case = Case {
+    name: "mixed",
+    sql: "SELECT l_orderkey, l_linenumber, value FROM lineitem \
+          JOIN generate_series(1, 60000) ON value = l_orderkey WHERE l_quantity < 4",
+    query: None,
+    order: RowOrder::Partial,
+};
+
+/// How far a stream came.
+#[derive(Debug, PartialEq, Eq)]
+enum Polled {
+    /// It has ended.
+    Ended,
+    /// It was left after that many polls.
+    Left,
+}
+
+/// Polls a stream so many times, and drops it.
+async fn poll_times(mut stream: QueryStream, polls: usize) -> Polled {
+    let mut left = polls;
+    std::future::poll_fn(move |context| {
+        while left > 0 {
+            left -= 1;
+            match stream.poll_next_unpin(context) {
+                Poll::Ready(None) => return Poll::Ready(Polled::Ended),
+                Poll::Ready(Some(batch)) => assert!(batch.unwrap().num_rows() > 0),
+                Poll::Pending if left > 0 => return Poll::Pending,
+                Poll::Pending => {}
+            }
+        }
+        Poll::Ready(Polled::Left)
+    })
+    .await
+}
+
+/// Drops a case after each number of polls, on one engine after the other.
+async fn drop_everywhere(data: &Data, case: Case, setting: &Setting, baseline: &Baseline) {
+    let mut ended = None;
+    for polls in 0..POLLS_MAX {
+        let bench = Bench::open(data, setting).await.unwrap();
+        let stream = bench.stream(&case).await.unwrap();
+        let polled = poll_times(stream, polls).await;
+        let leaks = baseline.after(bench).await;
+        assert_eq!(leaks, [], "{} after {polls} polls", case.name);
+        if polled == Polled::Ended {
+            ended = Some(polls);
+            break;
+        }
+    }
+    assert!(ended.is_some_and(|polls| polls > 2), "{} ended after {ended:?} polls", case.name);
+}
+
+#[rstest]
+fn a_query_may_be_dropped_after_any_number_of_polls(
+    #[values(SCAN, AGGREGATE, MERGES[0], MIXED)] case: Case,
+    #[values(1, 4)] threads: usize,
+) {
+    block_on(async {
+        let data = data().await;
+        let (_, baseline) = prepare(&data, case).await;
+        let usual = Setting { threads, ..Setting::forced("") };
+        drop_everywhere(&data, case, &Setting { batch_rows: Some(BATCH_ROWS), ..usual }, &baseline)
+            .await;
+    });
+}
+
+/// Batches are as large as usual, so that most polls are those of waiting for a drive.
+#[rstest]
+fn a_query_may_be_dropped_while_its_drive_hangs(
+    #[values(SCAN, AGGREGATE, MERGES[0], MIXED)] case: Case,
+    #[values(1, 4)] threads: usize,
+    #[values("hang:1", "hang:0.3,slow:0.5,back@2,reset@3")] faults: &str,
+) {
+    block_on(async {
+        let data = data().await;
+        let (_, baseline) = prepare(&data, case).await;
+        let setting = Setting { threads, ..Setting::forced(faults) };
+        drop_everywhere(&data, case, &setting, &baseline).await;
+    });
+}

@@ -1,0 +1,240 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Random expressions over columns: conditions of three-valued logic, and numbers.
+
+They avoid what DuckDB and DataFusion rightly answer differently, or what DataFusion 55 answers
+wrongly without any drive:
+
+- two IN lists over one column: DataFusion makes a constant of `x NOT IN (1) OR x NOT IN (2)` and
+  the like, also where x is NULL;
+- fractions such as 1.5: decimals in DuckDB, doubles in DataFusion; they are cast;
+- `/`, which is here between integers only: that is `//` in DuckDB, see `for_duckdb`;
+- dates plus numbers, and comparisons of the time of day, for which DataFusion has literals of one
+  unit only;
+- byte strings of two widths, which have no common type in DataFusion;
+- `LIKE`: no backslashes.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from columns import FLOATS, INTEGERS, MOMENTS, TEXTS, Column
+
+COMPARISONS = ["=", "<>", "<", "<=", ">", ">="]
+PATTERNS = ["a%", "%b", "%a%", "_", "%日%", "%b%a%", "a_%", "", "%", "__b", "%''%"]
+# What computes without leaving its type too often.
+NUMBERS = ("int16", "int32", "int64", "decimal")
+WITHOUT_ORDER = ("clock", "zoned")
+
+
+def for_duckdb(sql: str) -> str:
+    """The same in DuckDB's words. No literal has a slash in it."""
+    return sql.replace(" / ", " // ")
+
+
+@dataclass(frozen=True)
+class Name:
+    """A column as a query names it."""
+
+    sql: str
+    column: Column
+
+    @property
+    def kind(self) -> str:
+        return self.column.kind
+
+
+@dataclass
+class Expressions:
+    """Draws expressions over some names; notes which features they have."""
+
+    random: random.Random
+    names: list[Name]
+    features: set[str] = field(default_factory=set)
+    # Names that an IN list is about.
+    listed: set[str] = field(default_factory=set)
+    # Whether engines disagree about what an expression is.
+    is_disputed: bool = False
+
+    def chance(self, percent: int) -> bool:
+        return self.random.randrange(100) < percent
+
+    def pick(self, names: Iterable[Name]) -> Name:
+        name = self.random.choice(list(names))
+        self.see(name)
+        return name
+
+    def see(self, name: Name) -> None:
+        """Notes that a query has a name in it."""
+        self.features.add(f"type:{name.kind}")
+        self.is_disputed |= name.column.is_disputed
+
+    def of(self, *kinds: str) -> list[Name]:
+        return [name for name in self.names if name.kind in kinds]
+
+    def like(self, name: Name) -> list[Name]:
+        """Other names of the same type."""
+        wanted = name.column.arrow_type
+        return [it for it in self.names if it.sql != name.sql and it.column.arrow_type == wanted]
+
+    # Values.
+
+    def literal(self, column: Column) -> str:
+        """A value of a column as a literal of its type, sometimes one close by."""
+        return literal(column, self.nearby(column, self.random.choice(column.values)))
+
+    def nearby(self, column: Column, value: Any) -> Any:
+        if not self.chance(15):
+            return value
+        if column.kind in INTEGERS and column.profile != "ends":
+            least = 0 if column.kind.startswith("u") else -(2**31)
+            return max(value + self.random.choice([1, -1]), least)
+        return value + "z" if column.kind in TEXTS else value
+
+    # Numbers.
+
+    def number(self) -> str | None:
+        """An expression with an exact number."""
+        names = [it for it in self.of(*NUMBERS) if it.column.is_summed]
+        if not names:
+            return None
+        self.features.add("arithmetic")
+        name = self.pick(names)
+        same = [it for it in self.like(name) if it.column.is_summed]
+        sign = self.random.choice(["+", "-", "*"])
+        small = self.random.randint(1, 9)
+        choice = self.random.randrange(100)
+        if choice < 20 and same:
+            return f"{name.sql} {sign} {self.pick(same).sql}"
+        if choice < 40:
+            return f"{name.sql} {sign} {small}"
+        if choice < 50:
+            return f"{small} {sign} {name.sql}"
+        if choice < 60 and name.kind == "decimal" and same:
+            return f"({name.sql} + {self.pick(same).sql}) {sign} {small}"
+        if choice < 68 and name.kind in INTEGERS:
+            self.features.add("division")
+            return f"({name.sql} / {small})"
+        if choice < 75 and name.kind in INTEGERS:
+            self.features.add("division")
+            return f"{name.sql} % {small}"
+        if choice < 80:
+            return f"-{name.sql}"
+        if choice < 86 and name.kind in ("int16", "int32"):
+            self.features.add("cast")
+            return f"CAST({name.sql} AS BIGINT) {sign} {small}"
+        if choice < 93:
+            return self.case(name)
+        self.features.add("coalesce")
+        return f"coalesce({name.sql}, {self.literal(name.column)})"
+
+    def case(self, name: Name) -> str:
+        self.features.add("case")
+        other = self.literal(name.column) if self.chance(60) else "NULL"
+        return f"CASE WHEN {self.leaf()} THEN {name.sql} ELSE {other} END"
+
+    # Conditions.
+
+    def condition(self, depth: int) -> str:
+        if depth == 0 or self.chance(25):
+            return self.leaf()
+        choice = self.random.randrange(24)
+        if choice < 4:
+            self.features.add("not")
+            return f"NOT ({self.condition(depth - 1)})"
+        if choice < 6:
+            self.features.add("truth")
+            test = self.random.choice(["NULL", "TRUE", "FALSE", "UNKNOWN"])
+            negation = self.random.choice(["", "NOT "])
+            return f"(({self.condition(depth - 1)}) IS {negation}{test})"
+        word = "AND" if choice < 15 else "OR"
+        self.features.add(word.lower())
+        return f"({self.condition(depth - 1)} {word} {self.condition(depth - 1)})"
+
+    def leaf(self) -> str:
+        """A condition without other conditions in it, but for those of CASE."""
+        name = self.pick(self.names)
+        negation = self.random.choice(["", "", "NOT "])
+        choice = self.random.randrange(100)
+        if choice < 10 or name.kind == "clock":
+            self.features.add("null")
+            return f"{name.sql} IS {negation}NULL"
+        if name.kind == "boolean" and choice < 55:
+            return f"{negation}{name.sql}"
+        if choice < 24 and name.sql not in self.listed:
+            return self.among(name, negation)
+        if choice < 36:
+            self.features.add("between")
+            low, high = self.literal(name.column), self.literal(name.column)
+            return f"{name.sql} {negation}BETWEEN {low} AND {high}"
+        if choice < 42:
+            self.features.add("distinct from")
+            # DataFusion reads what follows as a part of the second operand.
+            return f"({name.sql} IS {negation}DISTINCT FROM {self.literal(name.column)})"
+        comparison = self.random.choice(COMPARISONS)
+        if choice < 52 and self.like(name):
+            self.features.add("columns")
+            return f"{name.sql} {comparison} {self.pick(self.like(name)).sql}"
+        if choice < 54:
+            return f"{name.sql} {comparison} NULL"
+        special = self.special(name, comparison, negation) if choice < 80 else None
+        if special is not None:
+            return special
+        number = self.number() if choice < 70 else None
+        if number is not None:
+            return f"{number} {comparison} {self.random.randint(-1000, 1000)}"
+        if choice < 86:
+            return f"{self.literal(name.column)} {comparison} {name.sql}"
+        return f"{name.sql} {comparison} {self.literal(name.column)}"
+
+    def among(self, name: Name, negation: str) -> str:
+        self.features.add("in")
+        self.listed.add(name.sql)
+        items = [self.literal(name.column) for _ in range(self.random.choice([1, 2, 5, 9, 40]))]
+        items += ["NULL"] if self.chance(25) else []
+        self.random.shuffle(items)
+        return f"{name.sql} {negation}IN ({', '.join(items)})"
+
+    def special(self, name: Name, comparison: str, negation: str) -> str | None:
+        """A condition that only columns of some kinds have."""
+        if name.kind in TEXTS:
+            choice = self.random.randrange(10)
+            if choice < 5:
+                self.features.add("like")
+                return f"{name.sql} {negation}LIKE '{self.random.choice(PATTERNS)}'"
+            if choice < 7:
+                self.features.add("length")
+                return f"length({name.sql}) {comparison} {self.random.randint(0, 12)}"
+            self.features.add("substr")
+            first, count = self.random.randint(1, 3), self.random.randint(1, 3)
+            return f"substr({name.sql}, {first}, {count}) {comparison} 'a'"
+        if name.kind == "date" and name.column.profile != "ends":
+            self.features.add("extract")
+            part, bound = self.random.choice([("year", 1990), ("month", 6), ("day", 15)])
+            return f"extract({part} FROM {name.sql}) {comparison} {bound}"
+        if name.kind in ("int8", "int16", "int32", "float"):
+            self.features.add("cast")
+            wider = "DOUBLE" if name.kind == "float" else "BIGINT"
+            return f"CAST({name.sql} AS {wider}) {comparison} CAST(100 AS {wider})"
+        return None
+
+
+def literal(column: Column, value: Any) -> str:
+    """A value as a literal of a column's type."""
+    if column.kind == "decimal":
+        kind = column.arrow_type
+        return f"CAST('{value:f}' AS DECIMAL({kind.precision}, {kind.scale}))"
+    if column.kind in FLOATS:
+        return f"CAST('{value!r}' AS DOUBLE)"
+    if column.kind in INTEGERS or column.kind == "boolean":
+        return str(value).lower()
+    if column.kind == "date":
+        return f"DATE '{value.isoformat()}'"
+    if column.kind in MOMENTS or column.kind == "zoned":
+        return f"TIMESTAMP '{value.isoformat(sep=' ')}'"
+    if isinstance(value, bytes):
+        return f"x'{value.hex()}'"
+    return "'" + value.replace("'", "''") + "'"
