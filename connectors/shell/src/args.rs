@@ -187,7 +187,49 @@ fn parse_size(text: &str) -> Result<u64, String> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+    use proptest::sample::select;
+
     use super::*;
+
+    /// What a command line may be made of.
+    const WORDS: &str = "-c -f --command --file --command=SELECT -fx.sql -c= --format csv -o \
+        --format=json --output --timer --timer=on --no-init --set nearscan.pushdown.mode=off \
+        a=b=c = --memory-limit 4GiB 1e300 -1 nan --threads 0 18446744073709551616 \
+        --temp-directory --progress auto --drive emulated: --continue-on-error --help --version \
+        -- - --- tpch run generate --scale-factor 0.01 --query 6 drive list serve check bench \
+        kernels explain-json x.parquet -co -cf";
+
+    fn word() -> impl Strategy<Value = String> {
+        let words: Vec<&str> = WORDS.split_whitespace().collect();
+        prop_oneof![4 => select(words).prop_map(str::to_owned), 1 => ".{0,9}"]
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2048))]
+
+        #[test]
+        fn any_arguments_are_read_or_refused_with_a_text(
+            words in vec(word(), 0..9)
+        ) {
+            let words: Vec<&str> = words.iter().map(String::as_str).collect();
+            match read(&words) {
+                Err(error) => prop_assert!(!error.to_string().is_empty()),
+                Ok(cli) => {
+                    // Each -c and -f is there once, those of a kind in their order.
+                    let inputs = cli.inputs();
+                    let of = |input: &Input| match input {
+                        Input::Command(text) => Some(text.clone()),
+                        Input::File(_) => None,
+                    };
+                    let commands: Vec<String> = inputs.iter().filter_map(of).collect();
+                    prop_assert_eq!(&commands, &cli.commands);
+                    prop_assert_eq!(inputs.len(), cli.commands.len() + cli.files.len());
+                }
+            }
+        }
+    }
 
     fn read(arguments: &[&str]) -> Result<Cli, clap::Error> {
         let arguments = std::iter::once(&"nearscan").chain(arguments);

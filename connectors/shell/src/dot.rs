@@ -101,7 +101,26 @@ fn unquote(path: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
     use rstest::rstest;
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2048))]
+
+        #[test]
+        fn any_line_is_a_command_or_says_what_is_wrong(
+            word in r"\.(tables|schema|timer|mode|drives|explain|read|output|help|quit|exit|\PC*)",
+            argument in r#"\PC*|['"]?\PC*['"]?|on|off|csv"#,
+        ) {
+            let line = format!("{word} {argument}");
+            let read = DotCommand::parse(&line);
+            if let Err(text) = &read {
+                prop_assert!(text.starts_with("error: "), "{text}");
+            }
+            // White space around a line says nothing.
+            prop_assert_eq!(DotCommand::parse(&format!(" \t{line}  ")), read);
+        }
+    }
 
     #[rstest]
     #[case(".tables", DotCommand::Tables)]

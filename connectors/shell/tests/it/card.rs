@@ -4,7 +4,7 @@
 
 use std::{
     fs,
-    io::{BufRead, BufReader, Read, Write},
+    io::{BufRead, BufReader, Read},
     path::{Path, PathBuf},
     process::{Command, Stdio},
 };
@@ -42,21 +42,9 @@ pub(crate) fn has_runtime(test: &str) -> bool {
         folder.join("libxrt_swemu.so.2").exists() || below(folder).iter().any(|path| path.exists())
     });
     if !found {
-        skip(&format!("{test}\tneeds xrt"));
+        nearscan_skip::skip(test, "needs xrt");
     }
     found
-}
-
-/// Tells the runner of the tests, or whoever reads the output, that a test was skipped.
-fn skip(line: &str) {
-    if let Some(log) = std::env::var_os("NEARSCAN_SKIP_LOG") {
-        let mut log = fs::OpenOptions::new().append(true).create(true).open(log).unwrap();
-        writeln!(log, "{line}").unwrap();
-    }
-    #[expect(clippy::print_stdout, reason = "whoever runs one test alone sees why it did nothing")]
-    {
-        println!("skipped: {line}");
-    }
 }
 
 /// Writes the image of this build and gives the drive's URL.

@@ -10,6 +10,8 @@ mod card;
 #[cfg(test)]
 mod check;
 #[cfg(test)]
+mod fuzzed;
+#[cfg(test)]
 mod program;
 #[cfg(test)]
 mod serve;

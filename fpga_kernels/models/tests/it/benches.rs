@@ -7,7 +7,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::skip::skip;
+use nearscan_skip::skip;
 
 const WARNINGS: &[&str] = &[
     "-Wall",
@@ -43,7 +43,7 @@ const DATAFLOW: &[&str] = &["portable/dataflow_tb.cpp", "portable/dataflow.cpp"]
 const SANITIZE: &[&str] = &["-fsanitize=address,undefined", "-fno-sanitize-recover=all"];
 
 /// A way to build a bench.
-struct Build {
+pub(crate) struct Build {
     compiler: &'static str,
     flags: &'static [&'static str],
     sanitized: bool,
@@ -57,7 +57,7 @@ const BY_CLANG: Build =
     Build { compiler: "clang++", flags: &["-std=c++17", "-O1", "-DNS_TB_SHORT"], sanitized: false };
 
 /// Ends at an access outside of a memory, and at anything undefined.
-const SANITIZED: Build = Build {
+pub(crate) const SANITIZED: Build = Build {
     compiler: "g++",
     flags: &["-std=c++17", "-O1", "-g1", "-DNS_TB_SHORT"],
     sanitized: true,
@@ -66,19 +66,28 @@ const SANITIZED: Build = Build {
 /// Builds a bench of these sources and runs it. `test` is the caller, for the log of skipped ones.
 #[track_caller]
 fn check(test: &str, sources: &[&str], build: &Build) {
-    let name = format!("benches::{test}");
-    if !succeeds(Command::new(build.compiler).arg("--version")) {
-        skip(&name, &format!("needs {}", build.package()));
-    } else if build.sanitized && !build.has_sanitizers(test) {
-        skip(&name, "the compiler has no sanitizers");
-    } else {
-        let program = scratch().join(test);
-        run(&mut build.command(sources, &program));
+    if let Some(program) = build.program("benches", test, sources) {
         run(&mut Command::new(program));
     }
 }
 
 impl Build {
+    /// The program of these sources, unless the test of this module has to be skipped.
+    pub(crate) fn program(&self, module: &str, test: &str, sources: &[&str]) -> Option<PathBuf> {
+        let name = format!("{module}::{test}");
+        if !succeeds(Command::new(self.compiler).arg("--version")) {
+            skip(&name, &format!("needs {}", self.package()));
+            return None;
+        }
+        if self.sanitized && !self.has_sanitizers(test) {
+            skip(&name, "the compiler has no sanitizers");
+            return None;
+        }
+        let program = scratch().join(test);
+        run(&mut self.command(sources, &program));
+        Some(program)
+    }
+
     /// What the runner of the tests calls the package that holds the compiler.
     fn package(&self) -> &'static str {
         if self.compiler == "clang++" { "clang" } else { "g++" }

@@ -5,5 +5,5 @@
 
 mod benches;
 mod end_to_end;
-mod skip;
+mod replay;
 mod synthesizable;

@@ -8,13 +8,9 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::benches::run;
-use crate::skip::skip;
 
 fn check(test: &str, arguments: &[&str]) -> Option<String> {
-    let Some(python) = std::env::var_os("NEARSCAN_PYTHON") else {
-        skip(test, "needs python (NEARSCAN_PYTHON names no interpreter)");
-        return None;
-    };
+    let python = nearscan_skip::python(test)?;
     let hls = Path::new(env!("CARGO_MANIFEST_DIR")).join("../hls");
     let mut command = Command::new(python);
     command.current_dir(hls).arg("-B").arg("check_synthesizable.py").args(arguments);

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The inputs that fuzzers have found worth keeping, on kernels that are built with sanitizers.
+//!
+//! What else the fuzzers check of a result is checked where they are, without sanitizers.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::benches::{SANITIZED, run};
+
+const SOURCES: &[&str] =
+    &["../models/tests/replay.cpp", "../models/shim/shim.cpp", "portable/dataflow.cpp"];
+
+/// Runs `kernel` on the inputs of these fuzzers.
+#[track_caller]
+fn check(test: &str, kernel: &str, fuzzers: &[&str]) {
+    let folders = fuzzers
+        .iter()
+        .flat_map(|fuzzer| ["corpus", "regressions"].map(|kind| Path::new(kind).join(fuzzer)));
+    let inputs: Vec<PathBuf> = folders.flat_map(|folder| files(&folder)).collect();
+    assert!(!inputs.is_empty(), "there are inputs for {kernel}");
+    if let Some(program) = SANITIZED.program("replay", test, SOURCES) {
+        run(Command::new(program).arg(kernel).args(inputs));
+    }
+}
+
+/// The files of a folder of the fuzzers' crate, which need not be there.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/targets");
+    let entries = std::fs::read_dir(root.join(folder)).into_iter().flatten();
+    entries.map(|entry| entry.unwrap().path()).collect()
+}
+
+#[test]
+fn the_scan_kernel_stays_within_its_memories_on_inputs_of_fuzzers() {
+    let test = "the_scan_kernel_stays_within_its_memories_on_inputs_of_fuzzers";
+    check(test, "scan", &["scan", "drives"]);
+}
+
+#[test]
+fn the_merge_kernel_stays_within_its_memories_on_inputs_of_fuzzers() {
+    let test = "the_merge_kernel_stays_within_its_memories_on_inputs_of_fuzzers";
+    check(test, "merge", &["merge"]);
+}

@@ -1,0 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The target `drives` under libFuzzer.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| nearscan_targets::drives(bytes));

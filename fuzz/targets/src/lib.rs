@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What coverage-guided fuzzers run: each target is a function of bytes that panics when an
+//! invariant is broken.
+//!
+//! | target | bytes | must hold |
+//! |---|---|---|
+//! | `command` | a command, a merge, a fragment or a result | what decodes encodes to what decodes to the same |
+//! | `scan` | a [`Call`](call::Call) of the scan kernel | it ends, within its memories, and its result passes the check |
+//! | `merge` | a call of the merge kernel | the same, and the rows are those of a plain sort |
+//! | `drives` | a call of the scan kernel | the CPU drive ends too; where both give rows, they are the same |
+//! | `sql` | words of SQL, or any text | it parses, and has a plan with a drive where it has one without |
+//! | `arguments` | a drive URL or a size | what is read is shown and read again, but for tokens |
+//! | `pages` | choices: a column, a layout, lies in headers and in the command | as `drives` |
+//!
+//! Checksums are put right before anything looks at the bytes: damage that a checksum notices is
+//! tested where the checksum is, and would hide all that stands behind it.
+//!
+//! `cargo xtask fuzz coverage` builds the programs in `src/bin` with coverage and, for the C++ of
+//! the kernels, with address and undefined-behaviour sanitizers, and runs them. A plain
+//! `cargo test` replays `corpus` and `regressions` without either.
+//!
+//! # What is not here
+//!
+//! No rows of SQL: whether queries are right is for the tests of `sqllogictest`. No network, no
+//! drive but the kernels' and the processor's.
+//!
+//! # Features
+//!
+//! `sql` adds the two targets that need the engine; without it nothing here builds DataFusion.
+//! `libfuzzer` is for the programs in `src/bin`, which link only as the task links them.
+//!
+//! # Invariants
+//!
+//! - A target does the same for the same bytes, whatever ran before.
+//! - Work is bounded by the bytes: rows, steps and rooms that an input asks for are cut where a
+//!   target would only take longer.
+#![forbid(unsafe_code)]
+
+#[cfg(feature = "sql")]
+mod arguments;
+pub mod call;
+mod choices;
+mod command;
+mod drives;
+mod host;
+mod kernel;
+mod merge;
+mod pages;
+pub mod seeds;
+mod sign;
+#[cfg(feature = "sql")]
+mod sql;
+#[cfg(feature = "sql")]
+mod words;
+
+#[cfg(feature = "sql")]
+pub use arguments::arguments;
+pub use command::command;
+pub use drives::drives;
+pub use kernel::scan;
+pub use merge::merge;
+pub use pages::pages;
+#[cfg(feature = "sql")]
+pub use sql::sql;
+
+/// A target.
+pub type Run = fn(&[u8]);
+
+/// Every target by the name that its corpus, its program and its regressions have.
+pub const TARGETS: &[(&str, Run)] = &[
+    ("command", command),
+    ("scan", scan),
+    ("merge", merge),
+    ("drives", drives),
+    ("pages", pages),
+    #[cfg(feature = "sql")]
+    ("sql", sql),
+    #[cfg(feature = "sql")]
+    ("arguments", arguments),
+];
