@@ -10,6 +10,7 @@
 //! | [`render`] | how a value is written in an expected result |
 //! | [`suite`] | finds the files and runs one of them |
 //! | [`rules`] | what a file must not do |
+//! | [`third_party`] | other people's suites, on Parquet copies of their tables |
 //!
 //! Expected results come from DuckDB or from the stored answers of TPC-H, never from this engine:
 //! nothing here can write a `.slt` file. `generate.py` does, and the README says how.
@@ -28,6 +29,7 @@ pub mod render;
 pub mod rules;
 pub mod settings;
 pub mod suite;
+pub mod third_party;
 
 mod error;
 

@@ -134,7 +134,7 @@ async fn run_on(file: &TestFile, open: impl AsyncFn() -> Result<Engine>) -> Resu
 }
 
 /// Runs a future to its end, or to its panic.
-async fn catch_panic<F: Future>(future: F) -> Result<F::Output, Box<dyn Any + Send>> {
+pub(crate) async fn catch_panic<F: Future>(future: F) -> Result<F::Output, Box<dyn Any + Send>> {
     let mut future = pin!(future);
     poll_fn(|context| {
         let poll = AssertUnwindSafe(|| future.as_mut().poll(context));
@@ -156,7 +156,8 @@ fn place(record: &Record<Letter>) -> String {
     }
 }
 
-fn message(panic: &(dyn Any + Send)) -> &str {
+/// What a panic says.
+pub(crate) fn message(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("without a message")
 }

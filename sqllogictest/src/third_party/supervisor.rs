@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Runs every file in a process of its own, with a limit of time and one of memory.
+//!
+//! A process may panic, overflow its stack, run out of memory or never end: what it did until then
+//! counts, the rest of its records is unsupported, and the next file goes on. A file that ends
+//! early runs once more with pushdown off, which says whose fault it is.
+
+use std::{
+    collections::BTreeMap,
+    fs::{self, File},
+    io::{self, BufRead, BufReader},
+    num::NonZero,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+        mpsc::{self, Receiver, RecvTimeoutError},
+    },
+    thread,
+    time::Duration,
+};
+
+use nearscan::stopwatch::Stopwatch;
+
+use super::{
+    directive::Dialect,
+    report::{Counts, End, FileReport, Off, Report},
+    runner::Mode,
+    worker::Event,
+};
+use crate::error::{Error, Result};
+
+/// How the names of files of tests end.
+const EXTENSIONS: &[&str] = &["slt", "test", "test_slow"];
+
+/// The time limits that a file has which is late on the drive alone.
+const MORE_TIME: u32 = 4;
+
+/// Why the records behind the end of a process were not run.
+const LOST: &str = "behind the record that ended the file";
+
+/// What to run, and how.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// The program that has [`super::worker::run`] behind `--worker`.
+    pub program: PathBuf,
+    /// Folder with the files, at any depth.
+    pub folder: PathBuf,
+    /// Only paths below the folder that this pattern fits, with `*` for any text.
+    pub filter: Option<String>,
+    /// Folder that paths in the files start from.
+    pub directory: PathBuf,
+    /// Files that run at the same time.
+    pub threads: NonZero<usize>,
+    /// Where queries run.
+    pub mode: Mode,
+    /// What a file may take.
+    pub time_limit: Duration,
+    /// Address space that a process may have, in KiB; none for as much as there is.
+    pub memory_limit_kib: Option<u64>,
+}
+
+/// Runs all files; `seen` is called with each as it ends.
+///
+/// # Errors
+/// If the folder cannot be read or has no such file, or a process cannot be started.
+pub fn run(plan: &Plan, seen: &(dyn Fn(&FileReport) + Sync)) -> Result<Report> {
+    let files = files(plan)?;
+    let next = AtomicUsize::new(0);
+    let reports = Mutex::new(Vec::new());
+    thread::scope(|scope| {
+        for _ in 0..plan.threads.get() {
+            scope.spawn(|| {
+                while let Some(file) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let report = run_file(plan, file);
+                    if let Ok(report) = &report {
+                        seen(report);
+                    }
+                    reports.lock().unwrap_or_else(PoisonError::into_inner).push(report);
+                }
+            });
+        }
+    });
+    let reports = reports.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let reports = reports.into_iter().collect::<Result<Vec<_>>>()?;
+    let folder = plan.folder.to_string_lossy().into_owned();
+    Ok(Report::new(folder, plan.mode.name().to_owned(), reports))
+}
+
+/// The files of a plan, as paths below its folder.
+fn files(plan: &Plan) -> Result<Vec<PathBuf>> {
+    let error = |source| Error::File { path: plan.folder.clone(), source };
+    let mut files = Vec::new();
+    collect(&plan.folder, Path::new(""), &mut files).map_err(error)?;
+    files.retain(|file| match &plan.filter {
+        Some(filter) => fits(&file.to_string_lossy(), filter),
+        None => true,
+    });
+    files.sort();
+    if files.is_empty() {
+        return Err(error(io::Error::new(io::ErrorKind::NotFound, "it has no such files")));
+    }
+    Ok(files)
+}
+
+fn collect(folder: &Path, below: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let (path, below) = (entry.path(), below.join(entry.file_name()));
+        let extension = path.extension().unwrap_or_default().to_string_lossy();
+        // A link to a folder could lead back here.
+        if entry.file_type()?.is_dir() {
+            collect(&path, &below, files)?;
+        } else if EXTENSIONS.contains(&extension.as_ref()) {
+            files.push(below);
+        }
+    }
+    Ok(())
+}
+
+/// Whether a pattern fits a whole text; `*` stands for any text, slashes too.
+fn fits(text: &str, pattern: &str) -> bool {
+    let mut parts = pattern.split('*');
+    let Some(mut rest) = text.strip_prefix(parts.next().unwrap_or_default()) else {
+        return false;
+    };
+    let parts: Vec<&str> = parts.collect();
+    let Some((last, middle)) = parts.split_last() else { return rest.is_empty() };
+    for part in middle {
+        match rest.split_once(part) {
+            Some((_, behind)) => rest = behind,
+            None => return false,
+        }
+    }
+    rest.ends_with(last)
+}
+
+/// Runs a file, and once more with pushdown off if it ends early.
+fn run_file(plan: &Plan, file: &Path) -> Result<FileReport> {
+    let mut report = watch(plan, file, plan.mode, plan.time_limit)?;
+    if report.end == End::Whole || plan.mode == Mode::Off {
+        return Ok(report);
+    }
+    let same_end = watch(plan, file, Mode::Off, plan.time_limit)?.end != End::Whole;
+    // Time is that of this machine, and a query that also runs with pushdown off takes twice of it.
+    if !same_end && matches!(report.end, End::TimeLimit(_)) {
+        report = watch(plan, file, plan.mode, plan.time_limit * MORE_TIME)?;
+    }
+    report.same_end_off = (report.end != End::Whole).then_some(same_end);
+    Ok(report)
+}
+
+/// Starts the process of a file and listens to it until it ends or has to.
+fn watch(plan: &Plan, file: &Path, mode: Mode, time_limit: Duration) -> Result<FileReport> {
+    let error = |source| Error::File { path: plan.program.clone(), source };
+    let scratch = tempfile::tempdir().map_err(error)?;
+    let complaints = scratch.path().join("stderr");
+    let watch = Stopwatch::start();
+    let mut process = command(plan, file, mode, scratch.path())
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(File::create(&complaints).map_err(error)?)
+        .spawn()
+        .map_err(error)?;
+    let mut listener = Listener::new(file);
+    let mut is_late = false;
+    if let Some(output) = process.stdout.take() {
+        let (send, events) = mpsc::channel();
+        let reader = thread::spawn(move || {
+            for line in BufReader::new(output).lines().map_while(io::Result::ok) {
+                if let Ok(event) = serde_json::from_str(&line)
+                    && send.send(event).is_err()
+                {
+                    break;
+                }
+            }
+        });
+        is_late = listener.listen(&events, || time_limit.saturating_sub(watch.elapsed()));
+        if is_late {
+            process.kill().map_err(error)?;
+        }
+        drop(events);
+        // It ends with the process, and says nothing.
+        let _joined = reader.join();
+    }
+    let status = process.wait().map_err(error)?;
+    let last_words = last_line(&fs::read(&complaints).unwrap_or_default());
+    Ok(listener.close(is_late, &format!("{status}: {last_words}")))
+}
+
+/// The process of a file; a shell sets its limit, for there is no other way without unsafe code.
+fn command(plan: &Plan, file: &Path, mode: Mode, scratch: &Path) -> Command {
+    let limit = match plan.memory_limit_kib {
+        Some(kib) => format!("ulimit -v {kib} && "),
+        None => String::new(),
+    };
+    let mut command = Command::new("sh");
+    command
+        .arg("-c")
+        .arg(format!("{limit}exec \"$0\" \"$@\""))
+        .arg(&plan.program)
+        .arg("--worker")
+        .arg(plan.folder.join(file))
+        .args(["--mode", mode.name()])
+        .arg("--scratch")
+        .arg(scratch)
+        .current_dir(&plan.directory);
+    command
+}
+
+/// The last line that says something.
+fn last_line(text: &[u8]) -> String {
+    let text = String::from_utf8_lossy(text);
+    let mut lines =
+        text.lines().filter(|line| !line.trim().is_empty() && !line.starts_with("note:"));
+    lines.next_back().unwrap_or("without a word").trim().to_owned()
+}
+
+/// Adds up what a process says.
+struct Listener {
+    path: String,
+    dialect: Dialect,
+    records: u64,
+    done: u64,
+    place: String,
+    counts: Counts,
+    failures: Vec<super::report::Failure>,
+    closed: Option<(u64, BTreeMap<String, u64>)>,
+}
+
+impl Listener {
+    fn new(file: &Path) -> Self {
+        Self {
+            path: file.to_string_lossy().into_owned(),
+            dialect: Dialect::Sqlite,
+            records: 0,
+            done: 0,
+            place: "its start".to_owned(),
+            counts: Counts::default(),
+            failures: Vec::new(),
+            closed: None,
+        }
+    }
+
+    /// Listens until the process says no more; returns whether its time was over before.
+    fn listen(&mut self, events: &Receiver<Event>, left: impl Fn() -> Duration) -> bool {
+        loop {
+            match events.recv_timeout(left()) {
+                Ok(event) => self.add(event),
+                Err(RecvTimeoutError::Timeout) => return true,
+                Err(RecvTimeoutError::Disconnected) => return false,
+            }
+            // A process that never stops to speak is late too.
+            if left().is_zero() && self.closed.is_none() {
+                return true;
+            }
+        }
+    }
+
+    fn add(&mut self, event: Event) {
+        match event {
+            Event::Opened(dialect, records) => {
+                self.dialect = dialect;
+                self.records = records as u64;
+            }
+            Event::Begins(place) => self.place = place,
+            Event::Did(outcome) => {
+                self.done += 1;
+                debug_assert!(outcome.off != Off::Differs || outcome.failure.is_some());
+                self.counts.add(&outcome);
+                self.failures.extend(outcome.failure);
+            }
+            Event::Closed(copies, kept) => self.closed = Some((copies, kept)),
+        }
+    }
+
+    fn close(mut self, is_late: bool, how: &str) -> FileReport {
+        let place = self.place;
+        let end = match (&self.closed, is_late) {
+            (Some(_), _) => End::Whole,
+            (None, true) => End::TimeLimit(place),
+            (None, false) => End::Crashed(format!("at {place}: {how}")),
+        };
+        if let lost @ 1.. = self.records.saturating_sub(self.done) {
+            *self.counts.unsupported.entry(LOST.to_owned()).or_default() += lost;
+        }
+        let (copies, tables_kept) = self.closed.unwrap_or_default();
+        FileReport {
+            path: self.path,
+            dialect: self.dialect,
+            end,
+            same_end_off: None,
+            copies,
+            tables_kept,
+            counts: self.counts,
+            failures: self.failures,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    #[rstest]
+    #[case("a/b.test", "*", true)]
+    #[case("a/b.test", "a/*", true)]
+    #[case("a/b.test", "*b*", true)]
+    #[case("a/b.test", "a/b.test", true)]
+    #[case("a/b.test", "a/b", false)]
+    #[case("a/b.test", "*.slt", false)]
+    #[case("a/b.test", "a*/*.test", true)]
+    fn patterns_fit(#[case] text: &str, #[case] pattern: &str, #[case] expected: bool) {
+        assert_eq!(fits(text, pattern), expected);
+    }
+}

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The process of one file: it says what it begins and what became of it, a line of JSON each, so
+//! that whoever waits for it knows where it ended when it does not end well.
+
+use std::{collections::BTreeMap, fs, io::Write, path::Path};
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    directive::Dialect,
+    report::Outcome,
+    runner::{FileRunner, Mode},
+    script,
+};
+use crate::error::{Error, Result};
+
+/// What a process says.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Event {
+    /// It read the file, and found so many records.
+    Opened(Dialect, usize),
+    /// It begins with the record at this place.
+    Begins(String),
+    /// What became of it.
+    Did(Box<Outcome>),
+    /// It is through: copies of tables, and tables that stayed in memory by reason.
+    Closed(u64, BTreeMap<String, u64>),
+}
+
+/// Runs a file, and writes the events to `output`.
+///
+/// # Errors
+/// If the file cannot be read, the engine not be made, or nobody listens.
+pub async fn run(path: &Path, mode: Mode, scratch: &Path, output: &mut dyn Write) -> Result<()> {
+    let file_error = |source| Error::File { path: path.to_owned(), source };
+    let bytes = fs::read(path).map_err(file_error)?;
+    let text = String::from_utf8_lossy(&bytes);
+    let extension = path.extension().unwrap_or_default().to_string_lossy();
+    let dialect = Dialect::of(&text, &extension);
+    let text = with_scratch(&text, path, dialect, scratch);
+    let records = script::read(&text, path, dialect);
+    let mut say = |event: Event| -> Result<()> {
+        let line =
+            serde_json::to_string(&event).map_err(|error| Error::Mismatch(error.to_string()))?;
+        writeln!(output, "{line}").and_then(|()| output.flush()).map_err(file_error)
+    };
+    say(Event::Opened(dialect, records.len()))?;
+    let mut runner = FileRunner::open(mode, dialect, scratch, seed(path)).await?;
+    for record in &records {
+        say(Event::Begins(record.place.clone()))?;
+        let outcome = Box::pin(runner.run(record)).await?;
+        say(Event::Did(Box::new(outcome)))?;
+    }
+    let tables = runner.tables();
+    say(Event::Closed(tables.written(), tables.kept().clone()))
+}
+
+/// The text with the suite's own folder for what its files write put where this process may write.
+fn with_scratch(text: &str, path: &Path, dialect: Dialect, scratch: &Path) -> String {
+    let name = path.file_stem().unwrap_or_default();
+    // The files of DataFusion find a folder of their name there; where they do not, it is an error
+    // of a statement.
+    let _made = fs::create_dir_all(scratch.join(name));
+    let folder = scratch.to_string_lossy();
+    match dialect {
+        Dialect::Datafusion => text.replace("test_files/scratch", &folder),
+        Dialect::Duckdb => ["${TEST_DIR}", "{TEST_DIR}", "__TEST_DIR__"]
+            .iter()
+            .fold(text.to_owned(), |text, sign| text.replace(sign, &folder)),
+        Dialect::Sqlite => text.to_owned(),
+    }
+}
+
+/// A number of the file's name, so that it has the same copies wherever it lies.
+fn seed(path: &Path) -> u64 {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    name.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    })
+}
