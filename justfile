@@ -17,9 +17,17 @@ check:
 test *options:
     cargo xtask test {{options}}
 
+# other people's SQL tests, on the emulated drive
+slt *options:
+    cargo xtask slt {{options}}
+
 # exactly what CI runs
 ci:
     cargo xtask ci
+
+# random queries over random files, against DuckDB
+fuzz *options:
+    cargo xtask fuzz sql {{options}}
 
 # format, and apply the fixes that clippy is sure of
 fix:

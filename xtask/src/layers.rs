@@ -4,9 +4,10 @@
 //! Imports go strictly downward: a crate imports crates of lower layers only, never one of its own
 //! layer. Three rules are narrower than that. The optimizer (L4) never sees a backend (L3). The
 //! connectors (L6) and the benchmarks (L7) see the engine, not what is under it, but for those of
-//! the kernels and of a drive, which see no engine. The conformance suite is for tests: it is a
-//! development dependency, and then of any crate from its own layer upward; only the check of a
-//! drive brings it to users.
+//! the kernels and of a drive, which see no engine, and the fuzzers. The conformance suite is for
+//! tests: it is a development dependency, and then of any crate from its own layer upward; only the
+//! check of a drive brings it to users, and fuzzers start from its cases. What a test says when it
+//! cannot run is for the tests of any crate, and for nothing else.
 //!
 //! A folder that is in the table need not exist. A crate that exists and is not in the table is an
 //! error, so a new crate takes its place in the commit that adds it, with the reason in the
@@ -78,6 +79,10 @@ const BEYOND: &[(&str, &[&str])] = &[
     (KERNEL_BENCHMARK, &["fpga_kernels/models", "pushdown/emulator"]),
     // It holds a drive against the suite, and what it takes against the time model: no SQL.
     (DRIVE_CHECK, &[CONFORMANCE, "pushdown/emulator"]),
+    // Fuzzers call what reads foreign bytes where it reads them, first with the suite's commands.
+    (FUZZ_TARGETS, &[CONFORMANCE, "fpga_kernels/models", "pushdown/cpu"]),
+    // It counts the faults that the emulated drive makes.
+    (FAULTS, &["pushdown/emulator"]),
 ];
 
 /// What the tests of single crates may import beyond their layer.
@@ -108,17 +113,25 @@ const PLACES: &[(&str, Layer)] = &[
     ("connectors/postgres", L6),
     ("connectors/cluster", L6),
     ("sqllogictest", L7),
+    ("fuzz/queries", L7),
+    (FAULTS, L7),
     (DRIVE_CHECK, L7),
     (KERNEL_BENCHMARK, L7),
     ("benchmarks/tpch", L7),
+    (FUZZ_TARGETS, L7),
     (SHELL, L8),
+    (SKIP, Tasks),
     (TASKS, Tasks),
 ];
 
 const CONFORMANCE: &str = "pushdown/conformance";
 const DRIVE_CHECK: &str = "benchmarks/check";
 const ENGINE: &str = "engine";
+const FUZZ_TARGETS: &str = "fuzz/targets";
+const FAULTS: &str = "fuzz/faults";
 const KERNEL_BENCHMARK: &str = "benchmarks/kernels";
+/// How a test says that it could not run; any crate's tests may import it.
+const SKIP: &str = "xtask/skip";
 const SHELL: &str = "connectors/shell";
 const TASKS: &str = "xtask";
 
@@ -292,6 +305,9 @@ fn check_import(
         let row = table.iter().find(|(crate_folder, _)| *crate_folder == package.folder);
         row.is_some_and(|(_, folders)| folders.contains(&folder))
     };
+    if folder == SKIP {
+        return check_skip(package, dependency.kind);
+    }
     if folder == CONFORMANCE && !is_in(BEYOND) {
         return check_conformance(package, layer, dependency.kind, imported);
     }
@@ -327,6 +343,12 @@ fn check_conformance(
              only crates from {conformance} upward may",
             package.name
         )
+    })
+}
+
+fn check_skip(package: &Package, kind: Kind) -> Option<String> {
+    (kind != Kind::Development).then(|| {
+        format!("{} imports {SKIP} outside of tests: only tests are skipped", package.name)
     })
 }
 

@@ -4,7 +4,10 @@
 //! - `layers`: who may import whom, checked against what cargo says the crates import.
 //! - `tidy`: the rules of the house that can be read off the source text.
 //! - `codegen`: files that are generated and committed.
+//! - `fuzz`: looks for what nobody has thought of.
+//! - `plant`: deliberate bugs, which the tests must catch.
 //! - `test`: every test of the project, on a machine that may lack half of the tools.
+//! - `slt`: other people's SQL tests, on the emulated drive.
 //! - `ci`: the whole gate, step by step, timed.
 //!
 //! Nothing here is needed to build or run the engine, and nothing of the engine is imported: a task
@@ -20,9 +23,12 @@
 
 mod ci;
 mod codegen;
+mod fuzz;
 mod layers;
 mod metadata;
+mod plant;
 mod project;
+mod slt;
 mod test;
 mod tidy;
 mod xclbin;
@@ -58,6 +64,13 @@ enum Task {
     Test(test::Options),
     /// Make the image of an FPGA, or the one that XRT's software emulation loads
     Xclbin(xclbin::Options),
+    /// Run random tests, as long as you like
+    #[command(subcommand)]
+    Fuzz(fuzz::Fuzz),
+    /// Run other people's SQL tests on the emulated drive
+    Slt(slt::Options),
+    /// Plant deliberate bugs, one at a time, and see whether the tests catch them
+    Plant(plant::Options),
     /// Run what CI runs, in its order
     Ci,
 }
@@ -81,6 +94,9 @@ fn run(task: &Task) -> Result<ExitCode> {
         Task::Codegen { check: false } => codegen::write(&project)?,
         Task::Test(options) => return Ok(test::run(&project, options)?.close()),
         Task::Xclbin(options) => xclbin::run(&project, options)?,
+        Task::Fuzz(fuzz) => return fuzz::run(&project, fuzz),
+        Task::Slt(options) => return slt::run(&project, options),
+        Task::Plant(options) => return plant::run(&project, options),
         Task::Ci => return Ok(ci::run(&project)),
     }
     Ok(ExitCode::SUCCESS)

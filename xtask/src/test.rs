@@ -12,8 +12,8 @@
 //! NAME`, where NAME is that of a system package in [`packages`] or `python`; in CI such a skip is
 //! a failure.
 
-mod packages;
-mod python;
+pub(crate) mod packages;
+pub(crate) mod python;
 mod suites;
 mod tally;
 
@@ -24,7 +24,7 @@ use clap::Args;
 
 use crate::project::{self, Project};
 use tally::Skip;
-pub(crate) use tally::Tally;
+pub(crate) use tally::{Format, Reader, Tally};
 
 /// What may be chosen.
 #[derive(Debug, Default, Args)]
@@ -78,7 +78,7 @@ pub(crate) fn run(project: &Project, options: &Options) -> Result<Tally> {
 
 /// What a step of preparation may do to the machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Install {
+pub(crate) enum Install {
     Allowed,
     Forbidden,
 }

@@ -89,6 +89,10 @@ fn accepts_an_import_that_goes_down(
     "nearscan-emulator (L3) imports the conformance suite outside of tests: \
      it is allowed as a development dependency only"
 )]
+#[case::skipping_outside_of_tests(
+    ("nearscan-drive", "pushdown/drive", "nearscan-skip", "xtask/skip"),
+    "nearscan-drive imports xtask/skip outside of tests: only tests are skipped"
+)]
 #[case::arrow_below_l2(
     ("nearscan-drive", "pushdown/drive", "arrow-schema", ""),
     "nearscan-drive (L1) imports arrow-schema: allowed in L2 L3 L4 L5 L6 L7 L8 \
@@ -121,6 +125,7 @@ fn refuses_an_import(#[case] import: (&str, &str, &str, &str), #[case] expected:
 #[case("nearscan-drive", "pushdown/drive", ("nearscan-conformance", CONFORMANCE), 1)]
 #[case("nearscan-cpu", "pushdown/cpu", ("nearscan-conformance", CONFORMANCE), 0)]
 #[case("nearscan-remote", "pushdown/remote", ("nearscan-conformance", CONFORMANCE), 0)]
+#[case("nearscan-command", "pushdown/command", ("nearscan-skip", SKIP), 0)]
 #[case("nearscan-remote", "pushdown/remote", ("nearscan-emulator", "pushdown/emulator"), 0)]
 #[case("nearscan-remote", "pushdown/remote", ("nearscan-xrt", "pushdown/xrt"), 1)]
 #[case("nearscan-emulator", "pushdown/emulator", ("nearscan-remote", "pushdown/remote"), 1)]

@@ -38,6 +38,13 @@ const TOOLS: &[Tool] = &[
     },
 ];
 
+/// What fuzzers are linked with; no test needs it.
+const FUZZER: &[Tool] = &[Tool {
+    name: "libfuzzer",
+    packages: &["clang", "libclang-rt-dev"],
+    probe: &["sh", "-c", "ls \"$(clang++ -print-resource-dir)\"/lib/linux/libclang_rt.fuzzer-*.a"],
+}];
+
 /// Whether `name` is one of the tools.
 pub(super) fn is_known(name: &str) -> bool {
     TOOLS.iter().any(|tool| tool.name == name)
@@ -49,7 +56,23 @@ pub(super) fn is_known(name: &str) -> bool {
 /// # Errors
 /// Never for a package that cannot be installed: what needs it is skipped.
 pub(super) fn provide(project: &Project, install: Install) -> Result<Vec<&'static str>> {
-    let missing = missing(project);
+    provide_of(project, install, TOOLS)
+}
+
+/// The same for what fuzzers are linked with; gives whether it is there.
+///
+/// # Errors
+/// As [`provide`].
+pub(crate) fn provide_fuzzer(project: &Project, install: Install) -> Result<bool> {
+    Ok(provide_of(project, install, FUZZER)?.is_empty())
+}
+
+fn provide_of(
+    project: &Project,
+    install: Install,
+    tools: &'static [Tool],
+) -> Result<Vec<&'static str>> {
+    let missing = missing(project, tools);
     if missing.is_empty() {
         return Ok(Vec::new());
     }
@@ -62,11 +85,11 @@ pub(super) fn provide(project: &Project, install: Install) -> Result<Vec<&'stati
     } else {
         println!("missing packages; to install them: {}", install_line(&packages));
     }
-    Ok(self::missing(project).iter().map(|tool| tool.name).collect())
+    Ok(self::missing(project, tools).iter().map(|tool| tool.name).collect())
 }
 
-fn missing(project: &Project) -> Vec<&'static Tool> {
-    TOOLS.iter().filter(|tool| !project::succeeds(probe(project, tool))).collect()
+fn missing(project: &Project, tools: &'static [Tool]) -> Vec<&'static Tool> {
+    tools.iter().filter(|tool| !project::succeeds(probe(project, tool))).collect()
 }
 
 fn probe(project: &Project, tool: &Tool) -> Command {
@@ -104,9 +127,10 @@ mod tests {
 
     #[test]
     fn every_tool_has_a_probe_and_packages_and_a_name_of_its_own() {
-        for tool in TOOLS {
+        for tool in TOOLS.iter().chain(FUZZER) {
             assert!(!tool.probe.is_empty() && !tool.packages.is_empty(), "{}", tool.name);
-            assert_eq!(TOOLS.iter().filter(|other| other.name == tool.name).count(), 1);
+            let all = TOOLS.iter().chain(FUZZER);
+            assert_eq!(all.filter(|other| other.name == tool.name).count(), 1);
         }
     }
 

@@ -18,7 +18,7 @@ pub(super) const NAME: &str = "python";
 const REQUIREMENTS: &str = "xtask/requirements.txt";
 
 /// The interpreter of the environment, made or brought up to date if that is allowed.
-pub(super) fn provide(project: &Project, install: Install) -> Option<PathBuf> {
+pub(crate) fn provide(project: &Project, install: Install) -> Option<PathBuf> {
     let folder = project.target_folder().join("venv");
     match prepare(project, &folder, install) {
         Ok(python) => Some(python),

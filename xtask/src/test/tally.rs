@@ -24,7 +24,7 @@ pub(super) struct Skip {
 
 /// How a suite says what it did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Format {
+pub(crate) enum Format {
     Libtest,
     Nextest,
     ExitStatus,
@@ -103,6 +103,16 @@ impl Tally {
         self.failures.len()
     }
 
+    /// How many tests passed.
+    pub(crate) fn passed_count(&self) -> usize {
+        self.passed
+    }
+
+    /// The test that failed first.
+    pub(crate) fn first_failure(&self) -> Option<&str> {
+        self.failures.first().map(String::as_str)
+    }
+
     /// What is printed at the end: failures, skips, and the one closing line.
     pub(super) fn report(&self) -> String {
         let mut report = String::new();
@@ -126,7 +136,7 @@ impl Tally {
 
 /// Reads the output of one run, line by line.
 #[derive(Debug)]
-pub(super) struct Reader {
+pub(crate) struct Reader {
     format: Format,
     tally: Tally,
     /// Ignored tests of the libtest binary that is running.
@@ -136,11 +146,11 @@ pub(super) struct Reader {
 }
 
 impl Reader {
-    pub(super) fn new(format: Format) -> Self {
+    pub(crate) fn new(format: Format) -> Self {
         Self { format, tally: Tally::default(), ignored: Vec::new(), failed: Vec::new() }
     }
 
-    pub(super) fn line(&mut self, line: &str) {
+    pub(crate) fn line(&mut self, line: &str) {
         match self.format {
             Format::Libtest => self.libtest(line.trim()),
             Format::Nextest => self.nextest(line.trim()),
@@ -148,7 +158,7 @@ impl Reader {
         }
     }
 
-    pub(super) fn finish(self) -> Tally {
+    pub(crate) fn finish(self) -> Tally {
         self.tally
     }
 

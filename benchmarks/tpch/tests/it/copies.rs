@@ -19,10 +19,7 @@ use nearscan_tpch::{
 };
 use rstest::rstest;
 
-use crate::{
-    answers::{folder, scale},
-    python,
-};
+use crate::answers::{folder, scale};
 
 /// Queries of which units must run on the drive.
 const PUSHED: [u32; 10] = [1, 3, 4, 6, 7, 10, 12, 14, 15, 20];
@@ -69,7 +66,7 @@ async fn profile(engine: &Engine, sql: &str) -> QueryProfile {
 #[tokio::test]
 async fn answers_are_right_and_units_run_on_the_drive(#[case] variant: &str) {
     let test = format!("copies::answers_are_right_and_units_run_on_the_drive ({variant})");
-    let Some(python) = python::find(&test) else { return };
+    let Some(python) = nearscan_skip::python(&test) else { return };
     let engine = engine(&write_copy(&python, variant, "pushed"), "true").await;
     let queries = queries::QUERIES.iter().collect();
     let plan = Plan { scale: scale(), queries, runs: NonZero::<u32>::MIN };
@@ -91,7 +88,7 @@ async fn what_no_drive_reads_is_kept(
     #[case] detail: &str,
 ) {
     let test = format!("copies::what_no_drive_reads_is_kept ({variant})");
-    let Some(python) = python::find(&test) else { return };
+    let Some(python) = nearscan_skip::python(&test) else { return };
     let engine = engine(&write_copy(&python, variant, "kept"), "true").await;
     for query in &queries::QUERIES {
         let answer = answers::find(&scale(), query.number);
@@ -111,7 +108,7 @@ async fn what_no_drive_reads_is_kept(
 #[tokio::test]
 async fn engine_reads_nothing_but_footers(#[case] variant: &str) {
     let test = format!("copies::engine_reads_nothing_but_footers ({variant})");
-    let Some(python) = python::find(&test) else { return };
+    let Some(python) = nearscan_skip::python(&test) else { return };
     let engine = engine(&write_copy(&python, variant, "footers"), "false").await;
     for number in WHOLLY_PUSHED {
         let profile = profile(&engine, queries::find(number).unwrap().sql).await;
@@ -127,7 +124,7 @@ async fn engine_reads_nothing_but_footers(#[case] variant: &str) {
 #[tokio::test]
 async fn averages_of_groups_without_values_are_null() {
     let test = "copies::averages_of_groups_without_values_are_null";
-    let Some(python) = python::find(test) else { return };
+    let Some(python) = nearscan_skip::python(test) else { return };
     let engine = engine(&write_copy(&python, "pyarrow_gaps", "averages"), "true").await;
     let sql = "SELECT l_returnflag, avg(l_quantity), avg(l_linenumber), count(l_quantity) \
                FROM lineitem WHERE l_shipmode IS NULL GROUP BY l_returnflag";

@@ -11,5 +11,3 @@ mod copies;
 mod layouts;
 #[cfg(test)]
 mod placement;
-#[cfg(test)]
-mod python;

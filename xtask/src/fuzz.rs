@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Random tests that run as long as one likes: each is a program of its own, built and started
+//! here. In [`coverage`] the inputs are guided by the code that they reach.
+
+mod coverage;
+
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use clap::Subcommand;
+
+use crate::project::{self, Project};
+use crate::test::{Install, python};
+
+/// Which tests.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Fuzz {
+    /// Random queries over random files, in every way, against DuckDB
+    #[command(disable_help_flag = true)]
+    Sql {
+        /// Options of the program; --help shows them
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        options: Vec<String>,
+    },
+    /// Each unit of work of each TPC-H query, struck with each kind of fault
+    #[command(disable_help_flag = true)]
+    Faults {
+        /// Options of the program; --help shows them
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        options: Vec<String>,
+    },
+    /// Random bytes for the targets of `fuzz/targets`, under libFuzzer, the kernels with sanitizers
+    Coverage(coverage::Options),
+}
+
+/// Builds and runs it.
+///
+/// # Errors
+/// When it cannot be built or started.
+pub(crate) fn run(project: &Project, fuzz: &Fuzz) -> Result<ExitCode> {
+    match fuzz {
+        Fuzz::Sql { options } => sql(project, options),
+        Fuzz::Faults { options } => start(project, "nearscan-faults", options),
+        Fuzz::Coverage(options) => coverage::run(project, options),
+    }
+}
+
+fn sql(project: &Project, options: &[String]) -> Result<ExitCode> {
+    let python = python::provide(project, Install::Allowed)
+        .context("random queries need Python, see above")?;
+    let describe = ["describe", "--always", "--dirty"];
+    let commit = project::output(project.command("git").args(describe))?;
+    let python = python.to_string_lossy();
+    let known = ["--commit", commit.trim(), "--python", &python].map(str::to_owned);
+    start(project, "nearscan-queries", &[&known, options].concat())
+}
+
+/// Builds a program of that package and name for speed, and runs it.
+fn start(project: &Project, name: &str, options: &[String]) -> Result<ExitCode> {
+    // With the program that users have, so that both are built with the same features.
+    let packages = ["-p", "nearscan-shell", "-p", name];
+    project::run(project.cargo(&["build", "--release", "--locked"]).args(packages))?;
+    let program = project.target_folder().join("release").join(name);
+    let mut command = project.command(&program.to_string_lossy());
+    let status = command.args(options).status().with_context(|| format!("cannot start {name}"))?;
+    Ok(if status.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A file with a bug in it, which is put back.
+//!
+//! # Invariants
+//!
+//! - The file has its old bytes again once the [`Planted`] is dropped, also when something failed.
+//! - It has them also when this program is interrupted or killed: a process of its own waits for
+//!   the end of a pipe that only this program holds, and then puts the file back from a copy. It is
+//!   in a group of its own, so that an interrupt from the terminal does not reach it.
+
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use anyhow::{Context, Result, ensure};
+
+/// A file with a bug in it.
+#[derive(Debug)]
+pub(super) struct Planted {
+    path: PathBuf,
+    original: Vec<u8>,
+    keeper: Child,
+}
+
+/// Waits until its input ends, then copies the first file to the second and removes it.
+const KEEPER: &str = r#"cat > /dev/null; cp "$0" "$1" && rm -f "$0""#;
+
+impl Planted {
+    /// Writes `broken` into the file at `path`, which holds `original`; the copy is kept below
+    /// `target`.
+    ///
+    /// # Errors
+    /// When a file cannot be written, or the one who would put it back cannot be started.
+    pub(super) fn new(path: &Path, original: Vec<u8>, broken: &str, target: &Path) -> Result<Self> {
+        let folder = target.join("planted");
+        std::fs::create_dir_all(&folder).context("cannot create the folder for the copy")?;
+        let name = path.file_name().context("a path without a name")?.to_string_lossy();
+        let copy = folder.join(format!("{}-{name}", std::process::id()));
+        std::fs::write(&copy, &original).context("cannot write the copy")?;
+        let keeper = Command::new("sh")
+            .args(["-c", KEEPER])
+            .arg(&copy)
+            .arg(path)
+            .stdin(Stdio::piped())
+            .process_group(0)
+            .spawn()
+            .context("cannot start the process that puts the file back")?;
+        let planted = Self { path: path.to_owned(), original, keeper };
+        // From here on dropping it puts the file back.
+        std::fs::write(path, broken).context("cannot plant the bug")?;
+        Ok(planted)
+    }
+
+    /// Puts the file back.
+    ///
+    /// # Errors
+    /// When it could not be.
+    pub(super) fn restore(mut self) -> Result<()> {
+        self.put_back();
+        let found = std::fs::read(&self.path).context("cannot read the file that had the bug")?;
+        ensure!(found == self.original, "{} still has the bug", self.path.display());
+        Ok(())
+    }
+
+    fn put_back(&mut self) {
+        drop(self.keeper.stdin.take());
+        // Once it has ended nothing writes to the file behind our back.
+        let ended = self.keeper.wait();
+        let found = std::fs::read(&self.path);
+        if ended.is_err() || !found.is_ok_and(|found| found == self.original) {
+            // The caller looks, and a drop has nobody to tell.
+            drop(std::fs::write(&self.path, &self.original));
+        }
+    }
+}
+
+impl Drop for Planted {
+    fn drop(&mut self) {
+        self.put_back();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A file `good`, planted with `bad`, in a folder that is its own target.
+    fn planted() -> (tempfile::TempDir, PathBuf, Planted) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.rs");
+        std::fs::write(&path, "good").unwrap();
+        let planted = Planted::new(&path, b"good".to_vec(), "bad", folder.path()).unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "bad");
+        (folder, path, planted)
+    }
+
+    fn is_restored(folder: &tempfile::TempDir, path: &Path) -> bool {
+        let copies = std::fs::read_dir(folder.path().join("planted")).unwrap().count();
+        copies == 0 && std::fs::read(path).unwrap() == b"good"
+    }
+
+    #[test]
+    fn a_file_is_put_back() {
+        let (folder, path, planted) = planted();
+        planted.restore().unwrap();
+        assert!(is_restored(&folder, &path));
+    }
+
+    #[test]
+    fn a_file_is_put_back_when_something_fails() {
+        let (folder, path, planted) = planted();
+        let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            let _planted = planted;
+            panic!("something failed");
+        }));
+        assert!(panicked.is_err() && is_restored(&folder, &path));
+    }
+
+    #[test]
+    fn a_file_is_put_back_when_the_program_is_killed() {
+        let (folder, path, mut planted) = planted();
+        // What the system does to the pipe of a program that ends, and nothing else.
+        drop(planted.keeper.stdin.take());
+        assert!(planted.keeper.wait().unwrap().success());
+        assert!(is_restored(&folder, &path));
+        // The one whose drop would put it back too is not needed for that.
+        std::fs::write(&path, "good").unwrap();
+        drop(planted);
+        assert!(is_restored(&folder, &path));
+    }
+
+    #[test]
+    fn a_file_is_put_back_when_its_keeper_was_killed() {
+        let (_folder, path, mut planted) = planted();
+        planted.keeper.kill().unwrap();
+        planted.restore().unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"good");
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_put_back_is_an_error() {
+        let (folder, path, planted) = planted();
+        std::fs::remove_file(&path).unwrap();
+        std::fs::create_dir(&path).unwrap();
+        // The copy goes into the folder, which is not the file.
+        assert!(planted.restore().is_err());
+        drop(folder);
+    }
+}

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The list of bugs: what each stands for, where it is planted, and which tests should catch it.
+
+use std::collections::BTreeSet;
+
+use anyhow::{Context, Result, bail, ensure};
+use toml::{Table, Value};
+
+use crate::project::Project;
+
+/// Where the list is.
+pub(super) const PATH: &str = "fuzz/planted.toml";
+
+/// One deliberate bug.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Bug {
+    pub(super) name: String,
+    /// The crate or kernel that it is in.
+    pub(super) room: String,
+    /// One sentence: what class of bugs it stands for.
+    pub(super) class: String,
+    /// Relative to the root.
+    pub(super) file: String,
+    /// Text that occurs once in the file.
+    pub(super) find: String,
+    /// What stands there instead.
+    pub(super) replace: String,
+    /// Arguments of cargo that run the tests; the first is `test`.
+    pub(super) tests: Vec<String>,
+    /// The test that caught it; absent as long as it was not run.
+    pub(super) caught_by: Option<String>,
+}
+
+impl Bug {
+    /// The text of the file with the bug in it.
+    ///
+    /// # Errors
+    /// When there is not exactly one place for it.
+    pub(super) fn plant_in(&self, text: &str) -> Result<String> {
+        let count = text.matches(&self.find).count();
+        ensure!(
+            count == 1,
+            "{}: what it replaces occurs {count} times in {}, not once",
+            self.name,
+            self.file
+        );
+        Ok(text.replacen(&self.find, &self.replace, 1))
+    }
+}
+
+/// The list of the project.
+///
+/// # Errors
+/// When it cannot be read or is not as it should be.
+pub(super) fn read(project: &Project) -> Result<Vec<Bug>> {
+    let text = std::fs::read_to_string(project.root().join(PATH))
+        .with_context(|| format!("cannot read {PATH}"))?;
+    parse(&text).with_context(|| format!("{PATH} is not as it should be"))
+}
+
+/// Reads a list: tables `[[bug]]`, whose keys are the fields of [`Bug`].
+///
+/// # Errors
+/// Naming the bug and what is wrong with it.
+fn parse(text: &str) -> Result<Vec<Bug>> {
+    let list: Table = text.parse().context("it is not TOML")?;
+    if let Some(key) = list.keys().find(|key| *key != "bug") {
+        bail!("{key} is no key of the list");
+    }
+    let entries = list.get("bug").and_then(Value::as_array).context("it has no [[bug]]")?;
+    let mut names = BTreeSet::new();
+    let mut bugs = Vec::with_capacity(entries.len());
+    for (index, entry) in entries.iter().enumerate() {
+        let name = entry.get("name").and_then(Value::as_str);
+        let label = name.map_or_else(|| format!("bug {}", index + 1), str::to_owned);
+        let bug = bug(entry).with_context(|| label.clone())?;
+        ensure!(names.insert(bug.name.clone()), "{label}: the name is taken");
+        bugs.push(bug);
+    }
+    Ok(bugs)
+}
+
+const KEYS: [&str; 8] = ["name", "room", "class", "file", "find", "replace", "tests", "caught_by"];
+
+fn bug(entry: &Value) -> Result<Bug> {
+    let entry = entry.as_table().context("it is no table")?;
+    if let Some(key) = entry.keys().find(|key| !KEYS.contains(&key.as_str())) {
+        bail!("{key} is no key of a bug");
+    }
+    let text = |key: &str| -> Result<String> {
+        let value = entry.get(key).with_context(|| format!("it has no {key}"))?;
+        let text = value.as_str().with_context(|| format!("{key} is no text"))?;
+        // Only what is planted may be nothing.
+        ensure!(!text.is_empty() || key == "replace", "{key} is empty");
+        Ok(text.to_owned())
+    };
+    let tests: Vec<String> = text("tests")?.split_whitespace().map(str::to_owned).collect();
+    ensure!(tests.first().is_some_and(|word| word == "test"), "tests does not begin with `test`");
+    let caught_by = entry.contains_key("caught_by").then(|| text("caught_by")).transpose()?;
+    let bug = Bug {
+        name: text("name")?,
+        room: text("room")?,
+        class: text("class")?,
+        file: text("file")?,
+        find: text("find")?,
+        replace: text("replace")?,
+        tests,
+        caught_by,
+    };
+    ensure!(bug.find != bug.replace, "it changes nothing");
+    ensure!(!bug.class.contains(['|', '\n']), "class does not fit in a row of a table");
+    Ok(bug)
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+    use crate::project::Source;
+
+    const ONE: &str = "[[bug]]\nname = 'n'\nroom = 'r'\nclass = 'c'\nfile = 'f.rs'\n\
+                       find = 'a < b'\nreplace = 'a <= b'\ntests = 'test -p x --  y'\n";
+
+    #[test]
+    fn reads_a_bug() {
+        let bugs = parse(ONE).unwrap();
+        assert_eq!(bugs.len(), 1);
+        assert_eq!((bugs[0].name.as_str(), bugs[0].find.as_str()), ("n", "a < b"));
+        assert_eq!(bugs[0].tests, ["test", "-p", "x", "--", "y"]);
+        assert_eq!(bugs[0].caught_by, None);
+        let caught = parse(&format!("{ONE}caught_by = 'z'\n")).unwrap();
+        assert_eq!(caught[0].caught_by.as_deref(), Some("z"));
+    }
+
+    #[rstest]
+    #[case("[[bug]", "", "it is not TOML")]
+    #[case("[[bug]]", "[[other]]", "other is no key of the list")]
+    #[case(ONE, "", "it has no [[bug]]")]
+    #[case("name = 'n'\n", "", "bug 1: it has no name")]
+    #[case("room = 'r'", "room = 7", "n: room is no text")]
+    #[case("class = 'c'", "class = ''", "n: class is empty")]
+    #[case("class = 'c'", "class = 'a|b'", "n: class does not fit in a row of a table")]
+    #[case("class = 'c'", "class = 'c'\nkind = 'k'", "n: kind is no key of a bug")]
+    #[case("file = 'f.rs'\n", "", "n: it has no file")]
+    #[case("'a <= b'", "'a < b'", "n: it changes nothing")]
+    #[case("'test -p x", "'build -p x", "n: tests does not begin with `test`")]
+    #[case("--  y'\n", "--  y'\ncaught_by = ''\n", "n: caught_by is empty")]
+    fn refuses_a_list(#[case] right: &str, #[case] wrong: &str, #[case] expected: &str) {
+        assert!(ONE.contains(right));
+        let error = format!("{:#}", parse(&ONE.replacen(right, wrong, 1)).unwrap_err());
+        assert!(error.starts_with(expected), "{error}");
+    }
+
+    #[test]
+    fn refuses_two_bugs_of_one_name() {
+        let error = parse(&ONE.repeat(2)).unwrap_err();
+        assert_eq!(error.to_string(), "n: the name is taken");
+    }
+
+    #[test]
+    fn a_bug_may_be_that_something_is_missing() {
+        let bugs = parse(&ONE.replacen("'a <= b'", "''", 1)).unwrap();
+        assert_eq!(bugs[0].plant_in("if a < b {").unwrap(), "if  {");
+    }
+
+    #[test]
+    fn there_is_one_place_for_a_bug() {
+        let bug = &parse(ONE).unwrap()[0];
+        assert_eq!(bug.plant_in("if a < b {").unwrap(), "if a <= b {");
+        for (text, count) in [("if b > a {", 0), ("a < b && a < b", 2)] {
+            let error = bug.plant_in(text).unwrap_err().to_string();
+            assert!(error.contains(&format!("occurs {count} times in f.rs")), "{error}");
+        }
+    }
+
+    #[test]
+    fn every_bug_of_the_list_still_has_its_place() {
+        let project = Project::open().unwrap();
+        let bugs = read(&project).unwrap();
+        assert!(bugs.len() >= 24, "{} bugs", bugs.len());
+        for bug in &bugs {
+            let text = std::fs::read_to_string(project.root().join(&bug.file));
+            let text = text.unwrap_or_else(|error| panic!("{}: {}: {error}", bug.name, bug.file));
+            if let Err(error) = bug.plant_in(&text) {
+                panic!("{error}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_test_that_caught_a_bug_still_exists() {
+        let project = Project::open().unwrap();
+        let sources = project.sources().unwrap();
+        for bug in read(&project).unwrap() {
+            let Some(test) = &bug.caught_by else { continue };
+            // Behind a function's name there may be that of a case; other harnesses take the name
+            // of a test from a text, or from a file.
+            let is_named = |source: &Source, name: &str| {
+                source.path.ends_with(&format!("/{name}.slt"))
+                    || source.path.ends_with(".rs")
+                        && [format!("fn {name}("), format!("\"{name}\"")]
+                            .iter()
+                            .any(|text| source.text.contains(text))
+            };
+            let is_there = sources
+                .iter()
+                .any(|source| test.rsplit("::").take(2).any(|name| is_named(source, name)));
+            assert!(is_there, "{}: there is no test {test}", bug.name);
+        }
+    }
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Other people's SQL tests, on the emulated drive: builds the program that runs them, optimised,
+//! and runs it in the folder that the task was called from.
+
+use std::ffi::OsString;
+use std::process::{Command, ExitCode};
+
+use anyhow::{Context, Result};
+use clap::Args;
+
+use crate::project::{self, Project};
+
+/// The program, of the crate of the SQL tests.
+const PROGRAM: &str = "nearscan-slt";
+
+/// The shell is named so that DataFusion is built with the features that it has there: whoever has
+/// built the shell does not wait for it again.
+const BUILD: &[&str] = &[
+    "build",
+    "--release",
+    "--locked",
+    "--package",
+    "nearscan-shell",
+    "--package",
+    "nearscan-sqllogictest",
+    "--bin",
+    PROGRAM,
+];
+
+/// What the program is told.
+#[derive(Debug, Args)]
+#[command(disable_help_flag = true)]
+pub(crate) struct Options {
+    /// FOLDER and options; --help lists them
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true)]
+    arguments: Vec<OsString>,
+}
+
+/// Builds and runs the program; its exit status is the task's.
+///
+/// # Errors
+/// If it cannot be built or started.
+pub(crate) fn run(project: &Project, options: &Options) -> Result<ExitCode> {
+    project::run(&mut project.cargo(BUILD))?;
+    let program = project.target_folder().join("release").join(PROGRAM);
+    let mut command = Command::new(&program);
+    let status = command
+        .args(&options.arguments)
+        .status()
+        .with_context(|| format!("cannot start {}", program.display()))?;
+    // A program that a signal ended has no code.
+    let code = status.code().and_then(|code| u8::try_from(code).ok());
+    Ok(code.map_or(ExitCode::FAILURE, ExitCode::from))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Debug, Parser)]
+    struct Task {
+        #[command(flatten)]
+        options: Options,
+    }
+
+    #[test]
+    fn the_programs_options_are_handed_on() {
+        let words = ["slt", "suites/a", "--mode", "off", "--filter", "*.test", "--help"];
+        let task = Task::try_parse_from(words).unwrap();
+        assert_eq!(task.options.arguments, words[1..]);
+    }
+
+    #[test]
+    fn a_folder_is_asked_for() {
+        assert!(Task::try_parse_from(["slt"]).is_err());
+    }
+}
