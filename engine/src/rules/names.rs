@@ -3,22 +3,28 @@
 //!
 //! DataFusion moves filters down through a plan by the names of their columns. Two columns of one
 //! schema may have one name (`l.k` and `r.k` behind a join), and then a filter of one ends up as a
-//! filter of the other: wrong rows. While filters move, a [`Gate`] stands above every operator with
-//! such a schema, and lets only those filters through whose columns have names of their own.
-//! The others stay where they are, which is right and at worst slower.
+//! filter of the other: wrong rows. So it does below a semi join, where a filter of a key goes to
+//! the other side too, by its name, whatever the name of the key there is.
+//!
+//! While filters move, a [`Gate`] stands above every operator with such columns, and lets only those
+//! filters through that have none of them. The others stay where they are, which is right and at
+//! worst slower.
 
-use std::{collections::HashMap, fmt, sync::Arc};
+use std::{
+    collections::{HashMap, HashSet},
+    fmt,
+    sync::Arc,
+};
 
 use datafusion::{
-    arrow::datatypes::{FieldRef, Schema},
     common::{
-        Result,
+        JoinType, Result,
         config::ConfigOptions,
         internal_err,
         tree_node::{Transformed, TreeNode, TreeNodeRecursion},
     },
     execution::{SendableRecordBatchStream, TaskContext},
-    physical_expr::PhysicalExpr,
+    physical_expr::{PhysicalExpr, PhysicalExprRef, expressions::Column},
     physical_optimizer::PhysicalOptimizerRule,
     physical_plan::{
         DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties,
@@ -27,6 +33,7 @@ use datafusion::{
             ChildFilterDescription, ChildPushdownResult, FilterDescription, FilterPushdownPhase,
             FilterPushdownPropagation,
         },
+        joins::HashJoinExec,
     },
 };
 
@@ -42,19 +49,22 @@ impl PhysicalOptimizerRule for Gated {
         plan: Arc<dyn ExecutionPlan>,
         config: &ConfigOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        let gated = plan.transform_up(|node| match has_shared_names(&node.schema()) {
-            true => Ok(Transformed::yes(Arc::new(Gate(node)) as Arc<dyn ExecutionPlan>)),
-            false => Ok(Transformed::no(node)),
+        let gated = plan.transform_up(|node| match Gate::above(&node) {
+            Some(gate) => Ok(Transformed::yes(Arc::new(gate) as Arc<dyn ExecutionPlan>)),
+            None => Ok(Transformed::no(node)),
         })?;
         let is_gated = gated.transformed;
         let plan = self.0.optimize(gated.data, config)?;
         if !is_gated {
             return Ok(plan);
         }
-        let open = plan.transform_down(|node| match node.downcast_ref::<Gate>() {
-            // No gate stands on another one.
-            Some(Gate(below)) => Ok(Transformed::yes(Arc::clone(below))),
-            None => Ok(Transformed::no(node)),
+        let open = plan.transform_down(|mut node| {
+            let is_gate = node.is::<Gate>();
+            // What stood between two gates may have been taken out.
+            while let Some(gate) = node.downcast_ref::<Gate>() {
+                node = Arc::clone(&gate.below);
+            }
+            Ok(if is_gate { Transformed::yes(node) } else { Transformed::no(node) })
         })?;
         Ok(open.data)
     }
@@ -68,25 +78,58 @@ impl PhysicalOptimizerRule for Gated {
     }
 }
 
-fn has_shared_names(schema: &Schema) -> bool {
-    counts(schema).values().any(|count| *count > 1)
-}
-
-fn counts(schema: &Schema) -> HashMap<&str, usize> {
-    let mut counts = HashMap::new();
-    for field in schema.fields() {
-        *counts.entry(field.name().as_str()).or_default() += 1;
-    }
-    counts
-}
-
 /// Stands above an operator while filters move; is never run.
 #[derive(Debug)]
-struct Gate(Arc<dyn ExecutionPlan>);
+struct Gate {
+    below: Arc<dyn ExecutionPlan>,
+    /// Columns whose filters may pass.
+    allowed: HashSet<usize>,
+}
+
+impl Gate {
+    /// A gate above an operator some of whose columns cannot be told by name.
+    fn above(below: &Arc<dyn ExecutionPlan>) -> Option<Self> {
+        let schema = below.schema();
+        let mut counts: HashMap<&str, usize> = HashMap::new();
+        for field in schema.fields() {
+            *counts.entry(field.name()).or_default() += 1;
+        }
+        let fields = schema.fields().iter().enumerate();
+        let is_clear = |name: &str| counts.get(name) == Some(&1) && !is_misnamed_key(below, name);
+        let allowed: HashSet<usize> =
+            fields.filter(|(_, field)| is_clear(field.name())).map(|(index, _)| index).collect();
+        let below = Arc::clone(below);
+        (allowed.len() < schema.fields().len()).then_some(Self { below, allowed })
+    }
+}
+
+/// Whether a column is a key of a semi join whose other side has another column of that name.
+fn is_misnamed_key(plan: &Arc<dyn ExecutionPlan>, name: &str) -> bool {
+    let Some(join) = plan.downcast_ref::<HashJoinExec>() else { return false };
+    let on = |(left, right): &(PhysicalExprRef, PhysicalExprRef)| match join.join_type() {
+        JoinType::LeftSemi => Some((Arc::clone(left), Arc::clone(right))),
+        JoinType::RightSemi => Some((Arc::clone(right), Arc::clone(left))),
+        _ => None,
+    };
+    let other = match join.join_type() {
+        JoinType::LeftSemi => join.right(),
+        _ => join.left(),
+    };
+    let is_named =
+        |key: &PhysicalExprRef| key.downcast_ref::<Column>().is_some_and(|it| it.name() == name);
+    let keys: Vec<_> = join.on().iter().filter_map(on).filter(|(own, _)| is_named(own)).collect();
+    !keys.is_empty()
+        && !keys.iter().any(|(_, others)| is_named(others))
+        && other.schema().index_of(name).is_ok()
+}
 
 fn above(mut children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
     match (children.pop(), children.is_empty()) {
-        (Some(child), true) => Ok(Arc::new(Gate(child))),
+        // An operator below keeps its columns, but not always all of them.
+        (Some(child), true) => Ok(match Gate::above(&child) {
+            Some(gate) => Arc::new(gate),
+            None => child,
+        }),
         _ => internal_err!("a gate stands above one operator"),
     }
 }
@@ -103,11 +146,11 @@ impl ExecutionPlan for Gate {
     }
 
     fn properties(&self) -> &Arc<PlanProperties> {
-        self.0.properties()
+        self.below.properties()
     }
 
     fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        vec![&self.0]
+        vec![&self.below]
     }
 
     fn with_new_children(
@@ -146,17 +189,10 @@ impl ExecutionPlan for Gate {
         parent_filters: Vec<Arc<dyn PhysicalExpr>>,
         _config: &ConfigOptions,
     ) -> Result<FilterDescription> {
-        let schema = self.0.schema();
-        let counts = counts(&schema);
-        let has_own_name = |(_, field): &(usize, &FieldRef)| {
-            counts.get(field.name().as_str()).is_some_and(|count| *count == 1)
-        };
-        let fields = schema.fields().iter().enumerate();
-        let allowed = fields.filter(has_own_name).map(|(index, _)| index).collect();
         let below = ChildFilterDescription::from_child_with_allowed_indices(
             &parent_filters,
-            allowed,
-            &self.0,
+            self.allowed.clone(),
+            &self.below,
         )?;
         Ok(FilterDescription::new().with_child(below))
     }

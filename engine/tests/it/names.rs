@@ -23,6 +23,17 @@ use crate::support::{engine, text};
     "SELECT count(*) FROM l LEFT JOIN r ON l.k = r.k WHERE l.c > 5 AND (r.c IS NULL OR l.k > 3)",
     "3"
 )]
+// A key of a semi join is called otherwise on the other side, where its name is another column's.
+#[case(
+    "SELECT count(*) FROM one JOIN (SELECT k, c FROM l WHERE EXISTS \
+     (SELECT 1 FROM s WHERE s.k = l.c AND s.c = l.k)) m ON one.k = m.c",
+    "1"
+)]
+#[case(
+    "SELECT k FROM l WHERE EXISTS (SELECT 1 FROM s WHERE s.k = l.c AND s.c = l.k) \
+     ORDER BY l.c LIMIT 1",
+    "2"
+)]
 #[tokio::test]
 async fn a_filter_stays_with_the_column_that_it_names(#[case] sql: &str, #[case] expected: &str) {
     let folder = tempfile::tempdir().unwrap();
@@ -30,6 +41,8 @@ async fn a_filter_stays_with_the_column_that_it_names(#[case] sql: &str, #[case]
     for (name, rows) in [
         ("l", "(1, NULL), (2, 5), (3, 6), (4, 7), (5, 8)) AS t(k, c)"),
         ("r", "(1, 10, 0), (2, 20, 0), (9, 30, 0)) AS t(k, c, x)"),
+        ("s", "(5, 2), (6, 3), (70, 4)) AS t(k, c)"),
+        ("one", "(5)) AS t(k)"),
     ] {
         let path = folder.path().join(format!("{name}.parquet")).display().to_string();
         let copy = format!("COPY (SELECT * FROM (VALUES {rows}) TO '{path}'");
