@@ -8,28 +8,16 @@
 //! in a file says that it has no NaN, so what a scan sees has no bounds of such columns, for files,
 //! row groups and pages.
 //!
-//! What that costs is pruning by conditions on floating-point columns.
+//! What that costs: no pruning by conditions on floating-point columns, MIN and MAX of them are
+//! read, and files that are sorted by one are sorted again.
 
-use std::{ops::Range, sync::Arc};
+use std::sync::Arc;
 
-use bytes::Bytes;
 use datafusion::{
-    arrow::datatypes::Schema,
-    common::{
-        Result, ScalarValue, Statistics,
-        stats::Precision,
-        tree_node::{Transformed, TreeNode},
-    },
-    datasource::{
-        listing::PartitionedFile,
-        physical_plan::{
-            FileGroup, FileScanConfig, FileScanConfigBuilder, ParquetFileReaderFactory,
-            ParquetSource,
-        },
-        source::DataSourceExec,
-    },
+    arrow::datatypes::DataType,
+    common::{ScalarValue, Statistics, stats::Precision},
+    datasource::physical_plan::{FileGroup, FileScanConfig, FileScanConfigBuilder},
     parquet::{
-        arrow::{arrow_reader::ArrowReaderOptions, async_reader::AsyncFileReader},
         basic::{LogicalType, Type},
         errors::Result as ParquetResult,
         file::{
@@ -38,29 +26,14 @@ use datafusion::{
             statistics::{Statistics as ChunkStatistics, ValueStatistics},
         },
     },
-    physical_plan::{ExecutionPlan, metrics::ExecutionPlanMetricsSet},
 };
-use futures::{FutureExt, future::BoxFuture};
 
-use crate::facts::parquet_scan_of;
-
-/// `plan` with scans that know no bounds of floating-point columns.
-pub(crate) fn doubt(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
-    let plan = plan.transform_down(|node| match parquet_scan_of(&node) {
-        Some(scan) if has_floats(scan.file_schema()) => {
-            let scan = without_bounds(scan.clone());
-            Ok(Transformed::yes(DataSourceExec::from_data_source(scan) as _))
-        }
-        _ => Ok(Transformed::no(node)),
-    })?;
-    Ok(plan.data)
-}
-
-fn has_floats(schema: &Schema) -> bool {
-    schema.flattened_fields().iter().any(|field| field.data_type().is_floating())
-}
-
-fn without_bounds(scan: FileScanConfig) -> FileScanConfig {
+/// `scan` without bounds of floating-point columns. Its footers lose theirs where they are read.
+pub(crate) fn doubt(scan: FileScanConfig) -> FileScanConfig {
+    let schema = scan.file_schema();
+    if !schema.flattened_fields().iter().any(|field| is_float(field.data_type())) {
+        return scan;
+    }
     let mut groups = Vec::with_capacity(scan.file_groups.len());
     for group in &scan.file_groups {
         let files = group.files().iter().cloned().map(|mut file| {
@@ -70,25 +43,24 @@ fn without_bounds(scan: FileScanConfig) -> FileScanConfig {
         // The statistics of a group are those of its files, and are made anew.
         groups.push(FileGroup::new(files.collect()));
     }
-    let source = scan.file_source.downcast_ref::<ParquetSource>().cloned();
     let known = without_float_values(&scan.statistics());
-    let mut builder =
-        FileScanConfigBuilder::from(scan).with_file_groups(groups).with_statistics(known);
-    if let Some(source) = source
-        && let Some(factory) = source.parquet_file_reader_factory()
-    {
-        let factory = Arc::new(Doubting(Arc::clone(factory)));
-        builder = builder.with_source(Arc::new(source.with_parquet_file_reader_factory(factory)));
+    FileScanConfigBuilder::from(scan).with_file_groups(groups).with_statistics(known).build()
+}
+
+/// Whether values of a type are numbers of which one may be NaN.
+fn is_float(kind: &DataType) -> bool {
+    match kind {
+        DataType::Dictionary(_, values) => is_float(values),
+        DataType::RunEndEncoded(_, values) => is_float(values.data_type()),
+        _ => kind.is_floating(),
     }
-    builder.build()
 }
 
 fn without_float_values(statistics: &Statistics) -> Statistics {
     let mut statistics = statistics.clone();
     for column in &mut statistics.column_statistics {
         for value in [&mut column.min_value, &mut column.max_value] {
-            if value.get_value().is_some_and(|value: &ScalarValue| value.data_type().is_floating())
-            {
+            if value.get_value().is_some_and(|value: &ScalarValue| is_float(&value.data_type())) {
                 *value = Precision::Absent;
             }
         }
@@ -115,8 +87,9 @@ pub(crate) fn without_float_bounds(
         let chunks = group.columns().iter().zip(&floats);
         chunks.filter(|(_, is_float)| **is_float).any(|(chunk, _)| {
             let statistics = chunk.statistics();
-            statistics
-                .is_some_and(|it| it.min_bytes_opt().is_some() || it.max_bytes_opt().is_some())
+            chunk.column_index_offset().is_some()
+                || statistics
+                    .is_some_and(|it| it.min_bytes_opt().is_some() || it.max_bytes_opt().is_some())
         })
     };
     let index_has_bounds = metadata.column_index().is_some_and(|index| {
@@ -151,14 +124,18 @@ pub(crate) fn without_float_bounds(
     Ok(Arc::new(builder.set_row_groups(groups).set_column_index(index).build()))
 }
 
-/// What else is known of a chunk stays: how many NULLs and different values it has.
+/// What else is known of a chunk stays: how many NULLs and different values it has. Whoever looks
+/// for the index of its pages later, where it is not part of the footer, finds none.
 fn without_bounds_of(
     chunk: &ColumnChunkMetaData,
     is_float: bool,
 ) -> ParquetResult<ColumnChunkMetaData> {
-    let Some(statistics) = chunk.statistics().filter(|_| is_float) else {
+    if !is_float {
         return Ok(chunk.clone());
-    };
+    }
+    let builder = chunk.clone().into_builder();
+    let builder = builder.set_column_index_offset(None).set_column_index_length(None);
+    let Some(statistics) = chunk.statistics() else { return builder.build() };
     let (distinct, nulls) = (statistics.distinct_count_opt(), statistics.null_count_opt());
     let statistics = match statistics {
         ChunkStatistics::Float(_) => {
@@ -172,45 +149,5 @@ fn without_bounds_of(
             None, None, distinct, nulls, false,
         )),
     };
-    chunk.clone().into_builder().set_statistics(statistics).build()
-}
-
-/// Makes readers whose footers have no bounds of floating-point columns.
-#[derive(Debug)]
-struct Doubting(Arc<dyn ParquetFileReaderFactory>);
-
-impl ParquetFileReaderFactory for Doubting {
-    fn create_reader(
-        &self,
-        partition_index: usize,
-        file: PartitionedFile,
-        metadata_size_hint: Option<usize>,
-        metrics: &ExecutionPlanMetricsSet,
-    ) -> Result<Box<dyn AsyncFileReader + Send>> {
-        let reader = self.0.create_reader(partition_index, file, metadata_size_hint, metrics)?;
-        Ok(Box::new(DoubtingReader(reader)))
-    }
-}
-
-struct DoubtingReader(Box<dyn AsyncFileReader + Send>);
-
-impl AsyncFileReader for DoubtingReader {
-    fn get_bytes(&mut self, range: Range<u64>) -> BoxFuture<'_, ParquetResult<Bytes>> {
-        self.0.get_bytes(range)
-    }
-
-    fn get_byte_ranges(
-        &mut self,
-        ranges: Vec<Range<u64>>,
-    ) -> BoxFuture<'_, ParquetResult<Vec<Bytes>>> {
-        self.0.get_byte_ranges(ranges)
-    }
-
-    fn get_metadata<'a>(
-        &'a mut self,
-        options: Option<&'a ArrowReaderOptions>,
-    ) -> BoxFuture<'a, ParquetResult<Arc<ParquetMetaData>>> {
-        let metadata = self.0.get_metadata(options);
-        async move { metadata.await.and_then(without_float_bounds) }.boxed()
-    }
+    builder.set_statistics(statistics).build()
 }

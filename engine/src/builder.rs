@@ -12,7 +12,10 @@ use datafusion::{
         CatalogProvider, CatalogProviderList, MemoryCatalogProvider, MemoryCatalogProviderList,
         MemorySchemaProvider, TableProviderFactory,
     },
-    execution::{SessionStateBuilder, config::SessionConfig, runtime_env::RuntimeEnvBuilder},
+    execution::{
+        SessionStateBuilder, config::SessionConfig, object_store::ObjectStoreUrl,
+        runtime_env::RuntimeEnvBuilder,
+    },
     prelude::SessionContext,
 };
 use nearscan_drive::{Drive, Drives};
@@ -28,6 +31,7 @@ use crate::{
     rules::{self, Rule},
     settings::NearscanOptions,
     stopwatch::Stopwatch,
+    store::LocalFiles,
     system::{SCHEMA_NAME, SettingsTable, SystemSchema},
     system_drives::{DrivesTable, FunctionsTable, LogTable},
     system_rates::{HostTable, RatesTable},
@@ -126,10 +130,13 @@ impl EngineBuilder {
             options.catalog.default_catalog.clone(),
             default_catalog(&options.catalog.default_schema)?,
         );
+        let runtime = self.runtime()?.build_arc()?;
+        let files = ObjectStoreUrl::local_filesystem();
+        runtime.register_object_store(files.as_ref(), Arc::new(LocalFiles::default()));
         let link = SessionLink::default();
         let mut state = SessionStateBuilder::new()
             .with_config(config)
-            .with_runtime_env(self.runtime()?.build_arc()?)
+            .with_runtime_env(runtime)
             .with_default_features()
             .with_catalog_list(Arc::new(FileCatalogList::new(catalogs, link.clone())))
             .with_query_planner(Arc::new(Planner))

@@ -26,7 +26,7 @@ use datafusion::{
 use nearscan_drive::{FileRef, Placement};
 use nearscan_optimizer::{FileFacts, NearscanOptions, PushdownContext, settings::PushdownMode};
 
-use crate::{bounds, host};
+use crate::{bounds, guard, host};
 
 /// `plan` with facts attached to every local Parquet file that it scans; as it is when no drive
 /// could use them.
@@ -112,6 +112,8 @@ pub(crate) async fn footer(
         .fetch_metadata()
         .await
         .ok()?;
+    let path = format!("/{}", file.object_meta.location);
+    guard::check_footer(&metadata, &path, file.object_meta.size).ok()?;
     bounds::without_float_bounds(metadata).ok()
 }
 

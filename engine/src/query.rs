@@ -5,6 +5,8 @@
 //! Nothing runs until its stream is polled; dropping the stream ends the query and its tasks.
 
 use std::{
+    any::Any,
+    panic::{AssertUnwindSafe, catch_unwind},
     pin::Pin,
     sync::Arc,
     task::{Context, Poll, ready},
@@ -16,17 +18,19 @@ use datafusion::{
         array::{AsArray, RecordBatch},
         datatypes::SchemaRef,
     },
+    common::DataFusionError,
     dataframe::DataFrame,
     execution::TaskContext,
     physical_plan::{
         ExecutionPlan, SendableRecordBatchStream, display::DisplayableExecutionPlan, execute_stream,
     },
 };
-use futures::{Stream, StreamExt, TryStreamExt};
+use futures::{FutureExt, Stream, StreamExt, TryStreamExt, future::BoxFuture};
 use nearscan_optimizer::{Candidate, PushdownContext, context::RunningQuery, recorded};
 
 use crate::{
     error::{Error, Result},
+    locate,
     profile::{OperatorProfile, QueryProfile},
     stopwatch::Stopwatch,
 };
@@ -51,6 +55,10 @@ pub struct QueryStream {
     rows: u64,
     /// Counts as running, which the cost model wants to know of others, until its last batch.
     running: Option<RunningQuery>,
+    /// Looks for what is wrong with the data, after an error.
+    failing: Option<BoxFuture<'static, Error>>,
+    /// Nothing comes behind an error.
+    has_failed: bool,
 }
 
 /// All rows of a query that has run.
@@ -84,17 +92,27 @@ impl Query {
         let watch = Stopwatch::start();
         let planning = Box::pin(self.frame.create_physical_plan());
         let (plan, decisions) = match has_drives(&task) {
-            true => recorded(planning).await,
+            true => caught(recorded(planning)).await?,
             // Nothing is decided then, and planning takes no longer than DataFusion's.
-            false => (planning.await, Vec::new()),
+            false => (caught(planning).await?, Vec::new()),
         };
         let (plan, planning) = (plan?, watch.elapsed());
         let stopwatch = Stopwatch::start();
         let context = task.session_config().get_extension::<PushdownContext>();
         let running = context.map(|context| context.begin_query());
         let inner = execute_stream(Arc::clone(&plan), Arc::new(task))?;
-        let elapsed = Duration::ZERO;
-        Ok(QueryStream { inner, plan, decisions, planning, stopwatch, elapsed, rows: 0, running })
+        Ok(QueryStream {
+            inner,
+            plan,
+            decisions,
+            planning,
+            stopwatch,
+            elapsed: Duration::ZERO,
+            rows: 0,
+            running,
+            failing: None,
+            has_failed: false,
+        })
     }
 
     /// Plans the query without running it: a profile with plan and decisions, and nothing counted.
@@ -190,19 +208,45 @@ impl Stream for QueryStream {
     type Item = Result<RecordBatch>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let item = ready!(self.inner.poll_next_unpin(context));
-        self.elapsed = self.stopwatch.elapsed();
-        if item.is_none() {
-            self.running = None;
-        }
-        Poll::Ready(item.map(|batch| match batch {
-            Ok(batch) => {
-                self.rows += u64::try_from(batch.num_rows()).unwrap_or(u64::MAX);
-                Ok(batch)
+        if !self.has_failed {
+            let polled = catch_unwind(AssertUnwindSafe(|| self.inner.poll_next_unpin(context)));
+            let item = match polled {
+                Ok(item) => ready!(item),
+                Err(panic) => Some(Err(from_panic(&*panic))),
+            };
+            self.elapsed = self.stopwatch.elapsed();
+            match item {
+                Some(Ok(batch)) => {
+                    self.rows += u64::try_from(batch.num_rows()).unwrap_or(u64::MAX);
+                    return Poll::Ready(Some(Ok(batch)));
+                }
+                Some(Err(error)) => {
+                    let plan = Arc::clone(&self.plan);
+                    self.failing = Some(locate::explain(error, plan).boxed());
+                }
+                None => {}
             }
-            Err(error) => Err(Error::from(error)),
-        }))
+            self.running = None;
+            self.has_failed = self.failing.is_some();
+        }
+        let Some(failing) = &mut self.failing else { return Poll::Ready(None) };
+        let error = ready!(failing.poll_unpin(context));
+        self.failing = None;
+        Poll::Ready(Some(Err(error)))
     }
+}
+
+/// Runs a future to its end; a panic in it is an error.
+pub(crate) async fn caught<T>(future: impl Future<Output = T>) -> Result<T> {
+    let ended = AssertUnwindSafe(future).catch_unwind().await;
+    ended.map_err(|panic| Error::from(from_panic(&*panic)))
+}
+
+/// What a panic says. The libraries that read files have panics for some that are damaged.
+pub(crate) fn from_panic(panic: &(dyn Any + Send)) -> DataFusionError {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
+    DataFusionError::Internal(text.unwrap_or("a panic without a text").to_owned())
 }
 
 impl std::fmt::Debug for QueryStream {

@@ -11,29 +11,37 @@
 //! Nothing in DataFusion 55 looks for a `ListingTable` behind a provider except the serialisation
 //! of *logical* plans; physical plans are built from the scan alone.
 
-use std::{borrow::Cow, sync::Arc};
+use std::{borrow::Cow, panic::AssertUnwindSafe, sync::Arc};
 
 use async_trait::async_trait;
 use datafusion::{
     arrow::datatypes::SchemaRef,
     catalog::{ScanArgs, ScanResult, Session, TableProvider, TableProviderFactory},
-    common::{Constraints, DFSchemaRef, DataFusionError, Result, Statistics},
+    common::{
+        Constraints, DFSchemaRef, DataFusionError, Result, Statistics,
+        tree_node::{Transformed, TreeNode},
+    },
     datasource::{
         file_format::parquet::ParquetFormat,
         listing::{ListingTable, ListingTableUrl},
         physical_plan::parquet::metadata::DFParquetMetadata,
         provider::DefaultTableFactory,
+        source::DataSourceExec,
     },
     logical_expr::{
         CreateExternalTable, Expr, LogicalPlan, TableProviderFilterPushDown, TableType,
         dml::{InsertOp, MergeIntoClause},
     },
-    object_store::path::Path,
+    object_store::{self, ObjectMeta, ObjectStore, ObjectStoreExt},
+    parquet::{
+        arrow::arrow_reader::ArrowReaderMetadata, errors::ParquetError,
+        file::metadata::PageIndexPolicy,
+    },
     physical_plan::ExecutionPlan,
 };
-use futures::TryStreamExt;
+use futures::{FutureExt, TryStreamExt};
 
-use crate::{bounds, facts, order};
+use crate::{bounds, damage::Damage, facts, guard, order, query::from_panic};
 
 /// How files end that a table finds in a folder.
 const PARQUET_EXTENSION: &str = ".parquet";
@@ -57,42 +65,89 @@ impl TableProviderFactory for TableFactory {
         state: &dyn Session,
         command: &CreateExternalTable,
     ) -> Result<Arc<dyn TableProvider>> {
-        match self.inner.create(state, command).await {
+        match unwound(self.inner.create(state, command)).await {
             Ok(table) => Ok(wrap(table)),
-            Err(error) => Err(name_file(error, state, &command.locations).await),
+            Err(error) => {
+                let urls = command.locations.iter().map(ListingTableUrl::parse);
+                Err(name_file(error, state, urls.filter_map(Result::ok)).await)
+            }
         }
     }
+}
+
+/// Runs what reckons with counts of footers that nobody has looked at; a panic is an error.
+async fn unwound<T>(future: impl Future<Output = Result<T>>) -> Result<T> {
+    let ended = AssertUnwindSafe(future).catch_unwind().await;
+    ended.unwrap_or_else(|panic| Err(from_panic(&*panic)))
 }
 
 /// Adds to an error of Parquet the file that it is about, which DataFusion leaves out.
 async fn name_file(
     error: DataFusionError,
     state: &dyn Session,
-    locations: &[String],
+    urls: impl Iterator<Item = ListingTableUrl>,
 ) -> DataFusionError {
-    if !matches!(error.find_root(), DataFusionError::ParquetError(_)) {
-        return error;
+    // A length in a footer may lead behind the end of the file, which the store says.
+    let is_outside =
+        |error: &object_store::Error| matches!(error, object_store::Error::Generic { .. });
+    match error.find_root() {
+        // An internal error is a panic of a library, for one.
+        DataFusionError::ParquetError(_) | DataFusionError::Internal(_) => {}
+        DataFusionError::ObjectStore(source) if is_outside(source) => {}
+        _ => return error,
     }
-    for location in locations {
-        if let Ok(Some(path)) = unreadable_file(state, location).await {
-            return error.context(format!("file '/{path}'"));
+    for url in urls {
+        if let Ok(Some(damage)) = unreadable_file(state, &url).await {
+            return ParquetError::from(damage).into();
         }
     }
     // The file may have been replaced since.
     error
 }
 
-/// The first file at `location` whose footer cannot be read.
-async fn unreadable_file(state: &dyn Session, location: &str) -> Result<Option<Path>> {
-    let url = ListingTableUrl::parse(location)?;
-    let store = state.runtime_env().object_store(&url)?;
+/// The first file at `location` whose footer, or the indexes behind it, cannot be read.
+async fn unreadable_file(state: &dyn Session, url: &ListingTableUrl) -> Result<Option<Damage>> {
+    let store = state.runtime_env().object_store(url)?;
     let mut files = url.list_all_files(state, store.as_ref(), PARQUET_EXTENSION).await?;
     while let Some(file) = files.try_next().await? {
-        if DFParquetMetadata::new(store.as_ref(), &file).fetch_metadata().await.is_err() {
-            return Ok(Some(file.location));
+        let read = |policy| {
+            let metadata = DFParquetMetadata::new(store.as_ref(), &file);
+            async move { metadata.with_page_index_policy(Some(policy)).fetch_metadata().await }
+        };
+        let path = format!("/{}", file.location);
+        let metadata = read(PageIndexPolicy::Skip).await;
+        if let Ok(metadata) = &metadata
+            && let Err(damage) = guard::check_footer(metadata, &path, file.size)
+        {
+            return Ok(Some(damage));
         }
+        let (part, error) = match metadata {
+            Err(error) => ("footer", error),
+            Ok(metadata) => match read(PageIndexPolicy::Optional).await {
+                Err(error) => ("index of the pages", error),
+                Ok(_) => match ArrowReaderMetadata::try_new(metadata, Default::default()) {
+                    Err(error) => ("schema", error.into()),
+                    Ok(_) => continue,
+                },
+            },
+        };
+        let text = match error.find_root() {
+            DataFusionError::ParquetError(error) => error.to_string(),
+            other => other.to_string(),
+        };
+        let what = format!("the {part} cannot be read: {text}");
+        let offset = footer_offset(store.as_ref(), &file).await.filter(|_| part == "footer");
+        return Ok(Some(Damage { file: path, chunk: None, offset, what }));
     }
     Ok(None)
+}
+
+/// Where the footer starts, if the end of the file says it.
+async fn footer_offset(store: &dyn ObjectStore, file: &ObjectMeta) -> Option<u64> {
+    let end = file.size.checked_sub(8)?;
+    let bytes = store.get_range(&file.location, end..file.size).await.ok()?;
+    let length = u32::from_le_bytes(*bytes.first_chunk()?);
+    end.checked_sub(u64::from(length)).filter(|_| bytes.ends_with(b"PAR1"))
 }
 
 /// Wraps a listing table of Parquet files; any other table stays as it is.
@@ -104,6 +159,11 @@ fn wrap(table: Arc<dyn TableProvider>) -> Arc<dyn TableProvider> {
 }
 
 impl ParquetTable {
+    fn urls(&self) -> impl Iterator<Item = ListingTableUrl> {
+        let listing = self.inner.downcast_ref::<ListingTable>();
+        listing.into_iter().flat_map(|listing| listing.table_paths().clone())
+    }
+
     /// Whether the order of the rows is the user's word, and not the files'.
     fn user_declares_order(&self) -> bool {
         let listing = self.inner.downcast_ref::<ListingTable>();
@@ -157,7 +217,19 @@ impl TableProvider for ParquetTable {
         state: &dyn Session,
         args: ScanArgs<'a>,
     ) -> Result<ScanResult> {
-        let mut plan = bounds::doubt(self.inner.scan_with_args(state, args).await?.into_inner())?;
+        let scanned = match unwound(self.inner.scan_with_args(state, args)).await {
+            Ok(scanned) => scanned,
+            Err(error) => return Err(name_file(error, state, self.urls()).await),
+        };
+        let plan = scanned.into_inner();
+        let plan = plan.transform_down(|node| match facts::parquet_scan_of(&node) {
+            Some(scan) => {
+                let scan = guard::guard(bounds::doubt(scan.clone()));
+                Ok(Transformed::yes(DataSourceExec::from_data_source(scan) as _))
+            }
+            None => Ok(Transformed::no(node)),
+        })?;
+        let mut plan = plan.data;
         if !self.user_declares_order() {
             plan = Box::pin(order::check(plan, state)).await?;
         }

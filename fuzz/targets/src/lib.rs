@@ -10,6 +10,7 @@
 //! | `drives` | a call of the scan kernel | the CPU drive ends too; where both give rows, they are the same |
 //! | `sql` | words of SQL, or any text | it parses, and has a plan with a drive where it has one without |
 //! | `arguments` | a drive URL or a size | what is read is shown and read again, but for tokens |
+//! | `files` | choices: a file of one of three writers, lies in footer, indexes and page headers, a query | rows, or an error that says where |
 //! | `pages` | choices: a column, a layout, lies in headers and in the command | as `drives` |
 //!
 //! Checksums are put right before anything looks at the bytes: damage that a checksum notices is
@@ -26,7 +27,7 @@
 //!
 //! # Features
 //!
-//! `sql` adds the two targets that need the engine; without it nothing here builds DataFusion.
+//! `sql` adds the three targets that need the engine; without it nothing here builds DataFusion.
 //! `libfuzzer` is for the programs in `src/bin`, which link only as the task links them.
 //!
 //! # Invariants
@@ -42,6 +43,8 @@ pub mod call;
 mod choices;
 mod command;
 mod drives;
+#[cfg(feature = "sql")]
+mod files;
 mod host;
 mod kernel;
 mod merge;
@@ -57,6 +60,8 @@ mod words;
 pub use arguments::arguments;
 pub use command::command;
 pub use drives::drives;
+#[cfg(feature = "sql")]
+pub use files::{Bench, Damaged, Ended, every_end, every_lie, files};
 pub use kernel::scan;
 pub use merge::merge;
 pub use pages::pages;
@@ -77,4 +82,6 @@ pub const TARGETS: &[(&str, Run)] = &[
     ("sql", sql),
     #[cfg(feature = "sql")]
     ("arguments", arguments),
+    #[cfg(feature = "sql")]
+    ("files", files),
 ];

@@ -4,17 +4,17 @@
 //! What is known is read, whatever else stands there is skipped, and nothing is believed: sizes and
 //! counts are held against the chunk where they are used.
 
-use nearscan_command::Status;
+use nearscan_command::{Encoding, Status};
 
 /// The header of one page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct PageHeader {
+pub struct PageHeader {
     /// What the page is.
     pub(crate) kind: PageKind,
     /// Bytes of the body uncompressed.
-    pub(crate) uncompressed_bytes: usize,
+    pub uncompressed_bytes: usize,
     /// Bytes of the body in the chunk.
-    pub(crate) compressed_bytes: usize,
+    pub compressed_bytes: usize,
 }
 
 /// What a page is; encodings are Parquet's numbers.
@@ -71,7 +71,7 @@ impl PageHeader {
     /// # Errors
     /// [`Status::Corrupt`] when it is no header, [`Status::Encoding`] for a kind of page that
     /// nobody reads.
-    pub(crate) fn read(bytes: &[u8]) -> Result<(Self, usize), Status> {
+    pub fn read(bytes: &[u8]) -> Result<(Self, usize), Status> {
         let mut input = Input { bytes, at: 0 };
         let mut numbers = [None; 4];
         let mut inner: [Option<Fields>; 9] = [None; 9];
@@ -97,6 +97,49 @@ impl PageHeader {
             compressed_bytes: size(numbers[3])?,
         };
         Ok((header, input.at))
+    }
+}
+
+impl PageHeader {
+    /// Whether the page is a dictionary.
+    pub const fn is_dictionary(&self) -> bool {
+        matches!(self.kind, PageKind::Dictionary { .. })
+    }
+
+    /// Whether the values of the page are codes of a dictionary.
+    pub fn has_codes(&self) -> bool {
+        let encoding = match self.kind {
+            PageKind::Data { encoding, .. } => encoding,
+            PageKind::Data2(data) => data.encoding,
+            PageKind::Index | PageKind::Dictionary { .. } => return false,
+        };
+        let encoding = u8::try_from(encoding).ok().and_then(|it| Encoding::from_code(it).ok());
+        matches!(encoding, Some(Encoding::PlainDictionary | Encoding::RleDictionary))
+    }
+
+    /// Bytes of levels that stand before the values and are not compressed.
+    pub fn level_bytes(&self) -> usize {
+        match self.kind {
+            PageKind::Data2(data) => data.definition_bytes.saturating_add(data.repetition_bytes),
+            PageKind::Data { .. } | PageKind::Index | PageKind::Dictionary { .. } => 0,
+        }
+    }
+
+    /// Values of the page, NULLs included; 0 of a page that has none.
+    pub const fn values(&self) -> u32 {
+        match self.kind {
+            PageKind::Data { rows, .. } => rows,
+            PageKind::Data2(data) => data.values,
+            PageKind::Index | PageKind::Dictionary { .. } => 0,
+        }
+    }
+
+    /// Entries of the dictionary; 0 of another page.
+    pub const fn entries(&self) -> u32 {
+        match self.kind {
+            PageKind::Dictionary { entries, .. } => entries,
+            PageKind::Data { .. } | PageKind::Data2(_) | PageKind::Index => 0,
+        }
     }
 }
 

@@ -68,3 +68,4 @@ mod top;
 mod vector;
 
 pub use drive::{CpuDrive, Options};
+pub use header::PageHeader;

@@ -55,6 +55,7 @@ const TARGETS: &[Target] = &[
     Target { name: "pages", needs_engine: false, bytes_max: 128 },
     Target { name: "sql", needs_engine: true, bytes_max: 97 },
     Target { name: "arguments", needs_engine: true, bytes_max: 128 },
+    Target { name: "files", needs_engine: true, bytes_max: 64 },
 ];
 
 /// Seconds after which one input counts as a hang.

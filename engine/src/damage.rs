@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What is wrong with a Parquet file, and where.
+
+use std::{error::Error, fmt};
+
+use datafusion::{common::DataFusionError, parquet::errors::ParquetError};
+
+/// A place in a file where it cannot be what it says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Damage {
+    /// Path of the file.
+    pub(crate) file: String,
+    /// Row group, from 0, and the column; what is wrong with a footer has neither.
+    pub(crate) chunk: Option<(usize, String)>,
+    /// First byte of what is wrong, in the file.
+    pub(crate) offset: Option<u64>,
+    /// What is wrong.
+    pub(crate) what: String,
+}
+
+impl Damage {
+    /// The damage that an error is about, if it knows.
+    pub(crate) fn of(error: &DataFusionError) -> Option<&Self> {
+        let mut next: Option<&(dyn Error + 'static)> = Some(error.find_root());
+        while let Some(error) = next {
+            if let Some(damage) = error.downcast_ref() {
+                return Some(damage);
+            }
+            next = error.source();
+        }
+        None
+    }
+}
+
+impl From<Damage> for ParquetError {
+    fn from(damage: Damage) -> Self {
+        Self::External(Box::new(damage))
+    }
+}
+
+impl fmt::Display for Damage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "file '{}'", self.file)?;
+        if let Some((row_group, column)) = &self.chunk {
+            write!(f, ", row group {row_group}, column '{column}'")?;
+        }
+        if let Some(offset) = self.offset {
+            write!(f, ", byte {offset}")?;
+        }
+        write!(f, ": {}", self.what)
+    }
+}
+
+impl Error for Damage {}

@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Where in which file is what a scan could not decode.
+//!
+//! The `parquet` crate says what is wrong with a page, and for some damage it panics; neither says
+//! where. So when a query fails with an error that may come from a file, the chunks that its scans
+//! read are read once more, one column of one row group at a time, and page by page, until one
+//! fails. That costs what was read so far, in a query that fails anyway.
+//!
+//! # Not here
+//!
+//! What [`guard`](crate::guard) finds says by itself where it is. Files that are no Parquet are none
+//! of this module's, nor are rows that are wrong and can be decoded.
+
+use std::{
+    collections::HashSet,
+    ops::Range,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+};
+
+use bytes::{Buf, Bytes, buf::Reader};
+use datafusion::{
+    common::{
+        DataFusionError,
+        tree_node::{TreeNode, TreeNodeRecursion},
+    },
+    datasource::{
+        listing::PartitionedFile,
+        physical_plan::{FileScanConfig, FileSource, ParquetFileReaderFactory, ParquetSource},
+    },
+    parquet::{
+        arrow::{
+            ProjectionMask,
+            arrow_reader::{
+                ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder,
+                RowSelection, RowSelector,
+            },
+        },
+        errors::{ParquetError, Result as ParquetResult},
+        file::{
+            metadata::ParquetMetaData,
+            reader::{ChunkReader, Length},
+        },
+    },
+    physical_expr::utils::collect_columns,
+    physical_plan::{ExecutionPlan, metrics::ExecutionPlanMetricsSet},
+};
+use nearscan_cpu::PageHeader;
+use nearscan_optimizer::PushdownExec;
+
+use crate::{
+    damage::Damage,
+    error::Error,
+    facts::parquet_scan_of,
+    query::{caught, from_panic},
+};
+
+/// The error that a query ends with: where it comes from the data of a file, with the place.
+pub(crate) async fn explain(error: DataFusionError, plan: Arc<dyn ExecutionPlan>) -> Error {
+    let error = Error::from(error);
+    // A panic of a library is an internal error.
+    let (Error::Data(source) | Error::Internal(source)) = &error else { return error };
+    if Damage::of(source).is_some() {
+        return error;
+    }
+    for scan in scans_of(&plan) {
+        let Some(factory) = scan.factory() else { continue };
+        for file in scan.files() {
+            if let Ok(Ok(Some(damage))) = caught(scan.find(factory, file)).await {
+                return Error::from(DataFusionError::from(ParquetError::from(damage)));
+            }
+        }
+    }
+    error
+}
+
+/// The scans of a plan, those that run on a drive among them.
+fn scans_of(plan: &Arc<dyn ExecutionPlan>) -> Vec<Scan> {
+    let mut scans = Vec::new();
+    let walked = plan.apply(|node| {
+        if let Some(pushed) = node.downcast_ref::<PushdownExec>() {
+            scans.extend(scans_of(pushed.replaced()));
+        }
+        scans.extend(parquet_scan_of(node).cloned().map(Scan));
+        Ok(TreeNodeRecursion::Continue)
+    });
+    debug_assert!(walked.is_ok(), "nothing on the way fails");
+    scans
+}
+
+/// A scan of Parquet files.
+struct Scan(FileScanConfig);
+
+impl Scan {
+    fn source(&self) -> Option<&ParquetSource> {
+        self.0.file_source.downcast_ref()
+    }
+
+    fn factory(&self) -> Option<&Arc<dyn ParquetFileReaderFactory>> {
+        self.source()?.parquet_file_reader_factory()
+    }
+
+    fn files(&self) -> impl Iterator<Item = &PartitionedFile> {
+        self.0.file_groups.iter().flat_map(|group| group.files())
+    }
+
+    /// Names of the columns that are read.
+    fn columns(&self) -> HashSet<String> {
+        let schema = self.0.file_schema();
+        let source = self.source();
+        let filter = source.and_then(FileSource::filter);
+        let mut columns = filter.map(|filter| collect_columns(&filter)).unwrap_or_default();
+        match source.and_then(FileSource::projection) {
+            Some(projection) => {
+                columns.extend(projection.iter().flat_map(|it| collect_columns(&it.expr)));
+                columns.iter().map(|column| column.name().to_owned()).collect()
+            }
+            None => schema.fields().iter().map(|field| field.name().clone()).collect(),
+        }
+    }
+
+    /// The first damage of a file.
+    async fn find(
+        &self,
+        factory: &Arc<dyn ParquetFileReaderFactory>,
+        file: &PartitionedFile,
+    ) -> Result<Option<Damage>, DataFusionError> {
+        let path = format!("/{}", file.object_meta.location);
+        let metrics = ExecutionPlanMetricsSet::new();
+        let mut reader = factory.create_reader(0, file.clone(), None, &metrics)?;
+        let metadata = match reader.get_metadata(None).await {
+            Ok(metadata) => metadata,
+            Err(error) => return Ok(Some(damage_of(&error, &path, None, None))),
+        };
+        let columns = self.columns();
+        for (row_group, group) in metadata.row_groups().iter().enumerate() {
+            for (leaf, chunk) in group.columns().iter().enumerate() {
+                if !columns.contains(&chunk.column_path().parts()[0]) {
+                    continue;
+                }
+                let (start, length) = chunk.byte_range();
+                let place = (row_group, chunk.column_path().string());
+                let read = reader.get_byte_ranges(vec![start..start + length]).await;
+                let bytes = match read.map(|mut read| read.pop()) {
+                    Ok(bytes) => bytes.unwrap_or_default(),
+                    Err(error) => {
+                        return Ok(Some(damage_of(&error, &path, Some(place), Some(start))));
+                    }
+                };
+                let chunk =
+                    Chunk { metadata: Arc::clone(&metadata), row_group, leaf, start, bytes };
+                let found = tokio::task::spawn_blocking(move || chunk.find()).await;
+                let found = found.map_err(|error| DataFusionError::Internal(error.to_string()))?;
+                if let Err((offset, error)) = found {
+                    return Ok(Some(damage_of(&error, &path, Some(place), Some(offset))));
+                }
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// The damage that an error is, or the error at this place.
+fn damage_of(
+    error: &ParquetError,
+    file: &str,
+    chunk: Option<(usize, String)>,
+    offset: Option<u64>,
+) -> Damage {
+    if let ParquetError::External(source) = error
+        && let Some(damage) = source.downcast_ref::<Damage>()
+    {
+        return damage.clone();
+    }
+    let what = match error {
+        ParquetError::General(text) | ParquetError::EOF(text) => text.clone(),
+        other => {
+            let text = other.to_string();
+            let mut text = text.as_str();
+            // One error in another, each with the name of its kind.
+            while let Some(inner) = KINDS.iter().find_map(|kind| text.strip_prefix(kind)) {
+                text = inner;
+            }
+            text.to_owned()
+        }
+    };
+    Damage { file: file.to_owned(), chunk, offset, what }
+}
+
+/// What libraries put in front of what is wrong.
+const KINDS: [&str; 4] = ["Parquet argument error: ", "External: ", "Parquet error: ", "Arrow: "];
+
+/// A column chunk in memory.
+struct Chunk {
+    metadata: Arc<ParquetMetaData>,
+    row_group: usize,
+    leaf: usize,
+    /// Where it starts in the file.
+    start: u64,
+    bytes: Bytes,
+}
+
+impl Chunk {
+    /// Decodes the chunk; where it cannot be, gives the page at fault, or the chunk.
+    fn find(&self) -> Result<(), (u64, ParquetError)> {
+        let Err(error) = self.decode(None) else { return Ok(()) };
+        let mut first = None;
+        let mut is_any_good = false;
+        for (offset, rows) in self.pages() {
+            match self.decode(Some(rows)) {
+                Ok(()) => is_any_good = true,
+                Err(error) => {
+                    first.get_or_insert((offset, error));
+                }
+            }
+        }
+        match first {
+            Some(first) if is_any_good => Err(first),
+            // Each page refers to the first one, if that is a dictionary.
+            _ => Err((self.start, error)),
+        }
+    }
+
+    /// The pages that have values, with their rows; none if values are no rows.
+    fn pages(&self) -> Vec<(u64, Range<usize>)> {
+        let column = self.metadata.row_group(self.row_group).column(self.leaf);
+        let mut pages = Vec::new();
+        let (mut rest, mut row) = (&self.bytes[..], 0);
+        if column.column_descr().max_rep_level() > 0 {
+            return pages;
+        }
+        while let Ok((header, header_bytes)) = PageHeader::read(rest) {
+            let offset = self.start + (self.bytes.len() - rest.len()) as u64;
+            let rows = row..row + header.values() as usize;
+            if !rows.is_empty() {
+                pages.push((offset, rows.clone()));
+            }
+            row = rows.end;
+            match rest.get(header_bytes + header.compressed_bytes..) {
+                Some(behind) => rest = behind,
+                None => break,
+            }
+        }
+        pages
+    }
+
+    /// Decodes all rows, or these.
+    fn decode(&self, rows: Option<Range<usize>>) -> ParquetResult<()> {
+        let all = self.metadata.row_group(self.row_group).num_rows();
+        let count = rows.as_ref().map_or(usize::try_from(all)?, Range::len);
+        let decoded = catch_unwind(AssertUnwindSafe(|| {
+            let options = ArrowReaderOptions::new();
+            let known = ArrowReaderMetadata::try_new(Arc::clone(&self.metadata), options)?;
+            let leaves = [self.leaf];
+            let column =
+                ProjectionMask::leaves(known.metadata().file_metadata().schema_descr(), leaves);
+            let file = InMemory { start: self.start, bytes: self.bytes.clone() };
+            let mut reader = ParquetRecordBatchReaderBuilder::new_with_metadata(file, known)
+                .with_row_groups(vec![self.row_group])
+                .with_projection(column);
+            if let Some(rows) = rows {
+                let selectors =
+                    vec![RowSelector::skip(rows.start), RowSelector::select(rows.len())];
+                reader = reader.with_row_selection(RowSelection::from(selectors));
+            }
+            let mut missing = count;
+            for batch in reader.build()? {
+                missing = missing.saturating_sub(batch?.num_rows());
+            }
+            match missing {
+                0 => Ok(()),
+                _ => Err(ParquetError::General(format!("{missing} of {count} rows are missing"))),
+            }
+        }));
+        decoded.unwrap_or_else(|panic| Err(ParquetError::General(from_panic(&*panic).to_string())))
+    }
+}
+
+/// A file of which only some bytes are there.
+struct InMemory {
+    start: u64,
+    bytes: Bytes,
+}
+
+impl Length for InMemory {
+    fn len(&self) -> u64 {
+        self.start + self.bytes.len() as u64
+    }
+}
+
+impl ChunkReader for InMemory {
+    type T = Reader<Bytes>;
+
+    fn get_read(&self, start: u64) -> ParquetResult<Self::T> {
+        let length = self.len().saturating_sub(start);
+        Ok(self.get_bytes(start, usize::try_from(length)?)?.reader())
+    }
+
+    fn get_bytes(&self, start: u64, length: usize) -> ParquetResult<Bytes> {
+        let start = start.checked_sub(self.start).map(usize::try_from).transpose()?;
+        let range = start.and_then(|start| Some(start..start.checked_add(length)?));
+        match range.filter(|range| range.end <= self.bytes.len()) {
+            Some(range) => Ok(self.bytes.slice(range)),
+            None => Err(ParquetError::EOF("a page ends behind its chunk".to_owned())),
+        }
+    }
+}

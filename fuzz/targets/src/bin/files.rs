@@ -1,0 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The target `files` under libFuzzer.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| nearscan_targets::files(bytes));

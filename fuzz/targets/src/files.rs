@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The target `files`: queries over a Parquet file with lies in it.
+//!
+//! Bytes choose one of the files in `samples`, which three writers wrote, a query, and up to four
+//! numbers in page headers, indexes and the footer that lie while all else is true, or bytes of the
+//! file that change. The query runs twice, without a drive and with one that takes all it can.
+//!
+//! A query over such a file may give rows: most bytes are values, and some fields are read by
+//! nobody. It may fail, and then says in which file, and behind the footer also in which row group,
+//! column and page. It may not panic, take long or need much memory.
+
+mod bench;
+mod sample;
+mod thrift;
+
+use std::sync::LazyLock;
+
+pub use bench::{Bench, Ended};
+use sample::{Kind, Lie, Sample};
+
+use crate::choices::Choices;
+
+/// Lies of one input, and bytes that change, at most.
+const LIES_MAX: usize = 4;
+
+/// The files, and the writers.
+static SAMPLES: LazyLock<Vec<Sample>> = LazyLock::new(|| {
+    let sample = |name, bytes: &'static [u8]| {
+        Sample::parse(name, bytes).unwrap_or_else(|| panic!("{name} is no Parquet"))
+    };
+    vec![
+        sample("ours", include_bytes!("../samples/ours.parquet")),
+        sample("pyarrow", include_bytes!("../samples/pyarrow.parquet")),
+        sample("pyarrow_v2", include_bytes!("../samples/pyarrow_v2.parquet")),
+        sample("duckdb", include_bytes!("../samples/duckdb.parquet")),
+    ]
+});
+
+/// Runs a query over a file with lies.
+///
+/// # Panics
+/// When the engine does, or says too little of what is wrong.
+pub fn files(bytes: &[u8]) {
+    thread_local! {
+        static BENCH: Bench = Bench::start();
+    }
+    let mut choices = Choices::new(bytes);
+    let sample = &SAMPLES[choices.below(SAMPLES.len())];
+    let query = choices.below(bench::QUERIES.len());
+    let kind = choices.byte();
+    let mut lies = Vec::new();
+    while kind % 4 < 3 && !choices.is_empty() && lies.len() < LIES_MAX {
+        let structure = choices.below(sample.structures().len());
+        let places = sample.structures()[structure].places().len();
+        let place = usize::from(u16::from_le_bytes([choices.byte(), choices.byte()])) % places;
+        let number = choices.lie(sample.structures()[structure].truth(place));
+        lies.push(Lie { structure, place, number });
+    }
+    let mut file = sample.with(&lies);
+    for _ in 0..LIES_MAX {
+        if kind % 4 < 2 || choices.is_empty() {
+            break;
+        }
+        let at = u16::from_le_bytes([choices.byte(), choices.byte()]);
+        let at = usize::from(at) % file.len();
+        file[at] = choices.byte();
+    }
+    // What a file says of its pages apart from them is believed by the host, and not by a drive:
+    // where several numbers lie, their rows may differ.
+    drop(BENCH.with(|bench| bench.run(&file, query)));
+}
+
+/// One number of one file that lies.
+#[derive(Debug)]
+pub struct Damaged {
+    /// Which file, which number, and what it says.
+    pub what: String,
+    /// The file.
+    pub bytes: Vec<u8>,
+    /// Whether the lie is in the header of a page.
+    pub is_in_page: bool,
+}
+
+/// Every number of every structure of every file, with each of some lies.
+pub fn every_lie() -> impl Iterator<Item = Damaged> {
+    SAMPLES.iter().flat_map(|sample| {
+        let structures = sample.structures().iter().enumerate();
+        structures.flat_map(move |(number, structure)| {
+            (0..structure.places().len()).flat_map(move |place| {
+                let truth = structure.truth(place);
+                lies_beside(truth).into_iter().map(move |said| {
+                    let path = &structure.places()[place];
+                    let (name, kind, start) = (sample.name, structure.kind, structure.start);
+                    let lie = Lie { structure: number, place, number: said };
+                    let what = format!("{name}, {kind:?} at {start}, {path:?}: {said} for {truth}");
+                    let is_in_page = kind == Kind::PageHeader;
+                    Damaged { what, bytes: sample.with(&[lie]), is_in_page }
+                })
+            })
+        })
+    })
+}
+
+/// What a number may say instead of the truth: its neighbours, nothing, and the ends of types.
+fn lies_beside(truth: i64) -> Vec<i64> {
+    let mut lies = vec![
+        truth.wrapping_sub(1),
+        truth.wrapping_add(1),
+        truth.wrapping_mul(2),
+        0,
+        -1,
+        i64::from(i32::MAX),
+        i64::from(i32::MIN),
+        i64::MAX,
+        i64::MIN,
+    ];
+    lies.retain(|lie| *lie != truth);
+    lies.dedup();
+    lies
+}
+
+/// Each file cut short at each byte but the first, and with each of its last bytes changed.
+pub fn every_end() -> impl Iterator<Item = Damaged> {
+    SAMPLES.iter().flat_map(|sample| {
+        let whole = sample.with(&[]);
+        let (length, name) = (whole.len(), sample.name);
+        let cut = (1..length).map({
+            let whole = whole.clone();
+            move |length| Damaged {
+                what: format!("{name}, its first {length} bytes"),
+                bytes: whole[..length].to_vec(),
+                is_in_page: false,
+            }
+        });
+        let changed = (1..=8).map(move |back| {
+            let mut bytes = whole.clone();
+            bytes[length - back] ^= 0x41;
+            let what = format!("{name}, byte {back} from the end");
+            Damaged { what, bytes, is_in_page: false }
+        });
+        cut.chain(changed)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_without_lies_is_the_file() {
+        for sample in SAMPLES.iter() {
+            assert!(sample.structures().len() > 14, "{}", sample.name);
+            assert!(sample.with(&[]) == sample.bytes(), "{}", sample.name);
+        }
+    }
+}
