@@ -4,6 +4,7 @@
 
 mod coverage;
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
@@ -50,9 +51,16 @@ fn sql(project: &Project, options: &[String]) -> Result<ExitCode> {
         .context("random queries need Python, see above")?;
     let describe = ["describe", "--always", "--dirty"];
     let commit = project::output(project.command("git").args(describe))?;
-    let python = python.to_string_lossy();
-    let known = ["--commit", commit.trim(), "--python", &python].map(str::to_owned);
+    let known = known_options(commit.trim(), &python.to_string_lossy(), &project.target_folder());
     start(project, "nearscan-queries", &[&known, options].concat())
+}
+
+/// What random queries are told whatever the user says, who stands behind it and so overrides it:
+/// what differs is kept where nothing is committed.
+fn known_options(commit: &str, python: &str, target: &Path) -> [String; 6] {
+    let keep = target.join("differing-queries");
+    let keep = keep.to_string_lossy();
+    ["--commit", commit, "--python", python, "--keep", &keep].map(str::to_owned)
 }
 
 /// Builds a program of that package and name for speed, and runs it.
@@ -64,4 +72,17 @@ fn start(project: &Project, name: &str, options: &[String]) -> Result<ExitCode> 
     let mut command = project.command(&program.to_string_lossy());
     let status = command.args(options).status().with_context(|| format!("cannot start {name}"))?;
     Ok(if status.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn queries_that_differ_are_kept_below_the_target_folder() {
+        let options = known_options("abc", "python3", Path::new("/made"));
+        let expected =
+            ["--commit", "abc", "--python", "python3", "--keep", "/made/differing-queries"];
+        assert_eq!(options, expected);
+    }
 }

@@ -7,6 +7,7 @@
 //! - `fuzz`: looks for what nobody has thought of.
 //! - `plant`: deliberate bugs, which the tests must catch.
 //! - `test`: every test of the project, on a machine that may lack half of the tools.
+//! - `xclbin`: the image of an FPGA, or the one that XRT's software emulation loads.
 //! - `slt`: other people's SQL tests, on the emulated drive.
 //! - `ci`: the whole gate, step by step, timed.
 //!

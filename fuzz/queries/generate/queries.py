@@ -251,16 +251,20 @@ class Draw:
     def join(self) -> Query:
         self.table = "a"
         left, right = "a", self.random.choice(["b", "b", "c"])
-        self.expressions = self.over(("l", left), ("r", right))
-        word = self.random.choice(["JOIN", "JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN"])
+        halves = ["LEFT SEMI JOIN", "LEFT ANTI JOIN"]
+        word = self.random.choice(["JOIN", "JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN", *halves])
+        # Half a join has the columns of one side.
+        is_half = word in halves
+        sides = [("l", left)] if is_half else [("l", left), ("r", right)]
+        self.expressions = self.over(*sides)
         self.expressions.features.add(word.lower())
         on = "l.k = r.k" if self.chance(60) else "l.id = r.id"
         source = f"FROM {left} AS l {word} {right} AS r ON {on}{self.where()}"
         if self.chance(60):
             return Query(f"SELECT {', '.join(['count(*) AS n', *self.aggregates()])}\n{source}")
-        order = "l.id NULLS FIRST, r.id NULLS FIRST"
+        order = ", ".join(f"{alias}.id NULLS FIRST" for alias, _ in sides)
         names = [name for name in self.shown(3) if name.column.name != "id"]
-        outputs = ["l.id AS i", "r.id AS j"]
+        outputs = [f"{alias}.id AS {index}" for (alias, _), index in zip(sides, "ij", strict=False)]
         outputs += [f"{name.sql} AS x{index}" for index, name in enumerate(names)]
         limit = self.random.choice([5, 50])
         query = f"SELECT {', '.join(outputs)}\n{source}\nORDER BY {order}\nLIMIT {limit}"

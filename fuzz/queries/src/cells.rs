@@ -6,9 +6,10 @@
 //! | number | equal as numbers, whatever the types and the number of trailing zeros; exact |
 //! | average | within 1e-9 of the value, and one unit of the last place of a decimal |
 //! | text | equal texts: strings, dates, booleans |
+//! | bits | floats of the same bits: zeros have signs, and all NaN are alike |
 //!
-//! NULL is the same as NULL only, an infinity as itself, NaN as NaN. Without kinds, as between two
-//! runs of one engine, floats are averages and the rest is exact.
+//! NULL is the same as NULL only, an infinity as itself, NaN as NaN. Between two runs of one engine
+//! the type of a column is its kind, and nothing is close enough: floats are bits.
 
 use std::cmp::Ordering;
 
@@ -29,13 +30,16 @@ pub(crate) enum Kind {
     Number,
     Average,
     Text,
+    /// DuckDB's are never that.
+    #[serde(skip)]
+    Bits,
 }
 
 /// A value.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Cell {
     Null,
-    /// A number without trailing zeros, or a text.
+    /// A number without trailing zeros, the shortest text that only this float has, or a text.
     Exact(String),
     Average {
         value: f64,
@@ -49,7 +53,7 @@ pub(crate) type Row = Vec<Cell>;
 impl Kind {
     fn of(data_type: &DataType) -> Self {
         match data_type {
-            it if it.is_floating() => Self::Average,
+            it if it.is_floating() => Self::Bits,
             it if it.is_numeric() => Self::Number,
             _ => Self::Text,
         }
@@ -67,7 +71,7 @@ impl Cell {
                 Ok(value) => Self::Average { value, unit: 0.0 },
                 Err(_) => Self::Exact(text.to_owned()),
             },
-            Kind::Text => Self::Exact(text.to_owned()),
+            Kind::Text | Kind::Bits => Self::Exact(text.to_owned()),
         }
     }
 
@@ -121,6 +125,13 @@ fn cells(array: &dyn Array, kind: Kind) -> Result<Vec<Cell>, ArrowError> {
             (Kind::Average, DataType::Decimal128(_, scale)) => {
                 let unit = 10f64.powi(-i32::from(*scale));
                 Cell::Average { value: text.parse().unwrap_or(f64::NAN), unit }
+            }
+            // Its text is read as the same bits again, but for those of NaN.
+            (Kind::Bits, DataType::Float64) => {
+                Cell::Exact(format!("{:?}", array.as_primitive::<Float64Type>().value(row)))
+            }
+            (Kind::Bits, DataType::Float32) => {
+                Cell::Exact(format!("{:?}", array.as_primitive::<Float32Type>().value(row)))
             }
             // A double in place of an exact number is like none.
             (Kind::Number, data_type) if !data_type.is_floating() => Cell::Exact(normalized(&text)),
@@ -252,15 +263,37 @@ mod tests {
         assert_eq!(difference.is_none(), is_same, "{difference:?}");
     }
 
-    #[test]
-    fn without_kinds_the_types_decide() {
-        let doubles: ArrayRef = Arc::new(Float64Array::from(vec![f64::NAN, 0.1 + 0.2, -1.0]));
-        let batch = RecordBatch::try_from_iter([("x", doubles), ("n", integers(vec![None; 3]))]);
-        let found = rows(&[batch.unwrap()], &[]).unwrap();
-        let row = |value| vec![Cell::Average { value, unit: 0.0 }, Cell::Null];
-        let expected = |last| vec![row(-1.0), row(last), row(f64::NAN)];
-        assert_eq!(difference(expected(0.3), found.clone(), false), None);
-        assert!(difference(expected(0.31), found, false).is_some());
+    fn of_type(array: ArrayRef) -> Vec<Row> {
+        let count = array.len();
+        let batch = RecordBatch::try_from_iter([("x", array), ("n", integers(vec![None; count]))]);
+        rows(&[batch.unwrap()], &[]).unwrap()
+    }
+
+    fn doubles(values: Vec<f64>) -> Vec<Row> {
+        of_type(Arc::new(Float64Array::from(values)))
+    }
+
+    fn floats(values: Vec<f32>) -> Vec<Row> {
+        of_type(Arc::new(Float32Array::from(values)))
+    }
+
+    #[rstest]
+    #[case(doubles(vec![f64::NAN, 0.1, -1.0]), doubles(vec![-1.0, -f64::NAN, 0.1]), true)]
+    #[case(doubles(vec![0.1 + 0.2]), doubles(vec![0.3]), false)]
+    #[case(doubles(vec![0.0, 1.0]), doubles(vec![-0.0, 1.0]), false)]
+    #[case(doubles(vec![f64::INFINITY]), doubles(vec![f64::MAX]), false)]
+    #[case(doubles(vec![f64::NAN]), doubles(vec![1.0]), false)]
+    #[case(floats(vec![0.1, f32::NAN]), floats(vec![f32::NAN, 0.1]), true)]
+    #[case(floats(vec![16_777_216.0]), floats(vec![16_777_217.0]), true)]
+    #[case(floats(vec![0.1]), floats(vec![0.100_000_01]), false)]
+    #[case(floats(vec![0.0]), floats(vec![-0.0]), false)]
+    fn without_kinds_floats_are_their_bits(
+        #[case] one: Vec<Row>,
+        #[case] other: Vec<Row>,
+        #[case] is_same: bool,
+    ) {
+        let difference = difference(one, other, false);
+        assert_eq!(difference.is_none(), is_same, "{difference:?}");
     }
 
     #[test]

@@ -10,7 +10,7 @@
 //! difference, but for want of memory where memory is tight. A panic is one, and so is a query that
 //! does not end.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{mem, time::Duration};
 
 use nearscan::{Engine, Error, QueryResult};
 
@@ -18,6 +18,7 @@ use crate::{
     cells::{self, Cell, Kind, Row},
     generator::{Answer, Query},
     settings::Way,
+    tally::Tally,
 };
 
 /// Time after which a query counts as hung.
@@ -48,13 +49,10 @@ pub(crate) enum Against {
 #[derive(Debug, Default)]
 pub(crate) struct Checked {
     pub(crate) differences: Vec<Difference>,
-    /// Runs by the name of the way, rewrites among them.
-    pub(crate) runs: BTreeMap<&'static str, u64>,
-    pub(crate) units_drive: u64,
-    pub(crate) units_cpu: u64,
+    pub(crate) tally: Tally,
     /// Rows and operators of the run without a drive, if it gave rows.
     pub(crate) size: Option<Size>,
-    /// Queries that failed alike in all ways, and runs for which memory was too tight.
+    /// Runs that failed as the one without a drive did, and those for which memory was too tight.
     pub(crate) failed_alike: u64,
     pub(crate) out_of_memory: u64,
 }
@@ -90,10 +88,25 @@ impl Failed {
         }
     }
 
-    fn is_for_memory(&self) -> bool {
-        matches!(self, Self::Error(error) if matches!(**error, Error::Memory(_)))
+    /// Whether a run in this way may end so.
+    fn is_allowed(&self, way: &Way) -> bool {
+        let is_for_memory = |error: &Error| matches!(error, Error::Memory(_));
+        matches!(self, Self::Error(error) if way.is_tight() && is_for_memory(error))
+    }
+
+    /// Whether it is an error for the same cause.
+    fn is_like(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Error(one), Self::Error(other)) => {
+                mem::discriminant(&**one) == mem::discriminant(&**other)
+            }
+            (Self::Error(_) | Self::Broken(_), _) => false,
+        }
     }
 }
+
+/// What a run came to.
+pub(crate) type Outcome = Result<QueryResult, Failed>;
 
 /// The rows of a run.
 pub(crate) struct Rows {
@@ -102,7 +115,7 @@ pub(crate) struct Rows {
 }
 
 /// Runs `sql`, in a task of its own.
-pub(crate) async fn execute(engine: &Engine, sql: &str) -> Result<QueryResult, Failed> {
+pub(crate) async fn execute(engine: &Engine, sql: &str) -> Outcome {
     let (engine, sql) = (engine.clone(), sql.to_owned());
     let task = tokio::spawn(async move { engine.sql(&sql).await?.collect().await });
     let abort = task.abort_handle();
@@ -144,12 +157,25 @@ pub(crate) fn against_duckdb(
     }
 }
 
-/// In what one run differs from another of the same query.
+/// In what a run differs from the one without a drive.
 pub(crate) fn against_off(
-    result: &QueryResult,
-    off: &QueryResult,
+    way: &Way,
+    run: &Outcome,
+    off: &Outcome,
     is_ordered: bool,
 ) -> Option<String> {
+    match (run, off) {
+        (Ok(result), Ok(off)) => same_query(result, off, is_ordered),
+        (Err(failed), _) if failed.is_allowed(way) => None,
+        (Err(failed), Err(off)) if failed.is_like(off) => None,
+        (Err(failed), Ok(_)) => Some(failed.text()),
+        (Err(failed), Err(off)) => Some(format!("{}\ninstead of {}", failed.text(), off.text())),
+        (Ok(_), Err(off)) => Some(format!("rows instead of {}", off.text())),
+    }
+}
+
+/// In what the rows of two runs of one query differ.
+fn same_query(result: &QueryResult, off: &QueryResult, is_ordered: bool) -> Option<String> {
     match (read(result, &[]), read(off, &[])) {
         (Ok(found), Ok(off)) if found.types != off.types => {
             Some(format!("columns of types {} instead of {}", found.types, off.types))
@@ -159,9 +185,13 @@ pub(crate) fn against_off(
     }
 }
 
-/// In what a rewrite differs from the original. Sums of sums have other types; the rows have no
-/// order in either.
-pub(crate) fn against_original(result: &QueryResult, original: &QueryResult) -> Option<String> {
+/// In what a run of a rewrite differs from the original. Sums of sums have other types; the rows
+/// have no order in either.
+pub(crate) fn against_original(way: &Way, run: &Outcome, original: &QueryResult) -> Option<String> {
+    let result = match run {
+        Ok(result) => result,
+        Err(failed) => return (!failed.is_allowed(way)).then(|| failed.text()),
+    };
     match (read(result, &[]), read(original, &[])) {
         (Ok(found), Ok(original)) => cells::difference(original.rows, found.rows, false),
         (Err(failed), _) | (_, Err(failed)) => Some(failed.text()),
@@ -172,7 +202,7 @@ pub(crate) fn against_original(result: &QueryResult, original: &QueryResult) -> 
 pub(crate) async fn check(query: &Query, off: Run<'_>, others: &[Run<'_>]) -> Checked {
     let mut checked = Checked::default();
     let reference = execute(off.engine, &query.sql).await;
-    checked.count(off.way, reference.as_ref().ok());
+    checked.count(off.way, &reference);
     let answer = match (&query.kinds, &query.rows) {
         (Some(kinds), Some(rows)) => {
             Some(Answer { kinds: kinds.clone(), rows: Some(rows.clone()) })
@@ -199,22 +229,19 @@ pub(crate) async fn check(query: &Query, off: Run<'_>, others: &[Run<'_>]) -> Ch
     }
     for run in others {
         let result = execute(run.engine, &query.sql).await;
-        checked.count(run.way, result.as_ref().ok());
-        checked.compare(*run, result, &reference, query.is_ordered);
+        checked.count(run.way, &result);
+        let difference = against_off(run.way, &result, &reference, query.is_ordered);
+        if let (Err(failed), Err(off)) = (&result, &reference) {
+            checked.failed_alike += u64::from(failed.is_like(off));
+        }
+        checked.differ(run.way, Against::Off, difference);
     }
     if let Ok(original) = &reference {
         for (index, sql) in query.same_as.iter().enumerate() {
             for run in std::iter::once(&off).chain(others) {
                 let result = execute(run.engine, sql).await;
-                checked.count(run.way, result.as_ref().ok());
-                let difference = match result {
-                    Ok(result) => against_original(&result, original),
-                    Err(failed) if run.way.is_tight() && failed.is_for_memory() => {
-                        checked.out_of_memory += 1;
-                        None
-                    }
-                    Err(failed) => Some(failed.text()),
-                };
+                checked.count(run.way, &result);
+                let difference = against_original(run.way, &result, original);
                 checked.differ(run.way, Against::Original(index), difference);
             }
         }
@@ -223,40 +250,75 @@ pub(crate) async fn check(query: &Query, off: Run<'_>, others: &[Run<'_>]) -> Ch
 }
 
 impl Checked {
-    fn count(&mut self, way: &Way, result: Option<&QueryResult>) {
-        *self.runs.entry(way.name).or_default() += 1;
-        if let Some(result) = result {
-            let pushdown = result.profile.pushdown();
-            self.units_drive += pushdown.units_drive;
-            self.units_cpu += pushdown.units_cpu;
-        }
+    fn count(&mut self, way: &Way, run: &Outcome) {
+        self.tally.count(way.name, run.as_ref().ok());
+        let is_allowed = run.as_ref().is_err_and(|failed| failed.is_allowed(way));
+        self.out_of_memory += u64::from(is_allowed);
     }
 
     fn differ(&mut self, way: &'static Way, against: Against, difference: Option<String>) {
         let way = way.name;
         self.differences.extend(difference.map(|text| Difference { way, against, text }));
     }
+}
 
-    fn compare(
-        &mut self,
-        run: Run<'_>,
-        result: Result<QueryResult, Failed>,
-        reference: &Result<QueryResult, Failed>,
-        is_ordered: bool,
+#[cfg(test)]
+mod tests {
+    use nearscan::datafusion::error::DataFusionError;
+    use rstest::rstest;
+
+    use super::*;
+    use crate::settings::{OFF, WAYS};
+
+    fn error(error: Error) -> Outcome {
+        Err(Failed::Error(Box::new(error)))
+    }
+
+    fn exists() -> Outcome {
+        error(Error::TableExists { name: "t".to_owned() })
+    }
+
+    fn taken() -> Outcome {
+        error(Error::DriveNameTaken { name: "t".to_owned() })
+    }
+
+    fn broken() -> Outcome {
+        Err(Failed::Broken("panicked: x".to_owned()))
+    }
+
+    #[rstest]
+    #[case::alike(exists(), exists(), None)]
+    #[case::another_cause(exists(), taken(), Some("instead of error: two drives are named 't'"))]
+    #[case::a_panic_is_like_no_error(broken(), exists(), Some("panicked: x"))]
+    #[case::a_panic_is_like_no_panic(broken(), broken(), Some("panicked: x"))]
+    #[case::no_error(exists(), broken(), Some("instead of panicked: x"))]
+    fn errors_are_alike_for_the_same_cause(
+        #[case] run: Outcome,
+        #[case] off: Outcome,
+        #[case] expected: Option<&str>,
     ) {
-        let difference = match (result, reference) {
-            (Ok(result), Ok(off)) => against_off(&result, off, is_ordered),
-            (Err(failed), _) if run.way.is_tight() && failed.is_for_memory() => {
-                self.out_of_memory += 1;
-                None
-            }
-            (Err(Failed::Error(_)), Err(Failed::Error(_))) => {
-                self.failed_alike += 1;
-                None
-            }
-            (Err(failed), _) => Some(failed.text()),
-            (Ok(_), Err(failed)) => Some(format!("rows instead of {}", failed.text())),
-        };
-        self.differ(run.way, Against::Off, difference);
+        let found = against_off(&WAYS[0], &run, &off, false);
+        assert_eq!(found.is_some(), expected.is_some(), "{found:?}");
+        assert!(found.unwrap_or_default().contains(expected.unwrap_or_default()));
+    }
+
+    /// What `SELECT 1` comes to in one way.
+    async fn one(way: &Way) -> Outcome {
+        let engine = way.engine(std::path::Path::new("."), [], 1).await.unwrap();
+        execute(&engine, "SELECT 1").await
+    }
+
+    #[tokio::test]
+    async fn an_error_of_one_run_only_is_a_difference_but_for_memory_where_it_is_tight() {
+        let rows = one(&OFF).await;
+        assert_eq!(against_off(&WAYS[0], &rows, &rows, false), None);
+        assert!(against_off(&WAYS[0], &exists(), &rows, false).is_some());
+        let found = against_off(&WAYS[0], &rows, &exists(), false).unwrap();
+        assert!(found.starts_with("rows instead of error: table 't' already exists"), "{found}");
+        let none_left = DataFusionError::ResourcesExhausted("all of it is taken".to_owned());
+        let short = error(Error::Memory(Box::new(none_left)));
+        let tight = WAYS.iter().find(|way| way.is_tight()).unwrap();
+        assert_eq!(against_off(tight, &short, &rows, false), None);
+        assert!(against_off(&WAYS[0], &short, &rows, false).is_some());
     }
 }

@@ -9,7 +9,7 @@ use std::{collections::BTreeMap, io::Write, path::Path};
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
-use crate::run::Sum;
+use crate::{run::Sum, tally::Tally};
 
 /// Some batches of one seed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -25,11 +25,8 @@ pub(crate) struct Span {
     pub(crate) answered: u64,
     pub(crate) rewrites: u64,
     pub(crate) differences: u64,
-    /// Runs by way.
-    pub(crate) runs: BTreeMap<String, u64>,
-    /// Units of work that ran on a drive, and that were given back.
-    pub(crate) units_drive: u64,
-    pub(crate) units_cpu: u64,
+    /// Runs and units of work by way.
+    pub(crate) ways: Tally,
     /// Runs that failed as the query fails without a drive, and for want of memory.
     pub(crate) failed_alike: u64,
     pub(crate) out_of_memory: u64,
@@ -61,9 +58,7 @@ impl Span {
             answered: sum.answered,
             rewrites: sum.rewrites,
             differences: sum.reports.len() as u64,
-            runs: sum.runs.clone(),
-            units_drive: sum.units_drive,
-            units_cpu: sum.units_cpu,
+            ways: sum.ways.clone(),
             failed_alike: sum.failed_alike,
             out_of_memory: sum.out_of_memory,
             rows_median: median(sum.sizes.iter().map(|size| size.rows)),

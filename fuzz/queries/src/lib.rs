@@ -13,13 +13,14 @@
 //! | `check` | runs a query, and compares |
 //! | `cells` | when two rows are the same |
 //! | `run` | batches, side by side |
+//! | `tally` | what each way was run for |
 //! | `shrink` | the smallest files and query that still differ |
 //! | `ledger` | what was run, ever |
 //!
 //! # What is not here
 //!
-//! No faults by themselves, no cancelling and no limits of memory: those have a matrix of their
-//! own. Queries with a known answer are in `sqllogictest`.
+//! No faults one by one, no cancelling, and one limit of memory only (`tight-memory`): those have a
+//! matrix of their own. Queries with a known answer are in `sqllogictest`.
 //!
 //! # Invariants
 //!
@@ -35,6 +36,7 @@ mod ledger;
 mod run;
 mod settings;
 mod shrink;
+mod tally;
 
 use std::{
     ffi::OsString,
@@ -45,7 +47,9 @@ use std::{
 use anyhow::{Result, bail};
 
 use crate::ledger::{Span, Stamp};
-use crate::run::QUERIES_PER_BATCH;
+use crate::run::{QUERIES_PER_BATCH, Shrunk};
+
+pub use crate::tally::{Runs, Tally};
 
 /// Batches of a span: what is lost when a run is stopped.
 const SPAN_BATCHES: u64 = 250;
@@ -53,6 +57,8 @@ const SPAN_BATCHES: u64 = 250;
 /// What to run.
 #[derive(Debug, Clone, clap::Parser)]
 #[command(name = "nearscan-queries", about = "Run random queries over random files")]
+// What `cargo xtask` says stands first.
+#[command(args_override_self = true)]
 pub struct Options {
     /// Seed of files and queries
     #[arg(long, default_value_t = 1)]
@@ -87,10 +93,8 @@ pub struct Outcome {
     pub queries: u64,
     /// Of these, how many DuckDB answered.
     pub answered: u64,
-    /// Runs of queries and rewrites, in all ways.
-    pub runs: u64,
-    /// Units of work that ran on a drive.
-    pub units_drive: u64,
+    /// Runs of queries and rewrites.
+    pub ways: Tally,
     /// One report for each difference.
     pub reports: Vec<String>,
 }
@@ -103,7 +107,7 @@ pub struct Outcome {
 pub async fn run(options: &Options, tell: &mut dyn FnMut(&str)) -> Result<Outcome> {
     let Options { seed, jobs, .. } = *options;
     let (python, keep) = (options.python.clone(), options.keep.clone());
-    let ways = run::Options { python, seed, jobs, keep };
+    let ways = run::Options { python, seed, jobs, keep, shrunk: Shrunk::default() };
     let mut outcome = Outcome::default();
     if let Some(place) = &options.replay {
         let (batch, number) = parse_place(place)?;
@@ -126,7 +130,7 @@ pub async fn run(options: &Options, tell: &mut dyn FnMut(&str)) -> Result<Outcom
             first + batches - 1,
             sum.queries,
             sum.answered,
-            sum.units_drive,
+            sum.ways.total().units_drive,
             sum.reports.len()
         ));
         if let Some(path) = &options.ledger {
@@ -142,8 +146,7 @@ impl Outcome {
     fn add(&mut self, sum: run::Sum) {
         self.queries += sum.queries;
         self.answered += sum.answered;
-        self.runs += sum.runs.values().sum::<u64>();
-        self.units_drive += sum.units_drive;
+        self.ways.merge(&sum.ways);
         self.reports.extend(sum.reports);
     }
 }
@@ -165,6 +168,13 @@ fn parse_place(text: &str) -> Result<(u64, Option<u64>)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_last_of_an_option_counts() {
+        let words = ["queries", "--python", "p", "--keep", "a", "--seed", "1", "--keep", "b"];
+        let options = <Options as clap::Parser>::try_parse_from(words).unwrap();
+        assert_eq!(options.keep, PathBuf::from("b"));
+    }
 
     #[test]
     fn places_are_a_batch_or_a_query_of_it() {

@@ -26,12 +26,14 @@ async fn main() -> ExitCode {
     for report in &outcome.reports {
         println!("\n{report}");
     }
+    let total = outcome.ways.total();
+    println!("\n{}", outcome.ways.table());
     println!(
         "{} queries in {} runs, {} with DuckDB's rows, {} units on drives, {} differences",
         outcome.queries,
-        outcome.runs,
+        total.runs,
         outcome.answered,
-        outcome.units_drive,
+        total.units_drive,
         outcome.reports.len()
     );
     if outcome.reports.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }

@@ -10,7 +10,7 @@ use std::{
     path::{Path, PathBuf},
     sync::{
         Arc,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicU64, AtomicUsize, Ordering},
     },
 };
 
@@ -24,6 +24,7 @@ use crate::{
     generator::{Batch, Generator, Place, Query},
     settings::{OFF, TWO_FILES, WAYS, Way, ways_of},
     shrink,
+    tally::Tally,
 };
 
 /// Queries of a batch.
@@ -42,6 +43,18 @@ pub(crate) struct Options {
     pub(crate) jobs: u64,
     /// Where the files of queries that differ are kept.
     pub(crate) keep: PathBuf,
+    pub(crate) shrunk: Shrunk,
+}
+
+/// Differences that were made smaller; copies count together.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Shrunk(Arc<AtomicUsize>);
+
+impl Shrunk {
+    /// Whether one more may be.
+    fn take(&self) -> bool {
+        self.0.fetch_add(1, Ordering::Relaxed) < SHRUNK_MAX
+    }
 }
 
 /// What became of some batches.
@@ -52,10 +65,8 @@ pub(crate) struct Sum {
     pub(crate) answered: u64,
     pub(crate) rewrites: u64,
     pub(crate) files: u64,
-    pub(crate) runs: BTreeMap<String, u64>,
+    pub(crate) ways: Tally,
     pub(crate) features: BTreeMap<String, u64>,
-    pub(crate) units_drive: u64,
-    pub(crate) units_cpu: u64,
     pub(crate) failed_alike: u64,
     pub(crate) out_of_memory: u64,
     pub(crate) sizes: Vec<Size>,
@@ -71,11 +82,7 @@ impl Sum {
         for feature in &query.features {
             *self.features.entry(feature.clone()).or_default() += 1;
         }
-        for (way, runs) in &checked.runs {
-            *self.runs.entry((*way).to_owned()).or_default() += runs;
-        }
-        self.units_drive += checked.units_drive;
-        self.units_cpu += checked.units_cpu;
+        self.ways.merge(&checked.tally);
         self.failed_alike += checked.failed_alike;
         self.out_of_memory += checked.out_of_memory;
         self.sizes.extend(checked.size);
@@ -87,13 +94,10 @@ impl Sum {
         self.answered += other.answered;
         self.rewrites += other.rewrites;
         self.files += other.files;
-        for (mine, theirs) in [(&mut self.runs, other.runs), (&mut self.features, other.features)] {
-            for (name, count) in theirs {
-                *mine.entry(name).or_default() += count;
-            }
+        self.ways.merge(&other.ways);
+        for (feature, count) in other.features {
+            *self.features.entry(feature).or_default() += count;
         }
-        self.units_drive += other.units_drive;
-        self.units_cpu += other.units_cpu;
         self.failed_alike += other.failed_alike;
         self.out_of_memory += other.out_of_memory;
         self.sizes.extend(other.sizes);
@@ -141,13 +145,15 @@ struct Worker {
     generator: Generator,
     folder: TempDir,
     keep: PathBuf,
+    shrunk: Shrunk,
 }
 
 impl Worker {
     fn new(options: &Options) -> Result<Self> {
         let generator = Generator::start(&options.python)?;
         let folder = tempfile::tempdir().context("cannot make a temporary folder")?;
-        Ok(Self { generator, folder, keep: options.keep.clone() })
+        let Options { keep, shrunk, .. } = options.clone();
+        Ok(Self { generator, folder, keep, shrunk })
     }
 
     async fn batch(&mut self, place: Place, only: Option<u64>, sum: &mut Sum) -> Result<()> {
@@ -176,7 +182,7 @@ impl Worker {
             differing.extend(checked.differences.into_iter().map(|found| (number, found)));
         }
         for (number, difference) in differing {
-            let report = self.report(&batch, place, number, &difference, sum.reports.len()).await?;
+            let report = self.report(&batch, place, number, &difference).await?;
             sum.reports.push(report);
         }
         Ok(())
@@ -189,7 +195,6 @@ impl Worker {
         place: Place,
         number: u64,
         difference: &Difference,
-        before: usize,
     ) -> Result<String> {
         let Place { seed, batch: batch_number } = place;
         let query = usize::try_from(number).ok().and_then(|number| batch.queries.get(number));
@@ -203,7 +208,7 @@ impl Worker {
         for sql in &query.same_as {
             report.push_str(&format!("rewritten:\n{sql}\n"));
         }
-        if before < SHRUNK_MAX {
+        if self.shrunk.take() {
             let kept = self.keep.join(format!("{seed}-{batch_number}-{number}"));
             let case = shrink::Case { place, tables: &batch.tables, query, difference };
             report.push_str(&shrink::shrink(&mut self.generator, &case, &kept).await?);
@@ -230,5 +235,18 @@ impl Engines {
     fn run(&self, way: &Way) -> Option<Run<'_>> {
         let (way, engine) = self.0.iter().find(|(other, _)| *other == way)?;
         Some(Run { way, engine })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_jobs_together_make_a_few_differences_smaller() {
+        let shrunk = Shrunk::default();
+        let jobs = [shrunk.clone(), shrunk.clone(), shrunk];
+        let count = (0..SHRUNK_MAX).flat_map(|_| &jobs).filter(|job| job.take()).count();
+        assert_eq!(count, SHRUNK_MAX);
     }
 }

@@ -2,25 +2,34 @@
 //! Makes a difference smaller: first rows and columns of the files go, then parts of the query, as
 //! long as the same two runs still differ.
 //!
-//! A rewrite is a pair of queries, so of these only the files get smaller.
+//! A rewrite is a pair of queries, so of these only the files get smaller. A query that does not
+//! end takes long each time, so there is a bound of time too.
 
 mod sql;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
     path::Path,
+    time::Duration,
 };
 
 use anyhow::{Context, Result};
+use nearscan_drive::clock::Stopwatch;
 
 use crate::{
-    check::{Against, Difference, Failed, against_duckdb, against_off, execute},
-    generator::{Cut, Generator, Place, Query, Range64, Table},
+    check::{
+        Against, Difference, Failed, Outcome, against_duckdb, against_off, against_original,
+        execute,
+    },
+    generator::{Answer, Cut, Generator, Place, Query, Range64, Table},
     settings::{OFF, WAYS, Way},
 };
 
 /// Tries for the files, and for the query.
 const TRIES_MAX: u32 = 150;
+
+/// Time for both; none is begun after it.
+const TIME_MAX: Duration = Duration::from_secs(300);
 
 /// A difference, and where it was found.
 pub(crate) struct Case<'a> {
@@ -38,7 +47,24 @@ struct Shrinking<'a> {
     folder: &'a Path,
     tables: BTreeMap<String, Cut>,
     sql: String,
+    bounds: Bounds,
+}
+
+/// How much more is tried.
+struct Bounds {
     tries: u32,
+    watch: Stopwatch,
+    time_max: Duration,
+}
+
+impl Bounds {
+    fn new(time_max: Duration) -> Self {
+        Self { tries: 0, watch: Stopwatch::start(), time_max }
+    }
+
+    fn is_left(&self) -> bool {
+        self.tries < TRIES_MAX && self.watch.elapsed() < self.time_max
+    }
 }
 
 /// Leaves the smallest files and query that differ in `folder`, and says what they are.
@@ -54,14 +80,15 @@ pub(crate) async fn shrink(
         |table: &Table| Cut { rows: vec![Range64(0..table.rows)], columns: table.columns.clone() };
     let tables = case.tables.iter().map(|(name, table)| (name.clone(), whole(table))).collect();
     let sql = case.query.sql.clone();
-    let mut shrinking = Shrinking { generator, case, way, folder, tables, sql, tries: 0 };
+    let bounds = Bounds::new(TIME_MAX);
+    let mut shrinking = Shrinking { generator, case, way, folder, tables, sql, bounds };
     let Some(mut last) = shrinking.difference_of_files().await? else {
         return Ok("It does not differ again.\n".to_owned());
     };
     if let Some(text) = shrinking.rows().await? {
         last = text;
     }
-    shrinking.tries = 0;
+    shrinking.bounds.tries = 0;
     if let Some(text) = shrinking.query().await? {
         last = text;
     }
@@ -89,9 +116,9 @@ impl Shrinking<'_> {
         for name in &names {
             let rows = self.case.tables.get(name).map_or(0, |table| table.rows);
             let mut size = rows;
-            while size > 0 && self.tries < TRIES_MAX {
+            while size > 0 && self.bounds.is_left() {
                 let mut start = 0;
-                while start < rows && self.tries < TRIES_MAX {
+                while start < rows && self.bounds.is_left() {
                     let before = self.tables.clone();
                     if self.remove(name, start..start + size) {
                         match self.difference_of_files().await? {
@@ -120,6 +147,9 @@ impl Shrinking<'_> {
 
     /// Leaves out the columns that the query does not name.
     async fn columns(&mut self) -> Result<()> {
+        if !self.bounds.is_left() {
+            return Ok(());
+        }
         let texts = std::iter::once(&self.sql).chain(&self.case.query.same_as);
         let words = texts.flat_map(|sql| sql.split(|c: char| !c.is_ascii_alphanumeric()));
         let words: BTreeSet<&str> = words.collect();
@@ -140,7 +170,7 @@ impl Shrinking<'_> {
         }
         let mut last = None;
         let mut at = 0;
-        while self.tries < TRIES_MAX {
+        while self.bounds.is_left() {
             let candidates = sql::smaller(&self.sql);
             let Some(candidate) = candidates.get(at) else { break };
             match self.difference_of(candidate).await? {
@@ -165,37 +195,73 @@ impl Shrinking<'_> {
 
     /// In what a query differs over the files as they are.
     async fn difference_of(&mut self, sql: &str) -> Result<Option<String>> {
-        self.tries += 1;
+        self.bounds.tries += 1;
         let Case { place, query, difference, .. } = self.case;
         let is_ordered = query.is_ordered && sql::is_ordered(sql);
+        // Smaller queries often make no sense, then to one of the two only.
+        let is_smaller = sql != query.sql;
         let names = self.tables.keys();
         let off = OFF.engine(self.folder, names.clone(), place.batch).await?;
         let tried = self.way.engine(self.folder, names, place.batch).await?;
         let off = execute(&off, sql).await;
         match difference.against {
-            Against::Duckdb => {
-                let Some(answer) = self.generator.ask(sql)? else { return Ok(None) };
-                Ok(match off {
-                    Ok(result) => against_duckdb(&result, &answer, is_ordered),
-                    // Smaller queries often make no sense to one of the two.
-                    Err(_) if sql != query.sql => None,
-                    Err(failed) => Some(failed.text()),
-                })
-            }
+            Against::Duckdb => match off {
+                Err(Failed::Error(_)) if is_smaller => Ok(None),
+                off => against_asked(off, is_ordered, || self.generator.ask(sql)),
+            },
             Against::Off => Ok(match (execute(&tried, sql).await, off) {
-                (Ok(result), Ok(off)) => against_off(&result, &off, is_ordered),
-                (Err(failed), Ok(_)) => Some(failed.text()),
-                (Err(Failed::Broken(text)), Err(_)) => Some(text),
-                (Ok(_) | Err(Failed::Error(_)), Err(_)) => None,
+                (Ok(_) | Err(Failed::Error(_)), Err(_)) if is_smaller => None,
+                (run, off) => against_off(self.way, &run, &off, is_ordered),
             }),
             Against::Original(index) => {
-                let Some(rewrite) = query.same_as.get(index) else { return Ok(None) };
-                Ok(match (execute(&tried, rewrite).await, off) {
-                    (Ok(result), Ok(off)) => crate::check::against_original(&result, &off),
-                    (Err(failed), Ok(_)) => Some(failed.text()),
-                    (_, Err(_)) => None,
-                })
+                let (Some(rewrite), Ok(off)) = (query.same_as.get(index), off) else {
+                    return Ok(None);
+                };
+                Ok(against_original(self.way, &execute(&tried, rewrite).await, &off))
             }
         }
+    }
+}
+
+/// In what a run without a drive differs from what DuckDB says when it is asked.
+fn against_asked(
+    off: Outcome,
+    is_ordered: bool,
+    ask: impl FnOnce() -> Result<Option<Answer>>,
+) -> Result<Option<String>> {
+    let off = match off {
+        // That is wrong, whatever DuckDB says, and it may have nothing to say.
+        Err(Failed::Broken(text)) => return Ok(Some(text)),
+        off => off,
+    };
+    let Some(answer) = ask()? else { return Ok(None) };
+    Ok(match off {
+        Ok(result) => against_duckdb(&result, &answer, is_ordered),
+        Err(failed) => Some(failed.text()),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_differs_without_an_answer_of_duckdb() {
+        let broken = || Err(Failed::Broken("panicked: x".to_owned()));
+        let nothing = || Ok(None);
+        let found = against_asked(broken(), false, nothing).unwrap();
+        assert_eq!(found.as_deref(), Some("panicked: x"));
+        let error = nearscan::Error::TableExists { name: "t".to_owned() };
+        let error = Err(Failed::Error(Box::new(error)));
+        assert_eq!(against_asked(error, false, nothing).unwrap(), None);
+    }
+
+    #[test]
+    fn tries_end_by_number_and_by_time() {
+        let mut bounds = Bounds::new(Duration::from_secs(3600));
+        assert!(bounds.is_left());
+        bounds.tries = TRIES_MAX;
+        assert!(!bounds.is_left());
+        assert!(!Bounds::new(Duration::ZERO).is_left());
     }
 }

@@ -43,12 +43,20 @@ pub fn python(test: &str) -> Option<OsString> {
 
 fn append(log: &Path, test: &str, reason: &str) -> io::Result<()> {
     let mut log = OpenOptions::new().append(true).create(true).open(log)?;
-    writeln!(log, "{test}\t{reason}")
+    // In one piece: other tests write to the same file, and `writeln!` writes piece by piece.
+    log.write_all(format!("{test}\t{reason}\n").as_bytes())
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Barrier;
+    use std::thread;
+
     use super::*;
+
+    /// Tests that skip at once, and how often.
+    const TESTS: usize = 8;
+    const ROUNDS: usize = 200;
 
     #[test]
     fn each_skip_is_a_line_of_name_and_reason() {
@@ -58,5 +66,31 @@ mod tests {
         append(&log, "c", "there is a card").unwrap();
         let found = std::fs::read_to_string(&log).unwrap();
         assert_eq!(found, "a::b\tneeds clang\nc\tthere is a card\n");
+    }
+
+    #[test]
+    fn tests_that_skip_at_once_have_a_line_each() {
+        let folder = tempfile::tempdir().unwrap();
+        let log = folder.path().join("skipped.tsv");
+        let start = Barrier::new(TESTS);
+        thread::scope(|scope| {
+            for test in 0..TESTS {
+                let (log, start) = (&log, &start);
+                scope.spawn(move || {
+                    for round in 0..ROUNDS {
+                        start.wait();
+                        append(log, &format!("{test}::{round}"), "needs clang").unwrap();
+                    }
+                });
+            }
+        });
+        let found = std::fs::read_to_string(&log).unwrap();
+        let mut found: Vec<&str> = found.lines().collect();
+        let every = (0..TESTS).flat_map(|test| (0..ROUNDS).map(move |round| (test, round)));
+        let mut expected: Vec<String> =
+            every.map(|(test, round)| format!("{test}::{round}\tneeds clang")).collect();
+        found.sort_unstable();
+        expected.sort_unstable();
+        assert_eq!(found, expected);
     }
 }

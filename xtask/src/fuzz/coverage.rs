@@ -176,20 +176,27 @@ impl<'a> Build<'a> {
         command.arg(format!("-max_len={}", target.bytes_max));
         command.arg("-len_control=0");
         command.arg(format!("-timeout={INPUT_SECONDS_MAX}"));
+        // What is slower than usual, but not too slow, would be kept beside the crashes.
+        command.arg(format!("-report_slow_units={INPUT_SECONDS_MAX}"));
         command.arg(format!("-rss_limit_mb={MEMORY_MIB_MAX}"));
         command.arg(format!("-malloc_limit_mb={ALLOCATION_MIB_MAX}"));
         command
     }
 
+    /// The option that says where inputs go that crash.
+    fn crashes(&self, target: &Target) -> Result<String> {
+        let prefix = self.made("crashes")?.join(format!("{}-", target.name));
+        Ok(format!("-artifact_prefix={}", prefix.display()))
+    }
+
     fn fuzz(&self, target: &Target, seconds: u32) -> Result<Report> {
         let found = self.made(&format!("corpus/{}", target.name))?;
-        let crashes = self.made("crashes")?.join(format!("{}-", target.name));
         let path = self.made("log")?.join(target.name);
         let log =
             File::create(&path).with_context(|| format!("cannot write {}", path.display()))?;
         let mut command = self.program(target);
         command.arg(format!("-max_total_time={seconds}")).arg("-print_final_stats=1");
-        command.arg(format!("-artifact_prefix={}", crashes.display()));
+        command.arg(self.crashes(target)?);
         command.args([&found, &self.committed(target)?]);
         command.stdout(log.try_clone()?).stderr(log);
         let status = command.status().with_context(|| format!("cannot start {}", target.name))?;
@@ -203,6 +210,9 @@ impl<'a> Build<'a> {
 
     /// Replaces the committed corpus by a small one of it and of what runs have found: the inputs
     /// that reach the most edges for their bytes.
+    ///
+    /// # Errors
+    /// When an input crashes, too: it would be dropped, so the committed corpus stays as it is.
     fn minimise(&self, target: &Target) -> Result<()> {
         let committed = self.committed(target)?;
         let found = self.made(&format!("corpus/{}", target.name))?;
@@ -214,8 +224,12 @@ impl<'a> Build<'a> {
         // Without counts an edge that is reached is one, however often.
         command.args(["-merge=1", "-set_cover_merge=1", "-use_counters=0"]);
         command.arg(format!("-merge_control_file={}", control.display()));
+        command.arg(self.crashes(target)?);
         project::run(command.args([&merged, &committed, &found]))?;
-        let kept = corpus::choose(&std::fs::read_to_string(&control)?, CORPUS_BYTES_MAX);
+        let notes = std::fs::read_to_string(&control)?;
+        let crashing = corpus::crashing(&notes);
+        ensure!(crashing.is_empty(), "{}: these crash: {}", target.name, crashing.join(", "));
+        let kept = corpus::choose(&notes, CORPUS_BYTES_MAX);
         clear(&merged)?;
         for file in &kept {
             let name = Path::new(file).file_name().context("a file without a name")?;
@@ -282,8 +296,10 @@ impl Report {
             if let Some(executions) = behind("stat::number_of_executed_units:") {
                 report.executions = executions;
             }
-            if let Some((_, path)) = line.split_once("Test unit written to ") {
-                report.crash = Some(path.trim().to_owned());
+            // One that is only slow is written down too, and the run goes on.
+            let written = line.split_once("Test unit written to ").map(|(_, path)| path.trim());
+            if let Some(path) = written.filter(|path| !path.contains("-slow-unit-")) {
+                report.crash = Some(path.to_owned());
             }
         }
         report
@@ -318,9 +334,14 @@ INFO: seed corpus: files: 2 min: 1b max: 9b total: 10b rss: 40Mb
 
     #[test]
     fn names_the_input_that_ended_a_run() {
-        let end = "artifact_prefix='a/'; Test unit written to a/crash-0f\n";
-        let report = Report::read(&format!("{LOG}{end}"));
-        assert_eq!(report.crash.as_deref(), Some("a/crash-0f"));
+        let written = |path| format!("artifact_prefix='a/b-'; Test unit written to {path}\n");
+        let [slow, crash, hang] =
+            ["a/b-slow-unit-0f", "a/b-crash-0f", "a/b-timeout-0f"].map(written);
+        let crash_of = |lines: &[&str]| Report::read(&format!("{LOG}{}", lines.concat())).crash;
+        assert_eq!(crash_of(&[&crash]).as_deref(), Some("a/b-crash-0f"));
+        assert_eq!(crash_of(&[&slow, &hang]).as_deref(), Some("a/b-timeout-0f"));
+        // A slow one ends no run.
+        assert_eq!(crash_of(&[&slow]), None);
     }
 
     #[test]

@@ -188,25 +188,118 @@ mod tests {
         }
     }
 
+    /// Whether a test of this path is in one of the sources.
+    fn is_there(test: &str, sources: &[Source]) -> bool {
+        let mut parts = test.rsplit("::");
+        let (last, before) = (parts.next().unwrap_or_default(), parts.next());
+        sources.iter().any(|source| {
+            is_named(source, last) || before.is_some_and(|name| has_case(source, name, last))
+        })
+    }
+
+    /// A test is a function; other harnesses take its name from a text, or from a file.
+    fn is_named(source: &Source, name: &str) -> bool {
+        let is_rust = source.path.ends_with(".rs");
+        let is_in_text = || {
+            let forms = [format!("fn {name}("), format!("\"{name}\"")];
+            forms.iter().any(|form| source.text.contains(form))
+        };
+        is_rust && is_in_text() || source.path.ends_with(&format!("/{name}.slt"))
+    }
+
+    /// Whether a function has a case as `rstest` calls them: `case_3`, `case_3_named`, or
+    /// `argument_2_value`, for each argument one.
+    fn has_case(source: &Source, function: &str, case: &str) -> bool {
+        let Some((before, after)) = source.text.split_once(&format!("fn {function}(")) else {
+            return false;
+        };
+        let arguments = after.split_once('{').map_or(after, |(arguments, _)| arguments);
+        let Some((name, number)) = case
+            .match_indices('_')
+            .map(|(at, _)| (&case[..at], &case[at + 1..]))
+            .find(|(_, rest)| rest.starts_with(|first: char| first.is_ascii_digit()))
+        else {
+            return false;
+        };
+        if name != "case" {
+            return arguments.contains(&format!(" {name}: ")) && arguments.contains("#[values(");
+        }
+        let has_name = |(_, name): (&str, &str)| before.contains(&format!("#[case::{name}("));
+        arguments.contains("#[case]") && number.split_once('_').is_none_or(has_name)
+    }
+
+    #[rstest]
+    #[case("a::b::works", true)]
+    #[case("b", false)]
+    #[case("works::b", false)]
+    #[case("b::named_by_a_text", true)]
+    #[case("b::some_rows", true)]
+    #[case("b::cases::case_1", true)]
+    #[case("b::cases::case_02_odd", true)]
+    #[case("b::cases::case_02_even", false)]
+    #[case("b::cases::profile_1_Small", false)]
+    #[case("b::profiles::merge_units_1_1", true)]
+    #[case("b::profiles::units_1_1", false)]
+    #[case("b::profiles::case_1", false)]
+    #[case("b::works::case_1", false)]
+    #[case("b::gone::case_1", false)]
+    #[case("b::gone", false)]
+    fn a_test_is_named_by_its_last_part(#[case] test: &str, #[case] expected: bool) {
+        let rust = "mod b; fn works() {} \"named_by_a_text\"\n#[case::odd(1)]\n\
+                    fn cases(#[case] number: u32) {} \n\
+                    fn profiles(#[values(1, 2)] merge_units: u32) {}";
+        let source = |path: &str, text: &str| {
+            let (path, text) = (path.to_owned(), text.to_owned());
+            Source { path, text }
+        };
+        let sources = [source("a/b.rs", rust), source("a/some_rows.slt", "")];
+        assert_eq!(is_there(test, &sources), expected);
+    }
+
     #[test]
     fn every_test_that_caught_a_bug_still_exists() {
         let project = Project::open().unwrap();
         let sources = project.sources().unwrap();
         for bug in read(&project).unwrap() {
             let Some(test) = &bug.caught_by else { continue };
-            // Behind a function's name there may be that of a case; other harnesses take the name
-            // of a test from a text, or from a file.
-            let is_named = |source: &Source, name: &str| {
-                source.path.ends_with(&format!("/{name}.slt"))
-                    || source.path.ends_with(".rs")
-                        && [format!("fn {name}("), format!("\"{name}\"")]
-                            .iter()
-                            .any(|text| source.text.contains(text))
-            };
-            let is_there = sources
+            assert!(is_there(test, &sources), "{}: there is no test {test}", bug.name);
+        }
+    }
+
+    /// The crates whose tests a filter of a bug runs.
+    fn crates_of<'a>(tests: &[String], sources: &'a [Source]) -> BTreeSet<&'a str> {
+        let filter = tests.last().map_or("", String::as_str);
+        let folder = if tests.iter().any(|word| word == "--lib") { "/src/" } else { "/tests/it/" };
+        let of = |source: &'a Source| {
+            let (of, file) = source.path.split_once(folder)?;
+            let is_test = ["#[test]", "#[rstest]", "#[tokio::test", "proptest!"]
                 .iter()
-                .any(|source| test.rsplit("::").take(2).any(|name| is_named(source, name)));
-            assert!(is_there, "{}: there is no test {test}", bug.name);
+                .any(|mark| source.text.contains(mark));
+            let module = file.strip_suffix(".rs")?.replace('/', "::");
+            let module = module.strip_suffix("::mod").unwrap_or(&module);
+            let inner = if folder == "/src/" { "::tests" } else { "" };
+            let mut functions = source.text.split("fn ").skip(1);
+            let is_run = functions.any(|text| {
+                let name = text.split(['(', '<']).next().unwrap_or_default();
+                format!("{module}{inner}::{name}").contains(filter)
+            });
+            (is_test && is_run).then_some(of)
+        };
+        sources.iter().filter_map(of).collect()
+    }
+
+    /// Tests of the whole workspace are chosen by name alone: were there some of that name in
+    /// another crate too, they would pass for those that should catch the bug.
+    #[test]
+    fn tests_that_are_chosen_by_name_are_of_the_crate_with_the_bug() {
+        let project = Project::open().unwrap();
+        let sources = project.sources().unwrap();
+        for bug in read(&project).unwrap() {
+            let is_sql = bug.tests.iter().any(|word| word == "slt");
+            if bug.tests.iter().any(|word| word == "--workspace") && !is_sql {
+                let (own, _) = bug.file.split_once("/src/").unwrap();
+                assert_eq!(crates_of(&bug.tests, &sources), BTreeSet::from([own]), "{}", bug.name);
+            }
         }
     }
 }

@@ -8,6 +8,19 @@ use nearscan_queries::{Options, run};
 /// Queries of a usual run: 50 batches.
 const QUERIES: u64 = 3000;
 
+/// All ways but `off`.
+const WAYS: [&str; 9] = [
+    "force",
+    "faults",
+    "force-1-thread",
+    "auto",
+    "verify",
+    "small-batches",
+    "smartssd",
+    "tight-memory",
+    "cpu-drive",
+];
+
 /// Queries of which DuckDB must have an answer: else there is little to compare.
 const ANSWERED_PERCENT_MIN: u64 = 75;
 
@@ -28,7 +41,13 @@ async fn random_queries_give_the_rows_of_duckdb_in_every_way() {
     // Some are about a folder whose two files have no schema in common.
     assert!(outcome.queries > QUERIES * 9 / 10, "{}", outcome.queries);
     assert!(outcome.answered * 100 >= QUERIES * ANSWERED_PERCENT_MIN, "{}", outcome.answered);
-    assert!(outcome.units_drive > QUERIES, "{} units on drives", outcome.units_drive);
+    let table = outcome.ways.table();
+    assert!(outcome.ways.total().units_drive > QUERIES, "{table}");
+    for way in WAYS {
+        // Each has a drive, which does something, and gives rows, also with little memory.
+        let runs = outcome.ways.of(way);
+        assert!(runs.units_drive > 0 && runs.answered > 0, "{way}\n{table}");
+    }
 }
 
 fn options(python: OsString, seed: u64, queries: u64) -> Options {

@@ -2,7 +2,8 @@
 //! Which inputs a small corpus keeps, by what libFuzzer notes while it merges.
 //!
 //! The notes are a number of files, a number that does not matter here, the files, and for each a
-//! line `STARTED index bytes` and a line `FT index feature..`.
+//! line `STARTED index bytes` and a line `FT index feature..`. One that crashes has no second line:
+//! libFuzzer starts anew behind it, and says nothing of it at the end.
 
 use std::collections::HashSet;
 
@@ -11,6 +12,15 @@ use std::collections::HashSet;
 struct Input {
     bytes: u64,
     features: HashSet<u32>,
+    /// Whether its run began and did not end.
+    has_crashed: bool,
+}
+
+/// The files with inputs whose runs began and did not end.
+pub(super) fn crashing(notes: &str) -> Vec<&str> {
+    let (files, inputs) = read(notes);
+    let pairs = files.into_iter().zip(inputs);
+    pairs.filter(|(_, input)| input.has_crashed).map(|(file, _)| file).collect()
 }
 
 /// The files that reach the most for their bytes, `bytes_max` together at most; each is taken for
@@ -46,8 +56,14 @@ fn read(notes: &str) -> (Vec<&str>, Vec<Input>) {
         let Some(input) = index.and_then(|index| inputs.get_mut(index)) else { continue };
         let mut numbers = words.filter_map(|word| word.parse().ok());
         match kind {
-            "STARTED" => input.bytes = numbers.next().map_or(0, u64::from),
-            "FT" => input.features = numbers.collect(),
+            "STARTED" => {
+                input.bytes = numbers.next().map_or(0, u64::from);
+                input.has_crashed = true;
+            }
+            "FT" => {
+                input.features = numbers.collect();
+                input.has_crashed = false;
+            }
             _ => {}
         }
     }
@@ -65,6 +81,16 @@ mod tests {
     fn keeps_what_reaches_the_most_for_its_bytes() {
         // Both of `b`'s edges for ten bytes, then what `c` adds; `a` and `d` add nothing.
         assert_eq!(choose(NOTES, 1000), ["b", "c"]);
+    }
+
+    #[test]
+    fn an_input_without_an_end_has_crashed() {
+        // `b` crashed, and libFuzzer went on behind it; the run of `d` was cut off.
+        let notes = "4\n0\na\nb\nc\nd\nSTARTED 0 100\nFT 0 1 2 3\nCOV 0 1\n\
+            STARTED 1 10\nSTARTED 2 30\nFT 2\nSTARTED 3 6\n";
+        assert_eq!(crashing(notes), ["b", "d"]);
+        assert!(crashing(NOTES).is_empty());
+        assert!(crashing("2\n0\na\nb\n").is_empty());
     }
 
     #[test]
