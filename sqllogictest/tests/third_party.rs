@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The program for other people's suites, from outside: files of every dialect, files that end their
-//! process or do not end, and what the exit status says of each.
+//! The program for other people's suites, from outside: files of every dialect, files that end
+//! their process or do not end, and what the exit status says of each.
 //!
 //! A drive that gives wrong rows is played by a query that reads the mode of pushdown.
 //!

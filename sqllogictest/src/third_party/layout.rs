@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! How a copy of a table lies in its file: row groups, pages, codec, encodings, drawn from a seed.
 //!
-//! The seed is a hash of the name of the file of tests, and its tables draw in turn: a run of a file
-//! writes the same copies every time. What is drawn changes no answer; it changes what a drive has
-//! to read.
+//! The seed is a hash of the name of the file of tests, and its tables draw in turn: a run of a
+//! file writes the same copies every time. What is drawn changes no answer; it changes what a drive
+//! has to read.
 
 use nearscan::{
     arrow::{

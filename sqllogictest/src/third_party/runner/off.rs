@@ -2,9 +2,9 @@
 //! Whether a query gives with pushdown off what it gives with it.
 //!
 //! Rows, order, types and every bit have to be the same. A difference is forgiven only if the query
-//! leaves it open ([`crate::third_party::open`] shows that both answers are right ones), or if the query
-//! gives one thing and then another with pushdown off too. That it does so with pushdown alone is a
-//! difference like any other.
+//! leaves it open ([`crate::third_party::open`] shows that both answers are right ones), or if the
+//! query gives one thing and then another with pushdown off too. That it does so with pushdown
+//! alone is a difference like any other.
 
 use std::future::Future;
 

@@ -189,7 +189,7 @@ async fn what_pushdown_changes_differs(#[case] record: &str) {
 #[rstest]
 // Random with pushdown off too.
 #[case("query R\nSELECT random() FROM t WHERE a = 3\n----\n0.5\n", 1)]
-// Ties, by an order that the mode changes within them.
+// Rows that have the same key, and a LIMIT that takes one of all.
 #[case("query I\nSELECT a FROM t WHERE a > 0 ORDER BY b LIMIT 5\n----\n1\n2\n3\n4\n4\n", 0)]
 #[case(
     "query I\nSELECT a FROM (SELECT a, b FROM t WHERE a > 0 \
