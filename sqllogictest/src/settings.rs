@@ -31,10 +31,17 @@ pub struct DriveSetting {
     pub one_in: u64,
 }
 
+/// Without a drive.
+pub static CPU: DriveSetting = DriveSetting { name: "cpu", drive: None, mode: "off", one_in: 1 };
+
+/// On a drive without faults.
+pub static EMULATED: DriveSetting =
+    DriveSetting { name: "emulated", drive: Some(LARGE_DRIVE), mode: "force", one_in: 1 };
+
 /// All settings, in the order in which they run.
 pub static DRIVE_SETTINGS: [DriveSetting; 4] = [
-    DriveSetting { name: "cpu", drive: None, mode: "off", one_in: 1 },
-    DriveSetting { name: "emulated", drive: Some(LARGE_DRIVE), mode: "force", one_in: 1 },
+    CPU,
+    EMULATED,
     DriveSetting { name: "emulated-faults", drive: Some(FAULTY_DRIVE), mode: "force", one_in: 1 },
     DriveSetting { name: "xrt", drive: Some(CARD), mode: "force", one_in: 10 },
 ];
@@ -162,8 +169,8 @@ mod tests {
 
     #[tokio::test]
     async fn setting_without_a_drive_is_always_there() {
-        assert_eq!(DRIVE_SETTINGS[0].probe().await, Ok(()));
-        let engine = DRIVE_SETTINGS[0].engine().await.unwrap();
+        assert_eq!(CPU.probe().await, Ok(()));
+        let engine = CPU.engine().await.unwrap();
         assert!(engine.drive_specs().is_empty());
         assert_eq!(engine.options().pushdown.mode.to_string(), "off");
     }
@@ -178,11 +185,11 @@ mod tests {
 
     #[test]
     fn a_part_of_the_files_is_always_the_same_part() {
-        let part = DriveSetting { one_in: 10, ..DRIVE_SETTINGS[0] };
+        let part = DriveSetting { one_in: 10, ..CPU };
         let names: Vec<String> = (0..1000).map(|number| format!("file/{number}")).collect();
         let taken = names.iter().filter(|name| part.takes(name)).count();
         assert!((60..140).contains(&taken), "{taken}");
-        assert!(names.iter().all(|name| DRIVE_SETTINGS[0].takes(name)));
+        assert!(names.iter().all(|name| CPU.takes(name)));
         assert!(part.takes("file/3") && !part.takes("file/0"));
     }
 

@@ -8,6 +8,9 @@
 //! | [`directive`] | what the first line of a record says |
 //! | [`value`] | a value of a result, and whether it is what a file expects |
 //! | [`expected`] | whether all rows are: sort modes, layouts of rows, hashes |
+//! | [`answer`] | the answers of one engine, and whether two of them are the same |
+//! | [`open`] | what a query leaves open: which rows, and in which order |
+//! | [`statement`] | what can be told of a statement from its text |
 //! | [`tables`] | tables in memory for statements, their Parquet copies for queries |
 //! | [`layout`] | how such a copy lies in its file: drawn, from a seed |
 //! | [`reason`] | why a record cannot be run, in few words that many records share |
@@ -24,15 +27,18 @@
 //! - no text makes the reader fail: what it does not know is a record that is unsupported;
 //! - whether a record differs from its suite and whether it differs from the same query with
 //!   pushdown off are two questions with two counts; only the second is about the drive;
-//! - a file that ends its process, or does not end, costs the others nothing.
+//! - a file that ends its process, does not end, or cannot be started, ends no other.
 
+pub mod answer;
 pub mod directive;
 pub mod expected;
 pub mod layout;
+pub mod open;
 pub mod reason;
 pub mod report;
 pub mod runner;
 pub mod script;
+pub mod statement;
 pub mod supervisor;
 pub mod tables;
 pub mod taint;

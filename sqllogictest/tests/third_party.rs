@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The program for other people's suites, from outside: files of every dialect, and files that end
-//! their process or do not end.
+//! The program for other people's suites, from outside: files of every dialect, files that end
+//! their process or do not end, and what the exit status says of each.
+//!
+//! A drive that gives wrong rows is played by a query that reads the mode of pushdown.
 //!
 //! The files are written here: no word of a foreign suite is in this project.
 
 use std::{
     fs,
+    io::{BufRead, BufReader},
     path::Path,
-    process::{Command, Output},
+    process::{Command, Output, Stdio},
 };
 
 use nearscan_sqllogictest::third_party::{
@@ -113,7 +116,7 @@ fn a_file_that_does_not_end_costs_the_others_nothing() {
                    SELECT count(*) FROM generate_series(1, 4000000000000) AS t(a) WHERE a % 7 = 3\n\
                    ----\n1\n\nquery I\nSELECT 2\n----\n2\n";
     let folder = suite(&[("endless.slt", endless), ("fine.slt", DATAFUSION)]);
-    let (output, report) = run(folder.path(), &["--time-limit", "3", "--threads", "2"]);
+    let (output, report) = run(folder.path(), &["--time-limit", "15", "--threads", "2"]);
     let [endless, fine] = report.files.as_slice() else { panic!("{report:?}") };
     assert_eq!(endless.end, End::TimeLimit("endless.slt:6".to_owned()));
     // It does not end with pushdown off either, so it is no fault of the drive.
@@ -154,4 +157,127 @@ fn a_folder_without_tests_is_refused() {
         Command::new(env!("CARGO_BIN_EXE_nearscan-slt")).arg(folder.path()).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&output.stderr).starts_with("error: cannot use '"));
+}
+
+/// `force` or `off`, as a query is told.
+const MODE: &str =
+    "(SELECT value FROM information_schema.df_settings WHERE name = 'nearscan.pushdown.mode')";
+
+const STONES: &str = "statement ok\nCREATE TABLE stones(a INT) AS VALUES (1), (2), (3), (4)\n\n";
+
+#[test]
+fn a_wrong_answer_of_the_drive_is_the_exit_status() {
+    let text = format!(
+        "{STONES}query I\nSELECT a FROM stones WHERE a > 0 \
+         ORDER BY CASE WHEN {MODE} = 'force' THEN -a ELSE a END LIMIT 2\n----\n1\n2\n"
+    );
+    let folder = suite(&[("fine.slt", DATAFUSION), ("wrong.slt", &text)]);
+    let (output, report) = run(folder.path(), &[]);
+    let shown = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(1), "{shown}");
+    assert_eq!((report.total.differ_from_off, report.total.unstable), (1, 0), "{shown}");
+    assert!(!report.is_sound());
+    for part in
+        ["differs from off: yes", "found:    4\n            3", "off:      1\n            2"]
+    {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+}
+
+#[test]
+fn a_wrong_answer_of_the_drive_is_one_whatever_the_suite_says() {
+    let text = format!(
+        "{STONES}query I\nSELECT CASE WHEN {MODE} = 'force' THEN a + 1 ELSE a END FROM stones \
+         WHERE a > 3\n----\n5\n"
+    );
+    let folder = suite(&[("wrong.slt", &text)]);
+    let (output, report) = run(folder.path(), &[]);
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!((report.total.passed, report.total.differ_from_off), (2, 1));
+}
+
+#[test]
+fn a_crash_of_the_drive_alone_is_the_exit_status() {
+    // Without pushdown no row asks for the memory.
+    let text = format!(
+        "{STONES}query I\nSELECT sum(length(repeat('x', CASE WHEN {MODE} = 'force' \
+         THEN a * 1000000000 ELSE a END))) FROM stones WHERE a > 0 AND a < 3\n----\n3\n"
+    );
+    let folder = suite(&[("wrong.slt", &text)]);
+    let (output, report) = run(folder.path(), &["--memory-limit", "3000"]);
+    let shown = String::from_utf8_lossy(&output.stdout);
+    let [file] = report.files.as_slice() else { panic!("{report:?}") };
+    let End::Crashed(how) = &file.end else { panic!("{shown}") };
+    assert!(how.starts_with("at wrong.slt:4: signal: 6"), "{how}");
+    assert_eq!((file.same_end_off, output.status.code()), (Some(false), Some(1)));
+    assert_eq!((report.ended_early, report.ended_early_not_off), (1, 1));
+    assert!(shown.contains("(NOT with pushdown off)"), "{shown}");
+}
+
+#[test]
+fn a_run_in_which_nothing_ran_is_no_success() {
+    let folder = suite(&[("fine.slt", DATAFUSION)]);
+    for options in [["--memory-limit", "1"], ["--time-limit", "0"]] {
+        let (output, report) = run(folder.path(), &options);
+        assert_eq!((report.total.records(), output.status.code()), (0, Some(2)), "{options:?}");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(said, "error: nothing was run\n");
+    }
+}
+
+#[test]
+fn a_worker_ends_with_whoever_listens_to_it() {
+    let endless = "query I\nSELECT count(*) FROM generate_series(1, 4000000000000) AS t(a) \
+                   WHERE a % 7 = 3\n----\n1\n";
+    let folder = suite(&[("endless.slt", endless)]);
+    let mut worker = Command::new(env!("CARGO_BIN_EXE_nearscan-slt"))
+        .arg("--worker")
+        .arg(folder.path().join("endless.slt"))
+        .arg("--scratch")
+        .arg(folder.path())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("a file of this test");
+    let mut said = BufReader::new(worker.stdout.take().expect("a pipe")).lines();
+    let begins = said.find(|line| line.as_ref().is_ok_and(|line| line.contains("begins")));
+    assert!(begins.is_some(), "it began with nothing");
+    drop(worker.stdin.take());
+    // Its output ends with it; a worker that does not end leaves this test waiting.
+    assert_eq!(said.count(), 0);
+    assert_eq!(worker.wait().expect("a process").code(), Some(2));
+}
+
+#[test]
+fn the_workers_of_a_program_that_is_killed_end() {
+    let endless = "query I\nSELECT count(*) FROM generate_series(1, 4000000000000) AS t(a) \
+                   WHERE a % 7 = 3\n----\n1\n";
+    let folder = suite(&[("endless.slt", endless)]);
+    let mut program = Command::new(env!("CARGO_BIN_EXE_nearscan-slt"))
+        .arg(folder.path())
+        .stdout(Stdio::null())
+        .spawn()
+        .expect("a program");
+    let is_there = || workers_of(folder.path()) > 0;
+    assert!(comes_true(&is_there), "no worker was started");
+    program.kill().expect("a process");
+    program.wait().expect("a process");
+    assert!(comes_true(&|| !is_there()), "a worker is left");
+}
+
+/// Processes that have a file below this folder among their words.
+fn workers_of(folder: &Path) -> usize {
+    let file = folder.join("endless.slt").to_string_lossy().into_owned();
+    let processes = fs::read_dir("/proc").expect("a list of processes").flatten();
+    let words = processes.filter_map(|process| fs::read(process.path().join("cmdline")).ok());
+    words.filter(|words| String::from_utf8_lossy(words).contains(&file)).count()
+}
+
+/// Whether something comes true in half a minute.
+fn comes_true(is: &dyn Fn() -> bool) -> bool {
+    (0..300).any(|_| {
+        // There is no event to wait for: the process is another's.
+        let waited = Command::new("sleep").arg("0.1").status();
+        waited.is_ok() && is()
+    })
 }

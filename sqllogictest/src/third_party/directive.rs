@@ -35,6 +35,8 @@ impl Dialect {
 pub enum Expect {
     /// It succeeds.
     Success,
+    /// It succeeds, with so many rows.
+    Count(u64),
     /// It is refused. Messages are not compared: no two engines have the same ones.
     Refusal,
     /// Either.
@@ -68,7 +70,7 @@ pub enum Directive {
     Condition {
         /// Whether it runs where the label fits.
         only: bool,
-        /// Name of an engine, or `variable=value`.
+        /// Name of an engine, or `variable=value`; other operators are not read.
         label: String,
     },
     /// `loop` or `foreach`: a variable and its values.
@@ -167,13 +169,17 @@ pub fn parse(line: &str) -> Directive {
 }
 
 fn statement(expect: &str, rest: &[&str]) -> Directive {
-    let expect = match expect {
-        "ok" | "count" => Expect::Success,
-        "error" => return Directive::Statement(Expect::Refusal),
-        "maybe" => Expect::Anything,
+    let (expect, rest) = match (expect, rest) {
+        ("ok", rest) => (Expect::Success, rest),
+        ("maybe", rest) => (Expect::Anything, rest),
+        ("error", _) => return Directive::Statement(Expect::Refusal),
+        ("count", [count, rest @ ..]) => match count.parse() {
+            Ok(count) => (Expect::Count(count), rest),
+            Err(_) => return Directive::Unsupported("directive statement count".to_owned()),
+        },
         _ => return Directive::Unsupported(format!("directive statement {expect}")),
     };
-    // A number of rows, or the name of a connection: other transactions than one are not run.
+    // The name of a connection: other transactions than one are not run.
     match rest.first() {
         Some(word) if word.parse::<u64>().is_err() && !word.starts_with('#') => {
             Directive::Unsupported("directive connection".to_owned())
@@ -244,10 +250,12 @@ mod tests {
 
     #[rstest]
     #[case("statement ok", Directive::Statement(Expect::Success))]
-    #[case("statement count 3", Directive::Statement(Expect::Success))]
+    #[case("statement count 3", Directive::Statement(Expect::Count(3)))]
+    #[case("statement count", Directive::Unsupported("directive statement count".to_owned()))]
     #[case("statement error no such", Directive::Statement(Expect::Refusal))]
     #[case("query error (?i)type", Directive::Statement(Expect::Refusal))]
     #[case("statement maybe", Directive::Statement(Expect::Anything))]
+    #[case("statement count 3 con1", Directive::Unsupported("directive connection".to_owned()))]
     #[case("statement ok con1", Directive::Unsupported("directive connection".to_owned()))]
     #[case("require vector_size 64", Directive::Nothing)]
     #[case("require json", Directive::UnsupportedRest("require json".to_owned()))]

@@ -26,6 +26,8 @@ pub enum Verdict {
     Same,
     /// The same rows, in an order that a file expects and its query may not promise.
     OtherOrder,
+    /// The hash of other values, or of the same in another order: a hash does not say which.
+    OtherHash,
     /// Not the same.
     Differs,
     /// The lines are of a form that is not read, such as a pattern.
@@ -214,8 +216,10 @@ impl Found<'_> {
         if digest(&values) == hash.trim() {
             return Verdict::Same;
         }
-        // Of rows that nothing sorted, a hash does not say whether only their order is another.
-        if self.sort == Sort::Unsorted { Verdict::OtherOrder } else { Verdict::Differs }
+        match (self.sort, self.rows.len()) {
+            (Sort::Unsorted, 2..) => Verdict::OtherHash,
+            (Sort::Unsorted | Sort::Rows | Sort::Values, _) => Verdict::Differs,
+        }
     }
 }
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! How a copy of a table lies in its file: row groups, pages, codec, encodings, drawn from a seed.
 //!
-//! The seed is the place of the table in its file of tests, so a run of a file writes the same
-//! copies every time. What is drawn changes no answer; it changes what a drive has to read.
+//! The seed is a hash of the name of the file of tests, and its tables draw in turn: a run of a
+//! file writes the same copies every time. What is drawn changes no answer; it changes what a drive
+//! has to read.
 
 use nearscan::{
     arrow::{
@@ -34,7 +35,7 @@ const DICTIONARY_BYTES: [usize; 2] = [256, 1 << 20];
 pub struct Draw(u64);
 
 impl Draw {
-    /// Starts with a seed, which is mixed: seeds side by side have nothing in common.
+    /// Starts with a seed; what is drawn is mixed, so seeds side by side have nothing in common.
     #[must_use]
     pub fn new(seed: u64) -> Self {
         Self(seed)
@@ -142,10 +143,14 @@ fn encoding(data_type: &DataType, draw: &mut Draw) -> Option<Encoding> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
+    use std::{collections::BTreeSet, sync::Arc};
 
     use super::*;
-    use nearscan::arrow::array::{ArrayRef, Float64Array};
+
+    use nearscan::{
+        arrow::array::{ArrayRef, Float64Array, Int64Array, StringArray},
+        parquet::{arrow::ArrowWriter, file::metadata::ParquetMetaData},
+    };
     use rstest::rstest;
 
     #[rstest]
@@ -172,5 +177,54 @@ mod tests {
         assert_eq!(drawn(1), drawn(1));
         assert_ne!(drawn(1), drawn(2));
         assert!(drawn(3).iter().all(|number| *number < 100));
+    }
+
+    /// What a copy of a hundred rows has, as its file says.
+    fn written(seed: u64) -> ParquetMetaData {
+        let numbers: ArrayRef = Arc::new(Int64Array::from_iter_values(0..100));
+        let texts: ArrayRef =
+            Arc::new(StringArray::from_iter_values((0..100).map(|row| format!("text {row}"))));
+        let batch = RecordBatch::try_from_iter([("a", numbers), ("b", texts)]).unwrap();
+        let schema = batch.schema();
+        let properties = draw(&schema, std::slice::from_ref(&batch), &mut Draw::new(seed));
+        let mut writer = ArrowWriter::try_new(Vec::new(), schema, Some(properties)).unwrap();
+        writer.write(&batch).unwrap();
+        writer.close().unwrap()
+    }
+
+    #[test]
+    fn seeds_give_files_of_every_kind() {
+        let files: Vec<ParquetMetaData> = (0..200).map(written).collect();
+        let of = |what: &dyn Fn(&ParquetMetaData) -> String| -> BTreeSet<String> {
+            files.iter().map(what).collect()
+        };
+        let groups = of(&|file| file.num_row_groups().to_string());
+        assert_eq!(groups, ["1", "2", "3", "4", "5"].map(str::to_owned).into());
+        let column = |file: &ParquetMetaData, index| file.row_group(0).column(index).clone();
+        let codecs = of(&|file| format!("{:?}", column(file, 0).compression()));
+        let codecs: Vec<&str> = codecs.iter().map(|codec| &codec[..3]).collect();
+        assert_eq!(codecs, ["GZI", "LZ4", "SNA", "UNC", "ZST"]);
+        let encodings: BTreeSet<String> = files
+            .iter()
+            .flat_map(|file| [column(file, 0), column(file, 1)])
+            .flat_map(|column| column.encodings().collect::<Vec<_>>())
+            .map(|encoding| format!("{encoding:?}"))
+            .collect();
+        let expected = [
+            "DELTA_BINARY_PACKED",
+            "DELTA_BYTE_ARRAY",
+            "DELTA_LENGTH_BYTE_ARRAY",
+            "PLAIN",
+            "RLE",
+            "RLE_DICTIONARY",
+        ];
+        assert!(expected.iter().all(|name| encodings.contains(*name)), "{encodings:?}");
+        let statistics = of(&|file| column(file, 0).statistics().is_some().to_string());
+        assert_eq!(statistics.len(), 2);
+        let pages = of(&|file| {
+            let index = file.offset_index().map(|index| index[0][0].page_locations.len());
+            format!("{index:?}")
+        });
+        assert!(pages.len() > 5, "{pages:?}");
     }
 }

@@ -35,10 +35,10 @@ pub enum Off {
     NotAsked,
     /// The same rows, or refused both times.
     Same,
-    /// Something else, and each of the two does the same again when it is asked again.
+    /// Something else, which the query does not leave open.
     Differs,
-    /// Other rows, for the query does not say which: it gives others each time, or has a LIMIT and
-    /// no order that tells them apart.
+    /// Other rows or another order, which the query leaves open: both are right by its ORDER BY and
+    /// LIMIT, or it gives other rows each time with pushdown off too.
     Unstable,
 }
 
@@ -66,7 +66,7 @@ pub struct Failure {
 pub struct Outcome {
     /// What became of it.
     pub verdict: Verdict,
-    /// Whether its rows were compared.
+    /// Whether it gave rows that were compared with those of its file.
     pub is_query: bool,
     /// Units that ran on the drive.
     pub units_drive: u64,
@@ -102,8 +102,10 @@ pub struct FileReport {
     pub dialect: Dialect,
     /// How it ended.
     pub end: End,
-    /// Whether it also ends before its last record with pushdown off, where it does.
+    /// Whether it also ends there with pushdown off, where it ends before its last record.
     pub same_end_off: Option<bool>,
+    /// Whether it ran again with more time: it was late, and with pushdown off it was not.
+    pub ran_again: bool,
     /// Copies of tables that were written.
     pub copies: u64,
     /// Tables that stayed in memory, by reason.
@@ -137,7 +139,7 @@ pub struct Counts {
     pub units_cpu: u64,
     /// Records that were run with pushdown off too.
     pub compared_with_off: u64,
-    /// Queries that do not say which rows they want.
+    /// Records that leave open in which rows or in which order they differ from pushdown off.
     pub unstable: u64,
     /// Records that differ from the same with pushdown off.
     pub differ_from_off: u64,
@@ -158,6 +160,8 @@ pub struct Report {
     pub ended_early: u64,
     /// Of those, the ones that do not with pushdown off.
     pub ended_early_not_off: u64,
+    /// Files that ran again with more time.
+    pub ran_again: u64,
 }
 
 impl Counts {
@@ -175,7 +179,7 @@ impl Counts {
             *self.kept.entry(reason.clone()).or_default() += 1;
         }
         self.queries += u64::from(outcome.is_query);
-        self.queries_drive += u64::from(outcome.units_drive > 0);
+        self.queries_drive += u64::from(outcome.is_query && outcome.units_drive > 0);
         self.units_drive += outcome.units_drive;
         self.units_cpu += outcome.units_cpu;
         self.compared_with_off += u64::from(outcome.off != Off::NotAsked);
@@ -222,7 +226,14 @@ impl Report {
         let count = |is: fn(&&FileReport) -> bool| files.iter().filter(is).count() as u64;
         let ended_early = count(|file| file.end != End::Whole);
         let ended_early_not_off = count(|file| file.same_end_off == Some(false));
-        Self { folder, mode, files, total, ended_early, ended_early_not_off }
+        let ran_again = count(|file| file.ran_again);
+        Self { folder, mode, files, total, ended_early, ended_early_not_off, ran_again }
+    }
+
+    /// Whether anything was run: a folder of which nothing was shows nothing.
+    #[must_use]
+    pub fn has_run(&self) -> bool {
+        self.total.passed + self.total.failed + self.total.compared_with_off > 0
     }
 
     /// Whether pushdown changed nothing: what the exit status says.
@@ -250,7 +261,8 @@ impl fmt::Display for FileReport {
             Some(true) => f.write_str(" (with pushdown off too)"),
             Some(false) => f.write_str(" (NOT with pushdown off)"),
             None => Ok(()),
-        }
+        }?;
+        f.write_str(if self.ran_again { "; ran again with more time" } else { "" })
     }
 }
 
@@ -285,19 +297,18 @@ impl fmt::Display for Report {
                 writeln!(f, "           and {hidden} others")?;
             }
         }
-        let differs = failures.iter().filter(|(_, failure)| failure.differs_from_suite).count();
         writeln!(f, "\n{} files, {} records", self.files.len(), total.records())?;
         writeln!(f, "{:>9}  passed", total.passed)?;
-        writeln!(f, "{:>9}  failed", total.failed)?;
-        writeln!(f, "{:>9}  differ from the suite", differs)?;
+        writeln!(f, "{:>9}  failed: differ from the suite", total.failed)?;
         writeln!(f, "{:>9}  differ from off", total.differ_from_off)?;
         writeln!(f, "{:>9}  compared with off", total.compared_with_off)?;
-        writeln!(f, "{:>9}  do not say which rows they want", total.unstable)?;
+        writeln!(f, "{:>9}  leave rows or their order open", total.unstable)?;
         writeln!(
             f,
             "{:>9}  of {} queries on the drive: {} units, and {} on the CPU",
             total.queries_drive, total.queries, total.units_drive, total.units_cpu
         )?;
+        writeln!(f, "{:>9}  files ran again with more time", self.ran_again)?;
         write!(
             f,
             "{:>9}  files ended early, {} of them not with pushdown off",
@@ -328,4 +339,81 @@ impl fmt::Display for Failure {
 /// A text of several lines below a title of twelve signs.
 fn indented(text: &str) -> String {
     text.trim_end().replace('\n', "\n            ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    fn outcome(verdict: Verdict) -> Outcome {
+        let (units_drive, units_cpu, kept) = (0, 0, None);
+        let (is_query, off, failure) = (false, Off::NotAsked, None);
+        Outcome { verdict, is_query, units_drive, units_cpu, kept, off, failure }
+    }
+
+    fn report(outcome: &Outcome, end: End, same_end_off: Option<bool>) -> Report {
+        let mut counts = Counts::default();
+        counts.add(outcome);
+        let file = FileReport {
+            path: "a.test".to_owned(),
+            dialect: Dialect::Sqlite,
+            end,
+            same_end_off,
+            ran_again: true,
+            copies: 0,
+            tables_kept: BTreeMap::new(),
+            counts,
+            failures: Vec::new(),
+        };
+        Report::new("a".to_owned(), "force".to_owned(), vec![file])
+    }
+
+    #[rstest]
+    #[case(Off::Same, None, true)]
+    #[case(Off::Unstable, None, true)]
+    #[case(Off::Differs, None, false)]
+    #[case(Off::Same, Some(true), true)]
+    #[case(Off::Same, Some(false), false)]
+    fn is_sound_if_pushdown_changed_nothing(
+        #[case] off: Off,
+        #[case] same_end_off: Option<bool>,
+        #[case] expected: bool,
+    ) {
+        let end = match same_end_off {
+            Some(_) => End::Crashed("x".to_owned()),
+            None => End::Whole,
+        };
+        let report = report(&Outcome { off, ..outcome(Verdict::Passed) }, end, same_end_off);
+        assert_eq!(report.is_sound(), expected);
+        assert_eq!(report.ended_early, u64::from(same_end_off.is_some()));
+        assert_eq!(report.ran_again, 1);
+        let shown = report.to_string();
+        assert!(shown.contains("1  files ran again with more time"), "{shown}");
+    }
+
+    #[rstest]
+    #[case(Verdict::Passed, Off::NotAsked, true)]
+    #[case(Verdict::Failed, Off::NotAsked, true)]
+    #[case(Verdict::Unsupported("x".to_owned()), Off::NotAsked, false)]
+    #[case(Verdict::Unsupported("x".to_owned()), Off::Same, true)]
+    #[case(Verdict::Ignored("x".to_owned()), Off::NotAsked, false)]
+    fn has_run_if_something_was_judged(
+        #[case] verdict: Verdict,
+        #[case] off: Off,
+        #[case] expected: bool,
+    ) {
+        let report = report(&Outcome { off, ..outcome(verdict) }, End::Whole, None);
+        assert_eq!(report.has_run(), expected);
+    }
+
+    #[test]
+    fn statements_are_no_queries() {
+        let statement = Outcome { units_drive: 3, ..outcome(Verdict::Passed) };
+        let mut counts = Counts::default();
+        counts.add(&statement);
+        assert_eq!((counts.queries, counts.queries_drive, counts.units_drive), (0, 0, 3));
+        counts.add(&Outcome { is_query: true, ..statement });
+        assert_eq!((counts.queries, counts.queries_drive, counts.units_drive), (1, 1, 6));
+    }
 }

@@ -2,38 +2,41 @@
 //! Runs the records of a file on one engine, and every query that concerns the drive once more with
 //! pushdown off.
 //!
-//! A statement that changes something runs once. A query that only reads runs as it is; it runs
-//! again with pushdown off if a unit of work was meant for the drive, or if it is not what the file
-//! expects. Two answers are the same if they have the same rows, whatever their order, and the same
-//! verdict where the query has an order. If they are not, both are asked again: what does not give
-//! the same rows twice is no difference.
+//! A query that only reads runs as it is; it runs again with pushdown off if a unit of work was
+//! meant for the drive, or if it is not what the file expects. How the two are compared is in
+//! [`off`]. A statement that changes something runs once, with pushdown off, so that no wrong row
+//! of a drive goes into a table; the query whose rows it writes is run both ways before, as if it
+//! stood alone.
 
-use std::path::Path;
+mod off;
 
-use nearscan::{Candidate, Decision, Engine, Error as EngineError};
+use std::{collections::BTreeSet, path::Path};
+
+use nearscan::{
+    Candidate, Decision, Engine,
+    arrow::datatypes::{DataType, Schema},
+};
 
 use super::{
+    answer::{Answer, Answered, Refusal},
     directive::{Dialect, Expect, Sort},
     expected::{self, Found},
     reason,
     report::{Failure, Off, Outcome, Verdict},
     script::{Action, Record},
+    statement::{self, READS, first_word, has_order},
     tables::Tables,
     taint::Taint,
-    value::{self, Kind, Value},
+    value,
 };
 use crate::{
     error::{Error, Result},
-    render,
     settings::{self, DriveSetting},
     suite,
 };
 
 /// Signs of a result that a failure shows.
 const SHOWN_MAX: usize = 2_000;
-
-/// First words of statements that only read, and whose rows a drive may have to do with.
-const READS: &[&str] = &["select", "with", "values", "from", "table"];
 
 /// Where queries run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,8 +59,8 @@ impl Mode {
 
     fn setting(self) -> &'static DriveSetting {
         match self {
-            Self::Force => &settings::DRIVE_SETTINGS[1],
-            Self::Off => &settings::DRIVE_SETTINGS[0],
+            Self::Force => &settings::EMULATED,
+            Self::Off => &settings::CPU,
         }
     }
 }
@@ -70,32 +73,11 @@ pub struct FileRunner {
     engine: Engine,
     tables: Tables,
     taint: Taint,
+    /// Names of prepared statements that only read.
+    prepared: BTreeSet<String>,
     dialect: Dialect,
     mode: Mode,
 }
-
-/// All rows of a query, and where they came from.
-#[derive(Debug, Default)]
-struct Answer {
-    rows: Vec<Vec<Value>>,
-    columns: usize,
-    units_drive: u64,
-    units_cpu: u64,
-    kept: Option<String>,
-}
-
-/// Why there are no rows.
-#[derive(Debug)]
-enum Refusal {
-    /// The engine says why.
-    Engine(Box<EngineError>),
-    /// A column has no text.
-    ColumnType(String),
-    /// It panicked.
-    Panic(String),
-}
-
-type Answered = Result<Answer, Refusal>;
 
 /// A query and what a file says of it.
 #[derive(Clone, Copy)]
@@ -108,6 +90,13 @@ struct Asked<'a> {
     expect: Expect,
 }
 
+/// A query that was run, and with pushdown off too where that can matter.
+struct Both {
+    answered: Answered,
+    off: Off,
+    answered_off: Option<Answered>,
+}
+
 impl FileRunner {
     /// Makes an engine for a file; copies of tables go to `scratch`, drawn from `seed`.
     ///
@@ -115,11 +104,12 @@ impl FileRunner {
     /// If the engine refuses its drive.
     pub async fn open(mode: Mode, dialect: Dialect, scratch: &Path, seed: u64) -> Result<Self> {
         let engine = mode.setting().engine().await?;
-        if let Some(order) = null_order(dialect) {
+        if let Some(order) = statement::null_order(dialect) {
             engine.set(NULL_ORDER, order).await?;
         }
         let tables = Tables::new(scratch.to_owned(), seed);
-        Ok(Self { engine, tables, taint: Taint::default(), dialect, mode })
+        let prepared = BTreeSet::new();
+        Ok(Self { engine, tables, taint: Taint::default(), prepared, dialect, mode })
     }
 
     /// The tables that statements made so far.
@@ -134,7 +124,10 @@ impl FileRunner {
     /// If the engine does not take the mode of pushdown; whatever a record does is an outcome.
     pub async fn run(&mut self, record: &Record) -> Result<Outcome> {
         let asked = match &record.action {
-            Action::Unsupported { reason } => {
+            Action::Unsupported { reason, lost } => {
+                if let Some(sql) = lost {
+                    self.taint.add_elsewhere(sql, reason);
+                }
                 return Ok(outcome(Verdict::Unsupported(reason.clone())));
             }
             Action::Statement { sql, expect } => {
@@ -145,46 +138,66 @@ impl FileRunner {
                 Asked { sql, letters, sort: *sort, lines, expect: Expect::Success }
             }
         };
-        let first = first_word(asked.sql);
-        if first == "explain" {
+        if first_word(asked.sql) == "explain" {
             return Ok(outcome(Verdict::Unsupported("statement EXPLAIN".to_owned())));
         }
-        if let Some(order) = null_order_of(asked.sql) {
+        if let Some(order) = statement::null_order_of(asked.sql) {
             self.engine.set(NULL_ORDER, order).await?;
             return Ok(outcome(Verdict::Passed));
         }
-        if names_missing_folder(asked.sql) && asked.expect == Expect::Success {
+        if statement::names_missing_folder(asked.sql) && asked.expect == Expect::Success {
             self.taint.add(asked.sql, reason::NO_FILE);
             return Ok(outcome(Verdict::Unsupported(reason::NO_FILE.to_owned())));
         }
         if let Some(name) = reason::without_effect(asked.sql) {
             return Ok(outcome(match asked.expect {
                 Expect::Refusal => Verdict::Unsupported(NOT_REFUSED.to_owned()),
-                Expect::Success | Expect::Anything => Verdict::Ignored(name.to_owned()),
+                Expect::Success | Expect::Count(_) | Expect::Anything => {
+                    Verdict::Ignored(name.to_owned())
+                }
             }));
         }
-        if READS.contains(&first.as_str()) || first.is_empty() {
-            self.read(&record.place, asked).await
-        } else {
-            Ok(self.change(&record.place, asked).await)
+        match self.only_reads(asked.sql) {
+            true => self.read(&record.place, asked).await,
+            false => self.change(&record.place, asked).await,
+        }
+    }
+
+    /// Whether a text only reads, and so may run as often as one likes.
+    fn only_reads(&self, sql: &str) -> bool {
+        let reads = |sql: &str| match first_word(sql).as_str() {
+            "execute" => statement::executed(&self.engine, sql)
+                .is_some_and(|name| self.prepared.contains(&name)),
+            word => word.is_empty() || READS.contains(&word),
+        };
+        let statements = self.engine.statements(sql);
+        match statements.as_slice() {
+            [] | [_] => reads(sql),
+            several => several.iter().all(|of| of.as_ref().is_ok_and(|of| reads(of.text()))),
         }
     }
 
     /// Runs a statement that may change something, once.
-    async fn change(&mut self, place: &str, asked: Asked<'_>) -> Outcome {
-        let answered = self.ask(asked.sql).await;
+    async fn change(&mut self, place: &str, asked: Asked<'_>) -> Result<Outcome> {
+        let read = self.read_source(place, asked.sql).await?;
+        let answered = self.ask_off(asked.sql).await?;
         self.tables.adopt(&self.engine).await;
         let verdict = self.judge(asked, &answered);
         match &verdict {
-            Verdict::Passed if asked.expect == Expect::Success => self.taint.clear(asked.sql),
+            Verdict::Passed if asked.expect != Expect::Refusal && answered.is_ok() => {
+                self.taint.passed(asked.sql);
+                if let Some(made) = statement::prepared(&self.engine, asked.sql) {
+                    match READS.contains(&made.first_word.as_str()) {
+                        true => self.prepared.insert(made.name),
+                        false => self.prepared.remove(&made.name),
+                    };
+                }
+            }
             Verdict::Passed | Verdict::Ignored(_) => {}
             Verdict::Failed => self.taint.add(asked.sql, "failure"),
-            Verdict::Unsupported(reason) => {
-                let root = reason.strip_prefix(TAINTED).unwrap_or(reason);
-                self.taint.add(asked.sql, root);
-            }
+            Verdict::Unsupported(reason) => self.taint.add(asked.sql, root(reason)),
         }
-        let failure = (verdict == Verdict::Failed).then(|| Failure {
+        let failed = (verdict == Verdict::Failed).then(|| Failure {
             place: place.to_owned(),
             sql: asked.sql.to_owned(),
             expected: asked.expected(),
@@ -193,7 +206,22 @@ impl FileRunner {
             differs_from_suite: true,
             differs_from_off: false,
         });
-        Outcome { is_query: false, failure, ..outcome(verdict) }
+        // What differs from pushdown off is what this is for.
+        let failure = read.failure.or(failed);
+        let failure =
+            failure.map(|of| Failure { differs_from_suite: verdict == Verdict::Failed, ..of });
+        Ok(Outcome { verdict, failure, is_query: false, ..read })
+    }
+
+    /// Runs the query whose rows a statement writes both ways, as if it stood alone.
+    async fn read_source(&mut self, place: &str, sql: &str) -> Result<Outcome> {
+        let source = match self.mode {
+            Mode::Force => statement::source(&self.engine, sql),
+            Mode::Off => None,
+        };
+        let Some(source) = source else { return Ok(outcome(Verdict::Passed)) };
+        let (letters, sort, expect) = ("", Sort::Unsorted, Expect::Anything);
+        self.read(place, Asked { sql: &source, letters, sort, lines: None, expect }).await
     }
 
     /// Runs a query, and again with pushdown off where that can matter.
@@ -205,14 +233,14 @@ impl FileRunner {
             Ok(answer) => (answer.units_drive, answer.units_cpu, answer.kept.clone()),
             Err(_) => (0, 0, None),
         };
-        let is_query = asked.lines.is_some();
+        let is_query = asked.lines.is_some() && answered.is_ok();
         let kept = kept.filter(|_| is_query && self.mode == Mode::Force);
         let done = Outcome { is_query, units_drive, units_cpu, kept, ..outcome(verdict) };
         let concerns_drive =
             units_drive + units_cpu > 0 || done.verdict != Verdict::Passed || answered.is_err();
-        let (off, answered_off) = match self.mode {
-            Mode::Force if concerns_drive => self.compare_with_off(asked, &answered).await?,
-            Mode::Force | Mode::Off => (Off::NotAsked, None),
+        let Both { answered, off, answered_off } = match self.mode {
+            Mode::Force if concerns_drive => self.compare_with_off(asked, answered).await?,
+            Mode::Force | Mode::Off => Both { answered, off: Off::NotAsked, answered_off: None },
         };
         let differs_from_suite = done.verdict == Verdict::Failed;
         let differs_from_off = off == Off::Differs;
@@ -230,76 +258,27 @@ impl FileRunner {
         Ok(Outcome { off, failure, ..done })
     }
 
-    async fn compare_with_off(
-        &self,
-        asked: Asked<'_>,
-        forced: &Answered,
-    ) -> Result<(Off, Option<Answered>)> {
-        let off = self.ask_off(asked.sql).await?;
-        if self.is_same(asked, forced, &off) {
-            return Ok((Off::Same, Some(off)));
-        }
-        let (forced_again, off_again) = (self.ask(asked.sql).await, self.ask_off(asked.sql).await?);
-        let is_stable =
-            self.is_same(asked, forced, &forced_again) && self.is_same(asked, &off, &off_again);
-        let is_open = !is_stable || self.leaves_rows_open(asked.sql, forced, &off).await?;
-        Ok((if is_open { Off::Unstable } else { Off::Differs }, Some(off)))
-    }
-
-    /// Whether the query ends with a LIMIT, gives the same rows both ways without it, and both
-    /// answers are as many of those: which ones, it does not say.
-    async fn leaves_rows_open(&self, sql: &str, forced: &Answered, off: &Answered) -> Result<bool> {
-        let (Some(whole), Ok(forced), Ok(off)) = (without_limit(sql), forced, off) else {
-            return Ok(false);
-        };
-        let (Ok(forced_whole), Ok(off_whole)) = (self.ask(whole).await, self.ask_off(whole).await?)
-        else {
-            return Ok(false);
-        };
-        let all = sorted(&forced_whole);
-        Ok(all == sorted(&off_whole)
-            && forced.rows.len() == off.rows.len()
-            && has_all(&all, &sorted(forced))
-            && has_all(&all, &sorted(off)))
-    }
-
-    fn is_same(&self, asked: Asked<'_>, one: &Answered, other: &Answered) -> bool {
-        match (one, other) {
-            (Ok(one_answer), Ok(other_answer)) => {
-                let has_order = asked.has_order() && asked.lines.is_some();
-                sorted(one_answer) == sorted(other_answer)
-                    && (!has_order || self.judge(asked, one) == self.judge(asked, other))
-            }
-            (Err(_), Err(_)) => true,
-            (Ok(_), Err(_)) | (Err(_), Ok(_)) => false,
-        }
-    }
-
-    async fn ask_off(&self, sql: &str) -> Result<Answered> {
-        const KEY: &str = "nearscan.pushdown.mode";
-        self.engine.set(KEY, Mode::Off.name()).await?;
-        let answered = self.ask(sql).await;
-        self.engine.set(KEY, Mode::Force.name()).await?;
-        Ok(answered)
-    }
-
     /// Runs one or several statements; the rows are those of the last.
     async fn ask(&self, sql: &str) -> Answered {
         let mut answer = Answer::default();
         for statement in self.engine.statements(sql) {
             let run = async {
                 let query = self.engine.run(statement?).await?;
-                let schema = query.schema();
+                let types = types_of(query.schema().as_ref());
                 let result = query.collect().await?;
                 let pushdown = result.profile.pushdown();
                 let mut answer = Answer {
-                    rows: Vec::new(),
-                    columns: schema.fields().len(),
-                    units_drive: pushdown.units_drive,
-                    units_cpu: pushdown.units_cpu,
+                    types,
+                    units_drive: answer.units_drive + pushdown.units_drive,
+                    units_cpu: answer.units_cpu + pushdown.units_cpu,
                     kept: (pushdown.units_drive == 0).then(|| kept(&result.profile.decisions)),
+                    ..Answer::default()
                 };
-                for batch in &result.batches {
+                for batch in result.batches.iter().filter(|batch| batch.num_rows() > 0) {
+                    let found = types_of(batch.schema().as_ref());
+                    if found != answer.types && !answer.other_types.contains(&found) {
+                        answer.other_types.push(found);
+                    }
                     answer.rows.extend(value::rows(batch, self.dialect)?);
                 }
                 Ok(answer)
@@ -315,35 +294,53 @@ impl FileRunner {
     }
 
     fn judge(&self, asked: Asked<'_>, answered: &Answered) -> Verdict {
-        let tainted = self.taint.concerns(asked.sql).map(|reason| {
-            let root = reason.strip_prefix(TAINTED).unwrap_or(reason);
-            Verdict::Unsupported(format!("{TAINTED}{root}"))
-        });
+        let tainted = self.taint.concerns(asked.sql);
+        let tainted =
+            tainted.map(|reason| Verdict::Unsupported(format!("{TAINTED}{}", root(reason))));
         let differs = || tainted.clone().unwrap_or(Verdict::Failed);
         let answer = match (answered, asked.expect) {
             (Err(Refusal::Panic(_)), _) => return Verdict::Failed,
             (_, Expect::Anything) | (Err(_), Expect::Refusal) => return Verdict::Passed,
-            (Ok(_), Expect::Refusal) if READS.contains(&first_word(asked.sql).as_str()) => {
-                return differs();
-            }
+            (Ok(_), Expect::Refusal) if self.only_reads(asked.sql) => return differs(),
             (Ok(_), Expect::Refusal) => return Verdict::Unsupported(NOT_REFUSED.to_owned()),
-            (Err(Refusal::ColumnType(_)), Expect::Success) => {
+            (Err(Refusal::ColumnType(_)), Expect::Success | Expect::Count(_)) => {
                 return Verdict::Unsupported("type without a text".to_owned());
             }
-            (Err(Refusal::Engine(error)), Expect::Success) => {
+            (Err(Refusal::Engine(error)), Expect::Success | Expect::Count(_)) => {
                 let reason = || reason::of(asked.sql, error).map(Verdict::Unsupported);
                 return tainted.or_else(reason).unwrap_or(Verdict::Failed);
+            }
+            (Ok(answer), Expect::Count(wanted)) => {
+                return match self.count(asked.sql, answer) {
+                    Some(count) if count == wanted => Verdict::Passed,
+                    Some(_) => differs(),
+                    None => Verdict::Unsupported("count of a statement without one".to_owned()),
+                };
             }
             (Ok(answer), Expect::Success) => answer,
         };
         let Some(lines) = asked.lines else { return Verdict::Passed };
         match asked.found(answer, self.dialect).compare(lines) {
             expected::Verdict::Same => Verdict::Passed,
-            expected::Verdict::OtherOrder if !asked.has_order() => {
+            expected::Verdict::OtherOrder if !has_order(asked.sql) => {
                 Verdict::Unsupported("order that the query leaves open".to_owned())
             }
-            expected::Verdict::OtherOrder | expected::Verdict::Differs => differs(),
+            expected::Verdict::OtherHash if !has_order(asked.sql) => {
+                Verdict::Unsupported("hash of an open order".to_owned())
+            }
+            expected::Verdict::OtherOrder
+            | expected::Verdict::OtherHash
+            | expected::Verdict::Differs => differs(),
             expected::Verdict::Unreadable => Verdict::Unsupported("pattern in a result".to_owned()),
+        }
+    }
+
+    /// Rows that a statement says to have changed, or that it gave.
+    fn count(&self, sql: &str, answer: &Answer) -> Option<u64> {
+        match (self.only_reads(sql), answer.rows.as_slice()) {
+            (true, rows) => Some(rows.len() as u64),
+            (false, [row]) if row.len() == 1 => row[0].text.parse().ok(),
+            (false, _) => None,
         }
     }
 }
@@ -355,18 +352,15 @@ const NOT_REFUSED: &str = "refusal that the engine does not have";
 const TAINTED: &str = "after: ";
 
 impl<'a> Asked<'a> {
-    fn has_order(&self) -> bool {
-        self.sql.split_ascii_whitespace().any(|word| word.eq_ignore_ascii_case("order"))
-    }
-
     fn found(&self, answer: &'a Answer, dialect: Dialect) -> Found<'a> {
         let (letters, sort) = (self.letters, self.sort);
-        Found { rows: &answer.rows, columns: answer.columns, letters, sort, dialect }
+        Found { rows: &answer.rows, columns: answer.types.len(), letters, sort, dialect }
     }
 
     fn expected(&self) -> String {
         let text = match (self.expect, self.lines) {
             (Expect::Refusal, _) => "an error".to_owned(),
+            (Expect::Count(count), _) => format!("{count} rows"),
             (_, Some(lines)) => lines.join("\n"),
             (_, None) => "success".to_owned(),
         };
@@ -376,12 +370,12 @@ impl<'a> Asked<'a> {
     fn shown(&self, answered: &Answered, dialect: Dialect) -> String {
         shortened(match answered {
             Ok(answer) => {
-                let found = Found {
-                    rows: &answer.rows,
-                    columns: answer.columns,
-                    ..self.found(answer, dialect)
-                };
-                found.lines().join("\n")
+                let types = answer.types.iter().map(ToString::to_string).collect::<Vec<_>>();
+                let lines = self.found(answer, dialect).lines();
+                match answer.other_types.is_empty() {
+                    true => lines.join("\n"),
+                    false => format!("{}\nnot of types {}", lines.join("\n"), types.join(", ")),
+                }
             }
             Err(Refusal::Engine(error)) => error.render(),
             Err(Refusal::ColumnType(message)) => message.clone(),
@@ -390,40 +384,13 @@ impl<'a> Asked<'a> {
     }
 }
 
-/// Where NULL stands for the engine of a dialect, where it is not where it stands for this one.
-fn null_order(dialect: Dialect) -> Option<&'static str> {
-    match dialect {
-        Dialect::Sqlite => Some("nulls_min"),
-        Dialect::Duckdb => Some("nulls_last"),
-        Dialect::Datafusion => None,
-    }
+/// Why something was not run, whatever depended on it since.
+fn root(reason: &str) -> &str {
+    reason.strip_prefix(TAINTED).unwrap_or(reason)
 }
 
-/// The same, as a statement of DuckDB's sets it.
-fn null_order_of(sql: &str) -> Option<&'static str> {
-    let text = sql.to_ascii_lowercase().replace(['_', '\'', '='], " ");
-    let words: Vec<&str> = text.split_whitespace().collect();
-    match words.as_slice() {
-        ["set" | "pragma", "default", "null", "order", rest @ ..] => match rest {
-            ["nulls", "first", ..] | ["to", "nulls", "first", ..] => Some("nulls_first"),
-            ["nulls", "last", ..] | ["to", "nulls", "last", ..] => Some("nulls_last"),
-            ["sqlite" | "nulls", ..] => Some("nulls_min"),
-            ["postgres", ..] => Some("nulls_max"),
-            _ => None,
-        },
-        _ => None,
-    }
-}
-
-/// Whether a statement makes a table of files whose folder is not there. The engine takes it for a
-/// table without rows, the suite does not.
-fn names_missing_folder(sql: &str) -> bool {
-    let location = sql.to_ascii_uppercase().find("LOCATION '").map(|at| at + "LOCATION '".len());
-    let path = location.and_then(|at| sql.get(at..)?.split_once('\''));
-    let Some((path, _)) = path else { return false };
-    let path = Path::new(path.strip_prefix("file://").unwrap_or(path));
-    let exists = |path: &Path| path.as_os_str().is_empty() || path.exists();
-    !path.to_string_lossy().contains("://") && !exists(path) && !path.parent().is_some_and(exists)
+fn types_of(schema: &Schema) -> Vec<DataType> {
+    schema.fields().iter().map(|field| field.data_type().clone()).collect()
 }
 
 fn outcome(verdict: Verdict) -> Outcome {
@@ -449,54 +416,6 @@ fn kept(decisions: &[Candidate]) -> String {
         [..] => "no row group that could have rows",
     };
     reasons.next().map_or(otherwise, |kept| kept.reason.word()).to_owned()
-}
-
-/// The rows as texts, sorted; sums of floating-point numbers may be added in any order.
-fn sorted(answer: &Answer) -> Vec<Vec<String>> {
-    let text = |value: &Value| match value.kind {
-        Kind::Float(number) => render::double(number),
-        Kind::Null | Kind::Boolean | Kind::Exact | Kind::Text | Kind::Moment | Kind::Other => {
-            value.text.clone()
-        }
-    };
-    let mut rows: Vec<Vec<String>> =
-        answer.rows.iter().map(|row| row.iter().map(text).collect()).collect();
-    rows.sort();
-    rows
-}
-
-/// Whether every one of `some` is among `all`, as often; both are sorted.
-fn has_all(all: &[Vec<String>], some: &[Vec<String>]) -> bool {
-    let mut all = all.iter();
-    some.iter().all(|row| all.by_ref().any(|other| other == row))
-}
-
-/// A query without the LIMIT and OFFSET that it ends with.
-fn without_limit(sql: &str) -> Option<&str> {
-    let lower = sql.to_ascii_lowercase();
-    let at = lower.rfind("limit")?;
-    let is_end = lower[at + "limit".len()..]
-        .split(|sign: char| !sign.is_ascii_alphanumeric())
-        .all(|word| word == "offset" || word.chars().all(|sign| sign.is_ascii_digit()));
-    is_end.then(|| &sql[..at])
-}
-
-/// The first word of a statement, in small letters, without comments and parentheses around it.
-fn first_word(sql: &str) -> String {
-    let mut text = sql.trim_start();
-    loop {
-        if let Some(rest) = text.strip_prefix("--") {
-            text = rest.split_once('\n').map_or("", |(_, rest)| rest).trim_start();
-        } else if let Some(rest) = text.strip_prefix("/*") {
-            text = rest.split_once("*/").map_or("", |(_, rest)| rest).trim_start();
-        } else if let Some(rest) = text.strip_prefix('(') {
-            text = rest.trim_start();
-        } else {
-            break;
-        }
-    }
-    let end = text.find(|sign: char| !sign.is_ascii_alphabetic()).unwrap_or(text.len());
-    text[..end].to_ascii_lowercase()
 }
 
 fn shortened(text: String) -> String {

@@ -3,7 +3,9 @@
 //! written out, other files are included, and what a condition leaves out is left out with the
 //! reason.
 //!
-//! Reading cannot fail. A line that means nothing here is a record that is unsupported.
+//! Reading cannot fail, and no record vanishes. A line that means nothing here is a record that is
+//! unsupported, and so is every record behind a directive that the rest of a file depends on, in
+//! loops and in included files too.
 
 use std::{
     fs,
@@ -58,6 +60,8 @@ pub enum Action {
     Unsupported {
         /// In few words.
         reason: String,
+        /// The statement, if the suite's own engine would have run it.
+        lost: Option<String>,
     },
 }
 
@@ -65,13 +69,17 @@ pub enum Action {
 type Line = (usize, String);
 
 /// Where reading stands.
-struct Reader {
+struct Reader<'a> {
     dialect: Dialect,
+    /// Where what the files write may lie.
+    scratch: &'a Path,
     records: Vec<Record>,
     /// Variables of the loops around, with their values.
     variables: Vec<(String, String)>,
     /// The file is over.
     halted: bool,
+    /// Why everything from here on is unsupported, if it is.
+    rest: Option<String>,
     /// Between `mode skip` and `mode unskip`.
     skips: bool,
     /// The database that was loaded.
@@ -79,31 +87,43 @@ struct Reader {
     depth: usize,
 }
 
-/// Reads the text of a file; `path` is for the names of places and for what it includes.
+/// Reads a file; `path` is for the names of places and for what it includes. The folder in which a
+/// suite's files write is replaced by `scratch`.
 #[must_use]
-pub fn read(text: &str, path: &Path, dialect: Dialect) -> Vec<Record> {
+pub fn read(bytes: &[u8], path: &Path, dialect: Dialect, scratch: &Path) -> Vec<Record> {
     let mut reader = Reader {
         dialect,
+        scratch,
         records: Vec::new(),
         variables: Vec::new(),
         halted: false,
+        rest: None,
         skips: false,
         database: None,
         depth: 0,
     };
-    reader.read(&lines(text), path);
+    reader.read(&reader.lines(bytes), path);
     reader.records
 }
 
-fn lines(text: &str) -> Vec<Line> {
-    let line = |(index, line): (usize, &str)| (index + 1, line.trim_end().to_owned());
-    text.lines().enumerate().map(line).collect()
-}
+impl Reader<'_> {
+    /// The lines of a file, which need not be text in all of its bytes.
+    fn lines(&self, bytes: &[u8]) -> Vec<Line> {
+        let text = String::from_utf8_lossy(bytes);
+        let folder = self.scratch.to_string_lossy();
+        let signs: &[&str] = match self.dialect {
+            Dialect::Datafusion => &["test_files/scratch"],
+            Dialect::Duckdb => &["${TEST_DIR}", "{TEST_DIR}", "__TEST_DIR__"],
+            Dialect::Sqlite => &[],
+        };
+        let text = signs.iter().fold(text.into_owned(), |text, sign| text.replace(sign, &folder));
+        let line = |(index, line): (usize, &str)| (index + 1, line.trim_end().to_owned());
+        text.lines().enumerate().map(line).collect()
+    }
 
-impl Reader {
     fn read(&mut self, lines: &[Line], path: &Path) {
         let mut at = 0;
-        // Why the next record is left out, if it is.
+        // Why the next record, loop or directive is left out, if it is.
         let mut left_out: Option<String> = None;
         while at < lines.len() && !self.halted {
             let (number, line) = &lines[at];
@@ -118,95 +138,117 @@ impl Reader {
                 return;
             }
             at += 1;
-            match directive::parse(line) {
-                Directive::Condition { only, label } => {
-                    if self.is_met(&label) != only {
-                        let word = if only { "onlyif" } else { "skipif" };
-                        left_out
-                            .get_or_insert_with(|| format!("condition {word} {}", subject(&label)));
-                    }
+            let directive = directive::parse(line);
+            if let Directive::Condition { only, label } = directive {
+                if self.is_met(&label) != Some(only) {
+                    let word = if only { "onlyif" } else { "skipif" };
+                    left_out.get_or_insert_with(|| format!("condition {word} {}", subject(&label)));
                 }
+                continue;
+            }
+            // A condition is about what stands behind it, and about nothing else.
+            let left_out = left_out.take();
+            let is_done = left_out.is_none() && !self.skips;
+            match directive {
+                Directive::Condition { .. } | Directive::EndLoop | Directive::Nothing => {}
                 Directive::Statement(expect) => {
                     let (block, next) = self.block(lines, at, expect == Expect::Refusal);
                     at = next;
                     let action = Action::Statement { sql: block.sql, expect };
-                    self.push(&place, left_out.take(), action);
+                    self.push(&place, left_out, action);
                 }
                 Directive::Query { letters, sort } => {
                     let (block, next) = self.block(lines, at, false);
                     at = next;
                     let Block { sql, lines } = block;
                     let action = Action::Query { sql, letters, sort, lines };
-                    self.push(&place, left_out.take(), action);
+                    self.push(&place, left_out, action);
                 }
                 Directive::Loop { variable, values } => {
                     let end = end_of_loop(lines, at);
-                    self.repeat(&lines[at..end], path, &variable, &values);
-                    at = (end + 1).min(lines.len());
-                    left_out = None;
+                    let lines = &lines[at..end];
+                    self.without(left_out, |reader| {
+                        reader.repeat(&place, lines, path, &variable, &values);
+                    });
+                    at = end + 1;
                 }
-                Directive::Skip(skips) => self.skips = skips,
-                Directive::Halt => self.halted |= left_out.take().is_none() && !self.skips,
+                Directive::Include(name) => {
+                    self.without(left_out, |reader| reader.include(&place, path, &name));
+                }
+                Directive::Skip(skips) if left_out.is_none() => self.skips = skips,
+                Directive::Skip(_) => {}
+                Directive::Halt => self.halted |= is_done,
                 // The first database is the one there is; of another, nothing is known.
-                Directive::Load(name) => {
-                    let is_first = self.records.is_empty() || self.database.as_ref() == Some(&name);
-                    if !is_first && !self.skips {
-                        self.rest_is_unsupported(&lines[at..], &place, "directive load");
+                Directive::Load(name) if is_done => {
+                    if !self.records.is_empty() && self.database.as_ref() != Some(&name) {
+                        self.rest.get_or_insert_with(|| "directive load".to_owned());
                     }
                     self.database = Some(name);
                 }
-                Directive::Include(name) => self.include(&place, path, &name),
-                Directive::EndLoop | Directive::Nothing => {}
+                Directive::Load(_) => {}
                 Directive::Unsupported(reason) => {
-                    at = end_of_block(lines, at);
-                    self.unsupported(&place, left_out.take().unwrap_or(reason));
+                    let end = end_of_block(lines, at);
+                    let is_lost = left_out.is_none() && !self.skips;
+                    let lost = is_lost.then(|| statement_in(&lines[at..end]));
+                    at = end;
+                    let reason = left_out.or_else(|| self.rest.clone()).unwrap_or(reason);
+                    let action = Action::Unsupported { reason, lost };
+                    self.records.push(Record { place, action });
                 }
-                Directive::UnsupportedRest(reason) if !self.skips && left_out.is_none() => {
-                    self.rest_is_unsupported(&lines[at..], &place, &reason);
+                Directive::UnsupportedRest(reason) if is_done => {
+                    self.rest.get_or_insert(reason);
                 }
-                Directive::UnsupportedRest(_) => left_out = None,
+                Directive::UnsupportedRest(_) => {}
             }
         }
     }
 
-    /// Whether the label of a condition is that of this engine, or of the loop's present value.
-    fn is_met(&self, label: &str) -> bool {
-        match label.split_once('=') {
-            Some((name, value)) => {
-                self.variables.iter().any(|(other, now)| other == name && now == value)
+    /// Whether the label of a condition is that of this engine, or of the loop's present value;
+    /// none if it cannot be told.
+    fn is_met(&self, label: &str) -> Option<bool> {
+        match label.split_once(['=', '<', '>', '!']) {
+            Some((name, value)) if label[name.len()..].starts_with('=') => {
+                let is_now = |(other, now): &(String, String)| other == name && now == value;
+                (!value.starts_with('=')).then(|| self.variables.iter().any(is_now))
             }
-            None => OUR_NAMES.contains(&label.to_ascii_lowercase().as_str()),
+            Some(_) => None,
+            None => Some(OUR_NAMES.contains(&label.to_ascii_lowercase().as_str())),
         }
+    }
+
+    /// Reads on, with every record left out if there is a reason.
+    fn without(&mut self, left_out: Option<String>, read: impl FnOnce(&mut Self)) {
+        let Some(reason) = left_out else { return read(self) };
+        let before = self.rest.replace(reason);
+        read(self);
+        self.rest = before;
     }
 
     fn push(&mut self, place: &str, left_out: Option<String>, action: Action) {
-        let skipped = self.skips.then(|| "mode skip".to_owned());
-        match left_out.or(skipped) {
+        let rest = || self.rest.clone();
+        let skipped = || self.skips.then(|| "mode skip".to_owned());
+        match left_out.or_else(rest).or_else(skipped) {
             Some(reason) => self.unsupported(place, reason),
             None => self.records.push(Record { place: place.to_owned(), action }),
         }
     }
 
     fn unsupported(&mut self, place: &str, reason: String) {
-        let action = Action::Unsupported { reason };
+        let action = Action::Unsupported { reason, lost: None };
         self.records.push(Record { place: place.to_owned(), action });
     }
 
-    /// Every record from here on, each with the same reason.
-    fn rest_is_unsupported(&mut self, lines: &[Line], place: &str, reason: &str) {
-        let records = lines.iter().filter(|(_, line)| {
-            matches!(directive::parse(line), Directive::Statement(_) | Directive::Query { .. })
-        });
-        let (file, _) = place.rsplit_once(':').unwrap_or((place, ""));
-        for (number, _) in records {
-            self.unsupported(&format!("{file}:{number}"), reason.to_owned());
-        }
-        self.halted = true;
-    }
-
     /// Runs the lines of a loop once a value.
-    fn repeat(&mut self, lines: &[Line], path: &Path, variable: &str, values: &[String]) {
+    fn repeat(
+        &mut self,
+        place: &str,
+        lines: &[Line],
+        path: &Path,
+        variable: &str,
+        values: &[String],
+    ) {
         if self.depth >= DEPTH_MAX {
+            self.unsupported(place, "loop that is too deep".to_owned());
             return;
         }
         self.depth += 1;
@@ -229,8 +271,9 @@ impl Reader {
         }
         self.depth += 1;
         for file in files {
-            if let Ok(text) = fs::read_to_string(&file) {
-                self.read(&lines(&text), &file);
+            match fs::read(&file) {
+                Ok(bytes) => self.read(&self.lines(&bytes), &file),
+                Err(_) => self.unsupported(place, "directive include".to_owned()),
             }
         }
         self.depth -= 1;
@@ -311,7 +354,19 @@ fn file_name(path: &Path) -> &str {
 
 /// What a condition is about: an engine, or a variable.
 fn subject(label: &str) -> &str {
-    label.split_once('=').map_or(label, |(name, _)| name)
+    label.split(['=', '<', '>', '!']).next().unwrap_or(label)
+}
+
+/// The statement of a record whose first lines are not read.
+fn statement_in(lines: &[Line]) -> String {
+    let is_start = |line: &&Line| {
+        matches!(
+            directive::parse(&line.1),
+            Directive::Statement(_) | Directive::Query { .. } | Directive::Condition { .. }
+        )
+    };
+    let sql = lines.iter().skip_while(is_start).take_while(|(_, line)| line != SEPARATOR);
+    sql.map(|(_, line)| line.as_str()).collect::<Vec<_>>().join("\n")
 }
 
 #[cfg(test)]

@@ -48,6 +48,8 @@ pub struct Tables {
     folder: PathBuf,
     draw: Draw,
     adopted: BTreeMap<(String, String), Arc<CopiedTable>>,
+    /// Files that were begun; a file may hold no copy after all.
+    files: u64,
     written: u64,
     kept: BTreeMap<String, u64>,
 }
@@ -75,7 +77,8 @@ impl Tables {
     #[must_use]
     pub fn new(folder: PathBuf, seed: u64) -> Self {
         let adopted = BTreeMap::new();
-        Self { folder, draw: Draw::new(seed), adopted, written: 0, kept: BTreeMap::new() }
+        let (files, written, kept) = (0, 0, BTreeMap::new());
+        Self { folder, draw: Draw::new(seed), adopted, files, written, kept }
     }
 
     /// Number of copies that were written.
@@ -127,7 +130,10 @@ impl Tables {
             self.adopted.values().filter(|table| table.is_stale()).map(Arc::clone).collect();
         for table in stale {
             let copy = match Box::pin(self.copy(engine, Arc::clone(&table.original))).await {
-                Ok(copy) => Copied::Fresh(copy),
+                Ok(copy) => {
+                    self.written += 1;
+                    Copied::Fresh(copy)
+                }
                 Err(reason) => {
                     *self.kept.entry(reason).or_default() += 1;
                     Copied::Impossible
@@ -144,8 +150,8 @@ impl Tables {
         original: Arc<dyn TableProvider>,
     ) -> Result<Arc<dyn TableProvider>, String> {
         let schema = original.schema();
-        let path = self.folder.join(format!("copy-{}.parquet", self.written));
-        self.written += 1;
+        let path = self.folder.join(format!("copy-{}.parquet", self.files));
+        self.files += 1;
         let in_short = |error: DataFusionError| reason::short(&error.strip_backtrace());
         let frame = engine.session().read_table(original).map_err(in_short)?;
         let batches = Box::pin(frame.collect()).await.map_err(in_short)?;
@@ -301,7 +307,7 @@ impl TableProvider for CopiedTable {
 
 impl Drop for Tables {
     fn drop(&mut self) {
-        for number in 0..self.written {
+        for number in 0..self.files {
             // The folder goes with its process; a file that stays disturbs nobody.
             let _removed = fs::remove_file(self.folder.join(format!("copy-{number}.parquet")));
         }

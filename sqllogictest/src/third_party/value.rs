@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A value of a result, and whether it is what a file expects.
 //!
-//! Integers and decimals are exact. A floating-point number is compared to the digits that the file
-//! shows, or to nine significant ones. A boolean may be a word or a digit. A moment may have a `T`
+//! Integers and decimals are exact. A floating-point number is compared to nine significant digits,
+//! and in SQLite's files, where a column of letter `R` holds all numbers, to the digits that the
+//! file shows. A boolean may be a word or a digit. A moment may have a `T`
 //! or a space in its middle, and zeros behind its seconds. Everything else is its text.
 
 use nearscan::arrow::{
@@ -151,9 +152,11 @@ impl Value {
             },
             Kind::Exact => {
                 is_number(expected) && number(expected) == number(&self.text)
-                    || letter == 'R' && is_float(expected, self.text.parse().ok())
+                    || letter == 'R'
+                        && dialect == Dialect::Sqlite
+                        && self.text.parse().is_ok_and(|value| is_float(expected, value, dialect))
             }
-            Kind::Float(value) => is_float(expected, Some(value)),
+            Kind::Float(value) => is_float(expected, value, dialect),
             Kind::Moment => moment(expected) == moment(&self.text),
             Kind::Text | Kind::Other => false,
         }
@@ -214,20 +217,18 @@ fn number(text: &str) -> String {
     }
 }
 
-/// Whether `found` is `expected` to the digits that it shows, or nearly.
-fn is_float(expected: &str, found: Option<f64>) -> bool {
-    let (Ok(wanted), Some(found)) = (expected.parse::<f64>(), found) else {
-        return false;
-    };
+/// Whether `found` is nearly `expected`, or in SQLite's files to the digits that it shows.
+fn is_float(expected: &str, found: f64, dialect: Dialect) -> bool {
+    let Ok(wanted) = expected.parse::<f64>() else { return false };
     if wanted.is_nan() || found.is_nan() {
         return wanted.is_nan() && found.is_nan();
     }
-    if wanted == found {
-        return true;
+    if wanted == found || wanted.is_infinite() || found.is_infinite() {
+        return wanted == found;
     }
     let digits = expected.split_once('.').map_or("", |(_, fraction)| fraction);
     let is_plain = digits.chars().all(|sign| sign.is_ascii_digit());
-    if is_plain && !digits.is_empty() {
+    if dialect == Dialect::Sqlite && is_plain && !digits.is_empty() {
         let places = digits.len();
         if number(&format!("{found:.places$}")) == number(expected) {
             return true;
@@ -269,11 +270,15 @@ mod tests {
     #[case("7.10", Kind::Exact, "7.11", false)]
     #[case("-0", Kind::Exact, "0", true)]
     #[case("0.1", Kind::Float(0.1), "0.100", true)]
-    #[case("x", Kind::Float(2.0 / 3.0), "0.667", true)]
-    #[case("x", Kind::Float(2.0 / 3.0), "0.668", false)]
+    #[case("x", Kind::Float(2.0 / 3.0), "0.666666666667", true)]
+    #[case("x", Kind::Float(2.0 / 3.0), "0.667", false)]
+    #[case("x", Kind::Float(1.04), "1.0", false)]
     #[case("x", Kind::Float(1e20), "100000000000000000000", true)]
     #[case("x", Kind::Float(f64::NAN), "nan", true)]
     #[case("x", Kind::Float(f64::INFINITY), "inf", true)]
+    #[case("x", Kind::Float(f64::INFINITY), "-inf", false)]
+    #[case("x", Kind::Float(f64::INFINITY), "1e308", false)]
+    #[case("x", Kind::Float(7.0), "inf", false)]
     #[case("2020-01-02 03:04:05", Kind::Moment, "2020-01-02T03:04:05", true)]
     #[case("2020-01-02 03:04:05.500", Kind::Moment, "2020-01-02 03:04:05.5", true)]
     #[case("2020-01-02", Kind::Moment, "2020-01-02 00:00:00", true)]
@@ -285,6 +290,25 @@ mod tests {
     #[case("NULL", Kind::Null, "0", false)]
     fn compares(#[case] text: &str, #[case] kind: Kind, #[case] expected: &str, #[case] is: bool) {
         assert_eq!(value(text, kind).is(expected, 'T', Dialect::Duckdb), is);
+    }
+
+    #[rstest]
+    #[case("123456789012.0000", Kind::Exact, "123456789099.0000", Dialect::Duckdb, false)]
+    #[case("123456789012.0000", Kind::Exact, "123456789099.0000", Dialect::Datafusion, false)]
+    #[case("1.2345", Kind::Exact, "1.2", Dialect::Duckdb, false)]
+    #[case("1.2345", Kind::Exact, "1.23450", Dialect::Duckdb, true)]
+    #[case("1.2346", Kind::Exact, "1.235", Dialect::Sqlite, true)]
+    #[case("x", Kind::Float(2.0 / 3.0), "0.667", Dialect::Sqlite, true)]
+    #[case("x", Kind::Float(2.0 / 3.0), "0.668", Dialect::Sqlite, false)]
+    #[case("x", Kind::Float(1.04), "1.0", Dialect::Datafusion, false)]
+    fn only_sqlite_has_all_numbers_in_columns_of_reals(
+        #[case] text: &str,
+        #[case] kind: Kind,
+        #[case] expected: &str,
+        #[case] dialect: Dialect,
+        #[case] is: bool,
+    ) {
+        assert_eq!(value(text, kind).is(expected, 'R', dialect), is);
     }
 
     #[rstest]

@@ -38,8 +38,10 @@ pub async fn run(path: &Path, mode: Mode, scratch: &Path, output: &mut dyn Write
     let text = String::from_utf8_lossy(&bytes);
     let extension = path.extension().unwrap_or_default().to_string_lossy();
     let dialect = Dialect::of(&text, &extension);
-    let text = with_scratch(&text, path, dialect, scratch);
-    let records = script::read(&text, path, dialect);
+    // The files of DataFusion find a folder of their name there; where they do not, it is an error
+    // of a statement.
+    let _made = fs::create_dir_all(scratch.join(path.file_stem().unwrap_or_default()));
+    let records = script::read(&bytes, path, dialect, scratch);
     let mut say = |event: Event| -> Result<()> {
         let line =
             serde_json::to_string(&event).map_err(|error| Error::Mismatch(error.to_string()))?;
@@ -54,22 +56,6 @@ pub async fn run(path: &Path, mode: Mode, scratch: &Path, output: &mut dyn Write
     }
     let tables = runner.tables();
     say(Event::Closed(tables.written(), tables.kept().clone()))
-}
-
-/// The text with the suite's own folder for what its files write put where this process may write.
-fn with_scratch(text: &str, path: &Path, dialect: Dialect, scratch: &Path) -> String {
-    let name = path.file_stem().unwrap_or_default();
-    // The files of DataFusion find a folder of their name there; where they do not, it is an error
-    // of a statement.
-    let _made = fs::create_dir_all(scratch.join(name));
-    let folder = scratch.to_string_lossy();
-    match dialect {
-        Dialect::Datafusion => text.replace("test_files/scratch", &folder),
-        Dialect::Duckdb => ["${TEST_DIR}", "{TEST_DIR}", "__TEST_DIR__"]
-            .iter()
-            .fold(text.to_owned(), |text, sign| text.replace(sign, &folder)),
-        Dialect::Sqlite => text.to_owned(),
-    }
 }
 
 /// A number of the file's name, so that it has the same copies wherever it lies.

@@ -45,6 +45,9 @@ const HASHED: &[&str] = &["2 values hashing to 6ddb4095eb719e2a9f0a3f95677d24e0"
 #[case("I", Sort::Rows, "2\n1", HASHED, Verdict::Same)]
 #[case("I", Sort::Rows, "2\n3", HASHED, Verdict::Differs)]
 #[case("I", Sort::Rows, "2", HASHED, Verdict::Differs)]
+#[case("I", Sort::Unsorted, "2\n1", HASHED, Verdict::OtherHash)]
+#[case("II", Sort::Unsorted, "1|2", HASHED, Verdict::Same)]
+#[case("II", Sort::Unsorted, "2|1", HASHED, Verdict::Differs)]
 fn compares_in_the_form_of_sqlite(
     #[case] letters: &str,
     #[case] sort: Sort,

@@ -5,7 +5,7 @@ use super::*;
 use rstest::rstest;
 
 fn records(text: &str, dialect: Dialect) -> Vec<Record> {
-    read(text, Path::new("folder/a.test"), dialect)
+    read(text.as_bytes(), Path::new("folder/a.test"), dialect, Path::new("/scratch"))
 }
 
 /// Records in a line each.
@@ -16,7 +16,12 @@ fn shown(text: &str, dialect: Dialect) -> Vec<String> {
             let lines = lines.map_or_else(|| "?".to_owned(), |lines| lines.join("|"));
             format!("{} {letters} {sort:?} {sql} -> {lines}", record.place)
         }
-        Action::Unsupported { reason } => format!("{} unsupported {reason}", record.place),
+        Action::Unsupported { reason, lost: None } => {
+            format!("{} unsupported {reason}", record.place)
+        }
+        Action::Unsupported { reason, lost: Some(sql) } => {
+            format!("{} unsupported {reason} lost {sql}", record.place)
+        }
     };
     records(text, dialect).into_iter().map(show).collect()
 }
@@ -109,8 +114,8 @@ fn nonsense_is_unsupported_and_what_follows_is_read() {
     assert_eq!(
         shown(text, Dialect::Sqlite),
         [
-            "a.test:1 unsupported directive whatever",
-            "a.test:4 unsupported directive statement perhaps",
+            "a.test:1 unsupported directive whatever lost second line",
+            "a.test:4 unsupported directive statement perhaps lost A",
             "a.test:7 Success B",
         ]
     );
@@ -123,12 +128,13 @@ fn other_files_are_included_and_not_forever() {
     fs::write(folder.path().join("b.part"), "statement ok\nB\n").unwrap();
     fs::write(folder.path().join("c.part"), "statement ok\nC\n").unwrap();
     fs::write(&path, "include a.slt\n").unwrap();
-    let read = |text| read(text, &path, Dialect::Datafusion);
+    let scratch = folder.path().join("scratch");
+    let read = |text: &str| read(text.as_bytes(), &path, Dialect::Datafusion, &scratch);
     let places: Vec<String> = read("include *.part\n").into_iter().map(|it| it.place).collect();
     assert_eq!(places, ["b.part:1", "c.part:1"]);
     let forever = read("include a.slt\n");
     let reason = "directive include".to_owned();
-    assert_eq!(forever.last().unwrap().action, Action::Unsupported { reason });
+    assert_eq!(forever.last().unwrap().action, Action::Unsupported { reason, lost: None });
     assert_eq!(read("include no.slt\n").len(), 1);
 }
 
@@ -138,5 +144,92 @@ fn nested_loops_end_somewhere() {
     let records = records(text, Dialect::Duckdb);
     assert_eq!(records.len(), RECORDS_MAX + 1);
     let reason = "file of too many records".to_owned();
-    assert_eq!(records.last().unwrap().action, Action::Unsupported { reason });
+    assert_eq!(records.last().unwrap().action, Action::Unsupported { reason, lost: None });
+}
+
+#[test]
+fn what_is_included_is_read_like_the_file_itself() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.slt");
+    fs::write(folder.path().join("b.part"), b"statement ok\nB '\xff' test_files/scratch/b\n")
+        .unwrap();
+    fs::create_dir(folder.path().join("c.part")).unwrap();
+    let read = |text: &str| read(text.as_bytes(), &path, Dialect::Datafusion, Path::new("/tmp/x"));
+    let sql = "B '\u{fffd}' /tmp/x/b".to_owned();
+    let statement = Action::Statement { sql, expect: Expect::Success };
+    assert_eq!(read("include b.part\n")[0].action, statement);
+    // What cannot be read is one record, and so is what a condition leaves out.
+    let reason = "directive include".to_owned();
+    assert_eq!(read("include *.part\n")[1].action, Action::Unsupported { reason, lost: None });
+    let reason = "condition onlyif mysql".to_owned();
+    let left_out = read("onlyif mysql\ninclude b.part\n\nstatement ok\nB\n");
+    assert_eq!(left_out[0].action, Action::Unsupported { reason, lost: None });
+    assert_eq!(left_out[1].place, "a.slt:4");
+    assert!(matches!(left_out[1].action, Action::Statement { .. }));
+}
+
+#[test]
+fn no_record_behind_what_is_required_vanishes() {
+    let text = "loop i 0 2\n\nstatement ok\nA\n\nrequire json\n\nstatement ok\nB\n\nendloop\n\n\
+                mode skip\n\nmode unskip\n\nwhatever\n\nquery I\nC\n";
+    assert_eq!(
+        shown(text, Dialect::Duckdb),
+        [
+            "a.test:3 Success A",
+            "a.test:8 unsupported require json",
+            "a.test:3 unsupported require json",
+            "a.test:8 unsupported require json",
+            "a.test:17 unsupported require json lost ",
+            "a.test:19 unsupported require json",
+        ]
+    );
+}
+
+#[rstest]
+#[case("onlyif mysql\nhash-threshold 8\n\nstatement ok\nA\n", &["a.test:4 Success A"])]
+#[case("onlyif mysql\nmode skip\n\nstatement ok\nA\n", &["a.test:4 Success A"])]
+#[case("onlyif mysql\nrequire json\n\nstatement ok\nA\n", &["a.test:4 Success A"])]
+#[case("onlyif mysql\nload b.db\n\nstatement ok\nA\n", &["a.test:4 Success A"])]
+#[case(
+    "onlyif mysql\nloop i 0 2\nstatement ok\nA\n\nendloop\n\nstatement ok\nB\n",
+    &[
+        "a.test:3 unsupported condition onlyif mysql",
+        "a.test:3 unsupported condition onlyif mysql",
+        "a.test:8 Success B",
+    ]
+)]
+#[case(
+    "skipif nearscan\nonlyif datafusion\nstatement ok\nA\n",
+    &["a.test:3 unsupported condition skipif nearscan"]
+)]
+fn a_condition_is_about_what_stands_behind_it(#[case] text: &str, #[case] expected: &[&str]) {
+    assert_eq!(shown(text, Dialect::Duckdb), expected);
+}
+
+#[rstest]
+#[case("skipif i>0")]
+#[case("onlyif i<1")]
+#[case("skipif i!=1")]
+#[case("onlyif i==0")]
+fn operators_that_are_not_read_are_unsupported(#[case] condition: &str) {
+    let text = format!("loop i 0 1\n\n{condition}\nstatement ok\nA\n\nendloop\n");
+    let word = condition.split(' ').next().unwrap();
+    let expected = format!("a.test:4 unsupported condition {word} i");
+    assert_eq!(shown(&text, Dialect::Duckdb), [expected]);
+}
+
+#[rstest]
+#[case("statement ok con1\nINSERT INTO t VALUES (1)\n", "directive connection")]
+#[case("statement ok con1\nINSERT INTO t VALUES (1)\n----\n1\n", "directive connection")]
+#[case("connection one\nstatement ok\nINSERT INTO t VALUES (1)\n", "directive connection")]
+fn what_another_connection_does_is_known(#[case] text: &str, #[case] reason: &str) {
+    let expected = format!("a.test:1 unsupported {reason} lost INSERT INTO t VALUES (1)");
+    assert_eq!(shown(text, Dialect::Duckdb), [expected]);
+}
+
+#[test]
+fn loops_that_are_too_deep_are_counted() {
+    let text = "loop i 0 1\n".repeat(DEPTH_MAX + 1) + "statement ok\nA\n";
+    let expected = format!("a.test:{} unsupported loop that is too deep", DEPTH_MAX + 1);
+    assert_eq!(shown(&text, Dialect::Duckdb), [expected]);
 }

@@ -2,7 +2,7 @@
 //! Tables that change, and the copies that queries read.
 
 use super::*;
-use crate::settings::DRIVE_SETTINGS;
+use crate::settings::EMULATED;
 
 struct Session {
     engine: Engine,
@@ -13,7 +13,7 @@ struct Session {
 impl Session {
     async fn open() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let engine = DRIVE_SETTINGS[1].engine().await.unwrap();
+        let engine = EMULATED.engine().await.unwrap();
         let tables = Tables::new(folder.path().to_owned(), 7);
         Self { engine, tables, folder }
     }
@@ -99,4 +99,5 @@ async fn what_parquet_does_not_keep_stays_in_memory() {
     session.change("CREATE TABLE t(a INT, b INTERVAL) AS VALUES (1, INTERVAL '1 day')").await;
     assert_eq!(session.ask("SELECT count(*) FROM t WHERE a > 0").await, ("1".to_owned(), 0));
     assert_eq!(session.tables.kept().values().sum::<u64>(), 1);
+    assert_eq!(session.tables.written(), 0);
 }
