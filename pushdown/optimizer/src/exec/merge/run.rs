@@ -33,7 +33,7 @@ use crate::exec::merge::{MergeWindow, Merged, PushdownMergeExec, UnitPlace, Wind
 use crate::exec::metrics::{PushBack, PushdownMetrics};
 use crate::exec::run::{UNITS_IN_FLIGHT, limit, rows_shape, unit_runner};
 use crate::exec::unit::{
-    Charged, Cost, Returned, UnitRows, UnitRunner, counts_as_failure, fault_reason, row_count,
+    Charged, Cost, Returned, UnitRows, UnitRunner, fault_reason, row_count,
 };
 use crate::exec::{Pushed, arrays};
 use crate::merge::part;
@@ -243,9 +243,7 @@ impl MergeRunner {
             }
             Err(fault) => {
                 tracing::debug!(drive = pushed.drive, %fault, "a merge was pushed back");
-                if counts_as_failure(&fault) {
-                    pass.failed(context.now());
-                }
+                pass.ended(&fault, context.now());
                 Err(Returned { reason: fault_reason(&fault), cost })
             }
         }
