@@ -221,6 +221,17 @@ fn a_late_failure_of_an_earlier_epoch_does_not_hide_those_of_this_one() {
 }
 
 #[test]
+fn verdicts_of_an_earlier_epoch_neither_add_nor_clear() {
+    let quarantine = Arc::new(Quarantine::default());
+    (1..FAILURES).for_each(|_| hang(&quarantine, 2, SECOND));
+    hang(&quarantine, 1, SECOND);
+    assert_eq!(closed(&quarantine, 2, SECOND), 0);
+    admit(&quarantine, 1, SECOND).unwrap().succeeded();
+    hang(&quarantine, 2, SECOND);
+    assert_eq!(closed(&quarantine, 2, SECOND), 1);
+}
+
+#[test]
 fn a_drive_that_took_the_name_of_another_begins_with_nothing() {
     let quarantine = Arc::new(Quarantine::default());
     (0..FAILURES).for_each(|_| hang(&quarantine, 9, SECOND));

@@ -316,8 +316,12 @@ async fn a_merge_that_fails_in_a_row_is_quarantined(#[case] merge_inputs_max: u3
     let run = bench.check(UNION).await;
     assert_eq!(run.pushbacks(), []);
     assert!(run.metric("units_drive") > 0);
-    let other = "SELECT k FROM a UNION SELECT k FROM b ORDER BY k";
-    assert!(shown(&bench.plan(other).await).contains("PushdownMergeExec"));
+    for other in [
+        "SELECT k FROM a UNION SELECT k FROM b ORDER BY k",
+        "SELECT k, s FROM a WHERE v > 9 UNION ALL SELECT k, s FROM b ORDER BY k",
+    ] {
+        assert!(shown(&bench.plan(other).await).contains("PushdownMergeExec"));
+    }
 }
 
 #[tokio::test]
