@@ -12,6 +12,7 @@ use nearscan_emulator::{Config, Emulator};
 
 use crate::cases::Case;
 use crate::data::Data;
+use crate::leaks::settled;
 
 /// The name of the drive.
 const DRIVE: &str = "emulated";
@@ -40,19 +41,28 @@ pub struct Setting {
     pub memory_bytes: Option<u64>,
     /// Rows of a batch, if they are not as many as usual.
     pub batch_rows: Option<usize>,
+    /// Time for a unit. A drive that hangs is waited for as long as this, once for each unit; one
+    /// that does not is given what it needs on a machine that is busy.
+    pub timeout: Duration,
 }
 
 impl Setting {
     /// Everything on a drive that has these faults.
     #[must_use]
     pub fn forced(faults: impl Into<String>) -> Self {
+        let faults = faults.into();
+        let timeout = match faults.contains("hang") {
+            true => Duration::from_millis(150),
+            false => Duration::from_secs(30),
+        };
         Self {
-            faults: faults.into(),
+            faults,
             seed: 0,
             placing: Placing::Force,
             threads: 2,
             memory_bytes: None,
             batch_rows: None,
+            timeout,
         }
     }
 
@@ -60,15 +70,6 @@ impl Setting {
     #[must_use]
     pub fn off() -> Self {
         Self { placing: Placing::Off, ..Self::forced("") }
-    }
-
-    /// Time for a unit. A drive that hangs is waited for as long as this, once for each unit; one
-    /// that does not is given what it needs on a machine that is busy.
-    fn timeout(&self) -> Duration {
-        match self.faults.contains("hang") {
-            true => Duration::from_millis(150),
-            false => Duration::from_secs(30),
-        }
     }
 }
 
@@ -79,6 +80,15 @@ pub struct Answer {
     pub batches: Vec<RecordBatch>,
     /// What became of its units.
     pub pushdown: PushdownProfile,
+}
+
+/// What a drive has counted since it was opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Counted {
+    /// Commands that were submitted.
+    pub submitted: u64,
+    /// Faults that struck.
+    pub struck: u64,
 }
 
 /// An engine with its drive.
@@ -103,7 +113,7 @@ impl Bench {
             .drive(&format!("{DRIVE}:"))?
             .threads(setting.threads)
             .set("nearscan.pushdown.mode", mode)
-            .set("nearscan.pushdown.timeout", format!("{}ms", setting.timeout().as_millis()));
+            .set("nearscan.pushdown.timeout", format!("{}ms", setting.timeout.as_millis()));
         if let Some(bytes) = setting.memory_bytes {
             builder = builder.memory_limit(bytes);
         }
@@ -145,6 +155,13 @@ impl Bench {
     /// Commands that the drive has taken and not ended.
     pub fn in_flight(&self) -> u32 {
         self.drive.in_flight()
+    }
+
+    /// What the drive has counted, once nothing is in flight: what a query does not wait for is
+    /// struck too, but later.
+    pub async fn counted(&self) -> Counted {
+        settled(self).await;
+        Counted { submitted: self.drive.commands_submitted(), struck: self.drive.faults_struck() }
     }
 
     /// Runs all statements of a case; gives the rows of the one that delivers some.

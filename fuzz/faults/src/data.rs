@@ -17,17 +17,41 @@ use nearscan::parquet::file::properties::{WriterProperties, WriterPropertiesBuil
 use nearscan_tpch::generate::{self, Silent};
 use nearscan_tpch::{Layout, ScaleFactor, Table};
 
-/// Row groups of a table, if it has rows enough: several for each of two partitions.
-const GROUPS: usize = 4;
+/// How files are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Shape {
+    /// Row groups of a table, if it has rows enough.
+    groups: usize,
+    /// Rows of a row group, at least.
+    group_rows_min: usize,
+    codec: Compression,
+    /// The first columns of the sorted tables, by which they are sorted; no two rows have the same.
+    sort_columns: i32,
+    /// To be counted up when anything else changes of what is written.
+    edition: u32,
+}
 
-/// Rows of a row group, at least: a unit of a handful of rows shows nothing.
-const GROUP_ROWS_MIN: usize = 256;
+/// Several units for each of two partitions, none of a handful of rows, which would show nothing.
+const SHAPE: Shape = Shape {
+    groups: 4,
+    group_rows_min: 256,
+    codec: Compression::SNAPPY,
+    sort_columns: 3,
+    edition: 1,
+};
+
+impl Shape {
+    /// The folder of files of this shape: another one for each, so that files of an earlier shape
+    /// are not taken for those of this one.
+    fn folder(&self) -> String {
+        let Self { groups, group_rows_min, codec, sort_columns, edition } = self;
+        format!("{groups}-groups-of-{group_rows_min}-{codec}-by-{sort_columns}-edition-{edition}")
+            .replace(|letter: char| !letter.is_ascii_alphanumeric(), "-")
+    }
+}
 
 /// The sorted tables: their names, and which orders their rows are of.
 const SORTED: [(&str, &str); 2] = [("shipped_even", "= 0"), ("shipped_odd", "> 0")];
-
-/// The columns by which the sorted tables are sorted; no two rows have the same.
-const SORT_COLUMNS: i32 = 3;
 
 /// Tables in a folder.
 #[derive(Debug, Clone)]
@@ -37,13 +61,14 @@ pub struct Data {
 }
 
 impl Data {
-    /// Makes the tables in `folder`, unless they are there.
+    /// Makes the tables below `folder`, unless they are there.
     ///
     /// # Errors
     /// When a file cannot be written.
     pub async fn make(scale: ScaleFactor, folder: &Path) -> Result<Self> {
-        let data = Self { folder: folder.to_owned(), scale };
+        let folder = folder.join(scale.to_string()).join(SHAPE.folder());
         let whole = folder.join("whole");
+        let data = Self { folder, scale };
         generate::generate(&data.scale, Layout::Usual, &whole, &mut Silent)?;
         for table in Table::ALL {
             let to = data.file(table.name());
@@ -57,7 +82,7 @@ impl Data {
         for (name, orders) in SORTED {
             let to = data.file(name);
             if !to.exists() {
-                let sorting = (0..SORT_COLUMNS).map(sorting).collect();
+                let sorting = (0..SHAPE.sort_columns).map(sorting).collect();
                 let batches = data.sorted(orders).await?;
                 write(&to, &batches, properties().set_sorting_columns(Some(sorting)))?;
             }
@@ -101,7 +126,7 @@ impl Data {
 }
 
 fn properties() -> WriterPropertiesBuilder {
-    WriterProperties::builder().set_compression(Compression::SNAPPY)
+    WriterProperties::builder().set_compression(SHAPE.codec)
 }
 
 fn read(path: &Path) -> Result<Vec<RecordBatch>> {
@@ -113,7 +138,7 @@ fn read(path: &Path) -> Result<Vec<RecordBatch>> {
 fn write(path: &Path, batches: &[RecordBatch], properties: WriterPropertiesBuilder) -> Result<()> {
     let rows: usize = batches.iter().map(RecordBatch::num_rows).sum();
     let schema = batches.first().context("a table without rows")?.schema();
-    let group_rows = rows.div_ceil(GROUPS).max(GROUP_ROWS_MIN);
+    let group_rows = rows.div_ceil(SHAPE.groups).max(SHAPE.group_rows_min);
     let properties = properties.set_max_row_group_row_count(Some(group_rows)).build();
     // Of two processes that make the same table, each has a draft of its own.
     let draft = path.with_extension(format!("{}.draft", std::process::id()));
@@ -124,4 +149,22 @@ fn write(path: &Path, batches: &[RecordBatch], properties: WriterPropertiesBuild
     writer.close()?;
     fs::rename(draft, path)?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_of_another_shape_are_in_another_folder() {
+        let others = [
+            Shape { groups: 5, ..SHAPE },
+            Shape { group_rows_min: 255, ..SHAPE },
+            Shape { codec: Compression::UNCOMPRESSED, ..SHAPE },
+            Shape { sort_columns: 2, ..SHAPE },
+            Shape { edition: 0, ..SHAPE },
+        ];
+        assert!(others.iter().all(|other| other.folder() != SHAPE.folder()));
+        assert_eq!(SHAPE.folder(), "4-groups-of-256-SNAPPY-by-3-edition-1");
+    }
 }

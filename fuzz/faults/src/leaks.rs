@@ -8,12 +8,13 @@ use std::fmt;
 use std::fs;
 use std::time::Duration;
 
+use nearscan::drive::clock::Stopwatch;
 use tokio::runtime::Handle;
 
 use crate::bench::Bench;
 
-/// How often is looked, a millisecond apart: three seconds, for a machine that is busy.
-const LOOKS: u32 = 3000;
+/// How long is waited, on a machine that is busy.
+const PATIENCE: Duration = Duration::from_secs(3);
 
 /// Threads of drives by the beginnings of their names, of which the system keeps 15 bytes.
 const THREADS: [&str; 2] = ["emulated drive", "nearscan-cpu"];
@@ -54,28 +55,36 @@ impl fmt::Display for Leak {
 pub struct Baseline {
     tasks: usize,
     files: usize,
+    patience: Duration,
 }
 
 impl Baseline {
     /// Looks at the process now. One run has to be over: the first one opens what stays open.
     #[must_use]
     pub fn take() -> Self {
-        Self { tasks: tasks(), files: files() }
+        Self { tasks: tasks(), files: files(), patience: PATIENCE }
+    }
+
+    /// The same, but nothing is waited for longer than this.
+    #[must_use]
+    pub fn with_patience(self, patience: Duration) -> Self {
+        Self { patience, ..self }
     }
 
     /// What is left of queries that have ended or were dropped.
     pub async fn after_query(&self, bench: &Bench) -> Vec<Leak> {
         let mut leaks = Vec::new();
-        if let Some(count) = remains(|| bench.in_flight()).await {
+        let patience = self.patience;
+        if let Some(count) = remains(patience, || bench.in_flight()).await {
             leaks.push(Leak::InFlight(count));
         }
-        if remains(|| u32::from(!bench.drive().memory_is_whole())).await.is_some() {
+        if remains(patience, || u32::from(!bench.drive().memory_is_whole())).await.is_some() {
             leaks.push(Leak::DeviceMemory);
         }
-        if let Some(bytes) = remains(|| bench.reserved_bytes()).await {
+        if let Some(bytes) = remains(patience, || bench.reserved_bytes()).await {
             leaks.push(Leak::Pool(bytes));
         }
-        if let Some(count) = remains(|| tasks().saturating_sub(self.tasks)).await {
+        if let Some(count) = remains(patience, || tasks().saturating_sub(self.tasks)).await {
             leaks.push(Leak::Tasks(count));
         }
         leaks
@@ -85,25 +94,36 @@ impl Baseline {
     pub async fn after(&self, bench: Bench) -> Vec<Leak> {
         let mut leaks = self.after_query(&bench).await;
         drop(bench);
-        if let Some(count) = remains(threads).await {
+        if let Some(count) = remains(self.patience, threads).await {
             leaks.push(Leak::Threads(count));
         }
-        if let Some(count) = remains(|| files().saturating_sub(self.files)).await {
+        if let Some(count) = remains(self.patience, || files().saturating_sub(self.files)).await {
             leaks.push(Leak::Files(count));
         }
         leaks
     }
 }
 
+/// Waits until a drive has ended what it has taken.
+pub(crate) async fn settled(bench: &Bench) {
+    // What does not end is a leak, and is told of as one.
+    let _ = remains(PATIENCE, || bench.in_flight()).await;
+}
+
 /// What is not zero in the end.
-async fn remains<T: PartialEq + Default>(look: impl Fn() -> T) -> Option<T> {
-    for _ in 0..LOOKS {
-        if look() == T::default() {
+async fn remains<T: PartialEq + Default>(patience: Duration, look: impl Fn() -> T) -> Option<T> {
+    let waited = Stopwatch::start();
+    loop {
+        let is_over = waited.elapsed() >= patience;
+        let found = look();
+        if found == T::default() {
             return None;
+        }
+        if is_over {
+            return Some(found);
         }
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
-    Some(look())
 }
 
 fn tasks() -> usize {

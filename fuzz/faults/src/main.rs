@@ -13,6 +13,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
+use clap::builder::PossibleValuesParser;
 use clap::{Parser, ValueHint};
 use nearscan_emulator::faults::Fault;
 use nearscan_faults::cases::{self, Case};
@@ -43,7 +44,7 @@ struct Arguments {
     queries: String,
 
     /// Kinds of faults to strike with singly; all of them if none is named
-    #[arg(long, value_name = "KIND", value_delimiter = ',')]
+    #[arg(long, value_name = "KIND", value_delimiter = ',', value_parser = kinds())]
     kinds: Vec<String>,
 
     /// Run under limits of memory instead, without faults
@@ -53,6 +54,11 @@ struct Arguments {
     /// Also write the counts as JSON
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     json: Option<PathBuf>,
+}
+
+/// The names of all kinds of faults.
+fn kinds() -> PossibleValuesParser {
+    Fault::ALL.iter().map(|(_, name)| *name).collect::<Vec<_>>().into()
 }
 
 #[tokio::main]
@@ -110,7 +116,7 @@ async fn with_faults(
         if !arguments.kinds.is_empty() && !arguments.kinds.iter().any(is_chosen) {
             continue;
         }
-        for run in walk::singly(data, &baseline, &oracle, kind, None).await? {
+        for run in walk::singly(data, &baseline, &oracle, kind).await? {
             tally.add(kind, run);
         }
     }
@@ -128,4 +134,20 @@ async fn under_limits(data: &Data, case: Case, tally: &mut Tally) -> Result<()> 
         tally.limits.push(limited(data, &baseline, &oracle, limit).await?);
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kinds_of(list: &str) -> Result<Vec<String>, clap::Error> {
+        Arguments::try_parse_from(["faults", "--kinds", list]).map(|arguments| arguments.kinds)
+    }
+
+    #[test]
+    fn a_kind_of_fault_that_there_is_not_is_refused() {
+        assert_eq!(kinds_of("hang,gone").unwrap(), ["hang", "gone"]);
+        let refused = kinds_of("hang,hangs").unwrap_err().to_string();
+        assert!(refused.contains("'hangs'") && refused.contains("kernel_error"), "{refused}");
+    }
 }

@@ -196,6 +196,7 @@ mod tests {
             case: "q06",
             faults: "hang@1".to_owned(),
             seed: 0,
+            submitted: 4,
             struck: 1,
             units_drive: 3,
             units_cpu: 1,

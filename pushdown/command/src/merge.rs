@@ -50,6 +50,19 @@ pub struct Merge {
 }
 
 impl Merge {
+    /// A 64-bit hash of the merge and the fragments with these hashes: equal work has equal hashes
+    /// on every machine.
+    pub fn hash_over(&self, fragments: impl IntoIterator<Item = u64>) -> u64 {
+        let mut words = vec![u64::from(self.distinct)];
+        words.extend(self.keys.iter().map(|key| {
+            let record = key_record(key);
+            u64::from(record.column) << 16 | u64::from(record.flags)
+        }));
+        words.extend(fragments);
+        let bytes: Vec<u8> = words.into_iter().flat_map(u64::to_le_bytes).collect();
+        xxhash_rust::xxh3::xxh3_64(&bytes)
+    }
+
     /// Checks the merge against the columns that it merges.
     ///
     /// # Errors
@@ -135,17 +148,9 @@ impl MergeCommand {
         self.scans.iter().map(|scan| scan.unit.rows).sum()
     }
 
-    /// A 64-bit hash of the merge and the fragments that it merges: equal work has equal hashes on
-    /// every machine.
+    /// [`Merge::hash_over`] the fragments of the scans.
     pub fn hash(&self) -> u64 {
-        let mut words = vec![u64::from(self.merge.distinct)];
-        words.extend(self.merge.keys.iter().map(|key| {
-            let record = key_record(key);
-            u64::from(record.column) << 16 | u64::from(record.flags)
-        }));
-        words.extend(self.scans.iter().map(|scan| scan.fragment.hash()));
-        let bytes: Vec<u8> = words.into_iter().flat_map(u64::to_le_bytes).collect();
-        xxhash_rust::xxh3::xxh3_64(&bytes)
+        self.merge.hash_over(self.scans.iter().map(|scan| scan.fragment.hash()))
     }
 
     /// Bytes of device memory beside the inputs of the scans and the merged result: what the scans

@@ -10,6 +10,7 @@ use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use nearscan_command::{
@@ -163,6 +164,33 @@ pub fn session(drive: &dyn Drive) -> Arc<dyn Session> {
 /// A session of a query with this budget.
 pub fn session_with(drive: &dyn Drive, budget: Arc<dyn Budget>) -> Arc<dyn Session> {
     drive.open_session(SessionSpec { query_id: 1, tenant: 0, budget }).unwrap()
+}
+
+/// The budget of a query that has so many bytes left.
+#[derive(Debug)]
+pub struct Room(AtomicU64);
+
+impl Room {
+    /// Room for so many bytes.
+    pub fn new(bytes: u64) -> Arc<Self> {
+        Arc::new(Self(AtomicU64::new(bytes)))
+    }
+
+    /// Bytes that nobody has taken.
+    pub fn left(&self) -> u64 {
+        self.0.load(Ordering::SeqCst)
+    }
+}
+
+impl Budget for Room {
+    fn try_grow(&self, bytes: u64) -> bool {
+        let take = |left: u64| left.checked_sub(bytes);
+        self.0.fetch_update(Ordering::SeqCst, Ordering::SeqCst, take).is_ok()
+    }
+
+    fn shrink(&self, bytes: u64) {
+        self.0.fetch_add(bytes, Ordering::SeqCst);
+    }
 }
 
 /// The envelope of a command in this session.

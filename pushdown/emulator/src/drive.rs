@@ -134,6 +134,12 @@ impl Emulator {
         self.shared.memory.is_whole()
     }
 
+    /// Commands that were submitted since it was opened, refused ones included: `KIND@N` strikes
+    /// one only if there are more than N.
+    pub fn commands_submitted(&self) -> u64 {
+        self.shared.strikes.submitted()
+    }
+
     /// Faults that have struck since it was opened.
     pub fn faults_struck(&self) -> u64 {
         self.shared.strikes.count()

@@ -193,6 +193,11 @@ impl Strikes {
         kinds.into_iter().find(|fault| self.strikes(config, *fault, work, place))
     }
 
+    /// Commands that have a place.
+    pub(crate) fn submitted(&self) -> u64 {
+        self.submitted.load(Ordering::Relaxed)
+    }
+
     /// Faults that have struck.
     pub(crate) fn count(&self) -> u64 {
         self.struck.load(Ordering::Relaxed)

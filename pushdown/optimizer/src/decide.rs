@@ -71,10 +71,17 @@ pub struct Surroundings {
     pub drives: Vec<DriveView>,
     /// Rates of the host.
     pub host: HostRates,
-    /// Fragments in quarantine, by drive and hash.
+    /// Fragments and merges in quarantine, by drive and hash.
     pub quarantined: Vec<(String, u64)>,
     /// The query, for the log.
     pub query_id: u128,
+}
+
+impl Surroundings {
+    /// Whether a fragment or a merge with this hash is in quarantine on a drive.
+    pub(crate) fn is_quarantined(&self, drive: &str, hash: u64) -> bool {
+        self.quarantined.iter().any(|(name, known)| name == drive && *known == hash)
+    }
 }
 
 /// Replaces what should run on a drive; gives the plan and what was decided for each scan.
@@ -92,7 +99,7 @@ pub fn decide(
     let mut walk = Walk { around, weighing, candidates: Vec::new() };
     let plan = walk.visit(plan, None)?;
     let plan = match weighing {
-        Weighing::Absent => merges(plan, &around.drives, &mut walk.candidates)?,
+        Weighing::Absent => merges(plan, around, &mut walk.candidates)?,
         Weighing::Decides | Weighing::Noted => plan,
     };
     Ok((plan, walk.candidates))
@@ -449,10 +456,8 @@ impl Walk<'_> {
         replaced_plan: &Arc<dyn ExecutionPlan>,
     ) -> Lowered<(Placed, Option<Costs>)> {
         drive.capabilities.admits(fragment).map_err(|refused| kept_by(refused, ""))?;
-        let hash = fragment.hash();
-        let in_quarantine = |entry: &&(String, u64)| entry.0 == drive.name && entry.1 == hash;
-        if self.around.quarantined.iter().any(|entry| in_quarantine(&entry)) {
-            return Err(Kept::new(KeepReason::Quarantine, "it failed on the drive too often"));
+        if self.around.is_quarantined(&drive.name, fragment.hash()) {
+            return Err(Kept::for_quarantine());
         }
         let mut placed = place_units(drive, stack, units, fragment)?;
         if self.weighing == Weighing::Absent {

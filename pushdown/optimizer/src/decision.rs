@@ -92,6 +92,11 @@ impl Kept {
         Self { reason: KeepReason::Cost, detail: costs.to_string(), costs: Some(costs) }
     }
 
+    /// It failed on the drive too often.
+    pub fn for_quarantine() -> Self {
+        Self::new(KeepReason::Quarantine, "it failed on the drive too often")
+    }
+
     /// Nobody knows how fast the drive is.
     pub fn for_want_of_rates() -> Self {
         Self::new(KeepReason::Cost, "the drive's speed is not known yet")

@@ -50,7 +50,7 @@ use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
 use nearscan_command::{Merge, Output, SortKey};
 
 use crate::cost::{MergeVolume, Volume, estimate_merge};
-use crate::decide::{DriveView, Surroundings};
+use crate::decide::Surroundings;
 use crate::decision::{Candidate, Costs, KeepReason, Kept};
 use crate::exec::{Merged, PushdownExec, PushdownMergeExec, Replaced, UnitPlace};
 use crate::lower::Lowered;
@@ -64,12 +64,12 @@ use crate::place::{self, KeptShare};
 /// Only when DataFusion refuses to rebuild a node.
 pub(crate) fn merges(
     plan: Arc<dyn ExecutionPlan>,
-    drives: &[DriveView],
+    around: &Surroundings,
     candidates: &mut [Candidate],
 ) -> Result<Arc<dyn ExecutionPlan>> {
     let merged = plan.transform_down(|node| {
         let Some(found) = Found::at(&node) else { return Ok(Transformed::no(node)) };
-        match found.on_drive(&node, drives) {
+        match found.on_drive(&node, around) {
             Ok(exec) => {
                 let exec: Arc<dyn ExecutionPlan> = Arc::new(exec);
                 Ok(Transformed::new(exec, true, TreeNodeRecursion::Jump))
@@ -93,7 +93,7 @@ pub(crate) fn weigh(
     around: &Surroundings,
 ) -> Option<Lowered<(PushdownMergeExec, Costs)>> {
     let found = Found::at(plan)?;
-    Some(found.on_drive(plan, &around.drives).and_then(|exec| {
+    Some(found.on_drive(plan, around).and_then(|exec| {
         let drive = around.drives.iter().find(|drive| drive.name == exec.merged().drive);
         let costs = drive
             .and_then(|drive| estimate_merge(&volume_of(&exec), &drive.snapshot, &around.host));
@@ -237,14 +237,14 @@ impl<'a> Found<'a> {
     fn on_drive(
         &self,
         plan: &Arc<dyn ExecutionPlan>,
-        drives: &[DriveView],
+        around: &Surroundings,
     ) -> Lowered<PushdownMergeExec> {
         let ordering = |detail: &str| Err(Kept::new(KeepReason::Ordering, detail));
         let Some(first) = self.scans().next() else { return ordering("a merge of nothing") };
         if self.scans().any(|scan| scan.drive() != first.drive()) {
             return ordering("a merge of rows of several drives");
         }
-        let drive = drives.iter().find(|drive| drive.name == first.drive());
+        let drive = around.drives.iter().find(|drive| drive.name == first.drive());
         let inputs_max = drive.map_or(0, |drive| drive.capabilities.merge_inputs_max as usize);
         if inputs_max == 0 {
             return ordering("the drive does not merge");
@@ -282,7 +282,11 @@ impl<'a> Found<'a> {
             costs: None,
         };
         let inputs = self.inputs.iter().map(|input| Arc::clone(input)).collect();
-        Ok(PushdownMergeExec::new(merged, inputs, plan.equivalence_properties().clone()))
+        let exec = PushdownMergeExec::new(merged, inputs, plan.equivalence_properties().clone());
+        match around.is_quarantined(first.drive(), exec.quarantine_hash()) {
+            true => Err(Kept::for_quarantine()),
+            false => Ok(exec),
+        }
     }
 
     fn keys(&self) -> Lowered<Vec<SortKey>> {

@@ -2,12 +2,12 @@
 //! Quarantine: which fragments are not offered to a drive, because they failed on it.
 //!
 //! ```text
-//!             FAILURES in a row            cooling time over
-//! watched ----------------------> closed ---------------------> one probe
-//!    ^                              ^                             |    |
-//!    |                              '---- it fails: cooling ------'    |
-//!    |                                    time doubles                 |
-//!    '------ it succeeds, or the drive is in another epoch ------------'
+//!             FAILURES in a row            cooling time over, or a new epoch
+//! watched ----------------------> closed ------------------------------------> one probe
+//!    ^                              ^                                            |    |
+//!    |                              '----------- it fails: cooling --------------'    |
+//!    |                                           time doubles                         |
+//!    '------------------------------- it succeeds ------------------------------------'
 //! ```
 //!
 //! Failures are crashes, hangs and late ends: what costs a query time or shows a defect. What data
@@ -15,18 +15,32 @@
 //! over it is planned for the drive again, where the first unit is the probe; the others go to the
 //! host until the probe has ended.
 //!
+//! # Epochs
+//!
+//! A drive that is gone may have been killed by what ran on it, and nobody knows by which of the
+//! commands in flight. So all their fragments are blamed, each once an epoch, and whoever succeeds
+//! later is cleared. Blame is kept when the drive has started anew, for that is what follows when a
+//! fragment kills it. A new epoch ends a cooling time once; that of a fragment whose probe fails
+//! then is as long as ever, whatever epoch it is, until a probe has succeeded.
+//!
 //! Nothing here reads a clock: `now` is the time since some start, always the same.
 //!
 //! # Invariants
 //!
-//! - While a fragment is closed one command of it at most is on its way.
+//! - While a fragment is closed one command of it at most is on its way; of the closed fragments of
+//!   a drive one is probed at a time, so that a drive which is killed by a probe was killed by that
+//!   one.
 //! - A probe that ends without a verdict (its query was dropped, the drive was full) leaves the
-//!   fragment as it was: closed, its time over.
-//! - A new epoch is a drive started anew: nothing that was noted before counts.
+//!   fragment as it was: closed, its time over. One that has no end when a new epoch begins has
+//!   failed.
+//! - An entry does not go back to an earlier epoch, and what is of an earlier one changes nothing.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+
+use nearscan_command::Status;
+use nearscan_drive::{Failure, Fault};
 
 /// Failures in a row after which a fragment is closed: one may be chance, and each may cost a query
 /// the time that a unit is given.
@@ -38,6 +52,10 @@ pub const COOLING_MIN: Duration = Duration::from_secs(10);
 
 /// The longest cooling time, six doublings later: a probe that hangs is then below a hundredth.
 pub const COOLING_MAX: Duration = Duration::from_secs(640);
+
+/// For how long a probe holds those of other fragments off, the time of two units: one whose query
+/// is not asked for rows does not end.
+const PROBE_MAX: Duration = COOLING_MIN;
 
 /// Fragments that are noted at most; what is only watched is forgotten first.
 const ENTRIES_MAX: usize = 1024;
@@ -51,10 +69,14 @@ pub struct Quarantine {
     entries: Mutex<HashMap<Key, Entry>>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 struct Entry {
-    /// The epoch of the drive that it is about.
+    /// The latest epoch of the drive in which the fragment was seen.
     epoch: u64,
+    /// Whether it was blamed for the end of that epoch.
+    is_blamed: bool,
+    /// Whether a new epoch has ended a cooling time.
+    was_hastened: bool,
     state: State,
 }
 
@@ -64,8 +86,59 @@ enum State {
     Watched { failures: u32 },
     /// Is not offered before `until`, which was `cooling` later than its last failure.
     Closed { until: Duration, cooling: Duration },
-    /// One command is on its way to find out.
-    Probing { until: Duration, cooling: Duration },
+    /// One command is on its way to find out, since then.
+    Probing { since: Duration, cooling: Duration },
+}
+
+impl Entry {
+    fn new(epoch: u64) -> Self {
+        let state = State::Watched { failures: 0 };
+        Self { epoch, is_blamed: false, was_hastened: false, state }
+    }
+
+    /// The drive is known to be in this epoch.
+    fn reach(&mut self, epoch: u64, now: Duration) {
+        if epoch <= self.epoch {
+            return;
+        }
+        if let State::Probing { .. } = self.state {
+            self.fail(now);
+        }
+        if let State::Closed { cooling, .. } = self.state
+            && !self.was_hastened
+        {
+            self.state = State::Closed { until: Duration::ZERO, cooling };
+            self.was_hastened = true;
+        }
+        self.epoch = epoch;
+        self.is_blamed = false;
+    }
+
+    /// One failure more.
+    fn fail(&mut self, now: Duration) {
+        let close = |cooling| State::Closed { until: now.saturating_add(cooling), cooling };
+        self.state = match self.state {
+            State::Watched { failures } if failures + 1 >= FAILURES => close(COOLING_MIN),
+            State::Watched { failures } => State::Watched { failures: failures + 1 },
+            State::Probing { cooling, .. } => close(cooling.saturating_mul(2).min(COOLING_MAX)),
+            // Of a command that was sent before the fragment was closed.
+            state @ State::Closed { .. } => state,
+        };
+    }
+
+    /// Whether no unit can be sent.
+    fn is_closed(&self, now: Duration) -> bool {
+        match self.state {
+            State::Watched { .. } => false,
+            State::Closed { until, .. } => now < until,
+            State::Probing { .. } => true,
+        }
+    }
+
+    /// Whether its probe holds those of other fragments off.
+    fn holds_off(&self, now: Duration) -> bool {
+        matches!(self.state, State::Probing { since, .. } if now < since.saturating_add(PROBE_MAX))
+    }
 }
 
 /// Leave to send one command; takes note of how it ended.
@@ -75,6 +148,17 @@ pub struct Pass {
     key: Key,
     epoch: u64,
     is_probe: bool,
+}
+
+/// What the end of a command says of its fragment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Verdict {
+    /// Nothing.
+    None,
+    /// It crashed, hung or came too late.
+    Failed,
+    /// The drive went while it was there.
+    DriveGone,
 }
 
 impl Quarantine {
@@ -89,19 +173,28 @@ impl Quarantine {
     ) -> Option<Pass> {
         let key = (drive.to_owned(), fragment_hash);
         let mut entries = self.entries();
-        if entries.get(&key).is_some_and(|entry| entry.epoch < epoch) {
-            release(&mut entries, &key, "the drive started anew");
-        }
-        let is_probe = match entries.get_mut(&key) {
-            None => false,
-            Some(entry) => match entry.state {
+        let now_known = entries.get_mut(&key).map(|entry| {
+            entry.reach(epoch, now);
+            *entry
+        });
+        let is_probe = match now_known {
+            // An earlier drive than ours is not there any more, and says so itself.
+            Some(entry) if entry.epoch == epoch => match entry.state {
                 State::Watched { .. } => false,
                 State::Closed { until, cooling } if until <= now => {
-                    entry.state = State::Probing { until, cooling };
+                    let holds_off = |(other, entry): (&Key, &Entry)| {
+                        other.0 == key.0 && entry.epoch == epoch && entry.holds_off(now)
+                    };
+                    if entries.iter().any(holds_off) {
+                        return None;
+                    }
+                    let state = State::Probing { since: now, cooling };
+                    entries.insert(key.clone(), Entry { state, ..entry });
                     true
                 }
                 State::Closed { .. } | State::Probing { .. } => return None,
             },
+            Some(_) | None => false,
         };
         drop(entries);
         Some(Pass { quarantine: Arc::clone(self), key, epoch, is_probe })
@@ -114,15 +207,15 @@ impl Quarantine {
         epoch_of: impl Fn(&str) -> Option<u64>,
         now: Duration,
     ) -> Vec<(String, u64)> {
-        let entries = self.entries();
+        let mut entries = self.entries();
+        // A drive does not go back: where its epoch is an earlier one, another has got its name.
+        entries.retain(|key, entry| epoch_of(&key.0).is_none_or(|epoch| entry.epoch <= epoch));
         let is_closed = |(key, entry): &(&Key, &Entry)| {
-            let is_old = epoch_of(&key.0).is_some_and(|epoch| entry.epoch < epoch);
-            !is_old
-                && match entry.state {
-                    State::Watched { .. } => false,
-                    State::Closed { until, .. } => now < until,
-                    State::Probing { .. } => true,
-                }
+            let mut entry = **entry;
+            if let Some(epoch) = epoch_of(&key.0) {
+                entry.reach(epoch, now);
+            }
+            entry.is_closed(now)
         };
         entries.iter().filter(is_closed).map(|(key, _)| key.clone()).collect()
     }
@@ -136,7 +229,7 @@ impl Pass {
     /// Notes that the command ended as it should.
     pub fn succeeded(self) {
         let mut entries = self.quarantine.entries();
-        let Some(entry) = entries.get(&self.key).filter(|entry| entry.epoch == self.epoch) else {
+        let Some(entry) = entries.get(&self.key).filter(|entry| entry.epoch <= self.epoch) else {
             return;
         };
         match entry.state {
@@ -144,38 +237,48 @@ impl Pass {
                 entries.remove(&self.key);
             }
             State::Probing { .. } if self.is_probe => {
-                release(&mut entries, &self.key, "a probe succeeded");
+                entries.remove(&self.key);
+                let (drive, fragment) = &self.key;
+                tracing::info!(drive, fragment, "a fragment left quarantine");
             }
             // A command that was sent before the fragment was closed proves nothing.
             State::Closed { .. } | State::Probing { .. } => {}
         }
     }
 
+    /// Notes that the command did not end as it should.
+    pub fn ended(self, fault: &Fault, now: Duration) {
+        self.judged(Verdict::of(fault), now);
+    }
+
     /// Notes that the command crashed, hung or came too late.
     pub fn failed(self, now: Duration) {
-        let mut entries = self.quarantine.entries();
-        if !entries.contains_key(&self.key) && entries.len() >= ENTRIES_MAX {
-            entries.retain(|_, entry| !matches!(entry.state, State::Watched { .. }));
-        }
-        let fresh = Entry { epoch: self.epoch, state: State::Watched { failures: 0 } };
-        let entry = entries.entry(self.key.clone()).or_insert(fresh);
-        if entry.epoch != self.epoch {
-            // A verdict on a drive that was started anew since.
+        self.judged(Verdict::Failed, now);
+    }
+
+    fn judged(self, verdict: Verdict, now: Duration) {
+        if verdict == Verdict::None {
             return;
         }
-        let close = |cooling: Duration| {
+        let mut entries = self.quarantine.entries();
+        if !entries.contains_key(&self.key) && !make_room(&mut entries) {
+            return;
+        }
+        let entry = entries.entry(self.key.clone()).or_insert_with(|| Entry::new(self.epoch));
+        entry.reach(self.epoch, now);
+        let is_late = entry.epoch > self.epoch;
+        let is_of_another =
+            matches!(entry.state, State::Probing { .. } | State::Closed { .. }) && !self.is_probe;
+        let is_blamed_already = verdict == Verdict::DriveGone && entry.is_blamed && !self.is_probe;
+        if is_late || is_of_another || is_blamed_already {
+            return;
+        }
+        entry.is_blamed |= verdict == Verdict::DriveGone;
+        entry.fail(now);
+        if let State::Closed { cooling, .. } = entry.state {
             let (drive, fragment) = &self.key;
             tracing::warn!(drive, fragment, ?cooling, "a fragment is quarantined");
-            State::Closed { until: now.saturating_add(cooling), cooling }
-        };
-        entry.state = match entry.state {
-            State::Watched { failures } if failures + 1 >= FAILURES => close(COOLING_MIN),
-            State::Watched { failures } => State::Watched { failures: failures + 1 },
-            State::Probing { cooling, .. } if self.is_probe => {
-                close(cooling.saturating_mul(2).min(COOLING_MAX))
-            }
-            state @ (State::Closed { .. } | State::Probing { .. }) => state,
-        };
+        }
     }
 }
 
@@ -187,138 +290,41 @@ impl Drop for Pass {
         let mut entries = self.quarantine.entries();
         let entry = entries.get_mut(&self.key).filter(|entry| entry.epoch == self.epoch);
         if let Some(entry) = entry
-            && let State::Probing { until, cooling } = entry.state
+            && let State::Probing { since, cooling } = entry.state
         {
-            entry.state = State::Closed { until, cooling };
+            entry.state = State::Closed { until: since, cooling };
         }
     }
 }
 
-fn release(entries: &mut HashMap<Key, Entry>, key: &Key, reason: &str) {
-    let was = entries.remove(key).map(|entry| entry.state);
-    if let Some(State::Closed { .. } | State::Probing { .. }) = was {
-        let (drive, fragment) = key;
-        tracing::info!(drive, fragment, reason, "a fragment left quarantine");
+impl Verdict {
+    /// Crashes and hangs speak against offering a fragment again, data does not.
+    fn of(fault: &Fault) -> Self {
+        match fault {
+            Fault::Failed(Failure::Timeout | Failure::Kernel { .. })
+            | Fault::Status(Status::StepsExceeded | Status::Malformed) => Self::Failed,
+            Fault::Failed(Failure::Gone { .. }) => Self::DriveGone,
+            Fault::Failed(_) | Fault::Status(_) | Fault::Corrupted(_) | Fault::Accounting(_) => {
+                Self::None
+            }
+        }
     }
+}
+
+/// Forgets an entry if there are too many. False when none can be forgotten: all are being probed.
+fn make_room(entries: &mut HashMap<Key, Entry>) -> bool {
+    if entries.len() < ENTRIES_MAX {
+        return true;
+    }
+    let importance = |(key, entry): (&Key, &Entry)| match entry.state {
+        State::Watched { failures } => Some(((false, Duration::ZERO, failures), key.clone())),
+        State::Closed { until, .. } => Some(((true, until, 0), key.clone())),
+        // Its pass comes back.
+        State::Probing { .. } => None,
+    };
+    let least = entries.iter().filter_map(importance).min_by_key(|(importance, _)| *importance);
+    least.is_some_and(|(_, key)| entries.remove(&key).is_some())
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const DRIVE: &str = "drive";
-    const SECOND: Duration = Duration::from_secs(1);
-
-    fn admit(quarantine: &Arc<Quarantine>, epoch: u64, now: Duration) -> Option<Pass> {
-        quarantine.admit(DRIVE, 7, epoch, now)
-    }
-
-    fn closed(quarantine: &Quarantine, epoch: u64, now: Duration) -> usize {
-        quarantine.closed(|_| Some(epoch), now).len()
-    }
-
-    /// A quarantine with a fragment that was closed at `now`, in epoch 1.
-    fn quarantined(now: Duration) -> Arc<Quarantine> {
-        let quarantine = Arc::new(Quarantine::default());
-        for _ in 0..FAILURES {
-            assert_eq!(closed(&quarantine, 1, now), 0);
-            admit(&quarantine, 1, now).unwrap().failed(now);
-        }
-        assert_eq!(quarantine.closed(|_| None, now), [(DRIVE.to_owned(), 7)]);
-        quarantine
-    }
-
-    #[test]
-    fn failures_in_a_row_close_a_fragment_on_that_drive_and_no_other() {
-        let quarantine = quarantined(SECOND);
-        assert!(admit(&quarantine, 1, SECOND).is_none());
-        assert!(quarantine.admit("other", 7, 1, SECOND).is_some());
-        assert!(quarantine.admit(DRIVE, 8, 1, SECOND).is_some());
-    }
-
-    #[test]
-    fn a_success_between_failures_begins_the_count_anew() {
-        let quarantine = Arc::new(Quarantine::default());
-        for _ in 0..9 {
-            (1..FAILURES).for_each(|_| admit(&quarantine, 1, SECOND).unwrap().failed(SECOND));
-            admit(&quarantine, 1, SECOND).unwrap().succeeded();
-        }
-        assert_eq!(closed(&quarantine, 1, SECOND), 0);
-    }
-
-    #[test]
-    fn after_the_cooling_time_one_probe_is_admitted_and_its_success_releases() {
-        let quarantine = quarantined(SECOND);
-        let over = SECOND + COOLING_MIN;
-        let before = over - Duration::from_nanos(1);
-        assert!(admit(&quarantine, 1, before).is_none());
-        assert_eq!((closed(&quarantine, 1, before), closed(&quarantine, 1, over)), (1, 0));
-        let probe = admit(&quarantine, 1, over).unwrap();
-        assert!(admit(&quarantine, 1, over).is_none(), "one at a time");
-        assert_eq!(closed(&quarantine, 1, over), 1);
-        probe.succeeded();
-        assert_eq!(closed(&quarantine, 1, over), 0);
-        // Released means all: the count begins at nothing.
-        admit(&quarantine, 1, over).unwrap().failed(over);
-        assert!(admit(&quarantine, 1, over).is_some());
-    }
-
-    #[test]
-    fn each_probe_that_fails_doubles_the_cooling_time_up_to_its_bound() {
-        let mut now = SECOND;
-        let quarantine = quarantined(now);
-        let mut cooling = COOLING_MIN;
-        for _ in 0..9 {
-            now += cooling;
-            admit(&quarantine, 1, now).unwrap().failed(now);
-            cooling = (cooling * 2).min(COOLING_MAX);
-            assert!(admit(&quarantine, 1, now + cooling - Duration::from_nanos(1)).is_none());
-        }
-        assert_eq!(cooling, COOLING_MAX);
-        assert!(admit(&quarantine, 1, now + COOLING_MAX).is_some());
-    }
-
-    #[test]
-    fn a_probe_without_a_verdict_leaves_its_place_to_another() {
-        let quarantine = quarantined(SECOND);
-        let over = SECOND + COOLING_MIN;
-        drop(admit(&quarantine, 1, over).unwrap());
-        assert_eq!(closed(&quarantine, 1, over), 0);
-        admit(&quarantine, 1, over).unwrap().succeeded();
-    }
-
-    #[test]
-    fn what_was_sent_before_a_fragment_was_closed_changes_nothing() {
-        let quarantine = Arc::new(Quarantine::default());
-        let early: Vec<Pass> = (0..2).filter_map(|_| admit(&quarantine, 1, SECOND)).collect();
-        (0..FAILURES).for_each(|_| admit(&quarantine, 1, SECOND).unwrap().failed(SECOND));
-        let [success, failure] = early.try_into().unwrap();
-        success.succeeded();
-        assert_eq!(closed(&quarantine, 1, SECOND), 1);
-        failure.failed(SECOND + COOLING_MIN);
-        assert_eq!(closed(&quarantine, 1, SECOND + COOLING_MIN), 0);
-    }
-
-    #[test]
-    fn a_new_epoch_releases_at_once() {
-        let quarantine = quarantined(SECOND);
-        assert_eq!((closed(&quarantine, 1, SECOND), closed(&quarantine, 2, SECOND)), (1, 0));
-        let late = admit(&quarantine, 1, SECOND + COOLING_MIN).unwrap();
-        admit(&quarantine, 2, SECOND).unwrap().failed(SECOND);
-        // A verdict on the drive as it was before.
-        late.failed(SECOND + COOLING_MIN);
-        assert_eq!(closed(&quarantine, 2, SECOND), 0);
-        (1..FAILURES).for_each(|_| admit(&quarantine, 2, SECOND).unwrap().failed(SECOND));
-        assert_eq!(closed(&quarantine, 2, SECOND), 1);
-    }
-
-    #[test]
-    fn what_is_only_watched_is_forgotten_when_there_is_too_much() {
-        let quarantine = quarantined(SECOND);
-        for fragment in 0..3 * ENTRIES_MAX as u64 {
-            quarantine.admit("other", fragment, 1, SECOND).unwrap().failed(SECOND);
-        }
-        assert!(quarantine.entries().len() <= ENTRIES_MAX);
-        assert_eq!(closed(&quarantine, 1, SECOND), 1);
-    }
-}
+mod tests;

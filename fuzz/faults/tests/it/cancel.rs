@@ -2,6 +2,7 @@
 //! A stream that is dropped after any number of polls leaves nothing behind.
 
 use std::task::Poll;
+use std::time::Duration;
 
 use futures::StreamExt;
 use nearscan::QueryStream;
@@ -16,6 +17,15 @@ const BATCH_ROWS: usize = 512;
 
 /// Polls of a query at most; one that needs more does not end.
 const POLLS_MAX: usize = 5000;
+
+/// Time for a unit: whether what hangs is given up or dropped, it has to go.
+const TIMEOUT: Duration = Duration::from_millis(50);
+
+/// Every command hangs.
+const HANGS: &str = "hang:1";
+
+/// Some hang, some are slow, and the drive is lost twice.
+const SEVERAL: &str = "hang:0.3,slow:0.5,back@2,reset@3";
 
 const SCAN: Case = Case {
     name: "scan",
@@ -86,10 +96,11 @@ async fn drop_everywhere(data: &Data, case: Case, setting: &Setting, baseline: &
 }
 
 #[rstest]
-fn a_query_may_be_dropped_after_any_number_of_polls(
-    #[values(SCAN, AGGREGATE, MERGES[0], MIXED)] case: Case,
-    #[values(1, 4)] threads: usize,
-) {
+#[case::scan(SCAN, 1)]
+#[case::aggregate(AGGREGATE, 4)]
+#[case::merge(MERGES[0], 1)]
+#[case::mixed(MIXED, 4)]
+fn a_query_may_be_dropped_after_any_number_of_polls(#[case] case: Case, #[case] threads: usize) {
     block_on(async {
         let data = data().await;
         let (_, baseline) = prepare(&data, case).await;
@@ -99,17 +110,44 @@ fn a_query_may_be_dropped_after_any_number_of_polls(
     });
 }
 
+#[test]
+fn what_nobody_waits_for_is_counted_too() {
+    let (counted, in_flight) = block_on(async {
+        let data = data().await;
+        let patient = Setting { timeout: Duration::from_secs(60), ..Setting::forced(HANGS) };
+        let bench = Bench::open(&data, &patient).await.unwrap();
+        let mut stream = bench.stream(&SCAN).await.unwrap();
+        while bench.in_flight() == 0 {
+            let polled = tokio::time::timeout(Duration::from_millis(1), stream.next()).await;
+            assert!(polled.is_err(), "it hangs");
+        }
+        drop(stream);
+        let counted = bench.counted().await;
+        (counted, bench.in_flight())
+    });
+    assert!(counted.submitted > 0);
+    assert_eq!((counted.struck, in_flight), (counted.submitted, 0));
+}
+
 /// Batches are as large as usual, so that most polls are those of waiting for a drive.
 #[rstest]
+#[case::scan(SCAN, 4, HANGS)]
+#[case::scan_of_several(SCAN, 1, SEVERAL)]
+#[case::aggregate(AGGREGATE, 1, HANGS)]
+#[case::aggregate_of_several(AGGREGATE, 4, SEVERAL)]
+#[case::merge(MERGES[0], 4, HANGS)]
+#[case::merge_of_several(MERGES[0], 1, SEVERAL)]
+#[case::mixed(MIXED, 1, HANGS)]
+#[case::mixed_of_several(MIXED, 4, SEVERAL)]
 fn a_query_may_be_dropped_while_its_drive_hangs(
-    #[values(SCAN, AGGREGATE, MERGES[0], MIXED)] case: Case,
-    #[values(1, 4)] threads: usize,
-    #[values("hang:1", "hang:0.3,slow:0.5,back@2,reset@3")] faults: &str,
+    #[case] case: Case,
+    #[case] threads: usize,
+    #[case] faults: &str,
 ) {
     block_on(async {
         let data = data().await;
         let (_, baseline) = prepare(&data, case).await;
-        let setting = Setting { threads, ..Setting::forced(faults) };
+        let setting = Setting { threads, timeout: TIMEOUT, ..Setting::forced(faults) };
         drop_everywhere(&data, case, &setting, &baseline).await;
     });
 }

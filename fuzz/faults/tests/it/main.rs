@@ -33,7 +33,7 @@ fn block_on<T>(future: impl Future<Output = T>) -> T {
 
 /// The data of scale factor 0.01, made unless an earlier test has.
 async fn data() -> Data {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("faults-0.01");
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("faults");
     Data::make("0.01".parse().unwrap(), &folder).await.unwrap()
 }
 

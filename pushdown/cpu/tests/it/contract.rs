@@ -2,17 +2,16 @@
 //! What the suite does not ask of every drive.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use futures::executor::block_on;
 use nearscan_command::{Command, Envelope, InputRef, ResultHeader, Status};
 use nearscan_conformance::pages::ChunkLayout;
-use nearscan_conformance::sample::{PATIENCE, Sample, run, session, session_with, submit};
+use nearscan_conformance::sample::{PATIENCE, Room, Sample, run, session, session_with, submit};
 use nearscan_conformance::{ColumnData, Values};
 use nearscan_cpu::{CpuDrive, Options};
 use nearscan_drive::{
-    Budget, CancelOutcome, Drive, DriveTime, Failure, Fault, Kernel, Load, Observation, Outcome,
+    CancelOutcome, Drive, DriveTime, Failure, Fault, Kernel, Load, Observation, Outcome,
     RatesByRequest, Refusal, Submission, Ticket,
 };
 
@@ -147,31 +146,16 @@ fn a_drive_that_is_shut_down_finishes_what_it_has_and_takes_no_more() {
     assert_eq!(session.epoch(), 0);
 }
 
-#[derive(Debug)]
-struct Room(AtomicU64);
-
-impl Budget for Room {
-    fn try_grow(&self, bytes: u64) -> bool {
-        let take = |left: u64| left.checked_sub(bytes);
-        self.0.fetch_update(Ordering::SeqCst, Ordering::SeqCst, take).is_ok()
-    }
-
-    fn shrink(&self, bytes: u64) {
-        self.0.fetch_add(bytes, Ordering::SeqCst);
-    }
-}
-
 #[test]
 fn a_lease_is_charged_to_the_query_until_the_command_has_ended() {
     let drive = start(1, 4);
-    let room = Arc::new(Room(AtomicU64::new(1500)));
-    let budget: Arc<dyn Budget> = Arc::<Room>::clone(&room);
-    let session = session_with(&drive, budget);
+    let room = Room::new(1500);
+    let session = session_with(&drive, Arc::<Room>::clone(&room));
     let sample = hundreds(1000);
     let work = sum(&sample, &drive, 1, 0).into();
     let lease = session.lease(1000).unwrap();
     block_on(session.submit(Submission { work, lease, timeout: PATIENCE }).unwrap());
-    assert_eq!(room.0.load(Ordering::SeqCst), 1500);
+    assert_eq!(room.left(), 1500);
     let held = session.lease(1000).unwrap();
     let refused = session.lease(501).unwrap_err();
     assert_eq!(refused, Refusal::LowMemory { needed_bytes: 501 });

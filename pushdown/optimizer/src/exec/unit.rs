@@ -217,9 +217,7 @@ impl UnitRunner {
             }
             Err(fault) => {
                 tracing::debug!(drive = self.pushed.drive, %fault, "a unit was pushed back");
-                if counts_as_failure(&fault) {
-                    pass.failed(self.context.now());
-                }
+                pass.ended(&fault, self.context.now());
                 Err(Returned { reason: fault_reason(&fault), cost })
             }
         }
@@ -392,14 +390,5 @@ pub(crate) fn fault_reason(fault: &Fault) -> PushBack {
             PushBack::LowMemory
         }
         Fault::Failed(_) | Fault::Corrupted(_) | Fault::Accounting(_) => PushBack::Fault,
-    }
-}
-
-/// Whether a fault speaks against offering the fragment again: crashes and hangs do, data does not.
-pub(crate) fn counts_as_failure(fault: &Fault) -> bool {
-    match fault {
-        Fault::Failed(Failure::Timeout | Failure::Kernel { .. }) => true,
-        Fault::Status(status) => *status == Status::StepsExceeded || *status == Status::Malformed,
-        Fault::Failed(_) | Fault::Corrupted(_) | Fault::Accounting(_) => false,
     }
 }

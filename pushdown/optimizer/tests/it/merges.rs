@@ -7,6 +7,7 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
 use nearscan_command::Status;
 use nearscan_drive::{Capabilities, Failure, Refusal};
+use nearscan_optimizer::KeepReason;
 use parquet::file::metadata::SortingColumn;
 use parquet::file::properties::WriterPropertiesBuilder;
 use rstest::rstest;
@@ -286,6 +287,41 @@ async fn windows_that_come_back_lose_nothing() {
         bench.drive.on(row_group, Act::End(Status::Encoding));
     }
     bench.check(UNION).await;
+}
+
+/// Each window is cut elsewhere, and it is the same merge: of long inputs as of short ones, it is
+/// the third failure that ends it, and planning knows.
+#[rstest]
+#[case::several_windows(4)]
+#[case::as_few_as_can_be(16)]
+#[tokio::test]
+async fn a_merge_that_fails_in_a_row_is_quarantined(#[case] merge_inputs_max: u32) {
+    let bench = two_tables(merging(merge_inputs_max));
+    bench.drive.on_merges(Act::Fail(Failure::Timeout));
+    let mut timeouts = 0;
+    while bench.context.quarantined().is_empty() {
+        let run = bench.check(UNION).await;
+        assert!(shown(&run.plan).contains("PushdownMergeExec"), "{}", shown(&run.plan));
+        timeouts += run.metric("pushback_timeout");
+        assert!(timeouts <= 3, "{:?}", run.pushbacks());
+    }
+    assert_eq!(timeouts, 3);
+    let (_, output, candidates) = bench.decide(UNION).await;
+    assert!(!shown(&output).contains("PushdownMergeExec"), "{}", shown(&output));
+    for candidate in &candidates {
+        let above = candidate.above.as_ref().map(|kept| kept.reason);
+        assert_eq!(above, Some(KeepReason::Quarantine), "{candidate}");
+    }
+    // Its scans have not failed, and neither has another merge.
+    let run = bench.check(UNION).await;
+    assert_eq!(run.pushbacks(), []);
+    assert!(run.metric("units_drive") > 0);
+    for other in [
+        "SELECT k FROM a UNION SELECT k FROM b ORDER BY k",
+        "SELECT k, s FROM a WHERE v > 9 UNION ALL SELECT k, s FROM b ORDER BY k",
+    ] {
+        assert!(shown(&bench.plan(other).await).contains("PushdownMergeExec"));
+    }
 }
 
 #[tokio::test]

@@ -273,6 +273,50 @@ async fn a_quarantine_ends_when_the_drive_starts_anew() {
     assert_eq!((run.pushbacks(), run.metric("units_drive")), (vec![], 4));
 }
 
+/// A drive whose process dies of a fragment is another drive each time, and still the fragment is
+/// known.
+#[tokio::test]
+async fn a_fragment_that_kills_its_drive_is_quarantined() {
+    let bench = one_partition();
+    let counter = |word: &str, count| (format!("pushback_{word}"), count);
+    let of_all_units = [counter("fault", 4)];
+    let of_one = [counter("fault", 1), counter("quarantine", 3)];
+    (0..4).for_each(|group| bench.drive.on(group, Act::Fail(Failure::Gone { reason: gone() })));
+    for _ in 1..quarantine::FAILURES {
+        assert_eq!(bench.check(ROWS).await.pushbacks(), of_all_units);
+        bench.drive.reset().unwrap();
+    }
+    // The third time is enough. The next epoch has one probe, which kills the drive once more.
+    for _ in 0..2 {
+        assert_eq!(bench.context.quarantined(), []);
+        assert_eq!(bench.check(ROWS).await.pushbacks(), of_one);
+        assert_eq!(bench.context.quarantined().len(), 1);
+        bench.drive.reset().unwrap();
+    }
+    let offered = bench.drive.row_groups().len();
+    assert_eq!(bench.kept(ROWS).await.reason, KeepReason::Quarantine);
+    let rows = bench.run(ROWS).await.unwrap().rows;
+    assert_eq!((rows, bench.drive.row_groups().len()), (bench.expected(ROWS).await, offered));
+    // Once the drive can do it, one probe is enough.
+    bench.advance(2 * quarantine::COOLING_MIN);
+    (0..4).for_each(|group| bench.drive.on(group, Act::Answer));
+    bench.check(ROWS).await;
+    assert_eq!(bench.check(ROWS).await.metric("units_drive"), 4);
+}
+
+/// A reset takes everything that is in flight with it, also what is innocent.
+#[tokio::test]
+async fn a_fragment_that_was_there_when_its_drive_went_is_cleared_by_its_success() {
+    let bench = one_partition();
+    for _ in 0..3 * quarantine::FAILURES {
+        bench.drive.on(1, Act::Fail(Failure::Gone { reason: gone() }));
+        let run = bench.check(ROWS).await;
+        assert_eq!((run.metric("units_drive"), run.metric("units_cpu")), (3, 1));
+        assert_eq!(bench.context.quarantined(), []);
+        bench.drive.reset().unwrap();
+    }
+}
+
 #[tokio::test]
 async fn failures_with_a_success_between_are_not_in_a_row() {
     let bench = one_partition();

@@ -3,11 +3,10 @@
 //! hold.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use nearscan_command::ResultHeader;
-use nearscan_conformance::sample::{self, PATIENCE, Sample, session, session_with};
+use nearscan_conformance::sample::{self, PATIENCE, Room, Sample, session, session_with};
 use nearscan_drive::clock::Stopwatch;
 use nearscan_drive::{Budget, CancelOutcome, Drive, DriveTime, Failure, Outcome, Refusal, Ticket};
 use nearscan_emulator::Emulator;
@@ -151,40 +150,25 @@ fn a_command_is_cancelled_by_its_number() {
     eventually("all memory is back", || emulator.memory_is_whole());
 }
 
-#[derive(Debug)]
-struct Room(AtomicU64);
-
-impl Budget for Room {
-    fn try_grow(&self, bytes: u64) -> bool {
-        let take = |left: u64| left.checked_sub(bytes);
-        self.0.fetch_update(Ordering::SeqCst, Ordering::SeqCst, take).is_ok()
-    }
-
-    fn shrink(&self, bytes: u64) {
-        self.0.fetch_add(bytes, Ordering::SeqCst);
-    }
-}
-
 #[test]
 fn a_result_is_charged_while_it_is_held_and_refused_when_it_does_not_fit() {
     let (_emulator, served) = served("");
     let drive = served.connect();
-    let room = Arc::new(Room(AtomicU64::new(1 << 20)));
-    let left = || room.0.load(Ordering::SeqCst);
+    let room = Room::new(1 << 20);
     let session = session_with(&drive, Arc::<Room>::clone(&room));
     let sample = Sample::common(20_000);
     let command = sample.rows(&drive, numbered(&*session));
     let completion = run(&*session, &command);
     let Outcome::Finished(bytes) = &completion.outcome else { panic!("{completion:?}") };
     assert!(bytes.len() > 160_000);
-    assert_eq!(left(), (1 << 20) - bytes.len() as u64);
+    assert_eq!(room.left(), (1 << 20) - bytes.len() as u64);
     drop(completion);
-    assert_eq!(left(), 1 << 20);
-    room.0.store(100_000, Ordering::SeqCst);
+    assert_eq!(room.left(), 1 << 20);
+    assert!(room.try_grow(room.left() - 100_000));
     let again = run(&*session, &sample.rows(&drive, numbered(&*session)));
     let refused = Outcome::Failed(Failure::HostMemory { needed_bytes: again.traffic.link_bytes });
     assert_eq!(again.outcome, refused);
-    assert_eq!(left(), 100_000);
+    assert_eq!(room.left(), 100_000);
     // What was let pass by does not disturb what comes next.
     let next = run(&*session, &sample.sum(&drive, numbered(&*session)));
     assert!(matches!(next.outcome, Outcome::Finished(_)));

@@ -129,6 +129,12 @@ impl PushdownMergeExec {
         self.inputs.iter().filter_map(|input| input.downcast_ref::<PushdownExec>())
     }
 
+    /// What the merge is known by in quarantine: the fragments are those of the plan, without what
+    /// windows and dynamic filters make of them, so all its commands are of one kind.
+    pub(crate) fn quarantine_hash(&self) -> u64 {
+        self.merged.merge.hash_over(self.scans().map(|scan| scan.pushed().fragment.hash()))
+    }
+
     /// The most units that any merge has.
     fn fan_in(&self) -> usize {
         self.merged.windows.iter().map(|window| window.inputs.len()).max().unwrap_or(0)

@@ -32,9 +32,7 @@ use crate::exec::merge::verify;
 use crate::exec::merge::{MergeWindow, Merged, PushdownMergeExec, UnitPlace, WindowInput};
 use crate::exec::metrics::{PushBack, PushdownMetrics};
 use crate::exec::run::{UNITS_IN_FLIGHT, limit, rows_shape, unit_runner};
-use crate::exec::unit::{
-    Charged, Cost, Returned, UnitRows, UnitRunner, counts_as_failure, fault_reason, row_count,
-};
+use crate::exec::unit::{Charged, Cost, Returned, UnitRows, UnitRunner, fault_reason, row_count};
 use crate::exec::{Pushed, arrays};
 use crate::merge::part;
 use crate::settings::Verify;
@@ -57,6 +55,7 @@ pub(super) fn merged_stream(
     let counters = Arc::clone(&metrics);
     let runner = Arc::new(MergeRunner {
         merged: Arc::clone(exec.merged()),
+        quarantine_hash: exec.quarantine_hash(),
         schema: exec.schema(),
         memory: scans.first().map(|scan| scan.runner.memory.new_empty()),
         scans,
@@ -87,6 +86,7 @@ struct MergedScan {
 /// What the windows of a merge share.
 pub(super) struct MergeRunner {
     pub(super) merged: Arc<Merged>,
+    quarantine_hash: u64,
     pub(super) schema: SchemaRef,
     scans: Vec<MergedScan>,
     metrics: Arc<PushdownMetrics>,
@@ -219,8 +219,7 @@ impl MergeRunner {
             tracing::debug!(%error, "a merge does not fit in a command");
             back(PushBack::Encoding)
         })?;
-        let hash = command.hash();
-        let pass = context.admit(&pushed.drive, hash, open.epoch());
+        let pass = context.admit(&pushed.drive, self.quarantine_hash, open.epoch());
         let pass = pass.ok_or_else(|| back(PushBack::Quarantine))?;
         let completion = match open.complete(command.clone(), timeout).await {
             Ok(completion) => completion,
@@ -243,9 +242,7 @@ impl MergeRunner {
             }
             Err(fault) => {
                 tracing::debug!(drive = pushed.drive, %fault, "a merge was pushed back");
-                if counts_as_failure(&fault) {
-                    pass.failed(context.now());
-                }
+                pass.ended(&fault, context.now());
                 Err(Returned { reason: fault_reason(&fault), cost })
             }
         }
