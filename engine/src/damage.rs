@@ -32,6 +32,16 @@ impl Damage {
     }
 }
 
+/// What an error says, without the kinds that libraries put in front: one error is in another.
+pub(crate) fn bare(mut text: &str) -> &str {
+    const KINDS: [&str; 4] =
+        ["Parquet argument error: ", "External: ", "Parquet error: ", "Arrow: "];
+    while let Some(inner) = KINDS.iter().find_map(|kind| text.strip_prefix(kind)) {
+        text = inner;
+    }
+    text
+}
+
 impl From<Damage> for ParquetError {
     fn from(damage: Damage) -> Self {
         Self::External(Box::new(damage))

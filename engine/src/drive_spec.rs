@@ -145,13 +145,14 @@ impl DriveSpec {
         let scheme = DriveScheme::ALL
             .into_iter()
             .find(|scheme| scheme.as_str() == word)
-            .ok_or_else(|| refuse(None, format!("unknown scheme '{word}'")))?;
+            .ok_or_else(|| refuse(None, format!("unknown scheme '{}'", redact(word))))?;
         let (target, query) = rest.split_once('?').unwrap_or((rest, ""));
         let target = parse_target(scheme, target).map_err(|why| refuse(Some(scheme), why))?;
         let params = parse_params(scheme, query).map_err(|why| refuse(Some(scheme), why))?;
         let name = match name {
             Some("") => return Err(refuse(Some(scheme), "the name is empty".to_owned())),
             Some(name) if !is_plain_name(name) => {
+                let name = redact(name);
                 let why =
                     format!("the name '{name}' has other signs than letters, digits, _ and -");
                 return Err(refuse(Some(scheme), why));
@@ -447,6 +448,10 @@ mod tests {
         assert!(!format!("{spec:?} {spec}").contains("abc"));
         let error = DriveSpec::parse("remote://storage?token=abc").unwrap_err();
         assert!(!format!("{error} {error:?}").contains("abc"));
+        for lacking in ["remote?token=abc", "token=abc&x=remote:", "remote?a&token=abc"] {
+            let error = DriveSpec::parse(lacking).unwrap_err();
+            assert!(!format!("{error} {}", error.reason).contains("abc"), "{error:?}");
+        }
         let twice = DriveSpec::parse("remote://storage:7000?token=abc&token=xyz").unwrap_err();
         assert!(!format!("{twice} {twice:?}").contains("xyz"), "{twice}");
     }

@@ -4,8 +4,8 @@
 //!
 //! The reader of the `parquet` crate trusts lengths: a chunk that is said to have 2^62 bytes ends
 //! the process, a negative one is a panic, and a page that is said to unpack to 2 GiB takes that
-//! much. So every scan reads through [`guard`]. Footers are checked when they are read, page headers
-//! when the bytes of their chunk are. What does not fit is a [`Damage`], which says where.
+//! much. So every scan reads through [`guard`]. Footers are checked when they are read, headers of
+//! pages when the bytes of their chunk are. What does not fit is a [`Damage`], which says where.
 //!
 //! What the bytes of a page *mean* is not looked at here: a page that cannot be decoded is found by
 //! the scan, and where it is, by `locate`. Footers also lose the bounds that nobody may believe
@@ -84,7 +84,8 @@ pub(crate) fn check_footer(
         rows = rows.saturating_add(group.num_rows());
         for (leaf, column) in group.columns().iter().enumerate() {
             let wrong = |what| wrong(Some((number, column.column_path().string())), what);
-            let start = column.dictionary_page_offset().unwrap_or(column.data_page_offset());
+            let start =
+                column.dictionary_page_offset().unwrap_or_else(|| column.data_page_offset());
             let end = start.checked_add(column.compressed_size());
             let range = match (u64::try_from(start), end.map(u64::try_from)) {
                 (Ok(start), Some(Ok(end))) if start <= end => start..end,
@@ -214,7 +215,8 @@ impl Chunks {
         let mut has_dictionary = chunk.has_dictionary;
         while !rest.is_empty() {
             let at = offset + (length - rest.len()) as u64;
-            let read = PageHeader::read(rest).map_err(|_| "there is no page header".to_owned());
+            let read = PageHeader::read(rest)
+                .map_err(|_| "there is no page header, or it is encrypted".to_owned());
             let checked = read.and_then(|(header, header_bytes)| {
                 let body = rest.len() - header_bytes;
                 if at == chunk.bytes.start {

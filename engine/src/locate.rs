@@ -8,8 +8,8 @@
 //!
 //! # Not here
 //!
-//! What [`guard`](crate::guard) finds says by itself where it is. Files that are no Parquet are none
-//! of this module's, nor are rows that are wrong and can be decoded.
+//! What [`guard`](crate::guard) finds says by itself where it is. Rows that are wrong and can
+//! be decoded are found by nobody.
 
 use std::{
     collections::HashSet,
@@ -49,7 +49,7 @@ use nearscan_cpu::PageHeader;
 use nearscan_optimizer::PushdownExec;
 
 use crate::{
-    damage::Damage,
+    damage::{Damage, bare},
     error::Error,
     facts::parquet_scan_of,
     query::{caught, from_panic},
@@ -140,7 +140,8 @@ impl Scan {
                 }
                 let (start, length) = chunk.byte_range();
                 let place = (row_group, chunk.column_path().string());
-                let read = reader.get_byte_ranges(vec![start..start + length]).await;
+                let range = start..start + length;
+                let read = reader.get_byte_ranges(vec![range]).await;
                 let bytes = match read.map(|mut read| read.pop()) {
                     Ok(bytes) => bytes.unwrap_or_default(),
                     Err(error) => {
@@ -174,21 +175,10 @@ fn damage_of(
     }
     let what = match error {
         ParquetError::General(text) | ParquetError::EOF(text) => text.clone(),
-        other => {
-            let text = other.to_string();
-            let mut text = text.as_str();
-            // One error in another, each with the name of its kind.
-            while let Some(inner) = KINDS.iter().find_map(|kind| text.strip_prefix(kind)) {
-                text = inner;
-            }
-            text.to_owned()
-        }
+        other => bare(&other.to_string()).to_owned(),
     };
     Damage { file: file.to_owned(), chunk, offset, what }
 }
-
-/// What libraries put in front of what is wrong.
-const KINDS: [&str; 4] = ["Parquet argument error: ", "External: ", "Parquet error: ", "Arrow: "];
 
 /// A column chunk in memory.
 struct Chunk {

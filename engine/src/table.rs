@@ -41,7 +41,12 @@ use datafusion::{
 };
 use futures::{FutureExt, TryStreamExt};
 
-use crate::{bounds, damage::Damage, facts, guard, order, query::from_panic};
+use crate::{
+    bounds,
+    damage::{Damage, bare},
+    facts, guard, order,
+    query::from_panic,
+};
 
 /// How files end that a table finds in a folder.
 const PARQUET_EXTENSION: &str = ".parquet";
@@ -135,7 +140,7 @@ async fn unreadable_file(state: &dyn Session, url: &ListingTableUrl) -> Result<O
             DataFusionError::ParquetError(error) => error.to_string(),
             other => other.to_string(),
         };
-        let what = format!("the {part} cannot be read: {text}");
+        let what = format!("the {part} cannot be read: {}", bare(&text));
         let offset = footer_offset(store.as_ref(), &file).await.filter(|_| part == "footer");
         return Ok(Some(Damage { file: path, chunk: None, offset, what }));
     }

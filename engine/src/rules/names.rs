@@ -6,9 +6,9 @@
 //! filter of the other: wrong rows. So it does below a semi join, where a filter of a key goes to
 //! the other side too, by its name, whatever the name of the key there is.
 //!
-//! While filters move, a [`Gate`] stands above every operator with such columns, and lets only those
-//! filters through that have none of them. The others stay where they are, which is right and at
-//! worst slower.
+//! While filters move, a [`Gate`] stands above every operator with such columns, and lets only
+//! those filters through that have none of them. The others stay where they are, which is right and
+//! at worst slower.
 
 use std::{
     collections::{HashMap, HashSet},

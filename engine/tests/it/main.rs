@@ -10,6 +10,8 @@ mod cost;
 #[cfg(test)]
 mod coverage;
 #[cfg(test)]
+mod damage;
+#[cfg(test)]
 mod names;
 #[cfg(test)]
 mod odd_files;

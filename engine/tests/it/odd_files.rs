@@ -174,8 +174,8 @@ async fn with_statistics(
 #[rstest]
 #[case("encrypted_footer", "SELECT count(*) FROM FILE", "encrypted footer")]
 #[case("encrypted_footer", "SELECT id FROM FILE WHERE v > 3", "encrypted footer")]
-#[case("encrypted_columns", "SELECT sum(id) FROM FILE WHERE v > 3", "Parquet")]
-#[case("encrypted_columns", "SELECT v, count(*) FROM FILE GROUP BY v", "Parquet")]
+#[case("encrypted_columns", "SELECT sum(id) FROM FILE WHERE v > 3", "encrypted")]
+#[case("encrypted_columns", "SELECT v, count(*) FROM FILE GROUP BY v", "encrypted")]
 #[tokio::test]
 async fn what_is_encrypted_is_refused(#[case] name: &str, #[case] sql: &str, #[case] says: &str) {
     let path = format!("{}/tests/files/{name}.parquet", env!("CARGO_MANIFEST_DIR"));

@@ -174,7 +174,7 @@ async fn what_cannot_be_a_table_says_why() {
     let error = register("a", &data.path("bad.parquet")).await;
     assert!(matches!(&error, Error::Data(_)), "{error:?}");
     let folder = data.folder.path().to_str().unwrap();
-    let words = format!("file '{folder}/bad.parquet': Parquet error: Invalid Parquet file");
+    let words = format!("file '{folder}/bad.parquet': the footer cannot be read: Invalid Parquet");
     for location in [folder, &format!("{folder}/*.parquet"), &data.path("bad.parquet")] {
         let error = failure(&engine, &format!("SELECT * FROM '{location}'")).await;
         assert!(error.contains(&words), "{location}: {error}");

@@ -3,7 +3,8 @@
 //
 // A file is a byte of options, two of length, a command of that length, and device memory. As for
 // the fuzzers, rows and steps are cut and checksums put right before the kernel runs; and each
-// memory is a block of its own, of which no byte more is there than the command says.
+// memory is a block of its own. That a result stays within the room that the command names is for
+// the fuzzers and the suite: the room here is that of the largest one.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>

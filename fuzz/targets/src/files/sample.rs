@@ -132,7 +132,8 @@ impl Sample {
             let start = written.len();
             written.extend(tree.to_bytes());
             end = structure.end;
-            moves.0.push((end as i64, written.len() as i64));
+            let position = |at: usize| i64::try_from(at).expect("a file is short");
+            moves.0.push((position(end), position(written.len())));
             if structure.kind == Kind::Footer {
                 let length = u32::try_from(written.len() - start).expect("a footer is short");
                 written.extend(length.to_le_bytes());
