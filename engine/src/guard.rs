@@ -21,7 +21,7 @@
 use std::{
     collections::HashMap,
     ops::Range,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
 };
 
 use bytes::Bytes;
@@ -37,7 +37,10 @@ use datafusion::{
         arrow::{arrow_reader::ArrowReaderOptions, async_reader::AsyncFileReader},
         basic::Type,
         errors::Result as ParquetResult,
-        file::{metadata::ParquetMetaData, page_index::offset_index::OffsetIndexMetaData},
+        file::{
+            metadata::{ColumnChunkMetaData, ParquetMetaData},
+            page_index::offset_index::OffsetIndexMetaData,
+        },
         schema::types::ColumnDescriptor,
     },
     physical_plan::metrics::ExecutionPlanMetricsSet,
@@ -145,7 +148,7 @@ fn check_pages_of_index(
         let page_end = start.zip(bytes).and_then(|(start, bytes)| start.checked_add(bytes));
         let is_next = match number {
             0 => page.first_row_index == 0,
-            _ => page.first_row_index > first_row && page.first_row_index < rows,
+            _ => (first_row..rows).contains(&page.first_row_index),
         };
         match page_end.filter(|page_end| is_next && *page_end <= chunk.end) {
             Some(page_end) => (end, first_row) = (page_end, page.first_row_index),
@@ -160,69 +163,50 @@ fn check_pages_of_index(
 
 /// Where the chunks of a file are.
 #[derive(Debug)]
-pub(crate) struct Chunks {
+struct Chunks {
     file: String,
-    /// In the order of their first bytes.
-    chunks: Vec<ChunkPlace>,
-}
-
-#[derive(Debug)]
-struct ChunkPlace {
-    bytes: Range<u64>,
-    row_group: usize,
-    column: String,
-    uncompressed_bytes: u64,
-    /// Values, NULLs included.
-    values: u64,
-    /// Bytes that an entry of a dictionary has at least.
-    entry_bytes_min: u64,
-    /// Whether the footer knows of a dictionary.
-    has_dictionary: bool,
+    metadata: Arc<ParquetMetaData>,
+    /// First byte, row group and leaf, in the order of the file.
+    places: Vec<(u64, usize, usize)>,
 }
 
 impl Chunks {
     /// The chunks of a footer that was checked.
-    fn of(metadata: &ParquetMetaData, file: String) -> Self {
-        let mut chunks = Vec::new();
-        for (row_group, group) in metadata.row_groups().iter().enumerate() {
-            for column in group.columns() {
-                let (start, length) = column.byte_range();
-                chunks.push(ChunkPlace {
-                    bytes: start..start + length,
-                    row_group,
-                    column: column.column_path().string(),
-                    uncompressed_bytes: u64::try_from(column.uncompressed_size()).unwrap_or(0),
-                    values: u64::try_from(column.num_values()).unwrap_or(0),
-                    entry_bytes_min: plain_bytes_min(column.column_descr()),
-                    has_dictionary: column.dictionary_page_offset().is_some(),
-                });
-            }
-        }
-        chunks.sort_by_key(|chunk| chunk.bytes.start);
-        Self { file, chunks }
+    fn of(metadata: &Arc<ParquetMetaData>, file: String) -> Self {
+        let groups = metadata.row_groups().iter().enumerate();
+        let places = groups.flat_map(|(row_group, group)| {
+            let columns = group.columns().iter().enumerate();
+            columns.map(move |(leaf, column)| (column.byte_range().0, row_group, leaf))
+        });
+        let mut places: Vec<_> = places.collect();
+        places.sort_unstable();
+        Self { file, metadata: Arc::clone(metadata), places }
     }
 
     /// Holds the headers of the pages in `bytes`, which begin at `offset` and are whole, against
     /// their chunk. What is in no chunk is no page.
     fn check(&self, offset: u64, bytes: &[u8]) -> Result<(), Damage> {
-        let after = self.chunks.partition_point(|chunk| chunk.bytes.start <= offset);
-        let chunk = after.checked_sub(1).map(|before| &self.chunks[before]);
-        let Some(chunk) = chunk.filter(|chunk| offset < chunk.bytes.end) else { return Ok(()) };
-        let length =
-            bytes.len().min(usize::try_from(chunk.bytes.end - offset).unwrap_or(usize::MAX));
+        let after = self.places.partition_point(|(start, ..)| *start <= offset);
+        let place = after.checked_sub(1).map(|before| self.places[before]);
+        let Some((start, row_group, leaf)) = place else { return Ok(()) };
+        let column = self.metadata.row_group(row_group).column(leaf);
+        let left = column.byte_range().1.saturating_sub(offset - start);
+        let length = bytes.len().min(usize::try_from(left).unwrap_or(usize::MAX));
         let mut rest = &bytes[..length];
         // Whoever reads some pages only reads the dictionary first, where the footer says it is.
-        let mut has_dictionary = chunk.has_dictionary;
+        let mut has_dictionary = column.dictionary_page_offset().is_some();
         while !rest.is_empty() {
             let at = offset + (length - rest.len()) as u64;
             let read = PageHeader::read(rest)
                 .map_err(|_| "there is no page header, or it is encrypted".to_owned());
             let checked = read.and_then(|(header, header_bytes)| {
-                let body = rest.len() - header_bytes;
-                if at == chunk.bytes.start {
+                if at == start {
                     has_dictionary = header.is_dictionary();
                 }
-                chunk.check(&header, body, has_dictionary)?;
+                check_page(&header, column, rest.len() - header_bytes)?;
+                if header.has_codes() && !has_dictionary {
+                    return Err("a page refers to a dictionary, and there is none".to_owned());
+                }
                 Ok(header_bytes + header.compressed_bytes)
             });
             match checked {
@@ -230,7 +214,7 @@ impl Chunks {
                 Err(what) => {
                     return Err(Damage {
                         file: self.file.clone(),
-                        chunk: Some((chunk.row_group, chunk.column.clone())),
+                        chunk: Some((row_group, column.column_path().string())),
                         offset: Some(at),
                         what,
                     });
@@ -252,49 +236,46 @@ fn plain_bytes_min(column: &ColumnDescriptor) -> u64 {
     }
 }
 
-impl ChunkPlace {
-    /// Holds the header of a page against the chunk, of which `left` bytes are behind it.
-    fn check(&self, header: &PageHeader, left: usize, has_dictionary: bool) -> Result<(), String> {
-        let (packed, unpacked) = (header.compressed_bytes, header.uncompressed_bytes as u64);
-        if packed > left {
-            return Err(format!("a page is said to have {packed} bytes where {left} are left"));
-        }
-        let all = self.uncompressed_bytes;
-        if unpacked > all.max(PAGE_BYTES_FREE) {
-            return Err(format!(
-                "a page is said to unpack to {unpacked} bytes, and its chunk to {all}"
-            ));
-        }
-        if u64::from(header.values()) > self.values {
-            let (values, all) = (header.values(), self.values);
-            return Err(format!("a page is said to have {values} values, and its chunk {all}"));
-        }
-        if u64::from(header.entries()) * self.entry_bytes_min > unpacked {
-            let entries = header.entries();
-            return Err(format!(
-                "a dictionary is said to have {entries} entries in {unpacked} bytes"
-            ));
-        }
-        let levels = header.level_bytes();
-        if levels > packed || levels as u64 > unpacked {
-            return Err(format!("a page is said to have {levels} bytes of levels in {packed}"));
-        }
-        if header.has_codes() && !has_dictionary {
-            return Err("a page refers to a dictionary, and there is none".to_owned());
-        }
-        Ok(())
+/// Holds the header of a page against its chunk, of which `left` bytes are behind it.
+fn check_page(
+    header: &PageHeader,
+    column: &ColumnChunkMetaData,
+    left: usize,
+) -> Result<(), String> {
+    let (packed, unpacked) = (header.compressed_bytes, header.uncompressed_bytes as u64);
+    if packed > left {
+        return Err(format!("a page is said to have {packed} bytes where {left} are left"));
     }
+    let all = u64::try_from(column.uncompressed_size()).unwrap_or(0);
+    if unpacked > all.max(PAGE_BYTES_FREE) {
+        return Err(format!(
+            "a page is said to unpack to {unpacked} bytes, and its chunk to {all}"
+        ));
+    }
+    let (values, all) = (header.values(), column.num_values());
+    if i64::from(values) > all {
+        return Err(format!("a page is said to have {values} values, and its chunk {all}"));
+    }
+    let entries = header.entries();
+    if u64::from(entries) * plain_bytes_min(column.column_descr()) > unpacked {
+        return Err(format!("a dictionary is said to have {entries} entries in {unpacked} bytes"));
+    }
+    let levels = header.level_bytes();
+    if levels > packed || levels as u64 > unpacked {
+        return Err(format!("a page is said to have {levels} bytes of levels in {packed}"));
+    }
+    Ok(())
 }
 
 /// Makes readers with a guard.
 #[derive(Debug)]
 struct Guarded {
     inner: Arc<dyn ParquetFileReaderFactory>,
-    /// Of the files of the scan that were opened: a file may have several readers.
+    /// Of the files that are open: a file may have several readers, one behind the other.
     files: Arc<Files>,
 }
 
-type Files = Mutex<HashMap<String, Arc<Chunks>>>;
+type Files = Mutex<HashMap<String, Weak<Chunks>>>;
 
 impl ParquetFileReaderFactory for Guarded {
     fn create_reader(
@@ -307,8 +288,14 @@ impl ParquetFileReaderFactory for Guarded {
         let path = format!("/{}", file.object_meta.location);
         let file_bytes = file.object_meta.size;
         let inner = self.inner.create_reader(partition_index, file, metadata_size_hint, metrics)?;
-        Ok(Box::new(GuardedReader { inner, path, file_bytes, files: Arc::clone(&self.files) }))
+        let files = Arc::clone(&self.files);
+        let chunks = locked(&files).get(&path).and_then(Weak::upgrade);
+        Ok(Box::new(GuardedReader { inner, path, file_bytes, files, chunks }))
     }
+}
+
+fn locked(files: &Files) -> MutexGuard<'_, HashMap<String, Weak<Chunks>>> {
+    files.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 struct GuardedReader {
@@ -316,32 +303,27 @@ struct GuardedReader {
     path: String,
     file_bytes: u64,
     files: Arc<Files>,
+    chunks: Option<Arc<Chunks>>,
 }
 
 impl GuardedReader {
-    /// Where the chunks are, from a footer that some reader of this file has read.
+    /// Where the chunks are, from a footer that a reader of this file has read.
     async fn chunks(&mut self) -> ParquetResult<Arc<Chunks>> {
-        let known = self.known().get(&self.path).cloned();
-        match known {
-            Some(known) => Ok(known),
-            None => {
-                let metadata = self.inner.get_metadata(None).await?;
-                self.learn(&metadata)
-            }
+        if let Some(known) = &self.chunks {
+            return Ok(Arc::clone(known));
         }
+        let metadata = self.inner.get_metadata(None).await?;
+        self.learn(&metadata)
     }
 
-    fn known(&self) -> std::sync::MutexGuard<'_, HashMap<String, Arc<Chunks>>> {
-        self.files.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn learn(&self, metadata: &ParquetMetaData) -> ParquetResult<Arc<Chunks>> {
-        if let Some(known) = self.known().get(&self.path) {
+    fn learn(&mut self, metadata: &Arc<ParquetMetaData>) -> ParquetResult<Arc<Chunks>> {
+        if let Some(known) = &self.chunks {
             return Ok(Arc::clone(known));
         }
         check_footer(metadata, &self.path, self.file_bytes)?;
         let chunks = Arc::new(Chunks::of(metadata, self.path.clone()));
-        self.known().insert(self.path.clone(), Arc::clone(&chunks));
+        locked(&self.files).insert(self.path.clone(), Arc::downgrade(&chunks));
+        self.chunks = Some(Arc::clone(&chunks));
         Ok(chunks)
     }
 }
