@@ -4,7 +4,7 @@
 //!
 //! A query that only reads runs as it is; it runs again with pushdown off if a unit of work was
 //! meant for the drive, or if it is not what the file expects. How the two are compared is in
-//! [`off`]. A statement that changes something runs once, with pushdown off, so that no wrong row
+//! `off`. A statement that changes something runs once, with pushdown off, so that no wrong row
 //! of a drive goes into a table; the query whose rows it writes is run both ways before, as if it
 //! stood alone.
 
