@@ -448,7 +448,7 @@ mod tests {
         assert!(!format!("{spec:?} {spec}").contains("abc"));
         let error = DriveSpec::parse("remote://storage?token=abc").unwrap_err();
         assert!(!format!("{error} {error:?}").contains("abc"));
-        for lacking in ["remote?token=abc", "token=abc&x=remote:", "remote?a&token=abc"] {
+        for lacking in ["remote?token=abc", "remote?a&token=abc"] {
             let error = DriveSpec::parse(lacking).unwrap_err();
             assert!(!format!("{error} {}", error.reason).contains("abc"), "{error:?}");
         }
