@@ -179,23 +179,29 @@ impl<'a> Executor<'a> {
     }
 
     /// Submits; while others keep the drive busy it tries again.
-    pub(crate) fn submit_patiently(&self, work: &Work) -> Result<Ticket, String> {
-        let watch = Stopwatch::start();
-        loop {
-            match self.submit(work.clone()) {
-                Ok(ticket) => return Ok(ticket),
-                Err(Refusal::Busy | Refusal::LowMemory { .. }) if watch.elapsed() < PATIENCE => {
-                    std::thread::park_timeout(Duration::from_millis(1));
-                }
-                Err(refusal) => return Err(format!("the drive refused: {refusal}")),
-            }
-        }
+    pub(crate) fn submit_patiently(&self, work: &Work) -> Result<Ticket, Refusal> {
+        patiently(|| self.submit(work.clone()))
     }
 
     /// Submits patiently and waits.
     pub(crate) fn complete(&self, work: &Work) -> Result<Completion, String> {
-        let ticket = self.submit_patiently(work)?;
+        let ticket = self
+            .submit_patiently(work)
+            .map_err(|refusal| format!("the drive refused: {refusal}"))?;
         wait(ticket).ok_or_else(|| format!("no completion after {PATIENCE:?}"))
+    }
+}
+
+/// Asks a drive again while others keep it busy.
+pub(crate) fn patiently<T>(ask: impl Fn() -> Result<T, Refusal>) -> Result<T, Refusal> {
+    let watch = Stopwatch::start();
+    loop {
+        match ask() {
+            Err(Refusal::Busy | Refusal::LowMemory { .. }) if watch.elapsed() < PATIENCE => {
+                std::thread::park_timeout(Duration::from_millis(1));
+            }
+            answer => return answer,
+        }
     }
 }
 

@@ -10,7 +10,7 @@ use nearscan_drive::{
 use super::{aggregate, col, column, over, plain, select_all, states};
 use crate::case::{Case, MergeCase};
 use crate::data::{Table, Values};
-use crate::executor::{Executor, other_version, wait};
+use crate::executor::{Executor, other_version, patiently, wait};
 use crate::report::Report;
 
 /// Commands that are submitted before the first one is waited for.
@@ -59,6 +59,11 @@ fn nothing_there(executor: &mut Executor<'_>) -> Result<(), String> {
     }
 }
 
+/// The ticket of work that no drive may refuse, however many others use it.
+fn submitted(executor: &Executor<'_>, work: &Work) -> Result<Ticket, String> {
+    executor.submit_patiently(work).map_err(|refusal| format!("refused: {refusal}"))
+}
+
 fn stale(executor: &mut Executor<'_>) -> Result<(), String> {
     let (_file, mut command) = executor.prepare(&sample(100))?;
     for input in &mut command.unit.inputs {
@@ -66,10 +71,7 @@ fn stale(executor: &mut Executor<'_>) -> Result<(), String> {
             *version = other_version(*version);
         }
     }
-    let ticket = match executor.submit(command.clone()) {
-        Ok(ticket) => ticket,
-        Err(refusal) => return Err(format!("refused: {refusal}")),
-    };
+    let ticket = submitted(executor, &command.clone().into())?;
     let completion = wait(ticket).ok_or("no completion")?;
     match completion.check(&command) {
         Err(Fault::Failed(Failure::Stale { .. }) | Fault::Status(Status::StaleInput)) => Ok(()),
@@ -88,8 +90,10 @@ fn short(executor: &mut Executor<'_>) -> Result<(), String> {
     for chunk in &mut command.unit.chunks {
         chunk.length += 1 << 20;
     }
-    let Ok(ticket) = executor.submit(command.clone()) else {
-        return Ok(());
+    let ticket = match executor.submit_patiently(&command.clone().into()) {
+        Ok(ticket) => ticket,
+        Err(Refusal::Command(_)) => return Ok(()),
+        Err(other) => return Err(format!("refused: {other}")),
     };
     let completion = wait(ticket).ok_or("no completion")?;
     match completion.check(&command) {
@@ -102,7 +106,7 @@ fn many_at_once(executor: &mut Executor<'_>) -> Result<(), String> {
     let case = sample(3000);
     let (_file, command) = executor.prepare(&case)?;
     // Others may keep the drive busy: one command gets through all the same.
-    let first = executor.submit_patiently(&command.clone().into())?;
+    let first = submitted(executor, &command.clone().into())?;
     let mut tickets: Vec<(u128, Ticket)> = vec![(command.envelope.command_id, first)];
     for number in 1..AT_ONCE {
         let mut command = command.clone();
@@ -147,7 +151,7 @@ fn cancelled(executor: &mut Executor<'_>) -> Result<(), String> {
 /// Submits work and cancels it, several times: it ends with its rows, or as cancelled.
 fn cancel_each(executor: &Executor<'_>, work: impl Fn(u128) -> Work) -> Result<(), String> {
     for work in (0..10).map(work) {
-        let ticket = executor.submit_patiently(&work)?;
+        let ticket = submitted(executor, &work)?;
         let outcome = executor.session.cancel(work.envelope().command_id);
         let completion = wait(ticket).ok_or("cancelled work does not complete")?;
         let checked = match &work {
@@ -172,7 +176,7 @@ fn dropped(executor: &mut Executor<'_>) -> Result<(), String> {
     for number in 0..20u128 {
         let mut command = command.clone();
         command.envelope.command_id += number << 64;
-        drop(executor.submit_patiently(&command.into())?);
+        drop(submitted(executor, &command.into())?);
     }
     // The drive is as good as before: what came before holds no queue, no memory.
     let (_file, command) =
@@ -209,7 +213,7 @@ fn stale_merge(executor: &mut Executor<'_>) -> Result<(), String> {
             *version = other_version(*version);
         }
     }
-    let ticket = executor.submit(command.clone()).map_err(|refusal| refusal.to_string())?;
+    let ticket = submitted(executor, &command.clone().into())?;
     let completion = wait(ticket).ok_or("no completion")?;
     match completion.check_merge(&command) {
         Err(Fault::Failed(Failure::Stale { .. }) | Fault::Status(Status::StaleInput)) => Ok(()),
@@ -238,15 +242,21 @@ fn small_lease(executor: &mut Executor<'_>) -> Result<(), String> {
     let (_files, command) = executor.prepare_merge(&sample_merge(100))?;
     // Room for all but the merged result.
     let bytes = command.device_bytes() - command.output.bytes_max();
-    let lease = executor.session.lease(bytes).map_err(|refusal| refusal.to_string())?;
     let timeout = std::time::Duration::from_secs(60);
-    let submission = Submission { work: command.clone().into(), lease, timeout };
-    match executor.session.submit(submission) {
-        Err(Refusal::LowMemory { needed_bytes }) if needed_bytes == command.device_bytes() => {
-            Ok(())
+    let asked = patiently(|| {
+        let lease = executor.session.lease(bytes)?;
+        // Only this refusal is about the lease; others say that the drive is busy.
+        match executor.session.submit(Submission { work: command.clone().into(), lease, timeout }) {
+            Err(Refusal::LowMemory { needed_bytes }) if needed_bytes == command.device_bytes() => {
+                Ok(None)
+            }
+            asked => asked.map(Some),
         }
+    });
+    match asked {
+        Ok(None) => Ok(()),
         Err(other) => Err(format!("refused: {other}")),
-        Ok(ticket) => {
+        Ok(Some(ticket)) => {
             let completion = wait(ticket).ok_or("no completion")?;
             completion.check_merge(&command).map(|_| ()).map_err(|fault| fault.to_string())
         }

@@ -5,6 +5,7 @@
 use std::collections::HashSet;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -110,12 +111,14 @@ pub(crate) struct Fake {
     identity: Identity,
     capabilities: Capabilities,
     files: Arc<Mutex<Vec<PathBuf>>>,
+    shared: bool,
 }
 
 impl Fake {
     pub(crate) fn new(flaw: Flaw) -> Self {
         Self {
             flaw,
+            shared: false,
             identity: Identity {
                 uuid: uuid::Uuid::nil(),
                 kind: "fake",
@@ -127,6 +130,11 @@ impl Fake {
             },
             files: Arc::default(),
         }
+    }
+
+    /// A drive that is right, and so busy with others that it says no to every other question.
+    pub(crate) fn shared() -> Self {
+        Self { shared: true, ..Self::new(Flaw::Nothing) }
     }
 }
 
@@ -164,7 +172,13 @@ impl Drive for Fake {
 
     fn open_session(&self, _spec: SessionSpec) -> Result<Arc<dyn Session>, Refusal> {
         let files = Arc::clone(&self.files);
-        Ok(Arc::new(FakeSession { flaw: self.flaw, files, asked: Mutex::default() }))
+        Ok(Arc::new(FakeSession {
+            flaw: self.flaw,
+            files,
+            asked: Mutex::default(),
+            leases: Others::new(self.shared),
+            submissions: Others::new(self.shared),
+        }))
     }
 
     fn reset(&self) -> Result<u64, Refusal> {
@@ -184,6 +198,25 @@ struct FakeSession {
     files: Arc<Mutex<Vec<PathBuf>>>,
     /// Lower halves of the numbers of all work.
     asked: Mutex<HashSet<u128>>,
+    leases: Others,
+    submissions: Others,
+}
+
+/// Whether others have what is asked for: never, or each second time from the first.
+#[derive(Debug)]
+struct Others {
+    shared: bool,
+    asked: AtomicU64,
+}
+
+impl Others {
+    fn new(shared: bool) -> Self {
+        Self { shared, asked: AtomicU64::new(0) }
+    }
+
+    fn have_it(&self) -> bool {
+        self.shared && self.asked.fetch_add(1, Ordering::Relaxed).is_multiple_of(2)
+    }
 }
 
 impl Session for FakeSession {
@@ -192,11 +225,17 @@ impl Session for FakeSession {
     }
 
     fn lease(&self, bytes: u64) -> Result<Lease, Refusal> {
-        Ok(Lease::new(bytes, |_| {}))
+        match self.leases.have_it() {
+            true => Err(Refusal::LowMemory { needed_bytes: bytes }),
+            false => Ok(Lease::new(bytes, |_| {})),
+        }
     }
 
     fn submit(&self, submission: Submission) -> Result<Ticket, Refusal> {
         assert!(submission.timeout > Duration::ZERO);
+        if self.submissions.have_it() {
+            return Err(Refusal::Busy);
+        }
         let work = &submission.work;
         // The suite tells repetitions apart by the upper half of their number.
         let number = work.envelope().command_id & u128::from(u64::MAX);

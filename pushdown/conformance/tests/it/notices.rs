@@ -21,6 +21,15 @@ fn a_drive_that_is_right_passes() {
     assert!(report.ends["status NotSorted"] >= 2, "{report}");
 }
 
+#[test]
+fn a_drive_that_is_busy_with_others_passes() {
+    for prefix in ["sizes", "merged random", "lifecycle"] {
+        let options = Options { prefix: prefix.to_owned(), ..Options::default() };
+        let report = check_with(&Fake::shared(), &options);
+        assert!(report.is_clean(), "{report}");
+    }
+}
+
 #[rstest]
 #[case(Flaw::NullIsZero, "nulls")]
 #[case(Flaw::NullIsZero, "random")]
