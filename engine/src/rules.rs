@@ -4,8 +4,10 @@
 //! A rule that replaces scans belongs there: all rules that shape the plan have run, and the later
 //! ones still see what it made. `EnsureCooperative` wraps its leaves, the second filter pushdown
 //! hands them dynamic filters, and the sanity check judges them. A rule appended at the end would
-//! have none of that. The rules that move filters go by names, and so are wrapped: see [`names`].
+//! have none of that. The rules that move filters are wrapped, where they would be wrong: see [`gate`].
 
+mod extremes;
+mod gate;
 mod names;
 
 use std::sync::Arc;
@@ -29,7 +31,7 @@ pub(crate) fn physical_rules(ours: impl IntoIterator<Item = Rule>) -> Vec<Rule> 
     let mut rules = PhysicalOptimizer::new().rules;
     for rule in &mut rules {
         if rule.name().starts_with(MOVES_FILTERS) {
-            *rule = Arc::new(names::Gated(Arc::clone(rule)));
+            *rule = Arc::new(gate::Gated(Arc::clone(rule)));
         }
     }
     let slot = rules.iter().position(|rule| rule.name() == SLOT_AFTER);

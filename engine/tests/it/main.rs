@@ -12,6 +12,8 @@ mod coverage;
 #[cfg(test)]
 mod damage;
 #[cfg(test)]
+mod extremes;
+#[cfg(test)]
 mod names;
 #[cfg(test)]
 mod odd_files;

@@ -5,14 +5,15 @@
 use nearscan::DriveSpec;
 use nearscan::units::{format_bytes, parse_bytes};
 
-/// Reads a text as a drive URL and as a size.
+/// Reads a text as a drive URL and as a size. Whether it is one of them.
 ///
 /// # Panics
 /// When one does not come back as it was, or a token shows.
-pub fn arguments(bytes: &[u8]) {
+pub fn arguments(bytes: &[u8]) -> bool {
     let text = String::from_utf8_lossy(bytes);
-    match DriveSpec::parse(&text) {
-        Ok(spec) => url(&spec, &text),
+    let spec = DriveSpec::parse(&text);
+    match &spec {
+        Ok(spec) => url(spec, &text),
         Err(error) => {
             assert!(!error.usage.is_empty() && !error.reason.is_empty());
             let shown = format!("{error} {}", error.reason);
@@ -22,10 +23,12 @@ pub fn arguments(bytes: &[u8]) {
             }
         }
     }
-    if let Ok(bytes) = parse_bytes(&text) {
+    let size = parse_bytes(&text);
+    if let Ok(bytes) = size {
         assert!(parse_bytes(&format!("{bytes}")) == Ok(bytes), "plain bytes are a size");
         assert!(!format_bytes(bytes).is_empty());
     }
+    spec.is_ok() || size.is_ok()
 }
 
 /// Whether a message shows the token of a text. One of a few signs may be part of anything, and

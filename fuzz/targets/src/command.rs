@@ -14,12 +14,12 @@ const WIDTHS: [Width; 5] = [Width::Bool, Width::W32, Width::W64, Width::W128, Wi
 /// Columns of a result, at most.
 const COLUMNS_MAX: usize = 8;
 
-/// Decodes: the first byte says as what.
+/// Decodes: the first byte says as what. Whether it decodes.
 ///
 /// # Panics
 /// When what decodes does not come back as it was.
-pub fn command(bytes: &[u8]) {
-    let Some((kind, bytes)) = bytes.split_first() else { return };
+pub fn command(bytes: &[u8]) -> bool {
+    let Some((kind, bytes)) = bytes.split_first() else { return false };
     match kind % 4 {
         0 => scan(bytes.to_vec()),
         1 => merge(bytes.to_vec()),
@@ -28,9 +28,9 @@ pub fn command(bytes: &[u8]) {
     }
 }
 
-fn scan(mut bytes: Vec<u8>) {
+fn scan(mut bytes: Vec<u8>) -> bool {
     sign::command(&mut bytes);
-    let Ok(command) = Command::decode(&bytes) else { return };
+    let Ok(command) = Command::decode(&bytes) else { return false };
     assert!(command.scratch_bytes().is_multiple_of(64), "scratch in whole lines");
     assert!(command.device_bytes() >= command.output.bytes_max());
     let plan = MediaPlan::of(&command.unit.inputs);
@@ -40,23 +40,26 @@ fn scan(mut bytes: Vec<u8>) {
     assert_eq!(back, command);
     assert_eq!(back.encode().as_ref(), Ok(&encoded), "a command has one encoding");
     fragment_comes_back(&command.fragment);
+    true
 }
 
-fn merge(mut bytes: Vec<u8>) {
+fn merge(mut bytes: Vec<u8>) -> bool {
     sign::merge(&mut bytes);
-    let Ok(command) = MergeCommand::decode(&bytes) else { return };
+    let Ok(command) = MergeCommand::decode(&bytes) else { return false };
     assert!(command.device_bytes() >= command.output.bytes_max());
     let encoded = command.encode().expect("what decodes encodes");
     let back = MergeCommand::decode(&encoded).expect("what was encoded decodes");
     assert_eq!(back, command);
     assert_eq!(back.hash(), command.hash());
     assert_eq!(back.encode().as_ref(), Ok(&encoded), "a merge has one encoding");
+    true
 }
 
-fn fragment(bytes: &[u8]) {
-    if let Ok(fragment) = Fragment::decode(bytes) {
+fn fragment(bytes: &[u8]) -> bool {
+    Fragment::decode(bytes).is_ok_and(|fragment| {
         fragment_comes_back(&fragment);
-    }
+        true
+    })
 }
 
 fn fragment_comes_back(fragment: &Fragment) {
@@ -69,8 +72,8 @@ fn fragment_comes_back(fragment: &Fragment) {
 }
 
 /// A count of columns, their widths, and a result of them.
-fn result(bytes: &[u8]) {
-    let Some((count, bytes)) = bytes.split_first() else { return };
+fn result(bytes: &[u8]) -> bool {
+    let Some((count, bytes)) = bytes.split_first() else { return false };
     let count = (usize::from(*count) % (COLUMNS_MAX + 1)).min(bytes.len());
     let (widths, bytes) = bytes.split_at(count);
     let widths: Vec<Width> =
@@ -84,12 +87,12 @@ fn result(bytes: &[u8]) {
         let twice = one.rows_out.checked_mul(2) == Some(joined.rows_out);
         assert!(twice || joined.status != Status::Ok, "rows of both parts");
     }
-    let Ok(view) = ResultView::parse(&bytes, &widths) else { return };
+    let Ok(view) = ResultView::parse(&bytes, &widths) else { return false };
     let cells: usize = view.blocks.iter().map(|block| block.rows as usize * widths.len()).sum();
     assert!(cells <= bytes.len() * 8, "more values than bits");
     if widths.contains(&Width::Bool) || !holds_zeros(&view, &widths) {
         // A truth value may be any byte, and what is null anything, until somebody looks.
-        return;
+        return true;
     }
     let expected = rows(&view, &widths);
     let mut writer = ResultWriter::new(widths.clone());
@@ -99,6 +102,7 @@ fn result(bytes: &[u8]) {
     let written = writer.finish(view.header);
     let back = ResultView::parse(&written, &widths).expect("what was written is read");
     assert_eq!(rows(&back, &widths), expected);
+    true
 }
 
 /// Whether all rows that are null hold zero or no bytes.

@@ -11,14 +11,12 @@ use nearscan_drive::{Fault, Outcome};
 use crate::call::Call;
 use crate::{host, kernel};
 
-/// Runs a call on the scan kernel and on the CPU drive.
+/// Runs a call on the scan kernel and on the CPU drive. Whether both give rows.
 ///
 /// # Panics
 /// When one of them breaks a promise, or both give rows and these differ.
-pub fn drives(bytes: &[u8]) {
-    if let Some(mut call) = Call::parse(bytes) {
-        compare(&mut call);
-    }
+pub fn drives(bytes: &[u8]) -> bool {
+    Call::parse(bytes).and_then(|mut call| compare(&mut call)).is_some()
 }
 
 /// Runs both and compares their rows.

@@ -25,14 +25,14 @@ const ROOM_BYTES: u64 = 1 << 16;
 /// What a kernel must not have read or left where it wrote nothing.
 const UNTOUCHED: u64 = 0xa5a5_5a5a_c3c3_3c3c;
 
-/// Runs the scan kernel on a call.
+/// Runs the scan kernel on a call. Whether it gives rows.
 ///
 /// # Panics
 /// When the kernel breaks one of its promises.
-pub fn scan(bytes: &[u8]) {
-    if let Some(mut call) = Call::parse(bytes) {
-        run(&mut call);
-    }
+pub fn scan(bytes: &[u8]) -> bool {
+    let result = Call::parse(bytes).and_then(|mut call| run(&mut call));
+    let header = result.map(|result| ResultHeader::decode(&result).expect("checked before"));
+    header.is_some_and(|header| header.status == Status::Ok)
 }
 
 /// Bounds and signs the call's command and runs it; gives header and payload of the result, `None`

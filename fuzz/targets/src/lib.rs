@@ -33,6 +33,7 @@
 //! # Invariants
 //!
 //! - A target does the same for the same bytes, whatever ran before.
+//! - A target says whether its input got anywhere, so that a corpus which no longer does is noticed.
 //! - Work is bounded by the bytes: rows, steps and rooms that an input asks for are cut where a
 //!   target would only take longer.
 #![forbid(unsafe_code)]
@@ -68,8 +69,8 @@ pub use pages::pages;
 #[cfg(feature = "sql")]
 pub use sql::sql;
 
-/// A target.
-pub type Run = fn(&[u8]);
+/// A target; whether the bytes came as far as to what must hold, or were refused before.
+pub type Run = fn(&[u8]) -> bool;
 
 /// Every target by the name that its corpus, its program and its regressions have.
 pub const TARGETS: &[(&str, Run)] = &[

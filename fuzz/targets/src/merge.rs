@@ -24,17 +24,16 @@ const ROOM_BYTES_MAX: u64 = 1 << 20;
 /// What stands in the output before.
 const UNTOUCHED: u64 = 0xa5a5_5a5a_c3c3_3c3c;
 
-/// Runs the merge kernel on a call.
+/// Runs the merge kernel on a call. Whether its rows were compared.
 ///
 /// # Panics
 /// When the kernel breaks one of its promises, or its rows are not those of a plain sort.
-pub fn merge(bytes: &[u8]) {
-    if let Some(mut call) = Call::parse(bytes) {
-        sign::results(&mut call.memory);
-        sign::bound(&mut call.command, ROWS_MAX, STEPS_MAX);
-        sign::command(&mut call.command);
-        run(&call);
-    }
+pub fn merge(bytes: &[u8]) -> bool {
+    let Some(mut call) = Call::parse(bytes) else { return false };
+    sign::results(&mut call.memory);
+    sign::bound(&mut call.command, ROWS_MAX, STEPS_MAX);
+    sign::command(&mut call.command);
+    run(&call).is_some()
 }
 
 fn run(call: &Call) -> Option<()> {

@@ -24,14 +24,12 @@ const LIES_MAX: usize = 8;
 /// Room for the result.
 const ROOM_BYTES: u64 = 1 << 16;
 
-/// Makes a chunk of choices and scans it twice.
+/// Makes a chunk of choices and scans it twice. Whether both give rows.
 ///
 /// # Panics
 /// When a drive breaks a promise, or both give rows and these differ.
-pub fn pages(bytes: &[u8]) {
-    if let Some(mut call) = call(&mut Choices::new(bytes)) {
-        drives::compare(&mut call);
-    }
+pub fn pages(bytes: &[u8]) -> bool {
+    call(&mut Choices::new(bytes)).and_then(|mut call| drives::compare(&mut call)).is_some()
 }
 
 fn call(choices: &mut Choices<'_>) -> Option<Call> {

@@ -48,19 +48,19 @@ thread_local! {
     static ENGINES: RefCell<Option<Engines>> = const { RefCell::new(None) };
 }
 
-/// Parses a text, or plans a row of words.
+/// Parses a text, or plans a row of words. Whether there is a statement, or a plan.
 ///
 /// # Panics
 /// When the engine does, or when only one of two engines has a plan.
-pub fn sql(bytes: &[u8]) {
-    let Some((kind, bytes)) = bytes.split_first() else { return };
+pub fn sql(bytes: &[u8]) -> bool {
+    let Some((kind, bytes)) = bytes.split_first() else { return false };
     ENGINES.with_borrow_mut(|engines| {
         let engines = engines.get_or_insert_with(Engines::start);
         match kind % 4 {
             0 => engines.parse(&String::from_utf8_lossy(bytes)),
             _ => engines.plan(&text_of(bytes)),
         }
-    });
+    })
 }
 
 /// The words that bytes stand for.
@@ -94,23 +94,24 @@ impl Engines {
         Self { runtime, plain, with_drive, _folder: folder }
     }
 
-    fn parse(&self, text: &str) {
+    fn parse(&self, text: &str) -> bool {
         // How a text ends is asked with every line that a user types.
         let ending = self.plain.ending(text);
         let statements = self.plain.statements(text);
         assert!(ending != Ending::Blank || statements.is_empty(), "a statement of nothing");
-        for statement in statements {
+        for statement in &statements {
             match statement {
                 Ok(statement) => assert!(text.contains(statement.text()), "words from elsewhere"),
                 Err(error) => assert!(!error.render().is_empty(), "an error without a text"),
             }
         }
+        statements.iter().any(Result::is_ok)
     }
 
-    fn plan(&self, text: &str) {
+    fn plan(&self, text: &str) -> bool {
         self.parse(text);
         if !PLANNED.iter().any(|word| text.starts_with(word)) {
-            return;
+            return false;
         }
         let plan = |engine: &Engine| {
             self.runtime.block_on(async {
@@ -125,6 +126,7 @@ impl Engines {
             with_drive.as_ref().map(|(schema, _)| schema),
             "columns without a drive and with one, of: {text}"
         );
+        plain.is_some()
     }
 }
 

@@ -190,11 +190,15 @@ mod tests {
 
     /// Whether a test of this path is in one of the sources.
     fn is_there(test: &str, sources: &[Source]) -> bool {
-        let mut parts = test.rsplit("::");
-        let (last, before) = (parts.next().unwrap_or_default(), parts.next());
-        sources.iter().any(|source| {
-            is_named(source, last) || before.is_some_and(|name| has_case(source, name, last))
-        })
+        let parts: Vec<&str> = test.split("::").collect();
+        let (last, before) = parts.split_last().expect("a path has a part");
+        // A case has a part of the path for itself and for each of its arguments that vary.
+        let is_case_in = |source| {
+            let names = before.iter().enumerate().rev();
+            let mut cases_of = names.map(|(at, name)| (*name, &parts[at + 1..]));
+            cases_of.any(|(name, cases)| cases.iter().all(|case| has_case(source, name, case)))
+        };
+        sources.iter().any(|source| is_named(source, last) || is_case_in(source))
     }
 
     /// A test is a function; other harnesses take its name from a text, or from a file.
@@ -240,6 +244,10 @@ mod tests {
     #[case("b::cases::profile_1_Small", false)]
     #[case("b::profiles::merge_units_1_1", true)]
     #[case("b::profiles::units_1_1", false)]
+    #[case("b::both::case_1_odd::drive_2_____", true)]
+    #[case("b::both::case_1_even::drive_2_____", false)]
+    #[case("b::both::case_1_odd::units_2_____", false)]
+    #[case("b::gone::case_1_odd::drive_2_____", false)]
     #[case("b::profiles::case_1", false)]
     #[case("b::works::case_1", false)]
     #[case("b::gone::case_1", false)]
@@ -247,7 +255,8 @@ mod tests {
     fn a_test_is_named_by_its_last_part(#[case] test: &str, #[case] expected: bool) {
         let rust = "mod b; fn works() {} \"named_by_a_text\"\n#[case::odd(1)]\n\
                     fn cases(#[case] number: u32) {} \n\
-                    fn profiles(#[values(1, 2)] merge_units: u32) {}";
+                    fn profiles(#[values(1, 2)] merge_units: u32) {} \n\
+                    fn both(#[case] number: u32, #[values(\"\", \"?\")] drive: &str) {}";
         let source = |path: &str, text: &str| {
             let (path, text) = (path.to_owned(), text.to_owned());
             Source { path, text }

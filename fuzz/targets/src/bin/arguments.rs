@@ -2,4 +2,6 @@
 //! The target `arguments` under libFuzzer.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| nearscan_targets::arguments(bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    nearscan_targets::arguments(bytes);
+});

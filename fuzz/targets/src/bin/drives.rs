@@ -2,4 +2,6 @@
 //! The target `drives` under libFuzzer.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| nearscan_targets::drives(bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    nearscan_targets::drives(bytes);
+});

@@ -2,4 +2,6 @@
 //! The target `merge` under libFuzzer.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| nearscan_targets::merge(bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    nearscan_targets::merge(bytes);
+});

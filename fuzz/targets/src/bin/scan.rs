@@ -2,4 +2,6 @@
 //! The target `scan` under libFuzzer.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| nearscan_targets::scan(bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    nearscan_targets::scan(bytes);
+});

@@ -7,6 +7,8 @@ use nearscan_targets::TARGETS;
 
 /// Bytes of all corpora: they are read by people's tools and by every clone.
 const CORPORA_BYTES_MAX: u64 = 200_000;
+/// Inputs of a corpus of which one must come as far as to what its target checks.
+const FAR_ONE_IN: usize = 8;
 
 fn files(kind: &str, target: &str) -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(kind).join(target);
@@ -16,14 +18,16 @@ fn files(kind: &str, target: &str) -> Vec<PathBuf> {
     files
 }
 
+/// Much of a corpus is refused, each input in its own way; one of which all is, as after a change of
+/// the format, tests nothing.
 #[test]
 fn every_target_passes_its_corpus() {
     for (target, run) in TARGETS {
         let inputs = files("corpus", target);
         assert!(!inputs.is_empty(), "{target} has a corpus");
-        for input in inputs {
-            run(&std::fs::read(input).unwrap());
-        }
+        let far = inputs.iter().filter(|input| run(&std::fs::read(input).unwrap())).count();
+        let all = inputs.len();
+        assert!(far * FAR_ONE_IN >= all, "{target}: {far} of {all} inputs are not refused");
     }
 }
 
