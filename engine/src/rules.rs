@@ -4,10 +4,12 @@
 //! A rule that replaces scans belongs there: all rules that shape the plan have run, and the later
 //! ones still see what it made. `EnsureCooperative` wraps its leaves, the second filter pushdown
 //! hands them dynamic filters, and the sanity check judges them. A rule appended at the end would
-//! have none of that. The rules that move filters are wrapped, where they would be wrong: see [`gate`].
+//! have none of that. The rules that move filters and sorts are wrapped where they would be wrong:
+//! see [`gate`] and [`limits`].
 
 mod extremes;
 mod gate;
+mod limits;
 mod names;
 
 use std::sync::Arc;
@@ -19,6 +21,9 @@ pub(crate) type Rule = Arc<dyn PhysicalOptimizerRule + Send + Sync>;
 
 /// Beginning of the names of rules that move filters.
 const MOVES_FILTERS: &str = "FilterPushdown";
+
+/// The rule that moves sorts.
+const MOVES_SORTS: &str = "EnsureRequirements";
 
 /// The rule in front of the slot.
 const SLOT_AFTER: &str = "PushdownSort";
@@ -32,6 +37,8 @@ pub(crate) fn physical_rules(ours: impl IntoIterator<Item = Rule>) -> Vec<Rule> 
     for rule in &mut rules {
         if rule.name().starts_with(MOVES_FILTERS) {
             *rule = Arc::new(gate::Gated(Arc::clone(rule)));
+        } else if rule.name() == MOVES_SORTS {
+            *rule = Arc::new(limits::Fenced(Arc::clone(rule)));
         }
     }
     let slot = rules.iter().position(|rule| rule.name() == SLOT_AFTER);

@@ -14,6 +14,8 @@ mod damage;
 #[cfg(test)]
 mod extremes;
 #[cfg(test)]
+mod limits;
+#[cfg(test)]
 mod names;
 #[cfg(test)]
 mod odd_files;

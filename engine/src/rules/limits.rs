@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Limits that sorts would move.
+//!
+//! DataFusion's `EnsureRequirements` moves a sort below a limit that is not behind a sort of its
+//! own, with the limit's count for the rows to keep. Where the limit also skips rows, too few are
+//! left (`(.. LIMIT 4 OFFSET 3) ORDER BY a`); where it does not, the whole table is sorted for four
+//! rows of it. So a [`Fence`] takes the place of each limit while the rule runs: an operator that it
+//! knows nothing of.
+//!
+//! It also hands the limit behind a sort to what feeds the last step of an aggregate. There a group
+//! may come from several partitions, so that some first rows are fewer first groups. No limit of a
+//! query stands between two steps of an aggregate: what is found there is taken out.
+
+use std::{fmt, sync::Arc};
+
+use datafusion::{
+    common::{
+        Result,
+        config::ConfigOptions,
+        internal_err,
+        tree_node::{Transformed, TreeNode, TreeNodeRecursion},
+    },
+    execution::{SendableRecordBatchStream, TaskContext},
+    physical_expr::{LexOrdering, OrderingRequirements, PhysicalExpr},
+    physical_optimizer::PhysicalOptimizerRule,
+    physical_plan::{
+        DisplayAs, DisplayFormatType, Distribution, ExecutionPlan, InputDistributionRequirements,
+        PlanProperties,
+        aggregates::{AggregateExec, AggregateMode},
+        execution_plan::ReplaceChildrenOptions,
+        limit::GlobalLimitExec,
+        replace_children_if_necessary,
+        sorts::sort::SortExec,
+    },
+};
+
+use super::Rule;
+
+/// A rule that moves sorts, without limits in its way.
+#[derive(Debug)]
+pub(super) struct Fenced(pub(super) Rule);
+
+impl PhysicalOptimizerRule for Fenced {
+    fn optimize(
+        &self,
+        plan: Arc<dyn ExecutionPlan>,
+        config: &ConfigOptions,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let fenced = plan.transform_up(|node| {
+            Ok(match node.is::<GlobalLimitExec>() {
+                true => Transformed::yes(Arc::new(Fence::of(node)) as Arc<dyn ExecutionPlan>),
+                false => Transformed::no(node),
+            })
+        })?;
+        let plan = self.0.optimize(fenced.data, config)?;
+        let open = plan.transform_up(|node| match node.downcast_ref::<Fence>() {
+            Some(fence) => Ok(Transformed::yes(Arc::clone(&fence.limit))),
+            None if is_last_step(&node) => without_limits(node),
+            None => Ok(Transformed::no(node)),
+        })?;
+        Ok(open.data)
+    }
+
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+
+    fn schema_check(&self) -> bool {
+        self.0.schema_check()
+    }
+}
+
+fn is_last_step(plan: &Arc<dyn ExecutionPlan>) -> bool {
+    let mode = plan.downcast_ref::<AggregateExec>().map(AggregateExec::mode);
+    matches!(mode, Some(AggregateMode::Final | AggregateMode::FinalPartitioned))
+}
+
+/// A last step without limits down to the step before it.
+fn without_limits(plan: Arc<dyn ExecutionPlan>) -> Result<Transformed<Arc<dyn ExecutionPlan>>> {
+    let mut is_changed = false;
+    let mut children = Vec::new();
+    for child in plan.children() {
+        let child = Arc::clone(child).transform_down(|node| {
+            if node.is::<AggregateExec>() {
+                return Ok(Transformed::new(node, false, TreeNodeRecursion::Jump));
+            }
+            let unlimited = node.fetch().and_then(|_| node.with_fetch(None));
+            Ok(unlimited.map_or_else(|| Transformed::no(node), Transformed::yes))
+        })?;
+        is_changed |= child.transformed;
+        children.push(child.data);
+    }
+    let plan = replace_children_if_necessary(plan, children)?;
+    Ok(Transformed::new_transformed(plan, is_changed))
+}
+
+/// Stands for a limit; is never run.
+#[derive(Debug)]
+struct Fence {
+    limit: Arc<dyn ExecutionPlan>,
+    /// That of the rows which the limit takes, where a sort made it.
+    ordering: Option<LexOrdering>,
+}
+
+impl Fence {
+    fn of(limit: Arc<dyn ExecutionPlan>) -> Self {
+        let input = limit.children().first().copied().cloned();
+        let ordering =
+            input.filter(is_sorted).and_then(|it| it.properties().output_ordering().cloned());
+        Self { limit, ordering }
+    }
+}
+
+/// Whether the order of an operator's rows is that of a sort.
+fn is_sorted(plan: &Arc<dyn ExecutionPlan>) -> bool {
+    plan.is::<SortExec>()
+        || match (plan.children().as_slice(), plan.maintains_input_order().as_slice()) {
+            ([child], [true]) => is_sorted(child),
+            _ => false,
+        }
+}
+
+impl DisplayAs for Fence {
+    fn fmt_as(&self, _form: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl ExecutionPlan for Fence {
+    fn name(&self) -> &'static str {
+        "Fence"
+    }
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        self.limit.properties()
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        self.limit.children()
+    }
+
+    fn with_new_children(
+        self: Arc<Self>,
+        children: Vec<Arc<dyn ExecutionPlan>>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let limit = replace_children_if_necessary(Arc::clone(&self.limit), children)?;
+        Ok(Arc::new(Self { limit, ordering: self.ordering.clone() }))
+    }
+
+    fn replace_children(
+        self: Arc<Self>,
+        children: Vec<Arc<dyn ExecutionPlan>>,
+        options: ReplaceChildrenOptions,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let limit = Arc::clone(&self.limit).replace_children(children, options)?;
+        Ok(Arc::new(Self { limit, ordering: self.ordering.clone() }))
+    }
+
+    fn input_distribution_requirements(&self) -> InputDistributionRequirements {
+        InputDistributionRequirements::new(vec![Distribution::SinglePartition])
+    }
+
+    fn required_input_ordering(&self) -> Vec<Option<OrderingRequirements>> {
+        vec![self.ordering.clone().map(OrderingRequirements::from)]
+    }
+
+    fn maintains_input_order(&self) -> Vec<bool> {
+        vec![true]
+    }
+
+    fn benefits_from_input_partitioning(&self) -> Vec<bool> {
+        vec![false]
+    }
+
+    fn apply_expressions(
+        &self,
+        _f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        Ok(TreeNodeRecursion::Continue)
+    }
+
+    fn execute(
+        &self,
+        _partition: usize,
+        _context: Arc<TaskContext>,
+    ) -> Result<SendableRecordBatchStream> {
+        internal_err!("a fence was left in a plan")
+    }
+}

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Limits in subqueries: a sort outside moves none.
+
+use rstest::rstest;
+
+use crate::support::{Data, text};
+
+#[rstest]
+#[case::skips(1, "SELECT k FROM (SELECT k FROM t LIMIT 4 OFFSET 3) ORDER BY k", "4 5 6 7")]
+#[case::skips_to_the_end(
+    1,
+    "SELECT k FROM (SELECT k FROM t OFFSET 997) ORDER BY k LIMIT 100",
+    "998 999 1000"
+)]
+#[case::window(
+    1,
+    "SELECT row_number() OVER (ORDER BY k) FROM (SELECT k FROM t LIMIT 4 OFFSET 3)",
+    "1 2 3 4"
+)]
+#[case::sorted_inside(
+    2,
+    "SELECT k FROM (SELECT k FROM t ORDER BY k DESC LIMIT 3 OFFSET 1) ORDER BY k",
+    "997 998 999"
+)]
+#[case::sorted_inside_by_more(
+    2,
+    "SELECT sum(k) FROM (SELECT k + 0 AS k FROM t ORDER BY v, k LIMIT 2 OFFSET 1)",
+    "50"
+)]
+#[case::distinct(
+    2,
+    "SELECT DISTINCT x FROM (SELECT * FROM s UNION ALL SELECT * FROM s UNION ALL SELECT * FROM s) \
+     ORDER BY x LIMIT 3",
+    "0 1 2"
+)]
+#[case::groups(
+    2,
+    "SELECT n FROM (SELECT v, count(*) AS n FROM (SELECT v FROM t ORDER BY v LIMIT 250) \
+     GROUP BY v ORDER BY v LIMIT 3)",
+    "100 100 50"
+)]
+#[tokio::test]
+async fn a_limit_takes_its_rows(
+    #[case] partitions: usize,
+    #[case] sql: &str,
+    #[case] expected: &str,
+) {
+    let data = Data::make().await;
+    let engine = data.engine().await;
+    text(&engine, &format!("SET datafusion.execution.target_partitions = {partitions}")).await;
+    let ordered = "SELECT * FROM (VALUES (0), (1), (2) ORDER BY 1 LIMIT 3) AS t(x)";
+    text(&engine, &format!("CREATE VIEW s AS {ordered}")).await;
+    let found = text(&engine, sql).await;
+    let rows: Vec<&str> = found.lines().skip(1).collect();
+    assert_eq!(rows.join(" "), expected, "{}", text(&engine, &format!("EXPLAIN {sql}")).await);
+}
