@@ -9,7 +9,7 @@ use datafusion::{
     catalog::Session,
     common::{
         Result,
-        tree_node::{Transformed, TreeNode},
+        tree_node::{Transformed, TreeNode, TreeNodeRecursion},
     },
     datasource::{
         listing::PartitionedFile,
@@ -26,7 +26,7 @@ use datafusion::{
 use nearscan_drive::{FileRef, Placement};
 use nearscan_optimizer::{FileFacts, NearscanOptions, PushdownContext, settings::PushdownMode};
 
-use crate::{bounds, guard, host};
+use crate::{guard::Footers, host};
 
 /// `plan` with facts attached to every local Parquet file that it scans; as it is when no drive
 /// could use them.
@@ -46,7 +46,7 @@ pub(crate) async fn attach(
     let mut scans = Vec::new();
     plan.apply(|node| {
         scans.extend(scan_of(node).cloned());
-        Ok(datafusion::common::tree_node::TreeNodeRecursion::Continue)
+        Ok(TreeNodeRecursion::Continue)
     })?;
     let mut with_facts = Vec::with_capacity(scans.len());
     for scan in scans {
@@ -67,6 +67,17 @@ pub(crate) async fn attach(
 pub(crate) fn parquet_scan_of(plan: &Arc<dyn ExecutionPlan>) -> Option<&FileScanConfig> {
     let exec = plan.downcast_ref::<DataSourceExec>()?;
     exec.downcast_to_file_source::<ParquetSource>().map(|(config, _source)| config)
+}
+
+/// All scans of Parquet files, from the top.
+pub(crate) fn parquet_scans_of(plan: &Arc<dyn ExecutionPlan>) -> Vec<FileScanConfig> {
+    let mut scans = Vec::new();
+    let walked = plan.apply(|node| {
+        scans.extend(parquet_scan_of(node).cloned());
+        Ok(TreeNodeRecursion::Continue)
+    });
+    debug_assert!(walked.is_ok(), "nothing on the way fails");
+    scans
 }
 
 /// The scan in a node, if it is one of local Parquet files.
@@ -112,9 +123,7 @@ pub(crate) async fn footer(
         .fetch_metadata()
         .await
         .ok()?;
-    let path = format!("/{}", file.object_meta.location);
-    guard::check_footer(&metadata, &path, file.object_meta.size).ok()?;
-    bounds::without_float_bounds(metadata).ok()
+    Footers::of(session).believe(metadata, &file.object_meta).ok()
 }
 
 /// What is known of a file; nothing without its footer.

@@ -20,6 +20,7 @@ use std::{
 
 use bytes::{Buf, Bytes, buf::Reader};
 use datafusion::{
+    arrow::error::ArrowError,
     common::{
         DataFusionError,
         tree_node::{TreeNode, TreeNodeRecursion},
@@ -60,7 +61,7 @@ pub(crate) async fn explain(error: DataFusionError, plan: Arc<dyn ExecutionPlan>
     let error = Error::from(error);
     // A panic of a library is an internal error.
     let (Error::Data(source) | Error::Internal(source)) = &error else { return error };
-    if Damage::of(source).is_some() {
+    if Damage::of(source).is_some() || is_of_another_format(source) {
         return error;
     }
     for scan in scans_of(&plan) {
@@ -72,6 +73,18 @@ pub(crate) async fn explain(error: DataFusionError, plan: Arc<dyn ExecutionPlan>
         }
     }
     error
+}
+
+/// Whether files that are no Parquet are at fault.
+fn is_of_another_format(error: &DataFusionError) -> bool {
+    let DataFusionError::ArrowError(error, _) = error.find_root() else { return false };
+    matches!(
+        error.as_ref(),
+        ArrowError::CsvError(_)
+            | ArrowError::JsonError(_)
+            | ArrowError::IpcError(_)
+            | ArrowError::AvroError(_)
+    )
 }
 
 /// The scans of a plan, those that run on a drive among them.
@@ -193,7 +206,10 @@ struct Chunk {
 impl Chunk {
     /// Decodes the chunk; where it cannot be, gives the page at fault, or the chunk.
     fn find(&self) -> Result<(), (u64, ParquetError)> {
-        let Err(error) = self.decode(None) else { return Ok(()) };
+        let error = match self.decode(None) {
+            Err(error) if !is_unsupported(&error) => error,
+            _ => return Ok(()),
+        };
         let mut first = None;
         let mut is_any_good = false;
         for (offset, rows) in self.pages() {
@@ -264,6 +280,11 @@ impl Chunk {
         }));
         decoded.unwrap_or_else(|panic| Err(ParquetError::General(from_panic(&*panic).to_string())))
     }
+}
+
+/// Whether the crate does not read such a chunk by itself, as the keys of a map without the values.
+fn is_unsupported(error: &ParquetError) -> bool {
+    matches!(error, ParquetError::NYI(_)) || error.to_string().contains("not supported")
 }
 
 /// A file of which only some bytes are there.

@@ -18,7 +18,7 @@ use datafusion::{
     catalog::Session,
     common::{
         Result,
-        tree_node::{Transformed, TreeNode, TreeNodeRecursion},
+        tree_node::{Transformed, TreeNode},
     },
     datasource::{
         listing::PartitionedFile,
@@ -32,18 +32,14 @@ use datafusion::{
     physical_plan::ExecutionPlan,
 };
 
-use crate::facts::{footer, parquet_scan_of};
+use crate::facts::{footer, parquet_scan_of, parquet_scans_of};
 
 /// `plan` with its scans declaring no more order than their files have.
 pub(crate) async fn check(
     plan: Arc<dyn ExecutionPlan>,
     session: &dyn Session,
 ) -> Result<Arc<dyn ExecutionPlan>> {
-    let mut scans = Vec::new();
-    plan.apply(|node| {
-        scans.extend(parquet_scan_of(node).cloned());
-        Ok(TreeNodeRecursion::Continue)
-    })?;
+    let scans = parquet_scans_of(&plan);
     let mut kept = Vec::with_capacity(scans.len());
     for scan in &scans {
         kept.push(Box::pin(kept_keys(scan, session)).await);

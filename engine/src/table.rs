@@ -227,12 +227,17 @@ impl TableProvider for ParquetTable {
             Err(error) => return Err(name_file(error, state, self.urls()).await),
         };
         let plan = scanned.into_inner();
-        let plan = plan.transform_down(|node| match facts::parquet_scan_of(&node) {
-            Some(scan) => {
-                let scan = guard::guard(bounds::doubt(scan.clone()));
-                Ok(Transformed::yes(DataSourceExec::from_data_source(scan) as _))
-            }
-            None => Ok(Transformed::no(node)),
+        let mut guarded = Vec::new();
+        for scan in facts::parquet_scans_of(&plan) {
+            let scan = Box::pin(bounds::doubt(scan, state)).await;
+            guarded.push(guard::guard(scan, state));
+        }
+        let mut guarded = guarded.into_iter();
+        let plan = plan.transform_down(|node| {
+            Ok(match facts::parquet_scan_of(&node).and_then(|_| guarded.next()) {
+                Some(scan) => Transformed::yes(DataSourceExec::from_data_source(scan) as _),
+                None => Transformed::no(node),
+            })
         })?;
         let mut plan = plan.data;
         if !self.user_declares_order() {

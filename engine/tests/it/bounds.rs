@@ -1,13 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-//! NaN, of which the bounds that a file states do not tell: no row of it is lost.
+//! What files state of their columns and do not know: no row is lost by it.
 
 use std::{fs::File, sync::Arc};
 
+use bytes::Bytes;
 use nearscan::{
     arrow::array::{
         ArrayRef, DictionaryArray, Float32Array, Float64Array, Int32Array, Int64Array, RecordBatch,
+        StringArray,
     },
-    datafusion::parquet::{arrow::ArrowWriter, file::properties::WriterProperties},
+    datafusion::parquet::{
+        arrow::ArrowWriter,
+        file::{
+            metadata::{ParquetMetaDataReader, ParquetMetaDataWriter},
+            properties::WriterProperties,
+            statistics::Statistics,
+        },
+    },
 };
 use rstest::rstest;
 use tempfile::TempDir;
@@ -103,4 +112,93 @@ async fn bounds_of_other_columns_still_rule_row_groups_out() {
     assert_eq!(result.profile.rows, 2);
     let plan = &result.profile.plan;
     assert!(plan.contains("row_groups_pruned_statistics=3 total → 1 matched"), "{plan}");
+}
+
+/// Two row groups of a text and a number, of which the second has long texts and the first a NULL;
+/// its footer says so much less as `change` makes of it.
+fn write_less(folder: &TempDir, change: fn(usize, &Statistics) -> Option<Statistics>) -> String {
+    let path = folder.path().join("t.parquet").display().to_string();
+    let long = |letter: &str| format!("{letter}{}", "y".repeat(8191));
+    let texts = ["m".to_owned(), "n".to_owned(), long("a"), long("z")];
+    let columns: [(&str, ArrayRef); 3] = [
+        ("id", Arc::new(Int64Array::from_iter_values(0..4))),
+        ("s", Arc::new(StringArray::from_iter_values(texts))),
+        ("k", Arc::new(Int64Array::from(vec![Some(5), None, Some(6), Some(7)]))),
+    ];
+    let fields = columns.map(|(name, array)| (name, array, true));
+    let batch = RecordBatch::try_from_iter_with_nullable(fields).unwrap();
+    let properties = WriterProperties::builder().set_max_row_group_row_count(Some(2)).build();
+    let mut writer = ArrowWriter::try_new(Vec::new(), batch.schema(), Some(properties)).unwrap();
+    writer.write(&batch).unwrap();
+    let bytes = Bytes::from(writer.into_inner().unwrap());
+    let footer = ParquetMetaDataReader::new().parse_and_finish(&bytes).unwrap();
+    let mut builder = footer.into_builder();
+    for (number, group) in builder.take_row_groups().into_iter().enumerate() {
+        let chunks = group.columns().iter().map(|chunk| {
+            let less = change(number, chunk.statistics().unwrap());
+            let builder = chunk.clone().into_builder();
+            let builder = builder.set_column_index_offset(None).set_column_index_length(None);
+            less.map_or_else(|| chunk.clone(), |less| builder.set_statistics(less).build().unwrap())
+        });
+        let chunks = chunks.collect();
+        builder = builder
+            .add_row_group(group.into_builder().set_column_metadata(chunks).build().unwrap());
+    }
+    let footer_bytes = u32::from_le_bytes(*bytes[bytes.len() - 8..].first_chunk().unwrap());
+    let mut file = bytes[..bytes.len() - 8 - footer_bytes as usize].to_vec();
+    ParquetMetaDataWriter::new(&mut file, &builder.build()).finish().unwrap();
+    std::fs::write(&path, file).unwrap();
+    path
+}
+
+/// Long bounds are not stated by some writers.
+#[rstest]
+#[case::greatest("SELECT length(max(s)) FROM t", "8192")]
+#[case::least("SELECT length(min(s)) FROM t", "8192")]
+#[case::above("SELECT count(*) FROM t WHERE s > 'n'", "1")]
+#[case::below("SELECT id FROM t WHERE s < 'm'", "2")]
+#[case::first("SELECT id FROM t ORDER BY s LIMIT 1", "2")]
+#[case::not_null("SELECT count(s) FROM t", "4")]
+#[tokio::test]
+async fn bounds_of_some_row_groups_are_not_those_of_the_file(
+    #[case] sql: &str,
+    #[case] expected: &str,
+    #[values("none", "off", "force")] drive: &str,
+) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = write_less(&folder, |group, stated| match stated {
+        Statistics::ByteArray(_) if group == 1 => {
+            Some(Statistics::byte_array(None, None, None, stated.null_count_opt(), false))
+        }
+        _ => None,
+    });
+    let engine = if drive == "none" { engine().await } else { engine_with_drive(drive).await };
+    engine.register("t", &path).await.unwrap();
+    assert_eq!(text(&engine, sql).await.lines().last(), Some(expected), "{sql}");
+}
+
+/// Old writers do not say how many NULLs there are.
+#[rstest]
+#[case::is_null("SELECT count(*) FROM t WHERE k IS NULL", "1")]
+#[case::not_null("SELECT count(k) FROM t", "3")]
+#[case::first("SELECT id FROM t ORDER BY k NULLS FIRST LIMIT 1", "1")]
+#[case::least("SELECT min(k) FROM t", "5")]
+#[case::no_null_in_the_second("SELECT count(*) FROM t WHERE k IS NOT NULL AND id > 1", "2")]
+#[tokio::test]
+async fn an_unknown_number_of_nulls_is_not_none(
+    #[case] sql: &str,
+    #[case] expected: &str,
+    #[values("none", "off", "force")] drive: &str,
+) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = write_less(&folder, |_, stated| match stated {
+        Statistics::Int64(known) => {
+            let (least, greatest) = (known.min_opt().copied(), known.max_opt().copied());
+            Some(Statistics::int64(least, greatest, None, None, false))
+        }
+        _ => None,
+    });
+    let engine = if drive == "none" { engine().await } else { engine_with_drive(drive).await };
+    engine.register("t", &path).await.unwrap();
+    assert_eq!(text(&engine, sql).await.lines().last(), Some(expected), "{sql}");
 }

@@ -102,3 +102,24 @@ async fn a_footer_that_cannot_be_read_is_named() {
     let expected = format!("file '{path}', byte {start}: the footer cannot be read: ");
     assert!(found.starts_with(&expected), "{found}\n{expected}");
 }
+
+/// Keys of a map cannot be read without its values, which is no damage.
+#[tokio::test]
+async fn a_map_beside_the_damage_is_not_to_blame() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.parquet").display().to_string();
+    let copy = format!(
+        "COPY (SELECT MAP {{'key': value}} AS m, value AS n FROM generate_series(1, 1000)) TO '{path}'"
+    );
+    engine().await.sql(&copy).await.unwrap().collect().await.unwrap();
+    let start = {
+        let reader = SerializedFileReader::new(File::open(&path).unwrap()).unwrap();
+        reader.metadata().row_group(0).column(2).data_page_offset()
+    };
+    let mut bytes = fs::read(&path).unwrap();
+    let at = usize::try_from(start).unwrap() + 40;
+    bytes[at..at + 4].fill(0xff);
+    fs::write(&path, bytes).unwrap();
+    let found = detail("none", &path, "SELECT m, n FROM 't.parquet'").await;
+    assert!(found.contains("row group 0, column 'n', byte "), "{found}");
+}

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What a footer says, before anything is read because of it.
+//!
+//! What leads outside of the file, or cannot be, is an error. An index of pages that does not fit
+//! its chunk is none: some writers write such, and a scan does without.
+
+use std::sync::Arc;
+
+use datafusion::parquet::{
+    errors::Result as ParquetResult,
+    file::{
+        metadata::{ColumnChunkMetaData, ParquetMetaData},
+        page_index::{column_index::ColumnIndexMetaData, offset_index::OffsetIndexMetaData},
+    },
+};
+
+use crate::{bounds, damage::Damage};
+
+/// Bytes of a file that are no data: the magic words at both ends and the length of the footer.
+const FRAME_BYTES: u64 = 12;
+
+/// A footer that was checked, without what nobody may believe; the same one if that is all of it.
+///
+/// # Errors
+/// Where it says what cannot be.
+pub(crate) fn believable(
+    metadata: Arc<ParquetMetaData>,
+    file: &str,
+    file_bytes: u64,
+) -> ParquetResult<Arc<ParquetMetaData>> {
+    check_footer(&metadata, file, file_bytes)?;
+    bounds::without_doubtful(without_odd_indexes(metadata)?)
+}
+
+/// Holds a footer against the length of its file.
+///
+/// # Errors
+/// Where it says what cannot be.
+pub(crate) fn check_footer(
+    metadata: &ParquetMetaData,
+    file: &str,
+    file_bytes: u64,
+) -> Result<(), Damage> {
+    let wrong = |chunk, what| Damage { file: file.to_owned(), chunk, offset: None, what };
+    let data = 4..file_bytes.saturating_sub(FRAME_BYTES - 4);
+    let mut rows = 0i64;
+    for (number, group) in metadata.row_groups().iter().enumerate() {
+        if group.num_rows() < 0 {
+            let what = format!("row group {number} is said to have {} rows", group.num_rows());
+            return Err(wrong(None, what));
+        }
+        rows = rows.saturating_add(group.num_rows());
+        for column in group.columns() {
+            let wrong = |what| wrong(Some((number, column.column_path().string())), what);
+            let start =
+                column.dictionary_page_offset().unwrap_or_else(|| column.data_page_offset());
+            let end = start.checked_add(column.compressed_size());
+            let range = match (u64::try_from(start), end.map(u64::try_from)) {
+                (Ok(start), Some(Ok(end))) if start <= end => start..end,
+                _ => {
+                    let bytes = column.compressed_size();
+                    return Err(wrong(format!("it is said to be {bytes} bytes from {start} on")));
+                }
+            };
+            if !range.is_empty() && (range.start < data.start || range.end > data.end) {
+                return Err(wrong(format!(
+                    "it is said to be bytes {} to {} of a file of {file_bytes}",
+                    range.start, range.end
+                )));
+            }
+            // A chunk without values may have a dictionary, and then says 0.
+            let is_inside = match u64::try_from(column.data_page_offset()) {
+                Ok(at) => column.num_values() <= 0 || range.contains(&at),
+                Err(_) => false,
+            };
+            if !is_inside {
+                let at = column.data_page_offset();
+                return Err(wrong(format!("its values are said to start at byte {at}")));
+            }
+            // Old writers count no NULLs.
+            let is_flat = column.column_descr().max_rep_level() == 0;
+            if is_flat && column.num_values() > group.num_rows() {
+                return Err(wrong(format!(
+                    "it is said to have {} values in {} rows",
+                    column.num_values(),
+                    group.num_rows()
+                )));
+            }
+            if column.num_values() < 0 || column.uncompressed_size() < 0 {
+                return Err(wrong("a count in the footer is negative".to_owned()));
+            }
+        }
+    }
+    let said = metadata.file_metadata().num_rows();
+    if said != rows {
+        let what = format!("the footer says {said} rows, and {rows} of the row groups");
+        return Err(wrong(None, what));
+    }
+    Ok(())
+}
+
+/// A footer without its indexes of pages, if one of them does not fit.
+fn without_odd_indexes(metadata: Arc<ParquetMetaData>) -> ParquetResult<Arc<ParquetMetaData>> {
+    let (Some(offsets), bounds) = (metadata.offset_index(), metadata.column_index()) else {
+        return Ok(metadata);
+    };
+    let mut groups = metadata.row_groups().iter().zip(offsets).enumerate();
+    let all_fit = groups.all(|(number, (group, of_group))| {
+        let bounds = bounds.and_then(|bounds| bounds.get(number));
+        let mut columns = group.columns().iter().zip(of_group).enumerate();
+        group.columns().len() == of_group.len()
+            && columns.all(|(leaf, (column, index))| {
+                let bounds = bounds.and_then(|bounds| bounds.get(leaf));
+                let bounds = bounds.filter(|bounds| !matches!(bounds, ColumnIndexMetaData::NONE));
+                let pages = index.page_locations().len() as u64;
+                bounds.is_none_or(|bounds| bounds.num_pages() == pages)
+                    && fits(index, column, group.num_rows())
+            })
+    });
+    if all_fit && metadata.row_groups().len() == offsets.len() {
+        return Ok(metadata);
+    }
+    let mut builder = ParquetMetaData::clone(&metadata).into_builder();
+    let mut groups = Vec::with_capacity(metadata.num_row_groups());
+    for group in builder.take_row_groups() {
+        let chunks = group.columns().iter().map(|chunk| {
+            // Whoever looks for an index later finds none.
+            let builder = chunk.clone().into_builder();
+            let builder = builder.set_column_index_offset(None).set_column_index_length(None);
+            builder.set_offset_index_offset(None).set_offset_index_length(None).build()
+        });
+        let chunks = chunks.collect::<ParquetResult<_>>()?;
+        groups.push(group.into_builder().set_column_metadata(chunks).build()?);
+    }
+    let builder = builder.set_row_groups(groups).set_column_index(None).set_offset_index(None);
+    Ok(Arc::new(builder.build()))
+}
+
+/// Whether the pages of an index are all of a chunk, one behind the other.
+fn fits(index: &OffsetIndexMetaData, column: &ColumnChunkMetaData, rows: i64) -> bool {
+    let pages = index.page_locations();
+    let Some(first) = pages.first() else { return column.num_values() == 0 };
+    let (start, length) = column.byte_range();
+    let end = i64::try_from(start + length).unwrap_or(0);
+    // Some writers do not say that there is a dictionary in front.
+    let is_first = match column.dictionary_page_offset() {
+        Some(_) => first.offset == column.data_page_offset(),
+        None => (column.data_page_offset()..end).contains(&first.offset),
+    };
+    let (mut next, mut row) = (first.offset, 0);
+    let follow = pages.iter().enumerate().all(|(number, page)| {
+        let is_next = page.offset == next
+            && page.compressed_page_size > 0
+            && (row..rows).contains(&page.first_row_index)
+            && (number > 0 || page.first_row_index == 0);
+        next = page.offset.saturating_add(i64::from(page.compressed_page_size));
+        row = page.first_row_index;
+        is_next
+    });
+    is_first && follow && next == end
+}

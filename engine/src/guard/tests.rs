@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Footers and pages as other writers leave them, and some that nobody should.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use datafusion::{
+    arrow::array::{ArrayRef, Int64Array, RecordBatch},
+    parquet::{
+        arrow::ArrowWriter,
+        errors::Result as ParquetResult,
+        file::{
+            metadata::{
+                ColumnChunkMetaData, ColumnChunkMetaDataBuilder, PageIndexPolicy, ParquetMetaData,
+                ParquetMetaDataReader,
+            },
+            page_index::offset_index::{OffsetIndexMetaData, PageLocation},
+            properties::WriterProperties,
+        },
+    },
+};
+use rstest::rstest;
+
+use super::{chunks::Chunks, footer::believable};
+
+/// The index of a chunk.
+type Pages = Vec<PageLocation>;
+
+const ROWS: i64 = 1000;
+const PAGE_ROWS: usize = 100;
+
+/// What some writers say of a page without values.
+const NOWHERE: PageLocation =
+    PageLocation { offset: -1, compressed_page_size: 0, first_row_index: -1 };
+
+/// Ten pages of one column behind a dictionary.
+fn write() -> (Bytes, ParquetMetaData) {
+    let properties = WriterProperties::builder()
+        .set_data_page_row_count_limit(PAGE_ROWS)
+        .set_write_batch_size(PAGE_ROWS)
+        .build();
+    let values: ArrayRef = Arc::new(Int64Array::from_iter_values((0..ROWS).map(|n| n % 50)));
+    let batch = RecordBatch::try_from_iter([("a", values)]).unwrap();
+    let mut writer = ArrowWriter::try_new(Vec::new(), batch.schema(), Some(properties)).unwrap();
+    writer.write(&batch).unwrap();
+    let bytes = Bytes::from(writer.into_inner().unwrap());
+    let reader = ParquetMetaDataReader::new().with_page_index_policy(PageIndexPolicy::Required);
+    let metadata = reader.parse_and_finish(&bytes).unwrap();
+    (bytes, metadata)
+}
+
+fn believe(metadata: &Arc<ParquetMetaData>, bytes: &Bytes) -> ParquetResult<Arc<ParquetMetaData>> {
+    believable(Arc::clone(metadata), "f", bytes.len() as u64)
+}
+
+/// The footer with another chunk.
+fn with_chunk(
+    metadata: ParquetMetaData,
+    change: impl Fn(ColumnChunkMetaDataBuilder) -> ColumnChunkMetaDataBuilder,
+) -> ParquetMetaData {
+    let mut builder = metadata.into_builder();
+    let group = builder.take_row_groups().remove(0);
+    let chunk = change(group.column(0).clone().into_builder()).build().unwrap();
+    let group = group.into_builder().set_column_metadata(vec![chunk]).build().unwrap();
+    builder.set_row_groups(vec![group]).build()
+}
+
+/// The footer with other pages in its index.
+fn with_pages(metadata: ParquetMetaData, change: fn(&mut Pages)) -> ParquetMetaData {
+    let mut pages = pages(&metadata).to_vec();
+    change(&mut pages);
+    let index =
+        OffsetIndexMetaData { page_locations: pages, unencoded_byte_array_data_bytes: None };
+    metadata.into_builder().set_offset_index(Some(vec![vec![index]])).build()
+}
+
+fn pages(metadata: &ParquetMetaData) -> &[PageLocation] {
+    metadata.offset_index().unwrap()[0][0].page_locations()
+}
+
+fn chunk(metadata: &ParquetMetaData) -> &ColumnChunkMetaData {
+    metadata.row_group(0).column(0)
+}
+
+/// Checks the bytes of the whole chunk, or of one page.
+fn check(metadata: ParquetMetaData, bytes: &Bytes, page: Option<usize>) -> Result<(), String> {
+    let (start, length) = chunk(&metadata).byte_range();
+    let (start, end) = match page.map(|page| pages(&metadata)[page].clone()) {
+        Some(page) => {
+            let start = u64::try_from(page.offset).unwrap();
+            (start, start + u64::try_from(page.compressed_page_size).unwrap())
+        }
+        None => (start, start + length),
+    };
+    let range = usize::try_from(start).unwrap()..usize::try_from(end).unwrap();
+    let chunks = Chunks::of(&Arc::new(metadata), "f".to_owned());
+    chunks.check(start, &bytes[range]).map_err(|damage| damage.to_string())
+}
+
+#[test]
+fn a_footer_that_fits_is_left_alone() {
+    let (bytes, metadata) = write();
+    assert_eq!(pages(&metadata).len(), 10);
+    let metadata = Arc::new(metadata);
+    assert!(Arc::ptr_eq(&believe(&metadata, &bytes).unwrap(), &metadata));
+}
+
+#[rstest]
+#[case::none(|pages: &mut Pages| pages.clear())]
+#[case::first_missing(|pages: &mut Pages| drop(pages.remove(0)))]
+#[case::first_missing_and_hidden(|pages: &mut Pages| { pages.remove(0); pages[0].first_row_index = 0; })]
+#[case::one_missing(|pages: &mut Pages| drop(pages.remove(4)))]
+#[case::last_missing(|pages: &mut Pages| drop(pages.pop()))]
+#[case::empty_page(|pages: &mut Pages| pages[3] = NOWHERE)]
+#[case::rows_turned_round(|pages: &mut Pages| pages[3].first_row_index = 150)]
+#[case::rows_behind_the_end(|pages: &mut Pages| pages[9].first_row_index = ROWS)]
+#[case::moved(|pages: &mut Pages| pages.iter_mut().for_each(|page| page.offset += 1))]
+fn an_index_that_does_not_fit_is_none(#[case] change: fn(&mut Pages)) {
+    let (bytes, metadata) = write();
+    let believed = believe(&Arc::new(with_pages(metadata, change)), &bytes).unwrap();
+    assert!(believed.offset_index().is_none() && believed.column_index().is_none());
+    // Nobody reads it again.
+    let chunk = chunk(&believed);
+    assert!(chunk.offset_index_offset().is_none() && chunk.column_index_offset().is_none());
+    assert_eq!(chunk.num_values(), ROWS);
+}
+
+#[test]
+fn a_dictionary_in_front_of_the_index_need_not_be_said() {
+    let (bytes, metadata) = write();
+    let unsaid = |metadata: ParquetMetaData| {
+        let start = chunk(&metadata).dictionary_page_offset().unwrap();
+        with_chunk(metadata, |it| it.set_dictionary_page_offset(None).set_data_page_offset(start))
+    };
+    let metadata = unsaid(metadata);
+    assert!(believe(&Arc::new(metadata.clone()), &bytes).unwrap().offset_index().is_some());
+    assert_eq!(check(metadata.clone(), &bytes, Some(5)), Ok(()));
+    assert_eq!(check(metadata, &bytes, None), Ok(()));
+}
+
+#[test]
+fn a_chunk_need_not_say_to_how_much_it_unpacks() {
+    let (bytes, metadata) = write();
+    let metadata = with_chunk(metadata, |it| it.set_total_uncompressed_size(0));
+    assert_eq!(check(metadata, &bytes, None), Ok(()));
+}
+
+#[test]
+fn old_counts_leave_nulls_out() {
+    let (bytes, metadata) = write();
+    let fewer = Arc::new(with_chunk(metadata.clone(), |it| it.set_num_values(ROWS - 1)));
+    assert!(believe(&fewer, &bytes).is_ok());
+    assert_eq!(check(ParquetMetaData::clone(&fewer), &bytes, None), Ok(()));
+    let more = Arc::new(with_chunk(metadata, |it| it.set_num_values(ROWS + 1)));
+    let error = believe(&more, &bytes).unwrap_err().to_string();
+    assert!(error.contains("it is said to have 1001 values in 1000 rows"), "{error}");
+}
+
+#[test]
+fn a_page_has_the_rows_that_the_index_says() {
+    let (bytes, metadata) = write();
+    let moved = with_pages(metadata, |pages| pages[5].first_row_index += 20);
+    // It is like one that fits.
+    assert!(believe(&Arc::new(moved.clone()), &bytes).unwrap().offset_index().is_some());
+    assert_eq!(check(moved.clone(), &bytes, Some(3)), Ok(()));
+    let error = check(moved, &bytes, Some(5)).unwrap_err();
+    assert!(error.contains("said to have 100 rows, and 80 by the index"), "{error}");
+}
+
+#[test]
+fn the_pages_of_a_chunk_have_all_its_rows() {
+    let (bytes, metadata) = write();
+    let mut builder = metadata.into_builder().set_offset_index(None);
+    let group = builder.take_row_groups().remove(0);
+    let group = group.into_builder().set_num_rows(ROWS + 7).build().unwrap();
+    let error = check(builder.set_row_groups(vec![group]).build(), &bytes, None).unwrap_err();
+    assert!(error.contains("its pages have 1000 values, and it is said to have 1007"), "{error}");
+}
