@@ -5,12 +5,13 @@
 //! ones still see what it made. `EnsureCooperative` wraps its leaves, the second filter pushdown
 //! hands them dynamic filters, and the sanity check judges them. A rule appended at the end would
 //! have none of that. The rules that move filters and sorts are wrapped where they would be wrong:
-//! see [`gate`] and [`limits`].
+//! see [`gate`], [`limits`] and [`sorts`].
 
 mod extremes;
 mod gate;
 mod limits;
 mod names;
+mod sorts;
 
 use std::sync::Arc;
 

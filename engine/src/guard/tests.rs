@@ -107,10 +107,13 @@ fn a_footer_that_fits_is_left_alone() {
 
 #[rstest]
 #[case::none(|pages: &mut Pages| pages.clear())]
-#[case::first_missing(|pages: &mut Pages| drop(pages.remove(0)))]
-#[case::first_missing_and_hidden(|pages: &mut Pages| { pages.remove(0); pages[0].first_row_index = 0; })]
-#[case::one_missing(|pages: &mut Pages| drop(pages.remove(4)))]
-#[case::last_missing(|pages: &mut Pages| drop(pages.pop()))]
+#[case::first_missing(|pages: &mut Pages| { pages.remove(0); })]
+#[case::first_missing_and_hidden(|pages: &mut Pages| {
+    pages.remove(0);
+    pages[0].first_row_index = 0;
+})]
+#[case::one_missing(|pages: &mut Pages| { pages.remove(4); })]
+#[case::last_missing(|pages: &mut Pages| { pages.pop(); })]
 #[case::empty_page(|pages: &mut Pages| pages[3] = NOWHERE)]
 #[case::rows_turned_round(|pages: &mut Pages| pages[3].first_row_index = 150)]
 #[case::rows_behind_the_end(|pages: &mut Pages| pages[9].first_row_index = ROWS)]

@@ -4,8 +4,8 @@
 //! DataFusion's `EnsureRequirements` moves a sort below a limit that is not behind a sort of its
 //! own, with the limit's count for the rows to keep. Where the limit also skips rows, too few are
 //! left (`(.. LIMIT 4 OFFSET 3) ORDER BY a`); where it does not, the whole table is sorted for four
-//! rows of it. So a [`Fence`] takes the place of each limit while the rule runs: an operator that it
-//! knows nothing of.
+//! rows of it. So a [`Fence`] takes the place of each limit while the rule runs: an operator of
+//! which it knows nothing.
 //!
 //! It also hands the limit behind a sort to what feeds the last step of an aggregate. There a group
 //! may come from several partitions, so that some first rows are fewer first groups. No limit of a
@@ -34,7 +34,7 @@ use datafusion::{
     },
 };
 
-use super::Rule;
+use super::{Rule, sorts};
 
 /// A rule that moves sorts, without limits in its way.
 #[derive(Debug)]
@@ -58,7 +58,7 @@ impl PhysicalOptimizerRule for Fenced {
             None if is_last_step(&node) => without_limits(node),
             None => Ok(Transformed::no(node)),
         })?;
-        Ok(open.data)
+        sorts::add_missing(open.data)
     }
 
     fn name(&self) -> &str {

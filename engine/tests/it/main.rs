@@ -26,6 +26,8 @@ mod queries;
 #[cfg(test)]
 mod settings;
 #[cfg(test)]
+mod sorts;
+#[cfg(test)]
 mod support;
 #[cfg(test)]
 mod tables;

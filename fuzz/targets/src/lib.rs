@@ -33,7 +33,7 @@
 //! # Invariants
 //!
 //! - A target does the same for the same bytes, whatever ran before.
-//! - A target says whether its input got anywhere, so that a corpus which no longer does is noticed.
+//! - A target says whether its input got anywhere, so that a corpus is noticed that no longer does.
 //! - Work is bounded by the bytes: rows, steps and rooms that an input asks for are cut where a
 //!   target would only take longer.
 #![forbid(unsafe_code)]

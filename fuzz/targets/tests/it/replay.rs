@@ -18,8 +18,8 @@ fn files(kind: &str, target: &str) -> Vec<PathBuf> {
     files
 }
 
-/// Much of a corpus is refused, each input in its own way; one of which all is, as after a change of
-/// the format, tests nothing.
+/// Much of a corpus is refused, each input in its own way; one of which all is, as after a change
+/// of the format, tests nothing.
 #[test]
 fn every_target_passes_its_corpus() {
     for (target, run) in TARGETS {
