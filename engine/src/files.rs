@@ -5,6 +5,7 @@
 //! the format of the files in it and must not mix several. Only local files are read.
 
 use std::{
+    borrow::Cow,
     collections::{BTreeSet, HashMap},
     fs,
     path::Path,
@@ -16,6 +17,7 @@ use datafusion::{
     common::{DFSchema, DataFusionError, TableReference},
     logical_expr::CreateExternalTable,
 };
+use url::Url;
 
 use crate::{error::PathError, table::TableFactory};
 
@@ -87,13 +89,17 @@ pub(crate) async fn open(
 
 /// Finds out how the files at `location` end, and that there are any.
 fn find_ending(location: &str) -> Result<Option<Ending>, PathError> {
+    let not_local = || PathError::NotLocal { url: location.to_owned() };
     let path = match location.split_once("://") {
-        Some(("file", path)) => Path::new(path),
-        Some(_) => {
-            return Err(PathError::NotLocal { url: location.to_owned() });
+        // A URL may write signs as numbers.
+        Some(("file", _)) => {
+            let path = Url::parse(location).ok().and_then(|url| url.to_file_path().ok());
+            Cow::Owned(path.ok_or_else(not_local)?)
         }
-        None => Path::new(location),
+        Some(_) => return Err(not_local()),
+        None => Cow::Borrowed(Path::new(location)),
     };
+    let path = path.as_ref();
     if path.is_dir() {
         let mut endings = Vec::new();
         collect_endings(path, 0, &mut endings);

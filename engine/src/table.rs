@@ -113,7 +113,9 @@ async fn name_file(
 /// The first file at `location` whose footer, or the indexes behind it, cannot be read.
 async fn unreadable_file(state: &dyn Session, url: &ListingTableUrl) -> Result<Option<Damage>> {
     let store = state.runtime_env().object_store(url)?;
-    let mut files = url.list_all_files(state, store.as_ref(), PARQUET_EXTENSION).await?;
+    // A file that was named may end as it likes.
+    let extension = if url.is_collection() { PARQUET_EXTENSION } else { "" };
+    let mut files = url.list_all_files(state, store.as_ref(), extension).await?;
     while let Some(file) = files.try_next().await? {
         let read = |policy| {
             let metadata = DFParquetMetadata::new(store.as_ref(), &file);

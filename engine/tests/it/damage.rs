@@ -83,10 +83,11 @@ async fn a_page_that_does_not_unpack_is_named(
     assert_eq!(engine.sql(&sql).await.unwrap().collect().await.unwrap().profile.rows, 1);
 }
 
+#[rstest]
 #[tokio::test]
-async fn a_footer_that_cannot_be_read_is_named() {
+async fn a_footer_that_cannot_be_read_is_named(#[values("t.parquet", "t.parq", "t")] name: &str) {
     let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("t.parquet").display().to_string();
+    let path = folder.path().join(name).display().to_string();
     write(&path);
     let start = {
         let reader = SerializedFileReader::new(File::open(&path).unwrap()).unwrap();

@@ -99,6 +99,9 @@ async fn files_folders_and_patterns_are_tables_without_a_name() {
     assert_eq!(text(&engine, &tsv).await, "y x\nc 2");
     let url = format!("SELECT max(k) AS k FROM 'file://{}'", data.path("t.parquet"));
     assert_eq!(text(&engine, &url).await, "k\n1000");
+    fs::copy(data.path("t.parquet"), data.path("a b.parquet")).unwrap();
+    let url = format!("SELECT max(k) AS k FROM 'file://{}'", data.path("a%20b.parquet"));
+    assert_eq!(text(&engine, &url).await, "k\n1000");
     assert_eq!(engine.tables(), []);
 }
 
