@@ -28,7 +28,7 @@ use crate::{
     engine::Engine,
     error::{Error, Result},
     explain::Planner,
-    rules::{self, Rule},
+    rules::{self, NotIn, Rule},
     settings::NearscanOptions,
     stopwatch::Stopwatch,
     store::LocalFiles,
@@ -140,6 +140,7 @@ impl EngineBuilder {
             .with_default_features()
             .with_catalog_list(Arc::new(FileCatalogList::new(catalogs, link.clone())))
             .with_query_planner(Arc::new(Planner))
+            .with_analyzer_rule(Arc::new(NotIn))
             .with_physical_optimizer_rules(rules::physical_rules([Arc::new(PushdownRule::new(
                 Arc::clone(&context),
             )) as Rule]));

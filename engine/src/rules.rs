@@ -11,11 +11,14 @@ mod extremes;
 mod gate;
 mod limits;
 mod names;
+mod not_in;
 mod sorts;
 
 use std::sync::Arc;
 
 use datafusion::physical_optimizer::{PhysicalOptimizerRule, optimizer::PhysicalOptimizer};
+
+pub(crate) use not_in::NotIn;
 
 /// A rule as DataFusion holds it.
 pub(crate) type Rule = Arc<dyn PhysicalOptimizerRule + Send + Sync>;

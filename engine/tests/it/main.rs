@@ -18,6 +18,8 @@ mod limits;
 #[cfg(test)]
 mod names;
 #[cfg(test)]
+mod not_in;
+#[cfg(test)]
 mod odd_files;
 #[cfg(test)]
 mod orders;
