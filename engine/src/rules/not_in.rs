@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use datafusion::{
     common::{
-        DFSchema, Result, Spans,
+        DFSchema, ExprSchema, Result, Spans,
         config::ConfigOptions,
         tree_node::{Transformed, TreeNode},
     },
