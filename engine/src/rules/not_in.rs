@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! NOT IN with NULLs.
 //!
-//! `x NOT IN (SELECT y ..)` is unknown where `x` is NULL or one of the `y` is, unless one matches or
-//! there is no row. DataFusion sees to that for a column and a subquery that does not refer to the
-//! query outside; for constants, for subqueries that do, and inside of OR, CASE or IS NULL it takes
-//! unknown for true. There, [`NotIn`] says it with EXISTS, which is never unknown:
+//! `x NOT IN (SELECT y ..)` is unknown where `x` is NULL or one of the `y` is, unless one matches
+//! or there is no row. DataFusion sees to that for a column and a subquery that does not refer to
+//! the query outside; for constants, for subqueries that do, and inside of OR, CASE or IS NULL it
+//! takes unknown for true. There, [`NotIn`] says it with EXISTS, which is never unknown:
 //!
 //! ```text
 //! some row has y = x                                       -> it is in
