@@ -37,8 +37,12 @@ use datafusion::{
     datasource::{
         listing::PartitionedFile,
         physical_plan::{
-            FileScanConfig, FileScanConfigBuilder, ParquetFileReaderFactory, ParquetSource,
-            parquet::CachedParquetMetaData,
+            FileScanConfig,
+            FileScanConfigBuilder,
+            ParquetFileReaderFactory,
+            ParquetSource,
+            // That of the readers has the same name, and nobody uses it.
+            parquet::metadata::CachedParquetMetaData,
         },
     },
     execution::cache::cache_manager::{CachedFileMetadataEntry, FileMetadataCache},

@@ -5,7 +5,10 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use datafusion::{
-    arrow::array::{ArrayRef, Int64Array, RecordBatch},
+    arrow::array::{ArrayRef, Float64Array, Int64Array, RecordBatch},
+    datasource::physical_plan::parquet::metadata::DFParquetMetadata,
+    execution::context::SessionContext,
+    object_store::{ObjectStoreExt, local::LocalFileSystem, path::Path as ObjectPath},
     parquet::{
         arrow::ArrowWriter,
         errors::Result as ParquetResult,
@@ -21,7 +24,7 @@ use datafusion::{
 };
 use rstest::rstest;
 
-use super::{chunks::Chunks, footer::believable};
+use super::{Footers, chunks::Chunks, footer::believable};
 
 /// The index of a chunk.
 type Pages = Vec<PageLocation>;
@@ -178,4 +181,39 @@ fn the_pages_of_a_chunk_have_all_its_rows() {
     let group = group.into_builder().set_num_rows(ROWS + 7).build().unwrap();
     let error = check(builder.set_row_groups(vec![group]).build(), &bytes, None).unwrap_err();
     assert!(error.contains("its pages have 1000 values, and it is said to have 1007"), "{error}");
+}
+
+#[test]
+fn a_footer_is_believed_once() {
+    let values: ArrayRef = Arc::new(Float64Array::from(vec![1.0, f64::NAN, 3.0]));
+    let batch = RecordBatch::try_from_iter([("x", values)]).unwrap();
+    let mut writer = ArrowWriter::try_new(Vec::new(), batch.schema(), None).unwrap();
+    writer.write(&batch).unwrap();
+    let bytes = Bytes::from(writer.into_inner().unwrap());
+    let reader = ParquetMetaDataReader::new().with_page_index_policy(PageIndexPolicy::Required);
+    let read = Arc::new(reader.parse_and_finish(&bytes).unwrap());
+    let believed = believe(&read, &bytes).unwrap();
+    assert!(!Arc::ptr_eq(&believed, &read), "{:?}", chunk(&read).statistics());
+    assert!(Arc::ptr_eq(&believe(&believed, &bytes).unwrap(), &believed));
+}
+
+#[tokio::test]
+async fn a_footer_is_kept_as_it_is_believed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.parquet");
+    let session = SessionContext::new();
+    let copy = format!("COPY (SELECT 1.5 AS x) TO '{}'", path.display());
+    session.sql(&copy).await.unwrap().collect().await.unwrap();
+    let state = session.state();
+    let store = LocalFileSystem::new();
+    let object = store.head(&ObjectPath::from_absolute_path(&path).unwrap()).await.unwrap();
+    let cache = state.runtime_env().cache_manager.get_file_metadata_cache();
+    let read = async || {
+        let reader = DFParquetMetadata::new(&store, &object);
+        reader.with_file_metadata_cache(Some(Arc::clone(&cache))).fetch_metadata().await.unwrap()
+    };
+    let first = read().await;
+    let believed = Footers::of(&state).believe(Arc::clone(&first), &object).unwrap();
+    assert!(!Arc::ptr_eq(&first, &believed));
+    assert!(Arc::ptr_eq(&read().await, &believed));
 }
