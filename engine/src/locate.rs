@@ -20,12 +20,13 @@ use std::{
 
 use bytes::{Buf, Bytes, buf::Reader};
 use datafusion::{
-    arrow::error::ArrowError,
+    arrow::{datatypes::SchemaRef, error::ArrowError},
     common::{
         DataFusionError,
         tree_node::{TreeNode, TreeNodeRecursion},
     },
     datasource::{
+        file_format::parquet::apply_file_schema_type_coercions,
         listing::PartitionedFile,
         physical_plan::{FileScanConfig, FileSource, ParquetFileReaderFactory, ParquetSource},
     },
@@ -64,10 +65,11 @@ pub(crate) async fn explain(error: DataFusionError, plan: Arc<dyn ExecutionPlan>
     if Damage::of(source).is_some() || is_of_another_format(source) {
         return error;
     }
+    let said: Arc<str> = source.to_string().into();
     for scan in scans_of(&plan) {
         let Some(factory) = scan.factory() else { continue };
         for file in scan.files() {
-            if let Ok(Ok(Some(damage))) = caught(scan.find(factory, file)).await {
+            if let Ok(Ok(Some(damage))) = caught(scan.find(factory, file, &said)).await {
                 return Error::from(DataFusionError::from(ParquetError::from(damage)));
             }
         }
@@ -132,11 +134,12 @@ impl Scan {
         }
     }
 
-    /// The first damage of a file.
+    /// The first damage of a file, for a query that failed with an error that said this.
     async fn find(
         &self,
         factory: &Arc<dyn ParquetFileReaderFactory>,
         file: &PartitionedFile,
+        said: &Arc<str>,
     ) -> Result<Option<Damage>, DataFusionError> {
         let path = format!("/{}", file.object_meta.location);
         let metrics = ExecutionPlanMetricsSet::new();
@@ -161,9 +164,10 @@ impl Scan {
                         return Ok(Some(damage_of(&error, &path, Some(place), Some(start))));
                     }
                 };
-                let chunk =
-                    Chunk { metadata: Arc::clone(&metadata), row_group, leaf, start, bytes };
-                let found = tokio::task::spawn_blocking(move || chunk.find()).await;
+                let (metadata, schema) = (Arc::clone(&metadata), Arc::clone(self.0.file_schema()));
+                let chunk = Chunk { metadata, schema, row_group, leaf, start, bytes };
+                let said = Arc::clone(said);
+                let found = tokio::task::spawn_blocking(move || chunk.find(&said)).await;
                 let found = found.map_err(|error| DataFusionError::Internal(error.to_string()))?;
                 if let Err((offset, error)) = found {
                     return Ok(Some(damage_of(&error, &path, Some(place), Some(offset))));
@@ -196,6 +200,8 @@ fn damage_of(
 /// A column chunk in memory.
 struct Chunk {
     metadata: Arc<ParquetMetaData>,
+    /// Of the scan.
+    schema: SchemaRef,
     row_group: usize,
     leaf: usize,
     /// Where it starts in the file.
@@ -205,9 +211,11 @@ struct Chunk {
 
 impl Chunk {
     /// Decodes the chunk; where it cannot be, gives the page at fault, or the chunk.
-    fn find(&self) -> Result<(), (u64, ParquetError)> {
+    fn find(&self, said: &str) -> Result<(), (u64, ParquetError)> {
         let error = match self.decode(None) {
-            Err(error) if !is_unsupported(&error) => error,
+            Err(error) if !is_unsupported(&error) || said.contains(bare(&error.to_string())) => {
+                error
+            }
             _ => return Ok(()),
         };
         let mut first = None;
@@ -250,13 +258,24 @@ impl Chunk {
         pages
     }
 
+    /// The columns, of the types that the scan reads them as: one decoder may take what another
+    /// one does not.
+    fn known(&self) -> ParquetResult<ArrowReaderMetadata> {
+        let metadata = || Arc::clone(&self.metadata);
+        let plain = ArrowReaderMetadata::try_new(metadata(), ArrowReaderOptions::new())?;
+        let Some(types) = apply_file_schema_type_coercions(&self.schema, plain.schema()) else {
+            return Ok(plain);
+        };
+        let options = ArrowReaderOptions::new().with_schema(Arc::new(types));
+        Ok(ArrowReaderMetadata::try_new(metadata(), options).unwrap_or(plain))
+    }
+
     /// Decodes all rows, or these.
     fn decode(&self, rows: Option<Range<usize>>) -> ParquetResult<()> {
         let all = self.metadata.row_group(self.row_group).num_rows();
         let count = rows.as_ref().map_or(usize::try_from(all)?, Range::len);
         let decoded = catch_unwind(AssertUnwindSafe(|| {
-            let options = ArrowReaderOptions::new();
-            let known = ArrowReaderMetadata::try_new(Arc::clone(&self.metadata), options)?;
+            let known = self.known()?;
             let leaves = [self.leaf];
             let column =
                 ProjectionMask::leaves(known.metadata().file_metadata().schema_descr(), leaves);
@@ -282,7 +301,8 @@ impl Chunk {
     }
 }
 
-/// Whether the crate does not read such a chunk by itself, as the keys of a map without the values.
+/// Whether the crate may not read such a chunk by itself, as the keys of a map without the values,
+/// so that it is at fault only where the query failed for the same reason.
 fn is_unsupported(error: &ParquetError) -> bool {
     matches!(error, ParquetError::NYI(_)) || error.to_string().contains("not supported")
 }

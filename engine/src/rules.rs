@@ -5,13 +5,15 @@
 //! ones still see what it made. `EnsureCooperative` wraps its leaves, the second filter pushdown
 //! hands them dynamic filters, and the sanity check judges them. A rule appended at the end would
 //! have none of that. The rules that move filters and sorts are wrapped where they would be wrong:
-//! see [`gate`], [`limits`] and [`sorts`].
+//! see [`gate`], [`limits`] and [`sorts`]. One rule of ours is at the end, for what happens while a
+//! plan runs: see [`repeats`].
 
 mod extremes;
 mod gate;
 mod limits;
 mod names;
 mod not_in;
+mod repeats;
 mod sorts;
 
 use std::sync::Arc;
@@ -48,6 +50,7 @@ pub(crate) fn physical_rules(ours: impl IntoIterator<Item = Rule>) -> Vec<Rule> 
     let slot = rules.iter().position(|rule| rule.name() == SLOT_AFTER);
     let slot = slot.expect("DataFusion's rule list has PushdownSort") + 1;
     rules.splice(slot..slot, ours);
+    rules.push(Arc::new(repeats::Repeats));
     rules
 }
 
@@ -86,7 +89,10 @@ mod tests {
 
     #[test]
     fn are_those_of_datafusion_without_ours() {
-        assert_eq!(names(&physical_rules([])), names(&PhysicalOptimizer::new().rules));
+        let rules = physical_rules([]);
+        let (last, others) = rules.split_last().unwrap();
+        assert_eq!(names(others), names(&PhysicalOptimizer::new().rules));
+        assert_eq!(last.name(), "Repeats");
     }
 
     #[test]
@@ -95,7 +101,7 @@ mod tests {
         let names = names(&rules);
         let at = names.iter().position(|name| *name == "Marker").unwrap();
         assert_eq!(names[at - 1..=at + 1], ["PushdownSort", "Marker", "EnsureCooperative"]);
-        let tail = ["FilterPushdown(Post)", "SanityCheckPlan"];
+        let tail = ["FilterPushdown(Post)", "SanityCheckPlan", "Repeats"];
         assert_eq!(names[at + 2..], tail);
     }
 }

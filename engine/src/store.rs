@@ -3,7 +3,11 @@
 //!
 //! The store of `object_store` makes room for what is asked for before it looks how long the file
 //! is, and what is asked for may come from a footer: a length of 2^62 would end the process. So
-//! large requests are held against the file first. Everything else is that store's.
+//! large requests are held against the file first. And who reads the end of a Parquet file will
+//! decode its footer, which makes room for what that says: so it is looked at first as well
+//! ([`footer`]). Everything else is that store's.
+
+mod footer;
 
 use std::{fmt, ops::Range, sync::Arc};
 
@@ -16,8 +20,16 @@ use datafusion::object_store::{
 };
 use futures::stream::BoxStream;
 
+use crate::damage::Damage;
+
 /// Bytes of one request for which a file need not be looked at first.
 const FREE_BYTES: u64 = 64 << 20;
+
+/// The end of a Parquet file: the length of the footer in front of it, and a magic word.
+const TAIL_BYTES: u64 = 8;
+
+/// The magic word.
+const MAGIC: &[u8] = b"PAR1";
 
 /// The files of this machine.
 #[derive(Debug, Clone, Default)]
@@ -40,6 +52,50 @@ impl LocalFiles {
                     .into(),
             }),
         }
+    }
+}
+
+impl LocalFiles {
+    /// Looks at the footer of a Parquet file, of which `tail` is the last that was read.
+    async fn check_footer(&self, location: &Path, end: u64, tail: &Bytes) -> Result<()> {
+        let Some((rest, _)) = tail.split_last_chunk::<4>() else { return Ok(()) };
+        let Some((_, length)) = rest.split_last_chunk() else { return Ok(()) };
+        let length = u64::from(u32::from_le_bytes(*length));
+        let start = end.checked_sub(TAIL_BYTES).and_then(|start| start.checked_sub(length));
+        // Other bytes may be the same, and a footer that starts before its file is found elsewhere.
+        let Some(start) = start else { return Ok(()) };
+        if self.0.head(location).await?.size != end {
+            return Ok(());
+        }
+        let bytes = self.0.get_range(location, start..end - TAIL_BYTES).await?;
+        let damaged = |part: &str, offset: u64, what: String| object_store::Error::Generic {
+            store: "local files",
+            source: Box::new(Damage {
+                file: format!("/{location}"),
+                chunk: None,
+                offset: Some(offset),
+                what: format!("the {part} cannot be read: {what}"),
+            }),
+        };
+        let walked = footer::walk(&bytes).map_err(|what| damaged("footer", start, what))?;
+        let Some((range, needed)) = walked.span() else { return Ok(()) };
+        if range.end > end {
+            // Who asks for it is told.
+            return Ok(());
+        }
+        if range.end - range.start > needed.saturating_add(FREE_BYTES) {
+            let what = format!("it is said to be in bytes {} to {}", range.start, range.end);
+            return Err(damaged("index of the pages", range.start, what));
+        }
+        let indexes = self.0.get_range(location, range.clone()).await?;
+        for Range { start, end } in walked.offsets {
+            let local = |at: u64| usize::try_from(at - range.start).ok();
+            let index =
+                local(start).zip(local(end)).and_then(|(start, end)| indexes.get(start..end));
+            let checked = index.map_or(Ok(()), footer::check_offsets);
+            checked.map_err(|what| damaged("index of the pages", start, what))?;
+        }
+        Ok(())
     }
 }
 
@@ -74,7 +130,13 @@ impl ObjectStore for LocalFiles {
 
     async fn get_ranges(&self, location: &Path, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
         self.check(location, ranges).await?;
-        self.0.get_ranges(location, ranges).await
+        let read = self.0.get_ranges(location, ranges).await?;
+        for (range, bytes) in ranges.iter().zip(&read) {
+            if bytes.ends_with(MAGIC) {
+                self.check_footer(location, range.end, bytes).await?;
+            }
+        }
+        Ok(read)
     }
 
     fn delete_stream(
@@ -111,6 +173,8 @@ impl ObjectStore for LocalFiles {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::FileExt;
+
     use super::*;
 
     #[tokio::test]
@@ -128,5 +192,63 @@ mod tests {
         }
         let beyond = 5..11;
         assert!(store.get_ranges(&location, &[beyond]).await.is_err());
+    }
+
+    /// A footer with an index in each of two places.
+    fn with_indexes(places: [u64; 2]) -> Vec<u8> {
+        let varint = |mut number: u64| {
+            let mut bytes = Vec::new();
+            while number >= 0x80 {
+                bytes.push((number & 0x7f) as u8 | 0x80);
+                number >>= 7;
+            }
+            bytes.push(number as u8);
+            bytes
+        };
+        // Row groups, chunks, and of each start and length.
+        let mut footer = vec![0x49, 0x1c, 0x19, 0x2c];
+        for place in places {
+            footer.push(0x46);
+            footer.extend(varint(2 * place));
+            footer.extend([0x15, 2 * INDEX.len() as u8, 0]);
+        }
+        footer.extend([0, 0]);
+        footer
+    }
+
+    /// An index without pages.
+    const INDEX: [u8; 3] = [0x19, 0x0c, 0];
+
+    /// A file with two such indexes, of which one says that it has many pages.
+    async fn read(places: [u64; 2], lie: Option<u64>) -> Result<Vec<Bytes>> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("sparse.parquet");
+        let file = std::fs::File::create(&path).unwrap();
+        let footer = with_indexes(places);
+        let start = places[0].max(places[1]) + 100;
+        for place in places {
+            file.write_all_at(&INDEX, place).unwrap();
+        }
+        if let Some(place) = lie {
+            file.write_all_at(&[0x19, 0xfc, 0x7f], place).unwrap();
+        }
+        let length = u32::try_from(footer.len()).unwrap().to_le_bytes();
+        let end = [&footer, &length[..], MAGIC].concat();
+        file.write_all_at(&end, start).unwrap();
+        let size = start + end.len() as u64;
+        let location = Path::from_absolute_path(&path).unwrap();
+        let tail = size - TAIL_BYTES..size;
+        LocalFiles::default().get_ranges(&location, &[tail]).await
+    }
+
+    #[tokio::test]
+    async fn a_footer_is_looked_at_when_its_end_is_read() {
+        let near = [1 << 10, 1 << 20];
+        assert_eq!(read(near, None).await.unwrap().len(), 1);
+        // All between the two would be read.
+        let error = read([4, FREE_BYTES + 100], None).await.unwrap_err();
+        assert!(format!("{error:?}").contains("it is said to be in bytes 4 to"), "{error:?}");
+        let error = read(near, Some(near[1])).await.unwrap_err();
+        assert!(format!("{error:?}").contains("127 items in 0 bytes"), "{error:?}");
     }
 }

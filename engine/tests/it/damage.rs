@@ -124,3 +124,38 @@ async fn a_map_beside_the_damage_is_not_to_blame() {
     let found = detail("none", &path, "SELECT m, n FROM 't.parquet'").await;
     assert!(found.contains("row group 0, column 'n', byte "), "{found}");
 }
+
+/// The reason is one that a sound chunk has too when it is read alone, or one that only some
+/// decoders have.
+#[rstest]
+#[case::an_encoding_of_texts(false, "n", &[0x15, 0x00, 0x15, 0x06, 0x15, 0x06], (1, 0x0e), "not supported")]
+#[case::a_dictionary_of_301(true, "s", &[0x4c, 0x15, 0xd8, 0x04], (2, 0xda), "eof")]
+#[tokio::test]
+async fn a_page_header_that_lies_is_named(
+    #[case] has_dictionary: bool,
+    #[case] column: &str,
+    #[case] header: &[u8],
+    #[case] lie: (usize, u8),
+    #[case] why: &str,
+) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.parquet").display().to_string();
+    let copy = format!(
+        "COPY (SELECT value AS n, 'text ' || value AS s FROM generate_series(1, 300)) \
+         TO '{path}' OPTIONS (format.dictionary_enabled {has_dictionary})"
+    );
+    engine().await.sql(&copy).await.unwrap().collect().await.unwrap();
+    let start = {
+        let reader = SerializedFileReader::new(File::open(&path).unwrap()).unwrap();
+        let leaf = usize::from(column == "s");
+        reader.metadata().row_group(0).column(leaf).byte_range().0
+    };
+    let mut bytes = fs::read(&path).unwrap();
+    let from = usize::try_from(start).unwrap();
+    let at = bytes[from..].windows(header.len()).position(|window| window == header).unwrap();
+    bytes[from + at + lie.0] = lie.1;
+    fs::write(&path, bytes).unwrap();
+    let found = detail("none", &path, "SELECT s, n FROM 't.parquet'").await;
+    let place = format!("file '{path}', row group 0, column '{column}', byte {start}: ");
+    assert!(found.starts_with(&place) && found.contains(why), "{found}\n{place}");
+}

@@ -26,6 +26,8 @@ mod orders;
 #[cfg(test)]
 mod queries;
 #[cfg(test)]
+mod repeats;
+#[cfg(test)]
 mod settings;
 #[cfg(test)]
 mod sorts;

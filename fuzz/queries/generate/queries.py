@@ -285,7 +285,7 @@ class Draw:
         choice = self.random.randrange(4)
         negation = self.random.choice(["", "NOT "])
         if choice == 0:
-            test = f"o.k {negation}IN (SELECT s.k FROM b AS s WHERE {inner})"
+            test = self.within(f"{negation}IN", inner)
         elif choice == 1:
             test = f"{negation}EXISTS (SELECT 1 FROM b AS s WHERE s.k = o.k AND {inner})"
         elif choice == 2:
@@ -296,9 +296,19 @@ class Draw:
             query = f"WITH t AS {table}\nSELECT count(*) AS m, sum(o.id + t.n) AS s"
             query += f"\nFROM a AS o JOIN t ON o.k = t.k{self.where()}"
             return self.with_inner(Query(query), other)
-        condition = f"{test} AND {outer.condition(1)}" if self.chance(70) else test
+        word = self.random.choice(["AND", "AND", "AND", "OR"])
+        condition = f"{test} {word} {outer.condition(1)}" if self.chance(70) else test
         aggregates = ", ".join(["count(*) AS n", "sum(o.id) AS i", *self.aggregates()])
         return self.with_inner(Query(f"SELECT {aggregates}\nFROM a AS o\nWHERE {condition}"), other)
+
+    def within(self, word: str, inner: str) -> str:
+        """Whether something is in a subquery, which has NULLs and may refer to the row outside."""
+        left = self.random.choice(["o.k", "o.k", "o.k", "o.k % 7", "3", "CAST(NULL AS INT)"])
+        link = " AND s.id = o.id" if self.chance(25) else ""
+        test = f"{left} {word} (SELECT s.k FROM b AS s WHERE ({inner}){link})"
+        about = ["({})", "({})", "({})", "({}) IS NULL", "({}) IS NOT TRUE", "NOT ({})"]
+        about.append("CASE WHEN {} THEN o.id % 2 = 0 ELSE o.id % 3 = 0 END")
+        return self.random.choice(about).format(test)
 
     def with_inner(self, query: Query, inner: Expressions) -> Query:
         query.features |= inner.features

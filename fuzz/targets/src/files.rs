@@ -12,11 +12,13 @@
 mod bench;
 mod sample;
 mod thrift;
+mod walk;
 
 use std::sync::LazyLock;
 
-pub use bench::{Bench, Ended};
-use sample::{Kind, Lie, Sample};
+use bench::{Bench, Ended};
+use sample::{Lie, Sample};
+pub use walk::{Every, Walk};
 
 use crate::choices::Choices;
 
@@ -71,78 +73,6 @@ pub fn files(bytes: &[u8]) -> bool {
     ended.iter().any(|ended| match ended {
         Ended::Rows(_) => true,
         Ended::Error(text) => text.contains("row group"),
-    })
-}
-
-/// One number of one file that lies.
-#[derive(Debug)]
-pub struct Damaged {
-    /// Which file, which number, and what it says.
-    pub what: String,
-    /// The file.
-    pub bytes: Vec<u8>,
-    /// Whether the lie is in the header of a page.
-    pub is_in_page: bool,
-}
-
-/// Every number of every structure of every file, with each of some lies.
-pub fn every_lie() -> impl Iterator<Item = Damaged> {
-    SAMPLES.iter().flat_map(|sample| {
-        let structures = sample.structures().iter().enumerate();
-        structures.flat_map(move |(number, structure)| {
-            (0..structure.places().len()).flat_map(move |place| {
-                let truth = structure.truth(place);
-                lies_beside(truth).into_iter().map(move |said| {
-                    let path = &structure.places()[place];
-                    let (name, kind, start) = (sample.name, structure.kind, structure.start);
-                    let lie = Lie { structure: number, place, number: said };
-                    let what = format!("{name}, {kind:?} at {start}, {path:?}: {said} for {truth}");
-                    let is_in_page = kind == Kind::PageHeader;
-                    Damaged { what, bytes: sample.with(&[lie]), is_in_page }
-                })
-            })
-        })
-    })
-}
-
-/// What a number may say instead of the truth: its neighbours, nothing, and the ends of types.
-fn lies_beside(truth: i64) -> Vec<i64> {
-    let mut lies = vec![
-        truth.wrapping_sub(1),
-        truth.wrapping_add(1),
-        truth.wrapping_mul(2),
-        0,
-        -1,
-        i64::from(i32::MAX),
-        i64::from(i32::MIN),
-        i64::MAX,
-        i64::MIN,
-    ];
-    lies.retain(|lie| *lie != truth);
-    lies.dedup();
-    lies
-}
-
-/// Each file cut short at each byte but the first, and with each of its last bytes changed.
-pub fn every_end() -> impl Iterator<Item = Damaged> {
-    SAMPLES.iter().flat_map(|sample| {
-        let whole = sample.with(&[]);
-        let (length, name) = (whole.len(), sample.name);
-        let cut = (1..length).map({
-            let whole = whole.clone();
-            move |length| Damaged {
-                what: format!("{name}, its first {length} bytes"),
-                bytes: whole[..length].to_vec(),
-                is_in_page: false,
-            }
-        });
-        let changed = (1..=8).map(move |back| {
-            let mut bytes = whole.clone();
-            bytes[length - back] ^= 0x41;
-            let what = format!("{name}, byte {back} from the end");
-            Damaged { what, bytes, is_in_page: false }
-        });
-        cut.chain(changed)
     })
 }
 

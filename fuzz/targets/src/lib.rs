@@ -62,7 +62,7 @@ pub use arguments::arguments;
 pub use command::command;
 pub use drives::drives;
 #[cfg(feature = "sql")]
-pub use files::{Bench, Damaged, Ended, every_end, every_lie, files};
+pub use files::{Every, Walk, files};
 pub use kernel::scan;
 pub use merge::merge;
 pub use pages::pages;

@@ -6,7 +6,7 @@
 
 use std::path::Path;
 
-use nearscan_targets::{Bench, Ended, every_end, every_lie};
+use nearscan_targets::{Every, Walk};
 
 /// The targets that need the engine.
 const TARGETS: [&str; 3] = ["sql", "arguments", "files"];
@@ -33,46 +33,11 @@ fn words_of_fuzzers_are_planned_or_refused() {
     assert_eq!(targets, TARGETS.len());
 }
 
-/// Of all lies, one in so many is tried here; a number without a factor in common with how many
-/// there are of each place.
-const LIES_STEP: usize = 197;
-
-/// Of all lengths, one in so many.
-const ENDS_STEP: usize = 97;
-
 #[test]
 fn a_number_that_lies_does_no_harm_or_is_found() {
-    let bench = Bench::start();
-    let (mut rows, mut errors) = (0, 0);
-    for damaged in every_lie().step_by(LIES_STEP) {
-        for query in 0..Bench::queries() {
-            match bench.run(&damaged.bytes, query) {
-                [Ended::Rows(off), Ended::Rows(force)] => {
-                    assert_eq!(off, force, "{}, query {query}", damaged.what);
-                    rows += 1;
-                }
-                [Ended::Error(text), force] => {
-                    let has_place = text.contains(", row group ") && text.contains(", byte ");
-                    assert!(has_place || !damaged.is_in_page, "{}: {text}", damaged.what);
-                    // Fields that a drive has no use for do it no harm.
-                    assert!(damaged.is_in_page || matches!(force, Ended::Error(_)), "{text}");
-                    errors += 1;
-                }
-                [Ended::Rows(_), Ended::Error(text)] => {
-                    panic!("{}, query {query}, with a drive alone: {text}", damaged.what)
-                }
-            }
-        }
-    }
-    assert!(rows > 50 && errors > 50, "{rows} with rows, {errors} with errors");
-}
-
-#[test]
-fn a_file_that_is_cut_is_refused() {
-    let bench = Bench::start();
-    for damaged in every_end().step_by(ENDS_STEP) {
-        for ended in bench.run(&damaged.bytes, 0) {
-            assert!(matches!(ended, Ended::Error(_)), "{}", damaged.what);
-        }
-    }
+    // Numbers without a factor in common with how many lies there are of each place.
+    let every = Every { lies: 197, ends: 97 };
+    let walk = Walk::of(every, &mut |wrong| println!("{wrong}"));
+    assert!(walk.rows > 50 && walk.errors > 50, "{walk:?}");
+    assert!(walk.wrong.is_empty(), "{} are wrong, see above", walk.wrong.len());
 }

@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use tokio::runtime::{Builder, Runtime};
 
 /// Queries over one of the files.
-pub(crate) const QUERIES: [&str; 4] = [
+pub(super) const QUERIES: [&str; 4] = [
     "SELECT * FROM '{}'",
     "SELECT count(*), count(v), sum(k), min(d), max(s) FROM '{}' WHERE k >= 3 AND (v <> 2 OR b)",
     "SELECT s, count(*), max(x) FROM '{}' WHERE e < DATE '1994-01-12' GROUP BY s ORDER BY s",
@@ -18,7 +18,7 @@ pub(crate) const QUERIES: [&str; 4] = [
 
 /// How a query ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Ended {
+pub(super) enum Ended {
     /// With these rows, in order of their text.
     Rows(Vec<String>),
     /// With this error.
@@ -26,7 +26,7 @@ pub enum Ended {
 }
 
 /// Engines that last.
-pub struct Bench {
+pub(super) struct Bench {
     runtime: Runtime,
     plain: Engine,
     with_drive: Engine,
@@ -40,7 +40,7 @@ impl Bench {
     ///
     /// # Panics
     /// When they do not start.
-    pub fn start() -> Self {
+    pub(super) fn start() -> Self {
         let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
         let folder = TempDir::new().expect("a folder for files");
         let builder = Engine::builder().drive("emulated:?profile=unlimited").expect("a drive");
@@ -52,16 +52,11 @@ impl Bench {
         Self { runtime, plain, with_drive, folder, written: Cell::new(0) }
     }
 
-    /// Number of queries.
-    pub const fn queries() -> usize {
-        QUERIES.len()
-    }
-
     /// Runs one of the queries over a file with these bytes, without a drive and with one.
     ///
     /// # Panics
     /// When the engine does, or says too little of what is wrong.
-    pub fn run(&self, bytes: &[u8], query: usize) -> [Ended; 2] {
+    pub(super) fn run(&self, bytes: &[u8], query: usize) -> [Ended; 2] {
         let number = self.written.replace(self.written.get() + 1);
         let path = self.folder.path().join(format!("{number}.parquet"));
         std::fs::write(&path, bytes).expect("a file is written");

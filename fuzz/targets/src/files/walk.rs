@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+//! One lie after the other: every number of every structure of every file with each of some lies,
+//! and every length that a file may be cut to.
+//!
+//! With one lie in a file more holds than with several: rows are the same without a drive and with
+//! one, and who finds a lie in a page says where.
+
+use std::any::Any;
+use std::ops::AddAssign;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use super::SAMPLES;
+use super::bench::{Bench, Ended, QUERIES};
+use super::sample::{Kind, Lie};
+
+/// How many of them are tried: the first of each so many, of which 1 tries all.
+#[derive(Debug, Clone, Copy)]
+pub struct Every {
+    /// Of the lies.
+    pub lies: usize,
+    /// Of the files that are cut, or changed at their end.
+    pub ends: usize,
+}
+
+/// What came of it.
+#[derive(Debug, Default)]
+pub struct Walk {
+    /// Queries that gave rows, the same without a drive and with one.
+    pub rows: u64,
+    /// Queries that failed as they should.
+    pub errors: u64,
+    /// What was wrong of the others.
+    pub wrong: Vec<String>,
+}
+
+impl Walk {
+    /// Tries them, and tells about each that is wrong when it is found.
+    ///
+    /// # Panics
+    /// When the engines do not start.
+    pub fn of(every: Every, tell: &mut dyn FnMut(&str)) -> Self {
+        let bench = Bench::start();
+        let mut walk = Self::default();
+        for damaged in every_lie().step_by(every.lies) {
+            for query in 0..QUERIES.len() {
+                walk.note(&damaged, query, tell, || lie(&bench, &damaged, query));
+            }
+        }
+        for damaged in every_end().step_by(every.ends) {
+            walk.note(&damaged, 0, tell, || end(&bench, &damaged));
+        }
+        walk
+    }
+
+    /// Number of queries that were run.
+    pub fn queries(&self) -> u64 {
+        self.rows + self.errors + self.wrong.len() as u64
+    }
+
+    fn note(
+        &mut self,
+        damaged: &Damaged,
+        query: usize,
+        tell: &mut dyn FnMut(&str),
+        run: impl FnOnce() -> Result<Right, String>,
+    ) {
+        // The engine is as good as before behind a panic of its own, and another one than it
+        // is a finding too.
+        let run = catch_unwind(AssertUnwindSafe(run));
+        match run.unwrap_or_else(|panic| Err(text_of(&*panic))) {
+            Ok(Right::Rows) => self.rows.add_assign(1),
+            Ok(Right::Error) => self.errors.add_assign(1),
+            Err(why) => {
+                let text = format!("{}, query {query}: {why}", damaged.what);
+                tell(&text);
+                self.wrong.push(text);
+            }
+        }
+    }
+}
+
+/// What is right of a query.
+enum Right {
+    Rows,
+    Error,
+}
+
+fn lie(bench: &Bench, damaged: &Damaged, query: usize) -> Result<Right, String> {
+    match bench.run(&damaged.bytes, query) {
+        [Ended::Rows(off), Ended::Rows(force)] if off == force => Ok(Right::Rows),
+        [Ended::Rows(off), Ended::Rows(force)] => {
+            Err(format!("{} rows, and {} others with a drive", off.len(), force.len()))
+        }
+        [Ended::Error(text), force] => {
+            let has_place = text.contains(", row group ") && text.contains(", byte ");
+            let (is_in_page, is_in_index) = (
+                damaged.kind == Kind::PageHeader,
+                matches!(damaged.kind, Kind::OffsetIndex | Kind::ColumnIndex),
+            );
+            // A drive has no use for some fields of headers, and for no index.
+            match force {
+                _ if is_in_page && !has_place => Err(format!("no place in {text}")),
+                Ended::Rows(_) if !is_in_page && !is_in_index => {
+                    Err(format!("without a drive alone: {text}"))
+                }
+                _ => Ok(Right::Error),
+            }
+        }
+        [Ended::Rows(_), Ended::Error(text)] => Err(format!("with a drive alone: {text}")),
+    }
+}
+
+fn end(bench: &Bench, damaged: &Damaged) -> Result<Right, String> {
+    match bench.run(&damaged.bytes, 0) {
+        [Ended::Error(_), Ended::Error(_)] => Ok(Right::Error),
+        _ => Err("rows of a file that is cut".to_owned()),
+    }
+}
+
+fn text_of(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "a panic".to_owned())
+}
+
+/// One number of one file that lies.
+#[derive(Debug)]
+struct Damaged {
+    /// Which file, which number, and what it says.
+    what: String,
+    /// The file.
+    bytes: Vec<u8>,
+    /// Where the lie is.
+    kind: Kind,
+}
+
+/// Every number of every structure of every file, with each of some lies.
+fn every_lie() -> impl Iterator<Item = Damaged> {
+    SAMPLES.iter().flat_map(|sample| {
+        let structures = sample.structures().iter().enumerate();
+        structures.flat_map(move |(number, structure)| {
+            (0..structure.places().len()).flat_map(move |place| {
+                let truth = structure.truth(place);
+                lies_beside(truth).into_iter().map(move |said| {
+                    let path = &structure.places()[place];
+                    let (name, kind, start) = (sample.name, structure.kind, structure.start);
+                    let lie = Lie { structure: number, place, number: said };
+                    let what = format!("{name}, {kind:?} at {start}, {path:?}: {said} for {truth}");
+                    Damaged { what, bytes: sample.with(&[lie]), kind }
+                })
+            })
+        })
+    })
+}
+
+/// What a number may say instead of the truth: its neighbours, nothing, and the ends of types.
+fn lies_beside(truth: i64) -> Vec<i64> {
+    let mut lies = vec![
+        truth.wrapping_sub(1),
+        truth.wrapping_add(1),
+        truth.wrapping_mul(2),
+        0,
+        -1,
+        i64::from(i32::MAX),
+        i64::from(i32::MIN),
+        i64::MAX,
+        i64::MIN,
+    ];
+    lies.retain(|lie| *lie != truth);
+    lies.dedup();
+    lies
+}
+
+/// Each file cut short at each byte but the first, and with each of its last bytes changed.
+fn every_end() -> impl Iterator<Item = Damaged> {
+    SAMPLES.iter().flat_map(|sample| {
+        let whole = sample.with(&[]);
+        let (length, name) = (whole.len(), sample.name);
+        let cut = (1..length).map({
+            let whole = whole.clone();
+            move |length| Damaged {
+                what: format!("{name}, its first {length} bytes"),
+                bytes: whole[..length].to_vec(),
+                kind: Kind::Footer,
+            }
+        });
+        let changed = (1..=8).map(move |back| {
+            let mut bytes = whole.clone();
+            bytes[length - back] ^= 0x41;
+            let what = format!("{name}, byte {back} from the end");
+            Damaged { what, bytes, kind: Kind::Footer }
+        });
+        cut.chain(changed)
+    })
+}
