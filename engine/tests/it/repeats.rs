@@ -38,6 +38,13 @@ impl Join {
         Self { folder, wide, many, sql }
     }
 
+    /// The join with another left side, as wide, of these rows out of the many.
+    fn with_left(&self, rows: &str) -> String {
+        let rows = rows.replace("$1", &self.many);
+        let left = format!("(SELECT id % 100 AS x, repeat('y', 5000) || id AS s FROM ({rows}))");
+        self.sql.replace(&self.wide, &left)
+    }
+
     /// An engine with little memory, or enough.
     async fn engine(&self, memory: Option<u64>, threads: usize) -> Engine {
         let builder = Engine::builder().threads(threads).temp_directory(self.folder.path());
@@ -72,12 +79,20 @@ async fn several_partitions_do_not_answer_for_the_left_rows_each(
     assert_eq!(rows(&join.engine(Some(SHORT), 1).await, &join.sql).await, expected);
 }
 
+/// A repartition gives its rows once.
+#[tokio::test]
+async fn rows_from_several_partitions_are_read_again() {
+    let join = Join::of("b.id", "RIGHT SEMI JOIN").await;
+    let sql = join.with_left("SELECT * FROM $1 WHERE id % 25 = 0");
+    let expected = rows(&join.engine(None, 2).await, &sql).await;
+    assert!(expected.len() > 100, "{expected:?}");
+    assert_eq!(rows(&join.engine(Some(SHORT), 2).await, &sql).await, expected);
+}
+
 #[tokio::test]
 async fn what_told_others_which_rows_matter_is_not_run_again() {
     let join = Join::of("b.id", "RIGHT SEMI JOIN").await;
-    let first = "(SELECT id % 100 AS x, repeat('y', 5000) || id AS s \
-                 FROM (SELECT * FROM $1 ORDER BY y, id LIMIT 400)) AS a";
-    let sql = join.sql.replace(&format!("{} AS a", join.wide), &first.replace("$1", &join.many));
+    let sql = join.with_left("SELECT * FROM $1 ORDER BY y, id LIMIT 400");
     assert!(rows(&join.engine(None, 2).await, &sql).await.len() > 100);
     let error = failure(&join.engine(Some(SHORT), 2).await, &sql).await;
     assert!(error.contains("the left side of a nested loop join"), "{error}");
