@@ -61,13 +61,10 @@ impl LocalFiles {
         let Some((rest, _)) = tail.split_last_chunk::<4>() else { return Ok(()) };
         let Some((_, length)) = rest.split_last_chunk() else { return Ok(()) };
         let length = u64::from(u32::from_le_bytes(*length));
-        let start = end.checked_sub(TAIL_BYTES).and_then(|start| start.checked_sub(length));
-        // Other bytes may be the same, and a footer that starts before its file is found elsewhere.
-        let Some(start) = start else { return Ok(()) };
+        // Other bytes may be the same.
         if self.0.head(location).await?.size != end {
             return Ok(());
         }
-        let bytes = self.0.get_range(location, start..end - TAIL_BYTES).await?;
         let damaged = |part: &str, offset: u64, what: String| object_store::Error::Generic {
             store: "local files",
             source: Box::new(Damage {
@@ -77,6 +74,12 @@ impl LocalFiles {
                 what: format!("the {part} cannot be read: {what}"),
             }),
         };
+        let start = end.checked_sub(TAIL_BYTES).and_then(|start| start.checked_sub(length));
+        let Some(start) = start else {
+            let what = format!("it is said to have {length} bytes of the file's {end}");
+            return Err(damaged("footer", end.saturating_sub(TAIL_BYTES), what));
+        };
+        let bytes = self.0.get_range(location, start..end - TAIL_BYTES).await?;
         let walked = footer::walk(&bytes).map_err(|what| damaged("footer", start, what))?;
         let Some((range, needed)) = walked.span() else { return Ok(()) };
         if range.end > end {

@@ -3,9 +3,9 @@
 //!
 //! DataFusion's nested loop join executes its left side once more when the rows of that do not fit,
 //! to put them on disk. But an operator gives its rows once: a scan whose files are dealt out, or a
-//! repartition, has none left, and the rows of the join would be lost. And several partitions then
-//! answer for the left rows that match nothing, each for itself, so that such rows come more than
-//! once, or though they match.
+//! repartition, has none left, and the rows of the join would be lost. And only inner joins are
+//! right then: of the others rows that match nothing, or only some of the left rows, come more than
+//! once or not at all.
 //!
 //! [`Repeats`] puts a [`RepeatableExec`] between: the second time it executes the plan below as if
 //! for the first time, or, where the join would be wrong, says that memory is short.
@@ -29,7 +29,7 @@ use datafusion::{
     physical_expr::PhysicalExpr,
     physical_optimizer::PhysicalOptimizerRule,
     physical_plan::{
-        DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, PlanProperties,
+        DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties,
         execution_plan::{ReplaceChildrenOptions, reset_plan_states},
         joins::NestedLoopJoinExec,
         replace_children_if_necessary,
@@ -51,7 +51,8 @@ impl PhysicalOptimizerRule for Repeats {
             let Some(join) = node.downcast_ref::<NestedLoopJoinExec>() else {
                 return Ok(Transformed::no(node));
             };
-            let is_repeatable = is_right_when_repeated(join) && !produces_filters(join.left())?;
+            let is_repeatable =
+                *join.join_type() == JoinType::Inner && !produces_filters(join.left())?;
             let left = Arc::new(RepeatableExec::new(Arc::clone(join.left()), is_repeatable));
             let children: Vec<Arc<dyn ExecutionPlan>> = vec![left, Arc::clone(join.right())];
             replace_children_if_necessary(node, children).map(Transformed::yes)
@@ -66,19 +67,6 @@ impl PhysicalOptimizerRule for Repeats {
     fn schema_check(&self) -> bool {
         true
     }
-}
-
-/// Whether the join has its rows when the left ones come from disk.
-fn is_right_when_repeated(join: &NestedLoopJoinExec) -> bool {
-    let ends_with_left_rows = matches!(
-        join.join_type(),
-        JoinType::Left
-            | JoinType::LeftAnti
-            | JoinType::LeftSemi
-            | JoinType::LeftMark
-            | JoinType::Full
-    );
-    !ends_with_left_rows || join.right().output_partitioning().partition_count() == 1
 }
 
 /// Whether an operator tells others below it which rows still matter: what it told the first time
