@@ -95,6 +95,9 @@ async fn name_file(
     // A length in a footer may lead behind the end of the file, which the store says.
     let is_outside =
         |error: &object_store::Error| matches!(error, object_store::Error::Generic { .. });
+    if Damage::of(&error).is_some() {
+        return error;
+    }
     match error.find_root() {
         // An internal error is a panic of a library, for one.
         DataFusionError::ParquetError(_) | DataFusionError::Internal(_) => {}

@@ -52,7 +52,7 @@ pub(crate) fn run(project: &Project, fuzz: &Fuzz) -> Result<ExitCode> {
             start(project, &["nearscan-faults"], "nearscan-faults", options)
         }
         Fuzz::Lies { options } => {
-            let package = ["nearscan-targets", "--features", "nearscan-targets/sql"];
+            let package = ["-p", "nearscan-targets", "--features", "nearscan-targets/sql"];
             start(project, &package, "nearscan-lies", options)
         }
         Fuzz::Coverage(options) => coverage::run(project, options),
@@ -65,7 +65,7 @@ fn sql(project: &Project, options: &[String]) -> Result<ExitCode> {
     let describe = ["describe", "--always", "--dirty"];
     let commit = project::output(project.command("git").args(describe))?;
     let known = known_options(commit.trim(), &python.to_string_lossy(), &project.target_folder());
-    start(project, &["nearscan-queries"], "nearscan-queries", &[&known, options].concat())
+    start(project, &["-p", "nearscan-queries"], "nearscan-queries", &[&known, options].concat())
 }
 
 /// What random queries are told whatever the user says, who stands behind it and so overrides it:
@@ -76,11 +76,11 @@ fn known_options(commit: &str, python: &str, target: &Path) -> [String; 6] {
     ["--commit", commit, "--python", python, "--keep", &keep].map(str::to_owned)
 }
 
-/// Builds a program of a package for speed, and runs it.
+/// Builds a program for speed, of the package that these arguments of cargo name, and runs it.
 fn start(project: &Project, package: &[&str], name: &str, options: &[String]) -> Result<ExitCode> {
     // With the program that users have, so that both are built with the same features.
     let mut build = project.cargo(&["build", "--release", "--locked", "-p", "nearscan-shell"]);
-    project::run(build.args(["--bin", name, "-p"]).args(package))?;
+    project::run(build.args(["--bin", name]).args(package))?;
     let program = project.target_folder().join("release").join(name);
     let mut command = project.command(&program.to_string_lossy());
     let status = command.args(options).status().with_context(|| format!("cannot start {name}"))?;

@@ -2,40 +2,44 @@
 //! Nested loop joins that run short of memory.
 //!
 //! DataFusion's nested loop join executes its left side once more when the rows of that do not fit,
-//! to put them on disk. But an operator gives its rows once: a scan whose files are dealt out, or a
-//! repartition, has none left, and the rows of the join would be lost. And only inner joins are
-//! right then: of the others rows that match nothing, or only some of the left rows, come more than
-//! once or not at all.
+//! to put them on disk, and then joins them part by part. But an operator gives its rows once: a
+//! scan whose files are dealt out, or a repartition, has none left, and the rows of the join would
+//! be lost. And not every join is right then: where several partitions are joined to the left rows,
+//! each of them says which left rows match nothing; and the right rows that match nothing are
+//! forgotten when it is the last part that fills the memory.
 //!
 //! [`Repeats`] puts a [`RepeatableExec`] between: the second time it executes the plan below as if
-//! for the first time, or, where the join would be wrong, says that memory is short.
+//! for the first time, or, where the join would be wrong, ends as the first time did.
 
 use std::{
     fmt,
     sync::{
-        Arc,
+        Arc, OnceLock,
         atomic::{AtomicBool, Ordering},
     },
 };
 
 use datafusion::{
     common::{
-        JoinType, Result, Statistics,
+        DataFusionError, JoinType, Result, Statistics,
         config::ConfigOptions,
-        internal_err, resources_err,
+        internal_err,
         tree_node::{Transformed, TreeNode, TreeNodeRecursion},
     },
     execution::{SendableRecordBatchStream, TaskContext},
     physical_expr::PhysicalExpr,
     physical_optimizer::PhysicalOptimizerRule,
     physical_plan::{
-        DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties,
+        DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, PlanProperties,
         execution_plan::{ReplaceChildrenOptions, reset_plan_states},
-        joins::NestedLoopJoinExec,
+        joins::{HashJoinExec, NestedLoopJoinExec},
         replace_children_if_necessary,
         statistics::{ChildStats, StatisticsArgs},
+        stream::RecordBatchStreamAdapter,
+        work_table::WorkTableExec,
     },
 };
+use futures::TryStreamExt;
 
 /// Lets nested loop joins execute their left side again.
 #[derive(Debug)]
@@ -51,8 +55,7 @@ impl PhysicalOptimizerRule for Repeats {
             let Some(join) = node.downcast_ref::<NestedLoopJoinExec>() else {
                 return Ok(Transformed::no(node));
             };
-            let is_repeatable =
-                *join.join_type() == JoinType::Inner && !produces_filters(join.left())?;
+            let is_repeatable = is_right_in_parts(join) && gives_same_rows(join.left())?;
             let left = Arc::new(RepeatableExec::new(Arc::clone(join.left()), is_repeatable));
             let children: Vec<Arc<dyn ExecutionPlan>> = vec![left, Arc::clone(join.right())];
             replace_children_if_necessary(node, children).map(Transformed::yes)
@@ -69,24 +72,44 @@ impl PhysicalOptimizerRule for Repeats {
     }
 }
 
-/// Whether an operator tells others below it which rows still matter: what it told the first time
-/// leaves out rows that matter the second time.
-fn produces_filters(plan: &Arc<dyn ExecutionPlan>) -> Result<bool> {
-    plan.exists(|node| Ok(!node.dynamic_expressions_produced().is_empty()))
+/// Whether the join has its rows when the left ones come part by part.
+fn is_right_in_parts(join: &NestedLoopJoinExec) -> bool {
+    match join.join_type() {
+        JoinType::Inner => true,
+        JoinType::Left | JoinType::LeftSemi | JoinType::LeftAnti | JoinType::LeftMark => {
+            join.right().output_partitioning().partition_count() == 1
+        }
+        _ => false,
+    }
 }
 
-/// Gives the rows of its input each time that it is executed, or once.
+/// Whether a plan gives the same rows again. An operator may tell others below it which rows still
+/// matter, and what it told the first time leaves out rows that matter the second time, but for
+/// what a hash join tells, which is about other rows. Rows of a recursive query are given once.
+fn gives_same_rows(plan: &Arc<dyn ExecutionPlan>) -> Result<bool> {
+    let has_other_rows = plan.exists(|node| {
+        let tells = !node.dynamic_expressions_produced().is_empty();
+        Ok(tells && !node.is::<HashJoinExec>() || node.is::<WorkTableExec>())
+    })?;
+    Ok(!has_other_rows)
+}
+
+/// Gives the rows of its input each time that it is executed, or once. What the input counts is of
+/// the first time.
 #[derive(Debug)]
 struct RepeatableExec {
     input: Arc<dyn ExecutionPlan>,
     /// Whether it may be executed a second time.
     is_repeatable: bool,
     has_run: AtomicBool,
+    /// What the first time ended with, if the input itself ran short.
+    cause: Arc<OnceLock<String>>,
 }
 
 impl RepeatableExec {
-    const fn new(input: Arc<dyn ExecutionPlan>, is_repeatable: bool) -> Self {
-        Self { input, is_repeatable, has_run: AtomicBool::new(false) }
+    fn new(input: Arc<dyn ExecutionPlan>, is_repeatable: bool) -> Self {
+        let (has_run, cause) = (AtomicBool::new(false), Arc::default());
+        Self { input, is_repeatable, has_run, cause }
     }
 
     fn above(&self, mut children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
@@ -155,10 +178,19 @@ impl ExecutionPlan for RepeatableExec {
         context: Arc<TaskContext>,
     ) -> Result<SendableRecordBatchStream> {
         if !self.has_run.swap(true, Ordering::Relaxed) {
-            return self.input.execute(partition, context);
+            let rows = self.input.execute(partition, context)?;
+            let cause = Arc::clone(&self.cause);
+            let rows = rows.inspect_err(move |error| {
+                if let DataFusionError::ResourcesExhausted(text) = error.find_root() {
+                    cause.get_or_init(|| text.clone());
+                }
+            });
+            return Ok(Box::pin(RecordBatchStreamAdapter::new(self.schema(), rows)));
         }
         if !self.is_repeatable {
-            return resources_err!("the left side of a nested loop join does not fit in memory");
+            let own = "the left side of a nested loop join does not fit in memory";
+            let cause = self.cause.get().map_or(own, String::as_str);
+            return Err(DataFusionError::ResourcesExhausted(cause.to_owned()));
         }
         reset_plan_states(Arc::clone(&self.input))?.execute(partition, context)
     }

@@ -3,9 +3,12 @@
 //!
 //! Source: `parquet.thrift` of the format, version 2.12.
 
-use Kind::{Bool, Byte, Bytes, Double, IndexBytes, IndexStart, Int, List, Struct};
+use Kind::{
+    Bool, Byte, Bytes, Children, Double, IndexBytes, IndexStart, Int, List, RowGroups, Schema,
+    Struct,
+};
 
-/// What a field is. All lengths of integers are one.
+/// What a field is. Integers of all widths are one kind, as they are written alike.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Kind {
     Bool,
@@ -19,6 +22,12 @@ pub(super) enum Kind {
     /// An integer: where an index of a chunk starts, and how long it is.
     IndexStart(Index),
     IndexBytes(Index),
+    /// An integer: how many elements of the schema stand below this one.
+    Children,
+    /// The list of the elements of a schema.
+    Schema,
+    /// The list of row groups.
+    RowGroups,
 }
 
 /// The indexes of a chunk.
@@ -39,10 +48,10 @@ impl Kind {
         match self {
             Bool => "truth value",
             Byte => "byte",
-            Int | IndexStart(_) | IndexBytes(_) => "integer",
+            Int | IndexStart(_) | IndexBytes(_) | Children => "integer",
             Double => "double",
             Bytes => "text",
-            List(_) => "list",
+            List(_) | Schema | RowGroups => "list",
             Struct(_) => "structure",
         }
     }
@@ -75,12 +84,13 @@ const LOGICAL_TYPE: Fields = &[
     Some(Struct(&[Some(Bytes)])),
     Some(Struct(&[Some(Bytes), Some(Int)])),
 ];
-const SCHEMA_ELEMENT: Fields = &[
+/// Those of an element of the schema.
+pub(super) const SCHEMA_ELEMENT: Fields = &[
     Some(Int),
     Some(Int),
     Some(Int),
     Some(Bytes),
-    Some(Int),
+    Some(Children),
     Some(Int),
     Some(Int),
     Some(Int),
@@ -97,10 +107,10 @@ const STATISTICS: Fields = &[
     Some(Bool),
     Some(Bool),
 ];
-const SIZES: Fields = &[Some(Int), Some(List(EMPTY)), Some(List(EMPTY))];
-const PLACES: Fields = &[Some(Struct(&[Some(Double); 8])), Some(List(EMPTY))];
+const SIZE_STATISTICS: Fields = &[Some(Int), Some(List(EMPTY)), Some(List(EMPTY))];
+const GEOSPATIAL_STATISTICS: Fields = &[Some(Struct(&[Some(Double); 8])), Some(List(EMPTY))];
 const PAGE_ENCODING: Fields = &[Some(Int); 3];
-const COLUMN: Fields = &[
+const COLUMN_META_DATA: Fields = &[
     Some(Int),
     Some(List(EMPTY)),
     Some(List(EMPTY)),
@@ -116,14 +126,14 @@ const COLUMN: Fields = &[
     Some(List(PAGE_ENCODING)),
     Some(Int),
     Some(Int),
-    Some(Struct(SIZES)),
-    Some(Struct(PLACES)),
+    Some(Struct(SIZE_STATISTICS)),
+    Some(Struct(GEOSPATIAL_STATISTICS)),
 ];
 const COLUMN_KEY: Fields = &[Some(Struct(EMPTY)), Some(Struct(&[Some(List(EMPTY)), Some(Bytes)]))];
-const CHUNK: Fields = &[
+const COLUMN_CHUNK: Fields = &[
     Some(Bytes),
     Some(Int),
-    Some(Struct(COLUMN)),
+    Some(Struct(COLUMN_META_DATA)),
     Some(IndexStart(Index::Offsets)),
     Some(IndexBytes(Index::Offsets)),
     Some(IndexStart(Index::Bounds)),
@@ -132,8 +142,9 @@ const CHUNK: Fields = &[
     Some(Bytes),
 ];
 const SORTED_BY: Fields = &[Some(Int), Some(Bool), Some(Bool)];
-const ROW_GROUP: Fields = &[
-    Some(List(CHUNK)),
+/// Those of a row group.
+pub(super) const ROW_GROUP: Fields = &[
+    Some(List(COLUMN_CHUNK)),
     Some(Int),
     Some(Int),
     Some(List(SORTED_BY)),
@@ -145,9 +156,9 @@ const CIPHER: Fields = &[Some(Struct(&[Some(Bytes), Some(Bytes), Some(Bool)])); 
 /// Those of a footer.
 pub(super) const FILE: Fields = &[
     Some(Int),
-    Some(List(SCHEMA_ELEMENT)),
+    Some(Schema),
     Some(Int),
-    Some(List(ROW_GROUP)),
+    Some(RowGroups),
     Some(List(KEY_VALUE)),
     Some(Bytes),
     Some(List(&[Some(Struct(EMPTY))])),

@@ -60,24 +60,80 @@ fn the_indexes_of_a_footer_are_found() {
 #[rstest]
 #[case::row_groups(&[0x49], &MANY, "a list is said to have 2147483647 items in 1 bytes")]
 #[case::something_new(&[0xe9], &MANY, "a list is said to have 2147483647 items in 1 bytes")]
+#[case::a_map(&[0xeb], &MANY[1..], "a list is said to have 2147483647 items in 1 bytes")]
 #[case::a_list_for_a_number(&[0x39], &[0x05], "field 3 is no integer")]
 #[case::a_number_for_row_groups(&[0x45], &[0x02], "field 4 is no list")]
 #[case::a_long_text(&[0x68], &[0x7f], "a text is said to have 127 bytes of 1")]
 #[case::a_large_number(&[0x35], &[0xff; 11], "a number has more than 64 bits")]
 #[case::a_large_field(&[0x05], &[0x80, 0x80, 0x08], "the number of a field is too large")]
-#[case::an_unknown_kind(&[0xed], &[], "there is a value of kind 13")]
-#[case::structures_in_structures(&[0xec], &[0x1c; 40], "structures are too deep in one another")]
-#[case::lists_in_lists(&[0xe9], &[0x19; 40], "lists are too deep in one another")]
+#[case::an_unknown_kind(&[0xee], &[], "there is a value of kind 14")]
+#[case::structures_in_structures(&[0xec], &[0x1c; 80], "structures are too deep in one another")]
+#[case::lists_in_lists(&[0xe9], &[0x19; 80], "lists are too deep in one another")]
+// For the crate the second byte is the next field.
+#[case::truth_values(&[0xe9], &[0x11, 0x49], "there is a list of truth values")]
+#[case::truth_values_of_a_map(&[0xeb], &[0x01, 0x81, 0x01, 0x49], "there is a list of truth values")]
+#[case::children(
+    &[0x29],
+    &[0x1c, 0x55, 0x02, 0x00],
+    "an element of the schema is said to have 1 below it of 0"
+)]
+#[case::negative_children(
+    &[0x29],
+    &[0x1c, 0x55, 0x01, 0x00],
+    "an element of the schema is said to have -1 below it"
+)]
+// A chunk whose index has 2^32 + 8 bytes, which are 8 for the crate.
+#[case::a_long_index(
+    &[0x49, 0x1c, 0x19, 0x1c, 0x55],
+    &[0x90, 0x80, 0x80, 0x80, 0x20, 0x00, 0x00],
+    "a number has more than 32 bits"
+)]
 fn what_cannot_be_is_refused(#[case] field: &[u8], #[case] value: &[u8], #[case] why: &str) {
     assert_eq!(walk(&[field, value, &[0]].concat()), Err(why.to_owned()));
 }
 
+#[rstest]
+#[case::of_a_map(&[0xeb, 0x01, 0x85, 0x01, 0x61, 0x02])]
+#[case::of_an_empty_map(&[0xeb, 0x00])]
+#[case::of_sixteen_bytes(&[&[0xed][..], &[7; 16]].concat())]
+#[case::of_an_empty_list(&[0xe9, 0x00])]
+fn fields_of_later_versions_are_skipped(#[case] field: &[u8]) {
+    // A list of key values follows, with its number.
+    let rest = [0x09, 0x0a, 0x1c, 0x18, 0x01, 0x61, 0x00, 0x00];
+    assert_eq!(walk(&[field, &rest].concat()), Ok(Indexes::default()));
+    assert!(walk(&[field, &rest[..5]].concat()).is_err());
+}
+
+#[rstest]
+#[case::flat(2, true)]
+#[case::deep(90, true)]
+#[case::deeper(120, false)]
+fn a_schema_is_not_too_deep(#[case] depth: usize, #[case] is_fine: bool) {
+    // Each has one below it, and the last has none.
+    let mut elements = [[0x55, 0x02, 0x00].repeat(depth), vec![0x00]].concat();
+    let count = u8::try_from(depth + 1).unwrap();
+    let footer = [&[0x29, 0xfc, count][..], &std::mem::take(&mut elements), &[0]].concat();
+    assert_eq!(walk(&footer).is_ok(), is_fine, "{:?}", walk(&footer));
+}
+
+#[test]
+fn row_groups_have_small_numbers() {
+    let footer = |count: u8| {
+        let groups = vec![0; usize::from(count) << 14];
+        [&[0x49, 0xfc, 0x80, 0x80, count][..], &groups, &[0]].concat()
+    };
+    assert_eq!(walk(&footer(1)), Ok(Indexes::default()));
+    assert_eq!(walk(&footer(2)), Err("it is said to have 32768 row groups".to_owned()));
+}
+
 #[test]
 fn an_index_has_the_bytes_of_its_pages() {
-    let index = [&[0x19], &MANY[..]].concat();
-    assert!(check_offsets(&index).unwrap_err().contains("2147483647 items in 0 bytes"));
-    assert_eq!(check_offsets(&[0x19, 0x1c, 0x16, 0x08, 0]), Ok(()));
+    let head = [&[0x19], &MANY[..]].concat();
+    let many = "a list is said to have 2147483647 items in 100 bytes";
+    assert_eq!(check_offsets(&head, 100), Err(many.to_owned()));
+    assert_eq!(check_offsets(&head, 1 << 31), Ok(()));
+    assert_eq!(check_offsets(&[0x19, 0x1c, 0x16, 0x08, 0], 5), Ok(()));
     // This is not the way in which the crate makes room first.
-    assert_eq!(check_offsets(&[0]), Ok(()));
-    assert_eq!(check_offsets(&[]), Ok(()));
+    assert_eq!(check_offsets(&[0], 1), Ok(()));
+    assert_eq!(check_offsets(&[], 0), Ok(()));
 }

@@ -64,8 +64,7 @@ impl Walk {
         tell: &mut dyn FnMut(&str),
         run: impl FnOnce() -> Result<Right, String>,
     ) {
-        // The engine is as good as before behind a panic of its own, and another one than it
-        // is a finding too.
+        // A panic that gets out of the engine is a finding, and the walk goes on.
         let run = catch_unwind(AssertUnwindSafe(run));
         match run.unwrap_or_else(|panic| Err(text_of(&*panic))) {
             Ok(Right::Rows) => self.rows.add_assign(1),
