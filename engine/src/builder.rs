@@ -141,6 +141,7 @@ impl EngineBuilder {
             .with_catalog_list(Arc::new(FileCatalogList::new(catalogs, link.clone())))
             .with_query_planner(Arc::new(Planner))
             .with_analyzer_rule(Arc::new(NotIn))
+            .with_optimizer_rules(rules::logical_rules())
             .with_physical_optimizer_rules(rules::physical_rules([Arc::new(PushdownRule::new(
                 Arc::clone(&context),
             )) as Rule]));

@@ -15,12 +15,14 @@ mod names;
 mod not_in;
 mod repeats;
 mod sorts;
+mod sums;
 
 use std::sync::Arc;
 
 use datafusion::physical_optimizer::{PhysicalOptimizerRule, optimizer::PhysicalOptimizer};
 
 pub(crate) use not_in::NotIn;
+pub(crate) use sums::logical_rules;
 
 /// A rule as DataFusion holds it.
 pub(crate) type Rule = Arc<dyn PhysicalOptimizerRule + Send + Sync>;

@@ -32,6 +32,8 @@ mod settings;
 #[cfg(test)]
 mod sorts;
 #[cfg(test)]
+mod sums;
+#[cfg(test)]
 mod support;
 #[cfg(test)]
 mod tables;

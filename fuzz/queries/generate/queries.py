@@ -143,7 +143,9 @@ class Draw:
         if number is not None:
             has_zeros = any(it.column.is_disputed for it in self.expressions.names)
             extremes = [] if is_grouped and has_zeros else ["min", "max"]
-            return f"{self.random.choice(['sum', 'sum', *extremes, 'avg'])}({number})"
+            # Products of integers are no exact doubles, of which averages are made.
+            average = [] if "*" in number else ["avg"]
+            return f"{self.random.choice(['sum', 'sum', *extremes, *average])}({number})"
         if column.is_summed:
             return f"{self.random.choice(['sum', 'avg'])}({name.sql})"
         return f"count({name.sql})"
