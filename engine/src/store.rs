@@ -201,28 +201,27 @@ mod tests {
 
     /// A footer with an index in each of two places.
     fn with_indexes(places: [u64; 2]) -> Vec<u8> {
-        let varint = |mut number: u64| {
-            let mut bytes = Vec::new();
-            while number >= 0x80 {
-                bytes.push((number & 0x7f) as u8 | 0x80);
-                number >>= 7;
-            }
-            bytes.push(number as u8);
-            bytes
+        // Numbers of up to 56 bits.
+        let varint = |number: u64| {
+            (0..8).map(move |byte| {
+                let seven = u8::try_from(number >> (7 * byte) & 0x7f).unwrap();
+                if byte < 7 { seven | 0x80 } else { seven }
+            })
         };
         // Row groups, chunks, and of each start and length.
         let mut footer = vec![0x49, 0x1c, 0x19, 0x2c];
         for place in places {
             footer.push(0x46);
             footer.extend(varint(2 * place));
-            footer.extend([0x15, 2 * INDEX.len() as u8, 0]);
+            footer.extend([0x15, 2 * INDEX_BYTES, 0]);
         }
         footer.extend([0, 0]);
         footer
     }
 
     /// An index without pages.
-    const INDEX: [u8; 3] = [0x19, 0x0c, 0];
+    const INDEX: [u8; INDEX_BYTES as usize] = [0x19, 0x0c, 0];
+    const INDEX_BYTES: u8 = 3;
 
     /// A file with two such indexes, of which one says that it has many pages.
     async fn read(places: [u64; 2], lie: Option<u64>) -> Result<Vec<Bytes>> {

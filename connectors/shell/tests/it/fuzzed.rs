@@ -37,7 +37,7 @@ fn words_of_fuzzers_are_planned_or_refused() {
 fn a_number_that_lies_does_no_harm_or_is_found() {
     // Numbers without a factor in common with how many lies there are of each place.
     let every = Every { lies: 197, ends: 97 };
-    let walk = Walk::of(every, &mut |wrong| println!("{wrong}"));
+    let walk = Walk::of(every, &mut |_| ());
     assert!(walk.rows > 50 && walk.errors > 50, "{walk:?}");
-    assert!(walk.wrong.is_empty(), "{} are wrong, see above", walk.wrong.len());
+    assert!(walk.wrong.is_empty(), "{:#?}", walk.wrong);
 }
