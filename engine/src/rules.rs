@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The list of physical optimizer rules, DataFusion's own with a slot behind `PushdownSort`.
+//! The lists of optimizer rules. The physical ones are DataFusion's own with a slot behind
+//! `PushdownSort`.
 //!
 //! A rule that replaces scans belongs there: all rules that shape the plan have run, and the later
 //! ones still see what it made. `EnsureCooperative` wraps its leaves, the second filter pushdown
@@ -7,7 +8,10 @@
 //! have none of that. The rules that move filters and sorts are wrapped where they would be wrong:
 //! see [`gate`], [`limits`] and [`sorts`]. One rule of ours is at the end, for what happens while a
 //! plan runs: see [`repeats`].
+//!
+//! Of the rules for logical plans two are wrapped: see [`constants`] and [`sums`].
 
+mod constants;
 mod extremes;
 mod gate;
 mod limits;
@@ -19,13 +23,24 @@ mod sums;
 
 use std::sync::Arc;
 
-use datafusion::physical_optimizer::{PhysicalOptimizerRule, optimizer::PhysicalOptimizer};
+use datafusion::{
+    optimizer::{Optimizer, OptimizerRule},
+    physical_optimizer::{PhysicalOptimizerRule, optimizer::PhysicalOptimizer},
+};
 
 pub(crate) use not_in::NotIn;
-pub(crate) use sums::logical_rules;
 
 /// A rule as DataFusion holds it.
 pub(crate) type Rule = Arc<dyn PhysicalOptimizerRule + Send + Sync>;
+
+/// A rule for logical plans as DataFusion holds it.
+pub(crate) type LogicalRule = Arc<dyn OptimizerRule + Send + Sync>;
+
+/// The rule that makes one sum of several.
+const SHARES_SUMS: &str = "simplify_expressions";
+
+/// The rule that makes one comparison of several.
+const JOINS_COMPARISONS: &str = "push_down_filter";
 
 /// Beginning of the names of rules that move filters.
 const MOVES_FILTERS: &str = "FilterPushdown";
@@ -35,6 +50,19 @@ const MOVES_SORTS: &str = "EnsureRequirements";
 
 /// The rule in front of the slot.
 const SLOT_AFTER: &str = "PushdownSort";
+
+/// DataFusion's rules for logical plans.
+pub(crate) fn logical_rules() -> Vec<LogicalRule> {
+    let mut rules = Optimizer::new().rules;
+    for rule in &mut rules {
+        match rule.name() {
+            SHARES_SUMS => *rule = Arc::new(sums::Sums(Arc::clone(rule))),
+            JOINS_COMPARISONS => *rule = Arc::new(constants::Constants(Arc::clone(rule))),
+            _ => {}
+        }
+    }
+    rules
+}
 
 /// Returns DataFusion's rules with `ours` in the slot, in the order given.
 ///
@@ -87,6 +115,18 @@ mod tests {
 
     fn names(rules: &[Rule]) -> Vec<&str> {
         rules.iter().map(|rule| rule.name()).collect()
+    }
+
+    #[test]
+    fn logical_ones_are_those_of_datafusion() {
+        let names = |rules: &[LogicalRule]| {
+            rules.iter().map(|rule| rule.name().to_owned()).collect::<Vec<String>>()
+        };
+        let known = names(&Optimizer::new().rules);
+        assert_eq!(names(&logical_rules()), known);
+        for wrapped in [SHARES_SUMS, JOINS_COMPARISONS] {
+            assert_eq!(known.iter().filter(|name| *name == wrapped).count(), 1, "{wrapped}");
+        }
     }
 
     #[test]

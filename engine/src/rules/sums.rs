@@ -6,8 +6,6 @@
 //! first and the query counts `x` too, because both counts have one name; and the count of rows may
 //! not fit in the type of the constant. There, [`Sums`] hides from it what it looks for.
 
-use std::sync::Arc;
-
 use datafusion::{
     arrow::datatypes::DataType,
     common::{
@@ -18,27 +16,14 @@ use datafusion::{
         Aggregate, BinaryExpr, Expr, LogicalPlan, Operator,
         expr::{AggregateFunction, Alias},
     },
-    optimizer::{ApplyOrder, Optimizer, OptimizerConfig, OptimizerRule},
+    optimizer::{ApplyOrder, OptimizerConfig, OptimizerRule},
 };
 
-/// A rule of the logical optimizer as DataFusion holds it.
-type Rule = Arc<dyn OptimizerRule + Send + Sync>;
-
-/// The rule that shares sums.
-const SHARES_SUMS: &str = "simplify_expressions";
-
-/// DataFusion's rules for logical plans, with that one wrapped.
-pub(crate) fn logical_rules() -> Vec<Rule> {
-    let mut rules = Optimizer::new().rules;
-    for rule in rules.iter_mut().filter(|rule| rule.name() == SHARES_SUMS) {
-        *rule = Arc::new(Sums(Arc::clone(rule)));
-    }
-    rules
-}
+use super::LogicalRule;
 
 /// The rule, kept from sums that it gets wrong.
 #[derive(Debug)]
-struct Sums(Rule);
+pub(super) struct Sums(pub(super) LogicalRule);
 
 impl OptimizerRule for Sums {
     fn name(&self) -> &str {
@@ -128,19 +113,4 @@ fn show(argument: Expr) -> Result<Transformed<Expr>> {
         Expr::Alias(Alias { expr, .. }) => Transformed::yes(*expr),
         other => Transformed::no(other),
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn one_rule_of_datafusion_shares_sums() {
-        let names = |rules: &[Rule]| {
-            rules.iter().map(|rule| rule.name().to_owned()).collect::<Vec<String>>()
-        };
-        let known = names(&Optimizer::new().rules);
-        assert_eq!(names(&logical_rules()), known);
-        assert_eq!(known.iter().filter(|name| *name == SHARES_SUMS).count(), 1);
-    }
 }

@@ -6,6 +6,8 @@
 #[cfg(test)]
 mod bounds;
 #[cfg(test)]
+mod constants;
+#[cfg(test)]
 mod cost;
 #[cfg(test)]
 mod coverage;
