@@ -6,14 +6,16 @@
 //! ones still see what it made. `EnsureCooperative` wraps its leaves, the second filter pushdown
 //! hands them dynamic filters, and the sanity check judges them. A rule appended at the end would
 //! have none of that. The rules that move filters and sorts are wrapped where they would be wrong:
-//! see [`gate`], [`limits`] and [`sorts`]. One rule of ours is at the end, for what happens while a
-//! plan runs: see [`repeats`].
+//! see [`gate`], [`limits`] and [`sorts`]. In front of the latter stands a rule of ours about what
+//! filters say of orders: see [`intervals`]. Another one is at the end, for what happens while a plan
+//! runs: see [`repeats`].
 //!
 //! Of the rules for logical plans two are wrapped: see [`constants`] and [`sums`].
 
 mod constants;
 mod extremes;
 mod gate;
+mod intervals;
 mod limits;
 mod names;
 mod not_in;
@@ -67,7 +69,7 @@ pub(crate) fn logical_rules() -> Vec<LogicalRule> {
 /// Returns DataFusion's rules with `ours` in the slot, in the order given.
 ///
 /// # Panics
-/// If DataFusion no longer has the rule that marks the slot; a test holds that it has.
+/// If DataFusion no longer has the rules that mark the places; a test holds that it has.
 pub(crate) fn physical_rules(ours: impl IntoIterator<Item = Rule>) -> Vec<Rule> {
     let mut rules = PhysicalOptimizer::new().rules;
     for rule in &mut rules {
@@ -77,9 +79,11 @@ pub(crate) fn physical_rules(ours: impl IntoIterator<Item = Rule>) -> Vec<Rule> 
             *rule = Arc::new(limits::Fenced(Arc::clone(rule)));
         }
     }
-    let slot = rules.iter().position(|rule| rule.name() == SLOT_AFTER);
-    let slot = slot.expect("DataFusion's rule list has PushdownSort") + 1;
+    let at = |rules: &[Rule], name| rules.iter().position(|rule| rule.name() == name);
+    let slot = at(&rules, SLOT_AFTER).expect("DataFusion's rule list has PushdownSort") + 1;
     rules.splice(slot..slot, ours);
+    let sorts = at(&rules, MOVES_SORTS).expect("DataFusion's rule list has EnsureRequirements");
+    rules.insert(sorts, Arc::new(intervals::Intervals));
     rules.push(Arc::new(repeats::Repeats));
     rules
 }
@@ -130,11 +134,13 @@ mod tests {
     }
 
     #[test]
-    fn are_those_of_datafusion_without_ours() {
+    fn are_those_of_datafusion_and_two_without_ours() {
         let rules = physical_rules([]);
-        let (last, others) = rules.split_last().unwrap();
-        assert_eq!(names(others), names(&PhysicalOptimizer::new().rules));
-        assert_eq!(last.name(), "Repeats");
+        let mut expected = PhysicalOptimizer::new().rules;
+        let sorts = expected.iter().position(|rule| rule.name() == MOVES_SORTS).unwrap();
+        expected.insert(sorts, Arc::new(intervals::Intervals));
+        expected.push(Arc::new(repeats::Repeats));
+        assert_eq!(names(&rules), names(&expected));
     }
 
     #[test]

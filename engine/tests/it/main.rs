@@ -16,6 +16,8 @@ mod damage;
 #[cfg(test)]
 mod extremes;
 #[cfg(test)]
+mod intervals;
+#[cfg(test)]
 mod limits;
 #[cfg(test)]
 mod names;

@@ -20,6 +20,7 @@
 
 use std::sync::Arc;
 
+use arrow::datatypes::Schema;
 use datafusion::common::tree_node::TreeNode;
 use datafusion::error::Result;
 use datafusion::physical_expr::PhysicalExpr;
@@ -362,8 +363,10 @@ impl Walk<'_> {
         kept: &Kept,
     ) -> Result<Option<Arc<dyn ExecutionPlan>>> {
         let Some(input) = Stack::read(filter.input()) else { return Ok(None) };
-        let (moved, rest): (Vec<_>, Vec<_>) =
-            split(filter.predicate()).into_iter().partition(|conjunct| lowers(&input, conjunct));
+        let schema = filter.input().schema();
+        let (moved, rest): (Vec<_>, Vec<_>) = split(filter.predicate())
+            .into_iter()
+            .partition(|conjunct| lowers(&input, conjunct, &schema));
         if moved.is_empty() || rest.is_empty() {
             return Ok(None);
         }
@@ -472,11 +475,12 @@ impl Walk<'_> {
     }
 }
 
-/// Whether a conjunct over a stack's outputs lowers by itself.
-fn lowers(stack: &Stack<'_>, conjunct: &Arc<dyn PhysicalExpr>) -> bool {
+/// Whether a conjunct over a stack's outputs, which are of schema `outputs`, lowers by itself.
+fn lowers(stack: &Stack<'_>, conjunct: &Arc<dyn PhysicalExpr>, outputs: &Schema) -> bool {
     let schema = stack.scan.table_schema();
     let mut builder = FragmentBuilder::new(schema, stack.scan.file_columns());
-    substitute(conjunct, &stack.outputs)
+    stack
+        .over_table(Arc::clone(conjunct), outputs)
         .is_some_and(|expr| lower_truth(&mut builder, Target::Predicate, expr.as_ref()).is_ok())
 }
 

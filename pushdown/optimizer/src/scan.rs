@@ -19,7 +19,7 @@ use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::datasource::physical_plan::{FileScanConfig, FileSource, ParquetSource};
 use datafusion::datasource::source::DataSourceExec;
 use datafusion::physical_expr::PhysicalExpr;
-use datafusion::physical_expr::expressions::Column;
+use datafusion::physical_expr::expressions::{Column, TryCastExpr};
 use datafusion::physical_expr::utils::split_conjunction;
 use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::projection::ProjectionExec;
@@ -137,8 +137,9 @@ impl<'a> Stack<'a> {
         if stack.fetch.is_some() {
             return None;
         }
+        let schema = filter.input().schema();
         for conjunct in split(filter.predicate()) {
-            stack.conjuncts.push(substitute(&conjunct, &stack.outputs)?);
+            stack.conjuncts.push(stack.over_table(conjunct, &schema)?);
         }
         if let Some(projection) = filter.projection() {
             let pick = |index: &usize| stack.outputs.get(*index).cloned();
@@ -146,6 +147,16 @@ impl<'a> Stack<'a> {
         }
         stack.fetch = filter.fetch();
         Some(stack)
+    }
+
+    /// A conjunct over the outputs, which are of a schema, over the table's columns instead;
+    /// nothing when it knows others.
+    pub(crate) fn over_table(
+        &self,
+        conjunct: Arc<dyn PhysicalExpr>,
+        schema: &Schema,
+    ) -> Option<Arc<dyn PhysicalExpr>> {
+        substitute(&plain(conjunct, schema)?, &self.outputs)
     }
 
     /// Refuses rows that would lose an order which something above may rely on: units that are
@@ -186,6 +197,21 @@ impl<'a> Stack<'a> {
 /// The conjuncts of a predicate.
 pub(crate) fn split(predicate: &Arc<dyn PhysicalExpr>) -> Vec<Arc<dyn PhysicalExpr>> {
     split_conjunction(predicate).into_iter().map(Arc::clone).collect()
+}
+
+/// `expr` over `schema` without casts to the type that is there already: they are put where an
+/// operator of the host must not see through an expression. Nothing when it has no type.
+fn plain(expr: Arc<dyn PhysicalExpr>, schema: &Schema) -> Option<Arc<dyn PhysicalExpr>> {
+    let plain = expr.transform_up(|node| {
+        let Some(cast) = node.downcast_ref::<TryCastExpr>() else {
+            return Ok(Transformed::no(node));
+        };
+        Ok(match cast.expr().data_type(schema)? == *cast.cast_type() {
+            true => Transformed::yes(Arc::clone(cast.expr())),
+            false => Transformed::no(node),
+        })
+    });
+    plain.ok().map(|plain| plain.data)
 }
 
 /// `expr` with each column replaced by the expression that computes it; nothing when one does not
