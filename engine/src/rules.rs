@@ -7,8 +7,8 @@
 //! hands them dynamic filters, and the sanity check judges them. A rule appended at the end would
 //! have none of that. The rules that move filters and sorts are wrapped where they would be wrong:
 //! see [`gate`], [`limits`] and [`sorts`]. In front of the latter stands a rule of ours about what
-//! filters say of orders: see [`intervals`]. Another one is at the end, for what happens while a plan
-//! runs: see [`repeats`].
+//! filters say of orders: see [`intervals`]. Another one is at the end, for what happens while a
+//! plan runs: see [`repeats`].
 //!
 //! Of the rules for logical plans two are wrapped: see [`constants`] and [`sums`].
 
