@@ -29,7 +29,9 @@ use datafusion::{
 use futures::{StreamExt, stream};
 use nearscan_optimizer::recorded;
 
-/// Plans as DataFusion does, and adds a row to what explains.
+use crate::rules;
+
+/// Plans as DataFusion does, but for what it would get wrong, and adds a row to what explains.
 #[derive(Debug)]
 pub(crate) struct Planner;
 
@@ -41,7 +43,8 @@ impl QueryPlanner for Planner {
         session: &dyn Session,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let planner = DefaultPhysicalPlanner::default();
-        let planning = Box::pin(planner.create_physical_plan(logical_plan, session));
+        let plan = rules::before_planning(logical_plan.clone())?;
+        let planning = Box::pin(planner.create_physical_plan(&plan, session));
         let shows_operators = match logical_plan {
             LogicalPlan::Explain(explain) => shows_operators(&explain.explain_format),
             LogicalPlan::Analyze(_) => true,

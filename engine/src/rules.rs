@@ -6,12 +6,15 @@
 //! ones still see what it made. `EnsureCooperative` wraps its leaves, the second filter pushdown
 //! hands them dynamic filters, and the sanity check judges them. A rule appended at the end would
 //! have none of that. The rules that move filters and sorts are wrapped where they would be wrong:
-//! see [`gate`], [`limits`] and [`sorts`]. In front of the latter stands a rule of ours about what
-//! filters say of orders: see [`intervals`]. Another one is at the end, for what happens while a
+//! see [`gate`], [`limits`] and [`sorts`]. One rule of ours is at the end, for what happens while a
 //! plan runs: see [`repeats`].
 //!
-//! Of the rules for logical plans two are wrapped: see [`constants`] and [`sums`].
+//! Of the rules for logical plans two are wrapped: see [`constants`], and [`bits`], [`sums`] and
+//! [`zeros`]. When they have
+//! run, what DataFusion would conclude too much from is hidden: see [`casts`] and [`intervals`].
 
+mod bits;
+mod casts;
 mod constants;
 mod extremes;
 mod gate;
@@ -22,11 +25,17 @@ mod not_in;
 mod repeats;
 mod sorts;
 mod sums;
+mod zeros;
 
 use std::sync::Arc;
 
 use datafusion::{
-    optimizer::{Optimizer, OptimizerRule},
+    common::{
+        Result,
+        tree_node::{Transformed, TreeNode},
+    },
+    logical_expr::{Expr, LogicalPlan, expr_rewriter::NamePreserver},
+    optimizer::{ApplyOrder, Optimizer, OptimizerConfig, OptimizerRule},
     physical_optimizer::{PhysicalOptimizerRule, optimizer::PhysicalOptimizer},
 };
 
@@ -38,8 +47,8 @@ pub(crate) type Rule = Arc<dyn PhysicalOptimizerRule + Send + Sync>;
 /// A rule for logical plans as DataFusion holds it.
 pub(crate) type LogicalRule = Arc<dyn OptimizerRule + Send + Sync>;
 
-/// The rule that makes one sum of several.
-const SHARES_SUMS: &str = "simplify_expressions";
+/// The rule that simplifies expressions, and makes one sum of several.
+const SIMPLIFIES: &str = "simplify_expressions";
 
 /// The rule that makes one comparison of several.
 const JOINS_COMPARISONS: &str = "push_down_filter";
@@ -58,18 +67,90 @@ pub(crate) fn logical_rules() -> Vec<LogicalRule> {
     let mut rules = Optimizer::new().rules;
     for rule in &mut rules {
         match rule.name() {
-            SHARES_SUMS => *rule = Arc::new(sums::Sums(Arc::clone(rule))),
-            JOINS_COMPARISONS => *rule = Arc::new(constants::Constants(Arc::clone(rule))),
+            SIMPLIFIES => *rule = Wrapped::around(rule, simplify),
+            JOINS_COMPARISONS => *rule = Wrapped::around(rule, constants::rewrite),
             _ => {}
         }
     }
     rules
 }
 
+/// What the rule that simplifies makes of a plan.
+fn simplify(
+    rule: &LogicalRule,
+    plan: LogicalPlan,
+    config: &dyn OptimizerConfig,
+) -> Result<Transformed<LogicalPlan>> {
+    bits::of_differences(plan)?
+        .transform_data(|plan| sums::rewrite(rule, plan, config))?
+        .transform_data(zeros::unite)
+}
+
+/// A rule for logical plans with something before or behind it.
+#[derive(Debug)]
+struct Wrapped {
+    rule: LogicalRule,
+    rewrite: Rewrite,
+}
+
+/// What a rule makes of a plan.
+type Rewrite =
+    fn(&LogicalRule, LogicalPlan, &dyn OptimizerConfig) -> Result<Transformed<LogicalPlan>>;
+
+impl Wrapped {
+    fn around(rule: &LogicalRule, rewrite: Rewrite) -> LogicalRule {
+        Arc::new(Self { rule: Arc::clone(rule), rewrite })
+    }
+}
+
+impl OptimizerRule for Wrapped {
+    fn name(&self) -> &str {
+        self.rule.name()
+    }
+
+    fn apply_order(&self) -> Option<ApplyOrder> {
+        self.rule.apply_order()
+    }
+
+    fn rewrite(
+        &self,
+        plan: LogicalPlan,
+        config: &dyn OptimizerConfig,
+    ) -> Result<Transformed<LogicalPlan>> {
+        (self.rewrite)(&self.rule, plan, config)
+    }
+}
+
+/// A plan with the expressions of its operator changed, in all their parts, and no name.
+fn map_expressions(
+    plan: LogicalPlan,
+    mut change: impl FnMut(Expr) -> Result<Transformed<Expr>>,
+) -> Result<Transformed<LogicalPlan>> {
+    let names = NamePreserver::new(&plan);
+    plan.map_expressions(|expr| {
+        let name = names.save(&expr);
+        let changed = expr.transform_up(&mut change)?;
+        Ok(match changed.transformed {
+            true => changed.update_data(|expr| name.restore(expr)),
+            false => changed,
+        })
+    })
+}
+
+/// An optimized plan as DataFusion may plan it.
+///
+/// # Errors
+/// When an expression has no type.
+pub(crate) fn before_planning(plan: LogicalPlan) -> Result<LogicalPlan> {
+    let plan = plan
+        .transform_up_with_subqueries(|node| casts::hide(node)?.transform_data(intervals::hide))?;
+    Ok(plan.data)
+}
+
 /// Returns DataFusion's rules with `ours` in the slot, in the order given.
 ///
 /// # Panics
-/// If DataFusion no longer has the rules that mark the places; a test holds that it has.
+/// If DataFusion no longer has the rule that marks the slot; a test holds that it has.
 pub(crate) fn physical_rules(ours: impl IntoIterator<Item = Rule>) -> Vec<Rule> {
     let mut rules = PhysicalOptimizer::new().rules;
     for rule in &mut rules {
@@ -79,11 +160,9 @@ pub(crate) fn physical_rules(ours: impl IntoIterator<Item = Rule>) -> Vec<Rule> 
             *rule = Arc::new(limits::Fenced(Arc::clone(rule)));
         }
     }
-    let at = |rules: &[Rule], name| rules.iter().position(|rule| rule.name() == name);
-    let slot = at(&rules, SLOT_AFTER).expect("DataFusion's rule list has PushdownSort") + 1;
+    let slot = rules.iter().position(|rule| rule.name() == SLOT_AFTER);
+    let slot = slot.expect("DataFusion's rule list has PushdownSort") + 1;
     rules.splice(slot..slot, ours);
-    let sorts = at(&rules, MOVES_SORTS).expect("DataFusion's rule list has EnsureRequirements");
-    rules.insert(sorts, Arc::new(intervals::Intervals));
     rules.push(Arc::new(repeats::Repeats));
     rules
 }
@@ -91,10 +170,7 @@ pub(crate) fn physical_rules(ours: impl IntoIterator<Item = Rule>) -> Vec<Rule> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use datafusion::{
-        common::{Result, config::ConfigOptions},
-        physical_plan::ExecutionPlan,
-    };
+    use datafusion::{common::config::ConfigOptions, physical_plan::ExecutionPlan};
 
     #[derive(Debug)]
     struct Marker;
@@ -128,19 +204,17 @@ mod tests {
         };
         let known = names(&Optimizer::new().rules);
         assert_eq!(names(&logical_rules()), known);
-        for wrapped in [SHARES_SUMS, JOINS_COMPARISONS] {
+        for wrapped in [SIMPLIFIES, JOINS_COMPARISONS] {
             assert_eq!(known.iter().filter(|name| *name == wrapped).count(), 1, "{wrapped}");
         }
     }
 
     #[test]
-    fn are_those_of_datafusion_and_two_without_ours() {
+    fn are_those_of_datafusion_and_repeats_without_ours() {
         let rules = physical_rules([]);
-        let mut expected = PhysicalOptimizer::new().rules;
-        let sorts = expected.iter().position(|rule| rule.name() == MOVES_SORTS).unwrap();
-        expected.insert(sorts, Arc::new(intervals::Intervals));
-        expected.push(Arc::new(repeats::Repeats));
-        assert_eq!(names(&rules), names(&expected));
+        let (last, others) = rules.split_last().unwrap();
+        assert_eq!(names(others), names(&PhysicalOptimizer::new().rules));
+        assert_eq!(last.name(), "Repeats");
     }
 
     #[test]

@@ -49,7 +49,7 @@ pub(crate) fn run(project: &Project, fuzz: &Fuzz) -> Result<ExitCode> {
     match fuzz {
         Fuzz::Sql { options } => sql(project, options),
         Fuzz::Faults { options } => {
-            start(project, &["nearscan-faults"], "nearscan-faults", options)
+            start(project, &["-p", "nearscan-faults"], "nearscan-faults", options)
         }
         Fuzz::Lies { options } => {
             let package = ["-p", "nearscan-targets", "--features", "nearscan-targets/sql"];

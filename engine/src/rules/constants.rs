@@ -4,7 +4,9 @@
 //! Of several comparisons of one column with constants DataFusion keeps the narrowest. It takes
 //! `1 > a` for no narrower than `a <= 1`, and `1 = a` for another condition than `a = 1`, so that
 //! no row has both. Most constants stand on the right by then, but not those that had to be worked
-//! out, as in `CAST('1' AS INT) > a`. [`Constants`] puts them there.
+//! out, as in `CAST('1' AS INT) > a`. They are put there.
+
+use std::sync::Arc;
 
 use datafusion::{
     common::{Result, tree_node::Transformed},
@@ -12,49 +14,45 @@ use datafusion::{
         BinaryExpr, Expr, Filter, LogicalPlan,
         utils::{conjunction, split_conjunction_owned},
     },
-    optimizer::{ApplyOrder, OptimizerConfig, OptimizerRule},
+    optimizer::OptimizerConfig,
 };
 
 use super::LogicalRule;
 
-/// The rule that compares comparisons, kept from what it gets wrong.
-#[derive(Debug)]
-pub(super) struct Constants(pub(super) LogicalRule);
+/// What the rule that compares comparisons makes of a plan.
+pub(super) fn rewrite(
+    rule: &LogicalRule,
+    plan: LogicalPlan,
+    config: &dyn OptimizerConfig,
+) -> Result<Transformed<LogicalPlan>> {
+    rule.rewrite(with_terms_turned(plan)?, config)
+}
 
-impl OptimizerRule for Constants {
-    fn name(&self) -> &str {
-        self.0.name()
-    }
-
-    fn apply_order(&self) -> Option<ApplyOrder> {
-        self.0.apply_order()
-    }
-
-    fn rewrite(
-        &self,
-        plan: LogicalPlan,
-        config: &dyn OptimizerConfig,
-    ) -> Result<Transformed<LogicalPlan>> {
-        let LogicalPlan::Filter(Filter { predicate, input, .. }) = plan else {
-            return self.0.rewrite(plan, config);
-        };
-        let terms = split_conjunction_owned(predicate.clone()).into_iter().map(turned);
-        let predicate = conjunction(terms).unwrap_or(predicate);
-        self.0.rewrite(LogicalPlan::Filter(Filter::try_new(predicate, input)?), config)
-    }
+/// A filter, and those directly below that the rule makes one with it.
+fn with_terms_turned(plan: LogicalPlan) -> Result<LogicalPlan> {
+    let LogicalPlan::Filter(Filter { predicate, input, .. }) = plan else { return Ok(plan) };
+    let input = match input.as_ref() {
+        LogicalPlan::Filter(_) => Arc::new(with_terms_turned(Arc::unwrap_or_clone(input))?),
+        _ => input,
+    };
+    let terms = split_conjunction_owned(predicate.clone()).into_iter().map(turned);
+    let predicate = conjunction(terms).unwrap_or(predicate);
+    Ok(LogicalPlan::Filter(Filter::try_new(predicate, input)?))
 }
 
 /// A comparison with its constant on the right.
 fn turned(term: Expr) -> Expr {
-    match term {
-        Expr::BinaryExpr(BinaryExpr { left, op, right })
-            if left.as_literal().is_some() && right.as_literal().is_none() =>
-        {
-            match op.swap() {
-                Some(op) => Expr::BinaryExpr(BinaryExpr { left: right, op, right: left }),
-                None => Expr::BinaryExpr(BinaryExpr { left, op, right }),
-            }
-        }
-        other => other,
-    }
+    let Expr::BinaryExpr(BinaryExpr { left, op, right }) = term else { return term };
+    let Some(swapped) = op.swap() else {
+        return Expr::BinaryExpr(BinaryExpr { left, op, right });
+    };
+    let both = match is_constant(&left) && !is_constant(&right) {
+        true => BinaryExpr { left: right, op: swapped, right: left },
+        false => BinaryExpr { left, op, right },
+    };
+    Expr::BinaryExpr(both)
+}
+
+fn is_constant(expr: &Expr) -> bool {
+    expr.as_literal().is_some()
 }

@@ -1,104 +1,88 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Filters by which DataFusion takes a column for a constant.
+//! Conditions of which DataFusion concludes too much.
 //!
-//! A filter says of its rows which columns have one value, and what stands above leaves these out
-//! of sorts and keys. DataFusion works that out with intervals: where an expression must be one
-//! value, so must the column in it. That is wrong when several values give the same: with
-//! `id / 2 = 10` the column is 20 or 21, and with `CAST(ts AS DATE) = d` it is any time of a day.
-//! Sorts by such a column were left out, and groups came several times.
+//! What a filter keeps of each column DataFusion works out with intervals, and a column of which
+//! one value is left is a constant for what stands above: sorts and keys go without it. For columns
+//! and constants in comparisons that is right. It is not where an expression gives one value for
+//! several of a column (`id / 2 = 10`, `CAST(ts AS DATE) = d`), where sums wrap, and where truth
+//! values are compared; and for `-x` of the least number, or a difference of dates, the query is
+//! refused.
 //!
-//! Such expressions are cast to the type that they have already, by `TRY_CAST`, through which
-//! intervals do not see. The cast costs nothing, and what a filter says of `column = constant`
-//! stays.
+//! All but columns and constants is hidden there: it is cast to the type that it has already, by
+//! `TRY_CAST`, through which intervals do not see. That costs nothing, row groups are still ruled
+//! out through it, and [`nearscan_optimizer`] looks past it. What a condition then leaves of the
+//! rows is estimated without intervals.
 
 use std::sync::Arc;
 
 use datafusion::{
-    arrow::datatypes::{DataType, Schema},
-    common::{
-        Result,
-        config::ConfigOptions,
-        tree_node::{Transformed, TreeNode, TreeNodeRecursion},
+    arrow::datatypes::{DataType, Field},
+    common::{DFSchema, Result, tree_node::Transformed},
+    execution::context::ExecutionProps,
+    logical_expr::{
+        BinaryExpr, Cast, Expr, ExprSchemable, Filter, LogicalPlan, Operator, TryCast,
+        physical_planning_context::PhysicalPlanningContext,
+        utils::{conjunction, split_conjunction_owned},
     },
-    logical_expr::Operator,
-    physical_expr::{
-        PhysicalExpr,
-        expressions::{BinaryExpr, CastExpr, TryCastExpr},
-        intervals::utils::check_support,
-    },
-    physical_optimizer::PhysicalOptimizerRule,
-    physical_plan::{
-        ExecutionPlan, ExecutionPlanProperties,
-        filter::{FilterExec, FilterExecBuilder},
-    },
+    physical_expr::{create_physical_expr, intervals::utils::check_support},
 };
 
-/// The rule. Belongs in front of those that ask for orders, and behind those that hand a filter's
-/// predicate to a scan.
-#[derive(Debug)]
-pub(super) struct Intervals;
-
-impl PhysicalOptimizerRule for Intervals {
-    fn optimize(
-        &self,
-        plan: Arc<dyn ExecutionPlan>,
-        _config: &ConfigOptions,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        // What stands above a filter is built anew, and then by what the filter says now.
-        let plan = plan.transform_up(|node| {
-            let Some(filter) = node.downcast_ref::<FilterExec>() else {
-                return Ok(Transformed::no(node));
-            };
-            if node.equivalence_properties().constants().is_empty() {
-                return Ok(Transformed::no(node));
-            }
-            let predicate = hidden(filter.predicate(), &filter.input().schema())?;
-            if !predicate.transformed {
-                return Ok(Transformed::no(node));
-            }
-            let rebuilt = FilterExecBuilder::from(filter).with_predicate(predicate.data).build()?;
-            Ok(Transformed::yes(Arc::new(rebuilt) as Arc<dyn ExecutionPlan>))
-        })?;
-        Ok(plan.data)
-    }
-
-    fn name(&self) -> &'static str {
-        "Intervals"
-    }
-
-    fn schema_check(&self) -> bool {
-        true
-    }
-}
-
-/// A predicate with every expression cast that gives the same for several values.
-fn hidden(
-    predicate: &Arc<dyn PhysicalExpr>,
-    schema: &Arc<Schema>,
-) -> Result<Transformed<Arc<dyn PhysicalExpr>>> {
-    if !check_support(predicate, schema) {
-        return Ok(Transformed::no(Arc::clone(predicate)));
-    }
-    Arc::clone(predicate).transform_down(|expr| {
-        if !is_many_to_one(&expr, schema)? {
-            return Ok(Transformed::no(expr));
+/// Hides what the condition of a filter has besides columns and constants.
+pub(super) fn hide(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
+    match plan {
+        LogicalPlan::Filter(filter) if has_intervals(&filter) => {
+            let Filter { predicate, input, .. } = filter;
+            let terms = split_conjunction_owned(predicate.clone()).into_iter();
+            let terms = terms.map(|term| hidden_in(term, input.schema()));
+            let terms = terms.collect::<Result<Vec<Expr>>>()?;
+            let predicate = conjunction(terms).unwrap_or(predicate);
+            Ok(Transformed::yes(LogicalPlan::Filter(Filter::try_new(predicate, input)?)))
         }
-        let same = expr.data_type(schema)?;
-        let cast: Arc<dyn PhysicalExpr> = Arc::new(TryCastExpr::new(expr, same));
-        Ok(Transformed::new(cast, true, TreeNodeRecursion::Jump))
-    })
+        other => Ok(Transformed::no(other)),
+    }
 }
 
-/// Whether several values of an operand may give the same, the others being what they are.
-fn is_many_to_one(expr: &Arc<dyn PhysicalExpr>, schema: &Schema) -> Result<bool> {
-    if let Some(cast) = expr.downcast_ref::<CastExpr>() {
-        return Ok(!keeps_values(&cast.expr().data_type(schema)?, cast.cast_type()));
+/// Whether DataFusion works out intervals for a filter.
+fn has_intervals(Filter { predicate, input, .. }: &Filter) -> bool {
+    let schema = input.schema();
+    let (now, context) = (ExecutionProps::new(), PhysicalPlanningContext::default());
+    // What needs more to be made, such as a subquery, has none.
+    create_physical_expr(predicate, schema, &now, &context)
+        .is_ok_and(|predicate| check_support(&predicate, schema.inner()))
+}
+
+/// One of the conditions that must all be true.
+fn hidden_in(term: Expr, schema: &DFSchema) -> Result<Expr> {
+    match term {
+        Expr::BinaryExpr(BinaryExpr { left, op, right }) if is_comparison(op) => {
+            let [left, right] = [left, right].map(|side| hidden(*side, schema));
+            let both = BinaryExpr::new(Box::new(left?), op, Box::new(right?));
+            Ok(Expr::BinaryExpr(both))
+        }
+        other => hidden(other, schema),
     }
-    let Some(binary) = expr.downcast_ref::<BinaryExpr>() else { return Ok(false) };
-    Ok(match binary.op() {
-        // Products wrap: twice 2^62 is nothing.
-        Operator::Divide | Operator::Multiply => true,
-        Operator::Plus | Operator::Minus => expr.data_type(schema)?.is_floating(),
+}
+
+const fn is_comparison(operator: Operator) -> bool {
+    matches!(operator, Operator::Eq | Operator::Lt | Operator::LtEq | Operator::Gt | Operator::GtEq)
+}
+
+fn hidden(expr: Expr, schema: &DFSchema) -> Result<Expr> {
+    if is_plain(&expr, schema)? {
+        return Ok(expr);
+    }
+    // A cast to a field with a name is not left out.
+    let same = Field::new("same", expr.get_type(schema)?, true);
+    Ok(Expr::TryCast(TryCast::new_from_field(Box::new(expr), Arc::new(same))))
+}
+
+/// Whether it is a constant, or a column in a type that has all its values.
+fn is_plain(expr: &Expr, schema: &DFSchema) -> Result<bool> {
+    Ok(match expr {
+        Expr::Column(_) | Expr::Literal(..) => true,
+        Expr::Cast(Cast { expr, field }) => {
+            is_plain(expr, schema)? && keeps_values(&expr.get_type(schema)?, field.data_type())
+        }
         _ => false,
     })
 }
@@ -134,26 +118,8 @@ fn integer_bits(of: &DataType) -> Option<(usize, bool)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use datafusion::{
-        arrow::datatypes::{DataType::*, Field, TimeUnit},
-        physical_expr::expressions::{binary, col},
-    };
+    use datafusion::arrow::datatypes::{DataType::*, TimeUnit};
     use rstest::rstest;
-
-    #[rstest]
-    #[case(Operator::Divide, Int64, true)]
-    #[case(Operator::Multiply, Int64, true)]
-    #[case(Operator::Plus, Int64, false)]
-    #[case(Operator::Minus, Int64, false)]
-    #[case(Operator::Plus, Float64, true)]
-    #[case(Operator::Minus, Float32, true)]
-    #[case(Operator::Eq, Float64, false)]
-    fn operations(#[case] operator: Operator, #[case] of: DataType, #[case] expected: bool) {
-        let schema = Schema::new(vec![Field::new("a", of, true)]);
-        let a = || col("a", &schema).unwrap();
-        let expr = binary(a(), operator, a(), &schema).unwrap();
-        assert_eq!(is_many_to_one(&expr, &schema).unwrap(), expected);
-    }
 
     #[rstest]
     #[case(Int32, Int64)]

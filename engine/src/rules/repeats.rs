@@ -28,6 +28,7 @@ use datafusion::{
     },
     execution::{SendableRecordBatchStream, TaskContext},
     physical_expr::PhysicalExpr,
+    physical_expr_common::physical_expr,
     physical_optimizer::PhysicalOptimizerRule,
     physical_plan::{
         DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, PlanProperties,
@@ -84,14 +85,31 @@ fn is_right_in_parts(join: &NestedLoopJoinExec) -> bool {
 }
 
 /// Whether a plan gives the same rows again. An operator may tell others below it which rows still
-/// matter, and what it told the first time leaves out rows that matter the second time, but for
-/// what a hash join tells, which is about other rows. Rows of a recursive query are given once.
+/// matter, and what it told the first time leaves out rows that matter the second time. What a hash
+/// join tells is about other rows, and is true again if these are the same again. Rows of a
+/// recursive query are given once.
 fn gives_same_rows(plan: &Arc<dyn ExecutionPlan>) -> Result<bool> {
     let has_other_rows = plan.exists(|node| {
         let tells = !node.dynamic_expressions_produced().is_empty();
-        Ok(tells && !node.is::<HashJoinExec>() || node.is::<WorkTableExec>())
+        let is_true_again = match node.downcast_ref::<HashJoinExec>() {
+            Some(join) => !may_choose(join.left())?,
+            None => false,
+        };
+        Ok(tells && !is_true_again || node.is::<WorkTableExec>())
     })?;
     Ok(!has_other_rows)
+}
+
+/// Whether other rows of a plan would be as right.
+fn may_choose(plan: &Arc<dyn ExecutionPlan>) -> Result<bool> {
+    plan.exists(|node| {
+        let mut is_volatile = false;
+        node.apply_expressions(&mut |expr| {
+            is_volatile |= physical_expr::is_volatile(expr);
+            Ok(TreeNodeRecursion::Continue)
+        })?;
+        Ok(is_volatile || node.fetch().is_some())
+    })
 }
 
 /// Gives the rows of its input each time that it is executed, or once. What the input counts is of

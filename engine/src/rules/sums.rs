@@ -3,8 +3,9 @@
 //!
 //! Where two aggregates are of `x` and a constant, DataFusion makes `sum(x) + 6 * count(x)` of
 //! `sum(x + 6)`, so that the sums share their work. It refuses the query where `x` is converted
-//! first and the query counts `x` too, because both counts have one name; and the count of rows may
-//! not fit in the type of the constant. There, [`Sums`] hides from it what it looks for.
+//! first and the query counts `x` too, because both counts have one name; the count of rows may not
+//! fit in the type of the constant; and of floating-point numbers that is another sum. There, what it
+//! looks for is hidden from it.
 
 use datafusion::{
     arrow::datatypes::DataType,
@@ -16,42 +17,29 @@ use datafusion::{
         Aggregate, BinaryExpr, Expr, LogicalPlan, Operator,
         expr::{AggregateFunction, Alias},
     },
-    optimizer::{ApplyOrder, OptimizerConfig, OptimizerRule},
+    optimizer::OptimizerConfig,
 };
 
 use super::LogicalRule;
 
-/// The rule, kept from sums that it gets wrong.
-#[derive(Debug)]
-pub(super) struct Sums(pub(super) LogicalRule);
-
-impl OptimizerRule for Sums {
-    fn name(&self) -> &str {
-        self.0.name()
-    }
-
-    fn apply_order(&self) -> Option<ApplyOrder> {
-        self.0.apply_order()
-    }
-
-    fn rewrite(
-        &self,
-        plan: LogicalPlan,
-        config: &dyn OptimizerConfig,
-    ) -> Result<Transformed<LogicalPlan>> {
-        let LogicalPlan::Aggregate(aggregate) = &plan else {
-            return self.0.rewrite(plan, config);
-        };
-        let constants = || aggregate.aggr_expr.iter().filter_map(constant);
-        if constants().all(|constant| holds_counts(&constant)) {
-            match self.0.rewrite(plan.clone(), config) {
-                Err(_) if constants().next().is_some() => {}
-                ended => return ended,
-            }
+/// What the rule makes of a plan.
+pub(super) fn rewrite(
+    rule: &LogicalRule,
+    plan: LogicalPlan,
+    config: &dyn OptimizerConfig,
+) -> Result<Transformed<LogicalPlan>> {
+    let LogicalPlan::Aggregate(aggregate) = &plan else {
+        return rule.rewrite(plan, config);
+    };
+    let constants = || aggregate.aggr_expr.iter().filter_map(constant);
+    if constants().all(|constant| holds_counts(&constant)) {
+        match rule.rewrite(plan.clone(), config) {
+            Err(_) if constants().next().is_some() => {}
+            ended => return ended,
         }
-        let hidden = map_arguments(plan, &hide)?;
-        self.0.rewrite(hidden.data, config)?.transform_data(|plan| map_arguments(plan, &show))
     }
+    let hidden = map_arguments(plan, &hide)?;
+    rule.rewrite(hidden.data, config)?.transform_data(|plan| map_arguments(plan, &show))
 }
 
 /// The type of the constant in `sum(x + constant)`.
@@ -71,7 +59,7 @@ fn constant(aggregate: &Expr) -> Option<DataType> {
 
 /// Whether a type has every count of rows, exactly.
 const fn holds_counts(constant: &DataType) -> bool {
-    matches!(constant, DataType::Int64 | DataType::UInt64 | DataType::Float64)
+    matches!(constant, DataType::Int64 | DataType::UInt64)
 }
 
 /// The arguments of the aggregates of a plan, changed; what the aggregates read is left alone.

@@ -24,8 +24,8 @@ const DEPTH_MAX: u32 = 64;
 /// Groups of a schema in one another.
 const SCHEMA_DEPTH_MAX: usize = 100;
 
-/// Row groups of a file: they have numbers of 16 bits.
-const ROW_GROUPS_MAX: u64 = i16::MAX as u64;
+/// Row groups of a file: they are numbered from 0 on, in 16 bits with a sign.
+const ROW_GROUPS_MAX: u64 = 1 << 15;
 
 /// Bytes of an index that [`check_offsets`] looks at.
 pub(super) const HEAD_BYTES: u64 = 12;

@@ -4,7 +4,11 @@
 #![forbid(unsafe_code)]
 
 #[cfg(test)]
+mod bits;
+#[cfg(test)]
 mod bounds;
+#[cfg(test)]
+mod casts;
 #[cfg(test)]
 mod constants;
 #[cfg(test)]

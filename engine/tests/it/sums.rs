@@ -25,3 +25,9 @@ async fn are_those_of_each_alone(#[case] outputs: &str, #[case] expected: &str) 
     let found = text(&engine, &groups).await;
     assert!(found.lines().any(|line| line == expected), "{found}");
 }
+
+#[tokio::test]
+async fn of_large_numbers_are_not_put_together() {
+    let sql = "SELECT sum(x + 1e308), sum(x + 1e307) FROM (VALUES (-1e308), (-1e308)) AS t(x)";
+    assert_eq!(text(&engine().await, sql).await.lines().last(), Some("0.0 -inf"));
+}

@@ -107,9 +107,11 @@ impl<'a> Stack<'a> {
     fn read_below(plan: &'a Arc<dyn ExecutionPlan>) -> Option<Self> {
         if let Some(scan) = Scan::of(plan) {
             let predicate = scan.source.filter().filter(|_| scan.filters_rows());
+            let conjuncts = predicate.iter().flat_map(split);
+            let conjuncts = conjuncts.map(|conjunct| plain(conjunct, scan.table_schema()));
             return Some(Self {
                 outputs: scan.outputs(),
-                conjuncts: predicate.iter().flat_map(split).collect(),
+                conjuncts: conjuncts.collect::<Option<_>>()?,
                 fetch: None,
                 partitions: 0,
                 scan,
@@ -199,8 +201,8 @@ pub(crate) fn split(predicate: &Arc<dyn PhysicalExpr>) -> Vec<Arc<dyn PhysicalEx
     split_conjunction(predicate).into_iter().map(Arc::clone).collect()
 }
 
-/// `expr` over `schema` without casts to the type that is there already: they are put where an
-/// operator of the host must not see through an expression. Nothing when it has no type.
+/// `expr` over `schema` without casts to the type that is there already: the engine puts them where
+/// the operators of the host must not see through an expression. Nothing when it has no type.
 fn plain(expr: Arc<dyn PhysicalExpr>, schema: &Schema) -> Option<Arc<dyn PhysicalExpr>> {
     let plain = expr.transform_up(|node| {
         let Some(cast) = node.downcast_ref::<TryCastExpr>() else {

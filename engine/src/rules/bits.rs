@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Bits of negative numbers.
+//!
+//! DataFusion takes `-x` for the complement of `x`, and makes 0 of `x & -x`, which is its last bit.
+//! It does not see that in `0 - x`.
+
+use datafusion::{
+    common::{DFSchema, Result, tree_node::Transformed},
+    logical_expr::{BinaryExpr, Expr, ExprSchemable, LogicalPlan, Operator, utils::merge_schema},
+    scalar::ScalarValue,
+};
+
+use super::map_expressions;
+
+/// A plan in which negative numbers whose bits are looked at are differences.
+pub(super) fn of_differences(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
+    let schema = merge_schema(&plan.inputs());
+    map_expressions(plan, |expr| match expr {
+        Expr::BinaryExpr(BinaryExpr { left, op, right })
+            if is_bitwise(op) && (is_negated(&left) || is_negated(&right)) =>
+        {
+            let [left, right] = [left, right].map(|side| difference(side, &schema));
+            let both = BinaryExpr { left: left?, op, right: right? };
+            Ok(Transformed::yes(Expr::BinaryExpr(both)))
+        }
+        other => Ok(Transformed::no(other)),
+    })
+}
+
+const fn is_bitwise(operator: Operator) -> bool {
+    matches!(operator, Operator::BitwiseAnd | Operator::BitwiseOr | Operator::BitwiseXor)
+}
+
+const fn is_negated(expr: &Expr) -> bool {
+    matches!(expr, Expr::Negative(_))
+}
+
+fn difference(expr: Box<Expr>, schema: &DFSchema) -> Result<Box<Expr>> {
+    let Expr::Negative(number) = *expr else { return Ok(expr) };
+    let zero = ScalarValue::new_zero(&number.get_type(schema)?)?;
+    let zero = Box::new(Expr::Literal(zero, None));
+    Ok(Box::new(Expr::BinaryExpr(BinaryExpr::new(zero, Operator::Minus, number))))
+}

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Casts that do not keep the order of values.
+//!
+//! DataFusion takes the bounds of `CAST(x AS t)` to be those of `x`, cast: where a scan's `x` is
+//! between `'1'` and `'2'`, `max(CAST(x AS INT))` was 2 though there is a `'100'`. It rules row
+//! groups out by such bounds (`CAST(ts AS TIME) = ..`, `CAST(i AS BOOLEAN) = false`), and takes
+//! rows in the order of a timestamp to be in that of its time of day. All that is right for casts
+//! from numbers to numbers, and the like.
+//!
+//! Other casts are hidden in a call that gives its argument.
+
+use std::sync::{Arc, LazyLock};
+
+use datafusion::{
+    arrow::datatypes::{DataType, FieldRef},
+    common::{Result, internal_err, tree_node::Transformed},
+    logical_expr::{
+        Cast, ColumnarValue, Expr, ExprSchemable, LogicalPlan, ReturnFieldArgs, ScalarFunctionArgs,
+        ScalarUDF, ScalarUDFImpl, Signature, TryCast, Volatility, utils::merge_schema,
+    },
+};
+
+use super::map_expressions;
+
+/// Hides the casts in the expressions of an operator.
+pub(super) fn hide(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
+    if !concludes_from_casts(&plan) {
+        return Ok(Transformed::no(plan));
+    }
+    let schema = merge_schema(&plan.inputs());
+    map_expressions(plan, |expr| {
+        let (Expr::Cast(Cast { expr: inner, field })
+        | Expr::TryCast(TryCast { expr: inner, field })) = &expr
+        else {
+            return Ok(Transformed::no(expr));
+        };
+        Ok(match keeps_order(&inner.get_type(&schema)?, field.data_type()) {
+            true => Transformed::no(expr),
+            false => Transformed::yes(AS_IS.call(vec![expr])),
+        })
+    })
+}
+
+/// Whether bounds or orders of an operator's expressions are made use of.
+const fn concludes_from_casts(plan: &LogicalPlan) -> bool {
+    matches!(
+        plan,
+        LogicalPlan::Projection(_)
+            | LogicalPlan::Filter(_)
+            | LogicalPlan::Aggregate(_)
+            | LogicalPlan::Sort(_)
+            | LogicalPlan::Window(_)
+    )
+}
+
+/// Whether of two values the one that is not less is not less when both are cast.
+fn keeps_order(from: &DataType, to: &DataType) -> bool {
+    use DataType::{Boolean, Date32, Date64, Duration, Null, Timestamp};
+    let (from, to) = (of_codes(from), of_codes(to));
+    // Nothing has bounds of these.
+    if from.is_nested() || to.is_nested() {
+        return true;
+    }
+    match (from, to) {
+        (Null, _) | (Duration(_), Duration(_)) => true,
+        (Timestamp(_, one), Timestamp(_, other)) if one.is_some() == other.is_some() => true,
+        (Timestamp(_, None) | Date32 | Date64, Timestamp(_, Some(zone)))
+        | (Timestamp(_, Some(zone)), Timestamp(_, None) | Date32 | Date64) => is_steady(zone),
+        (Timestamp(..) | Date32 | Date64, Timestamp(..) | Date32 | Date64) => true,
+        (Boolean, _) => to == from || to.is_numeric(),
+        _ => {
+            from == to
+                || from.is_numeric() && (to.is_numeric() || counts(to) && from.is_integer())
+                || counts(from) && to.is_integer()
+                || is_text_or_bytes(from) && is_text_or_bytes(to)
+                || is_time(from) && is_time(to)
+        }
+    }
+}
+
+/// The type of the values that a dictionary has, or the type.
+fn of_codes(data_type: &DataType) -> &DataType {
+    match data_type {
+        DataType::Dictionary(_, values) => values,
+        other => other,
+    }
+}
+
+/// Whether a time zone is always as far from UTC. Others go back an hour every year.
+fn is_steady(zone: &str) -> bool {
+    zone.starts_with(['+', '-']) || ["UTC", "Z", "Etc/UTC", "GMT"].contains(&zone)
+}
+
+/// Whether values are numbers of days, seconds or the like.
+const fn counts(data_type: &DataType) -> bool {
+    use DataType::{Date32, Date64, Duration, Time32, Time64, Timestamp};
+    matches!(data_type, Date32 | Date64 | Timestamp(..) | Time32(_) | Time64(_) | Duration(_))
+}
+
+const fn is_time(data_type: &DataType) -> bool {
+    matches!(data_type, DataType::Time32(_) | DataType::Time64(_))
+}
+
+fn is_text_or_bytes(data_type: &DataType) -> bool {
+    data_type.is_string() || data_type.is_binary()
+}
+
+/// The function that gives its argument.
+static AS_IS: LazyLock<Arc<ScalarUDF>> =
+    LazyLock::new(|| Arc::new(AsIs(Signature::any(1, Volatility::Immutable)).into()));
+
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct AsIs(Signature);
+
+impl ScalarUDFImpl for AsIs {
+    fn name(&self) -> &'static str {
+        "as_is"
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.0
+    }
+
+    fn return_type(&self, arguments: &[DataType]) -> Result<DataType> {
+        match arguments {
+            [argument] => Ok(argument.clone()),
+            _ => internal_err!("as_is has one argument"),
+        }
+    }
+
+    fn return_field_from_args(&self, arguments: ReturnFieldArgs<'_>) -> Result<FieldRef> {
+        match arguments.arg_fields {
+            [argument] => Ok(Arc::clone(argument)),
+            _ => internal_err!("as_is has one argument"),
+        }
+    }
+
+    fn invoke_with_args(&self, arguments: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        match <[ColumnarValue; 1]>::try_from(arguments.args) {
+            Ok([argument]) => Ok(argument),
+            Err(_) => internal_err!("as_is has one argument"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use datafusion::arrow::datatypes::{DataType::*, TimeUnit::*};
+    use rstest::rstest;
+
+    fn codes(of: DataType) -> DataType {
+        Dictionary(Box::new(Int32), Box::new(of))
+    }
+
+    #[rstest]
+    #[case(Int64, Int8, true)]
+    #[case(Float64, Decimal128(9, 2), true)]
+    #[case(Boolean, Int32, true)]
+    #[case(Int32, Boolean, false)]
+    #[case(Utf8, Int32, false)]
+    #[case(Int32, Utf8View, false)]
+    #[case(Date32, Utf8, false)]
+    #[case(Boolean, Utf8, false)]
+    #[case(Utf8, Utf8View, true)]
+    #[case(Utf8, Binary, true)]
+    #[case(codes(Utf8), Utf8View, true)]
+    #[case(Int32, codes(Int64), true)]
+    #[case(codes(Utf8), codes(Int64), false)]
+    #[case(codes(Utf8), Int64, false)]
+    #[case(Int32, codes(Utf8), false)]
+    #[case(Timestamp(Second, None), Date32, true)]
+    #[case(Date32, Timestamp(Second, None), true)]
+    #[case(Timestamp(Second, None), Time64(Nanosecond), false)]
+    #[case(Time32(Second), Time64(Nanosecond), true)]
+    #[case(Timestamp(Second, None), Int64, true)]
+    #[case(Int64, Timestamp(Second, None), true)]
+    #[case(Float64, Timestamp(Second, None), false)]
+    #[case(Timestamp(Second, Some("Europe/Paris".into())), Date32, false)]
+    #[case(Timestamp(Second, None), Timestamp(Second, Some("Europe/Paris".into())), false)]
+    #[case(Timestamp(Second, Some("+01:00".into())), Date32, true)]
+    #[case(
+        Timestamp(Second, Some("UTC".into())),
+        Timestamp(Second, Some("Europe/Paris".into())),
+        true
+    )]
+    fn order(#[case] from: DataType, #[case] to: DataType, #[case] expected: bool) {
+        assert_eq!(keeps_order(&from, &to), expected);
+    }
+}

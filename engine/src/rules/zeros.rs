@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Zeros with a sign.
+//!
+//! `0.0` and `-0.0` are equal where rows are compared. DataFusion compares constants by their bits:
+//! of `x = 0.0 AND x = -0.0` it says that no row has both, `x > -0.0` it takes for less narrow than
+//! `x >= 0.0`, and a list of more than three constants has one zero only. So a zero that is
+//! compared has no sign, and a list that has one of both has the other one too.
+
+use datafusion::{
+    common::{Result, tree_node::Transformed},
+    logical_expr::{BinaryExpr, Expr, LogicalPlan, expr::InList},
+    scalar::ScalarValue,
+};
+
+use super::map_expressions;
+
+/// A plan in which it does not matter which zero a constant is.
+pub(super) fn unite(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
+    map_expressions(plan, |expr| {
+        Ok(match expr {
+            Expr::BinaryExpr(BinaryExpr { left, op, right })
+                if op.swap().is_some() && (is_negative(&left) || is_negative(&right)) =>
+            {
+                let [left, right] = [left, right].map(positive);
+                Transformed::yes(Expr::BinaryExpr(BinaryExpr { left, op, right }))
+            }
+            Expr::InList(InList { expr, mut list, negated }) => {
+                let missing = list.iter().filter_map(opposite).find(|zero| !list.contains(zero));
+                let is_changed = missing.is_some();
+                list.extend(missing);
+                let list = Expr::InList(InList { expr, list, negated });
+                Transformed::new_transformed(list, is_changed)
+            }
+            other => Transformed::no(other),
+        })
+    })
+}
+
+fn is_negative(expr: &Expr) -> bool {
+    match expr.as_literal() {
+        Some(ScalarValue::Float32(Some(zero))) => *zero == 0.0 && zero.is_sign_negative(),
+        Some(ScalarValue::Float64(Some(zero))) => *zero == 0.0 && zero.is_sign_negative(),
+        _ => false,
+    }
+}
+
+fn positive(expr: Box<Expr>) -> Box<Expr> {
+    match opposite(&expr) {
+        Some(zero) if is_negative(&expr) => Box::new(zero),
+        _ => expr,
+    }
+}
+
+/// The zero with the other sign.
+fn opposite(expr: &Expr) -> Option<Expr> {
+    let zero = match expr.as_literal()? {
+        ScalarValue::Float32(Some(zero)) if *zero == 0.0 => ScalarValue::from(-zero),
+        ScalarValue::Float64(Some(zero)) if *zero == 0.0 => ScalarValue::from(-zero),
+        _ => return None,
+    };
+    Some(Expr::Literal(zero, None))
+}
