@@ -4,8 +4,8 @@
 //! Where two aggregates are of `x` and a constant, DataFusion makes `sum(x) + 6 * count(x)` of
 //! `sum(x + 6)`, so that the sums share their work. It refuses the query where `x` is converted
 //! first and the query counts `x` too, because both counts have one name; the count of rows may not
-//! fit in the type of the constant; and of floating-point numbers that is another sum. There, what it
-//! looks for is hidden from it.
+//! fit in the type of the constant; and of floating-point numbers that is another sum. There, what
+//! it looks for is hidden from it.
 
 use datafusion::{
     arrow::datatypes::DataType,
