@@ -182,6 +182,9 @@ class Expressions:
             return f"{name.sql} {comparison} {self.pick(self.like(name)).sql}"
         if choice < 54:
             return f"{name.sql} {comparison} NULL"
+        if choice < 56:
+            self.features.add("truth compared")
+            return f"(({self.leaf()}) {self.random.choice(COMPARISONS)} ({self.leaf()}))"
         special = self.special(name, comparison, negation) if choice < 80 else None
         if special is not None:
             return special
@@ -214,14 +217,38 @@ class Expressions:
             first, count = self.random.randint(1, 3), self.random.randint(1, 3)
             return f"substr({name.sql}, {first}, {count}) {comparison} 'a'"
         if name.kind == "date" and name.column.profile != "ends":
+            others = [it for it in self.like(name) if it.column.profile != "ends"]
+            if others and self.chance(50):
+                self.features.add("days between")
+                days = self.random.randint(-9000, 9000)
+                return f"{name.sql} - {self.pick(others).sql} {comparison} {days}"
             self.features.add("extract")
             part, bound = self.random.choice([("year", 1990), ("month", 6), ("day", 15)])
             return f"extract({part} FROM {name.sql}) {comparison} {bound}"
+        if name.kind in MOMENTS:
+            self.features.add("cast")
+            day = self.random.choice(name.column.values).date()
+            return f"CAST({name.sql} AS DATE) {comparison} DATE '{day.isoformat()}'"
+        if name.kind in INTEGERS and self.chance(40):
+            return self.of_integer(name, comparison, negation)
         if name.kind in ("int8", "int16", "int32", "float"):
             self.features.add("cast")
             wider = "DOUBLE" if name.kind == "float" else "BIGINT"
             return f"CAST({name.sql} AS {wider}) {comparison} CAST(100 AS {wider})"
         return None
+
+
+    def of_integer(self, name: Name, comparison: str, negation: str) -> str:
+        """A condition on what an integer is converted to, which has another order."""
+        choice = self.random.randrange(3)
+        if choice == 0 and not name.kind.startswith("u") and name.column.is_summed:
+            self.features.add("bits")
+            return f"({name.sql} & -{name.sql}) {comparison} {self.random.choice([0, 2, 64])}"
+        self.features.add("cast")
+        if choice == 1:
+            return f"{negation}CAST({name.sql} AS BOOLEAN)"
+        text = self.random.choice(name.column.values)
+        return f"CAST({name.sql} AS VARCHAR) {comparison} '{text}'"
 
 
 def literal(column: Column, value: Any) -> str:

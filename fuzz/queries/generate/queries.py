@@ -20,9 +20,10 @@ What DuckDB and DataFusion rightly answer differently is avoided; `expressions` 
 from __future__ import annotations
 
 import random
+import re
 from dataclasses import dataclass, field
 
-from columns import FLOATS, Column
+from columns import FLOATS, INTEGERS, MOMENTS, Column
 from expressions import WITHOUT_ORDER, Expressions, Name
 from files import Table
 
@@ -117,12 +118,18 @@ class Draw:
 
     def aggregates(self, *, is_grouped: bool = False) -> list[str]:
         made = []
+        # DataFusion gives `min(x)` and `min(CAST(x AS t))` one name, and refuses both together.
+        known: dict[str, str] = {}
         for index in range(self.random.randint(1, 4)):
             only = ""
             if self.chance(8):
                 self.expressions.features.add("aggregate filter")
                 only = f" FILTER (WHERE {self.expressions.leaf()})"
-            made.append(f"{self.aggregate(is_grouped)}{only} AS s{index}")
+            aggregate = self.aggregate(is_grouped)
+            name = re.sub(r"CAST\((\S+) AS \w+\)", r"\1", aggregate)
+            if known.setdefault(name, aggregate) != aggregate:
+                aggregate = known[name]
+            made.append(f"{aggregate}{only} AS s{index}")
         return made
 
     def aggregate(self, is_grouped: bool) -> str:
@@ -137,6 +144,10 @@ class Draw:
         if choice < 34 and name.kind not in FLOATS:
             self.expressions.features.add("count distinct")
             return f"count(DISTINCT {name.sql})"
+        if choice < 40 and (name.kind in INTEGERS or name.kind in MOMENTS):
+            self.expressions.features.add("cast")
+            other = "DATE" if name.kind in MOMENTS else "VARCHAR"
+            return f"{self.random.choice(['min', 'max'])}(CAST({name.sql} AS {other}))"
         if choice < 55 and not (is_grouped and (column.has_special or column.is_disputed)):
             return f"{self.random.choice(['min', 'max'])}({name.sql})"
         number = self.expressions.number() if choice < 75 else None
