@@ -6,13 +6,14 @@
 //! ones still see what it made. `EnsureCooperative` wraps its leaves, the second filter pushdown
 //! hands them dynamic filters, and the sanity check judges them. A rule appended at the end would
 //! have none of that. The rules that move filters and sorts are wrapped where they would be wrong:
-//! see [`gate`], [`limits`] and [`sorts`]. One rule of ours is at the end, for what happens while a
-//! plan runs: see [`repeats`].
+//! see [`gate`], [`limits`] and [`sorts`]. In front of the latter stands [`rollups`]; at the end stands
+//! one for what happens while a plan runs, [`repeats`].
 //!
-//! Of the rules for logical plans two are wrapped: see [`constants`], and [`bits`], [`sums`] and
-//! [`zeros`]. When they have
-//! run, what DataFusion would conclude too much from is hidden: see [`casts`] and [`intervals`].
+//! Of the rules for logical plans two are wrapped: see [`constants`], and [`bits`], [`sums`],
+//! [`unknown`] and [`zeros`]. Before them come [`not_in`] and [`set_operations`]. When they have run,
+//! what DataFusion would conclude too much from is hidden: see [`casts`] and [`intervals`].
 
+mod as_is;
 mod bits;
 mod casts;
 mod constants;
@@ -23,23 +24,28 @@ mod limits;
 mod names;
 mod not_in;
 mod repeats;
+mod rollups;
+mod set_operations;
 mod sorts;
 mod sums;
+mod unknown;
 mod zeros;
 
 use std::sync::Arc;
 
 use datafusion::{
     common::{
-        Result,
+        Result, internal_err,
         tree_node::{Transformed, TreeNode},
     },
     logical_expr::{Expr, LogicalPlan, expr_rewriter::NamePreserver},
     optimizer::{ApplyOrder, Optimizer, OptimizerConfig, OptimizerRule},
     physical_optimizer::{PhysicalOptimizerRule, optimizer::PhysicalOptimizer},
+    physical_plan::ExecutionPlan,
 };
 
 pub(crate) use not_in::NotIn;
+pub(crate) use set_operations::SetOperations;
 
 /// A rule as DataFusion holds it.
 pub(crate) type Rule = Arc<dyn PhysicalOptimizerRule + Send + Sync>;
@@ -82,6 +88,7 @@ fn simplify(
     config: &dyn OptimizerConfig,
 ) -> Result<Transformed<LogicalPlan>> {
     bits::of_differences(plan)?
+        .transform_data(unknown::keep)?
         .transform_data(|plan| sums::rewrite(rule, plan, config))?
         .transform_data(zeros::unite)
 }
@@ -121,6 +128,14 @@ impl OptimizerRule for Wrapped {
     }
 }
 
+/// The one child of an operator.
+fn only_child(mut children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
+    match (children.pop(), children.is_empty()) {
+        (Some(child), true) => Ok(child),
+        _ => internal_err!("an operator with one child has another number"),
+    }
+}
+
 /// A plan with the expressions of its operator changed, in all their parts, and no name.
 fn map_expressions(
     plan: LogicalPlan,
@@ -142,15 +157,16 @@ fn map_expressions(
 /// # Errors
 /// When an expression has no type.
 pub(crate) fn before_planning(plan: LogicalPlan) -> Result<LogicalPlan> {
-    let plan = plan
-        .transform_up_with_subqueries(|node| casts::hide(node)?.transform_data(intervals::hide))?;
+    let plan = plan.transform_up_with_subqueries(|node| {
+        as_is::remove(node)?.transform_data(casts::hide)?.transform_data(intervals::hide)
+    })?;
     Ok(plan.data)
 }
 
 /// Returns DataFusion's rules with `ours` in the slot, in the order given.
 ///
 /// # Panics
-/// If DataFusion no longer has the rule that marks the slot; a test holds that it has.
+/// If DataFusion no longer has the rules that mark the places; a test holds that it has.
 pub(crate) fn physical_rules(ours: impl IntoIterator<Item = Rule>) -> Vec<Rule> {
     let mut rules = PhysicalOptimizer::new().rules;
     for rule in &mut rules {
@@ -160,9 +176,11 @@ pub(crate) fn physical_rules(ours: impl IntoIterator<Item = Rule>) -> Vec<Rule> 
             *rule = Arc::new(limits::Fenced(Arc::clone(rule)));
         }
     }
-    let slot = rules.iter().position(|rule| rule.name() == SLOT_AFTER);
-    let slot = slot.expect("DataFusion's rule list has PushdownSort") + 1;
+    let at = |rules: &[Rule], name| rules.iter().position(|rule| rule.name() == name);
+    let slot = at(&rules, SLOT_AFTER).expect("DataFusion's rule list has PushdownSort") + 1;
     rules.splice(slot..slot, ours);
+    let sorts = at(&rules, MOVES_SORTS).expect("DataFusion's rule list has EnsureRequirements");
+    rules.insert(sorts, Arc::new(rollups::Rollups));
     rules.push(Arc::new(repeats::Repeats));
     rules
 }
@@ -210,11 +228,13 @@ mod tests {
     }
 
     #[test]
-    fn are_those_of_datafusion_and_repeats_without_ours() {
+    fn are_those_of_datafusion_with_rollups_and_repeats() {
         let rules = physical_rules([]);
-        let (last, others) = rules.split_last().unwrap();
-        assert_eq!(names(others), names(&PhysicalOptimizer::new().rules));
-        assert_eq!(last.name(), "Repeats");
+        let mut expected = PhysicalOptimizer::new().rules;
+        let sorts = expected.iter().position(|rule| rule.name() == MOVES_SORTS).unwrap();
+        expected.insert(sorts, Arc::new(rollups::Rollups));
+        expected.push(Arc::new(repeats::Repeats));
+        assert_eq!(names(&rules), names(&expected));
     }
 
     #[test]

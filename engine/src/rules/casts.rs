@@ -7,20 +7,15 @@
 //! rows in the order of a timestamp to be in that of its time of day. All that is right for casts
 //! from numbers to numbers, and the like.
 //!
-//! Other casts are hidden in a call that gives its argument.
-
-use std::sync::{Arc, LazyLock};
+//! Other casts are hidden, see [`as_is`].
 
 use datafusion::{
-    arrow::datatypes::{DataType, FieldRef},
-    common::{Result, internal_err, tree_node::Transformed},
-    logical_expr::{
-        Cast, ColumnarValue, Expr, ExprSchemable, LogicalPlan, ReturnFieldArgs, ScalarFunctionArgs,
-        ScalarUDF, ScalarUDFImpl, Signature, TryCast, Volatility, utils::merge_schema,
-    },
+    arrow::datatypes::DataType,
+    common::{Result, tree_node::Transformed},
+    logical_expr::{Cast, Expr, ExprSchemable, LogicalPlan, TryCast, utils::merge_schema},
 };
 
-use super::map_expressions;
+use super::{as_is, map_expressions};
 
 /// Hides the casts in the expressions of an operator.
 pub(super) fn hide(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
@@ -36,7 +31,7 @@ pub(super) fn hide(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
         };
         Ok(match keeps_order(&inner.get_type(&schema)?, field.data_type()) {
             true => Transformed::no(expr),
-            false => Transformed::yes(AS_IS.call(vec![expr])),
+            false => Transformed::yes(as_is::call(expr)),
         })
     })
 }
@@ -103,44 +98,6 @@ const fn is_time(data_type: &DataType) -> bool {
 
 fn is_text_or_bytes(data_type: &DataType) -> bool {
     data_type.is_string() || data_type.is_binary()
-}
-
-/// The function that gives its argument.
-static AS_IS: LazyLock<Arc<ScalarUDF>> =
-    LazyLock::new(|| Arc::new(AsIs(Signature::any(1, Volatility::Immutable)).into()));
-
-#[derive(Debug, PartialEq, Eq, Hash)]
-struct AsIs(Signature);
-
-impl ScalarUDFImpl for AsIs {
-    fn name(&self) -> &'static str {
-        "as_is"
-    }
-
-    fn signature(&self) -> &Signature {
-        &self.0
-    }
-
-    fn return_type(&self, arguments: &[DataType]) -> Result<DataType> {
-        match arguments {
-            [argument] => Ok(argument.clone()),
-            _ => internal_err!("as_is has one argument"),
-        }
-    }
-
-    fn return_field_from_args(&self, arguments: ReturnFieldArgs<'_>) -> Result<FieldRef> {
-        match arguments.arg_fields {
-            [argument] => Ok(Arc::clone(argument)),
-            _ => internal_err!("as_is has one argument"),
-        }
-    }
-
-    fn invoke_with_args(&self, arguments: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        match <[ColumnarValue; 1]>::try_from(arguments.args) {
-            Ok([argument]) => Ok(argument),
-            Err(_) => internal_err!("as_is has one argument"),
-        }
-    }
 }
 
 #[cfg(test)]

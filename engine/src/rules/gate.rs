@@ -28,7 +28,7 @@ use datafusion::{
     },
 };
 
-use super::{Rule, extremes, names};
+use super::{Rule, extremes, names, only_child};
 
 /// A rule that moves filters, with gates in its way.
 #[derive(Debug)]
@@ -98,17 +98,17 @@ impl Gate {
     }
 
     /// The gate above another operator in the place of the one below.
-    fn above(&self, mut children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
-        match (children.pop(), children.is_empty()) {
-            // A closed gate stays closed. Else: an operator below keeps its columns, but not always
-            // all of them.
-            (Some(child), true) if self.allowed.is_empty() => Ok(Self::closed(&child)),
-            (Some(child), true) => Ok(match Self::by_name(&child) {
+    fn above(&self, children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
+        let child = only_child(children)?;
+        // A closed gate stays closed. Else: an operator below keeps its columns, but not always all
+        // of them.
+        Ok(match self.allowed.is_empty() {
+            true => Self::closed(&child),
+            false => match Self::by_name(&child) {
                 Some(gate) => Arc::new(gate),
                 None => child,
-            }),
-            _ => internal_err!("a gate stands above one operator"),
-        }
+            },
+        })
     }
 }
 

@@ -42,6 +42,8 @@ use datafusion::{
 };
 use futures::TryStreamExt;
 
+use super::only_child;
+
 /// Lets nested loop joins execute their left side again.
 #[derive(Debug)]
 pub(super) struct Repeats;
@@ -130,11 +132,8 @@ impl RepeatableExec {
         Self { input, is_repeatable, has_run, cause }
     }
 
-    fn above(&self, mut children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
-        match (children.pop(), children.is_empty()) {
-            (Some(input), true) => Ok(Arc::new(Self::new(input, self.is_repeatable))),
-            _ => internal_err!("rows are repeated of one operator"),
-        }
+    fn above(&self, children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
+        Ok(Arc::new(Self::new(only_child(children)?, self.is_repeatable)))
     }
 }
 

@@ -36,6 +36,10 @@ mod queries;
 #[cfg(test)]
 mod repeats;
 #[cfg(test)]
+mod rollups;
+#[cfg(test)]
+mod set_operations;
+#[cfg(test)]
 mod settings;
 #[cfg(test)]
 mod sorts;
@@ -45,3 +49,5 @@ mod sums;
 mod support;
 #[cfg(test)]
 mod tables;
+#[cfg(test)]
+mod unknown;

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The function `as_is`, which gives its argument, and through which DataFusion does not see.
+//!
+//! Users cannot call it. In a physical plan it stands where [`casts`](super::casts) put it.
+
+use std::sync::{Arc, LazyLock};
+
+use datafusion::{
+    arrow::datatypes::{DataType, FieldRef},
+    common::{Result, internal_err, tree_node::Transformed},
+    logical_expr::{
+        ColumnarValue, Expr, LogicalPlan, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF,
+        ScalarUDFImpl, Signature, Volatility, expr::ScalarFunction,
+    },
+};
+
+use super::map_expressions;
+
+/// A call of the function.
+pub(super) fn call(argument: Expr) -> Expr {
+    AS_IS.call(vec![argument])
+}
+
+/// A plan without calls of the function.
+pub(super) fn remove(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
+    map_expressions(plan, |expr| {
+        Ok(match expr {
+            Expr::ScalarFunction(ScalarFunction { func, mut args }) if func == *AS_IS => {
+                match args.pop() {
+                    Some(argument) => Transformed::yes(argument),
+                    None => return internal_err!("as_is has one argument"),
+                }
+            }
+            other => Transformed::no(other),
+        })
+    })
+}
+
+static AS_IS: LazyLock<Arc<ScalarUDF>> =
+    LazyLock::new(|| Arc::new(AsIs(Signature::any(1, Volatility::Immutable)).into()));
+
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct AsIs(Signature);
+
+impl ScalarUDFImpl for AsIs {
+    fn name(&self) -> &'static str {
+        "as_is"
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.0
+    }
+
+    fn return_type(&self, arguments: &[DataType]) -> Result<DataType> {
+        match arguments {
+            [argument] => Ok(argument.clone()),
+            _ => internal_err!("as_is has one argument"),
+        }
+    }
+
+    fn return_field_from_args(&self, arguments: ReturnFieldArgs<'_>) -> Result<FieldRef> {
+        match arguments.arg_fields {
+            [argument] => Ok(Arc::clone(argument)),
+            _ => internal_err!("as_is has one argument"),
+        }
+    }
+
+    fn invoke_with_args(&self, arguments: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        match <[ColumnarValue; 1]>::try_from(arguments.args) {
+            Ok([argument]) => Ok(argument),
+            Err(_) => internal_err!("as_is has one argument"),
+        }
+    }
+}

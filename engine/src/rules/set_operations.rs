@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+//! EXCEPT ALL and INTERSECT ALL.
+//!
+//! A row that is there `m` times on the left and `n` times on the right is there `m - n` times
+//! after EXCEPT ALL, and as often as on the side that has it less often after INTERSECT ALL.
+//! DataFusion joins both sides, so that it is there `m` times or not at all. [`SetOperations`]
+//! numbers equal rows on each side, and joins by the number too.
+
+use std::sync::Arc;
+
+use datafusion::{
+    common::{
+        Column, JoinType, NullEquality, Result, config::ConfigOptions, tree_node::Transformed,
+    },
+    functions_window::row_number::row_number,
+    logical_expr::{Distinct, Expr, ExprFunctionExt, Join, LogicalPlan, LogicalPlanBuilder},
+    optimizer::AnalyzerRule,
+};
+
+/// Rewrites EXCEPT ALL and INTERSECT ALL.
+#[derive(Debug)]
+pub(crate) struct SetOperations;
+
+impl AnalyzerRule for SetOperations {
+    fn analyze(&self, plan: LogicalPlan, _config: &ConfigOptions) -> Result<LogicalPlan> {
+        let plan = plan.transform_up_with_subqueries(|node| match node {
+            LogicalPlan::Join(join) if is_of_all(&join) => numbered(&join).map(Transformed::yes),
+            other => Ok(Transformed::no(other)),
+        })?;
+        Ok(plan.data)
+    }
+
+    fn name(&self) -> &'static str {
+        "set_operations"
+    }
+}
+
+/// Whether a join stands for EXCEPT ALL or INTERSECT ALL. No other join takes NULL for equal to
+/// NULL before filters become keys; without ALL the left side is DISTINCT.
+fn is_of_all(join: &Join) -> bool {
+    matches!(join.join_type, JoinType::LeftSemi | JoinType::LeftAnti)
+        && join.null_equality == NullEquality::NullEqualsNull
+        && !matches!(join.left.as_ref(), LogicalPlan::Distinct(Distinct::All(_)))
+}
+
+fn numbered(join: &Join) -> Result<LogicalPlan> {
+    let (left_keys, right_keys): (Vec<Expr>, Vec<Expr>) = join.on.iter().cloned().unzip();
+    let left = with_number(&join.left, left_keys.clone(), "left row")?;
+    let right = with_number(&join.right, right_keys.clone(), "right row")?;
+    let number = |name: &str| Expr::Column(Column::new_unqualified(name));
+    let left_keys = [left_keys, vec![number("left row")]].concat();
+    let right_keys = [right_keys, vec![number("right row")]].concat();
+    let joined = Join::try_new(
+        Arc::new(left),
+        Arc::new(right),
+        left_keys.into_iter().zip(right_keys).collect(),
+        join.filter.clone(),
+        join.join_type,
+        join.join_constraint,
+        join.null_equality,
+        join.null_aware,
+    )?;
+    let outputs = join.schema.columns().into_iter().map(Expr::Column);
+    LogicalPlanBuilder::from(LogicalPlan::Join(joined)).project(outputs)?.build()
+}
+
+/// A plan with a column that numbers rows with equal keys from 1 on.
+fn with_number(plan: &LogicalPlan, keys: Vec<Expr>, name: &str) -> Result<LogicalPlan> {
+    let number = row_number().partition_by(keys).build()?.alias(name);
+    LogicalPlanBuilder::from(plan.clone()).window([number])?.build()
+}

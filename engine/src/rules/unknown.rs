@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Conditions that are unknown.
+//!
+//! DataFusion makes false of `x IN (1) AND x IN (2)`, true of `x NOT IN (1) OR x NOT IN (2)`, and
+//! false or true of `x ~ '.*'`. With NULL each is unknown, which is another value in an output, and
+//! below NOT, and OR. Lists of one column are hidden from one another, see [`as_is`], and of `x ~ '.*'`
+//! it is said that it is true of texts and unknown of NULL.
+//!
+//! Where all terms of a filter must be true, unknown is as good as false: there lists of different
+//! terms are left alone.
+
+use std::collections::HashMap;
+
+use datafusion::{
+    common::{
+        DFSchema, Result,
+        tree_node::{Transformed, TreeNode},
+    },
+    logical_expr::{
+        BinaryExpr, Expr, ExprSchemable, Filter, LogicalPlan, Operator,
+        expr::InList,
+        expr_rewriter::NamePreserver,
+        lit,
+        utils::{conjunction, merge_schema, split_conjunction_owned},
+    },
+    scalar::ScalarValue,
+};
+
+use super::as_is;
+
+/// A plan whose conditions stay unknown where they are.
+pub(super) fn keep(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
+    if let LogicalPlan::Filter(Filter { predicate, input, .. }) = plan {
+        let terms = split_conjunction_owned(predicate.clone()).into_iter();
+        let terms = terms.map(|term| kept(term, input.schema()));
+        let terms = terms.collect::<Result<Vec<_>>>()?;
+        let is_changed = terms.iter().any(|term| term.transformed);
+        let kept = conjunction(terms.into_iter().map(|term| term.data)).unwrap_or(predicate);
+        let filter = LogicalPlan::Filter(Filter::try_new(kept, input)?);
+        return Ok(Transformed::new_transformed(filter, is_changed));
+    }
+    let schema = merge_schema(&plan.inputs());
+    let names = NamePreserver::new(&plan);
+    plan.map_expressions(|expr| {
+        let name = names.save(&expr);
+        Ok(kept(expr, &schema)?.update_data(|expr| name.restore(expr)))
+    })
+}
+
+fn kept(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
+    let mut lists: HashMap<Expr, usize> = HashMap::new();
+    expr.transform_up(|expr| match expr {
+        Expr::InList(list) if list.expr.nullable(schema)? => {
+            let count = lists.entry(*list.expr.clone()).or_default();
+            *count += 1;
+            Ok(match *count {
+                1 => Transformed::no(Expr::InList(list)),
+                other => {
+                    let hidden = (1..other).fold(*list.expr, |expr, _| as_is::call(expr));
+                    Transformed::yes(Expr::InList(InList { expr: Box::new(hidden), ..list }))
+                }
+            })
+        }
+        Expr::BinaryExpr(BinaryExpr {
+            left,
+            op: Operator::RegexMatch | Operator::RegexIMatch,
+            right,
+        }) if is_any_text(&right) => {
+            Ok(Transformed::yes(left.is_not_null().or(lit(ScalarValue::Boolean(None)))))
+        }
+        other => Ok(Transformed::no(other)),
+    })
+}
+
+/// Whether it is the pattern of all texts.
+fn is_any_text(pattern: &Expr) -> bool {
+    pattern.as_literal().and_then(ScalarValue::try_as_str).flatten() == Some(".*")
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Aggregates over several grouping sets of rows of which much is known.
+
+use rstest::rstest;
+
+use crate::support::{engine, text};
+
+/// `k` and `v` in ten rows each, `k` from 0 to 2, `w` as `v`.
+const TABLE: &str = "CREATE TABLE t AS SELECT value % 3 AS k, value % 4 AS v, value % 4 AS w \
+                     FROM generate_series(0, 119)";
+
+#[rstest]
+#[case::of_a_constant("k", "t WHERE k = 1", "ROLLUP(k)", "k", "1 40|NULL 40")]
+#[case::of_constants_united(
+    "k",
+    "(SELECT k FROM t WHERE k = 1 UNION ALL SELECT k FROM t WHERE k = 1) AS u",
+    "ROLLUP(k)",
+    "k",
+    "1 80|NULL 80"
+)]
+#[case::of_a_constant_and_another(
+    "k, v",
+    "t WHERE k = 1 AND v < 2",
+    "CUBE(k, v)",
+    "k, v",
+    "1 0 10|1 1 10|1 NULL 20|NULL 0 10|NULL 1 10|NULL NULL 20"
+)]
+#[case::of_equals(
+    "v, w",
+    "t WHERE v = w AND v < 2",
+    "CUBE(v, w)",
+    "v, w",
+    "0 0 30|0 NULL 30|1 1 30|1 NULL 30|NULL 0 30|NULL 1 30|NULL NULL 60"
+)]
+#[case::of_rows_in_order(
+    "k",
+    "(SELECT * FROM t ORDER BY k LIMIT 90) AS o",
+    "ROLLUP(k)",
+    "k NULLS FIRST",
+    "NULL 90|0 40|1 40|2 10"
+)]
+#[case::of_rows_dealt_out_by_a_key(
+    "k",
+    "(SELECT k, v, w FROM t GROUP BY k, v, w) AS g",
+    "ROLLUP(k)",
+    "k",
+    "0 4|1 4|2 4|NULL 12"
+)]
+#[tokio::test]
+async fn are_in_order(
+    #[case] keys: &str,
+    #[case] from: &str,
+    #[case] sets: &str,
+    #[case] order: &str,
+    #[case] expected: &str,
+    #[values(1, 2, 5)] partitions: usize,
+) {
+    let engine = engine().await;
+    text(&engine, &format!("SET datafusion.execution.target_partitions = {partitions}")).await;
+    text(&engine, "SET datafusion.execution.batch_size = 10").await;
+    text(&engine, TABLE).await;
+    let sql = format!("SELECT {keys}, count(*) AS n FROM {from} GROUP BY {sets} ORDER BY {order}");
+    let named: Vec<String> =
+        keys.split(", ").map(|key| format!("coalesce(CAST({key} AS VARCHAR), 'NULL')")).collect();
+    let shown = format!("SELECT {}, n FROM ({sql} LIMIT 99)", named.join(", "));
+    let found = text(&engine, &shown).await;
+    assert_eq!(found.lines().skip(1).collect::<Vec<_>>().join("|"), expected);
+}

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Conditions on NULL that are unknown, whatever values they are about.
+
+use rstest::rstest;
+
+use crate::support::{engine, text};
+
+const TABLE: &str = "(VALUES (1, 'a'), (2, ''), (NULL, NULL)) AS t(i, s)";
+
+#[rstest]
+#[case::in_both("i IN (1) AND i IN (2)", "false false NULL")]
+#[case::in_two_long_ones("i IN (1, 3, 5, 7) AND i IN (2, 4, 6, 8)", "false false NULL")]
+#[case::in_one_only("i IN (1, 3, 5, 7) AND i NOT IN (1, 3, 5, 7)", "false false NULL")]
+#[case::not_in_one("i NOT IN (1) OR i NOT IN (2)", "true true NULL")]
+#[case::not_in_a_long_one("i NOT IN (1, 3, 5, 7) OR i NOT IN (2, 4, 6, 8)", "true true NULL")]
+#[case::nested("(true AND i IN (1, 3, 5, 7)) AND NOT (i IN (1, 3, 5, 7))", "false false NULL")]
+#[case::in_either("i IN (1, 3, 5, 7) OR i IN (2, 4, 6, 8)", "true true NULL")]
+#[case::any_text("s ~ '.*'", "true true NULL")]
+#[case::any_text_of_any_case("s ~* '.*'", "true true NULL")]
+#[case::no_text("s !~ '.*'", "false false NULL")]
+#[tokio::test]
+async fn stay_so(#[case] condition: &str, #[case] expected: &str) {
+    let engine = engine().await;
+    let all = |outputs: &str, rest: &str| format!("SELECT {outputs} FROM {TABLE} {rest}");
+    let value = format!("coalesce(CAST({condition} AS VARCHAR), 'NULL') AS x");
+    let found = text(&engine, &all(&value, "ORDER BY i NULLS LAST")).await;
+    assert_eq!(found.lines().skip(1).collect::<Vec<_>>().join(" "), expected);
+    for (rest, truth) in [
+        (format!("WHERE {condition}"), "true"),
+        (format!("WHERE NOT ({condition})"), "false"),
+        (format!("WHERE ({condition}) IS NULL"), "NULL"),
+    ] {
+        let count = text(&engine, &all("count(*)", &rest)).await;
+        let rows = expected.split(' ').filter(|value| *value == truth).count();
+        assert_eq!(count.lines().last(), Some(rows.to_string().as_str()), "{rest}");
+    }
+}
