@@ -35,10 +35,10 @@ use std::sync::Arc;
 
 use datafusion::{
     common::{
-        Result, internal_err,
+        DFSchema, Result, internal_err,
         tree_node::{Transformed, TreeNode},
     },
-    logical_expr::{Expr, LogicalPlan, expr_rewriter::NamePreserver},
+    logical_expr::{Expr, LogicalPlan, expr_rewriter::NamePreserver, utils::merge_schema},
     optimizer::{ApplyOrder, Optimizer, OptimizerConfig, OptimizerRule},
     physical_optimizer::{PhysicalOptimizerRule, optimizer::PhysicalOptimizer},
     physical_plan::ExecutionPlan,
@@ -88,6 +88,7 @@ fn simplify(
     config: &dyn OptimizerConfig,
 ) -> Result<Transformed<LogicalPlan>> {
     bits::of_differences(plan)?
+        .transform_data(casts::hide_losses)?
         .transform_data(unknown::keep)?
         .transform_data(|plan| sums::rewrite(rule, plan, config))?
         .transform_data(zeros::unite)
@@ -133,6 +134,16 @@ fn only_child(mut children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn Execu
     match (children.pop(), children.is_empty()) {
         (Some(child), true) => Ok(child),
         _ => internal_err!("an operator with one child has another number"),
+    }
+}
+
+/// The columns that the expressions of an operator are over.
+fn input_schema(plan: &LogicalPlan) -> Result<DFSchema> {
+    match plan {
+        LogicalPlan::TableScan(scan) => {
+            DFSchema::try_from_qualified_schema(scan.table_name.clone(), &scan.source.schema())
+        }
+        other => Ok(merge_schema(&other.inputs())),
     }
 }
 

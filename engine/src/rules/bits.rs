@@ -6,15 +6,15 @@
 
 use datafusion::{
     common::{DFSchema, Result, tree_node::Transformed},
-    logical_expr::{BinaryExpr, Expr, ExprSchemable, LogicalPlan, Operator, utils::merge_schema},
+    logical_expr::{BinaryExpr, Expr, ExprSchemable, LogicalPlan, Operator},
     scalar::ScalarValue,
 };
 
-use super::map_expressions;
+use super::{input_schema, map_expressions};
 
 /// A plan in which negative numbers whose bits are looked at are differences.
 pub(super) fn of_differences(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
-    let schema = merge_schema(&plan.inputs());
+    let schema = input_schema(&plan)?;
     map_expressions(plan, |expr| match expr {
         Expr::BinaryExpr(BinaryExpr { left, op, right })
             if is_bitwise(op) && (is_negated(&left) || is_negated(&right)) =>

@@ -7,31 +7,46 @@
 //! rows in the order of a timestamp to be in that of its time of day. All that is right for casts
 //! from numbers to numbers, and the like.
 //!
+//! And it compares what was cast as if nothing had been lost: of `CAST(d AS DECIMAL(9, 1)) = 1.2` it
+//! makes `d = 1.20`, also where `d` is 1.24.
+//!
 //! Other casts are hidden, see [`as_is`].
 
 use datafusion::{
     arrow::datatypes::DataType,
     common::{Result, tree_node::Transformed},
-    logical_expr::{Cast, Expr, ExprSchemable, LogicalPlan, TryCast, utils::merge_schema},
+    logical_expr::{Cast, Expr, ExprSchemable, LogicalPlan, TryCast},
 };
 
-use super::{as_is, map_expressions};
+use super::{as_is, input_schema, map_expressions};
 
-/// Hides the casts in the expressions of an operator.
+/// Hides the casts in the expressions of an operator from what makes its physical plan.
 pub(super) fn hide(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
-    if !concludes_from_casts(&plan) {
-        return Ok(Transformed::no(plan));
+    match concludes_from_casts(&plan) {
+        true => hide_those(plan, |from, to| loses_digits(from, to) || !keeps_order(from, to)),
+        false => Ok(Transformed::no(plan)),
     }
-    let schema = merge_schema(&plan.inputs());
+}
+
+/// Hides those by which comparisons are no longer exact from what makes others of them.
+pub(super) fn hide_losses(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
+    hide_those(plan, loses_digits)
+}
+
+fn hide_those(
+    plan: LogicalPlan,
+    is_hidden: impl Fn(&DataType, &DataType) -> bool,
+) -> Result<Transformed<LogicalPlan>> {
+    let schema = input_schema(&plan)?;
     map_expressions(plan, |expr| {
         let (Expr::Cast(Cast { expr: inner, field })
         | Expr::TryCast(TryCast { expr: inner, field })) = &expr
         else {
             return Ok(Transformed::no(expr));
         };
-        Ok(match keeps_order(&inner.get_type(&schema)?, field.data_type()) {
-            true => Transformed::no(expr),
-            false => Transformed::yes(as_is::call(expr)),
+        Ok(match is_hidden(&inner.get_type(&schema)?, field.data_type()) {
+            true => Transformed::yes(as_is::call(expr)),
+            false => Transformed::no(expr),
         })
     })
 }
@@ -70,6 +85,31 @@ fn keeps_order(from: &DataType, to: &DataType) -> bool {
                 || is_text_or_bytes(from) && is_text_or_bytes(to)
                 || is_time(from) && is_time(to)
         }
+    }
+}
+
+/// Whether a cast leaves out digits behind the point, or of a second.
+fn loses_digits(from: &DataType, to: &DataType) -> bool {
+    use DataType::{Time32, Time64, Timestamp};
+    match (of_codes(from), of_codes(to)) {
+        (Timestamp(from, _), Timestamp(to, _))
+        | (Time32(from) | Time64(from), Time32(to) | Time64(to)) => from > to,
+        (from, to) => match (scale(from), scale(to)) {
+            (Some(from), Some(to)) => from > to,
+            (Some(from), None) => from > 0 && to.is_integer(),
+            _ => false,
+        },
+    }
+}
+
+/// Digits behind the point of a decimal.
+const fn scale(data_type: &DataType) -> Option<i8> {
+    use DataType::{Decimal32, Decimal64, Decimal128, Decimal256};
+    match data_type {
+        Decimal32(_, scale) | Decimal64(_, scale) | Decimal128(_, scale) | Decimal256(_, scale) => {
+            Some(*scale)
+        }
+        _ => None,
     }
 }
 

@@ -3,8 +3,8 @@
 //!
 //! DataFusion makes false of `x IN (1) AND x IN (2)`, true of `x NOT IN (1) OR x NOT IN (2)`, and
 //! false or true of `x ~ '.*'`. With NULL each is unknown, which is another value in an output, and
-//! below NOT, and OR. Lists of one column are hidden from one another, see [`as_is`], and of `x ~ '.*'`
-//! it is said that it is true of texts and unknown of NULL.
+//! below NOT, and OR. Lists of one column are hidden from one another, see [`as_is`], and of
+//! `x ~ '.*'` it is said that it is true of texts and unknown of NULL.
 //!
 //! Where all terms of a filter must be true, unknown is as good as false: there lists of different
 //! terms are left alone.
@@ -17,16 +17,16 @@ use datafusion::{
         tree_node::{Transformed, TreeNode},
     },
     logical_expr::{
-        BinaryExpr, Expr, ExprSchemable, Filter, LogicalPlan, Operator,
+        BinaryExpr, Cast, Expr, ExprSchemable, Filter, LogicalPlan, Operator,
         expr::InList,
         expr_rewriter::NamePreserver,
         lit,
-        utils::{conjunction, merge_schema, split_conjunction_owned},
+        utils::{conjunction, split_conjunction_owned},
     },
     scalar::ScalarValue,
 };
 
-use super::as_is;
+use super::{as_is, input_schema};
 
 /// A plan whose conditions stay unknown where they are.
 pub(super) fn keep(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
@@ -39,7 +39,7 @@ pub(super) fn keep(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
         let filter = LogicalPlan::Filter(Filter::try_new(kept, input)?);
         return Ok(Transformed::new_transformed(filter, is_changed));
     }
-    let schema = merge_schema(&plan.inputs());
+    let schema = input_schema(&plan)?;
     let names = NamePreserver::new(&plan);
     plan.map_expressions(|expr| {
         let name = names.save(&expr);
@@ -72,7 +72,10 @@ fn kept(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
     })
 }
 
-/// Whether it is the pattern of all texts.
+/// Whether it is the pattern of all texts, or will be when it is worked out.
 fn is_any_text(pattern: &Expr) -> bool {
-    pattern.as_literal().and_then(ScalarValue::try_as_str).flatten() == Some(".*")
+    match pattern {
+        Expr::Cast(Cast { expr, .. }) => is_any_text(expr),
+        other => other.as_literal().and_then(ScalarValue::try_as_str).flatten() == Some(".*"),
+    }
 }

@@ -53,3 +53,40 @@ async fn keep_names_and_types() {
     let found = text(&engine, sql).await;
     assert_eq!(found, "t.k x max(t.s)\n0 12:00:00 0");
 }
+
+#[rstest]
+#[case::equal("CAST(d AS DECIMAL(9, 1)) = 1.2", "1.20 1.24")]
+#[case::unequal("CAST(d AS DECIMAL(9, 1)) <> 1.2", "-1.24 1.25")]
+#[case::greater("CAST(d AS DECIMAL(9, 1)) > 1.2", "1.25")]
+#[case::in_a_list("CAST(d AS DECIMAL(9, 1)) IN (1.2, 7.0, 8.0, 9.0, 10.0)", "1.20 1.24")]
+#[case::tried("TRY_CAST(d AS DECIMAL(9, 1)) = 1.2", "1.20 1.24")]
+#[case::integer("CAST(d AS INT) = 1", "1.20 1.24 1.25")]
+#[case::cast_twice("CAST(CAST(d AS INT) AS BIGINT) = 1", "1.20 1.24 1.25")]
+#[case::more_digits("CAST(d AS DECIMAL(9, 3)) = 1.24", "1.24")]
+#[case::seconds(
+    "arrow_cast(ts, 'Timestamp(Second, None)') = TIMESTAMP '1970-01-01 00:00:01'",
+    "1.20 1.24"
+)]
+#[tokio::test]
+async fn may_lose_digits_before_they_are_compared(
+    #[case] condition: &str,
+    #[case] expected: &str,
+    #[values("off", "force")] mode: &str,
+    #[values("false", "true")] in_the_scan: &str,
+) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.parquet").display().to_string();
+    let engine = engine_with_drive(mode).await;
+    text(&engine, "SET datafusion.sql_parser.parse_float_as_decimal = true").await;
+    let set = format!("SET datafusion.execution.parquet.pushdown_filters = {in_the_scan}");
+    text(&engine, &set).await;
+    let rows = "SELECT arrow_cast(d, 'Decimal128(9, 2)') AS d, \
+                arrow_cast(ms, 'Timestamp(Millisecond, None)') AS ts \
+                FROM (VALUES (1.24, 1500), (1.25, 2000), (1.20, 1000), (-1.24, 0)) AS v(d, ms)";
+    let options = "'format.max_row_group_size' '1'";
+    let copied = format!("COPY ({rows}) TO '{path}' STORED AS PARQUET OPTIONS ({options})");
+    text(&engine, &copied).await;
+    let found =
+        text(&engine, &format!("SELECT d FROM '{path}' WHERE {condition} ORDER BY d")).await;
+    assert_eq!(found.lines().skip(1).collect::<Vec<_>>().join(" "), expected);
+}

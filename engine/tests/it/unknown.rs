@@ -19,9 +19,17 @@ const TABLE: &str = "(VALUES (1, 'a'), (2, ''), (NULL, NULL)) AS t(i, s)";
 #[case::any_text_of_any_case("s ~* '.*'", "true true NULL")]
 #[case::no_text("s !~ '.*'", "false false NULL")]
 #[tokio::test]
-async fn stay_so(#[case] condition: &str, #[case] expected: &str) {
+async fn stay_so(
+    #[case] condition: &str,
+    #[case] expected: &str,
+    #[values(false, true)] is_in_file: bool,
+) {
     let engine = engine().await;
-    let all = |outputs: &str, rest: &str| format!("SELECT {outputs} FROM {TABLE} {rest}");
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.parquet").display().to_string();
+    text(&engine, &format!("COPY (SELECT * FROM {TABLE}) TO '{path}'")).await;
+    let table = if is_in_file { format!("'{path}'") } else { TABLE.to_owned() };
+    let all = |outputs: &str, rest: &str| format!("SELECT {outputs} FROM {table} {rest}");
     let value = format!("coalesce(CAST({condition} AS VARCHAR), 'NULL') AS x");
     let found = text(&engine, &all(&value, "ORDER BY i NULLS LAST")).await;
     assert_eq!(found.lines().skip(1).collect::<Vec<_>>().join(" "), expected);

@@ -179,7 +179,13 @@ class Draw:
     def groups(self) -> Query:
         keys = [key.sql for key in self.keys()] or ["id % 3"]
         names = ", ".join(f"{key} AS g{index}" for index, key in enumerate(keys))
-        source = f"FROM {self.table}{self.where()}\nGROUP BY {', '.join(keys)}"
+        by = ", ".join(keys)
+        if self.chance(12):
+            self.expressions.features.add("grouping sets")
+            first, *others = keys
+            sets = [f"ROLLUP ({by})", f"CUBE ({by})", f"{first}, ROLLUP ({', '.join(others)})"]
+            by = self.random.choice(sets if others else sets[:2])
+        source = f"FROM {self.table}{self.where()}\nGROUP BY {by}"
         if self.chance(15):
             self.expressions.features.add("having")
             source += f"\nHAVING count(*) > {self.random.randint(1, 40)}"
@@ -249,7 +255,8 @@ class Draw:
         self.table, self.expressions = "a", self.over(("", "a"))
         kept = [it for it in self.shown(3) if it.kind not in FLOATS and it.sql != "k"]
         names = ", ".join(["k", *(name.sql for name in kept)])
-        word = self.random.choice(["UNION ALL", "UNION ALL", "UNION", "INTERSECT", "EXCEPT"])
+        word = self.random.choice(["UNION ALL", "UNION", "INTERSECT", "EXCEPT"])
+        word += " ALL" if word != "UNION ALL" and self.chance(40) else ""
         self.expressions.features.add(word.lower())
         first = f"SELECT {names} FROM a{self.where()}"
         return Query(f"{first}\n{word}\nSELECT {names} FROM c{self.where()}")
