@@ -7,8 +7,8 @@
 //! rows in the order of a timestamp to be in that of its time of day. All that is right for casts
 //! from numbers to numbers, and the like.
 //!
-//! And it compares what was cast as if nothing had been lost: of `CAST(d AS DECIMAL(9, 1)) = 1.2` it
-//! makes `d = 1.20`, also where `d` is 1.24.
+//! And it compares what was cast as if nothing had been lost: of `CAST(d AS DECIMAL(9, 1)) = 1.2`
+//! it makes `d = 1.20`, also where `d` is 1.24.
 //!
 //! Other casts are hidden, see [`as_is`].
 
