@@ -6,12 +6,12 @@
 //! ones still see what it made. `EnsureCooperative` wraps its leaves, the second filter pushdown
 //! hands them dynamic filters, and the sanity check judges them. A rule appended at the end would
 //! have none of that. The rules that move filters and sorts are wrapped where they would be wrong:
-//! see [`gate`], [`limits`] and [`sorts`]. In front of the latter stands [`rollups`]; at the end one
-//! for what happens while a plan runs, [`repeats`].
+//! see [`gate`], [`limits`] and [`sorts`]. In front of the latter stands [`rollups`]; at the end
+//! one for what happens while a plan runs, [`repeats`].
 //!
 //! Of the rules for logical plans two are wrapped: see [`constants`], and [`bits`], [`casts`],
-//! [`sums`], [`unknown`] and [`zeros`]. Before them come [`not_in`] and [`set_operations`]. When they
-//! have run, what DataFusion would conclude too much from is hidden: see [`casts`] and
+//! [`sums`], [`unknown`] and [`zeros`]. Before them come [`not_in`] and [`set_operations`]. When
+//! they have run, what DataFusion would conclude too much from is hidden: see [`casts`] and
 //! [`intervals`].
 
 mod as_is;
