@@ -28,7 +28,7 @@ use crate::{
     engine::Engine,
     error::{Error, Result},
     explain::Planner,
-    rules::{self, NotIn, Rule, SetOperations},
+    rules::{self, NotIn, Quantified, Rule, SetOperations},
     settings::NearscanOptions,
     stopwatch::Stopwatch,
     store::LocalFiles,
@@ -141,6 +141,7 @@ impl EngineBuilder {
             .with_catalog_list(Arc::new(FileCatalogList::new(catalogs, link.clone())))
             .with_query_planner(Arc::new(Planner))
             .with_analyzer_rule(Arc::new(NotIn))
+            .with_analyzer_rule(Arc::new(Quantified))
             .with_analyzer_rule(Arc::new(SetOperations))
             .with_optimizer_rules(rules::logical_rules())
             .with_physical_optimizer_rules(rules::physical_rules([Arc::new(PushdownRule::new(

@@ -10,9 +10,9 @@
 //! one for what happens while a plan runs, [`repeats`].
 //!
 //! Of the rules for logical plans two are wrapped: see [`constants`], and [`bits`], [`casts`],
-//! [`sums`], [`unknown`] and [`zeros`]. Before them come [`not_in`] and [`set_operations`]. When
-//! they have run, what DataFusion would conclude too much from is hidden: see [`casts`] and
-//! [`intervals`].
+//! [`sums`], [`unknown`] and [`zeros`]. Before them come [`not_in`], [`set_operations`] and
+//! [`subqueries`]. When they have run, what DataFusion would conclude too much from is hidden: see
+//! [`casts`] and [`intervals`].
 
 mod as_is;
 mod bits;
@@ -28,6 +28,7 @@ mod repeats;
 mod rollups;
 mod set_operations;
 mod sorts;
+mod subqueries;
 mod sums;
 mod unknown;
 mod zeros;
@@ -47,6 +48,7 @@ use datafusion::{
 
 pub(crate) use not_in::NotIn;
 pub(crate) use set_operations::SetOperations;
+pub(crate) use subqueries::Quantified;
 
 /// A rule as DataFusion holds it.
 pub(crate) type Rule = Arc<dyn PhysicalOptimizerRule + Send + Sync>;

@@ -29,6 +29,8 @@ use datafusion::{
     scalar::ScalarValue,
 };
 
+use super::subqueries;
+
 /// Rewrites what DataFusion gets wrong of IN and NOT IN.
 #[derive(Debug)]
 pub(crate) struct NotIn;
@@ -118,8 +120,6 @@ struct Terms<'a> {
     subquery: &'a Subquery,
     /// Of the query outside.
     schema: &'a DFSchema,
-    /// The column of the subquery.
-    y: Expr,
     x_may_be_null: bool,
     y_may_be_null: bool,
 }
@@ -131,7 +131,6 @@ impl<'a> Terms<'a> {
             x: &inside.expr,
             subquery: &inside.subquery,
             schema,
-            y: Expr::Column(columns.columns().swap_remove(0)),
             x_may_be_null: inside.expr.nullable(schema)?,
             y_may_be_null: columns.field(0).is_nullable(),
         })
@@ -165,16 +164,16 @@ impl<'a> Terms<'a> {
     }
 
     fn has_match(&self) -> Result<Expr> {
-        self.exists(Some(self.y.clone().eq(self.referred_to(self.x)?)))
+        self.exists(Some(subqueries::column().eq(self.referred_to(self.x)?)))
     }
 
     fn has_null(&self) -> Result<Expr> {
-        self.exists(Some(self.y.clone().is_null()))
+        self.exists(Some(subqueries::column().is_null()))
     }
 
     /// Whether the subquery has a row, one of which `test` is true.
     fn exists(&self, test: Option<Expr>) -> Result<Expr> {
-        let mut rows = LogicalPlanBuilder::from(LogicalPlan::clone(&self.subquery.subquery));
+        let mut rows = LogicalPlanBuilder::from(subqueries::named(&self.subquery.subquery)?);
         if let Some(test) = test {
             rows = rows.filter(test)?;
         }

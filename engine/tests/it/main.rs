@@ -44,6 +44,8 @@ mod settings;
 #[cfg(test)]
 mod sorts;
 #[cfg(test)]
+mod subqueries;
+#[cfg(test)]
 mod sums;
 #[cfg(test)]
 mod support;

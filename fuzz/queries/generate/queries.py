@@ -24,7 +24,7 @@ import re
 from dataclasses import dataclass, field
 
 from columns import FLOATS, INTEGERS, MOMENTS, Column
-from expressions import WITHOUT_ORDER, Expressions, Name
+from expressions import COMPARISONS, WITHOUT_ORDER, Expressions, Name
 from files import Table
 
 DEPTH_MAX = 3
@@ -298,14 +298,16 @@ class Draw:
 
     def subquery(self) -> Query:
         self.table = "a"
-        other = self.over(("s", "b"))
+        choice = self.random.randrange(4)
+        # The same name inside and outside is another table's.
+        alias = "o" if choice == 0 and self.chance(30) else "s"
+        other = self.over((alias, "b"))
         inner = other.condition(1)
         outer = self.over(("o", "a"))
         self.expressions = outer
-        choice = self.random.randrange(4)
         negation = self.random.choice(["", "NOT "])
         if choice == 0:
-            test = self.within(f"{negation}IN", inner)
+            test = self.within(alias, inner)
         elif choice == 1:
             test = f"{negation}EXISTS (SELECT 1 FROM b AS s WHERE s.k = o.k AND {inner})"
         elif choice == 2:
@@ -321,11 +323,15 @@ class Draw:
         aggregates = ", ".join(["count(*) AS n", "sum(o.id) AS i", *self.aggregates()])
         return self.with_inner(Query(f"SELECT {aggregates}\nFROM a AS o\nWHERE {condition}"), other)
 
-    def within(self, word: str, inner: str) -> str:
-        """Whether something is in a subquery, which has NULLs and may refer to the row outside."""
+    def within(self, alias: str, inner: str) -> str:
+        """How something compares to a subquery, which has NULLs and may refer to the row outside."""
         left = self.random.choice(["o.k", "o.k", "o.k", "o.k % 7", "3", "CAST(NULL AS INT)"])
-        link = " AND s.id = o.id" if self.chance(25) else ""
-        test = f"{left} {word} (SELECT s.k FROM b AS s WHERE ({inner}){link})"
+        word = self.random.choice(["IN", "NOT IN"])
+        if self.chance(35):
+            self.expressions.features.add("any or all")
+            word = f"{self.random.choice(COMPARISONS)} {self.random.choice(['ANY', 'ALL'])}"
+        link = " AND s.id = o.id" if alias == "s" and self.chance(25) else ""
+        test = f"{left} {word} (SELECT {alias}.k FROM b AS {alias} WHERE ({inner}){link})"
         about = ["({})", "({})", "({})", "({}) IS NULL", "({}) IS NOT TRUE", "NOT ({})"]
         about.append("CASE WHEN {} THEN o.id % 2 = 0 ELSE o.id % 3 = 0 END")
         return self.random.choice(about).format(test)
