@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Subqueries whose column has a name of its own.
 //!
-//! When DataFusion makes a join of a subquery, it takes a column of the query outside for one of the
-//! subquery that is called the same. SQL cannot say such a thing, but rules can, that compare
+//! When DataFusion makes a join of a subquery, it takes a column of the query outside for one of
+//! the subquery that is called the same. SQL cannot say such a thing, but rules can, that compare
 //! values from outside with the column of a subquery over the same table: with
 //! `FROM t WHERE i > ALL (SELECT i FROM t)`, each value was compared with itself. [`Quantified`]
 //! gives a name to the columns of ANY and ALL; [`not_in`](super::not_in) asks for one too.

@@ -324,7 +324,7 @@ class Draw:
         return self.with_inner(Query(f"SELECT {aggregates}\nFROM a AS o\nWHERE {condition}"), other)
 
     def within(self, alias: str, inner: str) -> str:
-        """How something compares to a subquery, which has NULLs and may refer to the row outside."""
+        """How something compares to a subquery, which has NULLs and may refer to the outside."""
         left = self.random.choice(["o.k", "o.k", "o.k", "o.k % 7", "3", "CAST(NULL AS INT)"])
         word = self.random.choice(["IN", "NOT IN"])
         if self.chance(35):
