@@ -15,7 +15,7 @@ use nearscan_command::{
 };
 use nearscan_drive::clock::Stopwatch;
 use nearscan_drive::{
-    Completion, Drive, Fault, FileRef, Outcome, Placement, Refusal, Session, SessionSpec,
+    Completion, Drive, Failure, Fault, FileRef, Outcome, Placement, Refusal, Session, SessionSpec,
     Submission, Ticket, Unlimited, Work,
 };
 
@@ -183,13 +183,26 @@ impl<'a> Executor<'a> {
         patiently(|| self.submit(work.clone()))
     }
 
-    /// Submits patiently and waits.
+    /// Submits and waits; while others keep the drive busy it tries again.
     pub(crate) fn complete(&self, work: &Work) -> Result<Completion, String> {
-        let ticket = self
-            .submit_patiently(work)
-            .map_err(|refusal| format!("the drive refused: {refusal}"))?;
-        wait(ticket).ok_or_else(|| format!("no completion after {PATIENCE:?}"))
+        let watch = Stopwatch::start();
+        loop {
+            let ticket = self
+                .submit_patiently(work)
+                .map_err(|refusal| format!("the drive refused: {refusal}"))?;
+            let completion =
+                wait(ticket).ok_or_else(|| format!("no completion after {PATIENCE:?}"))?;
+            if !is_late_refusal(&completion) || watch.elapsed() > PATIENCE {
+                return Ok(completion);
+            }
+            std::thread::park_timeout(Duration::from_millis(1));
+        }
     }
+}
+
+/// Whether a drive that is elsewhere was found busy when the command got there.
+pub(crate) const fn is_late_refusal(completion: &Completion) -> bool {
+    matches!(completion.outcome, Outcome::Failed(Failure::Busy | Failure::LowMemory { .. }))
 }
 
 /// Asks a drive again while others keep it busy.

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What a drive does beside running commands: queue, cancel, notice stale files.
 
-use nearscan_command::{Aggregate, Fragment, Function, InputRef, Merge, SortKey, Status};
+use nearscan_command::{Aggregate, Command, Fragment, Function, InputRef, Merge, SortKey, Status};
 use nearscan_drive::{
-    CancelOutcome, Failure, Fault, FileRef, Load, MediaRates, Outcome, Placement, Refusal,
-    Submission, Ticket, Work,
+    CancelOutcome, Completion, Failure, Fault, FileRef, Load, MediaRates, Outcome, Placement,
+    Refusal, Submission, Ticket, Work,
 };
 
 use super::{aggregate, col, column, over, plain, select_all, states};
 use crate::case::{Case, MergeCase};
 use crate::data::{Table, Values};
-use crate::executor::{Executor, other_version, patiently, wait};
+use crate::executor::{Executor, is_late_refusal, other_version, patiently, wait};
 use crate::report::Report;
 
 /// Commands that are submitted before the first one is waited for.
@@ -71,8 +71,7 @@ fn stale(executor: &mut Executor<'_>) -> Result<(), String> {
             *version = other_version(*version);
         }
     }
-    let ticket = submitted(executor, &command.clone().into())?;
-    let completion = wait(ticket).ok_or("no completion")?;
+    let completion = executor.complete(&command.clone().into())?;
     match completion.check(&command) {
         Err(Fault::Failed(Failure::Stale { .. }) | Fault::Status(Status::StaleInput)) => Ok(()),
         Err(other) => Err(format!("ended with {other}, expected that it is stale")),
@@ -106,8 +105,9 @@ fn many_at_once(executor: &mut Executor<'_>) -> Result<(), String> {
     let case = sample(3000);
     let (_file, command) = executor.prepare(&case)?;
     // Others may keep the drive busy: one command gets through all the same.
-    let first = submitted(executor, &command.clone().into())?;
-    let mut tickets: Vec<(u128, Ticket)> = vec![(command.envelope.command_id, first)];
+    let alone = executor.complete(&command.clone().into())?;
+    let first = payload_of(&alone, &command)?;
+    let mut tickets: Vec<(u128, Ticket)> = Vec::new();
     for number in 1..AT_ONCE {
         let mut command = command.clone();
         command.envelope.command_id += (number as u128) << 64;
@@ -117,23 +117,27 @@ fn many_at_once(executor: &mut Executor<'_>) -> Result<(), String> {
             Err(other) => return Err(format!("refused: {other}")),
         }
     }
-    let mut first: Option<Vec<u8>> = None;
     for (command_id, ticket) in tickets {
         let completion = wait(ticket).ok_or("no completion")?;
+        if is_late_refusal(&completion) {
+            continue;
+        }
         let mut command = command.clone();
         command.envelope.command_id = command_id;
-        completion.check(&command).map_err(|fault| fault.to_string())?;
-        let Outcome::Finished(bytes) = &completion.outcome else {
-            return Err("a checked completion has no result".to_owned());
-        };
-        let payload = bytes.get(256..).unwrap_or_default().to_vec();
-        match &first {
-            None => first = Some(payload),
-            Some(first) if *first == payload => {}
-            Some(_) => return Err("the same command gave two results".to_owned()),
+        if payload_of(&completion, &command)? != first {
+            return Err("the same command gave two results".to_owned());
         }
     }
     Ok(())
+}
+
+/// The result of a command behind its header.
+fn payload_of(completion: &Completion, command: &Command) -> Result<Vec<u8>, String> {
+    completion.check(command).map_err(|fault| fault.to_string())?;
+    match &completion.outcome {
+        Outcome::Finished(bytes) => Ok(bytes.get(256..).unwrap_or_default().to_vec()),
+        Outcome::Failed(_) => Err("a checked completion has no result".to_owned()),
+    }
 }
 
 fn cancelled(executor: &mut Executor<'_>) -> Result<(), String> {
@@ -160,6 +164,7 @@ fn cancel_each(executor: &Executor<'_>, work: impl Fn(u128) -> Work) -> Result<(
         };
         match (outcome, checked) {
             (_, Ok(())) => {}
+            _ if is_late_refusal(&completion) => {}
             (
                 CancelOutcome::Acknowledged,
                 Err(Fault::Failed(Failure::Cancelled) | Fault::Status(Status::Cancelled)),
@@ -213,8 +218,7 @@ fn stale_merge(executor: &mut Executor<'_>) -> Result<(), String> {
             *version = other_version(*version);
         }
     }
-    let ticket = submitted(executor, &command.clone().into())?;
-    let completion = wait(ticket).ok_or("no completion")?;
+    let completion = executor.complete(&command.clone().into())?;
     match completion.check_merge(&command) {
         Err(Fault::Failed(Failure::Stale { .. }) | Fault::Status(Status::StaleInput)) => Ok(()),
         Err(other) => Err(format!("ended with {other}, expected that it is stale")),
