@@ -28,6 +28,7 @@ use crate::{
     engine::Engine,
     error::{Error, Result},
     explain::Planner,
+    min_max,
     rules::{self, NotIn, Quantified, Rule, SetOperations},
     settings::NearscanOptions,
     stopwatch::Stopwatch,
@@ -152,6 +153,7 @@ impl EngineBuilder {
                 *factory = Arc::new(TableFactory::default()) as Arc<dyn TableProviderFactory>;
             }
         }
+        state.aggregate_functions().get_or_insert_default().extend(min_max::functions());
         let session = SessionContext::new_with_state(state.build());
         let weak = session.state_weak_ref();
         link.set(move || weak.upgrade().map(|state| state.read().clone()));

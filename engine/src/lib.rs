@@ -45,6 +45,7 @@ mod files;
 mod guard;
 mod host;
 mod locate;
+mod min_max;
 mod order;
 mod profile;
 mod query;

@@ -24,6 +24,8 @@ mod intervals;
 #[cfg(test)]
 mod limits;
 #[cfg(test)]
+mod min_max;
+#[cfg(test)]
 mod names;
 #[cfg(test)]
 mod not_in;
