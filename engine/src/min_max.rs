@@ -23,7 +23,7 @@ use datafusion::{
     },
     scalar::ScalarValue,
 };
-use datafusion_functions_aggregate_common::aggregate::groups_accumulator::prim_op::PrimitiveGroupsAccumulator;
+use datafusion_functions_aggregate_common::aggregate::groups_accumulator::prim_op;
 
 /// Both functions.
 pub(crate) fn functions() -> [Arc<AggregateUDF>; 2] {
@@ -52,7 +52,7 @@ impl MinMax {
                         *found = next;
                     }
                 };
-                let groups = PrimitiveGroupsAccumulator::<T, _>::new(of, least);
+                let groups = prim_op::PrimitiveGroupsAccumulator::<T, _>::new(of, least);
                 Box::new(groups.with_starting_value(T::Native::MAX_TOTAL_ORDER))
             }
             Extreme::Greatest => {
@@ -61,7 +61,7 @@ impl MinMax {
                         *found = next;
                     }
                 };
-                let groups = PrimitiveGroupsAccumulator::<T, _>::new(of, greatest);
+                let groups = prim_op::PrimitiveGroupsAccumulator::<T, _>::new(of, greatest);
                 Box::new(groups.with_starting_value(T::Native::MIN_TOTAL_ORDER))
             }
         }
