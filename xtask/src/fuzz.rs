@@ -48,13 +48,8 @@ pub(crate) enum Fuzz {
 pub(crate) fn run(project: &Project, fuzz: &Fuzz) -> Result<ExitCode> {
     match fuzz {
         Fuzz::Sql { options } => sql(project, options),
-        Fuzz::Faults { options } => {
-            start(project, &["-p", "nearscan-faults"], "nearscan-faults", options)
-        }
-        Fuzz::Lies { options } => {
-            let package = ["-p", "nearscan-targets", "--features", "nearscan-targets/sql"];
-            start(project, &package, "nearscan-lies", options)
-        }
+        Fuzz::Faults { options } => FAULTS.start(project, options),
+        Fuzz::Lies { options } => LIES.start(project, options),
         Fuzz::Coverage(options) => coverage::run(project, options),
     }
 }
@@ -65,7 +60,7 @@ fn sql(project: &Project, options: &[String]) -> Result<ExitCode> {
     let describe = ["describe", "--always", "--dirty"];
     let commit = project::output(project.command("git").args(describe))?;
     let known = known_options(commit.trim(), &python.to_string_lossy(), &project.target_folder());
-    start(project, &["-p", "nearscan-queries"], "nearscan-queries", &[&known, options].concat())
+    QUERIES.start(project, &[&known, options].concat())
 }
 
 /// What random queries are told whatever the user says, who stands behind it and so overrides it:
@@ -76,15 +71,45 @@ fn known_options(commit: &str, python: &str, target: &Path) -> [String; 6] {
     ["--commit", commit, "--python", python, "--keep", &keep].map(str::to_owned)
 }
 
-/// Builds a program for speed, of the package that these arguments of cargo name, and runs it.
-fn start(project: &Project, package: &[&str], name: &str, options: &[String]) -> Result<ExitCode> {
-    // With the program that users have, so that both are built with the same features.
-    let mut build = project.cargo(&["build", "--release", "--locked", "-p", "nearscan-shell"]);
-    project::run(build.args(["--bin", name]).args(package))?;
-    let program = project.target_folder().join("release").join(name);
-    let mut command = project.command(&program.to_string_lossy());
-    let status = command.args(options).status().with_context(|| format!("cannot start {name}"))?;
-    Ok(if status.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+/// A program of a package of the workspace.
+struct Program {
+    name: &'static str,
+    package: &'static str,
+    features: Option<&'static str>,
+}
+
+const QUERIES: Program =
+    Program { name: "nearscan-queries", package: "nearscan-queries", features: None };
+
+const FAULTS: Program =
+    Program { name: "nearscan-faults", package: "nearscan-faults", features: None };
+
+const LIES: Program = Program {
+    name: "nearscan-lies",
+    package: "nearscan-targets",
+    features: Some("nearscan-targets/sql"),
+};
+
+impl Program {
+    /// Builds it for speed, and runs it.
+    fn start(&self, project: &Project, options: &[String]) -> Result<ExitCode> {
+        project::run(&mut project.cargo(&self.build()))?;
+        let program = project.target_folder().join("release").join(self.name);
+        let mut command = project.command(&program.to_string_lossy());
+        let status = command.args(options).status();
+        let status = status.with_context(|| format!("cannot start {}", self.name))?;
+        Ok(if status.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    }
+
+    /// What cargo is told: with the program that users have, so that both are built with the same
+    /// features.
+    fn build(&self) -> Vec<&'static str> {
+        let own = ["-p", self.package, "--bin", self.name];
+        let mut arguments = vec!["build", "--release", "--locked", "-p", "nearscan-shell"];
+        arguments.extend(own);
+        arguments.extend(self.features.into_iter().flat_map(|features| ["--features", features]));
+        arguments
+    }
 }
 
 #[cfg(test)]
@@ -97,5 +122,23 @@ mod tests {
         let expected =
             ["--commit", "abc", "--python", "python3", "--keep", "/made/differing-queries"];
         assert_eq!(options, expected);
+    }
+
+    #[test]
+    fn programs_are_those_of_packages_that_there_are() {
+        for program in [QUERIES, FAULTS, LIES] {
+            let arguments = program.build();
+            let package = arguments.iter().rposition(|it| *it == "-p").unwrap() + 1;
+            assert_eq!(arguments[package..=package + 2], [program.package, "--bin", program.name]);
+            let metadata = Project::open()
+                .unwrap()
+                .cargo(&["metadata", "--no-deps", "--offline"])
+                .args(["--format-version", "1"])
+                .output()
+                .unwrap();
+            let metadata = String::from_utf8(metadata.stdout).unwrap();
+            assert!(metadata.contains(&format!("\"name\":\"{}\"", program.package)));
+            assert!(metadata.contains(&format!("\"name\":\"{}\"", program.name)));
+        }
     }
 }

@@ -62,6 +62,7 @@ mod tests {
         let project = Project::open().unwrap();
         let bugs = list::read(&project).unwrap();
         let text = std::fs::read_to_string(project.root().join(DOC)).unwrap();
-        assert_eq!(with_table(&text, &bugs).unwrap(), text, "write it: cargo xtask plant --table");
+        let is_that = with_table(&text, &bugs).unwrap() == text;
+        assert!(is_that, "write it: cargo xtask plant --table");
     }
 }
