@@ -155,10 +155,18 @@ fn map_expressions(
     plan: LogicalPlan,
     mut change: impl FnMut(Expr) -> Result<Transformed<Expr>>,
 ) -> Result<Transformed<LogicalPlan>> {
+    map_whole_expressions(plan, |expr| expr.transform_up(&mut change))
+}
+
+/// A plan with the expressions of its operator changed, each as a whole, and no name.
+fn map_whole_expressions(
+    plan: LogicalPlan,
+    mut change: impl FnMut(Expr) -> Result<Transformed<Expr>>,
+) -> Result<Transformed<LogicalPlan>> {
     let names = NamePreserver::new(&plan);
     plan.map_expressions(|expr| {
         let name = names.save(&expr);
-        let changed = expr.transform_up(&mut change)?;
+        let changed = change(expr)?;
         Ok(match changed.transformed {
             true => changed.update_data(|expr| name.restore(expr)),
             false => changed,

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Casts that do not keep the order of values.
+//! Casts that do not keep the order of values, or not all of their digits.
 //!
 //! DataFusion takes the bounds of `CAST(x AS t)` to be those of `x`, cast: where a scan's `x` is
 //! between `'1'` and `'2'`, `max(CAST(x AS INT))` was 2 though there is a `'100'`. It rules row
-//! groups out by such bounds (`CAST(ts AS TIME) = ..`, `CAST(i AS BOOLEAN) = false`), and takes
-//! rows in the order of a timestamp to be in that of its time of day. All that is right for casts
-//! from numbers to numbers, and the like.
+//! groups out by such bounds (`CAST(ts AS TIME) = ..`), and takes rows in the order of a timestamp
+//! to be in that of its time of day. That is right for casts from numbers to numbers, and the like;
+//! others are hidden when the physical plan is made, see [`as_is`].
 //!
 //! And it compares what was cast as if nothing had been lost: of `CAST(d AS DECIMAL(9, 1)) = 1.2`
-//! it makes `d = 1.20`, also where `d` is 1.24.
-//!
-//! Other casts are hidden, see [`as_is`].
+//! it makes `d = 1.20`, also where `d` is 1.24. Casts that lose digits are hidden before, too.
 
 use datafusion::{
     arrow::datatypes::DataType,
@@ -20,7 +18,7 @@ use datafusion::{
 
 use super::{as_is, input_schema, map_expressions};
 
-/// Hides the casts in the expressions of an operator from what makes its physical plan.
+/// Hides casts from what makes the physical plan.
 pub(super) fn hide(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
     match concludes_from_casts(&plan) {
         true => hide_those(plan, |from, to| loses_digits(from, to) || !keeps_order(from, to)),
@@ -28,7 +26,7 @@ pub(super) fn hide(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
     }
 }
 
-/// Hides those by which comparisons are no longer exact from what makes others of them.
+/// Hides casts that lose digits from what makes other comparisons of those with them.
 pub(super) fn hide_losses(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
     hide_those(plan, loses_digits)
 }

@@ -19,7 +19,6 @@ use datafusion::{
     physical_optimizer::PhysicalOptimizerRule,
     physical_plan::{
         DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties,
-        execution_plan::ReplaceChildrenOptions,
         filter_pushdown::{
             ChildFilterDescription, ChildPushdownResult, FilterDescription, FilterPushdownPhase,
             FilterPushdownPropagation,
@@ -134,14 +133,6 @@ impl ExecutionPlan for Gate {
     fn with_new_children(
         self: Arc<Self>,
         children: Vec<Arc<dyn ExecutionPlan>>,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        self.above(children)
-    }
-
-    fn replace_children(
-        self: Arc<Self>,
-        children: Vec<Arc<dyn ExecutionPlan>>,
-        _options: ReplaceChildrenOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         self.above(children)
     }

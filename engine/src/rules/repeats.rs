@@ -32,7 +32,7 @@ use datafusion::{
     physical_optimizer::PhysicalOptimizerRule,
     physical_plan::{
         DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, PlanProperties,
-        execution_plan::{ReplaceChildrenOptions, reset_plan_states},
+        execution_plan::reset_plan_states,
         joins::{HashJoinExec, NestedLoopJoinExec},
         replace_children_if_necessary,
         statistics::{ChildStats, StatisticsArgs},
@@ -131,10 +131,6 @@ impl RepeatableExec {
         let (has_run, cause) = (AtomicBool::new(false), Arc::default());
         Self { input, is_repeatable, has_run, cause }
     }
-
-    fn above(&self, children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
-        Ok(Arc::new(Self::new(only_child(children)?, self.is_repeatable)))
-    }
 }
 
 impl DisplayAs for RepeatableExec {
@@ -171,15 +167,7 @@ impl ExecutionPlan for RepeatableExec {
         self: Arc<Self>,
         children: Vec<Arc<dyn ExecutionPlan>>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        self.above(children)
-    }
-
-    fn replace_children(
-        self: Arc<Self>,
-        children: Vec<Arc<dyn ExecutionPlan>>,
-        _options: ReplaceChildrenOptions,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        self.above(children)
+        Ok(Arc::new(Self::new(only_child(children)?, self.is_repeatable)))
     }
 
     fn apply_expressions(

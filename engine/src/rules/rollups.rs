@@ -10,9 +10,8 @@ use std::{fmt, sync::Arc};
 
 use datafusion::{
     common::{
-        Result, Statistics,
+        Result,
         config::ConfigOptions,
-        internal_err,
         tree_node::{Transformed, TreeNode, TreeNodeRecursion},
     },
     execution::{SendableRecordBatchStream, TaskContext},
@@ -22,9 +21,7 @@ use datafusion::{
         DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, Partitioning,
         PlanProperties,
         aggregates::{AggregateExec, AggregateInputMode},
-        execution_plan::ReplaceChildrenOptions,
         replace_children_if_necessary,
-        statistics::{ChildStats, StatisticsArgs},
     },
 };
 
@@ -81,10 +78,6 @@ impl UnknownExec {
         );
         Self { input, properties: Arc::new(properties) }
     }
-
-    fn above(children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
-        Ok(Arc::new(Self::new(only_child(children)?)))
-    }
 }
 
 impl DisplayAs for UnknownExec {
@@ -117,15 +110,7 @@ impl ExecutionPlan for UnknownExec {
         self: Arc<Self>,
         children: Vec<Arc<dyn ExecutionPlan>>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        Self::above(children)
-    }
-
-    fn replace_children(
-        self: Arc<Self>,
-        children: Vec<Arc<dyn ExecutionPlan>>,
-        _options: ReplaceChildrenOptions,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        Self::above(children)
+        Ok(Arc::new(Self::new(only_child(children)?)))
     }
 
     fn apply_expressions(
@@ -141,20 +126,5 @@ impl ExecutionPlan for UnknownExec {
         context: Arc<TaskContext>,
     ) -> Result<SendableRecordBatchStream> {
         self.input.execute(partition, context)
-    }
-
-    fn child_stats_requests(&self, partition: Option<usize>) -> Vec<ChildStats> {
-        vec![ChildStats::At(partition)]
-    }
-
-    fn statistics_from_inputs(
-        &self,
-        input: &[Arc<Statistics>],
-        _args: &StatisticsArgs,
-    ) -> Result<Arc<Statistics>> {
-        match input {
-            [input] => Ok(Arc::clone(input)),
-            _ => internal_err!("rows have one input"),
-        }
     }
 }

@@ -19,14 +19,13 @@ use datafusion::{
     logical_expr::{
         BinaryExpr, Cast, Expr, ExprSchemable, Filter, LogicalPlan, Operator,
         expr::InList,
-        expr_rewriter::NamePreserver,
         lit,
         utils::{conjunction, split_conjunction_owned},
     },
     scalar::ScalarValue,
 };
 
-use super::{as_is, input_schema};
+use super::{as_is, input_schema, map_whole_expressions};
 
 /// A plan whose conditions stay unknown where they are.
 pub(super) fn keep(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
@@ -40,13 +39,10 @@ pub(super) fn keep(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
         return Ok(Transformed::new_transformed(filter, is_changed));
     }
     let schema = input_schema(&plan)?;
-    let names = NamePreserver::new(&plan);
-    plan.map_expressions(|expr| {
-        let name = names.save(&expr);
-        Ok(kept(expr, &schema)?.update_data(|expr| name.restore(expr)))
-    })
+    map_whole_expressions(plan, |expr| kept(expr, &schema))
 }
 
+/// A condition in which each list of a column but the first is about another expression.
 fn kept(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
     let mut lists: HashMap<Expr, usize> = HashMap::new();
     expr.transform_up(|expr| match expr {

@@ -68,11 +68,6 @@ class Column:
         return len(self.values) <= 12
 
     @property
-    def has_special(self) -> bool:
-        """Whether it has an infinity or NaN."""
-        return any(isinstance(value, float) and not math.isfinite(value) for value in self.values)
-
-    @property
     def is_disputed(self) -> bool:
         """Whether engines order its values differently: -0.0 and 0.0 are two in DataFusion."""
         return self.profile == "zeros"

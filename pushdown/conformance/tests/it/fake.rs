@@ -178,6 +178,7 @@ impl Drive for Fake {
             asked: Mutex::default(),
             leases: Others::new(self.shared),
             submissions: Others::new(self.shared),
+            late: Others::new(self.shared),
         }))
     }
 
@@ -200,6 +201,8 @@ struct FakeSession {
     asked: Mutex<HashSet<u128>>,
     leases: Others,
     submissions: Others,
+    /// Of which a drive elsewhere hears late.
+    late: Others,
 }
 
 /// Whether others have what is asked for: never, or each second time from the first.
@@ -246,6 +249,7 @@ impl Session for FakeSession {
         let (ticket, sender) = Ticket::new(work.envelope(), CancelWord::default());
         let media_bytes = work.scans().iter().map(|scan| scan.unit.media_bytes()).sum();
         let outcome = match work {
+            _ if self.late.have_it() => Err(Failure::Busy),
             Work::Scan(command) => self.run(command),
             Work::Merge(command) => self.merge(command),
         };
