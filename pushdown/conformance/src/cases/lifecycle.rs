@@ -254,15 +254,18 @@ fn small_lease(executor: &mut Executor<'_>) -> Result<(), String> {
             Err(Refusal::LowMemory { needed_bytes }) if needed_bytes == command.device_bytes() => {
                 Ok(None)
             }
-            asked => asked.map(Some),
+            Err(other) => Err(other),
+            Ok(ticket) => match wait(ticket) {
+                Some(completion) if is_late_refusal(&completion) => Err(Refusal::Busy),
+                completion => Ok(Some(completion.ok_or("no completion"))),
+            },
         }
     });
     match asked {
         Ok(None) => Ok(()),
         Err(other) => Err(format!("refused: {other}")),
-        Ok(Some(ticket)) => {
-            let completion = wait(ticket).ok_or("no completion")?;
-            completion.check_merge(&command).map(|_| ()).map_err(|fault| fault.to_string())
+        Ok(Some(completion)) => {
+            completion?.check_merge(&command).map(|_| ()).map_err(|fault| fault.to_string())
         }
     }
 }
