@@ -38,7 +38,7 @@ use std::sync::Arc;
 use datafusion::{
     common::{
         DFSchema, Result, internal_err,
-        tree_node::{Transformed, TreeNode},
+        tree_node::{Transformed, TreeNode, TreeNodeRecursion},
     },
     logical_expr::{Expr, LogicalPlan, expr_rewriter::NamePreserver, utils::merge_schema},
     optimizer::{ApplyOrder, Optimizer, OptimizerConfig, OptimizerRule},
@@ -151,27 +151,47 @@ fn input_schema(plan: &LogicalPlan) -> Result<DFSchema> {
 }
 
 /// A plan with the expressions of its operator changed, in all their parts, and no name.
+///
+/// `may_change` is what of these is looked at first, because most plans have nothing to change, and
+/// names and columns take longer to make than all the rest. `change` gets those columns.
 fn map_expressions(
     plan: LogicalPlan,
-    mut change: impl FnMut(Expr) -> Result<Transformed<Expr>>,
+    may_change: impl Fn(&Expr) -> bool,
+    change: impl Fn(Expr, &DFSchema) -> Result<Transformed<Expr>>,
 ) -> Result<Transformed<LogicalPlan>> {
-    map_whole_expressions(plan, |expr| expr.transform_up(&mut change))
+    map_whole_expressions(plan, may_change, |expr, schema| {
+        expr.transform_up(|expr| change(expr, schema))
+    })
 }
 
 /// A plan with the expressions of its operator changed, each as a whole, and no name.
 fn map_whole_expressions(
     plan: LogicalPlan,
-    mut change: impl FnMut(Expr) -> Result<Transformed<Expr>>,
+    may_change: impl Fn(&Expr) -> bool,
+    change: impl Fn(Expr, &DFSchema) -> Result<Transformed<Expr>>,
 ) -> Result<Transformed<LogicalPlan>> {
-    let names = NamePreserver::new(&plan);
+    if !has_expression(&plan, may_change)? {
+        return Ok(Transformed::no(plan));
+    }
+    let (schema, names) = (input_schema(&plan)?, NamePreserver::new(&plan));
     plan.map_expressions(|expr| {
         let name = names.save(&expr);
-        let changed = change(expr)?;
+        let changed = change(expr, &schema)?;
         Ok(match changed.transformed {
             true => changed.update_data(|expr| name.restore(expr)),
             false => changed,
         })
     })
+}
+
+/// Whether some part of the expressions of an operator is one of these.
+fn has_expression(plan: &LogicalPlan, is_one: impl Fn(&Expr) -> bool) -> Result<bool> {
+    let mut has_one = false;
+    plan.apply_expressions(|expr| {
+        has_one = expr.exists(|part| Ok(is_one(part)))?;
+        Ok(if has_one { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
+    })?;
+    Ok(has_one)
 }
 
 /// An optimized plan as DataFusion may plan it.

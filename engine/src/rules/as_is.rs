@@ -23,7 +23,7 @@ pub(super) fn call(argument: Expr) -> Expr {
 
 /// A plan without calls of the function.
 pub(super) fn remove(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
-    map_expressions(plan, |expr| {
+    map_expressions(plan, is_call, |expr, _| {
         Ok(match expr {
             Expr::ScalarFunction(ScalarFunction { func, mut args }) if func == *AS_IS => {
                 match args.pop() {
@@ -34,6 +34,10 @@ pub(super) fn remove(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
             other => Transformed::no(other),
         })
     })
+}
+
+fn is_call(expr: &Expr) -> bool {
+    matches!(expr, Expr::ScalarFunction(ScalarFunction { func, .. }) if *func == *AS_IS)
 }
 
 static AS_IS: LazyLock<Arc<ScalarUDF>> =

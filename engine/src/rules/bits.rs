@@ -10,21 +10,23 @@ use datafusion::{
     scalar::ScalarValue,
 };
 
-use super::{input_schema, map_expressions};
+use super::map_expressions;
 
 /// A plan in which negative numbers whose bits are looked at are differences.
 pub(super) fn of_differences(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
-    let schema = input_schema(&plan)?;
-    map_expressions(plan, |expr| match expr {
-        Expr::BinaryExpr(BinaryExpr { left, op, right })
-            if is_bitwise(op) && (is_negated(&left) || is_negated(&right)) =>
-        {
-            let [left, right] = [left, right].map(|side| difference(side, &schema));
+    map_expressions(plan, looks_at_negative, |expr, schema| match expr {
+        Expr::BinaryExpr(BinaryExpr { left, op, right }) if looks_at_negative(&expr) => {
+            let [left, right] = [left, right].map(|side| difference(side, schema));
             let both = BinaryExpr { left: left?, op, right: right? };
             Ok(Transformed::yes(Expr::BinaryExpr(both)))
         }
         other => Ok(Transformed::no(other)),
     })
+}
+
+const fn looks_at_negative(expr: &Expr) -> bool {
+    matches!(expr, Expr::BinaryExpr(BinaryExpr { left, op, right })
+        if is_bitwise(*op) && (is_negated(left) || is_negated(right)))
 }
 
 const fn is_bitwise(operator: Operator) -> bool {

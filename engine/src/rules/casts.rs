@@ -16,7 +16,7 @@ use datafusion::{
     logical_expr::{Cast, Expr, ExprSchemable, LogicalPlan, TryCast},
 };
 
-use super::{as_is, input_schema, map_expressions};
+use super::{as_is, map_expressions};
 
 /// Hides casts from what makes the physical plan.
 pub(super) fn hide(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
@@ -35,14 +35,14 @@ fn hide_those(
     plan: LogicalPlan,
     is_hidden: impl Fn(&DataType, &DataType) -> bool,
 ) -> Result<Transformed<LogicalPlan>> {
-    let schema = input_schema(&plan)?;
-    map_expressions(plan, |expr| {
+    let is_cast = |expr: &Expr| matches!(expr, Expr::Cast(_) | Expr::TryCast(_));
+    map_expressions(plan, is_cast, |expr, schema| {
         let (Expr::Cast(Cast { expr: inner, field })
         | Expr::TryCast(TryCast { expr: inner, field })) = &expr
         else {
             return Ok(Transformed::no(expr));
         };
-        Ok(match is_hidden(&inner.get_type(&schema)?, field.data_type()) {
+        Ok(match is_hidden(&inner.get_type(schema)?, field.data_type()) {
             true => Transformed::yes(as_is::call(expr)),
             false => Transformed::no(expr),
         })

@@ -11,8 +11,8 @@ use std::sync::Arc;
 use datafusion::{
     common::{Result, tree_node::Transformed},
     logical_expr::{
-        BinaryExpr, Expr, Filter, LogicalPlan,
-        utils::{conjunction, split_conjunction_owned},
+        BinaryExpr, Expr, Filter, LogicalPlan, Operator,
+        utils::{conjunction, split_conjunction, split_conjunction_owned},
     },
     optimizer::OptimizerConfig,
 };
@@ -30,6 +30,9 @@ pub(super) fn rewrite(
 
 /// A filter, and those directly below that the rule makes one with it.
 fn with_terms_turned(plan: LogicalPlan) -> Result<LogicalPlan> {
+    if !has_term_to_turn(&plan) {
+        return Ok(plan);
+    }
     let LogicalPlan::Filter(Filter { predicate, input, .. }) = plan else { return Ok(plan) };
     let input = match input.as_ref() {
         LogicalPlan::Filter(_) => Arc::new(with_terms_turned(Arc::unwrap_or_clone(input))?),
@@ -40,19 +43,25 @@ fn with_terms_turned(plan: LogicalPlan) -> Result<LogicalPlan> {
     Ok(LogicalPlan::Filter(Filter::try_new(predicate, input)?))
 }
 
-/// A comparison with its constant on the right.
-fn turned(term: Expr) -> Expr {
-    let Expr::BinaryExpr(BinaryExpr { left, op, right }) = term else { return term };
-    let Some(swapped) = op.swap() else {
-        return Expr::BinaryExpr(BinaryExpr { left, op, right });
-    };
-    let both = match is_constant(&left) && !is_constant(&right) {
-        true => BinaryExpr { left: right, op: swapped, right: left },
-        false => BinaryExpr { left, op, right },
-    };
-    Expr::BinaryExpr(both)
+fn has_term_to_turn(plan: &LogicalPlan) -> bool {
+    let LogicalPlan::Filter(Filter { predicate, input, .. }) = plan else { return false };
+    let is_turned = |term: &&Expr| swapped(term).is_some();
+    split_conjunction(predicate).iter().any(is_turned) || has_term_to_turn(input)
 }
 
-fn is_constant(expr: &Expr) -> bool {
-    expr.as_literal().is_some()
+/// A comparison with its constant on the right.
+fn turned(term: Expr) -> Expr {
+    match (swapped(&term), term) {
+        (Some(op), Expr::BinaryExpr(BinaryExpr { left, right, .. })) => {
+            Expr::BinaryExpr(BinaryExpr { left: right, op, right: left })
+        }
+        (_, term) => term,
+    }
+}
+
+/// How a comparison is said from the right to the left, where its constant is on the left.
+fn swapped(term: &Expr) -> Option<Operator> {
+    let Expr::BinaryExpr(BinaryExpr { left, op, right }) = term else { return None };
+    let is_turned = left.as_literal().is_some() && right.as_literal().is_none();
+    is_turned.then(|| op.swap()).flatten()
 }

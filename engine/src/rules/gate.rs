@@ -86,9 +86,8 @@ struct Gate {
 impl Gate {
     /// A gate above an operator some of whose columns cannot be told by name.
     fn by_name(below: &Arc<dyn ExecutionPlan>) -> Option<Self> {
-        let allowed = names::clear_columns(below);
-        let below = Arc::clone(below);
-        (allowed.len() < below.schema().fields().len()).then_some(Self { below, allowed })
+        let allowed = names::clear_columns(below)?;
+        Some(Self { below: Arc::clone(below), allowed })
     }
 
     /// A gate that no filter of a column passes.

@@ -17,16 +17,21 @@ use datafusion::{
     physical_plan::{ExecutionPlan, joins::HashJoinExec},
 };
 
-/// The columns of an operator that their names tell apart.
-pub(super) fn clear_columns(plan: &Arc<dyn ExecutionPlan>) -> HashSet<usize> {
+/// The columns of an operator that their names tell apart, where these are not all.
+pub(super) fn clear_columns(plan: &Arc<dyn ExecutionPlan>) -> Option<HashSet<usize>> {
     let schema = plan.schema();
-    let mut counts: HashMap<&str, usize> = HashMap::new();
-    for field in schema.fields() {
+    let fields = schema.fields();
+    let mut counts: HashMap<&str, usize> = HashMap::with_capacity(fields.len());
+    for field in fields {
         *counts.entry(field.name()).or_default() += 1;
     }
+    if counts.len() == fields.len() && !plan.is::<HashJoinExec>() {
+        return None;
+    }
     let is_clear = |name: &str| counts.get(name) == Some(&1) && !is_misnamed_key(plan, name);
-    let fields = schema.fields().iter().enumerate();
-    fields.filter(|(_, field)| is_clear(field.name())).map(|(index, _)| index).collect()
+    let clear = fields.iter().enumerate().filter(|(_, field)| is_clear(field.name()));
+    let clear: HashSet<usize> = clear.map(|(index, _)| index).collect();
+    (clear.len() < fields.len()).then_some(clear)
 }
 
 /// Whether a column is a key of a semi join whose other side has another column of that name.

@@ -27,7 +27,8 @@ pub(crate) struct Quantified;
 impl AnalyzerRule for Quantified {
     fn analyze(&self, plan: LogicalPlan, _config: &ConfigOptions) -> Result<LogicalPlan> {
         let plan = plan.transform_up_with_subqueries(|node| {
-            map_expressions(node, |expr| {
+            let compares = |expr: &Expr| matches!(expr, Expr::SetComparison(_));
+            map_expressions(node, compares, |expr, _| {
                 let Expr::SetComparison(comparison) = expr else {
                     return Ok(Transformed::no(expr));
                 };

@@ -25,10 +25,13 @@ use datafusion::{
     scalar::ScalarValue,
 };
 
-use super::{as_is, input_schema, map_whole_expressions};
+use super::{as_is, has_expression, map_whole_expressions};
 
 /// A plan whose conditions stay unknown where they are.
 pub(super) fn keep(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
+    if !has_expression(&plan, may_be_unknown)? {
+        return Ok(Transformed::no(plan));
+    }
     if let LogicalPlan::Filter(Filter { predicate, input, .. }) = plan {
         let terms = split_conjunction_owned(predicate.clone()).into_iter();
         let terms = terms.map(|term| kept(term, input.schema()));
@@ -38,8 +41,20 @@ pub(super) fn keep(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
         let filter = LogicalPlan::Filter(Filter::try_new(kept, input)?);
         return Ok(Transformed::new_transformed(filter, is_changed));
     }
-    let schema = input_schema(&plan)?;
-    map_whole_expressions(plan, |expr| kept(expr, &schema))
+    map_whole_expressions(plan, may_be_unknown, kept)
+}
+
+/// Whether it is a list or a pattern.
+const fn may_be_unknown(expr: &Expr) -> bool {
+    match expr {
+        Expr::InList(_) => true,
+        Expr::BinaryExpr(BinaryExpr { op, .. }) => is_match(*op),
+        _ => false,
+    }
+}
+
+const fn is_match(operator: Operator) -> bool {
+    matches!(operator, Operator::RegexMatch | Operator::RegexIMatch)
 }
 
 /// A condition in which each list of a column but the first is about another expression.
@@ -57,11 +72,7 @@ fn kept(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
                 }
             })
         }
-        Expr::BinaryExpr(BinaryExpr {
-            left,
-            op: Operator::RegexMatch | Operator::RegexIMatch,
-            right,
-        }) if is_any_text(&right) => {
+        Expr::BinaryExpr(BinaryExpr { left, op, right }) if is_match(op) && is_any_text(&right) => {
             Ok(Transformed::yes(left.is_not_null().or(lit(ScalarValue::Boolean(None)))))
         }
         other => Ok(Transformed::no(other)),

@@ -16,7 +16,7 @@ use super::map_expressions;
 
 /// A plan in which it does not matter which zero a constant is.
 pub(super) fn unite(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
-    map_expressions(plan, |expr| {
+    map_expressions(plan, is_zero, |expr, _| {
         Ok(match expr {
             Expr::BinaryExpr(BinaryExpr { left, op, right })
                 if op.swap().is_some() && (is_negative(&left) || is_negative(&right)) =>
@@ -49,6 +49,10 @@ fn positive(expr: Box<Expr>) -> Box<Expr> {
         Some(zero) if is_negative(&expr) => Box::new(zero),
         _ => expr,
     }
+}
+
+fn is_zero(expr: &Expr) -> bool {
+    opposite(expr).is_some()
 }
 
 /// The zero with the other sign.
