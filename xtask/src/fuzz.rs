@@ -10,6 +10,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use clap::Subcommand;
 
+use crate::program::Program;
 use crate::project::{self, Project};
 use crate::test::{Install, python};
 
@@ -48,8 +49,8 @@ pub(crate) enum Fuzz {
 pub(crate) fn run(project: &Project, fuzz: &Fuzz) -> Result<ExitCode> {
     match fuzz {
         Fuzz::Sql { options } => sql(project, options),
-        Fuzz::Faults { options } => FAULTS.start(project, options),
-        Fuzz::Lies { options } => LIES.start(project, options),
+        Fuzz::Faults { options } => start(project, &FAULTS, options),
+        Fuzz::Lies { options } => start(project, &LIES, options),
         Fuzz::Coverage(options) => coverage::run(project, options),
     }
 }
@@ -60,7 +61,7 @@ fn sql(project: &Project, options: &[String]) -> Result<ExitCode> {
     let describe = ["describe", "--always", "--dirty"];
     let commit = project::output(project.command("git").args(describe))?;
     let known = known_options(commit.trim(), &python.to_string_lossy(), &project.target_folder());
-    QUERIES.start(project, &[&known, options].concat())
+    start(project, &QUERIES, &[&known, options].concat())
 }
 
 /// What random queries are told whatever the user says, who stands behind it and so overrides it:
@@ -71,45 +72,27 @@ fn known_options(commit: &str, python: &str, target: &Path) -> [String; 6] {
     ["--commit", commit, "--python", python, "--keep", &keep].map(str::to_owned)
 }
 
-/// A program of a package of the workspace.
-struct Program {
-    name: &'static str,
-    package: &'static str,
-    features: Option<&'static str>,
-}
-
-const QUERIES: Program =
+/// Random queries.
+pub(crate) const QUERIES: Program =
     Program { name: "nearscan-queries", package: "nearscan-queries", features: None };
 
-const FAULTS: Program =
+/// Faults at each unit of work.
+pub(crate) const FAULTS: Program =
     Program { name: "nearscan-faults", package: "nearscan-faults", features: None };
 
-const LIES: Program = Program {
+/// Numbers in files that lie.
+pub(crate) const LIES: Program = Program {
     name: "nearscan-lies",
     package: "nearscan-targets",
     features: Some("nearscan-targets/sql"),
 };
 
-impl Program {
-    /// Builds it for speed, and runs it.
-    fn start(&self, project: &Project, options: &[String]) -> Result<ExitCode> {
-        project::run(&mut project.cargo(&self.build()))?;
-        let program = project.target_folder().join("release").join(self.name);
-        let mut command = project.command(&program.to_string_lossy());
-        let status = command.args(options).status();
-        let status = status.with_context(|| format!("cannot start {}", self.name))?;
-        Ok(if status.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
-    }
-
-    /// What cargo is told: with the program that users have, so that both are built with the same
-    /// features.
-    fn build(&self) -> Vec<&'static str> {
-        let own = ["-p", self.package, "--bin", self.name];
-        let mut arguments = vec!["build", "--release", "--locked", "-p", "nearscan-shell"];
-        arguments.extend(own);
-        arguments.extend(self.features.into_iter().flat_map(|features| ["--features", features]));
-        arguments
-    }
+/// Builds it and runs it in the top folder.
+fn start(project: &Project, program: &Program, options: &[String]) -> Result<ExitCode> {
+    let path = program.build(project)?;
+    let status = project.command(&path.to_string_lossy()).args(options).status();
+    let status = status.with_context(|| format!("cannot start {}", program.name))?;
+    Ok(if status.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 #[cfg(test)]
@@ -122,23 +105,5 @@ mod tests {
         let expected =
             ["--commit", "abc", "--python", "python3", "--keep", "/made/differing-queries"];
         assert_eq!(options, expected);
-    }
-
-    #[test]
-    fn programs_are_those_of_packages_that_there_are() {
-        for program in [QUERIES, FAULTS, LIES] {
-            let arguments = program.build();
-            let package = arguments.iter().rposition(|it| *it == "-p").unwrap() + 1;
-            assert_eq!(arguments[package..=package + 2], [program.package, "--bin", program.name]);
-            let metadata = Project::open()
-                .unwrap()
-                .cargo(&["metadata", "--no-deps", "--offline"])
-                .args(["--format-version", "1"])
-                .output()
-                .unwrap();
-            let metadata = String::from_utf8(metadata.stdout).unwrap();
-            assert!(metadata.contains(&format!("\"name\":\"{}\"", program.package)));
-            assert!(metadata.contains(&format!("\"name\":\"{}\"", program.name)));
-        }
     }
 }

@@ -28,6 +28,7 @@ mod fuzz;
 mod layers;
 mod metadata;
 mod plant;
+mod program;
 mod project;
 mod slt;
 mod test;

@@ -8,24 +8,11 @@ use std::process::{Command, ExitCode};
 use anyhow::{Context, Result};
 use clap::Args;
 
-use crate::project::{self, Project};
+use crate::{program::Program, project::Project};
 
-/// The program, of the crate of the SQL tests.
-const PROGRAM: &str = "nearscan-slt";
-
-/// The shell is named so that DataFusion is built with the features that it has there: whoever has
-/// built the shell does not wait for it again.
-const BUILD: &[&str] = &[
-    "build",
-    "--release",
-    "--locked",
-    "--package",
-    "nearscan-shell",
-    "--package",
-    "nearscan-sqllogictest",
-    "--bin",
-    PROGRAM,
-];
+/// The program.
+pub(crate) const PROGRAM: Program =
+    Program { name: "nearscan-slt", package: "nearscan-sqllogictest", features: None };
 
 /// What the program is told.
 #[derive(Debug, Args)]
@@ -41,10 +28,8 @@ pub(crate) struct Options {
 /// # Errors
 /// If it cannot be built or started.
 pub(crate) fn run(project: &Project, options: &Options) -> Result<ExitCode> {
-    project::run(&mut project.cargo(BUILD))?;
-    let program = project.target_folder().join("release").join(PROGRAM);
-    let mut command = Command::new(&program);
-    let status = command
+    let program = PROGRAM.build(project)?;
+    let status = Command::new(&program)
         .args(&options.arguments)
         .status()
         .with_context(|| format!("cannot start {}", program.display()))?;

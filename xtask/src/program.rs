@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Programs of the workspace that tasks build, optimised, and run.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+
+use crate::project::{self, Project};
+
+/// A program of a package.
+#[derive(Debug)]
+pub(crate) struct Program {
+    pub(crate) name: &'static str,
+    pub(crate) package: &'static str,
+    /// Those that it needs, each with its package.
+    pub(crate) features: Option<&'static str>,
+}
+
+impl Program {
+    /// Builds it and says where it is.
+    ///
+    /// # Errors
+    /// If it cannot be built.
+    pub(crate) fn build(&self, project: &Project) -> Result<PathBuf> {
+        project::run(&mut project.cargo(&self.arguments()))?;
+        Ok(project.target_folder().join("release").join(self.name))
+    }
+
+    /// What cargo is told. The shell is named so that DataFusion is built with the features that it
+    /// has there: whoever has built the shell does not wait for it again.
+    fn arguments(&self) -> Vec<&'static str> {
+        let own = ["-p", self.package, "--bin", self.name];
+        let mut arguments = vec!["build", "--release", "--locked", "-p", "nearscan-shell"];
+        arguments.extend(own);
+        arguments.extend(self.features.into_iter().flat_map(|features| ["--features", features]));
+        arguments
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{fuzz, slt};
+
+    #[test]
+    fn is_in_a_package_that_there_is() {
+        let metadata = Project::open()
+            .unwrap()
+            .cargo(&["metadata", "--no-deps", "--offline"])
+            .args(["--format-version", "1"])
+            .output()
+            .unwrap();
+        let metadata = String::from_utf8(metadata.stdout).unwrap();
+        for program in [fuzz::QUERIES, fuzz::FAULTS, fuzz::LIES, slt::PROGRAM] {
+            let arguments = program.arguments();
+            let package = arguments.iter().rposition(|it| *it == "-p").unwrap() + 1;
+            assert_eq!(arguments[package..=package + 2], [program.package, "--bin", program.name]);
+            for name in [program.package, program.name] {
+                assert!(metadata.contains(&format!("\"name\":\"{name}\"")), "{name}");
+            }
+        }
+    }
+}
