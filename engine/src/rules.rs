@@ -10,9 +10,9 @@
 //! one for what happens while a plan runs, [`repeats`].
 //!
 //! Of the rules for logical plans two are wrapped: see [`constants`], and [`bits`], [`casts`],
-//! [`sums`], [`unknown`] and [`zeros`]. Before them come [`not_in`], [`set_operations`] and
-//! [`subqueries`]. When they have run, what DataFusion would conclude too much from is hidden: see
-//! [`casts`] and [`intervals`].
+//! [`lists`], [`patterns`], [`sums`] and [`zeros`]. Before them come [`not_in`], [`set_operations`]
+//! and [`subqueries`]. When they have run, what DataFusion would conclude too much from is hidden:
+//! see [`casts`] and [`intervals`].
 
 mod as_is;
 mod bits;
@@ -22,15 +22,16 @@ mod extremes;
 mod gate;
 mod intervals;
 mod limits;
+mod lists;
 mod names;
 mod not_in;
+mod patterns;
 mod repeats;
 mod rollups;
 mod set_operations;
 mod sorts;
 mod subqueries;
 mod sums;
-mod unknown;
 mod zeros;
 
 use std::sync::Arc;
@@ -92,7 +93,8 @@ fn simplify(
 ) -> Result<Transformed<LogicalPlan>> {
     bits::of_differences(plan)?
         .transform_data(casts::hide_losses)?
-        .transform_data(unknown::keep)?
+        .transform_data(lists::keep_apart)?
+        .transform_data(patterns::of_null)?
         .transform_data(|plan| sums::rewrite(rule, plan, config))?
         .transform_data(zeros::unite)
 }

@@ -54,4 +54,4 @@ mod support;
 #[cfg(test)]
 mod tables;
 #[cfg(test)]
-mod unknown;
+mod truth;

@@ -163,7 +163,7 @@ class Expressions:
         if name.kind == "boolean" and choice < 55:
             return f"{negation}{name.sql}"
         if choice < 24:
-            return self.among(name, negation)
+            return self.among(name, negation) if self.chance(75) else self.lists(name)
         if choice < 36:
             self.features.add("between")
             low, high = self.literal(name.column), self.literal(name.column)
@@ -195,8 +195,21 @@ class Expressions:
         self.features.add("in")
         items = [self.literal(name.column) for _ in range(self.random.choice([1, 2, 5, 9, 40]))]
         items += ["NULL"] if self.chance(25) else []
+        items += [self.pick(self.like(name)).sql] if self.like(name) and self.chance(15) else []
         self.random.shuffle(items)
         return f"{name.sql} {negation}IN ({', '.join(items)})"
+
+    def lists(self, name: Name) -> str:
+        """Two conditions on what one column may be."""
+        self.features.add("lists")
+        word = self.random.choice(["AND", "OR"])
+        return f"({self.one_of(name)} {word} {self.one_of(name)})"
+
+    def one_of(self, name: Name) -> str:
+        if self.chance(65):
+            return self.among(name, self.random.choice(["", "NOT "]))
+        equal = [f"{name.sql} = {self.literal(name.column)}" for _ in range(2)]
+        return f"({' OR '.join(equal)})"
 
     def special(self, name: Name, comparison: str, negation: str) -> str | None:
         """A condition that only columns of some kinds have."""

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Conditions on NULL that are unknown, whatever values they are about.
+//! Conditions that are true, false or unknown, of which others would be made that are not the same.
 
 use rstest::rstest;
 
@@ -15,11 +15,20 @@ const TABLE: &str = "(VALUES (1, 'a'), (2, ''), (NULL, NULL)) AS t(i, s)";
 #[case::not_in_a_long_one("i NOT IN (1, 3, 5, 7) OR i NOT IN (2, 4, 6, 8)", "true true NULL")]
 #[case::nested("(true AND i IN (1, 3, 5, 7)) AND NOT (i IN (1, 3, 5, 7))", "false false NULL")]
 #[case::in_either("i IN (1, 3, 5, 7) OR i IN (2, 4, 6, 8)", "true true NULL")]
+#[case::equal_to_either("(i = 1 OR i = 3) AND (i = 2 OR i = 4)", "false false NULL")]
+#[case::not_in_null("i IN (1) AND i NOT IN (NULL)", "NULL false NULL")]
+#[case::not_in_null_or_more("i NOT IN (NULL, 5, 6, 7, 8) AND (i = 1 OR i = 3)", "NULL false NULL")]
+#[case::in_what_is_equal("i IN (length(s), 5) AND i IN (2 - length(s), 5)", "true false NULL")]
+#[case::not_in_what_is_equal(
+    "i IN (length(s), 5) AND i NOT IN (2 - length(s))",
+    "false false NULL"
+)]
+#[case::in_neither("i NOT IN (length(s), 5) OR i NOT IN (2 - length(s), 5)", "false true NULL")]
 #[case::any_text("s ~ '.*'", "true true NULL")]
 #[case::any_text_of_any_case("s ~* '.*'", "true true NULL")]
 #[case::no_text("s !~ '.*'", "false false NULL")]
 #[tokio::test]
-async fn stay_so(
+async fn is_that_of_each_row(
     #[case] condition: &str,
     #[case] expected: &str,
     #[values(false, true)] is_in_file: bool,
