@@ -18,7 +18,7 @@ use datafusion::{
         tree_node::{Transformed, TreeNode, TreeNodeRecursion},
     },
     logical_expr::{
-        BinaryExpr, Cast, Expr, ExprSchemable, Filter, LogicalPlan, Operator,
+        BinaryExpr, Cast, Expr, ExprSchemable, Filter, LogicalPlan, Operator, TryCast,
         expr::InList,
         utils::{conjunction, split_conjunction_owned},
     },
@@ -67,21 +67,26 @@ fn is_value(expr: &Expr) -> bool {
 /// An expression in which each list of a value but the first is about another expression, if one
 /// list would not be the same condition.
 fn apart(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
-    let in_lists = expr.clone().transform_up(|expr| Ok(as_list(expr)))?.data;
-    let split = of_several_lists(&in_lists, schema)?;
+    let split = of_several_lists(&expr, schema)?;
     if split.is_empty() {
         return Ok(Transformed::no(expr));
     }
     let mut counts: HashMap<Expr, usize> = HashMap::new();
-    in_lists.transform_up(|expr| {
-        let Expr::InList(list) = expr else { return Ok(Transformed::no(expr)) };
-        if !split.contains(&list.expr) {
-            return Ok(Transformed::no(Expr::InList(list)));
-        }
-        let count = counts.entry(*list.expr.clone()).or_default();
-        let hidden = (0..*count).fold(*list.expr, |expr, _| as_is::call(expr));
+    expr.transform_down(|part| {
+        let Some(value) = listed(&part).filter(|value| split.contains(value)).cloned() else {
+            return Ok(Transformed::no(part));
+        };
+        let below = below(&part);
+        let count = counts.entry(value.clone()).or_default();
+        let hidden = (0..*count).fold(value.clone(), |expr, _| as_is::call(expr));
         *count += 1;
-        Ok(Transformed::yes(Expr::InList(InList { expr: Box::new(hidden), ..list })))
+        let part = part.transform_up(|expr| {
+            Ok(match expr == value {
+                true => Transformed::yes(hidden.clone()),
+                false => Transformed::no(expr),
+            })
+        })?;
+        Ok(Transformed::new(part.data, true, below))
     })
 }
 
@@ -89,45 +94,56 @@ fn apart(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
 fn of_several_lists(expr: &Expr, schema: &DFSchema) -> Result<HashSet<Expr>> {
     let mut lists: HashMap<&Expr, (usize, bool)> = HashMap::new();
     expr.apply(|part| {
-        if let Expr::InList(list) = part {
-            let (count, may_differ) = lists.entry(&list.expr).or_default();
-            *count += 1;
-            *may_differ |= is_list_of_others(part) || list.expr.nullable(schema)?;
-        }
-        Ok(TreeNodeRecursion::Continue)
+        let Some(value) = listed(part) else { return Ok(TreeNodeRecursion::Continue) };
+        let (count, may_differ) = lists.entry(value).or_default();
+        *count += 1;
+        *may_differ |= part.exists(|it| Ok(is_list_of_others(it)))? || value.nullable(schema)?;
+        Ok(below(part))
     })?;
     let several = lists.into_iter().filter(|(_, (count, may_differ))| *count > 1 && *may_differ);
-    Ok(several.map(|(expr, _)| expr.clone()).collect())
+    Ok(several.map(|(value, _)| value.clone()).collect())
 }
 
-/// `x = 1 OR x = 2` as a list, which DataFusion makes of it first.
-fn as_list(expr: Expr) -> Transformed<Expr> {
-    let Expr::BinaryExpr(BinaryExpr { left, op: Operator::Or, right }) = &expr else {
-        return Transformed::no(expr);
-    };
-    match (values(left), values(right)) {
-        (Some((column, mut list)), Some((other, more))) if column == other => {
-            list.extend(more);
-            Transformed::yes(column.clone().in_list(list, false))
-        }
-        _ => Transformed::no(expr),
+/// Where to look for the next list: equalities of which one list is made are no lists of their own.
+const fn below(list: &Expr) -> TreeNodeRecursion {
+    match list {
+        Expr::InList(_) => TreeNodeRecursion::Continue,
+        _ => TreeNodeRecursion::Jump,
     }
 }
 
-/// A column and what it may be.
-fn values(expr: &Expr) -> Option<(&Expr, Vec<Expr>)> {
+/// What a list is about, or `x = 1 OR x = 2`, of which DataFusion makes one before the others.
+fn listed(expr: &Expr) -> Option<&Expr> {
     match expr {
-        Expr::InList(InList { expr, list, negated: false }) => match expr.as_ref() {
-            column @ Expr::Column(_) => Some((column, list.clone())),
-            _ => None,
-        },
-        Expr::BinaryExpr(BinaryExpr { left, op: Operator::Eq, right }) => match (&**left, &**right)
-        {
-            (column @ Expr::Column(_), value) | (value, column @ Expr::Column(_)) => {
-                is_value(value).then(|| (column, vec![value.clone()]))
-            }
-            _ => None,
-        },
+        Expr::InList(InList { expr, .. }) => Some(without_casts(expr)),
+        Expr::BinaryExpr(BinaryExpr { left, op: Operator::Or, right }) => {
+            let (one, other) = (chosen(left)?, chosen(right)?);
+            (one == other).then_some(one)
+        }
         _ => None,
+    }
+}
+
+/// The column that must be one of some values, or this value.
+fn chosen(expr: &Expr) -> Option<&Expr> {
+    let value = match expr {
+        Expr::InList(InList { negated: true, .. }) => None,
+        Expr::BinaryExpr(BinaryExpr { left, op: Operator::Eq, right }) => {
+            match (is_value(left), is_value(right)) {
+                (false, true) => Some(without_casts(left)),
+                (true, false) => Some(without_casts(right)),
+                _ => None,
+            }
+        }
+        other => listed(other),
+    };
+    value.filter(|value| matches!(value, Expr::Column(_)))
+}
+
+/// DataFusion compares what was cast with other constants instead, where it can.
+fn without_casts(expr: &Expr) -> &Expr {
+    match expr {
+        Expr::Cast(Cast { expr, .. }) | Expr::TryCast(TryCast { expr, .. }) => without_casts(expr),
+        other => other,
     }
 }

@@ -5,7 +5,7 @@ use rstest::rstest;
 
 use crate::support::{engine, text};
 
-const TABLE: &str = "(VALUES (1, 'a'), (2, ''), (NULL, NULL)) AS t(i, s)";
+const ROWS: &str = "(VALUES (1, 'a'), (2, ''), (NULL, NULL)) AS t(i, s)";
 
 #[rstest]
 #[case::in_both("i IN (1) AND i IN (2)", "false false NULL")]
@@ -31,13 +31,15 @@ const TABLE: &str = "(VALUES (1, 'a'), (2, ''), (NULL, NULL)) AS t(i, s)";
 async fn is_that_of_each_row(
     #[case] condition: &str,
     #[case] expected: &str,
+    #[values("BIGINT", "SMALLINT")] of: &str,
     #[values(false, true)] is_in_file: bool,
 ) {
     let engine = engine().await;
     let folder = tempfile::tempdir().unwrap();
+    let rows = format!("(SELECT CAST(i AS {of}) AS i, s FROM {ROWS})");
     let path = folder.path().join("t.parquet").display().to_string();
-    text(&engine, &format!("COPY (SELECT * FROM {TABLE}) TO '{path}'")).await;
-    let table = if is_in_file { format!("'{path}'") } else { TABLE.to_owned() };
+    text(&engine, &format!("COPY {rows} TO '{path}'")).await;
+    let table = if is_in_file { format!("'{path}'") } else { rows };
     let all = |outputs: &str, rest: &str| format!("SELECT {outputs} FROM {table} {rest}");
     let value = format!("coalesce(CAST({condition} AS VARCHAR), 'NULL') AS x");
     let found = text(&engine, &all(&value, "ORDER BY i NULLS LAST")).await;
