@@ -94,7 +94,7 @@ fn simplify(
     bits::of_differences(plan)?
         .transform_data(casts::hide_losses)?
         .transform_data(lists::keep_apart)?
-        .transform_data(patterns::of_null)?
+        .transform_data(patterns::hide)?
         .transform_data(|plan| sums::rewrite(rule, plan, config))?
         .transform_data(zeros::unite)
 }

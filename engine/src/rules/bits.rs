@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Bits of negative numbers.
 //!
-//! DataFusion takes `-x` for the complement of `x`, and makes 0 of `x & -x`, which is its last bit.
-//! It does not see that in `0 - x`.
+//! DataFusion takes `-x` for the complement of `x`: it makes 0 of `x & -x`, which is its last bit,
+//! and `-x | -y` of `-(x & y)`. It does not see that in `0 - x`.
 
 use datafusion::{
     common::{DFSchema, Result, tree_node::Transformed},
@@ -20,17 +20,26 @@ pub(super) fn of_differences(plan: LogicalPlan) -> Result<Transformed<LogicalPla
             let both = BinaryExpr { left: left?, op, right: right? };
             Ok(Transformed::yes(Expr::BinaryExpr(both)))
         }
+        Expr::Negative(_) if looks_at_negative(&expr) => {
+            Ok(Transformed::yes(*difference(Box::new(expr), schema)?))
+        }
         other => Ok(Transformed::no(other)),
     })
 }
 
-const fn looks_at_negative(expr: &Expr) -> bool {
-    matches!(expr, Expr::BinaryExpr(BinaryExpr { left, op, right })
-        if is_bitwise(*op) && (is_negated(left) || is_negated(right)))
+fn looks_at_negative(expr: &Expr) -> bool {
+    match expr {
+        Expr::BinaryExpr(BinaryExpr { left, right, .. }) => {
+            is_bitwise(expr) && (is_negated(left) || is_negated(right))
+        }
+        Expr::Negative(number) => is_bitwise(number),
+        _ => false,
+    }
 }
 
-const fn is_bitwise(operator: Operator) -> bool {
-    matches!(operator, Operator::BitwiseAnd | Operator::BitwiseOr | Operator::BitwiseXor)
+const fn is_bitwise(expr: &Expr) -> bool {
+    use Operator::{BitwiseAnd, BitwiseOr, BitwiseXor};
+    matches!(expr, Expr::BinaryExpr(BinaryExpr { op: BitwiseAnd | BitwiseOr | BitwiseXor, .. }))
 }
 
 const fn is_negated(expr: &Expr) -> bool {

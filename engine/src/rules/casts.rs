@@ -8,7 +8,9 @@
 //! others are hidden when the physical plan is made, see [`as_is`].
 //!
 //! And it compares what was cast as if nothing had been lost: of `CAST(d AS DECIMAL(9, 1)) = 1.2`
-//! it makes `d = 1.20`, also where `d` is 1.24. Casts that lose digits are hidden before, too.
+//! it makes `d = 1.20`, also where `d` is 1.24; of `TRY_CAST(i AS TINYINT) < 5` it makes `i < 5`,
+//! which is true of -1000 and not unknown; and noon is noon for it, whether here or in Paris. Casts
+//! that lose digits or values, or change the time zone, are hidden before, too.
 
 use datafusion::{
     arrow::datatypes::DataType,
@@ -16,24 +18,32 @@ use datafusion::{
     logical_expr::{Cast, Expr, ExprSchemable, LogicalPlan, TryCast},
 };
 
-use super::{as_is, map_expressions};
+use super::{as_is, intervals, map_expressions};
 
 /// Hides casts from what makes the physical plan.
 pub(super) fn hide(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
     match concludes_from_casts(&plan) {
-        true => hide_those(plan, |from, to| loses_digits(from, to) || !keeps_order(from, to)),
+        true => {
+            hide_those(plan, |cast, from, to| is_lossy(cast, from, to) || !keeps_order(from, to))
+        }
         false => Ok(Transformed::no(plan)),
     }
 }
 
-/// Hides casts that lose digits from what makes other comparisons of those with them.
+/// Hides casts that lose something from what makes other comparisons of those with them.
 pub(super) fn hide_losses(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
-    hide_those(plan, loses_digits)
+    hide_those(plan, is_lossy)
+}
+
+/// Whether a constant that the result is compared with cannot be cast back instead.
+fn is_lossy(cast: &Expr, from: &DataType, to: &DataType) -> bool {
+    let may_fail = matches!(cast, Expr::TryCast(_)) && !intervals::keeps_values(from, to);
+    may_fail || loses_digits(from, to) || changes_zone(from, to)
 }
 
 fn hide_those(
     plan: LogicalPlan,
-    is_hidden: impl Fn(&DataType, &DataType) -> bool,
+    is_hidden: impl Fn(&Expr, &DataType, &DataType) -> bool,
 ) -> Result<Transformed<LogicalPlan>> {
     let is_cast = |expr: &Expr| matches!(expr, Expr::Cast(_) | Expr::TryCast(_));
     map_expressions(plan, is_cast, |expr, schema| {
@@ -42,7 +52,7 @@ fn hide_those(
         else {
             return Ok(Transformed::no(expr));
         };
-        Ok(match is_hidden(&inner.get_type(schema)?, field.data_type()) {
+        Ok(match is_hidden(&expr, &inner.get_type(schema)?, field.data_type()) {
             true => Transformed::yes(as_is::call(expr)),
             false => Transformed::no(expr),
         })
@@ -100,6 +110,15 @@ fn loses_digits(from: &DataType, to: &DataType) -> bool {
     }
 }
 
+/// Whether the same number means another time.
+fn changes_zone(from: &DataType, to: &DataType) -> bool {
+    match (of_codes(from), of_codes(to)) {
+        (DataType::Timestamp(_, None), DataType::Timestamp(_, Some(zone)))
+        | (DataType::Timestamp(_, Some(zone)), DataType::Timestamp(_, None)) => !is_utc(zone),
+        _ => false,
+    }
+}
+
 /// Digits behind the point of a decimal.
 const fn scale(data_type: &DataType) -> Option<i8> {
     use DataType::{Decimal32, Decimal64, Decimal128, Decimal256};
@@ -121,7 +140,11 @@ fn of_codes(data_type: &DataType) -> &DataType {
 
 /// Whether a time zone is always as far from UTC. Others go back an hour every year.
 fn is_steady(zone: &str) -> bool {
-    zone.starts_with(['+', '-']) || ["UTC", "Z", "Etc/UTC", "GMT"].contains(&zone)
+    zone.starts_with(['+', '-']) || is_utc(zone)
+}
+
+fn is_utc(zone: &str) -> bool {
+    ["UTC", "Z", "Etc/UTC", "GMT", "+00:00", "+00"].contains(&zone)
 }
 
 /// Whether values are numbers of days, seconds or the like.

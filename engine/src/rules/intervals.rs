@@ -89,7 +89,7 @@ fn is_plain(expr: &Expr, schema: &DFSchema) -> Result<bool> {
 
 /// Whether a cast gives different values for different values, as far as this is needed: casts
 /// that it does not know may be one to one as well.
-fn keeps_values(from: &DataType, to: &DataType) -> bool {
+pub(super) fn keeps_values(from: &DataType, to: &DataType) -> bool {
     if from == to {
         return true;
     }

@@ -48,7 +48,13 @@ pub(super) fn keep_apart(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> 
 
 /// Whether it is a list, or may be made one.
 const fn is_list(expr: &Expr) -> bool {
-    matches!(expr, Expr::InList(_) | Expr::BinaryExpr(BinaryExpr { op: Operator::Or, .. }))
+    match expr {
+        Expr::InList(_) | Expr::BinaryExpr(BinaryExpr { op: Operator::Or, .. }) => true,
+        Expr::Not(below) => {
+            matches!(**below, Expr::BinaryExpr(BinaryExpr { op: Operator::And, .. }))
+        }
+        _ => false,
+    }
 }
 
 /// Whether it is a list with something that is not a constant, or NULL.
@@ -78,7 +84,11 @@ fn apart(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
         };
         let below = below(&part);
         let count = counts.entry(value.clone()).or_default();
-        let hidden = (0..*count).fold(value.clone(), |expr, _| as_is::call(expr));
+        let other = other_than(&value, &part);
+        let hidden = (0..*count).fold(value.clone(), |expr, _| match &other {
+            Some(other) => as_is::call_beside(expr, other.clone()),
+            None => as_is::call(expr),
+        });
         *count += 1;
         let part = part.transform_up(|expr| {
             Ok(match expr == value {
@@ -112,30 +122,46 @@ const fn below(list: &Expr) -> TreeNodeRecursion {
     }
 }
 
-/// What a list is about, or `x = 1 OR x = 2`, of which DataFusion makes one before the others.
-fn listed(expr: &Expr) -> Option<&Expr> {
-    match expr {
-        Expr::InList(InList { expr, .. }) => Some(without_casts(expr)),
-        Expr::BinaryExpr(BinaryExpr { left, op: Operator::Or, right }) => {
-            let (one, other) = (chosen(left)?, chosen(right)?);
-            (one == other).then_some(one)
+/// What a list has that is not constant, where the value that it is about is.
+fn other_than(value: &Expr, list: &Expr) -> Option<Expr> {
+    match list {
+        Expr::InList(InList { list, .. }) if is_value(value) => {
+            list.iter().find(|it| !is_value(it)).cloned()
         }
         _ => None,
     }
 }
 
-/// The column that must be one of some values, or this value.
-fn chosen(expr: &Expr) -> Option<&Expr> {
+/// What a list is about, or `x = 1 OR x = 2`, of which DataFusion makes one before the others, or
+/// `x <> 1 AND x <> 2`, of which below NOT it makes that.
+fn listed(expr: &Expr) -> Option<&Expr> {
+    let (left, right, is_negated) = match expr {
+        Expr::InList(InList { expr, .. }) => return Some(without_casts(expr)),
+        Expr::BinaryExpr(BinaryExpr { left, op: Operator::Or, right }) => (left, right, false),
+        Expr::BinaryExpr(BinaryExpr { left, op: Operator::And, right }) => (left, right, true),
+        _ => return None,
+    };
+    let (one, other) = (chosen(left, is_negated)?, chosen(right, is_negated)?);
+    (one == other).then_some(one)
+}
+
+/// The column that must be one of some values, or this value, or none of them.
+fn chosen(expr: &Expr, is_negated: bool) -> Option<&Expr> {
+    let (equality, joined) = match is_negated {
+        false => (Operator::Eq, Operator::Or),
+        true => (Operator::NotEq, Operator::And),
+    };
     let value = match expr {
-        Expr::InList(InList { negated: true, .. }) => None,
-        Expr::BinaryExpr(BinaryExpr { left, op: Operator::Eq, right }) => {
+        Expr::InList(list) if list.negated == is_negated => listed(expr),
+        Expr::BinaryExpr(BinaryExpr { left, op, right }) if *op == equality => {
             match (is_value(left), is_value(right)) {
                 (false, true) => Some(without_casts(left)),
                 (true, false) => Some(without_casts(right)),
                 _ => None,
             }
         }
-        other => listed(other),
+        Expr::BinaryExpr(BinaryExpr { op, .. }) if *op == joined => listed(expr),
+        _ => None,
     };
     value.filter(|value| matches!(value, Expr::Column(_)))
 }

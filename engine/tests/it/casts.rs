@@ -60,6 +60,12 @@ async fn keep_names_and_types() {
 #[case::greater("CAST(d AS DECIMAL(9, 1)) > 1.2", "1.25")]
 #[case::in_a_list("CAST(d AS DECIMAL(9, 1)) IN (1.2, 7.0, 8.0, 9.0, 10.0)", "1.20 1.24")]
 #[case::tried("TRY_CAST(d AS DECIMAL(9, 1)) = 1.2", "1.20 1.24")]
+#[case::tried_where_it_does_not_fit("TRY_CAST(k AS TINYINT) < 100", "1.20")]
+#[case::unequal_where_it_does_not_fit("TRY_CAST(k AS TINYINT) <> 1", "1.20")]
+#[case::in_another_zone(
+    "(ts AT TIME ZONE 'Asia/Tokyo') = (TIMESTAMP '1970-01-01 00:00:01' AT TIME ZONE 'Asia/Tokyo')",
+    "1.20"
+)]
 #[case::integer("CAST(d AS INT) = 1", "1.20 1.24 1.25")]
 #[case::cast_twice("CAST(CAST(d AS INT) AS BIGINT) = 1", "1.20 1.24 1.25")]
 #[case::more_digits("CAST(d AS DECIMAL(9, 3)) = 1.24", "1.24")]
@@ -81,7 +87,8 @@ async fn may_lose_digits_before_they_are_compared(
     let set = format!("SET datafusion.execution.parquet.pushdown_filters = {in_the_scan}");
     text(&engine, &set).await;
     let rows = "SELECT arrow_cast(d, 'Decimal128(9, 2)') AS d, \
-                arrow_cast(ms, 'Timestamp(Millisecond, None)') AS ts \
+                arrow_cast(ms, 'Timestamp(Millisecond, None)') AS ts, \
+                CASE d WHEN 1.20 THEN 20 ELSE -1000 END AS k \
                 FROM (VALUES (1.24, 1500), (1.25, 2000), (1.20, 1000), (-1.24, 0)) AS v(d, ms)";
     let options = "'format.max_row_group_size' '1'";
     let copied = format!("COPY ({rows}) TO '{path}' STORED AS PARQUET OPTIONS ({options})");

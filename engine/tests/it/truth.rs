@@ -24,6 +24,12 @@ const ROWS: &str = "(VALUES (1, 'a'), (2, ''), (NULL, NULL)) AS t(i, s)";
     "false false NULL"
 )]
 #[case::in_neither("i NOT IN (length(s), 5) OR i NOT IN (2 - length(s), 5)", "false true NULL")]
+#[case::unlike_those_and_equal("(i = 1 OR i = 3) AND NOT (i <> 2 AND i <> 4)", "false false NULL")]
+#[case::a_constant_in_both("2 IN (i) AND NOT (2 IN (i))", "false false NULL")]
+#[case::backslash(r"concat('a\', s) ~ 'a\\a'", "true false false")]
+#[case::no_backslash(r"concat('a\', s) !~ '^a\\a$'", "false true true")]
+#[case::backslash_by_function(r"regexp_like(concat('a\', s), 'a\\a')", "true false false")]
+#[case::any_text_by_function("regexp_like(s, '.*')", "true true NULL")]
 #[case::any_text("s ~ '.*'", "true true NULL")]
 #[case::any_text_of_any_case("s ~* '.*'", "true true NULL")]
 #[case::no_text("s !~ '.*'", "false false NULL")]
