@@ -10,13 +10,14 @@
 //! one for what happens while a plan runs, [`repeats`].
 //!
 //! Of the rules for logical plans two are wrapped: see [`constants`], and [`bits`], [`casts`],
-//! [`lists`], [`patterns`], [`sums`] and [`zeros`]. Before them come [`not_in`], [`set_operations`]
-//! and [`subqueries`]. When they have run, what DataFusion would conclude too much from is hidden:
-//! see [`casts`] and [`intervals`].
+//! [`compared`], [`lists`], [`patterns`], [`sums`] and [`zeros`]. Before them come [`not_in`],
+//! [`set_operations`] and [`subqueries`]. When they have run, what DataFusion would conclude too much from is hidden:
+//! see [`casts`], [`compared`] and [`intervals`].
 
 mod as_is;
 mod bits;
 mod casts;
+mod compared;
 mod constants;
 mod extremes;
 mod gate;
@@ -41,10 +42,16 @@ use datafusion::{
         DFSchema, Result, internal_err,
         tree_node::{Transformed, TreeNode, TreeNodeRecursion},
     },
-    logical_expr::{Expr, LogicalPlan, expr_rewriter::NamePreserver, utils::merge_schema},
-    optimizer::{ApplyOrder, Optimizer, OptimizerConfig, OptimizerRule},
+    logical_expr::{
+        Expr, LogicalPlan, expr_rewriter::NamePreserver, simplify::SimplifyContext,
+        utils::merge_schema,
+    },
+    optimizer::{
+        ApplyOrder, Optimizer, OptimizerConfig, OptimizerRule, simplify_expressions::ExprSimplifier,
+    },
     physical_optimizer::{PhysicalOptimizerRule, optimizer::PhysicalOptimizer},
     physical_plan::ExecutionPlan,
+    scalar::ScalarValue,
 };
 
 pub(crate) use not_in::NotIn;
@@ -93,10 +100,21 @@ fn simplify(
 ) -> Result<Transformed<LogicalPlan>> {
     bits::of_differences(plan)?
         .transform_data(casts::hide_losses)?
+        .transform_data(|plan| compared::hide(plan, |constant| worked_out(constant, config)))?
         .transform_data(lists::keep_apart)?
         .transform_data(patterns::hide)?
         .transform_data(|plan| sums::rewrite(rule, plan, config))?
         .transform_data(zeros::unite)
+}
+
+/// The value of an expression without columns.
+fn worked_out(constant: &Expr, config: &dyn OptimizerConfig) -> Option<ScalarValue> {
+    let context = SimplifyContext::builder()
+        .with_config_options(config.options())
+        .with_query_execution_start_time(config.query_execution_start_time())
+        .build();
+    let value = ExprSimplifier::new(context).simplify(constant.clone()).ok()?;
+    value.as_literal().cloned()
 }
 
 /// A rule for logical plans with something before or behind it.
@@ -202,7 +220,10 @@ fn has_expression(plan: &LogicalPlan, is_one: impl Fn(&Expr) -> bool) -> Result<
 /// When an expression has no type.
 pub(crate) fn before_planning(plan: LogicalPlan) -> Result<LogicalPlan> {
     let plan = plan.transform_up_with_subqueries(|node| {
-        as_is::remove(node)?.transform_data(casts::hide)?.transform_data(intervals::hide)
+        as_is::remove(node)?
+            .transform_data(casts::hide)?
+            .transform_data(|node| compared::hide(node, |constant| constant.as_literal().cloned()))?
+            .transform_data(intervals::hide)
     })?;
     Ok(plan.data)
 }

@@ -22,12 +22,14 @@ use super::{as_is, intervals, map_expressions};
 
 /// Hides casts from what makes the physical plan.
 pub(super) fn hide(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
-    match concludes_from_casts(&plan) {
-        true => {
-            hide_those(plan, |cast, from, to| is_lossy(cast, from, to) || !keeps_order(from, to))
-        }
-        false => Ok(Transformed::no(plan)),
+    if !concludes_from_casts(&plan) {
+        return Ok(Transformed::no(plan));
     }
+    // A filter above may come to where it is computed, with a constant between two of its values.
+    let is_projection = matches!(plan, LogicalPlan::Projection(_));
+    hide_those(plan, |cast, from, to| {
+        is_lossy(cast, from, to) || !keeps_order(from, to) || is_projection && is_finer(from, to)
+    })
 }
 
 /// Hides casts that lose something from what makes other comparisons of those with them.
@@ -108,6 +110,11 @@ fn loses_digits(from: &DataType, to: &DataType) -> bool {
             _ => false,
         },
     }
+}
+
+/// Whether a moment is counted in a finer unit.
+pub(super) fn is_finer(from: &DataType, to: &DataType) -> bool {
+    matches!((from, to), (DataType::Timestamp(coarse, _), DataType::Timestamp(fine, _)) if coarse < fine)
 }
 
 /// Whether the same number means another time.

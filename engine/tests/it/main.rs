@@ -10,6 +10,8 @@ mod bounds;
 #[cfg(test)]
 mod casts;
 #[cfg(test)]
+mod compared;
+#[cfg(test)]
 mod constants;
 #[cfg(test)]
 mod cost;
