@@ -9,10 +9,10 @@
 //! see [`gate`], [`limits`] and [`sorts`]. In front of the latter stands [`rollups`]; at the end
 //! one for what happens while a plan runs, [`repeats`].
 //!
-//! Of the rules for logical plans two are wrapped: see [`constants`], and [`bits`], [`casts`],
-//! [`compared`], [`lists`], [`patterns`], [`sums`] and [`zeros`]. Before them come [`not_in`],
-//! [`set_operations`] and [`subqueries`]. When they have run, what DataFusion would conclude too much from is hidden:
-//! see [`casts`], [`compared`] and [`intervals`].
+//! Of the rules for logical plans two are wrapped: see [`constants`] and [`guards`], and [`bits`],
+//! [`casts`], [`compared`], [`lists`], [`patterns`], [`sums`] and [`zeros`]. Before them come
+//! [`not_in`], [`set_operations`] and [`subqueries`]. When they have run, what DataFusion would
+//! conclude too much from is hidden: see [`casts`], [`compared`] and [`intervals`].
 
 mod as_is;
 mod bits;
@@ -21,6 +21,7 @@ mod compared;
 mod constants;
 mod extremes;
 mod gate;
+mod guards;
 mod intervals;
 mod limits;
 mod lists;
@@ -67,8 +68,8 @@ pub(crate) type LogicalRule = Arc<dyn OptimizerRule + Send + Sync>;
 /// The rule that simplifies expressions, and makes one sum of several.
 const SIMPLIFIES: &str = "simplify_expressions";
 
-/// The rule that makes one comparison of several.
-const JOINS_COMPARISONS: &str = "push_down_filter";
+/// The rule that moves filters, and makes one comparison of several.
+const MOVES_CONDITIONS: &str = "push_down_filter";
 
 /// Beginning of the names of rules that move filters.
 const MOVES_FILTERS: &str = "FilterPushdown";
@@ -85,7 +86,7 @@ pub(crate) fn logical_rules() -> Vec<LogicalRule> {
     for rule in &mut rules {
         match rule.name() {
             SIMPLIFIES => *rule = Wrapped::around(rule, simplify),
-            JOINS_COMPARISONS => *rule = Wrapped::around(rule, constants::rewrite),
+            MOVES_CONDITIONS => *rule = Wrapped::around(rule, move_filters),
             _ => {}
         }
     }
@@ -105,6 +106,18 @@ fn simplify(
         .transform_data(patterns::hide)?
         .transform_data(|plan| sums::rewrite(rule, plan, config))?
         .transform_data(zeros::unite)
+}
+
+/// What the rule that moves filters, and makes one comparison of several, makes of a plan.
+fn move_filters(
+    rule: &LogicalRule,
+    plan: LogicalPlan,
+    config: &dyn OptimizerConfig,
+) -> Result<Transformed<LogicalPlan>> {
+    match guards::is_one(&plan) {
+        true => Ok(Transformed::no(plan)),
+        false => rule.rewrite(constants::to_the_right(plan)?, config),
+    }
 }
 
 /// The value of an expression without columns.
@@ -287,7 +300,7 @@ mod tests {
         };
         let known = names(&Optimizer::new().rules);
         assert_eq!(names(&logical_rules()), known);
-        for wrapped in [SIMPLIFIES, JOINS_COMPARISONS] {
+        for wrapped in [SIMPLIFIES, MOVES_CONDITIONS] {
             assert_eq!(known.iter().filter(|name| *name == wrapped).count(), 1, "{wrapped}");
         }
     }

@@ -114,7 +114,8 @@ fn loses_digits(from: &DataType, to: &DataType) -> bool {
 
 /// Whether a moment is counted in a finer unit.
 pub(super) fn is_finer(from: &DataType, to: &DataType) -> bool {
-    matches!((from, to), (DataType::Timestamp(coarse, _), DataType::Timestamp(fine, _)) if coarse < fine)
+    use DataType::Timestamp;
+    matches!((from, to), (Timestamp(coarse, _), Timestamp(fine, _)) if coarse < fine)
 }
 
 /// Whether the same number means another time.

@@ -9,33 +9,22 @@
 use std::sync::Arc;
 
 use datafusion::{
-    common::{Result, tree_node::Transformed},
+    common::Result,
     logical_expr::{
         BinaryExpr, Expr, Filter, LogicalPlan, Operator,
         utils::{conjunction, split_conjunction, split_conjunction_owned},
     },
-    optimizer::OptimizerConfig,
 };
 
-use super::LogicalRule;
-
-/// What the rule that compares comparisons makes of a plan.
-pub(super) fn rewrite(
-    rule: &LogicalRule,
-    plan: LogicalPlan,
-    config: &dyn OptimizerConfig,
-) -> Result<Transformed<LogicalPlan>> {
-    rule.rewrite(with_terms_turned(plan)?, config)
-}
-
-/// A filter, and those directly below that the rule makes one with it.
-fn with_terms_turned(plan: LogicalPlan) -> Result<LogicalPlan> {
+/// A filter with its constants on the right, and those directly below, of which DataFusion makes
+/// one.
+pub(super) fn to_the_right(plan: LogicalPlan) -> Result<LogicalPlan> {
     if !has_term_to_turn(&plan) {
         return Ok(plan);
     }
     let LogicalPlan::Filter(Filter { predicate, input, .. }) = plan else { return Ok(plan) };
     let input = match input.as_ref() {
-        LogicalPlan::Filter(_) => Arc::new(with_terms_turned(Arc::unwrap_or_clone(input))?),
+        LogicalPlan::Filter(_) => Arc::new(to_the_right(Arc::unwrap_or_clone(input))?),
         _ => input,
     };
     let terms = split_conjunction_owned(predicate.clone()).into_iter().map(turned);

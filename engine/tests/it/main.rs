@@ -22,6 +22,8 @@ mod damage;
 #[cfg(test)]
 mod extremes;
 #[cfg(test)]
+mod guards;
+#[cfg(test)]
 mod intervals;
 #[cfg(test)]
 mod limits;
