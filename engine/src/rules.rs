@@ -6,7 +6,7 @@
 //! ones still see what it made. `EnsureCooperative` wraps its leaves, the second filter pushdown
 //! hands them dynamic filters, and the sanity check judges them. A rule appended at the end would
 //! have none of that. The rules that move filters and sorts are wrapped where they would be wrong:
-//! see [`gate`], [`limits`] and [`sorts`]. In front of the latter stands [`rollups`]; at the end
+//! see [`gate`], [`limits`] and [`sorts`]. In front of the latter stands [`nulls`]; at the end
 //! one for what happens while a plan runs, [`repeats`].
 //!
 //! Of the rules for logical plans two are wrapped: see [`constants`] and [`guards`], and [`bits`],
@@ -27,9 +27,9 @@ mod limits;
 mod lists;
 mod names;
 mod not_in;
+mod nulls;
 mod patterns;
 mod repeats;
-mod rollups;
 mod set_operations;
 mod sorts;
 mod subqueries;
@@ -258,7 +258,7 @@ pub(crate) fn physical_rules(ours: impl IntoIterator<Item = Rule>) -> Vec<Rule> 
     let slot = at(&rules, SLOT_AFTER).expect("DataFusion's rule list has PushdownSort") + 1;
     rules.splice(slot..slot, ours);
     let sorts = at(&rules, MOVES_SORTS).expect("DataFusion's rule list has EnsureRequirements");
-    rules.insert(sorts, Arc::new(rollups::Rollups));
+    rules.insert(sorts, Arc::new(nulls::Nulls));
     rules.push(Arc::new(repeats::Repeats));
     rules
 }
@@ -306,11 +306,11 @@ mod tests {
     }
 
     #[test]
-    fn are_those_of_datafusion_with_rollups_and_repeats() {
+    fn are_those_of_datafusion_with_nulls_and_repeats() {
         let rules = physical_rules([]);
         let mut expected = PhysicalOptimizer::new().rules;
         let sorts = expected.iter().position(|rule| rule.name() == MOVES_SORTS).unwrap();
-        expected.insert(sorts, Arc::new(rollups::Rollups));
+        expected.insert(sorts, Arc::new(nulls::Nulls));
         expected.push(Arc::new(repeats::Repeats));
         assert_eq!(names(&rules), names(&expected));
     }

@@ -34,6 +34,8 @@ mod names;
 #[cfg(test)]
 mod not_in;
 #[cfg(test)]
+mod nulls;
+#[cfg(test)]
 mod odd_files;
 #[cfg(test)]
 mod orders;
@@ -41,8 +43,6 @@ mod orders;
 mod queries;
 #[cfg(test)]
 mod repeats;
-#[cfg(test)]
-mod rollups;
 #[cfg(test)]
 mod set_operations;
 #[cfg(test)]

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Aggregates over several grouping sets.
+//! NULL in the place of values.
 //!
-//! ROLLUP, CUBE and GROUPING SETS give rows in which some keys are NULL. DataFusion says of them
-//! what it knows of the input: that a key is a constant (`WHERE k = 1 GROUP BY ROLLUP(k)`), equal
-//! to another one, in order, or what rows are dealt out by. So they were not sorted by such a key,
-//! and could come in two partitions. [`Rollups`] puts an operator between that knows nothing.
+//! Grouping sets put NULL in the place of keys, outer joins in that of a side without a match.
+//! DataFusion says of such rows what is known of the input: that a column is a constant, or that
+//! two are equal, and sorts without them. So an operator that knows nothing is put between.
 
 use std::{fmt, sync::Arc};
 
 use datafusion::{
     common::{
-        Result,
+        JoinType, Result,
         config::ConfigOptions,
         tree_node::{Transformed, TreeNode, TreeNodeRecursion},
     },
@@ -21,6 +20,8 @@ use datafusion::{
         DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, Partitioning,
         PlanProperties,
         aggregates::{AggregateExec, AggregateInputMode},
+        filter_pushdown::{FilterDescription, FilterPushdownPhase},
+        joins::{HashJoinExec, NestedLoopJoinExec, SortMergeJoinExec},
         replace_children_if_necessary,
     },
 };
@@ -29,35 +30,61 @@ use super::only_child;
 
 /// Keeps aggregates over several grouping sets from what is known of their input.
 #[derive(Debug)]
-pub(super) struct Rollups;
+pub(super) struct Nulls;
 
-impl PhysicalOptimizerRule for Rollups {
+impl PhysicalOptimizerRule for Nulls {
     fn optimize(
         &self,
         plan: Arc<dyn ExecutionPlan>,
         _config: &ConfigOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let plan = plan.transform_up(|node| {
-            let Some(aggregate) = node.downcast_ref::<AggregateExec>() else {
-                return Ok(Transformed::no(node));
-            };
-            let is_first = aggregate.mode().input_mode() == AggregateInputMode::Raw;
-            if !is_first || !aggregate.group_expr().has_grouping_set() {
+            let hidden = replaced_children(&node);
+            if !hidden.contains(&true) {
                 return Ok(Transformed::no(node));
             }
-            let input = Arc::new(UnknownExec::new(Arc::clone(aggregate.input())));
-            replace_children_if_necessary(node, vec![input]).map(Transformed::yes)
+            let children = node.children().into_iter().zip(hidden).map(|(child, is_hidden)| {
+                let child = Arc::clone(child);
+                if is_hidden { Arc::new(UnknownExec::new(child)) } else { child }
+            });
+            let children = children.collect();
+            replace_children_if_necessary(node, children).map(Transformed::yes)
         })?;
         Ok(plan.data)
     }
 
     fn name(&self) -> &'static str {
-        "Rollups"
+        "Nulls"
     }
 
     fn schema_check(&self) -> bool {
         true
     }
+}
+
+/// For each child whether NULL takes the place of its values, and something is known of these.
+fn replaced_children(plan: &Arc<dyn ExecutionPlan>) -> Vec<bool> {
+    if let Some(aggregate) = plan.downcast_ref::<AggregateExec>() {
+        let is_first = aggregate.mode().input_mode() == AggregateInputMode::Raw;
+        return vec![is_first && aggregate.group_expr().has_grouping_set()];
+    }
+    let (left, right) = match join_type(plan) {
+        Some(JoinType::Left) => (false, true),
+        Some(JoinType::Right) => (true, false),
+        Some(JoinType::Full) => (true, true),
+        _ => return Vec::new(),
+    };
+    let has_constants =
+        |child: &Arc<dyn ExecutionPlan>| !child.equivalence_properties().constants().is_empty();
+    let sides = plan.children().into_iter().zip([left, right]);
+    sides.map(|(side, is_outer)| is_outer && has_constants(side)).collect()
+}
+
+fn join_type(plan: &Arc<dyn ExecutionPlan>) -> Option<JoinType> {
+    let hash = plan.downcast_ref::<HashJoinExec>().map(HashJoinExec::join_type);
+    let nested = plan.downcast_ref::<NestedLoopJoinExec>().map(NestedLoopJoinExec::join_type);
+    let merged = plan.downcast_ref::<SortMergeJoinExec>().map(SortMergeJoinExec::join_type);
+    hash.or(nested).copied().or(merged)
 }
 
 /// Gives the rows of its input, of which nothing is known.
@@ -118,6 +145,15 @@ impl ExecutionPlan for UnknownExec {
         _f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
     ) -> Result<TreeNodeRecursion> {
         Ok(TreeNodeRecursion::Continue)
+    }
+
+    fn gather_filters_for_pushdown(
+        &self,
+        _phase: FilterPushdownPhase,
+        parent_filters: Vec<Arc<dyn PhysicalExpr>>,
+        _config: &ConfigOptions,
+    ) -> Result<FilterDescription> {
+        FilterDescription::from_children(parent_filters, &self.children())
     }
 
     fn execute(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Aggregates over several grouping sets of rows of which much is known.
+//! Grouping sets and outer joins of rows of which much is known.
 
 use rstest::rstest;
 
@@ -65,4 +65,25 @@ async fn are_in_order(
     let shown = format!("SELECT {}, n FROM ({sql} LIMIT 99)", named.join(", "));
     let found = text(&engine, &shown).await;
     assert_eq!(found.lines().skip(1).collect::<Vec<_>>().join("|"), expected);
+}
+
+#[rstest]
+#[case::right("(SELECT * FROM l WHERE k = 1) l RIGHT JOIN r ON l.id = r.id")]
+#[case::left("r LEFT JOIN (SELECT * FROM l WHERE k = 1) l ON l.id = r.id")]
+#[case::full("(SELECT * FROM l WHERE k = 1) l FULL JOIN r ON l.id = r.id")]
+#[case::of_other_conditions("r LEFT JOIN (SELECT * FROM l WHERE k = 1) l ON abs(l.id - r.id) < 1")]
+#[tokio::test]
+async fn of_outer_joins_are_in_order(
+    #[case] joined: &str,
+    #[values("true", "false")] by_hash: &str,
+    #[values(1, 4)] partitions: usize,
+) {
+    let engine = engine().await;
+    text(&engine, &format!("SET datafusion.optimizer.prefer_hash_join = {by_hash}")).await;
+    text(&engine, &format!("SET datafusion.execution.target_partitions = {partitions}")).await;
+    text(&engine, "CREATE TABLE l (id INT, k INT) AS VALUES (0, 1), (4, 1), (5, 2)").await;
+    text(&engine, "CREATE TABLE r (id INT) AS VALUES (0), (1), (2), (3), (4), (5)").await;
+    let sql = format!("SELECT r.id FROM {joined} ORDER BY l.k NULLS FIRST, r.id");
+    let found = text(&engine, &sql).await;
+    assert_eq!(found.lines().skip(1).collect::<Vec<_>>().join(" "), "1 2 3 5 0 4");
 }
