@@ -9,8 +9,8 @@ use crate::support::{Data, engine, text};
 #[case::last("sum(k & -k)", "5060")]
 #[case::above_the_last("sum(-k | k)", "-5060")]
 #[case::below_the_last("sum(k # -k)", "-10120")]
-#[case::negative_of_both("min(-(k & 3))", "-3")]
-#[case::negative_of_either("max(-(k | 3))", "-3")]
+#[case::negative_of_both("sum(-(k & 3))", "-1500")]
+#[case::negative_of_either("sum(-(k | 3))", "-502000")]
 #[tokio::test]
 async fn are_those_of_two_s_complement(#[case] output: &str, #[case] expected: &str) {
     let engine = engine().await;
