@@ -9,19 +9,19 @@
 //! see [`gate`], [`limits`] and [`sorts`]. In front of the latter stands [`nulls`]; at the end
 //! one for what happens while a plan runs, [`repeats`].
 //!
-//! Of the rules for logical plans two are wrapped: see [`constants`] and [`guards`], and [`bits`],
-//! [`casts`], [`compared`], [`lists`], [`patterns`], [`sums`] and [`zeros`]. Before them come
-//! [`not_in`], [`set_operations`] and [`subqueries`]. When they have run, what DataFusion would
+//! Of the rules for logical plans two are wrapped: see [`columnless`] and [`constants`], and
+//! [`bits`], [`casts`], [`compared`], [`lists`], [`patterns`], [`sums`] and [`zeros`]. Before them
+//! come [`not_in`], [`set_operations`] and [`subqueries`]. When they have run, what DataFusion would
 //! conclude too much from is hidden: see [`casts`], [`compared`] and [`intervals`].
 
 mod as_is;
 mod bits;
 mod casts;
+mod columnless;
 mod compared;
 mod constants;
 mod extremes;
 mod gate;
-mod guards;
 mod intervals;
 mod limits;
 mod lists;
@@ -114,7 +114,7 @@ fn move_filters(
     plan: LogicalPlan,
     config: &dyn OptimizerConfig,
 ) -> Result<Transformed<LogicalPlan>> {
-    match guards::is_one(&plan) {
+    match columnless::is_one(&plan) {
         true => Ok(Transformed::no(plan)),
         false => rule.rewrite(constants::to_the_right(plan)?, config),
     }

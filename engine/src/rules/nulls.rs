@@ -2,8 +2,10 @@
 //! NULL in the place of values.
 //!
 //! Grouping sets put NULL in the place of keys, outer joins in that of a side without a match.
-//! DataFusion says of such rows what is known of the input: that a column is a constant, or that
-//! two are equal, and sorts without them. So an operator that knows nothing is put between.
+//! DataFusion says of such rows what it knows of the input: that a column is a constant (`WHERE k =
+//! 1 GROUP BY ROLLUP(k)`), and of keys that they are equal, in order, or what rows are dealt out
+//! by. So rows were not sorted, and groups could come in two partitions. [`Nulls`] puts an operator
+//! between that knows nothing.
 
 use std::{fmt, sync::Arc};
 
@@ -28,7 +30,7 @@ use datafusion::{
 
 use super::only_child;
 
-/// Keeps aggregates over several grouping sets from what is known of their input.
+/// Keeps such operators from what is known of their input.
 #[derive(Debug)]
 pub(super) struct Nulls;
 

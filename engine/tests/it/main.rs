@@ -10,6 +10,8 @@ mod bounds;
 #[cfg(test)]
 mod casts;
 #[cfg(test)]
+mod columnless;
+#[cfg(test)]
 mod compared;
 #[cfg(test)]
 mod constants;
@@ -21,8 +23,6 @@ mod coverage;
 mod damage;
 #[cfg(test)]
 mod extremes;
-#[cfg(test)]
-mod guards;
 #[cfg(test)]
 mod intervals;
 #[cfg(test)]
