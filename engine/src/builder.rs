@@ -29,7 +29,7 @@ use crate::{
     error::{Error, Result},
     explain::Planner,
     min_max,
-    rules::{self, NotIn, Quantified, Rule, SetOperations},
+    rules::{self, Rule},
     settings::NearscanOptions,
     stopwatch::Stopwatch,
     store::LocalFiles,
@@ -141,13 +141,13 @@ impl EngineBuilder {
             .with_default_features()
             .with_catalog_list(Arc::new(FileCatalogList::new(catalogs, link.clone())))
             .with_query_planner(Arc::new(Planner))
-            .with_analyzer_rule(Arc::new(NotIn))
-            .with_analyzer_rule(Arc::new(Quantified))
-            .with_analyzer_rule(Arc::new(SetOperations))
             .with_optimizer_rules(rules::logical_rules())
             .with_physical_optimizer_rules(rules::physical_rules([Arc::new(PushdownRule::new(
                 Arc::clone(&context),
             )) as Rule]));
+        for rule in rules::analyzer_rules() {
+            state = state.with_analyzer_rule(rule);
+        }
         if let Some(factories) = state.table_factories() {
             for factory in factories.values_mut() {
                 *factory = Arc::new(TableFactory::default()) as Arc<dyn TableProviderFactory>;

@@ -14,19 +14,21 @@
 //! come [`not_in`], [`set_operations`] and [`subqueries`]. When they have run, what DataFusion would
 //! conclude too much from is hidden: see [`casts`], [`compared`] and [`intervals`].
 
+mod arrays;
 mod as_is;
 mod bits;
 mod casts;
 mod columnless;
 mod compared;
 mod constants;
+mod decimals;
 mod extremes;
 mod gate;
 mod intervals;
 mod limits;
 mod lists;
 mod names;
-mod not_in;
+mod null_equality;
 mod nulls;
 mod patterns;
 mod repeats;
@@ -34,6 +36,7 @@ mod set_operations;
 mod sorts;
 mod subqueries;
 mod sums;
+mod unnest;
 mod zeros;
 
 use std::sync::Arc;
@@ -48,16 +51,13 @@ use datafusion::{
         utils::merge_schema,
     },
     optimizer::{
-        ApplyOrder, Optimizer, OptimizerConfig, OptimizerRule, simplify_expressions::ExprSimplifier,
+        AnalyzerRule, ApplyOrder, Optimizer, OptimizerConfig, OptimizerRule,
+        simplify_expressions::ExprSimplifier,
     },
     physical_optimizer::{PhysicalOptimizerRule, optimizer::PhysicalOptimizer},
     physical_plan::ExecutionPlan,
     scalar::ScalarValue,
 };
-
-pub(crate) use not_in::NotIn;
-pub(crate) use set_operations::SetOperations;
-pub(crate) use subqueries::Quantified;
 
 /// A rule as DataFusion holds it.
 pub(crate) type Rule = Arc<dyn PhysicalOptimizerRule + Send + Sync>;
@@ -71,6 +71,12 @@ const SIMPLIFIES: &str = "simplify_expressions";
 /// The rule that moves filters, and makes one comparison of several.
 const MOVES_CONDITIONS: &str = "push_down_filter";
 
+/// The rule that puts joins in another order.
+const FLATTENS_JOINS: &str = "eliminate_cross_join";
+
+/// The rule that makes keys of a join's conditions.
+const MAKES_KEYS: &str = "extract_equijoin_predicate";
+
 /// Beginning of the names of rules that move filters.
 const MOVES_FILTERS: &str = "FilterPushdown";
 
@@ -80,6 +86,19 @@ const MOVES_SORTS: &str = "EnsureRequirements";
 /// The rule in front of the slot.
 const SLOT_AFTER: &str = "PushdownSort";
 
+/// The rules that run once, behind DataFusion's own that find out what names and types mean.
+pub(crate) fn analyzer_rules() -> [Arc<dyn AnalyzerRule + Send + Sync>; 7] {
+    [
+        Arc::new(set_operations::SetOperations),
+        Arc::new(unnest::Unnested),
+        Arc::new(subqueries::Aggregated),
+        Arc::new(subqueries::NotIn),
+        Arc::new(subqueries::Quantified),
+        Arc::new(subqueries::Correlated),
+        Arc::new(subqueries::Optional),
+    ]
+}
+
 /// DataFusion's rules for logical plans.
 pub(crate) fn logical_rules() -> Vec<LogicalRule> {
     let mut rules = Optimizer::new().rules;
@@ -87,6 +106,8 @@ pub(crate) fn logical_rules() -> Vec<LogicalRule> {
         match rule.name() {
             SIMPLIFIES => *rule = Wrapped::around(rule, simplify),
             MOVES_CONDITIONS => *rule = Wrapped::around(rule, move_filters),
+            MAKES_KEYS => *rule = Wrapped::around(rule, make_keys),
+            FLATTENS_JOINS => *rule = Wrapped::around(rule, flatten_joins),
             _ => {}
         }
     }
@@ -102,6 +123,8 @@ fn simplify(
     bits::of_differences(plan)?
         .transform_data(casts::hide_losses)?
         .transform_data(|plan| compared::hide(plan, |constant| worked_out(constant, config)))?
+        .transform_data(|plan| decimals::hide(plan, |constant| worked_out(constant, config)))?
+        .transform_data(arrays::hide)?
         .transform_data(lists::keep_apart)?
         .transform_data(patterns::hide)?
         .transform_data(|plan| sums::rewrite(rule, plan, config))?
@@ -117,6 +140,27 @@ fn move_filters(
     match columnless::is_one(&plan) {
         true => Ok(Transformed::no(plan)),
         false => rule.rewrite(constants::to_the_right(plan)?, config),
+    }
+}
+
+/// What the rule that puts joins in another order makes of a plan.
+fn flatten_joins(
+    rule: &LogicalRule,
+    plan: LogicalPlan,
+    config: &dyn OptimizerConfig,
+) -> Result<Transformed<LogicalPlan>> {
+    rule.rewrite(null_equality::keep_apart(plan)?, config)
+}
+
+/// What the rule that makes keys of a join's conditions makes of a plan.
+fn make_keys(
+    rule: &LogicalRule,
+    plan: LogicalPlan,
+    config: &dyn OptimizerConfig,
+) -> Result<Transformed<LogicalPlan>> {
+    match null_equality::is_fixed(&plan) {
+        true => Ok(Transformed::no(plan)),
+        false => rule.rewrite(plan, config),
     }
 }
 
@@ -171,6 +215,24 @@ fn only_child(mut children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn Execu
         (Some(child), true) => Ok(child),
         _ => internal_err!("an operator with one child has another number"),
     }
+}
+
+/// A plan with this done to each of its operators, from below. What operators above say of their
+/// columns is found out anew.
+fn rewrite(
+    plan: LogicalPlan,
+    mut change: impl FnMut(LogicalPlan) -> Result<Transformed<LogicalPlan>>,
+) -> Result<LogicalPlan> {
+    let mut is_changed = false;
+    let plan = plan.transform_up_with_subqueries(|node| {
+        let node = change(node)?;
+        is_changed |= node.transformed;
+        match is_changed {
+            true => node.map_data(LogicalPlan::recompute_schema),
+            false => Ok(node),
+        }
+    })?;
+    Ok(plan.data)
 }
 
 /// The columns that the expressions of an operator are over.
@@ -300,7 +362,7 @@ mod tests {
         };
         let known = names(&Optimizer::new().rules);
         assert_eq!(names(&logical_rules()), known);
-        for wrapped in [SIMPLIFIES, MOVES_CONDITIONS] {
+        for wrapped in [SIMPLIFIES, MOVES_CONDITIONS, MAKES_KEYS, FLATTENS_JOINS] {
             assert_eq!(known.iter().filter(|name| *name == wrapped).count(), 1, "{wrapped}");
         }
     }

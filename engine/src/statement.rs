@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Cuts a text into statements, with DataFusion's own tokenizer and parser.
+//! Cuts a text into statements, with DataFusion's own tokenizer and parser. What these take for
+//! something else than SQL means is put right: see [`distinct_from`] and [`using`].
 //!
 //! A semicolon inside a string, a quoted name or a comment ends nothing, because the tokenizer says
 //! what is one. Statements in front of a broken one are still good: each is parsed by itself, and
 //! an error takes the place of the statement that has it.
 
+mod distinct_from;
+mod using;
+
 use datafusion::{
     common::DataFusionError,
     config::SqlParserOptions,
     sql::{
-        parser::{DFParserBuilder, Statement as Parsed},
+        parser::{CopyToSource, DFParserBuilder, Statement as Parsed},
         sqlparser::{
+            ast::VisitMut,
             dialect::{Dialect, GenericDialect, dialect_from_str},
             parser::ParserError,
             tokenizer::{Location, Token, TokenWithSpan, Tokenizer},
@@ -108,10 +113,30 @@ fn parse(
         .build()?
         .parse_statements()?;
     match (statements.pop_front(), statements.len()) {
-        (Some(statement), 0) => Ok(statement),
+        (Some(mut statement), 0) => {
+            put_right(&mut statement)?;
+            Ok(statement)
+        }
         (_, left) => Err(DataFusionError::Internal(format!(
             "tokens without a semicolon make {left} more statements than one"
         ))),
+    }
+}
+
+/// Puts right what the parser or the planner takes for something else.
+fn put_right(statement: &mut Parsed) -> Result<(), DataFusionError> {
+    fn all(syntax: &mut impl VisitMut) -> Result<(), DataFusionError> {
+        distinct_from::put_right(syntax);
+        using::write_out(syntax)
+    }
+    match statement {
+        Parsed::Statement(statement) => all(statement),
+        Parsed::Explain(explained) => put_right(&mut explained.statement),
+        Parsed::CopyTo(copy) => match &mut copy.source {
+            CopyToSource::Query(query) => all(query),
+            CopyToSource::Relation(_) => Ok(()),
+        },
+        Parsed::CreateExternalTable(_) | Parsed::Reset(_) => Ok(()),
     }
 }
 

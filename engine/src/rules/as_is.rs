@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The function `as_is`, which gives its first argument, and through which DataFusion does not see.
+//! The functions `as_is` and `may_be_null`, which give their first argument, and through which
+//! DataFusion does not see.
 //!
-//! Users cannot call it. In a physical plan it stands where [`casts`](super::casts) put it.
+//! Users cannot call them. In a physical plan `as_is` stands where [`casts`](super::casts) put it,
+//! and `may_be_null` around [scalar subqueries](super::subqueries).
 
 use std::sync::{Arc, LazyLock};
 
@@ -16,7 +18,7 @@ use datafusion::{
 
 use super::map_expressions;
 
-/// A call of the function.
+/// A call of `as_is`.
 pub(super) fn call(argument: Expr) -> Expr {
     AS_IS.call(vec![argument])
 }
@@ -27,7 +29,12 @@ pub(super) fn call_beside(argument: Expr, other: Expr) -> Expr {
     AS_IS.call(vec![argument, other])
 }
 
-/// A plan without calls of the function.
+/// An expression that may be NULL, whatever its columns say.
+pub(super) fn may_be_null(argument: Expr) -> Expr {
+    MAY_BE_NULL.call(vec![argument])
+}
+
+/// A plan without calls of `as_is`.
 pub(super) fn remove(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
     map_expressions(plan, is_call, |expr, _| {
         Ok(match expr {
@@ -47,18 +54,31 @@ fn is_call(expr: &Expr) -> bool {
 }
 
 static AS_IS: LazyLock<Arc<ScalarUDF>> =
-    LazyLock::new(|| Arc::new(AsIs(Signature::variadic_any(Volatility::Immutable)).into()));
+    LazyLock::new(|| Arc::new(AsIs::named("as_is", false).into()));
+
+static MAY_BE_NULL: LazyLock<Arc<ScalarUDF>> =
+    LazyLock::new(|| Arc::new(AsIs::named("may_be_null", true).into()));
 
 #[derive(Debug, PartialEq, Eq, Hash)]
-struct AsIs(Signature);
+struct AsIs {
+    name: &'static str,
+    may_be_null: bool,
+    signature: Signature,
+}
+
+impl AsIs {
+    fn named(name: &'static str, may_be_null: bool) -> Self {
+        Self { name, may_be_null, signature: Signature::variadic_any(Volatility::Immutable) }
+    }
+}
 
 impl ScalarUDFImpl for AsIs {
     fn name(&self) -> &'static str {
-        "as_is"
+        self.name
     }
 
     fn signature(&self) -> &Signature {
-        &self.0
+        &self.signature
     }
 
     fn return_type(&self, arguments: &[DataType]) -> Result<DataType> {
@@ -70,6 +90,9 @@ impl ScalarUDFImpl for AsIs {
 
     fn return_field_from_args(&self, arguments: ReturnFieldArgs<'_>) -> Result<FieldRef> {
         match arguments.arg_fields {
+            [argument, ..] if self.may_be_null => {
+                Ok(Arc::new(argument.as_ref().clone().with_nullable(true)))
+            }
             [argument, ..] => Ok(Arc::clone(argument)),
             [] => internal_err!("as_is has an argument"),
         }

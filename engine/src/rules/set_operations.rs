@@ -19,7 +19,7 @@ use datafusion::{
 
 /// Rewrites EXCEPT ALL and INTERSECT ALL.
 #[derive(Debug)]
-pub(crate) struct SetOperations;
+pub(super) struct SetOperations;
 
 impl AnalyzerRule for SetOperations {
     fn analyze(&self, plan: LogicalPlan, _config: &ConfigOptions) -> Result<LogicalPlan> {

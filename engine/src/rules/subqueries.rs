@@ -1,58 +1,50 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Subqueries whose column has a name of its own.
+//! Subqueries in expressions, and LATERAL, before DataFusion makes joins of them.
 //!
-//! When DataFusion makes a join of a subquery, it takes a column of the query outside for one of
-//! the subquery that is called the same. SQL cannot say such a thing, but rules can, that compare
-//! values from outside with the column of a subquery over the same table: with
-//! `FROM t WHERE i > ALL (SELECT i FROM t)`, each value was compared with itself. [`Quantified`]
-//! gives a name to the columns of ANY and ALL; [`not_in`](super::not_in) asks for one too.
+//! What a subquery means is kept where a join means something else: [`aggregated`] for those of one
+//! row, [`not_in`] for NOT IN, [`named`] for ANY and ALL, [`optional`] for those of no row. What
+//! remains that would lose or add rows is refused by [`correlated`].
+
+mod aggregated;
+mod correlated;
+mod named;
+mod not_in;
+mod optional;
 
 use std::sync::Arc;
 
 use datafusion::{
-    common::{Column, Result, config::ConfigOptions, tree_node::Transformed},
-    logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, Subquery, expr::SetComparison},
-    optimizer::AnalyzerRule,
+    common::Spans,
+    logical_expr::{
+        Aggregate, Expr, LogicalPlan, Subquery,
+        expr::{Exists, InSubquery, SetComparison},
+    },
 };
 
-use super::map_expressions;
+pub(super) use aggregated::Aggregated;
+pub(super) use correlated::Correlated;
+pub(super) use named::Quantified;
+pub(super) use not_in::NotIn;
+pub(super) use optional::Optional;
 
-/// What the column is called.
-const COLUMN: &str = "value of a subquery";
+/// A plan as a subquery in an expression.
+fn subquery_of(plan: LogicalPlan) -> Subquery {
+    let outer_ref_columns = plan.all_out_ref_exprs();
+    Subquery { subquery: Arc::new(plan), outer_ref_columns, spans: Spans::new() }
+}
 
-/// Gives a name to the columns that ANY and ALL compare with.
-#[derive(Debug)]
-pub(crate) struct Quantified;
-
-impl AnalyzerRule for Quantified {
-    fn analyze(&self, plan: LogicalPlan, _config: &ConfigOptions) -> Result<LogicalPlan> {
-        let plan = plan.transform_up_with_subqueries(|node| {
-            let compares = |expr: &Expr| matches!(expr, Expr::SetComparison(_));
-            map_expressions(node, compares, |expr, _| {
-                let Expr::SetComparison(comparison) = expr else {
-                    return Ok(Transformed::no(expr));
-                };
-                let rows = Arc::new(named(&comparison.subquery.subquery)?);
-                let subquery = Subquery { subquery: rows, ..comparison.subquery };
-                let named = SetComparison { subquery, ..comparison };
-                Ok(Transformed::yes(Expr::SetComparison(named)))
-            })
-        })?;
-        Ok(plan.data)
-    }
-
-    fn name(&self) -> &'static str {
-        "quantified"
+/// The subquery of an expression that is one.
+const fn subquery(expr: &Expr) -> Option<&Subquery> {
+    match expr {
+        Expr::Exists(Exists { subquery, .. })
+        | Expr::InSubquery(InSubquery { subquery, .. })
+        | Expr::SetComparison(SetComparison { subquery, .. })
+        | Expr::ScalarSubquery(subquery) => Some(subquery),
+        _ => None,
     }
 }
 
-/// The rows of a subquery with its first column alone, which is [`column`] then.
-pub(super) fn named(subquery: &LogicalPlan) -> Result<LogicalPlan> {
-    let first = Expr::Column(subquery.schema().columns().swap_remove(0)).alias(COLUMN);
-    LogicalPlanBuilder::from(subquery.clone()).project([first])?.build()
-}
-
-/// The column of a subquery that has its name.
-pub(super) fn column() -> Expr {
-    Expr::Column(Column::new_unqualified(COLUMN))
+/// Whether an aggregate has one row, also for no rows.
+fn has_one_row(aggregate: &Aggregate) -> bool {
+    aggregate.group_expr.is_empty()
 }

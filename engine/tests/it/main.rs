@@ -4,6 +4,8 @@
 #![forbid(unsafe_code)]
 
 #[cfg(test)]
+mod arrays;
+#[cfg(test)]
 mod bits;
 #[cfg(test)]
 mod bounds;
@@ -22,6 +24,8 @@ mod coverage;
 #[cfg(test)]
 mod damage;
 #[cfg(test)]
+mod decimals;
+#[cfg(test)]
 mod extremes;
 #[cfg(test)]
 mod intervals;
@@ -33,6 +37,8 @@ mod min_max;
 mod names;
 #[cfg(test)]
 mod not_in;
+#[cfg(test)]
+mod null_equality;
 #[cfg(test)]
 mod nulls;
 #[cfg(test)]
@@ -59,3 +65,7 @@ mod support;
 mod tables;
 #[cfg(test)]
 mod truth;
+#[cfg(test)]
+mod unnest;
+#[cfg(test)]
+mod using;

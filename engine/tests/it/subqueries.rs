@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Subqueries over the table of the query outside.
+//! Subqueries over the table of the query outside, and such as refer to it.
 
+use nearscan::Engine;
 use rstest::rstest;
 
-use crate::support::{engine, text};
+use crate::support::{engine, failure, text};
 
 #[rstest]
 #[case::not_in("i NOT IN (SELECT i FROM t WHERE i > 2) OR g = 99", "1 2")]
@@ -29,4 +30,128 @@ async fn are_about_its_other_rows(#[case] condition: &str, #[case] expected: &st
     let i = "coalesce(CAST(i AS VARCHAR), 'NULL') AS x";
     let found = text(&engine, &format!("SELECT {i} FROM t WHERE {condition} ORDER BY i")).await;
     assert_eq!(found.lines().skip(1).collect::<Vec<_>>().join(" "), expected);
+}
+
+async fn with_tables() -> Engine {
+    let engine = engine().await;
+    let rows = "(1, 10), (2, 20), (NULL, 30), (7, 40)";
+    text(&engine, &format!("CREATE TABLE t (a INT, c INT NOT NULL) AS VALUES {rows}")).await;
+    let rows = "(1, 5, 1), (1, 6, 2), (2, 7, 3), (NULL, 8, 4)";
+    text(&engine, &format!("CREATE TABLE u (a INT, b INT, c INT NOT NULL) AS VALUES {rows}")).await;
+    engine
+}
+
+#[rstest]
+#[case::exists("EXISTS (SELECT count(*) FROM u WHERE u.a = t.a)", "10 20 30 40")]
+#[case::not_exists("NOT EXISTS (SELECT max(b) + 1 FROM u WHERE u.a = t.a)", "")]
+#[case::having("EXISTS (SELECT 1 FROM u WHERE u.a = t.a HAVING count(*) = 0)", "30 40")]
+#[case::not_having("NOT EXISTS (SELECT 1 FROM u WHERE u.a = t.a HAVING sum(b) > 8)", "20 30 40")]
+#[case::is_in("0 IN (SELECT count(*) FROM u WHERE u.a = t.a)", "30 40")]
+#[case::is_not_in("0 NOT IN (SELECT count(*) FROM u WHERE u.a = t.a)", "10 20")]
+#[case::is_not_in_null("7 NOT IN (SELECT sum(b) FROM u WHERE u.a = t.a)", "10")]
+#[case::in_having(
+    "7 NOT IN (SELECT sum(b) FROM u WHERE u.a = t.a HAVING count(*) = 1)",
+    "10 30 40"
+)]
+#[case::any("1 = ANY (SELECT count(*) FROM u WHERE u.a = t.a)", "20")]
+#[case::any_having("1 < ANY (SELECT sum(b) FROM u WHERE u.a = t.a HAVING count(*) = 1)", "20")]
+#[case::all("1 > ALL (SELECT count(*) FROM u WHERE u.a = t.a)", "30 40")]
+#[case::all_having("8 < ALL (SELECT sum(b) FROM u WHERE u.a = t.a HAVING count(*) < 2)", "10")]
+#[case::scalar("(SELECT count(*) FROM u WHERE u.a = t.a) = 0", "30 40")]
+#[case::scalar_having(
+    "(SELECT sum(b) FROM u WHERE u.a = t.a HAVING count(*) > 1) IS NULL",
+    "20 30 40"
+)]
+#[case::scalar_of_none("(SELECT count(*) FROM u WHERE u.a = t.a HAVING count(*) < 1) = 0", "30 40")]
+#[case::in_parts(
+    "EXISTS (SELECT n FROM (SELECT count(*) AS n FROM u WHERE u.a = t.a) AS q ORDER BY n)",
+    "10 20 30 40"
+)]
+#[case::of_groups("EXISTS (SELECT count(*) FROM u WHERE u.a = t.a GROUP BY u.a)", "10 20")]
+#[case::of_groups_having(
+    "EXISTS (SELECT 1 FROM u WHERE u.a = t.a GROUP BY u.b HAVING u.b > 6)",
+    "20"
+)]
+#[tokio::test]
+async fn of_an_aggregate_have_a_row_for_no_rows(#[case] condition: &str, #[case] expected: &str) {
+    let sql = format!("SELECT c FROM t WHERE {condition} ORDER BY c");
+    let found = text(&with_tables().await, &sql).await;
+    assert_eq!(found.lines().skip(1).collect::<Vec<_>>().join(" "), expected);
+}
+
+#[rstest]
+#[case::none("(SELECT 1 WHERE false) IS NULL", "true")]
+#[case::instead("coalesce((SELECT 1 WHERE false), 2) = 2", "true")]
+#[case::of_a_table("(SELECT c FROM u WHERE b = 99) IS NULL", "true")]
+#[case::some("(SELECT c FROM u WHERE b = 7) IS NOT NULL", "true")]
+#[case::compared("((SELECT c FROM u LIMIT 0) = 1) IS NULL", "true")]
+#[case::count("(SELECT count(*) FROM u WHERE false) IS NULL", "false")]
+#[case::groups("(SELECT count(*) FROM u WHERE false GROUP BY a) IS NULL", "true")]
+#[case::correlated(
+    "(SELECT count(*) FROM t \
+      WHERE (SELECT count(*) FROM u WHERE u.a = t.c GROUP BY u.a) IS NULL) = 4",
+    "true"
+)]
+#[tokio::test]
+async fn without_a_row_are_null(#[case] value: &str, #[case] expected: &str) {
+    let found = text(&with_tables().await, &format!("SELECT {value} AS x")).await;
+    assert_eq!(found.lines().last(), Some(expected));
+}
+
+#[rstest]
+#[case::window("2 IN (SELECT row_number() OVER () FROM u WHERE u.a = t.a)", "a window function")]
+#[case::offset("EXISTS (SELECT 1 FROM u WHERE u.a = t.a OFFSET 1)", "LIMIT or OFFSET")]
+#[case::limit_below(
+    "EXISTS (SELECT 1 FROM (SELECT b FROM u WHERE u.a = t.a LIMIT 1) AS q WHERE b > 5)",
+    "LIMIT or OFFSET"
+)]
+#[case::limit_of_any("5 < ANY (SELECT b FROM u WHERE u.a = t.a LIMIT 1)", "LIMIT or OFFSET")]
+#[case::limit_of_not_in("5 NOT IN (SELECT b FROM u WHERE u.a = t.a LIMIT 1)", "LIMIT or OFFSET")]
+#[case::outer_join(
+    "EXISTS (SELECT 1 FROM u LEFT JOIN u AS v ON v.b = u.b AND v.a = t.a WHERE v.b IS NULL)",
+    "an outer join"
+)]
+#[case::side_of_an_outer_join(
+    "EXISTS (SELECT 1 FROM u LEFT JOIN (SELECT * FROM u WHERE a = t.a) AS v ON true)",
+    "an outer join"
+)]
+#[case::except("EXISTS (SELECT a FROM u EXCEPT SELECT a FROM u WHERE a = t.a)", "EXCEPT")]
+#[case::rollup("EXISTS (SELECT b FROM u WHERE u.a = t.a GROUP BY ROLLUP (b))", "grouping sets")]
+#[case::aggregate_below(
+    "EXISTS (SELECT 1 FROM (SELECT count(*) AS n FROM u WHERE u.a = t.a) AS q, u)",
+    "an aggregate"
+)]
+#[tokio::test]
+async fn that_a_join_would_change_are_refused(#[case] condition: &str, #[case] what: &str) {
+    let sql = format!("SELECT c FROM t WHERE {condition}");
+    let error = failure(&with_tables().await, &sql).await;
+    assert!(error.contains("not supported") && error.contains(what), "{error}");
+}
+
+#[rstest]
+#[case::window("SELECT row_number() OVER () AS n FROM u WHERE u.a = t.a", Err("a window function"))]
+#[case::having(
+    "SELECT sum(b) AS n FROM u WHERE u.a = t.a HAVING count(*) > 1",
+    Err("an aggregate")
+)]
+#[case::aggregate("SELECT count(*) AS n FROM u WHERE u.a = t.a", Ok("10 2, 20 1, 30 0, 40 0"))]
+#[case::rows("SELECT b AS n FROM u WHERE u.a = t.a", Ok("10 5, 10 6, 20 7"))]
+#[case::not_correlated(
+    "SELECT row_number() OVER () AS n FROM u WHERE b = 7",
+    Ok("10 1, 20 1, 30 1, 40 1")
+)]
+#[tokio::test]
+async fn of_lateral_are_about_one_row(#[case] query: &str, #[case] expected: Result<&str, &str>) {
+    let engine = with_tables().await;
+    let sql = format!("SELECT t.c, q.n FROM t, LATERAL ({query}) AS q ORDER BY 1, 2");
+    match expected {
+        Ok(expected) => {
+            let found = text(&engine, &sql).await;
+            assert_eq!(found.lines().skip(1).collect::<Vec<_>>().join(", "), expected);
+        }
+        Err(what) => {
+            let error = failure(&engine, &sql).await;
+            assert!(error.contains("not supported") && error.contains(what), "{error}");
+        }
+    }
 }

@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use datafusion::{
     common::{
-        DFSchema, ExprSchema, Result, Spans,
+        DFSchema, ExprSchema, Result,
         config::ConfigOptions,
         tree_node::{Transformed, TreeNode},
     },
@@ -29,11 +29,11 @@ use datafusion::{
     scalar::ScalarValue,
 };
 
-use super::subqueries;
+use super::{named, subquery_of};
 
 /// Rewrites what DataFusion gets wrong of IN and NOT IN.
 #[derive(Debug)]
-pub(crate) struct NotIn;
+pub(in crate::rules) struct NotIn;
 
 impl AnalyzerRule for NotIn {
     fn analyze(&self, plan: LogicalPlan, _config: &ConfigOptions) -> Result<LogicalPlan> {
@@ -164,24 +164,20 @@ impl<'a> Terms<'a> {
     }
 
     fn has_match(&self) -> Result<Expr> {
-        self.exists(Some(subqueries::column().eq(self.referred_to(self.x)?)))
+        self.exists(Some(named::column().eq(self.referred_to(self.x)?)))
     }
 
     fn has_null(&self) -> Result<Expr> {
-        self.exists(Some(subqueries::column().is_null()))
+        self.exists(Some(named::column().is_null()))
     }
 
     /// Whether the subquery has a row, one of which `test` is true.
     fn exists(&self, test: Option<Expr>) -> Result<Expr> {
-        let mut rows = LogicalPlanBuilder::from(subqueries::named(&self.subquery.subquery)?);
+        let mut rows = LogicalPlanBuilder::from(named::named(&self.subquery.subquery)?);
         if let Some(test) = test {
             rows = rows.filter(test)?;
         }
-        let rows = rows.build()?;
-        let outer_ref_columns = rows.all_out_ref_exprs();
-        let subquery =
-            Subquery { subquery: Arc::new(rows), outer_ref_columns, spans: Spans::new() };
-        Ok(Expr::Exists(Exists { subquery, negated: false }))
+        Ok(Expr::Exists(Exists { subquery: subquery_of(rows.build()?), negated: false }))
     }
 
     /// An expression of the query outside, as it is written inside of the subquery.

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Subqueries that refer to the query outside where DataFusion would give other rows.
+//!
+//! It takes the conditions that refer to the query outside to the top of the subquery, and makes
+//! those of a join of them. What stands between then sees the rows for all rows of the query
+//! outside, not those for one:
+//!
+//! - a window function numbers and sums over all of them;
+//! - an outer join has no row of NULLs any more for what has no match;
+//! - LIMIT and OFFSET are left out of EXISTS, where only a LIMIT at the top means nothing;
+//! - an aggregate without GROUP BY has no row for no rows, but for some scalar subqueries and
+//!   LATERAL, where DataFusion adds it.
+//!
+//! [`Correlated`] refuses them.
+
+use datafusion::{
+    common::{
+        JoinType, Result,
+        config::ConfigOptions,
+        not_impl_err,
+        tree_node::{TreeNode, TreeNodeRecursion},
+    },
+    logical_expr::{
+        Aggregate, Expr, FetchType, Join, Limit, LogicalPlan, SkipType, Subquery, SubqueryAlias,
+    },
+    optimizer::AnalyzerRule,
+};
+
+use super::{has_one_row, subquery};
+
+/// Refuses them.
+#[derive(Debug)]
+pub(in crate::rules) struct Correlated;
+
+impl AnalyzerRule for Correlated {
+    fn analyze(&self, plan: LogicalPlan, _config: &ConfigOptions) -> Result<LogicalPlan> {
+        plan.apply_with_subqueries(|node| {
+            if let LogicalPlan::Join(join) = node {
+                for lateral in
+                    [&join.left, &join.right].into_iter().filter_map(|side| lateral(side))
+                {
+                    Place::of(Kind::Value).check(&lateral.subquery)?;
+                }
+            }
+            node.apply_expressions(|expr| {
+                expr.apply(|part| {
+                    if let Some(Subquery { subquery, .. }) = subquery(part) {
+                        Place::of(Kind::of(part)).check(subquery)?;
+                    }
+                    Ok(TreeNodeRecursion::Continue)
+                })
+            })
+        })?;
+        Ok(plan)
+    }
+
+    fn name(&self) -> &'static str {
+        "correlated"
+    }
+}
+
+/// The LATERAL subquery that a side of a join is.
+fn lateral(side: &LogicalPlan) -> Option<&Subquery> {
+    match side {
+        LogicalPlan::SubqueryAlias(SubqueryAlias { input, .. }) => lateral(input),
+        LogicalPlan::Subquery(subquery) => Some(subquery),
+        _ => None,
+    }
+}
+
+/// What a subquery is there for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// Whether it has a row.
+    Exists,
+    /// Whether one of its rows, or each of them, is so.
+    Compared,
+    /// Its value, or its rows for one row each.
+    Value,
+}
+
+impl Kind {
+    const fn of(expr: &Expr) -> Self {
+        match expr {
+            Expr::Exists(_) => Self::Exists,
+            Expr::ScalarSubquery(_) => Self::Value,
+            _ => Self::Compared,
+        }
+    }
+}
+
+/// A place in a subquery.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    kind: Kind,
+    /// Whether the rows are those of the subquery.
+    is_top: bool,
+}
+
+impl Place {
+    const fn of(kind: Kind) -> Self {
+        Self { kind, is_top: true }
+    }
+
+    /// Errors when what is there sees more rows than it should.
+    fn check(self, plan: &LogicalPlan) -> Result<()> {
+        if !refers_outside(plan) {
+            return Ok(());
+        }
+        let below = Self { is_top: false, ..self };
+        match plan {
+            LogicalPlan::Projection(_) | LogicalPlan::SubqueryAlias(_) | LogicalPlan::Sort(_) => {
+                self.check(plan.inputs()[0])
+            }
+            LogicalPlan::Limit(limit) => match self.kind == Kind::Exists && self.is_top {
+                true if !skips(limit)? => self.check(&limit.input),
+                _ => refused("LIMIT or OFFSET"),
+            },
+            LogicalPlan::Window(_) => refused("a window function"),
+            LogicalPlan::Aggregate(aggregate) => {
+                let is_known = self.is_top && self.kind == Kind::Value;
+                let has_row_of_none = has_one_row(aggregate) && !is_known || has_total(aggregate);
+                match has_row_of_none {
+                    true => refused("an aggregate without GROUP BY, or of grouping sets,"),
+                    false => below.check(&aggregate.input),
+                }
+            }
+            LogicalPlan::Join(join) => {
+                if loses_rows_of_nulls(join) {
+                    return refused("an outer join, EXCEPT or INTERSECT");
+                }
+                below.check(&join.left)?;
+                below.check(&join.right)
+            }
+            // A subquery in a subquery has a place of its own.
+            LogicalPlan::Subquery(_) => Ok(()),
+            other => other.inputs().into_iter().try_for_each(|input| below.check(input)),
+        }
+    }
+}
+
+fn refused(what: &str) -> Result<()> {
+    not_impl_err!("{what} in a subquery over rows that depend on the query outside")
+}
+
+/// Whether the operators of a subquery refer to the query outside.
+fn refers_outside(plan: &LogicalPlan) -> bool {
+    let mut refers = false;
+    let walk = plan.apply(|node| {
+        if matches!(node, LogicalPlan::Subquery(_)) {
+            return Ok(TreeNodeRecursion::Jump);
+        }
+        refers |= refers_outside_itself(node)?;
+        Ok(if refers { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
+    });
+    refers || walk.is_err()
+}
+
+fn refers_outside_itself(node: &LogicalPlan) -> Result<bool> {
+    let mut refers = false;
+    node.apply_expressions(|expr| {
+        refers |= expr.contains_outer();
+        Ok(if refers { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
+    })?;
+    Ok(refers)
+}
+
+/// Whether rows that an outer join or a set operation has for want of a match depend on it.
+fn loses_rows_of_nulls(join: &Join) -> bool {
+    let (left, right) = (refers_outside(&join.left), refers_outside(&join.right));
+    let depends = match join.join_type {
+        JoinType::Inner => return false,
+        JoinType::Left | JoinType::LeftSemi | JoinType::LeftAnti | JoinType::LeftMark => right,
+        JoinType::Right | JoinType::RightSemi | JoinType::RightAnti | JoinType::RightMark => left,
+        JoinType::Full => left || right,
+    };
+    depends || join.filter.as_ref().is_some_and(Expr::contains_outer)
+}
+
+fn has_total(aggregate: &Aggregate) -> bool {
+    aggregate.group_expr.iter().any(|key| matches!(key, Expr::GroupingSet(_)))
+}
+
+fn skips(limit: &Limit) -> Result<bool> {
+    let skips = !matches!(limit.get_skip_type()?, SkipType::Literal(0));
+    Ok(skips || matches!(limit.get_fetch_type()?, FetchType::UnsupportedExpr))
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Scalar subqueries that may have no row.
+//!
+//! Such a subquery is NULL. DataFusion says that it is not where its column is not, and makes false
+//! of `(SELECT 1 WHERE false) IS NULL`. [`Optional`] says that it may be.
+
+use datafusion::{
+    common::{Result, config::ConfigOptions, tree_node::Transformed},
+    logical_expr::{
+        EmptyRelation, Expr, LogicalPlan, Projection, Sort, Subquery, SubqueryAlias, Values,
+    },
+    optimizer::AnalyzerRule,
+};
+
+use super::has_one_row;
+use crate::rules::{as_is, map_expressions, rewrite};
+
+/// Says so of them.
+#[derive(Debug)]
+pub(in crate::rules) struct Optional;
+
+impl AnalyzerRule for Optional {
+    fn analyze(&self, plan: LogicalPlan, _config: &ConfigOptions) -> Result<LogicalPlan> {
+        rewrite(plan, |node| {
+            map_expressions(node, is_one, |expr, _| {
+                Ok(match is_one(&expr) {
+                    true => Transformed::yes(as_is::may_be_null(expr)),
+                    false => Transformed::no(expr),
+                })
+            })
+        })
+    }
+
+    fn name(&self) -> &'static str {
+        "optional"
+    }
+}
+
+fn is_one(expr: &Expr) -> bool {
+    let Expr::ScalarSubquery(Subquery { subquery, .. }) = expr else { return false };
+    !subquery.schema().fields().iter().any(|field| field.is_nullable()) && !has_a_row(subquery)
+}
+
+fn has_a_row(plan: &LogicalPlan) -> bool {
+    match plan {
+        LogicalPlan::Projection(Projection { input, .. })
+        | LogicalPlan::SubqueryAlias(SubqueryAlias { input, .. })
+        | LogicalPlan::Sort(Sort { input, fetch: None, .. }) => has_a_row(input),
+        LogicalPlan::Aggregate(aggregate) => has_one_row(aggregate),
+        LogicalPlan::EmptyRelation(EmptyRelation { produce_one_row, .. }) => *produce_one_row,
+        LogicalPlan::Values(Values { values, .. }) => !values.is_empty(),
+        _ => false,
+    }
+}

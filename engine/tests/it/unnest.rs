@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Rows of groups that `unnest` makes several of.
+
+use rstest::rstest;
+
+use crate::support::{engine, failure, text};
+
+const GROUPS: &str = "(SELECT a, max(b) AS m, unnest([3, 1, 1]) AS x FROM u GROUP BY a) AS g";
+
+#[rstest]
+#[case::sorted(&format!("SELECT a, x FROM {GROUPS} ORDER BY a, x"), "1 1, 1 1, 1 3, 2 1, 2 1, 2 3")]
+#[case::joined(
+    &format!("SELECT t.a, x FROM t JOIN {GROUPS} ON g.a = t.a ORDER BY 1, 2"),
+    "1 1, 1 1, 1 3"
+)]
+#[case::left_joined(
+    &format!("SELECT t.a FROM t LEFT JOIN {GROUPS} ON g.a = t.a ORDER BY 1"),
+    "1, 1, 1, 5"
+)]
+#[case::distinct(&format!("SELECT DISTINCT a FROM {GROUPS} ORDER BY 1"), "1, 2")]
+#[case::grouped(
+    &format!("SELECT a + 0, count(*) FROM {GROUPS} GROUP BY a + 0 ORDER BY 1"),
+    "1 3, 2 3"
+)]
+#[case::grouped_by_them(
+    &format!("SELECT a, x, count(*) FROM {GROUPS} GROUP BY a, x ORDER BY 1, 2"),
+    "1 1 2, 1 3 1, 2 1 2, 2 3 1"
+)]
+#[case::grouped_by_them_alone(
+    &format!("SELECT x, count(*) FROM {GROUPS} GROUP BY x ORDER BY 1"),
+    "1 4, 3 2"
+)]
+#[case::of_a_key(
+    "SELECT k, x FROM (SELECT k, unnest([2, 1]) AS x FROM keyed) AS q ORDER BY k, x",
+    "1 1, 1 2"
+)]
+#[tokio::test]
+async fn are_there_several_times(#[case] sql: &str, #[case] expected: &str) {
+    let engine = engine().await;
+    text(&engine, "CREATE TABLE t (a INT) AS VALUES (1), (5)").await;
+    text(&engine, "CREATE TABLE u (a INT, b INT) AS VALUES (1, 1), (1, 2), (2, 3)").await;
+    text(&engine, "CREATE TABLE keyed (k INT, PRIMARY KEY (k)) AS VALUES (1)").await;
+    let found = text(&engine, sql).await;
+    assert_eq!(found.lines().skip(1).collect::<Vec<_>>().join(", "), expected);
+}
+
+#[rstest]
+#[case::by_a_key("SELECT a, count(*) FROM g GROUP BY a")]
+#[case::by_two("SELECT a, count(*) FROM g GROUP BY a, m HAVING count(*) > 1 ORDER BY a")]
+#[tokio::test]
+async fn are_not_grouped_by_what_is_guessed(#[case] sql: &str) {
+    let engine = engine().await;
+    text(&engine, "CREATE TABLE u (a INT, b INT) AS VALUES (1, 1), (1, 2), (2, 3)").await;
+    let error = failure(&engine, &sql.replace("FROM g", &format!("FROM {GROUPS}"))).await;
+    assert!(
+        error.contains("not supported") && error.contains("may or may not be a key"),
+        "{error}"
+    );
+}
