@@ -9,10 +9,11 @@
 //! see [`gate`], [`limits`] and [`sorts`]. In front of the latter stands [`nulls`]; at the end
 //! one for what happens while a plan runs, [`repeats`].
 //!
-//! Of the rules for logical plans two are wrapped: see [`columnless`] and [`constants`], and
-//! [`bits`], [`casts`], [`compared`], [`lists`], [`patterns`], [`sums`] and [`zeros`]. Before them
-//! come [`not_in`], [`set_operations`] and [`subqueries`]. When they have run, what DataFusion would
-//! conclude too much from is hidden: see [`casts`], [`compared`] and [`intervals`].
+//! Of the rules for logical plans four are wrapped: see [`columnless`] and [`constants`],
+//! [`null_equality`], and what stands before the one that simplifies: [`arrays`], [`bits`],
+//! [`casts`], [`compared`], [`decimals`], [`lists`], [`patterns`], [`sums`] and [`zeros`]. Before
+//! them come [`set_operations`], [`unnest`] and [`subqueries`]. When they have run, what DataFusion
+//! would conclude too much from is hidden: see [`casts`], [`compared`] and [`intervals`].
 
 mod arrays;
 mod as_is;

@@ -7,8 +7,8 @@
 //! nothing is known.
 //!
 //! `GROUP BY a` over such rows has become `GROUP BY a, x` by then, with what `unnest` made, because
-//! `a` seemed to be a key. Whether the query says so cannot be seen. Where it does not use `x` it is
-//! refused.
+//! `a` seemed to be a key. Whether the query says so cannot be seen. Where it does not use `x` it
+//! is refused.
 
 use std::sync::Arc;
 

@@ -3,16 +3,17 @@
 //!
 //! Such an aggregate has one row, also where no row matches. DataFusion groups its rows by what the
 //! query outside is compared with, and where no row matches there is no group: `EXISTS (SELECT
-//! count(*) FROM u WHERE u.a = t.a)` lost rows, `0 IN (..)` too. For scalar subqueries it knows what
-//! aggregates are of no rows, but not with HAVING. So [`Aggregated`] says it with scalar subqueries
-//! without HAVING:
+//! count(*) FROM u WHERE u.a = t.a)` lost rows, `0 IN (..)` too. For scalar subqueries it knows
+//! what aggregates are of no rows, but not with HAVING. So [`Aggregated`] says it with scalar
+//! subqueries without HAVING:
 //!
 //! ```text
-//! EXISTS (SELECT v ..)           -> true
-//! EXISTS (SELECT v .. HAVING h)  -> (SELECT h ..) IS TRUE
-//! x = ANY (SELECT v ..)          -> x = (SELECT v ..)
-//! x = ANY (SELECT v .. HAVING h) -> CASE WHEN (SELECT h ..) IS TRUE THEN x = (SELECT v ..) ELSE false END
-//! (SELECT v .. HAVING h)         -> (SELECT CASE WHEN h THEN v END ..)
+//! EXISTS (SELECT v ..)            true
+//! EXISTS (SELECT v .. HAVING h)   (SELECT h ..) IS TRUE
+//! x = ANY (SELECT v ..)           x = (SELECT v ..)
+//! x = ANY (SELECT v .. HAVING h)  CASE WHEN (SELECT h ..) IS TRUE THEN x = (SELECT v ..)
+//!                                 ELSE false END
+//! (SELECT v .. HAVING h)          (SELECT CASE WHEN h THEN v END ..)
 //! ```
 
 use std::sync::Arc;
