@@ -77,6 +77,8 @@ class Draw:
             *[self.join] * 2,
             *[self.subquery] * 2,
             *[self.limited] * 1,
+            *[self.windows] * 2,
+            *[self.using] * 1,
         ]
         shape = self.random.choice(shapes)
         query = shape()
@@ -282,8 +284,15 @@ class Draw:
         sides = [("l", left)] if is_half else [("l", left), ("r", right)]
         self.expressions = self.over(*sides)
         self.expressions.features.add(word.lower())
-        on = "l.k = r.k" if self.chance(60) else "l.id = r.id"
-        source = f"FROM {left} AS l {word} {right} AS r ON {on}{self.where()}"
+        key = "k" if self.chance(60) else "id"
+        equal = "=" if self.chance(75) else "IS NOT DISTINCT FROM"
+        source = f"FROM {left} AS l {word} {right} AS r ON l.{key} {equal} r.{key}"
+        if not is_half and self.chance(20):
+            self.expressions.features.add("three tables")
+            side = self.random.choice("lr")
+            equal = "=" if self.chance(50) else "IS NOT DISTINCT FROM"
+            source += f" {self.random.choice(['JOIN', 'LEFT JOIN'])} c AS m ON m.id {equal} {side}.id"
+        source += self.where()
         if self.chance(60):
             return Query(f"SELECT {', '.join(['count(*) AS n', *self.aggregates()])}\n{source}")
         order = ", ".join(f"{alias}.id NULLS FIRST" for alias, _ in sides)
@@ -296,7 +305,7 @@ class Draw:
 
     def subquery(self) -> Query:
         self.table = "a"
-        choice = self.random.randrange(4)
+        choice = self.random.randrange(6)
         # The same name inside and outside is another table's.
         alias = "o" if choice == 0 and self.chance(30) else "s"
         other = self.over((alias, "b"))
@@ -311,6 +320,12 @@ class Draw:
         elif choice == 2:
             function = self.random.choice(["min", "max", "count"])
             test = f"o.id >= (SELECT {function}(s.id) FROM b AS s WHERE {inner})"
+        elif choice == 3:
+            test = self.of_one_row(inner)
+        elif choice == 4:
+            row = f"SELECT s.id FROM b AS s WHERE s.id = {self.random.randint(0, 99)} AND {inner}"
+            about = ["coalesce(({}), 7) > o.id", "({}) IS NULL", "(({}) > o.id) IS NOT TRUE"]
+            test = self.random.choice(about).format(row)
         else:
             table = f"(SELECT k, count(*) AS n FROM b AS s WHERE {inner} GROUP BY k)"
             query = f"WITH t AS {table}\nSELECT count(*) AS m, sum(o.id + t.n) AS s"
@@ -320,6 +335,26 @@ class Draw:
         condition = f"{test} {word} {outer.condition(1)}" if self.chance(70) else test
         aggregates = ", ".join(["count(*) AS n", "sum(o.id) AS i", *self.aggregates()])
         return self.with_inner(Query(f"SELECT {aggregates}\nFROM a AS o\nWHERE {condition}"), other)
+
+    def of_one_row(self, inner: str) -> str:
+        """A condition with an aggregate without groups of the rows that belong to one outside."""
+        value = self.random.choice(["count(*)", "max(s.id)", "min(s.id)", "count(s.k)"])
+        rows = f"SELECT {value} FROM b AS s WHERE s.k = o.k AND {inner}"
+        if self.chance(35):
+            rows += f" HAVING count(*) {self.random.choice(COMPARISONS)} {self.random.randint(0, 3)}"
+        number = self.random.choice(["o.id", "0", "o.k"])
+        operator = self.random.choice(COMPARISONS)
+        word = self.random.choice(["ANY", "ALL"])
+        about = [
+            f"EXISTS ({rows})",
+            f"NOT EXISTS ({rows})",
+            f"{number} IN ({rows})",
+            f"{number} NOT IN ({rows})",
+            f"{number} {operator} {word} ({rows})",
+            f"{number} {operator} ({rows})",
+            f"({rows}) IS NULL",
+        ]
+        return self.random.choice(about)
 
     def within(self, alias: str, inner: str) -> str:
         """How something compares to a subquery, which has NULLs and may refer to the outside."""
@@ -333,6 +368,46 @@ class Draw:
         about = ["({})", "({})", "({})", "({}) IS NULL", "({}) IS NOT TRUE", "NOT ({})"]
         about.append("CASE WHEN {} THEN o.id % 2 = 0 ELSE o.id % 3 = 0 END")
         return self.random.choice(about).format(test)
+
+    def windows(self) -> Query:
+        """What is said of a row by others. The order is total, or does not matter."""
+        if self.table == "f":
+            return self.totals()
+        keys = [key.sql for key in self.keys()] if self.chance(70) else []
+        by = f"PARTITION BY {', '.join(keys)}" if keys else ""
+        order = f"ORDER BY id {self.random.choice(['', 'DESC'])}"
+        number = self.expressions.number() or "id"
+        moved = self.random.choice(["lag", "lead"])
+        frames = ["", " ROWS BETWEEN 2 PRECEDING AND 1 FOLLOWING", " ROWS UNBOUNDED PRECEDING"]
+        made = [
+            f"row_number() OVER ({by} {order})",
+            f"sum({number}) OVER ({by} {order}{self.random.choice(frames)})",
+            f"count(*) OVER ({by})",
+            f"{self.random.choice(['min', 'max'])}(id) OVER ({by} {order}{frames[1]})",
+            f"{moved}(id, {self.random.choice([1, 3])}) OVER ({by} {order})",
+            f"rank() OVER ({by} ORDER BY k {self.direction()})",
+        ]
+        chosen = self.random.sample(made, self.random.randint(1, 3))
+        names = ", ".join(f"{window} AS w{index}" for index, window in enumerate(chosen))
+        query = f"SELECT id, {names}\nFROM {self.table}{self.where()}"
+        if self.chance(40):
+            limit = self.random.choice([2, 40])
+            query = f"SELECT * FROM ({query}) AS q\nWHERE w0 <= {limit}"
+        if self.chance(30):
+            return Query(f"{query}\nORDER BY id LIMIT 20", is_ordered=True)
+        return Query(query)
+
+    def using(self) -> Query:
+        """A join whose key has one name for both sides."""
+        self.table = "a"
+        word = self.random.choice(["JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN"])
+        other, key = self.random.choice("bc"), self.random.choice(["id", "id", "k"])
+        self.expressions = self.over(("l", "a"), ("r", other))
+        self.expressions.features |= {word.lower(), "using"}
+        source = f"FROM a AS l {word} {other} AS r USING ({key}){self.where()}"
+        if self.chance(50):
+            return Query(f"SELECT {key} % 5 AS g, count(*) AS n\n{source}\nGROUP BY {key} % 5")
+        return Query(f"SELECT count(*) AS n, count({key}) AS c, sum({key}) AS s\n{source}")
 
     def with_inner(self, query: Query, inner: Expressions) -> Query:
         query.features |= inner.features
