@@ -291,7 +291,8 @@ class Draw:
             self.expressions.features.add("three tables")
             side = self.random.choice("lr")
             equal = "=" if self.chance(50) else "IS NOT DISTINCT FROM"
-            source += f" {self.random.choice(['JOIN', 'LEFT JOIN'])} c AS m ON m.id {equal} {side}.id"
+            third = self.random.choice(["JOIN", "LEFT JOIN"])
+            source += f" {third} c AS m ON m.id {equal} {side}.id"
         source += self.where()
         if self.chance(60):
             return Query(f"SELECT {', '.join(['count(*) AS n', *self.aggregates()])}\n{source}")
@@ -337,11 +338,12 @@ class Draw:
         return self.with_inner(Query(f"SELECT {aggregates}\nFROM a AS o\nWHERE {condition}"), other)
 
     def of_one_row(self, inner: str) -> str:
-        """A condition with an aggregate without groups of the rows that belong to one outside."""
+        """A condition with an aggregate, without groups, of the rows for one outside."""
         value = self.random.choice(["count(*)", "max(s.id)", "min(s.id)", "count(s.k)"])
         rows = f"SELECT {value} FROM b AS s WHERE s.k = o.k AND {inner}"
         if self.chance(35):
-            rows += f" HAVING count(*) {self.random.choice(COMPARISONS)} {self.random.randint(0, 3)}"
+            operator = self.random.choice(COMPARISONS)
+            rows += f" HAVING count(*) {operator} {self.random.randint(0, 3)}"
         number = self.random.choice(["o.id", "0", "o.k"])
         operator = self.random.choice(COMPARISONS)
         word = self.random.choice(["ANY", "ALL"])
