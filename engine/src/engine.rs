@@ -10,7 +10,9 @@ use datafusion::{
     catalog::{CatalogProviderList, SchemaProvider, TableProvider},
     common::{DataFusionError, TableReference},
     dataframe::DataFrame,
-    logical_expr::{LogicalPlan, LogicalPlanBuilder, SetVariable, Statement as SetStatement},
+    logical_expr::{
+        LogicalPlan, LogicalPlanBuilder, Prepare, SetVariable, Statement as SetStatement,
+    },
     prelude::SessionContext,
     sql::parser::{ResetStatement, Statement as Parsed},
 };
@@ -193,7 +195,19 @@ impl Engine {
                 return self.reset(&key);
             }
         }
-        let plan = self.session.state().statement_to_plan(parsed).await?;
+        let state = self.session.state();
+        let plan = state.statement_to_plan(parsed).await?;
+        let plan = match plan {
+            // DataFusion optimizes what is prepared without it, and subqueries become joins.
+            LogicalPlan::Statement(SetStatement::Prepare(prepare)) => {
+                let input = Arc::unwrap_or_clone(prepare.input);
+                let options = state.config_options();
+                let input = state.analyzer().execute_and_check(input, options, |_, _| {})?;
+                let input = Arc::new(input);
+                LogicalPlan::Statement(SetStatement::Prepare(Prepare { input, ..prepare }))
+            }
+            other => other,
+        };
         Ok(Query::new(self.session.execute_logical_plan(plan).await?))
     }
 

@@ -48,7 +48,7 @@ use datafusion::{
         tree_node::{Transformed, TreeNode, TreeNodeRecursion},
     },
     logical_expr::{
-        Expr, LogicalPlan, expr_rewriter::NamePreserver, simplify::SimplifyContext,
+        Expr, LogicalPlan, Union, expr_rewriter::NamePreserver, simplify::SimplifyContext,
         utils::merge_schema,
     },
     optimizer::{
@@ -88,11 +88,12 @@ const MOVES_SORTS: &str = "EnsureRequirements";
 const SLOT_AFTER: &str = "PushdownSort";
 
 /// The rules that run once, behind DataFusion's own that find out what names and types mean.
-pub(crate) fn analyzer_rules() -> [Arc<dyn AnalyzerRule + Send + Sync>; 7] {
+pub(crate) fn analyzer_rules() -> [Arc<dyn AnalyzerRule + Send + Sync>; 8] {
     [
         Arc::new(set_operations::SetOperations),
         Arc::new(unnest::Unnested),
         Arc::new(subqueries::Aggregated),
+        Arc::new(subqueries::Keys),
         Arc::new(subqueries::NotIn),
         Arc::new(subqueries::Quantified),
         Arc::new(subqueries::Correlated),
@@ -229,11 +230,19 @@ fn rewrite(
         let node = change(node)?;
         is_changed |= node.transformed;
         match is_changed {
-            true => node.map_data(LogicalPlan::recompute_schema),
+            true => node.map_data(with_schema_anew),
             false => Ok(node),
         }
     })?;
     Ok(plan.data)
+}
+
+fn with_schema_anew(plan: LogicalPlan) -> Result<LogicalPlan> {
+    match plan {
+        // DataFusion takes the number of columns for all that can change.
+        LogicalPlan::Union(union) => Union::try_new(union.inputs).map(LogicalPlan::Union),
+        other => other.recompute_schema(),
+    }
 }
 
 /// The columns that the expressions of an operator are over.

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Cuts a text into statements, with DataFusion's own tokenizer and parser. What these take for
-//! something else than SQL means is put right: see [`distinct_from`] and [`using`].
+//! something else than SQL means is put right: see [`any`], [`distinct_from`]
+//! and [`using`].
 //!
 //! A semicolon inside a string, a quoted name or a comment ends nothing, because the tokenizer says
 //! what is one. Statements in front of a broken one are still good: each is parsed by itself, and
 //! an error takes the place of the statement that has it.
 
+mod any;
 mod distinct_from;
 mod using;
 
@@ -15,7 +17,10 @@ use datafusion::{
     sql::{
         parser::{CopyToSource, DFParserBuilder, Statement as Parsed},
         sqlparser::{
-            ast::VisitMut,
+            ast::{
+                Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList,
+                FunctionArguments, Ident, ObjectName, VisitMut,
+            },
             dialect::{Dialect, GenericDialect, dialect_from_str},
             parser::ParserError,
             tokenizer::{Location, Token, TokenWithSpan, Tokenizer},
@@ -127,6 +132,7 @@ fn parse(
 fn put_right(statement: &mut Parsed) -> Result<(), DataFusionError> {
     fn all(syntax: &mut impl VisitMut) -> Result<(), DataFusionError> {
         distinct_from::put_right(syntax);
+        any::write_out(syntax);
         using::write_out(syntax)
     }
     match statement {
@@ -138,6 +144,25 @@ fn put_right(statement: &mut Parsed) -> Result<(), DataFusionError> {
         },
         Parsed::CreateExternalTable(_) | Parsed::Reset(_) => Ok(()),
     }
+}
+
+/// A call of a function.
+fn call(name: &str, args: impl IntoIterator<Item = Expr>) -> Expr {
+    let argument = |value| FunctionArg::Unnamed(FunctionArgExpr::Expr(value));
+    Expr::Function(Function {
+        name: ObjectName::from(vec![Ident::new(name)]),
+        uses_odbc_syntax: false,
+        parameters: FunctionArguments::None,
+        args: FunctionArguments::List(FunctionArgumentList {
+            duplicate_treatment: None,
+            args: args.into_iter().map(argument).collect(),
+            clauses: Vec::new(),
+        }),
+        filter: None,
+        null_treatment: None,
+        over: None,
+        within_group: Vec::new(),
+    })
 }
 
 fn is_blank(tokens: &[TokenWithSpan]) -> bool {

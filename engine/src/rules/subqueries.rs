@@ -2,11 +2,13 @@
 //! Subqueries in expressions, and LATERAL, before DataFusion makes joins of them.
 //!
 //! What a subquery means is kept where a join means something else: [`aggregated`] for those of one
-//! row, [`not_in`] for NOT IN, [`named`] for ANY and ALL, [`optional`] for those of no row. What
-//! remains that would lose or add rows is refused by [`correlated`].
+//! row, [`keys`] for what they are compared by, [`not_in`] for NOT IN, [`named`] for ANY and ALL,
+//! [`optional`] for those of no row. What remains that would lose or add rows is refused by
+//! [`correlated`].
 
 mod aggregated;
 mod correlated;
+mod keys;
 mod named;
 mod not_in;
 mod optional;
@@ -16,13 +18,14 @@ use std::sync::Arc;
 use datafusion::{
     common::Spans,
     logical_expr::{
-        Aggregate, Expr, LogicalPlan, Subquery,
+        Expr, LogicalPlan, Subquery,
         expr::{Exists, InSubquery, SetComparison},
     },
 };
 
 pub(super) use aggregated::Aggregated;
 pub(super) use correlated::Correlated;
+pub(super) use keys::Keys;
 pub(super) use named::Quantified;
 pub(super) use not_in::NotIn;
 pub(super) use optional::Optional;
@@ -42,9 +45,4 @@ const fn subquery(expr: &Expr) -> Option<&Subquery> {
         | Expr::ScalarSubquery(subquery) => Some(subquery),
         _ => None,
     }
-}
-
-/// Whether an aggregate has one row, also for no rows.
-fn has_one_row(aggregate: &Aggregate) -> bool {
-    aggregate.group_expr.is_empty()
 }

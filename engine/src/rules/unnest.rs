@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Rows that `unnest` makes several of.
 //!
-//! Of what goes in DataFusion may know that no two rows have the same keys, of `GROUP BY a` as of a
-//! primary key. It says so of what comes out too, where each row may be there several times, and
+//! Of what goes in DataFusion may know that no two rows have the same keys, of `GROUP BY a` as of
+//! DISTINCT or a primary key. It says so of what comes out too, where each row may be there several times, and
 //! then leaves out joins, keys of sorts and DISTINCT. So what goes in are expressions, of which
 //! nothing is known.
 //!
@@ -17,7 +17,7 @@ use datafusion::{
         Column, Result,
         config::ConfigOptions,
         not_impl_err,
-        tree_node::{Transformed, TreeNodeRecursion},
+        tree_node::{Transformed, TreeNode, TreeNodeRecursion},
     },
     logical_expr::{Aggregate, Expr, LogicalPlan, Projection, SubqueryAlias, Unnest},
     optimizer::AnalyzerRule,
@@ -36,9 +36,7 @@ impl AnalyzerRule for Unnested {
             Ok(TreeNodeRecursion::Continue)
         })?;
         rewrite(plan, |node| match node {
-            LogicalPlan::Unnest(unnest)
-                if !unnest.input.schema().functional_dependencies().is_empty() =>
-            {
+            LogicalPlan::Unnest(unnest) if has_keys(&unnest.input) => {
                 let hidden = unnest.input.schema().iter().map(|(qualifier, field)| {
                     let column = Expr::from((qualifier, field));
                     as_is::call(column).alias_qualified(qualifier.cloned(), field.name())
@@ -54,6 +52,12 @@ impl AnalyzerRule for Unnested {
     fn name(&self) -> &'static str {
         "unnested"
     }
+}
+
+/// Whether something may be known of the rows, now or when DISTINCT has become an aggregate.
+fn has_keys(plan: &LogicalPlan) -> bool {
+    let is_distinct = |node: &LogicalPlan| Ok(matches!(node, LogicalPlan::Distinct(_)));
+    !plan.schema().functional_dependencies().is_empty() || plan.exists(is_distinct).unwrap_or(true)
 }
 
 /// Errors when a query without GROUP BY of a column may have got it.

@@ -32,10 +32,10 @@ impl VisitorMut for Expressions {
 fn reaches_too_far(expr: &Expr) -> bool {
     match expr {
         Expr::IsDistinctFrom(_, right) | Expr::IsNotDistinctFrom(_, right) => {
-            matches!(right.as_ref(), Expr::BinaryOp { op, .. } if binding(op).is_some())
+            matches!(right.as_ref(), Expr::BinaryOp { op, .. } if is_and_or(op))
                 || reaches_too_far(right)
         }
-        Expr::BinaryOp { left, op, right } if binding(op).is_some() => {
+        Expr::BinaryOp { left, op, right } if is_and_or(op) => {
             reaches_too_far(left) || reaches_too_far(right)
         }
         Expr::UnaryOp { op: UnaryOperator::Not, expr } => reaches_too_far(expr),
@@ -43,13 +43,8 @@ fn reaches_too_far(expr: &Expr) -> bool {
     }
 }
 
-/// How strongly AND and OR bind.
-const fn binding(operator: &BinaryOperator) -> Option<u8> {
-    match operator {
-        BinaryOperator::Or => Some(0),
-        BinaryOperator::And => Some(1),
-        _ => None,
-    }
+const fn is_and_or(operator: &BinaryOperator) -> bool {
+    matches!(operator, BinaryOperator::And | BinaryOperator::Or)
 }
 
 /// Terms with AND or OR between them, as written.
@@ -61,7 +56,7 @@ struct Terms {
 impl Terms {
     fn of(expr: &Expr) -> Self {
         match expr {
-            Expr::BinaryOp { left, op, right } if binding(op).is_some() => {
+            Expr::BinaryOp { left, op, right } if is_and_or(op) => {
                 let (mut terms, right) = (Self::of(left), Self::of(right));
                 terms.rest.push((op.clone(), right.first));
                 terms.rest.extend(right.rest);

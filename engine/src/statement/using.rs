@@ -3,20 +3,21 @@
 //!
 //! `k` of `a FULL JOIN b USING (k)` is that of the side which has a row: `coalesce(a.k, b.k)`. For
 //! DataFusion it is `a.k`, NULL where only the right side has a row. So it is written out, also for
-//! `*`. What would have to be known of the tables for that is refused: NATURAL joins, joins beside
-//! others, sides without a name, and subqueries that may mean the column.
+//! `*`. What would have to be known of the tables for that is refused: NATURAL joins, sides without
+//! a name, such columns of one of several joins, and subqueries that may mean the column.
 
 use std::ops::ControlFlow;
 
 use datafusion::{
     common::{DataFusionError, Result},
     sql::sqlparser::ast::{
-        Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList, FunctionArguments,
-        Ident, JoinConstraint, JoinOperator, ObjectName, ObjectNamePart, OrderByKind, Query,
+        Expr, Ident, JoinConstraint, JoinOperator, ObjectName, ObjectNamePart, OrderByKind, Query,
         ReplaceSelectElement, ReplaceSelectItem, Select, SelectItem, SetExpr, TableFactor,
-        VisitMut, VisitorMut,
+        TableWithJoins, VisitMut, VisitorMut,
     },
 };
+
+use super::call;
 
 /// Writes them out.
 ///
@@ -45,7 +46,8 @@ impl VisitorMut for Joins {
             return ControlFlow::Continue(());
         };
         for key in keys {
-            let is_output = columns.column(&key.expr).is_some_and(|name| is_shown(select, &name));
+            let key_itself = bare(&key.expr);
+            let is_output = columns.column(key_itself).is_some_and(|name| is_shown(select, &name));
             if !is_output {
                 key.expr.visit(&mut columns)?;
             }
@@ -68,6 +70,37 @@ fn found<T>(result: Result<T>) -> ControlFlow<DataFusionError, T> {
     }
 }
 
+/// An expression without parentheses around it.
+fn bare(expr: &Expr) -> &Expr {
+    match expr {
+        Expr::Nested(inner) => bare(inner),
+        other => other,
+    }
+}
+
+/// Joins without parentheses around them.
+fn without_parentheses(table: &TableWithJoins) -> &TableWithJoins {
+    match &table.relation {
+        TableFactor::NestedJoin { table_with_joins, alias: None } if table.joins.is_empty() => {
+            without_parentheses(table_with_joins)
+        }
+        _ => table,
+    }
+}
+
+/// Whether a RIGHT or FULL join by columns of one name stands in parentheses among others.
+fn has_one_inside(table: &TableWithJoins) -> bool {
+    let factors = table.joins.iter().map(|join| &join.relation).chain([&table.relation]);
+    factors.into_iter().any(|factor| match factor {
+        TableFactor::NestedJoin { table_with_joins, .. } => {
+            let mut joins = table_with_joins.joins.iter();
+            joins.any(|join| of_right_side(&join.join_operator).is_some())
+                || has_one_inside(table_with_joins)
+        }
+        _ => false,
+    })
+}
+
 /// Whether a column of that name is in the output.
 fn is_shown(select: &Select, name: &Ident) -> bool {
     select.projection.iter().any(|item| match item {
@@ -81,8 +114,9 @@ fn is_shown(select: &Select, name: &Ident) -> bool {
 /// The columns of a join, in the expressions of one query.
 struct Columns {
     names: Vec<Ident>,
-    /// What they are called in front of: of both sides, or of the right one.
-    sides: Vec<Vec<Ident>>,
+    /// What stands in front of them: the names of both sides, or of the right one. Beside other
+    /// joins it is not known.
+    sides: Option<Vec<Vec<Ident>>>,
     /// How many queries stand around what is looked at.
     depth: usize,
 }
@@ -90,29 +124,29 @@ struct Columns {
 impl Columns {
     /// Those of the join of a query, if it is a RIGHT or FULL one and has some.
     fn of(select: &Select) -> Result<Option<Self>> {
-        let Some((table, join_at)) = select.from.iter().find_map(|table| {
-            let at =
-                table.joins.iter().position(|join| of_right_side(&join.join_operator).is_some());
-            at.map(|at| (table, at))
+        let tables: Vec<&TableWithJoins> = select.from.iter().map(without_parentheses).collect();
+        if tables.iter().any(|table| has_one_inside(table)) {
+            return refused("USING or NATURAL in a RIGHT or FULL JOIN in parentheses; write ON");
+        }
+        let mut joins = tables.iter().flat_map(|table| &table.joins);
+        let Some((relation, constraint, is_full)) = joins.find_map(|join| {
+            let (constraint, is_full) = of_right_side(&join.join_operator)?;
+            Some((&join.relation, constraint, is_full))
         }) else {
-            return Ok(None);
-        };
-        let join = &table.joins[join_at];
-        let Some((constraint, is_full)) = of_right_side(&join.join_operator) else {
             return Ok(None);
         };
         let JoinConstraint::Using(columns) = constraint else {
             return refused("NATURAL in a RIGHT or FULL JOIN; name the columns with USING");
         };
-        if table.joins.len() > 1 || select.from.len() > 1 {
-            return refused("USING in a RIGHT or FULL JOIN beside other tables; write ON");
-        }
-        let right = name_of(&join.relation)?;
-        let sides = match is_full {
-            true => vec![name_of(&table.relation)?, right],
-            false => vec![right],
-        };
         let names = columns.iter().filter_map(last_name).cloned().collect();
+        let [TableWithJoins { relation: left, joins }] = tables.as_slice() else {
+            return Ok(Some(Self { names, sides: None, depth: 0 }));
+        };
+        let sides = match joins.as_slice() {
+            [_] if is_full => Some(vec![name_of(left)?, name_of(relation)?]),
+            [_] => Some(vec![name_of(relation)?]),
+            _ => None,
+        };
         Ok(Some(Self { names, sides, depth: 0 }))
     }
 
@@ -123,15 +157,21 @@ impl Columns {
     }
 
     /// What is meant by one of the names.
-    fn meant_by(&self, name: &Ident) -> Expr {
-        let mut sides = self.sides.iter().map(|side| {
+    fn meant_by(&self, name: &Ident) -> Result<Expr> {
+        let Some(sides) = &self.sides else {
+            return refused(
+                "a column of USING in a RIGHT or FULL JOIN beside others; name its table",
+            );
+        };
+        let columns = sides.iter().map(|side| {
             let parts = side.iter().chain([name]);
             Expr::CompoundIdentifier(parts.cloned().collect())
         });
-        match (sides.next(), sides.next()) {
-            (Some(only), None) => only,
-            (left, right) => coalesce(left.into_iter().chain(right)),
-        }
+        let mut columns: Vec<Expr> = columns.collect();
+        Ok(match columns.len() {
+            1 => columns.remove(0),
+            _ => call("coalesce", columns),
+        })
     }
 
     fn write_out(mut self, select: &mut Select) -> ControlFlow<DataFusionError> {
@@ -139,7 +179,7 @@ impl Columns {
             match item {
                 SelectItem::UnnamedExpr(expr) => {
                     if let Some(alias) = self.column(expr) {
-                        let expr = self.meant_by(&alias);
+                        let expr = found(self.meant_by(&alias))?;
                         *item = SelectItem::ExprWithAlias { expr, alias };
                     }
                 }
@@ -153,7 +193,7 @@ impl Columns {
                     for name in &self.names {
                         if !is_replaced(name, all) {
                             all.items.push(Box::new(ReplaceSelectElement {
-                                expr: self.meant_by(name),
+                                expr: found(self.meant_by(name))?,
                                 column_name: name.clone(),
                                 as_keyword: true,
                             }));
@@ -190,7 +230,7 @@ impl VisitorMut for Columns {
             let what = "a column of USING in a RIGHT or FULL JOIN in a subquery; name its table";
             return found(refused(what));
         }
-        *expr = self.meant_by(&name);
+        *expr = found(self.meant_by(&name))?;
         ControlFlow::Continue(())
     }
 }
@@ -241,22 +281,4 @@ fn is_same(one: &Ident, other: &Ident) -> bool {
         None => name.value.to_lowercase(),
     };
     normal(one) == normal(other)
-}
-
-fn coalesce(values: impl Iterator<Item = Expr>) -> Expr {
-    let args = values.map(|value| FunctionArg::Unnamed(FunctionArgExpr::Expr(value))).collect();
-    Expr::Function(Function {
-        name: ObjectName::from(vec![Ident::new("coalesce")]),
-        uses_odbc_syntax: false,
-        parameters: FunctionArguments::None,
-        args: FunctionArguments::List(FunctionArgumentList {
-            duplicate_treatment: None,
-            args,
-            clauses: Vec::new(),
-        }),
-        filter: None,
-        null_treatment: None,
-        over: None,
-        within_group: Vec::new(),
-    })
 }

@@ -20,3 +20,30 @@ async fn have_a_value_or_not(#[case] condition: &str, #[case] expected: &str) {
     let found = text(&engine, &format!("SELECT {shown} AS x FROM t ORDER BY i")).await;
     assert_eq!(found.lines().skip(1).collect::<Vec<_>>().join(" "), expected);
 }
+
+#[rstest]
+#[case::of_constants("i = ANY([1, NULL])", "true NULL NULL")]
+#[case::negated("NOT (i = ANY([1, NULL]))", "false NULL NULL")]
+#[case::without_null("i = ANY([1, 3])", "true false NULL")]
+#[case::of_columns("i = ANY([1, n])", "true NULL NULL")]
+#[case::of_a_column("i = ANY(l)", "true false NULL")]
+#[case::of_a_column_with_null("4 = ANY(m)", "NULL false NULL")]
+#[case::of_nothing("i = ANY([])", "false false false")]
+#[case::of_a_subquery("i = ANY(SELECT i FROM t WHERE i < 2)", "true false NULL")]
+#[tokio::test]
+async fn have_any_value_or_may(#[case] condition: &str, #[case] expected: &str) {
+    let engine = engine().await;
+    let rows = "(VALUES (1, NULL, [1, 2], [1, NULL]), (2, NULL, [3], [3]), \
+                (NULL, 4, [1], [NULL, 1])) AS v(i, n, l, m)";
+    let table = format!("CREATE TABLE t AS SELECT i, CAST(n AS BIGINT) AS n, l, m FROM {rows}");
+    text(&engine, &table).await;
+    let sql = match condition.contains("SELECT") {
+        true => format!(
+            "SELECT CASE WHEN i IS NULL THEN 'NULL' ELSE 'false' END AS x, i FROM t \
+             WHERE ({condition}) IS NOT TRUE UNION ALL SELECT 'true', i FROM t WHERE {condition}"
+        ),
+        false => format!("SELECT coalesce(CAST({condition} AS VARCHAR), 'NULL') AS x, i FROM t"),
+    };
+    let found = text(&engine, &format!("SELECT x FROM ({sql}) ORDER BY i")).await;
+    assert_eq!(found.lines().skip(1).collect::<Vec<_>>().join(" "), expected);
+}

@@ -46,6 +46,8 @@ mod odd_files;
 #[cfg(test)]
 mod orders;
 #[cfg(test)]
+mod prepared;
+#[cfg(test)]
 mod queries;
 #[cfg(test)]
 mod repeats;
@@ -57,6 +59,8 @@ mod settings;
 mod sorts;
 #[cfg(test)]
 mod subqueries;
+#[cfg(test)]
+mod subquery_keys;
 #[cfg(test)]
 mod sums;
 #[cfg(test)]

@@ -68,6 +68,33 @@ async fn with_tables() -> Engine {
     "10 20 30 40"
 )]
 #[case::of_groups("EXISTS (SELECT count(*) FROM u WHERE u.a = t.a GROUP BY u.a)", "10 20")]
+#[case::constant("1 IN (SELECT 1 FROM u WHERE u.a = t.a HAVING count(*) = 0)", "30 40")]
+#[case::constant_in_parts(
+    "5 IN (SELECT 5 FROM (SELECT count(*) FROM u WHERE u.a = t.a))",
+    "10 20 30 40"
+)]
+#[case::not_a_constant(
+    "2 NOT IN (SELECT 1 FROM u WHERE u.a = t.a HAVING count(*) = 0)",
+    "10 20 30 40"
+)]
+#[case::having_true("EXISTS (SELECT max(b) FROM u WHERE u.a = t.a HAVING true)", "10 20 30 40")]
+#[case::having_another(
+    "EXISTS (SELECT max(b) FROM u WHERE u.a = t.a HAVING (SELECT max(c) FROM u) = 4)",
+    "10 20 30 40"
+)]
+#[case::having_outside(
+    "EXISTS (SELECT 1 FROM u WHERE u.a = t.a HAVING count(*) < t.c - 9)",
+    "20 30 40"
+)]
+#[case::left_out("(SELECT 5 + 0 * count(*) FROM u WHERE u.a = t.a) = 5", "10 20 30 40")]
+#[case::one_of_it("EXISTS (SELECT count(*) FROM u WHERE u.a = t.a LIMIT 1)", "10 20 30 40")]
+#[case::distinct("(SELECT DISTINCT count(*) FROM u WHERE u.a = t.a) = 0", "30 40")]
+#[case::not_correlated("t.a IN (SELECT max(u.a) FROM u) OR t.c = 40", "20 40")]
+#[case::twice(
+    "(SELECT count(*) FROM u WHERE u.a = t.a HAVING count(*) < 9) \
+     = (SELECT count(*) FROM u WHERE u.c = t.a HAVING count(*) < 9)",
+    "20 30 40"
+)]
 #[case::of_groups_having(
     "EXISTS (SELECT 1 FROM u WHERE u.a = t.a GROUP BY u.b HAVING u.b > 6)",
     "20"
@@ -85,6 +112,11 @@ async fn of_an_aggregate_have_a_row_for_no_rows(#[case] condition: &str, #[case]
 #[case::of_a_table("(SELECT c FROM u WHERE b = 99) IS NULL", "true")]
 #[case::some("(SELECT c FROM u WHERE b = 7) IS NOT NULL", "true")]
 #[case::compared("((SELECT c FROM u LIMIT 0) = 1) IS NULL", "true")]
+#[case::in_a_union(
+    "(SELECT count(*) FROM (SELECT c FROM u UNION ALL SELECT (SELECT c FROM u WHERE c = 99)) \
+      WHERE c IS NULL) = 1",
+    "true"
+)]
 #[case::count("(SELECT count(*) FROM u WHERE false) IS NULL", "false")]
 #[case::groups("(SELECT count(*) FROM u WHERE false GROUP BY a) IS NULL", "true")]
 #[case::correlated(
@@ -135,6 +167,17 @@ async fn that_a_join_would_change_are_refused(#[case] condition: &str, #[case] w
     Err("an aggregate")
 )]
 #[case::aggregate("SELECT count(*) AS n FROM u WHERE u.a = t.a", Ok("10 2, 20 1, 30 0, 40 0"))]
+#[case::default(
+    "SELECT coalesce(max(b), 0) AS n FROM u WHERE u.a = t.a",
+    Ok("10 6, 20 7, 30 0, 40 0")
+)]
+#[case::constant(
+    "SELECT count(*) AS n, 5 AS m FROM u WHERE u.a = t.a",
+    Err("a column that does not depend")
+)]
+#[case::distinct("SELECT DISTINCT 1 AS n FROM u WHERE u.a = t.a", Ok("10 1, 20 1"))]
+#[case::distinct_of_more("SELECT DISTINCT b AS n FROM u WHERE u.c < t.a", Err("DISTINCT"))]
+#[case::groups_of_more("SELECT b AS n FROM u WHERE u.c < t.a GROUP BY b", Err("GROUP BY without"))]
 #[case::rows("SELECT b AS n FROM u WHERE u.a = t.a", Ok("10 5, 10 6, 20 7"))]
 #[case::not_correlated(
     "SELECT row_number() OVER () AS n FROM u WHERE b = 7",
@@ -144,6 +187,44 @@ async fn that_a_join_would_change_are_refused(#[case] condition: &str, #[case] w
 async fn of_lateral_are_about_one_row(#[case] query: &str, #[case] expected: Result<&str, &str>) {
     let engine = with_tables().await;
     let sql = format!("SELECT t.c, q.n FROM t, LATERAL ({query}) AS q ORDER BY 1, 2");
+    match expected {
+        Ok(expected) => {
+            let found = text(&engine, &sql).await;
+            assert_eq!(found.lines().skip(1).collect::<Vec<_>>().join(", "), expected);
+        }
+        Err(what) => {
+            let error = failure(&engine, &sql).await;
+            assert!(error.contains("not supported") && error.contains(what), "{error}");
+        }
+    }
+}
+
+#[rstest]
+#[case::inner("JOIN", "1 IN (SELECT count(*) FROM u WHERE u.a = t.a)", Ok("20 3"))]
+#[case::having(
+    "JOIN",
+    "EXISTS (SELECT 1 FROM u WHERE u.a = t.a HAVING count(*) > 1)",
+    Ok("10 1, 10 2")
+)]
+#[case::left(
+    "LEFT JOIN",
+    "EXISTS (SELECT count(*) FROM u WHERE u.a = t.a)",
+    Ok("10 1, 10 2, 20 3, 30 , 40 ")
+)]
+#[case::left_having(
+    "LEFT JOIN",
+    "EXISTS (SELECT 1 FROM u WHERE u.a = t.a HAVING count(*) > 1)",
+    Err("an aggregate without GROUP BY")
+)]
+#[tokio::test]
+async fn of_a_join_condition_are_about_its_rows(
+    #[case] join: &str,
+    #[case] condition: &str,
+    #[case] expected: Result<&str, &str>,
+) {
+    let engine = with_tables().await;
+    let sql =
+        format!("SELECT t.c, v.c FROM t {join} u AS v ON v.a = t.a AND {condition} ORDER BY 1, 2");
     match expected {
         Ok(expected) => {
             let found = text(&engine, &sql).await;

@@ -30,6 +30,10 @@ const GROUPS: &str = "(SELECT a, max(b) AS m, unnest([3, 1, 1]) AS x FROM u GROU
     &format!("SELECT x, count(*) FROM {GROUPS} GROUP BY x ORDER BY 1"),
     "1 4, 3 2"
 )]
+#[case::of_distinct_rows(
+    "SELECT DISTINCT a FROM (SELECT a, unnest([1, 2]) AS x FROM (SELECT DISTINCT a FROM u)) ORDER BY 1",
+    "1, 2"
+)]
 #[case::of_a_key(
     "SELECT k, x FROM (SELECT k, unnest([2, 1]) AS x FROM keyed) AS q ORDER BY k, x",
     "1 1, 1 2"

@@ -40,6 +40,11 @@ async fn tables() -> Engine {
     "SELECT k FROM a RIGHT JOIN b USING (k) UNION ALL SELECT 7 ORDER BY k",
     "2, 3, 7"
 )]
+#[case::in_parentheses("SELECT k FROM ((a FULL JOIN b USING (k))) ORDER BY (k)", "1, 2, 3")]
+#[case::of_three_by_table(
+    "SELECT b.k FROM a FULL JOIN b USING (k) LEFT JOIN b AS c ON c.k = a.k ORDER BY b.w",
+    "2, 3, "
+)]
 #[case::in_a_query(
     "WITH j AS (SELECT * FROM a FULL JOIN b USING (k)) SELECT k FROM j WHERE w = 300",
     "3"
@@ -52,8 +57,14 @@ async fn are_those_of_the_side_with_a_row(#[case] sql: &str, #[case] expected: &
 
 #[rstest]
 #[case::natural("SELECT k FROM a NATURAL FULL JOIN b", "name the columns with USING")]
-#[case::three("SELECT k FROM a FULL JOIN b USING (k) JOIN b AS c USING (k)", "beside other tables")]
-#[case::lists("SELECT k FROM a RIGHT JOIN b USING (k), b AS c", "beside other tables")]
+#[case::three("SELECT k FROM a FULL JOIN b USING (k) JOIN b AS c USING (k)", "name its table")]
+#[case::lists("SELECT k FROM a RIGHT JOIN b USING (k), b AS c", "name its table")]
+#[case::all_of_three(
+    "SELECT * FROM a FULL JOIN b USING (k) JOIN b AS c ON c.k = a.k",
+    "name its table"
+)]
+#[case::in_parentheses("SELECT k FROM b AS c CROSS JOIN (a RIGHT JOIN b USING (k))", "write ON")]
+#[case::natural_in_parentheses("SELECT k FROM (a NATURAL FULL JOIN b)", "name the columns")]
 #[case::nameless("SELECT k FROM a RIGHT JOIN (SELECT 1 AS k) USING (k)", "give it one with AS")]
 #[case::subquery(
     "SELECT 1 FROM a FULL JOIN b USING (k) WHERE EXISTS (SELECT 1 FROM b WHERE w = k)",

@@ -1,48 +1,60 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Subqueries of an aggregate without GROUP BY that refer to the query outside.
+//! Subqueries of an aggregate without GROUP BY.
 //!
-//! Such an aggregate has one row, also where no row matches. DataFusion groups its rows by what the
-//! query outside is compared with, and where no row matches there is no group: `EXISTS (SELECT
-//! count(*) FROM u WHERE u.a = t.a)` lost rows, `0 IN (..)` too. For scalar subqueries it knows
-//! what aggregates are of no rows, but not with HAVING. So [`Aggregated`] says it with scalar
-//! subqueries without HAVING:
+//! Such an aggregate has one row, also where no row matches. Where the subquery refers to the query
+//! outside, DataFusion groups its rows by what it is compared with, and where no row matches there
+//! is no group: `EXISTS (SELECT count(*) FROM u WHERE u.a = t.a)` lost rows, `0 IN (..)` too. For
+//! scalar subqueries it knows what aggregates are of no rows, but not with HAVING, nor where a value
+//! does not depend on them (`SELECT 5 ..`).
+//!
+//! So [`Aggregated`] takes all but the aggregates out of the subquery. With `v` and `h` over
+//! aggregates, and `v'` and `h'` the same over scalar subqueries of one aggregate each:
 //!
 //! ```text
-//! EXISTS (SELECT v ..)            true
-//! EXISTS (SELECT v .. HAVING h)   (SELECT h ..) IS TRUE
-//! x = ANY (SELECT v ..)           x = (SELECT v ..)
-//! x = ANY (SELECT v .. HAVING h)  CASE WHEN (SELECT h ..) IS TRUE THEN x = (SELECT v ..)
-//!                                 ELSE false END
-//! (SELECT v .. HAVING h)          (SELECT CASE WHEN h THEN v END ..)
+//! EXISTS (SELECT v .. [HAVING h])     h' IS TRUE, or true
+//! x = ANY (SELECT v .. [HAVING h])    CASE WHEN h' IS TRUE THEN x = v' ELSE false END, or x = v'
+//! (SELECT v .. [HAVING h])            CASE WHEN h' THEN v' END, or v'
 //! ```
 
-use std::sync::Arc;
-
 use datafusion::{
-    common::{Result, config::ConfigOptions, tree_node::Transformed},
+    common::{
+        DFSchema, ExprSchema, JoinType, Result,
+        config::ConfigOptions,
+        tree_node::{Transformed, TreeNode},
+    },
     logical_expr::{
-        BinaryExpr, Expr, Filter, LogicalPlan, LogicalPlanBuilder, Operator, Projection, Sort,
-        Subquery, SubqueryAlias,
+        BinaryExpr, Distinct, Expr, FetchType, Filter, LogicalPlan, LogicalPlanBuilder, Operator,
+        Projection, SkipType, Sort, SubqueryAlias,
         expr::{Exists, InSubquery, SetComparison, SetQuantifier},
         lit, when,
     },
     optimizer::AnalyzerRule,
+    scalar::ScalarValue,
 };
 
-use super::{has_one_row, subquery, subquery_of};
+use super::{subquery, subquery_of};
 use crate::rules::{map_expressions, rewrite};
 
-/// Makes scalar subqueries of them.
+/// Takes all but aggregates out of them.
 #[derive(Debug)]
 pub(in crate::rules) struct Aggregated;
 
 impl AnalyzerRule for Aggregated {
     fn analyze(&self, plan: LogicalPlan, _config: &ConfigOptions) -> Result<LogicalPlan> {
         rewrite(plan, |node| {
-            map_expressions(node, is_one, |expr, _| {
-                Ok(match subquery(&expr).and_then(OneRow::of) {
-                    Some(row) => Transformed::yes(row.instead_of(expr)?),
-                    None => Transformed::no(expr),
+            let node = with_filter_above(node)?;
+            let may_have_scalars = matches!(
+                node,
+                LogicalPlan::Projection(_) | LogicalPlan::Filter(_) | LogicalPlan::Aggregate(_)
+            );
+            map_expressions(node, is_one, |expr, schema| {
+                let Some(row) = OneRow::in_expression(&expr) else {
+                    return Ok(Transformed::no(expr));
+                };
+                let outside = row.instead_of(expr.clone(), schema)?;
+                Ok(match may_have_scalars || !outside.contains_scalar_subquery() {
+                    true => Transformed::yes(outside),
+                    false => Transformed::no(expr),
                 })
             })
         })
@@ -53,106 +65,198 @@ impl AnalyzerRule for Aggregated {
     }
 }
 
-fn is_one(expr: &Expr) -> bool {
-    subquery(expr).and_then(OneRow::of).is_some()
+/// An inner join without those in its condition, which may have no scalar subqueries.
+fn with_filter_above(node: LogicalPlan) -> Result<LogicalPlan> {
+    match node {
+        LogicalPlan::Join(mut join)
+            if join.join_type == JoinType::Inner && join.filter.as_ref().is_some_and(has_one) =>
+        {
+            let filter = join.filter.take();
+            let joined = LogicalPlanBuilder::from(LogicalPlan::Join(join));
+            joined.filter(filter.unwrap_or_else(|| lit(true)))?.build()
+        }
+        other => Ok(other),
+    }
 }
 
-/// What a subquery of one row or none is made of.
-struct OneRow {
-    /// The rows without HAVING.
-    all: Arc<LogicalPlan>,
-    /// What they are narrowed to, and the aggregate that it is about.
-    having: Option<(Expr, Arc<LogicalPlan>)>,
-    /// The first column, over that aggregate.
-    value: Expr,
+fn has_one(expr: &Expr) -> bool {
+    expr.exists(|part| Ok(is_one(part))).unwrap_or(true)
 }
+
+fn is_one(expr: &Expr) -> bool {
+    OneRow::in_expression(expr).is_some()
+}
+
+/// What a subquery of one row, or none, says of one row of aggregates.
+pub(super) struct OneRow {
+    aggregate: LogicalPlan,
+    /// Whether the row is there; it always is without.
+    having: Option<Expr>,
+    /// The columns.
+    pub(super) values: Vec<Expr>,
+    /// Whether DataFusion sees the aggregate: below DISTINCT and LIMIT it does not.
+    is_seen: bool,
+}
+
+/// What the column of a scalar subquery of one aggregate is called.
+const AGGREGATE: &str = "aggregate of a subquery";
 
 impl OneRow {
-    fn of(subquery: &Subquery) -> Option<Self> {
-        if subquery.outer_ref_columns.is_empty() {
+    /// That of a subquery that DataFusion gets wrong.
+    fn in_expression(expr: &Expr) -> Option<Self> {
+        let subquery = subquery(expr)?;
+        // A mark is a join with a column of each name.
+        let is_marked = matches!(expr, Expr::InSubquery(_));
+        if subquery.outer_ref_columns.is_empty() && !is_marked {
             return None;
         }
-        let value = Expr::Column(subquery.subquery.schema().columns().into_iter().next()?);
-        if is_of_one_row(&subquery.subquery) {
-            return Some(Self { all: Arc::clone(&subquery.subquery), having: None, value });
-        }
-        let (value, rows) = match subquery.subquery.as_ref() {
-            LogicalPlan::Projection(Projection { expr, input, .. }) => (expr.first()?, input),
-            _ => (&value, &subquery.subquery),
-        };
-        let LogicalPlan::Filter(Filter { predicate, input, .. }) = rows.as_ref() else {
-            return None;
-        };
-        is_of_one_row(input).then(|| Self {
-            all: Arc::clone(input),
-            having: Some((predicate.clone(), Arc::clone(input))),
-            value: value.clone(),
-        })
+        let row = Self::of(&subquery.subquery)?;
+        let is_right = matches!(expr, Expr::ScalarSubquery(_))
+            && row.having.is_none()
+            && row.is_seen
+            && row.values.first().is_some_and(depends_on_aggregates);
+        (!is_right).then_some(row)
     }
 
-    fn instead_of(self, expr: Expr) -> Result<Expr> {
+    pub(super) fn of(plan: &LogicalPlan) -> Option<Self> {
+        match plan {
+            LogicalPlan::Aggregate(aggregate) if aggregate.group_expr.is_empty() => Some(Self {
+                aggregate: plan.clone(),
+                having: None,
+                is_seen: true,
+                values: plan.schema().columns().into_iter().map(Expr::Column).collect(),
+            }),
+            LogicalPlan::Projection(Projection { expr, input, .. }) => {
+                let row = Self::of(input)?;
+                let values = expr.iter().map(|value| row.over_aggregates(value, input.schema()));
+                Some(Self { values: values.collect::<Option<_>>()?, ..row })
+            }
+            LogicalPlan::Filter(Filter { predicate, input, .. }) => {
+                let mut row = Self::of(input)?;
+                let having = row.over_aggregates(predicate, input.schema())?;
+                row.having = Some(match row.having {
+                    Some(below) => below.and(having),
+                    None => having,
+                });
+                Some(row)
+            }
+            LogicalPlan::Limit(limit) => {
+                let keeps_one = matches!(limit.get_skip_type(), Ok(SkipType::Literal(0)))
+                    && matches!(limit.get_fetch_type(), Ok(FetchType::Literal(fetch)) if fetch != Some(0));
+                let row = if keeps_one { Self::of(&limit.input) } else { None };
+                row.map(|row| Self { is_seen: false, ..row })
+            }
+            LogicalPlan::SubqueryAlias(SubqueryAlias { input, .. })
+            | LogicalPlan::Sort(Sort { input, fetch: None, .. }) => Self::of(input),
+            LogicalPlan::Distinct(Distinct::All(input)) => {
+                Self::of(input).map(|row| Self { is_seen: false, ..row })
+            }
+            _ => None,
+        }
+    }
+
+    /// An expression over these columns, with what these are instead of them.
+    fn over_aggregates(&self, expr: &Expr, schema: &DFSchema) -> Option<Expr> {
+        // Such subqueries may refer to the columns, and joins are made of them first.
+        let is_taken = |part: &Expr| match part {
+            Expr::ScalarSubquery(inside) => !inside.outer_ref_columns.is_empty(),
+            other => subquery(other).is_some(),
+        };
+        if expr.exists(|part| Ok(is_taken(part))).unwrap_or(true) {
+            return None;
+        }
+        let replaced = expr.clone().unalias().transform_up(|part| {
+            let Expr::Column(column) = &part else { return Ok(Transformed::no(part)) };
+            let at = schema.index_of_column(column)?;
+            Ok(Transformed::yes(self.values[at].clone()))
+        });
+        replaced.ok().map(|replaced| replaced.data)
+    }
+
+    fn instead_of(self, expr: Expr, outside: &DFSchema) -> Result<Expr> {
+        let having = self.having.as_ref().map(|having| self.said_outside(having, outside));
+        let having = having.transpose()?;
+        let compared = |left: Box<Expr>, op: Operator, of_none: bool| {
+            let right = Box::new(self.value(outside)?);
+            let comparison = Expr::BinaryExpr(BinaryExpr { left, op, right });
+            match &having {
+                Some(having) => when(having.clone().is_true(), comparison).otherwise(lit(of_none)),
+                None => Ok(comparison),
+            }
+        };
         match expr {
-            Expr::Exists(Exists { negated, .. }) => Ok(match self.is_there()? {
+            Expr::Exists(Exists { negated, .. }) => Ok(match having {
+                Some(having) if negated => having.is_not_true(),
+                Some(having) => having.is_true(),
                 None => lit(!negated),
-                Some(is_there) if negated => is_there.is_not_true(),
-                Some(is_there) => is_there.is_true(),
             }),
             Expr::InSubquery(InSubquery { expr, negated: false, .. }) => {
-                self.compared(expr, Operator::Eq, false)
+                compared(expr, Operator::Eq, false)
             }
-            Expr::InSubquery(InSubquery { expr, .. }) => self.compared(expr, Operator::NotEq, true),
+            Expr::InSubquery(InSubquery { expr, .. }) => compared(expr, Operator::NotEq, true),
             Expr::SetComparison(SetComparison { expr, op, quantifier, .. }) => {
-                self.compared(expr, op, quantifier == SetQuantifier::All)
+                compared(expr, op, quantifier == SetQuantifier::All)
             }
-            Expr::ScalarSubquery(subquery) => match &self.having {
-                None => Ok(Expr::ScalarSubquery(subquery)),
-                Some((having, _)) => self.scalar(Some(having.clone())),
+            Expr::ScalarSubquery(_) => match having {
+                Some(having) => when(having, self.value(outside)?).end(),
+                None => self.value(outside),
             },
             other => Ok(other),
         }
     }
 
-    /// Whether there is the row, unless it always is.
-    fn is_there(&self) -> Result<Option<Expr>> {
-        let Some((having, rows)) = &self.having else { return Ok(None) };
-        project(rows, having.clone()).map(Some)
+    /// The first column in words of the query outside.
+    fn value(&self, outside: &DFSchema) -> Result<Expr> {
+        self.said_outside(&self.values[0], outside)
     }
 
-    /// The comparison with the one value, or what it is of no row.
-    fn compared(self, left: Box<Expr>, op: Operator, of_none: bool) -> Result<Expr> {
-        let right = Box::new(self.scalar(None)?);
-        let comparison = Expr::BinaryExpr(BinaryExpr { left, op, right });
-        match self.is_there()? {
-            None => Ok(comparison),
-            Some(is_there) => when(is_there.is_true(), comparison).otherwise(lit(of_none)),
-        }
-    }
-
-    /// The value, or NULL where this is not true.
-    fn scalar(&self, condition: Option<Expr>) -> Result<Expr> {
-        let name = self.value.schema_name().to_string();
-        match condition {
-            None => project(&self.all, self.value.clone()),
-            Some(condition) => {
-                let value = self.value.clone().unalias_nested().data;
-                project(&self.all, when(condition, value).end()?.alias(name))
-            }
-        }
+    /// What is said over aggregates, in words of the query outside.
+    fn said_outside(&self, expr: &Expr, outside: &DFSchema) -> Result<Expr> {
+        let said = expr.clone().transform_down(|part| {
+            Ok(match part {
+                Expr::Column(column) => {
+                    let one = LogicalPlanBuilder::from(self.aggregate.clone());
+                    let one = one.project([Expr::Column(column).alias(AGGREGATE)])?.build()?;
+                    Transformed::yes(Expr::ScalarSubquery(subquery_of(one)))
+                }
+                Expr::OuterReferenceColumn(_, column)
+                    if outside.field_from_column(&column).is_ok() =>
+                {
+                    Transformed::yes(Expr::Column(column))
+                }
+                other => Transformed::no(other),
+            })
+        })?;
+        Ok(said.data)
     }
 }
 
-/// One column of rows as a scalar subquery.
-fn project(rows: &LogicalPlan, column: Expr) -> Result<Expr> {
-    let rows = LogicalPlanBuilder::from(rows.clone()).project([column])?.build()?;
-    Ok(Expr::ScalarSubquery(subquery_of(rows)))
-}
-
-fn is_of_one_row(plan: &LogicalPlan) -> bool {
-    match plan {
-        LogicalPlan::Projection(Projection { input, .. })
-        | LogicalPlan::SubqueryAlias(SubqueryAlias { input, .. })
-        | LogicalPlan::Sort(Sort { input, fetch: None, .. }) => is_of_one_row(input),
-        LogicalPlan::Aggregate(aggregate) => has_one_row(aggregate),
+/// Whether DataFusion sees that a value is that of aggregates of no rows, after it has been
+/// simplified too.
+pub(super) fn depends_on_aggregates(value: &Expr) -> bool {
+    let is_literal = |expr: &Expr| matches!(expr, Expr::Literal(..));
+    let may_be_left_out = |part: &Expr| match part {
+        Expr::BinaryExpr(BinaryExpr { left, op, right }) => {
+            is_literal(left) != is_literal(right) && !keeps_columns(*op, left, right)
+        }
         _ => false,
+    };
+    !value.column_refs().is_empty()
+        && !value.exists(|part| Ok(may_be_left_out(part))).unwrap_or(true)
+}
+
+/// Whether an operator with a constant on one side is never that constant alone.
+fn keeps_columns(op: Operator, left: &Expr, right: &Expr) -> bool {
+    use Operator::{And, BitwiseAnd, BitwiseOr, Modulo, Multiply, Or};
+    let is_zero = |expr: &Expr| match expr {
+        Expr::Literal(value, _) => {
+            ScalarValue::new_zero(&value.data_type()).is_ok_and(|zero| zero == *value)
+        }
+        _ => false,
+    };
+    match op {
+        And | Or | Modulo | BitwiseAnd | BitwiseOr => false,
+        Multiply => !is_zero(left) && !is_zero(right),
+        _ => true,
     }
 }

@@ -8,8 +8,10 @@
 //! - a window function numbers and sums over all of them;
 //! - an outer join has no row of NULLs any more for what has no match;
 //! - LIMIT and OFFSET are left out of EXISTS, where only a LIMIT at the top means nothing;
-//! - an aggregate without GROUP BY has no row for no rows, but for some scalar subqueries and
-//!   LATERAL, where DataFusion adds it.
+//! - an aggregate without GROUP BY has no row for no rows, where neither
+//!   [`aggregated`](super::aggregated) nor DataFusion sees to it: in parts of EXISTS and IN, with
+//!   HAVING in LATERAL, and for columns of LATERAL that do not depend on an aggregate;
+//! - DISTINCT in LATERAL sees them too, unless each group is that of one row outside.
 //!
 //! [`Correlated`] refuses them.
 
@@ -21,12 +23,16 @@ use datafusion::{
         tree_node::{TreeNode, TreeNodeRecursion},
     },
     logical_expr::{
-        Aggregate, Expr, FetchType, Join, Limit, LogicalPlan, SkipType, Subquery, SubqueryAlias,
+        Aggregate, BinaryExpr, Expr, FetchType, Join, Limit, LogicalPlan, Operator, SkipType,
+        Subquery, SubqueryAlias, utils::split_conjunction,
     },
     optimizer::AnalyzerRule,
 };
 
-use super::{has_one_row, subquery};
+use super::{
+    aggregated::{OneRow, depends_on_aggregates},
+    subquery,
+};
 
 /// Refuses them.
 #[derive(Debug)]
@@ -39,7 +45,7 @@ impl AnalyzerRule for Correlated {
                 for lateral in
                     [&join.left, &join.right].into_iter().filter_map(|side| lateral(side))
                 {
-                    Place::of(Kind::Value).check(&lateral.subquery)?;
+                    Place::of(Kind::Lateral).check(&lateral.subquery)?;
                 }
             }
             node.apply_expressions(|expr| {
@@ -75,15 +81,17 @@ enum Kind {
     Exists,
     /// Whether one of its rows, or each of them, is so.
     Compared,
-    /// Its value, or its rows for one row each.
-    Value,
+    /// Its value.
+    Scalar,
+    /// Its rows for each row.
+    Lateral,
 }
 
 impl Kind {
     const fn of(expr: &Expr) -> Self {
         match expr {
             Expr::Exists(_) => Self::Exists,
-            Expr::ScalarSubquery(_) => Self::Value,
+            Expr::ScalarSubquery(_) => Self::Scalar,
             _ => Self::Compared,
         }
     }
@@ -108,22 +116,34 @@ impl Place {
             return Ok(());
         }
         let below = Self { is_top: false, ..self };
+        let has_value = |row: OneRow| row.values.iter().all(depends_on_aggregates);
         match plan {
+            LogicalPlan::Projection(_)
+                if self.kind == Kind::Lateral && !OneRow::of(plan).is_none_or(has_value) =>
+            {
+                refused(
+                    "a column that does not depend on an aggregate, beside one without GROUP BY,",
+                )
+            }
             LogicalPlan::Projection(_) | LogicalPlan::SubqueryAlias(_) | LogicalPlan::Sort(_) => {
                 self.check(plan.inputs()[0])
             }
+            LogicalPlan::Distinct(_) if self.groups_by_more(plan)? => refused("DISTINCT"),
             LogicalPlan::Limit(limit) => match self.kind == Kind::Exists && self.is_top {
                 true if !skips(limit)? => self.check(&limit.input),
                 _ => refused("LIMIT or OFFSET"),
             },
             LogicalPlan::Window(_) => refused("a window function"),
             LogicalPlan::Aggregate(aggregate) => {
-                let is_known = self.is_top && self.kind == Kind::Value;
-                let has_row_of_none = has_one_row(aggregate) && !is_known || has_total(aggregate);
-                match has_row_of_none {
-                    true => refused("an aggregate without GROUP BY, or of grouping sets,"),
-                    false => below.check(&aggregate.input),
+                let is_known = self.is_top && matches!(self.kind, Kind::Scalar | Kind::Lateral);
+                let has_one_row = aggregate.group_expr.is_empty();
+                if has_one_row && !is_known || has_total(aggregate) {
+                    return refused("an aggregate without GROUP BY, or of grouping sets,");
                 }
+                if aggregate.aggr_expr.is_empty() && self.groups_by_more(plan)? {
+                    return refused("GROUP BY without aggregates");
+                }
+                below.check(&aggregate.input)
             }
             LogicalPlan::Join(join) => {
                 if loses_rows_of_nulls(join) {
@@ -137,6 +157,30 @@ impl Place {
             other => other.inputs().into_iter().try_for_each(|input| below.check(input)),
         }
     }
+
+    /// Whether groups are those of more rows than of one outside: of all rows with which some
+    /// condition other than an equality is true.
+    fn groups_by_more(self, plan: &LogicalPlan) -> Result<bool> {
+        if !matches!(self.kind, Kind::Scalar | Kind::Lateral) {
+            return Ok(false);
+        }
+        plan.exists(|node| {
+            let LogicalPlan::Filter(filter) = node else { return Ok(false) };
+            let mut terms = split_conjunction(&filter.predicate).into_iter();
+            Ok(terms.any(|term| term.contains_outer() && !is_equality(term)))
+        })
+    }
+}
+
+/// Whether a condition says that a column has a value of the query outside.
+fn is_equality(term: &Expr) -> bool {
+    let Expr::BinaryExpr(BinaryExpr { left, op: Operator::Eq, right }) = term else { return false };
+    let is_pair = |column: &Expr, outside: &Expr| {
+        matches!(column, Expr::Column(_))
+            && outside.contains_outer()
+            && outside.column_refs().is_empty()
+    };
+    is_pair(left, right) || is_pair(right, left)
 }
 
 fn refused(what: &str) -> Result<()> {

@@ -12,7 +12,6 @@ use datafusion::{
     optimizer::AnalyzerRule,
 };
 
-use super::has_one_row;
 use crate::rules::{as_is, map_expressions, rewrite};
 
 /// Says so of them.
@@ -46,7 +45,7 @@ fn has_a_row(plan: &LogicalPlan) -> bool {
         LogicalPlan::Projection(Projection { input, .. })
         | LogicalPlan::SubqueryAlias(SubqueryAlias { input, .. })
         | LogicalPlan::Sort(Sort { input, fetch: None, .. }) => has_a_row(input),
-        LogicalPlan::Aggregate(aggregate) => has_one_row(aggregate),
+        LogicalPlan::Aggregate(aggregate) => aggregate.group_expr.is_empty(),
         LogicalPlan::EmptyRelation(EmptyRelation { produce_one_row, .. }) => *produce_one_row,
         LogicalPlan::Values(Values { values, .. }) => !values.is_empty(),
         _ => false,

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What subqueries are compared with the query outside by.
+//!
+//! DataFusion puts the columns of conditions that refer to the query outside into the output of the
+//! subquery, and gives that one name: of `u.k = t.p AND v.k = t.q` both became `sq.k`, and one of
+//! them was compared twice. Of an expression, as `CAST(v.ts AS DATE) = t.d`, it puts the column
+//! there, and an aggregate had a group for each `ts`. [`Keys`] computes what is compared below the
+//! condition, under names that nothing else has.
+
+use std::{collections::HashMap, sync::Arc};
+
+use datafusion::{
+    common::{
+        Column, Result,
+        config::ConfigOptions,
+        tree_node::{Transformed, TreeNode, TreeNodeRecursion},
+    },
+    logical_expr::{
+        BinaryExpr, Expr, Filter, LogicalPlan, LogicalPlanBuilder, Operator, Projection, Subquery,
+        utils::{conjunction, split_conjunction},
+    },
+    optimizer::AnalyzerRule,
+};
+
+use crate::rules::rewrite;
+
+/// Gives them names of their own.
+#[derive(Debug)]
+pub(in crate::rules) struct Keys;
+
+impl AnalyzerRule for Keys {
+    fn analyze(&self, plan: LogicalPlan, _config: &ConfigOptions) -> Result<LogicalPlan> {
+        let mut count = 0;
+        rewrite(plan, |node| match node {
+            LogicalPlan::Subquery(subquery) if !subquery.outer_ref_columns.is_empty() => {
+                let named = named(&subquery.subquery, &mut count)?;
+                Ok(named.update_data(|plan| {
+                    LogicalPlan::Subquery(Subquery { subquery: Arc::new(plan), ..subquery })
+                }))
+            }
+            other => Ok(Transformed::no(other)),
+        })
+    }
+
+    fn name(&self) -> &'static str {
+        "keys"
+    }
+}
+
+/// A subquery whose keys have names of their own, where they need any.
+fn named(subquery: &LogicalPlan, count: &mut usize) -> Result<Transformed<LogicalPlan>> {
+    let sources = sources_by_name(subquery)?;
+    let is_shared = |column: &Column| sources.get(&column.name).is_some_and(|count| *count > 1);
+    let columns = subquery.schema().columns();
+    let before = *count;
+    let plan = rewrite(subquery.clone(), |node| match node {
+        LogicalPlan::Filter(filter) if filter.predicate.contains_outer() => {
+            with_keys(filter, is_shared, count)
+        }
+        LogicalPlan::Projection(projection) => with_keys_of_input(projection),
+        other => Ok(Transformed::no(other)),
+    })?;
+    // What is above may count the columns.
+    let plan = match plan.schema().columns() == columns {
+        true => plan,
+        false => {
+            let columns = columns.into_iter().map(Expr::Column);
+            LogicalPlanBuilder::from(plan).project(columns)?.build()?
+        }
+    };
+    Ok(Transformed::new_transformed(plan, *count > before))
+}
+
+/// How names of keys begin.
+const KEY: &str = "key of a subquery ";
+
+/// A projection that has the keys that are computed below. What stands above in parentheses would
+/// not find them otherwise.
+fn with_keys_of_input(projection: Projection) -> Result<Transformed<LogicalPlan>> {
+    let is_there = |key: &Column| projection.expr.iter().any(|expr| expr.try_as_col() == Some(key));
+    let columns = projection.input.schema().columns().into_iter();
+    let missing: Vec<Expr> = columns
+        .filter(|column| column.name.starts_with(KEY) && !is_there(column))
+        .map(Expr::Column)
+        .collect();
+    if missing.is_empty() {
+        return Ok(Transformed::no(LogicalPlan::Projection(projection)));
+    }
+    let expr = [projection.expr, missing].concat();
+    Projection::try_new(expr, projection.input).map(LogicalPlan::Projection).map(Transformed::yes)
+}
+
+/// A filter over rows with its keys as columns, if some key is shared or computed.
+fn with_keys(
+    filter: Filter,
+    is_shared: impl Fn(&Column) -> bool,
+    count: &mut usize,
+) -> Result<Transformed<LogicalPlan>> {
+    let mut keys: Vec<Expr> = Vec::new();
+    let mut named = |key: &Expr| {
+        *count += 1;
+        let name = format!("{KEY}{count}");
+        keys.push(key.clone().alias(&name));
+        Expr::Column(Column::new_unqualified(name))
+    };
+    let mut terms = Vec::new();
+    for term in split_conjunction(&filter.predicate) {
+        let term = match term {
+            Expr::BinaryExpr(BinaryExpr { left, op, right }) if compares(*op) => {
+                let mut side = |side: &Expr| match needs_name(side, &is_shared) {
+                    true => named(side),
+                    false => side.clone(),
+                };
+                let (left, right) = match (left.contains_outer(), right.contains_outer()) {
+                    (true, false) => (left.as_ref().clone(), side(right)),
+                    (false, true) => (side(left), right.as_ref().clone()),
+                    _ => (left.as_ref().clone(), right.as_ref().clone()),
+                };
+                Expr::BinaryExpr(BinaryExpr {
+                    left: Box::new(left),
+                    op: *op,
+                    right: Box::new(right),
+                })
+            }
+            other => other.clone(),
+        };
+        let term = match term.contains_outer() {
+            false => term,
+            true => {
+                let columns = term.transform_down(|part| {
+                    Ok(match &part {
+                        Expr::Column(column) if is_shared(column) => Transformed::yes(named(&part)),
+                        _ => Transformed::no(part),
+                    })
+                })?;
+                columns.data
+            }
+        };
+        terms.push(term);
+    }
+    match conjunction(terms) {
+        Some(predicate) if !keys.is_empty() => {
+            let columns = filter.input.schema().columns().into_iter().map(Expr::Column);
+            let rows = LogicalPlanBuilder::from(filter.input.as_ref().clone());
+            let rows = rows.project(columns.chain(keys))?.filter(predicate)?;
+            Ok(Transformed::yes(rows.build()?))
+        }
+        _ => Ok(Transformed::no(LogicalPlan::Filter(filter))),
+    }
+}
+
+const fn compares(op: Operator) -> bool {
+    use Operator::{Eq, Gt, GtEq, IsDistinctFrom, IsNotDistinctFrom, Lt, LtEq, NotEq};
+    matches!(op, Eq | NotEq | Lt | LtEq | Gt | GtEq | IsDistinctFrom | IsNotDistinctFrom)
+}
+
+/// Whether what is compared with the query outside is no column with a name of its own.
+fn needs_name(side: &Expr, is_shared: impl Fn(&Column) -> bool) -> bool {
+    match side {
+        Expr::Column(column) => is_shared(column),
+        other => !other.column_refs().is_empty() && !other.is_volatile(),
+    }
+}
+
+/// How many columns of a subquery have a name, each counted where it is read or made.
+fn sources_by_name(subquery: &LogicalPlan) -> Result<HashMap<String, usize>> {
+    let mut sources = HashMap::new();
+    subquery.apply(|node| {
+        let names: Vec<String> = match node {
+            LogicalPlan::Projection(projection) => {
+                let made = projection.expr.iter().zip(node.schema().fields());
+                made.filter(|(expr, field)| {
+                    !matches!(expr, Expr::Column(column) if column.name == *field.name())
+                })
+                .map(|(_, field)| field.name().clone())
+                .collect()
+            }
+            leaf if leaf.inputs().is_empty() => {
+                leaf.schema().fields().iter().map(|field| field.name().clone()).collect()
+            }
+            LogicalPlan::Aggregate(_) | LogicalPlan::Window(_) | LogicalPlan::Unnest(_) => {
+                let inputs = node.inputs();
+                let is_new = |name: &String| {
+                    !inputs
+                        .iter()
+                        .any(|input| input.schema().has_column_with_unqualified_name(name))
+                };
+                let fields = node.schema().fields().iter();
+                fields.map(|field| field.name().clone()).filter(is_new).collect()
+            }
+            _ => Vec::new(),
+        };
+        for name in names {
+            *sources.entry(name).or_insert(0) += 1;
+        }
+        Ok(TreeNodeRecursion::Continue)
+    })?;
+    Ok(sources)
+}

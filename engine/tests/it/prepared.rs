@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Statements that are prepared first.
+
+use rstest::rstest;
+
+use crate::support::{engine, failure, text};
+
+#[rstest]
+#[case::not_in("SELECT i FROM n WHERE 5 NOT IN (SELECT a FROM t)", "", "")]
+#[case::aggregate(
+    "SELECT i FROM n WHERE EXISTS (SELECT count(*) FROM t WHERE t.a = n.i)",
+    "",
+    "1 2"
+)]
+#[case::no_row("SELECT (SELECT i FROM n WHERE i = 99) IS NULL", "", "true")]
+#[case::any("SELECT i FROM n WHERE i >= ALL (SELECT i FROM n)", "", "2")]
+#[case::parameter("SELECT i FROM n WHERE i = $1", "(2)", "2")]
+#[case::parameters("SELECT i + $1 FROM n WHERE i IN ($2, 9) ORDER BY 1", "(10, 1)", "11")]
+#[tokio::test]
+async fn have_the_rows_that_they_have_at_once(
+    #[case] sql: &str,
+    #[case] parameters: &str,
+    #[case] expected: &str,
+) {
+    let engine = engine().await;
+    text(&engine, "CREATE TABLE n (i INT NOT NULL) AS VALUES (1), (2)").await;
+    text(&engine, "CREATE TABLE t (a INT) AS VALUES (1), (NULL)").await;
+    text(&engine, &format!("PREPARE p AS {sql}")).await;
+    let found = text(&engine, &format!("EXECUTE p{parameters}")).await;
+    assert_eq!(found.lines().skip(1).collect::<Vec<_>>().join(" "), expected);
+}
+
+#[tokio::test]
+async fn are_refused_as_at_once() {
+    let engine = engine().await;
+    text(&engine, "CREATE TABLE n (i INT NOT NULL) AS VALUES (1), (2)").await;
+    let rows = "SELECT row_number() OVER () FROM n AS m WHERE m.i = n.i";
+    let error =
+        failure(&engine, &format!("PREPARE p AS SELECT i FROM n WHERE 1 IN ({rows})")).await;
+    assert!(error.contains("a window function"), "{error}");
+}
