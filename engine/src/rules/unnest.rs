@@ -2,9 +2,9 @@
 //! Rows that `unnest` makes several of.
 //!
 //! Of what goes in DataFusion may know that no two rows have the same keys, of `GROUP BY a` as of
-//! DISTINCT or a primary key. It says so of what comes out too, where each row may be there several times, and
-//! then leaves out joins, keys of sorts and DISTINCT. So what goes in are expressions, of which
-//! nothing is known.
+//! DISTINCT or a primary key. It says so of what comes out too, where each row may be there several
+//! times, and then leaves out joins, keys of sorts and DISTINCT. So what goes in are expressions,
+//! of which nothing is known.
 //!
 //! `GROUP BY a` over such rows has become `GROUP BY a, x` by then, with what `unnest` made, because
 //! `a` seemed to be a key. Whether the query says so cannot be seen. Where it does not use `x` it

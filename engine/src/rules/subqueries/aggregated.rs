@@ -4,8 +4,8 @@
 //! Such an aggregate has one row, also where no row matches. Where the subquery refers to the query
 //! outside, DataFusion groups its rows by what it is compared with, and where no row matches there
 //! is no group: `EXISTS (SELECT count(*) FROM u WHERE u.a = t.a)` lost rows, `0 IN (..)` too. For
-//! scalar subqueries it knows what aggregates are of no rows, but not with HAVING, nor where a value
-//! does not depend on them (`SELECT 5 ..`).
+//! scalar subqueries it knows what aggregates are of no rows, but not with HAVING, nor where a
+//! value does not depend on them (`SELECT 5 ..`).
 //!
 //! So [`Aggregated`] takes all but the aggregates out of the subquery. With `v` and `h` over
 //! aggregates, and `v'` and `h'` the same over scalar subqueries of one aggregate each:
@@ -23,8 +23,8 @@ use datafusion::{
         tree_node::{Transformed, TreeNode},
     },
     logical_expr::{
-        BinaryExpr, Distinct, Expr, FetchType, Filter, LogicalPlan, LogicalPlanBuilder, Operator,
-        Projection, SkipType, Sort, SubqueryAlias,
+        BinaryExpr, Distinct, Expr, FetchType, Filter, Limit, LogicalPlan, LogicalPlanBuilder,
+        Operator, Projection, SkipType, Sort, SubqueryAlias,
         expr::{Exists, InSubquery, SetComparison, SetQuantifier},
         lit, when,
     },
@@ -141,9 +141,7 @@ impl OneRow {
                 Some(row)
             }
             LogicalPlan::Limit(limit) => {
-                let keeps_one = matches!(limit.get_skip_type(), Ok(SkipType::Literal(0)))
-                    && matches!(limit.get_fetch_type(), Ok(FetchType::Literal(fetch)) if fetch != Some(0));
-                let row = if keeps_one { Self::of(&limit.input) } else { None };
+                let row = keeps_a_row(limit).then(|| Self::of(&limit.input)).flatten();
                 row.map(|row| Self { is_seen: false, ..row })
             }
             LogicalPlan::SubqueryAlias(SubqueryAlias { input, .. })
@@ -229,6 +227,13 @@ impl OneRow {
         })?;
         Ok(said.data)
     }
+}
+
+fn keeps_a_row(limit: &Limit) -> bool {
+    let keeps_one =
+        |fetch| !matches!(fetch, FetchType::Literal(Some(0)) | FetchType::UnsupportedExpr);
+    matches!(limit.get_skip_type(), Ok(SkipType::Literal(0)))
+        && limit.get_fetch_type().is_ok_and(keeps_one)
 }
 
 /// Whether DataFusion sees that a value is that of aggregates of no rows, after it has been
