@@ -95,7 +95,7 @@ pub(crate) fn analyzer_rules() -> [Arc<dyn AnalyzerRule + Send + Sync>; 8] {
         Arc::new(subqueries::Aggregated),
         Arc::new(subqueries::Keys),
         Arc::new(subqueries::NotIn),
-        Arc::new(subqueries::Quantified),
+        Arc::new(subqueries::Named),
         Arc::new(subqueries::Correlated),
         Arc::new(subqueries::Optional),
     ]

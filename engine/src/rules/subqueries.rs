@@ -26,7 +26,7 @@ use datafusion::{
 pub(super) use aggregated::Aggregated;
 pub(super) use correlated::Correlated;
 pub(super) use keys::Keys;
-pub(super) use named::Quantified;
+pub(super) use named::Named;
 pub(super) use not_in::NotIn;
 pub(super) use optional::Optional;
 

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Subqueries of an aggregate without GROUP BY.
+//! Subqueries of an aggregate without GROUP BY that refer to the query outside.
 //!
-//! Such an aggregate has one row, also where no row matches. Where the subquery refers to the query
-//! outside, DataFusion groups its rows by what it is compared with, and where no row matches there
-//! is no group: `EXISTS (SELECT count(*) FROM u WHERE u.a = t.a)` lost rows, `0 IN (..)` too. For
-//! scalar subqueries it knows what aggregates are of no rows, but not with HAVING, nor where a
-//! value does not depend on them (`SELECT 5 ..`).
+//! Such an aggregate has one row, also where no row matches. DataFusion groups its rows by what it
+//! is compared with, and where no row matches there is no group: `EXISTS (SELECT count(*) FROM u
+//! WHERE u.a = t.a)` lost rows, `0 IN (..)` too. For scalar subqueries it knows what aggregates are
+//! of no rows, but not with HAVING, nor where a value does not depend on them (`SELECT 5 ..`).
 //!
 //! So [`Aggregated`] takes all but the aggregates out of the subquery. With `v` and `h` over
 //! aggregates, and `v'` and `h'` the same over scalar subqueries of one aggregate each:
@@ -105,9 +104,7 @@ impl OneRow {
     /// That of a subquery that DataFusion gets wrong.
     fn in_expression(expr: &Expr) -> Option<Self> {
         let subquery = subquery(expr)?;
-        // A mark is a join with a column of each name.
-        let is_marked = matches!(expr, Expr::InSubquery(_));
-        if subquery.outer_ref_columns.is_empty() && !is_marked {
+        if subquery.outer_ref_columns.is_empty() {
             return None;
         }
         let row = Self::of(&subquery.subquery)?;

@@ -4,46 +4,84 @@
 //! When DataFusion makes a join of a subquery, it takes a column of the query outside for one of
 //! the subquery that is called the same. SQL cannot say such a thing, but rules can, that compare
 //! values from outside with the column of a subquery over the same table: with
-//! `FROM t WHERE i > ALL (SELECT i FROM t)`, each value was compared with itself. [`Quantified`]
-//! gives a name to the columns of ANY and ALL; [`not_in`](super::not_in) asks for one too.
+//! `FROM t WHERE i > ALL (SELECT i FROM t)`, each value was compared with itself. [`Named`] gives a
+//! name to the columns of ANY and ALL; [`not_in`](super::not_in) asks for one too. Of IN below OR
+//! and the like it makes a join whose column has the name twice, when it is an aggregate, and
+//! refuses it; there the column gets a name as well.
 
 use std::sync::Arc;
 
 use datafusion::{
-    common::{Column, Result, config::ConfigOptions, tree_node::Transformed},
-    logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, Subquery, expr::SetComparison},
+    common::{
+        Column, Result,
+        config::ConfigOptions,
+        tree_node::{Transformed, TreeNode},
+    },
+    logical_expr::{
+        BinaryExpr, Expr, LogicalPlan, LogicalPlanBuilder, Operator, Subquery,
+        expr::{InSubquery, SetComparison},
+    },
     optimizer::AnalyzerRule,
 };
 
-use crate::rules::map_expressions;
+use crate::rules::{map_whole_expressions, rewrite};
 
 /// What the column is called.
 const COLUMN: &str = "value of a subquery";
 
-/// Gives a name to the columns that ANY and ALL compare with.
+/// Gives them names.
 #[derive(Debug)]
-pub(in crate::rules) struct Quantified;
+pub(in crate::rules) struct Named;
 
-impl AnalyzerRule for Quantified {
+impl AnalyzerRule for Named {
     fn analyze(&self, plan: LogicalPlan, _config: &ConfigOptions) -> Result<LogicalPlan> {
-        let plan = plan.transform_up_with_subqueries(|node| {
-            let compares = |expr: &Expr| matches!(expr, Expr::SetComparison(_));
-            map_expressions(node, compares, |expr, _| {
-                let Expr::SetComparison(comparison) = expr else {
-                    return Ok(Transformed::no(expr));
-                };
-                let rows = Arc::new(named(&comparison.subquery.subquery)?);
-                let subquery = Subquery { subquery: rows, ..comparison.subquery };
-                let named = SetComparison { subquery, ..comparison };
-                Ok(Transformed::yes(Expr::SetComparison(named)))
+        rewrite(plan, |node| {
+            let is_filter = matches!(node, LogicalPlan::Filter(_));
+            let compares = |expr: &Expr| {
+                matches!(expr, Expr::SetComparison(_))
+                    || is_filter && matches!(expr, Expr::InSubquery(_))
+            };
+            map_whole_expressions(node, compares, |expr, _| match is_filter {
+                true => of_condition(expr),
+                false => expr.transform_up(of_all_and_any),
             })
-        })?;
-        Ok(plan.data)
+        })
     }
 
     fn name(&self) -> &'static str {
-        "quantified"
+        "named"
     }
+}
+
+/// Names the columns in a condition that must be true.
+fn of_condition(expr: Expr) -> Result<Transformed<Expr>> {
+    match expr {
+        Expr::BinaryExpr(BinaryExpr { left, op: Operator::And, right }) => {
+            let (left, right) = (of_condition(*left)?, of_condition(*right)?);
+            let is_changed = left.transformed || right.transformed;
+            let both = BinaryExpr::new(Box::new(left.data), Operator::And, Box::new(right.data));
+            Ok(Transformed::new_transformed(Expr::BinaryExpr(both), is_changed))
+        }
+        Expr::InSubquery(_) => Ok(Transformed::no(expr)),
+        other => other.transform_up(|part| match part {
+            Expr::InSubquery(inside) => {
+                let subquery = with_name(inside.subquery)?;
+                Ok(Transformed::yes(Expr::InSubquery(InSubquery { subquery, ..inside })))
+            }
+            other => of_all_and_any(other),
+        }),
+    }
+}
+
+fn of_all_and_any(expr: Expr) -> Result<Transformed<Expr>> {
+    let Expr::SetComparison(comparison) = expr else { return Ok(Transformed::no(expr)) };
+    let subquery = with_name(comparison.subquery)?;
+    Ok(Transformed::yes(Expr::SetComparison(SetComparison { subquery, ..comparison })))
+}
+
+fn with_name(subquery: Subquery) -> Result<Subquery> {
+    let rows = Arc::new(named(&subquery.subquery)?);
+    Ok(Subquery { subquery: rows, ..subquery })
 }
 
 /// The rows of a subquery with its first column alone, which is [`column`] then.
