@@ -141,13 +141,11 @@ impl EngineBuilder {
             .with_default_features()
             .with_catalog_list(Arc::new(FileCatalogList::new(catalogs, link.clone())))
             .with_query_planner(Arc::new(Planner))
+            .with_analyzer_rules(rules::analyzer_rules())
             .with_optimizer_rules(rules::logical_rules())
             .with_physical_optimizer_rules(rules::physical_rules([Arc::new(PushdownRule::new(
                 Arc::clone(&context),
             )) as Rule]));
-        for rule in rules::analyzer_rules() {
-            state = state.with_analyzer_rule(rule);
-        }
         if let Some(factories) = state.table_factories() {
             for factory in factories.values_mut() {
                 *factory = Arc::new(TableFactory::default()) as Arc<dyn TableProviderFactory>;

@@ -25,6 +25,7 @@ use crate::{
     error::{Error, ErrorContext, Result},
     files, host,
     query::Query,
+    rules,
     settings::{NearscanOptions, PREFIX},
     statement::{self, Ending, Statement},
     system::SCHEMA_NAME,
@@ -198,12 +199,9 @@ impl Engine {
         let state = self.session.state();
         let plan = state.statement_to_plan(parsed).await?;
         let plan = match plan {
-            // DataFusion optimizes what is prepared without it, and subqueries become joins.
             LogicalPlan::Statement(SetStatement::Prepare(prepare)) => {
                 let input = Arc::unwrap_or_clone(prepare.input);
-                let options = state.config_options();
-                let input = state.analyzer().execute_and_check(input, options, |_, _| {})?;
-                let input = Arc::new(input);
+                let input = Arc::new(rules::before_preparing(input, state.config_options())?);
                 LogicalPlan::Statement(SetStatement::Prepare(Prepare { input, ..prepare }))
             }
             other => other,

@@ -44,7 +44,9 @@ use std::sync::Arc;
 
 use datafusion::{
     common::{
-        DFSchema, Result, internal_err,
+        DFSchema, Result,
+        config::ConfigOptions,
+        internal_err,
         tree_node::{Transformed, TreeNode, TreeNodeRecursion},
     },
     logical_expr::{
@@ -52,7 +54,7 @@ use datafusion::{
         utils::merge_schema,
     },
     optimizer::{
-        AnalyzerRule, ApplyOrder, Optimizer, OptimizerConfig, OptimizerRule,
+        Analyzer, AnalyzerRule, ApplyOrder, Optimizer, OptimizerConfig, OptimizerRule,
         simplify_expressions::ExprSimplifier,
     },
     physical_optimizer::{PhysicalOptimizerRule, optimizer::PhysicalOptimizer},
@@ -63,8 +65,14 @@ use datafusion::{
 /// A rule as DataFusion holds it.
 pub(crate) type Rule = Arc<dyn PhysicalOptimizerRule + Send + Sync>;
 
+/// A rule that runs once as DataFusion holds it.
+pub(crate) type AnalyzerRuleRef = Arc<dyn AnalyzerRule + Send + Sync>;
+
 /// A rule for logical plans as DataFusion holds it.
 pub(crate) type LogicalRule = Arc<dyn OptimizerRule + Send + Sync>;
+
+/// The rule that finds out which types are compared, and casts.
+const FINDS_CASTS: &str = "type_coercion";
 
 /// The rule that simplifies expressions, and makes one sum of several.
 const SIMPLIFIES: &str = "simplify_expressions";
@@ -87,18 +95,36 @@ const MOVES_SORTS: &str = "EnsureRequirements";
 /// The rule in front of the slot.
 const SLOT_AFTER: &str = "PushdownSort";
 
-/// The rules that run once, behind DataFusion's own that find out what names and types mean.
-pub(crate) fn analyzer_rules() -> [Arc<dyn AnalyzerRule + Send + Sync>; 8] {
+/// The rules that run once, DataFusion's and ours.
+pub(crate) fn analyzer_rules() -> Vec<AnalyzerRuleRef> {
+    let mut rules = Analyzer::new().rules;
+    let casts = rules.iter().position(|rule| rule.name() == FINDS_CASTS);
+    let casts = casts.expect("DataFusion's rule list has type_coercion");
+    rules.insert(casts, Arc::new(subqueries::Outside { casts: true }));
+    rules.extend(own_analyzer_rules());
+    rules
+}
+
+/// Those that come behind DataFusion's own, which find out what names and types mean.
+fn own_analyzer_rules() -> [AnalyzerRuleRef; 10] {
     [
         Arc::new(set_operations::SetOperations),
         Arc::new(unnest::Unnested),
+        Arc::new(subqueries::Conditions),
         Arc::new(subqueries::Aggregated),
+        Arc::new(subqueries::Optional),
+        Arc::new(subqueries::Outside { casts: false }),
         Arc::new(subqueries::Keys),
         Arc::new(subqueries::NotIn),
         Arc::new(subqueries::Named),
         Arc::new(subqueries::Correlated),
-        Arc::new(subqueries::Optional),
     ]
+}
+
+/// A plan that DataFusion is going to optimize without rules that run once, and will run these on
+/// when what is optimized is run. Casts wait until then, because parameters have no type yet.
+pub(crate) fn before_preparing(plan: LogicalPlan, options: &ConfigOptions) -> Result<LogicalPlan> {
+    own_analyzer_rules().iter().try_fold(plan, |plan, rule| rule.analyze(plan, options))
 }
 
 /// DataFusion's rules for logical plans.
@@ -338,7 +364,7 @@ pub(crate) fn physical_rules(ours: impl IntoIterator<Item = Rule>) -> Vec<Rule> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use datafusion::{common::config::ConfigOptions, physical_plan::ExecutionPlan};
+    use datafusion::physical_plan::ExecutionPlan;
 
     #[derive(Debug)]
     struct Marker;

@@ -4,11 +4,14 @@
 //! `0.0` and `-0.0` are equal where rows are compared. DataFusion compares constants by their bits:
 //! of `x = 0.0 AND x = -0.0` it says that no row has both, `x > -0.0` it takes for less narrow than
 //! `x >= 0.0`, and a list of more than three constants has one zero only. So a zero that is
-//! compared has no sign, and a list that has one of both has the other one too.
+//! compared has no sign, and a list that has one of both has the other one too. Lists with columns are
+//! written as comparisons.
 
 use datafusion::{
     common::{Result, tree_node::Transformed},
-    logical_expr::{BinaryExpr, Expr, LogicalPlan, expr::InList},
+    logical_expr::{
+        BinaryExpr, Expr, ExprSchemable, LogicalPlan, expr::InList, lit, not, utils::disjunction,
+    },
     scalar::ScalarValue,
 };
 
@@ -16,7 +19,16 @@ use super::map_expressions;
 
 /// A plan in which it does not matter which zero a constant is.
 pub(super) fn unite(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
-    map_expressions(plan, is_zero, |expr, _| {
+    let may_change = |expr: &Expr| is_zero(expr) || is_list_of_columns(expr);
+    map_expressions(plan, may_change, |expr, schema| {
+        if is_list_of_columns(&expr)
+            && let Expr::InList(InList { expr, list, negated }) = &expr
+            && expr.get_type(schema)?.is_floating()
+        {
+            let any = list.iter().map(|item| expr.as_ref().clone().eq(item.clone()));
+            let any = disjunction(any).unwrap_or_else(|| lit(false));
+            return Ok(Transformed::yes(if *negated { not(any) } else { any }));
+        }
         Ok(match expr {
             Expr::BinaryExpr(BinaryExpr { left, op, right })
                 if op.swap().is_some() && (is_negative(&left) || is_negative(&right)) =>
@@ -34,6 +46,12 @@ pub(super) fn unite(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
             other => Transformed::no(other),
         })
     })
+}
+
+/// Whether it is a list whose items are not all constants. Then the items are compared by their bits.
+fn is_list_of_columns(expr: &Expr) -> bool {
+    let is_column = |item: &Expr| !item.column_refs().is_empty();
+    matches!(expr, Expr::InList(InList { list, .. }) if list.iter().any(is_column))
 }
 
 fn is_negative(expr: &Expr) -> bool {

@@ -44,6 +44,8 @@ async fn are_all_true_of_a_subquery_too(
 #[case("x < 0.0 AND x <= -0.0", "1")]
 #[case("x IN (0.0, 2.0, 3.0, 4.0, 5.0)", "2")]
 #[case("x NOT IN (-0.0, 2.0, 3.0, 4.0, 5.0)", "2")]
+#[case("0.0 IN (x, 9.0)", "2")]
+#[case("0.0 NOT IN (x, 9.0)", "2")]
 #[tokio::test]
 async fn both_zeros_are_one(#[case] condition: &str, #[case] rows: &str) {
     let table = "(VALUES (0.0), (-0.0), (1.5), (-1.5)) AS t(x)";

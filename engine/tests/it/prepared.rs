@@ -16,6 +16,11 @@ use crate::support::{engine, failure, text};
 #[case::any("SELECT i FROM n WHERE i >= ALL (SELECT i FROM n)", "", "2")]
 #[case::parameter("SELECT i FROM n WHERE i = $1", "(2)", "2")]
 #[case::parameters("SELECT i + $1 FROM n WHERE i IN ($2, 9) ORDER BY 1", "(10, 1)", "11")]
+#[case::parameter_of_another_type(
+    "SELECT coalesce(a, $1) FROM t ORDER BY a NULLS FIRST LIMIT 1",
+    "(2.5)",
+    "2.5"
+)]
 #[tokio::test]
 async fn have_the_rows_that_they_have_at_once(
     #[case] sql: &str,

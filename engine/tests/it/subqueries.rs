@@ -20,6 +20,7 @@ use crate::support::{engine, failure, text};
 #[case::not_all("NOT (i >= ALL (SELECT i FROM t))", "1 2 3")]
 #[case::unequal("i <> ANY (SELECT i FROM t WHERE i < 2)", "2 3 4")]
 #[case::any_of_another_column("i < ANY (SELECT g FROM t)", "1 2 3 4")]
+#[case::not_in_of_no_row("(SELECT i FROM t WHERE i = 99) NOT IN (SELECT i FROM t WHERE i > 0)", "")]
 #[case::any_correlated("i < ANY (SELECT x.i FROM t AS x WHERE x.g = t.g)", "1")]
 #[case::nested("i > ANY (SELECT i FROM t WHERE i >= ALL (SELECT i FROM t WHERE i < 3))", "3 4")]
 #[tokio::test]
@@ -216,6 +217,31 @@ async fn of_a_join_condition_are_about_its_rows(
     let sql =
         format!("SELECT t.c, v.c FROM t {join} u AS v ON v.a = t.a AND {condition} ORDER BY 1, 2");
     check(&engine, &sql, expected).await;
+}
+
+#[rstest]
+#[case::case(
+    "SELECT c, CASE WHEN c = 10 THEN a ELSE a + 0.5 END AS k FROM t",
+    "u.a < x.k AND u.a + 1 > x.k",
+    "20"
+)]
+#[case::union("SELECT c, a AS k FROM t UNION ALL SELECT 50, 1.5", "u.a < x.k", "20, 40, 50")]
+#[case::null_of_no_row(
+    "SELECT c, (SELECT 1 WHERE false) AS k FROM t",
+    "x.k IS NULL",
+    "10, 20, 30, 40"
+)]
+#[case::null_of_a_total("SELECT c, c AS k FROM t GROUP BY ROLLUP (c)", "x.k IS NULL", "")]
+#[tokio::test]
+async fn know_the_types_outside(
+    #[case] outside: &str,
+    #[case] condition: &str,
+    #[case] expected: &str,
+) {
+    let sql = format!(
+        "SELECT c FROM ({outside}) AS x WHERE EXISTS (SELECT 1 FROM u WHERE {condition}) ORDER BY c"
+    );
+    check(&with_tables().await, &sql, Ok(expected)).await;
 }
 
 /// That a query has these rows, or is refused with this reason.

@@ -38,6 +38,19 @@ use crate::support::{engine, text};
     "EXISTS (SELECT 1 FROM (SELECT g AS k FROM u WHERE u.k = t.p) AS s WHERE s.k > 7)",
     "3"
 )]
+#[case::in_parts_without_them(
+    "(SELECT max(g) FROM (SELECT g FROM u WHERE u.k = t.p) AS s) = 8",
+    "3"
+)]
+#[case::in_parts_with(
+    "EXISTS (WITH s AS (SELECT g FROM u WHERE u.k = t.p) SELECT 1 FROM s WHERE g = 7)",
+    "1 2"
+)]
+#[case::nested_keys(
+    "EXISTS (SELECT 1 FROM u WHERE u.k = t.p AND u.g IN (SELECT v.g FROM v WHERE v.k + 1 = u.k + 1))",
+    ""
+)]
+#[case::under_or_with_a_key("p IN (SELECT u.k FROM u WHERE u.g - 7 = t.q - 1) OR id = 3", "1 3")]
 #[case::using(
     "EXISTS (SELECT 1 FROM u FULL JOIN (SELECT k + 1 AS k FROM u) AS w USING (k) WHERE k = t.id)",
     "1 2 3"

@@ -17,7 +17,7 @@
 
 use datafusion::{
     common::{
-        DFSchema, ExprSchema, JoinType, Result,
+        DFSchema, ExprSchema, Result,
         config::ConfigOptions,
         tree_node::{Transformed, TreeNode},
     },
@@ -41,7 +41,6 @@ pub(in crate::rules) struct Aggregated;
 impl AnalyzerRule for Aggregated {
     fn analyze(&self, plan: LogicalPlan, _config: &ConfigOptions) -> Result<LogicalPlan> {
         rewrite(plan, |node| {
-            let node = with_filter_above(node)?;
             let may_have_scalars = matches!(
                 node,
                 LogicalPlan::Projection(_) | LogicalPlan::Filter(_) | LogicalPlan::Aggregate(_)
@@ -62,24 +61,6 @@ impl AnalyzerRule for Aggregated {
     fn name(&self) -> &'static str {
         "aggregated"
     }
-}
-
-/// An inner join without those in its condition, which may have no scalar subqueries.
-fn with_filter_above(node: LogicalPlan) -> Result<LogicalPlan> {
-    match node {
-        LogicalPlan::Join(mut join)
-            if join.join_type == JoinType::Inner && join.filter.as_ref().is_some_and(has_one) =>
-        {
-            let filter = join.filter.take();
-            let joined = LogicalPlanBuilder::from(LogicalPlan::Join(join));
-            joined.filter(filter.unwrap_or_else(|| lit(true)))?.build()
-        }
-        other => Ok(other),
-    }
-}
-
-fn has_one(expr: &Expr) -> bool {
-    expr.exists(|part| Ok(is_one(part))).unwrap_or(true)
 }
 
 fn is_one(expr: &Expr) -> bool {

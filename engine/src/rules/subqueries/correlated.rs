@@ -24,14 +24,14 @@ use datafusion::{
     },
     logical_expr::{
         Aggregate, BinaryExpr, Expr, FetchType, Join, Limit, LogicalPlan, Operator, SkipType,
-        Subquery, SubqueryAlias, utils::split_conjunction,
+        Subquery, utils::split_conjunction,
     },
     optimizer::AnalyzerRule,
 };
 
 use super::{
     aggregated::{OneRow, depends_on_aggregates},
-    subquery,
+    lateral, subquery,
 };
 
 /// Refuses them.
@@ -62,15 +62,6 @@ impl AnalyzerRule for Correlated {
 
     fn name(&self) -> &'static str {
         "correlated"
-    }
-}
-
-/// The LATERAL subquery that a side of a join is.
-fn lateral(side: &LogicalPlan) -> Option<&Subquery> {
-    match side {
-        LogicalPlan::SubqueryAlias(SubqueryAlias { input, .. }) => lateral(input),
-        LogicalPlan::Subquery(subquery) => Some(subquery),
-        _ => None,
     }
 }
 

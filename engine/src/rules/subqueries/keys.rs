@@ -22,7 +22,7 @@ use datafusion::{
     optimizer::AnalyzerRule,
 };
 
-use crate::rules::rewrite;
+use crate::rules::{rewrite, with_schema_anew};
 
 /// Gives them names of their own.
 #[derive(Debug)]
@@ -52,37 +52,62 @@ fn named(subquery: &LogicalPlan, count: &mut usize) -> Result<Transformed<Logica
     let sources = sources_by_name(subquery)?;
     let is_shared = |column: &Column| sources.get(&column.name).is_some_and(|count| *count > 1);
     let columns = subquery.schema().columns();
-    let before = *count;
-    let plan = rewrite(subquery.clone(), |node| match node {
-        LogicalPlan::Filter(filter) if filter.predicate.contains_outer() => {
-            with_keys(filter, is_shared, count)
-        }
-        LogicalPlan::Projection(projection) => with_keys_of_input(projection),
-        other => Ok(Transformed::no(other)),
+    let named = below(subquery.clone(), false, &mut |filter, is_in_parts| {
+        with_keys(filter, |column| is_in_parts || is_shared(column), count)
     })?;
     // What is above may count the columns.
-    let plan = match plan.schema().columns() == columns {
-        true => plan,
+    named.map_data(|plan| match plan.schema().columns() == columns {
+        true => Ok(plan),
         false => {
             let columns = columns.into_iter().map(Expr::Column);
-            LogicalPlanBuilder::from(plan).project(columns)?.build()?
+            LogicalPlanBuilder::from(plan).project(columns)?.build()
         }
+    })
+}
+
+/// What is made of a filter; the second argument is that of [`below`].
+type Change<'a> = &'a mut dyn FnMut(Filter, bool) -> Result<Transformed<LogicalPlan>>;
+
+/// A plan with its filters changed that refer to the query outside, but not those of subqueries in
+/// it. `is_in_parts` is whether something stands above that has a name of its own, as a table in
+/// FROM: it has the columns of its own query alone, so that these have keys too.
+fn below(
+    plan: LogicalPlan,
+    is_in_parts: bool,
+    change: Change<'_>,
+) -> Result<Transformed<LogicalPlan>> {
+    if matches!(plan, LogicalPlan::Subquery(_)) {
+        return Ok(Transformed::no(plan));
+    }
+    let is_alias = matches!(plan, LogicalPlan::SubqueryAlias(_));
+    let plan = plan.map_children(|input| below(input, is_in_parts || is_alias, change))?;
+    let plan = match plan.transformed {
+        true => plan.map_data(with_schema_anew)?,
+        false => plan,
     };
-    Ok(Transformed::new_transformed(plan, *count > before))
+    plan.transform_data(|plan| match plan {
+        LogicalPlan::Filter(filter) if filter.predicate.contains_outer() => {
+            change(filter, is_in_parts)
+        }
+        LogicalPlan::Projection(projection) if is_in_parts => with_keys_of_input(projection),
+        other => Ok(Transformed::no(other)),
+    })
 }
 
 /// How names of keys begin.
 const KEY: &str = "key of a subquery ";
+
+fn is_key(column: &Column) -> bool {
+    column.name.starts_with(KEY)
+}
 
 /// A projection that has the keys that are computed below. What stands above in parentheses would
 /// not find them otherwise.
 fn with_keys_of_input(projection: Projection) -> Result<Transformed<LogicalPlan>> {
     let is_there = |key: &Column| projection.expr.iter().any(|expr| expr.try_as_col() == Some(key));
     let columns = projection.input.schema().columns().into_iter();
-    let missing: Vec<Expr> = columns
-        .filter(|column| column.name.starts_with(KEY) && !is_there(column))
-        .map(Expr::Column)
-        .collect();
+    let missing: Vec<Expr> =
+        columns.filter(|column| is_key(column) && !is_there(column)).map(Expr::Column).collect();
     if missing.is_empty() {
         return Ok(Transformed::no(LogicalPlan::Projection(projection)));
     }
@@ -129,7 +154,9 @@ fn with_keys(
             true => {
                 let columns = term.transform_down(|part| {
                     Ok(match &part {
-                        Expr::Column(column) if is_shared(column) => Transformed::yes(named(&part)),
+                        Expr::Column(column) if is_shared(column) && !is_key(column) => {
+                            Transformed::yes(named(&part))
+                        }
                         _ => Transformed::no(part),
                     })
                 })?;

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Conditions of joins that have subqueries, or are part of one.
+//!
+//! DataFusion makes joins of subqueries that refer to the query outside above joins, not in their
+//! conditions, and takes conditions that refer to it out of filters alone. Of an inner join,
+//! [`Conditions`] makes filters of them.
+
+use datafusion::{
+    common::{
+        JoinType, Result,
+        config::ConfigOptions,
+        tree_node::{Transformed, TreeNode},
+    },
+    logical_expr::{
+        Expr, LogicalPlan, LogicalPlanBuilder,
+        utils::{conjunction, split_conjunction_owned},
+    },
+    optimizer::AnalyzerRule,
+};
+
+use super::subquery;
+use crate::rules::rewrite;
+
+/// Makes filters of them.
+#[derive(Debug)]
+pub(in crate::rules) struct Conditions;
+
+impl AnalyzerRule for Conditions {
+    fn analyze(&self, plan: LogicalPlan, _config: &ConfigOptions) -> Result<LogicalPlan> {
+        rewrite(plan, |node| match node {
+            LogicalPlan::Join(mut join) if join.join_type == JoinType::Inner => {
+                let Some(filter) = join.filter.take_if(|filter| refers(filter)) else {
+                    return Ok(Transformed::no(LogicalPlan::Join(join)));
+                };
+                let (above, kept): (Vec<_>, Vec<_>) =
+                    split_conjunction_owned(filter).into_iter().partition(refers);
+                join.filter = conjunction(kept);
+                let joined = LogicalPlanBuilder::from(LogicalPlan::Join(join));
+                let filtered = match conjunction(above) {
+                    Some(above) => joined.filter(above)?,
+                    None => joined,
+                };
+                Ok(Transformed::yes(filtered.build()?))
+            }
+            other => Ok(Transformed::no(other)),
+        })
+    }
+
+    fn name(&self) -> &'static str {
+        "conditions"
+    }
+}
+
+/// Whether a term has a subquery that refers to the query around it, or refers to one itself.
+fn refers(term: &Expr) -> bool {
+    let refers = |part: &Expr| {
+        let inside = subquery(part);
+        inside.is_some_and(|inside| !inside.outer_ref_columns.is_empty())
+            || matches!(part, Expr::OuterReferenceColumn(..))
+    };
+    term.exists(|part| Ok(refers(part))).unwrap_or(true)
+}
