@@ -4,8 +4,8 @@
 //! `0.0` and `-0.0` are equal where rows are compared. DataFusion compares constants by their bits:
 //! of `x = 0.0 AND x = -0.0` it says that no row has both, `x > -0.0` it takes for less narrow than
 //! `x >= 0.0`, and a list of more than three constants has one zero only. So a zero that is
-//! compared has no sign, and a list that has one of both has the other one too. Lists with columns are
-//! written as comparisons.
+//! compared has no sign, and a list that has one of both has the other one too. Lists with columns
+//! are written as comparisons.
 
 use datafusion::{
     common::{Result, tree_node::Transformed},
@@ -48,7 +48,7 @@ pub(super) fn unite(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
     })
 }
 
-/// Whether it is a list whose items are not all constants. Then the items are compared by their bits.
+/// Whether it is a list whose items are not all constants. These are compared by their bits.
 fn is_list_of_columns(expr: &Expr) -> bool {
     let is_column = |item: &Expr| !item.column_refs().is_empty();
     matches!(expr, Expr::InList(InList { list, .. }) if list.iter().any(is_column))

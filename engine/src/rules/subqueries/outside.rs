@@ -2,10 +2,10 @@
 //! What subqueries know of the columns of the query outside.
 //!
 //! Where a subquery refers to a column of the query outside, it says of what type that is and
-//! whether it may be NULL, as it was when names were resolved. The types of UNION and CASE are found
-//! out later, ROLLUP and our own rules make columns NULL; conditions of the subquery were then
-//! cast and simplified as if the column were what it had been. [`Outside`] says it anew: in front
-//! of what casts, for a query outside that has been cast, and behind it.
+//! whether it may be NULL, as it was when names were resolved. The types of UNION and CASE are
+//! found out later, ROLLUP and our own rules make columns NULL; conditions of the subquery were
+//! then cast and simplified as if the column were what it had been. [`Outside`] says it anew: in
+//! front of what casts, for a query outside that has been cast, and behind it.
 
 use std::sync::Arc;
 
