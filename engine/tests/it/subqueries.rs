@@ -149,6 +149,11 @@ async fn without_a_row_are_null(#[case] value: &str, #[case] expected: &str) {
     "an outer join"
 )]
 #[case::except("EXISTS (SELECT a FROM u EXCEPT SELECT a FROM u WHERE a = t.a)", "EXCEPT")]
+#[case::union("EXISTS (SELECT b FROM u WHERE u.a = t.a UNION ALL SELECT 1 WHERE false)", "UNION")]
+#[case::union_in_parts(
+    "c IN (SELECT b FROM (SELECT b FROM u WHERE u.a + 1 = t.a UNION ALL SELECT 1) AS q)",
+    "UNION"
+)]
 #[case::rollup("EXISTS (SELECT b FROM u WHERE u.a = t.a GROUP BY ROLLUP (b))", "grouping sets")]
 #[case::aggregate_below(
     "EXISTS (SELECT 1 FROM (SELECT count(*) AS n FROM u WHERE u.a = t.a) AS q, u)",

@@ -7,6 +7,7 @@
 //!
 //! - a window function numbers and sums over all of them;
 //! - an outer join has no row of NULLs any more for what has no match;
+//! - a union has no columns for what only one part is compared by;
 //! - LIMIT and OFFSET are left out of EXISTS, where only a LIMIT at the top means nothing;
 //! - an aggregate without GROUP BY has no row for no rows, where neither
 //!   [`aggregated`](super::aggregated) nor DataFusion sees to it: in parts of EXISTS and IN, with
@@ -125,6 +126,7 @@ impl Place {
                 _ => refused("LIMIT or OFFSET"),
             },
             LogicalPlan::Window(_) => refused("a window function"),
+            LogicalPlan::Union(_) => refused("UNION"),
             LogicalPlan::Aggregate(aggregate) => {
                 let is_known = self.is_top && matches!(self.kind, Kind::Scalar | Kind::Lateral);
                 let has_one_row = aggregate.group_expr.is_empty();

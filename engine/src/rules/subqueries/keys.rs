@@ -76,7 +76,8 @@ fn below(
     is_in_parts: bool,
     change: Change<'_>,
 ) -> Result<Transformed<LogicalPlan>> {
-    if matches!(plan, LogicalPlan::Subquery(_)) {
+    // Parts of a union have the same columns, so they have no keys; those are refused.
+    if matches!(plan, LogicalPlan::Subquery(_) | LogicalPlan::Union(_)) {
         return Ok(Transformed::no(plan));
     }
     let is_alias = matches!(plan, LogicalPlan::SubqueryAlias(_));
