@@ -96,6 +96,7 @@ impl OneRow {
         (!is_right).then_some(row)
     }
 
+    /// That of a plan, if it has one row or none for all that its aggregate is over.
     pub(super) fn of(plan: &LogicalPlan) -> Option<Self> {
         match plan {
             LogicalPlan::Aggregate(aggregate) if aggregate.group_expr.is_empty() => Some(Self {
