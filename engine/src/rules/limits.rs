@@ -7,6 +7,10 @@
 //! rows of it. So a [`Fence`] takes the place of each limit while the rule runs: an operator of
 //! which it knows nothing.
 //!
+//! It moves a sort with a limit of its own below window functions too, where these then see the
+//! first rows alone: `count(*) OVER () .. ORDER BY a LIMIT 4` was 4. So that limit becomes one by
+//! itself, with a fence.
+//!
 //! It also hands the limit behind a sort to what feeds the last step of an aggregate. There a group
 //! may come from several partitions, so that some first rows are fewer first groups. No limit of a
 //! query stands between two steps of an aggregate: what is found there is taken out.
@@ -31,6 +35,7 @@ use datafusion::{
         limit::GlobalLimitExec,
         replace_children_if_necessary,
         sorts::sort::SortExec,
+        windows::{BoundedWindowAggExec, WindowAggExec},
     },
 };
 
@@ -47,9 +52,13 @@ impl PhysicalOptimizerRule for Fenced {
         config: &ConfigOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let fenced = plan.transform_up(|node| {
-            Ok(match node.is::<GlobalLimitExec>() {
-                true => Transformed::yes(Arc::new(Fence::of(node)) as Arc<dyn ExecutionPlan>),
-                false => Transformed::no(node),
+            let limit = match node.is::<GlobalLimitExec>() {
+                true => Some(Arc::clone(&node)),
+                false => limit_above_windows(&node),
+            };
+            Ok(match limit {
+                Some(limit) => Transformed::yes(Arc::new(Fence::of(limit)) as _),
+                None => Transformed::no(node),
             })
         })?;
         let plan = self.0.optimize(fenced.data, config)?;
@@ -68,6 +77,26 @@ impl PhysicalOptimizerRule for Fenced {
     fn schema_check(&self) -> bool {
         self.0.schema_check()
     }
+}
+
+/// A sort with a limit as a limit of a sort, if there are window functions below.
+fn limit_above_windows(plan: &Arc<dyn ExecutionPlan>) -> Option<Arc<dyn ExecutionPlan>> {
+    let sort = plan.downcast_ref::<SortExec>()?;
+    let fetch = sort.fetch()?;
+    has_windows(sort.input()).then(|| {
+        let sorted = Arc::new(sort.with_fetch(None));
+        Arc::new(GlobalLimitExec::new(sorted, 0, Some(fetch))) as _
+    })
+}
+
+/// Whether there are window functions before there is another sort or a join.
+fn has_windows(plan: &Arc<dyn ExecutionPlan>) -> bool {
+    let is_window = plan.is::<WindowAggExec>() || plan.is::<BoundedWindowAggExec>();
+    is_window
+        || match plan.children().as_slice() {
+            [child] if !plan.is::<SortExec>() => has_windows(child),
+            _ => false,
+        }
 }
 
 fn is_last_step(plan: &Arc<dyn ExecutionPlan>) -> bool {

@@ -17,6 +17,23 @@ use crate::support::{Data, text};
     "SELECT row_number() OVER (ORDER BY k) FROM (SELECT k FROM t LIMIT 4 OFFSET 3)",
     "1 2 3 4"
 )]
+#[case::window_of_all(
+    2,
+    "SELECT n FROM (SELECT k, count(*) OVER () AS n FROM t WHERE v < 5) ORDER BY k LIMIT 3",
+    "500 500 500"
+)]
+#[case::window_of_what_follows(
+    2,
+    "SELECT s FROM (SELECT k, sum(k) OVER (ORDER BY k ROWS BETWEEN CURRENT ROW AND 1 FOLLOWING) AS s \
+     FROM t) ORDER BY k LIMIT 2",
+    "3 5"
+)]
+#[case::windows_and_filters(
+    2,
+    "SELECT n FROM (SELECT k, v, count(*) OVER (PARTITION BY v) AS n FROM t) WHERE v > 7 \
+     ORDER BY k DESC LIMIT 2",
+    "100 100"
+)]
 #[case::sorted_inside(
     2,
     "SELECT k FROM (SELECT k FROM t ORDER BY k DESC LIMIT 3 OFFSET 1) ORDER BY k",

@@ -287,7 +287,8 @@ class Draw:
         key = "k" if self.chance(60) else "id"
         equal = "=" if self.chance(75) else "IS NOT DISTINCT FROM"
         source = f"FROM {left} AS l {word} {right} AS r ON l.{key} {equal} r.{key}"
-        if not is_half and self.chance(20):
+        # By `k` there may be millions of rows, too many of a batch of one each.
+        if not is_half and key == "id" and self.chance(50):
             self.expressions.features.add("three tables")
             side = self.random.choice("lr")
             equal = "=" if self.chance(50) else "IS NOT DISTINCT FROM"
