@@ -79,7 +79,7 @@ pub struct Options {
     #[arg(long, value_name = "NAME", default_value = "unknown")]
     pub commit: String,
     /// Where files and queries that differ are kept
-    #[arg(long, value_name = "FOLDER", default_value = "differing-queries")]
+    #[arg(long, value_name = "FOLDER", default_value = "target/differing-queries")]
     pub keep: PathBuf,
     /// Python with the packages of xtask/requirements.txt
     #[arg(long, value_name = "PROGRAM")]
