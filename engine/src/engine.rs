@@ -27,6 +27,7 @@ use crate::{
     query::Query,
     rules,
     settings::{NearscanOptions, PREFIX},
+    stack,
     statement::{self, Ending, Statement},
     system::SCHEMA_NAME,
 };
@@ -117,7 +118,8 @@ impl Engine {
     /// not SQL, and those around it are good.
     #[must_use]
     pub fn statements(&self, text: &str) -> Vec<Result<Statement>> {
-        statement::split(text, &self.session.copied_config().options().sql_parser)
+        let options = self.session.copied_config();
+        stack::room(|| statement::split(text, &options.options().sql_parser))
     }
 
     /// Says whether `text` ends with a semicolon outside strings and comments, which is when a
@@ -132,7 +134,7 @@ impl Engine {
     /// # Errors
     /// What is wrong with the statement.
     pub async fn run(&self, statement: Statement) -> Result<Query> {
-        let planned = Box::pin(self.plan(statement.parsed)).await;
+        let planned = stack::with_room(Box::pin(self.plan(statement.parsed))).await;
         planned.map_err(|error| self.classify(error))
     }
 

@@ -50,6 +50,7 @@ mod order;
 mod profile;
 mod query;
 mod rules;
+mod stack;
 mod statement;
 pub mod stopwatch;
 mod store;

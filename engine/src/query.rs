@@ -32,6 +32,7 @@ use crate::{
     error::{Error, Result},
     locate,
     profile::{OperatorProfile, QueryProfile},
+    stack,
     stopwatch::Stopwatch,
 };
 
@@ -90,7 +91,7 @@ impl Query {
     pub async fn stream(&self) -> Result<QueryStream> {
         let task = self.frame.task_ctx();
         let watch = Stopwatch::start();
-        let planning = Box::pin(self.frame.create_physical_plan());
+        let planning = stack::with_room(Box::pin(self.frame.create_physical_plan()));
         let (plan, decisions) = match has_drives(&task) {
             true => caught(recorded(planning)).await?,
             // Nothing is decided then, and planning takes no longer than DataFusion's.
@@ -121,7 +122,7 @@ impl Query {
     /// If the plan cannot be made.
     pub async fn profile(&self) -> Result<QueryProfile> {
         let watch = Stopwatch::start();
-        let planning = Box::pin(self.frame.create_physical_plan());
+        let planning = stack::with_room(Box::pin(self.frame.create_physical_plan()));
         let (plan, decisions) = recorded(planning).await;
         let (plan, planning) = (plan?, watch.elapsed());
         Ok(profile(plan.as_ref(), decisions, planning))

@@ -9,11 +9,12 @@
 //! see [`gate`], [`limits`] and [`sorts`]. In front of the latter stands [`nulls`]; at the end
 //! one for what happens while a plan runs, [`repeats`].
 //!
-//! Of the rules for logical plans four are wrapped: see [`columnless`] and [`constants`],
-//! [`null_equality`], and what stands before the one that simplifies: [`arrays`], [`bits`],
-//! [`casts`], [`compared`], [`decimals`], [`lists`], [`patterns`], [`sums`] and [`zeros`]. Before
-//! them come [`set_operations`], [`unnest`] and [`subqueries`]. When they have run, what DataFusion
-//! would conclude too much from is hidden: see [`casts`], [`compared`] and [`intervals`].
+//! Of the rules for logical plans five are wrapped: see [`columnless`] and [`constants`],
+//! [`null_equality`], [`writes`], and what stands before the one that simplifies: [`arrays`],
+//! [`bits`], [`casts`], [`compared`], [`decimals`], [`lists`], [`patterns`] and [`sums`]; behind it
+//! stands [`zeros`]. Before them come [`writes`], [`set_operations`], [`unnest`] and
+//! [`subqueries`]. When they have run, what DataFusion would conclude too much from is hidden: see
+//! [`casts`], [`compared`] and [`intervals`].
 
 mod arrays;
 mod as_is;
@@ -32,27 +33,21 @@ mod names;
 mod null_equality;
 mod nulls;
 mod patterns;
+mod plans;
 mod repeats;
 mod set_operations;
 mod sorts;
 mod subqueries;
 mod sums;
 mod unnest;
+mod writes;
 mod zeros;
 
 use std::sync::Arc;
 
 use datafusion::{
-    common::{
-        DFSchema, Result,
-        config::ConfigOptions,
-        internal_err,
-        tree_node::{Transformed, TreeNode, TreeNodeRecursion},
-    },
-    logical_expr::{
-        Expr, LogicalPlan, Union, expr_rewriter::NamePreserver, simplify::SimplifyContext,
-        utils::merge_schema,
-    },
+    common::{Result, config::ConfigOptions, internal_err, tree_node::Transformed},
+    logical_expr::{Expr, LogicalPlan, simplify::SimplifyContext},
     optimizer::{
         Analyzer, AnalyzerRule, ApplyOrder, Optimizer, OptimizerConfig, OptimizerRule,
         simplify_expressions::ExprSimplifier,
@@ -86,6 +81,9 @@ const FLATTENS_JOINS: &str = "eliminate_cross_join";
 /// The rule that makes keys of a join's conditions.
 const MAKES_KEYS: &str = "extract_equijoin_predicate";
 
+/// The rule that computes once what stands in several expressions.
+const SHARES: &str = "common_sub_expression_eliminate";
+
 /// Beginning of the names of rules that move filters.
 const MOVES_FILTERS: &str = "FilterPushdown";
 
@@ -96,6 +94,9 @@ const MOVES_SORTS: &str = "EnsureRequirements";
 const SLOT_AFTER: &str = "PushdownSort";
 
 /// The rules that run once, DataFusion's and ours.
+///
+/// # Panics
+/// If DataFusion no longer has the rule that finds casts; a test holds that it has.
 pub(crate) fn analyzer_rules() -> Vec<AnalyzerRuleRef> {
     let mut rules = Analyzer::new().rules;
     let casts = rules.iter().position(|rule| rule.name() == FINDS_CASTS);
@@ -106,8 +107,15 @@ pub(crate) fn analyzer_rules() -> Vec<AnalyzerRuleRef> {
 }
 
 /// Those that come behind DataFusion's own, which find out what names and types mean.
-fn own_analyzer_rules() -> [AnalyzerRuleRef; 10] {
+///
+/// They run again on what they made, when a statement is prepared and when it is run, so none finds
+/// anything to do in that. `Conditions` makes filters, for all others look there. `Aggregated` and
+/// `Optional` make other subqueries of some, before `Outside` says anew what each knows of the
+/// query outside, and `Keys` and `NotIn` compare what it says. `Named` gives names to what is left,
+/// and `Correlated` judges it.
+fn own_analyzer_rules() -> [AnalyzerRuleRef; 11] {
     [
+        Arc::new(writes::Writes),
         Arc::new(set_operations::SetOperations),
         Arc::new(unnest::Unnested),
         Arc::new(subqueries::Conditions),
@@ -136,6 +144,7 @@ pub(crate) fn logical_rules() -> Vec<LogicalRule> {
             MOVES_CONDITIONS => *rule = Wrapped::around(rule, move_filters),
             MAKES_KEYS => *rule = Wrapped::around(rule, make_keys),
             FLATTENS_JOINS => *rule = Wrapped::around(rule, flatten_joins),
+            SHARES => *rule = Wrapped::around(rule, share),
             _ => {}
         }
     }
@@ -192,6 +201,18 @@ fn make_keys(
     }
 }
 
+/// What the rule that computes once what stands in several expressions makes of a plan.
+fn share(
+    rule: &LogicalRule,
+    plan: LogicalPlan,
+    config: &dyn OptimizerConfig,
+) -> Result<Transformed<LogicalPlan>> {
+    match writes::is_update(&plan)? {
+        true => Ok(Transformed::no(plan)),
+        false => rule.rewrite(plan, config),
+    }
+}
+
 /// The value of an expression without columns.
 fn worked_out(constant: &Expr, config: &dyn OptimizerConfig) -> Option<ScalarValue> {
     let context = SimplifyContext::builder()
@@ -243,86 +264,6 @@ fn only_child(mut children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn Execu
         (Some(child), true) => Ok(child),
         _ => internal_err!("an operator with one child has another number"),
     }
-}
-
-/// A plan with this done to each of its operators, from below. What operators above say of their
-/// columns is found out anew.
-fn rewrite(
-    plan: LogicalPlan,
-    mut change: impl FnMut(LogicalPlan) -> Result<Transformed<LogicalPlan>>,
-) -> Result<LogicalPlan> {
-    let mut is_changed = false;
-    let plan = plan.transform_up_with_subqueries(|node| {
-        let node = change(node)?;
-        is_changed |= node.transformed;
-        match is_changed {
-            true => node.map_data(with_schema_anew),
-            false => Ok(node),
-        }
-    })?;
-    Ok(plan.data)
-}
-
-fn with_schema_anew(plan: LogicalPlan) -> Result<LogicalPlan> {
-    match plan {
-        // DataFusion takes the number of columns for all that can change.
-        LogicalPlan::Union(union) => Union::try_new(union.inputs).map(LogicalPlan::Union),
-        other => other.recompute_schema(),
-    }
-}
-
-/// The columns that the expressions of an operator are over.
-fn input_schema(plan: &LogicalPlan) -> Result<DFSchema> {
-    match plan {
-        LogicalPlan::TableScan(scan) => {
-            DFSchema::try_from_qualified_schema(scan.table_name.clone(), &scan.source.schema())
-        }
-        other => Ok(merge_schema(&other.inputs())),
-    }
-}
-
-/// A plan with the expressions of its operator changed, in all their parts, and no name.
-///
-/// `may_change` is what of these is looked at first, because most plans have nothing to change, and
-/// names and columns take longer to make than all the rest. `change` gets those columns.
-fn map_expressions(
-    plan: LogicalPlan,
-    may_change: impl Fn(&Expr) -> bool,
-    change: impl Fn(Expr, &DFSchema) -> Result<Transformed<Expr>>,
-) -> Result<Transformed<LogicalPlan>> {
-    map_whole_expressions(plan, may_change, |expr, schema| {
-        expr.transform_up(|expr| change(expr, schema))
-    })
-}
-
-/// A plan with the expressions of its operator changed, each as a whole, and no name.
-fn map_whole_expressions(
-    plan: LogicalPlan,
-    may_change: impl Fn(&Expr) -> bool,
-    change: impl Fn(Expr, &DFSchema) -> Result<Transformed<Expr>>,
-) -> Result<Transformed<LogicalPlan>> {
-    if !has_expression(&plan, may_change)? {
-        return Ok(Transformed::no(plan));
-    }
-    let (schema, names) = (input_schema(&plan)?, NamePreserver::new(&plan));
-    plan.map_expressions(|expr| {
-        let name = names.save(&expr);
-        let changed = change(expr, &schema)?;
-        Ok(match changed.transformed {
-            true => changed.update_data(|expr| name.restore(expr)),
-            false => changed,
-        })
-    })
-}
-
-/// Whether some part of the expressions of an operator is one of these.
-fn has_expression(plan: &LogicalPlan, is_one: impl Fn(&Expr) -> bool) -> Result<bool> {
-    let mut has_one = false;
-    plan.apply_expressions(|expr| {
-        has_one = expr.exists(|part| Ok(is_one(part)))?;
-        Ok(if has_one { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
-    })?;
-    Ok(has_one)
 }
 
 /// An optimized plan as DataFusion may plan it.
@@ -392,13 +333,35 @@ mod tests {
     }
 
     #[test]
+    fn those_that_run_once_stand_behind_those_of_datafusion() {
+        let names = |rules: Vec<AnalyzerRuleRef>| {
+            rules.iter().map(|rule| rule.name().to_owned()).collect::<Vec<String>>()
+        };
+        let mut expected = names(Analyzer::new().rules);
+        let casts = expected.iter().position(|name| name == FINDS_CASTS).unwrap();
+        expected.insert(casts, "outside_before_casts".to_owned());
+        let ours = [
+            "writes",
+            "set_operations",
+            "unnested",
+            "conditions",
+            "aggregated",
+            "optional",
+            "outside",
+        ];
+        let last = ["keys", "not_in", "named", "correlated"];
+        expected.extend(ours.into_iter().chain(last).map(str::to_owned));
+        assert_eq!(names(analyzer_rules()), expected);
+    }
+
+    #[test]
     fn logical_ones_are_those_of_datafusion() {
         let names = |rules: &[LogicalRule]| {
             rules.iter().map(|rule| rule.name().to_owned()).collect::<Vec<String>>()
         };
         let known = names(&Optimizer::new().rules);
         assert_eq!(names(&logical_rules()), known);
-        for wrapped in [SIMPLIFIES, MOVES_CONDITIONS, MAKES_KEYS, FLATTENS_JOINS] {
+        for wrapped in [SIMPLIFIES, MOVES_CONDITIONS, MAKES_KEYS, FLATTENS_JOINS, SHARES] {
             assert_eq!(known.iter().filter(|name| *name == wrapped).count(), 1, "{wrapped}");
         }
     }

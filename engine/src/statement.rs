@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Cuts a text into statements, with DataFusion's own tokenizer and parser. What these take for
-//! something else than SQL means is put right: see [`any`], [`distinct_from`]
-//! and [`using`].
+//! Cuts a text into statements, with DataFusion's own tokenizer and parser. What these or the
+//! planner take for something else than SQL means is put right: see [`any`], [`distinct_from`] and
+//! [`using`].
 //!
 //! A semicolon inside a string, a quoted name or a comment ends nothing, because the tokenizer says
 //! what is one. Statements in front of a broken one are still good: each is parsed by itself, and
 //! an error takes the place of the statement that has it.
 
 mod any;
+mod depth;
 mod distinct_from;
 mod using;
 
@@ -112,6 +113,7 @@ fn parse(
     dialect: &dyn Dialect,
     options: &SqlParserOptions,
 ) -> Result<Parsed, DataFusionError> {
+    depth::check(tokens)?;
     let mut statements = DFParserBuilder::new(tokens.to_vec())
         .with_dialect(dialect)
         .with_recursion_limit(options.recursion_limit.get())

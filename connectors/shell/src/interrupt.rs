@@ -52,8 +52,12 @@ impl Runtimes {
     }
 }
 
+/// Four times the usual: the deepest expressions that the engine takes use a part of this.
+const STACK_SIZE: usize = 8 << 20;
+
 fn queries(thread_count: Option<usize>) -> io::Result<Runtime> {
     let mut builder = Builder::new_multi_thread();
+    builder.thread_stack_size(STACK_SIZE);
     if let Some(count) = thread_count {
         builder.worker_threads(count);
     }

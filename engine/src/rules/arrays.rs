@@ -11,7 +11,7 @@ use datafusion::{
     scalar::ScalarValue,
 };
 
-use super::{as_is, map_expressions};
+use super::{as_is, plans::map_expressions};
 
 /// Hides them.
 pub(super) fn hide(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {

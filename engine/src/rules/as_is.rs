@@ -2,8 +2,9 @@
 //! The functions `as_is` and `may_be_null`, which give their first argument, and through which
 //! DataFusion does not see.
 //!
-//! Users cannot call them. In a physical plan `as_is` stands where [`casts`](super::casts) put it,
-//! and `may_be_null` around [scalar subqueries](super::subqueries).
+//! Users cannot call them. In a physical plan `as_is` stands where [`casts`](super::casts) and
+//! [`compared`](super::compared) put it, and `may_be_null` around
+//! [scalar subqueries](super::subqueries).
 
 use std::sync::{Arc, LazyLock};
 
@@ -16,7 +17,7 @@ use datafusion::{
     },
 };
 
-use super::map_expressions;
+use super::plans::map_expressions;
 
 /// A call of `as_is`.
 pub(super) fn call(argument: Expr) -> Expr {
@@ -49,7 +50,7 @@ pub(super) fn remove(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
     })
 }
 
-fn is_call(expr: &Expr) -> bool {
+pub(super) fn is_call(expr: &Expr) -> bool {
     matches!(expr, Expr::ScalarFunction(ScalarFunction { func, .. }) if *func == *AS_IS)
 }
 

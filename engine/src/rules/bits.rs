@@ -10,7 +10,7 @@ use datafusion::{
     scalar::ScalarValue,
 };
 
-use super::map_expressions;
+use super::plans::map_expressions;
 
 /// A plan in which negative numbers whose bits are looked at are differences.
 pub(super) fn of_differences(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {

@@ -18,7 +18,7 @@ use datafusion::{
     logical_expr::{Cast, Expr, ExprSchemable, LogicalPlan, TryCast},
 };
 
-use super::{as_is, intervals, map_expressions};
+use super::{as_is, intervals, plans::map_expressions};
 
 /// Hides casts from what makes the physical plan.
 pub(super) fn hide(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {

@@ -12,13 +12,16 @@ use datafusion::{
     arrow::datatypes::{DataType, TimeUnit},
     common::{DFSchema, Result, tree_node::Transformed},
     logical_expr::{
-        Between, BinaryExpr, Cast, Expr, ExprSchemable, LogicalPlan, Operator, TryCast,
+        Between, BinaryExpr, Cast, Expr, ExprSchemable, LogicalPlan, TryCast,
         expr::{InList, ScalarFunction},
     },
     scalar::ScalarValue,
 };
 
-use super::{as_is, casts, map_expressions};
+use super::{
+    as_is, casts,
+    plans::{is_comparison, map_expressions},
+};
 
 /// Years all of whose moments are numbers of nanoseconds.
 const YEARS_OF_NANOSECONDS: std::ops::RangeInclusive<i64> = 1678..=2261;
@@ -66,14 +69,6 @@ fn is_converted(expr: &Expr) -> bool {
         }
         other => year_of(other).is_some(),
     }
-}
-
-fn is_comparison(operator: Operator) -> bool {
-    operator.supports_propagation()
-        || matches!(
-            operator,
-            Operator::NotEq | Operator::IsDistinctFrom | Operator::IsNotDistinctFrom
-        )
 }
 
 /// Whether one of the constants is none of the values.

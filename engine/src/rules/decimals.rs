@@ -11,7 +11,7 @@ use datafusion::{
     scalar::ScalarValue,
 };
 
-use super::{as_is, map_expressions};
+use super::{as_is, plans::map_expressions};
 
 /// Hides them; `value_of` works a constant out.
 pub(super) fn hide(

@@ -24,7 +24,10 @@ use datafusion::{
     },
 };
 
-use super::{as_is, has_expression, map_whole_expressions};
+use super::{
+    as_is,
+    plans::{has_expression, map_whole_expressions},
+};
 
 /// A plan whose lists stay apart where one list would be another condition.
 pub(super) fn keep_apart(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {

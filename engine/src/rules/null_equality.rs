@@ -11,16 +11,15 @@
 use std::sync::Arc;
 
 use datafusion::{
-    common::{
-        JoinType, NullEquality, Result,
-        tree_node::{Transformed, TreeNodeRecursion},
-    },
+    common::{JoinType, NullEquality, Result, tree_node::Transformed},
     logical_expr::{Filter, Join, LogicalPlan, Projection},
 };
 
+use super::plans::has_operator;
+
 /// Puts a projection where two kinds meet.
 pub(super) fn keep_apart(plan: LogicalPlan) -> Result<LogicalPlan> {
-    if !has_equal_nulls(&plan) {
+    if !has_operator(&plan, |node| is_of_another(node, NullEquality::NullEqualsNothing))? {
         return Ok(plan);
     }
     let plan = plan.transform_up_with_subqueries(|node| {
@@ -60,15 +59,6 @@ pub(super) fn keep_apart(plan: LogicalPlan) -> Result<LogicalPlan> {
 pub(super) fn is_fixed(plan: &LogicalPlan) -> bool {
     matches!(plan, LogicalPlan::Join(Join { on, null_equality, .. })
         if !on.is_empty() && *null_equality == NullEquality::NullEqualsNull)
-}
-
-fn has_equal_nulls(plan: &LogicalPlan) -> bool {
-    let mut has_one = false;
-    let walk = plan.apply_with_subqueries(|node| {
-        has_one |= is_of_another(node, NullEquality::NullEqualsNothing);
-        Ok(if has_one { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
-    });
-    has_one || walk.is_err()
 }
 
 fn is_of_another(plan: &LogicalPlan, kind: NullEquality) -> bool {

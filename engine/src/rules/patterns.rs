@@ -3,7 +3,8 @@
 //!
 //! Of `x ~ '.*'` it makes true or false. With NULL it is unknown, which is another value in an
 //! output, and below NOT, and OR. Of `x ~ 'a\\b'` it makes `x LIKE '%a\b%'`, where the backslash
-//! does not stand for itself. Such patterns are hidden, see [`as_is`].
+//! does not stand for itself, and of `\x5C`, which is one too. Such patterns are hidden, see
+//! [`as_is`].
 
 use datafusion::{
     common::{Result, tree_node::Transformed},
@@ -11,7 +12,7 @@ use datafusion::{
     scalar::ScalarValue,
 };
 
-use super::{as_is, map_expressions};
+use super::{as_is, plans::map_expressions};
 
 /// Hides them.
 pub(super) fn hide(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
@@ -56,7 +57,12 @@ fn is_misread(pattern: &Expr) -> bool {
         Expr::Cast(Cast { expr, .. }) => is_misread(expr),
         other => {
             let text = other.as_literal().and_then(ScalarValue::try_as_str).flatten();
-            text.is_some_and(|text| text == ".*" || text.contains(r"\\"))
+            text.is_some_and(|text| text == ".*" || may_be_backslash(text))
         }
     }
+}
+
+/// Whether it has a character in an escape that may be a backslash.
+fn may_be_backslash(pattern: &str) -> bool {
+    [r"\\", r"\x", r"\u", r"\U"].iter().any(|escape| pattern.contains(escape))
 }

@@ -17,17 +17,18 @@ use datafusion::{
     optimizer::AnalyzerRule,
 };
 
+use super::plans::rewrite;
+
 /// Rewrites EXCEPT ALL and INTERSECT ALL.
 #[derive(Debug)]
 pub(super) struct SetOperations;
 
 impl AnalyzerRule for SetOperations {
     fn analyze(&self, plan: LogicalPlan, _config: &ConfigOptions) -> Result<LogicalPlan> {
-        let plan = plan.transform_up_with_subqueries(|node| match node {
+        rewrite(plan, |node| match node {
             LogicalPlan::Join(join) if is_of_all(&join) => numbered(&join).map(Transformed::yes),
             other => Ok(Transformed::no(other)),
-        })?;
-        Ok(plan.data)
+        })
     }
 
     fn name(&self) -> &'static str {
@@ -35,21 +36,30 @@ impl AnalyzerRule for SetOperations {
     }
 }
 
-/// Whether a join stands for EXCEPT ALL or INTERSECT ALL. No other join takes NULL for equal to
-/// NULL before filters become keys; without ALL the left side is DISTINCT.
+/// The numbers of equal rows.
+const LEFT_NUMBER: &str = "number among equal rows on the left";
+const RIGHT_NUMBER: &str = "number among equal rows on the right";
+
+fn number(name: &str) -> Expr {
+    Expr::Column(Column::new_unqualified(name))
+}
+
+/// Whether a join stands for EXCEPT ALL or INTERSECT ALL, and has not been rewritten yet. No other
+/// join takes NULL for equal to NULL before filters become keys; without ALL the left side is
+/// DISTINCT.
 fn is_of_all(join: &Join) -> bool {
     matches!(join.join_type, JoinType::LeftSemi | JoinType::LeftAnti)
         && join.null_equality == NullEquality::NullEqualsNull
         && !matches!(join.left.as_ref(), LogicalPlan::Distinct(Distinct::All(_)))
+        && !join.on.iter().any(|(left, _)| *left == number(LEFT_NUMBER))
 }
 
 fn numbered(join: &Join) -> Result<LogicalPlan> {
     let (left_keys, right_keys): (Vec<Expr>, Vec<Expr>) = join.on.iter().cloned().unzip();
-    let left = with_number(&join.left, left_keys.clone(), "left row")?;
-    let right = with_number(&join.right, right_keys.clone(), "right row")?;
-    let number = |name: &str| Expr::Column(Column::new_unqualified(name));
-    let left_keys = [left_keys, vec![number("left row")]].concat();
-    let right_keys = [right_keys, vec![number("right row")]].concat();
+    let left = with_number(&join.left, left_keys.clone(), LEFT_NUMBER)?;
+    let right = with_number(&join.right, right_keys.clone(), RIGHT_NUMBER)?;
+    let left_keys = [left_keys, vec![number(LEFT_NUMBER)]].concat();
+    let right_keys = [right_keys, vec![number(RIGHT_NUMBER)]].concat();
     let joined = Join::try_new(
         Arc::new(left),
         Arc::new(right),

@@ -51,6 +51,16 @@ const fn subquery(expr: &Expr) -> Option<&Subquery> {
     }
 }
 
+/// Whether it refers to the query outside.
+fn is_correlated(subquery: &Subquery) -> bool {
+    !subquery.outer_ref_columns.is_empty()
+}
+
+/// Whether an expression is a subquery, or compares something with one.
+pub(super) const fn is_subquery(expr: &Expr) -> bool {
+    subquery(expr).is_some()
+}
+
 /// An expression with another subquery, if it is one.
 fn with_subquery(expr: Expr, subquery: Subquery) -> Expr {
     match expr {

@@ -23,7 +23,7 @@ use datafusion::{
     optimizer::AnalyzerRule,
 };
 
-use super::{as_is, rewrite};
+use super::{as_is, plans::rewrite};
 
 /// Keeps what is known from it.
 #[derive(Debug)]

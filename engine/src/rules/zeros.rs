@@ -15,7 +15,7 @@ use datafusion::{
     scalar::ScalarValue,
 };
 
-use super::map_expressions;
+use super::plans::map_expressions;
 
 /// A plan in which it does not matter which zero a constant is.
 pub(super) fn unite(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {

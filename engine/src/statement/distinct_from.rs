@@ -38,6 +38,7 @@ fn reaches_too_far(expr: &Expr) -> bool {
         Expr::BinaryOp { left, op, right } if is_and_or(op) => {
             reaches_too_far(left) || reaches_too_far(right)
         }
+        Expr::BinaryOp { right, .. } => reaches_too_far(right),
         Expr::UnaryOp { op: UnaryOperator::Not, expr } => reaches_too_far(expr),
         _ => false,
     }
@@ -68,6 +69,8 @@ impl Terms {
             Expr::IsNotDistinctFrom(left, right) => {
                 Self::of(right).begun_with(|first| Expr::IsNotDistinctFrom(left.clone(), first))
             }
+            Expr::BinaryOp { left, op, right } => Self::of(right)
+                .begun_with(|right| Expr::BinaryOp { left: left.clone(), op: op.clone(), right }),
             Expr::UnaryOp { op: op @ UnaryOperator::Not, expr } => {
                 Self::of(expr).begun_with(|first| Expr::UnaryOp { op: *op, expr: first })
             }
@@ -123,6 +126,7 @@ mod tests {
     #[case("x AND a IS DISTINCT FROM b OR c", "(x AND (a IS DISTINCT FROM b)) OR c")]
     #[case("x OR a IS DISTINCT FROM b AND c", "x OR ((a IS DISTINCT FROM b) AND c)")]
     #[case("NOT a IS DISTINCT FROM b AND c", "(NOT (a IS DISTINCT FROM b)) AND c")]
+    #[case("x = NOT a IS DISTINCT FROM b AND c", "(x = NOT (a IS DISTINCT FROM b)) AND c")]
     #[case("a IS DISTINCT FROM NOT b AND c", "(a IS DISTINCT FROM (NOT b)) AND c")]
     #[case("a IS DISTINCT FROM b + 1 AND c OR d", "((a IS DISTINCT FROM b + 1) AND c) OR d")]
     #[case(

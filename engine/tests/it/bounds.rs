@@ -21,7 +21,7 @@ use nearscan::{
 use rstest::rstest;
 use tempfile::TempDir;
 
-use crate::support::{engine, engine_with_drive, text};
+use crate::support::{engine, engine_with_drive, rows_of, text};
 
 /// Row groups and pages of so many rows.
 #[derive(Debug, Clone, Copy)]
@@ -95,9 +95,7 @@ async fn no_row_with_nan_is_lost(
     for cached in ["50M", "0"] {
         let limit = format!("SET datafusion.runtime.metadata_cache_limit = '{cached}'");
         engine.sql(&limit).await.unwrap().collect().await.unwrap();
-        let found = text(&engine, sql).await;
-        let rows: Vec<&str> = found.lines().skip(1).collect();
-        assert_eq!(rows.join(" "), expected, "{sql}");
+        assert_eq!(rows_of(&engine, sql).await.join(" "), expected, "{sql}");
     }
 }
 

@@ -5,7 +5,7 @@ use nearscan::Engine;
 use rstest::rstest;
 use tempfile::TempDir;
 
-use crate::support::{engine_with_drive, text};
+use crate::support::{engine_with_drive, kept, text};
 
 /// An engine with a table in order of `k`, of which all other columns are casts; in row groups of
 /// three rows.
@@ -80,20 +80,11 @@ async fn may_lose_digits_before_they_are_compared(
     #[values("off", "force")] mode: &str,
     #[values("false", "true")] in_the_scan: &str,
 ) {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("t.parquet").display().to_string();
     let engine = engine_with_drive(mode).await;
     text(&engine, "SET datafusion.sql_parser.parse_float_as_decimal = true").await;
-    let set = format!("SET datafusion.execution.parquet.pushdown_filters = {in_the_scan}");
-    text(&engine, &set).await;
     let rows = "SELECT arrow_cast(d, 'Decimal128(9, 2)') AS d, \
                 arrow_cast(ms, 'Timestamp(Millisecond, None)') AS ts, \
                 CASE d WHEN 1.20 THEN 20 ELSE -1000 END AS k \
                 FROM (VALUES (1.24, 1500), (1.25, 2000), (1.20, 1000), (-1.24, 0)) AS v(d, ms)";
-    let options = "'format.max_row_group_size' '1'";
-    let copied = format!("COPY ({rows}) TO '{path}' STORED AS PARQUET OPTIONS ({options})");
-    text(&engine, &copied).await;
-    let found =
-        text(&engine, &format!("SELECT d FROM '{path}' WHERE {condition} ORDER BY d")).await;
-    assert_eq!(found.lines().skip(1).collect::<Vec<_>>().join(" "), expected);
+    assert_eq!(kept(&engine, in_the_scan, rows, "d", condition).await, expected);
 }

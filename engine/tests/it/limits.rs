@@ -3,7 +3,7 @@
 
 use rstest::rstest;
 
-use crate::support::{Data, text};
+use crate::support::{Data, rows_of, text};
 
 #[rstest]
 #[case::skips(1, "SELECT k FROM (SELECT k FROM t LIMIT 4 OFFSET 3) ORDER BY k", "4 5 6 7")]
@@ -67,7 +67,10 @@ async fn a_limit_takes_its_rows(
     text(&engine, &format!("SET datafusion.execution.target_partitions = {partitions}")).await;
     let ordered = "SELECT * FROM (VALUES (0), (1), (2) ORDER BY 1 LIMIT 3) AS t(x)";
     text(&engine, &format!("CREATE VIEW s AS {ordered}")).await;
-    let found = text(&engine, sql).await;
-    let rows: Vec<&str> = found.lines().skip(1).collect();
-    assert_eq!(rows.join(" "), expected, "{}", text(&engine, &format!("EXPLAIN {sql}")).await);
+    assert_eq!(
+        rows_of(&engine, sql).await.join(" "),
+        expected,
+        "{}",
+        text(&engine, &format!("EXPLAIN {sql}")).await
+    );
 }

@@ -26,6 +26,8 @@ mod damage;
 #[cfg(test)]
 mod decimals;
 #[cfg(test)]
+mod deep;
+#[cfg(test)]
 mod extremes;
 #[cfg(test)]
 mod intervals;
@@ -73,3 +75,5 @@ mod truth;
 mod unnest;
 #[cfg(test)]
 mod using;
+#[cfg(test)]
+mod writes;

@@ -3,7 +3,7 @@
 
 use rstest::rstest;
 
-use crate::support::{engine, engine_with_drive, text};
+use crate::support::{engine, engine_with_drive, rows_of, text};
 
 /// `id` and `z` of one table, `id`, `z` and `g` of another.
 const TABLES: [(&str, &str); 3] = [
@@ -51,7 +51,6 @@ async fn unknown_is_neither_in_nor_not(
         text(&engine, &format!("COPY (SELECT * FROM (VALUES {rows}) TO '{path}'")).await;
         engine.register(name, &path).await.unwrap();
     }
-    let found = text(&engine, &format!("SELECT z FROM o WHERE {condition} ORDER BY z")).await;
-    let rows: Vec<&str> = found.lines().skip(1).collect();
-    assert_eq!(rows.join(" "), expected, "{condition}");
+    let found = rows_of(&engine, &format!("SELECT z FROM o WHERE {condition} ORDER BY z")).await;
+    assert_eq!(found.join(" "), expected, "{condition}");
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Grouping sets and outer joins of rows of which much is known.
 
+use nearscan::Engine;
 use rstest::rstest;
 
-use crate::support::{engine, text};
+use crate::support::{engine, rows_of, text};
 
 /// `k` and `v` in ten rows each, `k` from 0 to 2, `w` as `v`.
 const TABLE: &str = "CREATE TABLE t AS SELECT value % 3 AS k, value % 4 AS v, value % 4 AS w \
@@ -63,8 +64,12 @@ async fn are_in_order(
     let named: Vec<String> =
         keys.split(", ").map(|key| format!("coalesce(CAST({key} AS VARCHAR), 'NULL')")).collect();
     let shown = format!("SELECT {}, n FROM ({sql} LIMIT 99)", named.join(", "));
-    let found = text(&engine, &shown).await;
-    assert_eq!(found.lines().skip(1).collect::<Vec<_>>().join("|"), expected);
+    assert_eq!(rows_of(&engine, &shown).await.join("|"), expected);
+}
+
+async fn make_sides(engine: &Engine) {
+    text(engine, "CREATE TABLE l (id INT, k INT) AS VALUES (0, 1), (4, 1), (5, 2)").await;
+    text(engine, "CREATE TABLE r (id INT) AS VALUES (0), (1), (2), (3), (4), (5)").await;
 }
 
 #[rstest]
@@ -81,9 +86,21 @@ async fn of_outer_joins_are_in_order(
     let engine = engine().await;
     text(&engine, &format!("SET datafusion.optimizer.prefer_hash_join = {by_hash}")).await;
     text(&engine, &format!("SET datafusion.execution.target_partitions = {partitions}")).await;
-    text(&engine, "CREATE TABLE l (id INT, k INT) AS VALUES (0, 1), (4, 1), (5, 2)").await;
-    text(&engine, "CREATE TABLE r (id INT) AS VALUES (0), (1), (2), (3), (4), (5)").await;
+    make_sides(&engine).await;
     let sql = format!("SELECT r.id FROM {joined} ORDER BY l.k NULLS FIRST, r.id");
-    let found = text(&engine, &sql).await;
-    assert_eq!(found.lines().skip(1).collect::<Vec<_>>().join(" "), "1 2 3 5 0 4");
+    assert_eq!(rows_of(&engine, &sql).await.join(" "), "1 2 3 5 0 4");
+}
+
+#[rstest]
+#[tokio::test]
+async fn of_outer_joins_by_a_range_are_in_order(#[values("true", "false")] piecewise: &str) {
+    let engine = engine().await;
+    let set = format!("SET datafusion.optimizer.enable_piecewise_merge_join = {piecewise}");
+    text(&engine, &set).await;
+    make_sides(&engine).await;
+    let joined = "(SELECT * FROM l WHERE k = 1) l RIGHT JOIN r ON l.id > r.id";
+    let sql = format!("SELECT r.id FROM {joined} ORDER BY l.k NULLS FIRST, r.id");
+    let plan = text(&engine, &format!("EXPLAIN {sql}")).await;
+    assert_eq!(plan.contains("PiecewiseMergeJoin"), piecewise == "true", "{plan}");
+    assert_eq!(rows_of(&engine, &sql).await.join(" "), "4 5 0 1 2 3");
 }

@@ -3,7 +3,7 @@
 
 use rstest::rstest;
 
-use crate::support::{engine, failure, text};
+use crate::support::{engine, failure, rows_of, text};
 
 #[rstest]
 #[case::not_in("SELECT i FROM n WHERE 5 NOT IN (SELECT a FROM t)", "", "")]
@@ -14,6 +14,7 @@ use crate::support::{engine, failure, text};
 )]
 #[case::no_row("SELECT (SELECT i FROM n WHERE i = 99) IS NULL", "", "true")]
 #[case::any("SELECT i FROM n WHERE i >= ALL (SELECT i FROM n)", "", "2")]
+#[case::except_all("SELECT i FROM n EXCEPT ALL SELECT a FROM t", "", "2")]
 #[case::parameter("SELECT i FROM n WHERE i = $1", "(2)", "2")]
 #[case::parameters("SELECT i + $1 FROM n WHERE i IN ($2, 9) ORDER BY 1", "(10, 1)", "11")]
 #[case::parameter_of_another_type(
@@ -31,8 +32,7 @@ async fn have_the_rows_that_they_have_at_once(
     text(&engine, "CREATE TABLE n (i INT NOT NULL) AS VALUES (1), (2)").await;
     text(&engine, "CREATE TABLE t (a INT) AS VALUES (1), (NULL)").await;
     text(&engine, &format!("PREPARE p AS {sql}")).await;
-    let found = text(&engine, &format!("EXECUTE p{parameters}")).await;
-    assert_eq!(found.lines().skip(1).collect::<Vec<_>>().join(" "), expected);
+    assert_eq!(rows_of(&engine, &format!("EXECUTE p{parameters}")).await.join(" "), expected);
 }
 
 #[tokio::test]

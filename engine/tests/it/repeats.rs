@@ -5,7 +5,7 @@ use nearscan::Engine;
 use rstest::rstest;
 use tempfile::TempDir;
 
-use crate::support::{engine, failure, text};
+use crate::support::{engine, failure, rows_of, text};
 
 const WIDE: &str = "SELECT value AS id, value % 100 AS x, repeat('y', 20000) || value AS s \
                     FROM generate_series(1, 100)";
@@ -111,8 +111,7 @@ async fn where_that_would_be_wrong_memory_is_short(
 
 /// The rows in an order of their own.
 async fn rows(engine: &Engine, sql: &str) -> Vec<String> {
-    let found = text(engine, sql).await;
-    let mut rows: Vec<String> = found.lines().skip(1).map(str::to_owned).collect();
+    let mut rows = rows_of(engine, sql).await;
     rows.sort();
     rows
 }

@@ -3,7 +3,7 @@
 
 use rstest::rstest;
 
-use crate::support::{engine, text};
+use crate::support::{engine, rows_of, text};
 
 const LEFT: &str = "SELECT * FROM (VALUES (1, 'a'), (1, 'a'), (2, NULL), (2, NULL), (2, NULL), \
                     (3, 'c'), (NULL, 'd')) AS l(x, y)";
@@ -20,8 +20,7 @@ async fn count_them(#[case] operation: &str, #[case] expected: &str) {
     let engine = engine().await;
     let both = format!("{LEFT} {operation} {RIGHT}");
     let sql = format!("SELECT coalesce(CAST(x AS VARCHAR), 'NULL') AS x FROM ({both}) ORDER BY x");
-    let found = text(&engine, &sql).await;
-    assert_eq!(found.lines().skip(1).collect::<Vec<_>>().join(" "), expected);
+    assert_eq!(rows_of(&engine, &sql).await.join(" "), expected);
     let names = text(&engine, &both).await;
     assert_eq!(names.lines().next(), Some("x y"));
 }

@@ -3,7 +3,7 @@
 
 use rstest::rstest;
 
-use crate::support::{engine, failure, text};
+use crate::support::{engine, failure, rows_of, text};
 
 const GROUPS: &str = "(SELECT a, max(b) AS m, unnest([3, 1, 1]) AS x FROM u GROUP BY a) AS g";
 
@@ -44,8 +44,7 @@ async fn are_there_several_times(#[case] sql: &str, #[case] expected: &str) {
     text(&engine, "CREATE TABLE t (a INT) AS VALUES (1), (5)").await;
     text(&engine, "CREATE TABLE u (a INT, b INT) AS VALUES (1, 1), (1, 2), (2, 3)").await;
     text(&engine, "CREATE TABLE keyed (k INT, PRIMARY KEY (k)) AS VALUES (1)").await;
-    let found = text(&engine, sql).await;
-    assert_eq!(found.lines().skip(1).collect::<Vec<_>>().join(", "), expected);
+    assert_eq!(rows_of(&engine, sql).await.join(", "), expected);
 }
 
 #[rstest]

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Columns of USING in RIGHT and FULL joins, and what cannot be said of them.
+//! Columns of USING in RIGHT and FULL joins and in subqueries, and what cannot be said of them.
 
 use nearscan::Engine;
 use rstest::rstest;
 
-use crate::support::{engine, failure, text};
+use crate::support::{engine, failure, rows_of, text};
 
 async fn tables() -> Engine {
     let engine = engine().await;
@@ -51,8 +51,39 @@ async fn tables() -> Engine {
 )]
 #[tokio::test]
 async fn are_those_of_the_side_with_a_row(#[case] sql: &str, #[case] expected: &str) {
-    let found = text(&tables().await, sql).await;
-    assert_eq!(found.lines().skip(1).collect::<Vec<_>>().join(", "), expected);
+    assert_eq!(rows_of(&tables().await, sql).await.join(", "), expected);
+}
+
+/// For DataFusion each of these would be the column of `a` outside, if there is one.
+#[rstest]
+#[case::exists("EXISTS (SELECT 1 FROM b JOIN b AS c USING (k) WHERE k = 3)", "1, 2")]
+#[case::not_exists("NOT EXISTS (SELECT 1 FROM b JOIN b AS c USING (k) WHERE k = 1)", "1, 2")]
+#[case::in_query("v IN (SELECT k * 10 FROM b JOIN b AS c USING (k) WHERE k < 3)", "2")]
+#[case::output("k IN (SELECT k FROM b INNER JOIN b AS c USING (k))", "2")]
+#[case::scalar("v < (SELECT max(k) * 7 FROM b JOIN b AS c USING (k))", "1, 2")]
+#[case::any("k < ANY (SELECT k FROM b LEFT JOIN a AS c USING (k))", "1, 2")]
+#[case::correlated("EXISTS (SELECT 1 FROM b LEFT JOIN a AS c USING (k) WHERE k = a.k)", "2")]
+#[case::of_three("k IN (SELECT k FROM b JOIN b AS c USING (k) JOIN a AS d USING (k))", "2")]
+#[case::of_the_last(
+    "k IN (SELECT k FROM b CROSS JOIN (SELECT 1 AS x) AS c JOIN a AS d USING (k))",
+    "2"
+)]
+#[case::order("k IN (SELECT k FROM b JOIN b AS c USING (k) ORDER BY k)", "2")]
+#[case::in_parentheses("k IN (SELECT k FROM ((b AS q JOIN b AS c USING (k))) WHERE k > 2)", "")]
+#[case::in_a_union("k IN (SELECT 1 UNION SELECT k FROM b JOIN b AS c USING (k))", "1, 2")]
+#[case::in_a_table("k IN (SELECT n FROM (SELECT k AS n FROM b JOIN b AS c USING (k)) AS d)", "2")]
+#[case::groups("k IN (SELECT k FROM b JOIN b AS c USING (k) GROUP BY k HAVING k < 3)", "2")]
+#[tokio::test]
+async fn in_a_subquery_are_its_own(#[case] condition: &str, #[case] expected: &str) {
+    let sql = format!("SELECT k FROM a WHERE {condition} ORDER BY k");
+    assert_eq!(rows_of(&tables().await, &sql).await.join(", "), expected);
+}
+
+#[tokio::test]
+async fn in_a_lateral_query_are_its_own() {
+    let own = "SELECT k AS n FROM b JOIN b AS c USING (k) WHERE k > 2 AND b.w > v";
+    let sql = format!("SELECT a.k, n FROM a CROSS JOIN LATERAL ({own}) AS l ORDER BY 1");
+    assert_eq!(rows_of(&tables().await, &sql).await, ["1 3", "2 3"]);
 }
 
 #[rstest]
@@ -69,6 +100,14 @@ async fn are_those_of_the_side_with_a_row(#[case] sql: &str, #[case] expected: &
 #[case::subquery(
     "SELECT 1 FROM a FULL JOIN b USING (k) WHERE EXISTS (SELECT 1 FROM b WHERE w = k)",
     "name its table"
+)]
+#[case::left_in_a_subquery(
+    "SELECT 1 FROM a WHERE EXISTS (SELECT 1 FROM b JOIN a AS c USING (k), b AS d WHERE k = 2)",
+    "beside other joins; name its table"
+)]
+#[case::natural_in_a_subquery(
+    "SELECT 1 FROM a WHERE EXISTS (SELECT 1 FROM b NATURAL JOIN a AS c WHERE k = 2)",
+    "name the columns with USING"
 )]
 #[tokio::test]
 async fn are_refused_where_they_are_not_known(#[case] sql: &str, #[case] why: &str) {

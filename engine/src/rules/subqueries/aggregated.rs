@@ -15,6 +15,8 @@
 //! (SELECT v .. [HAVING h])            CASE WHEN h' THEN v' END, or v'
 //! ```
 
+use std::sync::Arc;
+
 use datafusion::{
     common::{
         DFSchema, ExprSchema, Result,
@@ -22,17 +24,19 @@ use datafusion::{
         tree_node::{Transformed, TreeNode},
     },
     logical_expr::{
-        BinaryExpr, Distinct, Expr, FetchType, Filter, Limit, LogicalPlan, LogicalPlanBuilder,
-        Operator, Projection, SkipType, Sort, SubqueryAlias,
-        expr::{Exists, InSubquery, SetComparison, SetQuantifier},
-        lit, when,
+        BinaryExpr, Cast, Distinct, Expr, FetchType, Filter, Limit, LogicalPlan,
+        LogicalPlanBuilder, Operator, Projection, SkipType, Sort, SubqueryAlias, TryCast,
+        expr::{Alias, Exists, InSubquery, SetComparison, SetQuantifier},
+        lit,
+        simplify::SimplifyContext,
+        when,
     },
-    optimizer::AnalyzerRule,
+    optimizer::{AnalyzerRule, simplify_expressions::ExprSimplifier},
     scalar::ScalarValue,
 };
 
-use super::{subquery, subquery_of};
-use crate::rules::{map_expressions, rewrite};
+use super::{is_correlated, subquery, subquery_of};
+use crate::rules::plans::{map_expressions, rewrite};
 
 /// Takes all but aggregates out of them.
 #[derive(Debug)]
@@ -73,8 +77,8 @@ pub(super) struct OneRow {
     /// Whether the row is there; it always is without.
     having: Option<Expr>,
     /// The columns.
-    pub(super) values: Vec<Expr>,
-    /// Whether DataFusion sees the aggregate: below DISTINCT and LIMIT it does not.
+    values: Vec<Expr>,
+    /// Whether DataFusion sees the aggregate: below DISTINCT, LIMIT and others it does not.
     is_seen: bool,
 }
 
@@ -85,7 +89,7 @@ impl OneRow {
     /// That of a subquery that DataFusion gets wrong.
     fn in_expression(expr: &Expr) -> Option<Self> {
         let subquery = subquery(expr)?;
-        if subquery.outer_ref_columns.is_empty() {
+        if !is_correlated(subquery) {
             return None;
         }
         let row = Self::of(&subquery.subquery)?;
@@ -124,19 +128,29 @@ impl OneRow {
                 row.map(|row| Self { is_seen: false, ..row })
             }
             LogicalPlan::SubqueryAlias(SubqueryAlias { input, .. })
-            | LogicalPlan::Sort(Sort { input, fetch: None, .. }) => Self::of(input),
-            LogicalPlan::Distinct(Distinct::All(input)) => {
+            | LogicalPlan::Sort(Sort { input, fetch: None, .. })
+            | LogicalPlan::Distinct(Distinct::All(input)) => {
                 Self::of(input).map(|row| Self { is_seen: false, ..row })
             }
             _ => None,
         }
     }
 
+    /// Whether a column does not depend on the aggregates once it has been simplified.
+    pub(super) fn has_constant(&self) -> bool {
+        let schema = self.aggregate.schema();
+        self.values.iter().any(|value| {
+            let context = SimplifyContext::builder().with_schema(Arc::clone(schema)).build();
+            let simplified = ExprSimplifier::new(context).simplify(value.clone());
+            !simplified.is_ok_and(|value| value.any_column_refs())
+        })
+    }
+
     /// An expression over these columns, with what these are instead of them.
     fn over_aggregates(&self, expr: &Expr, schema: &DFSchema) -> Option<Expr> {
         // Such subqueries may refer to the columns, and joins are made of them first.
         let is_taken = |part: &Expr| match part {
-            Expr::ScalarSubquery(inside) => !inside.outer_ref_columns.is_empty(),
+            Expr::ScalarSubquery(inside) => is_correlated(inside),
             other => subquery(other).is_some(),
         };
         if expr.exists(|part| Ok(is_taken(part))).unwrap_or(true) {
@@ -215,32 +229,32 @@ fn keeps_a_row(limit: &Limit) -> bool {
         && limit.get_fetch_type().is_ok_and(keeps_one)
 }
 
-/// Whether DataFusion sees that a value is that of aggregates of no rows, after it has been
-/// simplified too.
-pub(super) fn depends_on_aggregates(value: &Expr) -> bool {
-    let is_literal = |expr: &Expr| matches!(expr, Expr::Literal(..));
-    let may_be_left_out = |part: &Expr| match part {
-        Expr::BinaryExpr(BinaryExpr { left, op, right }) => {
-            is_literal(left) != is_literal(right) && !keeps_columns(*op, left, right)
-        }
-        _ => false,
-    };
-    !value.column_refs().is_empty()
-        && !value.exists(|part| Ok(may_be_left_out(part))).unwrap_or(true)
-}
-
-/// Whether an operator with a constant on one side is never that constant alone.
-fn keeps_columns(op: Operator, left: &Expr, right: &Expr) -> bool {
-    use Operator::{And, BitwiseAnd, BitwiseOr, Modulo, Multiply, Or};
-    let is_zero = |expr: &Expr| match expr {
+/// Whether a value is still one of aggregates after it has been simplified, so that DataFusion sees
+/// what it is of no rows.
+fn depends_on_aggregates(value: &Expr) -> bool {
+    let is_number = |side: &Expr| match side {
         Expr::Literal(value, _) => {
-            ScalarValue::new_zero(&value.data_type()).is_ok_and(|zero| zero == *value)
+            ScalarValue::new_zero(&value.data_type()).is_ok_and(|zero| zero != *value)
+                && !value.is_null()
         }
         _ => false,
     };
-    match op {
-        And | Or | Modulo | BitwiseAnd | BitwiseOr => false,
-        Multiply => !is_zero(left) && !is_zero(right),
-        _ => true,
+    match value {
+        Expr::Column(_) => true,
+        Expr::Alias(Alias { expr, .. })
+        | Expr::Cast(Cast { expr, .. })
+        | Expr::TryCast(TryCast { expr, .. }) => depends_on_aggregates(expr),
+        // Other operators, and these with zero or twice the same, may be a constant.
+        Expr::BinaryExpr(BinaryExpr {
+            left,
+            op: Operator::Plus | Operator::Minus | Operator::Multiply | Operator::Divide,
+            right,
+        }) => match (depends_on_aggregates(left), depends_on_aggregates(right)) {
+            (true, true) => left.column_refs().is_disjoint(&right.column_refs()),
+            (true, false) => is_number(right),
+            (false, true) => is_number(left),
+            (false, false) => false,
+        },
+        _ => false,
     }
 }

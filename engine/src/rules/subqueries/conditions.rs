@@ -18,8 +18,8 @@ use datafusion::{
     optimizer::AnalyzerRule,
 };
 
-use super::subquery;
-use crate::rules::rewrite;
+use super::{is_correlated, subquery};
+use crate::rules::plans::rewrite;
 
 /// Makes filters of them.
 #[derive(Debug)]
@@ -54,9 +54,7 @@ impl AnalyzerRule for Conditions {
 /// Whether a term has a subquery that refers to the query around it, or refers to one itself.
 fn refers(term: &Expr) -> bool {
     let refers = |part: &Expr| {
-        let inside = subquery(part);
-        inside.is_some_and(|inside| !inside.outer_ref_columns.is_empty())
-            || matches!(part, Expr::OuterReferenceColumn(..))
+        subquery(part).is_some_and(is_correlated) || matches!(part, Expr::OuterReferenceColumn(..))
     };
     term.exists(|part| Ok(refers(part))).unwrap_or(true)
 }

@@ -30,10 +30,7 @@ use datafusion::{
     optimizer::AnalyzerRule,
 };
 
-use super::{
-    aggregated::{OneRow, depends_on_aggregates},
-    lateral, subquery,
-};
+use super::{aggregated::OneRow, lateral, subquery};
 
 /// Refuses them.
 #[derive(Debug)]
@@ -49,8 +46,12 @@ impl AnalyzerRule for Correlated {
                     Place::of(Kind::Lateral).check(&lateral.subquery)?;
                 }
             }
+            let is_condition = matches!(node, LogicalPlan::Filter(_));
             node.apply_expressions(|expr| {
                 expr.apply(|part| {
+                    if matches!(part, Expr::SetComparison(_)) && !is_condition {
+                        return not_impl_err!("ANY and ALL of a subquery outside of a condition");
+                    }
                     if let Some(Subquery { subquery, .. }) = subquery(part) {
                         Place::of(Kind::of(part)).check(subquery)?;
                     }
@@ -108,14 +109,18 @@ impl Place {
             return Ok(());
         }
         let below = Self { is_top: false, ..self };
-        let has_value = |row: OneRow| row.values.iter().all(depends_on_aggregates);
         match plan {
             LogicalPlan::Projection(_)
-                if self.kind == Kind::Lateral && !OneRow::of(plan).is_none_or(has_value) =>
+                if self.kind == Kind::Lateral
+                    && OneRow::of(plan).is_some_and(|row| row.has_constant()) =>
             {
                 refused(
                     "a column that does not depend on an aggregate, beside one without GROUP BY,",
                 )
+            }
+            // DataFusion sees no aggregate below.
+            LogicalPlan::SubqueryAlias(alias) if self.kind == Kind::Lateral => {
+                below.check(&alias.input)
             }
             LogicalPlan::Projection(_) | LogicalPlan::SubqueryAlias(_) | LogicalPlan::Sort(_) => {
                 self.check(plan.inputs()[0])

@@ -11,18 +11,19 @@ use std::{collections::HashMap, sync::Arc};
 
 use datafusion::{
     common::{
-        Column, Result,
+        Column, JoinType, Result,
         config::ConfigOptions,
-        tree_node::{Transformed, TreeNode, TreeNodeRecursion},
+        tree_node::{Transformed, TreeNode},
     },
     logical_expr::{
-        BinaryExpr, Expr, Filter, LogicalPlan, LogicalPlanBuilder, Operator, Projection, Subquery,
+        BinaryExpr, Expr, Filter, LogicalPlan, LogicalPlanBuilder, Projection, Subquery,
         utils::{conjunction, split_conjunction},
     },
     optimizer::AnalyzerRule,
 };
 
-use crate::rules::{rewrite, with_schema_anew};
+use super::is_correlated;
+use crate::rules::plans::{is_comparison, rewrite, with_schema_anew};
 
 /// Gives them names of their own.
 #[derive(Debug)]
@@ -32,7 +33,7 @@ impl AnalyzerRule for Keys {
     fn analyze(&self, plan: LogicalPlan, _config: &ConfigOptions) -> Result<LogicalPlan> {
         let mut count = 0;
         rewrite(plan, |node| match node {
-            LogicalPlan::Subquery(subquery) if !subquery.outer_ref_columns.is_empty() => {
+            LogicalPlan::Subquery(subquery) if is_correlated(&subquery) => {
                 let named = named(&subquery.subquery, &mut count)?;
                 Ok(named.update_data(|plan| {
                     LogicalPlan::Subquery(Subquery { subquery: Arc::new(plan), ..subquery })
@@ -49,7 +50,7 @@ impl AnalyzerRule for Keys {
 
 /// A subquery whose keys have names of their own, where they need any.
 fn named(subquery: &LogicalPlan, count: &mut usize) -> Result<Transformed<LogicalPlan>> {
-    let sources = sources_by_name(subquery)?;
+    let sources = sources_by_name(subquery);
     let is_shared = |column: &Column| sources.get(&column.name).is_some_and(|count| *count > 1);
     let columns = subquery.schema().columns();
     let named = below(subquery.clone(), false, &mut |filter, is_in_parts| {
@@ -132,7 +133,7 @@ fn with_keys(
     let mut terms = Vec::new();
     for term in split_conjunction(&filter.predicate) {
         let term = match term {
-            Expr::BinaryExpr(BinaryExpr { left, op, right }) if compares(*op) => {
+            Expr::BinaryExpr(BinaryExpr { left, op, right }) if is_comparison(*op) => {
                 let mut side = |side: &Expr| match needs_name(side, &is_shared) {
                     true => named(side),
                     false => side.clone(),
@@ -177,11 +178,6 @@ fn with_keys(
     }
 }
 
-const fn compares(op: Operator) -> bool {
-    use Operator::{Eq, Gt, GtEq, IsDistinctFrom, IsNotDistinctFrom, Lt, LtEq, NotEq};
-    matches!(op, Eq | NotEq | Lt | LtEq | Gt | GtEq | IsDistinctFrom | IsNotDistinctFrom)
-}
-
 /// Whether what is compared with the query outside is no column with a name of its own.
 fn needs_name(side: &Expr, is_shared: impl Fn(&Column) -> bool) -> bool {
     match side {
@@ -191,37 +187,50 @@ fn needs_name(side: &Expr, is_shared: impl Fn(&Column) -> bool) -> bool {
 }
 
 /// How many columns of a subquery have a name, each counted where it is read or made.
-fn sources_by_name(subquery: &LogicalPlan) -> Result<HashMap<String, usize>> {
+fn sources_by_name(subquery: &LogicalPlan) -> HashMap<String, usize> {
     let mut sources = HashMap::new();
-    subquery.apply(|node| {
-        let names: Vec<String> = match node {
-            LogicalPlan::Projection(projection) => {
-                let made = projection.expr.iter().zip(node.schema().fields());
-                made.filter(|(expr, field)| {
-                    !matches!(expr, Expr::Column(column) if column.name == *field.name())
-                })
-                .map(|(_, field)| field.name().clone())
-                .collect()
-            }
-            leaf if leaf.inputs().is_empty() => {
-                leaf.schema().fields().iter().map(|field| field.name().clone()).collect()
-            }
-            LogicalPlan::Aggregate(_) | LogicalPlan::Window(_) | LogicalPlan::Unnest(_) => {
-                let inputs = node.inputs();
-                let is_new = |name: &String| {
-                    !inputs
-                        .iter()
-                        .any(|input| input.schema().has_column_with_unqualified_name(name))
-                };
-                let fields = node.schema().fields().iter();
-                fields.map(|field| field.name().clone()).filter(is_new).collect()
-            }
-            _ => Vec::new(),
-        };
-        for name in names {
-            *sources.entry(name).or_insert(0) += 1;
+    count_sources(subquery, &mut sources);
+    sources
+}
+
+fn count_sources(plan: &LogicalPlan, sources: &mut HashMap<String, usize>) {
+    let fields = plan.schema().fields().iter();
+    let is_of_input = |name: &str| {
+        plan.inputs().iter().any(|input| input.schema().has_column_with_unqualified_name(name))
+    };
+    let made: Vec<&String> = match plan {
+        LogicalPlan::Projection(projection) => projection
+            .expr
+            .iter()
+            .zip(fields)
+            .filter(|(expr, field)| {
+                !matches!(expr, Expr::Column(column) if column.name == *field.name())
+            })
+            .map(|(_, field)| field.name())
+            .collect(),
+        LogicalPlan::Aggregate(_) | LogicalPlan::Window(_) | LogicalPlan::Unnest(_) => {
+            fields.map(|field| field.name()).filter(|name| !is_of_input(name)).collect()
         }
-        Ok(TreeNodeRecursion::Continue)
-    })?;
-    Ok(sources)
+        leaf if leaf.inputs().is_empty() => fields.map(|field| field.name()).collect(),
+        _ => Vec::new(),
+    };
+    for name in made {
+        *sources.entry(name.clone()).or_insert(0) += 1;
+    }
+    let seen = match plan {
+        // Nothing above sees the columns of the other side.
+        LogicalPlan::Join(join) => match join.join_type {
+            JoinType::LeftSemi | JoinType::LeftAnti | JoinType::LeftMark => {
+                vec![join.left.as_ref()]
+            }
+            JoinType::RightSemi | JoinType::RightAnti | JoinType::RightMark => {
+                vec![join.right.as_ref()]
+            }
+            JoinType::Inner | JoinType::Left | JoinType::Right | JoinType::Full => plan.inputs(),
+        },
+        _ => plan.inputs(),
+    };
+    for input in seen {
+        count_sources(input, sources);
+    }
 }

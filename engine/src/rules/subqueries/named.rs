@@ -24,7 +24,7 @@ use datafusion::{
     optimizer::AnalyzerRule,
 };
 
-use crate::rules::{map_whole_expressions, rewrite};
+use crate::rules::plans::{map_whole_expressions, rewrite};
 
 /// What the column is called.
 const COLUMN: &str = "value of a subquery";

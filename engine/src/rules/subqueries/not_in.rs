@@ -29,7 +29,8 @@ use datafusion::{
     scalar::ScalarValue,
 };
 
-use super::{named, subquery_of};
+use super::{is_correlated, named, subquery_of};
+use crate::rules::plans::rewrite;
 
 /// Rewrites what DataFusion gets wrong of IN and NOT IN.
 #[derive(Debug)]
@@ -37,15 +38,14 @@ pub(in crate::rules) struct NotIn;
 
 impl AnalyzerRule for NotIn {
     fn analyze(&self, plan: LogicalPlan, _config: &ConfigOptions) -> Result<LogicalPlan> {
-        let plan = plan.transform_up_with_subqueries(|node| {
+        rewrite(plan, |node| {
             let LogicalPlan::Filter(Filter { predicate, input, .. }) = node else {
                 return Ok(Transformed::no(node));
             };
             let rewritten = condition(predicate, input.schema(), Place::Top)?;
             let filter = LogicalPlan::Filter(Filter::try_new(rewritten.data, input)?);
             Ok(Transformed::new_transformed(filter, rewritten.transformed))
-        })?;
-        Ok(plan.data)
+        })
     }
 
     fn name(&self) -> &'static str {
@@ -85,8 +85,8 @@ fn condition(expr: Expr, schema: &DFSchema, place: Place) -> Result<Transformed<
         }
         Expr::InSubquery(inside) => {
             let terms = Terms::of(&inside, schema)?;
-            let is_plain = inside.subquery.outer_ref_columns.is_empty()
-                && !inside.expr.column_refs().is_empty();
+            let is_plain =
+                !is_correlated(&inside.subquery) && !inside.expr.column_refs().is_empty();
             // A join knows about NULL, a mark does not.
             let is_right = match place {
                 Place::Top => is_plain,

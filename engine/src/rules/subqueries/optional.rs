@@ -12,7 +12,10 @@ use datafusion::{
     optimizer::AnalyzerRule,
 };
 
-use crate::rules::{as_is, map_expressions, rewrite};
+use crate::rules::{
+    as_is,
+    plans::{map_expressions, rewrite},
+};
 
 /// Says so of them.
 #[derive(Debug)]

@@ -13,14 +13,14 @@ use datafusion::{
     common::{
         DFSchema, ExprSchema, Result,
         config::ConfigOptions,
-        tree_node::{Transformed, TreeNode, TreeNodeRecursion},
+        tree_node::{Transformed, TreeNode},
     },
     logical_expr::{Expr, Join, LogicalPlan, Subquery, SubqueryAlias, utils::merge_schema},
     optimizer::{AnalyzerRule, analyzer::type_coercion::TypeCoercion},
 };
 
-use super::{lateral, subquery, with_subquery};
-use crate::rules::has_expression;
+use super::{is_correlated, lateral, subquery, with_subquery};
+use crate::rules::plans::{has_expression, has_operator};
 
 /// Says it anew.
 #[derive(Debug)]
@@ -56,20 +56,20 @@ impl Outside {
     ) -> Result<Transformed<LogicalPlan>> {
         if let LogicalPlan::Join(join) = &node
             && let Some(lateral) = lateral(&join.right)
-            && !lateral.outer_ref_columns.is_empty()
+            && is_correlated(lateral)
         {
             let outside = self.schema(&[&join.left], config)?;
             let right = self.of_lateral(&join.right, &outside, config)?;
             let join = Join { right: Arc::new(right), ..join.clone() };
             return Ok(Transformed::yes(LogicalPlan::Join(join)));
         }
-        if !has_expression(&node, is_correlated)? {
+        if !has_expression(&node, |part| subquery(part).is_some_and(is_correlated))? {
             return Ok(Transformed::no(node));
         }
         let outside = self.schema(&node.inputs(), config)?;
         node.map_expressions(|expr| {
             expr.transform_up(|part| {
-                let Some(inside) = subquery(&part).filter(|_| is_correlated(&part)) else {
+                let Some(inside) = subquery(&part).filter(|inside| is_correlated(inside)) else {
                     return Ok(Transformed::no(part));
                 };
                 let inside = self.of_subquery(inside, &outside, config)?;
@@ -142,14 +142,5 @@ fn as_outside(expr: Expr, outside: &DFSchema) -> Result<Transformed<Expr>> {
 }
 
 fn has_correlated(plan: &LogicalPlan) -> Result<bool> {
-    let mut has_one = false;
-    plan.apply_with_subqueries(|node| {
-        has_one |= matches!(node, LogicalPlan::Subquery(it) if !it.outer_ref_columns.is_empty());
-        Ok(if has_one { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
-    })?;
-    Ok(has_one)
-}
-
-fn is_correlated(expr: &Expr) -> bool {
-    subquery(expr).is_some_and(|inside| !inside.outer_ref_columns.is_empty())
+    has_operator(plan, |node| matches!(node, LogicalPlan::Subquery(it) if is_correlated(it)))
 }

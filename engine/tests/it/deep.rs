@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Statements with long rows of operators.
+
+use rstest::rstest;
+use tokio::runtime::Builder;
+
+use crate::support::{Data, check, engine_with_drive, text};
+
+fn joined(count: usize, operator: &str, part: impl Fn(usize) -> String) -> String {
+    (0..=count).map(part).collect::<Vec<_>>().join(operator)
+}
+
+/// `count` operators, each below the one before.
+fn statement(kind: &str, count: usize) -> String {
+    let all = |condition| format!("SELECT count(*) FROM t WHERE {condition}");
+    match kind {
+        "and" => all(joined(count - 1, " AND ", |at| format!("k <> {}", at + 2000))),
+        "or" => all(joined(count - 1, " OR ", |at| format!("k = {}", at * 2))),
+        "sum" => format!("SELECT {} FROM t WHERE k = 1", joined(count, " + ", |_| "k".to_owned())),
+        "text" => {
+            let k = joined(count, " || ", |_| "CAST(k AS VARCHAR)".to_owned());
+            format!("SELECT length({k}) FROM t WHERE k = 1")
+        }
+        "cast" => format!("SELECT k{} FROM t WHERE k = 1", "::BIGINT".repeat(count)),
+        other => panic!("no statement of {other}"),
+    }
+}
+
+// Sums have less than the limit: it takes minutes in a debug build to plan a thousand.
+#[rstest]
+#[case::and("and", 1000, "1000")]
+#[case::or("or", 1000, "500")]
+#[case::sum("sum", 250, "251")]
+#[case::text("text", 250, "251")]
+#[case::casts("cast", 1000, "1")]
+#[test]
+fn run_up_to_a_limit(
+    #[case] kind: &'static str,
+    #[case] count: usize,
+    #[case] expected: &'static str,
+    #[values("off", "force")] mode: &'static str,
+) {
+    // Frames are several times as large in a debug build: there it takes more than two megabytes.
+    let stack_size = if cfg!(debug_assertions) { 32 << 20 } else { 2 << 20 };
+    let mut runtime = Builder::new_multi_thread();
+    let runtime = runtime.worker_threads(2).thread_stack_size(stack_size).enable_all();
+    let ran = async move {
+        let data = Data::make().await;
+        let engine = engine_with_drive(mode).await;
+        engine.register("t", &data.path("t.parquet")).await.unwrap();
+        check(&engine, &statement(kind, count), Ok(expected)).await;
+        for count in [1001, 300_000] {
+            check(&engine, &statement(kind, count), Err("more than 1000 operators")).await;
+        }
+        assert_eq!(text(&engine, "SELECT 1 AS x").await, "x\n1");
+    };
+    // On a thread of the runtime.
+    let runtime = runtime.build().unwrap();
+    runtime.block_on(runtime.spawn(ran)).unwrap();
+}
