@@ -5,7 +5,7 @@
 //! parser, the planner and what computes values go down into each other as deep, and a stack that
 //! is used up ends the process. Parentheses have a limit of the parser's own.
 //!
-//! What is counted are operators in a row, up to commas and the words that begin another expression.
+//! What is counted are operators in a row, up to commas and words that begin another expression.
 //! They are at least as many as the expressions in each other, parentheses aside, and may be more:
 //! `a * b + c * d + ..` counts twice.
 
