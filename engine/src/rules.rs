@@ -7,7 +7,7 @@
 //! hands them dynamic filters, and the sanity check judges them. A rule appended at the end would
 //! have none of that. The rules that move filters and sorts are wrapped where they would be wrong:
 //! see [`gate`], [`limits`] and [`sorts`]. In front of the latter stands [`nulls`]; at the end
-//! one for what happens while a plan runs, [`repeats`].
+//! two for what happens while a plan runs, [`repeats`] and [`depth`].
 //!
 //! Of the rules for logical plans five are wrapped: see [`columnless`] and [`constants`],
 //! [`null_equality`], [`writes`], and what stands before the one that simplifies: [`arrays`],
@@ -24,6 +24,7 @@ mod columnless;
 mod compared;
 mod constants;
 mod decimals;
+mod depth;
 mod extremes;
 mod gate;
 mod intervals;
@@ -298,7 +299,7 @@ pub(crate) fn physical_rules(ours: impl IntoIterator<Item = Rule>) -> Vec<Rule> 
     rules.splice(slot..slot, ours);
     let sorts = at(&rules, MOVES_SORTS).expect("DataFusion's rule list has EnsureRequirements");
     rules.insert(sorts, Arc::new(nulls::Nulls));
-    rules.push(Arc::new(repeats::Repeats));
+    rules.extend([Arc::new(repeats::Repeats) as Rule, Arc::new(depth::Depth)]);
     rules
 }
 
@@ -367,12 +368,12 @@ mod tests {
     }
 
     #[test]
-    fn are_those_of_datafusion_with_nulls_and_repeats() {
+    fn are_those_of_datafusion_and_ours() {
         let rules = physical_rules([]);
         let mut expected = PhysicalOptimizer::new().rules;
         let sorts = expected.iter().position(|rule| rule.name() == MOVES_SORTS).unwrap();
         expected.insert(sorts, Arc::new(nulls::Nulls));
-        expected.push(Arc::new(repeats::Repeats));
+        expected.extend([Arc::new(repeats::Repeats) as Rule, Arc::new(depth::Depth)]);
         assert_eq!(names(&rules), names(&expected));
     }
 
@@ -382,7 +383,7 @@ mod tests {
         let names = names(&rules);
         let at = names.iter().position(|name| *name == "Marker").unwrap();
         assert_eq!(names[at - 1..=at + 1], ["PushdownSort", "Marker", "EnsureCooperative"]);
-        let tail = ["FilterPushdown(Post)", "SanityCheckPlan", "Repeats"];
+        let tail = ["FilterPushdown(Post)", "SanityCheckPlan", "Repeats", "Depth"];
         assert_eq!(names[at + 2..], tail);
     }
 }

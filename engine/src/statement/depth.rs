@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How deep the expressions of a statement are, before it is parsed.
+//! How deep the expressions and queries of a statement are, before it is parsed.
 //!
-//! `a + b + c` is an expression in an expression, and so is each condition of a chain of ANDs. The
-//! parser, the planner and what computes values go down into each other as deep, and a stack that
-//! is used up ends the process. Parentheses have a limit of the parser's own.
+//! `a + b + c` is an expression in an expression, and so is each condition of a chain of ANDs; a
+//! chain of UNION is a query in a query, and one of JOIN too. The parser, the planner and what
+//! computes values go down into each other as deep, and a stack that is used up ends the process.
+//! Parentheses have a limit of the parser's own.
 //!
-//! What is counted are operators in a row, up to commas and words that begin another expression.
-//! They are at least as many as the expressions in each other, parentheses aside, and may be more:
-//! `a * b + c * d + ..` counts twice.
+//! What is counted are operators in a row, up to commas and words that begin another expression,
+//! and all joins and set operations. They are at least as many as the expressions and queries in
+//! each other, parentheses aside, and may be more: `a * b + c * d + ..` counts twice.
 
 use datafusion::{
     common::{Result, not_impl_err},
@@ -27,8 +28,8 @@ const MAX_DEPTH: usize = 1000;
 pub(super) fn check(tokens: &[TokenWithSpan]) -> Result<()> {
     match of(tokens) > MAX_DEPTH {
         true => not_impl_err!(
-            "an expression of more than {MAX_DEPTH} operators in a row; write IN for many values, \
-             or set parentheses"
+            "more than {MAX_DEPTH} operators in a row, or joins and set operations; write IN or \
+             VALUES for many values, and set parentheses"
         ),
         false => Ok(()),
     }
@@ -50,15 +51,22 @@ struct Level {
     is_between: bool,
     /// The depth of the expressions in front of it.
     before: usize,
+    /// Joins and set operations.
+    queries: usize,
 }
 
 impl Level {
     fn depth(&self) -> usize {
+        self.queries + self.of_expressions()
+    }
+
+    fn of_expressions(&self) -> usize {
         self.before.max(self.terms + self.longest_run.max(self.run) + self.inside)
     }
 
     fn begin(&mut self) {
-        *self = Self { is_case: self.is_case, before: self.depth(), ..Self::default() };
+        let Self { is_case, queries, .. } = *self;
+        *self = Self { is_case, queries, before: self.of_expressions(), ..Self::default() };
     }
 
     fn add_term(&mut self) {
@@ -89,6 +97,7 @@ fn of(tokens: &[TokenWithSpan]) -> usize {
                 Keyword::AND if level.is_between => level.is_between = false,
                 Keyword::AND | Keyword::OR | Keyword::XOR => level.add_term(),
                 keyword if is_postfix(keyword) => level.run += 1,
+                keyword if joins_queries(keyword) => level.queries += 1,
                 keyword if begins(keyword) => level.begin(),
                 _ => {}
             },
@@ -113,6 +122,14 @@ fn of(tokens: &[TokenWithSpan]) -> usize {
 const fn is_postfix(keyword: Keyword) -> bool {
     use Keyword::{AT, COLLATE, ILIKE, IN, IS, LIKE, NOTNULL, REGEXP, RLIKE, SIMILAR};
     matches!(keyword, AT | COLLATE | ILIKE | IN | IS | LIKE | NOTNULL | REGEXP | RLIKE | SIMILAR)
+}
+
+/// Whether a word makes one query of two.
+const fn joins_queries(keyword: Keyword) -> bool {
+    matches!(
+        keyword,
+        Keyword::JOIN | Keyword::UNION | Keyword::EXCEPT | Keyword::INTERSECT | Keyword::MINUS
+    )
 }
 
 /// Whether an expression begins behind a word.
@@ -148,6 +165,8 @@ mod tests {
     #[case("SELECT l[1][2][3]", 3)]
     #[case("SELECT -1, 'a + b + c' -- + + +", 1)]
     #[case("SELECT a ORDER BY a + 1, b || c || d", 2)]
+    #[case("SELECT 1 UNION SELECT 2 + 3 EXCEPT SELECT 4 - 5 - 6", 4)]
+    #[case("SELECT (SELECT 1 UNION ALL SELECT 2) + 3 FROM t JOIN u ON t.a = u.a", 3)]
     #[case("SELECT a + b) + c", 2)]
     #[case("SELECT (a + b + (c", 2)]
     fn is_that_of_the_longest_row_of_operators(#[case] text: &str, #[case] expected: usize) {
