@@ -14,12 +14,13 @@ use datafusion::{
     physical_plan::ExecutionPlan,
 };
 
-/// How many operators may stand above each other. In a release build two megabytes, the usual room
-/// of a thread, are enough for more.
+/// How many operators may stand above each other. In a release build the two megabytes that a thread
+/// has as a rule are enough for more.
 const MAX_DEPTH: usize = 1000;
 
-/// What an operator with several inputs counts: a hash join takes eight kilobytes, others two.
-const JOIN: usize = 4;
+/// What an operator with several inputs counts. A hash join takes ten kilobytes of the stack, a
+/// limit or a sort less than two.
+const JOIN: usize = 8;
 
 /// Refuses plans that are deeper.
 #[derive(Debug)]
