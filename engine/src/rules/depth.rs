@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! How deep plans are.
 //!
-//! Operators open their inputs and ask them for rows, down to the scans, and a stack that is used up
-//! ends the process. A statement of a few words can have a deep plan, for views may be over views.
-//! So a plan that is too deep is refused before it runs. What [planning](crate::stack) needs is
-//! bounded by [what statements may have](crate::statement).
+//! Operators open their inputs and ask them for rows, down to the scans, and a stack that is used
+//! up ends the process. A statement of a few words can have a deep plan, for views may be over
+//! views. So a plan that is too deep is refused before it runs. What [planning](crate::stack) needs
+//! is bounded by [what statements may have](crate::statement).
 
 use std::sync::Arc;
 
@@ -14,8 +14,8 @@ use datafusion::{
     physical_plan::ExecutionPlan,
 };
 
-/// How many operators may stand above each other. In a release build the two megabytes that a thread
-/// has as a rule are enough for more.
+/// How many operators may stand above each other. In a release build the two megabytes that a
+/// thread has as a rule are enough for more.
 const MAX_DEPTH: usize = 1000;
 
 /// What an operator with several inputs counts. A hash join takes ten kilobytes of the stack, a
