@@ -23,7 +23,7 @@ use datafusion::{
         PlanProperties,
         aggregates::{AggregateExec, AggregateInputMode},
         filter_pushdown::{FilterDescription, FilterPushdownPhase},
-        joins::{HashJoinExec, NestedLoopJoinExec, PiecewiseMergeJoinExec, SortMergeJoinExec},
+        joins::{HashJoinExec, NestedLoopJoinExec, SortMergeJoinExec},
         replace_children_if_necessary,
     },
 };
@@ -86,9 +86,7 @@ fn join_type(plan: &Arc<dyn ExecutionPlan>) -> Option<JoinType> {
     let hash = plan.downcast_ref::<HashJoinExec>().map(HashJoinExec::join_type);
     let nested = plan.downcast_ref::<NestedLoopJoinExec>().map(NestedLoopJoinExec::join_type);
     let merged = plan.downcast_ref::<SortMergeJoinExec>().map(SortMergeJoinExec::join_type);
-    let piecewise =
-        plan.downcast_ref::<PiecewiseMergeJoinExec>().map(PiecewiseMergeJoinExec::join_type);
-    hash.or(nested).copied().or(merged).or(piecewise)
+    hash.or(nested).copied().or(merged)
 }
 
 /// Gives the rows of its input, of which nothing is known.

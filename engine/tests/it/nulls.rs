@@ -92,15 +92,29 @@ async fn of_outer_joins_are_in_order(
 }
 
 #[rstest]
+#[case::in_order(
+    "r.id",
+    "(SELECT * FROM l WHERE k = 1) l RIGHT JOIN r ON l.id > r.id ORDER BY l.k NULLS FIRST, r.id",
+    "4|5|0|1|2|3"
+)]
+#[case::inner("x, y", "a JOIN b ON x <= y ORDER BY x, y", "1 3|1 5|1 6|2 3|2 5|2 6")]
+#[case::left("x, y", "a LEFT JOIN b ON x <= y ORDER BY x, y", "1 3|1 5|1 6|2 3|2 5|2 6|7 ")]
+#[case::full("count(*)", "a FULL JOIN b ON x > y + 3", "5")]
 #[tokio::test]
-async fn of_outer_joins_by_a_range_are_in_order(#[values("true", "false")] piecewise: &str) {
+async fn of_joins_by_a_range_are_all_there(
+    #[case] columns: &str,
+    #[case] joined: &str,
+    #[case] expected: &str,
+    #[values("true", "false")] piecewise: &str,
+    #[values("1", "4")] partitions: &str,
+) {
     let engine = engine().await;
     let set = format!("SET datafusion.optimizer.enable_piecewise_merge_join = {piecewise}");
     text(&engine, &set).await;
+    text(&engine, &format!("SET datafusion.execution.target_partitions = {partitions}")).await;
     make_sides(&engine).await;
-    let joined = "(SELECT * FROM l WHERE k = 1) l RIGHT JOIN r ON l.id > r.id";
-    let sql = format!("SELECT r.id FROM {joined} ORDER BY l.k NULLS FIRST, r.id");
-    let plan = text(&engine, &format!("EXPLAIN {sql}")).await;
-    assert_eq!(plan.contains("PiecewiseMergeJoin"), piecewise == "true", "{plan}");
-    assert_eq!(rows_of(&engine, &sql).await.join(" "), "4 5 0 1 2 3");
+    text(&engine, "CREATE TABLE a AS SELECT * FROM (VALUES (2), (7), (1)) AS a(x)").await;
+    text(&engine, "CREATE TABLE b AS SELECT * FROM (VALUES (5), (3), (6)) AS b(y)").await;
+    let sql = format!("SELECT {columns} FROM {joined}");
+    assert_eq!(rows_of(&engine, &sql).await.join("|"), expected);
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! One command, from its chunks to its result.
 
+use std::fs::File;
+use std::io;
 use std::os::unix::fs::FileExt;
 use std::time::Duration;
 
@@ -98,14 +100,24 @@ fn open_chunks(
             return Err(Stop::status(Status::Unsupported));
         };
         let file = files.open(*file_id, *version)?;
-        let length = usize::try_from(chunk.length).unwrap_or(usize::MAX);
-        let mut bytes = vec![0; length];
         let from = offset.saturating_add(chunk.offset);
-        file.read(|file| file.read_exact_at(&mut bytes, from))?;
+        let bytes = file.read(|file| read_range(file, from, chunk.length))?;
         *media_bytes += chunk.length;
         readers.push(ChunkReader::open(column, chunk, Bytes::from(bytes), unit.rows));
     }
     Ok(readers)
+}
+
+/// Bytes of a file, for which room is made only if it has them.
+fn read_range(file: &File, from: u64, length: u64) -> io::Result<Vec<u8>> {
+    let size = file.metadata()?.len();
+    if from.checked_add(length).is_none_or(|end| end > size) {
+        let reason = format!("{length} bytes from {from} of a file of {size}");
+        return Err(io::Error::new(io::ErrorKind::UnexpectedEof, reason));
+    }
+    let mut bytes = vec![0; usize::try_from(length).map_err(io::Error::other)?];
+    file.read_exact_at(&mut bytes, from)?;
+    Ok(bytes)
 }
 
 /// Everything that goes on between batches.
