@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Cuts a text into statements, with DataFusion's own tokenizer and parser. What these or the
-//! planner take for something else than SQL means is put right: see [`any`], [`distinct_from`] and
-//! [`using`].
+//! planner take for something else than SQL means is put right: see [`any`], [`distinct_from`],
+//! [`ignored`] and [`using`].
 //!
 //! A semicolon inside a string, a quoted name or a comment ends nothing, because the tokenizer says
 //! what is one. Statements in front of a broken one are still good: each is parsed by itself, and
@@ -10,6 +10,7 @@
 mod any;
 mod depth;
 mod distinct_from;
+mod ignored;
 mod using;
 
 use datafusion::{
@@ -133,6 +134,7 @@ fn parse(
 /// Puts right what the parser or the planner takes for something else.
 fn put_right(statement: &mut Parsed) -> Result<(), DataFusionError> {
     fn all(syntax: &mut impl VisitMut) -> Result<(), DataFusionError> {
+        ignored::refuse(syntax)?;
         distinct_from::put_right(syntax);
         any::write_out(syntax);
         using::write_out(syntax)

@@ -30,6 +30,8 @@ mod deep;
 #[cfg(test)]
 mod extremes;
 #[cfg(test)]
+mod ignored;
+#[cfg(test)]
 mod intervals;
 #[cfg(test)]
 mod limits;
