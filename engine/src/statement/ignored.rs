@@ -2,9 +2,9 @@
 //! Clauses that the planner reads over.
 //!
 //! The parser knows clauses of many dialects, and the planner looks at some of them. A query
-//! without its `PREWHERE a = 2` or `GROUP BY a WITH ROLLUP` has other rows, so what is read over and
-//! means something is refused. Hints and locks are not: rows do not depend on them. `FROM t` without
-//! SELECT, which would have no columns, has all.
+//! without its `PREWHERE a = 2` or `GROUP BY a WITH ROLLUP` has other rows, so what is read over
+//! and means something is refused. Hints and locks are not: rows do not depend on them. `FROM t`
+//! without SELECT, which would have no columns, has all.
 
 use std::ops::ControlFlow;
 
