@@ -8,10 +8,11 @@ use std::sync::Arc;
 
 use datafusion::{
     catalog::{CatalogProviderList, SchemaProvider, TableProvider},
-    common::{DataFusionError, TableReference},
+    common::{Constraints, DataFusionError, TableReference},
     dataframe::DataFrame,
     logical_expr::{
-        LogicalPlan, LogicalPlanBuilder, Prepare, SetVariable, Statement as SetStatement,
+        DdlStatement, LogicalPlan, LogicalPlanBuilder, Prepare, SetVariable,
+        Statement as SetStatement,
     },
     prelude::SessionContext,
     sql::parser::{ResetStatement, Statement as Parsed},
@@ -206,6 +207,7 @@ impl Engine {
                 let input = Arc::new(rules::before_preparing(input, state.config_options())?);
                 LogicalPlan::Statement(SetStatement::Prepare(Prepare { input, ..prepare }))
             }
+            LogicalPlan::Ddl(definition) => LogicalPlan::Ddl(without_keys(definition)),
             other => other,
         };
         Ok(Query::new(self.session.execute_logical_plan(plan).await?))
@@ -248,6 +250,17 @@ impl Engine {
         let schemas = catalog.schema_names();
         schemas.into_iter().filter_map(|name| catalog.schema(&name).map(|it| (name, it))).collect()
     }
+}
+
+/// Leaves PRIMARY KEY and UNIQUE out of a definition: nobody checks rows against them, and a plan
+/// that believed them would give two rows of one key as one.
+fn without_keys(mut definition: DdlStatement) -> DdlStatement {
+    match &mut definition {
+        DdlStatement::CreateMemoryTable(table) => table.constraints = Constraints::default(),
+        DdlStatement::CreateExternalTable(table) => table.constraints = Constraints::default(),
+        _ => {}
+    }
+    definition
 }
 
 impl std::fmt::Debug for Engine {

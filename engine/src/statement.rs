@@ -146,7 +146,8 @@ fn put_right(statement: &mut Parsed) -> Result<(), DataFusionError> {
             CopyToSource::Query(query) => all(query),
             CopyToSource::Relation(_) => Ok(()),
         },
-        Parsed::CreateExternalTable(_) | Parsed::Reset(_) => Ok(()),
+        Parsed::CreateExternalTable(table) => ignored::refuse_in_columns(&table.columns),
+        Parsed::Reset(_) => Ok(()),
     }
 }
 

@@ -34,8 +34,9 @@ use datafusion::{
     },
     object_store::{self, ObjectMeta, ObjectStore, ObjectStoreExt},
     parquet::{
-        arrow::arrow_reader::ArrowReaderMetadata, errors::ParquetError,
-        file::metadata::PageIndexPolicy,
+        arrow::arrow_reader::ArrowReaderMetadata,
+        errors::ParquetError,
+        file::metadata::{PageIndexPolicy, ParquetMetaData},
     },
     physical_plan::ExecutionPlan,
 };
@@ -135,9 +136,9 @@ async fn unreadable_file(state: &dyn Session, url: &ListingTableUrl) -> Result<O
             Err(error) => ("footer", error),
             Ok(metadata) => match read(PageIndexPolicy::Optional).await {
                 Err(error) => ("index of the pages", error),
-                Ok(_) => match ArrowReaderMetadata::try_new(metadata, Default::default()) {
-                    Err(error) => ("schema", error.into()),
-                    Ok(_) => continue,
+                Ok(_) => match unwound(async { arrow_schema(metadata) }).await {
+                    Err(error) => ("schema", error),
+                    Ok(()) => continue,
                 },
             },
         };
@@ -150,6 +151,12 @@ async fn unreadable_file(state: &dyn Session, url: &ListingTableUrl) -> Result<O
         return Ok(Some(Damage { file: path, chunk: None, offset, what }));
     }
     Ok(None)
+}
+
+/// Reads what a footer says of Arrow's types, which may panic.
+fn arrow_schema(metadata: Arc<ParquetMetaData>) -> Result<()> {
+    ArrowReaderMetadata::try_new(metadata, Default::default())?;
+    Ok(())
 }
 
 /// Where the footer starts, if the end of the file says it.

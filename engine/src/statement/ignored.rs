@@ -2,17 +2,18 @@
 //! Clauses that the planner reads over.
 //!
 //! The parser knows clauses of many dialects, and the planner looks at some of them. A query
-//! without its `PREWHERE a = 2` or `GROUP BY a WITH ROLLUP` has other rows, so what is read over
-//! and means something is refused. Hints and locks are not: rows do not depend on them. `FROM t`
-//! without SELECT, which would have no columns, has all.
+//! without its `PREWHERE a = 2` or `GROUP BY a WITH ROLLUP` has other rows, and so has a table
+//! without its `a INT GENERATED ALWAYS AS (b + 1)`. What is read over and means something is
+//! refused; hints, locks and comments are not, for rows do not depend on them. `FROM t` without
+//! SELECT, which would have no columns, has all.
 
 use std::ops::ControlFlow;
 
 use datafusion::{
     common::{DataFusionError, not_impl_err},
     sql::sqlparser::ast::{
-        GroupByExpr, Query, Select, SelectFlavor, SelectItem, TableFactor, VisitMut, VisitorMut,
-        WildcardAdditionalOptions,
+        ColumnDef, ColumnOption, GroupByExpr, Query, Select, SelectFlavor, SelectItem, Statement,
+        TableFactor, VisitMut, VisitorMut, WildcardAdditionalOptions,
     },
 };
 
@@ -21,7 +22,17 @@ use datafusion::{
 /// # Errors
 /// `NotImplemented` if there is a clause that would be read over.
 pub(super) fn refuse(syntax: &mut impl VisitMut) -> Result<(), DataFusionError> {
-    match syntax.visit(&mut Clauses) {
+    all_of(syntax.visit(&mut Clauses))
+}
+
+/// # Errors
+/// `NotImplemented` if `columns` of a new table say what would be read over.
+pub(super) fn refuse_in_columns(columns: &[ColumnDef]) -> Result<(), DataFusionError> {
+    all_of(columns.iter().try_for_each(options))
+}
+
+fn all_of(found: ControlFlow<&'static str>) -> Result<(), DataFusionError> {
+    match found {
         ControlFlow::Break(clause) => not_impl_err!("{clause}"),
         ControlFlow::Continue(()) => Ok(()),
     }
@@ -32,6 +43,13 @@ struct Clauses;
 
 impl VisitorMut for Clauses {
     type Break = &'static str;
+
+    fn pre_visit_statement(&mut self, statement: &mut Statement) -> ControlFlow<&'static str> {
+        match statement {
+            Statement::CreateTable(table) => table.columns.iter().try_for_each(options),
+            _ => ControlFlow::Continue(()),
+        }
+    }
 
     fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<&'static str> {
         first(&[
@@ -71,6 +89,25 @@ impl VisitorMut for Clauses {
             _ => ControlFlow::Continue(()),
         }
     }
+}
+
+/// Breaks at what changes the values of a column, how they compare, or whether `*` has it.
+fn options(column: &ColumnDef) -> ControlFlow<&'static str> {
+    column.options.iter().try_for_each(|option| {
+        ControlFlow::Break(match option.option {
+            ColumnOption::Generated { .. } => "GENERATED of a column",
+            ColumnOption::Identity(_) => "IDENTITY of a column",
+            ColumnOption::DialectSpecific(_) => "AUTO_INCREMENT and the like of a column",
+            ColumnOption::Collation(_) => "COLLATE of a column",
+            ColumnOption::OnUpdate(_) => "ON UPDATE of a column",
+            ColumnOption::Materialized(_) => "MATERIALIZED of a column",
+            ColumnOption::Ephemeral(_) => "EPHEMERAL of a column",
+            ColumnOption::Alias(_) => "ALIAS of a column",
+            ColumnOption::Policy(_) => "a policy of a column",
+            ColumnOption::Invisible => "INVISIBLE of a column",
+            _ => return ControlFlow::Continue(()),
+        })
+    })
 }
 
 fn has_ilike(item: &SelectItem) -> bool {

@@ -23,6 +23,14 @@ const TABLE: &str = "CREATE TABLE t AS SELECT 1 AS a, 2 AS b";
 #[case::xml("SELECT a FROM t FOR XML AUTO", "FOR XML")]
 #[case::below("SELECT * FROM t WHERE a IN (SELECT a FROM t PREWHERE a = 2)", "PREWHERE")]
 #[case::in_a_view("CREATE VIEW v AS SELECT a FROM t PREWHERE a = 2", "PREWHERE")]
+#[case::generated("CREATE TABLE n (a INT, b INT GENERATED ALWAYS AS (a + 1))", "GENERATED")]
+#[case::identity("CREATE TABLE n (a INT IDENTITY(1, 1))", "IDENTITY")]
+#[case::numbered("CREATE TABLE n (a INT AUTO_INCREMENT)", "AUTO_INCREMENT")]
+#[case::collation("CREATE TABLE n (a TEXT COLLATE nocase)", "COLLATE")]
+#[case::of_files(
+    "CREATE EXTERNAL TABLE n (a INT, b INT AS (a + 1)) STORED AS CSV LOCATION 'n.csv'",
+    "GENERATED"
+)]
 #[tokio::test]
 async fn are_refused(#[case] sql: &str, #[case] clause: &str) {
     let engine = engine().await;

@@ -34,6 +34,8 @@ mod ignored;
 #[cfg(test)]
 mod intervals;
 #[cfg(test)]
+mod keys;
+#[cfg(test)]
 mod limits;
 #[cfg(test)]
 mod min_max;
