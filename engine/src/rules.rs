@@ -292,6 +292,8 @@ pub(crate) fn physical_rules(ours: impl IntoIterator<Item = Rule>) -> Vec<Rule> 
             *rule = Arc::new(gate::Gated(Arc::clone(rule)));
         } else if rule.name() == MOVES_SORTS {
             *rule = Arc::new(limits::Fenced(Arc::clone(rule)));
+        } else if rule.name() == SLOT_AFTER {
+            *rule = Arc::new(limits::Unturned(Arc::clone(rule)));
         }
     }
     let at = |rules: &[Rule], name| rules.iter().position(|rule| rule.name() == name);

@@ -14,6 +14,11 @@
 //! It also hands the limit behind a sort to what feeds the last step of an aggregate. There a group
 //! may come from several partitions, so that some first rows are fewer first groups. No limit of a
 //! query stands between two steps of an aggregate: what is found there is taken out.
+//!
+//! `PushdownSort` tells a scan the order of a sort above it, and the scan turns round. Of a scan
+//! that ends after its first rows those were to be taken in its own order, so
+//! `(.. ORDER BY a LIMIT 4) ORDER BY a DESC` over a sorted file had its last rows. For that rule a
+//! fence stands in front of whatever ends early; see [`Unturned`].
 
 use std::{fmt, sync::Arc};
 
@@ -34,7 +39,7 @@ use datafusion::{
         execution_plan::ReplaceChildrenOptions,
         limit::GlobalLimitExec,
         replace_children_if_necessary,
-        sorts::sort::SortExec,
+        sorts::{sort::SortExec, sort_preserving_merge::SortPreservingMergeExec},
         windows::{BoundedWindowAggExec, WindowAggExec},
     },
 };
@@ -62,12 +67,11 @@ impl PhysicalOptimizerRule for Fenced {
             })
         })?;
         let plan = self.0.optimize(fenced.data, config)?;
-        let open = plan.transform_up(|node| match node.downcast_ref::<Fence>() {
-            Some(fence) => Ok(Transformed::yes(Arc::clone(&fence.limit))),
-            None if is_last_step(&node) => without_limits(node),
-            None => Ok(Transformed::no(node)),
+        let plan = open(plan)?.transform_up(|node| match is_last_step(&node) {
+            true => without_limits(node),
+            false => Ok(Transformed::no(node)),
         })?;
-        sorts::add_missing(open.data)
+        sorts::add_missing(plan.data)
     }
 
     fn name(&self) -> &str {
@@ -77,6 +81,47 @@ impl PhysicalOptimizerRule for Fenced {
     fn schema_check(&self) -> bool {
         self.0.schema_check()
     }
+}
+
+/// A rule that tells scans the order of sorts, but not those that end after their first rows.
+#[derive(Debug)]
+pub(super) struct Unturned(pub(super) Rule);
+
+impl PhysicalOptimizerRule for Unturned {
+    fn optimize(
+        &self,
+        plan: Arc<dyn ExecutionPlan>,
+        config: &ConfigOptions,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        // No sort passes its order on, and the rule looks for them.
+        let sorts = |node: &dyn ExecutionPlan| {
+            node.is::<SortExec>() || node.is::<SortPreservingMergeExec>()
+        };
+        let fenced = plan.transform_up(|node| {
+            Ok(match node.fetch().is_some() && !sorts(node.as_ref()) {
+                true => Transformed::yes(Arc::new(Fence::of(node)) as _),
+                false => Transformed::no(node),
+            })
+        })?;
+        open(self.0.optimize(fenced.data, config)?)
+    }
+
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+
+    fn schema_check(&self) -> bool {
+        self.0.schema_check()
+    }
+}
+
+/// A plan with the limits for which fences stand.
+fn open(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
+    let open = plan.transform_up(|node| match node.downcast_ref::<Fence>() {
+        Some(fence) => Ok(Transformed::yes(Arc::clone(&fence.limit))),
+        None => Ok(Transformed::no(node)),
+    })?;
+    Ok(open.data)
 }
 
 /// A sort with a limit as a limit of a sort, if there are window functions below.

@@ -74,3 +74,47 @@ async fn a_limit_takes_its_rows(
         text(&engine, &format!("EXPLAIN {sql}")).await
     );
 }
+
+#[rstest]
+#[case::turned("SELECT k FROM (SELECT k FROM o ORDER BY k LIMIT 3) ORDER BY k DESC", "3 2 1")]
+#[case::with_a_limit_outside(
+    "SELECT k FROM (SELECT k FROM o ORDER BY k LIMIT 20) ORDER BY k DESC LIMIT 3",
+    "20 19 18"
+)]
+#[case::computed(
+    "SELECT n FROM (SELECT k, k + 1 AS n FROM o ORDER BY k LIMIT 3) ORDER BY n DESC",
+    "4 3 2"
+)]
+#[case::with_a_filter(
+    "SELECT k FROM (SELECT k FROM o WHERE k > 5 ORDER BY k LIMIT 3) ORDER BY k DESC",
+    "8 7 6"
+)]
+#[case::twice(
+    "SELECT k FROM (SELECT k FROM (SELECT k FROM o ORDER BY k LIMIT 9) ORDER BY k DESC LIMIT 3) ORDER BY k",
+    "7 8 9"
+)]
+#[case::by_another(
+    "SELECT k FROM (SELECT k, v FROM o ORDER BY k LIMIT 12) ORDER BY v DESC, k LIMIT 3",
+    "9 8 7"
+)]
+#[case::without("SELECT k FROM o ORDER BY k DESC LIMIT 3", "1000 999 998")]
+#[tokio::test]
+async fn of_sorted_files_are_those_of_their_order(
+    #[case] sql: &str,
+    #[case] expected: &str,
+    #[values(1, 2)] partitions: usize,
+    #[values(false, true)] in_the_scan: bool,
+) {
+    let data = Data::make().await;
+    let engine = data.engine().await;
+    for setting in [
+        format!("datafusion.execution.target_partitions = {partitions}"),
+        format!("datafusion.execution.parquet.pushdown_filters = {in_the_scan}"),
+    ] {
+        text(&engine, &format!("SET {setting}")).await;
+    }
+    let path = data.path("t.parquet");
+    let ordered = format!("STORED AS PARQUET WITH ORDER (k) LOCATION '{path}'");
+    text(&engine, &format!("CREATE EXTERNAL TABLE o (k BIGINT, v BIGINT) {ordered}")).await;
+    assert_eq!(rows_of(&engine, sql).await.join(" "), expected);
+}
