@@ -99,7 +99,7 @@ async fn a_limit_takes_its_rows(
 )]
 #[case::without("SELECT k FROM o ORDER BY k DESC LIMIT 3", "1000 999 998")]
 #[tokio::test]
-async fn of_sorted_files_are_those_of_their_order(
+async fn of_sorted_files_stay(
     #[case] sql: &str,
     #[case] expected: &str,
     #[values(1, 2)] partitions: usize,
