@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Makes an [`Engine`]: drives, limits, folders and settings.
 //!
-//! Without any call the engine is plain DataFusion with DataFusion's defaults, except that folders
-//! are listed afresh for every query: a cached listing would miss files that others add, and would
-//! read replaced files with the length they had before.
+//! Without any call the engine has no drive and DataFusion's defaults, with two differences: wrong
+//! answers of DataFusion are corrected, and folders are listed for every query. A cached listing
+//! would miss files that others add, and would read replaced files with their former length.
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -16,6 +16,7 @@ use datafusion::{
         SessionStateBuilder, config::SessionConfig, object_store::ObjectStoreUrl,
         runtime_env::RuntimeEnvBuilder,
     },
+    physical_optimizer::PhysicalOptimizerRule,
     prelude::SessionContext,
 };
 use nearscan_drive::{Drive, Drives};
@@ -28,16 +29,18 @@ use crate::{
     engine::Engine,
     error::{Error, Result},
     explain::Planner,
-    min_max,
-    rules::{self, Rule},
     settings::NearscanOptions,
     stopwatch::Stopwatch,
     store::LocalFiles,
     system::{SCHEMA_NAME, SettingsTable, SystemSchema},
+    system_corrections::CorrectionsTable,
     system_drives::{DrivesTable, FunctionsTable, LogTable},
     system_rates::{HostTable, RatesTable},
     table::TableFactory,
 };
+
+/// A rule for physical plans as DataFusion holds it.
+type PhysicalRule = Arc<dyn PhysicalOptimizerRule + Send + Sync>;
 
 /// Collects what an engine is to be made of.
 #[derive(Debug, Clone, Default)]
@@ -140,18 +143,14 @@ impl EngineBuilder {
             .with_runtime_env(runtime)
             .with_default_features()
             .with_catalog_list(Arc::new(FileCatalogList::new(catalogs, link.clone())))
-            .with_query_planner(Arc::new(Planner))
-            .with_analyzer_rules(rules::analyzer_rules())
-            .with_optimizer_rules(rules::logical_rules())
-            .with_physical_optimizer_rules(rules::physical_rules([Arc::new(PushdownRule::new(
-                Arc::clone(&context),
-            )) as Rule]));
+            .with_query_planner(Arc::new(Planner));
         if let Some(factories) = state.table_factories() {
             for factory in factories.values_mut() {
                 *factory = Arc::new(TableFactory::default()) as Arc<dyn TableProviderFactory>;
             }
         }
-        state.aggregate_functions().get_or_insert_default().extend(min_max::functions());
+        let mut state = nearscan_corrections::install(state, NearscanOptions::corrections_of)?;
+        insert_pushdown(state.physical_optimizer_rules(), PushdownRule::new(Arc::clone(&context)));
         let session = SessionContext::new_with_state(state.build());
         let weak = session.state_weak_ref();
         link.set(move || weak.upgrade().map(|state| state.read().clone()));
@@ -184,11 +183,26 @@ impl EngineBuilder {
     }
 }
 
+/// The rule in front of ours.
+const PUSHDOWN_SORT: &str = "PushdownSort";
+
+/// Puts the rule that replaces scans behind `PushdownSort`: all rules that shape the plan have run,
+/// and the later ones still see what it made. `EnsureCooperative` wraps its leaves, the second
+/// filter pushdown hands them dynamic filters, and the sanity check judges them. A rule appended at
+/// the end would have none of that.
+fn insert_pushdown(rules: &mut Option<Vec<PhysicalRule>>, ours: PushdownRule) {
+    let rules = rules.get_or_insert_default();
+    let slot = rules.iter().position(|rule| rule.name() == PUSHDOWN_SORT);
+    let slot = slot.map_or(rules.len(), |before| before + 1);
+    rules.insert(slot, Arc::new(ours));
+}
+
 /// Makes a catalog with an empty schema for the user's tables and the system schema.
 fn default_catalog(schema: &str) -> Result<Arc<dyn CatalogProvider>> {
     let catalog = MemoryCatalogProvider::new();
     catalog.register_schema(schema, Arc::new(MemorySchemaProvider::new()))?;
     let system = SystemSchema::new(vec![
+        Arc::new(CorrectionsTable),
         Arc::new(DrivesTable),
         Arc::new(RatesTable),
         Arc::new(FunctionsTable),

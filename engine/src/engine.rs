@@ -1,23 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The engine: one session with its tables, settings and drives.
 //!
-//! An [`Engine`] is a handle; clones share everything. All calls return owned futures that may move
-//! between threads. What a call changes in the session is there for every later one.
+//! An [`Engine`] is a handle; clones share everything. Futures borrow it, and may move between
+//! threads. What a call changes in the session is there for every later one.
 
 use std::sync::Arc;
 
 use datafusion::{
     catalog::{CatalogProviderList, SchemaProvider, TableProvider},
-    common::{Constraints, DataFusionError, TableReference},
+    common::{DataFusionError, TableReference},
     dataframe::DataFrame,
-    logical_expr::{
-        DdlStatement, LogicalPlan, LogicalPlanBuilder, Prepare, SetVariable,
-        Statement as SetStatement,
-    },
+    logical_expr::{LogicalPlan, LogicalPlanBuilder, SetVariable, Statement as SetStatement},
     prelude::SessionContext,
     sql::parser::{ResetStatement, Statement as Parsed},
 };
 
+use nearscan_corrections::{depth, plan_statement};
 use nearscan_optimizer::cost::HostRates;
 
 use crate::{
@@ -25,10 +23,9 @@ use crate::{
     drive_spec::DriveSpec,
     error::{Error, ErrorContext, Result},
     files, host,
+    prepared::PreparedStatements,
     query::Query,
-    rules,
     settings::{NearscanOptions, PREFIX},
-    stack,
     statement::{self, Ending, Statement},
     system::SCHEMA_NAME,
 };
@@ -48,6 +45,7 @@ use crate::{
 pub struct Engine {
     session: SessionContext,
     drives: Arc<[DriveSpec]>,
+    prepared: Arc<PreparedStatements>,
 }
 
 /// A table of the session.
@@ -66,7 +64,7 @@ impl Engine {
     }
 
     pub(crate) fn new(session: SessionContext, drives: Vec<DriveSpec>) -> Self {
-        Self { session, drives: drives.into() }
+        Self { session, drives: drives.into(), prepared: Arc::default() }
     }
 
     /// Makes a table of a file, a folder, or a pattern such as `data/*.parquet`.
@@ -119,8 +117,9 @@ impl Engine {
     /// not SQL, and those around it are good.
     #[must_use]
     pub fn statements(&self, text: &str) -> Vec<Result<Statement>> {
-        let options = self.session.copied_config();
-        stack::room(|| statement::split(text, &options.options().sql_parser))
+        let config = self.session.copied_config();
+        let corrections = NearscanOptions::corrections_of(config.options());
+        statement::split(text, &config.options().sql_parser, corrections)
     }
 
     /// Says whether `text` ends with a semicolon outside strings and comments, which is when a
@@ -135,7 +134,8 @@ impl Engine {
     /// # Errors
     /// What is wrong with the statement.
     pub async fn run(&self, statement: Statement) -> Result<Query> {
-        let planned = stack::with_room(Box::pin(self.plan(statement.parsed))).await;
+        let levels = statement.levels();
+        let planned = depth::with_room(levels, Box::pin(self.plan(statement.parsed))).await;
         planned.map_err(|error| self.classify(error))
     }
 
@@ -200,17 +200,31 @@ impl Engine {
             }
         }
         let state = self.session.state();
-        let plan = state.statement_to_plan(parsed).await?;
+        let corrections = NearscanOptions::corrections_of(state.config_options());
+        let plan = plan_statement(&state, parsed, corrections).await?;
         let plan = match plan {
             LogicalPlan::Statement(SetStatement::Prepare(prepare)) => {
-                let input = Arc::unwrap_or_clone(prepare.input);
-                let input = Arc::new(rules::before_preparing(input, state.config_options())?);
-                LogicalPlan::Statement(SetStatement::Prepare(Prepare { input, ..prepare }))
+                self.prepared.prepare(prepare, &state)?;
+                return self.done();
             }
-            LogicalPlan::Ddl(definition) => LogicalPlan::Ddl(without_keys(definition)),
+            LogicalPlan::Statement(SetStatement::Execute(execute)) => {
+                self.prepared.execute(execute, &state)?
+            }
+            LogicalPlan::Statement(SetStatement::Deallocate(deallocate)) => {
+                self.prepared.deallocate(&deallocate.name)?;
+                return self.done();
+            }
             other => other,
         };
-        Ok(Query::new(self.session.execute_logical_plan(plan).await?))
+        let levels = depth::levels(&plan);
+        let planning = Box::pin(self.session.execute_logical_plan(plan));
+        Ok(Query::new(depth::with_room(levels, planning).await?, levels))
+    }
+
+    /// A statement that has done what it does, and has no rows.
+    fn done(&self) -> Result<Query, DataFusionError> {
+        let nothing = LogicalPlanBuilder::empty(false).build()?;
+        Ok(Query::new(DataFrame::new(self.session.state(), nothing), 1))
     }
 
     /// Resets a setting of Nearscan: DataFusion resets only its own.
@@ -222,8 +236,7 @@ impl Engine {
             options.reset(key).map_err(|error| DataFusionError::External(error.into()))?;
         }
         drop(state);
-        let nothing = LogicalPlanBuilder::empty(false).build()?;
-        Ok(Query::new(DataFrame::new(self.session.state(), nothing)))
+        self.done()
     }
 
     fn classify(&self, error: DataFusionError) -> Error {
@@ -250,17 +263,6 @@ impl Engine {
         let schemas = catalog.schema_names();
         schemas.into_iter().filter_map(|name| catalog.schema(&name).map(|it| (name, it))).collect()
     }
-}
-
-/// Leaves PRIMARY KEY and UNIQUE out of a definition: nobody checks rows against them, and a plan
-/// that believed them would give two rows of one key as one.
-fn without_keys(mut definition: DdlStatement) -> DdlStatement {
-    match &mut definition {
-        DdlStatement::CreateMemoryTable(table) => table.constraints = Constraints::default(),
-        DdlStatement::CreateExternalTable(table) => table.constraints = Constraints::default(),
-        _ => {}
-    }
-    definition
 }
 
 impl std::fmt::Debug for Engine {

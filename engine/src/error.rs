@@ -48,6 +48,12 @@ pub enum Error {
     /// There is no such function, or none for these arguments.
     #[error("function '{}' not found", .0.name)]
     FunctionNotFound(Box<Missing>),
+    /// A column is not the same in all rows of a group.
+    #[error("column '{column}' is neither grouped nor aggregated")]
+    NotGrouped {
+        /// Name of the column, with its table.
+        column: String,
+    },
     /// The name is taken.
     #[error("table '{name}' already exists")]
     TableExists {
@@ -172,6 +178,11 @@ impl Error {
             }
             Self::Path(PathError::Mixed { formats, .. }) => Some(formats.join(", ")),
             Self::DriveSpec(error) => Some(error.reason.clone()),
+            Self::NotGrouped { .. } => {
+                let reason = "PRIMARY KEY and UNIQUE are not enforced, so a key of a table does \
+                              not determine its other columns";
+                Some(reason.to_owned())
+            }
             Self::StatementCount { .. }
             | Self::TableExists { .. }
             | Self::Path(_)
@@ -200,6 +211,9 @@ impl Error {
             Self::FunctionNotFound(missing) => {
                 let list = "SHOW FUNCTIONS lists all of them".to_owned();
                 return missing.hint().or(Some(list));
+            }
+            Self::NotGrouped { column } => {
+                return Some(format!("add {column} to GROUP BY, or use first_value({column})"));
             }
             Self::StatementCount { found: 0 } => "write a statement",
             Self::StatementCount { .. } => "run them one by one, or as a script",

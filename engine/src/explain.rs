@@ -17,7 +17,7 @@ use datafusion::{
     },
     catalog::Session,
     common::{Result, format::ExplainFormat, internal_err, tree_node::TreeNodeRecursion},
-    execution::{SendableRecordBatchStream, SessionState, TaskContext, context::QueryPlanner},
+    execution::{SendableRecordBatchStream, TaskContext, context::QueryPlanner},
     logical_expr::LogicalPlan,
     physical_expr::PhysicalExpr,
     physical_plan::{
@@ -29,9 +29,7 @@ use datafusion::{
 use futures::{StreamExt, stream};
 use nearscan_optimizer::recorded;
 
-use crate::rules;
-
-/// Plans as DataFusion does, but for what it would get wrong, and adds a row to what explains.
+/// Plans as DataFusion does, and adds a row to what explains.
 #[derive(Debug)]
 pub(crate) struct Planner;
 
@@ -43,10 +41,7 @@ impl QueryPlanner for Planner {
         session: &dyn Session,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let planner = DefaultPhysicalPlanner::default();
-        let right = without_wrong_joins(session);
-        let session = right.as_ref().map_or(session, |state| state as &dyn Session);
-        let plan = rules::before_planning(logical_plan.clone())?;
-        let planning = Box::pin(planner.create_physical_plan(&plan, session));
+        let planning = Box::pin(planner.create_physical_plan(logical_plan, session));
         let shows_operators = match logical_plan {
             LogicalPlan::Explain(explain) => shows_operators(&explain.explain_format),
             LogicalPlan::Analyze(_) => true,
@@ -62,18 +57,6 @@ impl QueryPlanner for Planner {
             false => Ok(Arc::new(ExplainPushdownExec { input: plan?, lines: lines.join("\n") })),
         }
     }
-}
-
-/// A session that does not plan `PiecewiseMergeJoinExec`, if this one may. It takes the sides of
-/// `a <= b` for equal, and in several partitions outer joins lose rows that have no match.
-fn without_wrong_joins(session: &dyn Session) -> Option<SessionState> {
-    if !session.config_options().optimizer.enable_piecewise_merge_join {
-        return None;
-    }
-    let mut state = session.as_any().downcast_ref::<SessionState>()?.clone();
-    let options = state.config_mut().options_mut();
-    options.optimizer.enable_piecewise_merge_join = false;
-    Some(state)
 }
 
 fn shows_operators(format: &ExplainFormat) -> bool {

@@ -26,7 +26,7 @@ static RATES: LazyLock<Mutex<Option<CoreRates>>> = LazyLock::new(|| Mutex::new(N
 /// Sees to it that the session knows how fast its host is, if the cost model will ask.
 pub(crate) async fn calibrate(session: &dyn Session, context: &PushdownContext) {
     let options = session.config_options().extensions.get::<NearscanOptions>();
-    let NearscanOptions { pushdown, host } = options.cloned().unwrap_or_default();
+    let NearscanOptions { pushdown, host, .. } = options.cloned().unwrap_or_default();
     if pushdown.mode != PushdownMode::Auto || is_set(&host) || context.core_rates().is_some() {
         return;
     }

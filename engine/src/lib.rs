@@ -26,8 +26,10 @@
 //! # }
 //! ```
 //!
-//! Any SQL that DataFusion 55 accepts is accepted, and `FROM 'file'` reads a file, a folder or a
-//! pattern without a table. The engine prints nothing and needs a tokio runtime around it.
+//! SQL is that of DataFusion 55. Statements that it would answer wrongly are
+//! [corrected](nearscan_corrections), or refused where that cannot be done. `FROM 'file'` reads a
+//! file, a folder or a pattern without a table. The engine prints nothing and needs a tokio runtime
+//! around it.
 
 #![forbid(unsafe_code)]
 
@@ -45,16 +47,15 @@ mod files;
 mod guard;
 mod host;
 mod locate;
-mod min_max;
 mod order;
+mod prepared;
 mod profile;
 mod query;
-mod rules;
-mod stack;
 mod statement;
 pub mod stopwatch;
 mod store;
 mod system;
+mod system_corrections;
 mod system_drives;
 mod system_rates;
 mod table;

@@ -26,13 +26,13 @@ use datafusion::{
     },
 };
 use futures::{FutureExt, Stream, StreamExt, TryStreamExt, future::BoxFuture};
+use nearscan_corrections::depth;
 use nearscan_optimizer::{Candidate, PushdownContext, context::RunningQuery, recorded};
 
 use crate::{
     error::{Error, Result},
     locate,
     profile::{OperatorProfile, QueryProfile},
-    stack,
     stopwatch::Stopwatch,
 };
 
@@ -43,6 +43,8 @@ use crate::{
 #[derive(Debug, Clone)]
 pub struct Query {
     frame: DataFrame,
+    /// How deep its logical plan is.
+    levels: usize,
 }
 
 /// The rows of a running query, batch by batch.
@@ -74,8 +76,8 @@ pub struct QueryResult {
 }
 
 impl Query {
-    pub(crate) fn new(frame: DataFrame) -> Self {
-        Self { frame }
+    pub(crate) fn new(frame: DataFrame, levels: usize) -> Self {
+        Self { frame, levels }
     }
 
     /// Columns of the result; none if the statement delivers no rows.
@@ -91,7 +93,7 @@ impl Query {
     pub async fn stream(&self) -> Result<QueryStream> {
         let task = self.frame.task_ctx();
         let watch = Stopwatch::start();
-        let planning = stack::with_room(Box::pin(self.frame.create_physical_plan()));
+        let planning = depth::with_room(self.levels, Box::pin(self.frame.create_physical_plan()));
         let (plan, decisions) = match has_drives(&task) {
             true => caught(recorded(planning)).await?,
             // Nothing is decided then, and planning takes no longer than DataFusion's.
@@ -122,7 +124,7 @@ impl Query {
     /// If the plan cannot be made.
     pub async fn profile(&self) -> Result<QueryProfile> {
         let watch = Stopwatch::start();
-        let planning = stack::with_room(Box::pin(self.frame.create_physical_plan()));
+        let planning = depth::with_room(self.levels, Box::pin(self.frame.create_physical_plan()));
         let (plan, decisions) = recorded(planning).await;
         let (plan, planning) = (plan?, watch.elapsed());
         Ok(profile(plan.as_ref(), decisions, planning))
@@ -149,7 +151,7 @@ impl Query {
     /// If the statement cannot be explained, for example because it is an `EXPLAIN` itself.
     pub async fn explain(&self) -> Result<String> {
         let frame = self.frame.clone().explain(false, false)?;
-        let result = Box::pin(Self::new(frame).collect()).await?;
+        let result = Box::pin(Self::new(frame, self.levels).collect()).await?;
         let mut text = String::new();
         for batch in &result.batches {
             let kinds = batch.column(0).as_string::<i32>();

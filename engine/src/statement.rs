@@ -1,34 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Cuts a text into statements, with DataFusion's own tokenizer and parser. What these or the
-//! planner take for something else than SQL means is put right: see [`any`], [`distinct_from`],
-//! [`ignored`] and [`using`].
+//! Cuts a text into statements, with DataFusion's own tokenizer and parser.
 //!
 //! A semicolon inside a string, a quoted name or a comment ends nothing, because the tokenizer says
 //! what is one. Statements in front of a broken one are still good: each is parsed by itself, and
 //! an error takes the place of the statement that has it.
 
-mod any;
-mod depth;
-mod distinct_from;
-mod ignored;
-mod using;
-
 use datafusion::{
     common::DataFusionError,
     config::SqlParserOptions,
     sql::{
-        parser::{CopyToSource, DFParserBuilder, Statement as Parsed},
+        parser::Statement as Parsed,
         sqlparser::{
-            ast::{
-                Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList,
-                FunctionArguments, Ident, ObjectName, VisitMut,
-            },
             dialect::{Dialect, GenericDialect, dialect_from_str},
             parser::ParserError,
             tokenizer::{Location, Token, TokenWithSpan, Tokenizer},
         },
     },
 };
+use nearscan_corrections::{CorrectionSet, parse_statement};
 
 use crate::error::{ErrorContext, Result};
 
@@ -36,6 +25,7 @@ use crate::error::{ErrorContext, Result};
 #[derive(Debug, Clone)]
 pub struct Statement {
     pub(crate) parsed: Parsed,
+    levels: usize,
     text: String,
 }
 
@@ -44,6 +34,11 @@ impl Statement {
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
+    }
+
+    /// How deep it is at most.
+    pub(crate) fn levels(&self) -> usize {
+        self.levels
     }
 }
 
@@ -59,7 +54,11 @@ pub enum Ending {
 }
 
 /// Cuts `text` into statements, in order; empty ones are left out.
-pub(crate) fn split(text: &str, options: &SqlParserOptions) -> Vec<Result<Statement>> {
+pub(crate) fn split(
+    text: &str,
+    options: &SqlParserOptions,
+    corrections: CorrectionSet,
+) -> Vec<Result<Statement>> {
     let dialect = dialect_of(options);
     let mut tokens = Vec::new();
     let broken =
@@ -78,8 +77,8 @@ pub(crate) fn split(text: &str, options: &SqlParserOptions) -> Vec<Result<Statem
             let source = source(text, group);
             // A statement that ends too early ends where it ends, not where the text does.
             let context = ErrorContext { end: end(group), ..context.clone() };
-            parse(group, dialect.as_ref(), options)
-                .map(|parsed| Statement { parsed, text: source.to_owned() })
+            parse_statement(group, dialect.as_ref(), options, corrections)
+                .map(|(parsed, levels)| Statement { parsed, levels, text: source.to_owned() })
                 .map_err(|error| context.classify(error))
         })
         .collect();
@@ -107,67 +106,6 @@ pub(crate) fn ending(text: &str, options: &SqlParserOptions) -> Ending {
 
 fn dialect_of(options: &SqlParserOptions) -> Box<dyn Dialect> {
     dialect_from_str(options.dialect).unwrap_or_else(|| Box::new(GenericDialect {}))
-}
-
-fn parse(
-    tokens: &[TokenWithSpan],
-    dialect: &dyn Dialect,
-    options: &SqlParserOptions,
-) -> Result<Parsed, DataFusionError> {
-    depth::check(tokens)?;
-    let mut statements = DFParserBuilder::new(tokens.to_vec())
-        .with_dialect(dialect)
-        .with_recursion_limit(options.recursion_limit.get())
-        .build()?
-        .parse_statements()?;
-    match (statements.pop_front(), statements.len()) {
-        (Some(mut statement), 0) => {
-            put_right(&mut statement)?;
-            Ok(statement)
-        }
-        (_, left) => Err(DataFusionError::Internal(format!(
-            "tokens without a semicolon make {left} more statements than one"
-        ))),
-    }
-}
-
-/// Puts right what the parser or the planner takes for something else.
-fn put_right(statement: &mut Parsed) -> Result<(), DataFusionError> {
-    fn all(syntax: &mut impl VisitMut) -> Result<(), DataFusionError> {
-        ignored::refuse(syntax)?;
-        distinct_from::put_right(syntax);
-        any::write_out(syntax);
-        using::write_out(syntax)
-    }
-    match statement {
-        Parsed::Statement(statement) => all(statement),
-        Parsed::Explain(explained) => put_right(&mut explained.statement),
-        Parsed::CopyTo(copy) => match &mut copy.source {
-            CopyToSource::Query(query) => all(query),
-            CopyToSource::Relation(_) => Ok(()),
-        },
-        Parsed::CreateExternalTable(table) => ignored::refuse_in_columns(&table.columns),
-        Parsed::Reset(_) => Ok(()),
-    }
-}
-
-/// A call of a function.
-fn call(name: &str, args: impl IntoIterator<Item = Expr>) -> Expr {
-    let argument = |value| FunctionArg::Unnamed(FunctionArgExpr::Expr(value));
-    Expr::Function(Function {
-        name: ObjectName::from(vec![Ident::new(name)]),
-        uses_odbc_syntax: false,
-        parameters: FunctionArguments::None,
-        args: FunctionArguments::List(FunctionArgumentList {
-            duplicate_treatment: None,
-            args: args.into_iter().map(argument).collect(),
-            clauses: Vec::new(),
-        }),
-        filter: None,
-        null_treatment: None,
-        over: None,
-        within_group: Vec::new(),
-    })
 }
 
 fn is_blank(tokens: &[TokenWithSpan]) -> bool {
@@ -210,7 +148,7 @@ mod tests {
     use rstest::rstest;
 
     fn texts(text: &str) -> Vec<String> {
-        split(text, &SqlParserOptions::default())
+        split(text, &SqlParserOptions::default(), CorrectionSet::ALL)
             .into_iter()
             .map(|statement| match statement {
                 Ok(statement) => statement.text().to_owned(),

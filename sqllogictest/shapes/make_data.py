@@ -1,17 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the Parquet files below sqllogictest/data, or checks that they are what it writes.
+"""Writes the Parquet files in sqllogictest/data.tsv, or checks that they are what it writes.
 
     python sqllogictest/shapes/make_data.py            # writes all of them anew
     python sqllogictest/shapes/make_data.py --check    # compares, byte by byte
 
 The files are committed, for they are what other programs write, and expected results were computed
-from them. They are the same on every machine with the packages of xtask/requirements.txt.
+from them. They are the same on every machine with the packages of xtask/requirements.txt. They are
+packed into one, a line each, as xtask/archive says.
 """
 
 from __future__ import annotations
 
 import argparse
-import shutil
+import base64
 import sys
 import tempfile
 from pathlib import Path
@@ -23,7 +24,8 @@ import pyarrow.parquet as pq
 import sorted_tables
 from tables import Table, encoding_tables, type_tables
 
-DATA = Path(__file__).resolve().parent.parent / "data"
+DATA = Path(__file__).resolve().parent.parent / "data.tsv"
+HEADINGS = "path\tbase64"
 
 
 def write_table(folder: Path, table: Table) -> None:
@@ -42,9 +44,15 @@ def write(folder: Path) -> None:
     sorted_tables.write(tables)
 
 
-def contents(folder: Path) -> dict[Path, bytes]:
-    files = [path for path in folder.rglob("*") if path.is_file()]
-    return {path.relative_to(folder): path.read_bytes() for path in files}
+def pack(folder: Path) -> list[str]:
+    """The lines of an archive of all files below a folder."""
+    files = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*")}
+    lines = [HEADINGS]
+    for name, path in sorted(files.items()):
+        if path.is_file():
+            content = base64.b64encode(path.read_bytes()).decode()
+            lines.append(f"{name}\t{content}" if content else name)
+    return lines
 
 
 def main() -> int:
@@ -52,14 +60,15 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="write nothing, only compare")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
-        made = Path(scratch) / "data"
-        write(made)
-        if not arguments.check:
-            shutil.rmtree(DATA, ignore_errors=True)
-            shutil.copytree(made, DATA)
-            return 0
-        wanted, found = contents(made), contents(DATA)
-    different = sorted(str(path) for path in wanted | found if wanted.get(path) != found.get(path))
+        write(Path(scratch))
+        wanted = pack(Path(scratch))
+    if not arguments.check:
+        DATA.write_text("\n".join(wanted) + "\n", encoding="utf-8")
+        return 0
+    found = DATA.read_text(encoding="utf-8").splitlines()
+    different = sorted({line.split("\t")[0] for line in set(wanted) ^ set(found)})
+    if wanted != found and not different:
+        different = ["the order of the lines"]
     for path in different:
         print(f"{path} is not what this program writes", file=sys.stderr)
     return 1 if different else 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the queries over the tables below sqllogictest/data, without their results.
+"""Writes the queries over the tables in sqllogictest/data.tsv, without their results.
 
     python sqllogictest/shapes/write_queries.py
     python sqllogictest/generate.py --data target/tmp/slt --complete FILES

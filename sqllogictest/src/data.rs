@@ -6,13 +6,16 @@
 //! several. A file gets its name once it is complete and is never made again, so processes may make
 //! the same folder at once, and a fixture whose content changes must change its name.
 //!
-//! What other programs wrote is committed, in the folder `data` of this crate:
+//! What other programs wrote is committed, packed as `data.tsv` of this crate (`xtask/archive`),
+//! and is unpacked to `data`. Only that folder follows what is committed:
 //!
 //! | below `data` | is |
 //! |---|---|
 //! | `tables/NAME.parquet`, `tables/NAME/` | a table for every test that names it |
 //! | `declared/NAME/` | a table that a test declares itself, with types or an order of its own |
 //! | `broken/` | files that are none; a test opens them by their paths |
+//!
+//! Tests run in the folder that holds all of them, so such a path begins with `data/`.
 
 use std::{
     fs,
@@ -20,6 +23,7 @@ use std::{
 };
 
 use nearscan::Engine;
+use nearscan_archive::Archive;
 use nearscan_tpch::{
     Layout, ScaleFactor,
     generate::{self, Silent},
@@ -33,8 +37,8 @@ use crate::{
 /// Scale factor of the TPC-H tables, for which answers are stored.
 const SCALE_FACTOR: &str = "0.01";
 
-/// Tables that other programs wrote.
-const COMMITTED_TABLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/data/tables");
+/// What other programs wrote.
+const COMMITTED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/data.tsv");
 
 /// A folder with all files that are made.
 #[derive(Debug, Clone)]
@@ -59,6 +63,7 @@ impl Data {
             fixture.write(&folder)?;
         }
         fixtures::lineitem::write(&data.tpch(), &folder)?;
+        Archive::read(Path::new(COMMITTED))?.unpack(&data.committed())?;
         Ok(data)
     }
 
@@ -84,7 +89,7 @@ impl Data {
             let location = if file.exists() { file } else { folder.join(name) };
             engine.register(name, &location.to_string_lossy()).await?;
         }
-        for (name, location) in committed_tables()? {
+        for (name, location) in tables(&self.committed().join("tables"))? {
             if text.contains(&name) {
                 engine.register(&name, &location.to_string_lossy()).await?;
             }
@@ -99,11 +104,14 @@ impl Data {
     fn fixtures(&self) -> PathBuf {
         self.folder.join("fixtures")
     }
+
+    fn committed(&self) -> PathBuf {
+        self.folder.join("data")
+    }
 }
 
-/// The names and places of the committed tables.
-fn committed_tables() -> Result<Vec<(String, PathBuf)>> {
-    let folder = Path::new(COMMITTED_TABLES);
+/// The names and places of the tables of a folder.
+fn tables(folder: &Path) -> Result<Vec<(String, PathBuf)>> {
     let error = |source| Error::File { path: folder.to_owned(), source };
     let entries = fs::read_dir(folder).map_err(error)?;
     let mut tables = Vec::new();
@@ -113,4 +121,26 @@ fn committed_tables() -> Result<Vec<(String, PathBuf)>> {
         tables.push((name, path));
     }
     Ok(tables)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_committed_file_is_below_a_folder_that_tests_know() {
+        let committed = Archive::read(Path::new(COMMITTED)).unwrap();
+        let count =
+            |start: &str| committed.files().filter(|(path, _)| path.starts_with(start)).count();
+        let counts = ["tables/", "tables/many_small/", "declared/", "broken/"].map(count);
+        assert_eq!(counts, [280, 120, 8, 4]);
+        assert_eq!(committed.files().len(), 292);
+
+        let folder = tempfile::tempdir().unwrap();
+        committed.unpack(folder.path()).unwrap();
+        let tables = tables(&folder.path().join("tables")).unwrap();
+        for name in ["t_int32", "many_small", "hive", "w_duckdb_zstd"] {
+            assert_eq!(tables.iter().filter(|(found, _)| found == name).count(), 1, "{name}");
+        }
+    }
 }

@@ -33,6 +33,9 @@ pub enum Error {
     /// The TPC-H data could not be made.
     #[error("cannot make the TPC-H data")]
     Tpch(#[source] Box<nearscan_tpch::Error>),
+    /// The committed files could not be unpacked.
+    #[error("cannot unpack the committed files")]
+    Unpack(#[from] nearscan_archive::Error),
     /// A card in emulation cannot be made here.
     #[error("there is no card: {0}")]
     Card(String),

@@ -37,6 +37,9 @@ struct Tally {
 
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
+    // Before there are threads. Paths in queries are relative to it.
+    std::fs::create_dir_all(data_folder()).expect("a folder for the data");
+    std::env::set_current_dir(data_folder()).expect("the folder of the data");
     let runtime = Arc::new(Runtime::new().expect("a runtime"));
     let files = suite::files(&source_folder().join("slt")).expect("the folder of tests");
     assert!(!files.is_empty(), "there are no tests");
@@ -177,9 +180,12 @@ fn report(tally: &Tally) -> bool {
 /// The data, made by the first test that needs it.
 fn data() -> Result<&'static Data, Failed> {
     static DATA: OnceLock<Result<Data, String>> = OnceLock::new();
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("slt");
-    let made = DATA.get_or_init(|| Data::make(&folder).map_err(|error| error.to_string()));
+    let made = DATA.get_or_init(|| Data::make(&data_folder()).map_err(|error| error.to_string()));
     made.as_ref().map_err(|error| Failed::from(error.as_str()))
+}
+
+fn data_folder() -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join("slt")
 }
 
 fn source_folder() -> PathBuf {

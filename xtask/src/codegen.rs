@@ -1,28 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Files that are generated from Rust and committed.
+//! Files that are generated from Rust.
 //!
-//! They are committed so that a reader sees them and a build needs no generator; they cannot go
+//! Some are committed, so that a reader sees them and a build needs no generator; they cannot go
 //! stale, because `cargo xtask codegen --check` and a test of this crate render each of them anew
 //! and compare. A new one is a row of [`generated`]. The text carries the line of [`marker`] at its
 //! top, by which tidy knows it.
+//!
+//! The linker's configurations are many, and no tool reads them but the vendor's linker: they are
+//! only written, to `link` in the target folder.
 
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
+use nearscan_link::IMAGES;
+use nearscan_link::configuration::{self, Configuration};
 
 use crate::project::Project;
 
 /// One generated file.
 struct Generated {
-    /// Relative to the root, with `/` between its parts.
+    /// Relative to the root, or to the folder of configurations, with `/` between its parts.
     path: String,
     /// The whole text; the same on every machine.
     text: String,
 }
 
-/// Every generated file of the project.
+/// Every generated file that is committed.
 fn generated() -> Vec<Generated> {
-    let mut list = vec![
+    vec![
         Generated {
             path: "fpga_kernels/hls/command_format.hpp".to_owned(),
             text: nearscan_command::cpp_header::generate(),
@@ -32,16 +37,15 @@ fn generated() -> Vec<Generated> {
             path: "docs/command-format.md".to_owned(),
             text: nearscan_command::doc::generate(include_str!("../../docs/command-format.md")),
         },
-    ];
+    ]
+}
+
+/// The linker's configurations: of the images, of the study and of the fast set.
+fn configurations() -> Vec<Generated> {
     let marker = marker();
-    let images = nearscan_link::IMAGES.iter();
-    let configurations = nearscan_link::configuration::of_sets(&marker)
-        .chain(images.map(|image| nearscan_link::configuration::of_image(image, &marker)));
-    list.extend(configurations.map(|configuration| Generated {
-        path: format!("fpga_kernels/link/{}", configuration.path),
-        text: configuration.text,
-    }));
-    list
+    let images = IMAGES.iter().map(|image| configuration::of_image(image, &marker));
+    let all = configuration::of_sets(&marker).chain(images);
+    all.map(|Configuration { path, text }| Generated { path, text }).collect()
 }
 
 /// What a generated file says of itself in its first lines, without the comment sign of its
@@ -76,6 +80,13 @@ pub(crate) fn write(project: &Project) -> Result<()> {
     for path in write_all(project.root(), &generated())? {
         println!("codegen: wrote {path}");
     }
+    let (folder, configurations) = (project.target_folder().join("link"), configurations());
+    write_all(&folder, &configurations)?;
+    println!(
+        "codegen: {} configurations of the linker in {}",
+        configurations.len(),
+        folder.display()
+    );
     Ok(())
 }
 
@@ -135,11 +146,22 @@ mod tests {
     }
 
     #[test]
+    fn each_image_and_each_kernel_of_the_sets_has_a_configuration() {
+        let list = configurations();
+        let folder = tempfile::tempdir().unwrap();
+        assert_eq!(write_all(folder.path(), &list).unwrap().len(), 123);
+        for name in ["images/smartssd_scan", "study/array_merge_15", "fast/count_1"] {
+            let text = std::fs::read_to_string(folder.path().join(format!("{name}.cfg"))).unwrap();
+            assert!(text.contains("[connectivity]\nnk=ns_"), "{name}: {text}");
+        }
+    }
+
+    #[test]
     fn generated_files_are_fresh_and_say_what_they_are() {
         let project = Project::open().unwrap();
         let list = generated();
         assert_eq!(stale(project.root(), &list).unwrap(), Vec::<&str>::new());
-        for generated in &list {
+        for generated in list.iter().chain(&configurations()) {
             let top: Vec<&str> = generated.text.lines().take(5).collect();
             assert!(top.iter().any(|line| line.contains(&marker())), "{}", generated.path);
         }

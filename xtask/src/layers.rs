@@ -7,7 +7,8 @@
 //! the kernels and of a drive, which see no engine, and the fuzzers. The conformance suite is for
 //! tests: it is a development dependency, and then of any crate from its own layer upward; only the
 //! check of a drive brings it to users, and fuzzers start from its cases. What a test says when it
-//! cannot run is for the tests of any crate, and for nothing else.
+//! cannot run, and how it unpacks its files, is for the tests of any crate; beside them only tasks
+//! and the SQL tests unpack files.
 //!
 //! A folder that is in the table need not exist. A crate that exists and is not in the table is an
 //! error, so a new crate takes its place in the commit that adds it, with the reason in the
@@ -75,6 +76,8 @@ const RULES: &[Rule] = &[
 
 /// What single crates may import beyond their layer.
 const BEYOND: &[(&str, &[&str])] = &[
+    // A setting says which corrections are on; and plans are lowered as they were corrected.
+    (OPTIMIZER, &[CORRECTIONS]),
     // It runs the kernels as they are and asks the time model about them: no SQL, no engine.
     (KERNEL_BENCHMARK, &["fpga_kernels/models", "pushdown/emulator"]),
     // It holds a drive against the suite, and what it takes against the time model: no SQL.
@@ -83,6 +86,9 @@ const BEYOND: &[(&str, &[&str])] = &[
     (FUZZ_TARGETS, &[CONFORMANCE, "fpga_kernels/models", "pushdown/cpu"]),
     // It counts the faults that the emulated drive makes.
     (FAULTS, &["pushdown/emulator"]),
+    // Both handle files of tests, and are no part of the program.
+    (SQL_TESTS, &[ARCHIVE]),
+    (TASKS, &[ARCHIVE]),
 ];
 
 /// What the tests of single crates may import beyond their layer.
@@ -106,13 +112,14 @@ const PLACES: &[(&str, Layer)] = &[
     ("pushdown/emulator", L3),
     ("pushdown/xrt", L3),
     ("pushdown/remote", L3),
-    ("pushdown/optimizer", L4),
+    (CORRECTIONS, L4),
+    (OPTIMIZER, L4),
     (ENGINE, L5),
     ("connectors/python", L6),
     ("connectors/flight_sql", L6),
     ("connectors/postgres", L6),
     ("connectors/cluster", L6),
-    ("sqllogictest", L7),
+    (SQL_TESTS, L7),
     ("fuzz/queries", L7),
     (FAULTS, L7),
     (DRIVE_CHECK, L7),
@@ -120,19 +127,26 @@ const PLACES: &[(&str, Layer)] = &[
     ("benchmarks/tpch", L7),
     (FUZZ_TARGETS, L7),
     (SHELL, L8),
+    (ARCHIVE, Tasks),
     (SKIP, Tasks),
     (TASKS, Tasks),
 ];
 
+/// How files of tests are packed; any crate's tests may import it.
+const ARCHIVE: &str = "xtask/archive";
 const CONFORMANCE: &str = "pushdown/conformance";
 const DRIVE_CHECK: &str = "benchmarks/check";
+/// What DataFusion gets wrong, put right; whoever plans with DataFusion may import it.
+const CORRECTIONS: &str = "engine/corrections";
 const ENGINE: &str = "engine";
+const OPTIMIZER: &str = "pushdown/optimizer";
 const FUZZ_TARGETS: &str = "fuzz/targets";
 const FAULTS: &str = "fuzz/faults";
 const KERNEL_BENCHMARK: &str = "benchmarks/kernels";
 /// How a test says that it could not run; any crate's tests may import it.
 const SKIP: &str = "xtask/skip";
 const SHELL: &str = "connectors/shell";
+const SQL_TESTS: &str = "sqllogictest";
 const TASKS: &str = "xtask";
 
 /// Who may import certain crates that are not ours.
@@ -305,8 +319,8 @@ fn check_import(
         let row = table.iter().find(|(crate_folder, _)| *crate_folder == package.folder);
         row.is_some_and(|(_, folders)| folders.contains(&folder))
     };
-    if folder == SKIP {
-        return check_skip(package, dependency.kind);
+    if [ARCHIVE, SKIP].contains(&folder) && !is_in(BEYOND) {
+        return check_helper(package, dependency.kind, folder);
     }
     if folder == CONFORMANCE && !is_in(BEYOND) {
         return check_conformance(package, layer, dependency.kind, imported);
@@ -346,9 +360,9 @@ fn check_conformance(
     })
 }
 
-fn check_skip(package: &Package, kind: Kind) -> Option<String> {
+fn check_helper(package: &Package, kind: Kind, folder: &str) -> Option<String> {
     (kind != Kind::Development).then(|| {
-        format!("{} imports {SKIP} outside of tests: only tests are skipped", package.name)
+        format!("{} imports {folder} outside of tests: it is for tests only", package.name)
     })
 }
 

@@ -3,7 +3,7 @@
 //!
 //! - `layers`: who may import whom, checked against what cargo says the crates import.
 //! - `tidy`: the rules of the house that can be read off the source text.
-//! - `codegen`: files that are generated and committed.
+//! - `codegen`: files that are generated.
 //! - `fuzz`: looks for what nobody has thought of.
 //! - `plant`: deliberate bugs, which the tests must catch.
 //! - `test`: every test of the project, on a machine that may lack half of the tools.

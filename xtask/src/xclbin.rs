@@ -10,6 +10,7 @@ use nearscan_command::layout::{FORMAT_MAJOR, FORMAT_MINOR};
 use nearscan_link::metadata::Format;
 use nearscan_link::{IMAGES, ImageDescription, configuration, metadata, xclbin};
 
+use crate::codegen;
 use crate::project::{self, Project};
 
 /// Which image.
@@ -100,11 +101,15 @@ fn link(project: &Project, image: &ImageDescription, output: &std::path::Path) -
         project::run(project.command("v++").args(arguments))?;
         objects.push(object);
     }
+    let wanted = configuration::of_image(image, &codegen::marker()).text;
+    let config = folder.join(format!("{}.cfg", image.name));
+    std::fs::write(&config, wanted)
+        .with_context(|| format!("cannot write {}", config.display()))?;
+    let config = config.to_str().context("the target folder's name is not UTF-8")?;
     let bare = folder.join(format!("{}.bare.xclbin", image.name));
     let bare = bare.to_str().context("the target folder's name is not UTF-8")?.to_owned();
-    project::run(
-        project.command("v++").args(configuration::link_arguments(image, &objects, &bare)),
-    )?;
+    let arguments = configuration::link_arguments(config, &objects, &bare);
+    project::run(project.command("v++").args(arguments))?;
     let own = folder.join(format!("{}.metadata", image.name));
     std::fs::write(&own, metadata::own(image, FORMAT))?;
     let mut add = project.command("xclbinutil");

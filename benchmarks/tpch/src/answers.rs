@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Stored answers at scale factors 0.01 and 1, and the comparison of results with them.
 //!
-//! A stored answer is CSV with a header, NULL an empty field (no column of an answer holds empty
-//! strings). The type of each cell comes from the result, and the stored text is read as that type:
+//! The answers of a scale factor are one file, `answers/sfN.csv`; each stands behind a line like
+//! `# q01`. An answer is CSV with a header, NULL an empty field (no column of an answer holds empty
+//! strings), and `=` what the row above has there, which halves the answer of query 16. The type of
+//! each cell comes from the result, and the stored text is read as that type:
 //!
 //! | column | rule |
 //! |---|---|
@@ -72,54 +74,26 @@ pub enum Difference {
 /// Returns the stored answer of a query as CSV, if there is one for this scale factor.
 #[must_use]
 pub fn find(scale: &ScaleFactor, number: u32) -> Option<&'static str> {
-    match scale.value() {
-        0.01 => stored_small(number),
-        1.0 => stored_one(number),
-        _ => None,
-    }
-}
-
-macro_rules! stored {
-    ($name:ident, $folder:literal) => {
-        fn $name(number: u32) -> Option<&'static str> {
-            Some(match number {
-                1 => include_str!(concat!("../answers/", $folder, "/q01.csv")),
-                2 => include_str!(concat!("../answers/", $folder, "/q02.csv")),
-                3 => include_str!(concat!("../answers/", $folder, "/q03.csv")),
-                4 => include_str!(concat!("../answers/", $folder, "/q04.csv")),
-                5 => include_str!(concat!("../answers/", $folder, "/q05.csv")),
-                6 => include_str!(concat!("../answers/", $folder, "/q06.csv")),
-                7 => include_str!(concat!("../answers/", $folder, "/q07.csv")),
-                8 => include_str!(concat!("../answers/", $folder, "/q08.csv")),
-                9 => include_str!(concat!("../answers/", $folder, "/q09.csv")),
-                10 => include_str!(concat!("../answers/", $folder, "/q10.csv")),
-                11 => include_str!(concat!("../answers/", $folder, "/q11.csv")),
-                12 => include_str!(concat!("../answers/", $folder, "/q12.csv")),
-                13 => include_str!(concat!("../answers/", $folder, "/q13.csv")),
-                14 => include_str!(concat!("../answers/", $folder, "/q14.csv")),
-                15 => include_str!(concat!("../answers/", $folder, "/q15.csv")),
-                16 => include_str!(concat!("../answers/", $folder, "/q16.csv")),
-                17 => include_str!(concat!("../answers/", $folder, "/q17.csv")),
-                18 => include_str!(concat!("../answers/", $folder, "/q18.csv")),
-                19 => include_str!(concat!("../answers/", $folder, "/q19.csv")),
-                20 => include_str!(concat!("../answers/", $folder, "/q20.csv")),
-                21 => include_str!(concat!("../answers/", $folder, "/q21.csv")),
-                22 => include_str!(concat!("../answers/", $folder, "/q22.csv")),
-                _ => return None,
-            })
-        }
+    let stored = match scale.value() {
+        0.01 => include_str!("../answers/sf0.01.csv"),
+        1.0 => include_str!("../answers/sf1.csv"),
+        _ => return None,
     };
+    section(stored, number)
 }
 
-stored!(stored_small, "sf0.01");
-stored!(stored_one, "sf1");
+/// What stands in a file between the name of a query and the next one.
+fn section(stored: &str, number: u32) -> Option<&str> {
+    let (_, answer) = stored.split_once(&format!("\n# q{number:02}\n"))?;
+    Some(answer.find("\n# q").map_or(answer, |end| &answer[..=end]))
+}
 
 /// Compares a result with an answer, by the rules above.
 ///
 /// # Errors
 /// The first difference there is.
 pub fn check(query: &Query, batches: &[RecordBatch], answer: &str) -> Result<(), Difference> {
-    let answer = read_csv(answer);
+    let answer = read_answer(answer);
     let (header, answer) =
         answer.split_first().map_or((&[][..], &[][..]), |(header, rows)| (header, rows));
     let kinds = kinds(query, batches)?;
@@ -188,7 +162,18 @@ fn sort_ties(mut rows: Vec<Vec<Cell>>, order: &[usize]) -> Vec<Vec<Cell>> {
     rows
 }
 
-/// Reads CSV with a header; quotes as in RFC 4180.
+/// Reads an answer: CSV with a header, in which a cell may repeat the one above it.
+fn read_answer(text: &str) -> Vec<Vec<String>> {
+    let mut rows = read_csv(text);
+    for row in 1..rows.len() {
+        let (above, below) = rows.split_at_mut(row);
+        let cells = above.last().into_iter().flatten().zip(below.first_mut().into_iter().flatten());
+        cells.filter(|(_, cell)| *cell == "=").for_each(|(above, cell)| cell.clone_from(above));
+    }
+    rows
+}
+
+/// Reads CSV; quotes as in RFC 4180.
 fn read_csv(text: &str) -> Vec<Vec<String>> {
     let mut rows = Vec::new();
     let mut row = Vec::new();
@@ -271,12 +256,35 @@ mod tests {
     }
 
     #[test]
+    fn a_cell_may_repeat_the_one_above() {
+        let rows = read_answer("k,v\n1,a\n=,b\n=,=\n2,=\n,c\n=,=\n");
+        let expected = ["k v", "1 a", "1 b", "1 b", "2 b", " c", " c"];
+        assert_eq!(rows.iter().map(|row| row.join(" ")).collect::<Vec<_>>(), expected);
+        // It counts: a wrong cell below it, or above, is noticed.
+        let answer = "k,v\n1,a\n=,b\n2,=\n";
+        let check = |values: &[Option<&str>]| check(&QUERY, &result(&[1, 1, 2], values), answer);
+        assert_eq!(check(&[Some("a"), Some("b"), Some("b")]), Ok(()));
+        let difference = check(&[Some("a"), Some("b"), Some("c")]).unwrap_err();
+        assert_eq!(difference.to_string(), "row 3, column 2: 'c' instead of 'b'");
+    }
+
+    #[test]
+    fn an_answer_ends_where_the_next_one_begins() {
+        let stored = "# about\n# q01\nk\n1\n# q02\nk\n\n";
+        assert_eq!(section(stored, 1), Some("k\n1\n"));
+        assert_eq!(section(stored, 2), Some("k\n\n"));
+        assert_eq!(section(stored, 3), None);
+    }
+
+    #[test]
     fn every_query_has_an_answer_at_both_scale_factors() {
-        for scale in ["0.01", "1"] {
+        for (scale, rows_of_16) in [("0.01", 296), ("1", 18_314)] {
             let scale: ScaleFactor = scale.parse().unwrap();
             for query in &crate::queries::QUERIES {
-                assert!(find(&scale, query.number).unwrap().lines().count() > 1);
+                let rows = read_answer(find(&scale, query.number).unwrap());
+                assert!(rows.len() > 1 && rows.iter().all(|row| row.len() == rows[0].len()));
             }
+            assert_eq!(read_answer(find(&scale, 16).unwrap()).len(), 1 + rows_of_16);
         }
     }
 }

@@ -22,7 +22,7 @@ impl ScaleFactor {
         self.value
     }
 
-    /// Name of the folder for its data and answers, for example `sf0.01`.
+    /// Name of the folder for its data and of the file with its answers, for example `sf0.01`.
     #[must_use]
     pub fn folder(&self) -> String {
         format!("sf{}", self.text)

@@ -119,6 +119,10 @@ impl ErrorContext<'_> {
             let path = location.strip_prefix("file://").unwrap_or(location);
             return Some(Error::Path(PathError::Empty(path.into())));
         }
+        let ungrouped = between(message, "column \"", "\" must appear in the GROUP BY clause");
+        if let Some(column) = ungrouped.filter(|_| !message.contains("ORDER BY")) {
+            return Some(Error::NotGrouped { column: column.to_owned() });
+        }
         if let Some(name) = between(message, "Invalid function '", "'.") {
             let similar = between(message, "Did you mean '", "'?").map(str::to_owned);
             return Some(Error::FunctionNotFound(Box::new(Missing {

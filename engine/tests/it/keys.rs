@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! PRIMARY KEY and UNIQUE, which nobody checks rows against.
+//! PRIMARY KEY and UNIQUE, which rows are not checked against.
 
 use std::fs;
 
@@ -40,7 +40,7 @@ async fn with_tables() -> (tempfile::TempDir, Engine) {
 #[case::of_one("SELECT k FROM t GROUP BY k, v", "1, 1")]
 #[case::sorted("SELECT k, v FROM t ORDER BY k, v DESC", "1 3, 1 2")]
 #[tokio::test]
-async fn are_not_believed(
+async fn primary_key_constraints_are_ignored(
     #[case] sql: &str,
     #[case] expected: &str,
     #[values("key", "only", "pair", "made", "files")] table: &str,
@@ -51,10 +51,16 @@ async fn are_not_believed(
 }
 
 #[rstest]
-#[case::to_a_group("SELECT k, v FROM key GROUP BY k", "must be in GROUP BY")]
+#[case::to_a_group(
+    "SELECT k, v FROM key GROUP BY k",
+    "error: column 'key.v' is neither grouped nor aggregated\n  \
+     detail: PRIMARY KEY and UNIQUE are not enforced, so a key of a table does not determine its \
+     other columns\n  \
+     hint: add key.v to GROUP BY, or use first_value(key.v)"
+)]
 #[case::that_are_none("CREATE TABLE n (k INT, PRIMARY KEY (other))", "other")]
 #[tokio::test]
-async fn give_no_columns(#[case] sql: &str, #[case] part: &str) {
+async fn primary_key_does_not_determine_other_columns(#[case] sql: &str, #[case] part: &str) {
     let (_dir, engine) = with_tables().await;
     let error = failure(&engine, sql).await;
     assert!(error.contains(part), "{error}");

@@ -26,7 +26,33 @@ async fn survive_a_new_memory_limit() {
     engine.sql("SET nearscan.pushdown.mode = off").await.unwrap();
     engine.sql("SET datafusion.runtime.memory_limit = '1G'").await.unwrap();
     assert_eq!(engine.options().pushdown.mode, PushdownMode::Off);
-    assert!(text(&engine, "SELECT count(*) FROM nearscan.settings").await.ends_with('9'));
+    assert_eq!(text(&engine, "SELECT count(*) FROM nearscan.settings").await, "count(*)\n10");
+}
+
+#[tokio::test]
+async fn corrections_are_listed_with_their_state() {
+    let engine = engine().await;
+    engine.sql("SET nearscan.corrections = 'protect_limits'").await.unwrap();
+    let sql = "SELECT state, count(*) FROM nearscan.corrections GROUP BY state ORDER BY state";
+    assert_eq!(text(&engine, sql).await, "state count(*)\noff 36\non 1");
+    let sql = "SELECT upstream_issue, versions FROM nearscan.corrections \
+               WHERE name = 'rewrite_bitwise_negation'";
+    let expected = "upstream_issue versions\napache/datafusion#24665 55.2";
+    assert_eq!(text(&engine, sql).await, expected);
+    let refused = failure(&engine, "SET nearscan.corrections = 'nothing'").await;
+    assert!(refused.starts_with("error: invalid value 'nothing' for setting"), "{refused}");
+}
+
+#[tokio::test]
+async fn prepared_statement_follows_the_switch_of_corrections() {
+    let engine = engine().await;
+    text(&engine, "CREATE TABLE t (x INT NOT NULL) AS VALUES (6)").await;
+    text(&engine, "PREPARE p AS SELECT x & -x AS bits FROM t").await;
+    assert_eq!(text(&engine, "EXECUTE p").await, "bits\n2");
+    text(&engine, "SET nearscan.corrections = 'none'").await;
+    assert_eq!(text(&engine, "EXECUTE p").await, "bits\n0");
+    text(&engine, "RESET nearscan.corrections").await;
+    assert_eq!(text(&engine, "EXECUTE p").await, "bits\n2");
 }
 
 #[tokio::test]

@@ -3,7 +3,8 @@
 //! and the command lines of `v++`.
 //!
 //! Beside the images there is one for each kernel of the SmartSSD study and of the fast set, 1 to
-//! 15 times, each with its one port on the drive's one bank.
+//! 15 times, each with its one port on the drive's one bank. None is committed: whoever needs them
+//! has them written.
 
 use std::fmt::Write;
 
@@ -18,10 +19,10 @@ pub const SET_KERNELS: [&str; 4] = ["count", "average", "vector_addition", "arra
 /// The bundle of all arguments of a kernel of a set, as the linker calls its port.
 const SET_PORT: &str = "m_axi_memory";
 
-/// A configuration: its name below `fpga_kernels/link`, and its text.
+/// A configuration: its name, and its text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Configuration {
-    /// Relative to `fpga_kernels/link`, with `/` between its parts.
+    /// Relative to the folder that all are written to, with `/` between its parts.
     pub path: String,
     /// The whole text.
     pub text: String,
@@ -83,12 +84,12 @@ pub fn compile_arguments(image: &ImageDescription, kernel: Kernel, object: &str)
     arguments
 }
 
-/// The arguments of `v++` that link `objects` into `file`.
-pub fn link_arguments(image: &ImageDescription, objects: &[String], file: &str) -> Vec<String> {
+/// The arguments of `v++` that link `objects` into `file`, as the file `configuration` says.
+pub fn link_arguments(configuration: &str, objects: &[String], file: &str) -> Vec<String> {
     let mut arguments: Vec<String> =
-        ["-l", "-t", "hw", "--platform", PLATFORM, "--config"].map(str::to_owned).into();
-    arguments.push(format!("fpga_kernels/link/{}", of_image(image, "").path));
-    arguments.extend(["-o".to_owned(), file.to_owned()]);
+        ["-l", "-t", "hw", "--platform", PLATFORM, "--config", configuration, "-o", file]
+            .map(str::to_owned)
+            .into();
     arguments.extend_from_slice(objects);
     arguments
 }
@@ -101,13 +102,30 @@ mod tests {
 
     #[test]
     fn every_unit_has_its_port_on_the_bank() {
-        assert_eq!(of_sets("marker").count(), 120);
         let expected = "# SPDX-License-Identifier: Apache-2.0\n# marker\n\
              [connectivity]\n\
              nk=ns_study_count:2\n\
              sp=ns_study_count_1.m_axi_memory:DDR[0]\n\
              sp=ns_study_count_2.m_axi_memory:DDR[0]\n";
         assert_eq!(of_set("ns_study_count", 2, "marker"), expected);
+    }
+
+    #[test]
+    fn every_kernel_of_a_set_has_a_configuration_for_each_number_of_units() {
+        let mut all: Vec<Configuration> = of_sets("marker").collect();
+        let found = |path: &str| all.iter().find(|found| found.path == path).unwrap();
+        assert_eq!(found("study/count_2.cfg").text, of_set("ns_study_count", 2, "marker"));
+        for configuration in &all {
+            let stem = configuration.path.strip_suffix(".cfg").unwrap().replace('/', "_");
+            let (kernel, units) = stem.rsplit_once('_').unwrap();
+            let of_kernel = of_set(&format!("ns_{kernel}"), units.parse().unwrap(), "marker");
+            assert_eq!(configuration.text, of_kernel, "{}", configuration.path);
+            let ports = configuration.text.lines().filter(|line| line.starts_with("sp="));
+            assert_eq!(ports.count().to_string(), units, "{}", configuration.path);
+        }
+        all.sort_by(|one, other| one.path.cmp(&other.path));
+        all.dedup_by(|one, other| one.path == other.path);
+        assert_eq!(all.len(), 2 * 4 * 15);
     }
 
     #[test]
@@ -133,11 +151,10 @@ mod tests {
             "-c -t hw --platform xilinx_u2_gen3x4_xdma_gc_base_2 -k ns_scan -I fpga_kernels/hls \
              -DNS_LANES=7 -o scan.xo fpga_kernels/hls/scan/scan_top.cpp"
         );
-        let linked = link_arguments(image, &["scan.xo".to_owned()], "a.xclbin").join(" ");
+        let linked = link_arguments("a.cfg", &["scan.xo".to_owned()], "a.xclbin").join(" ");
         assert_eq!(
             linked,
-            "-l -t hw --platform xilinx_u2_gen3x4_xdma_gc_base_2 \
-             --config fpga_kernels/link/images/smartssd_scan.cfg -o a.xclbin scan.xo"
+            "-l -t hw --platform xilinx_u2_gen3x4_xdma_gc_base_2 --config a.cfg -o a.xclbin scan.xo"
         );
     }
 

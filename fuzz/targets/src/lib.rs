@@ -18,7 +18,8 @@
 //!
 //! `cargo xtask fuzz coverage` builds the programs in `src/bin` with coverage and, for the C++ of
 //! the kernels, with address and undefined-behaviour sanitizers, and runs them. A plain
-//! `cargo test` replays `corpus` and `regressions` without either.
+//! `cargo test` replays `corpus/TARGET.tsv`, an archive (`xtask/archive`), and the files of
+//! `regressions/TARGET` without either.
 //!
 //! # What is not here
 //!

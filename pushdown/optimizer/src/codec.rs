@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! [`PushdownCodec`]: our operators as bytes, so that a plan can be sent to another machine.
+//! [`PushdownCodec`]: our operators as bytes, so that a plan can be sent to another machine; those
+//! of corrections too.
 //!
 //! A drive travels by name: where the plan arrives, `execute` looks the name up among the drives
 //! attached there, asks it for the file, and does on the host what it cannot find. Dynamic filters
@@ -15,6 +16,7 @@ use arrow::datatypes::Schema;
 use datafusion::common::{DataFusionError, internal_datafusion_err, internal_err};
 use datafusion::error::Result;
 use datafusion::execution::TaskContext;
+use datafusion::logical_expr::ScalarUDF;
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion_proto::bytes::{
@@ -25,6 +27,7 @@ use datafusion_proto::physical_plan::{
 };
 use datafusion_proto::protobuf;
 use nearscan_command::{Chunk, Codec, Encodings, Fragment, PhysicalType, ReadAs, Reading, Version};
+use nearscan_corrections::codec::{CorrectionsCodec, MAGIC};
 use nearscan_drive::FileRef;
 use prost::Message;
 
@@ -173,6 +176,9 @@ impl PhysicalExtensionCodec for PushdownCodec {
         ctx: &TaskContext,
         proto_converter: &dyn PhysicalProtoConverterExtension,
     ) -> Result<Arc<dyn ExecutionPlan>> {
+        if buf.starts_with(MAGIC) {
+            return CorrectionsCodec.try_decode(buf, inputs, ctx, proto_converter);
+        }
         let node = OperatorNode::decode(buf)
             .map_err(|error| internal_datafusion_err!("not a pushdown operator: {error}"))?;
         match node {
@@ -191,6 +197,9 @@ impl PhysicalExtensionCodec for PushdownCodec {
         buf: &mut Vec<u8>,
         proto_converter: &dyn PhysicalProtoConverterExtension,
     ) -> Result<()> {
+        if CorrectionsCodec::encodes(&node) {
+            return CorrectionsCodec.try_encode(node, buf, proto_converter);
+        }
         let mut operator = OperatorNode::default();
         if let Some(exec) = node.downcast_ref::<PushdownExec>() {
             operator.pushdown = Some(self.write(exec, proto_converter)?);
@@ -200,6 +209,10 @@ impl PhysicalExtensionCodec for PushdownCodec {
             return internal_err!("{} is no operator of this codec", node.name());
         }
         operator.encode(buf).map_err(external)
+    }
+
+    fn try_decode_udf(&self, name: &str, buf: &[u8]) -> Result<Arc<ScalarUDF>> {
+        CorrectionsCodec.try_decode_udf(name, buf)
     }
 }
 

@@ -13,8 +13,9 @@ use std::{any::Any, fmt, str::FromStr, time::Duration};
 
 use datafusion::{
     common::DataFusionError,
-    config::{ConfigEntry, ConfigExtension, ExtensionOptions},
+    config::{ConfigEntry, ConfigExtension, ConfigOptions, ExtensionOptions},
 };
+use nearscan_corrections::CorrectionSet;
 
 /// Prefix of every key.
 pub const PREFIX: &str = "nearscan";
@@ -112,6 +113,8 @@ pub struct NearscanOptions {
     pub pushdown: PushdownOptions,
     /// Settings below `nearscan.host`.
     pub host: HostOptions,
+    /// `nearscan.corrections`.
+    pub corrections: CorrectionSet,
 }
 
 /// A key or a value that was refused.
@@ -214,6 +217,14 @@ pub static SETTINGS: &[Setting] = &[
         set: |options, value| store(&mut options.pushdown.timeout, parse_timeout(value)),
     },
     Setting {
+        key: "nearscan.corrections",
+        values: "all, none, or names of nearscan.corrections with commas between",
+        default: "all",
+        description: "Which wrong answers and needless refusals of DataFusion are corrected",
+        get: |options| options.corrections.to_string(),
+        set: |options, value| store(&mut options.corrections, value.parse().ok()),
+    },
+    Setting {
         key: "nearscan.host.decode_bytes_per_s",
         values: RATE_VALUES,
         default: MEASURED,
@@ -257,6 +268,12 @@ const RATE_VALUES: &str = "a whole number above 0, or measured";
 const MEASURED: &str = "measured";
 
 impl NearscanOptions {
+    /// Returns the corrections of DataFusion that a session with these options has.
+    #[must_use]
+    pub fn corrections_of(options: &ConfigOptions) -> CorrectionSet {
+        options.extensions.get::<Self>().map_or(CorrectionSet::ALL, |options| options.corrections)
+    }
+
     /// Sets the setting `key`, written with or without the prefix `nearscan.`.
     ///
     /// # Errors

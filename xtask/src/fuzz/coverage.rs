@@ -6,10 +6,10 @@
 //! and undefined-behaviour sanitizers, and clang's libFuzzer is linked. They are built in a folder
 //! of their own, so that no other build is thrown away.
 //!
-//! Each target starts from its committed corpus. What it finds beside goes to `fuzz/corpus` in the
-//! target folder, crashes to `fuzz/crashes`, what libFuzzer says to `fuzz/log`; all stay there for
-//! the next run. `--minimise` writes the smallest inputs that reach the same edges into the
-//! committed corpus.
+//! Each target starts from its committed corpus, which is an archive and is unpacked to
+//! `fuzz/committed` in the target folder. What it finds beside goes to `fuzz/corpus` there, crashes
+//! to `fuzz/crashes`, what libFuzzer says to `fuzz/log`; all stay there for the next run.
+//! `--minimise` packs the smallest inputs that reach the same edges into the committed corpus.
 
 mod corpus;
 
@@ -19,6 +19,7 @@ use std::process::{Command, ExitCode};
 
 use anyhow::{Context, Result, ensure};
 use clap::Args;
+use nearscan_archive::Archive;
 
 use crate::project::{self, Project};
 use crate::test::{Install, packages};
@@ -161,10 +162,18 @@ impl<'a> Build<'a> {
         Ok(folder)
     }
 
-    fn committed(&self, target: &Target) -> Result<PathBuf> {
-        let folder = self.project.root().join("fuzz/targets/corpus").join(target.name);
-        std::fs::create_dir_all(&folder)
-            .with_context(|| format!("cannot create {}", folder.display()))?;
+    /// The committed corpus, packed.
+    fn committed(&self, target: &Target) -> PathBuf {
+        let folder = self.project.root().join("fuzz/targets/corpus");
+        folder.join(target.name).with_extension("tsv")
+    }
+
+    /// A folder with the committed corpus, and nothing else; a new target has none yet.
+    fn unpacked(&self, target: &Target) -> Result<PathBuf> {
+        let folder = self.made(&format!("committed/{}", target.name))?;
+        let packed = self.committed(target);
+        let corpus = if packed.exists() { Archive::read(&packed)? } else { Archive::default() };
+        corpus.unpack(&folder)?;
         Ok(folder)
     }
 
@@ -197,7 +206,7 @@ impl<'a> Build<'a> {
         let mut command = self.program(target);
         command.arg(format!("-max_total_time={seconds}")).arg("-print_final_stats=1");
         command.arg(self.crashes(target)?);
-        command.args([&found, &self.committed(target)?]);
+        command.args([&found, &self.unpacked(target)?]);
         command.stdout(log.try_clone()?).stderr(log);
         let status = command.status().with_context(|| format!("cannot start {}", target.name))?;
         let text = String::from_utf8_lossy(&std::fs::read(&path)?).into_owned();
@@ -214,7 +223,7 @@ impl<'a> Build<'a> {
     /// # Errors
     /// When an input crashes, too: it would be dropped, so the committed corpus stays as it is.
     fn minimise(&self, target: &Target) -> Result<()> {
-        let committed = self.committed(target)?;
+        let committed = self.unpacked(target)?;
         let found = self.made(&format!("corpus/{}", target.name))?;
         let merged = self.made(&format!("minimised/{}", target.name))?;
         clear(&merged)?;
@@ -230,17 +239,7 @@ impl<'a> Build<'a> {
         let crashing = corpus::crashing(&notes);
         ensure!(crashing.is_empty(), "{}: these crash: {}", target.name, crashing.join(", "));
         let kept = corpus::choose(&notes, CORPUS_BYTES_MAX);
-        clear(&merged)?;
-        for file in &kept {
-            let name = Path::new(file).file_name().context("a file without a name")?;
-            std::fs::copy(file, merged.join(name))
-                .with_context(|| format!("cannot copy {file}"))?;
-        }
-        clear(&committed)?;
-        for file in files(&merged)? {
-            let name = file.file_name().context("a file without a name")?;
-            std::fs::copy(&file, committed.join(name))?;
-        }
+        packed(&kept, &merged)?.write(&self.committed(target))?;
         println!("{}: {} inputs", target.name, kept.len());
         Ok(())
     }
@@ -250,14 +249,21 @@ fn program(target: &Target) -> String {
     format!("fuzz_{}", target.name)
 }
 
-fn files(folder: &Path) -> Result<Vec<PathBuf>> {
-    let entries =
-        std::fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?;
-    entries.map(|entry| Ok(entry?.path())).collect()
+/// The files, by their names, which `folder` then holds alone.
+fn packed(files: &[String], folder: &Path) -> Result<Archive> {
+    clear(folder)?;
+    for file in files {
+        let name = Path::new(file).file_name().context("a file without a name")?;
+        std::fs::copy(file, folder.join(name)).with_context(|| format!("cannot copy {file}"))?;
+    }
+    Ok(Archive::pack(folder)?)
 }
 
 fn clear(folder: &Path) -> Result<()> {
-    for file in files(folder)? {
+    let entries =
+        std::fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?;
+    for entry in entries {
+        let file = entry?.path();
         std::fs::remove_file(&file).with_context(|| format!("cannot remove {}", file.display()))?;
     }
     Ok(())
@@ -342,6 +348,34 @@ INFO: seed corpus: files: 2 min: 1b max: 9b total: 10b rss: 40Mb
         assert_eq!(crash_of(&[&slow, &hang]).as_deref(), Some("a/b-timeout-0f"));
         // A slow one ends no run.
         assert_eq!(crash_of(&[&slow]), None);
+    }
+
+    #[test]
+    fn every_target_starts_from_its_committed_corpus() {
+        let project = Project::open().unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let build = Build { project: &project, folder: folder.path().to_owned() };
+        for target in TARGETS {
+            let committed = Archive::read(&build.committed(target)).unwrap();
+            assert!(committed.files().len() > 0, "{}", target.name);
+            let unpacked = build.unpacked(target).unwrap();
+            assert_eq!(Archive::pack(&unpacked).unwrap(), committed, "{}", target.name);
+        }
+    }
+
+    #[test]
+    fn a_small_corpus_is_packed_from_what_was_kept() {
+        let root = tempfile::tempdir().unwrap();
+        let file = |name: &str| root.path().join(name);
+        for folder in ["committed", "found", "merged"] {
+            std::fs::create_dir(file(folder)).unwrap();
+            std::fs::write(file(folder).join(folder), folder).unwrap();
+        }
+        let kept = ["committed/committed", "found/found"];
+        let kept = kept.map(|name| file(name).to_str().unwrap().to_owned());
+        let packed = packed(&kept, &file("merged")).unwrap();
+        let expected = [("committed", &b"committed"[..]), ("found", b"found")];
+        assert_eq!(packed.files().collect::<Vec<_>>(), expected);
     }
 
     #[test]

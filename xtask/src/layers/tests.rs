@@ -36,6 +36,8 @@ fn findings_of(package: Package) -> Vec<String> {
 #[case("nearscan-check", "benchmarks/check", "nearscan-conformance", "pushdown/conformance")]
 #[case("nearscan-shell", "connectors/shell", "nearscan-tpch", "benchmarks/tpch")]
 #[case("xtask", "xtask", "nearscan-command", "pushdown/command")]
+#[case("xtask", "xtask", "nearscan-archive", "xtask/archive")]
+#[case("nearscan-sqllogictest", "sqllogictest", "nearscan-archive", "xtask/archive")]
 #[case("nearscan-cpu", "pushdown/cpu", "arrow-array", "")]
 #[case("nearscan-optimizer", "pushdown/optimizer", "datafusion-proto", "")]
 #[case("nearscan-tpch", "benchmarks/tpch", "tpchgen-arrow", "")]
@@ -91,7 +93,11 @@ fn accepts_an_import_that_goes_down(
 )]
 #[case::skipping_outside_of_tests(
     ("nearscan-drive", "pushdown/drive", "nearscan-skip", "xtask/skip"),
-    "nearscan-drive imports xtask/skip outside of tests: only tests are skipped"
+    "nearscan-drive imports xtask/skip outside of tests: it is for tests only"
+)]
+#[case::unpacking_outside_of_tests(
+    ("nearscan-targets", "fuzz/targets", "nearscan-archive", "xtask/archive"),
+    "nearscan-targets imports xtask/archive outside of tests: it is for tests only"
 )]
 #[case::arrow_below_l2(
     ("nearscan-drive", "pushdown/drive", "arrow-schema", ""),
@@ -126,6 +132,7 @@ fn refuses_an_import(#[case] import: (&str, &str, &str, &str), #[case] expected:
 #[case("nearscan-cpu", "pushdown/cpu", ("nearscan-conformance", CONFORMANCE), 0)]
 #[case("nearscan-remote", "pushdown/remote", ("nearscan-conformance", CONFORMANCE), 0)]
 #[case("nearscan-command", "pushdown/command", ("nearscan-skip", SKIP), 0)]
+#[case("nearscan-models", "fpga_kernels/models", ("nearscan-archive", ARCHIVE), 0)]
 #[case("nearscan-remote", "pushdown/remote", ("nearscan-emulator", "pushdown/emulator"), 0)]
 #[case("nearscan-remote", "pushdown/remote", ("nearscan-xrt", "pushdown/xrt"), 1)]
 #[case("nearscan-emulator", "pushdown/emulator", ("nearscan-remote", "pushdown/remote"), 1)]

@@ -6,6 +6,7 @@
 
 use std::path::Path;
 
+use nearscan_archive::Archive;
 use nearscan_targets::{Every, Walk};
 
 /// The targets that need the engine.
@@ -13,24 +14,30 @@ const TARGETS: [&str; 3] = ["sql", "arguments", "files"];
 
 #[test]
 fn words_of_fuzzers_are_planned_or_refused() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/targets");
     let mut targets = 0;
     for (target, run) in nearscan_targets::TARGETS {
         if !TARGETS.contains(target) {
             continue;
         }
         targets += 1;
-        let folders = ["corpus", "regressions"].map(|kind| root.join(kind).join(target));
-        let entries = folders.iter().filter_map(|folder| std::fs::read_dir(folder).ok()).flatten();
-        let files: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
-        assert!(!files.is_empty(), "{target} has inputs");
-        for file in files {
-            let bytes = std::fs::read(&file).unwrap();
+        for (name, bytes) in inputs(target) {
             let ended = std::panic::catch_unwind(|| run(&bytes));
-            assert!(ended.is_ok(), "{}", file.display());
+            assert!(ended.is_ok(), "{target}: {name}");
         }
     }
     assert_eq!(targets, TARGETS.len());
+}
+
+/// The corpus of a target, and what once broke it, if anything has.
+fn inputs(target: &str) -> Vec<(String, Vec<u8>)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/targets");
+    let corpus = Archive::read(&root.join("corpus").join(target).with_extension("tsv")).unwrap();
+    assert!(corpus.files().len() > 0, "{target} has inputs");
+    let regressions = root.join("regressions").join(target);
+    let regressions = regressions.exists().then(|| Archive::pack(&regressions).unwrap());
+    let archives = [corpus, regressions.unwrap_or_default()];
+    let files = archives.iter().flat_map(Archive::files);
+    files.map(|(name, bytes)| (name.to_owned(), bytes.to_vec())).collect()
 }
 
 #[test]

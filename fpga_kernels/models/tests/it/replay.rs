@@ -6,6 +6,8 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use nearscan_archive::Archive;
+
 use crate::benches::{SANITIZED, run};
 
 const SOURCES: &[&str] =
@@ -14,20 +16,32 @@ const SOURCES: &[&str] =
 /// Runs `kernel` on the inputs of these fuzzers.
 #[track_caller]
 fn check(test: &str, kernel: &str, fuzzers: &[&str]) {
-    let folders = fuzzers
+    let inputs: Vec<PathBuf> = fuzzers
         .iter()
-        .flat_map(|fuzzer| ["corpus", "regressions"].map(|kind| Path::new(kind).join(fuzzer)));
-    let inputs: Vec<PathBuf> = folders.flat_map(|folder| files(&folder)).collect();
+        .flat_map(|fuzzer| [corpus(fuzzer), fuzzers_crate().join("regressions").join(fuzzer)])
+        .flat_map(|folder| files(&folder))
+        .collect();
     assert!(!inputs.is_empty(), "there are inputs for {kernel}");
     if let Some(program) = SANITIZED.program("replay", test, SOURCES) {
         run(Command::new(program).arg(kernel).args(inputs));
     }
 }
 
-/// The files of a folder of the fuzzers' crate, which need not be there.
+fn fuzzers_crate() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/targets")
+}
+
+/// A folder with the corpus of a fuzzer.
+fn corpus(fuzzer: &str) -> PathBuf {
+    let packed = fuzzers_crate().join("corpus").join(fuzzer).with_extension("tsv");
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("corpus").join(fuzzer);
+    Archive::read(&packed).unwrap().unpack(&folder).unwrap();
+    folder
+}
+
+/// The files of a folder, which need not be there.
 fn files(folder: &Path) -> Vec<PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/targets");
-    let entries = std::fs::read_dir(root.join(folder)).into_iter().flatten();
+    let entries = std::fs::read_dir(folder).into_iter().flatten();
     entries.map(|entry| entry.unwrap().path()).collect()
 }
 

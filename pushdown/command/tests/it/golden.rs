@@ -6,15 +6,20 @@
 //! reader breaks. So a changed file needs a new format version ([`FORMAT_MAJOR`], or
 //! [`FORMAT_MINOR`] when only optional sections were added), and a line in the change log.
 //!
-//! With the version raised, `NEARSCAN_BLESS=1 cargo test -p nearscan-command golden` writes the
-//! files anew. The version is part of a file's name, so the old ones stay beside them, and what
-//! they hold must still read as the same commands.
+//! A file holds what is known of one version: behind a line with its name and a colon, the bytes of
+//! each command, fragment and result.
+//!
+//! With the version raised, `NEARSCAN_BLESS=1 cargo test -p nearscan-command golden` writes a new
+//! file. The version is its name, so the old ones stay beside it, and what they hold must still
+//! read as the same commands.
 //!
 //! [`FORMAT_MAJOR`]: nearscan_command::layout::FORMAT_MAJOR
 //! [`FORMAT_MINOR`]: nearscan_command::layout::FORMAT_MINOR
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
 
 use nearscan_command::layout::{FORMAT_MAJOR, FORMAT_MINOR};
 use nearscan_command::{
@@ -307,28 +312,53 @@ fn undump(text: &str) -> Vec<u8> {
     out
 }
 
-fn file(name: &str, version: &str) -> PathBuf {
+fn file(version: &str) -> PathBuf {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
-    folder.join(format!("{name}-{version}.hex"))
+    folder.join(format!("{version}.hex"))
 }
 
-/// A file that an earlier version of this crate wrote.
+/// What the file of a version holds: dumps by their names.
+fn dumps(version: &str) -> BTreeMap<String, String> {
+    let text = std::fs::read_to_string(file(version)).unwrap_or_default();
+    let mut dumps: BTreeMap<String, String> = BTreeMap::new();
+    let mut name = "";
+    for line in text.lines() {
+        match line.strip_suffix(':') {
+            Some(heading) => name = heading,
+            None => dumps.entry(name.to_owned()).or_default().extend([line, "\n"]),
+        }
+    }
+    dumps
+}
+
+/// What an earlier version of this crate wrote.
 fn stored(name: &str, version: &str) -> Vec<u8> {
-    undump(&std::fs::read_to_string(file(name, version)).unwrap())
+    undump(&dumps(version)[name])
+}
+
+/// Puts a dump into the file of a version.
+fn bless(name: &str, version: &str, dump: &str) {
+    let mut dumps = dumps(version);
+    dumps.insert(name.to_owned(), dump.to_owned());
+    let text: String = dumps.iter().map(|(name, dump)| format!("{name}:\n{dump}")).collect();
+    std::fs::write(file(version), text).unwrap();
 }
 
 fn check(name: &str, bytes: &[u8]) {
-    let file = file(name, &format!("{FORMAT_MAJOR}.{FORMAT_MINOR}"));
+    // Tests share the file that some of them may write.
+    static FILE: Mutex<()> = Mutex::new(());
+    let _one_at_a_time = FILE.lock().unwrap_or_else(PoisonError::into_inner);
+    let version = format!("{FORMAT_MAJOR}.{FORMAT_MINOR}");
     let dump = dump(bytes);
     // A test's own switch, not a setting of the program.
     if std::env::var_os("NEARSCAN_BLESS").is_some() {
-        std::fs::write(&file, &dump).unwrap();
+        bless(name, &version, &dump);
     }
-    let expected = std::fs::read_to_string(&file).unwrap_or_default();
+    let expected = dumps(&version).remove(name).unwrap_or_default();
     for (line, (found, expected)) in dump.lines().zip(expected.lines()).enumerate() {
-        assert_eq!(found, expected, "line {} of {}: {WARNING}", line + 1, file.display());
+        assert_eq!(found, expected, "line {} of {name}, {version}: {WARNING}", line + 1);
     }
-    assert_eq!(dump.len(), expected.len(), "{}: {WARNING}", file.display());
+    assert_eq!(dump.len(), expected.len(), "{name}, {version}: {WARNING}");
 }
 
 const WARNING: &str = "the bytes changed, so readers of this format version break; raise the \

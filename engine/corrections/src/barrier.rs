@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Identity functions that act as optimization barriers.
+//!
+//! A call gives its first argument and has that argument's type; DataFusion's optimizer knows
+//! nothing of it, so it does not look through. Users cannot call them: no registry has them.
+//!
+//! | function | stands | until |
+//! |---|---|---|
+//! | [`transient`], [`transient_beside`] | around what `simplify_expressions` would change into something else | that rule is done with the operator |
+//! | [`hold`], [`hold_beside`] | around what the whole logical optimizer must not see through | physical planning begins |
+//! | [`nullable`] | around scalar subqueries that may have no row | the query ends |
+//!
+//! What physical planning would misread is behind a [`transient`] barrier that is put there when
+//! the logical optimizer is done, and stays. It costs a clone of an `Arc` for each batch.
+//! Table providers see no barrier: [`filter pushdown`](crate::logical) takes them off, or keeps
+//! back the conditions that have one.
+
+use std::sync::{Arc, LazyLock};
+
+use datafusion::{
+    arrow::datatypes::{DataType, FieldRef},
+    common::{
+        Result, internal_err,
+        tree_node::{Transformed, TreeNode},
+    },
+    logical_expr::{
+        ColumnarValue, Expr, LogicalPlan, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF,
+        ScalarUDFImpl, Signature, Volatility, expr::ScalarFunction,
+    },
+};
+
+use crate::walk::map_expressions;
+
+/// An expression that `simplify_expressions` does not see through.
+pub(crate) fn transient(argument: Expr) -> Expr {
+    TRANSIENT.call(vec![argument])
+}
+
+/// The same with another argument, which is not used: a constant that must not be folded is no
+/// constant beside a column.
+pub(crate) fn transient_beside(argument: Expr, other: Expr) -> Expr {
+    TRANSIENT.call(vec![argument, other])
+}
+
+/// An expression that no rule for logical plans sees through.
+pub(crate) fn hold(argument: Expr) -> Expr {
+    HOLD.call(vec![argument])
+}
+
+/// The same with another argument, as in [`transient_beside`].
+pub(crate) fn hold_beside(argument: Expr, other: Expr) -> Expr {
+    HOLD.call(vec![argument, other])
+}
+
+/// An expression that may be NULL, whatever its columns say.
+pub(crate) fn nullable(argument: Expr) -> Expr {
+    NULLABLE.call(vec![argument])
+}
+
+/// Whether an expression is a call of [`hold`].
+pub(crate) fn is_held(expr: &Expr) -> bool {
+    is_call(expr, &HOLD)
+}
+
+/// Whether a barrier is around a column.
+pub(crate) fn is_of_column(expr: &Expr) -> bool {
+    let Expr::ScalarFunction(ScalarFunction { args, .. }) = expr else { return false };
+    matches!(args.first(), Some(Expr::Column(_)))
+}
+
+/// Whether an expression is a call of [`nullable`].
+pub(crate) fn is_marked_nullable(expr: &Expr) -> bool {
+    is_call(expr, &NULLABLE)
+}
+
+/// The operator without calls of [`transient`].
+pub(crate) fn remove_transient(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
+    remove(plan, &TRANSIENT)
+}
+
+/// The operator without calls of [`hold`].
+pub(crate) fn remove_held(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
+    remove(plan, &HOLD)
+}
+
+/// The expression without calls of [`hold`].
+pub(crate) fn without_held(expr: Expr) -> Result<Expr> {
+    Ok(expr.transform_up(|part| without(part, &HOLD))?.data)
+}
+
+fn remove(plan: LogicalPlan, barrier: &Arc<ScalarUDF>) -> Result<Transformed<LogicalPlan>> {
+    map_expressions(plan, |part| is_call(part, barrier), |part, _| without(part, barrier))
+}
+
+fn without(expr: Expr, barrier: &Arc<ScalarUDF>) -> Result<Transformed<Expr>> {
+    Ok(match expr {
+        Expr::ScalarFunction(ScalarFunction { func, args }) if func == *barrier => {
+            match args.into_iter().next() {
+                Some(argument) => Transformed::yes(argument),
+                None => return internal_err!("a barrier has an argument"),
+            }
+        }
+        other => Transformed::no(other),
+    })
+}
+
+fn is_call(expr: &Expr, barrier: &Arc<ScalarUDF>) -> bool {
+    matches!(expr, Expr::ScalarFunction(ScalarFunction { func, .. }) if func == barrier)
+}
+
+/// The function of a plan that was serialised.
+pub(crate) fn by_name(name: &str) -> Option<Arc<ScalarUDF>> {
+    let barriers = [&TRANSIENT, &HOLD, &NULLABLE];
+    barriers.into_iter().find(|barrier| barrier.name() == name).map(|barrier| Arc::clone(barrier))
+}
+
+static TRANSIENT: LazyLock<Arc<ScalarUDF>> = LazyLock::new(|| Barrier::named("as_is"));
+static HOLD: LazyLock<Arc<ScalarUDF>> = LazyLock::new(|| Barrier::named("hold"));
+static NULLABLE: LazyLock<Arc<ScalarUDF>> = LazyLock::new(|| Barrier::named("may_be_null"));
+
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Barrier {
+    name: &'static str,
+    signature: Signature,
+}
+
+impl Barrier {
+    fn named(name: &'static str) -> Arc<ScalarUDF> {
+        let signature = Signature::variadic_any(Volatility::Immutable);
+        Arc::new(Self { name, signature }.into())
+    }
+}
+
+impl ScalarUDFImpl for Barrier {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, arguments: &[DataType]) -> Result<DataType> {
+        match arguments {
+            [argument, ..] => Ok(argument.clone()),
+            [] => internal_err!("a barrier has an argument"),
+        }
+    }
+
+    fn return_field_from_args(&self, arguments: ReturnFieldArgs<'_>) -> Result<FieldRef> {
+        match arguments.arg_fields {
+            [argument, ..] if self.name == "may_be_null" => {
+                Ok(Arc::new(argument.as_ref().clone().with_nullable(true)))
+            }
+            [argument, ..] => Ok(Arc::clone(argument)),
+            [] => internal_err!("a barrier has an argument"),
+        }
+    }
+
+    fn invoke_with_args(&self, arguments: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        match arguments.args.into_iter().next() {
+            Some(argument) => Ok(argument),
+            None => internal_err!("a barrier has an argument"),
+        }
+    }
+}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Deep statements and deep plans.
+//!
+//! The parser, the planner and what computes values recurse into their parts, and operators open
+//! and poll their inputs. Threads have two megabytes of stack, as a rule, and a process whose stack
+//! overflows is ended. So:
+//!
+//! - chains of AND and OR are balanced before anything recurses into them;
+//! - statements with other long chains are refused;
+//! - a deep statement or plan is planned on a larger stack, which is mapped only for it ([`room`]);
+//! - a deep plan is executed with more stack at every some hundred operators.
+
+pub(crate) mod chains;
+pub(crate) mod plan;
+pub(crate) mod statement;
+
+pub use plan::levels;
+
+use std::{
+    pin::{Pin, pin},
+    task::{Context, Poll},
+};
+
+/// Bytes of stack that planning takes for a level of depth at most. Measured with the statements of
+/// `engine/tests/it/deep.rs`; frames of a debug build are several times as large.
+const LEVEL_BYTES: usize = if cfg!(debug_assertions) { 32 << 10 } else { 12 << 10 };
+
+/// Bytes that planning takes whatever the depth.
+const BASE_BYTES: usize = 256 << 10;
+
+/// Does something with stack enough for so many levels; where the thread has that, it is done in
+/// place.
+pub fn room<T>(levels: usize, work: impl FnOnce() -> T) -> T {
+    let needed = BASE_BYTES + levels.saturating_mul(LEVEL_BYTES);
+    stacker::maybe_grow(needed, needed + BASE_BYTES, work)
+}
+
+/// A future that is polled with stack enough for so many levels.
+pub async fn with_room<T>(levels: usize, work: impl Future<Output = T>) -> T {
+    let mut work = pin!(work);
+    std::future::poll_fn(|context| poll(levels, work.as_mut(), context)).await
+}
+
+fn poll<T>(
+    levels: usize,
+    work: Pin<&mut impl Future<Output = T>>,
+    context: &mut Context<'_>,
+) -> Poll<T> {
+    room(levels, || work.poll(context))
+}

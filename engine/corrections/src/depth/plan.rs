@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+//! How deep plans are, and the stack that a deep one runs on.
+//!
+//! A statement of a few words can have a deep plan, for views may be over views, and a chain of
+//! joins is as deep as it is long. Operators open their inputs and poll them for rows, down to the
+//! scans. So a plan that is too deep is refused. In one that is deep an operator stands at every
+//! some hundred levels, and above deep conditions, which opens and polls its input with more stack:
+//!
+//! ```text
+//! HashJoinExec                HashJoinExec
+//!   HashJoinExec        =>      GrowStackExec
+//!     ..                          HashJoinExec
+//!                                   ..
+//! ```
+
+use std::{
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+};
+
+use datafusion::{
+    arrow::{array::RecordBatch, datatypes::SchemaRef},
+    common::{
+        Result,
+        config::ConfigOptions,
+        not_impl_err,
+        tree_node::{TreeNode, TreeNodeRecursion},
+    },
+    execution::{RecordBatchStream, SendableRecordBatchStream, TaskContext},
+    logical_expr::{BinaryExpr, Expr, LogicalPlan, Operator},
+    physical_expr::PhysicalExpr,
+    physical_optimizer::PhysicalOptimizerRule,
+    physical_plan::{ExecutionPlan, replace_children_if_necessary},
+};
+use futures::{Stream, StreamExt};
+
+use crate::{
+    install::{ReadCorrections, enabled_by},
+    pass_through::{PassThrough, PassThroughExec},
+    registry::Correction,
+};
+
+/// How many levels a plan may have.
+const MAX_LEVELS: usize = 8000;
+
+/// What an operator with several inputs counts. A hash join takes ten kilobytes of the stack in a
+/// release build, a limit or a sort less than two.
+const JOIN_LEVELS: usize = 8;
+
+/// How many levels run on one piece of stack.
+const LEVELS_OF_A_PIECE: usize = 400;
+
+/// How many levels of a condition count as one of a plan.
+const CONDITIONS_OF_A_LEVEL: usize = 4;
+
+/// Stack that a piece needs, two kilobytes for each level; several times as much in a debug build.
+const PIECE_BYTES: usize =
+    LEVELS_OF_A_PIECE * if cfg!(debug_assertions) { 20 << 10 } else { 3 << 10 };
+
+/// Stack of a piece whatever a plan that came from elsewhere says.
+const MAX_BYTES: usize = 1 << 30;
+
+/// How deep a logical plan is: operators above each other, and the deepest of their expressions,
+/// where each AND counts as a level, for the optimizer makes lists of them and chains again.
+pub fn levels(plan: &LogicalPlan) -> usize {
+    let (mut deepest, mut ands) = (0, 0);
+    let mut open = vec![(plan, 1)];
+    while let Some((plan, level)) = open.pop() {
+        let mut of_expressions = 0;
+        let walked = plan.apply_expressions(|expr| {
+            let (level, more) = levels_of(expr);
+            of_expressions = of_expressions.max(level);
+            ands += more;
+            Ok(TreeNodeRecursion::Continue)
+        });
+        debug_assert!(walked.is_ok(), "nothing on the way fails");
+        deepest = deepest.max(level + of_expressions);
+        open.extend(plan.inputs().into_iter().map(|input| (input, level + 1)));
+    }
+    deepest + ands / CONDITIONS_OF_A_LEVEL
+}
+
+/// How deep an expression is, and how many ANDs it has.
+fn levels_of(expr: &Expr) -> (usize, usize) {
+    stacker::maybe_grow(64 << 10, 1 << 20, || {
+        let is_and = matches!(expr, Expr::BinaryExpr(BinaryExpr { op: Operator::And, .. }));
+        let (mut deepest, mut ands) = (0, usize::from(is_and));
+        let mut add = |(level, more): (usize, usize)| {
+            deepest = deepest.max(level);
+            ands += more;
+        };
+        let walked = expr.apply_children(|child| {
+            add(levels_of(child));
+            Ok(TreeNodeRecursion::Continue)
+        });
+        debug_assert!(walked.is_ok(), "nothing on the way fails");
+        if let Some(inside) = crate::subqueries::subquery(expr) {
+            add((levels(&inside.subquery), 0));
+        }
+        (deepest + 1, ands)
+    })
+}
+
+/// Refuses plans that are too deep, and grows the stack of those that are deep.
+#[derive(Debug)]
+pub(crate) struct GrowStackOfDeepPlans(pub(crate) ReadCorrections);
+
+impl PhysicalOptimizerRule for GrowStackOfDeepPlans {
+    fn optimize(
+        &self,
+        plan: Arc<dyn ExecutionPlan>,
+        config: &ConfigOptions,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        if !enabled_by(self.0, config).contains(Correction::GrowStack) {
+            return Ok(plan);
+        }
+        match physical_levels(plan.as_ref()) {
+            levels if levels > MAX_LEVELS => not_impl_err!(
+                "a plan of more than {} joins, or {MAX_LEVELS} other operators, above each other",
+                MAX_LEVELS / JOIN_LEVELS
+            ),
+            levels if levels > LEVELS_OF_A_PIECE => Ok(with_pieces(plan)?.0),
+            _ => Ok(plan),
+        }
+    }
+
+    fn name(&self) -> &'static str {
+        "GrowStackOfDeepPlans"
+    }
+
+    fn schema_check(&self) -> bool {
+        true
+    }
+}
+
+fn physical_levels(plan: &dyn ExecutionPlan) -> usize {
+    let children = plan.children().into_iter();
+    own_levels(plan) + children.map(|child| physical_levels(child.as_ref())).max().unwrap_or(0)
+}
+
+/// What an operator itself counts.
+fn own_levels(plan: &dyn ExecutionPlan) -> usize {
+    let mut of_conditions = 0;
+    let walked = plan.apply_expressions(&mut |expr| {
+        of_conditions = of_conditions.max(levels_of_condition(expr));
+        Ok(TreeNodeRecursion::Continue)
+    });
+    debug_assert!(walked.is_ok(), "nothing on the way fails");
+    let operator = if plan.children().len() > 1 { JOIN_LEVELS } else { 1 };
+    operator + of_conditions / CONDITIONS_OF_A_LEVEL
+}
+
+fn levels_of_condition(expr: &Arc<dyn PhysicalExpr>) -> usize {
+    stacker::maybe_grow(64 << 10, 1 << 20, || {
+        1 + expr.children().into_iter().map(levels_of_condition).max().unwrap_or(0)
+    })
+}
+
+/// A plan in pieces, and how many levels are above the last one.
+fn with_pieces(plan: Arc<dyn ExecutionPlan>) -> Result<(Arc<dyn ExecutionPlan>, usize)> {
+    let mut levels = 0;
+    let mut children = Vec::new();
+    for child in plan.children() {
+        let (child, below) = with_pieces(Arc::clone(child))?;
+        children.push(child);
+        levels = levels.max(below);
+    }
+    levels += own_levels(plan.as_ref());
+    let plan = replace_children_if_necessary(plan, children)?;
+    if levels < LEVELS_OF_A_PIECE {
+        return Ok((plan, levels));
+    }
+    let piece = Piece { bytes: PIECE_BYTES.max(levels * PIECE_BYTES / LEVELS_OF_A_PIECE) };
+    Ok((piece.above(plan), 1))
+}
+
+/// What runs its input with more stack.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Piece {
+    /// Stack that the input needs, down to the next piece.
+    pub(crate) bytes: usize,
+}
+
+impl Piece {
+    /// One of so much stack, as far as this machine can count.
+    pub(crate) fn of_bytes(bytes: u64) -> Self {
+        Self { bytes: usize::try_from(bytes).map_or(PIECE_BYTES, |bytes| bytes.min(MAX_BYTES)) }
+    }
+
+    /// A `GrowStackExec` above an operator.
+    pub(crate) fn above(self, input: Arc<dyn ExecutionPlan>) -> Arc<dyn ExecutionPlan> {
+        Arc::new(PassThroughExec::new(self, input))
+    }
+
+    fn grown<T>(self, work: impl FnOnce() -> T) -> T {
+        stacker::maybe_grow(self.bytes, 2 * self.bytes, work)
+    }
+}
+
+impl PassThrough for Piece {
+    const NAME: &'static str = "GrowStackExec";
+
+    fn over(&self, input: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
+        Ok(self.above(input))
+    }
+
+    fn execute(
+        &self,
+        input: &Arc<dyn ExecutionPlan>,
+        partition: usize,
+        context: Arc<TaskContext>,
+    ) -> Result<SendableRecordBatchStream> {
+        let rows = self.grown(|| input.execute(partition, context))?;
+        Ok(Box::pin(GrownStream { rows, piece: *self }))
+    }
+}
+
+struct GrownStream {
+    rows: SendableRecordBatchStream,
+    piece: Piece,
+}
+
+impl Stream for GrownStream {
+    type Item = Result<RecordBatch>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let piece = self.piece;
+        piece.grown(|| self.rows.poll_next_unpin(context))
+    }
+}
+
+impl RecordBatchStream for GrownStream {
+    fn schema(&self) -> SchemaRef {
+        self.rows.schema()
+    }
+}

@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Casts that lose digits or values, or do not keep the order.
+//!
+//! DataFusion *unwraps* a cast from a comparison as if nothing were lost: it rewrites
+//! `CAST(d AS DECIMAL(9, 1)) = 1.2` to `d = 1.20`, also where `d` is 1.24, and
+//! `TRY_CAST(i AS TINYINT) < 5` to `i < 5`, which is true of -1000 and not unknown. It takes noon
+//! for noon, whether here or in Paris. Casts that lose digits or values, or change the time zone,
+//! are hidden from the simplifier.
+//!
+//! Physical planning takes bounds and orders through casts: where a scan's `x` is between `'1'` and
+//! `'2'`, `max(CAST(x AS INT))` was 2 though there is a `'100'`. It prunes row groups by such
+//! bounds (`CAST(ts AS TIME) = ..`), and takes rows in the order of a timestamp to be in that of
+//! its time of day. That is right for casts between numbers, and the like; others are hidden from
+//! it as well.
+
+use datafusion::{
+    arrow::datatypes::DataType,
+    common::{
+        DFSchema, Result,
+        tree_node::{Transformed, TreeNode},
+    },
+    logical_expr::{Cast, Expr, ExprSchemable, LogicalPlan, TryCast},
+};
+
+use super::Context;
+use crate::{
+    barrier,
+    walk::{has_expression, map_whole_expressions},
+};
+
+/// Hides a cast that loses something.
+pub(super) fn protect(expr: Expr, context: &Context<'_>) -> Result<Transformed<Expr>> {
+    let Some((from, to)) = cast(&expr) else { return Ok(Transformed::no(expr)) };
+    Ok(match is_suspect(&expr) && is_lossy(&expr, &from.get_type(context.schema)?, to) {
+        true => Transformed::yes(barrier::transient(expr)),
+        false => Transformed::no(expr),
+    })
+}
+
+/// Whether an expression is a cast that may lose something, as far as it can be told without the
+/// type that it casts from. Casts of constants are folded, and lose nothing that is compared.
+pub(super) fn is_suspect(expr: &Expr) -> bool {
+    let Some((from, to)) = cast(expr) else { return false };
+    from.as_literal().is_none() && (matches!(expr, Expr::TryCast(_)) || has_digits_or_zone(to))
+}
+
+/// Whether values of a type can lack digits, or a time zone, that those of others have.
+fn has_digits_or_zone(to: &DataType) -> bool {
+    use DataType::{Time32, Time64, Timestamp};
+    let to = value_type(to);
+    matches!(to, Timestamp(..) | Time32(_) | Time64(_)) || to.is_decimal() || to.is_integer()
+}
+
+/// Whether physical planning would take bounds or orders through a part of an operator's
+/// expressions that has none, or others.
+pub(super) fn is_suspect_in_planning(plan: &LogicalPlan, part: &Expr) -> bool {
+    if !has_bounds_or_order(plan) || cast(part).is_none() {
+        return false;
+    }
+    match plan.inputs().as_slice() {
+        [input] => {
+            let is_projection = matches!(plan, LogicalPlan::Projection(_));
+            is_misread(part, is_projection, input.schema()).unwrap_or(true)
+        }
+        _ => true,
+    }
+}
+
+/// Hides casts that lose something, or do not keep the order, from physical planning.
+pub(super) fn hide_from_planning(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
+    if !has_expression(&plan, |part| is_suspect_in_planning(&plan, part))? {
+        return Ok(Transformed::no(plan));
+    }
+    let is_projection = matches!(plan, LogicalPlan::Projection(_));
+    map_whole_expressions(
+        plan,
+        |part| cast(part).is_some(),
+        |expr, schema| {
+            expr.transform_up(|part| {
+                Ok(match is_misread(&part, is_projection, schema)? {
+                    true => Transformed::yes(barrier::transient(part)),
+                    false => Transformed::no(part),
+                })
+            })
+        },
+    )
+}
+
+/// Whether an expression is a cast that loses something, or does not keep the order.
+fn is_misread(expr: &Expr, is_projection: bool, schema: &DFSchema) -> Result<bool> {
+    let Some((from, to)) = cast(expr) else { return Ok(false) };
+    let from = from.get_type(schema)?;
+    // A filter above may come to where it is computed, with a constant between two of its values.
+    Ok(is_lossy(expr, &from, to) || !keeps_order(&from, to) || is_projection && is_finer(&from, to))
+}
+
+/// What a cast is of, and to which type.
+fn cast(expr: &Expr) -> Option<(&Expr, &DataType)> {
+    match expr {
+        Expr::Cast(Cast { expr, field }) | Expr::TryCast(TryCast { expr, field }) => {
+            Some((expr, field.data_type()))
+        }
+        _ => None,
+    }
+}
+
+/// Whether a constant that the result is compared with cannot be cast back instead.
+fn is_lossy(cast: &Expr, from: &DataType, to: &DataType) -> bool {
+    let may_fail = matches!(cast, Expr::TryCast(_)) && !keeps_values(from, to);
+    may_fail || loses_digits(from, to) || changes_zone(from, to)
+}
+
+/// Whether physical planning makes use of bounds or orders of an operator's expressions.
+const fn has_bounds_or_order(plan: &LogicalPlan) -> bool {
+    matches!(
+        plan,
+        LogicalPlan::Projection(_)
+            | LogicalPlan::Filter(_)
+            | LogicalPlan::Aggregate(_)
+            | LogicalPlan::Sort(_)
+            | LogicalPlan::Window(_)
+    )
+}
+
+/// Whether of two values the one that is not less is not less when both are cast.
+fn keeps_order(from: &DataType, to: &DataType) -> bool {
+    use DataType::{Boolean, Date32, Date64, Duration, Null, Timestamp};
+    let (from, to) = (value_type(from), value_type(to));
+    // Nothing has bounds of these.
+    if from.is_nested() || to.is_nested() {
+        return true;
+    }
+    match (from, to) {
+        (Null, _) | (Duration(_), Duration(_)) => true,
+        (Timestamp(_, one), Timestamp(_, other)) if one.is_some() == other.is_some() => true,
+        (Timestamp(_, None) | Date32 | Date64, Timestamp(_, Some(zone)))
+        | (Timestamp(_, Some(zone)), Timestamp(_, None) | Date32 | Date64) => has_one_offset(zone),
+        (Timestamp(..) | Date32 | Date64, Timestamp(..) | Date32 | Date64) => true,
+        (Boolean, _) => to == from || to.is_numeric(),
+        _ => {
+            from == to
+                || from.is_numeric() && (to.is_numeric() || counts(to) && from.is_integer())
+                || counts(from) && to.is_integer()
+                || is_text_or_bytes(from) && is_text_or_bytes(to)
+                || is_time(from) && is_time(to)
+        }
+    }
+}
+
+/// Whether a cast leaves out digits behind the point, or of a second.
+fn loses_digits(from: &DataType, to: &DataType) -> bool {
+    use DataType::{Time32, Time64, Timestamp};
+    match (value_type(from), value_type(to)) {
+        (Timestamp(from, _), Timestamp(to, _))
+        | (Time32(from) | Time64(from), Time32(to) | Time64(to)) => from > to,
+        (from, to) => match (scale(from), scale(to)) {
+            (Some(from), Some(to)) => from > to,
+            (Some(from), None) => from > 0 && to.is_integer(),
+            _ => false,
+        },
+    }
+}
+
+/// Whether a timestamp is counted in a finer unit.
+pub(super) fn is_finer(from: &DataType, to: &DataType) -> bool {
+    use DataType::Timestamp;
+    matches!((from, to), (Timestamp(coarse, _), Timestamp(fine, _)) if coarse < fine)
+}
+
+/// Whether the same number means another moment.
+fn changes_zone(from: &DataType, to: &DataType) -> bool {
+    match (value_type(from), value_type(to)) {
+        (DataType::Timestamp(_, None), DataType::Timestamp(_, Some(zone)))
+        | (DataType::Timestamp(_, Some(zone)), DataType::Timestamp(_, None)) => !is_utc(zone),
+        _ => false,
+    }
+}
+
+/// Digits of a decimal behind its point.
+const fn scale(data_type: &DataType) -> Option<i8> {
+    use DataType::{Decimal32, Decimal64, Decimal128, Decimal256};
+    match data_type {
+        Decimal32(_, scale) | Decimal64(_, scale) | Decimal128(_, scale) | Decimal256(_, scale) => {
+            Some(*scale)
+        }
+        _ => None,
+    }
+}
+
+/// The type of the values of a dictionary, or the type itself.
+fn value_type(data_type: &DataType) -> &DataType {
+    match data_type {
+        DataType::Dictionary(_, values) => values,
+        other => other,
+    }
+}
+
+/// Whether a time zone has one offset from UTC. Others go back an hour every year.
+fn has_one_offset(zone: &str) -> bool {
+    zone.starts_with(['+', '-']) || is_utc(zone)
+}
+
+fn is_utc(zone: &str) -> bool {
+    ["UTC", "Z", "Etc/UTC", "GMT", "+00:00", "+00"].contains(&zone)
+}
+
+/// Whether values are counts of days, seconds or the like.
+const fn counts(data_type: &DataType) -> bool {
+    use DataType::{Date32, Date64, Duration, Time32, Time64, Timestamp};
+    matches!(data_type, Date32 | Date64 | Timestamp(..) | Time32(_) | Time64(_) | Duration(_))
+}
+
+const fn is_time(data_type: &DataType) -> bool {
+    matches!(data_type, DataType::Time32(_) | DataType::Time64(_))
+}
+
+fn is_text_or_bytes(data_type: &DataType) -> bool {
+    data_type.is_string() || data_type.is_binary()
+}
+
+/// Whether a cast gives different values for different values, as far as this is needed: casts
+/// that it does not know may be one to one as well.
+pub(crate) fn keeps_values(from: &DataType, to: &DataType) -> bool {
+    if from == to {
+        return true;
+    }
+    match (from, to) {
+        (DataType::Float32, DataType::Float64)
+        | (DataType::Date32, DataType::Date64 | DataType::Timestamp(_, None)) => true,
+        (DataType::Timestamp(coarse, one_zone), DataType::Timestamp(fine, other_zone)) => {
+            coarse <= fine && one_zone == other_zone
+        }
+        _ => match (integer_bits(from), to) {
+            (Some((bits, _)), DataType::Float32) => bits <= 16,
+            (Some((bits, _)), DataType::Float64) => bits <= 32,
+            (Some((bits, signed)), _) => integer_bits(to)
+                .is_some_and(|(to_bits, to_signed)| to_bits > bits && (to_signed || !signed)),
+            (None, _) => false,
+        },
+    }
+}
+
+/// The width of an integer and whether it has a sign.
+fn integer_bits(of: &DataType) -> Option<(usize, bool)> {
+    let bits = of.is_integer().then(|| of.primitive_width())??;
+    Some((bits * 8, of.is_signed_integer()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use datafusion::arrow::datatypes::{DataType::*, TimeUnit::*};
+    use rstest::rstest;
+
+    fn dictionary(of: DataType) -> DataType {
+        Dictionary(Box::new(Int32), Box::new(of))
+    }
+
+    #[rstest]
+    #[case(Int64, Int8, true)]
+    #[case(Float64, Decimal128(9, 2), true)]
+    #[case(Boolean, Int32, true)]
+    #[case(Int32, Boolean, false)]
+    #[case(Utf8, Int32, false)]
+    #[case(Int32, Utf8View, false)]
+    #[case(Date32, Utf8, false)]
+    #[case(Boolean, Utf8, false)]
+    #[case(Utf8, Utf8View, true)]
+    #[case(Utf8, Binary, true)]
+    #[case(dictionary(Utf8), Utf8View, true)]
+    #[case(Int32, dictionary(Int64), true)]
+    #[case(dictionary(Utf8), dictionary(Int64), false)]
+    #[case(dictionary(Utf8), Int64, false)]
+    #[case(Int32, dictionary(Utf8), false)]
+    #[case(Timestamp(Second, None), Date32, true)]
+    #[case(Date32, Timestamp(Second, None), true)]
+    #[case(Timestamp(Second, None), Time64(Nanosecond), false)]
+    #[case(Time32(Second), Time64(Nanosecond), true)]
+    #[case(Timestamp(Second, None), Int64, true)]
+    #[case(Int64, Timestamp(Second, None), true)]
+    #[case(Float64, Timestamp(Second, None), false)]
+    #[case(Timestamp(Second, Some("Europe/Paris".into())), Date32, false)]
+    #[case(Timestamp(Second, None), Timestamp(Second, Some("Europe/Paris".into())), false)]
+    #[case(Timestamp(Second, Some("+01:00".into())), Date32, true)]
+    #[case(
+        Timestamp(Second, Some("UTC".into())),
+        Timestamp(Second, Some("Europe/Paris".into())),
+        true
+    )]
+    fn casts_keep_the_order_of_values(
+        #[case] from: DataType,
+        #[case] to: DataType,
+        #[case] expected: bool,
+    ) {
+        assert_eq!(keeps_order(&from, &to), expected);
+    }
+
+    #[rstest]
+    #[case(Int32, Int64)]
+    #[case(UInt32, Int64)]
+    #[case(UInt8, UInt16)]
+    #[case(Int32, Float64)]
+    #[case(Int16, Float32)]
+    #[case(Float32, Float64)]
+    #[case(Date32, Timestamp(Second, None))]
+    #[case(Timestamp(Second, None), Timestamp(Nanosecond, None))]
+    fn widening_casts_keep_values(#[case] from: DataType, #[case] to: DataType) {
+        assert!(keeps_values(&from, &to));
+        assert!(!keeps_values(&to, &from));
+    }
+
+    #[rstest]
+    #[case(Int64, Float64)]
+    #[case(Int32, Float32)]
+    #[case(Int32, UInt32)]
+    #[case(Int32, UInt64)]
+    #[case(Timestamp(Second, None), Date32)]
+    #[case(Timestamp(Second, None), Timestamp(Second, Some("UTC".into())))]
+    fn other_casts_may_not(#[case] from: DataType, #[case] to: DataType) {
+        assert!(!keeps_values(&from, &to));
+    }
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Sums of an expression and a constant.
+//!
+//! Where two aggregates are of `x` and a constant, DataFusion rewrites `sum(x + 6)` to
+//! `sum(x) + 6 * count(x)`, so that the sums share their work. The count of rows may not fit in the
+//! type of the constant, sums of floating point are other sums then, and where `x` is cast and the
+//! query counts or sums `x` too, two aggregates have one name and the query is refused. In these
+//! cases the addition is hidden behind an alias while the rule runs.
+
+use datafusion::{
+    arrow::datatypes::DataType,
+    common::{
+        Result,
+        tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion},
+    },
+    logical_expr::{
+        Aggregate, BinaryExpr, Expr, LogicalPlan, Operator,
+        expr::{AggregateFunction, Alias},
+    },
+    optimizer::OptimizerConfig,
+};
+
+use crate::install::LogicalRule;
+
+/// Whether an expression is an aggregate of a sum with a constant.
+pub(super) fn is_suspect(expr: &Expr) -> bool {
+    constant(expr).is_some()
+}
+
+/// What the rule makes of an operator.
+pub(super) fn simplify(
+    rule: &LogicalRule,
+    plan: LogicalPlan,
+    config: &dyn OptimizerConfig,
+) -> Result<Transformed<LogicalPlan>> {
+    let is_sound = match &plan {
+        LogicalPlan::Aggregate(aggregate) => is_sound(&aggregate.aggr_expr),
+        _ => true,
+    };
+    if is_sound {
+        return rule.rewrite(plan, config);
+    }
+    let hidden = map_arguments(plan, &hide)?;
+    rule.rewrite(hidden.data, config)?.transform_data(|plan| map_arguments(plan, &show))
+}
+
+/// Whether the rewritten sums are the same, under names that no other aggregate has.
+fn is_sound(aggregates: &[Expr]) -> bool {
+    aggregates.iter().all(|aggregate| match constant(aggregate) {
+        Some(constant) => holds_counts(&constant),
+        None => !shares_name(aggregate),
+    })
+}
+
+/// Whether an aggregate may have the name of one that the rule adds.
+fn shares_name(aggregate: &Expr) -> bool {
+    match aggregate {
+        Expr::Alias(alias) => shares_name(&alias.expr),
+        Expr::AggregateFunction(AggregateFunction { func, .. }) => {
+            matches!(func.name(), "count" | "sum")
+        }
+        _ => false,
+    }
+}
+
+/// The type of the constant in `sum(x + constant)`.
+fn constant(aggregate: &Expr) -> Option<DataType> {
+    match aggregate {
+        Expr::Alias(alias) => constant(&alias.expr),
+        Expr::AggregateFunction(AggregateFunction { params, .. }) => match params.args.as_slice() {
+            [Expr::BinaryExpr(BinaryExpr { left, op: Operator::Plus, right })] => {
+                let value = left.as_literal().or_else(|| right.as_literal());
+                value.map(|value| value.data_type())
+            }
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Whether a type has every count of rows, exactly.
+const fn holds_counts(constant: &DataType) -> bool {
+    matches!(constant, DataType::Int64 | DataType::UInt64)
+}
+
+/// The plan with the arguments of its aggregates changed; their inputs stay.
+fn map_arguments(
+    plan: LogicalPlan,
+    change: &dyn Fn(Expr) -> Result<Transformed<Expr>>,
+) -> Result<Transformed<LogicalPlan>> {
+    plan.transform_down(|node| {
+        let LogicalPlan::Aggregate(Aggregate { input, group_expr, aggr_expr, schema, .. }) = node
+        else {
+            return Ok(Transformed::no(node));
+        };
+        let aggregates = aggr_expr.into_iter().map(|aggregate| {
+            let name = aggregate.schema_name().to_string();
+            let changed = aggregate.transform_down(|expr| match expr {
+                Expr::AggregateFunction(_) => expr.map_children(change),
+                other => Ok(Transformed::no(other)),
+            });
+            changed.data()?.alias_if_changed(name)
+        });
+        let aggregates = aggregates.collect::<Result<_>>()?;
+        let node = Aggregate::try_new_with_schema(input, group_expr, aggregates, schema)?;
+        Ok(Transformed::new(LogicalPlan::Aggregate(node), true, TreeNodeRecursion::Jump))
+    })
+}
+
+/// An alias keeps the rule from seeing an addition.
+fn hide(argument: Expr) -> Result<Transformed<Expr>> {
+    if !matches!(argument, Expr::BinaryExpr(BinaryExpr { op: Operator::Plus, .. })) {
+        return Ok(Transformed::no(argument));
+    }
+    let name = argument.schema_name().to_string();
+    Ok(Transformed::yes(argument.alias(name)))
+}
+
+/// Takes the alias off.
+fn show(argument: Expr) -> Result<Transformed<Expr>> {
+    Ok(match argument {
+        Expr::Alias(Alias { expr, .. }) => Transformed::yes(*expr),
+        other => Transformed::no(other),
+    })
+}

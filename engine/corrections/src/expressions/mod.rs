@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Expressions that DataFusion's simplifier would change into others.
+//!
+//! All corrections of expressions are one walk over the expressions of an operator, in front of
+//! `simplify_expressions`. The first, read-only half of it asks each module whether a part of an
+//! expression is *suspect*; few plans have such parts, and all others go on at once. The second
+//! half puts the [barrier](crate::barrier) around what must not be looked into, or writes an
+//! expression in another way. When the rule is done the barriers are gone again, so that no other
+//! rule, and no table provider, sees them.
+//!
+//! ```text
+//! Filter: CAST(d AS DECIMAL(9,1)) = 1.2
+//!   protect   Filter: barrier(CAST(d AS DECIMAL(9,1))) = 1.2
+//!   simplify  Filter: barrier(CAST(d AS DECIMAL(9,1))) = 1.2      (else: d = 1.20)
+//!   restore   Filter: CAST(d AS DECIMAL(9,1)) = 1.2
+//! ```
+//!
+//! Physical planning misreads some of the same expressions; for it [`hide_from_planning`] puts
+//! barriers again, which stay.
+
+mod array_has;
+mod bitwise_negation;
+mod casts;
+mod constant_sums;
+mod constants;
+mod decimal_identities;
+mod in_lists;
+mod regex_patterns;
+mod signed_zeros;
+
+use datafusion::{
+    common::{
+        DFSchema, Result,
+        tree_node::{Transformed, TreeNode, TreeNodeRecursion},
+    },
+    logical_expr::{Expr, LogicalPlan, expr_rewriter::NamePreserver, simplify::SimplifyContext},
+    optimizer::{OptimizerConfig, simplify_expressions::ExprSimplifier},
+    scalar::ScalarValue,
+};
+
+use crate::{
+    barrier,
+    install::LogicalRule,
+    registry::Correction,
+    set::CorrectionSet,
+    walk::{input_schema, map_whole_expressions},
+};
+
+pub(crate) use casts::keeps_values;
+
+/// What a correction needs to know of the operator that an expression is in.
+struct Context<'a> {
+    /// The columns that the expression is over.
+    schema: &'a DFSchema,
+    /// The value of an expression without columns.
+    evaluate: &'a dyn Fn(&Expr) -> Option<ScalarValue>,
+}
+
+/// Whether a part of an expression may need a correction.
+type IsSuspect = fn(&Expr) -> bool;
+
+/// How a part of an expression may be suspect.
+const SUSPECTS: &[(Correction, IsSuspect)] = &[
+    (Correction::RewriteBitwiseNegation, bitwise_negation::is_suspect),
+    (Correction::ProtectLossyCasts, casts::is_suspect),
+    (Correction::ProtectUnrepresentableConstants, constants::is_suspect),
+    (Correction::ProtectDecimalIdentities, decimal_identities::is_suspect),
+    (Correction::ProtectArrayHas, array_has::is_suspect),
+    (Correction::SeparateInLists, in_lists::is_suspect),
+    (Correction::ProtectRegexPatterns, regex_patterns::is_suspect),
+    (Correction::ProtectConstantSums, constant_sums::is_suspect),
+    (Correction::UnifySignedZeros, signed_zeros::is_suspect),
+];
+
+/// Protects one part of an expression, whose own parts are protected already.
+type Protect = fn(Expr, &Context<'_>) -> Result<Transformed<Expr>>;
+
+/// What is done to single parts, in this order.
+const PROTECTIONS: &[(Correction, Protect)] = &[
+    (Correction::RewriteBitwiseNegation, bitwise_negation::rewrite),
+    (Correction::ProtectLossyCasts, casts::protect),
+    (Correction::ProtectUnrepresentableConstants, constants::protect),
+    (Correction::ProtectDecimalIdentities, decimal_identities::protect),
+    (Correction::ProtectArrayHas, array_has::protect),
+    (Correction::ProtectRegexPatterns, regex_patterns::protect),
+];
+
+/// What `simplify_expressions` makes of an operator, but for what it would get wrong.
+pub(crate) fn simplify(
+    rule: &LogicalRule,
+    plan: LogicalPlan,
+    config: &dyn OptimizerConfig,
+    enabled: CorrectionSet,
+) -> Result<Transformed<LogicalPlan>> {
+    let found = suspects(&plan, enabled)?;
+    if found.is_empty() {
+        return rule.rewrite(plan, config);
+    }
+    let mut plan = protect(plan, found, &|constant| evaluate(constant, config))?.data;
+    if found.contains(Correction::SeparateInLists) {
+        plan = in_lists::separate(plan)?.data;
+    }
+    let simplified = match found.contains(Correction::ProtectConstantSums) {
+        true => constant_sums::simplify(rule, plan, config)?,
+        false => rule.rewrite(plan, config)?,
+    };
+    let restored = simplified.transform_data(barrier::remove_transient)?;
+    match found.contains(Correction::UnifySignedZeros) {
+        true => restored.transform_data(signed_zeros::unify),
+        false => Ok(restored),
+    }
+}
+
+/// The corrections of which some part of an operator's expressions is suspect.
+fn suspects(plan: &LogicalPlan, enabled: CorrectionSet) -> Result<CorrectionSet> {
+    let mut found = CorrectionSet::NONE;
+    plan.apply_expressions(|expr| {
+        expr.apply(|part| {
+            if !matches!(part, Expr::Column(_) | Expr::Alias(_)) {
+                for (correction, is_suspect) in SUSPECTS {
+                    if enabled.contains(*correction) && is_suspect(part) {
+                        found = found.with(*correction);
+                    }
+                }
+            }
+            Ok(TreeNodeRecursion::Continue)
+        })
+    })?;
+    Ok(found)
+}
+
+/// An operator whose suspect expressions are protected, and keep their names.
+fn protect(
+    plan: LogicalPlan,
+    found: CorrectionSet,
+    evaluate: &dyn Fn(&Expr) -> Option<ScalarValue>,
+) -> Result<Transformed<LogicalPlan>> {
+    let protections = PROTECTIONS.iter().filter(|(correction, _)| found.contains(*correction));
+    let protections: Vec<Protect> = protections.map(|(_, protect)| *protect).collect();
+    if protections.is_empty() {
+        return Ok(Transformed::no(plan));
+    }
+    let (schema, names) = (input_schema(&plan)?, NamePreserver::new(&plan));
+    let context = Context { schema: &schema, evaluate };
+    plan.map_expressions(|expr| {
+        let name = names.save(&expr);
+        let protected = expr.transform_up(|part| {
+            let part = Transformed::no(part);
+            protections
+                .iter()
+                .try_fold(part, |part, protect| part.transform_data(|part| protect(part, &context)))
+        })?;
+        Ok(match protected.transformed {
+            true => protected.update_data(|expr| name.restore(expr)),
+            false => protected,
+        })
+    })
+}
+
+/// The value of an expression without columns.
+fn evaluate(constant: &Expr, config: &dyn OptimizerConfig) -> Option<ScalarValue> {
+    if let Some(value) = constant.as_literal() {
+        return Some(value.clone());
+    }
+    let context = SimplifyContext::builder()
+        .with_config_options(config.options())
+        .with_query_execution_start_time(config.query_execution_start_time())
+        .build();
+    let value = ExprSimplifier::new(context).simplify(constant.clone()).ok()?;
+    value.as_literal().cloned()
+}
+
+/// Whether physical planning may misread a part of an optimized operator's expressions.
+pub(crate) fn is_suspect_in_planning(plan: &LogicalPlan, part: &Expr) -> bool {
+    casts::is_suspect_in_planning(plan, part) || constants::is_suspect(part)
+}
+
+/// An optimized operator with barriers around what physical planning misreads.
+pub(crate) fn hide_from_planning(
+    plan: LogicalPlan,
+    enabled: CorrectionSet,
+) -> Result<Transformed<LogicalPlan>> {
+    let plan = match enabled.contains(Correction::ProtectLossyCasts) {
+        true => casts::hide_from_planning(plan)?,
+        false => Transformed::no(plan),
+    };
+    match enabled.contains(Correction::ProtectUnrepresentableConstants) {
+        true => plan.transform_data(|plan| {
+            map_whole_expressions(plan, constants::is_suspect, |expr, schema| {
+                let evaluate = |constant: &Expr| constant.as_literal().cloned();
+                let context = Context { schema, evaluate: &evaluate };
+                expr.transform_up(|part| constants::protect(part, &context))
+            })
+        }),
+        false => Ok(plan),
+    }
+}

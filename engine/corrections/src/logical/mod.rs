@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Corrections of logical plans, other than those of subqueries and expressions.
+//!
+//! | module | wraps or precedes | of DataFusion |
+//! |---|---|---|
+//! | [`filter_pushdown`] | wraps | `push_down_filter` |
+//! | [`null_equality`] | wraps | `eliminate_cross_join`, `extract_equijoin_predicate` |
+//! | [`write_conditions`] | analyzer rule; wraps | `common_sub_expression_eliminate` |
+//! | [`set_operations`], [`unnest_keys`] | analyzer rules | |
+//! | [`predicate_intervals`] | before and behind | the physical planner |
+
+pub(crate) mod filter_pushdown;
+pub(crate) mod null_equality;
+pub(crate) mod predicate_intervals;
+pub(crate) mod set_operations;
+pub(crate) mod unnest_keys;
+pub(crate) mod write_conditions;

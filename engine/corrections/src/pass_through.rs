@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Operators that hand on the rows of their one input.
+//!
+//! Such an operator is there for what it says of the rows, for where filters may go, or for how its
+//! input is executed; the rest of [`ExecutionPlan`] is the same for all. [`PassThroughExec`] has
+//! that rest, and asks a [`PassThrough`] for what differs.
+
+use std::{fmt, sync::Arc};
+
+use datafusion::{
+    common::{
+        Result, Statistics, config::ConfigOptions, internal_err, tree_node::TreeNodeRecursion,
+    },
+    execution::{SendableRecordBatchStream, TaskContext},
+    physical_expr::PhysicalExpr,
+    physical_plan::{
+        DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties,
+        filter_pushdown::{
+            ChildPushdownResult, FilterDescription, FilterPushdownPhase, FilterPushdownPropagation,
+        },
+        statistics::{ChildStats, StatisticsArgs},
+    },
+};
+
+/// What is special about an operator that hands on rows.
+pub trait PassThrough: fmt::Debug + Send + Sync + Sized + 'static {
+    /// The name of the operator.
+    const NAME: &'static str;
+
+    /// Whether rules may count on the order of the input.
+    const KEEPS_ORDER: bool = true;
+
+    /// What is known of its rows; by default all that is known of the input's.
+    fn properties(&self, input: &Arc<dyn ExecutionPlan>) -> Arc<PlanProperties> {
+        Arc::clone(input.properties())
+    }
+
+    /// The operator over another input.
+    ///
+    /// # Errors
+    /// When it cannot stand there.
+    fn over(&self, input: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>>;
+
+    /// Which filters from above go to the input; by default all that its columns are known of.
+    ///
+    /// # Errors
+    /// When a filter has a column that the input has not.
+    fn filters(
+        &self,
+        input: &Arc<dyn ExecutionPlan>,
+        filters: Vec<Arc<dyn PhysicalExpr>>,
+    ) -> Result<FilterDescription> {
+        FilterDescription::from_children(filters, &[input])
+    }
+
+    /// The rows of a partition; by default those of the input.
+    ///
+    /// # Errors
+    /// What the input's are.
+    fn execute(
+        &self,
+        input: &Arc<dyn ExecutionPlan>,
+        partition: usize,
+        context: Arc<TaskContext>,
+    ) -> Result<SendableRecordBatchStream> {
+        input.execute(partition, context)
+    }
+}
+
+/// Hands on the rows of its input.
+#[derive(Debug)]
+pub struct PassThroughExec<P> {
+    input: Arc<dyn ExecutionPlan>,
+    properties: Arc<PlanProperties>,
+    special: P,
+}
+
+impl<P: PassThrough> PassThroughExec<P> {
+    /// The operator over an input.
+    pub fn new(special: P, input: Arc<dyn ExecutionPlan>) -> Self {
+        let properties = special.properties(&input);
+        Self { input, properties, special }
+    }
+
+    /// What the rows come from.
+    pub const fn input(&self) -> &Arc<dyn ExecutionPlan> {
+        &self.input
+    }
+
+    /// What is special about it.
+    pub const fn special(&self) -> &P {
+        &self.special
+    }
+}
+
+/// The one child of an operator.
+///
+/// # Errors
+/// When there is another number of children.
+pub fn only_child(mut children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
+    match (children.pop(), children.is_empty()) {
+        (Some(child), true) => Ok(child),
+        _ => internal_err!("an operator with one child has another number"),
+    }
+}
+
+impl<P: PassThrough> DisplayAs for PassThroughExec<P> {
+    fn fmt_as(&self, form: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match form {
+            DisplayFormatType::TreeRender => Ok(()),
+            DisplayFormatType::Default | DisplayFormatType::Verbose => f.write_str(P::NAME),
+        }
+    }
+}
+
+impl<P: PassThrough> ExecutionPlan for PassThroughExec<P> {
+    fn name(&self) -> &'static str {
+        P::NAME
+    }
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        &self.properties
+    }
+
+    fn maintains_input_order(&self) -> Vec<bool> {
+        vec![P::KEEPS_ORDER]
+    }
+
+    fn benefits_from_input_partitioning(&self) -> Vec<bool> {
+        vec![false]
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        vec![&self.input]
+    }
+
+    fn with_new_children(
+        self: Arc<Self>,
+        children: Vec<Arc<dyn ExecutionPlan>>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        self.special.over(only_child(children)?)
+    }
+
+    fn apply_expressions(
+        &self,
+        _f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        Ok(TreeNodeRecursion::Continue)
+    }
+
+    fn execute(
+        &self,
+        partition: usize,
+        context: Arc<TaskContext>,
+    ) -> Result<SendableRecordBatchStream> {
+        self.special.execute(&self.input, partition, context)
+    }
+
+    fn child_stats_requests(&self, partition: Option<usize>) -> Vec<ChildStats> {
+        vec![ChildStats::At(partition)]
+    }
+
+    fn statistics_from_inputs(
+        &self,
+        input: &[Arc<Statistics>],
+        _args: &StatisticsArgs,
+    ) -> Result<Arc<Statistics>> {
+        match input {
+            [input] => Ok(Arc::clone(input)),
+            _ => internal_err!("an operator with one child has the statistics of another number"),
+        }
+    }
+
+    fn gather_filters_for_pushdown(
+        &self,
+        _phase: FilterPushdownPhase,
+        parent_filters: Vec<Arc<dyn PhysicalExpr>>,
+        _config: &ConfigOptions,
+    ) -> Result<FilterDescription> {
+        self.special.filters(&self.input, parent_filters)
+    }
+
+    fn handle_child_pushdown_result(
+        &self,
+        _phase: FilterPushdownPhase,
+        child_pushdown_result: ChildPushdownResult,
+        _config: &ConfigOptions,
+    ) -> Result<FilterPushdownPropagation<Arc<dyn ExecutionPlan>>> {
+        Ok(FilterPushdownPropagation::if_all(child_pushdown_result))
+    }
+}

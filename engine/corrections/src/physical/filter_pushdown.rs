@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Keeps filters from being pushed where they would keep other rows.
+//!
+//! **By name.** DataFusion pushes filters down a plan by the names of their columns. Two columns of
+//! one schema may have one name (`l.k` and `r.k` behind a join), and then a filter of one becomes a
+//! filter of the other. So it does below a semi-join, where a filter of a key goes to the other
+//! side too, by its name, whatever the name of the key there is.
+//!
+//! **Of extremes.** Of `min(a), max(b)` without groups only rows below the least `a` or above the
+//! greatest `b` so far still matter, and the aggregate tells the scan so while it runs. It leaves
+//! out of that condition what it has no bound for: an aggregate of an expression (`min(a + b)`),
+//! and one that has seen nothing but NULL, also when that was in another partition. The condition
+//! of one aggregate is right: without a bound there is none.
+//!
+//! While filters move, a [`Gate`] stands above every such operator:
+//!
+//! ```text
+//! FilterExec: k@1 > 3                    FilterExec: k@1 > 3
+//!   HashJoinExec: [k, k]         =>        Gate(no column)
+//!     ..                                     HashJoinExec: [k, k]
+//! ```
+//!
+//! What may not pass stays where it is, which is right and at worst slower.
+
+use std::{collections::HashSet, sync::Arc};
+
+use datafusion::{
+    common::{
+        JoinType, Result,
+        config::ConfigOptions,
+        internal_err,
+        tree_node::{Transformed, TreeNode},
+    },
+    execution::{SendableRecordBatchStream, TaskContext},
+    physical_expr::{PhysicalExpr, PhysicalExprRef, expressions::Column},
+    physical_optimizer::PhysicalOptimizerRule,
+    physical_plan::{
+        ExecutionPlan,
+        aggregates::AggregateExec,
+        filter_pushdown::{ChildFilterDescription, FilterDescription},
+        joins::HashJoinExec,
+        replace_children_if_necessary,
+    },
+};
+
+use crate::{
+    install::{PhysicalRule, ReadCorrections, enabled_by},
+    pass_through::{PassThrough, PassThroughExec},
+    registry::Correction,
+};
+
+/// A rule that pushes filters down, with gates in its way.
+#[derive(Debug)]
+pub(crate) struct GateFilterPushdown {
+    pub(crate) rule: PhysicalRule,
+    pub(crate) enabled: ReadCorrections,
+}
+
+impl PhysicalOptimizerRule for GateFilterPushdown {
+    fn optimize(
+        &self,
+        plan: Arc<dyn ExecutionPlan>,
+        config: &ConfigOptions,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        if !enabled_by(self.enabled, config).contains(Correction::GateFilterPushdown) {
+            return self.rule.optimize(plan, config);
+        }
+        let gated = plan.transform_up(gated)?;
+        let is_gated = gated.transformed;
+        let plan = self.rule.optimize(gated.data, config)?;
+        if !is_gated {
+            return Ok(plan);
+        }
+        let open = plan.transform_down(|mut node| {
+            let is_gate = node.is::<PassThroughExec<Gate>>();
+            // What stood between two gates may have been taken out.
+            while let Some(gate) = node.downcast_ref::<PassThroughExec<Gate>>() {
+                node = Arc::clone(gate.input());
+            }
+            Ok(if is_gate { Transformed::yes(node) } else { Transformed::no(node) })
+        })?;
+        Ok(open.data)
+    }
+
+    fn name(&self) -> &str {
+        self.rule.name()
+    }
+
+    fn schema_check(&self) -> bool {
+        self.rule.schema_check()
+    }
+}
+
+/// The operator with gates around it, where it needs some.
+fn gated(mut node: Arc<dyn ExecutionPlan>) -> Result<Transformed<Arc<dyn ExecutionPlan>>> {
+    let is_closed = sends_unsound_filter(&node);
+    if is_closed {
+        let children = node.children().into_iter().map(Gate::closed).collect();
+        node = replace_children_if_necessary(node, children)?;
+    }
+    Ok(match Gate::by_name(&node) {
+        Some(gate) => Transformed::yes(gate),
+        None => Transformed::new_transformed(node, is_closed),
+    })
+}
+
+/// Stands above an operator while filters move; is never run.
+#[derive(Debug)]
+struct Gate {
+    /// Columns whose filters may pass.
+    allowed: HashSet<usize>,
+}
+
+impl Gate {
+    /// A gate above an operator some of whose columns cannot be told by name.
+    fn by_name(below: &Arc<dyn ExecutionPlan>) -> Option<Arc<dyn ExecutionPlan>> {
+        let gate = Self { allowed: unambiguous_columns(below)? };
+        Some(Arc::new(PassThroughExec::new(gate, Arc::clone(below))))
+    }
+
+    /// A gate that no filter of a column passes.
+    fn closed(below: &Arc<dyn ExecutionPlan>) -> Arc<dyn ExecutionPlan> {
+        let gate = Self { allowed: HashSet::new() };
+        Arc::new(PassThroughExec::new(gate, Arc::clone(below)))
+    }
+}
+
+impl PassThrough for Gate {
+    const NAME: &'static str = "Gate";
+    const KEEPS_ORDER: bool = false;
+
+    fn over(&self, input: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
+        // A closed gate stays closed. Else: an operator below keeps its columns, but not always all
+        // of them.
+        Ok(match self.allowed.is_empty() {
+            true => Self::closed(&input),
+            false => Self::by_name(&input).unwrap_or(input),
+        })
+    }
+
+    fn filters(
+        &self,
+        input: &Arc<dyn ExecutionPlan>,
+        filters: Vec<Arc<dyn PhysicalExpr>>,
+    ) -> Result<FilterDescription> {
+        let below = ChildFilterDescription::from_child_with_allowed_indices(
+            &filters,
+            self.allowed.clone(),
+            input,
+        )?;
+        Ok(FilterDescription::new().with_child(below))
+    }
+
+    fn execute(
+        &self,
+        _input: &Arc<dyn ExecutionPlan>,
+        _partition: usize,
+        _context: Arc<TaskContext>,
+    ) -> Result<SendableRecordBatchStream> {
+        internal_err!("a gate was left in a plan")
+    }
+}
+
+/// Whether the filter that an operator sends down while it runs may lose rows that it needs.
+fn sends_unsound_filter(plan: &Arc<dyn ExecutionPlan>) -> bool {
+    let aggregate = plan.downcast_ref::<AggregateExec>();
+    aggregate.is_some_and(|it| it.aggr_expr().len() > 1)
+        && !plan.dynamic_expressions_produced().is_empty()
+}
+
+/// The columns of an operator that their names tell apart, where these are not all.
+fn unambiguous_columns(plan: &Arc<dyn ExecutionPlan>) -> Option<HashSet<usize>> {
+    let schema = plan.schema();
+    let fields = schema.fields();
+    let mut names: Vec<&str> = fields.iter().map(|field| field.name().as_str()).collect();
+    names.sort_unstable();
+    let is_shared = |name: &str| {
+        let at = names.partition_point(|other| *other < name);
+        names.get(at + 1) == Some(&name)
+    };
+    let join = plan.downcast_ref::<HashJoinExec>();
+    if join.is_none() && names.is_sorted_by(|one, next| one < next) {
+        return None;
+    }
+    let is_clear =
+        |name: &str| !is_shared(name) && !join.is_some_and(|join| is_misnamed_key(join, name));
+    let clear = fields.iter().enumerate().filter(|(_, field)| is_clear(field.name()));
+    let clear: HashSet<usize> = clear.map(|(index, _)| index).collect();
+    (clear.len() < fields.len()).then_some(clear)
+}
+
+/// Whether a column is a key of a semi-join whose other side has another column of that name.
+fn is_misnamed_key(join: &HashJoinExec, name: &str) -> bool {
+    let (is_left, other) = match join.join_type() {
+        JoinType::LeftSemi => (true, join.right()),
+        JoinType::RightSemi => (false, join.left()),
+        _ => return false,
+    };
+    let is_named =
+        |key: &PhysicalExprRef| key.downcast_ref::<Column>().is_some_and(|it| it.name() == name);
+    let sides = |(left, right): &(PhysicalExprRef, PhysicalExprRef)| match is_left {
+        true => (Arc::clone(left), Arc::clone(right)),
+        false => (Arc::clone(right), Arc::clone(left)),
+    };
+    let keys: Vec<_> = join.on().iter().map(sides).filter(|(own, _)| is_named(own)).collect();
+    !keys.is_empty()
+        && !keys.iter().any(|(_, others)| is_named(others))
+        && other.schema().index_of(name).is_ok()
+}

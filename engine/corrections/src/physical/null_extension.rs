@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Rows that are extended with NULL.
+//!
+//! Grouping sets put NULL in the place of keys, outer joins in that of a side without a match.
+//! DataFusion keeps for such rows what is known of the input: that a column is constant
+//! (`WHERE k = 1 GROUP BY ROLLUP(k)`), and of keys that they are equal, in order, or what rows are
+//! partitioned by. So rows were not sorted, and groups could come in two partitions.
+//!
+//! A [`PropertyBarrier`] is put between, of which nothing is known but statistics. It stays in the
+//! plan, because a sort asks its input again when it is executed:
+//!
+//! ```text
+//! AggregateExec: gby=[(k), ()]            AggregateExec: gby=[(k), ()]
+//!   FilterExec: k = 1               =>      PropertyBarrierExec
+//!                                             FilterExec: k = 1
+//! ```
+
+use std::sync::Arc;
+
+use datafusion::{
+    common::{
+        JoinType, Result,
+        config::ConfigOptions,
+        tree_node::{Transformed, TransformedResult, TreeNode},
+    },
+    physical_expr::EquivalenceProperties,
+    physical_optimizer::PhysicalOptimizerRule,
+    physical_plan::{
+        ExecutionPlan, ExecutionPlanProperties, Partitioning, PlanProperties,
+        aggregates::{AggregateExec, AggregateInputMode},
+        joins::{HashJoinExec, NestedLoopJoinExec, SortMergeJoinExec},
+        replace_children_if_necessary,
+    },
+};
+
+use crate::{
+    install::{ReadCorrections, enabled_by},
+    pass_through::{PassThrough, PassThroughExec},
+    registry::Correction,
+};
+
+/// Puts barriers below operators that extend rows with NULL.
+#[derive(Debug)]
+pub(crate) struct ForgetNullExtendedProperties(pub(crate) ReadCorrections);
+
+impl PhysicalOptimizerRule for ForgetNullExtendedProperties {
+    fn optimize(
+        &self,
+        plan: Arc<dyn ExecutionPlan>,
+        config: &ConfigOptions,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        if !enabled_by(self.0, config).contains(Correction::ForgetNullExtendedProperties) {
+            return Ok(plan);
+        }
+        plan.transform_up(|node| {
+            let hidden = extended_children(&node);
+            if !hidden.contains(&true) {
+                return Ok(Transformed::no(node));
+            }
+            let children = node.children().into_iter().zip(hidden).map(|(child, is_hidden)| {
+                let child = Arc::clone(child);
+                if is_hidden { barrier_above(child) } else { child }
+            });
+            let children = children.collect();
+            replace_children_if_necessary(node, children).map(Transformed::yes)
+        })
+        .data()
+    }
+
+    fn name(&self) -> &'static str {
+        "ForgetNullExtendedProperties"
+    }
+
+    fn schema_check(&self) -> bool {
+        true
+    }
+}
+
+/// For each child whether NULL takes the place of its values, and something is known of these.
+fn extended_children(plan: &Arc<dyn ExecutionPlan>) -> Vec<bool> {
+    if let Some(aggregate) = plan.downcast_ref::<AggregateExec>() {
+        let is_first = aggregate.mode().input_mode() == AggregateInputMode::Raw;
+        return vec![is_first && aggregate.group_expr().has_grouping_set()];
+    }
+    let (left, right) = match join_type(plan) {
+        Some(JoinType::Left) => (false, true),
+        Some(JoinType::Right) => (true, false),
+        Some(JoinType::Full) => (true, true),
+        _ => return Vec::new(),
+    };
+    let has_constants =
+        |child: &Arc<dyn ExecutionPlan>| !child.equivalence_properties().constants().is_empty();
+    let sides = plan.children().into_iter().zip([left, right]);
+    sides.map(|(side, is_outer)| is_outer && has_constants(side)).collect()
+}
+
+fn join_type(plan: &Arc<dyn ExecutionPlan>) -> Option<JoinType> {
+    let hash = plan.downcast_ref::<HashJoinExec>().map(HashJoinExec::join_type);
+    let nested = plan.downcast_ref::<NestedLoopJoinExec>().map(NestedLoopJoinExec::join_type);
+    let merged = plan.downcast_ref::<SortMergeJoinExec>().map(SortMergeJoinExec::join_type);
+    hash.or(nested).copied().or(merged)
+}
+
+/// What knows nothing of its rows but statistics.
+#[derive(Debug)]
+pub(crate) struct PropertyBarrier;
+
+/// A `PropertyBarrierExec` over an input.
+pub(crate) fn barrier_above(input: Arc<dyn ExecutionPlan>) -> Arc<dyn ExecutionPlan> {
+    Arc::new(PassThroughExec::new(PropertyBarrier, input))
+}
+
+impl PassThrough for PropertyBarrier {
+    const NAME: &'static str = "PropertyBarrierExec";
+    const KEEPS_ORDER: bool = false;
+
+    fn properties(&self, input: &Arc<dyn ExecutionPlan>) -> Arc<PlanProperties> {
+        let partitions = input.output_partitioning().partition_count();
+        Arc::new(PlanProperties::new(
+            EquivalenceProperties::new(input.schema()),
+            Partitioning::UnknownPartitioning(partitions),
+            input.pipeline_behavior(),
+            input.boundedness(),
+        ))
+    }
+
+    fn over(&self, input: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
+        Ok(barrier_above(input))
+    }
+}

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The step between the logical and the physical optimizer.
+//!
+//! The barriers of the logical optimizer are taken off, and what physical planning would misread is
+//! hidden from it: casts and constants ([`expressions`](crate::expressions)), and intervals
+//! ([`predicate_intervals`]). Most plans have none of these; they are planned as they are, without
+//! a copy.
+
+use std::{fmt, sync::Arc};
+
+use async_trait::async_trait;
+use datafusion::{
+    catalog::Session,
+    common::{
+        Result,
+        tree_node::{TransformedResult, TreeNode, TreeNodeRecursion},
+    },
+    execution::{SessionState, context::QueryPlanner},
+    logical_expr::LogicalPlan,
+    physical_plan::ExecutionPlan,
+    physical_planner::{DefaultPhysicalPlanner, PhysicalPlanner},
+};
+
+use crate::{
+    barrier, expressions,
+    install::{ReadCorrections, enabled_by},
+    logical::predicate_intervals,
+    registry::Correction,
+    set::CorrectionSet,
+};
+
+/// Corrects a plan, and has another planner plan it.
+pub(crate) struct CorrectingPlanner {
+    inner: Option<Arc<dyn QueryPlanner + Send + Sync>>,
+    enabled: ReadCorrections,
+}
+
+impl CorrectingPlanner {
+    /// Around a planner, or DataFusion's own.
+    pub(crate) fn around(
+        inner: Option<Arc<dyn QueryPlanner + Send + Sync>>,
+        enabled: ReadCorrections,
+    ) -> Self {
+        Self { inner, enabled }
+    }
+
+    async fn plan(
+        &self,
+        plan: &LogicalPlan,
+        session: &dyn Session,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        match &self.inner {
+            Some(planner) => planner.create_physical_plan(plan, session).await,
+            None => DefaultPhysicalPlanner::default().create_physical_plan(plan, session).await,
+        }
+    }
+}
+
+#[async_trait]
+impl QueryPlanner for CorrectingPlanner {
+    async fn create_physical_plan(
+        &self,
+        plan: &LogicalPlan,
+        session: &dyn Session,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let enabled = enabled_by(self.enabled, session.config_options());
+        let other_session = without_piecewise_merge_join(session, enabled);
+        let session = other_session.as_ref().map_or(session, |state| state as &dyn Session);
+        match corrected(plan, enabled)? {
+            Some(plan) => self.plan(&plan, session).await,
+            None => self.plan(plan, session).await,
+        }
+    }
+}
+
+impl fmt::Debug for CorrectingPlanner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CorrectingPlanner").field("inner", &self.inner).finish_non_exhaustive()
+    }
+}
+
+/// A session that does not plan `PiecewiseMergeJoinExec`, if this one may. That operator takes the
+/// sides of `a <= b` for equal, and in several partitions outer joins lose unmatched rows.
+fn without_piecewise_merge_join(
+    session: &dyn Session,
+    enabled: CorrectionSet,
+) -> Option<SessionState> {
+    if !session.config_options().optimizer.enable_piecewise_merge_join
+        || !enabled.contains(Correction::DisablePiecewiseMergeJoin)
+    {
+        return None;
+    }
+    tracing::warn!(
+        correction = %Correction::DisablePiecewiseMergeJoin,
+        "datafusion.optimizer.enable_piecewise_merge_join has no effect"
+    );
+    let mut state = session.as_any().downcast_ref::<SessionState>()?.clone();
+    let options = state.config_mut().options_mut();
+    options.optimizer.enable_piecewise_merge_join = false;
+    Some(state)
+}
+
+/// A plan as physical planning may see it; nothing if it may see the plan as it is.
+fn corrected(plan: &LogicalPlan, enabled: CorrectionSet) -> Result<Option<LogicalPlan>> {
+    if enabled.is_empty() || !has_suspect(plan)? {
+        return Ok(None);
+    }
+    let corrected = plan.clone().transform_up_with_subqueries(|node| {
+        let node = barrier::remove_held(node)?
+            .transform_data(|node| expressions::hide_from_planning(node, enabled))?;
+        match enabled.contains(Correction::HidePredicateIntervals) {
+            true => node.transform_data(predicate_intervals::hide),
+            false => Ok(node),
+        }
+    });
+    corrected.data().map(Some)
+}
+
+/// Whether some operator has a barrier, or something to hide.
+fn has_suspect(plan: &LogicalPlan) -> Result<bool> {
+    let mut found = false;
+    plan.apply_with_subqueries(|node| {
+        found = predicate_intervals::is_suspect(node);
+        node.apply_expressions(|expr| {
+            expr.apply(|part| {
+                found |= barrier::is_held(part) || expressions::is_suspect_in_planning(node, part);
+                Ok(if found { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
+            })
+        })?;
+        Ok(if found { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
+    })?;
+    Ok(found)
+}

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Clauses that the planner reads over.
+//!
+//! The parser knows clauses of many dialects, and the planner looks at some of them. A query
+//! without its `PREWHERE a = 2` or `GROUP BY a WITH ROLLUP` has other rows, and so has a table
+//! without its `a INT GENERATED ALWAYS AS (b + 1)`. What is read over and means something is
+//! refused; hints, locks and comments are not, for rows do not depend on them. `FROM t` without
+//! SELECT, which would have no columns, has all.
+
+use std::ops::ControlFlow;
+
+use datafusion::{
+    common::{DataFusionError, not_impl_err},
+    sql::sqlparser::ast::{
+        ColumnDef, ColumnOption, GroupByExpr, Query, Select, SelectFlavor, SelectItem, Statement,
+        TableFactor, VisitMut, VisitorMut, WildcardAdditionalOptions,
+    },
+};
+
+/// Gives FROM its columns.
+///
+/// # Errors
+/// `NotImplemented` if there is a clause that would be read over.
+pub(super) fn reject(syntax: &mut impl VisitMut) -> Result<(), DataFusionError> {
+    all_of(syntax.visit(&mut Clauses))
+}
+
+/// # Errors
+/// `NotImplemented` if `columns` of a new table say what would be read over.
+pub(super) fn reject_in_columns(columns: &[ColumnDef]) -> Result<(), DataFusionError> {
+    all_of(columns.iter().try_for_each(options))
+}
+
+fn all_of(found: ControlFlow<&'static str>) -> Result<(), DataFusionError> {
+    match found {
+        ControlFlow::Break(clause) => not_impl_err!("{clause}"),
+        ControlFlow::Continue(()) => Ok(()),
+    }
+}
+
+/// Breaks at the first that would be read over.
+struct Clauses;
+
+impl VisitorMut for Clauses {
+    type Break = &'static str;
+
+    fn pre_visit_statement(&mut self, statement: &mut Statement) -> ControlFlow<&'static str> {
+        match statement {
+            Statement::CreateTable(table) => table.columns.iter().try_for_each(options),
+            _ => ControlFlow::Continue(()),
+        }
+    }
+
+    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<&'static str> {
+        first(&[
+            ("FOR XML and FOR JSON", query.for_clause.is_some()),
+            ("SETTINGS", query.settings.is_some()),
+            ("FORMAT", query.format_clause.is_some()),
+        ])
+    }
+
+    fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<&'static str> {
+        if select.flavor == SelectFlavor::FromFirstNoSelect {
+            let all = WildcardAdditionalOptions::default();
+            select.projection = vec![SelectItem::Wildcard(all)];
+        }
+        let modifiers = match &select.group_by {
+            GroupByExpr::All(modifiers) | GroupByExpr::Expressions(_, modifiers) => modifiers,
+        };
+        first(&[
+            ("ILIKE behind *", select.projection.iter().any(has_ilike)),
+            ("EXCLUDE behind the columns of SELECT", select.exclude.is_some()),
+            ("SELECT AS STRUCT and AS VALUE", select.value_table_mode.is_some()),
+            ("PREWHERE", select.prewhere.is_some()),
+            ("CONNECT BY", !select.connect_by.is_empty()),
+            ("GROUP BY .. WITH; write GROUP BY ROLLUP (..) or CUBE (..)", !modifiers.is_empty()),
+        ])
+    }
+
+    fn pre_visit_table_factor(&mut self, table: &mut TableFactor) -> ControlFlow<&'static str> {
+        match table {
+            TableFactor::Table { version, with_ordinality, partitions, sample, .. } => first(&[
+                ("a version of a table", version.is_some()),
+                ("WITH ORDINALITY", *with_ordinality),
+                ("PARTITION of a table", !partitions.is_empty()),
+                ("TABLESAMPLE", sample.is_some()),
+            ]),
+            TableFactor::Derived { sample, .. } => first(&[("TABLESAMPLE", sample.is_some())]),
+            _ => ControlFlow::Continue(()),
+        }
+    }
+}
+
+/// Breaks at what changes the values of a column, how they compare, or whether `*` has it.
+fn options(column: &ColumnDef) -> ControlFlow<&'static str> {
+    column.options.iter().try_for_each(|option| {
+        ControlFlow::Break(match option.option {
+            ColumnOption::Generated { .. } => "GENERATED of a column",
+            ColumnOption::Identity(_) => "IDENTITY of a column",
+            ColumnOption::DialectSpecific(_) => "AUTO_INCREMENT and the like of a column",
+            ColumnOption::Collation(_) => "COLLATE of a column",
+            ColumnOption::OnUpdate(_) => "ON UPDATE of a column",
+            ColumnOption::Materialized(_) => "MATERIALIZED of a column",
+            ColumnOption::Ephemeral(_) => "EPHEMERAL of a column",
+            ColumnOption::Alias(_) => "ALIAS of a column",
+            ColumnOption::Policy(_) => "a policy of a column",
+            ColumnOption::Invisible => "INVISIBLE of a column",
+            _ => return ControlFlow::Continue(()),
+        })
+    })
+}
+
+fn has_ilike(item: &SelectItem) -> bool {
+    match item {
+        SelectItem::Wildcard(options) | SelectItem::QualifiedWildcard(_, options) => {
+            options.opt_ilike.is_some()
+        }
+        _ => false,
+    }
+}
+
+/// The name of the first clause that there is.
+fn first(clauses: &[(&'static str, bool)]) -> ControlFlow<&'static str> {
+    match clauses.iter().find(|(_, is_there)| *is_there) {
+        Some((clause, _)) => ControlFlow::Break(clause),
+        None => ControlFlow::Continue(()),
+    }
+}

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Corrections of the syntax of a statement, and the way in for statements.
+//!
+//! [`parse_statement`] makes a statement of tokens, and corrects what the parser or the planner
+//! take for something else; [`plan_statement`] makes a logical plan of it.
+
+mod any;
+mod distinct_from;
+pub(crate) mod group_keys;
+mod ignored;
+mod using;
+
+use datafusion::{
+    common::{Constraints, Result, internal_err},
+    config::SqlParserOptions,
+    execution::SessionState,
+    logical_expr::{DdlStatement, LogicalPlan},
+    sql::{
+        parser::{CopyToSource, DFParserBuilder, Statement as Parsed},
+        sqlparser::{
+            ast::{
+                Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList,
+                FunctionArguments, Ident, ObjectName, VisitMut,
+            },
+            dialect::Dialect,
+            tokenizer::TokenWithSpan,
+        },
+    },
+};
+
+use crate::{depth, registry::Correction, set::CorrectionSet};
+
+/// Parses the tokens of one statement; also gives how many levels deep it is at most, for
+/// [`depth::with_room`].
+///
+/// # Errors
+/// What is wrong with the statement; `NotImplemented` for one that is too deep, or that has a
+/// clause which the planner would ignore.
+pub fn parse_statement(
+    tokens: &[TokenWithSpan],
+    dialect: &dyn Dialect,
+    options: &SqlParserOptions,
+    enabled: CorrectionSet,
+) -> Result<(Parsed, usize)> {
+    if !enabled.contains(Correction::GrowStack) {
+        return Ok((parse(tokens, dialect, options, enabled)?, 0));
+    }
+    let levels = depth::statement::levels(tokens)?;
+    // Before its chains are balanced a statement is as deep as it is long.
+    let parsed = depth::room(levels + tokens.len() / TOKENS_OF_A_LEVEL, || {
+        parse(tokens, dialect, options, enabled)
+    });
+    Ok((parsed?, levels))
+}
+
+/// How many tokens of a chain take as much stack as a level of planning: to drop an expression
+/// takes a few hundred bytes.
+const TOKENS_OF_A_LEVEL: usize = 16;
+
+fn parse(
+    tokens: &[TokenWithSpan],
+    dialect: &dyn Dialect,
+    options: &SqlParserOptions,
+    enabled: CorrectionSet,
+) -> Result<Parsed> {
+    let mut statements = DFParserBuilder::new(tokens.to_vec())
+        .with_dialect(dialect)
+        .with_recursion_limit(options.recursion_limit.get())
+        .build()?
+        .parse_statements()?;
+    match (statements.pop_front(), statements.len()) {
+        (Some(mut statement), 0) => {
+            correct(&mut statement, enabled)?;
+            Ok(statement)
+        }
+        (_, left) => {
+            internal_err!("tokens without a semicolon make {left} more statements than one")
+        }
+    }
+}
+
+/// Corrects the syntax of a statement.
+fn correct(statement: &mut Parsed, enabled: CorrectionSet) -> Result<()> {
+    match statement {
+        Parsed::Statement(statement) => correct_syntax(statement, enabled),
+        Parsed::Explain(explained) => correct(&mut explained.statement, enabled),
+        Parsed::CopyTo(copy) => match &mut copy.source {
+            CopyToSource::Query(query) => correct_syntax(query, enabled),
+            CopyToSource::Relation(_) => Ok(()),
+        },
+        Parsed::CreateExternalTable(table) => {
+            match enabled.contains(Correction::RejectIgnoredClauses) {
+                true => ignored::reject_in_columns(&table.columns),
+                false => Ok(()),
+            }
+        }
+        Parsed::Reset(_) => Ok(()),
+    }
+}
+
+fn correct_syntax(syntax: &mut impl VisitMut, enabled: CorrectionSet) -> Result<()> {
+    if enabled.contains(Correction::GrowStack) {
+        depth::chains::balance(syntax);
+    }
+    if enabled.contains(Correction::RejectIgnoredClauses) {
+        ignored::reject(syntax)?;
+    }
+    if enabled.contains(Correction::ReassociateDistinctFrom) {
+        distinct_from::reassociate(syntax);
+    }
+    if enabled.contains(Correction::ExpandAnyComparisons) {
+        any::expand(syntax);
+    }
+    if enabled.contains(Correction::HideKeysFromUnnest) {
+        group_keys::mark(syntax);
+    }
+    Ok(())
+}
+
+/// Makes the logical plan of a statement.
+///
+/// # Errors
+/// What is wrong with the statement.
+pub async fn plan_statement(
+    state: &SessionState,
+    mut statement: Parsed,
+    enabled: CorrectionSet,
+) -> Result<LogicalPlan> {
+    if enabled.contains(Correction::ResolveUsingColumns) {
+        using::resolve(&mut statement, state, enabled).await?;
+    }
+    let plan = state.statement_to_plan(statement).await?;
+    Ok(match plan {
+        LogicalPlan::Ddl(DdlStatement::CreateView(mut view)) => {
+            view.definition = view.definition.as_deref().map(group_keys::without_marks);
+            LogicalPlan::Ddl(DdlStatement::CreateView(view))
+        }
+        LogicalPlan::Ddl(definition) if enabled.contains(Correction::IgnoreKeyConstraints) => {
+            LogicalPlan::Ddl(without_keys(definition))
+        }
+        other => other,
+    })
+}
+
+/// Leaves PRIMARY KEY and UNIQUE out of a definition: rows are not checked against them, and a plan
+/// that trusted them would give two rows of one key as one.
+fn without_keys(mut definition: DdlStatement) -> DdlStatement {
+    let (name, constraints) = match &mut definition {
+        DdlStatement::CreateMemoryTable(table) => (&table.name, &mut table.constraints),
+        DdlStatement::CreateExternalTable(table) => (&table.name, &mut table.constraints),
+        _ => return definition,
+    };
+    if constraints.iter().next().is_some() {
+        tracing::warn!(
+            table = %name,
+            correction = %Correction::IgnoreKeyConstraints,
+            "PRIMARY KEY and UNIQUE are not enforced, and have no effect"
+        );
+        *constraints = Constraints::default();
+    }
+    definition
+}
+
+/// A call of a function.
+fn call(name: &str, args: impl IntoIterator<Item = Expr>) -> Expr {
+    let argument = |value| FunctionArg::Unnamed(FunctionArgExpr::Expr(value));
+    Expr::Function(Function {
+        name: ObjectName::from(vec![Ident::new(name)]),
+        uses_odbc_syntax: false,
+        parameters: FunctionArguments::None,
+        args: FunctionArguments::List(FunctionArgumentList {
+            duplicate_treatment: None,
+            args: args.into_iter().map(argument).collect(),
+            clauses: Vec::new(),
+        }),
+        filter: None,
+        null_treatment: None,
+        over: None,
+        within_group: Vec::new(),
+    })
+}

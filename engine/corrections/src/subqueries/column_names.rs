@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Subqueries whose column has a name of its own.
+//!
+//! When DataFusion makes a join of a subquery, it takes a column of the query outside for one of
+//! the subquery that is called the same. SQL cannot say such a thing, but rules can, that compare
+//! values from outside with the column of a subquery over the same table: with
+//! `FROM t WHERE i > ALL (SELECT i FROM t)`, each value was compared with itself. [`Named`] gives a
+//! name to the columns of ANY and ALL; [`not_in`](super::not_in) asks for one too. Of IN below OR
+//! and the like it makes a join whose column has the name twice, when it is an aggregate, and
+//! refuses it; there the column gets a name as well.
+
+use std::sync::Arc;
+
+use datafusion::{
+    common::{
+        Column, Result,
+        tree_node::{Transformed, TreeNode},
+    },
+    logical_expr::{
+        BinaryExpr, Expr, LogicalPlan, LogicalPlanBuilder, Operator, Subquery,
+        expr::{InSubquery, SetComparison},
+    },
+};
+
+use crate::walk::{map_whole_expressions, rewrite};
+
+/// What the column is called.
+const COLUMN: &str = "value of a subquery";
+
+/// Names the columns of subqueries that are compared by ANY, ALL, and IN below other operators.
+pub(crate) fn name(plan: LogicalPlan) -> Result<LogicalPlan> {
+    rewrite(plan, |node| {
+        let is_filter = matches!(node, LogicalPlan::Filter(_));
+        let compares = |expr: &Expr| {
+            matches!(expr, Expr::SetComparison(_))
+                || is_filter && matches!(expr, Expr::InSubquery(_))
+        };
+        map_whole_expressions(node, compares, |expr, _| match is_filter {
+            true => of_condition(expr),
+            false => expr.transform_up(of_all_and_any),
+        })
+    })
+}
+
+/// Names the columns in a condition that must be true.
+fn of_condition(expr: Expr) -> Result<Transformed<Expr>> {
+    match expr {
+        Expr::BinaryExpr(BinaryExpr { left, op: Operator::And, right }) => {
+            let (left, right) = (of_condition(*left)?, of_condition(*right)?);
+            let is_changed = left.transformed || right.transformed;
+            let both = BinaryExpr::new(Box::new(left.data), Operator::And, Box::new(right.data));
+            Ok(Transformed::new_transformed(Expr::BinaryExpr(both), is_changed))
+        }
+        Expr::InSubquery(_) => Ok(Transformed::no(expr)),
+        other => other.transform_up(|part| match part {
+            Expr::InSubquery(inside) => {
+                let subquery = with_name(inside.subquery)?;
+                Ok(Transformed::yes(Expr::InSubquery(InSubquery { subquery, ..inside })))
+            }
+            other => of_all_and_any(other),
+        }),
+    }
+}
+
+fn of_all_and_any(expr: Expr) -> Result<Transformed<Expr>> {
+    let Expr::SetComparison(comparison) = expr else { return Ok(Transformed::no(expr)) };
+    let subquery = with_name(comparison.subquery)?;
+    Ok(Transformed::yes(Expr::SetComparison(SetComparison { subquery, ..comparison })))
+}
+
+fn with_name(subquery: Subquery) -> Result<Subquery> {
+    let rows = Arc::new(named(&subquery.subquery)?);
+    Ok(Subquery { subquery: rows, ..subquery })
+}
+
+/// The rows of a subquery with its first column alone, which is [`column`] then.
+pub(crate) fn named(subquery: &LogicalPlan) -> Result<LogicalPlan> {
+    let first = Expr::Column(subquery.schema().columns().swap_remove(0)).alias(COLUMN);
+    LogicalPlanBuilder::from(subquery.clone()).project([first])?.build()
+}
+
+/// The column of a subquery that has its name.
+pub(crate) fn column() -> Expr {
+    Expr::Column(Column::new_unqualified(COLUMN))
+}

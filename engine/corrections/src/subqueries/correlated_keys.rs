@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What subqueries are compared with the query outside by.
+//!
+//! DataFusion puts the columns of conditions that refer to the query outside into the output of the
+//! subquery, and gives that one name: of `u.k = t.p AND v.k = t.q` both became `sq.k`, and one of
+//! them was compared twice. Of an expression, as `CAST(v.ts AS DATE) = t.d`, it puts the column
+//! there, and an aggregate had a group for each `ts`. [`Keys`] computes what is compared below the
+//! condition, under names that nothing else has.
+
+use std::{collections::HashMap, sync::Arc};
+
+use datafusion::{
+    common::{
+        Column, JoinType, Result,
+        tree_node::{Transformed, TreeNode},
+    },
+    logical_expr::{
+        BinaryExpr, Expr, Filter, LogicalPlan, LogicalPlanBuilder, Projection, Subquery,
+        utils::{conjunction, split_conjunction},
+    },
+};
+
+use super::is_correlated;
+use crate::walk::{is_comparison, rewrite, with_recomputed_schema};
+
+/// Computes what correlated conditions compare under names of its own.
+pub(crate) fn name(plan: LogicalPlan) -> Result<LogicalPlan> {
+    let mut count = 0;
+    rewrite(plan, |node| match node {
+        LogicalPlan::Subquery(subquery) if is_correlated(&subquery) => {
+            let named = named(&subquery.subquery, &mut count)?;
+            Ok(named.update_data(|plan| {
+                LogicalPlan::Subquery(Subquery { subquery: Arc::new(plan), ..subquery })
+            }))
+        }
+        other => Ok(Transformed::no(other)),
+    })
+}
+
+/// A subquery whose keys have names of their own, where they need any.
+fn named(subquery: &LogicalPlan, count: &mut usize) -> Result<Transformed<LogicalPlan>> {
+    let sources = sources_by_name(subquery);
+    let is_shared = |column: &Column| sources.get(&column.name).is_some_and(|count| *count > 1);
+    let columns = subquery.schema().columns();
+    let named = below(subquery.clone(), false, &mut |filter, is_in_parts| {
+        with_keys(filter, |column| is_in_parts || is_shared(column), count)
+    })?;
+    // What is above may count the columns.
+    named.map_data(|plan| match plan.schema().columns() == columns {
+        true => Ok(plan),
+        false => {
+            let columns = columns.into_iter().map(Expr::Column);
+            LogicalPlanBuilder::from(plan).project(columns)?.build()
+        }
+    })
+}
+
+/// What is made of a filter; the second argument is that of [`below`].
+type Change<'a> = &'a mut dyn FnMut(Filter, bool) -> Result<Transformed<LogicalPlan>>;
+
+/// A plan with its filters changed that refer to the query outside, but not those of subqueries in
+/// it. `is_in_parts` is whether something stands above that has a name of its own, as a table in
+/// FROM: it has the columns of its own query alone, so that these have keys too.
+fn below(
+    plan: LogicalPlan,
+    is_in_parts: bool,
+    change: Change<'_>,
+) -> Result<Transformed<LogicalPlan>> {
+    // Parts of a union have the same columns, so they have no keys; those are refused.
+    if matches!(plan, LogicalPlan::Subquery(_) | LogicalPlan::Union(_)) {
+        return Ok(Transformed::no(plan));
+    }
+    let is_alias = matches!(plan, LogicalPlan::SubqueryAlias(_));
+    let plan = plan.map_children(|input| below(input, is_in_parts || is_alias, change))?;
+    let plan = match plan.transformed {
+        true => plan.map_data(with_recomputed_schema)?,
+        false => plan,
+    };
+    plan.transform_data(|plan| match plan {
+        LogicalPlan::Filter(filter) if filter.predicate.contains_outer() => {
+            change(filter, is_in_parts)
+        }
+        LogicalPlan::Projection(projection) if is_in_parts => with_keys_of_input(projection),
+        other => Ok(Transformed::no(other)),
+    })
+}
+
+/// How names of keys begin.
+const KEY: &str = "key of a subquery ";
+
+fn is_key(column: &Column) -> bool {
+    column.name.starts_with(KEY)
+}
+
+/// A projection that has the keys that are computed below. What stands above in parentheses would
+/// not find them otherwise.
+fn with_keys_of_input(projection: Projection) -> Result<Transformed<LogicalPlan>> {
+    let is_there = |key: &Column| projection.expr.iter().any(|expr| expr.try_as_col() == Some(key));
+    let columns = projection.input.schema().columns().into_iter();
+    let missing: Vec<Expr> =
+        columns.filter(|column| is_key(column) && !is_there(column)).map(Expr::Column).collect();
+    if missing.is_empty() {
+        return Ok(Transformed::no(LogicalPlan::Projection(projection)));
+    }
+    let expr = [projection.expr, missing].concat();
+    Projection::try_new(expr, projection.input).map(LogicalPlan::Projection).map(Transformed::yes)
+}
+
+/// A filter over rows with its keys as columns, if some key is shared or computed.
+fn with_keys(
+    filter: Filter,
+    is_shared: impl Fn(&Column) -> bool,
+    count: &mut usize,
+) -> Result<Transformed<LogicalPlan>> {
+    let mut keys: Vec<Expr> = Vec::new();
+    let mut named = |key: &Expr| {
+        *count += 1;
+        let name = format!("{KEY}{count}");
+        keys.push(key.clone().alias(&name));
+        Expr::Column(Column::new_unqualified(name))
+    };
+    let mut terms = Vec::new();
+    for term in split_conjunction(&filter.predicate) {
+        let term = match term {
+            Expr::BinaryExpr(BinaryExpr { left, op, right }) if is_comparison(*op) => {
+                let mut side = |side: &Expr| match needs_name(side, &is_shared) {
+                    true => named(side),
+                    false => side.clone(),
+                };
+                let (left, right) = match (left.contains_outer(), right.contains_outer()) {
+                    (true, false) => (left.as_ref().clone(), side(right)),
+                    (false, true) => (side(left), right.as_ref().clone()),
+                    _ => (left.as_ref().clone(), right.as_ref().clone()),
+                };
+                Expr::BinaryExpr(BinaryExpr {
+                    left: Box::new(left),
+                    op: *op,
+                    right: Box::new(right),
+                })
+            }
+            other => other.clone(),
+        };
+        let term = match term.contains_outer() {
+            false => term,
+            true => {
+                let columns = term.transform_down(|part| {
+                    Ok(match &part {
+                        Expr::Column(column) if is_shared(column) && !is_key(column) => {
+                            Transformed::yes(named(&part))
+                        }
+                        _ => Transformed::no(part),
+                    })
+                })?;
+                columns.data
+            }
+        };
+        terms.push(term);
+    }
+    match conjunction(terms) {
+        Some(predicate) if !keys.is_empty() => {
+            let columns = filter.input.schema().columns().into_iter().map(Expr::Column);
+            let rows = LogicalPlanBuilder::from(filter.input.as_ref().clone());
+            let rows = rows.project(columns.chain(keys))?.filter(predicate)?;
+            Ok(Transformed::yes(rows.build()?))
+        }
+        _ => Ok(Transformed::no(LogicalPlan::Filter(filter))),
+    }
+}
+
+/// Whether what is compared with the query outside is no column with a name of its own.
+fn needs_name(side: &Expr, is_shared: impl Fn(&Column) -> bool) -> bool {
+    match side {
+        Expr::Column(column) => is_shared(column),
+        other => !other.column_refs().is_empty() && !other.is_volatile(),
+    }
+}
+
+/// How many columns of a subquery have a name, each counted where it is read or made.
+fn sources_by_name(subquery: &LogicalPlan) -> HashMap<String, usize> {
+    let mut sources = HashMap::new();
+    count_sources(subquery, &mut sources);
+    sources
+}
+
+fn count_sources(plan: &LogicalPlan, sources: &mut HashMap<String, usize>) {
+    let fields = plan.schema().fields().iter();
+    let is_of_input = |name: &str| {
+        plan.inputs().iter().any(|input| input.schema().has_column_with_unqualified_name(name))
+    };
+    let made: Vec<&String> = match plan {
+        LogicalPlan::Projection(projection) => projection
+            .expr
+            .iter()
+            .zip(fields)
+            .filter(|(expr, field)| {
+                !matches!(expr, Expr::Column(column) if column.name == *field.name())
+            })
+            .map(|(_, field)| field.name())
+            .collect(),
+        LogicalPlan::Aggregate(_) | LogicalPlan::Window(_) | LogicalPlan::Unnest(_) => {
+            fields.map(|field| field.name()).filter(|name| !is_of_input(name)).collect()
+        }
+        leaf if leaf.inputs().is_empty() => fields.map(|field| field.name()).collect(),
+        _ => Vec::new(),
+    };
+    for name in made {
+        *sources.entry(name.clone()).or_insert(0) += 1;
+    }
+    let seen = match plan {
+        // Nothing above sees the columns of the other side.
+        LogicalPlan::Join(join) => match join.join_type {
+            JoinType::LeftSemi | JoinType::LeftAnti | JoinType::LeftMark => {
+                vec![join.left.as_ref()]
+            }
+            JoinType::RightSemi | JoinType::RightAnti | JoinType::RightMark => {
+                vec![join.right.as_ref()]
+            }
+            JoinType::Inner | JoinType::Left | JoinType::Right | JoinType::Full => plan.inputs(),
+        },
+        _ => plan.inputs(),
+    };
+    for input in seen {
+        count_sources(input, sources);
+    }
+}

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Conditions of joins that have subqueries, or are part of one.
+//!
+//! DataFusion makes joins of subqueries that refer to the query outside above joins, not in their
+//! conditions, and takes conditions that refer to it out of filters alone. Of an inner join,
+//! [`Conditions`] makes filters of them.
+
+use datafusion::{
+    common::{
+        JoinType, Result,
+        tree_node::{Transformed, TreeNode},
+    },
+    logical_expr::{
+        Expr, LogicalPlan, LogicalPlanBuilder,
+        utils::{conjunction, split_conjunction_owned},
+    },
+};
+
+use super::{is_correlated, subquery};
+use crate::walk::rewrite;
+
+/// Turns such conditions of inner joins into filters above them.
+pub(crate) fn lift(plan: LogicalPlan) -> Result<LogicalPlan> {
+    rewrite(plan, |node| match node {
+        LogicalPlan::Join(mut join) if join.join_type == JoinType::Inner => {
+            let Some(filter) = join.filter.take_if(|filter| refers(filter)) else {
+                return Ok(Transformed::no(LogicalPlan::Join(join)));
+            };
+            let (above, kept): (Vec<_>, Vec<_>) =
+                split_conjunction_owned(filter).into_iter().partition(refers);
+            join.filter = conjunction(kept);
+            let joined = LogicalPlanBuilder::from(LogicalPlan::Join(join));
+            let filtered = match conjunction(above) {
+                Some(above) => joined.filter(above)?,
+                None => joined,
+            };
+            Ok(Transformed::yes(filtered.build()?))
+        }
+        other => Ok(Transformed::no(other)),
+    })
+}
+
+/// Whether a term has a subquery that refers to the query around it, or refers to one itself.
+fn refers(term: &Expr) -> bool {
+    let refers = |part: &Expr| {
+        subquery(part).is_some_and(is_correlated) || matches!(part, Expr::OuterReferenceColumn(..))
+    };
+    term.exists(|part| Ok(refers(part))).unwrap_or(true)
+}

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Canaries of Parquet files. The corrections need footers, so they are in the engine, where
+//! `tests/it/statistics.rs` and `tests/it/orders.rs` show what is right; here is what is wrong.
+
+use std::{fs::File, sync::Arc};
+
+use datafusion::{
+    arrow::array::{ArrayRef, Int64Array, RecordBatch},
+    parquet::{
+        arrow::ArrowWriter,
+        file::{metadata::SortingColumn, properties::WriterProperties},
+    },
+};
+use nearscan_corrections::Correction;
+
+use crate::session::{plain, plain_rows};
+
+#[tokio::test]
+async fn max_of_float_column_ignores_nan() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.parquet").display().to_string();
+    let context = plain();
+    let rows = "SELECT * FROM (VALUES (1.0), ('nan'::DOUBLE)) AS t(x)";
+    plain_rows(&context, &format!("COPY ({rows}) TO '{path}'")).await;
+    let create = format!("CREATE EXTERNAL TABLE t STORED AS PARQUET LOCATION '{path}'");
+    plain_rows(&context, &create).await;
+    let found = plain_rows(&context, "SELECT max(x) FROM t").await;
+    let correction = Correction::RemoveUnsoundStatistics;
+    assert_ne!(found, "NaN", "DataFusion is right by itself: '{correction}' can go");
+    assert_eq!(found, "1.0");
+}
+
+#[tokio::test]
+async fn order_of_the_first_row_group_is_that_of_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.parquet").display().to_string();
+    let batch = |keys: Vec<i64>| {
+        let keys: ArrayRef = Arc::new(Int64Array::from(keys));
+        RecordBatch::try_from_iter([("k", keys)]).unwrap()
+    };
+    let by_k = SortingColumn { column_idx: 0, descending: false, nulls_first: false };
+    let properties = WriterProperties::builder().set_sorting_columns(Some(vec![by_k])).build();
+    let file = File::create(&path).unwrap();
+    let mut writer = ArrowWriter::try_new(file, batch(vec![]).schema(), Some(properties)).unwrap();
+    for keys in [vec![5, 9], vec![0, 4]] {
+        writer.write(&batch(keys)).unwrap();
+        writer.flush().unwrap();
+    }
+    writer.close().unwrap();
+    let context = plain();
+    let create = format!("CREATE EXTERNAL TABLE t STORED AS PARQUET LOCATION '{path}'");
+    plain_rows(&context, &create).await;
+    let found = plain_rows(&context, "SELECT k FROM t ORDER BY k").await;
+    let correction = Correction::VerifyFileOrdering;
+    assert_ne!(found, "0, 4, 5, 9", "DataFusion is right by itself: '{correction}' can go");
+    assert_eq!(found, "5, 9, 0, 4");
+}
