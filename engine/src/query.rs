@@ -21,6 +21,7 @@ use datafusion::{
     common::DataFusionError,
     dataframe::DataFrame,
     execution::TaskContext,
+    logical_expr::LogicalPlan,
     physical_plan::{
         ExecutionPlan, SendableRecordBatchStream, display::DisplayableExecutionPlan, execute_stream,
     },
@@ -84,6 +85,12 @@ impl Query {
     #[must_use]
     pub fn schema(&self) -> SchemaRef {
         Arc::clone(self.frame.schema().inner())
+    }
+
+    /// The logical plan, neither analyzed nor optimized.
+    #[must_use]
+    pub fn logical_plan(&self) -> &LogicalPlan {
+        self.frame.logical_plan()
     }
 
     /// Makes the physical plan and starts the query.

@@ -56,8 +56,8 @@ impl Promise {
     /// Plans a query and reads what it promises; none if it cannot be told.
     pub async fn of(engine: &Engine, sql: &str) -> Option<Self> {
         // The plan of EXECUTE is that of the statement that was prepared.
-        let frame = Box::pin(engine.session().sql(sql)).await.ok()?;
-        Self::of_plan(frame.logical_plan()).ok()?
+        let query = Box::pin(engine.sql(sql)).await.ok()?;
+        Self::of_plan(query.logical_plan()).ok()?
     }
 
     fn of_plan(plan: &LogicalPlan) -> Result<Option<Self>> {
