@@ -8,12 +8,13 @@ use std::thread::JoinHandle;
 use nearscan_command::limits;
 use nearscan_drive::{
     Budget, CancelOutcome, CancelWord, Capabilities, CostSnapshot, Drive, FileRef, FileTable,
-    Identity, Lease, Placement, Refusal, Session, SessionSpec, Submission, Ticket, Work,
+    Identity, JobQueue, Lease, NotQueued, Placement, Refusal, Session, SessionSpec, Submission,
+    Ticket, Work,
 };
 use uuid::Uuid;
 
 use crate::config::Config;
-use crate::device::{Memory, Queue};
+use crate::device::Memory;
 use crate::faults::{ABSENT_REQUESTS, Fault, Strikes};
 use crate::job::{INJECTED, Job};
 
@@ -23,7 +24,7 @@ pub(crate) struct Shared {
     config: Config,
     files: FileTable,
     memory: Memory,
-    queue: Queue,
+    queue: JobQueue<Job>,
     epoch: AtomicU64,
     snapshots: AtomicU64,
     strikes: Strikes,
@@ -115,7 +116,7 @@ impl Emulator {
         let shared = Arc::new(Shared {
             files: FileTable::new(config.root.clone()),
             memory: Memory::new(config.memory_bytes),
-            queue: Queue::new(capabilities.in_flight_max),
+            queue: JobQueue::bounded(capabilities.in_flight_max as usize),
             epoch: AtomicU64::new(1),
             snapshots: AtomicU64::new(0),
             strikes: Strikes::default(),
@@ -150,11 +151,11 @@ impl Emulator {
 /// commands share the units is up to the modelled clock.
 fn start_thread(number: usize, shared: Arc<Shared>) -> Option<JoinHandle<()>> {
     let work = move || {
-        while let Some(job) = shared.queue.pop() {
+        while let Some(job) = shared.queue.next() {
             let id = job.work.envelope().command_id;
             job.run(&shared);
             shared.running().retain(|(running, _)| *running != id);
-            shared.queue.ended();
+            shared.queue.finish();
         }
     };
     let started = std::thread::Builder::new().name(format!("emulated drive {number}")).spawn(work);
@@ -165,6 +166,11 @@ fn start_thread(number: usize, shared: Arc<Shared>) -> Option<JoinHandle<()>> {
             None
         }
     }
+}
+
+/// Jobs of a queue that is bounded by a number of 32 bits.
+fn count(jobs: usize) -> u32 {
+    u32::try_from(jobs).unwrap_or(u32::MAX)
 }
 
 impl Drive for Emulator {
@@ -184,7 +190,7 @@ impl Drive for Emulator {
         let Shared { config, memory, queue, snapshots, .. } = &*self.shared;
         CostSnapshot {
             id: snapshots.fetch_add(1, Ordering::Relaxed),
-            queue_depth: queue.in_flight(),
+            queue_depth: count(queue.in_flight()),
             free_bytes: memory.free_bytes(),
             ..config.rates()
         }
@@ -211,7 +217,7 @@ impl Drive for Emulator {
     }
 
     fn in_flight(&self) -> u32 {
-        self.shared.queue.in_flight()
+        count(self.shared.queue.in_flight())
     }
 
     fn shutdown(&self) {
@@ -290,11 +296,13 @@ impl Session for EmulatedSession {
         let budget = Arc::clone(&self.budget);
         let epoch = self.epoch;
         let job = Job { work, place, lease, cancel, budget, epoch, session_gone, reply };
-        if let Err(refusal) = self.shared.queue.push(job) {
-            self.shared.running().retain(|(running, _)| *running != id);
-            return Err(refusal);
-        }
-        Ok(ticket)
+        let refusal = match self.shared.queue.push(job) {
+            Ok(()) => return Ok(ticket),
+            Err(NotQueued::Full(_)) => Refusal::Busy,
+            Err(NotQueued::Closed(_)) => Refusal::Gone { reason: "it was shut down".to_owned() },
+        };
+        self.shared.running().retain(|(running, _)| *running != id);
+        Err(refusal)
     }
 
     fn cancel(&self, command_id: u128) -> CancelOutcome {

@@ -9,8 +9,8 @@ use nearscan_command::MergeCut;
 use nearscan_command::layout::{FORMAT_MAJOR, FORMAT_MINOR};
 use nearscan_drive::{
     Budget, CancelOutcome, CancelWord, Capabilities, CardModel, CostSnapshot, Drive, DriveTime,
-    FileRef, FileTable, Identity, Lease, Measured, Placement, RatesByRequest, Refusal, Session,
-    SessionSpec, Submission, Ticket,
+    FileRef, FileTable, Identity, JobQueue, Lease, Measured, Placement, RatesByRequest, Refusal,
+    Session, SessionSpec, Submission, Ticket,
 };
 use nearscan_link::description::BANK_BYTES;
 use nearscan_link::metadata::Format;
@@ -21,7 +21,6 @@ use crate::card::{Card, UNITS_BYTES};
 use crate::config::Config;
 use crate::error::OpenError;
 use crate::job::Job;
-use crate::queue::Queue;
 use crate::running::{Pending, Running};
 
 /// Threads for each unit that scans: while one waits for the kernel, the other reads.
@@ -39,7 +38,7 @@ pub(crate) struct Shared {
     pub(crate) running: Running,
     pub(crate) model: Option<Arc<dyn CardModel>>,
     /// One for each unit that scans.
-    queues: Vec<Queue>,
+    queues: Vec<JobQueue<Job>>,
     in_flight_max: u32,
     free_bytes: Arc<AtomicU64>,
     epoch: AtomicU64,
@@ -120,7 +119,7 @@ impl XrtDrive {
             ),
         };
         let shared = Arc::new(Shared {
-            queues: card.scans.iter().map(|_| Queue::default()).collect(),
+            queues: card.scans.iter().map(|_| JobQueue::unbounded()).collect(),
             card,
             files: FileTable::new(config.root.clone()),
             running: Running::default(),
@@ -165,9 +164,9 @@ fn work_on(shared: &Shared, index: usize) {
     let (Some(queue), Some(unit)) = (shared.queues.get(index), shared.card.scans.get(index)) else {
         return;
     };
-    while let Some(job) = queue.pop() {
+    while let Some(job) = queue.next() {
         job.run(shared, unit);
-        queue.ended();
+        queue.finish();
     }
 }
 
@@ -239,7 +238,7 @@ impl Drive for XrtDrive {
     }
 
     fn shutdown(&self) {
-        self.shared.queues.iter().for_each(Queue::close);
+        self.shared.queues.iter().for_each(JobQueue::close);
         let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
         if threads.is_empty() {
             return;
@@ -343,7 +342,7 @@ impl Session for XrtSession {
         }
         let (budget, session_gone) = (Arc::clone(&self.budget), Arc::clone(&self.gone));
         let job = Job { work, lease, pending: Arc::clone(&pending), budget, session_gone };
-        let shortest = self.shared.queues.iter().min_by_key(|queue| queue.load());
+        let shortest = self.shared.queues.iter().min_by_key(|queue| queue.in_flight());
         if shortest.is_some_and(|queue| queue.push(job).is_ok()) {
             return Ok(ticket);
         }

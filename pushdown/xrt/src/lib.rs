@@ -43,7 +43,6 @@ mod media;
 mod merge;
 mod pool;
 mod process;
-mod queue;
 mod running;
 mod signals;
 mod unit;
