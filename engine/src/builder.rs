@@ -16,7 +16,6 @@ use datafusion::{
         SessionStateBuilder, config::SessionConfig, object_store::ObjectStoreUrl,
         runtime_env::RuntimeEnvBuilder,
     },
-    physical_optimizer::PhysicalOptimizerRule,
     prelude::SessionContext,
 };
 use nearscan_drive::{Drive, Drives};
@@ -38,9 +37,6 @@ use crate::{
     system_rates::{HostTable, RatesTable},
     table::TableFactory,
 };
-
-/// A rule for physical plans as DataFusion holds it.
-type PhysicalRule = Arc<dyn PhysicalOptimizerRule + Send + Sync>;
 
 /// Collects what an engine is to be made of.
 #[derive(Debug, Clone, Default)]
@@ -150,7 +146,7 @@ impl EngineBuilder {
             }
         }
         let mut state = nearscan_corrections::install(state, NearscanOptions::corrections_of)?;
-        insert_pushdown(state.physical_optimizer_rules(), PushdownRule::new(Arc::clone(&context)));
+        PushdownRule::new(context).install(&mut state);
         let session = SessionContext::new_with_state(state.build());
         let weak = session.state_weak_ref();
         link.set(move || weak.upgrade().map(|state| state.read().clone()));
@@ -181,20 +177,6 @@ impl EngineBuilder {
         }
         Ok(runtime)
     }
-}
-
-/// The rule in front of ours.
-const PUSHDOWN_SORT: &str = "PushdownSort";
-
-/// Puts the rule that replaces scans behind `PushdownSort`: all rules that shape the plan have run,
-/// and the later ones still see what it made. `EnsureCooperative` wraps its leaves, the second
-/// filter pushdown hands them dynamic filters, and the sanity check judges them. A rule appended at
-/// the end would have none of that.
-fn insert_pushdown(rules: &mut Option<Vec<PhysicalRule>>, ours: PushdownRule) {
-    let rules = rules.get_or_insert_default();
-    let slot = rules.iter().position(|rule| rule.name() == PUSHDOWN_SORT);
-    let slot = slot.map_or(rules.len(), |before| before + 1);
-    rules.insert(slot, Arc::new(ours));
 }
 
 /// Makes a catalog with an empty schema for the user's tables and the system schema.

@@ -326,6 +326,10 @@ fn check_import(
         return check_conformance(package, layer, dependency.kind, imported);
     }
     let is_test = dependency.kind == Kind::Development;
+    // A crate imports itself for its tests to have its optional features.
+    if is_test && folder == package.folder {
+        return None;
+    }
     let is_beyond = is_in(BEYOND) || (is_test && is_in(BEYOND_IN_TESTS));
     if rule.imports.contains(&imported) || rule.also.contains(&folder) || is_beyond {
         return None;

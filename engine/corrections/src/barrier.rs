@@ -27,6 +27,7 @@ use datafusion::{
         ColumnarValue, Expr, LogicalPlan, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF,
         ScalarUDFImpl, Signature, Volatility, expr::ScalarFunction,
     },
+    physical_expr::{PhysicalExpr, ScalarFunctionExpr},
 };
 
 use crate::walk::map_expressions;
@@ -71,6 +72,14 @@ pub(crate) fn is_of_column(expr: &Expr) -> bool {
 /// Whether an expression is a call of [`nullable`].
 pub(crate) fn is_marked_nullable(expr: &Expr) -> bool {
     is_call(expr, &NULLABLE)
+}
+
+/// What a physical plan keeps behind an `as_is` barrier, for those who evaluate an expression as it
+/// is written; none if the expression is no such barrier.
+#[must_use]
+pub fn behind_barrier(expr: &Arc<dyn PhysicalExpr>) -> Option<&Arc<dyn PhysicalExpr>> {
+    let call = expr.downcast_ref::<ScalarFunctionExpr>()?;
+    if *call.fun() == **TRANSIENT { call.args().first() } else { None }
 }
 
 /// The operator without calls of [`transient`].

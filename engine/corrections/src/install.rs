@@ -22,8 +22,8 @@ use datafusion::{
     },
     execution::SessionStateBuilder,
     logical_expr::{DmlStatement, Expr, Join, LogicalPlan, WriteOp},
-    optimizer::{Analyzer, AnalyzerRule, ApplyOrder, Optimizer, OptimizerConfig, OptimizerRule},
-    physical_optimizer::{PhysicalOptimizerRule, optimizer::PhysicalOptimizer},
+    optimizer::{AnalyzerRule, ApplyOrder, OptimizerConfig, OptimizerRule},
+    physical_optimizer::PhysicalOptimizerRule,
 };
 
 use crate::{
@@ -73,8 +73,8 @@ const PUSHDOWN_SORT: &str = "PushdownSort";
 
 /// Builds the corrections into a session that is being made.
 ///
-/// Rules that the builder has already are kept, and must have DataFusion's own among them; a query
-/// planner that it has is wrapped. `enabled` is asked at every statement.
+/// Lists of rules that the builder has already are kept, and must have DataFusion's own rules among
+/// them; single rules that were added stay at the end; a query planner that it has is wrapped. `enabled` is asked at every statement.
 ///
 /// # Errors
 /// When a rule of DataFusion that is corrected is not in its list: the version is another one.
@@ -82,10 +82,9 @@ pub fn install(
     mut builder: SessionStateBuilder,
     enabled: ReadCorrections,
 ) -> Result<SessionStateBuilder> {
-    let analyzer = builder.analyzer_rules().take().unwrap_or_else(|| Analyzer::new().rules);
-    let optimizer = builder.optimizer_rules().take().unwrap_or_else(|| Optimizer::new().rules);
-    let physical = builder.physical_optimizer_rules().take();
-    let physical = physical.unwrap_or_else(|| PhysicalOptimizer::new().rules);
+    let analyzer = builder.analyzer().take().unwrap_or_default().rules;
+    let optimizer = builder.optimizer().take().unwrap_or_default().rules;
+    let physical = builder.physical_optimizers().take().unwrap_or_default().rules;
     let planner = CorrectingPlanner::around(builder.query_planner().take(), enabled);
     builder.aggregate_functions().get_or_insert_default().extend(float_extremes::functions());
     Ok(builder

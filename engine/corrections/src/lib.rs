@@ -27,6 +27,7 @@
 #![forbid(unsafe_code)]
 
 mod barrier;
+#[cfg(feature = "proto")]
 pub mod codec;
 pub mod depth;
 mod expressions;
@@ -42,7 +43,9 @@ mod statement;
 mod subqueries;
 mod walk;
 
+pub use barrier::behind_barrier;
 pub use install::{ReadCorrections, install};
+pub use physical::null_extension::input_of_barrier;
 pub use registry::{CORRECTIONS, Correction, Description};
 pub use set::{CorrectionSet, UnknownCorrection};
 pub use statement::{parse_statement, plan_statement};

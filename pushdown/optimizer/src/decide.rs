@@ -33,6 +33,7 @@ use datafusion::physical_plan::{
     ChildrenPropertiesMode, ExecutionPlan, InputOrderMode, ReplaceChildrenOptions,
 };
 use nearscan_command::{Fragment, Top, limits};
+use nearscan_corrections::input_of_barrier;
 use nearscan_drive::{Capabilities, CostSnapshot};
 
 use crate::cost::HostRates;
@@ -222,7 +223,9 @@ impl Walk<'_> {
         plan: &Arc<dyn ExecutionPlan>,
         aggregate: &AggregateExec,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        let Some(stack) = Stack::read(aggregate.input()) else {
+        // A barrier is below grouping sets, which stay on the host.
+        let input = input_of_barrier(aggregate.input()).unwrap_or_else(|| aggregate.input());
+        let Some(stack) = Stack::read(input) else {
             return self.visit_children(Arc::clone(plan), None);
         };
         let table = stack.scan.table_name();

@@ -30,6 +30,7 @@
 //!   kept.
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "proto")]
 pub mod codec;
 pub mod context;
 pub mod cost;
@@ -50,6 +51,7 @@ pub mod settings;
 mod stored;
 mod units;
 
+#[cfg(feature = "proto")]
 pub use codec::PushdownCodec;
 pub use context::PushdownContext;
 pub use decision::{Candidate, Costs, Decision, KeepReason, Kept};

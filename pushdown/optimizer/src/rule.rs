@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //! [`PushdownRule`]: [`decide`] as a physical optimizer rule.
 //!
-//! Its place is right after `PushdownSort` and before `EnsureCooperative`: all shapes are final
-//! there, the post-optimisation filter pushdown still comes and hands our leaves their dynamic
-//! filters, and the sanity check sees them.
+//! Its place in the list of rules is that of [`PushdownRule::install`].
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use datafusion::config::ConfigOptions;
 use datafusion::error::Result;
+use datafusion::execution::SessionStateBuilder;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::ExecutionPlan;
 
@@ -33,6 +32,9 @@ pub async fn recorded<F: Future>(planning: F) -> (F::Output, Vec<Candidate>) {
     (output, candidates)
 }
 
+/// DataFusion's rule in front of ours.
+const PUSHDOWN_SORT: &str = "PushdownSort";
+
 /// Moves fragments of plans to drives.
 #[derive(Debug)]
 pub struct PushdownRule {
@@ -46,6 +48,18 @@ impl PushdownRule {
     /// A rule over the drives of a context.
     pub fn new(context: Arc<PushdownContext>) -> Self {
         Self { context }
+    }
+
+    /// Puts the rule into a session that is being made, behind `PushdownSort`: all rules that shape
+    /// the plan have run, and the later ones still see what it made. `EnsureCooperative` wraps its
+    /// leaves, the second filter pushdown hands them dynamic filters, and the sanity check judges
+    /// them. A rule appended at the end would have none of that.
+    pub fn install(self, state: &mut SessionStateBuilder) {
+        // The builder's own `physical_optimizer_rules` are those that it appends.
+        let rules = &mut state.physical_optimizers().get_or_insert_default().rules;
+        let slot = rules.iter().position(|rule| rule.name() == PUSHDOWN_SORT);
+        let slot = slot.map_or(rules.len(), |before| before + 1);
+        rules.insert(slot, Arc::new(self));
     }
 }
 

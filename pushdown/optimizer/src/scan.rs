@@ -26,6 +26,8 @@ use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::repartition::RepartitionExec;
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties, Partitioning};
 
+use nearscan_corrections::behind_barrier;
+
 use crate::decision::{KeepReason, Kept};
 use crate::lower::Lowered;
 
@@ -201,10 +203,14 @@ pub(crate) fn split(predicate: &Arc<dyn PhysicalExpr>) -> Vec<Arc<dyn PhysicalEx
     split_conjunction(predicate).into_iter().map(Arc::clone).collect()
 }
 
-/// `expr` over `schema` without casts to the type that is there already: the engine puts them where
-/// the operators of the host must not see through an expression. Nothing when it has no type.
+/// `expr` over `schema` without what corrections put where the operators of the host must not see
+/// through an expression: `as_is` barriers, and casts to the type that is there already. Nothing
+/// when it has no type.
 fn plain(expr: Arc<dyn PhysicalExpr>, schema: &Schema) -> Option<Arc<dyn PhysicalExpr>> {
     let plain = expr.transform_up(|node| {
+        if let Some(hidden) = behind_barrier(&node) {
+            return Ok(Transformed::yes(Arc::clone(hidden)));
+        }
         let Some(cast) = node.downcast_ref::<TryCastExpr>() else {
             return Ok(Transformed::no(node));
         };

@@ -110,6 +110,12 @@ pub(crate) fn barrier_above(input: Arc<dyn ExecutionPlan>) -> Arc<dyn ExecutionP
     Arc::new(PassThroughExec::new(PropertyBarrier, input))
 }
 
+/// The input of a `PropertyBarrierExec`; none if the operator is another one.
+#[must_use]
+pub fn input_of_barrier(plan: &Arc<dyn ExecutionPlan>) -> Option<&Arc<dyn ExecutionPlan>> {
+    plan.downcast_ref::<PassThroughExec<PropertyBarrier>>().map(PassThroughExec::input)
+}
+
 impl PassThrough for PropertyBarrier {
     const NAME: &'static str = "PropertyBarrierExec";
     const KEEPS_ORDER: bool = false;

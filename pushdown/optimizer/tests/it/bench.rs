@@ -20,10 +20,10 @@ use datafusion::execution::SessionStateBuilder;
 use datafusion::execution::config::SessionConfig;
 use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
-use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use datafusion::physical_plan::metrics::MetricsSet;
 use datafusion::physical_plan::{ExecutionPlan, collect, displayable};
 use datafusion::prelude::SessionContext;
+use nearscan_corrections::install;
 use nearscan_drive::{Capabilities, Drive, Drives, FileRef};
 use nearscan_optimizer::decide::decide;
 use nearscan_optimizer::{
@@ -154,14 +154,9 @@ impl Bench {
         self.runtime.memory_pool.reserved()
     }
 
-    /// A session with these rules.
-    pub(crate) async fn session(&self, rules: Vec<Rule>) -> SessionContext {
-        let state = SessionStateBuilder::new()
-            .with_config(self.config.clone())
-            .with_runtime_env(Arc::clone(&self.runtime))
-            .with_default_features()
-            .with_physical_optimizer_rules(rules)
-            .build();
+    /// A session with the tables.
+    async fn session(&self, state: SessionStateBuilder) -> SessionContext {
+        let state = state.build();
         let session = SessionContext::new_with_state(state);
         for name in ["lineitem", "orders"] {
             let path = self.path(&format!("{name}.parquet")).display().to_string();
@@ -173,32 +168,44 @@ impl Bench {
         session
     }
 
-    fn rules(&self) -> Vec<Rule> {
-        let mut rules = PhysicalOptimizer::new().rules;
+    /// DataFusion with its corrections.
+    fn host_state(&self) -> SessionStateBuilder {
+        let state = SessionStateBuilder::new()
+            .with_config(self.config.clone())
+            .with_runtime_env(Arc::clone(&self.runtime))
+            .with_default_features();
+        install(state, NearscanOptions::corrections_of).unwrap()
+    }
+
+    /// What the engine makes sessions of: DataFusion with its corrections and the rule, and facts
+    /// at the scans.
+    fn pushing_state(&self) -> SessionStateBuilder {
+        let mut state = self.host_state();
+        PushdownRule::new(Arc::clone(&self.context)).install(&mut state);
         if self.facts == Facts::Attached {
-            rules.insert(0, Arc::new(AttachFacts::new(Arc::clone(&self.context))));
+            let facts = AttachFacts::new(Arc::clone(&self.context));
+            rules(&mut state).insert(0, Arc::new(facts));
         }
-        rules
+        state
     }
 
     /// The session as the engine makes it.
     pub(crate) async fn pushing(&self) -> SessionContext {
-        let mut rules = self.rules();
-        let ours = Arc::new(PushdownRule::new(Arc::clone(&self.context)));
-        rules.insert(slot(&rules), ours);
-        self.session(rules).await
+        self.session(self.pushing_state()).await
     }
 
     /// The session without the rule.
-    pub(crate) async fn plain(&self) -> SessionContext {
-        self.session(PhysicalOptimizer::new().rules).await
+    pub(crate) async fn host(&self) -> SessionContext {
+        self.session(self.host_state()).await
     }
 
     /// The plan that the rule sees.
     pub(crate) async fn input(&self, sql: &str) -> Arc<dyn ExecutionPlan> {
-        let mut rules = self.rules();
-        rules.truncate(slot(&rules));
-        plan_of(&self.session(rules).await, sql).await
+        let mut state = self.pushing_state();
+        let rules = rules(&mut state);
+        let slot = rules.iter().position(|rule| rule.name() == PushdownRule::NAME).unwrap();
+        rules.truncate(slot);
+        plan_of(&self.session(state).await, sql).await
     }
 
     /// The plan that the rule sees, what becomes of it, and why.
@@ -273,9 +280,9 @@ impl Bench {
         run
     }
 
-    /// What plain DataFusion gives.
+    /// What the host gives.
     pub(crate) async fn expected(&self, sql: &str) -> Vec<String> {
-        let batches = self.plain().await.sql(sql).await.unwrap().collect().await.unwrap();
+        let batches = self.host().await.sql(sql).await.unwrap().collect().await.unwrap();
         texts(&batches)
     }
 }
@@ -367,9 +374,9 @@ fn without_places(line: &str) -> String {
     format!("{before}file_groups={{{count}}}{}", after.replace(", file_type=parquet", ""))
 }
 
-/// Where the rule belongs.
-fn slot(rules: &[Rule]) -> usize {
-    rules.iter().position(|rule| rule.name() == "PushdownSort").unwrap() + 1
+/// The physical rules of a session that is being made.
+fn rules(state: &mut SessionStateBuilder) -> &mut Vec<Rule> {
+    &mut state.physical_optimizers().as_mut().unwrap().rules
 }
 
 /// Attaches facts to scans, ahead of all other rules: what the engine's table provider does.

@@ -107,7 +107,7 @@ async fn a_plan_that_finds_no_drive_runs_on_the_host(#[case] sql: &str) {
     let sent = bench.plan(sql).await;
     let unused = Arc::new(Fake::new(Capabilities::of_scan_kernel()));
     let without = Bench::with_drives(unused, Drives::default(), None);
-    let elsewhere = without.plain().await;
+    let elsewhere = without.host().await;
     let arrived = travelled(&sent, &elsewhere);
     let batches = collect(Arc::clone(&arrived), elsewhere.task_ctx()).await.unwrap();
     assert_eq!(texts(&batches), bench.expected(sql).await);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Merges of sorted rows: which of them move, that they give the rows of plain DataFusion in their
+//! Merges of sorted rows: which of them move, that they give the rows of the host in their
 //! order, and what becomes of them when the drive does not deliver.
 
 use std::sync::Arc;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What moves to a drive gives the rows of plain DataFusion, and its operators count what the drive
+//! What moves to a drive gives the rows of the host, and its operators count what the drive
 //! did.
 
 use nearscan_optimizer::log::LogEntry;
@@ -113,7 +113,7 @@ use crate::drive::COMMAND_NS;
      FROM lineitem WHERE l_quantity < 5 ORDER BY 1"
 )]
 #[tokio::test]
-async fn gives_the_rows_of_plain_datafusion(
+async fn pushed_query_gives_the_rows_of_the_host(
     #[case] sql: &str,
     #[values(
         &[("datafusion.execution.target_partitions", "1")],

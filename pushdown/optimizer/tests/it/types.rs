@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Every type that a drive reads: filtered, grouped, aggregated, sorted and handed through, against
-//! plain DataFusion; and the table of functions, against what is really offloaded.
+//! the host; and the table of functions, against what is really offloaded.
 
 use std::sync::Arc;
 

@@ -96,7 +96,8 @@ async fn grouping_sets() {
         AggregateExec: mode=FinalPartitioned, gby=[l_returnflag@0 as l_returnflag, __grouping_id@1 as __grouping_id], aggr=[sum(lineitem.l_tax)]
           RepartitionExec: partitioning=Hash([l_returnflag@0, __grouping_id@1], 2), input_partitions=1
             AggregateExec: mode=Partial, gby=[(NULL as l_returnflag), (l_returnflag@1 as l_returnflag)], aggr=[sum(lineitem.l_tax)]
-              DataSourceExec: file_groups={1 group}, projection=[l_tax, l_returnflag]
+              PropertyBarrierExec
+                DataSourceExec: file_groups={1 group}, projection=[l_tax, l_returnflag]
     candidates:
       lineitem: kept=function (grouping sets)
     ");
