@@ -328,6 +328,11 @@ impl OptimizerRule for Wrapped {
 
 #[cfg(test)]
 mod tests {
+    use datafusion::{
+        optimizer::{Analyzer, Optimizer},
+        physical_optimizer::optimizer::PhysicalOptimizer,
+    };
+
     use super::*;
 
     const ALL: ReadCorrections = |_| CorrectionSet::ALL;
@@ -369,5 +374,17 @@ mod tests {
     #[test]
     fn missing_rule_is_an_error() {
         assert!(physical_rules(Vec::new(), ALL).is_err());
+    }
+
+    #[test]
+    fn install_keeps_a_rule_that_was_added_to_the_builder_behind_those_of_datafusion() {
+        let added = EstimateHiddenPredicates(ALL);
+        let name = added.name().to_owned();
+        let builder = SessionStateBuilder::new().with_default_features();
+        let builder = builder.with_physical_optimizer_rule(Arc::new(added));
+        let state = install(builder, ALL).unwrap().build();
+        let names: Vec<&str> = state.physical_optimizers().iter().map(|rule| rule.name()).collect();
+        assert!(names.contains(&PUSHDOWN_SORT), "{names:?}");
+        assert_eq!(names.last(), Some(&name.as_str()));
     }
 }
