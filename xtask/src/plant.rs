@@ -11,7 +11,6 @@
 
 mod garden;
 mod list;
-mod table;
 mod trial;
 
 use std::collections::BTreeSet;
@@ -31,11 +30,8 @@ pub(crate) struct Options {
     /// Bugs, or rooms whose bugs are meant; all of them without a name
     names: Vec<String>,
     /// Only show which there are
-    #[arg(long, conflicts_with = "table")]
-    list: bool,
-    /// Only write the table of docs/trust.md anew
     #[arg(long)]
-    table: bool,
+    list: bool,
 }
 
 /// Plants each bug that is chosen; fails when one of them is not caught, or cannot be planted.
@@ -44,10 +40,6 @@ pub(crate) struct Options {
 /// When the list is wrong, or a name is of no bug and no room.
 pub(crate) fn run(project: &Project, options: &Options) -> Result<ExitCode> {
     let bugs = list::read(project)?;
-    if options.table {
-        table::write(project, &bugs)?;
-        return Ok(ExitCode::SUCCESS);
-    }
     let chosen = choose(&bugs, &options.names)?;
     if options.list {
         for bug in chosen {

@@ -2,7 +2,7 @@
 //! Whether the model has reproduced the study, and the fast set reached its targets.
 //!
 //! Two groups of figures. Parameters were set on those of the first, so they show no more than that
-//! the setting was done. Those of the second were predicted: each has to be within a tenth of the
+//! the setting was done. Those of the second are compared: each has to be within a tenth of the
 //! study's. So are the shapes of its curves, each of which holds or does not. The judgement of the
 //! model rests on the second group alone.
 //!
@@ -23,7 +23,7 @@ use crate::{
     study::{self, BEST_BUFFER_BYTES, UNITS_MAX},
 };
 
-/// How far a prediction may be from the study's figure.
+/// How far a figure that is compared may be from the study's figure.
 pub const TOLERANCE: f64 = 0.1;
 
 /// A figure of the study, and the model's.
@@ -56,9 +56,9 @@ impl Figure {
 pub struct Judgement {
     /// Figures that parameters were set on.
     pub calibrated: Vec<Figure>,
-    /// Figures that were predicted.
-    pub predicted: Vec<Figure>,
-    /// Shapes that were predicted.
+    /// Figures that are compared, on which no parameter was set directly.
+    pub compared: Vec<Figure>,
+    /// Shapes of the study's curves.
     pub shapes: Vec<Shape>,
     /// What the fast set was made to reach.
     pub targets: Vec<Target>,
@@ -70,16 +70,17 @@ impl Judgement {
     pub fn new(runs: &Runs, fast: &Fast) -> Self {
         Self {
             calibrated: calibrated(runs),
-            predicted: predicted(runs),
+            compared: compared(runs),
             shapes: shapes::of(runs),
             targets: targets::of(runs, fast),
         }
     }
 
-    /// Whether every prediction is within a tenth, every shape holds and every target is reached.
+    /// Whether every figure that is compared is within a tenth, every shape holds and every target
+    /// is reached.
     #[must_use]
     pub fn holds(&self) -> bool {
-        self.predicted.iter().all(Figure::holds)
+        self.compared.iter().all(Figure::holds)
             && self.shapes.iter().all(|shape| shape.holds)
             && self.targets.iter().all(|target| target.holds)
     }
@@ -106,7 +107,7 @@ fn calibrated(runs: &Runs) -> Vec<Figure> {
     figures
 }
 
-fn predicted(runs: &Runs) -> Vec<Figure> {
+fn compared(runs: &Runs) -> Vec<Figure> {
     let (addition, merge) = (Kernel::VectorAddition, Kernel::ArrayMerge);
     let gain = runs.gain(plain(merge), buffered(merge, BEST_BUFFER_BYTES));
     let study = study::buffer_gain(merge).unwrap_or_default();
@@ -140,7 +141,7 @@ mod tests {
     fn judgement(modelled: Option<f64>, shape_holds: bool) -> Judgement {
         Judgement {
             calibrated: vec![figure("set", 2.0, Some(7.0))],
-            predicted: vec![figure("one", 2.0, Some(2.0)), figure("other", 5.0, modelled)],
+            compared: vec![figure("one", 2.0, Some(2.0)), figure("other", 5.0, modelled)],
             shapes: vec![Shape { name: "shape", holds: shape_holds, seen: String::new() }],
             targets: vec![target(true), target(true)],
         }
@@ -151,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_prediction_may_be_a_tenth_off_and_no_more() {
+    fn a_figure_may_be_a_tenth_off_and_no_more() {
         assert!(judgement(Some(5.45), true).holds());
         assert!(judgement(Some(4.55), true).holds());
         assert!(!judgement(Some(5.55), true).holds());

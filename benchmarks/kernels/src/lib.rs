@@ -10,7 +10,7 @@
 //! | [`fast`] | does so with the fast set, and finds how many units are enough |
 //! | [`host`] | the same jobs as loops of this machine, measured |
 //! | [`tables`] | the study's tables beside ours |
-//! | [`judge`] | what was set, what was predicted, what was aimed at, and whether it holds |
+//! | [`judge`] | what was set, what is compared, what was aimed at, and whether it holds |
 //! | [`plot`] | the same as figures |
 //! | [`report`] | all of it as text and as JSON |
 //!

@@ -88,7 +88,7 @@ impl Report {
         Ok(Self { options, runs, fast, host, judgement, tables })
     }
 
-    /// Whether every prediction, every shape and every target holds.
+    /// Whether every figure that is compared, every shape and every target holds.
     #[must_use]
     pub fn holds(&self) -> bool {
         self.judgement.holds()
@@ -145,15 +145,15 @@ impl Report {
 
     /// The last line.
     fn verdict(&self) -> String {
-        let Judgement { predicted, shapes, targets, .. } = &self.judgement;
-        let missed = predicted.iter().filter(|figure| !figure.holds()).map(|figure| &*figure.name);
+        let Judgement { compared, shapes, targets, .. } = &self.judgement;
+        let missed = compared.iter().filter(|figure| !figure.holds()).map(|figure| &*figure.name);
         let absent = shapes.iter().filter(|shape| !shape.holds).map(|shape| shape.name);
         let unmet = targets.iter().filter(|target| !target.holds).map(|target| &*target.name);
         let failed: Vec<&str> = missed.chain(absent).chain(unmet).collect();
         match failed.as_slice() {
             [] => {
-                let (predicted, shapes, targets) = (predicted.len(), shapes.len(), targets.len());
-                format!("{predicted} predictions, {shapes} shapes and {targets} targets hold.")
+                let (figures, shapes, targets) = (compared.len(), shapes.len(), targets.len());
+                format!("{figures} figures, {shapes} shapes and {targets} targets hold.")
             }
             _ => format!("These do not hold: {}.", failed.join("; ")),
         }
@@ -193,7 +193,7 @@ impl Report {
             "schedules": "assumed",
             "tables": self.tables,
             "calibrated": list(&self.judgement.calibrated),
-            "predicted": list(&self.judgement.predicted),
+            "compared": list(&self.judgement.compared),
             "shapes": self.judgement.shapes,
             "targets": self.judgement.targets,
             "holds": self.holds(),

@@ -44,7 +44,7 @@ pub fn fast_set(runs: &Runs, fast: &Fast) -> Table {
     fast::enough(runs, fast)
 }
 
-/// The figures of a judgement: what was set, what was predicted, the shapes, the targets.
+/// The figures of a judgement: what was set, what is compared, the shapes, the targets.
 #[must_use]
 pub fn judged(judgement: &Judgement) -> [Table; 4] {
     let columns =
@@ -61,17 +61,17 @@ pub fn judged(judgement: &Judgement) -> [Table; 4] {
     let mut set =
         Table::new("calibrated", "Calibrated on: shows that the setting was done", &columns);
     set.rows.extend(judgement.calibrated.iter().map(row));
-    let mut predicted = Table::new(
-        "predicted",
-        format!("Predicted: each has to be within {:.0} %", 100.0 * TOLERANCE),
+    let mut compared = Table::new(
+        "compared",
+        format!("Compared: consistent with the study within {:.0} %", 100.0 * TOLERANCE),
         &[&columns[..], &[("holds", "holds")]].concat(),
     );
-    for figure in &judgement.predicted {
+    for figure in &judgement.compared {
         let holds = Cell::text(yes(figure.holds()));
-        predicted.rows.push(row(figure).into_iter().chain([holds]).collect());
+        compared.rows.push(row(figure).into_iter().chain([holds]).collect());
     }
     let columns = [("shape", "shape"), ("holds", "holds"), ("seen", "modelled")];
-    let mut shapes = Table::new("shapes", "Predicted shapes", &columns);
+    let mut shapes = Table::new("shapes", "Shapes", &columns);
     for shape in &judgement.shapes {
         let cells = [Cell::text(shape.name), Cell::text(yes(shape.holds)), Cell::text(&shape.seen)];
         shapes.rows.push(cells.to_vec());
@@ -82,7 +82,7 @@ pub fn judged(judgement: &Judgement) -> [Table; 4] {
         let holds = Cell::text(yes(target.holds));
         targets.rows.push(vec![Cell::text(&target.name), holds, Cell::text(&target.seen)]);
     }
-    [set, predicted, shapes, targets]
+    [set, compared, shapes, targets]
 }
 
 fn yes(holds: bool) -> &'static str {

@@ -74,7 +74,8 @@ const PUSHDOWN_SORT: &str = "PushdownSort";
 /// Builds the corrections into a session that is being made.
 ///
 /// Lists of rules that the builder has already are kept, and must have DataFusion's own rules among
-/// them; single rules that were added stay at the end; a query planner that it has is wrapped. `enabled` is asked at every statement.
+/// them; single rules that were added stay at the end; a query planner that it has is wrapped.
+/// `enabled` is asked at every statement.
 ///
 /// # Errors
 /// When a rule of DataFusion that is corrected is not in its list: the version is another one.

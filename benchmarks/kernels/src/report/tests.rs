@@ -9,11 +9,11 @@ fn report(elements: u64) -> Report {
 }
 
 #[test]
-fn predictions_hold_on_a_million_elements() {
+fn figures_hold_on_a_million_elements() {
     let report = report(1 << 20);
     assert!(report.holds(), "{}", report.verdict());
     let text = report.to_text();
-    assert!(text.ends_with("\n5 predictions, 9 shapes and 7 targets hold.\n"), "{text}");
+    assert!(text.ends_with("\n5 figures, 9 shapes and 7 targets hold.\n"), "{text}");
     assert!(text.contains("\n  Array Merge, all                  9.0 "), "{text}");
 }
 
@@ -30,7 +30,7 @@ fn another_seed_gives_other_arrays_and_the_same_figures() {
     let options = Options { elements: 1 << 18, seed: 9, host: HostLoops::Omitted };
     let other = Report::new(options, &mut |_| ControlFlow::Continue(())).unwrap();
     let one = report(1 << 18);
-    for (one, other) in one.judgement.predicted.iter().zip(&other.judgement.predicted) {
+    for (one, other) in one.judgement.compared.iter().zip(&other.judgement.compared) {
         let (one, other) = (one.modelled.unwrap(), other.modelled.unwrap());
         assert!((one / other - 1.0).abs() < 0.01, "{one} {other}");
     }
@@ -43,11 +43,11 @@ fn json_has_the_documented_shape() {
     let json: Value = serde_json::from_str(&report.to_json().to_string()).unwrap();
     let keys =
         |value: &Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>().join(" ");
-    let expected = "assumptions builds_run calibrated elements fast_runs holds host parameters \
-                    predicted schedules seed shapes start_share tables targets time_source \
+    let expected = "assumptions builds_run calibrated compared elements fast_runs holds host \
+                    parameters schedules seed shapes start_share tables targets time_source \
                     versions";
     assert_eq!(keys(&json), expected);
-    assert_eq!(keys(&json["predicted"][0]), "error figure holds modelled study");
+    assert_eq!(keys(&json["compared"][0]), "error figure holds modelled study");
     assert_eq!(keys(&json["host"]), "loops processor samples");
     assert_eq!(
         keys(&json["host"]["loops"][0]),

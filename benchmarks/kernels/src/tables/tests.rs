@@ -44,7 +44,7 @@ fn every_figure_of_ours_is_there() {
         ("measured_host", 4, 6),
         ("measured_fast", 5, 6),
         ("calibrated", 7, 4),
-        ("predicted", 5, 5),
+        ("compared", 5, 5),
         ("shapes", 9, 3),
         ("targets", 7, 3),
     ];

@@ -38,17 +38,17 @@ fn check(page: &str, heading: &str, table: &Table) {
 
 #[test]
 fn the_timing_model_has_the_figures_of_the_command() {
-    let [calibrated, predicted, shapes, _] = tables::judged(&REPORT.judgement);
+    let [calibrated, compared, shapes, _] = tables::judged(&REPORT.judgement);
     let page = "docs/timing-model.md";
     check(page, "\n**Set.**", &calibrated);
-    check(page, "\n**Predicted.**", &predicted);
+    check(page, "\n**Compared.**", &compared);
     check(page, "\n**Shapes.**", &shapes);
 }
 
 #[test]
 fn the_readme_has_the_figures_of_the_command() {
-    let [_, predicted, _, _] = tables::judged(&REPORT.judgement);
-    check("README.md", "\n### The SmartSSD study\n", &predicted);
+    let [_, compared, _, _] = tables::judged(&REPORT.judgement);
+    check("README.md", "\n### The SmartSSD study\n", &compared);
     check("README.md", "\n**The fast set.**", &tables::fast_set(&REPORT.runs, &REPORT.fast));
 }
 

@@ -26,8 +26,8 @@ pub(crate) enum BenchCommand {
     /// Run the kernels of the SmartSSD study, and set the time model's figures beside the study's
     ///
     /// Every answer is checked. Times are modelled from what the kernels counted. Exit status 0
-    /// says that all predictions are within a tenth of the study, all shapes of its curves hold,
-    /// and the fast set of kernels reaches its targets.
+    /// says that all figures that are compared are within a tenth of the study, all shapes of its
+    /// curves hold, and the fast set of kernels reaches its targets.
     Kernels(KernelsArgs),
 }
 

@@ -8,18 +8,18 @@ use crate::program::{command, finished, run};
 const KERNELS: [&str; 4] = ["drive", "bench", "kernels", "--elements"];
 
 #[test]
-fn predictions_that_hold_end_with_success() {
+fn figures_that_hold_end_with_success() {
     let (out, err, status) = run(&[&KERNELS[..], &["1048576"]].concat());
     assert_eq!((err.as_str(), status), ("", 0), "{out}");
     assert!(out.starts_with("The kernels of the SmartSSD study: 1048576 elements"), "{out}");
-    assert!(out.ends_with("\n5 predictions, 9 shapes and 7 targets hold.\n"), "{out}");
+    assert!(out.ends_with("\n5 figures, 9 shapes and 7 targets hold.\n"), "{out}");
     for title in ["this host, measured, M/s", "Calibrated on", "The fast set on", "refused"] {
         assert!(out.contains(title), "{title}: {out}");
     }
 }
 
 #[test]
-fn predictions_that_do_not_hold_end_with_failure() {
+fn figures_that_do_not_hold_end_with_failure() {
     let (out, err, status) = run(&[&KERNELS[..], &["64", "--no-host", "--seed", "3"]].concat());
     assert_eq!((err.as_str(), status), ("", 1), "{out}");
     let last = out.lines().last().unwrap();

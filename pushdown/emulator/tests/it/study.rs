@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The figures of the SmartSSD study, from the model's mechanisms.
 //!
-//! Two groups. Those that parameters were set on show no more than that the setting was done; only
-//! those that were predicted are evidence. Then, for each mechanism, what is lost without it.
+//! Two groups. Those that parameters were set on show no more than that the setting was done; the
+//! others are compared, and one of them at most is independent of what was set. Then,
+//! for each mechanism, what is lost without it.
 
 use nearscan_emulator::timing::Parameters;
 use nearscan_emulator::timing::study::{Build, Kernel, Performed, Pipelining};
@@ -130,7 +131,7 @@ mod calibrated {
     }
 }
 
-mod predicted {
+mod compared {
     use super::*;
 
     const WITHIN: f64 = 0.1;
