@@ -118,6 +118,7 @@ fn is_call(expr: &Expr, barrier: &Arc<ScalarUDF>) -> bool {
 }
 
 /// The function of a plan that was serialised.
+#[cfg(feature = "proto")]
 pub(crate) fn by_name(name: &str) -> Option<Arc<ScalarUDF>> {
     let barriers = [&TRANSIENT, &HOLD, &NULLABLE];
     barriers.into_iter().find(|barrier| barrier.name() == name).map(|barrier| Arc::clone(barrier))

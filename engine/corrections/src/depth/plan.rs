@@ -59,6 +59,7 @@ const PIECE_BYTES: usize =
     LEVELS_OF_A_PIECE * if cfg!(debug_assertions) { 20 << 10 } else { 3 << 10 };
 
 /// Stack of a piece whatever a plan that came from elsewhere says.
+#[cfg(feature = "proto")]
 const MAX_BYTES: usize = 1 << 30;
 
 /// How deep a logical plan is: operators above each other, and the deepest of their expressions,
@@ -184,6 +185,7 @@ pub(crate) struct Piece {
 
 impl Piece {
     /// One of so much stack, as far as this machine can count.
+    #[cfg(feature = "proto")]
     pub(crate) fn of_bytes(bytes: u64) -> Self {
         Self { bytes: usize::try_from(bytes).map_or(PIECE_BYTES, |bytes| bytes.min(MAX_BYTES)) }
     }
