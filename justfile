@@ -6,12 +6,9 @@
 default:
     @just --list
 
-# format, lints, layers, tidy: the fast half of the gate
-check:
-    cargo fmt --all -- --check
-    cargo clippy --workspace --all-targets -- -D warnings
-    cargo xtask layers
-    cargo xtask tidy
+# the inner loop: formatting, lints, and the tests of what changed
+check *options:
+    cargo xtask check {{options}}
 
 # unit, integration and doc tests of every crate, and the other suites
 test *options:

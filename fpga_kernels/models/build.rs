@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Compiles the HLS sources, their portable stand-ins and the shim with the machine's C++ compiler.
+//!
+//! With `NEARSCAN_STATIC_RUNTIME` set, a program that links them has the C++ runtime in it, and that
+//! of the compiler, for machines that have neither.
+
+use std::path::Path;
+use std::process::Command;
 
 fn main() {
-    let hls = std::path::Path::new("../hls");
+    let hls = Path::new("../hls");
     println!("cargo::rerun-if-changed=../hls");
     println!("cargo::rerun-if-changed=shim");
     cc::Build::new()
@@ -25,4 +31,28 @@ fn main() {
         .file("shim/fast.cpp")
         .file(hls.join("portable/dataflow.cpp"))
         .compile("nearscan_kernels");
+    println!("cargo::rerun-if-env-changed=NEARSCAN_STATIC_RUNTIME");
+    if environment("NEARSCAN_STATIC_RUNTIME").is_some() {
+        let compiler = cc::Build::new().cpp(true).get_compiler().to_command();
+        let folder = environment("OUT_DIR").expect("cargo sets it");
+        link_static_runtime(compiler, Path::new(&folder));
+    }
+}
+
+/// Puts files in front of the shared libraries that send the linker to the static ones.
+fn link_static_runtime(mut compiler: Command, folder: &Path) {
+    let output = compiler.arg("-print-file-name=libstdc++.a").output().expect("the compiler runs");
+    let cpp = String::from_utf8(output.stdout).expect("a path");
+    let scripts = [("libstdc++.so", cpp.trim()), ("libgcc_s.so", "-lgcc_eh -lgcc")];
+    for (library, inputs) in scripts {
+        let script = format!("INPUT({inputs})\n");
+        std::fs::write(folder.join(library), script).expect("cargo's folder is writable");
+    }
+    println!("cargo::rustc-link-search=native={}", folder.display());
+}
+
+fn environment(name: &str) -> Option<String> {
+    #[expect(clippy::disallowed_methods, reason = "cargo speaks to a build script this way")]
+    let value = std::env::var(name);
+    value.ok()
 }

@@ -58,7 +58,7 @@ fn run_steps(project: &Project, times: &mut Vec<(&'static str, Duration)>) -> Ta
     result.unwrap_or_else(|error| Tally::of_failure(format!("step test: {error:#}")))
 }
 
-fn format(project: &Project) -> Result<()> {
+pub(crate) fn format(project: &Project) -> Result<()> {
     ensure!(
         project.has_cargo_command("fmt"),
         "rustfmt is not installed; it is a component of the Rust toolchain"
@@ -66,7 +66,7 @@ fn format(project: &Project) -> Result<()> {
     project::run(&mut project.cargo(&["fmt", "--all", "--", "--check"]))
 }
 
-fn clippy(project: &Project) -> Result<()> {
+pub(crate) fn clippy(project: &Project) -> Result<()> {
     ensure!(
         project.has_cargo_command("clippy"),
         "clippy is not installed; it is a component of the Rust toolchain"

@@ -9,6 +9,8 @@
 //! - `test`: every test of the project, on a machine that may lack half of the tools.
 //! - `xclbin`: the image of an FPGA, or the one that XRT's software emulation loads.
 //! - `slt`: other people's SQL tests, on the emulated drive.
+//! - `check`: formatting, lints, and the tests of what changed.
+//! - `dist`: the program as it is handed out.
 //! - `ci`: the whole gate, step by step, timed.
 //!
 //! Nothing here is needed to build or run the engine, and nothing of the engine is imported: a task
@@ -22,8 +24,10 @@
     reason = "a command-line program: its findings are its output"
 )]
 
+mod check;
 mod ci;
 mod codegen;
+mod dist;
 mod fuzz;
 mod layers;
 mod metadata;
@@ -64,6 +68,10 @@ enum Task {
     },
     /// Install what the tests need and run all of them
     Test(test::Options),
+    /// Check formatting and lints, and test the crates that changed and those that import them
+    Check(check::Options),
+    /// Build the program as it is handed out: stripped, and dynamic only against glibc
+    Dist(dist::Options),
     /// Make the image of an FPGA, or the one that XRT's software emulation loads
     Xclbin(xclbin::Options),
     /// Run random tests, as long as you like
@@ -95,6 +103,8 @@ fn run(task: &Task) -> Result<ExitCode> {
         Task::Codegen { check: true } => codegen::check(&project)?,
         Task::Codegen { check: false } => codegen::write(&project)?,
         Task::Test(options) => return Ok(test::run(&project, options)?.close()),
+        Task::Check(options) => return check::run(&project, options),
+        Task::Dist(options) => dist::run(&project, options)?,
         Task::Xclbin(options) => xclbin::run(&project, options)?,
         Task::Fuzz(fuzz) => return fuzz::run(&project, fuzz),
         Task::Slt(options) => return slt::run(&project, options),

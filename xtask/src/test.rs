@@ -55,25 +55,63 @@ struct Setting<'a> {
 /// # Errors
 /// When a suite cannot be started at all; a test that fails is in the tally.
 pub(crate) fn run(project: &Project, options: &Options) -> Result<Tally> {
-    let missing = packages::provide(project, install(options))?;
-    let python = python::provide(project, install(options));
-    let skip_log = project.target_folder().join("skipped-tests.tsv");
-    std::fs::create_dir_all(project.target_folder()).context("cannot create the target folder")?;
-    std::fs::write(&skip_log, "").context("cannot write the log of skipped tests")?;
-
-    let filter = options.filter.as_deref();
-    let setting = Setting { project, filter, missing, python, skip_log };
+    let mut setting = prepare(project, install(options))?;
+    setting.filter = options.filter.as_deref();
     let mut tally = Tally::default();
     for suite in suites::choose(project) {
         tally.add(suites::run(&setting, suite)?);
     }
-    let logged = std::fs::read_to_string(&setting.skip_log)
-        .context("cannot read the log of skipped tests")?;
-    tally.reclassify(Skip::parse_log(&logged));
+    tally.reclassify(setting.logged_skips()?);
     if project::is_ci() {
         tally.refuse_skips(is_avoidable);
     }
     Ok(tally)
+}
+
+/// Runs test programs that were built, with what is installed; tests whose names contain one of
+/// `skipped` are left out.
+///
+/// # Errors
+/// When a program cannot be started.
+pub(crate) fn run_programs(
+    project: &Project,
+    programs: &[Program],
+    skipped: &[&str],
+) -> Result<Tally> {
+    let setting = prepare(project, Install::Forbidden)?;
+    let mut tally = Tally::default();
+    for program in programs {
+        tally.add(suites::run_program(&setting, program, skipped)?);
+    }
+    tally.reclassify(setting.logged_skips()?);
+    Ok(tally)
+}
+
+/// A test program that was built.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Program {
+    /// The package, and what of it the program tests.
+    pub(crate) name: String,
+    /// Folder of the package, absolute, in which it runs.
+    pub(crate) folder: PathBuf,
+    pub(crate) path: PathBuf,
+}
+
+fn prepare(project: &Project, install: Install) -> Result<Setting<'_>> {
+    let missing = packages::provide(project, install)?;
+    let python = python::provide(project, install);
+    let skip_log = project.target_folder().join("skipped-tests.tsv");
+    std::fs::create_dir_all(project.target_folder()).context("cannot create the target folder")?;
+    std::fs::write(&skip_log, "").context("cannot write the log of skipped tests")?;
+    Ok(Setting { project, filter: None, missing, python, skip_log })
+}
+
+impl Setting<'_> {
+    /// What tests said of themselves.
+    fn logged_skips(&self) -> Result<Vec<Skip>> {
+        let logged = std::fs::read_to_string(&self.skip_log);
+        Ok(Skip::parse_log(&logged.context("cannot read the log of skipped tests")?))
+    }
 }
 
 /// What a step of preparation may do to the machine.

@@ -9,8 +9,8 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result};
 
-use super::Setting;
 use super::tally::{Format, Reader, Tally};
+use super::{Program, Setting};
 use crate::project::{self, Project};
 
 /// A program that runs tests.
@@ -75,13 +75,37 @@ pub(super) fn run(setting: &Setting<'_>, suite: &Suite) -> Result<Tally> {
         return Ok(Tally::of_skip(suite.name, format!("needs {tool}")));
     }
     let mut command = (suite.command)(setting);
-    command.env("NEARSCAN_SKIP_LOG", &setting.skip_log);
-    match &setting.python {
-        Some(python) => command.env("NEARSCAN_PYTHON", python),
-        None => command.env_remove("NEARSCAN_PYTHON"),
-    };
+    setting.announce(&mut command);
     println!("running {}", project::name(&command));
     execute(suite.name, suite.format, &mut command, &mut std::io::stdout())
+}
+
+/// Runs one program of libtest, as cargo would.
+///
+/// # Errors
+/// When it cannot be started.
+pub(super) fn run_program(
+    setting: &Setting<'_>,
+    program: &Program,
+    skipped: &[&str],
+) -> Result<Tally> {
+    let mut command = Command::new(&program.path);
+    command.current_dir(&program.folder).arg("--quiet");
+    command.args(skipped.iter().flat_map(|name| ["--skip", name]));
+    setting.announce(&mut command);
+    println!("running the tests of {}", program.name);
+    execute(&program.name, Format::Libtest, &mut command, &mut std::io::stdout())
+}
+
+impl Setting<'_> {
+    /// Says in the environment of a test program where skips are logged and which Python there is.
+    fn announce(&self, command: &mut Command) {
+        command.env("NEARSCAN_SKIP_LOG", &self.skip_log);
+        match &self.python {
+            Some(python) => command.env("NEARSCAN_PYTHON", python),
+            None => command.env_remove("NEARSCAN_PYTHON"),
+        };
+    }
 }
 
 /// Starts `command`, passes its output on to `out` while it comes, and counts.

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The inner loop: formatting, lints, and the tests of what changed.
+//!
+//! A crate has changed when a file of its folder differs from a commit, `HEAD` unless another is
+//! named. Its tests run, and those of the crates that import it directly. Lints and tests are built
+//! for the whole workspace, of which cargo builds only what changed: a build of single crates has
+//! other features, and would build DataFusion anew.
+//!
+//! Left to `cargo xtask test` are the tests in docs and the tests of [`SLOW`].
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use clap::Args;
+use serde_json::Value;
+
+use crate::metadata::{self, Workspace};
+use crate::project::{self, Project};
+use crate::test::{self, Program, Tally};
+use crate::{ci, layers, tidy};
+
+/// Parts of the names of tests that take more than ten seconds of a debug build.
+const SLOW: &[&str] = &[
+    "random_queries_",
+    "every_fault_at_the_first_units",
+    "a_query_may_be_dropped",
+    "emulated_faults",
+    "emulated-faults",
+    "xrt/",
+];
+
+/// What may be chosen.
+#[derive(Debug, Args)]
+pub(crate) struct Options {
+    /// Check what differs from this commit
+    #[arg(long, value_name = "COMMIT", default_value = "HEAD")]
+    since: String,
+}
+
+/// Checks what changed; the last line is the tally.
+///
+/// # Errors
+/// When a check fails, or git or cargo cannot be asked.
+pub(crate) fn run(project: &Project, options: &Options) -> Result<ExitCode> {
+    let workspace = metadata::read(project)?;
+    let files = changed_files(project, &options.since)?;
+    let packages = concerned(&workspace, &files);
+    if packages.is_empty() {
+        println!("no crate differs from {}", options.since);
+    }
+    ci::format(project)?;
+    layers::run(project)?;
+    tidy::run(project)?;
+    if packages.is_empty() {
+        return Ok(ExitCode::SUCCESS);
+    }
+    ci::clippy(project)?;
+    println!("tests of {}", packages.iter().copied().collect::<Vec<_>>().join(", "));
+    let programs = build(project, &packages)?;
+    let tally: Tally = test::run_programs(project, &programs, SLOW)?;
+    Ok(tally.close())
+}
+
+/// Files that differ from a commit, or are new, relative to the top folder.
+fn changed_files(project: &Project, since: &str) -> Result<Vec<String>> {
+    let list = |arguments: &[&str]| project::output(project.command("git").args(arguments));
+    let changed = list(&["diff", "--name-only", "-z", since])?;
+    let new = list(&["ls-files", "-z", "--others", "--exclude-standard"])?;
+    let files = changed.split('\0').chain(new.split('\0'));
+    Ok(files.filter(|file| !file.is_empty()).map(str::to_owned).collect())
+}
+
+/// The packages with a changed file, and those that import one of them.
+fn concerned<'a>(workspace: &'a Workspace, files: &[String]) -> BTreeSet<&'a str> {
+    let packages = &workspace.packages;
+    let owner = |file: &str| {
+        let holds = |folder: &str| file.strip_prefix(folder).is_some_and(|it| it.starts_with('/'));
+        let owners = packages.iter().filter(|package| holds(&package.folder));
+        owners.max_by_key(|package| package.folder.len())
+    };
+    let changed: Vec<_> = files.iter().filter_map(|file| owner(file)).collect();
+    let is_changed = |folder: &str| changed.iter().any(|package| package.folder == folder);
+    let imports = packages.iter().filter(|package| {
+        package.dependencies.iter().filter_map(|it| it.folder.as_deref()).any(is_changed)
+    });
+    imports.chain(changed.iter().copied()).map(|package| package.name.as_str()).collect()
+}
+
+/// Builds all tests; gives the programs of some packages.
+fn build(project: &Project, packages: &BTreeSet<&str>) -> Result<Vec<Program>> {
+    let arguments = ["test", "--workspace", "--locked", "--no-run", "--message-format=json"];
+    let messages = project::output(&mut project.cargo(&arguments))?;
+    let programs = messages.lines().map(|line| program(line, packages));
+    Ok(programs.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
+}
+
+/// The test program that a message of cargo tells of, if it is of one of the packages.
+fn program(line: &str, packages: &BTreeSet<&str>) -> Result<Option<Program>> {
+    let message: Value = serde_json::from_str(line).context("cargo printed no JSON")?;
+    let text = |value: &Value| value.as_str().map(str::to_owned);
+    let is_test = message["profile"]["test"] == true;
+    let (Some(path), true) = (text(&message["executable"]), is_test) else { return Ok(None) };
+    let manifest = text(&message["manifest_path"]).context("a program without a manifest")?;
+    let folder = Path::new(&manifest).parent().context("a manifest without a folder")?;
+    // `path+file:///folder#name@version`, or `..#version` where the folder has the name.
+    let id = text(&message["package_id"]).context("a program without a package")?;
+    let last = id.rsplit('#').next().unwrap_or_default();
+    let package = match last.split_once('@') {
+        Some((name, _)) => name,
+        None => folder.file_name().and_then(|name| name.to_str()).unwrap_or_default(),
+    };
+    if !packages.contains(package) {
+        return Ok(None);
+    }
+    let target = text(&message["target"]["name"]).unwrap_or_default();
+    let name = format!("{package} ({target})");
+    Ok(Some(Program { name, folder: folder.to_owned(), path: PathBuf::from(path) }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::metadata::{Dependency, Kind, Package};
+
+    fn package(name: &str, folder: &str, imports: &[&str]) -> Package {
+        let import = |folder: &&str| Dependency {
+            name: (*folder).to_owned(),
+            kind: Kind::Normal,
+            folder: Some((*folder).to_owned()),
+        };
+        Package {
+            name: name.to_owned(),
+            folder: folder.to_owned(),
+            dependencies: imports.iter().map(import).collect(),
+            programs: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn changed_file_concerns_the_innermost_crate_and_its_direct_dependents() {
+        let packages = vec![
+            package("inner", "engine/inner", &[]),
+            package("engine", "engine", &["engine/inner"]),
+            package("shell", "shell", &["engine"]),
+        ];
+        let workspace = Workspace { listed: Vec::new(), packages };
+        let of = |file: &str| -> Vec<&str> {
+            concerned(&workspace, &[file.to_owned()]).into_iter().collect()
+        };
+        assert_eq!(of("engine/inner/src/lib.rs"), ["engine", "inner"]);
+        assert_eq!(of("engine/src/lib.rs"), ["engine", "shell"]);
+        assert_eq!(of("engine.md"), Vec::<&str>::new());
+    }
+
+    #[test]
+    fn test_program_is_read_from_the_message_of_cargo() {
+        let packages = BTreeSet::from(["nearscan"]);
+        let message = |id: &str, is_test: bool| {
+            format!(
+                r#"{{"package_id":"{id}","manifest_path":"/p/engine/Cargo.toml",
+                   "target":{{"name":"it"}},"profile":{{"test":{is_test}}},"executable":"/t/it"}}"#
+            )
+            .replace('\n', "")
+        };
+        let found = |line: &str| program(line, &packages).unwrap().map(|it| it.name);
+        let id = "path+file:///p/engine#nearscan@0.1.0";
+        assert_eq!(found(&message(id, true)), Some("nearscan (it)".to_owned()));
+        assert_eq!(found(&message(id, false)), None);
+        assert_eq!(found(&message("path+file:///p/engine#0.1.0", true)), None);
+    }
+}
