@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Compiles the HLS sources, their portable stand-ins and the shim with the machine's C++ compiler.
 //!
-//! With `NEARSCAN_STATIC_RUNTIME` set, a program that links them has the C++ runtime in it, and that
-//! of the compiler, for machines that have neither.
+//! With `NEARSCAN_STATIC_RUNTIME` set, a program that links them has the runtimes of C++ and of the
+//! compiler in it, for machines that have neither.
 
 use std::path::Path;
 use std::process::Command;
