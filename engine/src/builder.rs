@@ -16,20 +16,17 @@ use datafusion::{
         SessionStateBuilder, config::SessionConfig, object_store::ObjectStoreUrl,
         runtime_env::RuntimeEnvBuilder,
     },
-    prelude::SessionContext,
 };
-use nearscan_drive::{Drive, Drives};
+use nearscan_drive::{Drive, Drives, clock::Stopwatch};
 use nearscan_optimizer::{PushdownContext, PushdownRule};
 
 use crate::{
-    catalog::{FileCatalogList, SessionLink},
     drive_spec::{DriveScheme, DriveSpec},
     drives::{self, Opening},
     engine::Engine,
     error::{Error, Result},
     explain::Planner,
     settings::NearscanOptions,
-    stopwatch::Stopwatch,
     store::LocalFiles,
     system::{SCHEMA_NAME, SettingsTable, SystemSchema},
     system_corrections::CorrectionsTable,
@@ -133,12 +130,10 @@ impl EngineBuilder {
         let runtime = self.runtime()?.build_arc()?;
         let files = ObjectStoreUrl::local_filesystem();
         runtime.register_object_store(files.as_ref(), Arc::new(LocalFiles::default()));
-        let link = SessionLink::default();
         let mut state = SessionStateBuilder::new()
             .with_config(config)
             .with_runtime_env(runtime)
             .with_default_features()
-            .with_catalog_list(Arc::new(FileCatalogList::new(catalogs, link.clone())))
             .with_query_planner(Arc::new(Planner));
         if let Some(factories) = state.table_factories() {
             for factory in factories.values_mut() {
@@ -147,10 +142,7 @@ impl EngineBuilder {
         }
         let mut state = nearscan_corrections::install(state, NearscanOptions::corrections_of)?;
         PushdownRule::new(context).install(&mut state);
-        let session = SessionContext::new_with_state(state.build());
-        let weak = session.state_weak_ref();
-        link.set(move || weak.upgrade().map(|state| state.read().clone()));
-        let engine = Engine::new(session, self.drives);
+        let engine = Engine::new(state, catalogs, self.drives);
         for (key, value) in self.settings {
             engine.set(&key, &value).await?;
         }

@@ -19,25 +19,33 @@ use datafusion::{
     execution::SessionState,
 };
 
-use crate::files;
+use crate::{access::Access, files};
 
 /// Returns the state of the session that plans, or nothing once the session is gone.
 type FindState = dyn Fn() -> Option<SessionState> + Send + Sync;
 
 /// Leads from the catalogs to the session that owns them; set once the session exists.
-#[derive(Clone, Default)]
-pub(crate) struct SessionLink(Arc<OnceLock<Box<FindState>>>);
+#[derive(Clone)]
+pub(crate) struct SessionLink {
+    find: Arc<OnceLock<Box<FindState>>>,
+    /// Which files its statements may open.
+    access: Arc<Access>,
+}
 
 impl SessionLink {
+    pub(crate) fn new(access: Arc<Access>) -> Self {
+        Self { find: Arc::default(), access }
+    }
+
     /// Sets the link; later calls change nothing.
     ///
     /// `find` must not keep the session alive, or neither would ever be dropped.
     pub(crate) fn set(&self, find: impl Fn() -> Option<SessionState> + Send + Sync + 'static) {
-        self.0.get_or_init(|| Box::new(find));
+        self.find.get_or_init(|| Box::new(find));
     }
 
     fn state(&self) -> Option<SessionState> {
-        self.0.get().and_then(|find| find())
+        self.find.get().and_then(|find| find())
     }
 }
 
@@ -139,6 +147,7 @@ impl SchemaProvider for FileSchema {
         let Some(state) = self.link.state() else {
             return Ok(None);
         };
+        self.link.access.check_location(name)?;
         files::open(&state, TableReference::bare(name), name).await.map(Some)
     }
 

@@ -63,6 +63,9 @@ pub enum Error {
     /// A path cannot be made into a table.
     #[error(transparent)]
     Path(#[from] PathError),
+    /// The session may not do what the statement says.
+    #[error(transparent)]
+    Access(#[from] AccessError),
     /// A setting was given a wrong key or value.
     #[error(transparent)]
     Setting(#[from] SettingError),
@@ -161,6 +164,29 @@ pub enum PathError {
     },
 }
 
+/// What a session may not do.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum AccessError {
+    /// The statement would change something.
+    #[error("the session is read-only")]
+    ReadOnly {
+        /// The statement, as SQL calls it.
+        what: String,
+    },
+    /// A file is not below an allowed root.
+    #[error("'{location}' is outside of the folders that this session may read")]
+    Outside {
+        /// The path, pattern or URL.
+        location: String,
+    },
+}
+
+impl From<AccessError> for DataFusionError {
+    fn from(error: AccessError) -> Self {
+        Self::External(error.into())
+    }
+}
+
 impl Error {
     /// Says where and with what, if there is more to say than `Display` does.
     #[must_use]
@@ -183,8 +209,12 @@ impl Error {
                               not determine its other columns";
                 Some(reason.to_owned())
             }
+            Self::Access(AccessError::ReadOnly { what }) => {
+                Some(format!("{what} would change something"))
+            }
             Self::StatementCount { .. }
             | Self::TableExists { .. }
+            | Self::Access(AccessError::Outside { .. })
             | Self::Path(_)
             | Self::Setting(_)
             | Self::DriveNameTaken { .. } => None,
@@ -227,6 +257,10 @@ impl Error {
             }
             Self::Path(PathError::NotLocal { .. }) => {
                 "copy the data to a local folder, or attach a drive that holds it"
+            }
+            Self::Access(AccessError::ReadOnly { .. }) => "run it in a session that may write",
+            Self::Access(AccessError::Outside { .. }) => {
+                "name a file below an allowed root, or have its table registered"
             }
             Self::Setting(SettingError::UnknownKey { .. }) => {
                 "SELECT * FROM nearscan.settings lists all of them"

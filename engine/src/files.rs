@@ -8,7 +8,7 @@ use std::{
     borrow::Cow,
     collections::{BTreeSet, HashMap},
     fs,
-    path::Path,
+    path::{Component, Path, PathBuf},
     sync::Arc,
 };
 
@@ -87,18 +87,36 @@ pub(crate) async fn open(
     TableFactory::default().create(state, &command).await
 }
 
-/// Finds out how the files at `location` end, and that there are any.
-fn find_ending(location: &str) -> Result<Option<Ending>, PathError> {
+/// The path that a location means.
+///
+/// # Errors
+/// [`PathError::NotLocal`] for a URL that is none of a local file.
+pub(crate) fn local_path(location: &str) -> Result<Cow<'_, Path>, PathError> {
     let not_local = || PathError::NotLocal { url: location.to_owned() };
-    let path = match location.split_once("://") {
+    match location.split_once("://") {
         // A URL may write signs as numbers.
         Some(("file", _)) => {
             let path = Url::parse(location).ok().and_then(|url| url.to_file_path().ok());
-            Cow::Owned(path.ok_or_else(not_local)?)
+            Ok(Cow::Owned(path.ok_or_else(not_local)?))
         }
-        Some(_) => return Err(not_local()),
-        None => Cow::Borrowed(Path::new(location)),
-    };
+        Some(_) => Err(not_local()),
+        None => Ok(Cow::Borrowed(Path::new(location))),
+    }
+}
+
+/// The part of a path in front of its first wildcard; the whole path where it exists as it is.
+pub(crate) fn fixed_part(path: &Path) -> PathBuf {
+    if path.exists() {
+        return path.to_owned();
+    }
+    let is_fixed = |part: &Component<'_>| !is_pattern(&part.as_os_str().to_string_lossy());
+    let fixed: PathBuf = path.components().take_while(is_fixed).collect();
+    if fixed.as_os_str().is_empty() { PathBuf::from(".") } else { fixed }
+}
+
+/// Finds out how the files at `location` end, and that there are any.
+fn find_ending(location: &str) -> Result<Option<Ending>, PathError> {
+    let path = local_path(location)?;
     let path = path.as_ref();
     if path.is_dir() {
         let mut endings = Vec::new();
@@ -127,11 +145,8 @@ fn not_found(path: &Path) -> PathError {
 /// Checks that the folder in front of the first wildcard exists; which files match is DataFusion's
 /// to say.
 fn check_pattern(path: &Path) -> Result<Option<Ending>, PathError> {
-    let fixed: std::path::PathBuf = path
-        .components()
-        .take_while(|part| !is_pattern(&part.as_os_str().to_string_lossy()))
-        .collect();
-    if !fixed.as_os_str().is_empty() && !fixed.is_dir() {
+    let fixed = fixed_part(path);
+    if !fixed.is_dir() {
         return Err(not_found(&fixed));
     }
     Ok(ending(&path.to_string_lossy()))

@@ -33,6 +33,7 @@
 
 #![forbid(unsafe_code)]
 
+mod access;
 mod bounds;
 mod builder;
 mod catalog;
@@ -48,11 +49,13 @@ mod guard;
 mod host;
 mod locate;
 mod order;
+mod overlay;
 mod prepared;
 mod profile;
 mod query;
+pub mod serving;
+mod session;
 mod statement;
-pub mod stopwatch;
 mod store;
 mod system;
 mod system_corrections;
@@ -63,8 +66,7 @@ pub mod units;
 
 pub use builder::EngineBuilder;
 pub use drive_spec::{DriveScheme, DriveSpec, DriveSpecError};
-pub use drives::{attach_drive, emulation_image, leave, open_drive, prepare_process};
-pub use engine::{Engine, TableName};
+pub use engine::{Engine, SessionOptions};
 pub use error::{Error, Result};
 pub use nearscan_drive as drive;
 pub use nearscan_drive::{KernelStage, Limit, Modelled};
@@ -75,6 +77,7 @@ pub use nearscan_optimizer::{
 };
 pub use profile::{OperatorMetric, OperatorProfile, PushdownProfile, QueryProfile};
 pub use query::{Query, QueryResult, QueryStream};
+pub use session::{Session, TableName};
 pub use statement::{Ending, Statement};
 
 // Connectors build on the engine alone, so the crates whose types it shows come with it.

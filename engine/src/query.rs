@@ -28,13 +28,13 @@ use datafusion::{
 };
 use futures::{FutureExt, Stream, StreamExt, TryStreamExt, future::BoxFuture};
 use nearscan_corrections::depth;
+use nearscan_drive::clock::Stopwatch;
 use nearscan_optimizer::{Candidate, PushdownContext, context::RunningQuery, recorded};
 
 use crate::{
     error::{Error, Result},
     locate,
     profile::{OperatorProfile, QueryProfile},
-    stopwatch::Stopwatch,
 };
 
 /// A statement that is ready to run.

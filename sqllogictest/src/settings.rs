@@ -147,7 +147,7 @@ impl Card {
         // Whole or not there, for whoever else runs these tests.
         let image = program.with_extension("sw_emu.xclbin");
         let new = program.with_extension(std::process::id().to_string());
-        fs::write(&new, nearscan::emulation_image())?;
+        fs::write(&new, nearscan::serving::emulation_image())?;
         fs::rename(new, &image)?;
         Ok(Self { program, image })
     }

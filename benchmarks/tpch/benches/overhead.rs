@@ -42,7 +42,7 @@ use nearscan::{
         execution::runtime_env::RuntimeEnvBuilder,
         prelude::{SessionConfig, SessionContext},
     },
-    stopwatch::Stopwatch,
+    drive::clock::Stopwatch,
 };
 use nearscan_tpch::{
     Layout, ScaleFactor, Table, answers,
@@ -286,7 +286,7 @@ impl Sides {
 
 /// A session of DataFusion with the settings of the engine and nothing else of it.
 fn plain_session(engine: &Engine) -> SessionContext {
-    let mut options = engine.session().copied_config().options().as_ref().clone();
+    let mut options = engine.uncorrected_context().copied_config().options().as_ref().clone();
     // Those of Nearscan.
     options.extensions = Default::default();
     options.catalog.create_default_catalog_and_schema = true;

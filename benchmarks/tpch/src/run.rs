@@ -8,8 +8,8 @@
 use std::{collections::BTreeMap, num::NonZero, path::Path};
 
 use nearscan::{
-    DriveScheme, Engine, HostRates, QueryResult, arrow::array::RecordBatch, settings::SETTINGS,
-    stopwatch::Stopwatch,
+    DriveScheme, Engine, HostRates, QueryResult, arrow::array::RecordBatch,
+    drive::clock::Stopwatch, settings::SETTINGS,
 };
 
 use crate::{
@@ -180,7 +180,7 @@ async fn run_statement(
     engine: &Engine,
     statement: nearscan::Result<nearscan::Statement>,
 ) -> nearscan::Result<QueryResult> {
-    engine.run(statement?).await?.collect().await
+    engine.plan(statement?).await?.collect().await
 }
 
 /// Settings that change figures: ours, and DataFusion's where they are not the default.
@@ -188,7 +188,7 @@ fn settings(engine: &Engine) -> BTreeMap<String, String> {
     let options = engine.options();
     let mut settings: BTreeMap<String, String> =
         SETTINGS.iter().map(|setting| (setting.key.to_owned(), setting.value(&options))).collect();
-    let config = engine.session().copied_config();
+    let config = engine.uncorrected_context().copied_config();
     let defaults = nearscan::datafusion::config::ConfigOptions::new().entries();
     for entry in config.options().entries() {
         // The names of catalogs change no figure.

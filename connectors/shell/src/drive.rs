@@ -74,7 +74,7 @@ const FUNCTIONS: &str = "SELECT function, \"type\", offloadable, reason \
 pub(crate) fn prepare_process(cli: &Cli) -> Result<()> {
     match (&cli.command, cli.engine.drive.as_slice()) {
         (Some(Command::Drive(DriveCommand::Serve(_))), [url]) => {
-            nearscan::prepare_process(url).map_err(|error| Failure::usage(&error))
+            nearscan::serving::prepare_process(url).map_err(|error| Failure::usage(&error))
         }
         _ => Ok(()),
     }

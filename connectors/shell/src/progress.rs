@@ -17,7 +17,7 @@ use nearscan::{
         ExecutionPlan,
         statistics::{StatisticsArgs, StatisticsContext},
     },
-    stopwatch::Stopwatch,
+    drive::clock::Stopwatch,
     units::format_bytes,
 };
 use tokio::time::{Interval, MissedTickBehavior, interval};

@@ -15,7 +15,7 @@ use nearscan::{
     Engine, QueryStream, Statement,
     arrow::{array::RecordBatch, datatypes::SchemaRef},
     datafusion::physical_plan::ExecutionPlan,
-    stopwatch::Stopwatch,
+    drive::clock::Stopwatch,
 };
 use tokio::{
     runtime::Handle,
@@ -190,7 +190,7 @@ impl Running {
     async fn start(engine: &Engine, queries: &Handle, statement: Statement) -> Result<Self> {
         let engine = engine.clone();
         let mut planning = JoinSet::new();
-        planning.spawn_on(async move { engine.run(statement).await?.stream().await }, queries);
+        planning.spawn_on(async move { engine.plan(statement).await?.stream().await }, queries);
         let stream = match planning.join_next().await {
             Some(Ok(planned)) => planned.map_err(|error| Failure::statement(&error))?,
             Some(Err(error)) => return Err(Failure::panicked(&error)),

@@ -16,7 +16,7 @@ use datafusion::{
     sql::sqlparser::parser::ParserError,
 };
 
-use super::{Error, Missing, PathError, Place};
+use super::{AccessError, Error, Missing, PathError, Place};
 use crate::{damage::Damage, settings::SettingError};
 
 /// How alike two names must be, from 0 to 1, to be offered as a correction: `lineitm` and
@@ -83,6 +83,9 @@ impl ErrorContext<'_> {
             DataFusionError::External(source) => {
                 if let Some(setting) = source.downcast_ref::<SettingError>() {
                     return Some(Error::Setting(setting.clone()));
+                }
+                if let Some(access) = source.downcast_ref::<AccessError>() {
+                    return Some(Error::Access(access.clone()));
                 }
                 source.downcast_ref::<PathError>().map(|path| Error::Path(path.clone()))
             }

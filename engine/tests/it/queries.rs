@@ -95,7 +95,7 @@ async fn one_statement_is_wanted_and_a_script_has_many() {
     let script = "CREATE TABLE a AS SELECT 1 AS x; INSERT INTO a VALUES (2); SELECT sum(x) FROM a;";
     let mut rows = 0;
     for statement in engine.statements(script) {
-        let query = engine.run(statement.unwrap()).await.unwrap();
+        let query = engine.plan(statement.unwrap()).await.unwrap();
         rows += query.collect().await.unwrap().profile.rows;
     }
     // INSERT delivers its count, SELECT its sum.

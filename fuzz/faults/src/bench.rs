@@ -125,7 +125,8 @@ impl Bench {
         let parameters = [("profile", "unlimited"), ("faults", &*setting.faults), ("seed", &*seed)];
         let drive = Arc::new(Emulator::open(Config::from_parameters(parameters)?));
         // In the place of the one that the engine has opened: of this one the faults are counted.
-        let context = engine.session().copied_config().get_extension::<PushdownContext>();
+        let context =
+            engine.uncorrected_context().copied_config().get_extension::<PushdownContext>();
         let context = context.context("an engine with a drive has a context")?;
         drop(context.drives.attach(DRIVE, Arc::<Emulator>::clone(&drive)));
         data.register(&engine).await?;
@@ -149,7 +150,7 @@ impl Bench {
 
     /// Bytes that queries have reserved and not given back.
     pub fn reserved_bytes(&self) -> usize {
-        self.engine.session().runtime_env().memory_pool.reserved()
+        self.engine.uncorrected_context().runtime_env().memory_pool.reserved()
     }
 
     /// Commands that the drive has taken and not ended.
@@ -172,7 +173,7 @@ impl Bench {
         let mut answer = None;
         let mut failed = None;
         for statement in self.engine.statements(case.sql) {
-            let ended = async { self.engine.run(statement?).await?.collect().await };
+            let ended = async { self.engine.plan(statement?).await?.collect().await };
             match Box::pin(ended).await {
                 Ok(result) if result.schema.fields().is_empty() => {}
                 Ok(result) => answer = Some(result),

@@ -263,7 +263,7 @@ impl FileRunner {
         let mut answer = Answer::default();
         for statement in self.engine.statements(sql) {
             let run = async {
-                let query = self.engine.run(statement?).await?;
+                let query = self.engine.plan(statement?).await?;
                 let types = types_of(query.schema().as_ref());
                 let result = query.collect().await?;
                 let pushdown = result.profile.pushdown();

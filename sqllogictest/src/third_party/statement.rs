@@ -75,7 +75,7 @@ pub fn executed(engine: &Engine, sql: &str) -> Option<String> {
 
 /// A text of one statement, as the engine reads it.
 fn parsed(engine: &Engine, sql: &str) -> Option<Statement> {
-    let state = engine.session().state();
+    let state = engine.uncorrected_context().state();
     let dialect = state.config().options().sql_parser.dialect;
     state.sql_to_statement(sql, &dialect).ok()
 }

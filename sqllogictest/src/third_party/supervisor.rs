@@ -24,7 +24,7 @@ use std::{
     time::Duration,
 };
 
-use nearscan::stopwatch::Stopwatch;
+use nearscan::drive::clock::Stopwatch;
 
 use super::{
     directive::Dialect,

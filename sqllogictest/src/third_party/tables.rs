@@ -153,7 +153,7 @@ impl Tables {
         let path = self.folder.join(format!("copy-{}.parquet", self.files));
         self.files += 1;
         let in_short = |error: DataFusionError| reason::short(&error.strip_backtrace());
-        let frame = engine.session().read_table(original).map_err(in_short)?;
+        let frame = engine.uncorrected_context().read_table(original).map_err(in_short)?;
         let batches = Box::pin(frame.collect()).await.map_err(in_short)?;
         self.write(&path, &schema, &batches).map_err(in_short)?;
         let name = TableReference::bare("copy");
@@ -161,7 +161,7 @@ impl Tables {
         let location = path.to_string_lossy().into_owned();
         let command =
             CreateExternalTable::builder(name, location, FORMAT, Arc::new(declared)).build();
-        let state = engine.session().state();
+        let state = engine.uncorrected_context().state();
         let factory = state.table_factories().get(FORMAT).map(Arc::clone);
         let Some(factory) = factory else { return Err("no table factory".to_owned()) };
         let copy = factory.create(&state, &command).await.map_err(in_short)?;
@@ -187,7 +187,7 @@ impl Tables {
 }
 
 fn schema(engine: &Engine, name: &str) -> Option<Arc<dyn SchemaProvider>> {
-    let session = engine.session();
+    let session = engine.uncorrected_context();
     let config = session.copied_config();
     let catalog = &config.options().catalog.default_catalog;
     session.catalog(catalog)?.schema(name)

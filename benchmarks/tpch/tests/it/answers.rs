@@ -50,7 +50,7 @@ async fn all_22_answers_are_right_at_scale_factor_0_01() {
 #[tokio::test]
 async fn changed_data_makes_answers_wrong() {
     let engine = engine().await;
-    engine.session().deregister_table("lineitem").unwrap();
+    engine.deregister("lineitem").unwrap();
     let file = generate::file(&folder(), Table::LineItem);
     let view = format!(
         "CREATE VIEW lineitem AS SELECT * FROM '{}' WHERE NOT (l_orderkey = 1 AND l_linenumber = 1)",
@@ -66,7 +66,7 @@ async fn changed_data_makes_answers_wrong() {
 #[tokio::test]
 async fn failing_query_is_reported_and_leaves_nothing_behind() {
     let engine = engine().await;
-    engine.session().deregister_table("supplier").unwrap();
+    engine.deregister("supplier").unwrap();
     let query = queries::find(15).unwrap();
     let report = run::run_query(&engine, query, None, NonZero::<u32>::MIN).await;
     let Checked::Failed(error) = &report.answer else { panic!("{:?}", report.answer) };

@@ -20,7 +20,7 @@ async fn scans_of_all_queries_run_on_a_drive_that_is_forced() {
     let mut scans = 0;
     for query in &queries::QUERIES {
         for statement in engine.statements(query.sql) {
-            let result = engine.run(statement.unwrap()).await.unwrap().collect().await.unwrap();
+            let result = engine.plan(statement.unwrap()).await.unwrap().collect().await.unwrap();
             scans += result.profile.decisions.len();
             for Candidate { table, decision, .. } in result.profile.decisions {
                 if let Decision::Keep(why) = decision {

@@ -10,7 +10,7 @@ use std::{
 
 use clap::{Args, ValueEnum, ValueHint};
 use indicatif::ProgressStyle;
-use nearscan::{DriveSpec, attach_drive};
+use nearscan::{DriveSpec, serving::attach_drive};
 use nearscan_check::{Error, Extent, Options, Report, check};
 use tokio::runtime::Handle;
 

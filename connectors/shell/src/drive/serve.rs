@@ -4,7 +4,7 @@
 use std::{io, sync::Arc, time::Duration};
 
 use clap::Args;
-use nearscan::open_drive;
+use nearscan::serving::{leave, open_drive};
 use nearscan_drive::Drive;
 use nearscan_remote::{Address, Listener, ServerOptions, serve as serve_drive, serve_hosted};
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -65,7 +65,7 @@ pub(crate) async fn serve(engine: &EngineArgs, arguments: &ServeArgs) -> Result<
         served = served => served.map_err(failed),
         reason = lost(drive.as_ref()) => {
             say(&format!("error: the drive is lost\n  detail: {reason}"));
-            nearscan::leave(1)
+            leave(1)
         }
     }
 }

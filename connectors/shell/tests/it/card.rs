@@ -50,7 +50,7 @@ pub(crate) fn has_runtime(test: &str) -> bool {
 /// Writes the image of this build and gives the drive's URL.
 pub(crate) fn card(folder: &TempDir) -> String {
     let image = folder.path().join("card.xclbin");
-    fs::write(&image, nearscan::emulation_image()).unwrap();
+    fs::write(&image, nearscan::serving::emulation_image()).unwrap();
     format!("xrt:0?xclbin={}", image.display())
 }
 

@@ -26,7 +26,7 @@ const LIBRARIES: [&str; 2] = ["libxrt_coreutil.so.2", "libxrt_core.so.2"];
 /// A query with the card of a machine where this is wrong.
 fn with_card(folder: &Path, wrong: &str) -> Command {
     let image = folder.join("card.xclbin");
-    let mut bytes = nearscan::emulation_image();
+    let mut bytes = nearscan::serving::emulation_image();
     bytes[MODE] = CARD;
     fs::write(&image, bytes).unwrap();
     let mut command = command(folder);

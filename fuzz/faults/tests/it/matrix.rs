@@ -135,7 +135,8 @@ fn what_is_left_behind_is_noticed() {
         let session = bench.drive().open_session(spec).unwrap();
         let _lease = session.lease(4096).unwrap();
         let consumer = nearscan::datafusion::execution::memory_pool::MemoryConsumer::new("test");
-        let reserved = consumer.register(&bench.engine().session().runtime_env().memory_pool);
+        let reserved =
+            consumer.register(&bench.engine().uncorrected_context().runtime_env().memory_pool);
         reserved.try_grow(100).unwrap();
         let _task = tokio::spawn(std::future::pending::<()>());
         let _file = std::fs::File::open("/proc/self/stat").unwrap();

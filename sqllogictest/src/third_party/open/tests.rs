@@ -20,7 +20,7 @@ async fn engine() -> Engine {
 }
 
 async fn rows(engine: &Engine, plan: LogicalPlan) -> Vec<Vec<Value>> {
-    let frame = engine.session().execute_logical_plan(plan).await.unwrap();
+    let frame = engine.uncorrected_context().execute_logical_plan(plan).await.unwrap();
     let batches = frame.collect().await.unwrap();
     let rows = |batch| value::rows(batch, Dialect::Sqlite).unwrap();
     batches.iter().flat_map(rows).collect()

@@ -117,7 +117,7 @@ impl FileRunner {
     /// All rows of which a query gives some, each with the keys of its place, in their order.
     async fn all_rows(&self, open: &Open) -> Result<Option<Vec<Vec<Value>>>> {
         let run = async {
-            let session = self.engine.session();
+            let session = self.engine.uncorrected_context();
             let frame = Box::pin(session.execute_logical_plan(open.whole.clone())).await.ok()?;
             let batches = Box::pin(frame.collect()).await.ok()?;
             let mut all = Vec::new();

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What the statements of a session may do: change something, and open files.
+//!
+//! An [`Access`] is asked about each logical plan before it is executed, and about each file that a
+//! statement names. It looks at names as they are in the end: behind symbolic links, and without
+//! `..`. Who can put a link below an allowed folder while a statement is planned can lead out of it.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use datafusion::{
+    common::{DataFusionError, tree_node::TreeNodeRecursion},
+    logical_expr::{LogicalPlan, Statement},
+};
+use url::Url;
+
+use crate::{
+    error::{AccessError, PathError},
+    files,
+};
+
+/// Prefixes of the settings that limit what a query takes of the machine.
+const LIMITS: [&str; 3] = ["datafusion.runtime.", "datafusion.execution.", "nearscan.host."];
+
+/// A setting of those that limits nothing.
+const TIME_ZONE: &str = "datafusion.execution.time_zone";
+
+/// What statements may do; by default anything.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Access {
+    is_read_only: bool,
+    /// Where files may be opened; anywhere if empty.
+    roots: Vec<Root>,
+}
+
+#[derive(Debug, Clone)]
+enum Root {
+    /// A folder, without links.
+    Folder(PathBuf),
+    /// A URL that ends with a slash.
+    Url(String),
+}
+
+impl Access {
+    /// Refuses statements that change something from now on.
+    pub(crate) fn refuse_writes(&mut self) {
+        self.is_read_only = true;
+    }
+
+    /// Adds a place where files may be opened.
+    ///
+    /// # Errors
+    /// [`PathError`] if it does not exist, or is no URL.
+    pub(crate) fn allow(&mut self, root: &str) -> Result<(), PathError> {
+        let root = match remote(root)? {
+            Some(url) => Root::Url(format!("{}/", url.as_str().trim_end_matches('/'))),
+            None => Root::Folder(canonical(&files::local_path(root)?)?),
+        };
+        self.roots.push(root);
+        Ok(())
+    }
+
+    /// Refuses a plan that changes something, where that is refused.
+    pub(crate) fn check_plan(&self, plan: &LogicalPlan) -> Result<(), DataFusionError> {
+        if !self.is_read_only {
+            return Ok(());
+        }
+        plan.apply_with_subqueries(|node| {
+            let what = match node {
+                LogicalPlan::Ddl(ddl) => ddl.name(),
+                LogicalPlan::Dml(dml) => dml.op.name(),
+                LogicalPlan::Copy(_) => "COPY TO",
+                LogicalPlan::Statement(Statement::SetVariable(set)) => {
+                    self.check_setting(&set.variable.to_lowercase())?;
+                    return Ok(TreeNodeRecursion::Continue);
+                }
+                _ => return Ok(TreeNodeRecursion::Continue),
+            };
+            Err(AccessError::ReadOnly { what: what.to_owned() }.into())
+        })
+        .map(|_| ())
+    }
+
+    /// Refuses to change a setting that limits something, where that is refused.
+    pub(crate) fn check_setting(&self, key: &str) -> Result<(), DataFusionError> {
+        let is_limit = key != TIME_ZONE && LIMITS.iter().any(|prefix| key.starts_with(prefix));
+        match self.is_read_only && is_limit {
+            true => Err(AccessError::ReadOnly { what: format!("SET {key}") }.into()),
+            false => Ok(()),
+        }
+    }
+
+    /// Refuses a file, folder, pattern or URL that is not below an allowed root.
+    pub(crate) fn check_location(&self, location: &str) -> Result<(), DataFusionError> {
+        match self.roots.is_empty() || self.is_allowed(location)? {
+            true => Ok(()),
+            false => Err(AccessError::Outside { location: location.to_owned() }.into()),
+        }
+    }
+
+    fn is_allowed(&self, location: &str) -> Result<bool, DataFusionError> {
+        let external = |error: PathError| DataFusionError::External(error.into());
+        if let Some(url) = remote(location).map_err(external)? {
+            // Parsing has taken the dots out, and a percent sign cannot bring them back.
+            let is_below = |root: &Root| match root {
+                Root::Url(root) => url.as_str().starts_with(root.as_str()),
+                Root::Folder(_) => false,
+            };
+            return Ok(self.roots.iter().any(is_below) && !has_escaped_dots(&url));
+        }
+        let fixed = files::fixed_part(&files::local_path(location).map_err(external)?);
+        // What is not there cannot be read; whether it exists is not said of what is outside.
+        let Ok(start) = fs::canonicalize(&fixed) else { return Ok(false) };
+        Ok(self.has_folder_of(&start) && self.holds_what_links_lead_to(&start))
+    }
+
+    /// Whether a path without links is below a root.
+    fn has_folder_of(&self, path: &Path) -> bool {
+        self.roots.iter().any(|root| matches!(root, Root::Folder(root) if path.starts_with(root)))
+    }
+
+    /// Whether no link below a folder leads out of the roots.
+    fn holds_what_links_lead_to(&self, path: &Path) -> bool {
+        let Ok(entries) = fs::read_dir(path) else { return true };
+        entries.flatten().all(|entry| match entry.file_type() {
+            Ok(kind) if kind.is_symlink() => fs::canonicalize(entry.path())
+                .is_ok_and(|target| self.has_folder_of(&target) && !target.is_dir()),
+            Ok(kind) if kind.is_dir() => self.holds_what_links_lead_to(&entry.path()),
+            _ => true,
+        })
+    }
+}
+
+/// The URL that a location is, unless it is a local file.
+fn remote(location: &str) -> Result<Option<Url>, PathError> {
+    match location.split_once("://") {
+        None | Some(("file", _)) => Ok(None),
+        Some(_) => match Url::parse(location) {
+            Ok(url) => Ok(Some(url)),
+            Err(_) => Err(PathError::NotLocal { url: location.to_owned() }),
+        },
+    }
+}
+
+fn has_escaped_dots(url: &Url) -> bool {
+    url.path().to_ascii_lowercase().contains("%2e")
+}
+
+fn canonical(path: &Path) -> Result<PathBuf, PathError> {
+    fs::canonicalize(path).map_err(|_| PathError::NotFound(path.to_owned()))
+}

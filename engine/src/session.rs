@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A session: its tables, settings, functions and prepared statements.
+//!
+//! A [`Session`] is a handle; clones share everything. Futures borrow it, and may move between
+//! threads. What a call changes in the session is there for every later one, and in no other
+//! session.
+
+use std::sync::Arc;
+
+use datafusion::{
+    arrow::{array::RecordBatch, datatypes::SchemaRef},
+    catalog::{CatalogProviderList, MemTable, SchemaProvider, TableFunctionImpl, TableProvider},
+    common::{DataFusionError, TableReference},
+    dataframe::DataFrame,
+    execution::SessionStateBuilder,
+    logical_expr::{
+        AggregateUDF, LogicalPlan, LogicalPlanBuilder, ScalarUDF, SetVariable,
+        Statement as SetStatement,
+    },
+    prelude::SessionContext,
+    sql::parser::{ResetStatement, Statement as Parsed},
+};
+
+use nearscan_corrections::{depth, plan_statement};
+use nearscan_optimizer::cost::HostRates;
+
+use crate::{
+    access::Access,
+    catalog::{FileCatalogList, SessionLink},
+    error::{Error, ErrorContext, Missing, Result},
+    files, host,
+    prepared::PreparedStatements,
+    query::Query,
+    settings::{NearscanOptions, PREFIX},
+    statement::{self, Ending, Statement},
+    system::SCHEMA_NAME,
+};
+
+/// Plans and runs SQL, with tables and settings of its own.
+///
+/// [`Engine::session`](crate::Engine::session) makes one.
+#[derive(Clone)]
+pub struct Session {
+    context: SessionContext,
+    prepared: Arc<PreparedStatements>,
+    access: Arc<Access>,
+}
+
+/// A table of the session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TableName {
+    /// Schema it is in.
+    pub schema: String,
+    /// Its name within the schema.
+    pub name: String,
+}
+
+impl Session {
+    /// A session with the settings and functions of a state, the tables of a list of catalogs, and
+    /// what it may do.
+    pub(crate) fn new(
+        state: SessionStateBuilder,
+        catalogs: Arc<dyn CatalogProviderList>,
+        access: Access,
+    ) -> Self {
+        let access = Arc::new(access);
+        let link = SessionLink::new(Arc::clone(&access));
+        let catalogs = Arc::new(FileCatalogList::new(catalogs, link.clone()));
+        let context = SessionContext::new_with_state(state.with_catalog_list(catalogs).build());
+        let weak = context.state_weak_ref();
+        link.set(move || weak.upgrade().map(|state| state.read().clone()));
+        Self { context, prepared: Arc::default(), access }
+    }
+
+    /// Makes a table of a file, a folder, or a pattern such as `data/*.parquet`.
+    ///
+    /// The format comes from the extension, Parquet if it says nothing; all files of a folder have
+    /// one format. The name is taken as it is, without folding its case.
+    ///
+    /// # Errors
+    /// [`Error::Path`] if nothing readable is there, [`Error::TableExists`] if the name is taken,
+    /// [`Error::Data`] if a file is not what its name says.
+    pub async fn register(&self, name: &str, location: &str) -> Result<()> {
+        let table = TableReference::bare(name);
+        if self.context.table_exist(table.clone())? {
+            return Err(Error::TableExists { name: name.to_owned() });
+        }
+        let state = self.context.state();
+        let provider = Box::pin(files::open(&state, table.clone(), location)).await?;
+        self.context.register_table(table, provider)?;
+        Ok(())
+    }
+
+    /// Makes a table of anything that DataFusion can scan.
+    ///
+    /// # Errors
+    /// [`Error::TableExists`] if the name is taken.
+    pub fn register_table(&self, name: &str, table: Arc<dyn TableProvider>) -> Result<()> {
+        if self.context.table_exist(TableReference::bare(name))? {
+            return Err(Error::TableExists { name: name.to_owned() });
+        }
+        self.context.register_table(TableReference::bare(name), table)?;
+        Ok(())
+    }
+
+    /// Makes a table of record batches in memory.
+    ///
+    /// # Errors
+    /// [`Error::TableExists`] if the name is taken, [`Error::Plan`] if a batch has another schema.
+    pub fn register_batches(
+        &self,
+        name: &str,
+        schema: SchemaRef,
+        batches: Vec<RecordBatch>,
+    ) -> Result<()> {
+        self.register_table(name, Arc::new(MemTable::try_new(schema, vec![batches])?))
+    }
+
+    /// Takes a table or view out of the session, and gives it back. A table of the engine stays in
+    /// the engine and in its other sessions.
+    ///
+    /// # Errors
+    /// [`Error::TableNotFound`] if there is none of that name.
+    pub fn deregister(&self, name: &str) -> Result<Arc<dyn TableProvider>> {
+        let table = self.context.deregister_table(TableReference::bare(name))?;
+        table.ok_or_else(|| {
+            let known = self.table_names();
+            let missing = Missing { name: name.to_owned(), similar: Vec::new(), known };
+            Error::TableNotFound(Box::new(missing))
+        })
+    }
+
+    /// Adds a scalar function; one of the same name is replaced.
+    pub fn register_function(&self, function: ScalarUDF) {
+        self.context.register_udf(function);
+    }
+
+    /// Adds an aggregate function; one of the same name is replaced.
+    pub fn register_aggregate(&self, function: AggregateUDF) {
+        self.context.register_udaf(function);
+    }
+
+    /// Adds a function that makes a table of its arguments, for FROM; one of the same name is
+    /// replaced.
+    pub fn register_table_function(&self, name: &str, function: Arc<dyn TableFunctionImpl>) {
+        self.context.register_udtf(name, function);
+    }
+
+    /// Plans one statement; one that only changes the session (`CREATE`, `DROP`, `SET`) is carried
+    /// out.
+    ///
+    /// # Errors
+    /// [`Error::StatementCount`] if the text holds none or several, otherwise what is wrong with
+    /// it.
+    pub async fn sql(&self, text: &str) -> Result<Query> {
+        let mut statements = self.statements(text);
+        match (statements.pop(), statements.len()) {
+            (Some(statement), 0) => self.plan(statement?).await,
+            (_, left) if left > 0 => Err(Error::StatementCount { found: left + 1 }),
+            (_, left) => Err(Error::StatementCount { found: left }),
+        }
+    }
+
+    /// Cuts a text into its statements, in order; an error stands in place of a statement that is
+    /// not SQL, and those around it are good.
+    #[must_use]
+    pub fn statements(&self, text: &str) -> Vec<Result<Statement>> {
+        let config = self.context.copied_config();
+        let corrections = NearscanOptions::corrections_of(config.options());
+        statement::split(text, &config.options().sql_parser, corrections)
+    }
+
+    /// Says whether `text` ends with a semicolon outside strings and comments, which is when a
+    /// shell stops reading lines.
+    #[must_use]
+    pub fn ending(&self, text: &str) -> Ending {
+        statement::ending(text, &self.context.copied_config().options().sql_parser)
+    }
+
+    /// Plans one statement of [`Session::statements`], as [`Session::sql`] does.
+    ///
+    /// # Errors
+    /// What is wrong with the statement.
+    pub async fn plan(&self, statement: Statement) -> Result<Query> {
+        let levels = statement.levels();
+        let planned = depth::with_room(levels, Box::pin(self.plan_parsed(statement.parsed))).await;
+        planned.map_err(|error| self.classify(error))
+    }
+
+    /// Sets a setting of Nearscan or DataFusion.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] or [`Error::Configuration`] if there is no such setting or it does not
+    /// take the value.
+    pub async fn set(&self, key: &str, value: &str) -> Result<()> {
+        let variable = SetVariable { variable: key.to_owned(), value: value.to_owned() };
+        let plan = LogicalPlan::Statement(SetStatement::SetVariable(variable));
+        Box::pin(self.context.execute_logical_plan(plan)).await?;
+        Ok(())
+    }
+
+    /// Returns the settings of Nearscan as they are now.
+    #[must_use]
+    pub fn options(&self) -> NearscanOptions {
+        let config = self.context.copied_config();
+        config.options().extensions.get::<NearscanOptions>().cloned().unwrap_or_default()
+    }
+
+    /// Lists the user's tables, sorted by schema and name.
+    #[must_use]
+    pub fn tables(&self) -> Vec<TableName> {
+        let mut tables: Vec<TableName> = self
+            .schemas()
+            .into_iter()
+            .filter(|(schema, _)| schema != SCHEMA_NAME)
+            .flat_map(|(schema, provider)| {
+                let name = move |name| TableName { schema: schema.clone(), name };
+                provider.table_names().into_iter().map(name).collect::<Vec<_>>()
+            })
+            .collect();
+        tables.sort_by(|one, other| (&one.schema, &one.name).cmp(&(&other.schema, &other.name)));
+        tables
+    }
+
+    /// How fast this host is with the cores that the engine uses. What the settings do not say is
+    /// measured at first need, which takes a fraction of a second, and kept for later runs.
+    pub async fn host_rates(&self) -> HostRates {
+        host::rates(&self.context.copied_config()).await
+    }
+
+    /// The DataFusion session below, for what has no call here. What it plans by itself is planned
+    /// without the corrections of statements: its `sql` may give other rows than [`Session::sql`],
+    /// and knows nothing of what a read-only session refuses.
+    #[must_use]
+    pub fn uncorrected_context(&self) -> &SessionContext {
+        &self.context
+    }
+
+    async fn plan_parsed(&self, parsed: Parsed) -> Result<Query, DataFusionError> {
+        if let Parsed::Reset(ResetStatement::Variable(name)) = &parsed {
+            let key = name.to_string().to_lowercase();
+            self.access.check_setting(&key)?;
+            if key.starts_with(PREFIX) {
+                return self.reset(&key);
+            }
+        }
+        let state = self.context.state();
+        let corrections = NearscanOptions::corrections_of(state.config_options());
+        let plan = plan_statement(&state, parsed, corrections).await?;
+        self.access.check_plan(&plan)?;
+        let plan = match plan {
+            LogicalPlan::Statement(SetStatement::Prepare(prepare)) => {
+                self.prepared.prepare(prepare, &state)?;
+                return self.done();
+            }
+            LogicalPlan::Statement(SetStatement::Execute(execute)) => {
+                self.prepared.execute(execute, &state)?
+            }
+            LogicalPlan::Statement(SetStatement::Deallocate(deallocate)) => {
+                self.prepared.deallocate(&deallocate.name)?;
+                return self.done();
+            }
+            other => other,
+        };
+        self.access.check_plan(&plan)?;
+        let levels = depth::levels(&plan);
+        let planning = Box::pin(self.context.execute_logical_plan(plan));
+        Ok(Query::new(depth::with_room(levels, planning).await?, levels))
+    }
+
+    /// A statement that has done what it does, and has no rows.
+    fn done(&self) -> Result<Query, DataFusionError> {
+        let nothing = LogicalPlanBuilder::empty(false).build()?;
+        Ok(Query::new(DataFrame::new(self.context.state(), nothing), 1))
+    }
+
+    /// Resets a setting of Nearscan: DataFusion resets only its own.
+    fn reset(&self, key: &str) -> Result<Query, DataFusionError> {
+        let state = self.context.state_ref();
+        let mut state = state.write();
+        let options = state.config_mut().options_mut();
+        if let Some(options) = options.extensions.get_mut::<NearscanOptions>() {
+            options.reset(key).map_err(|error| DataFusionError::External(error.into()))?;
+        }
+        drop(state);
+        self.done()
+    }
+
+    fn classify(&self, error: DataFusionError) -> Error {
+        let tables = self.table_names();
+        ErrorContext { tables, ..ErrorContext::default() }.classify(error)
+    }
+
+    /// Tables as a query names them: with their schema unless that is the default.
+    fn table_names(&self) -> Vec<String> {
+        let default_schema = self.context.copied_config().options().catalog.default_schema.clone();
+        let name = |table: TableName| match table.schema == default_schema {
+            true => table.name,
+            false => format!("{}.{}", table.schema, table.name),
+        };
+        self.tables().into_iter().map(name).collect()
+    }
+
+    /// Returns the schemas of the default catalog.
+    fn schemas(&self) -> Vec<(String, Arc<dyn SchemaProvider>)> {
+        let state = self.context.state();
+        let default_catalog = &state.config_options().catalog.default_catalog;
+        let catalogs: &Arc<dyn CatalogProviderList> = state.catalog_list();
+        let Some(catalog) = catalogs.catalog(default_catalog) else {
+            return Vec::new();
+        };
+        let schemas = catalog.schema_names();
+        schemas.into_iter().filter_map(|name| catalog.schema(&name).map(|it| (name, it))).collect()
+    }
+}
+
+impl std::fmt::Debug for Session {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Session").field("access", &self.access).finish_non_exhaustive()
+    }
+}
