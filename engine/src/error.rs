@@ -10,7 +10,7 @@
 
 mod classify;
 
-use std::{fmt, path::PathBuf};
+use std::{fmt, path::PathBuf, time::Duration};
 
 use datafusion::common::DataFusionError;
 
@@ -63,6 +63,18 @@ pub enum Error {
     /// A path cannot be made into a table.
     #[error(transparent)]
     Path(#[from] PathError),
+    /// The values for the parameters of a statement are not those that it takes.
+    #[error(transparent)]
+    Parameter(ParameterError),
+    /// The query was cancelled.
+    #[error("the query was cancelled")]
+    Cancelled,
+    /// The query took longer than it may.
+    #[error("the query took longer than {}", seconds(*after))]
+    Timeout {
+        /// The time that it had.
+        after: Duration,
+    },
     /// The session may not do what the statement says.
     #[error(transparent)]
     Access(#[from] AccessError),
@@ -164,6 +176,35 @@ pub enum PathError {
     },
 }
 
+/// What is wrong with the value of a parameter.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ParameterError {
+    /// A parameter has no value.
+    #[error("parameter {name} has no value")]
+    Missing {
+        /// The parameter.
+        name: String,
+        /// All parameters of the statement.
+        names: Vec<String>,
+    },
+    /// A value has no parameter.
+    #[error("the statement has no parameter {name}")]
+    Unknown {
+        /// The parameter that it is for.
+        name: String,
+        /// All parameters of the statement.
+        names: Vec<String>,
+    },
+    /// A value is none of the type that the statement needs there.
+    #[error("the value of parameter {name} has the wrong type")]
+    Type {
+        /// The parameter.
+        name: String,
+        /// Why the value cannot be cast.
+        reason: String,
+    },
+}
+
 /// What a session may not do.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AccessError {
@@ -209,12 +250,21 @@ impl Error {
                               not determine its other columns";
                 Some(reason.to_owned())
             }
+            Self::Parameter(
+                ParameterError::Missing { names, .. } | ParameterError::Unknown { names, .. },
+            ) => Some(match names.as_slice() {
+                [] => "it has no parameters".to_owned(),
+                names => format!("parameters: {}", names.join(", ")),
+            }),
+            Self::Parameter(ParameterError::Type { reason, .. }) => Some(reason.clone()),
             Self::Access(AccessError::ReadOnly { what }) => {
                 Some(format!("{what} would change something"))
             }
             Self::StatementCount { .. }
             | Self::TableExists { .. }
             | Self::Access(AccessError::Outside { .. })
+            | Self::Cancelled
+            | Self::Timeout { .. }
             | Self::Path(_)
             | Self::Setting(_)
             | Self::DriveNameTaken { .. } => None,
@@ -258,6 +308,7 @@ impl Error {
             Self::Path(PathError::NotLocal { .. }) => {
                 "copy the data to a local folder, or attach a drive that holds it"
             }
+            Self::Timeout { .. } => "give the query more time, or let it read less",
             Self::Access(AccessError::ReadOnly { .. }) => "run it in a session that may write",
             Self::Access(AccessError::Outside { .. }) => {
                 "name a file below an allowed root, or have its table registered"
@@ -282,6 +333,8 @@ impl Error {
             Self::Internal(_) => "this is a defect: please report it together with the statement",
             Self::Syntax { .. }
             | Self::Setting(SettingError::InvalidValue { .. })
+            | Self::Parameter(_)
+            | Self::Cancelled
             | Self::Data(_)
             | Self::Io(_)
             | Self::Unsupported(_)
@@ -361,6 +414,10 @@ impl Missing {
         let quoted: Vec<String> = self.similar.iter().map(|name| format!("'{name}'")).collect();
         (!quoted.is_empty()).then(|| format!("did you mean {}?", quoted.join(" or ")))
     }
+}
+
+fn seconds(time: Duration) -> String {
+    format!("{} s", time.as_secs_f64())
 }
 
 fn at(place: &Option<Box<Place>>) -> String {

@@ -47,9 +47,13 @@ mod facts;
 mod files;
 mod guard;
 mod host;
+mod interrupt;
 mod locate;
 mod order;
 mod overlay;
+mod panics;
+mod parameters;
+mod planned;
 mod prepared;
 mod profile;
 mod query;
@@ -57,6 +61,7 @@ pub mod serving;
 mod session;
 mod statement;
 mod store;
+mod stream;
 mod system;
 mod system_corrections;
 mod system_drives;
@@ -68,6 +73,7 @@ pub use builder::EngineBuilder;
 pub use drive_spec::{DriveScheme, DriveSpec, DriveSpecError};
 pub use engine::{Engine, SessionOptions};
 pub use error::{Error, Result};
+pub use interrupt::CancelHandle;
 pub use nearscan_drive as drive;
 pub use nearscan_drive::{KernelStage, Limit, Modelled};
 pub use nearscan_optimizer::{
@@ -75,10 +81,12 @@ pub use nearscan_optimizer::{
     cost::{CoreRates, HostRates},
     settings,
 };
+pub use planned::PlannedQuery;
 pub use profile::{OperatorMetric, OperatorProfile, PushdownProfile, QueryProfile};
-pub use query::{Query, QueryResult, QueryStream};
+pub use query::{Query, QueryResult};
 pub use session::{Session, TableName};
 pub use statement::{Ending, Statement};
+pub use stream::QueryStream;
 
 // Connectors build on the engine alone, so the crates whose types it shows come with it.
 pub use datafusion;

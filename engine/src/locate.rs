@@ -54,7 +54,7 @@ use crate::{
     damage::{Damage, bare},
     error::Error,
     facts::parquet_scan_of,
-    query::{caught, from_panic},
+    panics::{caught, from_panic},
 };
 
 /// The error that a query ends with: where it comes from the data of a file, with the place.

@@ -22,6 +22,8 @@ const PUSHBACK_PREFIX: &str = "pushback_";
 /// What a query did.
 #[derive(Debug, Clone, PartialEq)]
 pub struct QueryProfile {
+    /// The run, as [`QueryStream::id`](crate::QueryStream::id) has it; none without a run.
+    pub query_id: Option<u128>,
     /// The physical plan with its metrics, one operator a line.
     pub plan: String,
     /// The operators as a tree.
@@ -183,4 +185,21 @@ fn read(metric: &Metric) -> (String, OperatorMetric) {
         other => u64::try_from(other.as_usize()).unwrap_or(u64::MAX),
     };
     (value.name().to_owned(), OperatorMetric { value: number, text: value.to_string() })
+}
+
+/// The profile of a plan that has delivered nothing yet.
+pub(crate) fn profile(
+    plan: &dyn ExecutionPlan,
+    decisions: Vec<Candidate>,
+    planning: Duration,
+) -> QueryProfile {
+    QueryProfile {
+        query_id: None,
+        plan: DisplayableExecutionPlan::with_metrics(plan).indent(false).to_string(),
+        root: OperatorProfile::of(plan),
+        decisions,
+        rows: 0,
+        planning,
+        elapsed: Duration::ZERO,
+    }
 }

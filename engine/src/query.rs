@@ -1,43 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A planned statement, and the stream of its rows.
+//! A statement whose names and types are resolved.
 //!
-//! A [`Query`] owns everything it needs: the settings and tables as they were when it was planned.
-//! Nothing runs until its stream is polled; dropping the stream ends the query and its tasks.
+//! A [`Query`] owns everything it needs: the settings and tables as they were when it was made.
+//! [`Query::stream`] plans and runs it; [`Query::plan`] plans it for several runs.
 
-use std::{
-    any::Any,
-    panic::{AssertUnwindSafe, catch_unwind},
-    pin::Pin,
-    sync::Arc,
-    task::{Context, Poll, ready},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use datafusion::{
     arrow::{
         array::{AsArray, RecordBatch},
         datatypes::SchemaRef,
     },
-    common::DataFusionError,
+    common::ParamValues,
     dataframe::DataFrame,
     execution::TaskContext,
     logical_expr::LogicalPlan,
-    physical_plan::{
-        ExecutionPlan, SendableRecordBatchStream, display::DisplayableExecutionPlan, execute_stream,
-    },
+    physical_plan::ExecutionPlan,
 };
-use futures::{FutureExt, Stream, StreamExt, TryStreamExt, future::BoxFuture};
+use futures::TryStreamExt;
 use nearscan_corrections::depth;
 use nearscan_drive::clock::Stopwatch;
-use nearscan_optimizer::{Candidate, PushdownContext, context::RunningQuery, recorded};
+use nearscan_optimizer::{Candidate, PushdownContext, recorded};
 
 use crate::{
-    error::{Error, Result},
-    locate,
-    profile::{OperatorProfile, QueryProfile},
+    error::Result,
+    interrupt::{CancelHandle, Interrupts, until},
+    panics::caught,
+    parameters,
+    planned::{Planned, PlannedQuery},
+    profile::{QueryProfile, profile},
+    stream::QueryStream,
 };
 
-/// A statement that is ready to run.
+/// A statement that is ready to be planned and run.
 ///
 /// Statements that only change the session (`CREATE`, `DROP`, `SET`) have done so already when the
 /// query is made; their result has no columns. `INSERT` and `COPY` run with the stream.
@@ -46,23 +41,7 @@ pub struct Query {
     frame: DataFrame,
     /// How deep its logical plan is.
     levels: usize,
-}
-
-/// The rows of a running query, batch by batch.
-pub struct QueryStream {
-    inner: SendableRecordBatchStream,
-    plan: Arc<dyn ExecutionPlan>,
-    decisions: Vec<Candidate>,
-    planning: Duration,
-    stopwatch: Stopwatch,
-    elapsed: Duration,
-    rows: u64,
-    /// Counts as running, which the cost model wants to know of others, until its last batch.
-    running: Option<RunningQuery>,
-    /// Looks for what is wrong with the data, after an error.
-    failing: Option<BoxFuture<'static, Error>>,
-    /// Nothing comes behind an error.
-    has_failed: bool,
+    interrupts: Interrupts,
 }
 
 /// All rows of a query that has run.
@@ -78,7 +57,7 @@ pub struct QueryResult {
 
 impl Query {
     pub(crate) fn new(frame: DataFrame, levels: usize) -> Self {
-        Self { frame, levels }
+        Self { frame, levels, interrupts: Interrupts::default() }
     }
 
     /// Columns of the result; none if the statement delivers no rows.
@@ -93,36 +72,71 @@ impl Query {
         self.frame.logical_plan()
     }
 
+    /// Gives the parameters of the statement their values: a list for `$1, $2` and `?`, pairs of
+    /// name and value for `$name`. A value is cast to the type that the statement needs.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`](crate::Error::Parameter) if a parameter has no value, a value no parameter, or is none of its
+    /// type.
+    pub fn bind(self, values: impl Into<ParamValues>) -> Result<Self> {
+        let Self { frame, levels, interrupts } = self;
+        let (state, plan) = frame.into_parts();
+        let plan = parameters::bind(plan, values.into())?;
+        Ok(Self { frame: DataFrame::new(state, plan), levels, interrupts })
+    }
+
+    /// Ends each run of the query that takes longer, its planning included, with
+    /// [`Error::Timeout`](crate::Error::Timeout). The runtime needs its timer (`enable_time`).
+    #[must_use]
+    pub fn timeout(mut self, after: Duration) -> Self {
+        self.interrupts.timeout = Some(after);
+        self
+    }
+
+    /// What cancels the query: its planning, and all of its runs.
+    #[must_use]
+    pub fn cancel_handle(&self) -> CancelHandle {
+        self.interrupts.cancel.clone()
+    }
+
     /// Makes the physical plan and starts the query.
     ///
     /// # Errors
     /// If the plan cannot be made, or a partition cannot be opened.
     pub async fn stream(&self) -> Result<QueryStream> {
+        let mut interrupt = self.interrupts.first();
         let task = self.frame.task_ctx();
+        let planned = until(&mut interrupt, self.planned(&self.frame, &task)).await??;
+        QueryStream::start(planned, task, interrupt)
+    }
+
+    /// Plans the query for any number of runs.
+    ///
+    /// Operators of such a plan send no filters to their scans while they run, because what they
+    /// know belongs to one run; a query that runs once is better off with [`Query::stream`].
+    ///
+    /// # Errors
+    /// If the plan cannot be made.
+    pub async fn plan(&self) -> Result<PlannedQuery> {
+        const DYNAMIC_FILTERS: &str = "datafusion.optimizer.enable_dynamic_filter_pushdown";
+        let mut interrupt = self.interrupts.first();
+        let (mut state, plan) = self.frame.clone().into_parts();
+        state.config_mut().options_mut().set(DYNAMIC_FILTERS, "false")?;
+        let frame = DataFrame::new(state, plan);
+        let task = frame.task_ctx();
+        let planned = until(&mut interrupt, self.planned(&frame, &task)).await??;
+        Ok(PlannedQuery::new(planned, task, self.interrupts.clone()))
+    }
+
+    async fn planned(&self, frame: &DataFrame, task: &TaskContext) -> Result<Planned> {
         let watch = Stopwatch::start();
-        let planning = depth::with_room(self.levels, Box::pin(self.frame.create_physical_plan()));
-        let (plan, decisions) = match has_drives(&task) {
+        let planning = depth::with_room(self.levels, Box::pin(frame.create_physical_plan()));
+        let (plan, decisions) = match has_drives(task) {
             true => caught(recorded(planning)).await?,
             // Nothing is decided then, and planning takes no longer than DataFusion's.
             false => (caught(planning).await?, Vec::new()),
         };
-        let (plan, planning) = (plan?, watch.elapsed());
-        let stopwatch = Stopwatch::start();
-        let context = task.session_config().get_extension::<PushdownContext>();
-        let running = context.map(|context| context.begin_query());
-        let inner = execute_stream(Arc::clone(&plan), Arc::new(task))?;
-        Ok(QueryStream {
-            inner,
-            plan,
-            decisions,
-            planning,
-            stopwatch,
-            elapsed: Duration::ZERO,
-            rows: 0,
-            running,
-            failing: None,
-            has_failed: false,
-        })
+        Ok(Planned { plan: plan?, decisions, time: watch.elapsed() })
     }
 
     /// Plans the query without running it: a profile with plan and decisions, and nothing counted.
@@ -132,8 +146,8 @@ impl Query {
     pub async fn profile(&self) -> Result<QueryProfile> {
         let watch = Stopwatch::start();
         let planning = depth::with_room(self.levels, Box::pin(self.frame.create_physical_plan()));
-        let (plan, decisions) = recorded(planning).await;
-        let (plan, planning) = (plan?, watch.elapsed());
+        let (plan, decisions): (_, Vec<Candidate>) = recorded(planning).await;
+        let (plan, planning): (Arc<dyn ExecutionPlan>, _) = (plan?, watch.elapsed());
         Ok(profile(plan.as_ref(), decisions, planning))
     }
 
@@ -142,13 +156,7 @@ impl Query {
     /// # Errors
     /// If planning or running fails.
     pub async fn collect(&self) -> Result<QueryResult> {
-        let mut stream = self.stream().await?;
-        let schema = stream.schema();
-        let mut batches = Vec::new();
-        while let Some(batch) = stream.try_next().await? {
-            batches.push(batch);
-        }
-        Ok(QueryResult { schema, batches, profile: stream.profile() })
+        collect(self.stream().await?).await
     }
 
     /// Returns the plans as `EXPLAIN` shows them: for each kind of plan its name, a colon, and
@@ -172,98 +180,17 @@ impl Query {
     }
 }
 
-impl QueryStream {
-    /// Columns of every batch.
-    #[must_use]
-    pub fn schema(&self) -> SchemaRef {
-        self.inner.schema()
+/// All rows of a stream.
+pub(crate) async fn collect(mut stream: QueryStream) -> Result<QueryResult> {
+    let schema = stream.schema();
+    let mut batches = Vec::new();
+    while let Some(batch) = stream.try_next().await? {
+        batches.push(batch);
     }
-
-    /// Returns what the query has done so far, and after the last batch what it did.
-    #[must_use]
-    pub fn profile(&self) -> QueryProfile {
-        let profile = profile(self.plan.as_ref(), self.decisions.clone(), self.planning);
-        QueryProfile { rows: self.rows, elapsed: self.elapsed, ..profile }
-    }
-
-    /// The physical plan, for those who watch its metrics while the query runs.
-    #[must_use]
-    pub fn plan(&self) -> &Arc<dyn ExecutionPlan> {
-        &self.plan
-    }
+    Ok(QueryResult { schema, batches, profile: stream.profile() })
 }
 
 fn has_drives(task: &TaskContext) -> bool {
     let context = task.session_config().get_extension::<PushdownContext>();
     context.is_some_and(|context| !context.drives.is_empty())
-}
-
-/// The profile of a plan that has delivered nothing yet.
-fn profile(
-    plan: &dyn ExecutionPlan,
-    decisions: Vec<Candidate>,
-    planning: Duration,
-) -> QueryProfile {
-    QueryProfile {
-        plan: DisplayableExecutionPlan::with_metrics(plan).indent(false).to_string(),
-        root: OperatorProfile::of(plan),
-        decisions,
-        rows: 0,
-        planning,
-        elapsed: Duration::ZERO,
-    }
-}
-
-impl Stream for QueryStream {
-    type Item = Result<RecordBatch>;
-
-    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        if !self.has_failed {
-            let polled = catch_unwind(AssertUnwindSafe(|| self.inner.poll_next_unpin(context)));
-            let item = match polled {
-                Ok(item) => ready!(item),
-                Err(panic) => Some(Err(from_panic(&*panic))),
-            };
-            self.elapsed = self.stopwatch.elapsed();
-            match item {
-                Some(Ok(batch)) => {
-                    self.rows += u64::try_from(batch.num_rows()).unwrap_or(u64::MAX);
-                    return Poll::Ready(Some(Ok(batch)));
-                }
-                Some(Err(error)) => {
-                    let plan = Arc::clone(&self.plan);
-                    self.failing = Some(locate::explain(error, plan).boxed());
-                }
-                None => {}
-            }
-            self.running = None;
-            self.has_failed = self.failing.is_some();
-        }
-        let Some(failing) = &mut self.failing else { return Poll::Ready(None) };
-        let error = ready!(failing.poll_unpin(context));
-        self.failing = None;
-        Poll::Ready(Some(Err(error)))
-    }
-}
-
-/// Runs a future to its end; a panic in it is an error.
-pub(crate) async fn caught<T>(future: impl Future<Output = T>) -> Result<T> {
-    let ended = AssertUnwindSafe(future).catch_unwind().await;
-    ended.map_err(|panic| Error::from(from_panic(&*panic)))
-}
-
-/// What a panic says. The libraries that read files have panics for some that are damaged.
-pub(crate) fn from_panic(panic: &(dyn Any + Send)) -> DataFusionError {
-    let text = panic.downcast_ref::<String>().map(String::as_str);
-    let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
-    DataFusionError::Internal(text.unwrap_or("a panic without a text").to_owned())
-}
-
-impl std::fmt::Debug for QueryStream {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("QueryStream")
-            .field("rows", &self.rows)
-            .field("elapsed", &self.elapsed)
-            .finish_non_exhaustive()
-    }
 }

@@ -63,6 +63,7 @@ pub(crate) fn split(
     let mut tokens = Vec::new();
     let broken =
         Tokenizer::new(dialect.as_ref(), text).tokenize_with_location_into_buf(&mut tokens).err();
+    number_parameters(&mut tokens);
     let mut groups: Vec<&[TokenWithSpan]> =
         tokens.split(|token| token.token == Token::SemiColon).collect();
     // Tokens behind the last semicolon belong to the statement with the sign that is no token.
@@ -87,6 +88,21 @@ pub(crate) fn split(
         Err(context.classify(error))
     }));
     statements
+}
+
+/// Numbers the parameters `?` of each statement, from 1.
+fn number_parameters(tokens: &mut [TokenWithSpan]) {
+    let mut number = 0;
+    for TokenWithSpan { token, .. } in tokens {
+        match token {
+            Token::SemiColon => number = 0,
+            Token::Placeholder(name) if name == "?" => {
+                number += 1;
+                *name = format!("${number}");
+            }
+            _ => {}
+        }
+    }
 }
 
 /// Says whether `text` ends with a semicolon outside strings and comments.

@@ -46,7 +46,7 @@ use crate::{
     bounds,
     damage::{Damage, bare},
     facts, guard, order,
-    query::from_panic,
+    panics::from_panic,
 };
 
 /// How files end that a table finds in a folder.

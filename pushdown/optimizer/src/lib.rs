@@ -55,7 +55,7 @@ mod units;
 pub use codec::PushdownCodec;
 pub use context::PushdownContext;
 pub use decision::{Candidate, Costs, Decision, KeepReason, Kept};
-pub use exec::{ModelledTime, PushdownExec, PushdownMergeExec};
+pub use exec::{ModelledTime, PushdownExec, PushdownMergeExec, with_query_id};
 pub use facts::FileFacts;
 pub use rule::{PushdownRule, core_rates, recorded, surroundings};
 pub use settings::NearscanOptions;

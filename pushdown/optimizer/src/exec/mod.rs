@@ -39,7 +39,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use arrow::datatypes::SchemaRef;
-use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{Statistics, internal_err};
 use datafusion::config::ConfigOptions;
 use datafusion::error::Result;
@@ -58,9 +58,9 @@ use datafusion::physical_plan::{
 use nearscan_command::{Fragment, Output};
 
 pub use crate::exec::merge::PushdownMergeExec;
-pub(crate) use crate::exec::merge::{
-    MergeWindow, Merged, UnitPlace, WindowInput, sorted_properties,
-};
+#[cfg(feature = "proto")]
+pub(crate) use crate::exec::merge::sorted_properties;
+pub(crate) use crate::exec::merge::{MergeWindow, Merged, UnitPlace, WindowInput};
 pub use crate::exec::modelled::ModelledTime;
 pub(crate) use crate::exec::unit::bound_unit;
 
@@ -132,6 +132,23 @@ pub(crate) struct Pushed {
     pub(crate) costs: Option<Costs>,
 }
 
+/// The plan as one of another query, by which the log knows what its operators do.
+///
+/// # Errors
+/// When an operator cannot be rebuilt over other inputs.
+pub fn with_query_id(
+    plan: Arc<dyn ExecutionPlan>,
+    query_id: u128,
+) -> Result<Arc<dyn ExecutionPlan>> {
+    let plan = plan.transform_up(|node| {
+        Ok(match node.downcast_ref::<PushdownExec>() {
+            Some(exec) => Transformed::yes(Arc::new(exec.in_query(query_id))),
+            None => Transformed::no(node),
+        })
+    })?;
+    Ok(plan.data)
+}
+
 /// Runs a fragment on a drive.
 #[derive(Debug, Clone)]
 pub struct PushdownExec {
@@ -166,10 +183,17 @@ impl PushdownExec {
         }
     }
 
+    /// The operator in another query.
+    fn in_query(&self, query_id: u128) -> Self {
+        let pushed = Arc::new(Pushed { query_id, ..Pushed::clone(&self.pushed) });
+        Self { pushed, ..self.clone() }
+    }
+
     pub(crate) fn pushed(&self) -> &Arc<Pushed> {
         &self.pushed
     }
 
+    #[cfg(feature = "proto")]
     pub(crate) fn dynamic_filters(&self) -> &[Arc<dyn PhysicalExpr>] {
         &self.dynamic_filters
     }

@@ -66,6 +66,7 @@ pub(crate) enum Meaning {
 
 impl Meaning {
     /// Every meaning with its number in a plan that travels.
+    #[cfg(feature = "proto")]
     pub(crate) const ALL: &'static [(Self, u32)] = &[
         (Self::Number, 0),
         (Self::FloatOrder, 1),

@@ -251,6 +251,7 @@ impl ExecutionPlan for PushdownMergeExec {
 }
 
 /// The properties of an operator whose rows have `schema` and are sorted by `ordering`.
+#[cfg(feature = "proto")]
 pub(crate) fn sorted_properties(
     schema: SchemaRef,
     ordering: &LexOrdering,

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Ends a query from outside: by a handle, or when its time is over.
+//!
+//! Both are looked at whenever the query is polled, by a future that wakes its task. A query that is
+//! interrupted ends with one error, and drops what it runs.
+
+use std::time::Duration;
+
+use futures::future::{BoxFuture, Either, FutureExt, pending, select};
+use tokio::sync::watch;
+
+use crate::error::Error;
+
+/// Cancels a query, from any task or thread; clones cancel the same one.
+#[derive(Debug, Clone)]
+pub struct CancelHandle(watch::Sender<bool>);
+
+impl CancelHandle {
+    /// Ends the query: what waits for it gets [`Error::Cancelled`]. A query that has ended, or is
+    /// cancelled already, stays as it is.
+    pub fn cancel(&self) {
+        self.0.send_replace(true);
+    }
+
+    /// Whether the query was cancelled.
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        *self.0.borrow()
+    }
+}
+
+/// What may end a query early.
+#[derive(Debug, Clone)]
+pub(crate) struct Interrupts {
+    pub(crate) cancel: CancelHandle,
+    pub(crate) timeout: Option<Duration>,
+}
+
+impl Default for Interrupts {
+    fn default() -> Self {
+        Self { cancel: CancelHandle(watch::Sender::new(false)), timeout: None }
+    }
+}
+
+impl Interrupts {
+    /// Waits for the first of them; the time runs from this call.
+    pub(crate) fn first(&self) -> BoxFuture<'static, Error> {
+        let mut cancelled = self.cancel.0.subscribe();
+        let cancel = async move {
+            let is_cancelled = cancelled.wait_for(|is_cancelled| *is_cancelled).await.is_ok();
+            match is_cancelled {
+                true => Error::Cancelled,
+                // Nobody is left who could.
+                false => pending().await,
+            }
+        };
+        let Some(after) = self.timeout else { return cancel.boxed() };
+        let time = tokio::time::sleep(after);
+        async move {
+            match select(Box::pin(cancel), Box::pin(time)).await {
+                Either::Left((error, _)) => error,
+                Either::Right(_) => Error::Timeout { after },
+            }
+        }
+        .boxed()
+    }
+}
+
+/// Runs a future until it ends or is interrupted.
+pub(crate) async fn until<T>(
+    interrupt: &mut BoxFuture<'static, Error>,
+    work: impl Future<Output = T>,
+) -> Result<T, Error> {
+    match select(interrupt, std::pin::pin!(work)).await {
+        Either::Left((error, _)) => Err(error),
+        Either::Right((output, _)) => Ok(output),
+    }
+}

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The rows of a query while it runs.
+//!
+//! Nothing runs until the stream is polled; dropping it ends the query and its tasks. A stream ends
+//! with its first error. A panic below it is an error, too.
+
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll, ready},
+    time::Duration,
+};
+
+use datafusion::{
+    arrow::{array::RecordBatch, datatypes::SchemaRef},
+    common::DataFusionError,
+    execution::TaskContext,
+    physical_plan::{
+        EmptyRecordBatchStream, ExecutionPlan, SendableRecordBatchStream, execute_stream,
+        stream::RecordBatchStreamAdapter,
+    },
+};
+use futures::{FutureExt, Stream, StreamExt, TryStreamExt, future::BoxFuture};
+use nearscan_drive::clock::Stopwatch;
+use nearscan_optimizer::{Candidate, PushdownContext, context::RunningQuery, with_query_id};
+
+use crate::{
+    error::{Error, Result},
+    locate,
+    panics::from_panic,
+    planned::Planned,
+    profile::{QueryProfile, profile},
+};
+
+/// The rows of a running query, batch by batch.
+pub struct QueryStream {
+    id: u128,
+    /// Becomes ready when the query is to end early.
+    interrupt: BoxFuture<'static, Error>,
+    inner: SendableRecordBatchStream,
+    plan: Arc<dyn ExecutionPlan>,
+    decisions: Vec<Candidate>,
+    planning: Duration,
+    stopwatch: Stopwatch,
+    elapsed: Duration,
+    rows: u64,
+    /// Counts as running, which the cost model wants to know of others, until its last batch.
+    running: Option<RunningQuery>,
+    /// Looks for what is wrong with the data, after an error.
+    failing: Option<BoxFuture<'static, Error>>,
+    /// Nothing comes behind an error.
+    has_failed: bool,
+}
+
+impl QueryStream {
+    /// Starts a plan.
+    pub(crate) fn start(
+        planned: Planned,
+        task: impl Into<Arc<TaskContext>>,
+        interrupt: BoxFuture<'static, Error>,
+    ) -> Result<Self> {
+        let Planned { mut plan, decisions, time: planning } = planned;
+        let task = task.into();
+        let stopwatch = Stopwatch::start();
+        let context = task.session_config().get_extension::<PushdownContext>();
+        let id = context.as_ref().map_or(0, |context| context.next_query_id());
+        if !decisions.is_empty() {
+            plan = with_query_id(plan, id)?;
+        }
+        let running = context.map(|context| context.begin_query());
+        let inner = execute_stream(Arc::clone(&plan), task)?;
+        Ok(Self {
+            id,
+            interrupt,
+            inner,
+            plan,
+            decisions,
+            planning,
+            stopwatch,
+            elapsed: Duration::ZERO,
+            rows: 0,
+            running,
+            failing: None,
+            has_failed: false,
+        })
+    }
+
+    /// What no other run of this engine is called, in `nearscan.pushdown_log` too.
+    #[must_use]
+    pub fn id(&self) -> u128 {
+        self.id
+    }
+
+    /// The stream as DataFusion and its ecosystem know one. Its errors are
+    /// [`DataFusionError::External`] around an [`Error`].
+    #[must_use]
+    pub fn into_record_batch_stream(self) -> SendableRecordBatchStream {
+        let schema = self.schema();
+        let rows = self.map_err(|error| DataFusionError::External(error.into()));
+        Box::pin(RecordBatchStreamAdapter::new(schema, rows))
+    }
+
+    /// Columns of every batch.
+    #[must_use]
+    pub fn schema(&self) -> SchemaRef {
+        self.inner.schema()
+    }
+
+    /// Returns what the query has done so far, and after the last batch what it did.
+    #[must_use]
+    pub fn profile(&self) -> QueryProfile {
+        let profile = profile(self.plan.as_ref(), self.decisions.clone(), self.planning);
+        QueryProfile { query_id: Some(self.id), rows: self.rows, elapsed: self.elapsed, ..profile }
+    }
+
+    /// The physical plan, for those who watch its metrics while the query runs.
+    #[must_use]
+    pub fn plan(&self) -> &Arc<dyn ExecutionPlan> {
+        &self.plan
+    }
+}
+
+impl Stream for QueryStream {
+    type Item = Result<RecordBatch>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        if !self.has_failed
+            && let Poll::Ready(error) = self.interrupt.poll_unpin(context)
+        {
+            // What runs ends here, not when the stream is dropped.
+            self.inner = Box::pin(EmptyRecordBatchStream::new(self.inner.schema()));
+            self.elapsed = self.stopwatch.elapsed();
+            self.running = None;
+            self.has_failed = true;
+            return Poll::Ready(Some(Err(error)));
+        }
+        if !self.has_failed {
+            let polled = catch_unwind(AssertUnwindSafe(|| self.inner.poll_next_unpin(context)));
+            let item = match polled {
+                Ok(item) => ready!(item),
+                Err(panic) => Some(Err(from_panic(&*panic))),
+            };
+            self.elapsed = self.stopwatch.elapsed();
+            match item {
+                Some(Ok(batch)) => {
+                    self.rows += u64::try_from(batch.num_rows()).unwrap_or(u64::MAX);
+                    return Poll::Ready(Some(Ok(batch)));
+                }
+                Some(Err(error)) => {
+                    let plan = Arc::clone(&self.plan);
+                    self.failing = Some(locate::explain(error, plan).boxed());
+                }
+                None => {}
+            }
+            self.running = None;
+            self.has_failed = self.failing.is_some();
+        }
+        let Some(failing) = &mut self.failing else { return Poll::Ready(None) };
+        let error = ready!(failing.poll_unpin(context));
+        self.failing = None;
+        Poll::Ready(Some(Err(error)))
+    }
+}
+
+impl std::fmt::Debug for QueryStream {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("QueryStream")
+            .field("id", &self.id)
+            .field("rows", &self.rows)
+            .field("elapsed", &self.elapsed)
+            .finish_non_exhaustive()
+    }
+}
