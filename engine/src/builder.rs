@@ -29,6 +29,7 @@ use crate::{
     engine::Engine,
     error::{Error, Result},
     explain::Planner,
+    parquet::TableFactory,
     settings::NearscanOptions,
     stopwatch::Stopwatch,
     store::LocalFiles,
@@ -36,7 +37,6 @@ use crate::{
     system_corrections::CorrectionsTable,
     system_drives::{DrivesTable, FunctionsTable, LogTable},
     system_rates::{HostTable, RatesTable},
-    table::TableFactory,
 };
 
 /// A rule for physical plans as DataFusion holds it.

@@ -33,7 +33,6 @@
 
 #![forbid(unsafe_code)]
 
-mod bounds;
 mod builder;
 mod catalog;
 mod damage;
@@ -42,12 +41,10 @@ mod drives;
 mod engine;
 pub mod error;
 mod explain;
-mod facts;
 mod files;
-mod guard;
 mod host;
-mod locate;
-mod order;
+mod panics;
+pub mod parquet;
 mod prepared;
 mod profile;
 mod query;
@@ -58,7 +55,6 @@ mod system;
 mod system_corrections;
 mod system_drives;
 mod system_rates;
-mod table;
 pub mod units;
 
 pub use builder::EngineBuilder;
@@ -79,4 +75,4 @@ pub use statement::{Ending, Statement};
 
 // Connectors build on the engine alone, so the crates whose types it shows come with it.
 pub use datafusion;
-pub use datafusion::{arrow, parquet};
+pub use datafusion::arrow;

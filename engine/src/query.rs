@@ -5,7 +5,6 @@
 //! Nothing runs until its stream is polled; dropping the stream ends the query and its tasks.
 
 use std::{
-    any::Any,
     panic::{AssertUnwindSafe, catch_unwind},
     pin::Pin,
     sync::Arc,
@@ -18,7 +17,6 @@ use datafusion::{
         array::{AsArray, RecordBatch},
         datatypes::SchemaRef,
     },
-    common::DataFusionError,
     dataframe::DataFrame,
     execution::TaskContext,
     logical_expr::LogicalPlan,
@@ -32,7 +30,8 @@ use nearscan_optimizer::{Candidate, PushdownContext, context::RunningQuery, reco
 
 use crate::{
     error::{Error, Result},
-    locate,
+    panics::{caught, from_panic},
+    parquet,
     profile::{OperatorProfile, QueryProfile},
     stopwatch::Stopwatch,
 };
@@ -232,7 +231,7 @@ impl Stream for QueryStream {
                 }
                 Some(Err(error)) => {
                     let plan = Arc::clone(&self.plan);
-                    self.failing = Some(locate::explain(error, plan).boxed());
+                    self.failing = Some(parquet::explain(error, plan).boxed());
                 }
                 None => {}
             }
@@ -244,19 +243,6 @@ impl Stream for QueryStream {
         self.failing = None;
         Poll::Ready(Some(Err(error)))
     }
-}
-
-/// Runs a future to its end; a panic in it is an error.
-pub(crate) async fn caught<T>(future: impl Future<Output = T>) -> Result<T> {
-    let ended = AssertUnwindSafe(future).catch_unwind().await;
-    ended.map_err(|panic| Error::from(from_panic(&*panic)))
-}
-
-/// What a panic says. The libraries that read files have panics for some that are damaged.
-pub(crate) fn from_panic(panic: &(dyn Any + Send)) -> DataFusionError {
-    let text = panic.downcast_ref::<String>().map(String::as_str);
-    let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
-    DataFusionError::Internal(text.unwrap_or("a panic without a text").to_owned())
 }
 
 impl std::fmt::Debug for QueryStream {

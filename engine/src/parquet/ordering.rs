@@ -32,7 +32,7 @@ use datafusion::{
     physical_plan::ExecutionPlan,
 };
 
-use crate::facts::{footer, parquet_scan_of, parquet_scans_of};
+use super::facts::{footer, parquet_scan_of, parquet_scans_of};
 
 /// `plan` with its scans declaring no more order than their files have.
 pub(crate) async fn check(

@@ -4,6 +4,10 @@
 //! What leads outside of the file, or cannot be, is an error. An index of pages that does not fit
 //! its chunk is none: some writers write such, and a scan does without.
 
+pub(super) mod pages;
+#[cfg(test)]
+mod tests;
+
 use std::sync::Arc;
 
 use datafusion::parquet::{
@@ -14,7 +18,8 @@ use datafusion::parquet::{
     },
 };
 
-use crate::{bounds, damage::Damage};
+use super::statistics;
+use crate::damage::Damage;
 
 /// Bytes of a file that are no data: the magic words at both ends and the length of the footer.
 const FRAME_BYTES: u64 = 12;
@@ -29,7 +34,7 @@ pub(crate) fn believable(
     file_bytes: u64,
 ) -> ParquetResult<Arc<ParquetMetaData>> {
     check_footer(&metadata, file, file_bytes)?;
-    bounds::without_doubtful(without_odd_indexes(metadata)?)
+    statistics::without_doubtful(without_odd_indexes(metadata)?)
 }
 
 /// Holds a footer against the length of its file.

@@ -8,7 +8,7 @@
 //!
 //! # Not here
 //!
-//! What [`guard`](crate::guard) finds says by itself where it is. Rows that are wrong and can
+//! What [`reader`](super::reader) finds says by itself where it is. Rows that are wrong and can
 //! be decoded are found by nobody.
 
 use std::{
@@ -50,11 +50,11 @@ use datafusion::{
 use nearscan_cpu::PageHeader;
 use nearscan_optimizer::PushdownExec;
 
+use super::facts::parquet_scan_of;
 use crate::{
     damage::{Damage, bare},
     error::Error,
-    facts::parquet_scan_of,
-    query::{caught, from_panic},
+    panics::{caught, from_panic},
 };
 
 /// The error that a query ends with: where it comes from the data of a file, with the place.

@@ -33,7 +33,7 @@ use datafusion::{
     },
 };
 
-use crate::facts::footer;
+use super::facts::footer;
 
 /// What is stated of a column and may not be believed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -26,7 +26,8 @@ use datafusion::{
 use nearscan_drive::{FileRef, Placement};
 use nearscan_optimizer::{FileFacts, NearscanOptions, PushdownContext, settings::PushdownMode};
 
-use crate::{guard::Footers, host};
+use super::reader::Footers;
+use crate::host;
 
 /// `plan` with facts attached to every local Parquet file that it scans; as it is when no drive
 /// could use them.

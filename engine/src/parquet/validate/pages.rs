@@ -24,7 +24,7 @@ const RATIO_MAX: u64 = 1024;
 
 /// Where the chunks of a file are.
 #[derive(Debug)]
-pub(super) struct Chunks {
+pub(in crate::parquet) struct Chunks {
     file: String,
     metadata: Arc<ParquetMetaData>,
     /// First byte, row group and leaf, in the order of the file.
@@ -33,7 +33,7 @@ pub(super) struct Chunks {
 
 impl Chunks {
     /// The chunks of a footer that was checked.
-    pub(super) fn of(metadata: &Arc<ParquetMetaData>, file: String) -> Self {
+    pub(in crate::parquet) fn of(metadata: &Arc<ParquetMetaData>, file: String) -> Self {
         let groups = metadata.row_groups().iter().enumerate();
         let places = groups.flat_map(|(row_group, group)| {
             let columns = group.columns().iter().enumerate();
@@ -46,7 +46,7 @@ impl Chunks {
 
     /// Holds the headers of the pages in `bytes`, which begin at `offset` and are whole, against
     /// their chunk. What is in no chunk is no page.
-    pub(super) fn check(&self, offset: u64, bytes: &[u8]) -> Result<(), Damage> {
+    pub(in crate::parquet) fn check(&self, offset: u64, bytes: &[u8]) -> Result<(), Damage> {
         let after = self.places.partition_point(|(start, ..)| *start <= offset);
         let place = after.checked_sub(1).map(|before| self.places[before]);
         let Some((start, row_group, leaf)) = place else { return Ok(()) };

@@ -24,7 +24,7 @@ use datafusion::{
 };
 use rstest::rstest;
 
-use super::{Footers, chunks::Chunks, footer::believable};
+use super::{super::reader::Footers, believable, pages::Chunks};
 
 /// The index of a chunk.
 type Pages = Vec<PageLocation>;

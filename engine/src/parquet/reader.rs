@@ -8,8 +8,8 @@
 //! pages when the bytes of their chunk are. What does not fit is a [`Damage`], which says where.
 //!
 //! What the bytes of a page *mean* is not looked at here: a page that cannot be decoded is found by
-//! the scan, and where it is, by `locate`. Footers also lose the bounds that nobody may believe
-//! ([`bounds`]).
+//! the scan, and where it is, by [`diagnose`](super::diagnose). Footers also lose the bounds that nobody may believe
+//! ([`statistics`](super::statistics)).
 //!
 //! # Invariants
 //!
@@ -18,11 +18,6 @@
 //!   than its chunk; those of a chunk that is read whole have all of them.
 //! - No page has codes of a dictionary that is not there.
 //! - A page that is found by the index has the rows that the index says.
-
-mod chunks;
-mod footer;
-#[cfg(test)]
-mod tests;
 
 use std::{
     collections::HashMap,
@@ -56,8 +51,7 @@ use datafusion::{
 };
 use futures::{FutureExt, future::BoxFuture};
 
-use chunks::Chunks;
-pub(crate) use footer::check_footer;
+use super::validate::{believable, pages::Chunks};
 
 /// `scan` with a guard in front of its files.
 pub(crate) fn guard(scan: FileScanConfig, session: &dyn Session) -> FileScanConfig {
@@ -90,7 +84,7 @@ impl Footers {
         object: &ObjectMeta,
     ) -> ParquetResult<Arc<ParquetMetaData>> {
         let path = format!("/{}", object.location);
-        let believed = footer::believable(Arc::clone(&read), &path, object.size)?;
+        let believed = believable(Arc::clone(&read), &path, object.size)?;
         if !Arc::ptr_eq(&read, &believed) && self.is_kept(&read, object) {
             let entry = Arc::new(CachedParquetMetaData::new(Arc::clone(&believed)));
             self.0.put(&object.location, CachedFileMetadataEntry::new(object.clone(), entry));

@@ -4,7 +4,7 @@
 //! Every way to make a Parquet table (`Engine::register`, `CREATE EXTERNAL TABLE`, `FROM 'file'`)
 //! goes through [`TableFactory`], which wraps the listing table in a [`ParquetTable`]. The wrapper
 //! answers each question exactly as the table inside does, so plans, statistics and inserts are
-//! those of plain DataFusion, but for orders that files declare and do not have ([`order`]). Where
+//! those of plain DataFusion, but for orders that files declare and do not have ([`ordering`]). Where
 //! a drive is attached, scans carry what the optimizer needs to know of their files ([`facts`]).
 //! Tables of other formats are not wrapped.
 //!
@@ -42,11 +42,10 @@ use datafusion::{
 };
 use futures::{FutureExt, TryStreamExt};
 
+use super::{facts, ordering, reader, statistics, validate};
 use crate::{
-    bounds,
     damage::{Damage, bare},
-    facts, guard, order,
-    query::from_panic,
+    panics::from_panic,
 };
 
 /// How files end that a table finds in a folder.
@@ -128,7 +127,7 @@ async fn unreadable_file(state: &dyn Session, url: &ListingTableUrl) -> Result<O
         let path = format!("/{}", file.location);
         let metadata = read(PageIndexPolicy::Skip).await;
         if let Ok(metadata) = &metadata
-            && let Err(damage) = guard::check_footer(metadata, &path, file.size)
+            && let Err(damage) = validate::check_footer(metadata, &path, file.size)
         {
             return Ok(Some(damage));
         }
@@ -241,8 +240,8 @@ impl TableProvider for ParquetTable {
         let plan = scanned.into_inner();
         let mut guarded = Vec::new();
         for scan in facts::parquet_scans_of(&plan) {
-            let scan = Box::pin(bounds::doubt(scan, state)).await;
-            guarded.push(guard::guard(scan, state));
+            let scan = Box::pin(statistics::doubt(scan, state)).await;
+            guarded.push(reader::guard(scan, state));
         }
         let mut guarded = guarded.into_iter();
         let plan = plan.transform_down(|node| {
@@ -253,7 +252,7 @@ impl TableProvider for ParquetTable {
         })?;
         let mut plan = plan.data;
         if !self.user_declares_order() {
-            plan = Box::pin(order::check(plan, state)).await?;
+            plan = Box::pin(ordering::check(plan, state)).await?;
         }
         Ok(ScanResult::new(Box::pin(facts::attach(plan, state)).await?))
     }
