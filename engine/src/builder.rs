@@ -29,7 +29,7 @@ use crate::{
     engine::Engine,
     error::{Error, Result},
     explain::Planner,
-    parquet::TableFactory,
+    parquet::{self, TableFactory},
     settings::NearscanOptions,
     stopwatch::Stopwatch,
     store::LocalFiles,
@@ -151,6 +151,7 @@ impl EngineBuilder {
         }
         let mut state = nearscan_corrections::install(state, NearscanOptions::corrections_of)?;
         insert_pushdown(state.physical_optimizer_rules(), PushdownRule::new(Arc::clone(&context)));
+        parquet::install(&mut state);
         let session = SessionContext::new_with_state(state.build());
         let weak = session.state_weak_ref();
         link.set(move || weak.upgrade().map(|state| state.read().clone()));

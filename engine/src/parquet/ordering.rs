@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Orders that files declare and do not have.
+//! Verifies the sort orders that Parquet files declare.
 //!
 //! DataFusion takes the order that the first row group of a file declares (`sorting_columns`) as
-//! the order of the whole file, and leaves out sorts that it then takes to be needless. Row groups
-//! may each be sorted and overlap. So of a declared order only that stays which the footers bear
-//! out: the row groups follow one another in it. An order that the user declares (`WITH ORDER`) is
-//! not looked at.
+//! the order of the whole file, and leaves out sorts that it then takes to be redundant. Row groups
+//! may each be sorted and overlap. So only as many keys of a declared order are kept as the bounds
+//! of the row groups bear out: the row groups follow one another in it. An order that the user
+//! declares (`WITH ORDER`) is not verified.
 
-use std::{cmp::Ordering, sync::Arc};
+use std::cmp::Ordering;
 
 use datafusion::{
     arrow::{
@@ -15,79 +15,22 @@ use datafusion::{
         compute::SortOptions,
         datatypes::Schema,
     },
-    catalog::Session,
-    common::{
-        Result,
-        tree_node::{Transformed, TreeNode},
-    },
-    datasource::{
-        listing::PartitionedFile,
-        physical_plan::{FileGroup, FileScanConfig, FileScanConfigBuilder},
-        source::DataSourceExec,
-    },
     parquet::{
         arrow::arrow_reader::statistics::StatisticsConverter, file::metadata::ParquetMetaData,
     },
     physical_expr::{LexOrdering, PhysicalSortExpr, expressions::Column},
-    physical_plan::ExecutionPlan,
 };
 
-use super::facts::{footer, parquet_scan_of, parquet_scans_of};
+use super::statistics::has_sound_bounds;
 
-/// `plan` with its scans declaring no more order than their files have.
-pub(crate) async fn check(
-    plan: Arc<dyn ExecutionPlan>,
-    session: &dyn Session,
-) -> Result<Arc<dyn ExecutionPlan>> {
-    let scans = parquet_scans_of(&plan);
-    let mut kept = Vec::with_capacity(scans.len());
-    for scan in &scans {
-        kept.push(Box::pin(kept_keys(scan, session)).await);
-    }
-    let mut kept = kept.into_iter();
-    let plan = plan.transform_down(|node| {
-        let Some(scan) = parquet_scan_of(&node) else { return Ok(Transformed::no(node)) };
-        match kept.next().flatten() {
-            Some(keys) => {
-                let scan = with_keys(scan.clone(), keys);
-                Ok(Transformed::yes(DataSourceExec::from_data_source(scan) as _))
-            }
-            None => Ok(Transformed::no(node)),
-        }
-    })?;
-    Ok(plan.data)
-}
-
-/// How many keys of a scan's order its files bear out; nothing when it is all of them.
-async fn kept_keys(scan: &FileScanConfig, session: &dyn Session) -> Option<usize> {
-    let ordering = scan.output_ordering.first()?;
-    let mut keys = ordering.len();
-    for file in scan.file_groups.iter().flat_map(FileGroup::iter) {
-        if keys == 0 {
-            break;
-        }
-        keys = match footer(file, scan, session).await {
-            Some(metadata) => keys.min(ordered_keys(&metadata, scan.file_schema(), ordering)),
-            None => 0,
-        };
-    }
-    (keys < ordering.len()).then_some(keys)
-}
-
-/// The scan with the first `keys` keys of its order, and of the orders of its files.
-fn with_keys(scan: FileScanConfig, keys: usize) -> FileScanConfig {
-    let cut = |ordering: &LexOrdering| LexOrdering::new(ordering.iter().take(keys).cloned());
-    let with_cut = |file: &PartitionedFile| {
-        let ordering = file.ordering.as_ref().and_then(cut);
-        file.clone().with_ordering(ordering)
-    };
-    let groups = scan.file_groups.iter();
-    let groups = groups.map(|group| FileGroup::new(group.iter().map(with_cut).collect())).collect();
-    let ordering = scan.output_ordering.first().and_then(cut);
-    FileScanConfigBuilder::from(scan)
-        .with_file_groups(groups)
-        .with_output_ordering(ordering.into_iter().collect())
-        .build()
+/// Returns as much of a declared ordering as the footer bears out; nothing if that is no key.
+pub(super) fn verified(
+    footer: &ParquetMetaData,
+    schema: &Schema,
+    declared: &LexOrdering,
+) -> Option<LexOrdering> {
+    let keys = ordered_keys(footer, schema, declared);
+    LexOrdering::new(declared.iter().take(keys).cloned())
 }
 
 /// How many keys of `ordering` the rows of a file are sorted by, each row group being sorted.
@@ -119,6 +62,9 @@ fn follow(metadata: &ParquetMetaData, schema: &Schema, key: &PhysicalSortExpr) -
     let name = key.expr.downcast_ref::<Column>()?.name();
     let descriptor = metadata.file_metadata().schema_descr();
     let converter = StatisticsConverter::try_new(name, schema, descriptor).ok()?;
+    if !converter.parquet_column_index().is_some_and(|leaf| has_sound_bounds(metadata, leaf)) {
+        return None;
+    }
     let groups = metadata.row_groups();
     let nulls = converter.row_group_null_counts(groups).ok()?;
     let (least, greatest) =

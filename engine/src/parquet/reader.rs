@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a Parquet file says is held against what it is, before anything is allocated or looped over
-//! because of it.
+//! Reads Parquet files for scans: validated footers, and column chunks with validated page headers.
 //!
-//! The reader of the `parquet` crate trusts lengths: a chunk that is said to have 2^62 bytes ends
-//! the process, a negative one is a panic, and a page that is said to unpack to 2 GiB takes that
-//! much. So every scan reads through [`guard`]. Footers are checked when they are read, headers of
-//! pages when the bytes of their chunk are. What does not fit is a [`Damage`], which says where.
-//!
-//! What the bytes of a page *mean* is not looked at here: a page that cannot be decoded is found by
-//! the scan, and where it is, by [`diagnose`](super::diagnose). Footers also lose the bounds that nobody may believe
-//! ([`statistics`](super::statistics)).
+//! Every scan of a Parquet table reads through [`ValidatingReaderFactory`]. Footers are validated
+//! when they are read ([`validate`](super::validate)) and lose what DataFusion would use unsoundly
+//! ([`statistics`](super::statistics)); page headers are validated when the bytes of their column
+//! chunk are read. What is invalid is an error that says where. Whether the content of a page can
+//! be decoded is found out by the scan, and where not, by [`diagnose`](super::diagnose).
 //!
 //! # Invariants
 //!
@@ -32,86 +28,71 @@ use datafusion::{
     datasource::{
         listing::PartitionedFile,
         physical_plan::{
-            FileScanConfig,
-            FileScanConfigBuilder,
-            ParquetFileReaderFactory,
-            ParquetSource,
-            // That of the readers has the same name, and nobody uses it.
-            parquet::metadata::CachedParquetMetaData,
+            FileScanConfig, FileScanConfigBuilder, ParquetFileReaderFactory, ParquetSource,
         },
     },
-    execution::cache::cache_manager::{CachedFileMetadataEntry, FileMetadataCache},
     object_store::ObjectMeta,
     parquet::{
         arrow::{arrow_reader::ArrowReaderOptions, async_reader::AsyncFileReader},
-        errors::{ParquetError, Result as ParquetResult},
+        errors::Result as ParquetResult,
         file::metadata::{PageIndexPolicy, ParquetMetaData},
     },
     physical_plan::metrics::ExecutionPlanMetricsSet,
 };
 use futures::{FutureExt, future::BoxFuture};
+use nearscan_corrections::{Correction, CorrectionSet};
 
-use super::validate::{believable, pages::Chunks};
+use super::{
+    equality::EqualityColumns, metadata::FooterCache, statistics, validate::pages::Chunks,
+};
 
-/// `scan` with a guard in front of its files.
-pub(crate) fn guard(scan: FileScanConfig, session: &dyn Session) -> FileScanConfig {
+/// Returns the scan with a validating reader for its files. `corrections` say whether it hands out
+/// the statistics of row groups and pages as they are, or as far as DataFusion uses them soundly.
+pub(super) fn with_validation(
+    scan: FileScanConfig,
+    session: &dyn Session,
+    corrections: CorrectionSet,
+) -> FileScanConfig {
     let source = scan.file_source.downcast_ref::<ParquetSource>().cloned();
     let Some(source) = source else { return scan };
-    let Some(factory) = source.parquet_file_reader_factory().cloned() else { return scan };
-    let factory =
-        Arc::new(Guarded { inner: factory, files: Arc::default(), footers: Footers::of(session) });
-    let source = source.with_parquet_file_reader_factory(factory);
+    let Some(inner) = source.parquet_file_reader_factory().cloned() else { return scan };
+    let factory = ValidatingReaderFactory {
+        inner,
+        files: Arc::default(),
+        footers: FooterCache::of(session),
+        is_sound: corrections.contains(Correction::RemoveUnsoundStatistics),
+    };
+    let source = source.with_parquet_file_reader_factory(Arc::new(factory));
     FileScanConfigBuilder::from(scan).with_source(Arc::new(source)).build()
 }
 
-/// Footers as scans see them, kept in the place of those that were read.
-#[derive(Debug, Clone)]
-pub(crate) struct Footers(Arc<FileMetadataCache>);
-
-impl Footers {
-    /// Those of a session.
-    pub(crate) fn of(session: &dyn Session) -> Self {
-        Self(session.runtime_env().cache_manager.get_file_metadata_cache())
-    }
-
-    /// A footer that was read, as far as it may be believed.
-    ///
-    /// # Errors
-    /// Where it says what cannot be.
-    pub(crate) fn believe(
-        &self,
-        read: Arc<ParquetMetaData>,
-        object: &ObjectMeta,
-    ) -> ParquetResult<Arc<ParquetMetaData>> {
-        let path = format!("/{}", object.location);
-        let believed = believable(Arc::clone(&read), &path, object.size)?;
-        if !Arc::ptr_eq(&read, &believed) && self.is_kept(&read, object) {
-            let entry = Arc::new(CachedParquetMetaData::new(Arc::clone(&believed)));
-            self.0.put(&object.location, CachedFileMetadataEntry::new(object.clone(), entry));
-        }
-        Ok(believed)
-    }
-
-    /// Whether the footer is kept as it was read. One that was decrypted is not.
-    fn is_kept(&self, read: &Arc<ParquetMetaData>, object: &ObjectMeta) -> bool {
-        let kept = self.0.get(&object.location);
-        let kept = kept.as_ref().and_then(|entry| entry.file_metadata.as_any().downcast_ref());
-        kept.is_some_and(|kept: &CachedParquetMetaData| Arc::ptr_eq(kept.parquet_metadata(), read))
-    }
-}
-
-/// Makes readers with a guard.
+/// Makes validating readers.
 #[derive(Debug)]
-struct Guarded {
+struct ValidatingReaderFactory {
     inner: Arc<dyn ParquetFileReaderFactory>,
-    /// Of the files that are open: a file may have several readers, one behind the other.
     files: Arc<Files>,
-    footers: Footers,
+    footers: FooterCache,
+    /// Whether footers lose their unsound statistics.
+    is_sound: bool,
 }
 
-type Files = Mutex<HashMap<String, Weak<Chunks>>>;
+/// The files that are open, of which each may have several readers, one after the other.
+type Files = Mutex<HashMap<FileKey, Weak<OpenFile>>>;
 
-impl ParquetFileReaderFactory for Guarded {
+/// The path of a file, and what its bounds may be used for.
+type FileKey = (String, EqualityColumns);
+
+/// The footer of a file that is open.
+#[derive(Debug)]
+struct OpenFile {
+    /// As it was read and validated.
+    valid: Arc<ParquetMetaData>,
+    /// As it is handed out.
+    sound: Arc<ParquetMetaData>,
+    chunks: Chunks,
+}
+
+impl ParquetFileReaderFactory for ValidatingReaderFactory {
     fn create_reader(
         &self,
         partition_index: usize,
@@ -120,58 +101,63 @@ impl ParquetFileReaderFactory for Guarded {
         metrics: &ExecutionPlanMetricsSet,
     ) -> common::Result<Box<dyn AsyncFileReader + Send>> {
         let object = file.object_meta.clone();
-        let path = format!("/{}", object.location);
+        let equality = file.extensions.get::<EqualityColumns>().cloned().unwrap_or_default();
+        let key = (format!("/{}", object.location), equality);
         let inner = self.inner.create_reader(partition_index, file, metadata_size_hint, metrics)?;
         let files = Arc::clone(&self.files);
-        let chunks = locked(&files).get(&path).and_then(Weak::upgrade);
+        let open = locked(&files).get(&key).and_then(Weak::upgrade);
         let footers = self.footers.clone();
-        Ok(Box::new(GuardedReader { inner, object, path, files, footers, chunks }))
+        let is_sound = self.is_sound;
+        Ok(Box::new(ValidatingReader { inner, object, key, files, footers, is_sound, open }))
     }
 }
 
-fn locked(files: &Files) -> MutexGuard<'_, HashMap<String, Weak<Chunks>>> {
+fn locked(files: &Files) -> MutexGuard<'_, HashMap<FileKey, Weak<OpenFile>>> {
     files.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-struct GuardedReader {
+struct ValidatingReader {
     inner: Box<dyn AsyncFileReader + Send>,
     object: ObjectMeta,
-    path: String,
+    key: FileKey,
     files: Arc<Files>,
-    footers: Footers,
-    chunks: Option<Arc<Chunks>>,
+    footers: FooterCache,
+    is_sound: bool,
+    open: Option<Arc<OpenFile>>,
 }
 
-impl GuardedReader {
-    /// Where the chunks are, from a footer that a reader of this file has read.
-    async fn chunks(&mut self) -> ParquetResult<Arc<Chunks>> {
-        if self.chunks.is_none() {
-            self.footer(None).await?;
-        }
-        match &self.chunks {
-            Some(known) => Ok(Arc::clone(known)),
-            None => Err(ParquetError::General("a footer has no chunks".to_owned())),
+impl ValidatingReader {
+    /// The file, with a footer that a reader of it has read.
+    async fn open(&mut self) -> ParquetResult<Arc<OpenFile>> {
+        match &self.open {
+            Some(open) => Ok(Arc::clone(open)),
+            None => self.read(None).await,
         }
     }
 
-    async fn footer(
-        &mut self,
-        options: Option<&ArrowReaderOptions>,
-    ) -> ParquetResult<Arc<ParquetMetaData>> {
+    async fn read(&mut self, options: Option<&ArrowReaderOptions>) -> ParquetResult<Arc<OpenFile>> {
         let mut read = self.inner.get_metadata(options).await?;
         if read.offset_index().is_none() && has_index(&read) {
-            // Whoever needs it would read it past the guard.
+            // Whoever needs it would read it without validation.
             let options = options.cloned().unwrap_or_default();
             let options = options.with_page_index_policy(PageIndexPolicy::Optional);
             read = self.inner.get_metadata(Some(&options)).await?;
         }
-        let footer = self.footers.believe(read, &self.object)?;
-        if self.chunks.is_none() {
-            let chunks = Arc::new(Chunks::of(&footer, self.path.clone()));
-            locked(&self.files).insert(self.path.clone(), Arc::downgrade(&chunks));
-            self.chunks = Some(chunks);
+        let valid = self.footers.validated(read, &self.object)?;
+        if let Some(open) = &self.open
+            && Arc::ptr_eq(&open.valid, &valid)
+        {
+            return Ok(Arc::clone(open));
         }
-        Ok(footer)
+        let sound = match self.is_sound {
+            true => statistics::of_row_groups(Arc::clone(&valid), &self.key.1)?,
+            false => Arc::clone(&valid),
+        };
+        let chunks = Chunks::of(&sound, self.key.0.clone());
+        let open = Arc::new(OpenFile { valid, sound, chunks });
+        locked(&self.files).insert(self.key.clone(), Arc::downgrade(&open));
+        self.open = Some(Arc::clone(&open));
+        Ok(open)
     }
 }
 
@@ -181,7 +167,7 @@ fn has_index(footer: &ParquetMetaData) -> bool {
     chunks.any(|chunk| chunk.offset_index_offset().is_some())
 }
 
-impl AsyncFileReader for GuardedReader {
+impl AsyncFileReader for ValidatingReader {
     fn get_bytes(&mut self, range: Range<u64>) -> BoxFuture<'_, ParquetResult<Bytes>> {
         self.inner.get_bytes(range)
     }
@@ -191,11 +177,11 @@ impl AsyncFileReader for GuardedReader {
         ranges: Vec<Range<u64>>,
     ) -> BoxFuture<'_, ParquetResult<Vec<Bytes>>> {
         async move {
-            let chunks = self.chunks().await?;
+            let open = self.open().await?;
             let offsets: Vec<u64> = ranges.iter().map(|range| range.start).collect();
             let read = self.inner.get_byte_ranges(ranges).await?;
             for (offset, bytes) in offsets.into_iter().zip(&read) {
-                chunks.check(offset, bytes)?;
+                open.chunks.check(offset, bytes)?;
             }
             Ok(read)
         }
@@ -206,6 +192,6 @@ impl AsyncFileReader for GuardedReader {
         &'a mut self,
         options: Option<&'a ArrowReaderOptions>,
     ) -> BoxFuture<'a, ParquetResult<Arc<ParquetMetaData>>> {
-        self.footer(options).boxed()
+        async move { Ok(Arc::clone(&self.read(options).await?.sound)) }.boxed()
     }
 }

@@ -1,26 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What Parquet files state of their columns, and nobody may believe.
+//! Removes Parquet statistics that DataFusion would use unsoundly.
 //!
-//! | stated | why not | what is left |
+//! | statistics | why DataFusion's use is unsound | what stays |
 //! |---|---|---|
-//! | bounds of floating-point numbers | they leave NaN out, which to SQL is greater than every number | the number of NULLs |
-//! | bounds of some row groups | DataFusion takes them for those of the file; long strings have none | the number of NULLs |
-//! | bounds without the number of NULLs | DataFusion takes it for 0 | nothing |
+//! | bounds of floating-point columns | they leave NaN out, and nothing tells that there is none | the count of NULLs; bounds of row groups for equality ([`equality`](super::equality)) |
+//! | bounds of some row groups only | DataFusion merges them to bounds of the file | all that row groups state; the file's count of NULLs |
+//! | bounds without a count of NULLs | a missing count is taken for 0 | nothing |
 //!
-//! Of NaN: a row group whose greatest number is 3 may well have rows with `x > 5`, a column whose
-//! least and greatest number are the same need not be constant, and `max(x)` is not the greatest
-//! number. Nothing in a file says that it has no NaN.
-//!
-//! So what a scan sees of such a column has no bounds, for files, row groups and pages. What that
-//! costs: no pruning by conditions on it, MIN and MAX of it are read, and files that are sorted by
-//! it are sorted again.
+//! Comparisons are by Arrow's total order, in which NaN with the sign set is less than every number
+//! and NaN without it is greater. So neither bound of a floating-point column bounds all of its
+//! rows: a row group whose greatest number is 3 may have rows with `x > 5`, one whose least number
+//! is 3 may have rows with `x < 1`, and neither MIN nor MAX can be taken from a footer. A file that
+//! is sorted by such a column is sorted again where it has several row groups.
 
 use std::{collections::HashMap, sync::Arc};
 
 use datafusion::{
-    catalog::Session,
-    common::{ColumnStatistics, Statistics, stats::Precision},
-    datasource::physical_plan::{FileGroup, FileScanConfig, FileScanConfigBuilder},
+    arrow::datatypes::SchemaRef,
+    common::{Result, Statistics, stats::Precision},
+    datasource::physical_plan::parquet::metadata::DFParquetMetadata,
     parquet::{
         basic::{LogicalType, Type},
         errors::Result as ParquetResult,
@@ -33,73 +31,85 @@ use datafusion::{
     },
 };
 
-use super::facts::footer;
+use super::equality::{self, EqualityColumns};
 
-/// What is stated of a column and may not be believed.
+/// Which statistics of a column chunk, or of a column, are unsound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Doubt {
+enum Unsound {
     Nothing,
     Bounds,
     All,
 }
 
-/// `scan` with what its files state, as far as their footers bear it out. Footers lose the rest
-/// where they are read.
-pub(crate) async fn doubt(scan: FileScanConfig, session: &dyn Session) -> FileScanConfig {
-    let fields = scan.file_schema().fields().len();
-    let mut doubts = vec![Doubt::Nothing; fields];
-    for group in &scan.file_groups {
-        for file in group.files() {
-            let Some(stated) = &file.statistics else { continue };
-            let footer = Box::pin(footer(file, &scan, session)).await;
-            let leaves = footer.as_deref().map(leaves_by_name).unwrap_or_default();
-            let columns = scan.file_schema().fields().iter().zip(&stated.column_statistics);
-            for ((field, stated), doubt) in columns.zip(&mut doubts) {
-                if !states_something(stated) {
-                    continue;
-                }
-                let left = match (&footer, leaves.get(field.name().as_str())) {
-                    (None, _) => Doubt::All,
-                    // The file does not have it, or it is nested and nothing is stated of it.
-                    (Some(_), None) => Doubt::Nothing,
-                    (Some(footer), Some(leaf)) => missing(footer, *leaf),
-                };
-                *doubt = worse(*doubt, left);
-            }
+/// Returns the statistics of a file, as far as they are sound.
+///
+/// # Errors
+/// If the types of the footer cannot be converted to Arrow's.
+pub(super) fn of_file(footer: &ParquetMetaData, schema: &SchemaRef) -> Result<Statistics> {
+    let mut statistics = DFParquetMetadata::statistics_from_parquet_metadata(footer, schema)?;
+    let leaves = flat_columns(footer);
+    for (field, column) in schema.fields().iter().zip(&mut statistics.column_statistics) {
+        // Without a leaf, the file lacks the column, or it is nested and has no statistics.
+        let leaf = leaves.get(field.name().as_str());
+        let unsound = leaf.map_or(Unsound::Nothing, |leaf| of_column(footer, *leaf));
+        if unsound != Unsound::Nothing {
+            column.min_value = Precision::Absent;
+            column.max_value = Precision::Absent;
+        }
+        if unsound == Unsound::All {
+            column.null_count = Precision::Absent;
         }
     }
-    if doubts.iter().all(|doubt| *doubt == Doubt::Nothing) {
-        return scan;
-    }
-    let mut groups = Vec::with_capacity(scan.file_groups.len());
-    for group in &scan.file_groups {
-        let files = group.files().iter().cloned().map(|mut file| {
-            file.statistics = file.statistics.map(|known| Arc::new(without(&known, &doubts)));
-            file
-        });
-        // The statistics of a group are those of its files, and are made anew.
-        groups.push(FileGroup::new(files.collect()));
-    }
-    let known = without(&scan.statistics(), &doubts);
-    FileScanConfigBuilder::from(scan).with_file_groups(groups).with_statistics(known).build()
+    Ok(statistics)
 }
 
-fn states_something(column: &ColumnStatistics) -> bool {
-    column.min_value.get_value().is_some()
-        || column.max_value.get_value().is_some()
-        || column.null_count.get_value().is_some()
-}
-
-fn worse(one: Doubt, other: Doubt) -> Doubt {
-    match (one, other) {
-        (Doubt::All, _) | (_, Doubt::All) => Doubt::All,
-        (Doubt::Bounds, _) | (_, Doubt::Bounds) => Doubt::Bounds,
-        (Doubt::Nothing, Doubt::Nothing) => Doubt::Nothing,
+/// Returns a footer without unsound statistics of row groups and pages; the same one if there are
+/// none. Floating-point columns among `equality` keep bounds, which serve equality alone.
+///
+/// # Errors
+/// If the footer cannot be put together again.
+pub(super) fn of_row_groups(
+    footer: Arc<ParquetMetaData>,
+    equality: &EqualityColumns,
+) -> ParquetResult<Arc<ParquetMetaData>> {
+    let groups = footer.row_groups().iter().enumerate();
+    let mut chunks = groups.flat_map(|(number, group)| {
+        let columns = group.columns().iter().enumerate();
+        columns.map(move |(leaf, chunk)| (number, leaf, chunk))
+    });
+    let is_unsound =
+        |(number, leaf, chunk)| of_chunk(&footer, number, leaf, chunk) != Unsound::Nothing;
+    if !chunks.any(is_unsound) {
+        return Ok(footer);
     }
+    let mut builder = ParquetMetaData::clone(&footer).into_builder();
+    let mut index = builder.take_column_index();
+    let mut groups = Vec::with_capacity(footer.num_row_groups());
+    for (number, group) in builder.take_row_groups().into_iter().enumerate() {
+        let mut group = group.into_builder();
+        let mut chunks = Vec::with_capacity(footer.file_metadata().schema_descr().num_columns());
+        for (leaf, chunk) in group.take_columns().into_iter().enumerate() {
+            let unsound = of_chunk(&footer, number, leaf, &chunk);
+            let pages = index.as_mut().and_then(|index| index.get_mut(number)?.get_mut(leaf));
+            if let Some(pages) = pages
+                && unsound != Unsound::Nothing
+            {
+                *pages = ColumnIndexMetaData::NONE;
+            }
+            chunks.push(without(chunk, unsound, equality)?);
+        }
+        groups.push(group.set_column_metadata(chunks).build()?);
+    }
+    Ok(Arc::new(builder.set_row_groups(groups).set_column_index(index).build()))
 }
 
-/// The columns of a file that are not nested.
-fn leaves_by_name(footer: &ParquetMetaData) -> HashMap<&str, usize> {
+/// Whether the bounds of a column hold for all of its rows in every row group.
+pub(super) fn has_sound_bounds(footer: &ParquetMetaData, leaf: usize) -> bool {
+    of_column(footer, leaf) == Unsound::Nothing
+}
+
+/// The columns of a file that are not nested, by name.
+fn flat_columns(footer: &ParquetMetaData) -> HashMap<&str, usize> {
     let columns = footer.file_metadata().schema_descr().columns().iter().enumerate();
     let flat = columns.filter_map(|(leaf, column)| match column.path().parts() {
         [name] => Some((name.as_str(), leaf)),
@@ -108,120 +118,87 @@ fn leaves_by_name(footer: &ParquetMetaData) -> HashMap<&str, usize> {
     flat.collect()
 }
 
-/// What a footer that has lost its doubtful parts does not state of a column.
-fn missing(footer: &ParquetMetaData, leaf: usize) -> Doubt {
-    let is_required = footer.file_metadata().schema_descr().column(leaf).max_def_level() == 0;
-    let mut doubt = if is_required { Doubt::Bounds } else { Doubt::All };
-    for group in footer.row_groups() {
-        match group.column(leaf).statistics() {
-            Some(stated) if has_bounds(stated) => return Doubt::Nothing,
-            Some(_) => doubt = Doubt::Bounds,
-            None => {}
-        }
-    }
-    doubt
-}
-
-fn without(statistics: &Statistics, doubts: &[Doubt]) -> Statistics {
-    let mut statistics = statistics.clone();
-    for (column, doubt) in statistics.column_statistics.iter_mut().zip(doubts) {
-        if *doubt != Doubt::Nothing {
-            column.min_value = Precision::Absent;
-            column.max_value = Precision::Absent;
-        }
-        if *doubt == Doubt::All {
-            column.null_count = Precision::Absent;
-        }
-    }
-    statistics
-}
-
-/// A footer without what nobody may believe; the same one if there is nothing of that.
-///
-/// # Errors
-/// If the footer cannot be put together again.
-pub(crate) fn without_doubtful(
-    metadata: Arc<ParquetMetaData>,
-) -> ParquetResult<Arc<ParquetMetaData>> {
-    let columns = metadata.file_metadata().schema_descr().columns().iter().enumerate();
-    let doubts: Vec<Doubt> =
-        columns.map(|(leaf, column)| doubt_of(&metadata, leaf, column)).collect();
-    if doubts.iter().all(|doubt| *doubt == Doubt::Nothing) {
-        return Ok(metadata);
-    }
-    let mut builder = ParquetMetaData::clone(&metadata).into_builder();
-    let mut groups = Vec::with_capacity(metadata.num_row_groups());
-    for group in builder.take_row_groups() {
-        let chunks = group.columns().iter().zip(&doubts);
-        let chunks = chunks.map(|(chunk, doubt)| chunk_without(chunk, *doubt));
-        let chunks = chunks.collect::<ParquetResult<_>>()?;
-        groups.push(group.into_builder().set_column_metadata(chunks).build()?);
-    }
-    let index = builder.take_column_index().map(|mut index| {
-        for group in &mut index {
-            for (of_column, doubt) in group.iter_mut().zip(&doubts) {
-                if *doubt != Doubt::Nothing {
-                    *of_column = ColumnIndexMetaData::NONE;
-                }
-            }
-        }
-        index
-    });
-    Ok(Arc::new(builder.set_row_groups(groups).set_column_index(index).build()))
-}
-
-fn doubt_of(metadata: &ParquetMetaData, leaf: usize, column: &ColumnDescriptor) -> Doubt {
-    let has_rows = metadata.row_groups().iter().filter(|group| group.num_rows() > 0);
+/// What is unsound where DataFusion merges the row groups' statistics of a column.
+fn of_column(footer: &ParquetMetaData, leaf: usize) -> Unsound {
+    let column = footer.file_metadata().schema_descr().column(leaf);
+    let has_rows = footer.row_groups().iter().filter(|group| group.num_rows() > 0);
     let mut chunks = has_rows.map(|group| group.column(leaf));
-    let indexes = metadata.column_index().into_iter().flatten();
-    let mut indexes = indexes.filter_map(|group| group.get(leaf));
-    let has_index = chunks.clone().any(|chunk| chunk.column_index_offset().is_some())
-        || indexes.any(|index| !matches!(index, ColumnIndexMetaData::NONE));
-    let mut stated = chunks.clone().filter_map(ColumnChunkMetaData::statistics).peekable();
-    if stated.peek().is_none() && !has_index {
-        return Doubt::Nothing;
+    if !chunks.clone().all(|chunk| knows_nulls(chunk, &column)) {
+        return Unsound::All;
     }
-    let knows_nulls = |chunk: &ColumnChunkMetaData| {
-        let nulls = chunk.statistics().map(ChunkStatistics::null_count_opt);
-        nulls.is_some_and(|nulls| nulls.is_some() || column.max_def_level() == 0)
-    };
-    if stated.peek().is_some() && !chunks.clone().all(knows_nulls) {
-        return Doubt::All;
+    match is_float(&column) || !chunks.all(is_bounded) {
+        true => Unsound::Bounds,
+        false => Unsound::Nothing,
     }
-    let is_float = match column.physical_type() {
+}
+
+/// What is unsound of a column chunk by itself, or of its pages.
+fn of_chunk(
+    footer: &ParquetMetaData,
+    row_group: usize,
+    leaf: usize,
+    chunk: &ColumnChunkMetaData,
+) -> Unsound {
+    let column = chunk.column_descr();
+    if footer.row_group(row_group).num_rows() == 0 {
+        return Unsound::Nothing;
+    }
+    if chunk.statistics().is_some() && !knows_nulls(chunk, column) {
+        return Unsound::All;
+    }
+    let pages = footer.column_index().and_then(|index| index.get(row_group)?.get(leaf));
+    let has_bounds = chunk.statistics().is_some_and(has_bounds)
+        || chunk.column_index_offset().is_some()
+        || pages.is_some_and(|pages| !matches!(pages, ColumnIndexMetaData::NONE));
+    match is_float(column) && has_bounds {
+        true => Unsound::Bounds,
+        false => Unsound::Nothing,
+    }
+}
+
+fn is_float(column: &ColumnDescriptor) -> bool {
+    match column.physical_type() {
         Type::FLOAT | Type::DOUBLE => true,
         _ => column.logical_type_ref() == Some(&LogicalType::Float16),
-    };
-    let has_some = stated.any(has_bounds);
-    let is_bounded = |chunk: &ColumnChunkMetaData| {
-        chunk.statistics().is_some_and(|stated| {
-            let nulls = stated.null_count_opt().map(i64::try_from);
-            has_bounds(stated) || nulls == Some(Ok(chunk.num_values()))
-        })
-    };
-    match is_float && (has_some || has_index) || has_some && !chunks.all(is_bounded) {
-        true => Doubt::Bounds,
-        false => Doubt::Nothing,
     }
+}
+
+fn knows_nulls(chunk: &ColumnChunkMetaData, column: &ColumnDescriptor) -> bool {
+    let nulls = chunk.statistics().map(ChunkStatistics::null_count_opt);
+    nulls.is_some_and(|nulls| nulls.is_some() || column.max_def_level() == 0)
+}
+
+/// Whether a chunk has bounds, or only NULLs, which need none.
+fn is_bounded(chunk: &ColumnChunkMetaData) -> bool {
+    chunk.statistics().is_some_and(|stated| {
+        let nulls = stated.null_count_opt().map(i64::try_from);
+        has_bounds(stated) || nulls == Some(Ok(chunk.num_values()))
+    })
 }
 
 fn has_bounds(stated: &ChunkStatistics) -> bool {
     stated.min_bytes_opt().is_some() && stated.max_bytes_opt().is_some()
 }
 
-/// A chunk without what is doubtful of its column. Whoever looks for the index of its pages later,
-/// where it is not part of the footer, finds none.
-fn chunk_without(chunk: &ColumnChunkMetaData, doubt: Doubt) -> ParquetResult<ColumnChunkMetaData> {
-    if doubt == Doubt::Nothing {
-        return Ok(chunk.clone());
+/// A chunk without its unsound statistics. Whoever looks for the index of its pages later, where it
+/// is not part of the footer, finds none.
+fn without(
+    chunk: ColumnChunkMetaData,
+    unsound: Unsound,
+    equality: &EqualityColumns,
+) -> ParquetResult<ColumnChunkMetaData> {
+    if unsound == Unsound::Nothing {
+        return Ok(chunk);
     }
-    let builder = chunk.clone().into_builder();
+    let sound = chunk.statistics().filter(|_| unsound == Unsound::Bounds).map(|stated| {
+        let kept = equality.contains(&chunk).then(|| equality::bounds(stated)).flatten();
+        kept.unwrap_or_else(|| without_bounds(stated))
+    });
+    let builder = chunk.into_builder().clear_statistics();
     let builder = builder.set_column_index_offset(None).set_column_index_length(None);
-    match chunk.statistics() {
-        Some(stated) if doubt == Doubt::Bounds => {
-            builder.set_statistics(without_bounds(stated)).build()
-        }
-        _ => builder.clear_statistics().build(),
+    match sound {
+        Some(sound) => builder.set_statistics(sound).build(),
+        None => builder.build(),
     }
 }
 
