@@ -35,7 +35,7 @@
 
 mod builder;
 mod catalog;
-mod damage;
+mod corruption;
 mod drive_spec;
 mod drives;
 mod engine;

@@ -20,7 +20,7 @@ use datafusion::object_store::{
 };
 use futures::stream::BoxStream;
 
-use crate::damage::Damage;
+use crate::corruption::Corruption;
 use footer::HEAD_BYTES;
 
 /// Bytes of one request for which a file need not be looked at first.
@@ -67,9 +67,9 @@ impl LocalFiles {
         if self.0.head(location).await?.size != end {
             return Ok(());
         }
-        let damaged = |part: &str, offset: u64, what: String| object_store::Error::Generic {
+        let corrupt = |part: &str, offset: u64, what: String| object_store::Error::Generic {
             store: "local files",
-            source: Box::new(Damage {
+            source: Box::new(Corruption {
                 file: format!("/{location}"),
                 chunk: None,
                 offset: Some(offset),
@@ -79,17 +79,17 @@ impl LocalFiles {
         let start = end.checked_sub(TAIL_BYTES).and_then(|start| start.checked_sub(length));
         let Some(start) = start else {
             let what = format!("it is said to have {length} bytes of the file's {end}");
-            return Err(damaged("footer", end.saturating_sub(TAIL_BYTES), what));
+            return Err(corrupt("footer", end.saturating_sub(TAIL_BYTES), what));
         };
         let bytes = self.0.get_range(location, start..end - TAIL_BYTES).await?;
-        let walked = footer::walk(&bytes).map_err(|what| damaged("footer", start, what))?;
+        let walked = footer::walk(&bytes).map_err(|what| corrupt("footer", start, what))?;
         let Some((range, needed)) = walked.span() else { return Ok(()) };
         if range.end > end || needed > end || range.end - range.start > needed + FREE_BYTES {
             let what = format!(
                 "they are said to have {needed} bytes, in bytes {} to {} of a file of {end}",
                 range.start, range.end
             );
-            return Err(damaged("indexes of the pages", range.start, what));
+            return Err(corrupt("indexes of the pages", range.start, what));
         }
         let length = |index: &Range<u64>| index.end - index.start;
         let head = |index: &Range<u64>| index.start..index.start + length(index).min(HEAD_BYTES);
@@ -98,7 +98,7 @@ impl LocalFiles {
         let read = coalesce_ranges(&heads, fetch, NEAR_BYTES).await?;
         for (index, head) in walked.offsets.iter().zip(read) {
             let checked = footer::check_offsets(&head, length(index));
-            checked.map_err(|what| damaged("index of the pages", index.start, what))?;
+            checked.map_err(|what| corrupt("index of the pages", index.start, what))?;
         }
         Ok(())
     }

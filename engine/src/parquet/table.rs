@@ -40,7 +40,7 @@ use nearscan_optimizer::NearscanOptions;
 
 use super::{facts, format::SoundFormat, validate};
 use crate::{
-    damage::{Damage, bare},
+    corruption::{Corruption, bare},
     panics::from_panic,
 };
 
@@ -91,7 +91,7 @@ async fn name_file(
     // A length in a footer may lead behind the end of the file, which the store says.
     let is_outside =
         |error: &object_store::Error| matches!(error, object_store::Error::Generic { .. });
-    if Damage::of(&error).is_some() {
+    if Corruption::of(&error).is_some() {
         return error;
     }
     match error.find_root() {
@@ -101,8 +101,8 @@ async fn name_file(
         _ => return error,
     }
     for url in urls {
-        if let Ok(Some(damage)) = unreadable_file(state, &url).await {
-            return ParquetError::from(damage).into();
+        if let Ok(Some(corruption)) = unreadable_file(state, &url).await {
+            return ParquetError::from(corruption).into();
         }
     }
     // The file may have been replaced since.
@@ -110,7 +110,7 @@ async fn name_file(
 }
 
 /// The first file at `location` whose footer, or the indexes behind it, cannot be read.
-async fn unreadable_file(state: &dyn Session, url: &ListingTableUrl) -> Result<Option<Damage>> {
+async fn unreadable_file(state: &dyn Session, url: &ListingTableUrl) -> Result<Option<Corruption>> {
     let store = state.runtime_env().object_store(url)?;
     // A file that was named may end as it likes.
     let extension = if url.is_collection() { PARQUET_EXTENSION } else { "" };
@@ -123,9 +123,9 @@ async fn unreadable_file(state: &dyn Session, url: &ListingTableUrl) -> Result<O
         let path = format!("/{}", file.location);
         let metadata = read(PageIndexPolicy::Skip).await;
         if let Ok(metadata) = &metadata
-            && let Err(damage) = validate::check_footer(metadata, &path, file.size)
+            && let Err(corruption) = validate::check_footer(metadata, &path, file.size)
         {
-            return Ok(Some(damage));
+            return Ok(Some(corruption));
         }
         let (part, error) = match metadata {
             Err(error) => ("footer", error),
@@ -143,7 +143,7 @@ async fn unreadable_file(state: &dyn Session, url: &ListingTableUrl) -> Result<O
         };
         let what = format!("the {part} cannot be read: {}", bare(&text));
         let offset = footer_offset(store.as_ref(), &file).await.filter(|_| part == "footer");
-        return Ok(Some(Damage { file: path, chunk: None, offset, what }));
+        return Ok(Some(Corruption { file: path, chunk: None, offset, what }));
     }
     Ok(None)
 }

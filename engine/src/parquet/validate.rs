@@ -20,7 +20,7 @@ use datafusion::parquet::{
     },
 };
 
-use crate::damage::Damage;
+use crate::corruption::Corruption;
 
 /// Bytes of a file that are no data: the magic words at both ends and the length of the footer.
 const FRAME_BYTES: u64 = 12;
@@ -47,8 +47,8 @@ pub(super) fn check_footer(
     metadata: &ParquetMetaData,
     file: &str,
     file_bytes: u64,
-) -> Result<(), Damage> {
-    let wrong = |chunk, what| Damage { file: file.to_owned(), chunk, offset: None, what };
+) -> Result<(), Corruption> {
+    let wrong = |chunk, what| Corruption { file: file.to_owned(), chunk, offset: None, what };
     let data = 4..file_bytes.saturating_sub(FRAME_BYTES - 4);
     let mut rows = 0i64;
     for (number, group) in metadata.row_groups().iter().enumerate() {

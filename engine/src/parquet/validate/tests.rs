@@ -100,7 +100,7 @@ fn check(metadata: ParquetMetaData, bytes: &Bytes, page: Option<usize>) -> Resul
     };
     let range = usize::try_from(start).unwrap()..usize::try_from(end).unwrap();
     let chunks = Chunks::of(&Arc::new(metadata), "f".to_owned());
-    chunks.check(start, &bytes[range]).map_err(|damage| damage.to_string())
+    chunks.check(start, &bytes[range]).map_err(|corruption| corruption.to_string())
 }
 
 #[test]
