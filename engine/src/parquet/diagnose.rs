@@ -50,7 +50,7 @@ use datafusion::{
 use nearscan_cpu::PageHeader;
 use nearscan_optimizer::PushdownExec;
 
-use super::facts::parquet_scan_of;
+use super::scan::parquet_scan_of;
 use crate::{
     corruption::{Corruption, bare},
     error::Error,

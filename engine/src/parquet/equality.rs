@@ -55,7 +55,7 @@ use datafusion::{
     physical_plan::ExecutionPlan,
 };
 
-use super::facts::parquet_scan_of;
+use super::scan::parquet_scan_of;
 
 /// Floating-point columns of a scan that its predicate uses only for equality with numbers.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]

@@ -14,7 +14,7 @@ use datafusion::{
     datasource::{
         listing::PartitionedFile,
         object_store::ObjectStoreUrl,
-        physical_plan::{FileGroup, FileScanConfig, FileScanConfigBuilder, ParquetSource},
+        physical_plan::{FileGroup, FileScanConfig, FileScanConfigBuilder},
         source::DataSourceExec,
     },
     parquet::file::metadata::{PageIndexPolicy, ParquetMetaData},
@@ -25,7 +25,7 @@ use nearscan_corrections::Correction;
 use nearscan_drive::{FileRef, Placement};
 use nearscan_optimizer::{FileFacts, NearscanOptions, PushdownContext, settings::PushdownMode};
 
-use super::{equality::EqualityColumns, metadata::FooterCache, statistics};
+use super::{equality::EqualityColumns, metadata::FooterCache, scan::parquet_scan_of, statistics};
 use crate::host;
 
 /// `plan` with facts attached to every local Parquet file that it scans; as it is when no drive
@@ -61,12 +61,6 @@ pub(crate) async fn attach(
         None => Ok(Transformed::no(node)),
     })?;
     Ok(plan.data)
-}
-
-/// The scan in a node, if it is one of Parquet files.
-pub(crate) fn parquet_scan_of(plan: &Arc<dyn ExecutionPlan>) -> Option<&FileScanConfig> {
-    let exec = plan.downcast_ref::<DataSourceExec>()?;
-    exec.downcast_to_file_source::<ParquetSource>().map(|(config, _source)| config)
 }
 
 /// The scan in a node, if it is one of local Parquet files.

@@ -34,7 +34,7 @@ use datafusion::{
 };
 use nearscan_corrections::{Correction, CorrectionSet};
 
-use super::{facts::parquet_scan_of, metadata::FooterCache, ordering, reader, statistics};
+use super::{metadata::FooterCache, ordering, reader, scan::parquet_scan_of, statistics};
 
 /// DataFusion's Parquet format, with sound statistics and verified orderings.
 #[derive(Debug, Clone)]

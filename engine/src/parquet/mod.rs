@@ -14,6 +14,7 @@
 //! | `ordering` | verifies the sort orders that files declare |
 //! | `facts` | attaches to files what the optimizer needs to know of them |
 //! | `reader` | reads footers and column chunks for scans, and validates them |
+//! | `scan` | finds the scans of Parquet files in physical plans |
 //! | `diagnose` | finds the column chunk and page that a scan could not decode |
 
 mod diagnose;
@@ -23,6 +24,7 @@ mod format;
 mod metadata;
 mod ordering;
 mod reader;
+mod scan;
 mod statistics;
 mod table;
 mod validate;
