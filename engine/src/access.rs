@@ -7,12 +7,12 @@
 
 use std::{
     fs,
-    path::{Path, PathBuf},
+    path::{Component, Path, PathBuf},
 };
 
 use datafusion::{
     common::{DataFusionError, tree_node::TreeNodeRecursion},
-    logical_expr::{LogicalPlan, Statement},
+    logical_expr::{DdlStatement, LogicalPlan, Statement},
 };
 use url::Url;
 
@@ -62,25 +62,43 @@ impl Access {
         Ok(())
     }
 
-    /// Refuses a plan that changes something, where that is refused.
+    /// Refuses a plan that changes something, or names a file that may not be opened.
     pub(crate) fn check_plan(&self, plan: &LogicalPlan) -> Result<(), DataFusionError> {
-        if !self.is_read_only {
+        if !self.is_read_only && self.roots.is_empty() {
             return Ok(());
         }
         plan.apply_with_subqueries(|node| {
-            let what = match node {
-                LogicalPlan::Ddl(ddl) => ddl.name(),
-                LogicalPlan::Dml(dml) => dml.op.name(),
-                LogicalPlan::Copy(_) => "COPY TO",
+            match node {
+                LogicalPlan::Ddl(ddl) => {
+                    self.check_write(ddl.name())?;
+                    if let DdlStatement::CreateExternalTable(create) = ddl {
+                        let mut locations = create.locations.iter();
+                        locations.try_for_each(|it| self.check_location(it))?;
+                    }
+                }
+                LogicalPlan::Dml(dml) => self.check_write(dml.op.name())?,
+                LogicalPlan::Copy(copy) => {
+                    self.check_write("COPY TO")?;
+                    self.check_output(&copy.output_url)?;
+                }
                 LogicalPlan::Statement(Statement::SetVariable(set)) => {
                     self.check_setting(&set.variable.to_lowercase())?;
-                    return Ok(TreeNodeRecursion::Continue);
                 }
-                _ => return Ok(TreeNodeRecursion::Continue),
-            };
-            Err(AccessError::ReadOnly { what: what.to_owned() }.into())
+                LogicalPlan::Statement(Statement::ResetVariable(reset)) => {
+                    self.check_setting(&reset.variable.to_lowercase())?;
+                }
+                _ => {}
+            }
+            Ok(TreeNodeRecursion::Continue)
         })
         .map(|_| ())
+    }
+
+    fn check_write(&self, what: &str) -> Result<(), DataFusionError> {
+        match self.is_read_only {
+            true => Err(AccessError::ReadOnly { what: what.to_owned() }.into()),
+            false => Ok(()),
+        }
     }
 
     /// Refuses to change a setting that limits something, where that is refused.
@@ -97,6 +115,23 @@ impl Access {
         match self.roots.is_empty() || self.is_allowed(location)? {
             true => Ok(()),
             false => Err(AccessError::Outside { location: location.to_owned() }.into()),
+        }
+    }
+
+    /// Refuses to write a file that would not be below an allowed root.
+    fn check_output(&self, location: &str) -> Result<(), DataFusionError> {
+        let is_new = || {
+            let path = files::local_path(location).ok()?;
+            let parent =
+                path.ancestors().skip(1).find(|it| it.as_os_str().is_empty() || it.exists());
+            let parent = parent.filter(|it| !it.as_os_str().is_empty());
+            let has_dots = path.components().any(|part| part == Component::ParentDir);
+            let parent = fs::canonicalize(parent.unwrap_or(Path::new("."))).ok()?;
+            Some(!has_dots && !path.exists() && self.has_folder_of(&parent))
+        };
+        match self.roots.is_empty() || is_new() == Some(true) {
+            true => Ok(()),
+            false => self.check_location(location),
         }
     }
 

@@ -26,13 +26,13 @@ use crate::{
     engine::Engine,
     error::{Error, Result},
     explain::Planner,
+    parquet::{self, TableFactory},
     settings::NearscanOptions,
     store::LocalFiles,
     system::{SCHEMA_NAME, SettingsTable, SystemSchema},
     system_corrections::CorrectionsTable,
     system_drives::{DrivesTable, FunctionsTable, LogTable},
     system_rates::{HostTable, RatesTable},
-    table::TableFactory,
 };
 
 /// Collects what an engine is to be made of.
@@ -142,6 +142,7 @@ impl EngineBuilder {
         }
         let mut state = nearscan_corrections::install(state, NearscanOptions::corrections_of)?;
         PushdownRule::new(context).install(&mut state);
+        parquet::install(&mut state);
         let engine = Engine::new(state, catalogs, self.drives);
         for (key, value) in self.settings {
             engine.set(&key, &value).await?;

@@ -19,7 +19,7 @@ use datafusion::{
 };
 use url::Url;
 
-use crate::{error::PathError, table::TableFactory};
+use crate::{error::PathError, parquet::TableFactory};
 
 /// Folders below a table's folder are looked into this far when its format is found out.
 const FOLDER_DEPTH_MAX: u32 = 8;

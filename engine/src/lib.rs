@@ -34,25 +34,21 @@
 #![forbid(unsafe_code)]
 
 mod access;
-mod bounds;
 mod builder;
 mod catalog;
-mod damage;
+mod corruption;
 mod drive_spec;
 mod drives;
 mod engine;
 pub mod error;
 mod explain;
-mod facts;
 mod files;
-mod guard;
 mod host;
 mod interrupt;
-mod locate;
-mod order;
 mod overlay;
 mod panics;
 mod parameters;
+pub mod parquet;
 mod planned;
 mod prepared;
 mod profile;
@@ -66,7 +62,6 @@ mod system;
 mod system_corrections;
 mod system_drives;
 mod system_rates;
-mod table;
 pub mod units;
 
 pub use builder::EngineBuilder;
@@ -90,4 +85,4 @@ pub use stream::QueryStream;
 
 // Connectors build on the engine alone, so the crates whose types it shows come with it.
 pub use datafusion;
-pub use datafusion::{arrow, parquet};
+pub use datafusion::arrow;

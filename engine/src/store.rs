@@ -5,23 +5,31 @@
 //! is, and what is asked for may come from a footer: a length of 2^62 would end the process. So
 //! large requests are held against the file first. And who reads the end of a Parquet file will
 //! decode its footer, which makes room for what that says: so it is looked at first as well
-//! ([`footer`]). Everything else is that store's.
+//! ([`footer`]), and handed out from memory when it is asked for ([`ending`]). Everything else is
+//! that store's.
 
+mod ending;
 mod footer;
 
-use std::{fmt, ops::Range, sync::Arc};
+use std::{
+    collections::HashMap,
+    error::Error,
+    fmt,
+    ops::Range,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
 
 use async_trait::async_trait;
 use bytes::Bytes;
 use datafusion::object_store::{
     self, CopyOptions, GetOptions, GetResult, ListResult, MultipartUpload, ObjectMeta, ObjectStore,
     ObjectStoreExt, PutMultipartOptions, PutOptions, PutPayload, PutResult, RenameOptions, Result,
-    coalesce_ranges, local::LocalFileSystem, path::Path,
+    local::LocalFileSystem, path::Path,
 };
 use futures::stream::BoxStream;
+use tokio::runtime::Handle;
 
-use crate::damage::Damage;
-use footer::HEAD_BYTES;
+use ending::{Ending, EndingError, Part};
 
 /// Bytes of one request for which a file need not be looked at first.
 const FREE_BYTES: u64 = 64 << 20;
@@ -29,15 +37,23 @@ const FREE_BYTES: u64 = 64 << 20;
 /// The end of a Parquet file: the length of the footer in front of it, and a magic word.
 const TAIL_BYTES: u64 = 8;
 
-/// What is this close to one another is read by one request.
-const NEAR_BYTES: u64 = 4096;
+/// Files of which something is kept that was read ahead; a pass over footers has as many open as the
+/// setting `meta_fetch_concurrency` says, 32 unless it is set.
+const AHEAD_MAX: usize = 64;
+
+/// Bytes of a footer, or of all indexes of a file, up to which they are kept.
+const AHEAD_BYTES_MAX: usize = 256 << 10;
 
 /// The magic word.
 const MAGIC: &[u8] = b"PAR1";
 
 /// The files of this machine.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct LocalFiles(Arc<LocalFileSystem>);
+pub(crate) struct LocalFiles {
+    files: Arc<LocalFileSystem>,
+    /// What was read behind the tails of files, and not asked for yet.
+    ahead: Arc<Mutex<HashMap<Path, Vec<Part>>>>,
+}
 
 impl LocalFiles {
     async fn check(&self, location: &Path, ranges: &[Range<u64>]) -> Result<()> {
@@ -47,7 +63,7 @@ impl LocalFiles {
         if bytes <= FREE_BYTES && !ranges.iter().any(is_backward) {
             return Ok(());
         }
-        let size = self.0.head(location).await?.size;
+        let size = self.files.head(location).await?.size;
         match ranges.iter().find(|range| is_backward(range) || range.end > size) {
             None => Ok(()),
             Some(Range { start, end }) => Err(object_store::Error::Generic {
@@ -58,55 +74,58 @@ impl LocalFiles {
         }
     }
 
-    /// Looks at the footer of a Parquet file, of which `tail` is the last that was read.
-    async fn check_footer(&self, location: &Path, end: u64, tail: &Bytes) -> Result<()> {
-        let Some((rest, _)) = tail.split_last_chunk::<4>() else { return Ok(()) };
-        let Some((_, length)) = rest.split_last_chunk() else { return Ok(()) };
-        let length = u64::from(u32::from_le_bytes(*length));
-        // Other bytes may be the same.
-        if self.0.head(location).await?.size != end {
-            return Ok(());
-        }
-        let damaged = |part: &str, offset: u64, what: String| object_store::Error::Generic {
-            store: "local files",
-            source: Box::new(Damage {
-                file: format!("/{location}"),
-                chunk: None,
-                offset: Some(offset),
-                what: format!("the {part} cannot be read: {what}"),
-            }),
+    /// Reads and walks the footer of a Parquet file that ends at byte `end`; nothing if that is not
+    /// where such a file ends.
+    async fn read_ending(&self, location: &Path, end: u64) -> Result<Option<Ending>> {
+        let path = self.files.path_to_filesystem(location)?;
+        let name = format!("/{location}");
+        let read = move || ending::read(&path, &name, end);
+        let read = match Handle::try_current() {
+            Ok(runtime) => runtime.spawn_blocking(read).await?,
+            Err(_) => read(),
         };
-        let start = end.checked_sub(TAIL_BYTES).and_then(|start| start.checked_sub(length));
-        let Some(start) = start else {
-            let what = format!("it is said to have {length} bytes of the file's {end}");
-            return Err(damaged("footer", end.saturating_sub(TAIL_BYTES), what));
+        let source: Box<dyn Error + Send + Sync> = match read {
+            Ok(ending) => return Ok(ending),
+            Err(EndingError::Io(error)) => Box::new(error),
+            Err(EndingError::Corrupt(corruption)) => Box::new(corruption),
         };
-        let bytes = self.0.get_range(location, start..end - TAIL_BYTES).await?;
-        let walked = footer::walk(&bytes).map_err(|what| damaged("footer", start, what))?;
-        let Some((range, needed)) = walked.span() else { return Ok(()) };
-        if range.end > end || needed > end || range.end - range.start > needed + FREE_BYTES {
-            let what = format!(
-                "they are said to have {needed} bytes, in bytes {} to {} of a file of {end}",
-                range.start, range.end
-            );
-            return Err(damaged("indexes of the pages", range.start, what));
+        Err(object_store::Error::Generic { store: "local files", source })
+    }
+
+    /// Keeps what was read ahead of a file for the requests that follow at once.
+    fn keep(&self, location: &Path, mut parts: Vec<Part>) {
+        parts.retain(|(_, bytes)| bytes.len() <= AHEAD_BYTES_MAX);
+        let mut ahead = self.ahead();
+        if ahead.len() >= AHEAD_MAX {
+            ahead.clear();
         }
-        let length = |index: &Range<u64>| index.end - index.start;
-        let head = |index: &Range<u64>| index.start..index.start + length(index).min(HEAD_BYTES);
-        let heads: Vec<Range<u64>> = walked.offsets.iter().map(head).collect();
-        let fetch = |range| self.0.get_range(location, range);
-        let read = coalesce_ranges(&heads, fetch, NEAR_BYTES).await?;
-        for (index, head) in walked.offsets.iter().zip(read) {
-            let checked = footer::check_offsets(&head, length(index));
-            checked.map_err(|what| damaged("index of the pages", index.start, what))?;
+        ahead.insert(location.clone(), parts);
+    }
+
+    /// Takes what was read ahead of a file. Any other request drops it, so that it cannot get older
+    /// than the tail that it came with.
+    fn take(&self, location: &Path, ranges: &[Range<u64>]) -> Option<Bytes> {
+        let mut ahead = self.ahead();
+        let mut parts = ahead.remove(location)?;
+        let [range] = ranges else { return None };
+        let is_asked = |(start, bytes): &Part| {
+            *start == range.start && start + bytes.len() as u64 == range.end
+        };
+        let (_, bytes) = parts.remove(parts.iter().position(is_asked)?);
+        if !parts.is_empty() {
+            ahead.insert(location.clone(), parts);
         }
-        Ok(())
+        Some(bytes)
+    }
+
+    fn ahead(&self) -> MutexGuard<'_, HashMap<Path, Vec<Part>>> {
+        self.ahead.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl fmt::Display for LocalFiles {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
+        self.files.fmt(f)
     }
 }
 
@@ -118,7 +137,7 @@ impl ObjectStore for LocalFiles {
         payload: PutPayload,
         options: PutOptions,
     ) -> Result<PutResult> {
-        self.0.put_opts(location, payload, options).await
+        self.files.put_opts(location, payload, options).await
     }
 
     async fn put_multipart_opts(
@@ -126,19 +145,29 @@ impl ObjectStore for LocalFiles {
         location: &Path,
         options: PutMultipartOptions,
     ) -> Result<Box<dyn MultipartUpload>> {
-        self.0.put_multipart_opts(location, options).await
+        self.files.put_multipart_opts(location, options).await
     }
 
     async fn get_opts(&self, location: &Path, options: GetOptions) -> Result<GetResult> {
-        self.0.get_opts(location, options).await
+        self.files.get_opts(location, options).await
     }
 
     async fn get_ranges(&self, location: &Path, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
+        if let Some(bytes) = self.take(location, ranges) {
+            return Ok(vec![bytes]);
+        }
+        if let [range] = ranges
+            && range.start.checked_add(TAIL_BYTES) == Some(range.end)
+            && let Some(ending) = self.read_ending(location, range.end).await?
+        {
+            self.keep(location, ending.parts);
+            return Ok(vec![ending.tail]);
+        }
         self.check(location, ranges).await?;
-        let read = self.0.get_ranges(location, ranges).await?;
+        let read = self.files.get_ranges(location, ranges).await?;
         for (range, bytes) in ranges.iter().zip(&read) {
             if bytes.ends_with(MAGIC) {
-                self.check_footer(location, range.end, bytes).await?;
+                self.read_ending(location, range.end).await?;
             }
         }
         Ok(read)
@@ -148,11 +177,11 @@ impl ObjectStore for LocalFiles {
         &self,
         locations: BoxStream<'static, Result<Path>>,
     ) -> BoxStream<'static, Result<Path>> {
-        self.0.delete_stream(locations)
+        self.files.delete_stream(locations)
     }
 
     fn list(&self, prefix: Option<&Path>) -> BoxStream<'static, Result<ObjectMeta>> {
-        self.0.list(prefix)
+        self.files.list(prefix)
     }
 
     fn list_with_offset(
@@ -160,19 +189,19 @@ impl ObjectStore for LocalFiles {
         prefix: Option<&Path>,
         offset: &Path,
     ) -> BoxStream<'static, Result<ObjectMeta>> {
-        self.0.list_with_offset(prefix, offset)
+        self.files.list_with_offset(prefix, offset)
     }
 
     async fn list_with_delimiter(&self, prefix: Option<&Path>) -> Result<ListResult> {
-        self.0.list_with_delimiter(prefix).await
+        self.files.list_with_delimiter(prefix).await
     }
 
     async fn copy_opts(&self, from: &Path, to: &Path, options: CopyOptions) -> Result<()> {
-        self.0.copy_opts(from, to, options).await
+        self.files.copy_opts(from, to, options).await
     }
 
     async fn rename_opts(&self, from: &Path, to: &Path, options: RenameOptions) -> Result<()> {
-        self.0.rename_opts(from, to, options).await
+        self.files.rename_opts(from, to, options).await
     }
 }
 
@@ -243,6 +272,30 @@ mod tests {
         let location = Path::from_absolute_path(&path).unwrap();
         let tail = size - TAIL_BYTES..size;
         LocalFiles::default().get_ranges(&location, &[tail]).await
+    }
+
+    #[tokio::test]
+    async fn footer_that_was_read_ahead_is_dropped_by_any_other_request() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("t.parquet");
+        // A footer without fields.
+        let file = |byte: u8| [&[byte; 100][..], &[0], &1u32.to_le_bytes(), MAGIC].concat();
+        let location = Path::from_absolute_path(&path).unwrap();
+        let store = LocalFiles::default();
+        let read = async |range: Range<u64>| {
+            store.get_ranges(&location, &[range]).await.unwrap().remove(0)
+        };
+        std::fs::write(&path, file(7)).unwrap();
+        assert_eq!(read(101..109).await, file(7)[101..]);
+        std::fs::write(&path, [9; 109]).unwrap();
+        // It is as old as the tail.
+        assert_eq!(read(100..101).await, [0][..]);
+        assert_eq!(read(100..101).await, [9][..]);
+        std::fs::write(&path, file(7)).unwrap();
+        read(101..109).await;
+        std::fs::write(&path, [9; 109]).unwrap();
+        assert_eq!(read(0..1).await, [9][..]);
+        assert_eq!(read(100..101).await, [9][..]);
     }
 
     #[tokio::test]

@@ -27,8 +27,8 @@ use nearscan_optimizer::{Candidate, PushdownContext, context::RunningQuery, with
 
 use crate::{
     error::{Error, Result},
-    locate,
     panics::from_panic,
+    parquet,
     planned::Planned,
     profile::{QueryProfile, profile},
 };
@@ -149,7 +149,7 @@ impl Stream for QueryStream {
                 }
                 Some(Err(error)) => {
                     let plan = Arc::clone(&self.plan);
-                    self.failing = Some(locate::explain(error, plan).boxed());
+                    self.failing = Some(parquet::explain(error, plan).boxed());
                 }
                 None => {}
             }

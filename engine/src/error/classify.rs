@@ -17,7 +17,7 @@ use datafusion::{
 };
 
 use super::{AccessError, Error, Missing, PathError, Place};
-use crate::{damage::Damage, settings::SettingError};
+use crate::{corruption::Corruption, settings::SettingError};
 
 /// How alike two names must be, from 0 to 1, to be offered as a correction: `lineitm` and
 /// `lineitem` have 0.875, `l_qty` and `l_quantity` have 0.5.
@@ -40,7 +40,7 @@ pub(crate) struct ErrorContext<'a> {
 impl ErrorContext<'_> {
     /// Sorts one error.
     pub(crate) fn classify(&self, error: DataFusionError) -> Error {
-        if Damage::of(&error).is_some() {
+        if Corruption::of(&error).is_some() {
             return Error::Data(Box::new(error));
         }
         if let Some(error) = self.by_wording(error.find_root()) {
@@ -182,8 +182,8 @@ pub(super) fn message(root: &DataFusionError) -> String {
 
 /// What an error says, behind the name of its file where that is known.
 pub(super) fn message_about_file(error: &DataFusionError) -> String {
-    if let Some(damage) = Damage::of(error) {
-        return damage.to_string();
+    if let Some(corruption) = Corruption::of(error) {
+        return corruption.to_string();
     }
     let text = message(error.find_root());
     match error {

@@ -8,7 +8,7 @@
 //! that the format knows must have its kind, and nothing stands there that the crate misreads.
 //! What a footer then takes is at most some hundred times its own length.
 //!
-//! What the numbers mean is not looked at here: see [`guard`](crate::guard).
+//! What the numbers mean is not looked at here: see [`validate`](crate::parquet).
 
 mod fields;
 #[cfg(test)]

@@ -112,6 +112,79 @@ async fn bounds_of_other_columns_still_rule_row_groups_out() {
     assert!(plan.contains("row_groups_pruned_statistics=3 total → 1 matched"), "{plan}");
 }
 
+/// How many row groups a scan has, and how many of them its bounds could not rule out.
+async fn row_groups_read(engine: &nearscan::Engine, sql: &str) -> String {
+    let result = engine.sql(sql).await.unwrap().collect().await.unwrap();
+    let plan = &result.profile.plan;
+    let pruned = plan.split("row_groups_pruned_statistics=").nth(1);
+    pruned.unwrap_or(plan).split(',').next().unwrap_or(plan).to_owned()
+}
+
+#[rstest]
+#[case::equal("x = 8", "1")]
+#[case::equal_from_the_left("8 = x", "1")]
+#[case::equal_to_no_number_of_any("x = 9", "0")]
+#[case::narrower_type("y = 3", "0")]
+#[case::one_of_two("x IN (1, 3)", "2")]
+#[case::below_or("x = 7 OR x = 3", "2")]
+#[case::beside_another_column("x = 8 AND z > 0", "1")]
+#[case::beside_a_null_check("x = 8 AND x IS NOT NULL", "1")]
+#[case::not_equal("x <> 8", "3 matched -> 2 fully")]
+// Both bounds of the second row group are 3, and it has NaN.
+#[case::not_equal_to_both_bounds("x <> 3", "3 matched -> 2 fully")]
+#[case::greater("x > 8", "3")]
+#[case::less("x < 1", "3")]
+#[case::equal_and_greater("x = 8 AND x > 2", "3")]
+#[case::equal_to_nan("x = CAST('NaN' AS DOUBLE)", "3")]
+#[case::among_nan("x IN (8, CAST('NaN' AS DOUBLE))", "3")]
+#[tokio::test]
+async fn float_bounds_prune_row_groups_by_equality_alone(
+    #[case] predicate: &str,
+    #[case] read: &str,
+) {
+    let folder = tempfile::tempdir().unwrap();
+    let engine = engine().await;
+    engine.register("t", &write(&folder, Layout::TwoAndOne)).await.unwrap();
+    let found = row_groups_read(&engine, &format!("SELECT id FROM t WHERE {predicate}")).await;
+    assert_eq!(found, format!("3 total → {read} matched"));
+}
+
+#[rstest]
+#[case::less("SELECT count(*) FROM t WHERE x < 1", "1")]
+#[case::at_most("SELECT count(*) FROM t WHERE x <= 0", "1")]
+#[case::equal("SELECT count(*) FROM t WHERE x = 2", "1")]
+#[case::least("SELECT min(x) > 0 FROM t", "false")]
+#[tokio::test]
+async fn negative_nan_is_less_than_the_minimum_of_its_row_group(
+    #[case] sql: &str,
+    #[case] expected: &str,
+    #[values("none", "off", "force")] drive: &str,
+) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.parquet");
+    let numbers: ArrayRef = Arc::new(Float64Array::from(vec![2.0, -f64::NAN, 3.0]));
+    let batch = RecordBatch::try_from_iter([("x", numbers)]).unwrap();
+    let mut writer =
+        ArrowWriter::try_new(File::create(&path).unwrap(), batch.schema(), None).unwrap();
+    writer.write(&batch).unwrap();
+    writer.close().unwrap();
+    let engine = if drive == "none" { engine().await } else { engine_with_drive(drive).await };
+    engine.register("t", path.to_str().unwrap()).await.unwrap();
+    assert_eq!(rows_of(&engine, sql).await.join(" "), expected, "{sql}");
+}
+
+#[tokio::test]
+async fn statistics_are_those_of_datafusion_while_the_correction_is_off() {
+    let folder = tempfile::tempdir().unwrap();
+    let engine = engine().await;
+    engine.register("t", &write(&folder, Layout::TwoAndOne)).await.unwrap();
+    for (corrections, expected) in [("all", "NaN"), ("none", "8.0"), ("all", "NaN")] {
+        let set = format!("SET nearscan.corrections = '{corrections}'");
+        engine.sql(&set).await.unwrap().collect().await.unwrap();
+        assert_eq!(rows_of(&engine, "SELECT max(x) FROM t").await.join(" "), expected);
+    }
+}
+
 /// Two row groups of a text and a number, of which the second has long texts and the first a NULL;
 /// its footer says so much less as `change` makes of it.
 fn write_less(folder: &TempDir, change: fn(usize, &Statistics) -> Option<Statistics>) -> String {
@@ -173,6 +246,27 @@ async fn bounds_of_some_row_groups_are_not_those_of_the_file(
     let engine = if drive == "none" { engine().await } else { engine_with_drive(drive).await };
     engine.register("t", &path).await.unwrap();
     assert_eq!(text(&engine, sql).await.lines().last(), Some(expected), "{sql}");
+}
+
+#[tokio::test]
+async fn row_group_without_bounds_leaves_the_others_theirs() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = write_less(&folder, |group, stated| match stated {
+        Statistics::ByteArray(_) if group == 1 => {
+            Some(Statistics::byte_array(None, None, None, stated.null_count_opt(), false))
+        }
+        Statistics::Int64(known) if group == 0 => {
+            let (least, greatest) = (known.min_opt().copied(), known.max_opt().copied());
+            Some(Statistics::int64(least, greatest, None, None, false))
+        }
+        _ => None,
+    });
+    let engine = engine().await;
+    engine.register("t", &path).await.unwrap();
+    for predicate in ["s > 'x'", "k > 7"] {
+        let sql = format!("SELECT id FROM t WHERE {predicate}");
+        assert_eq!(row_groups_read(&engine, &sql).await, "2 total → 1 matched", "{predicate}");
+    }
 }
 
 /// Old writers do not say how many NULLs there are.

@@ -58,6 +58,10 @@ mod queries;
 #[cfg(test)]
 mod repeats;
 #[cfg(test)]
+mod running;
+#[cfg(test)]
+mod sessions;
+#[cfg(test)]
 mod set_operations;
 #[cfg(test)]
 mod settings;

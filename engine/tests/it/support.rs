@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A folder with data, an engine over it, and results as text.
 
-use nearscan::{Engine, arrow::util::pretty::pretty_format_batches};
+use nearscan::{Engine, QueryResult, arrow::util::pretty::pretty_format_batches};
 use tempfile::TempDir;
 
 /// A folder with `t.parquet`: `k` from 1 to `ROWS`, `v` the same modulo 10, in two row groups.
@@ -45,11 +45,20 @@ pub(crate) async fn engine_with_drive(mode: &str) -> Engine {
     builder.set("nearscan.pushdown.mode", mode).build().await.unwrap()
 }
 
-/// Runs a statement and returns its rows, a line each, cells separated by one space.
+/// Runs a statement and returns its rows with the names of its columns, a line each, cells
+/// separated by one space.
 pub(crate) async fn text(engine: &Engine, sql: &str) -> String {
-    let result = engine.sql(sql).await.unwrap().collect().await.unwrap();
+    lines(engine.sql(sql).await.unwrap().collect().await.unwrap()).join("\n")
+}
+
+/// The rows of a result as [`text`] has them, without the names.
+pub(crate) fn shown(result: QueryResult) -> String {
+    lines(result).into_iter().skip(1).collect::<Vec<_>>().join("\n")
+}
+
+fn lines(result: QueryResult) -> Vec<String> {
     if result.schema.fields().is_empty() {
-        return String::new();
+        return Vec::new();
     }
     let table = if result.batches.is_empty() {
         pretty_format_batches(&[nearscan::arrow::array::RecordBatch::new_empty(result.schema)])
@@ -62,7 +71,7 @@ pub(crate) async fn text(engine: &Engine, sql: &str) -> String {
         let cells: Vec<&str> = line.trim_matches('|').split('|').map(str::trim).collect();
         cells.join(" ")
     };
-    lines.map(row).collect::<Vec<_>>().join("\n")
+    lines.map(row).collect()
 }
 
 /// The rows of a query, as [`text`] has them.

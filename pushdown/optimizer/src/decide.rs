@@ -66,7 +66,7 @@ pub struct DriveView {
 
 /// What a decision depends on beside the plan.
 #[derive(Debug, Clone)]
-pub struct Surroundings {
+pub struct PlanningContext {
     /// The settings.
     pub options: PushdownOptions,
     /// Attached drives, in the order of preference.
@@ -79,7 +79,7 @@ pub struct Surroundings {
     pub query_id: u128,
 }
 
-impl Surroundings {
+impl PlanningContext {
     /// Whether a fragment or a merge with this hash is in quarantine on a drive.
     pub(crate) fn is_quarantined(&self, drive: &str, hash: u64) -> bool {
         self.quarantined.iter().any(|(name, known)| name == drive && *known == hash)
@@ -92,16 +92,16 @@ impl Surroundings {
 /// Only when DataFusion refuses to rebuild a node; what cannot be offloaded is a [`Candidate`].
 pub fn decide(
     plan: Arc<dyn ExecutionPlan>,
-    around: &Surroundings,
+    planning: &PlanningContext,
 ) -> Result<(Arc<dyn ExecutionPlan>, Vec<Candidate>)> {
-    let weighing = match around.options.mode {
+    let weighing = match planning.options.mode {
         PushdownMode::Auto => Weighing::Decides,
         PushdownMode::Force | PushdownMode::Off => Weighing::Absent,
     };
-    let mut walk = Walk { around, weighing, candidates: Vec::new() };
+    let mut walk = Walk { planning, weighing, candidates: Vec::new() };
     let plan = walk.visit(plan, None)?;
     let plan = match weighing {
-        Weighing::Absent => merges(plan, around, &mut walk.candidates)?,
+        Weighing::Absent => merges(plan, planning, &mut walk.candidates)?,
         Weighing::Decides | Weighing::Noted => plan,
     };
     Ok((plan, walk.candidates))
@@ -119,7 +119,7 @@ enum Weighing {
 }
 
 struct Walk<'a> {
-    around: &'a Surroundings,
+    planning: &'a PlanningContext,
     weighing: Weighing,
     candidates: Vec<Candidate>,
 }
@@ -165,9 +165,9 @@ impl Walk<'_> {
         plan: &Arc<dyn ExecutionPlan>,
     ) -> Result<Option<Lowered<Arc<dyn ExecutionPlan>>>> {
         let mut trial =
-            Walk { around: self.around, weighing: Weighing::Noted, candidates: Vec::new() };
+            Walk { planning: self.planning, weighing: Weighing::Noted, candidates: Vec::new() };
         let tried = trial.visit(Arc::clone(plan), None)?;
-        let Some(weighed) = weigh(&tried, self.around) else { return Ok(None) };
+        let Some(weighed) = weigh(&tried, self.planning) else { return Ok(None) };
         Ok(Some(weighed.map(|(exec, costs)| {
             let merged = trial.candidates.into_iter();
             self.candidates
@@ -322,7 +322,7 @@ impl Walk<'_> {
             Err(kept) => return Ok(Err(kept)),
         };
         let mut builder = FragmentBuilder::new(schema, stack.scan.file_columns());
-        let order = self.around.options.float_order;
+        let order = self.planning.options.float_order;
         let lowered = lower_states(&mut builder, aggregate, stack, &units, order);
         let (fragment, states) = match lowered.and_then(|states| {
             Ok((builder.states(states.keys.clone(), states.slots.clone())?, states))
@@ -395,11 +395,11 @@ impl Walk<'_> {
 
     /// What every fragment over a stack needs: a mode, a drive, options that are known, facts.
     fn begin<'a>(&self, stack: &Stack<'a>) -> Lowered<ScanUnits<'a>> {
-        if self.around.options.mode == PushdownMode::Off {
+        if self.planning.options.mode == PushdownMode::Off {
             return Err(Kept::new(KeepReason::ModeOff, ""));
         }
         if self.allowed_drives().next().is_none() {
-            let detail = match &self.around.options.drive {
+            let detail = match &self.planning.options.drive {
                 DriveChoice::Any => String::new(),
                 DriveChoice::Named(name) => format!("no drive is called {name}"),
             };
@@ -410,7 +410,7 @@ impl Walk<'_> {
     }
 
     fn allowed_drives(&self) -> impl Iterator<Item = &DriveView> {
-        self.around.drives.iter().filter(|drive| match &self.around.options.drive {
+        self.planning.drives.iter().filter(|drive| match &self.planning.options.drive {
             DriveChoice::Any => true,
             DriveChoice::Named(name) => drive.name == *name,
         })
@@ -433,7 +433,7 @@ impl Walk<'_> {
                         Pushed {
                             drive: drive.name.clone(),
                             table: stack.scan.table_name(),
-                            query_id: self.around.query_id,
+                            query_id: self.planning.query_id,
                             fragment: Arc::new(fragment),
                             replaced,
                             partitions: placed.partitions,
@@ -462,7 +462,7 @@ impl Walk<'_> {
         replaced_plan: &Arc<dyn ExecutionPlan>,
     ) -> Lowered<(Placed, Option<Costs>)> {
         drive.capabilities.admits(fragment).map_err(|refused| kept_by(refused, ""))?;
-        if self.around.is_quarantined(&drive.name, fragment.hash()) {
+        if self.planning.is_quarantined(&drive.name, fragment.hash()) {
             return Err(Kept::for_quarantine());
         }
         let mut placed = place_units(drive, stack, units, fragment)?;
@@ -470,7 +470,7 @@ impl Walk<'_> {
             return Ok((placed, None));
         }
         let share = KeptShare::of(replaced_plan, &placed.partitions, fragment);
-        let costs = placed.weigh(drive, &self.around.host, fragment, share)?;
+        let costs = placed.weigh(drive, &self.planning.host, fragment, share)?;
         match costs.prefer_drive() || self.weighing == Weighing::Noted {
             true => Ok((placed, Some(costs))),
             false => Err(Kept::for_cost(costs)),

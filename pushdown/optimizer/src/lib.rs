@@ -57,5 +57,5 @@ pub use context::PushdownContext;
 pub use decision::{Candidate, Costs, Decision, KeepReason, Kept};
 pub use exec::{ModelledTime, PushdownExec, PushdownMergeExec, with_query_id};
 pub use facts::FileFacts;
-pub use rule::{PushdownRule, core_rates, recorded, surroundings};
+pub use rule::{PushdownRule, core_rates, planning_context, recorded};
 pub use settings::NearscanOptions;

@@ -50,7 +50,7 @@ use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
 use nearscan_command::{Merge, Output, SortKey};
 
 use crate::cost::{MergeVolume, Volume, estimate_merge};
-use crate::decide::Surroundings;
+use crate::decide::PlanningContext;
 use crate::decision::{Candidate, Costs, KeepReason, Kept};
 use crate::exec::{Merged, PushdownExec, PushdownMergeExec, Replaced, UnitPlace};
 use crate::lower::Lowered;
@@ -64,12 +64,12 @@ use crate::place::{self, KeptShare};
 /// Only when DataFusion refuses to rebuild a node.
 pub(crate) fn merges(
     plan: Arc<dyn ExecutionPlan>,
-    around: &Surroundings,
+    planning: &PlanningContext,
     candidates: &mut [Candidate],
 ) -> Result<Arc<dyn ExecutionPlan>> {
     let merged = plan.transform_down(|node| {
         let Some(found) = Found::at(&node) else { return Ok(Transformed::no(node)) };
-        match found.on_drive(&node, around) {
+        match found.on_drive(&node, planning) {
             Ok(exec) => {
                 let exec: Arc<dyn ExecutionPlan> = Arc::new(exec);
                 Ok(Transformed::new(exec, true, TreeNodeRecursion::Jump))
@@ -90,13 +90,13 @@ pub(crate) fn merges(
 /// its scans than the scans wherever they are cheapest and the merge on the host.
 pub(crate) fn weigh(
     plan: &Arc<dyn ExecutionPlan>,
-    around: &Surroundings,
+    planning: &PlanningContext,
 ) -> Option<Lowered<(PushdownMergeExec, Costs)>> {
     let found = Found::at(plan)?;
-    Some(found.on_drive(plan, around).and_then(|exec| {
-        let drive = around.drives.iter().find(|drive| drive.name == exec.merged().drive);
+    Some(found.on_drive(plan, planning).and_then(|exec| {
+        let drive = planning.drives.iter().find(|drive| drive.name == exec.merged().drive);
         let costs = drive
-            .and_then(|drive| estimate_merge(&volume_of(&exec), &drive.snapshot, &around.host));
+            .and_then(|drive| estimate_merge(&volume_of(&exec), &drive.snapshot, &planning.host));
         let costs = costs.ok_or_else(Kept::for_want_of_rates)?;
         match costs.prefer_drive() {
             true => Ok((exec.with_costs(costs), costs)),
@@ -237,14 +237,14 @@ impl<'a> Found<'a> {
     fn on_drive(
         &self,
         plan: &Arc<dyn ExecutionPlan>,
-        around: &Surroundings,
+        planning: &PlanningContext,
     ) -> Lowered<PushdownMergeExec> {
         let ordering = |detail: &str| Err(Kept::new(KeepReason::Ordering, detail));
         let Some(first) = self.scans().next() else { return ordering("a merge of nothing") };
         if self.scans().any(|scan| scan.drive() != first.drive()) {
             return ordering("a merge of rows of several drives");
         }
-        let drive = around.drives.iter().find(|drive| drive.name == first.drive());
+        let drive = planning.drives.iter().find(|drive| drive.name == first.drive());
         let inputs_max = drive.map_or(0, |drive| drive.capabilities.merge_inputs_max as usize);
         if inputs_max == 0 {
             return ordering("the drive does not merge");
@@ -283,7 +283,7 @@ impl<'a> Found<'a> {
         };
         let inputs = self.inputs.iter().map(|input| Arc::clone(input)).collect();
         let exec = PushdownMergeExec::new(merged, inputs, plan.equivalence_properties().clone());
-        match around.is_quarantined(first.drive(), exec.quarantine_hash()) {
+        match planning.is_quarantined(first.drive(), exec.quarantine_hash()) {
             true => Err(Kept::for_quarantine()),
             false => Ok(exec),
         }

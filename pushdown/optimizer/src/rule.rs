@@ -13,7 +13,7 @@ use datafusion::physical_plan::ExecutionPlan;
 
 use crate::context::PushdownContext;
 use crate::cost::{CoreRates, HostRates};
-use crate::decide::{DriveView, Surroundings, decide};
+use crate::decide::{DriveView, PlanningContext, decide};
 use crate::decision::Candidate;
 use crate::settings::{HostOptions, NearscanOptions};
 
@@ -64,7 +64,7 @@ impl PushdownRule {
 }
 
 /// What a decision depends on, as it is now.
-pub fn surroundings(context: &PushdownContext, config: &ConfigOptions) -> Surroundings {
+pub fn planning_context(context: &PushdownContext, config: &ConfigOptions) -> PlanningContext {
     let options = config.extensions.get::<NearscanOptions>().cloned().unwrap_or_default();
     let view = |(name, drive): (String, Arc<dyn nearscan_drive::Drive>)| DriveView {
         capabilities: drive.capabilities().clone(),
@@ -72,7 +72,7 @@ pub fn surroundings(context: &PushdownContext, config: &ConfigOptions) -> Surrou
         name,
     };
     let core = core_rates(context.core_rates(), &options.host);
-    Surroundings {
+    PlanningContext {
         options: options.pushdown,
         drives: context.drives.list().into_iter().map(view).collect(),
         host: HostRates {
@@ -108,7 +108,7 @@ impl PhysicalOptimizerRule for PushdownRule {
         if self.context.drives.is_empty() && record.is_none() {
             return Ok(plan);
         }
-        let (plan, candidates) = decide(plan, &surroundings(&self.context, config))?;
+        let (plan, candidates) = decide(plan, &planning_context(&self.context, config))?;
         if let Some(record) = record {
             record.lock().unwrap_or_else(PoisonError::into_inner).extend(candidates);
         }

@@ -28,7 +28,7 @@ use nearscan_drive::{Capabilities, Drive, Drives, FileRef};
 use nearscan_optimizer::decide::decide;
 use nearscan_optimizer::{
     Candidate, Decision, FileFacts, Kept, NearscanOptions, PushdownContext, PushdownExec,
-    PushdownMergeExec, PushdownRule, surroundings,
+    PushdownMergeExec, PushdownRule, planning_context,
 };
 use parquet::file::metadata::ParquetMetaDataReader;
 use tempfile::TempDir;
@@ -214,8 +214,8 @@ impl Bench {
         sql: &str,
     ) -> (Arc<dyn ExecutionPlan>, Arc<dyn ExecutionPlan>, Vec<Candidate>) {
         let input = self.input(sql).await;
-        let around = surroundings(&self.context, self.config.options());
-        let (output, candidates) = decide(Arc::clone(&input), &around).unwrap();
+        let planning = planning_context(&self.context, self.config.options());
+        let (output, candidates) = decide(Arc::clone(&input), &planning).unwrap();
         assert_eq!(input.schema(), output.schema(), "a rule must not change a schema");
         (input, output, candidates)
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Canaries of Parquet files. The corrections need footers, so they are in the engine, where
-//! `tests/it/statistics.rs` and `tests/it/orders.rs` show what is right; here is what is wrong.
+//! `tests/it/bounds.rs` and `tests/it/orders.rs` show what is right; here is what is wrong.
 
 use std::{fs::File, sync::Arc};
 

@@ -18,6 +18,7 @@ mod verify;
 use std::fmt;
 use std::sync::Arc;
 
+#[cfg(feature = "proto")]
 use arrow::datatypes::SchemaRef;
 use datafusion::common::internal_err;
 use datafusion::common::tree_node::TreeNodeRecursion;

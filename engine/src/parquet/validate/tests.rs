@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use datafusion::{
-    arrow::array::{ArrayRef, Float64Array, Int64Array, RecordBatch},
-    datasource::physical_plan::parquet::metadata::DFParquetMetadata,
-    execution::context::SessionContext,
+    arrow::array::{ArrayRef, Int64Array, RecordBatch},
+    datasource::physical_plan::parquet::metadata::CachedParquetMetaData,
+    execution::{cache::cache_manager::CachedFileMetadataEntry, context::SessionContext},
     object_store::{ObjectStoreExt, local::LocalFileSystem, path::Path as ObjectPath},
     parquet::{
         arrow::ArrowWriter,
@@ -24,7 +24,7 @@ use datafusion::{
 };
 use rstest::rstest;
 
-use super::{Footers, chunks::Chunks, footer::believable};
+use super::{super::metadata::FooterCache, pages::Chunks, validate};
 
 /// The index of a chunk.
 type Pages = Vec<PageLocation>;
@@ -52,8 +52,11 @@ fn write() -> (Bytes, ParquetMetaData) {
     (bytes, metadata)
 }
 
-fn believe(metadata: &Arc<ParquetMetaData>, bytes: &Bytes) -> ParquetResult<Arc<ParquetMetaData>> {
-    believable(Arc::clone(metadata), "f", bytes.len() as u64)
+fn validated(
+    metadata: &Arc<ParquetMetaData>,
+    bytes: &Bytes,
+) -> ParquetResult<Arc<ParquetMetaData>> {
+    validate(Arc::clone(metadata), "f", bytes.len() as u64)
 }
 
 /// The footer with another chunk.
@@ -97,7 +100,7 @@ fn check(metadata: ParquetMetaData, bytes: &Bytes, page: Option<usize>) -> Resul
     };
     let range = usize::try_from(start).unwrap()..usize::try_from(end).unwrap();
     let chunks = Chunks::of(&Arc::new(metadata), "f".to_owned());
-    chunks.check(start, &bytes[range]).map_err(|damage| damage.to_string())
+    chunks.check(start, &bytes[range]).map_err(|corruption| corruption.to_string())
 }
 
 #[test]
@@ -105,7 +108,7 @@ fn a_footer_that_fits_is_left_alone() {
     let (bytes, metadata) = write();
     assert_eq!(pages(&metadata).len(), 10);
     let metadata = Arc::new(metadata);
-    assert!(Arc::ptr_eq(&believe(&metadata, &bytes).unwrap(), &metadata));
+    assert!(Arc::ptr_eq(&validated(&metadata, &bytes).unwrap(), &metadata));
 }
 
 #[rstest]
@@ -123,10 +126,10 @@ fn a_footer_that_fits_is_left_alone() {
 #[case::moved(|pages: &mut Pages| pages.iter_mut().for_each(|page| page.offset += 1))]
 fn an_index_that_does_not_fit_is_none(#[case] change: fn(&mut Pages)) {
     let (bytes, metadata) = write();
-    let believed = believe(&Arc::new(with_pages(metadata, change)), &bytes).unwrap();
-    assert!(believed.offset_index().is_none() && believed.column_index().is_none());
+    let valid = validated(&Arc::new(with_pages(metadata, change)), &bytes).unwrap();
+    assert!(valid.offset_index().is_none() && valid.column_index().is_none());
     // Nobody reads it again.
-    let chunk = chunk(&believed);
+    let chunk = chunk(&valid);
     assert!(chunk.offset_index_offset().is_none() && chunk.column_index_offset().is_none());
     assert_eq!(chunk.num_values(), ROWS);
 }
@@ -139,7 +142,7 @@ fn a_dictionary_in_front_of_the_index_need_not_be_said() {
         with_chunk(metadata, |it| it.set_dictionary_page_offset(None).set_data_page_offset(start))
     };
     let metadata = unsaid(metadata);
-    assert!(believe(&Arc::new(metadata.clone()), &bytes).unwrap().offset_index().is_some());
+    assert!(validated(&Arc::new(metadata.clone()), &bytes).unwrap().offset_index().is_some());
     assert_eq!(check(metadata.clone(), &bytes, Some(5)), Ok(()));
     assert_eq!(check(metadata, &bytes, None), Ok(()));
 }
@@ -155,10 +158,10 @@ fn a_chunk_need_not_say_to_how_much_it_unpacks() {
 fn old_counts_leave_nulls_out() {
     let (bytes, metadata) = write();
     let fewer = Arc::new(with_chunk(metadata.clone(), |it| it.set_num_values(ROWS - 1)));
-    assert!(believe(&fewer, &bytes).is_ok());
+    assert!(validated(&fewer, &bytes).is_ok());
     assert_eq!(check(ParquetMetaData::clone(&fewer), &bytes, None), Ok(()));
     let more = Arc::new(with_chunk(metadata, |it| it.set_num_values(ROWS + 1)));
-    let error = believe(&more, &bytes).unwrap_err().to_string();
+    let error = validated(&more, &bytes).unwrap_err().to_string();
     assert!(error.contains("it is said to have 1001 values in 1000 rows"), "{error}");
 }
 
@@ -167,7 +170,7 @@ fn a_page_has_the_rows_that_the_index_says() {
     let (bytes, metadata) = write();
     let moved = with_pages(metadata, |pages| pages[5].first_row_index += 20);
     // It is like one that fits.
-    assert!(believe(&Arc::new(moved.clone()), &bytes).unwrap().offset_index().is_some());
+    assert!(validated(&Arc::new(moved.clone()), &bytes).unwrap().offset_index().is_some());
     assert_eq!(check(moved.clone(), &bytes, Some(3)), Ok(()));
     let error = check(moved, &bytes, Some(5)).unwrap_err();
     assert!(error.contains("said to have 100 rows, and 80 by the index"), "{error}");
@@ -184,36 +187,30 @@ fn the_pages_of_a_chunk_have_all_its_rows() {
 }
 
 #[test]
-fn a_footer_is_believed_once() {
-    let values: ArrayRef = Arc::new(Float64Array::from(vec![1.0, f64::NAN, 3.0]));
-    let batch = RecordBatch::try_from_iter([("x", values)]).unwrap();
-    let mut writer = ArrowWriter::try_new(Vec::new(), batch.schema(), None).unwrap();
-    writer.write(&batch).unwrap();
-    let bytes = Bytes::from(writer.into_inner().unwrap());
-    let reader = ParquetMetaDataReader::new().with_page_index_policy(PageIndexPolicy::Required);
-    let read = Arc::new(reader.parse_and_finish(&bytes).unwrap());
-    let believed = believe(&read, &bytes).unwrap();
-    assert!(!Arc::ptr_eq(&believed, &read), "{:?}", chunk(&read).statistics());
-    assert!(Arc::ptr_eq(&believe(&believed, &bytes).unwrap(), &believed));
+fn validation_of_a_valid_footer_returns_it_again() {
+    let (bytes, metadata) = write();
+    let read = Arc::new(with_pages(metadata, |pages| pages.clear()));
+    let valid = validated(&read, &bytes).unwrap();
+    assert!(!Arc::ptr_eq(&valid, &read));
+    assert!(Arc::ptr_eq(&validated(&valid, &bytes).unwrap(), &valid));
 }
 
 #[tokio::test]
-async fn a_footer_is_kept_as_it_is_believed() {
+async fn footer_without_its_inconsistent_index_replaces_the_cached_one() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.parquet");
-    let session = SessionContext::new();
-    let copy = format!("COPY (SELECT 1.5 AS x) TO '{}'", path.display());
-    session.sql(&copy).await.unwrap().collect().await.unwrap();
-    let state = session.state();
+    let (bytes, metadata) = write();
+    std::fs::write(&path, &bytes).unwrap();
+    let state = SessionContext::new().state();
     let store = LocalFileSystem::new();
     let object = store.head(&ObjectPath::from_absolute_path(&path).unwrap()).await.unwrap();
     let cache = state.runtime_env().cache_manager.get_file_metadata_cache();
-    let read = async || {
-        let reader = DFParquetMetadata::new(&store, &object);
-        reader.with_file_metadata_cache(Some(Arc::clone(&cache))).fetch_metadata().await.unwrap()
-    };
-    let first = read().await;
-    let believed = Footers::of(&state).believe(Arc::clone(&first), &object).unwrap();
-    assert!(!Arc::ptr_eq(&first, &believed));
-    assert!(Arc::ptr_eq(&read().await, &believed));
+    let inconsistent = Arc::new(with_pages(metadata, |pages| pages.clear()));
+    let entry = Arc::new(CachedParquetMetaData::new(Arc::clone(&inconsistent)));
+    cache.put(&object.location, CachedFileMetadataEntry::new(object.clone(), entry));
+    let footers = FooterCache::of(&state);
+    let read = async || footers.read(&store, &object, None, PageIndexPolicy::Skip).await.unwrap();
+    let valid = read().await;
+    assert!(!Arc::ptr_eq(&valid, &inconsistent) && valid.offset_index().is_none());
+    assert!(Arc::ptr_eq(&read().await, &valid));
 }

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Where in which file is what a scan could not decode.
 //!
-//! The `parquet` crate says what is wrong with a page, and for some damage it panics; neither says
+//! The `parquet` crate says what is wrong with a page, and for some corruptions it panics; neither says
 //! where. So when a query fails with an error that may come from a file, the chunks that its scans
 //! read are read once more, one column of one row group at a time, and page by page, until one
 //! fails. That costs what was read so far, in a query that fails anyway.
 //!
 //! # Not here
 //!
-//! What [`guard`](crate::guard) finds says by itself where it is. Rows that are wrong and can
+//! What [`reader`](super::reader) finds says by itself where it is. Rows that are wrong and can
 //! be decoded are found by nobody.
 
 use std::{
@@ -50,10 +50,10 @@ use datafusion::{
 use nearscan_cpu::PageHeader;
 use nearscan_optimizer::PushdownExec;
 
+use super::scan::parquet_scan_of;
 use crate::{
-    damage::{Damage, bare},
+    corruption::{Corruption, bare},
     error::Error,
-    facts::parquet_scan_of,
     panics::{caught, from_panic},
 };
 
@@ -62,15 +62,15 @@ pub(crate) async fn explain(error: DataFusionError, plan: Arc<dyn ExecutionPlan>
     let error = Error::from(error);
     // A panic of a library is an internal error.
     let (Error::Data(source) | Error::Internal(source)) = &error else { return error };
-    if Damage::of(source).is_some() || is_of_another_format(source) {
+    if Corruption::of(source).is_some() || is_of_another_format(source) {
         return error;
     }
     let said: Arc<str> = source.to_string().into();
     for scan in scans_of(&plan) {
         let Some(factory) = scan.factory() else { continue };
         for file in scan.files() {
-            if let Ok(Ok(Some(damage))) = caught(scan.find(factory, file, &said)).await {
-                return Error::from(DataFusionError::from(ParquetError::from(damage)));
+            if let Ok(Ok(Some(corruption))) = caught(scan.find(factory, file, &said)).await {
+                return Error::from(DataFusionError::from(ParquetError::from(corruption)));
             }
         }
     }
@@ -134,19 +134,19 @@ impl Scan {
         }
     }
 
-    /// The first damage of a file, for a query that failed with an error that said this.
+    /// The first corruption of a file, for a query that failed with an error that said this.
     async fn find(
         &self,
         factory: &Arc<dyn ParquetFileReaderFactory>,
         file: &PartitionedFile,
         said: &Arc<str>,
-    ) -> Result<Option<Damage>, DataFusionError> {
+    ) -> Result<Option<Corruption>, DataFusionError> {
         let path = format!("/{}", file.object_meta.location);
         let metrics = ExecutionPlanMetricsSet::new();
         let mut reader = factory.create_reader(0, file.clone(), None, &metrics)?;
         let metadata = match reader.get_metadata(None).await {
             Ok(metadata) => metadata,
-            Err(error) => return Ok(Some(damage_of(&error, &path, None, None))),
+            Err(error) => return Ok(Some(corruption_of(&error, &path, None, None))),
         };
         let columns = self.columns();
         for (row_group, group) in metadata.row_groups().iter().enumerate() {
@@ -161,7 +161,7 @@ impl Scan {
                 let bytes = match read.map(|mut read| read.pop()) {
                     Ok(bytes) => bytes.unwrap_or_default(),
                     Err(error) => {
-                        return Ok(Some(damage_of(&error, &path, Some(place), Some(start))));
+                        return Ok(Some(corruption_of(&error, &path, Some(place), Some(start))));
                     }
                 };
                 let (metadata, schema) = (Arc::clone(&metadata), Arc::clone(self.0.file_schema()));
@@ -170,7 +170,7 @@ impl Scan {
                 let found = tokio::task::spawn_blocking(move || chunk.find(&said)).await;
                 let found = found.map_err(|error| DataFusionError::Internal(error.to_string()))?;
                 if let Err((offset, error)) = found {
-                    return Ok(Some(damage_of(&error, &path, Some(place), Some(offset))));
+                    return Ok(Some(corruption_of(&error, &path, Some(place), Some(offset))));
                 }
             }
         }
@@ -178,23 +178,23 @@ impl Scan {
     }
 }
 
-/// The damage that an error is, or the error at this place.
-fn damage_of(
+/// The corruption that an error is, or the error at this place.
+fn corruption_of(
     error: &ParquetError,
     file: &str,
     chunk: Option<(usize, String)>,
     offset: Option<u64>,
-) -> Damage {
+) -> Corruption {
     if let ParquetError::External(source) = error
-        && let Some(damage) = source.downcast_ref::<Damage>()
+        && let Some(corruption) = source.downcast_ref::<Corruption>()
     {
-        return damage.clone();
+        return corruption.clone();
     }
     let what = match error {
         ParquetError::General(text) | ParquetError::EOF(text) => text.clone(),
         other => bare(&other.to_string()).to_owned(),
     };
-    Damage { file: file.to_owned(), chunk, offset, what }
+    Corruption { file: file.to_owned(), chunk, offset, what }
 }
 
 /// A column chunk in memory.

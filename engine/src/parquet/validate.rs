@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a footer says, before anything is read because of it.
+//! Validates Parquet metadata before allocating from it: footers here, page headers in `pages`.
 //!
-//! What leads outside of the file, or cannot be, is an error. An index of pages that does not fit
-//! its chunk is none: some writers write such, and a scan does without.
+//! The reader of the `parquet` crate trusts lengths: a chunk that is said to have 2^62 bytes ends
+//! the process, a negative one is a panic, and a page that is said to unpack to 2 GiB takes that
+//! much. What leads outside of the file, or is impossible, is therefore an error. An index of pages
+//! that does not fit its chunk is not: some writers write such, and a scan does without.
+
+pub(super) mod pages;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 
@@ -14,34 +20,35 @@ use datafusion::parquet::{
     },
 };
 
-use crate::{bounds, damage::Damage};
+use crate::corruption::Corruption;
 
 /// Bytes of a file that are no data: the magic words at both ends and the length of the footer.
 const FRAME_BYTES: u64 = 12;
 
-/// A footer that was checked, without what nobody may believe; the same one if that is all of it.
+/// Validates a footer, and returns it without indexes of pages if one of them is inconsistent; the
+/// same footer otherwise.
 ///
 /// # Errors
-/// Where it says what cannot be.
-pub(crate) fn believable(
+/// If the footer is corrupt.
+pub(super) fn validate(
     metadata: Arc<ParquetMetaData>,
     file: &str,
     file_bytes: u64,
 ) -> ParquetResult<Arc<ParquetMetaData>> {
     check_footer(&metadata, file, file_bytes)?;
-    bounds::without_doubtful(without_odd_indexes(metadata)?)
+    without_inconsistent_indexes(metadata)
 }
 
-/// Holds a footer against the length of its file.
+/// Checks the offsets, lengths and counts of a footer against the length of its file.
 ///
 /// # Errors
-/// Where it says what cannot be.
-pub(crate) fn check_footer(
+/// If one of them is impossible.
+pub(super) fn check_footer(
     metadata: &ParquetMetaData,
     file: &str,
     file_bytes: u64,
-) -> Result<(), Damage> {
-    let wrong = |chunk, what| Damage { file: file.to_owned(), chunk, offset: None, what };
+) -> Result<(), Corruption> {
+    let wrong = |chunk, what| Corruption { file: file.to_owned(), chunk, offset: None, what };
     let data = 4..file_bytes.saturating_sub(FRAME_BYTES - 4);
     let mut rows = 0i64;
     for (number, group) in metadata.row_groups().iter().enumerate() {
@@ -100,7 +107,9 @@ pub(crate) fn check_footer(
 }
 
 /// A footer without its indexes of pages, if one of them does not fit.
-fn without_odd_indexes(metadata: Arc<ParquetMetaData>) -> ParquetResult<Arc<ParquetMetaData>> {
+fn without_inconsistent_indexes(
+    metadata: Arc<ParquetMetaData>,
+) -> ParquetResult<Arc<ParquetMetaData>> {
     let (Some(offsets), bounds) = (metadata.offset_index(), metadata.column_index()) else {
         return Ok(metadata);
     };

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Parquet tables: DataFusion's listing table, with one place where its scans can be looked at.
+//! The table provider of Parquet files.
 //!
 //! Every way to make a Parquet table (`Engine::register`, `CREATE EXTERNAL TABLE`, `FROM 'file'`)
-//! goes through [`TableFactory`], which wraps the listing table in a [`ParquetTable`]. The wrapper
-//! answers each question exactly as the table inside does, so plans, statistics and inserts are
-//! those of plain DataFusion, but for orders that files declare and do not have ([`order`]). Where
-//! a drive is attached, scans carry what the optimizer needs to know of their files ([`facts`]).
-//! Tables of other formats are not wrapped.
+//! goes through [`TableFactory`], which wraps DataFusion's listing table in a [`ParquetTable`]. The
+//! listing table asks [`SoundFormat`] for statistics and orderings, and for the scan; where a drive
+//! is attached, the wrapper adds what the optimizer needs to know of the files ([`facts`]), and to
+//! errors of Parquet it adds the file. Everything else is the listing table's. Tables of other
+//! formats are not wrapped.
 //!
 //! Nothing in DataFusion 55 looks for a `ListingTable` behind a provider except the serialisation
 //! of *logical* plans; physical plans are built from the scan alone.
@@ -17,16 +17,11 @@ use async_trait::async_trait;
 use datafusion::{
     arrow::datatypes::SchemaRef,
     catalog::{ScanArgs, ScanResult, Session, TableProvider, TableProviderFactory},
-    common::{
-        Constraints, DFSchemaRef, DataFusionError, Result, Statistics,
-        tree_node::{Transformed, TreeNode},
-    },
+    common::{Constraints, DFSchemaRef, DataFusionError, Result, Statistics},
     datasource::{
-        file_format::parquet::ParquetFormat,
-        listing::{ListingTable, ListingTableUrl},
+        listing::{ListingTable, ListingTableConfig, ListingTableUrl},
         physical_plan::parquet::metadata::DFParquetMetadata,
         provider::DefaultTableFactory,
-        source::DataSourceExec,
     },
     logical_expr::{
         CreateExternalTable, Expr, LogicalPlan, TableProviderFilterPushDown, TableType,
@@ -41,11 +36,11 @@ use datafusion::{
     physical_plan::ExecutionPlan,
 };
 use futures::{FutureExt, TryStreamExt};
+use nearscan_optimizer::NearscanOptions;
 
+use super::{facts, format::SoundFormat, validate};
 use crate::{
-    bounds,
-    damage::{Damage, bare},
-    facts, guard, order,
+    corruption::{Corruption, bare},
     panics::from_panic,
 };
 
@@ -96,7 +91,7 @@ async fn name_file(
     // A length in a footer may lead behind the end of the file, which the store says.
     let is_outside =
         |error: &object_store::Error| matches!(error, object_store::Error::Generic { .. });
-    if Damage::of(&error).is_some() {
+    if Corruption::of(&error).is_some() {
         return error;
     }
     match error.find_root() {
@@ -106,8 +101,8 @@ async fn name_file(
         _ => return error,
     }
     for url in urls {
-        if let Ok(Some(damage)) = unreadable_file(state, &url).await {
-            return ParquetError::from(damage).into();
+        if let Ok(Some(corruption)) = unreadable_file(state, &url).await {
+            return ParquetError::from(corruption).into();
         }
     }
     // The file may have been replaced since.
@@ -115,7 +110,7 @@ async fn name_file(
 }
 
 /// The first file at `location` whose footer, or the indexes behind it, cannot be read.
-async fn unreadable_file(state: &dyn Session, url: &ListingTableUrl) -> Result<Option<Damage>> {
+async fn unreadable_file(state: &dyn Session, url: &ListingTableUrl) -> Result<Option<Corruption>> {
     let store = state.runtime_env().object_store(url)?;
     // A file that was named may end as it likes.
     let extension = if url.is_collection() { PARQUET_EXTENSION } else { "" };
@@ -128,9 +123,9 @@ async fn unreadable_file(state: &dyn Session, url: &ListingTableUrl) -> Result<O
         let path = format!("/{}", file.location);
         let metadata = read(PageIndexPolicy::Skip).await;
         if let Ok(metadata) = &metadata
-            && let Err(damage) = guard::check_footer(metadata, &path, file.size)
+            && let Err(corruption) = validate::check_footer(metadata, &path, file.size)
         {
-            return Ok(Some(damage));
+            return Ok(Some(corruption));
         }
         let (part, error) = match metadata {
             Err(error) => ("footer", error),
@@ -148,7 +143,7 @@ async fn unreadable_file(state: &dyn Session, url: &ListingTableUrl) -> Result<O
         };
         let what = format!("the {part} cannot be read: {}", bare(&text));
         let offset = footer_offset(store.as_ref(), &file).await.filter(|_| part == "footer");
-        return Ok(Some(Damage { file: path, chunk: None, offset, what }));
+        return Ok(Some(Corruption { file: path, chunk: None, offset, what }));
     }
     Ok(None)
 }
@@ -171,7 +166,7 @@ async fn footer_offset(store: &dyn ObjectStore, file: &ObjectMeta) -> Option<u64
 fn wrap(table: Arc<dyn TableProvider>) -> Arc<dyn TableProvider> {
     let is_parquet = table
         .downcast_ref::<ListingTable>()
-        .is_some_and(|listing| listing.options().format.is::<ParquetFormat>());
+        .is_some_and(|listing| listing.options().format.is::<SoundFormat>());
     if is_parquet { Arc::new(ParquetTable { inner: table }) } else { table }
 }
 
@@ -181,10 +176,27 @@ impl ParquetTable {
         listing.into_iter().flat_map(|listing| listing.table_paths().clone())
     }
 
-    /// Whether the order of the rows is the user's word, and not the files'.
-    fn user_declares_order(&self) -> bool {
+    /// The table as a session without all corrections of Parquet sees it. It has no cache of
+    /// statistics, since those that are cached are corrected.
+    fn uncorrected(&self, state: &dyn Session) -> Result<Option<ListingTable>> {
+        let corrections = NearscanOptions::corrections_of(state.config_options());
         let listing = self.inner.downcast_ref::<ListingTable>();
-        listing.is_some_and(|listing| !listing.options().file_sort_order.is_empty())
+        let format = listing.and_then(|listing| listing.options().format.downcast_ref());
+        let (Some(listing), Some::<&SoundFormat>(format)) = (listing, format) else {
+            return Ok(None);
+        };
+        if format.applies(corrections) {
+            return Ok(None);
+        }
+        let mut options = listing.options().clone();
+        options.format = Arc::new(format.with_corrections(corrections));
+        let schema = listing.schema();
+        let columns = schema.fields().len() - options.table_partition_cols.len();
+        let schema = schema.project(&(0..columns).collect::<Vec<_>>())?;
+        let config = ListingTableConfig::new_with_multi_paths(listing.table_paths().clone())
+            .with_listing_options(options)
+            .with_schema(Arc::new(schema));
+        ListingTable::try_new(config).map(Some)
     }
 }
 
@@ -234,28 +246,18 @@ impl TableProvider for ParquetTable {
         state: &dyn Session,
         args: ScanArgs<'a>,
     ) -> Result<ScanResult> {
-        let scanned = match unwound(self.inner.scan_with_args(state, args)).await {
-            Ok(scanned) => scanned,
-            Err(error) => return Err(name_file(error, state, self.urls()).await),
+        let uncorrected = self.uncorrected(state)?;
+        let table: &dyn TableProvider = match &uncorrected {
+            Some(table) => table,
+            None => self.inner.as_ref(),
         };
-        let plan = scanned.into_inner();
-        let mut guarded = Vec::new();
-        for scan in facts::parquet_scans_of(&plan) {
-            let scan = Box::pin(bounds::doubt(scan, state)).await;
-            guarded.push(guard::guard(scan, state));
+        match unwound(table.scan_with_args(state, args)).await {
+            Ok(scanned) => {
+                let plan = Box::pin(facts::attach(scanned.into_inner(), state)).await?;
+                Ok(ScanResult::new(plan))
+            }
+            Err(error) => Err(name_file(error, state, self.urls()).await),
         }
-        let mut guarded = guarded.into_iter();
-        let plan = plan.transform_down(|node| {
-            Ok(match facts::parquet_scan_of(&node).and_then(|_| guarded.next()) {
-                Some(scan) => Transformed::yes(DataSourceExec::from_data_source(scan) as _),
-                None => Transformed::no(node),
-            })
-        })?;
-        let mut plan = plan.data;
-        if !self.user_declares_order() {
-            plan = Box::pin(order::check(plan, state)).await?;
-        }
-        Ok(ScanResult::new(Box::pin(facts::attach(plan, state)).await?))
     }
 
     fn supports_filters_pushdown(

@@ -14,19 +14,19 @@ use datafusion::{
     datasource::{
         listing::PartitionedFile,
         object_store::ObjectStoreUrl,
-        physical_plan::{
-            FileGroup, FileScanConfig, FileScanConfigBuilder, ParquetSource,
-            parquet::metadata::DFParquetMetadata,
-        },
+        physical_plan::{FileGroup, FileScanConfig, FileScanConfigBuilder},
         source::DataSourceExec,
     },
     parquet::file::metadata::{PageIndexPolicy, ParquetMetaData},
     physical_plan::ExecutionPlan,
 };
+use futures::{StreamExt, stream};
+use nearscan_corrections::Correction;
 use nearscan_drive::{FileRef, Placement};
 use nearscan_optimizer::{FileFacts, NearscanOptions, PushdownContext, settings::PushdownMode};
 
-use crate::{guard::Footers, host};
+use super::{equality::EqualityColumns, metadata::FooterCache, scan::parquet_scan_of, statistics};
+use crate::host;
 
 /// `plan` with facts attached to every local Parquet file that it scans; as it is when no drive
 /// could use them.
@@ -63,23 +63,6 @@ pub(crate) async fn attach(
     Ok(plan.data)
 }
 
-/// The scan in a node, if it is one of Parquet files.
-pub(crate) fn parquet_scan_of(plan: &Arc<dyn ExecutionPlan>) -> Option<&FileScanConfig> {
-    let exec = plan.downcast_ref::<DataSourceExec>()?;
-    exec.downcast_to_file_source::<ParquetSource>().map(|(config, _source)| config)
-}
-
-/// All scans of Parquet files, from the top.
-pub(crate) fn parquet_scans_of(plan: &Arc<dyn ExecutionPlan>) -> Vec<FileScanConfig> {
-    let mut scans = Vec::new();
-    let walked = plan.apply(|node| {
-        scans.extend(parquet_scan_of(node).cloned());
-        Ok(TreeNodeRecursion::Continue)
-    });
-    debug_assert!(walked.is_ok(), "nothing on the way fails");
-    scans
-}
-
 /// The scan in a node, if it is one of local Parquet files.
 fn scan_of(plan: &Arc<dyn ExecutionPlan>) -> Option<&FileScanConfig> {
     let is_local =
@@ -92,48 +75,36 @@ async fn attach_to_scan(
     session: &dyn Session,
     context: &PushdownContext,
 ) -> Result<FileScanConfig> {
+    let concurrency = session.config_options().execution.meta_fetch_concurrency.get();
+    let footers = FooterCache::of(session);
+    let store = session.runtime_env().object_store(&scan.object_store_url)?;
+    let is_sound = NearscanOptions::corrections_of(session.config_options())
+        .contains(Correction::RemoveUnsoundStatistics);
     let mut groups = Vec::with_capacity(scan.file_groups.len());
     for group in &scan.file_groups {
-        let mut files = Vec::with_capacity(group.files().len());
-        for file in group.files() {
-            let mut file = file.clone();
-            if let Some(facts) = read_facts(&file, &scan, session, context).await {
-                file.extensions.insert(facts);
+        let files = stream::iter(group.files().iter().cloned()).map(async |mut file| {
+            let size_hint = file.metadata_size_hint;
+            let read = footers.read(&store, &file.object_meta, size_hint, PageIndexPolicy::Skip);
+            // What cannot be read has no facts, and the scan itself will report it.
+            let footer = read.await.ok().and_then(|footer| match is_sound {
+                true => statistics::of_row_groups(footer, &EqualityColumns::default()).ok(),
+                false => Some(footer),
+            });
+            if let Some(footer) = footer {
+                file.extensions.insert(facts(&file, footer, context));
             }
-            files.push(file);
-        }
-        groups.push(FileGroup::new(files));
+            file
+        });
+        groups.push(FileGroup::new(files.buffered(concurrency).collect().await));
     }
     Ok(FileScanConfigBuilder::from(scan).with_file_groups(groups).build())
 }
 
-/// The footer of a file; nothing when it cannot be read, which the scan itself will report.
-pub(crate) async fn footer(
+fn facts(
     file: &PartitionedFile,
-    scan: &FileScanConfig,
-    session: &dyn Session,
-) -> Option<Arc<ParquetMetaData>> {
-    let runtime = session.runtime_env();
-    let store = runtime.object_store(&scan.object_store_url).ok()?;
-    let cache = runtime.cache_manager.get_file_metadata_cache();
-    let metadata = DFParquetMetadata::new(store.as_ref(), &file.object_meta)
-        .with_metadata_size_hint(file.metadata_size_hint)
-        .with_file_metadata_cache(Some(cache))
-        .with_page_index_policy(Some(PageIndexPolicy::Skip))
-        .fetch_metadata()
-        .await
-        .ok()?;
-    Footers::of(session).believe(metadata, &file.object_meta).ok()
-}
-
-/// What is known of a file; nothing without its footer.
-async fn read_facts(
-    file: &PartitionedFile,
-    scan: &FileScanConfig,
-    session: &dyn Session,
+    metadata: Arc<ParquetMetaData>,
     context: &PushdownContext,
-) -> Option<FileFacts> {
-    let metadata = footer(file, scan, session).await?;
+) -> FileFacts {
     let path = PathBuf::from(format!("/{}", file.object_meta.location));
     let stamp = file.object_meta.last_modified.timestamp_nanos_opt().unwrap_or(0);
     let version = nearscan_command::Version {
@@ -141,10 +112,10 @@ async fn read_facts(
         stamp: u64::try_from(stamp).unwrap_or(0),
     };
     let file = FileRef { path, version };
-    let locate = |(name, drive): (String, Arc<dyn nearscan_drive::Drive>)| -> (String, Placement) {
+    let place = |(name, drive): (String, Arc<dyn nearscan_drive::Drive>)| -> (String, Placement) {
         let placement = drive.locate(&file);
         (name, placement)
     };
-    let placements = context.drives.list().into_iter().map(locate).collect();
-    Some(FileFacts { file, metadata, placements })
+    let placements = context.drives.list().into_iter().map(place).collect();
+    FileFacts { file, metadata, placements }
 }

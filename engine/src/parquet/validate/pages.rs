@@ -13,7 +13,7 @@ use datafusion::parquet::{
 };
 use nearscan_cpu::PageHeader;
 
-use crate::damage::Damage;
+use crate::corruption::Corruption;
 
 /// Bytes that a page may have whatever its chunk says: some writers count dictionaries apart.
 const PAGE_BYTES_FREE: u64 = 16 << 20;
@@ -24,7 +24,7 @@ const RATIO_MAX: u64 = 1024;
 
 /// Where the chunks of a file are.
 #[derive(Debug)]
-pub(super) struct Chunks {
+pub(in crate::parquet) struct Chunks {
     file: String,
     metadata: Arc<ParquetMetaData>,
     /// First byte, row group and leaf, in the order of the file.
@@ -33,7 +33,7 @@ pub(super) struct Chunks {
 
 impl Chunks {
     /// The chunks of a footer that was checked.
-    pub(super) fn of(metadata: &Arc<ParquetMetaData>, file: String) -> Self {
+    pub(in crate::parquet) fn of(metadata: &Arc<ParquetMetaData>, file: String) -> Self {
         let groups = metadata.row_groups().iter().enumerate();
         let places = groups.flat_map(|(row_group, group)| {
             let columns = group.columns().iter().enumerate();
@@ -46,7 +46,7 @@ impl Chunks {
 
     /// Holds the headers of the pages in `bytes`, which begin at `offset` and are whole, against
     /// their chunk. What is in no chunk is no page.
-    pub(super) fn check(&self, offset: u64, bytes: &[u8]) -> Result<(), Damage> {
+    pub(in crate::parquet) fn check(&self, offset: u64, bytes: &[u8]) -> Result<(), Corruption> {
         let after = self.places.partition_point(|(start, ..)| *start <= offset);
         let place = after.checked_sub(1).map(|before| self.places[before]);
         let Some((start, row_group, leaf)) = place else { return Ok(()) };
@@ -81,22 +81,22 @@ impl Chunks {
             });
             match checked {
                 Ok(bytes) => rest = &rest[bytes..],
-                Err(what) => return Err(self.damage(row_group, leaf, at, what)),
+                Err(what) => return Err(self.corruption(row_group, leaf, at, what)),
             }
         }
         let is_whole = offset == start && length as u64 == column.byte_range().1;
         let said = values_max(column, self.metadata.row_group(row_group).num_rows());
         if is_whole && values != said {
             let what = format!("its pages have {values} values, and it is said to have {said}");
-            return Err(self.damage(row_group, leaf, start, what));
+            return Err(self.corruption(row_group, leaf, start, what));
         }
         Ok(())
     }
 
-    fn damage(&self, row_group: usize, leaf: usize, at: u64, what: String) -> Damage {
+    fn corruption(&self, row_group: usize, leaf: usize, at: u64, what: String) -> Corruption {
         let column = self.metadata.row_group(row_group).column(leaf);
         let chunk = Some((row_group, column.column_path().string()));
-        Damage { file: self.file.clone(), chunk, offset: Some(at), what }
+        Corruption { file: self.file.clone(), chunk, offset: Some(at), what }
     }
 
     /// Where the pages with values are; nothing if that is not known.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What is wrong with a Parquet file, and where.
+//! Corruption of Parquet files: what is wrong, and where.
 
 use std::{error::Error, fmt};
 
@@ -7,7 +7,7 @@ use datafusion::{common::DataFusionError, parquet::errors::ParquetError};
 
 /// A place in a file where it cannot be what it says.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Damage {
+pub(crate) struct Corruption {
     /// Path of the file.
     pub(crate) file: String,
     /// Row group, from 0, and the column; what is wrong with a footer has neither.
@@ -18,13 +18,13 @@ pub(crate) struct Damage {
     pub(crate) what: String,
 }
 
-impl Damage {
-    /// The damage that an error is about, if it knows.
+impl Corruption {
+    /// The corruption that an error is about, if it knows.
     pub(crate) fn of(error: &DataFusionError) -> Option<&Self> {
         let mut next: Option<&(dyn Error + 'static)> = Some(error.find_root());
         while let Some(error) = next {
-            if let Some(damage) = error.downcast_ref() {
-                return Some(damage);
+            if let Some(corruption) = error.downcast_ref() {
+                return Some(corruption);
             }
             next = error.source();
         }
@@ -42,13 +42,13 @@ pub(crate) fn bare(mut text: &str) -> &str {
     text
 }
 
-impl From<Damage> for ParquetError {
-    fn from(damage: Damage) -> Self {
-        Self::External(Box::new(damage))
+impl From<Corruption> for ParquetError {
+    fn from(corruption: Corruption) -> Self {
+        Self::External(Box::new(corruption))
     }
 }
 
-impl fmt::Display for Damage {
+impl fmt::Display for Corruption {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "file '{}'", self.file)?;
         if let Some((row_group, column)) = &self.chunk {
@@ -61,4 +61,4 @@ impl fmt::Display for Damage {
     }
 }
 
-impl Error for Damage {}
+impl Error for Corruption {}

@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Lets the bounds of floating-point columns prune row groups by equality.
+//!
+//! The bounds of a FLOAT or DOUBLE column leave NaN out, so they are not bounds of all rows. A row
+//! with NaN is equal to no number, though: where `x = c` asks for a number, both bounds are sound.
+//! No other comparison is. In Arrow's total order NaN is less than every number where its sign is
+//! set, and greater where not, so `<` and `<=` would lose rows by the minimum, and `>` and `>=` by
+//! the maximum.
+//!
+//! The reader of a file hands out one footer, whatever the predicate is. So the last rule of the
+//! physical optimizer looks at each scan's predicate, which is complete by then, and notes on its
+//! files the [`EqualityColumns`]: those that the predicate compares with `=`, `<>` and IN to
+//! numbers, and uses for nothing else. For these alone the reader keeps [`bounds`].
+//!
+//! ```text
+//! x = 5 AND (y > 3 OR x IN (6, 7))     x: bounds, y: none
+//! x = 5 AND x < 7                      x: none
+//! x = 'NaN'                            x: none
+//! ```
+//!
+//! Bounds are one step wider than the file's, so that they are never the same: else `x <> 5` would
+//! prune a row group between 5 and 5, which may have NaN, and `x = 5`, which DataFusion negates to
+//! find row groups where every row fulfils it, would be taken to hold for all of them. That also
+//! lets a bound that is a zero stand for both zeros. MIN, MAX and constant folding look at the
+//! statistics of files, which have no such bounds.
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use datafusion::{
+    arrow::datatypes::{DataType, Schema},
+    common::{
+        Result, ScalarValue,
+        config::ConfigOptions,
+        tree_node::{Transformed, TreeNode},
+    },
+    datasource::{
+        physical_plan::{
+            FileGroup, FileScanConfig, FileScanConfigBuilder, FileSource, ParquetSource,
+        },
+        source::DataSourceExec,
+    },
+    logical_expr::Operator,
+    parquet::file::{
+        metadata::ColumnChunkMetaData,
+        statistics::{Statistics as ChunkStatistics, ValueStatistics},
+    },
+    physical_expr::{
+        PhysicalExpr,
+        expressions::{
+            BinaryExpr, CastExpr, Column, InListExpr, IsNotNullExpr, IsNullExpr, Literal,
+        },
+        utils::collect_columns,
+    },
+    physical_optimizer::PhysicalOptimizerRule,
+    physical_plan::ExecutionPlan,
+};
+
+use super::scan::parquet_scan_of;
+
+/// Floating-point columns of a scan that its predicate uses only for equality with numbers.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+pub(super) struct EqualityColumns(Arc<BTreeSet<String>>);
+
+/// Notes the [`EqualityColumns`] on the files of each Parquet scan. Must be the last rule that can
+/// change predicates of scans.
+#[derive(Debug)]
+pub(super) struct MarkEqualityColumns;
+
+impl EqualityColumns {
+    fn of(predicate: &Arc<dyn PhysicalExpr>, schema: &Schema) -> Self {
+        let mut uses = Uses { schema, equality: BTreeSet::new(), other: BTreeSet::new() };
+        uses.collect(predicate);
+        Self(Arc::new(uses.equality.difference(&uses.other).cloned().collect()))
+    }
+
+    /// Whether a column chunk is of one of the columns.
+    pub(super) fn contains(&self, chunk: &ColumnChunkMetaData) -> bool {
+        match chunk.column_path().parts() {
+            [name] => self.0.contains(name),
+            _ => false,
+        }
+    }
+}
+
+/// Returns the bounds of a floating-point chunk, wide enough for equality; nothing if it has none.
+pub(super) fn bounds(stated: &ChunkStatistics) -> Option<ChunkStatistics> {
+    let (distinct, nulls) = (stated.distinct_count_opt(), stated.null_count_opt());
+    // A writer that counts NaN in may state it as a bound, and then nothing is known.
+    macro_rules! wider {
+        ($kind:ident, $stated:ident) => {{
+            let (least, greatest) = (*$stated.min_opt()?, *$stated.max_opt()?);
+            let (least, greatest) = (least <= greatest).then_some((least, greatest))?;
+            let bounds = (Some(least.next_down()), Some(greatest.next_up()));
+            let wider = ValueStatistics::new(bounds.0, bounds.1, distinct, nulls, false);
+            let wider = wider.with_min_is_exact(false).with_max_is_exact(false);
+            Some(ChunkStatistics::$kind(wider))
+        }};
+    }
+    match stated {
+        ChunkStatistics::Float(stated) => wider!(Float, stated),
+        ChunkStatistics::Double(stated) => wider!(Double, stated),
+        _ => None,
+    }
+}
+
+impl PhysicalOptimizerRule for MarkEqualityColumns {
+    fn optimize(
+        &self,
+        plan: Arc<dyn ExecutionPlan>,
+        _options: &ConfigOptions,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let marked = plan.transform_down(|node| {
+            let Some(scan) = parquet_scan_of(&node) else { return Ok(Transformed::no(node)) };
+            let columns = equality_columns(scan);
+            if columns.0.is_empty() {
+                return Ok(Transformed::no(node));
+            }
+            let scan = marked(scan.clone(), &columns);
+            Ok(Transformed::yes(DataSourceExec::from_data_source(scan) as _))
+        })?;
+        Ok(marked.data)
+    }
+
+    fn name(&self) -> &'static str {
+        "MarkEqualityColumns"
+    }
+
+    fn schema_check(&self) -> bool {
+        true
+    }
+}
+
+fn marked(scan: FileScanConfig, columns: &EqualityColumns) -> FileScanConfig {
+    let mut groups = Vec::with_capacity(scan.file_groups.len());
+    for group in &scan.file_groups {
+        let files = group.files().iter().cloned().map(|mut file| {
+            file.extensions.insert(columns.clone());
+            file
+        });
+        let mut marked = FileGroup::new(files.collect());
+        if let Some(statistics) = group.file_statistics(None) {
+            marked = marked.with_statistics(Arc::new(statistics.clone()));
+        }
+        groups.push(marked);
+    }
+    FileScanConfigBuilder::from(scan).with_file_groups(groups).build()
+}
+
+fn equality_columns(scan: &FileScanConfig) -> EqualityColumns {
+    let source = scan.file_source.downcast_ref::<ParquetSource>();
+    let predicate = source.and_then(FileSource::filter);
+    predicate
+        .map(|predicate| EqualityColumns::of(&predicate, scan.file_schema()))
+        .unwrap_or_default()
+}
+
+/// What a predicate uses columns for.
+struct Uses<'a> {
+    schema: &'a Schema,
+    equality: BTreeSet<String>,
+    other: BTreeSet<String>,
+}
+
+impl Uses<'_> {
+    fn collect(&mut self, predicate: &Arc<dyn PhysicalExpr>) {
+        if let Some(both) = predicate.downcast_ref::<BinaryExpr>()
+            && matches!(both.op(), Operator::And | Operator::Or)
+        {
+            self.collect(both.left());
+            self.collect(both.right());
+        } else if let Some(column) = self.compared(predicate) {
+            self.equality.insert(column);
+        } else if !is_null_check(predicate) {
+            let columns = collect_columns(predicate).into_iter();
+            self.other.extend(columns.map(|column| column.name().to_owned()));
+        }
+    }
+
+    /// The floating-point column that an expression compares with numbers by `=`, `<>` or IN.
+    fn compared(&self, expr: &Arc<dyn PhysicalExpr>) -> Option<String> {
+        if let Some(list) = expr.downcast_ref::<InListExpr>() {
+            let column = self.float_column(list.expr())?;
+            return list.list().iter().all(is_number).then_some(column);
+        }
+        let comparison = expr.downcast_ref::<BinaryExpr>()?;
+        if !matches!(comparison.op(), Operator::Eq | Operator::NotEq) {
+            return None;
+        }
+        let (left, right) = (comparison.left(), comparison.right());
+        match (is_number(left), is_number(right)) {
+            (false, true) => self.float_column(left),
+            (true, false) => self.float_column(right),
+            _ => None,
+        }
+    }
+
+    /// The name of a floating-point column, which may be cast to a wider floating-point type.
+    fn float_column(&self, expr: &Arc<dyn PhysicalExpr>) -> Option<String> {
+        let (column, is_widened) = match expr.downcast_ref::<CastExpr>() {
+            Some(cast) if *cast.cast_type() == DataType::Float64 => (cast.expr(), true),
+            Some(_) => return None,
+            None => (expr, false),
+        };
+        let name = column.downcast_ref::<Column>()?.name();
+        let is_float = match self.schema.field_with_name(name).ok()?.data_type() {
+            DataType::Float32 => true,
+            DataType::Float64 => !is_widened,
+            _ => false,
+        };
+        is_float.then(|| name.to_owned())
+    }
+}
+
+fn is_null_check(expr: &Arc<dyn PhysicalExpr>) -> bool {
+    let null = expr.downcast_ref::<IsNullExpr>().map(IsNullExpr::arg);
+    let arg = null.or_else(|| expr.downcast_ref::<IsNotNullExpr>().map(IsNotNullExpr::arg));
+    arg.is_some_and(|arg| arg.is::<Column>())
+}
+
+/// Whether an expression is a floating-point constant that is neither NULL nor NaN.
+fn is_number(expr: &Arc<dyn PhysicalExpr>) -> bool {
+    match expr.downcast_ref::<Literal>().map(Literal::value) {
+        Some(ScalarValue::Float32(Some(number))) => !number.is_nan(),
+        Some(ScalarValue::Float64(Some(number))) => !number.is_nan(),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use datafusion::{
+        arrow::datatypes::Field,
+        physical_expr::expressions::{binary, col, in_list, is_null, lit},
+    };
+    use rstest::rstest;
+
+    use super::*;
+
+    fn schema() -> Schema {
+        let field = |name: &str, data_type| Field::new(name, data_type, true);
+        Schema::new(vec![
+            field("x", DataType::Float64),
+            field("y", DataType::Float64),
+            field("n", DataType::Int64),
+        ])
+    }
+
+    fn compare(column: &str, operator: Operator, number: f64) -> Arc<dyn PhysicalExpr> {
+        let schema = schema();
+        binary(col(column, &schema).unwrap(), operator, lit(number), &schema).unwrap()
+    }
+
+    fn both(
+        left: Arc<dyn PhysicalExpr>,
+        operator: Operator,
+        right: Arc<dyn PhysicalExpr>,
+    ) -> Arc<dyn PhysicalExpr> {
+        binary(left, operator, right, &schema()).unwrap()
+    }
+
+    fn x() -> Arc<dyn PhysicalExpr> {
+        col("x", &schema()).unwrap()
+    }
+
+    #[rstest]
+    #[case::equality(compare("x", Operator::Eq, 5.0), "x")]
+    #[case::inequality(compare("x", Operator::NotEq, 5.0), "x")]
+    #[case::less(compare("x", Operator::Lt, 5.0), "")]
+    #[case::nan(compare("x", Operator::Eq, f64::NAN), "")]
+    #[case::each_of_two(
+        both(compare("x", Operator::Eq, 5.0), Operator::Or, compare("y", Operator::Eq, 6.0)),
+        "x y"
+    )]
+    #[case::one_of_two(
+        both(compare("x", Operator::Eq, 5.0), Operator::And, compare("y", Operator::Gt, 6.0)),
+        "x"
+    )]
+    #[case::equality_beside_another_use(
+        both(compare("x", Operator::Eq, 5.0), Operator::And, compare("x", Operator::LtEq, 6.0)),
+        ""
+    )]
+    #[case::null_check(
+        both(compare("x", Operator::Eq, 5.0), Operator::Or, is_null(x()).unwrap()),
+        "x"
+    )]
+    #[case::list(in_list(x(), vec![lit(1.0), lit(2.0)], &false, &schema()).unwrap(), "x")]
+    #[case::list_with_nan(in_list(x(), vec![lit(f64::NAN)], &false, &schema()).unwrap(), "")]
+    #[case::list_with_column(
+        in_list(x(), vec![col("y", &schema()).unwrap()], &false, &schema()).unwrap(),
+        ""
+    )]
+    #[case::two_columns(both(x(), Operator::Eq, col("y", &schema()).unwrap()), "")]
+    #[case::below_another_operator(
+        both(compare("x", Operator::Eq, 5.0), Operator::Eq, lit(false)),
+        ""
+    )]
+    fn columns_are_used_for_equality_where_they_are_compared_with_numbers_alone(
+        #[case] predicate: Arc<dyn PhysicalExpr>,
+        #[case] expected: &str,
+    ) {
+        let schema = schema();
+        let columns = EqualityColumns::of(&predicate, &schema);
+        assert_eq!(columns.0.iter().map(String::as_str).collect::<Vec<_>>().join(" "), expected);
+    }
+
+    #[rstest]
+    #[case::numbers(Some(1.0), Some(2.0), true)]
+    #[case::one_number(Some(1.0), Some(1.0), true)]
+    #[case::zeros_of_one_sign(Some(0.0), Some(0.0), true)]
+    #[case::infinity(Some(f64::INFINITY), Some(f64::INFINITY), true)]
+    #[case::nan_as_minimum(Some(f64::NAN), Some(2.0), false)]
+    #[case::nan_as_maximum(Some(1.0), Some(f64::NAN), false)]
+    #[case::wrong_way_round(Some(2.0), Some(1.0), false)]
+    #[case::only_one(Some(2.0), None, false)]
+    fn bounds_contain_both_zeros_and_are_never_the_same(
+        #[case] least: Option<f64>,
+        #[case] greatest: Option<f64>,
+        #[case] is_known: bool,
+    ) {
+        let stated = ChunkStatistics::double(least, greatest, None, Some(0), false);
+        let found = bounds(&stated);
+        assert_eq!(found.is_some(), is_known, "{found:?}");
+        if let (Some(ChunkStatistics::Double(found)), Some(least)) = (found, least) {
+            let (first, last) = (*found.min_opt().unwrap(), *found.max_opt().unwrap());
+            assert!(first.total_cmp(&last).is_lt());
+            assert!(first.total_cmp(&least).is_le() && last.total_cmp(&least).is_ge());
+            assert!(first.total_cmp(&-least).is_le() || least != 0.0);
+        }
+    }
+}

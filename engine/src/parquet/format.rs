@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The Parquet file format as DataFusion's listing table asks it: one pass over the footers.
+//!
+//! A listing table asks its format for the statistics and the ordering of each file, several files
+//! at a time, and keeps the answers in the session's cache of file statistics. This format answers
+//! from one footer, which it reads once and validates: with statistics that DataFusion can use
+//! soundly ([`statistics`]) and an ordering that the row groups bear out ([`ordering`]). All else
+//! is DataFusion's format.
+
+use std::{collections::HashMap, sync::Arc};
+
+use async_trait::async_trait;
+use datafusion::{
+    arrow::datatypes::SchemaRef,
+    catalog::Session,
+    common::{GetExt, Result, Statistics},
+    datasource::{
+        file_format::{
+            FileFormat, FileFormatFactory, FileMeta,
+            file_compression_type::FileCompressionType,
+            parquet::{ParquetFormat, ParquetFormatFactory},
+        },
+        physical_plan::{
+            FileScanConfig, FileSinkConfig, FileSource,
+            parquet::metadata::{DFParquetMetadata, ordering_from_parquet_metadata},
+        },
+        source::DataSourceExec,
+        table_schema::TableSchema,
+    },
+    object_store::{ObjectMeta, ObjectStore},
+    parquet::file::metadata::{PageIndexPolicy, ParquetMetaData},
+    physical_expr::{LexOrdering, LexRequirement},
+    physical_plan::ExecutionPlan,
+};
+use nearscan_corrections::{Correction, CorrectionSet};
+
+use super::{metadata::FooterCache, ordering, reader, scan::parquet_scan_of, statistics};
+
+/// DataFusion's Parquet format, with sound statistics and verified orderings.
+#[derive(Debug, Clone)]
+pub(super) struct SoundFormat {
+    inner: Arc<dyn FileFormat>,
+    corrections: CorrectionSet,
+}
+
+/// Makes [`SoundFormat`]s with all corrections.
+#[derive(Debug)]
+pub(super) struct SoundFormatFactory {
+    inner: ParquetFormatFactory,
+}
+
+impl SoundFormat {
+    fn new(inner: Arc<dyn FileFormat>) -> Self {
+        Self { inner, corrections: CorrectionSet::ALL }
+    }
+
+    /// Whether the format gives the answers of a session with these corrections.
+    pub(super) fn applies(&self, corrections: CorrectionSet) -> bool {
+        let ours = [Correction::RemoveUnsoundStatistics, Correction::VerifyFileOrdering];
+        ours.iter().all(|one| self.corrections.contains(*one) == corrections.contains(*one))
+    }
+
+    /// Returns the format with other corrections; without one, DataFusion's answer is given.
+    pub(super) fn with_corrections(&self, corrections: CorrectionSet) -> Self {
+        Self { inner: Arc::clone(&self.inner), corrections }
+    }
+
+    async fn footer(
+        &self,
+        session: &dyn Session,
+        store: &Arc<dyn ObjectStore>,
+        file: &ObjectMeta,
+    ) -> Result<Arc<ParquetMetaData>> {
+        let parquet = self.inner.downcast_ref::<ParquetFormat>();
+        let size_hint = parquet.and_then(ParquetFormat::metadata_size_hint);
+        let footers = FooterCache::of(session);
+        footers.read(store.as_ref(), file, size_hint, PageIndexPolicy::Optional).await
+    }
+
+    fn statistics(&self, footer: &ParquetMetaData, schema: &SchemaRef) -> Result<Statistics> {
+        match self.corrections.contains(Correction::RemoveUnsoundStatistics) {
+            true => statistics::of_file(footer, schema),
+            false => DFParquetMetadata::statistics_from_parquet_metadata(footer, schema),
+        }
+    }
+
+    fn ordering(
+        &self,
+        footer: &ParquetMetaData,
+        schema: &SchemaRef,
+    ) -> Result<Option<LexOrdering>> {
+        let declared = ordering_from_parquet_metadata(footer, schema)?;
+        match self.corrections.contains(Correction::VerifyFileOrdering) {
+            true => Ok(declared.and_then(|declared| ordering::verified(footer, schema, &declared))),
+            false => Ok(declared),
+        }
+    }
+}
+
+impl SoundFormatFactory {
+    pub(super) fn new() -> Self {
+        Self { inner: ParquetFormatFactory::new() }
+    }
+}
+
+#[async_trait]
+impl FileFormat for SoundFormat {
+    fn get_ext(&self) -> String {
+        self.inner.get_ext()
+    }
+
+    fn get_ext_with_compression(&self, compression: &FileCompressionType) -> Result<String> {
+        self.inner.get_ext_with_compression(compression)
+    }
+
+    fn compression_type(&self) -> Option<FileCompressionType> {
+        self.inner.compression_type()
+    }
+
+    async fn infer_schema(
+        &self,
+        session: &dyn Session,
+        store: &Arc<dyn ObjectStore>,
+        files: &[ObjectMeta],
+    ) -> Result<SchemaRef> {
+        self.inner.infer_schema(session, store, files).await
+    }
+
+    async fn infer_stats(
+        &self,
+        session: &dyn Session,
+        store: &Arc<dyn ObjectStore>,
+        schema: SchemaRef,
+        file: &ObjectMeta,
+    ) -> Result<Statistics> {
+        self.statistics(&*self.footer(session, store, file).await?, &schema)
+    }
+
+    async fn infer_ordering(
+        &self,
+        session: &dyn Session,
+        store: &Arc<dyn ObjectStore>,
+        schema: SchemaRef,
+        file: &ObjectMeta,
+    ) -> Result<Option<LexOrdering>> {
+        self.ordering(&*self.footer(session, store, file).await?, &schema)
+    }
+
+    async fn infer_stats_and_ordering(
+        &self,
+        session: &dyn Session,
+        store: &Arc<dyn ObjectStore>,
+        schema: SchemaRef,
+        file: &ObjectMeta,
+    ) -> Result<FileMeta> {
+        let footer = self.footer(session, store, file).await?;
+        let statistics = self.statistics(&footer, &schema)?;
+        Ok(FileMeta::new(statistics).with_ordering(self.ordering(&footer, &schema)?))
+    }
+
+    async fn create_physical_plan(
+        &self,
+        session: &dyn Session,
+        scan: FileScanConfig,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let plan = self.inner.create_physical_plan(session, scan).await?;
+        let Some(scan) = parquet_scan_of(&plan).cloned() else { return Ok(plan) };
+        let scan = reader::with_validation(scan, session, self.corrections);
+        Ok(DataSourceExec::from_data_source(scan))
+    }
+
+    async fn create_writer_physical_plan(
+        &self,
+        input: Arc<dyn ExecutionPlan>,
+        session: &dyn Session,
+        sink: FileSinkConfig,
+        order: Option<LexRequirement>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        self.inner.create_writer_physical_plan(input, session, sink, order).await
+    }
+
+    fn file_source(&self, schema: TableSchema) -> Arc<dyn FileSource> {
+        self.inner.file_source(schema)
+    }
+}
+
+impl FileFormatFactory for SoundFormatFactory {
+    fn create(
+        &self,
+        session: &dyn Session,
+        options: &HashMap<String, String>,
+    ) -> Result<Arc<dyn FileFormat>> {
+        Ok(Arc::new(SoundFormat::new(self.inner.create(session, options)?)))
+    }
+
+    fn default(&self) -> Arc<dyn FileFormat> {
+        Arc::new(SoundFormat::new(FileFormatFactory::default(&self.inner)))
+    }
+}
+
+impl GetExt for SoundFormatFactory {
+    fn get_ext(&self) -> String {
+        self.inner.get_ext()
+    }
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Reads the footers of Parquet files, through the session's metadata cache.
+//!
+//! Every footer is validated before anything is made of it. A footer that lost an index of pages to
+//! the validation takes the place of the one that was read, so that later readers of the same
+//! session, DataFusion's among them, have no more than that.
+
+use std::sync::Arc;
+
+use datafusion::{
+    catalog::Session,
+    common::Result,
+    datasource::physical_plan::parquet::metadata::{CachedParquetMetaData, DFParquetMetadata},
+    execution::cache::cache_manager::{CachedFileMetadataEntry, FileMetadataCache},
+    object_store::{ObjectMeta, ObjectStore},
+    parquet::{
+        errors::Result as ParquetResult,
+        file::metadata::{PageIndexPolicy, ParquetMetaData},
+    },
+};
+
+use super::validate::validate;
+
+/// The footers of a session.
+#[derive(Debug, Clone)]
+pub(super) struct FooterCache(Arc<FileMetadataCache>);
+
+impl FooterCache {
+    /// Returns the cache of a session.
+    pub(super) fn of(session: &dyn Session) -> Self {
+        Self(session.runtime_env().cache_manager.get_file_metadata_cache())
+    }
+
+    /// Reads a footer, of which `size_hint` says how many bytes it may have, and validates it.
+    ///
+    /// # Errors
+    /// If the footer cannot be read, or is corrupt.
+    pub(super) async fn read(
+        &self,
+        store: &dyn ObjectStore,
+        file: &ObjectMeta,
+        size_hint: Option<usize>,
+        pages: PageIndexPolicy,
+    ) -> Result<Arc<ParquetMetaData>> {
+        let read = DFParquetMetadata::new(store, file)
+            .with_metadata_size_hint(size_hint)
+            .with_file_metadata_cache(Some(Arc::clone(&self.0)))
+            .with_page_index_policy(Some(pages))
+            .fetch_metadata()
+            .await?;
+        Ok(self.validated(read, file)?)
+    }
+
+    /// Validates a footer that was read.
+    ///
+    /// # Errors
+    /// If it is corrupt.
+    pub(super) fn validated(
+        &self,
+        read: Arc<ParquetMetaData>,
+        file: &ObjectMeta,
+    ) -> ParquetResult<Arc<ParquetMetaData>> {
+        let path = format!("/{}", file.location);
+        let valid = validate(Arc::clone(&read), &path, file.size)?;
+        if !Arc::ptr_eq(&read, &valid) && self.is_cached(&read, file) {
+            let entry = Arc::new(CachedParquetMetaData::new(Arc::clone(&valid)));
+            self.0.put(&file.location, CachedFileMetadataEntry::new(file.clone(), entry));
+        }
+        Ok(valid)
+    }
+
+    /// Whether the cache holds the footer as it was read. One that was decrypted is not cached.
+    fn is_cached(&self, read: &Arc<ParquetMetaData>, file: &ObjectMeta) -> bool {
+        let cached = self.0.get(&file.location);
+        let cached = cached.as_ref().and_then(|entry| entry.file_metadata.as_any().downcast_ref());
+        cached.is_some_and(|it: &CachedParquetMetaData| Arc::ptr_eq(it.parquet_metadata(), read))
+    }
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Parquet tables, and the crate `parquet` for those who build on the engine.
+//!
+//! The public items are those of the crate `parquet`. The table provider is private to the engine:
+//!
+//! | module | what it does |
+//! |---|---|
+//! | `table` | wraps DataFusion's listing table |
+//! | `format` | answers for each file, from one footer, what DataFusion plans with |
+//! | `metadata` | reads footers through the session's cache |
+//! | `validate` | validates Parquet metadata before allocating from it |
+//! | `statistics` | removes Parquet statistics that DataFusion would use unsoundly |
+//! | `equality` | lets the bounds of floating-point columns prune row groups by equality |
+//! | `ordering` | verifies the sort orders that files declare |
+//! | `facts` | attaches to files what the optimizer needs to know of them |
+//! | `reader` | reads footers and column chunks for scans, and validates them |
+//! | `scan` | finds the scans of Parquet files in physical plans |
+//! | `diagnose` | finds the column chunk and page that a scan could not decode |
+
+mod diagnose;
+mod equality;
+mod facts;
+mod format;
+mod metadata;
+mod ordering;
+mod reader;
+mod scan;
+mod statistics;
+mod table;
+mod validate;
+
+pub use datafusion::parquet::*;
+
+use std::sync::Arc;
+
+use datafusion::{datasource::file_format::FileFormatFactory, execution::SessionStateBuilder};
+
+use equality::MarkEqualityColumns;
+use format::SoundFormatFactory;
+
+pub(crate) use diagnose::explain;
+pub(crate) use table::TableFactory;
+
+/// Makes a session read Parquet files by the format of this module. Must follow everything that
+/// adds physical rules, for the rule that marks predicates is the last one.
+pub(crate) fn install(state: &mut SessionStateBuilder) {
+    let ours: Arc<dyn FileFormatFactory> = Arc::new(SoundFormatFactory::new());
+    let formats = state.file_formats().get_or_insert_default();
+    formats.retain(|format| format.get_ext() != ours.get_ext());
+    formats.push(ours);
+    state.physical_optimizer_rules().get_or_insert_default().push(Arc::new(MarkEqualityColumns));
+}

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Reads the end of a Parquet file in one go: tail, footer and indexes of pages.
+//!
+//! Whoever reads the tail of a Parquet file asks for its footer next, and then for the indexes of
+//! pages. The footer is walked before that, so it is here already, and so are the indexes where
+//! they are short. They are handed on with the tail, so that a footer takes one task on a thread
+//! that may block, where DataFusion's reader alone takes three.
+
+use std::{fs::File, io, ops::Range, os::unix::fs::FileExt, path::Path};
+
+use bytes::Bytes;
+
+use super::{FREE_BYTES, MAGIC, TAIL_BYTES, footer};
+use crate::corruption::Corruption;
+
+/// Bytes from the first to the last index of pages, up to which they are read at once.
+const INDEX_BYTES: u64 = 256 << 10;
+
+/// What is this close to one another is read by one request.
+const NEAR_BYTES: u64 = 4096;
+
+/// Bytes of a file, with where they start.
+pub(super) type Part = (u64, Bytes);
+
+/// The end of a Parquet file.
+#[derive(Debug)]
+pub(super) struct Ending {
+    /// The length of the footer, and the magic word.
+    pub(super) tail: Bytes,
+    /// The footer, and the indexes of pages if they are short.
+    pub(super) parts: Vec<Part>,
+}
+
+/// Why the end of a file could not be read.
+#[derive(Debug)]
+pub(super) enum EndingError {
+    Io(io::Error),
+    Corrupt(Corruption),
+}
+
+impl From<io::Error> for EndingError {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+/// Reads and walks the footer that ends at byte `end`; nothing if that is not the end of a Parquet
+/// file. `name` is the file's in errors.
+///
+/// # Errors
+/// If the file cannot be read, or its footer would make its reader allocate too much.
+pub(super) fn read(path: &Path, name: &str, end: u64) -> Result<Option<Ending>, EndingError> {
+    let file = File::open(path)?;
+    let Some(footer_end) = end.checked_sub(TAIL_BYTES) else { return Ok(None) };
+    if file.metadata()?.len() != end {
+        return Ok(None);
+    }
+    let tail = bytes(&file, &(footer_end..end))?;
+    let (length, magic) = tail.split_at(4);
+    let Some(length) = length.first_chunk().filter(|_| magic == MAGIC) else { return Ok(None) };
+    let length = u64::from(u32::from_le_bytes(*length));
+    let corrupt = |part: &str, offset: u64, what: String| {
+        EndingError::Corrupt(Corruption {
+            file: name.to_owned(),
+            chunk: None,
+            offset: Some(offset),
+            what: format!("the {part} cannot be read: {what}"),
+        })
+    };
+    let Some(start) = footer_end.checked_sub(length) else {
+        let what = format!("it is said to have {length} bytes of the file's {end}");
+        return Err(corrupt("footer", footer_end, what));
+    };
+    let footer = bytes(&file, &(start..footer_end))?;
+    let walked = footer::walk(&footer).map_err(|what| corrupt("footer", start, what))?;
+    let mut parts = vec![(start, footer)];
+    let Some((range, needed)) = walked.span() else { return Ok(Some(Ending { tail, parts })) };
+    if range.end > end || needed > end || range.end - range.start > needed + FREE_BYTES {
+        let what = format!(
+            "they are said to have {needed} bytes, in bytes {} to {} of a file of {end}",
+            range.start, range.end
+        );
+        return Err(corrupt("indexes of the pages", range.start, what));
+    }
+    let heads = if range.end - range.start <= INDEX_BYTES {
+        parts.push((range.start, bytes(&file, &range)?));
+        parts[1..].to_vec()
+    } else {
+        read_heads(&file, &walked.offsets)?
+    };
+    for index in &walked.offsets {
+        let head = heads.iter().find_map(|(start, bytes)| part(*start, bytes, &head_of(index)));
+        let checked = footer::check_offsets(&head.unwrap_or_default(), index.end - index.start);
+        checked.map_err(|what| corrupt("index of the pages", index.start, what))?;
+    }
+    Ok(Some(Ending { tail, parts }))
+}
+
+/// The bytes of a range, if they are among those that start at `start`.
+fn part(start: u64, bytes: &Bytes, range: &Range<u64>) -> Option<Bytes> {
+    let first = usize::try_from(range.start.checked_sub(start)?).ok()?;
+    let last = usize::try_from(range.end.checked_sub(start)?).ok()?;
+    (first <= last && last <= bytes.len()).then(|| bytes.slice(first..last))
+}
+
+/// As much of an index as is looked at.
+fn head_of(index: &Range<u64>) -> Range<u64> {
+    index.start..index.start + (index.end - index.start).min(footer::HEAD_BYTES)
+}
+
+/// Reads the heads of indexes, those that are near to one another at once.
+fn read_heads(file: &File, indexes: &[Range<u64>]) -> io::Result<Vec<Part>> {
+    let mut heads: Vec<Range<u64>> = indexes.iter().map(head_of).collect();
+    heads.sort_unstable_by_key(|head| head.start);
+    let near = heads.chunk_by(|one, next| next.start <= one.end + NEAR_BYTES);
+    let spans = near.map(|near| {
+        let end = near.iter().map(|head| head.end).max();
+        near[0].start..end.unwrap_or(near[0].end)
+    });
+    spans.map(|span| Ok((span.start, bytes(file, &span)?))).collect()
+}
+
+fn bytes(file: &File, range: &Range<u64>) -> io::Result<Bytes> {
+    let length = usize::try_from(range.end - range.start).map_err(io::Error::other)?;
+    let mut bytes = vec![0; length];
+    file.read_exact_at(&mut bytes, range.start)?;
+    Ok(bytes.into())
+}
