@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Makes an [`Engine`]: drives, limits, folders and settings.
 //!
-//! Without any call the engine has no drive and DataFusion's defaults, with three differences: wrong
-//! answers of DataFusion are corrected, more statistics of files are cached, and folders are listed
-//! for every query. A cached listing would miss files that others add, and would read replaced
-//! files with their former length.
+//! Without any call the engine has no drive and DataFusion's defaults, with three differences:
+//! wrong answers of DataFusion are corrected, more statistics of files are cached, and folders are
+//! listed for every query. A cached listing would miss files that others add, and would read
+//! replaced files with their former length.
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -53,6 +53,13 @@ pub struct EngineBuilder {
     temp_directory: Option<PathBuf>,
     program: Option<PathBuf>,
     settings: Vec<(String, String)>,
+}
+
+impl Engine {
+    /// Starts to describe an engine.
+    pub fn builder() -> EngineBuilder {
+        EngineBuilder::default()
+    }
 }
 
 impl EngineBuilder {

@@ -19,7 +19,6 @@ use nearscan_corrections::{depth, plan_statement};
 use nearscan_optimizer::cost::HostRates;
 
 use crate::{
-    builder::EngineBuilder,
     drive_spec::DriveSpec,
     error::{Error, ErrorContext, Result},
     files, host,
@@ -58,11 +57,6 @@ pub struct TableName {
 }
 
 impl Engine {
-    /// Starts to describe an engine.
-    pub fn builder() -> EngineBuilder {
-        EngineBuilder::default()
-    }
-
     pub(crate) fn new(session: SessionContext, drives: Vec<DriveSpec>) -> Self {
         Self { session, drives: drives.into(), prepared: Arc::default() }
     }
