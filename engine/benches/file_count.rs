@@ -11,6 +11,9 @@
 //! machine does besides meets both alike. A ratio is the median of the ratios of the pairs, engine
 //! to plain; above 1 the engine is slower.
 //!
+//! Each side has its own defaults for how much of statistics and footers it caches: of 1,000 files
+//! of 100 columns, DataFusion's caches hold a part.
+//!
 //! | line | what is timed |
 //! |---|---|
 //! | first | a new session, the table made of the folder, and the first plan |

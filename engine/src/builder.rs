@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Makes an [`Engine`]: drives, limits, folders and settings.
 //!
-//! Without any call the engine has no drive and DataFusion's defaults, with two differences: wrong
-//! answers of DataFusion are corrected, and folders are listed for every query. A cached listing
-//! would miss files that others add, and would read replaced files with their former length.
+//! Without any call the engine has no drive and DataFusion's defaults, with three differences:
+//! wrong answers of DataFusion are corrected, more statistics of files are cached, and folders are
+//! listed for every query. A cached listing would miss files that others add, and would read
+//! replaced files with their former length.
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -45,6 +46,13 @@ pub struct EngineBuilder {
     temp_directory: Option<PathBuf>,
     program: Option<PathBuf>,
     settings: Vec<(String, String)>,
+}
+
+impl Engine {
+    /// Starts to describe an engine.
+    pub fn builder() -> EngineBuilder {
+        EngineBuilder::default()
+    }
 }
 
 impl EngineBuilder {
@@ -160,7 +168,9 @@ impl EngineBuilder {
     }
 
     fn runtime(&self) -> Result<RuntimeEnvBuilder> {
-        let mut runtime = RuntimeEnvBuilder::new().with_object_list_cache_limit(0);
+        let mut runtime = RuntimeEnvBuilder::new()
+            .with_object_list_cache_limit(0)
+            .with_file_statistics_cache_limit(parquet::STATISTICS_CACHE_BYTES);
         if let Some(bytes) = self.memory_limit_bytes {
             let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
             runtime = runtime.with_memory_limit(bytes, 1.0);

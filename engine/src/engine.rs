@@ -13,7 +13,6 @@ use url::Url;
 
 use crate::{
     access::Access,
-    builder::EngineBuilder,
     drive_spec::DriveSpec,
     error::{Error, PathError, Result},
     overlay::OverlayCatalogList,
@@ -69,11 +68,6 @@ impl SessionOptions {
 }
 
 impl Engine {
-    /// Starts to describe an engine.
-    pub fn builder() -> EngineBuilder {
-        EngineBuilder::default()
-    }
-
     /// An engine whose first session is made of a state.
     pub(crate) fn new(
         state: SessionStateBuilder,

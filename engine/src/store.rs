@@ -37,8 +37,8 @@ const FREE_BYTES: u64 = 64 << 20;
 /// The end of a Parquet file: the length of the footer in front of it, and a magic word.
 const TAIL_BYTES: u64 = 8;
 
-/// Files of which something is kept that was read ahead; a pass over footers has as many open as the
-/// setting `meta_fetch_concurrency` says, 32 unless it is set.
+/// Files of which something is kept that was read ahead; a pass over footers has as many open as
+/// the setting `meta_fetch_concurrency` says, 32 unless it is set.
 const AHEAD_MAX: usize = 64;
 
 /// Bytes of a footer, or of all indexes of a file, up to which they are kept.

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Where in which file is what a scan could not decode.
+//! Finds the column chunk and page that a scan could not decode.
 //!
-//! The `parquet` crate says what is wrong with a page, and for some corruptions it panics; neither says
-//! where. So when a query fails with an error that may come from a file, the chunks that its scans
-//! read are read once more, one column of one row group at a time, and page by page, until one
-//! fails. That costs what was read so far, in a query that fails anyway.
+//! The `parquet` crate says what is wrong with a page, and on some corrupt pages it panics; neither
+//! says where. So when a query fails with an error that may come from a file, the chunks that its
+//! scans read are read once more, one column of one row group at a time, and page by page, until
+//! one fails. That costs what was read so far, in a query that fails anyway.
 //!
 //! # Not here
 //!

@@ -39,6 +39,7 @@ use equality::MarkEqualityColumns;
 use format::SoundFormatFactory;
 
 pub(crate) use diagnose::explain;
+pub(crate) use format::STATISTICS_CACHE_BYTES;
 pub(crate) use table::TableFactory;
 
 /// Makes a session read Parquet files by the format of this module. Must follow everything that
