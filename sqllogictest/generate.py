@@ -37,6 +37,8 @@ ANSWERS = HERE.parent / "benchmarks" / "tpch" / "answers" / "sf0.01.csv"
 # What is committed is unpacked below data: tables that every file has, and such as a file declares
 # before it uses them.
 FOLDERS = ["tpch", "fixtures", "data/tables", "data/declared"]
+# The tables of the files below slt/tpcds, and of no others: some have names of TPC-H.
+FOLDERS_TPCDS = ["tpcds"]
 ENGINE_NAME = "nearscan"
 SIGNIFICANT_DIGITS = 12
 EXPONENT_MIN = -5
@@ -225,17 +227,18 @@ class Result:
     rows: list[list[str]]
 
 
-def sources(data: Path) -> dict[str, str]:
+def sources(data: Path, folders: list[str]) -> dict[str, str]:
     """Lists the tables: names, and what `read_parquet` is called with."""
     found = {}
-    for place in [place for name in FOLDERS for place in sorted((data / name).glob("*"))]:
+    for place in [place for name in folders for place in sorted((data / name).glob("*"))]:
         if place.suffix == ".parquet":
             found[place.stem] = f"'{place}'"
         elif place.is_dir():
             # Columns by name, and those of a path as texts: as DataFusion takes them.
             options = "union_by_name = true, hive_types_autocast = false"
             found[place.name] = f"'{place}/**/*.parquet', {options}"
-    if {"lineitem", "nulls", "many_small"} - found.keys():
+    expected = {"web_site"} if folders == FOLDERS_TPCDS else {"lineitem", "nulls", "many_small"}
+    if expected - found.keys():
         raise SystemExit(f"{data} does not hold the data of the tests")
     return found
 
@@ -243,12 +246,12 @@ def sources(data: Path) -> dict[str, str]:
 class Database:
     """The tables of the tests in DuckDB; what a file changes is rolled back."""
 
-    def __init__(self, data: Path, *, shuffled: bool) -> None:
+    def __init__(self, data: Path, folders: list[str], *, shuffled: bool) -> None:
         self.connection = duckdb.connect(config={"threads": 2})
         for setting in SETTINGS:
             self.connection.execute(setting)
         self.done: list[str] = []
-        for name, source in sources(data).items():
+        for name, source in sources(data, folders).items():
             if shuffled:
                 # The hash of a row's number is an order that nothing else has.
                 rows = f"SELECT * FROM read_parquet({source}, file_row_number = true)"
@@ -406,14 +409,19 @@ def main() -> int:
         raise SystemExit(f"needs duckdb {DUCKDB_VERSION}, found {duckdb.__version__}")
 
     data = arguments.data.resolve()
-    database = Database(data, shuffled=False)
-    shuffled = Database(data, shuffled=True)
+
+    @functools.cache
+    def databases(folder: str) -> tuple[Database, Database]:
+        folders = FOLDERS_TPCDS if folder == "tpcds" else FOLDERS
+        as_is = Database(data, folders, shuffled=False)
+        return as_is, Database(data, folders, shuffled=True)
+
     files = [path.resolve() for path in arguments.files] or sorted((HERE / "slt").rglob("*.slt"))
     # Where the tests run: paths within queries are relative to it.
     os.chdir(data)
     problem_count = total = 0
     for path in files:
-        parts, problems, query_count = complete(path, database, shuffled)
+        parts, problems, query_count = complete(path, *databases(path.parent.name))
         total += query_count
         if arguments.complete and not problems:
             write(path, parts)

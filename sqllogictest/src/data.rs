@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The Parquet files that the tests read: TPC-H at scale factor 0.01, the fixtures, and what other
-//! programs wrote.
+//! The Parquet files that the tests read: TPC-H and TPC-DS at scale factor 0.01, the fixtures, and
+//! what other programs wrote.
 //!
 //! A folder holds `tpch/NAME.parquet`, and `fixtures/NAME.parquet` or a folder `fixtures/NAME` of
 //! several. A file gets its name once it is complete and is never made again, so processes may make
@@ -14,6 +14,9 @@
 //! | `tables/NAME.parquet`, `tables/NAME/` | a table for every test that names it |
 //! | `declared/NAME/` | a table that a test declares itself, with types or an order of its own |
 //! | `broken/` | files that are none; a test opens them by their paths |
+//!
+//! TPC-DS is committed too, as `tpcds.tsv`, and is unpacked to `tpcds/NAME.parquet`: the tables of
+//! the files of tests below `tpcds`, and of no others, because some have names of TPC-H.
 //!
 //! Tests run in the folder that holds all of them, so such a path begins with `data/`.
 
@@ -40,6 +43,9 @@ const SCALE_FACTOR: &str = "0.01";
 /// What other programs wrote.
 const COMMITTED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/data.tsv");
 
+/// TPC-DS, which another program wrote as well.
+const COMMITTED_TPCDS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tpcds.tsv");
+
 /// A folder with all files that are made.
 #[derive(Debug, Clone)]
 pub struct Data {
@@ -64,6 +70,7 @@ impl Data {
         }
         fixtures::lineitem::write(&data.tpch(), &folder)?;
         Archive::read(Path::new(COMMITTED))?.unpack(&data.committed())?;
+        Archive::read(Path::new(COMMITTED_TPCDS))?.unpack(&data.tpcds())?;
         Ok(data)
     }
 
@@ -95,6 +102,21 @@ impl Data {
             }
         }
         Ok(())
+    }
+
+    /// Makes the tables of TPC-DS, and no others.
+    ///
+    /// # Errors
+    /// If the engine refuses one.
+    pub async fn register_tpcds(&self, engine: &Engine) -> Result<()> {
+        for (name, location) in tables(&self.tpcds())? {
+            engine.register(&name, &location.to_string_lossy()).await?;
+        }
+        Ok(())
+    }
+
+    fn tpcds(&self) -> PathBuf {
+        self.folder.join("tpcds")
     }
 
     fn tpch(&self) -> PathBuf {

@@ -27,6 +27,9 @@ use crate::{
 /// Wrong results of a file that are shown in full.
 const MISMATCHES_SHOWN: usize = 10;
 
+/// The files of tests that have the tables of TPC-DS.
+const TPCDS: &str = "tpcds/";
+
 /// A file of tests.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TestFile {
@@ -102,7 +105,11 @@ pub async fn run(file: &TestFile, setting: &DriveSetting, data: &Data) -> Result
         .map_err(|source| Error::File { path: file.path.clone(), source })?;
     let open = async || {
         let engine = setting.engine().await?;
-        data.register(&engine, &text).await?;
+        if file.name.starts_with(TPCDS) {
+            data.register_tpcds(&engine).await?;
+        } else {
+            data.register(&engine, &text).await?;
+        }
         Ok(engine)
     };
     run_on(file, open).await
