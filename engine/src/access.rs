@@ -12,7 +12,7 @@ use std::{
 
 use datafusion::{
     common::{DataFusionError, tree_node::TreeNodeRecursion},
-    logical_expr::{DdlStatement, LogicalPlan, Statement},
+    logical_expr::{DdlStatement, LogicalPlan, Statement, WriteOp},
 };
 use url::Url;
 
@@ -70,13 +70,13 @@ impl Access {
         plan.apply_with_subqueries(|node| {
             match node {
                 LogicalPlan::Ddl(ddl) => {
-                    self.check_write(ddl.name())?;
+                    self.check_write(ddl_name(ddl))?;
                     if let DdlStatement::CreateExternalTable(create) = ddl {
                         let mut locations = create.locations.iter();
                         locations.try_for_each(|it| self.check_location(it))?;
                     }
                 }
-                LogicalPlan::Dml(dml) => self.check_write(dml.op.name())?,
+                LogicalPlan::Dml(dml) => self.check_write(dml_name(&dml.op))?,
                 LogicalPlan::Copy(copy) => {
                     self.check_write("COPY TO")?;
                     self.check_output(&copy.output_url)?;
@@ -165,6 +165,34 @@ impl Access {
             Ok(kind) if kind.is_dir() => self.holds_what_links_lead_to(&entry.path()),
             _ => true,
         })
+    }
+}
+
+fn ddl_name(ddl: &DdlStatement) -> &'static str {
+    match ddl {
+        DdlStatement::CreateExternalTable(_) => "CREATE EXTERNAL TABLE",
+        DdlStatement::CreateMemoryTable(_) => "CREATE TABLE",
+        DdlStatement::CreateView(_) => "CREATE VIEW",
+        DdlStatement::CreateCatalogSchema(_) => "CREATE SCHEMA",
+        DdlStatement::CreateCatalog(_) => "CREATE DATABASE",
+        DdlStatement::CreateIndex(_) => "CREATE INDEX",
+        DdlStatement::DropTable(_) => "DROP TABLE",
+        DdlStatement::DropView(_) => "DROP VIEW",
+        DdlStatement::DropCatalogSchema(_) => "DROP SCHEMA",
+        DdlStatement::CreateFunction(_) => "CREATE FUNCTION",
+        DdlStatement::DropFunction(_) => "DROP FUNCTION",
+    }
+}
+
+fn dml_name(operation: &WriteOp) -> &'static str {
+    match operation {
+        WriteOp::Insert(_) => "INSERT INTO",
+        WriteOp::Delete => "DELETE",
+        WriteOp::Update => "UPDATE",
+        WriteOp::Ctas => "CREATE TABLE",
+        WriteOp::Truncate => "TRUNCATE",
+        // The enum is open: MERGE INTO, and what may come.
+        _ => "MERGE INTO",
     }
 }
 

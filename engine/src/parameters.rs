@@ -5,6 +5,7 @@
 //! with, and the value is cast to that. Where the plan says nothing, the value keeps its own type.
 
 use datafusion::{
+    arrow::datatypes::DataType,
     common::{ParamValues, Result as PlanResult, ScalarValue, metadata::ScalarAndMetadata},
     logical_expr::LogicalPlan,
 };
@@ -28,7 +29,8 @@ pub(crate) fn bind(plan: LogicalPlan, values: ParamValues) -> Result<LogicalPlan
             return Err(Error::Parameter(ParameterError::Missing { name, names }));
         };
         let value = match data_type {
-            None => value,
+            // Nothing is known of the type of what is compared with nothing.
+            None | Some(DataType::Null) => value,
             Some(data_type) => value.cast_storage_to(&data_type).map_err(|error| {
                 let reason = error.strip_backtrace();
                 Error::Parameter(ParameterError::Type { name: name.clone(), reason })

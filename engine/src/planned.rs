@@ -5,8 +5,12 @@ use std::{sync::Arc, time::Duration};
 
 use datafusion::{
     arrow::datatypes::SchemaRef,
+    common::tree_node::TreeNode,
     execution::TaskContext,
-    physical_plan::{ExecutionPlan, execution_plan::reset_plan_states},
+    physical_plan::{
+        ExecutionPlan, execution_plan::reset_plan_states, recursive_query::RecursiveQueryExec,
+        scalar_subquery::ScalarSubqueryExec,
+    },
 };
 use nearscan_optimizer::Candidate;
 
@@ -14,7 +18,7 @@ use crate::{
     error::Result,
     interrupt::{CancelHandle, Interrupts},
     profile::{QueryProfile, profile},
-    query::{QueryResult, collect},
+    query::{Query, QueryResult, collect},
     stream::QueryStream,
 };
 
@@ -32,16 +36,25 @@ pub(crate) struct Planned {
 ///
 /// It reads the files that there were when it was planned, and ends with an error where one of them
 /// has changed. `now()` is the time of planning. Counters of scans in profiles add up over the runs.
+///
+/// Plans with a scalar subquery or `WITH RECURSIVE` keep the rows of a run in themselves; such a
+/// plan is made anew for each run.
 #[derive(Debug, Clone)]
 pub struct PlannedQuery {
+    query: Query,
     planned: Planned,
     task: Arc<TaskContext>,
     interrupts: Interrupts,
 }
 
 impl PlannedQuery {
-    pub(crate) fn new(planned: Planned, task: TaskContext, interrupts: Interrupts) -> Self {
-        Self { planned, task: Arc::new(task), interrupts }
+    pub(crate) fn new(
+        query: Query,
+        planned: Planned,
+        task: TaskContext,
+        interrupts: Interrupts,
+    ) -> Self {
+        Self { query, planned, task: Arc::new(task), interrupts }
     }
 
     /// Columns of the result; none if the statement delivers no rows.
@@ -53,8 +66,11 @@ impl PlannedQuery {
     /// Starts a run, with the timeout of the query.
     ///
     /// # Errors
-    /// If a partition cannot be opened.
-    pub fn execute(&self) -> Result<QueryStream> {
+    /// If a partition cannot be opened, or a plan that is made anew cannot be made.
+    pub async fn execute(&self) -> Result<QueryStream> {
+        if keeps_rows(&self.planned.plan) {
+            return self.query.stream().await;
+        }
         let interrupt = self.interrupts.first();
         // Operators keep what they have read and counted in the plan.
         let plan = reset_plan_states(Arc::clone(&self.planned.plan))?;
@@ -67,7 +83,7 @@ impl PlannedQuery {
     /// # Errors
     /// If running fails.
     pub async fn collect(&self) -> Result<QueryResult> {
-        collect(self.execute()?).await
+        collect(self.execute().await?).await
     }
 
     /// What cancels all runs of the query.
@@ -82,4 +98,12 @@ impl PlannedQuery {
         let Planned { plan, decisions, time } = &self.planned;
         profile(plan.as_ref(), decisions.clone(), *time)
     }
+}
+
+/// Whether a plan keeps rows of a run where another run would find them.
+fn keeps_rows(plan: &Arc<dyn ExecutionPlan>) -> bool {
+    let keeps = |node: &Arc<dyn ExecutionPlan>| {
+        Ok(node.is::<ScalarSubqueryExec>() || node.is::<RecursiveQueryExec>())
+    };
+    plan.exists(keeps).unwrap_or(true)
 }

@@ -125,7 +125,7 @@ impl Query {
         let frame = DataFrame::new(state, plan);
         let task = frame.task_ctx();
         let planned = until(&mut interrupt, self.planned(&frame, &task)).await??;
-        Ok(PlannedQuery::new(planned, task, self.interrupts.clone()))
+        Ok(PlannedQuery::new(self.clone(), planned, task, self.interrupts.clone()))
     }
 
     async fn planned(&self, frame: &DataFrame, task: &TaskContext) -> Result<Planned> {

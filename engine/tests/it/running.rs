@@ -73,7 +73,7 @@ async fn values_that_do_not_fit_the_parameters_are_refused() {
 async fn planned_query_has_its_rows_in_each_run(#[case] mode: &str) {
     let data = Data::make().await;
     let engine = engine_with_drive(mode).await;
-    engine.register("t", &data.path("t.parquet")).await.unwrap();
+    data.register_for_drives(&engine).await;
     for sql in [
         "SELECT v, count(*), sum(k) FROM t WHERE k > 17 GROUP BY v ORDER BY v",
         "SELECT k FROM t ORDER BY k DESC LIMIT 3",
@@ -140,7 +140,7 @@ async fn query_that_takes_longer_than_its_timeout_ends_with_an_error() {
 async fn run_has_an_id_of_its_own_which_the_log_knows() {
     let data = Data::make().await;
     let engine = engine_with_drive("force").await;
-    engine.register("t", &data.path("t.parquet")).await.unwrap();
+    data.register_for_drives(&engine).await;
     let query = engine.sql("SELECT sum(k) FROM t WHERE v = 3").await.unwrap();
     let planned = query.plan().await.unwrap();
     let mut ids = Vec::new();

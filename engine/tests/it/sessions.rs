@@ -263,7 +263,7 @@ async fn sessions_share_a_drive() {
     let data = Data::make().await;
     let engine = Engine::builder().drive("emulated:?profile=unlimited").unwrap();
     let engine = engine.set("nearscan.pushdown.mode", "force").build().await.unwrap();
-    engine.register("t", &data.path("t.parquet")).await.unwrap();
+    data.register_for_drives(&engine).await;
     let (one, other) = (engine.session(), engine.session());
     for session in [&one, &other] {
         let result = session.sql("SELECT sum(k) FROM t WHERE v = 3").await.unwrap().collect().await;

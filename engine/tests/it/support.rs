@@ -23,6 +23,14 @@ impl Data {
         data
     }
 
+    /// The rows of the file in one that a drive can read, as table `t` of an engine.
+    pub(crate) async fn register_for_drives(&self, engine: &Engine) {
+        let (from, to) = (self.path("t.parquet"), self.path("snappy.parquet"));
+        let options = "OPTIONS ('format.compression' 'snappy')";
+        text(engine, &format!("COPY (SELECT * FROM '{from}') TO '{to}' {options}")).await;
+        engine.register("t", &to).await.unwrap();
+    }
+
     pub(crate) fn path(&self, name: &str) -> String {
         self.folder.path().join(name).to_str().unwrap().to_owned()
     }
