@@ -72,7 +72,7 @@ def changed(text: str, number: int, entries: list[dict]) -> tuple[str, list[str]
     """A query with its changes, and why each was made."""
     reasons = []
     for entry in [entry for entry in entries if entry["number"] == number]:
-        reasons.append(entry["why"])
+        reasons.append(" ".join(entry["why"].split()))
         for old, new in entry["changes"]:
             if old not in text:
                 raise SystemExit(f"tpcds.toml: query {number} does not contain {old!r}")

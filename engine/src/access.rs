@@ -2,8 +2,8 @@
 //! What the statements of a session may do: change something, and open files.
 //!
 //! An [`Access`] is asked about each logical plan before it is executed, and about each file that a
-//! statement names. It looks at names as they are in the end: behind symbolic links, and without
-//! `..`. Who can put a link below an allowed folder while a statement is planned can lead out of it.
+//! statement names. It resolves names first: symbolic links are followed, and `..` is taken out.
+//! Whoever can put a link below an allowed folder while a statement is planned can lead out of it.
 
 use std::{
     fs,
@@ -126,7 +126,7 @@ impl Access {
                 path.ancestors().skip(1).find(|it| it.as_os_str().is_empty() || it.exists());
             let parent = parent.filter(|it| !it.as_os_str().is_empty());
             let has_dots = path.components().any(|part| part == Component::ParentDir);
-            let parent = fs::canonicalize(parent.unwrap_or(Path::new("."))).ok()?;
+            let parent = fs::canonicalize(parent.unwrap_or_else(|| Path::new("."))).ok()?;
             Some(!has_dots && !path.exists() && self.has_folder_of(&parent))
         };
         match self.roots.is_empty() || is_new() == Some(true) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Ends a query from outside: by a handle, or when its time is over.
 //!
-//! Both are looked at whenever the query is polled, by a future that wakes its task. A query that is
+//! Both are checked whenever the query is polled, by a future that wakes its task. A query that is
 //! interrupted ends with one error, and drops what it runs.
 
 use std::time::Duration;

@@ -1,41 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A query that is planned once and run several times.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
+use crate::{
+    error::Result,
+    interrupt::{CancelHandle, Interrupts, until},
+    profile::{QueryProfile, profile},
+    query::{Query, QueryResult, collect},
+    stream::{Planned, QueryStream},
+};
 use datafusion::{
     arrow::datatypes::SchemaRef,
     common::tree_node::TreeNode,
+    dataframe::DataFrame,
     execution::TaskContext,
     physical_plan::{
         ExecutionPlan, execution_plan::reset_plan_states, recursive_query::RecursiveQueryExec,
         scalar_subquery::ScalarSubqueryExec,
     },
 };
-use nearscan_optimizer::Candidate;
-
-use crate::{
-    error::Result,
-    interrupt::{CancelHandle, Interrupts},
-    profile::{QueryProfile, profile},
-    query::{Query, QueryResult, collect},
-    stream::QueryStream,
-};
-
-/// A physical plan, and how it came about.
-#[derive(Debug, Clone)]
-pub(crate) struct Planned {
-    pub(crate) plan: Arc<dyn ExecutionPlan>,
-    /// What was decided about each scan.
-    pub(crate) decisions: Vec<Candidate>,
-    /// What planning took.
-    pub(crate) time: Duration,
-}
 
 /// A query with its physical plan, which any number of runs share, also at the same time.
 ///
 /// It reads the files that there were when it was planned, and ends with an error where one of them
-/// has changed. `now()` is the time of planning. Counters of scans in profiles add up over the runs.
+/// has changed. `now()` is the time of planning. Counters of scans in profiles add up over runs.
 ///
 /// Plans with a scalar subquery or `WITH RECURSIVE` keep the rows of a run in themselves; such a
 /// plan is made anew for each run.
@@ -45,6 +34,26 @@ pub struct PlannedQuery {
     planned: Planned,
     task: Arc<TaskContext>,
     interrupts: Interrupts,
+}
+
+impl Query {
+    /// Plans the query for any number of runs.
+    ///
+    /// Operators of such a plan send no filters to their scans while they run, because what they
+    /// know belongs to one run; a query that runs once is better off with [`Query::stream`].
+    ///
+    /// # Errors
+    /// If the plan cannot be made.
+    pub async fn plan(&self) -> Result<PlannedQuery> {
+        const DYNAMIC_FILTERS: &str = "datafusion.optimizer.enable_dynamic_filter_pushdown";
+        let mut interrupt = self.interrupts.first();
+        let (mut state, plan) = self.frame.clone().into_parts();
+        state.config_mut().options_mut().set(DYNAMIC_FILTERS, "false")?;
+        let frame = DataFrame::new(state, plan);
+        let task = frame.task_ctx();
+        let planned = until(&mut interrupt, self.planned(&frame, &task)).await??;
+        Ok(PlannedQuery::new(self.clone(), planned, task, self.interrupts.clone()))
+    }
 }
 
 impl PlannedQuery {

@@ -27,9 +27,8 @@ use crate::{
     interrupt::{CancelHandle, Interrupts, until},
     panics::caught,
     parameters,
-    planned::{Planned, PlannedQuery},
     profile::{QueryProfile, profile},
-    stream::QueryStream,
+    stream::{Planned, QueryStream},
 };
 
 /// A statement that is ready to be planned and run.
@@ -38,10 +37,10 @@ use crate::{
 /// query is made; their result has no columns. `INSERT` and `COPY` run with the stream.
 #[derive(Debug, Clone)]
 pub struct Query {
-    frame: DataFrame,
+    pub(crate) frame: DataFrame,
     /// How deep its logical plan is.
     levels: usize,
-    interrupts: Interrupts,
+    pub(crate) interrupts: Interrupts,
 }
 
 /// All rows of a query that has run.
@@ -76,8 +75,8 @@ impl Query {
     /// name and value for `$name`. A value is cast to the type that the statement needs.
     ///
     /// # Errors
-    /// [`Error::Parameter`](crate::Error::Parameter) if a parameter has no value, a value no parameter, or is none of its
-    /// type.
+    /// [`Error::Parameter`](crate::Error::Parameter) if a parameter has no value, a value no
+    /// parameter, or is none of its type.
     pub fn bind(self, values: impl Into<ParamValues>) -> Result<Self> {
         let Self { frame, levels, interrupts } = self;
         let (state, plan) = frame.into_parts();
@@ -110,25 +109,7 @@ impl Query {
         QueryStream::start(planned, task, interrupt)
     }
 
-    /// Plans the query for any number of runs.
-    ///
-    /// Operators of such a plan send no filters to their scans while they run, because what they
-    /// know belongs to one run; a query that runs once is better off with [`Query::stream`].
-    ///
-    /// # Errors
-    /// If the plan cannot be made.
-    pub async fn plan(&self) -> Result<PlannedQuery> {
-        const DYNAMIC_FILTERS: &str = "datafusion.optimizer.enable_dynamic_filter_pushdown";
-        let mut interrupt = self.interrupts.first();
-        let (mut state, plan) = self.frame.clone().into_parts();
-        state.config_mut().options_mut().set(DYNAMIC_FILTERS, "false")?;
-        let frame = DataFrame::new(state, plan);
-        let task = frame.task_ctx();
-        let planned = until(&mut interrupt, self.planned(&frame, &task)).await??;
-        Ok(PlannedQuery::new(self.clone(), planned, task, self.interrupts.clone()))
-    }
-
-    async fn planned(&self, frame: &DataFrame, task: &TaskContext) -> Result<Planned> {
+    pub(crate) async fn planned(&self, frame: &DataFrame, task: &TaskContext) -> Result<Planned> {
         let watch = Stopwatch::start();
         let planning = depth::with_room(self.levels, Box::pin(frame.create_physical_plan()));
         let (plan, decisions) = match has_drives(task) {

@@ -29,9 +29,18 @@ use crate::{
     error::{Error, Result},
     panics::from_panic,
     parquet,
-    planned::Planned,
     profile::{QueryProfile, profile},
 };
+
+/// A physical plan, and how it came about.
+#[derive(Debug, Clone)]
+pub(crate) struct Planned {
+    pub(crate) plan: Arc<dyn ExecutionPlan>,
+    /// What was decided about each scan.
+    pub(crate) decisions: Vec<Candidate>,
+    /// What planning took.
+    pub(crate) time: Duration,
+}
 
 /// The rows of a running query, batch by batch.
 pub struct QueryStream {
