@@ -306,7 +306,7 @@ impl Error {
                 "choose one format with a pattern such as 'folder/*.parquet'"
             }
             Self::Path(PathError::NotLocal { .. }) => {
-                "copy the data to a local folder, or attach a drive that holds it"
+                "copy the data to a local folder, or register an object store for the URL"
             }
             Self::Timeout { .. } => "give the query more time, or let it read less",
             Self::Access(AccessError::ReadOnly { .. }) => "run it in a session that may write",

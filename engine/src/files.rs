@@ -2,7 +2,8 @@
 //! Paths, folders and patterns, and the tables made from them.
 //!
 //! The format comes from the extension, Parquet if there is none that says otherwise; a folder has
-//! the format of the files in it and must not mix several. Only local files are read.
+//! the format of the files in it and must not mix several. Files are local, or at a URL whose object
+//! store was registered with the engine.
 
 use std::{
     borrow::Cow,
@@ -15,6 +16,7 @@ use std::{
 use datafusion::{
     catalog::{Session, TableProvider, TableProviderFactory},
     common::{DFSchema, DataFusionError, TableReference},
+    datasource::listing::ListingTableUrl,
     logical_expr::CreateExternalTable,
 };
 use url::Url;
@@ -69,7 +71,11 @@ pub(crate) async fn open(
     name: TableReference,
     location: &str,
 ) -> Result<Arc<dyn TableProvider>, DataFusionError> {
-    let ending = find_ending(location).map_err(|error| DataFusionError::External(error.into()))?;
+    let ending = match location.split_once("://") {
+        Some((scheme, _)) if scheme != "file" => find_ending_of_url(state, location),
+        _ => find_ending(location),
+    };
+    let ending = ending.map_err(|error| DataFusionError::External(error.into()))?;
     let format = ending.map_or(&FORMATS[0], |ending| ending.format);
     let mut options: HashMap<String, String> = format
         .options
@@ -85,6 +91,15 @@ pub(crate) async fn open(
             .with_options(options)
             .build();
     TableFactory::default().create(state, &command).await
+}
+
+/// Finds out how the files at a URL end, whose store the session has to know. Which files there are
+/// is DataFusion's to say.
+fn find_ending_of_url(state: &dyn Session, location: &str) -> Result<Option<Ending>, PathError> {
+    let not_local = || PathError::NotLocal { url: location.to_owned() };
+    let url = ListingTableUrl::parse(location).map_err(|_| not_local())?;
+    let store = state.runtime_env().object_store(&url);
+    store.map(|_| ending(location)).map_err(|_| not_local())
 }
 
 /// The path that a location means.

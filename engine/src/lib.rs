@@ -1,35 +1,155 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Nearscan: SQL over Parquet files, with scans, filters and aggregates pushed down to the drive.
 //!
-//! | type | what it is |
-//! |---|---|
-//! | [`Engine`] | a session: tables, settings, drives |
-//! | [`EngineBuilder`] | what an engine is made of |
-//! | [`Query`] | a planned statement |
-//! | [`QueryStream`] | its rows while it runs; dropping it ends the query |
-//! | [`QueryProfile`] | what it did: plan, operators, bytes |
-//! | [`Error`] | what went wrong, as primary, detail and hint |
+//! # A first query
 //!
-//! ```no_run
-//! use futures::StreamExt;
+//! An [`Engine`] is what a program has one of. It is asked in SQL, and answers with Arrow record
+//! batches. It needs a tokio runtime around it and prints nothing.
+//!
+//! ```
+//! use nearscan::Engine;
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), nearscan::Error> {
-//! let engine = nearscan::Engine::builder().drive("emulated:")?.build().await?;
-//! engine.register("lineitem", "data/tpch/sf1/lineitem.parquet").await?;
-//! let query = engine.sql("SELECT count(*) FROM lineitem WHERE l_quantity < 24").await?;
-//! let mut stream = query.stream().await?;
-//! while let Some(batch) = stream.next().await {
-//!     assert_eq!(batch?.num_columns(), 1);
+//! let engine = Engine::builder().build().await?;
+//! let result = engine.sql("SELECT value, value * value AS square FROM range(1, 4)").await?;
+//! let result = result.collect().await?;
+//! assert_eq!(result.profile.rows, 3);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Tables
+//!
+//! [`register`](Session::register) makes a table of a file, a folder or a pattern; `FROM 'file'`
+//! needs none. [`register_batches`](Session::register_batches) takes record batches, and
+//! [`register_table`](Session::register_table) anything that DataFusion can scan.
+//!
+//! ```
+//! # use nearscan::Engine;
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let engine = Engine::builder().build().await?;
+//! # let folder = tempfile::tempdir()?;
+//! let path = folder.path().join("squares.parquet").display().to_string();
+//! let copy = format!("COPY (SELECT value AS n, value * value AS sq FROM range(1, 100)) TO '{path}'");
+//! engine.sql(&copy).await?.collect().await?;
+//! engine.register("squares", &path).await?;
+//! let result = engine.sql("SELECT max(sq) FROM squares WHERE n < 10").await?.collect().await?;
+//! assert_eq!(result.batches[0].num_rows(), 1);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Rows as they come
+//!
+//! [`Query::stream`] gives batches while the query runs. Dropping the stream ends the query; a
+//! [`CancelHandle`] does so from another task, and [`Query::timeout`] after a time.
+//! [`QueryStream::into_record_batch_stream`] is the stream that other libraries of DataFusion's
+//! ecosystem take.
+//!
+//! ```
+//! use std::time::Duration;
+//!
+//! use futures::TryStreamExt;
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), nearscan::Error> {
+//! # let engine = nearscan::Engine::builder().build().await?;
+//! let query = engine.sql("SELECT value FROM range(0, 100000)").await?;
+//! let mut stream = query.timeout(Duration::from_secs(60)).stream().await?;
+//! let mut rows = 0;
+//! while let Some(batch) = stream.try_next().await? {
+//!     rows += batch.num_rows();
+//! }
+//! assert_eq!(rows, 100_000);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Parameters
+//!
+//! Values never go into the text: [`Query::bind`] gives them to `$1`, `?` and `$name`, and casts
+//! them to the type that the statement needs. [`Query::plan`] plans a query for several runs.
+//!
+//! ```
+//! use nearscan::datafusion::common::ScalarValue;
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), nearscan::Error> {
+//! # let engine = nearscan::Engine::builder().build().await?;
+//! let query = engine.sql("SELECT count(*) FROM range(0, 10) WHERE value < $most").await?;
+//! let planned = query.bind(vec![("most", ScalarValue::from("4"))])?.plan().await?;
+//! for _ in 0..2 {
+//!     assert_eq!(planned.collect().await?.profile.rows, 1);
 //! }
 //! # Ok(())
 //! # }
 //! ```
 //!
-//! SQL is that of DataFusion 55. Statements that it would answer wrongly are
-//! [corrected](nearscan_corrections), or refused where that cannot be done. `FROM 'file'` reads a
-//! file, a folder or a pattern without a table. The engine prints nothing and needs a tokio runtime
-//! around it.
+//! # Sessions
+//!
+//! A service makes a [`Session`] for each request, which costs microseconds. It sees the tables of
+//! the engine; what it creates, drops or sets is its own. [`SessionOptions`] make one that only
+//! reads, and only below some folders.
+//!
+//! ```
+//! use nearscan::{Engine, Error, SessionOptions, error::AccessError};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Error> {
+//! let engine = Engine::builder().build().await?;
+//! engine.sql("CREATE TABLE t AS VALUES (1), (2)").await?;
+//! let session = engine.session_with(SessionOptions::default().read_only());
+//! assert_eq!(session.sql("SELECT * FROM t").await?.collect().await?.profile.rows, 2);
+//! let refused = session.sql("DROP TABLE t").await.unwrap_err();
+//! assert!(matches!(refused, Error::Access(AccessError::ReadOnly { .. })));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Errors
+//!
+//! An [`Error`] has three parts: what is wrong, where and with what, and what to do about it.
+//!
+//! ```
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), nearscan::Error> {
+//! # let engine = nearscan::Engine::builder().build().await?;
+//! engine.sql("CREATE TABLE lineitem AS VALUES (1)").await?;
+//! let error = engine.sql("SELECT * FROM lineitm").await.unwrap_err();
+//! assert_eq!(
+//!     error.render(),
+//!     "error: table 'lineitm' not found\n  \
+//!        detail: tables: lineitem\n  \
+//!        hint: did you mean 'lineitem'?"
+//! );
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Drives
+//!
+//! With a drive attached, scans run where the data is; the rows are the same. What went where, and
+//! why, is in the [`QueryProfile`] and in the table `nearscan.pushdown_log`.
+//!
+//! ```no_run
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), nearscan::Error> {
+//! let engine = nearscan::Engine::builder().drive("emulated:")?.build().await?;
+//! engine.register("lineitem", "data/tpch/sf1/lineitem.parquet").await?;
+//! let query = engine.sql("SELECT count(*) FROM lineitem WHERE l_quantity < 24").await?;
+//! let profile = query.collect().await?.profile;
+//! println!("{} bytes crossed the link", profile.pushdown().link_bytes);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # What SQL it is
+//!
+//! SQL is that of DataFusion 55. Statements that DataFusion would answer wrongly are
+//! [corrected](nearscan_corrections), or refused where that cannot be done. The folder `examples`
+//! of this crate has whole programs.
 
 #![forbid(unsafe_code)]
 

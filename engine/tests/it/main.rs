@@ -28,6 +28,8 @@ mod decimals;
 #[cfg(test)]
 mod deep;
 #[cfg(test)]
+mod examples;
+#[cfg(test)]
 mod extremes;
 #[cfg(test)]
 mod ignored;
