@@ -49,7 +49,7 @@ use crate::lower::{FragmentBuilder, Lowered};
 use crate::merge::{is_over_scans_alone, merges, weigh};
 use crate::phases::{final_over, partial_of};
 use crate::place::{KeptShare, Placed, place_units};
-use crate::scan::{Scan, Stack, split, substitute};
+use crate::scan::{Scan, Stack, split, substitute, without_barriers};
 use crate::settings::{DriveChoice, FloatOrder, PushdownMode, PushdownOptions};
 use crate::units::{FooterBounds, ScanUnits, kept_by};
 
@@ -531,6 +531,7 @@ fn lower_conjuncts(
     conjuncts: &[Arc<dyn PhysicalExpr>],
 ) -> Lowered<()> {
     for conjunct in conjuncts {
+        let conjunct = without_barriers(conjunct);
         let verdict = lower_truth(builder, Target::Predicate, conjunct.as_ref())?;
         builder.keep_where(verdict);
     }
@@ -583,7 +584,8 @@ fn rows_shape(stack: &Stack<'_>, sources: Vec<Source>) -> RowsShape {
 
 /// Conjuncts as EXPLAIN shows them.
 fn shown(conjuncts: &[Arc<dyn PhysicalExpr>]) -> String {
-    let predicate = datafusion::physical_expr::conjunction_opt(conjuncts.to_vec());
+    let conjuncts = conjuncts.iter().map(without_barriers);
+    let predicate = datafusion::physical_expr::conjunction_opt(conjuncts);
     predicate.map_or_else(String::new, |predicate| fmt_sql(predicate.as_ref()).to_string())
 }
 

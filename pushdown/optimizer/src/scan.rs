@@ -203,14 +203,23 @@ pub(crate) fn split(predicate: &Arc<dyn PhysicalExpr>) -> Vec<Arc<dyn PhysicalEx
     split_conjunction(predicate).into_iter().map(Arc::clone).collect()
 }
 
-/// `expr` over `schema` without what corrections put where the operators of the host must not see
-/// through an expression: `as_is` barriers, and casts to the type that is there already. Nothing
-/// when it has no type.
+/// `expr` without the `as_is` barriers that corrections put where the operators of the host must not
+/// see through an expression. For lowering alone: what prunes row groups is DataFusion's and must
+/// not see through them either.
+pub(crate) fn without_barriers(expr: &Arc<dyn PhysicalExpr>) -> Arc<dyn PhysicalExpr> {
+    let bare = Arc::clone(expr).transform_up(|node| {
+        Ok(match behind_barrier(&node) {
+            Some(hidden) => Transformed::yes(Arc::clone(hidden)),
+            None => Transformed::no(node),
+        })
+    });
+    bare.map_or_else(|_| Arc::clone(expr), |bare| bare.data)
+}
+
+/// `expr` over `schema` without casts to the type that is there already: corrections put them where
+/// the operators of the host must not see through an expression. Nothing when it has no type.
 fn plain(expr: Arc<dyn PhysicalExpr>, schema: &Schema) -> Option<Arc<dyn PhysicalExpr>> {
     let plain = expr.transform_up(|node| {
-        if let Some(hidden) = behind_barrier(&node) {
-            return Ok(Transformed::yes(Arc::clone(hidden)));
-        }
         let Some(cast) = node.downcast_ref::<TryCastExpr>() else {
             return Ok(Transformed::no(node));
         };
