@@ -135,7 +135,7 @@ const PLACES: &[(&str, Layer)] = &[
 /// How files of tests are packed; any crate's tests may import it.
 const ARCHIVE: &str = "xtask/archive";
 const CONFORMANCE: &str = "pushdown/conformance";
-const DRIVE_CHECK: &str = "benchmarks/check";
+const DRIVE_CHECK: &str = "pushdown/check";
 /// What DataFusion gets wrong, put right; whoever plans with DataFusion may import it.
 const CORRECTIONS: &str = "engine/corrections";
 const ENGINE: &str = "engine";

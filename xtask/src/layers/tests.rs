@@ -33,7 +33,7 @@ fn findings_of(package: Package) -> Vec<String> {
 #[case("nearscan-flight-sql", "connectors/flight_sql", "nearscan", "engine")]
 #[case("nearscan-tpch", "benchmarks/tpch", "nearscan-drive", "pushdown/drive")]
 #[case("nearscan-kernels", "benchmarks/kernels", "nearscan-emulator", "pushdown/emulator")]
-#[case("nearscan-check", "benchmarks/check", "nearscan-conformance", "pushdown/conformance")]
+#[case("nearscan-check", "pushdown/check", "nearscan-conformance", "pushdown/conformance")]
 #[case("nearscan-shell", "connectors/shell", "nearscan-tpch", "benchmarks/tpch")]
 #[case("xtask", "xtask", "nearscan-command", "pushdown/command")]
 #[case("xtask", "xtask", "nearscan-archive", "xtask/archive")]
