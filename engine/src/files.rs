@@ -2,8 +2,8 @@
 //! Paths, folders and patterns, and the tables made from them.
 //!
 //! The format comes from the extension, Parquet if there is none that says otherwise; a folder has
-//! the format of the files in it and must not mix several. Files are local, or at a URL whose object
-//! store was registered with the engine.
+//! the format of the files in it and must not mix several. Files are local, or at a URL whose
+//! object store was registered with the engine.
 
 use std::{
     borrow::Cow,

@@ -5,7 +5,7 @@
 //! - `tidy`: the rules of the house that can be read off the source text.
 //! - `codegen`: files that are generated.
 //! - `fuzz`: looks for what nobody has thought of.
-//! - `plant`: deliberate bugs, which the tests must catch.
+//! - `mutants`: deliberate bugs, which the tests must detect.
 //! - `test`: every test of the project, on a machine that may lack half of the tools.
 //! - `xclbin`: the image of an FPGA, or the one that XRT's software emulation loads.
 //! - `slt`: other people's SQL tests, on the emulated drive.
@@ -31,7 +31,7 @@ mod dist;
 mod fuzz;
 mod layers;
 mod metadata;
-mod plant;
+mod mutants;
 mod program;
 mod project;
 mod slt;
@@ -79,8 +79,8 @@ enum Task {
     Fuzz(fuzz::Fuzz),
     /// Run other people's SQL tests on the emulated drive
     Slt(slt::Options),
-    /// Plant deliberate bugs, one at a time, and see whether the tests catch them
-    Plant(plant::Options),
+    /// Apply deliberate bugs, one at a time, and see whether the tests detect them
+    Mutants(mutants::Options),
     /// Run what CI runs, in its order
     Ci,
 }
@@ -108,7 +108,7 @@ fn run(task: &Task) -> Result<ExitCode> {
         Task::Xclbin(options) => xclbin::run(&project, options)?,
         Task::Fuzz(fuzz) => return fuzz::run(&project, fuzz),
         Task::Slt(options) => return slt::run(&project, options),
-        Task::Plant(options) => return plant::run(&project, options),
+        Task::Mutants(options) => return mutants::run(&project, options),
         Task::Ci => return Ok(ci::run(&project)),
     }
     Ok(ExitCode::SUCCESS)

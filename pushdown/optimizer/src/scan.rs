@@ -203,9 +203,9 @@ pub(crate) fn split(predicate: &Arc<dyn PhysicalExpr>) -> Vec<Arc<dyn PhysicalEx
     split_conjunction(predicate).into_iter().map(Arc::clone).collect()
 }
 
-/// `expr` without the `as_is` barriers that corrections put where the operators of the host must not
-/// see through an expression. For lowering alone: what prunes row groups is DataFusion's and must
-/// not see through them either.
+/// `expr` without the `as_is` barriers that corrections put where the operators of the host must
+/// not see through an expression. For lowering alone: what prunes row groups is DataFusion's and
+/// must not see through them either.
 pub(crate) fn without_barriers(expr: &Arc<dyn PhysicalExpr>) -> Arc<dyn PhysicalExpr> {
     let bare = Arc::clone(expr).transform_up(|node| {
         Ok(match behind_barrier(&node) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A file with a bug in it, which is put back.
+//! A file with a mutant in it, which is put back.
 //!
 //! # Invariants
 //!
-//! - The file has its old bytes again once the [`Planted`] is dropped, also when something failed.
+//! - The file has its old bytes again once the [`Applied`] is dropped, also when something failed.
 //! - It has them also when this program is interrupted or killed: a process of its own waits for
 //!   the end of a pipe that only this program holds, and then puts the file back from a copy. It is
 //!   in a group of its own, so that an interrupt from the terminal does not reach it.
@@ -14,9 +14,9 @@ use std::process::{Child, Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
 
-/// A file with a bug in it.
+/// A file with a mutant in it.
 #[derive(Debug)]
-pub(super) struct Planted {
+pub(super) struct Applied {
     path: PathBuf,
     original: Vec<u8>,
     keeper: Child,
@@ -25,14 +25,14 @@ pub(super) struct Planted {
 /// Waits until its input ends, then copies the first file to the second and removes it.
 const KEEPER: &str = r#"cat > /dev/null; cp "$0" "$1" && rm -f "$0""#;
 
-impl Planted {
+impl Applied {
     /// Writes `broken` into the file at `path`, which holds `original`; the copy is kept below
     /// `target`.
     ///
     /// # Errors
     /// When a file cannot be written, or the one who would put it back cannot be started.
     pub(super) fn new(path: &Path, original: Vec<u8>, broken: &str, target: &Path) -> Result<Self> {
-        let folder = target.join("planted");
+        let folder = target.join("mutants");
         std::fs::create_dir_all(&folder).context("cannot create the folder for the copy")?;
         let name = path.file_name().context("a path without a name")?.to_string_lossy();
         let copy = folder.join(format!("{}-{name}", std::process::id()));
@@ -45,10 +45,10 @@ impl Planted {
             .process_group(0)
             .spawn()
             .context("cannot start the process that puts the file back")?;
-        let planted = Self { path: path.to_owned(), original, keeper };
+        let applied = Self { path: path.to_owned(), original, keeper };
         // From here on dropping it puts the file back.
-        std::fs::write(path, broken).context("cannot plant the bug")?;
-        Ok(planted)
+        std::fs::write(path, broken).context("cannot apply the mutant")?;
+        Ok(applied)
     }
 
     /// Puts the file back.
@@ -57,8 +57,9 @@ impl Planted {
     /// When it could not be.
     pub(super) fn restore(mut self) -> Result<()> {
         self.put_back();
-        let found = std::fs::read(&self.path).context("cannot read the file that had the bug")?;
-        ensure!(found == self.original, "{} still has the bug", self.path.display());
+        let found =
+            std::fs::read(&self.path).context("cannot read the file that had the mutant")?;
+        ensure!(found == self.original, "{} still has the mutant", self.path.display());
         Ok(())
     }
 
@@ -74,7 +75,7 @@ impl Planted {
     }
 }
 
-impl Drop for Planted {
+impl Drop for Applied {
     fn drop(&mut self) {
         self.put_back();
     }
@@ -84,33 +85,33 @@ impl Drop for Planted {
 mod tests {
     use super::*;
 
-    /// A file `good`, planted with `bad`, in a folder that is its own target.
-    fn planted() -> (tempfile::TempDir, PathBuf, Planted) {
+    /// A file `good`, applied with `bad`, in a folder that is its own target.
+    fn applied() -> (tempfile::TempDir, PathBuf, Applied) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.rs");
         std::fs::write(&path, "good").unwrap();
-        let planted = Planted::new(&path, b"good".to_vec(), "bad", folder.path()).unwrap();
+        let applied = Applied::new(&path, b"good".to_vec(), "bad", folder.path()).unwrap();
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "bad");
-        (folder, path, planted)
+        (folder, path, applied)
     }
 
     fn is_restored(folder: &tempfile::TempDir, path: &Path) -> bool {
-        let copies = std::fs::read_dir(folder.path().join("planted")).unwrap().count();
+        let copies = std::fs::read_dir(folder.path().join("mutants")).unwrap().count();
         copies == 0 && std::fs::read(path).unwrap() == b"good"
     }
 
     #[test]
     fn a_file_is_put_back() {
-        let (folder, path, planted) = planted();
-        planted.restore().unwrap();
+        let (folder, path, applied) = applied();
+        applied.restore().unwrap();
         assert!(is_restored(&folder, &path));
     }
 
     #[test]
     fn a_file_is_put_back_when_something_fails() {
-        let (folder, path, planted) = planted();
+        let (folder, path, applied) = applied();
         let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            let _planted = planted;
+            let _applied = applied;
             panic!("something failed");
         }));
         assert!(panicked.is_err() && is_restored(&folder, &path));
@@ -118,32 +119,32 @@ mod tests {
 
     #[test]
     fn a_file_is_put_back_when_the_program_is_killed() {
-        let (folder, path, mut planted) = planted();
+        let (folder, path, mut applied) = applied();
         // What the system does to the pipe of a program that ends, and nothing else.
-        drop(planted.keeper.stdin.take());
-        assert!(planted.keeper.wait().unwrap().success());
+        drop(applied.keeper.stdin.take());
+        assert!(applied.keeper.wait().unwrap().success());
         assert!(is_restored(&folder, &path));
         // The one whose drop would put it back too is not needed for that.
         std::fs::write(&path, "good").unwrap();
-        drop(planted);
+        drop(applied);
         assert!(is_restored(&folder, &path));
     }
 
     #[test]
     fn a_file_is_put_back_when_its_keeper_was_killed() {
-        let (_folder, path, mut planted) = planted();
-        planted.keeper.kill().unwrap();
-        planted.restore().unwrap();
+        let (_folder, path, mut applied) = applied();
+        applied.keeper.kill().unwrap();
+        applied.restore().unwrap();
         assert_eq!(std::fs::read(&path).unwrap(), b"good");
     }
 
     #[test]
     fn a_file_that_cannot_be_put_back_is_an_error() {
-        let (folder, path, planted) = planted();
+        let (folder, path, applied) = applied();
         std::fs::remove_file(&path).unwrap();
         std::fs::create_dir(&path).unwrap();
         // The copy goes into the folder, which is not the file.
-        assert!(planted.restore().is_err());
+        assert!(applied.restore().is_err());
         drop(folder);
     }
 }

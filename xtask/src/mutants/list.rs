@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The list of bugs: what each stands for, where it is planted, and which tests should catch it.
+//! The list of mutants: what each stands for, where it is applied, and which tests should catch it.
 
 use std::collections::BTreeSet;
 
@@ -9,15 +9,15 @@ use toml::{Table, Value};
 use crate::project::Project;
 
 /// Where the list is.
-pub(super) const PATH: &str = "fuzz/planted.toml";
+pub(super) const PATH: &str = "fuzz/mutants.toml";
 
-/// One deliberate bug.
+/// One deliberate mutant.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Bug {
+pub(super) struct Mutant {
     pub(super) name: String,
     /// The crate or kernel that it is in.
-    pub(super) room: String,
-    /// One sentence: what class of bugs it stands for.
+    pub(super) component: String,
+    /// One sentence: what class of mutants it stands for.
     pub(super) class: String,
     /// Relative to the root.
     pub(super) file: String,
@@ -31,12 +31,12 @@ pub(super) struct Bug {
     pub(super) caught_by: Option<String>,
 }
 
-impl Bug {
-    /// The text of the file with the bug in it.
+impl Mutant {
+    /// The text of the file with the mutant in it.
     ///
     /// # Errors
     /// When there is not exactly one place for it.
-    pub(super) fn plant_in(&self, text: &str) -> Result<String> {
+    pub(super) fn apply_to(&self, text: &str) -> Result<String> {
         let count = text.matches(&self.find).count();
         ensure!(
             count == 1,
@@ -52,54 +52,55 @@ impl Bug {
 ///
 /// # Errors
 /// When it cannot be read or is not as it should be.
-pub(super) fn read(project: &Project) -> Result<Vec<Bug>> {
+pub(super) fn read(project: &Project) -> Result<Vec<Mutant>> {
     let text = std::fs::read_to_string(project.root().join(PATH))
         .with_context(|| format!("cannot read {PATH}"))?;
     parse(&text).with_context(|| format!("{PATH} is not as it should be"))
 }
 
-/// Reads a list: tables `[[bug]]`, whose keys are the fields of [`Bug`].
+/// Reads a list: tables `[[mutant]]`, whose keys are the fields of [`Mutant`].
 ///
 /// # Errors
-/// Naming the bug and what is wrong with it.
-fn parse(text: &str) -> Result<Vec<Bug>> {
+/// Naming the mutant and what is wrong with it.
+fn parse(text: &str) -> Result<Vec<Mutant>> {
     let list: Table = text.parse().context("it is not TOML")?;
-    if let Some(key) = list.keys().find(|key| *key != "bug") {
+    if let Some(key) = list.keys().find(|key| *key != "mutant") {
         bail!("{key} is no key of the list");
     }
-    let entries = list.get("bug").and_then(Value::as_array).context("it has no [[bug]]")?;
+    let entries = list.get("mutant").and_then(Value::as_array).context("it has no [[mutant]]")?;
     let mut names = BTreeSet::new();
-    let mut bugs = Vec::with_capacity(entries.len());
+    let mut mutants = Vec::with_capacity(entries.len());
     for (index, entry) in entries.iter().enumerate() {
         let name = entry.get("name").and_then(Value::as_str);
-        let label = name.map_or_else(|| format!("bug {}", index + 1), str::to_owned);
-        let bug = bug(entry).with_context(|| label.clone())?;
-        ensure!(names.insert(bug.name.clone()), "{label}: the name is taken");
-        bugs.push(bug);
+        let label = name.map_or_else(|| format!("mutant {}", index + 1), str::to_owned);
+        let mutant = mutant(entry).with_context(|| label.clone())?;
+        ensure!(names.insert(mutant.name.clone()), "{label}: the name is taken");
+        mutants.push(mutant);
     }
-    Ok(bugs)
+    Ok(mutants)
 }
 
-const KEYS: [&str; 8] = ["name", "room", "class", "file", "find", "replace", "tests", "caught_by"];
+const KEYS: [&str; 8] =
+    ["name", "component", "class", "file", "find", "replace", "tests", "caught_by"];
 
-fn bug(entry: &Value) -> Result<Bug> {
+fn mutant(entry: &Value) -> Result<Mutant> {
     let entry = entry.as_table().context("it is no table")?;
     if let Some(key) = entry.keys().find(|key| !KEYS.contains(&key.as_str())) {
-        bail!("{key} is no key of a bug");
+        bail!("{key} is no key of a mutant");
     }
     let text = |key: &str| -> Result<String> {
         let value = entry.get(key).with_context(|| format!("it has no {key}"))?;
         let text = value.as_str().with_context(|| format!("{key} is no text"))?;
-        // Only what is planted may be nothing.
+        // Only what is applied may be nothing.
         ensure!(!text.is_empty() || key == "replace", "{key} is empty");
         Ok(text.to_owned())
     };
     let tests: Vec<String> = text("tests")?.split_whitespace().map(str::to_owned).collect();
     ensure!(tests.first().is_some_and(|word| word == "test"), "tests does not begin with `test`");
     let caught_by = entry.contains_key("caught_by").then(|| text("caught_by")).transpose()?;
-    let bug = Bug {
+    let mutant = Mutant {
         name: text("name")?,
-        room: text("room")?,
+        component: text("component")?,
         class: text("class")?,
         file: text("file")?,
         find: text("find")?,
@@ -107,9 +108,9 @@ fn bug(entry: &Value) -> Result<Bug> {
         tests,
         caught_by,
     };
-    ensure!(bug.find != bug.replace, "it changes nothing");
-    ensure!(!bug.class.contains(['|', '\n']), "class does not fit in a row of a table");
-    Ok(bug)
+    ensure!(mutant.find != mutant.replace, "it changes nothing");
+    ensure!(!mutant.class.contains(['|', '\n']), "class does not fit in a row of a table");
+    Ok(mutant)
 }
 
 #[cfg(test)]
@@ -119,29 +120,29 @@ mod tests {
     use super::*;
     use crate::project::Source;
 
-    const ONE: &str = "[[bug]]\nname = 'n'\nroom = 'r'\nclass = 'c'\nfile = 'f.rs'\n\
+    const ONE: &str = "[[mutant]]\nname = 'n'\ncomponent = 'r'\nclass = 'c'\nfile = 'f.rs'\n\
                        find = 'a < b'\nreplace = 'a <= b'\ntests = 'test -p x --  y'\n";
 
     #[test]
-    fn reads_a_bug() {
-        let bugs = parse(ONE).unwrap();
-        assert_eq!(bugs.len(), 1);
-        assert_eq!((bugs[0].name.as_str(), bugs[0].find.as_str()), ("n", "a < b"));
-        assert_eq!(bugs[0].tests, ["test", "-p", "x", "--", "y"]);
-        assert_eq!(bugs[0].caught_by, None);
+    fn reads_a_mutant() {
+        let mutants = parse(ONE).unwrap();
+        assert_eq!(mutants.len(), 1);
+        assert_eq!((mutants[0].name.as_str(), mutants[0].find.as_str()), ("n", "a < b"));
+        assert_eq!(mutants[0].tests, ["test", "-p", "x", "--", "y"]);
+        assert_eq!(mutants[0].caught_by, None);
         let caught = parse(&format!("{ONE}caught_by = 'z'\n")).unwrap();
         assert_eq!(caught[0].caught_by.as_deref(), Some("z"));
     }
 
     #[rstest]
-    #[case("[[bug]", "", "it is not TOML")]
-    #[case("[[bug]]", "[[other]]", "other is no key of the list")]
-    #[case(ONE, "", "it has no [[bug]]")]
-    #[case("name = 'n'\n", "", "bug 1: it has no name")]
-    #[case("room = 'r'", "room = 7", "n: room is no text")]
+    #[case("[[mutant]", "", "it is not TOML")]
+    #[case("[[mutant]]", "[[other]]", "other is no key of the list")]
+    #[case(ONE, "", "it has no [[mutant]]")]
+    #[case("name = 'n'\n", "", "mutant 1: it has no name")]
+    #[case("component = 'r'", "component = 7", "n: component is no text")]
     #[case("class = 'c'", "class = ''", "n: class is empty")]
     #[case("class = 'c'", "class = 'a|b'", "n: class does not fit in a row of a table")]
-    #[case("class = 'c'", "class = 'c'\nkind = 'k'", "n: kind is no key of a bug")]
+    #[case("class = 'c'", "class = 'c'\nkind = 'k'", "n: kind is no key of a mutant")]
     #[case("file = 'f.rs'\n", "", "n: it has no file")]
     #[case("'a <= b'", "'a < b'", "n: it changes nothing")]
     #[case("'test -p x", "'build -p x", "n: tests does not begin with `test`")]
@@ -153,36 +154,37 @@ mod tests {
     }
 
     #[test]
-    fn refuses_two_bugs_of_one_name() {
+    fn refuses_two_mutants_of_one_name() {
         let error = parse(&ONE.repeat(2)).unwrap_err();
         assert_eq!(error.to_string(), "n: the name is taken");
     }
 
     #[test]
-    fn a_bug_may_be_that_something_is_missing() {
-        let bugs = parse(&ONE.replacen("'a <= b'", "''", 1)).unwrap();
-        assert_eq!(bugs[0].plant_in("if a < b {").unwrap(), "if  {");
+    fn a_mutant_may_be_that_something_is_missing() {
+        let mutants = parse(&ONE.replacen("'a <= b'", "''", 1)).unwrap();
+        assert_eq!(mutants[0].apply_to("if a < b {").unwrap(), "if  {");
     }
 
     #[test]
-    fn there_is_one_place_for_a_bug() {
-        let bug = &parse(ONE).unwrap()[0];
-        assert_eq!(bug.plant_in("if a < b {").unwrap(), "if a <= b {");
+    fn there_is_one_place_for_a_mutant() {
+        let mutant = &parse(ONE).unwrap()[0];
+        assert_eq!(mutant.apply_to("if a < b {").unwrap(), "if a <= b {");
         for (text, count) in [("if b > a {", 0), ("a < b && a < b", 2)] {
-            let error = bug.plant_in(text).unwrap_err().to_string();
+            let error = mutant.apply_to(text).unwrap_err().to_string();
             assert!(error.contains(&format!("occurs {count} times in f.rs")), "{error}");
         }
     }
 
     #[test]
-    fn every_bug_of_the_list_still_has_its_place() {
+    fn every_mutant_of_the_list_still_has_its_place() {
         let project = Project::open().unwrap();
-        let bugs = read(&project).unwrap();
-        assert!(bugs.len() >= 24, "{} bugs", bugs.len());
-        for bug in &bugs {
-            let text = std::fs::read_to_string(project.root().join(&bug.file));
-            let text = text.unwrap_or_else(|error| panic!("{}: {}: {error}", bug.name, bug.file));
-            if let Err(error) = bug.plant_in(&text) {
+        let mutants = read(&project).unwrap();
+        assert!(mutants.len() >= 24, "{} mutants", mutants.len());
+        for mutant in &mutants {
+            let text = std::fs::read_to_string(project.root().join(&mutant.file));
+            let text =
+                text.unwrap_or_else(|error| panic!("{}: {}: {error}", mutant.name, mutant.file));
+            if let Err(error) = mutant.apply_to(&text) {
                 panic!("{error}");
             }
         }
@@ -266,16 +268,16 @@ mod tests {
     }
 
     #[test]
-    fn every_test_that_caught_a_bug_still_exists() {
+    fn every_test_that_caught_a_mutant_still_exists() {
         let project = Project::open().unwrap();
         let sources = project.sources().unwrap();
-        for bug in read(&project).unwrap() {
-            let Some(test) = &bug.caught_by else { continue };
-            assert!(is_there(test, &sources), "{}: there is no test {test}", bug.name);
+        for mutant in read(&project).unwrap() {
+            let Some(test) = &mutant.caught_by else { continue };
+            assert!(is_there(test, &sources), "{}: there is no test {test}", mutant.name);
         }
     }
 
-    /// The crates whose tests a filter of a bug runs.
+    /// The crates whose tests a filter of a mutant runs.
     fn crates_of<'a>(tests: &[String], sources: &'a [Source]) -> BTreeSet<&'a str> {
         let filter = tests.last().map_or("", String::as_str);
         let folder = if tests.iter().any(|word| word == "--lib") { "/src/" } else { "/tests/it/" };
@@ -298,16 +300,21 @@ mod tests {
     }
 
     /// Tests of the whole workspace are chosen by name alone: were there some of that name in
-    /// another crate too, they would pass for those that should catch the bug.
+    /// another crate too, they would pass for those that should catch the mutant.
     #[test]
-    fn tests_that_are_chosen_by_name_are_of_the_crate_with_the_bug() {
+    fn tests_that_are_chosen_by_name_are_of_the_crate_with_the_mutant() {
         let project = Project::open().unwrap();
         let sources = project.sources().unwrap();
-        for bug in read(&project).unwrap() {
-            let is_sql = bug.tests.iter().any(|word| word == "slt");
-            if bug.tests.iter().any(|word| word == "--workspace") && !is_sql {
-                let (own, _) = bug.file.split_once("/src/").unwrap();
-                assert_eq!(crates_of(&bug.tests, &sources), BTreeSet::from([own]), "{}", bug.name);
+        for mutant in read(&project).unwrap() {
+            let is_sql = mutant.tests.iter().any(|word| word == "slt");
+            if mutant.tests.iter().any(|word| word == "--workspace") && !is_sql {
+                let (own, _) = mutant.file.split_once("/src/").unwrap();
+                assert_eq!(
+                    crates_of(&mutant.tests, &sources),
+                    BTreeSet::from([own]),
+                    "{}",
+                    mutant.name
+                );
             }
         }
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Building and running the tests of a planted bug.
+//! Building and running the tests of a applied mutant.
 
 use std::fmt;
 use std::io::{BufRead, BufReader};
@@ -8,24 +8,24 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail, ensure};
 
-use super::list::Bug;
+use super::list::Mutant;
 use crate::project::Project;
 use crate::test::{Format, Reader, Tally};
 
-/// How long tests may run, in seconds: a bug may be that something never ends.
+/// How long tests may run, in seconds: a mutant may be that something never ends.
 const SECONDS_MAX: u32 = 900;
 
 /// The exit statuses of `timeout` when it had to stop the program, and to kill it.
 const STOPPED: [i32; 2] = [124, 137];
 
-/// What became of a bug.
+/// What became of a mutant.
 #[derive(Debug)]
 pub(super) struct Trial {
     pub(super) outcome: Outcome,
     pub(super) seconds: f64,
 }
 
-/// Whether a bug was noticed, and by what.
+/// Whether a mutant was noticed, and by what.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
     /// This test failed first.
@@ -49,21 +49,21 @@ impl fmt::Display for Outcome {
     }
 }
 
-/// Builds the tests of `bug`, which stands in its file, and runs them.
+/// Builds the tests of `mutant`, which stands in its file, and runs them.
 ///
 /// # Errors
-/// When they cannot be built: what does not compile is no bug, for the compiler would catch it.
-pub(super) fn run(project: &Project, bug: &Bug) -> Result<Trial> {
+/// When they cannot be built: what does not compile is no mutant, for the compiler would catch it.
+pub(super) fn run(project: &Project, mutant: &Mutant) -> Result<Trial> {
     #[expect(clippy::disallowed_methods, reason = "as in ci.rs: how long a person waits")]
     let watch = Instant::now();
-    let mut build = project.cargo(&with_option(&bug.tests, "--no-run"));
+    let mut build = project.cargo(&with_option(&mutant.tests, "--no-run"));
     let built = build.output().context("cannot start cargo")?;
     if !built.status.success() {
         let said = String::from_utf8_lossy(&built.stderr);
         bail!("it does not compile: {}", last_lines(&said));
     }
-    let outcome =
-        run_tests(project, &bug.tests).with_context(|| format!("cargo {}", bug.tests.join(" ")))?;
+    let outcome = run_tests(project, &mutant.tests)
+        .with_context(|| format!("cargo {}", mutant.tests.join(" ")))?;
     Ok(Trial { outcome, seconds: watch.elapsed().as_secs_f64() })
 }
 
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn a_test_that_fails_has_caught_the_bug() {
+    fn a_test_that_fails_has_caught_the_mutant() {
         let text = "test a ... ok\ntest b::c ... FAILED\ntest d ... FAILED\n\
                     test result: FAILED. 1 passed; 2 failed; 0 ignored; 0 measured\n";
         assert_eq!(ended(101, text).unwrap(), Outcome::Caught("b::c".to_owned()));
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bug_is_missed_only_where_a_test_ran() {
+    fn a_mutant_is_missed_only_where_a_test_ran() {
         let result = |count| format!("test result: ok. {count} passed; 0 failed; 0 ignored\n");
         assert_eq!(ended(0, &(result(0) + &result(2))).unwrap(), Outcome::Missed);
         assert!(ended(0, &result(0)).is_err());
