@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The command line: options, subcommands, and the engine they describe.
+//! The command line: options, subcommands, and the session they describe.
 
-use std::{num::NonZero, path::PathBuf};
+use std::path::PathBuf;
 
-use clap::{
-    ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum, ValueHint,
-};
-use nearscan::{Engine, units::parse_bytes};
+use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand, ValueHint};
+use tokio::runtime::Handle;
 
 use crate::{
-    drive::DriveCommand, explain_json::ExplainArgs, failure::Result, output::Format,
+    data,
+    drive::DriveCommand,
+    engine_args::EngineArgs,
+    explain_json::ExplainArgs,
+    failure::{Failure, Result},
+    output::{Format, Output},
+    session::{OnError, Session, Timer},
     tpch::TpchCommand,
 };
 
@@ -62,34 +66,6 @@ pub(crate) struct Cli {
     inputs: Vec<Input>,
 }
 
-/// Options that every subcommand takes.
-#[derive(Debug, Clone, Args)]
-pub(crate) struct EngineArgs {
-    /// Attach a drive; may repeat
-    #[arg(long, value_name = "[NAME=]URL", global = true)]
-    pub(crate) drive: Vec<String>,
-
-    /// Change a setting, as SET does; may repeat
-    #[arg(long, value_name = "KEY=VALUE", value_parser = parse_setting, global = true)]
-    pub(crate) set: Vec<(String, String)>,
-
-    /// Most memory that queries may use, such as 4GiB [default: no limit]
-    #[arg(long, value_name = "SIZE", value_parser = parse_size, global = true)]
-    pub(crate) memory_limit: Option<u64>,
-
-    /// Threads that run queries [default: all]
-    #[arg(long, value_name = "COUNT", global = true)]
-    pub(crate) threads: Option<NonZero<usize>>,
-
-    /// Folder for temporary files
-    #[arg(long, value_name = "DIR", global = true, value_hint = ValueHint::DirPath)]
-    pub(crate) temp_directory: Option<PathBuf>,
-
-    /// When to show how far long work has come
-    #[arg(long, value_enum, default_value_t = ProgressWhen::Auto, global = true)]
-    pub(crate) progress: ProgressWhen,
-}
-
 #[derive(Debug, Clone, Subcommand)]
 pub(crate) enum Command {
     /// Make TPC-H data, run its queries and check the answers
@@ -100,17 +76,6 @@ pub(crate) enum Command {
     Drive(DriveCommand),
     /// Print the plan of a statement, and what was decided about each scan, as JSON
     ExplainJson(ExplainArgs),
-}
-
-/// When progress is shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ProgressWhen {
-    /// If standard error is a terminal
-    Auto,
-    /// Always
-    On,
-    /// Never
-    Off,
 }
 
 /// Something to run before exiting.
@@ -139,49 +104,20 @@ impl Cli {
         Ok(cli)
     }
 
+    /// Makes the engine, its tables and the output that the command line asks for.
+    pub(crate) async fn session(&self, queries: &Handle) -> Result<Session> {
+        let output = Output::open(self.format, self.output.as_deref())?;
+        let engine = self.engine.open().await.map_err(|error| Failure::usage(&error))?;
+        data::register(&engine, &self.data).await?;
+        let mut session = Session::over(engine, output, self.engine.progress, queries);
+        session.timer = if self.timer { Timer::On } else { Timer::Off };
+        session.on_error = if self.continue_on_error { OnError::Continue } else { OnError::Stop };
+        Ok(session)
+    }
+
     /// What `-c` and `-f` say, in the order of the command line.
     pub(crate) fn inputs(&self) -> Vec<Input> {
         self.inputs.clone()
-    }
-}
-
-impl EngineArgs {
-    /// Makes the engine that the options describe.
-    pub(crate) async fn open(&self) -> nearscan::Result<Engine> {
-        let mut builder = Engine::builder();
-        for url in &self.drive {
-            builder = builder.drive(url)?;
-        }
-        for (key, value) in &self.set {
-            builder = builder.set(key, value);
-        }
-        if let Some(bytes) = self.memory_limit {
-            builder = builder.memory_limit(bytes);
-        }
-        if let Some(threads) = self.threads {
-            builder = builder.threads(threads.get());
-        }
-        if let Some(folder) = &self.temp_directory {
-            builder = builder.temp_directory(folder);
-        }
-        builder.build().await
-    }
-}
-
-fn parse_setting(text: &str) -> Result<(String, String), String> {
-    match text.split_once('=') {
-        Some((key, value)) if !key.trim().is_empty() => {
-            Ok((key.trim().to_owned(), value.trim().to_owned()))
-        }
-        _ => Err("expected KEY=VALUE".to_owned()),
-    }
-}
-
-fn parse_size(text: &str) -> Result<u64, String> {
-    match parse_bytes(text) {
-        Ok(0) => Err("a limit of zero lets nothing run".to_owned()),
-        Ok(bytes) => Ok(bytes),
-        Err(reason) => Err(reason.to_owned()),
     }
 }
 

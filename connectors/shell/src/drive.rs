@@ -13,7 +13,7 @@ use nearscan::{DriveScheme, DriveSpec};
 use tokio::runtime::Handle;
 
 use crate::{
-    args::{Cli, Command, EngineArgs},
+    engine_args::EngineArgs,
     failure::{Failure, Result},
     interrupt::{self, Runtimes},
     output::{Format, Output},
@@ -69,16 +69,6 @@ pub(crate) const LIST: &str = "SELECT name, kind, model, memory_bytes, in_flight
 
 const FUNCTIONS: &str = "SELECT function, \"type\", offloadable, reason \
                          FROM nearscan.pushdown_functions ORDER BY function, \"type\"";
-
-/// Makes this process one that can hold a drive, if it is to serve one: before there are threads.
-pub(crate) fn prepare_process(cli: &Cli) -> Result<()> {
-    match (&cli.command, cli.engine.drive.as_slice()) {
-        (Some(Command::Drive(DriveCommand::Serve(_))), [url]) => {
-            nearscan::serving::prepare_process(url).map_err(|error| Failure::usage(&error))
-        }
-        _ => Ok(()),
-    }
-}
 
 /// Runs a subcommand.
 pub(crate) fn run(runtimes: &Runtimes, engine: &EngineArgs, command: &DriveCommand) -> Result<()> {

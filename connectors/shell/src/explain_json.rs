@@ -18,8 +18,8 @@ use nearscan::{
 use serde::Serialize;
 
 use crate::{
-    args::EngineArgs,
     data,
+    engine_args::EngineArgs,
     failure::{Failure, Result},
 };
 

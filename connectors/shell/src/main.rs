@@ -10,6 +10,7 @@ mod args;
 mod data;
 mod dot;
 mod drive;
+mod engine_args;
 mod explain_json;
 mod failure;
 mod interrupt;
@@ -29,6 +30,7 @@ use tokio::task::JoinSet;
 
 use crate::{
     args::{Cli, Command, Input},
+    drive::DriveCommand,
     failure::{Failure, Result},
     interrupt::Runtimes,
     session::Session,
@@ -36,7 +38,7 @@ use crate::{
 
 fn main() -> ExitCode {
     let cli = Cli::read();
-    if let Err(failure) = drive::prepare_process(&cli) {
+    if let Err(failure) = prepare_process(&cli) {
         failure.print();
         return failure.exit_code();
     }
@@ -58,6 +60,16 @@ fn main() -> ExitCode {
     }
 }
 
+/// Makes this process one that can hold a drive, if it is to serve one: before there are threads.
+fn prepare_process(cli: &Cli) -> Result<()> {
+    match (&cli.command, cli.engine.drive.as_slice()) {
+        (Some(Command::Drive(DriveCommand::Serve(_))), [url]) => {
+            nearscan::serving::prepare_process(url).map_err(|error| Failure::usage(&error))
+        }
+        _ => Ok(()),
+    }
+}
+
 fn run(runtimes: &mut Runtimes, cli: &Cli) -> Result<()> {
     let engine = || cli.engine.clone();
     match cli.command.clone() {
@@ -70,7 +82,7 @@ fn run(runtimes: &mut Runtimes, cli: &Cli) -> Result<()> {
         Some(Command::Drive(command)) => return drive::run(runtimes, &cli.engine, &command),
         None => {}
     }
-    let session = interrupt::run_to_end(runtimes, Session::open(cli, runtimes.queries()))?;
+    let session = interrupt::run_to_end(runtimes, cli.session(runtimes.queries()))?;
     let inputs = cli.inputs();
     let is_interactive = inputs.is_empty() && io::stdin().is_terminal();
     if is_interactive {

@@ -22,7 +22,7 @@ use nearscan::{
 };
 use tokio::time::{Interval, MissedTickBehavior, interval};
 
-use crate::args::ProgressWhen;
+use crate::engine_args::ProgressWhen;
 
 /// Queries shorter than this show nothing.
 const DELAY: Duration = Duration::from_secs(1);

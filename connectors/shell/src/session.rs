@@ -24,8 +24,7 @@ use tokio::{
 };
 
 use crate::{
-    args::{Cli, ProgressWhen},
-    data,
+    engine_args::ProgressWhen,
     failure::{Failure, Result, say},
     output::{Format, Output, Target},
     progress::QueryProgress,
@@ -61,18 +60,6 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    /// Makes the engine, its tables and the output that the command line asks for.
-    pub(crate) async fn open(cli: &Cli, queries: &Handle) -> Result<Self> {
-        let output = Output::open(cli.format, cli.output.as_deref())?;
-        let engine = cli.engine.open().await.map_err(|error| Failure::usage(&error))?;
-        data::register(&engine, &cli.data).await?;
-        Ok(Self {
-            timer: if cli.timer { Timer::On } else { Timer::Off },
-            on_error: if cli.continue_on_error { OnError::Continue } else { OnError::Stop },
-            ..Self::over(engine, output, cli.engine.progress, queries)
-        })
-    }
-
     /// A session over an engine, without timer, that stops at errors.
     pub(crate) fn over(
         engine: Engine,

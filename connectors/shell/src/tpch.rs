@@ -21,7 +21,7 @@ use nearscan_tpch::{
 };
 
 use crate::{
-    args::{EngineArgs, ProgressWhen},
+    engine_args::{EngineArgs, ProgressWhen},
     failure::{Failure, Result, print},
     progress::bar,
 };

@@ -16,7 +16,7 @@ use nearscan_kernels::{
 use tokio::runtime::Handle;
 
 use crate::{
-    args::ProgressWhen,
+    engine_args::ProgressWhen,
     failure::{Failure, Result, print},
     progress::bar,
 };

@@ -15,7 +15,7 @@ use nearscan_check::{Error, Extent, Options, Report, check};
 use tokio::runtime::Handle;
 
 use crate::{
-    args::EngineArgs,
+    engine_args::EngineArgs,
     failure::{Failure, Result, print},
     progress::bar,
 };

@@ -10,7 +10,7 @@ use nearscan_remote::{Address, Listener, ServerOptions, serve as serve_drive, se
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::{
-    args::EngineArgs,
+    engine_args::EngineArgs,
     failure::{Failure, Result, print, say},
 };
 
