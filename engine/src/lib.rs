@@ -32,7 +32,8 @@
 //! # let engine = Engine::builder().build().await?;
 //! # let folder = tempfile::tempdir()?;
 //! let path = folder.path().join("squares.parquet").display().to_string();
-//! let copy = format!("COPY (SELECT value AS n, value * value AS sq FROM range(1, 100)) TO '{path}'");
+//! let copy = "COPY (SELECT value AS n, value * value AS sq FROM range(1, 100)) TO";
+//! let copy = format!("{copy} '{path}'");
 //! engine.sql(&copy).await?.collect().await?;
 //! engine.register("squares", &path).await?;
 //! let result = engine.sql("SELECT max(sq) FROM squares WHERE n < 10").await?.collect().await?;
@@ -89,9 +90,9 @@
 //!
 //! # Sessions
 //!
-//! A service makes a [`Session`] for each request, which costs microseconds. It sees the tables of
-//! the engine; what it creates, drops or sets is its own. [`SessionOptions`] make one that only
-//! reads, and only below some folders.
+//! A service makes a [`Session`] for each request, which opens no file and asks no drive. It sees
+//! the tables of the engine; what it creates, drops or sets is its own. [`SessionOptions`] make one
+//! that only reads, and only below some folders.
 //!
 //! ```
 //! use nearscan::{Engine, Error, SessionOptions, error::AccessError};
