@@ -12,7 +12,6 @@ use super::{Finding, Source, rust_text};
 /// Crates whose files still have circles. Each is to leave this list; one that has no circle any
 /// more is a finding.
 const STILL_CIRCULAR: &[&str] = &[
-    "connectors/shell",
     "pushdown/check",
     "engine/corrections",
     "fuzz/faults",
@@ -162,6 +161,8 @@ fn expand(tree: &str) -> Vec<Module> {
 fn named(code: &str) -> Vec<Module> {
     let words = code.split(|sign: char| !(sign.is_alphanumeric() || sign == '_' || sign == ':'));
     let paths = words.filter(|word| word.starts_with("crate::") || word.starts_with("super::"));
+    // The start of a tree of imports, whose branches are read elsewhere.
+    let paths = paths.filter(|word| !word.ends_with("::"));
     paths.flat_map(expand).collect()
 }
 
@@ -243,6 +244,13 @@ mod tests {
         );
         assert_eq!(found.len(), 1, "{found:?}");
         assert!(found[0].contains("a, b, c::d"), "{found:?}");
+    }
+
+    #[test]
+    fn tree_of_imports_is_no_import_of_the_crate_root() {
+        let top = ("x/src/main.rs", "mod a;\nmod b;\nuse crate::{a::A, b::B};\n");
+        let files = [top, ("x/src/a.rs", "use crate::{b::B};\n"), ("x/src/b.rs", "")];
+        assert_eq!(findings(circles, &files), Vec::<String>::new());
     }
 
     #[test]
