@@ -31,9 +31,9 @@ pub(crate) enum Fuzz {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         options: Vec<String>,
     },
-    /// Queries over Parquet files in which one number lies, each number in turn
+    /// Queries over Parquet files in which one number is wrong, each number in turn
     #[command(disable_help_flag = true)]
-    Lies {
+    Corruption {
         /// Options of the program; --help shows them
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         options: Vec<String>,
@@ -50,7 +50,7 @@ pub(crate) fn run(project: &Project, fuzz: &Fuzz) -> Result<ExitCode> {
     match fuzz {
         Fuzz::Sql { options } => sql(project, options),
         Fuzz::Faults { options } => start(project, &FAULTS, options),
-        Fuzz::Lies { options } => start(project, &LIES, options),
+        Fuzz::Corruption { options } => start(project, &CORRUPTION, options),
         Fuzz::Coverage(options) => coverage::run(project, options),
     }
 }
@@ -80,9 +80,9 @@ pub(crate) const QUERIES: Program =
 pub(crate) const FAULTS: Program =
     Program { name: "nearscan-faults", package: "nearscan-faults", features: None };
 
-/// Numbers in files that lie.
-pub(crate) const LIES: Program = Program {
-    name: "nearscan-lies",
+/// Files with one wrong number.
+pub(crate) const CORRUPTION: Program = Program {
+    name: "nearscan-corruption",
     package: "nearscan-targets",
     features: Some("nearscan-targets/sql"),
 };

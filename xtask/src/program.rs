@@ -51,7 +51,7 @@ mod tests {
             .output()
             .unwrap();
         let metadata = String::from_utf8(metadata.stdout).unwrap();
-        for program in [fuzz::QUERIES, fuzz::FAULTS, fuzz::LIES, slt::PROGRAM] {
+        for program in [fuzz::QUERIES, fuzz::FAULTS, fuzz::CORRUPTION, slt::PROGRAM] {
             let arguments = program.arguments();
             let package = arguments.iter().rposition(|it| *it == "-p").unwrap() + 1;
             assert_eq!(arguments[package..=package + 2], [program.package, "--bin", program.name]);

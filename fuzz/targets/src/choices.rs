@@ -28,14 +28,14 @@ impl<'a> Choices<'a> {
         usize::from(self.byte()) % bound.max(1)
     }
 
-    /// A number that a field might wrongly hold: one beside the truth, one at the edge of some
+    /// A number that a field might wrongly hold: one beside the original, one at the edge of some
     /// width, or any.
-    pub(crate) fn lie(&mut self, truth: i64) -> i64 {
+    pub(crate) fn wrong_number(&mut self, original: i64) -> i64 {
         let edge = |bits: u32| 1i64.checked_shl(bits).unwrap_or(i64::MIN);
         match self.byte() % 6 {
-            0 => truth.wrapping_add(1),
-            1 => truth.wrapping_sub(1),
-            2 => truth.wrapping_add(i64::from(self.byte().cast_signed())),
+            0 => original.wrapping_add(1),
+            1 => original.wrapping_sub(1),
+            2 => original.wrapping_add(i64::from(self.byte().cast_signed())),
             3 => edge(u32::from(self.byte()) % 64).wrapping_sub(1),
             4 => edge(u32::from(self.byte()) % 64).wrapping_neg(),
             _ => i64::from_le_bytes(self.word().to_le_bytes()),

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The target `files`: queries over a Parquet file with lies in it.
+//! Implements the target `files`: queries over a corrupt Parquet file.
 //!
-//! Bytes choose one of the files in `samples`, which three writers wrote, a query, and up to four
-//! numbers in page headers, indexes and the footer that lie while all else is true, or bytes of the
-//! file that change. The query runs twice, without a drive and with one that takes all it can.
+//! The input's bytes choose one of the files in `samples`, which three writers wrote, a query, and
+//! either up to four numbers in page headers, indexes and the footer, which become wrong while the
+//! rest of the file stays consistent, or bytes of the file to change. The query runs twice, without
+//! a drive and with one that takes all it can.
 //!
-//! A query over such a file may give rows: most bytes are values, and some fields are read by
-//! nobody. It may fail, and then says in which file, and behind the footer also in which row group,
-//! column and page. It may not panic, take long or need much memory.
+//! A query over such a file may return rows: most bytes are values, and no reader uses some of the
+//! fields. It may fail; its error then names the file, and, unless the footer is corrupt, also the
+//! row group, the column and the page. It may not panic, take long or need much memory.
 
 mod bench;
 mod sample;
@@ -17,13 +18,13 @@ mod walk;
 use std::sync::LazyLock;
 
 use bench::{Bench, Ended};
-use sample::{Lie, Sample};
+use sample::{Corruption, Sample};
 pub use walk::{Every, Walk};
 
 use crate::choices::Choices;
 
-/// Lies of one input, and bytes that change, at most.
-const LIES_MAX: usize = 4;
+/// Largest number of corrupt numbers, and of changed bytes, in one input.
+const CORRUPTIONS_MAX: usize = 4;
 
 /// The files, and the writers.
 static SAMPLES: LazyLock<Vec<Sample>> = LazyLock::new(|| {
@@ -38,10 +39,10 @@ static SAMPLES: LazyLock<Vec<Sample>> = LazyLock::new(|| {
     ]
 });
 
-/// Runs a query over a file with lies. Whether it gets past the footer.
+/// Runs a query over a corrupt file. Returns whether the query gets past the footer.
 ///
 /// # Panics
-/// When the engine does, or says too little of what is wrong.
+/// If the engine panics, or its error says too little.
 pub fn files(bytes: &[u8]) -> bool {
     thread_local! {
         static BENCH: Bench = Bench::start();
@@ -50,16 +51,16 @@ pub fn files(bytes: &[u8]) -> bool {
     let sample = &SAMPLES[choices.below(SAMPLES.len())];
     let query = choices.below(bench::QUERIES.len());
     let kind = choices.byte();
-    let mut lies = Vec::new();
-    while kind % 4 < 3 && !choices.is_empty() && lies.len() < LIES_MAX {
+    let mut corruptions = Vec::new();
+    while kind % 4 < 3 && !choices.is_empty() && corruptions.len() < CORRUPTIONS_MAX {
         let structure = choices.below(sample.structures().len());
         let places = sample.structures()[structure].places().len();
         let place = usize::from(u16::from_le_bytes([choices.byte(), choices.byte()])) % places;
-        let number = choices.lie(sample.structures()[structure].truth(place));
-        lies.push(Lie { structure, place, number });
+        let number = choices.wrong_number(sample.structures()[structure].original(place));
+        corruptions.push(Corruption { structure, place, number });
     }
-    let mut file = sample.with(&lies);
-    for _ in 0..LIES_MAX {
+    let mut file = sample.with(&corruptions);
+    for _ in 0..CORRUPTIONS_MAX {
         if kind % 4 < 2 || choices.is_empty() {
             break;
         }
@@ -67,8 +68,8 @@ pub fn files(bytes: &[u8]) -> bool {
         let at = usize::from(at) % file.len();
         file[at] = choices.byte();
     }
-    // What a file says of its pages apart from them is believed by the host, and not by a drive:
-    // where several numbers lie, their rows may differ.
+    // The host trusts what a file says of its pages outside of them, and a drive does not: where
+    // several numbers are wrong, their rows may differ.
     let ended = BENCH.with(|bench| bench.run(&file, query));
     ended.iter().any(|ended| match ended {
         Ended::Rows(_) => true,
@@ -81,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_without_lies_is_the_file() {
+    fn sample_without_corruption_is_written_unchanged() {
         for sample in SAMPLES.iter() {
             assert!(sample.structures().len() > 14, "{}", sample.name);
             assert!(sample.with(&[]) == sample.bytes(), "{}", sample.name);

@@ -10,8 +10,8 @@
 //! | `drives` | a call of the scan kernel | the CPU drive ends too; where both give rows, they are the same |
 //! | `sql` | words of SQL, or any text | it parses, and has a plan with a drive where it has one without |
 //! | `arguments` | a drive URL or a size | what is read is shown and read again, but for tokens |
-//! | `files` | choices: a file of one of three writers, lies in footer, indexes and page headers, a query | rows, or an error that says where |
-//! | `pages` | choices: a column, a layout, lies in headers and in the command | as `drives` |
+//! | `files` | choices: a file of one of three writers, wrong numbers in footer, indexes and page headers, a query | rows, or an error that says where |
+//! | `pages` | choices: a column, a layout, wrong numbers in headers and in the command | as `drives` |
 //!
 //! Checksums are put right before anything looks at the bytes: damage that a checksum notices is
 //! tested where the checksum is, and would hide all that stands behind it.

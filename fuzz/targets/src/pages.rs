@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The target `pages`: a column chunk in which chosen fields lie.
+//! Implements the target `pages`: a column chunk in which chosen fields are wrong.
 //!
 //! Bytes are choices, not the chunk itself: every size, count and encoding in a page header, and
 //! every offset, length and type in the command's description of the chunk, can be set to anything
@@ -19,8 +19,8 @@ use crate::drives;
 
 /// Rows of a column.
 const ROWS_MAX: usize = 200;
-/// Fields that lie, at most.
-const LIES_MAX: usize = 8;
+/// Largest number of wrong fields.
+const CORRUPTIONS_MAX: usize = 8;
 /// Room for the result.
 const ROOM_BYTES: u64 = 1 << 16;
 
@@ -39,7 +39,7 @@ fn call(choices: &mut Choices<'_>) -> Option<Call> {
     let mut pages = draft(&column.values, &column.layout);
     let mut damage = Vec::new();
     let mut claims = Vec::new();
-    for _ in 0..LIES_MAX {
+    for _ in 0..CORRUPTIONS_MAX {
         if choices.is_empty() {
             break;
         }
@@ -107,15 +107,15 @@ fn lie_in_page(choices: &mut Choices<'_>, pages: &mut Vec<Page>) {
     let page = &mut pages[index];
     let second = &mut page.second;
     match field {
-        0 => page.value_count = choices.lie(page.value_count),
-        1 => page.encoding = choices.lie(page.encoding),
-        2 => page.level_encoding = choices.lie(page.level_encoding),
-        3 => second.null_count = choices.lie(second.null_count),
-        4 => second.row_count = choices.lie(second.row_count),
-        5 => second.level_bytes = choices.lie(second.level_bytes),
-        6 => second.repetition_bytes = choices.lie(second.repetition_bytes),
-        7 => page.uncompressed_size = Some(choices.lie(body_bytes)),
-        8 => page.compressed_size = Some(choices.lie(body_bytes)),
+        0 => page.value_count = choices.wrong_number(page.value_count),
+        1 => page.encoding = choices.wrong_number(page.encoding),
+        2 => page.level_encoding = choices.wrong_number(page.level_encoding),
+        3 => second.null_count = choices.wrong_number(second.null_count),
+        4 => second.row_count = choices.wrong_number(second.row_count),
+        5 => second.level_bytes = choices.wrong_number(second.level_bytes),
+        6 => second.repetition_bytes = choices.wrong_number(second.repetition_bytes),
+        7 => page.uncompressed_size = Some(choices.wrong_number(body_bytes)),
+        8 => page.compressed_size = Some(choices.wrong_number(body_bytes)),
         9 => {
             let flags = [Flag::Absent, Flag::Compressed, Flag::Uncompressed];
             second.flag = flags[choices.below(flags.len())];

@@ -42,8 +42,8 @@ fn inputs(target: &str) -> Vec<(String, Vec<u8>)> {
 
 #[test]
 fn a_number_that_lies_does_no_harm_or_is_found() {
-    // Numbers without a factor in common with how many lies there are of each place.
-    let every = Every { lies: 197, ends: 97 };
+    // These numbers have no factor in common with the number of corruptions of each place.
+    let every = Every { corruptions: 197, ends: 97 };
     let walk = Walk::of(every, &mut |_| ());
     assert!(walk.rows > 50 && walk.errors > 50, "{walk:?}");
     assert!(walk.wrong.is_empty(), "{:#?}", walk.wrong);

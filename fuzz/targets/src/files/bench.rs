@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Two engines, and what must hold of a query over a file that lies.
+//! Runs a query over a corrupt file in two engines, without a drive and with one.
 
 use std::cell::Cell;
 use std::path::Path;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A Parquet file as the structures that it is made of, and the file with lies in them.
+//! Parses a Parquet file into its structures, and writes it again with some numbers changed.
 //!
-//! A lie is one number in one structure. Whatever else the file says stays true: a header that
-//! grows moves what stands behind it, and offsets and lengths elsewhere follow.
+//! A [`Corruption`] changes one number in one structure. All other numbers stay consistent: a
+//! header that grows moves the bytes behind it, and offsets and lengths elsewhere follow.
 
 use super::thrift::{self, Path, Value};
 
@@ -48,14 +48,14 @@ pub(crate) struct Structure {
     places: Vec<Path>,
 }
 
-/// One number in one structure.
+/// A wrong number in one structure.
 #[derive(Debug, Clone)]
-pub(crate) struct Lie {
+pub(crate) struct Corruption {
     /// Which structure of the sample.
     pub(crate) structure: usize,
     /// Which of its places.
     pub(crate) place: usize,
-    /// What it says.
+    /// The wrong number.
     pub(crate) number: i64,
 }
 
@@ -68,13 +68,13 @@ pub(crate) struct Sample {
 }
 
 impl Structure {
-    /// Numbers that could lie.
+    /// Numbers that can be changed.
     pub(crate) fn places(&self) -> &[Path] {
         &self.places
     }
 
-    /// What is said at a place.
-    pub(crate) fn truth(&self, place: usize) -> i64 {
+    /// The number that the original file has at a place.
+    pub(crate) fn original(&self, place: usize) -> i64 {
         self.tree.at(&self.places[place]).and_then(Value::said).expect("a place says something")
     }
 }
@@ -111,8 +111,8 @@ impl Sample {
         self.bytes
     }
 
-    /// The file with these lies.
-    pub(crate) fn with(&self, lies: &[Lie]) -> Vec<u8> {
+    /// The file with these corruptions.
+    pub(crate) fn with(&self, corruptions: &[Corruption]) -> Vec<u8> {
         let mut written = Vec::with_capacity(self.bytes.len() + 64);
         let mut moves = Moves(vec![]);
         let mut end = 0;
@@ -124,9 +124,10 @@ impl Sample {
                 Kind::OffsetIndex => moves.follow_in_offsets(&mut tree),
                 Kind::PageHeader | Kind::ColumnIndex => {}
             }
-            for lie in lies.iter().filter(|lie| lie.structure == number) {
-                if let Some(value) = tree.at_mut(&structure.places[lie.place]) {
-                    value.say(lie.number);
+            for corruption in corruptions.iter().filter(|corruption| corruption.structure == number)
+            {
+                if let Some(value) = tree.at_mut(&structure.places[corruption.place]) {
+                    value.say(corruption.number);
                 }
             }
             let start = written.len();
@@ -201,7 +202,7 @@ impl Moves {
         }
     }
 
-    /// Moves an offset and what lies behind it to the length beside it.
+    /// Moves an offset, and corrects the length beside it.
     fn range(&self, tree: &mut Value, offset: &[i16], length: &[i16]) {
         if let (Some(start), Some(bytes)) = (tree.int(offset), tree.int(length))
             && let Some(value) = tree.at_mut(length)

@@ -3,7 +3,7 @@
 //! files are: read into a tree, and written again with one number changed.
 //!
 //! No structure has a meaning here: fields are numbers. Maps are left out, since Parquet has none.
-//! A length is kept beside what it is the length of, so that it can lie.
+//! A length is kept beside what it is the length of, so that it can be wrong.
 
 /// Kinds, as written in the low half of a byte in front of a field, or of the items of a list.
 mod kind {
@@ -227,7 +227,7 @@ impl Value {
         }
     }
 
-    /// Where there is a number that could lie: an integer, a byte, a truth value or a length.
+    /// Where there is a number that can be changed: an integer, a byte, a truth value or a length.
     pub(crate) fn places(&self) -> Vec<Path> {
         let mut places = Vec::new();
         self.collect_places(&mut Vec::new(), &mut places);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! One lie after the other: every number of every structure of every file with each of some lies,
-//! and every length that a file may be cut to.
+//! Tries the corruptions one by one: every number of every structure of every file with each of
+//! some wrong numbers, and every length that a file may be cut to.
 //!
-//! With one lie in a file more holds than with several: rows are the same without a drive and with
-//! one, and who finds a lie in a page says where.
+//! A file with one corruption has to meet more than a file with several: a query over it returns
+//! the same rows without a drive and with one, and an error about a page says where the page is.
 
 use std::any::Any;
 use std::ops::AddAssign;
@@ -11,43 +11,43 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::SAMPLES;
 use super::bench::{Bench, Ended, QUERIES};
-use super::sample::{Kind, Lie};
+use super::sample::{Corruption, Kind};
 
-/// How many of them are tried: the first of each so many, of which 1 tries all.
+/// The share of the cases that is tried: one of each so many; 1 tries all.
 #[derive(Debug, Clone, Copy)]
 pub struct Every {
-    /// Of the lies.
-    pub lies: usize,
+    /// Of the corrupt numbers.
+    pub corruptions: usize,
     /// Of the files that are cut, or changed at their end.
     pub ends: usize,
 }
 
-/// What came of it.
+/// The outcome of all queries.
 #[derive(Debug, Default)]
 pub struct Walk {
-    /// Queries that gave rows, the same without a drive and with one.
+    /// Queries that returned rows, the same without a drive and with one.
     pub rows: u64,
     /// Queries that failed as they should.
     pub errors: u64,
-    /// What was wrong of the others.
+    /// One line for each of the others, with the reason.
     pub wrong: Vec<String>,
 }
 
 impl Walk {
-    /// Tries them, and tells about each that is wrong when it is found.
+    /// Tries them, and reports each wrong outcome when it is found.
     ///
     /// # Panics
     /// When the engines do not start.
     pub fn of(every: Every, tell: &mut dyn FnMut(&str)) -> Self {
         let bench = Bench::start();
         let mut walk = Self::default();
-        for damaged in every_lie().step_by(every.lies) {
+        for damaged in every_corruption().step_by(every.corruptions) {
             for query in 0..QUERIES.len() {
-                walk.note(&damaged, query, tell, || lie(&bench, &damaged, query));
+                walk.note(&damaged, query, tell, || check_corrupt(&bench, &damaged, query));
             }
         }
         for damaged in every_end().step_by(every.ends) {
-            walk.note(&damaged, 0, tell, || end(&bench, &damaged));
+            walk.note(&damaged, 0, tell, || check_cut(&bench, &damaged));
         }
         walk
     }
@@ -64,7 +64,7 @@ impl Walk {
         tell: &mut dyn FnMut(&str),
         run: impl FnOnce() -> Result<Right, String>,
     ) {
-        // A panic that gets out of the engine is a finding, and the walk goes on.
+        // A panic that leaves the engine is a finding; the walk continues.
         let run = catch_unwind(AssertUnwindSafe(run));
         match run.unwrap_or_else(|panic| Err(text_of(&*panic))) {
             Ok(Right::Rows) => self.rows.add_assign(1),
@@ -78,13 +78,13 @@ impl Walk {
     }
 }
 
-/// What is right of a query.
+/// A right outcome of a query.
 enum Right {
     Rows,
     Error,
 }
 
-fn lie(bench: &Bench, damaged: &Damaged, query: usize) -> Result<Right, String> {
+fn check_corrupt(bench: &Bench, damaged: &Damaged, query: usize) -> Result<Right, String> {
     match bench.run(&damaged.bytes, query) {
         [Ended::Rows(off), Ended::Rows(force)] if off == force => Ok(Right::Rows),
         [Ended::Rows(off), Ended::Rows(force)] => {
@@ -109,7 +109,7 @@ fn lie(bench: &Bench, damaged: &Damaged, query: usize) -> Result<Right, String> 
     }
 }
 
-fn end(bench: &Bench, damaged: &Damaged) -> Result<Right, String> {
+fn check_cut(bench: &Bench, damaged: &Damaged) -> Result<Right, String> {
     match bench.run(&damaged.bytes, 0) {
         [Ended::Error(_), Ended::Error(_)] => Ok(Right::Error),
         _ => Err("rows of a file that is cut".to_owned()),
@@ -121,42 +121,43 @@ fn text_of(panic: &(dyn Any + Send)) -> String {
     text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "a panic".to_owned())
 }
 
-/// One number of one file that lies.
+/// One file with one corruption.
 #[derive(Debug)]
 struct Damaged {
-    /// Which file, which number, and what it says.
+    /// The file's name, the number's place, and both values.
     what: String,
     /// The file.
     bytes: Vec<u8>,
-    /// Where the lie is.
+    /// The structure that is corrupt.
     kind: Kind,
 }
 
-/// Every number of every structure of every file, with each of some lies.
-fn every_lie() -> impl Iterator<Item = Damaged> {
+/// Every number of every structure of every file, with each of its wrong values.
+fn every_corruption() -> impl Iterator<Item = Damaged> {
     SAMPLES.iter().flat_map(|sample| {
         let structures = sample.structures().iter().enumerate();
         structures.flat_map(move |(number, structure)| {
             (0..structure.places().len()).flat_map(move |place| {
-                let truth = structure.truth(place);
-                lies_beside(truth).into_iter().map(move |said| {
+                let original = structure.original(place);
+                wrong_numbers(original).into_iter().map(move |said| {
                     let path = &structure.places()[place];
                     let (name, kind, start) = (sample.name, structure.kind, structure.start);
-                    let lie = Lie { structure: number, place, number: said };
-                    let what = format!("{name}, {kind:?} at {start}, {path:?}: {said} for {truth}");
-                    Damaged { what, bytes: sample.with(&[lie]), kind }
+                    let corruption = Corruption { structure: number, place, number: said };
+                    let what =
+                        format!("{name}, {kind:?} at {start}, {path:?}: {said} for {original}");
+                    Damaged { what, bytes: sample.with(&[corruption]), kind }
                 })
             })
         })
     })
 }
 
-/// What a number may say instead of the truth: its neighbours, nothing, and the ends of types.
-fn lies_beside(truth: i64) -> Vec<i64> {
-    let mut lies = vec![
-        truth.wrapping_sub(1),
-        truth.wrapping_add(1),
-        truth.wrapping_mul(2),
+/// The wrong values of a number: its neighbours, zero, and the limits of its types.
+fn wrong_numbers(original: i64) -> Vec<i64> {
+    let mut numbers = vec![
+        original.wrapping_sub(1),
+        original.wrapping_add(1),
+        original.wrapping_mul(2),
         0,
         -1,
         i64::from(i32::MAX),
@@ -164,9 +165,9 @@ fn lies_beside(truth: i64) -> Vec<i64> {
         i64::MAX,
         i64::MIN,
     ];
-    lies.retain(|lie| *lie != truth);
-    lies.dedup();
-    lies
+    numbers.retain(|number| *number != original);
+    numbers.dedup();
+    numbers
 }
 
 /// Each file cut short at each byte but the first, and with each of its last bytes changed.
