@@ -425,7 +425,7 @@ mod tests {
     #[case("xrt:0000:3b:00.1?xclbin=s%3f.xclbin", "xrt:0000:3b:00.1?xclbin=s%3f.xclbin")]
     #[case("remote://storage:7000?token=a%26b", "remote://storage:7000?token=a%26b")]
     #[case("remote:unix:/run/drive", "remote:unix:/run/drive")]
-    fn url_is_read_as_what_it_was_made_of(#[case] text: &str, #[case] url: &str) {
+    fn formatted_url_parses_to_the_same_spec(#[case] text: &str, #[case] url: &str) {
         let spec = DriveSpec::parse(text).unwrap();
         assert_eq!(spec.url(), url);
         let again = DriveSpec::parse(url).unwrap();

@@ -431,7 +431,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn renders_three_parts_and_keeps_the_caret_under_its_sign() {
+    fn renders_three_parts_with_the_caret_below_the_error() {
         let place = Place { line: 2, column: 3, text: "\tx y".to_owned() };
         let error = Error::Syntax { message: "no".to_owned(), place: Some(Box::new(place)) };
         let expected = "error: syntax error at line 2, column 3\n  detail: no\n          \tx y\n          \t ^";
@@ -439,7 +439,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_names_up_to_a_limit() {
+    fn detail_lists_names_up_to_a_limit() {
         let missing = Missing {
             name: "a".to_owned(),
             similar: vec!["b".to_owned(), "c".to_owned()],
@@ -451,7 +451,7 @@ mod tests {
     }
 
     #[test]
-    fn leaves_out_parts_that_say_nothing() {
+    fn render_omits_empty_parts() {
         let error = Error::StatementCount { found: 0 };
         assert_eq!(
             error.render(),

@@ -239,7 +239,7 @@ mod tests {
     #[case("a.csv.gz", "CSV", Some("GZIP"))]
     #[case("a.b.tsv", "CSV", None)]
     #[case("a.jsonl.zst", "JSON", Some("ZSTD"))]
-    fn knows_extensions(
+    fn parses_known_extensions(
         #[case] name: &str,
         #[case] format: &str,
         #[case] compression: Option<&str>,
@@ -256,12 +256,12 @@ mod tests {
     #[case("data/lineitem", true)]
     #[case("s3://bucket/key", true)]
     #[case("*", true)]
-    fn tells_files_from_tables(#[case] name: &str, #[case] is_file: bool) {
+    fn distinguishes_files_from_tables(#[case] name: &str, #[case] is_file: bool) {
         assert_eq!(looks_like_file(name), is_file);
     }
 
     #[test]
-    fn folder_has_the_one_format_of_its_files() {
+    fn folder_takes_the_format_of_its_files() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path();
         let location = path.to_str().unwrap();
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn says_which_path_is_missing() {
+    fn error_names_the_missing_path() {
         let missing = |path: &str| Some(PathError::NotFound(path.into()));
         assert_eq!(find_ending("/no/such.parquet").err(), missing("/no/such.parquet"));
         assert_eq!(find_ending("/no/such/*.parquet").err(), missing("/no/such"));

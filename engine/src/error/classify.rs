@@ -333,13 +333,13 @@ mod tests {
     )]
     #[case("SET datafusion.nothing = 1", "error: invalid setting")]
     #[tokio::test]
-    async fn sorts_by_cause(#[case] sql: &str, #[case] expected: &str) {
+    async fn classifies_errors_by_cause(#[case] sql: &str, #[case] expected: &str) {
         let text = read(sql).await;
         assert!(text.starts_with(expected), "{text}");
     }
 
     #[test]
-    fn finds_the_cause_below_context_and_sharing() {
+    fn finds_the_cause_below_context_and_shared_errors() {
         let inner = DataFusionError::ResourcesExhausted("no room".to_owned()).context("sort");
         let shared = DataFusionError::Shared(inner.into());
         let error = ErrorContext::default().classify(shared);
@@ -349,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn offers_at_most_three_names_and_the_nearest_first() {
+    fn suggests_at_most_three_names_the_most_similar_first() {
         let known: Vec<String> = ["abcd", "abce", "abxx", "abc", "zzz"].map(str::to_owned).to_vec();
         assert_eq!(similar("ABC", &known), ["abc", "abcd", "abce"]);
     }

@@ -93,7 +93,7 @@ mod tests {
     };
 
     #[test]
-    fn what_is_written_is_read_again_on_the_same_machine() {
+    fn written_rates_are_read_back_on_the_same_machine() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("below").join("host");
         assert_eq!(read(&file, "a machine"), None);
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_can_not_be_made_is_no_error() {
+    fn write_to_an_unusable_folder_is_ignored() {
         let folder = tempfile::tempdir().unwrap();
         let in_the_way = folder.path().join("file");
         fs::write(&in_the_way, "").unwrap();
@@ -121,7 +121,7 @@ mod tests {
     #[case::no_rate("merge_rows_per_s 30000000", "merge_rows_per_s 0")]
     #[case::no_end("merge_rows_per_s 30000000", "merge_rows_per_s inf")]
     #[case::another_name("merge_rows_per_s", "rows_merged_per_s")]
-    fn a_damaged_file_says_nothing(#[case] from: &str, #[case] to: &str) {
+    fn damaged_file_is_ignored(#[case] from: &str, #[case] to: &str) {
         let good = text("a machine", &RATES);
         assert_eq!(parse(&good, "a machine"), Some(RATES));
         let damaged = if from.is_empty() { String::new() } else { good.replace(from, to) };
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_machine_is_one_line() {
+    fn machine_description_is_one_line() {
         assert_eq!(machine().lines().count(), 1);
         assert_eq!(machine(), machine());
     }

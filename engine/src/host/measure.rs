@@ -204,7 +204,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_core_has_rates_that_a_core_can_have() {
+    fn measured_rates_are_plausible() {
         let rates = core_rates().unwrap();
         let CoreRates {
             decode_bytes_per_s,
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn the_row_group_has_narrow_columns_and_a_wide_one() {
+    fn row_group_has_narrow_columns_and_a_wide_one() {
         let file = row_group().unwrap();
         let bytes = |columns| decoding(&file, columns).unwrap().0.media_bytes;
         assert!(bytes(&[3]) > 2 * bytes(&[0, 1, 2]));
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn a_merge_gives_all_rows_in_their_order() {
+    fn merge_returns_all_rows_in_order() {
         let inputs: Vec<_> = (0..INPUTS).map(|input| sorted(input).unwrap()).collect();
         for batch in inputs.iter().flatten() {
             let keys = batch.column(0).as_any().downcast_ref::<Int64Array>().unwrap();
