@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the statements of a session may do: change something, and open files.
+//! Checks what the statements of a session may do: change something, and open files.
 //!
-//! An [`Access`] is asked about each logical plan before it is executed, and about each file that a
-//! statement names. It resolves names first: symbolic links are followed, and `..` is taken out.
-//! Whoever can put a link below an allowed folder while a statement is planned can lead out of it.
+//! An [`Access`] checks each logical plan before it is executed, and each file that a statement
+//! names. It resolves names first: it follows symbolic links and removes `..`. It does not protect
+//! against a link that another program puts below an allowed folder while a statement is planned.
 
 use std::{
     fs,
@@ -24,14 +24,14 @@ use crate::{
 /// Prefixes of the settings that limit what a query takes of the machine.
 const LIMITS: [&str; 3] = ["datafusion.runtime.", "datafusion.execution.", "nearscan.host."];
 
-/// A setting of those that limits nothing.
+/// The setting with one of these prefixes that limits nothing.
 const TIME_ZONE: &str = "datafusion.execution.time_zone";
 
-/// What statements may do; by default anything.
+/// The permissions of statements; by default they may do anything.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Access {
     is_read_only: bool,
-    /// Where files may be opened; anywhere if empty.
+    /// Roots below which files may be opened; if empty, any file may be.
     roots: Vec<Root>,
 }
 
@@ -138,7 +138,7 @@ impl Access {
     fn is_allowed(&self, location: &str) -> Result<bool, DataFusionError> {
         let external = |error: PathError| DataFusionError::External(error.into());
         if let Some(url) = remote(location).map_err(external)? {
-            // Parsing has taken the dots out, and a percent sign cannot bring them back.
+            // Parsing has removed the dots, and `has_escaped_dots` refuses encoded ones.
             let is_below = |root: &Root| match root {
                 Root::Url(root) => url.as_str().starts_with(root.as_str()),
                 Root::Folder(_) => false,
@@ -146,7 +146,8 @@ impl Access {
             return Ok(self.roots.iter().any(is_below) && !has_escaped_dots(&url));
         }
         let fixed = files::fixed_part(&files::local_path(location).map_err(external)?);
-        // What is not there cannot be read; whether it exists is not said of what is outside.
+        // A missing file is refused like a forbidden one, so that the error does not reveal which
+        // files exist.
         let Ok(start) = fs::canonicalize(&fixed) else { return Ok(false) };
         Ok(self.has_folder_of(&start) && self.holds_what_links_lead_to(&start))
     }
@@ -191,12 +192,12 @@ fn dml_name(operation: &WriteOp) -> &'static str {
         WriteOp::Update => "UPDATE",
         WriteOp::Ctas => "CREATE TABLE",
         WriteOp::Truncate => "TRUNCATE",
-        // The enum is open: MERGE INTO, and what may come.
+        // The enum is non-exhaustive: MERGE INTO, and later additions.
         _ => "MERGE INTO",
     }
 }
 
-/// The URL that a location is, unless it is a local file.
+/// Parses a location as a URL; nothing if it is a local file.
 fn remote(location: &str) -> Result<Option<Url>, PathError> {
     match location.split_once("://") {
         None | Some(("file", _)) => Ok(None),

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Makes an [`Engine`]: drives, limits, folders and settings.
+//! Builds an [`Engine`] from drives, limits, folders and settings.
 //!
-//! Without any call the engine has no drive and DataFusion's defaults, with three differences:
-//! wrong answers of DataFusion are corrected, more statistics of files are cached, and folders are
-//! listed for every query. A cached listing would miss files that others add, and would read
+//! By default the engine has no drive and DataFusion's settings, with three differences: wrong
+//! answers of DataFusion are corrected, more statistics of files are cached, and folders are listed
+//! for every query. A cached listing would miss files that other programs add, and would read
 //! replaced files with their former length.
 
 use std::{path::PathBuf, sync::Arc};
@@ -36,7 +36,7 @@ use crate::{
     system_rates::{HostTable, RatesTable},
 };
 
-/// Collects what an engine is to be made of.
+/// Collects the drives, limits and settings of an engine.
 #[derive(Debug, Clone, Default)]
 #[must_use = "an engine exists once build() is called"]
 pub struct EngineBuilder {
@@ -59,7 +59,7 @@ impl EngineBuilder {
     /// Attaches a drive, written `[NAME=]URL`; may be called for several.
     ///
     /// # Errors
-    /// [`Error::DriveSpec`] if the URL is none, [`Error::DriveNameTaken`] if there is a drive of
+    /// [`Error::DriveSpec`] if the URL is invalid, [`Error::DriveNameTaken`] if another drive has
     /// that name.
     pub fn drive(mut self, url: &str) -> Result<Self> {
         let spec = DriveSpec::parse(url)?;
@@ -70,14 +70,14 @@ impl EngineBuilder {
         Ok(self)
     }
 
-    /// Limits the memory of queries; operators that can, write the rest to temporary files.
+    /// Limits the memory of queries; operators that can spill write the rest to temporary files.
     pub fn memory_limit(mut self, bytes: u64) -> Self {
         self.memory_limit_bytes = Some(bytes);
         self
     }
 
-    /// Sets the number of partitions queries are cut into, at least one; the threads that run them
-    /// are those of the runtime in which the engine is used.
+    /// Sets the number of partitions into which queries are cut, at least one. The runtime in which
+    /// the engine is used determines the threads that run them.
     pub fn threads(mut self, count: usize) -> Self {
         self.thread_count = Some(count.max(1));
         self
@@ -89,15 +89,16 @@ impl EngineBuilder {
         self
     }
 
-    /// Sets the program `nearscan`, which is started for each drive that has a process of its own;
-    /// without it that is the program that runs, which an embedding program is not.
+    /// Sets the path of the program `nearscan`, which is started for each drive that runs in its
+    /// own process. The default is the running executable, so a program that embeds the engine has
+    /// to set it.
     pub fn program(mut self, path: impl Into<PathBuf>) -> Self {
         self.program = Some(path.into());
         self
     }
 
     /// Sets a setting of Nearscan or DataFusion, as `SET key = value` would;
-    /// [`EngineBuilder::build`] says if it is refused.
+    /// [`EngineBuilder::build`] reports an error if it is refused.
     pub fn set(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
         self.settings.push((key.into(), value.into()));
         self
@@ -112,7 +113,7 @@ impl EngineBuilder {
         for spec in &self.drives {
             drives.attach(spec.name.clone(), self.open(spec).await?);
         }
-        // What a CPU drive pushes back, a second one would too.
+        // A second CPU drive would push back the same units as the first.
         let is_near_data = |spec: &DriveSpec| spec.scheme != DriveScheme::Cpu;
         let fallback = match self.drives.iter().any(is_near_data) {
             true => Some(drives::fallback(self.thread_count)?),

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Catalogs in which a name that no table has may be a file: `SELECT * FROM 'a.parquet'`.
+//! Provides catalogs that resolve the name of a file as a table: `SELECT * FROM 'a.parquet'`.
 //!
 //! The three types wrap DataFusion's list of catalogs, a catalog and a schema, and forward every
 //! call. Only [`FileSchema::table`] adds something: it opens a file when there is no table and the
-//! name looks like one. Tables always win over files, and a file opened this way is no entry of the
-//! schema.
+//! name looks like a file's. Tables take precedence over files, and a file opened this way does not
+//! become an entry of the schema.
 
 use std::{
     fmt,
@@ -24,11 +24,11 @@ use crate::{access::Access, files};
 /// Returns the state of the session that plans, or nothing once the session is gone.
 type FindState = dyn Fn() -> Option<SessionState> + Send + Sync;
 
-/// Leads from the catalogs to the session that owns them; set once the session exists.
+/// A link from the catalogs to the session that owns them; set once the session exists.
 #[derive(Clone)]
 pub(crate) struct SessionLink {
     find: Arc<OnceLock<Box<FindState>>>,
-    /// Which files its statements may open.
+    /// Decides which files its statements may open.
     access: Arc<Access>,
 }
 

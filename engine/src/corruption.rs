@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Corruption of Parquet files: what is wrong, and where.
+//! Describes the corruption of a Parquet file: what is wrong, and where.
 
 use std::{error::Error, fmt};
 
 use datafusion::{common::DataFusionError, parquet::errors::ParquetError};
 
-/// A place in a file where it cannot be what it says.
+/// A place in a file whose contents are impossible or contradict the metadata.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Corruption {
     /// Path of the file.
     pub(crate) file: String,
-    /// Row group, from 0, and the column; what is wrong with a footer has neither.
+    /// Row group, from 0, and column; nothing for corruption of the footer.
     pub(crate) chunk: Option<(usize, String)>,
-    /// First byte of what is wrong, in the file.
+    /// Offset in the file of the first wrong byte.
     pub(crate) offset: Option<u64>,
     /// What is wrong.
     pub(crate) what: String,
 }
 
 impl Corruption {
-    /// The corruption that an error is about, if it knows.
+    /// Returns the corruption that an error carries.
     pub(crate) fn of(error: &DataFusionError) -> Option<&Self> {
         let mut next: Option<&(dyn Error + 'static)> = Some(error.find_root());
         while let Some(error) = next {
@@ -32,7 +32,8 @@ impl Corruption {
     }
 }
 
-/// What an error says, without the kinds that libraries put in front: one error is in another.
+/// Strips the names of error kinds that libraries put in front of a message, one for each nested
+/// error.
 pub(crate) fn bare(mut text: &str) -> &str {
     const KINDS: [&str; 4] =
         ["Parquet argument error: ", "External: ", "Parquet error: ", "Arrow: "];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Drive URLs: what `--drive [NAME=]URL` and [`EngineBuilder::drive`](crate::EngineBuilder::drive)
-//! take.
+//! Parses drive URLs, the arguments of `--drive [NAME=]URL` and
+//! [`EngineBuilder::drive`](crate::EngineBuilder::drive).
 //!
 //! ```text
 //! cpu:
@@ -11,16 +11,16 @@
 //! remote:unix:PATH[?token=TOKEN]
 //! ```
 //!
-//! `process` says whose process an emulated drive runs in: `shared`, which is this one, or `own`,
-//! as the drives that a vendor's runtime has a part in.
+//! `process` selects the process in which an emulated drive runs: `shared` is this one, and `own`
+//! is a separate one, as for drives that use a vendor's runtime.
 //!
-//! A [`DriveSpec`] is words only: nothing is opened here, and what a parameter means beyond its
-//! shape is decided by whoever opens the drive. Values are percent-decoded. A token never appears
-//! in `Debug` or `Display`.
+//! A [`DriveSpec`] holds text only: nothing is opened here, and the code that opens the drive
+//! checks a parameter beyond its shape. Values are percent-decoded. A token never appears in
+//! `Debug` or `Display`.
 
 use std::{collections::BTreeMap, fmt};
 
-/// What kind of drive a URL names.
+/// The kind of a drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum DriveScheme {
     /// The host's own processor, running commands in place of a drive.
@@ -29,14 +29,15 @@ pub enum DriveScheme {
     Emulated,
     /// A SmartSSD reached through XRT.
     Xrt,
-    /// A drive that is served elsewhere: at the other end of a network, or of a socket.
+    /// A drive that another process or machine serves over a socket.
     Remote,
 }
 
 impl DriveScheme {
     const ALL: [Self; 4] = [Self::Cpu, Self::Emulated, Self::Xrt, Self::Remote];
 
-    /// The word in front of the colon, which is also the drive's name if it is given none.
+    /// The scheme as written in front of the colon; it is also the name of a drive that is given
+    /// none.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -47,7 +48,7 @@ impl DriveScheme {
         }
     }
 
-    /// Parameters the scheme takes, and what their values look like.
+    /// Parameters of the scheme, with the shapes of their values.
     fn parameters(self) -> &'static [(&'static str, Shape)] {
         match self {
             Self::Cpu => &[],
@@ -91,9 +92,9 @@ impl DriveScheme {
 /// A drive the user asked for.
 #[derive(Clone, PartialEq, Eq)]
 pub struct DriveSpec {
-    /// Name it is called by in settings, plans and tables; unique within an engine.
+    /// Name of the drive in settings, plans and tables; unique within an engine.
     pub name: String,
-    /// What kind of drive it is.
+    /// Kind of the drive.
     pub scheme: DriveScheme,
     /// Empty for `cpu` and `emulated`, device index or address for `xrt`, `host:port` or
     /// `unix:path` for `remote`.
@@ -114,7 +115,7 @@ pub struct DriveSpecError {
     pub usage: String,
 }
 
-/// What the value of a parameter looks like.
+/// The shape of a parameter's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Shape {
     Text,
@@ -122,7 +123,7 @@ enum Shape {
     OneOf(&'static [&'static str]),
 }
 
-/// The parameter that says whose process a drive runs in.
+/// The parameter that selects the process of a drive.
 pub(crate) const PROCESS: &str = "process";
 
 impl DriveSpec {
@@ -139,7 +140,7 @@ impl DriveSpec {
         };
         let (word, rest) = match url.split_once(':') {
             Some(parts) => parts,
-            // `--drive emulated` is what people type first, and it can mean only one thing.
+            // Users often type `--drive emulated` without the colon, which is unambiguous.
             None => (url, ""),
         };
         let scheme = DriveScheme::ALL
@@ -173,7 +174,7 @@ impl DriveSpec {
         self.params.get(name).map(String::as_str)
     }
 
-    /// The URL again, for another program: without the name, with the values encoded.
+    /// Formats the URL for another program: without the name, with the values encoded.
     pub(crate) fn url(&self) -> String {
         let mut url = format!("{}:{}{}", self.scheme.as_str(), self.slashes(), self.target);
         for (index, (name, value)) in self.params.iter().enumerate() {
@@ -183,7 +184,7 @@ impl DriveSpec {
         url
     }
 
-    /// What stands before the target.
+    /// The text in front of the target.
     fn slashes(&self) -> &'static str {
         match self.scheme {
             DriveScheme::Remote if !self.target.starts_with(UNIX) => "//",
@@ -192,7 +193,7 @@ impl DriveSpec {
     }
 }
 
-/// What a target that is a socket begins with.
+/// Prefix of a target that is a Unix socket.
 const UNIX: &str = "unix:";
 
 impl fmt::Display for DriveSpec {
@@ -214,7 +215,7 @@ impl fmt::Debug for DriveSpec {
     }
 }
 
-/// Splits `NAME=` off; an equals sign behind a colon or a question mark belongs to the URL.
+/// Splits `NAME=` off; an equals sign after a colon or a question mark belongs to the URL.
 fn split_name(text: &str) -> (Option<&str>, &str) {
     match text.split_once('=') {
         Some((name, url)) if !name.contains([':', '?', '/']) => (Some(name), url),
@@ -222,7 +223,7 @@ fn split_name(text: &str) -> (Option<&str>, &str) {
     }
 }
 
-/// Whether `name` can stand in plans and settings without quotes.
+/// Whether `name` needs no quotes in plans and settings.
 fn is_plain_name(name: &str) -> bool {
     name.chars().all(|sign| sign.is_ascii_alphanumeric() || matches!(sign, '_' | '-'))
 }
@@ -232,7 +233,7 @@ fn usage(scheme: Option<DriveScheme>) -> String {
     scheme.map_or_else(all, |scheme| scheme.usage().to_owned())
 }
 
-/// Takes the values of all tokens out of a URL that goes into an error message.
+/// Removes the values of all tokens from a URL that goes into an error message.
 fn redact(text: &str) -> String {
     let mut parts = text.split("token=");
     let mut shown = parts.next().unwrap_or_default().to_owned();
@@ -246,7 +247,7 @@ fn redact(text: &str) -> String {
 fn parse_target(scheme: DriveScheme, target: &str) -> Result<String, String> {
     match scheme {
         DriveScheme::Cpu | DriveScheme::Emulated => {
-            // `emulated://?seed=7` is a spelling that other programs make people used to.
+            // Users know the spelling `emulated://?seed=7` from other programs.
             match target.trim_matches('/') {
                 "" => Ok(String::new()),
                 other => Err(format!("'{other}' is out of place: the scheme takes no target")),
@@ -351,7 +352,7 @@ fn percent_decode(text: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// Encodes what [`percent_decode`] decodes: everything that could mean something else.
+/// Encodes every character that has a meaning in a URL; the inverse of [`percent_decode`].
 fn percent_encode(text: &str) -> String {
     let encoded = text.bytes().map(|byte| match byte {
         b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'-' | b'_' | b':' | b',' => {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The one place that names backends: opens the drives that the user asked for.
+//! Opens the drives that the user asked for; this is the only module that names backends.
 //!
-//! A drive runs in this process, or in one of its own, which is the program `nearscan drive serve`:
-//! a drive with a vendor's runtime always does, so that a crash of that runtime is a push-back.
+//! A drive runs in this process, or in a separate one, the program `nearscan drive serve`. A drive
+//! that uses a vendor's runtime always runs in a separate process, so that a crash of that runtime
+//! becomes a push-back.
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -19,13 +20,13 @@ use crate::{
     error::{Error, Result},
 };
 
-/// What drives are opened with.
+/// The resources for opening drives.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Opening {
     /// Threads of a CPU drive.
     pub(crate) threads: Option<usize>,
-    /// The program `nearscan`, which serves drives that have a process of their own; the running
-    /// one if none is named.
+    /// The program `nearscan`, which serves drives in separate processes; by default the running
+    /// executable.
     pub(crate) program: Option<PathBuf>,
 }
 
@@ -37,7 +38,7 @@ pub(crate) fn open(spec: &DriveSpec, opening: &Opening) -> Result<Arc<dyn Drive>
     match spec.scheme {
         DriveScheme::Emulated if spec.param(PROCESS) == Some("own") => hosted(spec, opening),
         DriveScheme::Xrt => {
-            // What is wrong with the image needs no process to be found out.
+            // An invalid image is detected without starting a process.
             let image = nearscan_xrt::read_image(&card_config(spec).xclbin);
             image.map_err(|error| failed(spec, error))?;
             hosted(spec, opening)
@@ -48,12 +49,12 @@ pub(crate) fn open(spec: &DriveSpec, opening: &Opening) -> Result<Arc<dyn Drive>
     }
 }
 
-/// Makes this process one that can hold the drive of a URL. A card's runtime wants that first of
-/// all, before there are threads; other drives want nothing.
+/// Prepares this process to hold the drive of a URL. A card's runtime requires this call before any
+/// thread is started; other drives need no preparation.
 ///
 /// # Errors
-/// [`Error::DriveSpec`] if the URL is none, [`Error::Drive`] when the runtime or the card's image
-/// is not there or of no use.
+/// [`Error::DriveSpec`] if the URL is invalid, [`Error::Drive`] if the runtime or the card's image
+/// is missing or unusable.
 pub fn prepare_process(url: &str) -> Result<()> {
     let spec = DriveSpec::parse(url)?;
     if spec.scheme != DriveScheme::Xrt {
@@ -66,32 +67,33 @@ pub fn prepare_process(url: &str) -> Result<()> {
     prepare().map_err(|error: OpenError| failed(&spec, error))
 }
 
-/// The card's image for XRT's software emulation, for `xrt:0?xclbin=FILE`. It is of use to this
-/// build alone, for the kernels that it names are those in it.
+/// The card's image for XRT's software emulation, for `xrt:0?xclbin=FILE`. Only this build can use
+/// it, because it names the kernels in this executable.
 #[must_use]
 pub fn emulation_image() -> Vec<u8> {
     let format = Format { major: layout::FORMAT_MAJOR, minor: layout::FORMAT_MINOR };
     IMAGES.first().map_or_else(Vec::new, |image| xclbin::emulation(image, format))
 }
 
-/// Ends a process whose drive is lost ([`Drive::lost`]): the end that other processes have waits
-/// for a card that answers.
+/// Ends a process whose drive is lost ([`Drive::lost`]). An ordinary exit would wait for the card
+/// to answer.
 pub use nearscan_xrt::leave;
 
-/// Opens a drive as an engine does, without one: a card runs in a process of its own, which is the
-/// program that calls this. Waits until that answers, so threads of a runtime must not call it.
+/// Opens a drive as an engine does, but without an engine: a card runs in a separate process,
+/// started from the calling executable. The call blocks until that process answers, so threads of
+/// an async runtime must not make it.
 ///
 /// # Errors
-/// [`Error::DriveSpec`] if the URL is none, [`Error::Drive`] when the drive cannot be opened.
+/// [`Error::DriveSpec`] if the URL is invalid, [`Error::Drive`] if the drive cannot be opened.
 pub fn attach_drive(url: &str, threads: Option<usize>) -> Result<Arc<dyn Drive>> {
     open(&DriveSpec::parse(url)?, &Opening { threads, program: None })
 }
 
-/// Opens a drive in this process, whatever its URL says of processes: what serves a drive to
-/// others holds it itself.
+/// Opens a drive in this process, whatever its URL says of processes: a server holds its drive in
+/// its own process.
 ///
 /// # Errors
-/// [`Error::DriveSpec`] if the URL is none, [`Error::Drive`] when the drive cannot be opened.
+/// [`Error::DriveSpec`] if the URL is invalid, [`Error::Drive`] if the drive cannot be opened.
 pub fn open_drive(url: &str, threads: Option<usize>) -> Result<Arc<dyn Drive>> {
     open_here(&DriveSpec::parse(url)?, threads)
 }
@@ -117,7 +119,7 @@ fn open_here(spec: &DriveSpec, threads: Option<usize>) -> Result<Arc<dyn Drive>>
     }
 }
 
-/// Opens a card. Where its image is for XRT's software emulation, an emulated card stands for it.
+/// Opens a card, or an emulated card if the image is for XRT's software emulation.
 fn open_card(spec: &DriveSpec) -> std::result::Result<Arc<dyn Drive>, OpenError> {
     let config = card_config(spec);
     let image = nearscan_xrt::read_image(&config.xclbin)?;
@@ -127,13 +129,13 @@ fn open_card(spec: &DriveSpec) -> std::result::Result<Arc<dyn Drive>, OpenError>
 
 fn card_config(spec: &DriveSpec) -> nearscan_xrt::Config {
     let path = |parameter| spec.param(parameter).map(PathBuf::from);
-    // A URL without an image is no drive's, so there is one.
+    // Parsing a URL ensures that it has an image.
     let image = path("xclbin").unwrap_or_default();
     let root = path("root");
     nearscan_xrt::Config { root, ..nearscan_xrt::Config::new(&spec.target, image) }
 }
 
-/// Opens a drive in a process of its own.
+/// Opens a drive in a separate process.
 fn hosted(spec: &DriveSpec, opening: &Opening) -> Result<Arc<dyn Drive>> {
     let path = match &opening.program {
         Some(path) => path.clone(),
@@ -150,10 +152,10 @@ fn failed(spec: &DriveSpec, reason: impl std::fmt::Display) -> Error {
     Error::Drive { name: spec.name.clone(), reason: reason.to_string() }
 }
 
-/// Starts the drive that does what other drives have pushed back.
+/// Starts the drive that runs the units that other drives have pushed back.
 ///
 /// # Errors
-/// [`Error::Drive`] when the system has no threads left.
+/// [`Error::Drive`] if the system has no threads left.
 pub(crate) fn fallback(threads: Option<usize>) -> Result<Arc<dyn Drive>> {
     start_cpu(threads)
         .map_err(|error| Error::Drive { name: "cpu".to_owned(), reason: error.to_string() })

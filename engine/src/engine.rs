@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The engine: what all sessions share.
+//! Defines the engine, which holds what all sessions share.
 //!
-//! Drives, memory, object stores and caches belong to an [`Engine`], which a program has one of. It
-//! is also a session itself, the *first* one, whose tables every later session sees.
+//! Drives, memory, object stores and caches belong to an [`Engine`]; a program needs only one. An
+//! engine is itself a session, the *first* one, whose tables every later session sees.
 
 use std::{ops::Deref, sync::Arc};
 
@@ -19,7 +19,7 @@ use crate::{
     session::Session,
 };
 
-/// Runs SQL.
+/// Runs SQL over files and tables, with drives attached.
 ///
 /// An engine is a handle; clones share everything. It derefs to its first [`Session`], so a program
 /// with one user needs no other.
@@ -40,9 +40,9 @@ pub struct Engine {
     drives: Arc<[DriveSpec]>,
 }
 
-/// What a session may do; by default what the engine's first one may.
+/// Permissions of a session; by default those of the engine's first session.
 #[derive(Debug, Clone, Default)]
-#[must_use = "it does nothing until a session is made with it"]
+#[must_use = "options have no effect until a session is made with them"]
 pub struct SessionOptions {
     access: Access,
 }
@@ -56,11 +56,11 @@ impl SessionOptions {
     }
 
     /// Lets statements open files below a local folder, or below a URL such as
-    /// `s3://bucket/prefix/`, and no others; may be called for several. Tables that are registered
-    /// by [`Session::register`] are not concerned.
+    /// `s3://bucket/prefix/`, and no others; may be called for several. Tables registered by
+    /// [`Session::register`] are not affected.
     ///
     /// # Errors
-    /// [`PathError::NotFound`] if there is no such folder.
+    /// [`PathError::NotFound`] if the folder does not exist.
     pub fn allowed_root(mut self, root: &str) -> Result<Self> {
         self.access.allow(root)?;
         Ok(self)
@@ -68,7 +68,7 @@ impl SessionOptions {
 }
 
 impl Engine {
-    /// An engine whose first session is made of a state.
+    /// Makes an engine whose first session has the given state.
     pub(crate) fn new(
         state: SessionStateBuilder,
         catalogs: Arc<dyn CatalogProviderList>,
@@ -78,16 +78,17 @@ impl Engine {
         Self { first, catalogs, drives: drives.into() }
     }
 
-    /// Makes a session: with the settings and functions that the engine has now, and with its
-    /// tables. What the session creates, drops or sets is its own.
+    /// Makes a session with the current settings and functions of the engine, and with its tables.
+    /// Tables that the session creates or drops and settings that it changes affect no other
+    /// session.
     ///
-    /// A service can have one for each request: no file is opened and no drive is asked for it.
+    /// A service can make one for each request: this opens no file and calls no drive.
     #[must_use]
     pub fn session(&self) -> Session {
         self.session_with(SessionOptions::default())
     }
 
-    /// Makes a session that may do less.
+    /// Makes a session with restricted permissions.
     #[must_use]
     pub fn session_with(&self, options: SessionOptions) -> Session {
         let state =
@@ -96,11 +97,11 @@ impl Engine {
         Session::new(state, Arc::new(catalogs), options.access)
     }
 
-    /// Adds a store of files for all sessions: what is below `url`, for example `s3://bucket`, is
+    /// Adds an object store for all sessions: locations below `url`, for example `s3://bucket`, are
     /// read from it.
     ///
     /// # Errors
-    /// [`Error::Path`] if `url` is no URL.
+    /// [`Error::Path`] if `url` is not a valid URL.
     pub fn register_object_store(&self, url: &str, store: Arc<dyn ObjectStore>) -> Result<()> {
         let no_url = |_| Error::Path(PathError::NotLocal { url: url.to_owned() });
         let url = Url::parse(url).map_err(no_url)?;
@@ -109,7 +110,7 @@ impl Engine {
         Ok(())
     }
 
-    /// The drives the user asked for, in that order.
+    /// Returns the drives that the user asked for, in their order.
     #[must_use]
     pub fn drive_specs(&self) -> &[DriveSpec] {
         &self.drives

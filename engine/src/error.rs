@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Errors of the engine, by cause, each with the three parts that a user reads.
+//! Defines the errors of the engine, by cause, each with the three parts that a user reads.
 //!
 //! *Primary* (`Display`) says what is wrong, *detail* says where and with what, *hint* says what to
-//! do about it. All are lower case at the start and carry no full stop; the detail may quote
-//! DataFusion or the user and then keeps their letters.
+//! do about it. Each part begins in lower case and has no full stop; a detail that quotes
+//! DataFusion or the user keeps the original letters.
 //!
-//! Errors of DataFusion are sorted into causes by the private module `classify`, by type where
-//! there is one and by its wording where there is none; the original stays reachable as `source`.
+//! The private module `classify` sorts DataFusion's errors into causes: by type if there is one,
+//! otherwise by wording. The original error stays reachable as `source`.
 
 mod classify;
 
@@ -28,12 +28,12 @@ pub enum Error {
     /// The text is not SQL.
     #[error("syntax error{}", at(.place))]
     Syntax {
-        /// What the parser expected, and what it found.
+        /// The tokens that the parser expected and found.
         message: String,
-        /// Where, if the parser knows.
+        /// The place, if the parser reports one.
         place: Option<Box<Place>>,
     },
-    /// A call that takes one statement was given another number of them.
+    /// A call that takes one statement was given none or several.
     #[error("expected one statement, found {found}")]
     StatementCount {
         /// Number of statements in the text.
@@ -45,10 +45,10 @@ pub enum Error {
     /// There is no such column.
     #[error("column '{}' not found", .0.name)]
     ColumnNotFound(Box<Missing>),
-    /// There is no such function, or none for these arguments.
+    /// There is no such function, or it does not take these arguments.
     #[error("function '{}' not found", .0.name)]
     FunctionNotFound(Box<Missing>),
-    /// A column is not the same in all rows of a group.
+    /// A column is neither a grouping key nor inside of an aggregate.
     #[error("column '{column}' is neither grouped nor aggregated")]
     NotGrouped {
         /// Name of the column, with its table.
@@ -63,19 +63,19 @@ pub enum Error {
     /// A path cannot be made into a table.
     #[error(transparent)]
     Path(#[from] PathError),
-    /// The values for the parameters of a statement are not those that it takes.
+    /// The values do not match the parameters of the statement.
     #[error(transparent)]
     Parameter(ParameterError),
     /// The query was cancelled.
     #[error("the query was cancelled")]
     Cancelled,
-    /// The query took longer than it may.
+    /// The query exceeded its timeout.
     #[error("the query took longer than {}", seconds(*after))]
     Timeout {
-        /// The time that it had.
+        /// The timeout.
         after: Duration,
     },
-    /// The session may not do what the statement says.
+    /// The session does not permit the statement.
     #[error(transparent)]
     Access(#[from] AccessError),
     /// A setting was given a wrong key or value.
@@ -101,13 +101,13 @@ pub enum Error {
         /// Why.
         reason: String,
     },
-    /// The query needed more memory than it may have.
+    /// The query exceeded the memory limit.
     #[error("memory limit reached")]
     Memory(#[source] Box<DataFusionError>),
-    /// The query needed more room for temporary files than it may have.
+    /// The query exceeded the disk limit for temporary files.
     #[error("disk limit for temporary files reached")]
     Disk(#[source] Box<DataFusionError>),
-    /// A file holds something else than it should, or ends early.
+    /// A file has invalid contents, or ends early.
     #[error("data cannot be read")]
     Data(#[source] Box<DataFusionError>),
     /// Reading or writing failed.
@@ -122,14 +122,14 @@ pub enum Error {
     /// The statement failed while it ran: overflow, division by zero, a cast.
     #[error("statement failed")]
     Execution(#[source] Box<DataFusionError>),
-    /// Something that cannot be happened; a defect of the program.
+    /// An invariant of the program was broken; a defect.
     #[error("internal error")]
     Internal(#[source] Box<DataFusionError>),
 }
 
 const _: () = assert!(size_of::<Error>() <= 64);
 
-/// Where in a text something is wrong.
+/// The place of an error in a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
     /// Line, from 1.
@@ -140,24 +140,24 @@ pub struct Place {
     pub text: String,
 }
 
-/// A name that was not found, and those that were there.
+/// A name that was not found, with the names that exist.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Missing {
-    /// The name that was asked for.
+    /// The name that was looked up.
     pub name: String,
-    /// Names like it, the most alike first.
+    /// Similar names, the most similar first.
     pub similar: Vec<String>,
-    /// All names there are, if they are known.
+    /// All existing names, if they are known.
     pub known: Vec<String>,
 }
 
-/// Why a path cannot be made into a table.
+/// The reason why a path cannot be made into a table.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PathError {
     /// Nothing is there.
     #[error("file '{}' not found", .0.display())]
     NotFound(PathBuf),
-    /// A folder or pattern holds no file that can be read.
+    /// A folder or pattern has no readable file.
     #[error("no data files in '{}'", .0.display())]
     Empty(PathBuf),
     /// A folder holds files of several formats.
@@ -168,7 +168,7 @@ pub enum PathError {
         /// The formats, as extensions.
         formats: Vec<&'static str>,
     },
-    /// The URL's scheme leads to no store.
+    /// No object store is registered for the URL.
     #[error("'{url}' is not a local file")]
     NotLocal {
         /// The URL.
@@ -176,7 +176,7 @@ pub enum PathError {
     },
 }
 
-/// What is wrong with the value of a parameter.
+/// A mismatch between the values and the parameters of a statement.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ParameterError {
     /// A parameter has no value.
@@ -190,22 +190,22 @@ pub enum ParameterError {
     /// A value has no parameter.
     #[error("the statement has no parameter {name}")]
     Unknown {
-        /// The parameter that it is for.
+        /// The parameter that the value was given for.
         name: String,
         /// All parameters of the statement.
         names: Vec<String>,
     },
-    /// A value is none of the type that the statement needs there.
+    /// A value cannot be cast to the type of its parameter.
     #[error("the value of parameter {name} has the wrong type")]
     Type {
         /// The parameter.
         name: String,
-        /// Why the value cannot be cast.
+        /// The reason why the value cannot be cast.
         reason: String,
     },
 }
 
-/// What a session may not do.
+/// An operation that a session does not permit.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AccessError {
     /// The statement would change something.
@@ -229,7 +229,7 @@ impl From<AccessError> for DataFusionError {
 }
 
 impl Error {
-    /// Says where and with what, if there is more to say than `Display` does.
+    /// Returns the detail: where the error is and with what values, if `Display` does not say it.
     #[must_use]
     pub fn detail(&self) -> Option<String> {
         match self {
@@ -281,7 +281,7 @@ impl Error {
         }
     }
 
-    /// Says what to do about it, if there is something to say.
+    /// Returns the hint: a way to solve the problem, if one is known.
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
@@ -344,7 +344,7 @@ impl Error {
         Some(hint.to_owned())
     }
 
-    /// Writes all parts, each on a line of its own and without a line end behind the last:
+    /// Formats all parts, one a line, without a newline after the last:
     ///
     /// ```text
     /// error: table 'lineitm' not found
@@ -383,7 +383,7 @@ impl fmt::Display for Place {
     /// Writes the line, and below it a caret under the column.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let column = usize::try_from(self.column).unwrap_or(1).max(1);
-        // Tabs are kept, so that the caret stands under its sign whatever their width is.
+        // Tabs are kept, so that the caret is below its character whatever their width is.
         let indent: String = self
             .text
             .chars()
@@ -397,7 +397,7 @@ impl fmt::Display for Place {
 
 impl Missing {
     fn detail(&self, what: &str) -> Option<String> {
-        /// Names shown at most; a folder of a thousand tables is no help.
+        /// Largest number of names that are listed; a list of a thousand tables does not help.
         const NAMES_MAX: usize = 20;
         if self.known.is_empty() {
             return None;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Adds the row `pushdown` to EXPLAIN and EXPLAIN ANALYZE: a line for each scan that was looked at,
-//! with the drive or the reason why it was kept.
+//! Adds the row `pushdown` to EXPLAIN and EXPLAIN ANALYZE: a line for each candidate scan, with its
+//! drive or the reason why it was kept.
 //!
 //! DataFusion's list of plan types is closed and its explain operator holds finished text, so the
-//! planner wraps that operator in one of ours that adds a row behind the others. The candidates are
-//! those that our rule saw while it planned the inner statement. Formats that show the logical plan
-//! only (PGJSON, GRAPHVIZ) are left alone.
+//! planner wraps that operator in an [`ExplainPushdownExec`], which appends a row. The candidates
+//! are the scans that our rule visited while it planned the inner statement. Formats that show only
+//! the logical plan (PGJSON, GRAPHVIZ) stay unchanged.
 
 use std::{fmt, sync::Arc};
 
@@ -29,7 +29,7 @@ use datafusion::{
 use futures::{StreamExt, stream};
 use nearscan_optimizer::recorded;
 
-/// Plans as DataFusion does, and adds a row to what explains.
+/// Plans as DataFusion does, and wraps explaining operators.
 #[derive(Debug)]
 pub(crate) struct Planner;
 

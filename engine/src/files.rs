@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Paths, folders and patterns, and the tables made from them.
 //!
-//! The format comes from the extension, Parquet if there is none that says otherwise; a folder has
-//! the format of the files in it and must not mix several. Files are local, or at a URL whose
-//! object store was registered with the engine.
+//! The format is determined by the extension, and is Parquet for an unknown one. A folder has the
+//! format of the files in it, which must not mix several. Files are local, or at a URL whose object
+//! store was registered with the engine.
 
 use std::{
     borrow::Cow,
@@ -23,10 +23,10 @@ use url::Url;
 
 use crate::{error::PathError, parquet::TableFactory};
 
-/// Folders below a table's folder are looked into this far when its format is found out.
+/// Depth to which the folders below a table's folder are searched for its format.
 const FOLDER_DEPTH_MAX: u32 = 8;
 
-/// A file format, and how its files end.
+/// A file format and its extensions.
 struct Format {
     /// Word of `STORED AS`.
     name: &'static str,
@@ -43,7 +43,7 @@ static FORMATS: [Format; 5] = [
     Format { name: "ARROW", extensions: &["arrow"], options: &[] },
 ];
 
-/// Compressions, and how their files end behind the extension of the format.
+/// Compressions, with the extensions that follow that of the format.
 static COMPRESSIONS: [(&str, &str); 4] =
     [("gz", "GZIP"), ("bz2", "BZIP2"), ("xz", "XZ"), ("zst", "ZSTD")];
 
@@ -55,8 +55,8 @@ struct Ending {
     compression: Option<&'static str>,
 }
 
-/// Whether a table name that no table has is meant as a file: it has a slash, a wildcard or one of
-/// the known extensions.
+/// Whether an unresolved table name refers to a file: it has a slash, a wildcard or one of the
+/// known extensions.
 pub(crate) fn looks_like_file(name: &str) -> bool {
     name.contains(['/', '*']) || ending(name).is_some()
 }
@@ -64,8 +64,8 @@ pub(crate) fn looks_like_file(name: &str) -> bool {
 /// Makes a table from a file, a folder, a pattern or a `file://` URL.
 ///
 /// # Errors
-/// [`PathError`], as an external error of DataFusion, if nothing readable is there; otherwise what
-/// DataFusion says about the contents.
+/// [`PathError`], as an external error of DataFusion, if there is no readable file; otherwise
+/// DataFusion's error about the contents.
 pub(crate) async fn open(
     state: &dyn Session,
     name: TableReference,
@@ -93,8 +93,8 @@ pub(crate) async fn open(
     TableFactory::default().create(state, &command).await
 }
 
-/// Finds out how the files at a URL end, whose store the session has to know. Which files there are
-/// is DataFusion's to say.
+/// Determines the extension of the files at a URL, whose store has to be registered. DataFusion
+/// lists the files.
 fn find_ending_of_url(state: &dyn Session, location: &str) -> Result<Option<Ending>, PathError> {
     let not_local = || PathError::NotLocal { url: location.to_owned() };
     let url = ListingTableUrl::parse(location).map_err(|_| not_local())?;
@@ -102,14 +102,14 @@ fn find_ending_of_url(state: &dyn Session, location: &str) -> Result<Option<Endi
     store.map(|_| ending(location)).map_err(|_| not_local())
 }
 
-/// The path that a location means.
+/// Returns the path of a location.
 ///
 /// # Errors
-/// [`PathError::NotLocal`] for a URL that is none of a local file.
+/// [`PathError::NotLocal`] for a URL that is not of a local file.
 pub(crate) fn local_path(location: &str) -> Result<Cow<'_, Path>, PathError> {
     let not_local = || PathError::NotLocal { url: location.to_owned() };
     match location.split_once("://") {
-        // A URL may write signs as numbers.
+        // A URL may be percent-encoded.
         Some(("file", _)) => {
             let path = Url::parse(location).ok().and_then(|url| url.to_file_path().ok());
             Ok(Cow::Owned(path.ok_or_else(not_local)?))
@@ -129,7 +129,7 @@ pub(crate) fn fixed_part(path: &Path) -> PathBuf {
     if fixed.as_os_str().is_empty() { PathBuf::from(".") } else { fixed }
 }
 
-/// Finds out how the files at `location` end, and that there are any.
+/// Determines the extension of the files at `location`; an error if there are none.
 fn find_ending(location: &str) -> Result<Option<Ending>, PathError> {
     let path = local_path(location)?;
     let path = path.as_ref();
@@ -157,8 +157,8 @@ fn not_found(path: &Path) -> PathError {
     PathError::NotFound(path.to_owned())
 }
 
-/// Checks that the folder in front of the first wildcard exists; which files match is DataFusion's
-/// to say.
+/// Checks that the folder in front of the first wildcard exists; DataFusion lists the matching
+/// files.
 fn check_pattern(path: &Path) -> Result<Option<Ending>, PathError> {
     let fixed = fixed_part(path);
     if !fixed.is_dir() {
@@ -171,8 +171,8 @@ fn is_pattern(text: &str) -> bool {
     text.contains(['*', '?', '['])
 }
 
-/// Names the files of a folder by a pattern if their extension is not the one that DataFusion looks
-/// for in a folder of their format.
+/// Returns a pattern for the files of a folder if their extension is not the one that DataFusion
+/// expects of their format.
 fn folder_pattern(location: &str, ending: Option<Ending>) -> String {
     let Some(ending) = ending else {
         return location.to_owned();
@@ -210,7 +210,7 @@ fn collect_endings(folder: &Path, depth: u32, endings: &mut Vec<Ending>) {
     }
 }
 
-/// Takes the known extensions off the end of a name.
+/// Parses the known extensions at the end of a name.
 fn ending(name: &str) -> Option<Ending> {
     let lower = name.to_ascii_lowercase();
     let (stem, compression) = COMPRESSIONS

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How fast a core of this machine is, for the cost model: measured once, when a drive is attached
-//! and the model is first asked, and kept for later runs.
+//! Measures the speed of one core of this machine for the cost model. It is measured once, when a
+//! drive is attached and the cost model first needs it, and is cached for later runs.
 //!
-//! The figures are those of a core that has nothing else to do, as the fastest of a few passes
-//! shows it; how many cores are free is another matter. See [`measure`] for what is run, [`cache`]
-//! for where the figures are kept. Without both the optimizer goes by those of a typical server.
+//! The rates are those of an idle core, taken from the fastest of a few passes; they do not depend
+//! on how many cores are free. The module [`measure`] runs the passes, and [`cache`] stores the
+//! rates. If both fail, the optimizer uses the rates of a typical server.
 
 mod cache;
 mod measure;
@@ -20,10 +20,10 @@ use nearscan_optimizer::{
     settings::{HostOptions, PushdownMode},
 };
 
-/// What was measured in this process or read from the cache: engines share it.
+/// The rates that were measured in this process or read from the cache; engines share them.
 static RATES: LazyLock<Mutex<Option<CoreRates>>> = LazyLock::new(|| Mutex::new(None));
 
-/// Sees to it that the session knows how fast its host is, if the cost model will ask.
+/// Gives the session the rates of its host, if the cost model needs them.
 pub(crate) async fn calibrate(session: &dyn Session, context: &PushdownContext) {
     let options = session.config_options().extensions.get::<NearscanOptions>();
     let NearscanOptions { pushdown, host, .. } = options.cloned().unwrap_or_default();
@@ -35,8 +35,8 @@ pub(crate) async fn calibrate(session: &dyn Session, context: &PushdownContext) 
     }
 }
 
-/// How fast the host is with the cores that a session uses: as its settings say, else as it was
-/// measured.
+/// Returns the rates of the host with the cores that a session uses: the settings' values,
+/// otherwise the measured ones.
 pub(crate) async fn rates(config: &SessionConfig) -> HostRates {
     let options = config.options().extensions.get::<NearscanOptions>();
     let options = options.map(|options| options.host).unwrap_or_default();
@@ -44,7 +44,7 @@ pub(crate) async fn rates(config: &SessionConfig) -> HostRates {
     HostRates::new(config.target_partitions(), core_rates(measured, &options))
 }
 
-/// What was measured of a core, now or before.
+/// Returns the measured rates of a core.
 async fn measured() -> Option<CoreRates> {
     let mut known = RATES.lock().await;
     if known.is_none() {
@@ -53,7 +53,7 @@ async fn measured() -> Option<CoreRates> {
     *known
 }
 
-/// Whether the settings leave nothing to measure.
+/// Whether the settings determine all rates.
 fn is_set(options: &HostOptions) -> bool {
     let HostOptions {
         decode_bytes_per_s,
@@ -66,7 +66,7 @@ fn is_set(options: &HostOptions) -> bool {
         .all(|rate| rate.is_some())
 }
 
-/// The rates in the cache, else those that are measured now, which are then put there.
+/// Returns the cached rates; if there are none, measures and caches them.
 fn cached_or_measured() -> Option<CoreRates> {
     let file = cache::file();
     let machine = cache::machine();

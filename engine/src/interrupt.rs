@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Ends a query from outside: by a handle, or when its time is over.
+//! Interrupts a query: by a handle, or after a timeout.
 //!
-//! Both are checked whenever the query is polled, by a future that wakes its task. A query that is
-//! interrupted ends with one error, and drops what it runs.
+//! A future that is polled with the query detects both and wakes its task. An interrupted query
+//! ends with one error, and drops what it runs.
 
 use std::time::Duration;
 
@@ -16,8 +16,8 @@ use crate::error::Error;
 pub struct CancelHandle(watch::Sender<bool>);
 
 impl CancelHandle {
-    /// Ends the query: what waits for it gets [`Error::Cancelled`]. A query that has ended, or is
-    /// cancelled already, stays as it is.
+    /// Cancels the query, which ends with [`Error::Cancelled`]. It has no effect on a query that
+    /// has ended or is already cancelled.
     pub fn cancel(&self) {
         self.0.send_replace(true);
     }
@@ -29,7 +29,7 @@ impl CancelHandle {
     }
 }
 
-/// What may end a query early.
+/// The events that may end a query early.
 #[derive(Debug, Clone)]
 pub(crate) struct Interrupts {
     pub(crate) cancel: CancelHandle,
@@ -43,14 +43,14 @@ impl Default for Interrupts {
 }
 
 impl Interrupts {
-    /// Waits for the first of them; the time runs from this call.
+    /// Waits for the first event; the timeout starts at this call.
     pub(crate) fn first(&self) -> BoxFuture<'static, Error> {
         let mut cancelled = self.cancel.0.subscribe();
         let cancel = async move {
             let is_cancelled = cancelled.wait_for(|is_cancelled| *is_cancelled).await.is_ok();
             match is_cancelled {
                 true => Error::Cancelled,
-                // Nobody is left who could.
+                // All handles are dropped, so that the query cannot be cancelled.
                 false => pending().await,
             }
         };

@@ -3,8 +3,8 @@
 //!
 //! # A first query
 //!
-//! An [`Engine`] is what a program has one of. It is asked in SQL, and answers with Arrow record
-//! batches. It needs a tokio runtime around it and prints nothing.
+//! A program needs one [`Engine`]. It takes SQL and returns Arrow record batches. It has to be used
+//! within a tokio runtime, and prints nothing.
 //!
 //! ```
 //! use nearscan::Engine;
@@ -22,7 +22,7 @@
 //! # Tables
 //!
 //! [`register`](Session::register) makes a table of a file, a folder or a pattern; `FROM 'file'`
-//! needs none. [`register_batches`](Session::register_batches) takes record batches, and
+//! needs no table. [`register_batches`](Session::register_batches) takes record batches, and
 //! [`register_table`](Session::register_table) anything that DataFusion can scan.
 //!
 //! ```
@@ -42,12 +42,12 @@
 //! # }
 //! ```
 //!
-//! # Rows as they come
+//! # Streams of rows
 //!
-//! [`Query::stream`] gives batches while the query runs. Dropping the stream ends the query; a
-//! [`CancelHandle`] does so from another task, and [`Query::timeout`] after a time.
-//! [`QueryStream::into_record_batch_stream`] is the stream that other libraries of DataFusion's
-//! ecosystem take.
+//! [`Query::stream`] returns batches while the query runs. Dropping the stream cancels the query; a
+//! [`CancelHandle`] cancels it from another task, and [`Query::timeout`] after a time.
+//! [`QueryStream::into_record_batch_stream`] converts it to the stream type that other libraries of
+//! DataFusion's ecosystem take.
 //!
 //! ```
 //! use std::time::Duration;
@@ -70,8 +70,9 @@
 //!
 //! # Parameters
 //!
-//! Values never go into the text: [`Query::bind`] gives them to `$1`, `?` and `$name`, and casts
-//! them to the type that the statement needs. [`Query::plan`] plans a query for several runs.
+//! [`Query::bind`] binds values to `$1`, `?` and `$name`, and casts them to the type that the
+//! statement needs; they never become part of the text. [`Query::plan`] plans a query for several
+//! runs.
 //!
 //! ```
 //! use nearscan::datafusion::common::ScalarValue;
@@ -90,9 +91,9 @@
 //!
 //! # Sessions
 //!
-//! A service makes a [`Session`] for each request, which opens no file and asks no drive. It sees
-//! the tables of the engine; what it creates, drops or sets is its own. [`SessionOptions`] make one
-//! that only reads, and only below some folders.
+//! A service makes a [`Session`] for each request, which opens no file and calls no drive. It sees
+//! the tables of the engine; tables that it creates or drops and settings that it changes affect no
+//! other session. [`SessionOptions`] restrict a session to reading, and to some folders.
 //!
 //! ```
 //! use nearscan::{Engine, Error, SessionOptions, error::AccessError};
@@ -131,8 +132,8 @@
 //!
 //! # Drives
 //!
-//! With a drive attached, scans run where the data is; the rows are the same. What went where, and
-//! why, is in the [`QueryProfile`] and in the table `nearscan.pushdown_log`.
+//! With a drive attached, scans run on the drive that stores the data; the rows are the same. The
+//! [`QueryProfile`] and the table `nearscan.pushdown_log` show what ran where, and why.
 //!
 //! ```no_run
 //! # #[tokio::main(flavor = "current_thread")]
@@ -146,11 +147,11 @@
 //! # }
 //! ```
 //!
-//! # What SQL it is
+//! # SQL dialect
 //!
-//! SQL is that of DataFusion 55. Statements that DataFusion would answer wrongly are
-//! [corrected](nearscan_corrections), or refused where that cannot be done. The folder `examples`
-//! of this crate has whole programs.
+//! The dialect is that of DataFusion 55. Statements that DataFusion would answer wrongly are
+//! [corrected](nearscan_corrections), or refused if that is not possible. The folder `examples` of
+//! this crate has complete programs.
 
 #![forbid(unsafe_code)]
 
@@ -204,6 +205,6 @@ pub use session::{Session, TableName};
 pub use statement::{Ending, Statement};
 pub use stream::QueryStream;
 
-// Connectors build on the engine alone, so the crates whose types it shows come with it.
+// Connectors depend on the engine alone, so it re-exports the crates whose types are in its API.
 pub use datafusion;
 pub use datafusion::arrow;

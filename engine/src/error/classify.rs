@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Sorts errors of DataFusion into the causes of [`Error`].
 //!
-//! The type decides where DataFusion has one. Missing tables and functions, and the place of a
-//! syntax error, exist only as wording there; the tests of this file hold that wording, so that an
-//! upgrade of DataFusion which changes it is noticed.
+//! The type decides where DataFusion has one. DataFusion has only a text for missing tables and
+//! functions, and for the place of a syntax error. The tests of this file fail if an upgrade of
+//! DataFusion changes these texts.
 
 use std::cmp::Reverse;
 
@@ -19,26 +19,26 @@ use datafusion::{
 use super::{AccessError, Error, Missing, PathError, Place};
 use crate::{corruption::Corruption, settings::SettingError};
 
-/// How alike two names must be, from 0 to 1, to be offered as a correction: `lineitm` and
-/// `lineitem` have 0.875, `l_qty` and `l_quantity` have 0.5.
+/// Least similarity of two names, from 0 to 1, for a suggestion: `lineitm` and `lineitem` have
+/// 0.875, `l_qty` and `l_quantity` have 0.5.
 const LIKENESS_MIN: f64 = 0.5;
 
-/// Corrections offered at most.
+/// Largest number of suggestions.
 const SIMILAR_MAX: usize = 3;
 
-/// What is known about the statement whose error is sorted.
+/// Context of the statement whose error is classified.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct ErrorContext<'a> {
-    /// The whole text that line and column numbers refer to.
+    /// The text that line and column numbers refer to.
     pub(crate) text: Option<&'a str>,
-    /// Line and column, from 1, behind the statement's last word; for errors at its end.
+    /// Line and column, from 1, after the statement's last token; the place of errors at its end.
     pub(crate) end: Option<(u64, u64)>,
-    /// Names of the tables there are.
+    /// Names of the existing tables.
     pub(crate) tables: Vec<String>,
 }
 
 impl ErrorContext<'_> {
-    /// Sorts one error.
+    /// Classifies one error.
     pub(crate) fn classify(&self, error: DataFusionError) -> Error {
         if Corruption::of(&error).is_some() {
             return Error::Data(Box::new(error));
@@ -76,7 +76,7 @@ impl ErrorContext<'_> {
         }
     }
 
-    /// Sorts what needs more than the type of the error.
+    /// Classifies the errors whose type does not determine the cause.
     fn by_wording(&self, root: &DataFusionError) -> Option<Error> {
         match root {
             DataFusionError::SQL(parser, _) => Some(self.syntax(parser)),
@@ -157,7 +157,7 @@ impl ErrorContext<'_> {
     }
 }
 
-/// Returns what a DataFusion error says, without the category that its `Display` puts in front.
+/// Returns the message of a DataFusion error without the category that its `Display` puts in front.
 pub(super) fn message(root: &DataFusionError) -> String {
     let text = match root {
         DataFusionError::NotImplemented(text)
@@ -180,7 +180,7 @@ pub(super) fn message(root: &DataFusionError) -> String {
     text.trim_end().trim_end_matches('.').to_owned()
 }
 
-/// What an error says, behind the name of its file where that is known.
+/// Returns the message of an error, after the name of its file if that is known.
 pub(super) fn message_about_file(error: &DataFusionError) -> String {
     if let Some(corruption) = Corruption::of(error) {
         return corruption.to_string();
@@ -214,7 +214,7 @@ fn missing(name: &str, known: Vec<String>) -> Missing {
     Missing { name: name.to_owned(), similar, known }
 }
 
-/// Picks the names that are most like `name`, the most alike first.
+/// Returns the names that are most similar to `name`, the most similar first.
 fn similar(name: &str, known: &[String]) -> Vec<String> {
     let name = name.to_lowercase();
     let mut scored: Vec<(f64, &String)> = known
@@ -237,7 +237,7 @@ fn between<'a>(text: &'a str, before: &str, after: &str) -> Option<&'a str> {
     Some(&text[start..start + length])
 }
 
-/// Takes the default catalog and schema off a table name.
+/// Removes the default catalog and schema from a table name.
 fn short_name(name: &str) -> &str {
     let name = name.strip_prefix("datafusion.").unwrap_or(name);
     name.strip_prefix("public.").unwrap_or(name)
@@ -273,7 +273,7 @@ mod tests {
     use datafusion::prelude::SessionContext;
     use rstest::rstest;
 
-    /// Plans `sql` over one table with two columns and returns what the user would read.
+    /// Plans `sql` over one table with two columns and returns the rendered error.
     async fn read(sql: &str) -> String {
         let session = SessionContext::new();
         session.sql("CREATE TABLE lineitem AS SELECT 1 AS l_quantity, 2 AS l_tax").await.unwrap();

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Where the rates of a core are kept between runs: a file of lines, `name value`, in the user's
-//! cache folder.
+//! Caches the rates of a core between runs, as lines `name value` of a file in the user's cache
+//! folder.
 //!
-//! The first line says which machine and build the rates are of. A file of another one, a file that
-//! is damaged, and a folder that can not be written are no errors: the host is measured again.
+//! The first line identifies the machine and build. A file of another machine or build, a damaged
+//! file, and a folder that cannot be written are not errors: the host is measured again.
 
 use std::{
     env, fs,
@@ -12,16 +12,17 @@ use std::{
 
 use nearscan_optimizer::cost::CoreRates;
 
-/// The file, in the cache folder of the XDG specification; nothing when there is no home.
+/// Returns the path of the file, in the cache folder of the XDG specification; nothing if there is
+/// no home folder.
 pub(super) fn file() -> Option<PathBuf> {
     let base = env::var_os("XDG_CACHE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
     let base = base.or_else(|| Some(PathBuf::from(env::var_os("HOME")?).join(".cache")))?;
-    // A debug build is another machine, and both may be in use.
+    // A debug build has other rates, and both builds may be in use.
     let name = if cfg!(debug_assertions) { "host-debug" } else { "host" };
     Some(base.join("nearscan").join(name))
 }
 
-/// The machine and the program's version, on one line: figures of another one say nothing.
+/// Describes the machine and the program's version on one line; rates of another one are not used.
 pub(super) fn machine() -> String {
     let about = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let model = about.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':'));
@@ -30,12 +31,13 @@ pub(super) fn machine() -> String {
     format!("{}, {cores} cores, {model}", env!("CARGO_PKG_VERSION"))
 }
 
-/// The rates in a file, if they are of this machine.
+/// Reads the rates in a file, if they are of this machine.
 pub(super) fn read(file: &Path, machine: &str) -> Option<CoreRates> {
     parse(&fs::read_to_string(file).ok()?, machine)
 }
 
-/// Keeps rates. It goes by another name first, so that nobody reads half of it.
+/// Writes the rates under a temporary name and renames the file, so that no reader sees a part of
+/// it.
 pub(super) fn write(file: &Path, machine: &str, rates: &CoreRates) {
     let Some(folder) = file.parent() else { return };
     let part = file.with_extension(std::process::id().to_string());
@@ -43,7 +45,7 @@ pub(super) fn write(file: &Path, machine: &str, rates: &CoreRates) {
         .and_then(|()| fs::write(&part, text(machine, rates)))
         .and_then(|()| fs::rename(&part, file));
     if let Err(error) = written {
-        tracing::debug!(%error, file = %file.display(), "the host's rates are not kept");
+        tracing::debug!(%error, file = %file.display(), "the rates of the host were not cached");
     }
 }
 
@@ -101,7 +103,7 @@ mod tests {
         assert_eq!(read(&file, "a machine"), Some(RATES));
         assert_eq!(read(&file, "another machine"), None);
         let names = fs::read_dir(file.parent().unwrap()).unwrap().count();
-        assert_eq!(names, 1, "nothing but the file is left");
+        assert_eq!(names, 1, "no temporary file is left");
     }
 
     #[test]

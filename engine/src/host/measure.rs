@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What one core does, by doing it: a row group is decoded and filtered, sorted rows are merged, a
-//! result is turned into an array.
+//! Measures the speed of one core: it decodes and filters a row group, merges sorted rows, and
+//! converts a result to an array.
 //!
-//! All of it is in memory and small enough for the caches, as a batch of a query is. The row group
-//! has the columns of TPC-H that queries filter by: numbers in dictionaries, over Snappy, read as
-//! DataFusion reads them. One pass over narrow columns and one over a wide one tell what a value
-//! costs from what a byte does. Each part runs until its time is over, and its fastest pass counts.
+//! All data is in memory and fits in the caches, like a batch of a query. The row group has the
+//! columns of TPC-H that queries filter by: numbers in dictionaries, over Snappy, read as
+//! DataFusion reads them. One pass over narrow columns and one over a wide column separate the cost
+//! of a value from that of a byte. Each part runs for a fixed time, and its fastest pass counts.
 //!
-//! What is not measured: files, the host's link to them, aggregates.
+//! Files, the host's link to them and aggregates are not measured.
 
 use std::{sync::Arc, time::Duration};
 
@@ -36,7 +36,7 @@ use futures::{TryStreamExt, executor::block_on, stream};
 use nearscan_drive::{Load, RateSource, clock::Stopwatch, fit::Sums};
 use nearscan_optimizer::cost::CoreRates;
 
-/// Time of each of the four parts; with what is prepared it stays below 150 ms.
+/// Time of each of the four parts; with the preparation the total stays below 150 ms.
 const PART: Duration = Duration::from_millis(25);
 
 /// Rows of the row group.
@@ -52,10 +52,10 @@ const INPUT_BATCHES: usize = 2;
 /// Words of the result: more than fit in a core's own caches.
 const RESULT_WORDS: u64 = 1 << 19;
 
-/// A rate that nothing could be told apart from.
+/// The rate of a cost too small to be measured.
 const UNLIMITED: f64 = 1e12;
 
-/// The rates of one core; nothing when a part of it failed, which is then the query's to report.
+/// Measures the rates of one core; nothing if a part failed, which the query will then report.
 pub(super) fn core_rates() -> Option<CoreRates> {
     let file = row_group()?;
     let mut sums = Sums::default();
@@ -73,7 +73,7 @@ pub(super) fn core_rates() -> Option<CoreRates> {
     })
 }
 
-/// The fastest of the passes that fit in the time of a part, at least one, in ns.
+/// Runs passes for the time of a part, at least one, and returns the time of the fastest in ns.
 fn fastest(mut pass: impl FnMut() -> Option<()>) -> Option<u64> {
     let whole = Stopwatch::start();
     let mut least = u64::MAX;
@@ -85,7 +85,7 @@ fn fastest(mut pass: impl FnMut() -> Option<()>) -> Option<u64> {
     Some(least)
 }
 
-/// A number that looks like any, by its place.
+/// Returns a pseudo-random number for a position.
 fn mixed(place: i64) -> i64 {
     place.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(0x1405_7B7E_F767_814F) >> 33
 }
@@ -109,7 +109,7 @@ fn row_group() -> Option<Bytes> {
     Some(file.into())
 }
 
-/// What decoding some columns and filtering by the first of them does, and what it takes.
+/// Decodes some columns and filters by the first; returns the work and its time in ns.
 fn decoding(file: &Bytes, columns: &[usize]) -> Option<(Load, u64)> {
     let builder = || ParquetRecordBatchReaderBuilder::try_new(file.clone()).ok();
     let chunks = builder()?.metadata().row_group(0).columns().to_vec();
@@ -214,7 +214,7 @@ mod tests {
         } = rates;
         for rate in [decode_bytes_per_s, decode_values_per_s, merge_rows_per_s, result_bytes_per_s]
         {
-            // From a debug build on a busy machine to what could not be told apart.
+            // The range is from a debug build on a busy machine to a cost too small to be measured.
             assert!((1e4..=UNLIMITED).contains(&rate), "{rates:?}");
         }
         assert!(decode_bytes_per_s.min(decode_values_per_s) < UNLIMITED, "{rates:?}");
