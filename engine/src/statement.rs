@@ -188,7 +188,7 @@ mod tests {
            &["SELECT 1", "! syntax error at line 2, column 11", "SELECT 3"])]
     #[case("SELECT 1;\nSELECT 'open", &["SELECT 1", "! syntax error at line 2, column 8"])]
     #[case("SELECT 1 SELECT 2", &["! syntax error at line 1, column 10"])]
-    fn cuts_where_a_statement_ends(#[case] text: &str, #[case] expected: &[&str]) {
+    fn splits_at_the_end_of_each_statement(#[case] text: &str, #[case] expected: &[&str]) {
         assert_eq!(texts(text), expected);
     }
 
@@ -200,7 +200,7 @@ mod tests {
     #[case("SELECT ';", Ending::Open)]
     #[case("SELECT 1 /* ;", Ending::Open)]
     #[case("SELECT 1 -- ;", Ending::Open)]
-    fn knows_whether_more_may_follow(#[case] text: &str, #[case] expected: Ending) {
+    fn ending_reports_whether_more_may_follow(#[case] text: &str, #[case] expected: Ending) {
         assert_eq!(ending(text, &SqlParserOptions::default()), expected);
     }
 }

@@ -213,7 +213,7 @@ mod tests {
 
     #[tokio::test]
     #[expect(clippy::reversed_empty_ranges, reason = "that is what is asked for")]
-    async fn nothing_is_made_room_for_that_is_not_there() {
+    async fn read_beyond_the_file_is_refused_before_allocation() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("ten");
         std::fs::write(&file, [7; 10]).unwrap();
@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_footer_is_looked_at_when_its_end_is_read() {
+    async fn footer_is_checked_when_the_tail_is_read() {
         let near = [1 << 10, 1 << 20];
         assert_eq!(read(near, None).await.unwrap().len(), 1);
         // All between the two would be read.

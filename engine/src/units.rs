@@ -92,7 +92,7 @@ mod tests {
     #[case("nan")]
     #[case("4 MiBs")]
     #[case("9000T")]
-    fn refuses_what_is_no_size(#[case] text: &str) {
+    fn refuses_invalid_sizes(#[case] text: &str) {
         assert!(parse_bytes(text).is_err());
     }
 

@@ -294,7 +294,7 @@ mod tests {
         both(compare("x", Operator::Eq, 5.0), Operator::Eq, lit(false)),
         ""
     )]
-    fn columns_are_used_for_equality_where_they_are_compared_with_numbers_alone(
+    fn column_is_an_equality_column_if_compared_only_with_numbers(
         #[case] predicate: Arc<dyn PhysicalExpr>,
         #[case] expected: &str,
     ) {
@@ -312,7 +312,7 @@ mod tests {
     #[case::nan_as_maximum(Some(1.0), Some(f64::NAN), false)]
     #[case::wrong_way_round(Some(2.0), Some(1.0), false)]
     #[case::only_one(Some(2.0), None, false)]
-    fn bounds_contain_both_zeros_and_are_never_the_same(
+    fn bounds_contain_both_zeros_and_differ(
         #[case] least: Option<f64>,
         #[case] greatest: Option<f64>,
         #[case] is_known: bool,

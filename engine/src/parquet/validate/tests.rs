@@ -104,7 +104,7 @@ fn check(metadata: ParquetMetaData, bytes: &Bytes, page: Option<usize>) -> Resul
 }
 
 #[test]
-fn a_footer_that_fits_is_left_alone() {
+fn consistent_footer_is_returned_unchanged() {
     let (bytes, metadata) = write();
     assert_eq!(pages(&metadata).len(), 10);
     let metadata = Arc::new(metadata);
@@ -124,7 +124,7 @@ fn a_footer_that_fits_is_left_alone() {
 #[case::rows_turned_round(|pages: &mut Pages| pages[3].first_row_index = 150)]
 #[case::rows_behind_the_end(|pages: &mut Pages| pages[9].first_row_index = ROWS)]
 #[case::moved(|pages: &mut Pages| pages.iter_mut().for_each(|page| page.offset += 1))]
-fn an_index_that_does_not_fit_is_none(#[case] change: fn(&mut Pages)) {
+fn inconsistent_page_index_is_removed(#[case] change: fn(&mut Pages)) {
     let (bytes, metadata) = write();
     let valid = validated(&Arc::new(with_pages(metadata, change)), &bytes).unwrap();
     assert!(valid.offset_index().is_none() && valid.column_index().is_none());
@@ -135,7 +135,7 @@ fn an_index_that_does_not_fit_is_none(#[case] change: fn(&mut Pages)) {
 }
 
 #[test]
-fn a_dictionary_in_front_of_the_index_need_not_be_said() {
+fn dictionary_offset_is_optional() {
     let (bytes, metadata) = write();
     let unsaid = |metadata: ParquetMetaData| {
         let start = chunk(&metadata).dictionary_page_offset().unwrap();
@@ -148,14 +148,14 @@ fn a_dictionary_in_front_of_the_index_need_not_be_said() {
 }
 
 #[test]
-fn a_chunk_need_not_say_to_how_much_it_unpacks() {
+fn uncompressed_size_of_a_chunk_is_optional() {
     let (bytes, metadata) = write();
     let metadata = with_chunk(metadata, |it| it.set_total_uncompressed_size(0));
     assert_eq!(check(metadata, &bytes, None), Ok(()));
 }
 
 #[test]
-fn old_counts_leave_nulls_out() {
+fn value_count_of_a_chunk_may_exclude_nulls() {
     let (bytes, metadata) = write();
     let fewer = Arc::new(with_chunk(metadata.clone(), |it| it.set_num_values(ROWS - 1)));
     assert!(validated(&fewer, &bytes).is_ok());
@@ -166,7 +166,7 @@ fn old_counts_leave_nulls_out() {
 }
 
 #[test]
-fn a_page_has_the_rows_that_the_index_says() {
+fn page_with_another_row_count_than_its_index_is_refused() {
     let (bytes, metadata) = write();
     let moved = with_pages(metadata, |pages| pages[5].first_row_index += 20);
     // It is like one that fits.
@@ -177,7 +177,7 @@ fn a_page_has_the_rows_that_the_index_says() {
 }
 
 #[test]
-fn the_pages_of_a_chunk_have_all_its_rows() {
+fn chunk_whose_pages_lack_rows_is_refused() {
     let (bytes, metadata) = write();
     let mut builder = metadata.into_builder().set_offset_index(None);
     let group = builder.take_row_groups().remove(0);
@@ -187,7 +187,7 @@ fn the_pages_of_a_chunk_have_all_its_rows() {
 }
 
 #[test]
-fn validation_of_a_valid_footer_returns_it_again() {
+fn revalidation_returns_the_same_footer() {
     let (bytes, metadata) = write();
     let read = Arc::new(with_pages(metadata, |pages| pages.clear()));
     let valid = validated(&read, &bytes).unwrap();

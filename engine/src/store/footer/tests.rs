@@ -21,7 +21,7 @@ use super::{Indexes, check_offsets, walk};
 const MANY: [u8; 6] = [0xfc, 0xff, 0xff, 0xff, 0xff, 0x07];
 
 #[test]
-fn the_indexes_of_a_footer_are_found() {
+fn ranges_of_page_indexes_are_found() {
     let properties = WriterProperties::builder()
         .set_max_row_group_row_count(Some(40))
         .set_key_value_metadata(Some(vec![KeyValue::new("k".to_owned(), None)]))
@@ -88,7 +88,7 @@ fn the_indexes_of_a_footer_are_found() {
     &[0x90, 0x80, 0x80, 0x80, 0x20, 0x00, 0x00],
     "a number has more than 32 bits"
 )]
-fn what_cannot_be_is_refused(#[case] field: &[u8], #[case] value: &[u8], #[case] why: &str) {
+fn invalid_field_is_refused(#[case] field: &[u8], #[case] value: &[u8], #[case] why: &str) {
     assert_eq!(walk(&[field, value, &[0]].concat()), Err(why.to_owned()));
 }
 
@@ -97,7 +97,7 @@ fn what_cannot_be_is_refused(#[case] field: &[u8], #[case] value: &[u8], #[case]
 #[case::of_an_empty_map(&[0xeb, 0x00])]
 #[case::of_sixteen_bytes(&[&[0xed][..], &[7; 16]].concat())]
 #[case::of_an_empty_list(&[0xe9, 0x00])]
-fn fields_of_later_versions_are_skipped(#[case] field: &[u8]) {
+fn unknown_field_is_skipped(#[case] field: &[u8]) {
     // A list of key values follows, with its number.
     let rest = [0x09, 0x0a, 0x1c, 0x18, 0x01, 0x61, 0x00, 0x00];
     assert_eq!(walk(&[field, &rest].concat()), Ok(Indexes::default()));
@@ -108,7 +108,7 @@ fn fields_of_later_versions_are_skipped(#[case] field: &[u8]) {
 #[case::flat(2, true)]
 #[case::deep(90, true)]
 #[case::deeper(120, false)]
-fn a_schema_is_not_too_deep(#[case] depth: usize, #[case] is_fine: bool) {
+fn schema_depth_is_limited(#[case] depth: usize, #[case] is_fine: bool) {
     // Each has one below it, and the last has none.
     let mut elements = [[0x55, 0x02, 0x00].repeat(depth), vec![0x00]].concat();
     let count = u8::try_from(depth + 1).unwrap();
@@ -117,7 +117,7 @@ fn a_schema_is_not_too_deep(#[case] depth: usize, #[case] is_fine: bool) {
 }
 
 #[test]
-fn row_groups_have_small_numbers() {
+fn row_group_count_is_limited() {
     let footer = |count: u8| {
         let groups = vec![0; (1 << 15) + usize::from(count)];
         [&[0x49, 0xfc, 0x80 | count, 0x80, 2][..], &groups, &[0]].concat()
@@ -127,7 +127,7 @@ fn row_groups_have_small_numbers() {
 }
 
 #[test]
-fn an_index_has_the_bytes_of_its_pages() {
+fn page_count_is_limited_by_the_length_of_the_index() {
     let head = [&[0x19], &MANY[..]].concat();
     let many = "a list is said to have 2147483647 items in 100 bytes";
     assert_eq!(check_offsets(&head, 100), Err(many.to_owned()));
