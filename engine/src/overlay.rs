@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Catalogs of a session over those that all sessions share.
+//! Layers the catalogs of a session over those that all sessions share.
 //!
 //! A name is looked up in the session's own catalog, schema or tables first, then in the shared
-//! ones. What is registered goes to the session; what is dropped is hidden from it. The shared
+//! ones. Registered entries go to the session, and dropped ones are hidden from it. The shared
 //! catalogs are never changed.
 
 use std::{
@@ -20,7 +20,7 @@ use datafusion::{
 
 use crate::system::SCHEMA_NAME;
 
-/// The session's entries by name; none where a shared one is hidden.
+/// The session's entries by name; `None` hides a shared entry.
 #[derive(Debug)]
 struct Entries<T: ?Sized>(Mutex<BTreeMap<String, Option<Arc<T>>>>);
 
@@ -33,7 +33,7 @@ impl<T: ?Sized> Entries<T> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The entry of a name, which `shared` makes of a shared one when it is asked for first.
+    /// Returns the entry of a name; `shared` makes it from a shared one at the first call.
     fn find(&self, name: &str, shared: impl FnOnce() -> Option<Arc<T>>) -> Option<Arc<T>> {
         let mut entries = self.lock();
         match entries.get(name) {
@@ -46,7 +46,7 @@ impl<T: ?Sized> Entries<T> {
         }
     }
 
-    /// Own names and shared ones that are not hidden, sorted.
+    /// Returns the session's names and the shared ones that are not hidden, sorted.
     fn names(&self, shared: Vec<String>) -> Vec<String> {
         let entries = self.lock();
         let mut names: BTreeSet<String> = shared.into_iter().collect();
@@ -112,7 +112,7 @@ impl CatalogProvider for OverlayCatalog {
     fn schema(&self, name: &str) -> Option<Arc<dyn SchemaProvider>> {
         self.own.find(name, || {
             let shared = self.shared.schema(name)?;
-            // Tables about the engine are those of the session that asks, and nobody changes them.
+            // System tables show the session that queries them, and cannot be changed.
             Some(match name {
                 SCHEMA_NAME => shared,
                 _ => Arc::new(OverlaySchema { own: Entries::new(), shared }),
@@ -186,7 +186,7 @@ impl SchemaProvider for OverlaySchema {
             return Ok(None);
         }
         let own = self.own.set(name.to_owned(), None);
-        // A shared schema gives its tables only to those who wait; memory does not have to.
+        // The method of a shared schema is asynchronous, but tables in memory are ready at once.
         Ok(own.or_else(|| futures::FutureExt::now_or_never(self.shared.table(name))?.ok()?))
     }
 

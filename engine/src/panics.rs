@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Turns panics of libraries into errors.
+//! Converts panics of libraries into errors.
 //!
-//! The libraries that read files panic on some corrupt ones, and a query must not end the process
-//! of its user.
+//! Libraries that read files panic on some corrupt ones, and a query must not end the process of
+//! its user.
 
 use std::{any::Any, panic::AssertUnwindSafe};
 
@@ -11,7 +11,7 @@ use futures::FutureExt;
 
 use crate::error::{Error, Result};
 
-/// Runs a future to its end; a panic in it is an error.
+/// Runs a future to its end, and converts a panic in it into an error.
 pub(crate) async fn caught<T>(future: impl Future<Output = T>) -> Result<T> {
     let ended = AssertUnwindSafe(future).catch_unwind().await;
     ended.map_err(|panic| Error::from(from_panic(&*panic)))
@@ -21,5 +21,5 @@ pub(crate) async fn caught<T>(future: impl Future<Output = T>) -> Result<T> {
 pub(crate) fn from_panic(panic: &(dyn Any + Send)) -> DataFusionError {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
-    DataFusionError::Internal(text.unwrap_or("a panic without a text").to_owned())
+    DataFusionError::Internal(text.unwrap_or("a panic without a message").to_owned())
 }

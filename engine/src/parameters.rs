@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Values for the parameters of a statement: `$1`, `?` and `$name`.
+//! Binds values to the parameters of a statement: `$1`, `?` and `$name`.
 //!
-//! A parameter has the type that the plan infers for it, as that of the column that it is compared
-//! with, and the value is cast to that. Where the plan says nothing, the value keeps its own type.
+//! A parameter has the type that the plan infers for it, for example that of the column that it is
+//! compared with, and the value is cast to it. If the plan infers none, the value keeps its own
+//! type.
 
 use datafusion::{
     arrow::datatypes::DataType,
@@ -12,10 +13,10 @@ use datafusion::{
 
 use crate::error::{Error, ParameterError, Result};
 
-/// The plan with values in the place of its parameters.
+/// Replaces the parameters of a plan by values.
 ///
 /// # Errors
-/// [`Error::Parameter`] if a parameter has no value, a value no parameter, or is none of its type.
+/// [`Error::Parameter`] if a parameter has no value, or a value has no parameter or the wrong type.
 pub(crate) fn bind(plan: LogicalPlan, values: ParamValues) -> Result<LogicalPlan> {
     let mut types: Vec<_> = plan.get_parameter_types()?.into_iter().collect();
     types.sort_by_key(|(name, _)| (name.len(), name.clone()));
@@ -29,7 +30,7 @@ pub(crate) fn bind(plan: LogicalPlan, values: ParamValues) -> Result<LogicalPlan
             return Err(Error::Parameter(ParameterError::Missing { name, names }));
         };
         let value = match data_type {
-            // Nothing is known of the type of what is compared with nothing.
+            // A parameter that is compared with no typed expression has no inferred type.
             None | Some(DataType::Null) => value,
             Some(data_type) => value.cast_storage_to(&data_type).map_err(|error| {
                 let reason = error.strip_backtrace();
@@ -45,7 +46,7 @@ pub(crate) fn bind(plan: LogicalPlan, values: ParamValues) -> Result<LogicalPlan
 }
 
 fn replace(plan: LogicalPlan, values: Vec<(String, ScalarAndMetadata)>) -> PlanResult<LogicalPlan> {
-    // Numbers are names here too: positions would have to be without gaps.
+    // Numbered parameters are bound by name too: positional values would have to be without gaps.
     let is_positional = values.iter().all(|(name, _)| name.parse::<usize>().is_ok());
     let values = match is_positional {
         false => ParamValues::Map(values.into_iter().collect()),
@@ -64,7 +65,7 @@ fn replace(plan: LogicalPlan, values: Vec<(String, ScalarAndMetadata)>) -> PlanR
     plan.replace_params_with_values(&values)
 }
 
-/// Values by the names that a plan has for their parameters.
+/// Returns values by the names of their parameters in the plan.
 fn named(values: ParamValues) -> Vec<(String, ScalarAndMetadata)> {
     match values {
         ParamValues::List(values) => {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A query that is planned once and run several times.
+//! Runs a query several times that is planned once.
 
 use std::sync::Arc;
 
@@ -21,13 +21,13 @@ use datafusion::{
     },
 };
 
-/// A query with its physical plan, which any number of runs share, also at the same time.
+/// A query with its physical plan, which any number of runs share, also concurrently.
 ///
-/// It reads the files that there were when it was planned, and ends with an error where one of them
-/// has changed. `now()` is the time of planning. Counters of scans in profiles add up over runs.
+/// It reads the files that existed when it was planned, and ends with an error if one of them has
+/// changed. `now()` is the time of planning. Counters of scans in profiles add up over runs.
 ///
-/// Plans with a scalar subquery or `WITH RECURSIVE` keep the rows of a run in themselves; such a
-/// plan is made anew for each run.
+/// Operators of scalar subqueries and `WITH RECURSIVE` keep rows of a run; a plan with one is made
+/// anew for each run.
 #[derive(Debug, Clone)]
 pub struct PlannedQuery {
     query: Query,
@@ -39,8 +39,8 @@ pub struct PlannedQuery {
 impl Query {
     /// Plans the query for any number of runs.
     ///
-    /// Operators of such a plan send no filters to their scans while they run, because what they
-    /// know belongs to one run; a query that runs once is better off with [`Query::stream`].
+    /// Such a plan has no dynamic filters, because they hold values of a single run; a query that
+    /// runs once is faster with [`Query::stream`].
     ///
     /// # Errors
     /// If the plan cannot be made.
@@ -66,7 +66,7 @@ impl PlannedQuery {
         Self { query, planned, task: Arc::new(task), interrupts }
     }
 
-    /// Columns of the result; none if the statement delivers no rows.
+    /// Columns of the result; none if the statement returns no rows.
     #[must_use]
     pub fn schema(&self) -> SchemaRef {
         self.planned.plan.schema()
@@ -75,13 +75,13 @@ impl PlannedQuery {
     /// Starts a run, with the timeout of the query.
     ///
     /// # Errors
-    /// If a partition cannot be opened, or a plan that is made anew cannot be made.
+    /// If a partition cannot be opened, or the plan cannot be made anew.
     pub async fn execute(&self) -> Result<QueryStream> {
         if keeps_rows(&self.planned.plan) {
             return self.query.stream().await;
         }
         let interrupt = self.interrupts.first();
-        // Operators keep what they have read and counted in the plan.
+        // Operators keep rows and counters in the plan.
         let plan = reset_plan_states(Arc::clone(&self.planned.plan))?;
         let planned = Planned { plan, ..self.planned.clone() };
         QueryStream::start(planned, Arc::clone(&self.task), interrupt)
@@ -95,13 +95,13 @@ impl PlannedQuery {
         collect(self.execute().await?).await
     }
 
-    /// What cancels all runs of the query.
+    /// Returns a handle that cancels all runs of the query.
     #[must_use]
     pub fn cancel_handle(&self) -> CancelHandle {
         self.interrupts.cancel.clone()
     }
 
-    /// The plan and what was decided about each scan, with nothing counted.
+    /// Returns the plan and the decision about each scan, without counters.
     #[must_use]
     pub fn profile(&self) -> QueryProfile {
         let Planned { plan, decisions, time } = &self.planned;
@@ -109,7 +109,7 @@ impl PlannedQuery {
     }
 }
 
-/// Whether a plan keeps rows of a run where another run would find them.
+/// Whether a plan keeps rows that another run would see.
 fn keeps_rows(plan: &Arc<dyn ExecutionPlan>) -> bool {
     let keeps = |node: &Arc<dyn ExecutionPlan>| {
         Ok(node.is::<ScalarSubqueryExec>() || node.is::<RecursiveQueryExec>())

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! PREPARE, EXECUTE and DEALLOCATE.
+//! Implements PREPARE, EXECUTE and DEALLOCATE.
 //!
 //! DataFusion optimizes a prepared statement when it is prepared, without the rules that resolve
-//! types and subqueries, and optimizes the result again when it is executed. Here the plan is kept
-//! as the SQL planner made it: it is analyzed once, with parameters that have types, and with the
-//! settings of the session at that time.
+//! types and subqueries, and optimizes the result again when it is executed. This module keeps the
+//! plan as the SQL planner made it, so that it is analyzed once: at execution, when parameters have
+//! types, with the settings of the session at that time.
 
 use std::{
     collections::{HashMap, hash_map::Entry},
@@ -34,10 +34,10 @@ struct Prepared {
 }
 
 impl PreparedStatements {
-    /// Keeps a statement.
+    /// Stores a statement.
     ///
     /// # Errors
-    /// When there is one of that name, or it would be refused without parameters already.
+    /// If there is one of that name, or the statement is invalid whatever its parameters are.
     pub(crate) fn prepare(&self, prepare: Prepare, state: &SessionState) -> Result<()> {
         let Prepare { name, input, fields } = prepare;
         let parameters = input.get_parameter_names()?.len();
@@ -63,10 +63,10 @@ impl PreparedStatements {
         }
     }
 
-    /// The plan of a statement with values for its parameters.
+    /// Returns the plan of a statement with values for its parameters.
     ///
     /// # Errors
-    /// When there is no such statement, or it takes other values.
+    /// If there is no such statement, or it takes other values.
     pub(crate) fn execute(&self, execute: Execute, state: &SessionState) -> Result<LogicalPlan> {
         let Execute { name, parameters } = execute;
         let prepared = self.all().get(&name).map(Arc::clone).ok_or_else(|| missing(&name))?;
@@ -88,10 +88,10 @@ impl PreparedStatements {
         prepared.plan.clone().replace_params_with_values(&values)
     }
 
-    /// Forgets a statement.
+    /// Removes a statement.
     ///
     /// # Errors
-    /// When there is none of that name.
+    /// If there is none of that name.
     pub(crate) fn deallocate(&self, name: &str) -> Result<()> {
         self.all().remove(name).map(|_| ()).ok_or_else(|| missing(name))
     }
@@ -105,7 +105,7 @@ fn missing(name: &str) -> datafusion::error::DataFusionError {
     exec_datafusion_err!("Prepared statement '{name}' does not exist")
 }
 
-/// The value of a parameter, which is an expression without columns.
+/// Evaluates a parameter, which is an expression without columns.
 fn evaluate(parameter: Expr, state: &SessionState) -> Result<ScalarAndMetadata> {
     let context = SimplifyContext::builder()
         .with_config_options(Arc::clone(state.config_options()))

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a query did: its plan, what was decided about each scan, the counters of each operator, and
-//! totals of the work on drives.
+//! Collects the profile of a query: its plan, the decision about each scan, the counters of each
+//! operator, and totals of the work on drives.
 //!
 //! A profile is a copy taken from the metrics of the physical plan. It can be taken while the query
-//! runs and then holds what has been counted so far. Times of operators are measured; time of an
-//! emulated drive is modelled, has a field of its own and is never added to measured time.
+//! runs, and then has the counters so far. Times of operators are measured; the time of an emulated
+//! drive is modelled, has a separate field and is never added to measured time.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -16,21 +16,21 @@ use datafusion::physical_plan::{
 use nearscan_drive::Modelled;
 use nearscan_optimizer::{Candidate, ModelledTime};
 
-/// Prefix of the counters that say why units of work were given back to the CPU.
+/// Prefix of the counters of units that were pushed back to the CPU, by reason.
 const PUSHBACK_PREFIX: &str = "pushback_";
 
-/// What a query did.
+/// The profile of a query.
 #[derive(Debug, Clone, PartialEq)]
 pub struct QueryProfile {
-    /// The run, as [`QueryStream::id`](crate::QueryStream::id) has it; none without a run.
+    /// Id of the run ([`QueryStream::id`](crate::QueryStream::id)); none without a run.
     pub query_id: Option<u128>,
     /// The physical plan with its metrics, one operator a line.
     pub plan: String,
     /// The operators as a tree.
     pub root: OperatorProfile,
-    /// What was decided about each scan; empty where no drive is attached.
+    /// The decision about each scan; empty if no drive is attached.
     pub decisions: Vec<Candidate>,
-    /// Rows delivered.
+    /// Rows returned.
     pub rows: u64,
     /// Measured wall time of planning, up to the physical plan.
     pub planning: Duration,
@@ -38,7 +38,7 @@ pub struct QueryProfile {
     pub elapsed: Duration,
 }
 
-/// What one operator did, over all its partitions.
+/// The profile of one operator, over all its partitions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OperatorProfile {
     /// Name of the operator, for example `FilterExec`.
@@ -49,42 +49,43 @@ pub struct OperatorProfile {
     pub metrics: BTreeMap<String, OperatorMetric>,
     /// Modelled time by resource, where the operator ran on an emulated drive.
     pub modelled: Option<Modelled>,
-    /// Operators it reads from.
+    /// Operators that it reads from.
     pub children: Vec<OperatorProfile>,
 }
 
 /// One counter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OperatorMetric {
-    /// The sum over partitions: rows, bytes or a count as the name says; times in nanoseconds.
+    /// Sum over partitions, in rows, bytes or another unit that the name states; times in
+    /// nanoseconds.
     pub value: u64,
     /// The value as EXPLAIN ANALYZE writes it, with a unit.
     pub text: String,
 }
 
-/// Totals of the work that was meant for drives.
+/// Totals of the work that was planned for drives.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct PushdownProfile {
     /// Units of work that ran on a drive.
     pub units_drive: u64,
     /// Units of work that ran on the CPU.
     pub units_cpu: u64,
-    /// Bytes read from the media.
+    /// Bytes read from the drives' media.
     pub media_bytes: u64,
     /// Values of the units: rows of each column that was read.
     pub values_in: u64,
     /// Bytes that crossed the link to the host.
     pub link_bytes: u64,
-    /// Of the bytes from the media, those that the host copied to the drive.
+    /// Bytes from the media that the host copied to the drive; part of the bytes read.
     pub host_bytes: u64,
-    /// Time of drives, read from a clock.
+    /// Measured time of drives.
     pub drive_time_measured: Option<Duration>,
-    /// Time of drives, computed by the emulator. The operators of a query share its drive, so this
-    /// is not the sum of theirs.
+    /// Modelled time of emulated drives. The operators of a query share a drive, so this is not the
+    /// sum over operators.
     pub drive_time_modelled: Option<Duration>,
-    /// The same by resource.
+    /// Modelled time by resource.
     pub modelled: Option<Modelled>,
-    /// Units given back to the CPU, by reason.
+    /// Units pushed back to the CPU, by reason.
     pub pushback: BTreeMap<String, u64>,
 }
 
@@ -101,7 +102,7 @@ impl QueryProfile {
         total
     }
 
-    /// Adds up the work that was meant for drives; all zero without one.
+    /// Adds up the work that was planned for drives; all zero without one.
     #[must_use]
     pub fn pushdown(&self) -> PushdownProfile {
         let count = |name| self.total(name).unwrap_or(0);
@@ -141,7 +142,7 @@ impl OperatorProfile {
         let set = plan.metrics().unwrap_or_default();
         let mut metrics: BTreeMap<String, OperatorMetric> =
             set.aggregate_by_name().iter().map(|metric| read(metric)).collect();
-        // The set's own sum counts a time of nothing as a nanosecond for each partition.
+        // The sum of the metric set counts a time of 0 as 1 ns for each partition.
         for (name, metric) in &mut metrics {
             let times = set.iter().filter_map(|of_partition| match of_partition.value() {
                 MetricValue::Time { name: other, time } if other == name => Some(time.value()),
@@ -178,7 +179,7 @@ impl OperatorProfile {
 fn read(metric: &Metric) -> (String, OperatorMetric) {
     let value = metric.value();
     let number = match value {
-        // A point in time is no amount; its nanoseconds since 1970 are.
+        // A point in time is shown as its nanoseconds since 1970.
         MetricValue::StartTimestamp(time) | MetricValue::EndTimestamp(time) => {
             time.value().and_then(|time| time.timestamp_nanos_opt()).unwrap_or(0).unsigned_abs()
         }
@@ -187,7 +188,7 @@ fn read(metric: &Metric) -> (String, OperatorMetric) {
     (value.name().to_owned(), OperatorMetric { value: number, text: value.to_string() })
 }
 
-/// The profile of a plan that has delivered nothing yet.
+/// Returns the profile of a plan that has not returned rows yet.
 pub(crate) fn profile(
     plan: &dyn ExecutionPlan,
     decisions: Vec<Candidate>,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A statement whose names and types are resolved.
+//! Plans and runs a statement whose names and types are resolved.
 //!
-//! A [`Query`] owns everything it needs: the settings and tables as they were when it was made.
+//! A [`Query`] owns everything it needs: the settings and tables at the time it was made.
 //! [`Query::stream`] plans and runs it; [`Query::plan`] plans it for several runs.
 
 use std::{sync::Arc, time::Duration};
@@ -38,7 +38,7 @@ use crate::{
 #[derive(Debug, Clone)]
 pub struct Query {
     pub(crate) frame: DataFrame,
-    /// How deep its logical plan is.
+    /// Depth of its logical plan.
     levels: usize,
     pub(crate) interrupts: Interrupts,
 }
@@ -50,7 +50,7 @@ pub struct QueryResult {
     pub schema: SchemaRef,
     /// The rows.
     pub batches: Vec<RecordBatch>,
-    /// What the query did.
+    /// The profile of the run.
     pub profile: QueryProfile,
 }
 
@@ -59,24 +59,24 @@ impl Query {
         Self { frame, levels, interrupts: Interrupts::default() }
     }
 
-    /// Columns of the result; none if the statement delivers no rows.
+    /// Columns of the result; none if the statement returns no rows.
     #[must_use]
     pub fn schema(&self) -> SchemaRef {
         Arc::clone(self.frame.schema().inner())
     }
 
-    /// The logical plan, neither analyzed nor optimized.
+    /// Returns the logical plan, neither analyzed nor optimized.
     #[must_use]
     pub fn logical_plan(&self) -> &LogicalPlan {
         self.frame.logical_plan()
     }
 
-    /// Gives the parameters of the statement their values: a list for `$1, $2` and `?`, pairs of
-    /// name and value for `$name`. A value is cast to the type that the statement needs.
+    /// Binds values to the parameters of the statement: a list for `$1, $2` and `?`, pairs of name
+    /// and value for `$name`. A value is cast to the type that the statement needs.
     ///
     /// # Errors
-    /// [`Error::Parameter`](crate::Error::Parameter) if a parameter has no value, a value no
-    /// parameter, or is none of its type.
+    /// [`Error::Parameter`](crate::Error::Parameter) if a parameter has no value, or a value has no
+    /// parameter or the wrong type.
     pub fn bind(self, values: impl Into<ParamValues>) -> Result<Self> {
         let Self { frame, levels, interrupts } = self;
         let (state, plan) = frame.into_parts();
@@ -84,7 +84,7 @@ impl Query {
         Ok(Self { frame: DataFrame::new(state, plan), levels, interrupts })
     }
 
-    /// Ends each run of the query that takes longer, its planning included, with
+    /// Limits the time of each run, including planning; a run that exceeds it ends with
     /// [`Error::Timeout`](crate::Error::Timeout). The runtime needs its timer (`enable_time`).
     #[must_use]
     pub fn timeout(mut self, after: Duration) -> Self {
@@ -92,7 +92,7 @@ impl Query {
         self
     }
 
-    /// What cancels the query: its planning, and all of its runs.
+    /// Returns a handle that cancels the query: its planning, and all of its runs.
     #[must_use]
     pub fn cancel_handle(&self) -> CancelHandle {
         self.interrupts.cancel.clone()
@@ -114,13 +114,15 @@ impl Query {
         let planning = depth::with_room(self.levels, Box::pin(frame.create_physical_plan()));
         let (plan, decisions) = match has_drives(task) {
             true => caught(recorded(planning)).await?,
-            // Nothing is decided then, and planning takes no longer than DataFusion's.
+            // Without drives there is nothing to decide, and planning takes no longer than
+            // DataFusion's.
             false => (caught(planning).await?, Vec::new()),
         };
         Ok(Planned { plan: plan?, decisions, time: watch.elapsed() })
     }
 
-    /// Plans the query without running it: a profile with plan and decisions, and nothing counted.
+    /// Plans the query without running it; the profile has the plan and the decisions, and no
+    /// counters.
     ///
     /// # Errors
     /// If the plan cannot be made.
@@ -140,8 +142,8 @@ impl Query {
         collect(self.stream().await?).await
     }
 
-    /// Returns the plans as `EXPLAIN` shows them: for each kind of plan its name, a colon, and
-    /// below it the plan.
+    /// Returns the plans as `EXPLAIN` shows them: for each kind of plan its name, a colon, and the
+    /// plan below it.
     ///
     /// # Errors
     /// If the statement cannot be explained, for example because it is an `EXPLAIN` itself.
@@ -161,7 +163,7 @@ impl Query {
     }
 }
 
-/// All rows of a stream.
+/// Collects all rows of a stream.
 pub(crate) async fn collect(mut stream: QueryStream) -> Result<QueryResult> {
     let schema = stream.schema();
     let mut batches = Vec::new();

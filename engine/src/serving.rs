@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! For programs that hold, serve or check drives: drives without an engine, and what a process
-//! needs before it may hold a card.
+//! Opens drives without an engine, and prepares a process to hold a card, for programs that hold,
+//! serve or check drives.
 //!
-//! The program `nearscan` is one. A program that embeds the engine needs none of this: it names its
-//! drives to [`EngineBuilder::drive`](crate::EngineBuilder::drive).
+//! The program `nearscan` is one. A program that embeds the engine does not need this module: it
+//! passes the URLs of its drives to [`EngineBuilder::drive`](crate::EngineBuilder::drive).
 
 pub use crate::drives::{attach_drive, emulation_image, leave, open_drive, prepare_process};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A session: its tables, settings, functions and prepared statements.
+//! Defines a session: its tables, settings, functions and prepared statements.
 //!
 //! A [`Session`] is a handle; clones share everything. Futures borrow it, and may move between
-//! threads. What a call changes in the session is there for every later one, and in no other
+//! threads. A change by one call is visible to every later call of the session, and to no other
 //! session.
 
 use std::sync::Arc;
@@ -36,7 +36,7 @@ use crate::{
     system::SCHEMA_NAME,
 };
 
-/// Plans and runs SQL, with tables and settings of its own.
+/// Plans and runs SQL, with its own tables and settings.
 ///
 /// [`Engine::session`](crate::Engine::session) makes one.
 #[derive(Clone)]
@@ -49,15 +49,15 @@ pub struct Session {
 /// A table of the session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TableName {
-    /// Schema it is in.
+    /// Name of its schema.
     pub schema: String,
-    /// Its name within the schema.
+    /// Name of the table within the schema.
     pub name: String,
 }
 
 impl Session {
-    /// A session with the settings and functions of a state, the tables of a list of catalogs, and
-    /// what it may do.
+    /// Makes a session with the settings and functions of a state, the tables of a list of
+    /// catalogs, and its permissions.
     pub(crate) fn new(
         state: SessionStateBuilder,
         catalogs: Arc<dyn CatalogProviderList>,
@@ -74,12 +74,12 @@ impl Session {
 
     /// Makes a table of a file, a folder, or a pattern such as `data/*.parquet`.
     ///
-    /// The format comes from the extension, Parquet if it says nothing; all files of a folder have
-    /// one format. The name is taken as it is, without folding its case.
+    /// The extension determines the format, Parquet if it is unknown; all files of a folder have
+    /// one format. The case of the name is kept.
     ///
     /// # Errors
-    /// [`Error::Path`] if nothing readable is there, [`Error::TableExists`] if the name is taken,
-    /// [`Error::Data`] if a file is not what its name says.
+    /// [`Error::Path`] if there is no readable file, [`Error::TableExists`] if the name is taken,
+    /// [`Error::Data`] if a file does not have the format of its extension.
     pub async fn register(&self, name: &str, location: &str) -> Result<()> {
         let table = TableReference::bare(name);
         if self.context.table_exist(table.clone())? {
@@ -116,8 +116,8 @@ impl Session {
         self.register_table(name, Arc::new(MemTable::try_new(schema, vec![batches])?))
     }
 
-    /// Takes a table or view out of the session, and gives it back. A table of the engine stays in
-    /// the engine and in its other sessions.
+    /// Removes a table or view from the session, and returns it. A table of the engine stays in the
+    /// engine and in its other sessions.
     ///
     /// # Errors
     /// [`Error::TableNotFound`] if there is none of that name.
@@ -140,18 +140,17 @@ impl Session {
         self.context.register_udaf(function);
     }
 
-    /// Adds a function that makes a table of its arguments, for FROM; one of the same name is
-    /// replaced.
+    /// Adds a table function, for FROM; one of the same name is replaced.
     pub fn register_table_function(&self, name: &str, function: Arc<dyn TableFunctionImpl>) {
         self.context.register_udtf(name, function);
     }
 
-    /// Plans one statement; one that only changes the session (`CREATE`, `DROP`, `SET`) is carried
-    /// out.
+    /// Plans one statement; a statement that only changes the session (`CREATE`, `DROP`, `SET`) is
+    /// executed.
     ///
     /// # Errors
-    /// [`Error::StatementCount`] if the text holds none or several, otherwise what is wrong with
-    /// it.
+    /// [`Error::StatementCount`] if the text has none or several statements, otherwise the error of
+    /// the statement.
     pub async fn sql(&self, text: &str) -> Result<Query> {
         let mut statements = self.statements(text);
         match (statements.pop(), statements.len()) {
@@ -161,8 +160,8 @@ impl Session {
         }
     }
 
-    /// Cuts a text into its statements, in order; an error stands in place of a statement that is
-    /// not SQL, and those around it are good.
+    /// Splits a text into its statements, in order. A statement with a syntax error is an error in
+    /// the list; it does not affect the others.
     #[must_use]
     pub fn statements(&self, text: &str) -> Vec<Result<Statement>> {
         let config = self.context.copied_config();
@@ -170,8 +169,8 @@ impl Session {
         statement::split(text, &config.options().sql_parser, corrections)
     }
 
-    /// Says whether `text` ends with a semicolon outside strings and comments, which is when a
-    /// shell stops reading lines.
+    /// Returns whether `text` ends with a semicolon outside of strings and comments; a shell reads
+    /// lines until it does.
     #[must_use]
     pub fn ending(&self, text: &str) -> Ending {
         statement::ending(text, &self.context.copied_config().options().sql_parser)
@@ -180,7 +179,7 @@ impl Session {
     /// Plans one statement of [`Session::statements`], as [`Session::sql`] does.
     ///
     /// # Errors
-    /// What is wrong with the statement.
+    /// The error of the statement.
     pub async fn plan(&self, statement: Statement) -> Result<Query> {
         let levels = statement.levels();
         let planned = depth::with_room(levels, Box::pin(self.plan_parsed(statement.parsed))).await;
@@ -190,8 +189,8 @@ impl Session {
     /// Sets a setting of Nearscan or DataFusion.
     ///
     /// # Errors
-    /// [`Error::Setting`] or [`Error::Configuration`] if there is no such setting or it does not
-    /// take the value.
+    /// [`Error::Setting`] or [`Error::Configuration`] if there is no such setting or the value is
+    /// invalid.
     pub async fn set(&self, key: &str, value: &str) -> Result<()> {
         let variable = SetVariable { variable: key.to_owned(), value: value.to_owned() };
         let plan = LogicalPlan::Statement(SetStatement::SetVariable(variable));
@@ -199,7 +198,7 @@ impl Session {
         Ok(())
     }
 
-    /// Returns the settings of Nearscan as they are now.
+    /// Returns the current settings of Nearscan.
     #[must_use]
     pub fn options(&self) -> NearscanOptions {
         let config = self.context.copied_config();
@@ -222,15 +221,15 @@ impl Session {
         tables
     }
 
-    /// How fast this host is with the cores that the engine uses. What the settings do not say is
-    /// measured at first need, which takes a fraction of a second, and kept for later runs.
+    /// Returns the rates of this host with the cores that the engine uses. Rates that are not set
+    /// are measured at first use, which takes a fraction of a second, and cached for later runs.
     pub async fn host_rates(&self) -> HostRates {
         host::rates(&self.context.copied_config()).await
     }
 
-    /// The DataFusion session below, for what has no call here. What it plans by itself is planned
-    /// without the corrections of statements: its `sql` may give other rows than [`Session::sql`],
-    /// and knows nothing of what a read-only session refuses.
+    /// Returns the underlying DataFusion session, for functions that have no method here. Its `sql`
+    /// plans without the corrections of statements, so it may return other rows than
+    /// [`Session::sql`], and it does not check permissions of the session.
     #[must_use]
     pub fn uncorrected_context(&self) -> &SessionContext {
         &self.context
@@ -268,7 +267,7 @@ impl Session {
         Ok(Query::new(depth::with_room(levels, planning).await?, levels))
     }
 
-    /// A statement that has done what it does, and has no rows.
+    /// Returns the empty query of a statement that was already executed.
     fn done(&self) -> Result<Query, DataFusionError> {
         let nothing = LogicalPlanBuilder::empty(false).build()?;
         Ok(Query::new(DataFrame::new(self.context.state(), nothing), 1))

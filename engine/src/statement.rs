@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Cuts a text into statements, with DataFusion's own tokenizer and parser.
+//! Splits a text into statements, with DataFusion's tokenizer and parser.
 //!
-//! A semicolon inside a string, a quoted name or a comment ends nothing, because the tokenizer says
-//! what is one. Statements in front of a broken one are still good: each is parsed by itself, and
-//! an error takes the place of the statement that has it.
+//! A semicolon inside a string, a quoted name or a comment does not end a statement, because the
+//! tokenizer recognises these. Each statement is parsed separately, so a syntax error in one does
+//! not affect the others; it takes the place of its statement in the result.
 
 use datafusion::{
     common::DataFusionError,
@@ -30,22 +30,22 @@ pub struct Statement {
 }
 
 impl Statement {
-    /// The statement as it was written, without the semicolon and what stands around it.
+    /// Returns the statement as written, without the semicolon and the white space around it.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// How deep it is at most.
+    /// Returns an upper limit of its depth.
     pub(crate) fn levels(&self) -> usize {
         self.levels
     }
 }
 
-/// How far the last statement of a text has come.
+/// The state of the last statement of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ending {
-    /// There is no statement: nothing but white space and comments.
+    /// There is no statement, only white space and comments.
     Blank,
     /// The text ends with a semicolon.
     Closed,
@@ -53,7 +53,7 @@ pub enum Ending {
     Open,
 }
 
-/// Cuts `text` into statements, in order; empty ones are left out.
+/// Splits `text` into statements, in order; empty ones are omitted.
 pub(crate) fn split(
     text: &str,
     options: &SqlParserOptions,
@@ -66,7 +66,7 @@ pub(crate) fn split(
     number_parameters(&mut tokens);
     let mut groups: Vec<&[TokenWithSpan]> =
         tokens.split(|token| token.token == Token::SemiColon).collect();
-    // Tokens behind the last semicolon belong to the statement with the sign that is no token.
+    // Tokens after the last semicolon belong to the statement with the invalid character.
     if broken.is_some() {
         groups.pop();
     }
@@ -76,7 +76,7 @@ pub(crate) fn split(
         .filter(|group| !is_blank(group))
         .map(|group| {
             let source = source(text, group);
-            // A statement that ends too early ends where it ends, not where the text does.
+            // The error of an incomplete statement is at the end of the statement, not of the text.
             let context = ErrorContext { end: end(group), ..context.clone() };
             parse_statement(group, dialect.as_ref(), options, corrections)
                 .map(|(parsed, levels)| Statement { parsed, levels, text: source.to_owned() })
@@ -105,7 +105,7 @@ fn number_parameters(tokens: &mut [TokenWithSpan]) {
     }
 }
 
-/// Says whether `text` ends with a semicolon outside strings and comments.
+/// Returns whether `text` ends with a semicolon outside of strings and comments.
 pub(crate) fn ending(text: &str, options: &SqlParserOptions) -> Ending {
     let dialect = dialect_of(options);
     match Tokenizer::new(dialect.as_ref(), text).tokenize() {
@@ -128,7 +128,7 @@ fn is_blank(tokens: &[TokenWithSpan]) -> bool {
     tokens.iter().all(|token| matches!(token.token, Token::Whitespace(_)))
 }
 
-/// Cuts the words of the statement out of the text, without white space and comments around it.
+/// Returns the source of the statement, without white space and comments around it.
 fn source<'a>(text: &'a str, tokens: &[TokenWithSpan]) -> &'a str {
     let words = || tokens.iter().filter(|token| !matches!(token.token, Token::Whitespace(_)));
     match (words().next(), words().next_back()) {
@@ -140,13 +140,13 @@ fn source<'a>(text: &'a str, tokens: &[TokenWithSpan]) -> &'a str {
     }
 }
 
-/// Returns the place behind the last word of a statement, line and column from 1.
+/// Returns the place after the last token of a statement, line and column from 1.
 fn end(tokens: &[TokenWithSpan]) -> Option<(u64, u64)> {
     let last = tokens.iter().rev().find(|token| !matches!(token.token, Token::Whitespace(_)))?;
     Some((last.span.end.line, last.span.end.column))
 }
 
-/// Turns a line and a column, both from 1 and in characters, into an offset in bytes.
+/// Converts a line and a column, both from 1 and in characters, to an offset in bytes.
 fn offset(text: &str, location: Location) -> usize {
     let line = usize::try_from(location.line).unwrap_or(1).saturating_sub(1);
     let column = usize::try_from(location.column).unwrap_or(1).saturating_sub(1);

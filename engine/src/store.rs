@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Local files, read no further than they go.
+//! Reads local files, and bounds what a corrupt Parquet footer can make its reader allocate.
 //!
-//! The store of `object_store` makes room for what is asked for before it looks how long the file
-//! is, and what is asked for may come from a footer: a length of 2^62 would end the process. So
-//! large requests are held against the file first. And who reads the end of a Parquet file will
-//! decode its footer, which makes room for what that says: so it is looked at first as well
-//! ([`footer`]), and handed out from memory when it is asked for ([`ending`]). Everything else is
-//! that store's.
+//! The store of `object_store` allocates memory for a request before it compares the request with
+//! the length of the file. A request may come from a footer, so a length of 2^62 would abort the
+//! process; large requests are therefore checked against the file first. A client that reads the
+//! tail of a Parquet file will decode its footer, which allocates what the footer declares; so the
+//! footer is checked at the same time ([`footer`]), and returned from memory when it is requested
+//! ([`ending`]). Everything else is delegated to that store.
 
 mod ending;
 mod footer;
@@ -31,27 +31,27 @@ use tokio::runtime::Handle;
 
 use ending::{Ending, EndingError, Part};
 
-/// Bytes of one request for which a file need not be looked at first.
+/// Largest request, in bytes, that is not checked against the file first.
 const FREE_BYTES: u64 = 64 << 20;
 
 /// The end of a Parquet file: the length of the footer in front of it, and a magic word.
 const TAIL_BYTES: u64 = 8;
 
-/// Files of which something is kept that was read ahead; a pass over footers has as many open as
-/// the setting `meta_fetch_concurrency` says, 32 unless it is set.
+/// Largest number of files with bytes that were read ahead. A pass over footers has as many files
+/// open as the setting `meta_fetch_concurrency`, 32 by default.
 const AHEAD_MAX: usize = 64;
 
-/// Bytes of a footer, or of all indexes of a file, up to which they are kept.
+/// Largest footer, or page indexes of a file, in bytes, that are kept in memory.
 const AHEAD_BYTES_MAX: usize = 256 << 10;
 
-/// The magic word.
+/// The magic word at the end of a Parquet file.
 const MAGIC: &[u8] = b"PAR1";
 
-/// The files of this machine.
+/// The object store of local files.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct LocalFiles {
     files: Arc<LocalFileSystem>,
-    /// What was read behind the tails of files, and not asked for yet.
+    /// Parts of files that were read with the tail, and not requested yet.
     ahead: Arc<Mutex<HashMap<Path, Vec<Part>>>>,
 }
 
@@ -74,8 +74,8 @@ impl LocalFiles {
         }
     }
 
-    /// Reads and walks the footer of a Parquet file that ends at byte `end`; nothing if that is not
-    /// where such a file ends.
+    /// Reads and checks the footer of a Parquet file that ends at byte `end`; nothing if `end` is
+    /// not the end of a Parquet file.
     async fn read_ending(&self, location: &Path, end: u64) -> Result<Option<Ending>> {
         let path = self.files.path_to_filesystem(location)?;
         let name = format!("/{location}");
@@ -92,7 +92,7 @@ impl LocalFiles {
         Err(object_store::Error::Generic { store: "local files", source })
     }
 
-    /// Keeps what was read ahead of a file for the requests that follow at once.
+    /// Keeps the parts of a file that were read ahead, for the requests that follow immediately.
     fn keep(&self, location: &Path, mut parts: Vec<Part>) {
         parts.retain(|(_, bytes)| bytes.len() <= AHEAD_BYTES_MAX);
         let mut ahead = self.ahead();
@@ -102,8 +102,8 @@ impl LocalFiles {
         ahead.insert(location.clone(), parts);
     }
 
-    /// Takes what was read ahead of a file. Any other request drops it, so that it cannot get older
-    /// than the tail that it came with.
+    /// Takes the parts of a file that were read ahead. Any other request drops them, so that they
+    /// are never older than the tail that they were read with.
     fn take(&self, location: &Path, ranges: &[Range<u64>]) -> Option<Bytes> {
         let mut ahead = self.ahead();
         let mut parts = ahead.remove(location)?;
@@ -212,7 +212,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    #[expect(clippy::reversed_empty_ranges, reason = "that is what is asked for")]
+    #[expect(clippy::reversed_empty_ranges, reason = "the request has this range")]
     async fn read_beyond_the_file_is_refused_before_allocation() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("ten");
@@ -228,16 +228,16 @@ mod tests {
         assert!(store.get_ranges(&location, &[beyond]).await.is_err());
     }
 
-    /// A footer with an index in each of two places.
+    /// Makes a footer with an index in each of two places.
     fn with_indexes(places: [u64; 2]) -> Vec<u8> {
-        // Numbers of up to 56 bits.
+        // Encodes numbers of up to 56 bits.
         let varint = |number: u64| {
             (0..8).map(move |byte| {
                 let seven = u8::try_from(number >> (7 * byte) & 0x7f).unwrap();
                 if byte < 7 { seven | 0x80 } else { seven }
             })
         };
-        // Row groups, chunks, and of each start and length.
+        // One row group, its chunks, and the start and length of each index.
         let mut footer = vec![0x49, 0x1c, 0x19, 0x2c];
         for place in places {
             footer.push(0x46);
@@ -252,8 +252,8 @@ mod tests {
     const INDEX: [u8; INDEX_BYTES as usize] = [0x19, 0x0c, 0];
     const INDEX_BYTES: u8 = 3;
 
-    /// A file with two such indexes, of which one says that it has many pages.
-    async fn read(places: [u64; 2], lie: Option<u64>) -> Result<Vec<Bytes>> {
+    /// Reads the tail of a file with two such indexes; the one at `corrupt` declares many pages.
+    async fn read(places: [u64; 2], corrupt: Option<u64>) -> Result<Vec<Bytes>> {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("sparse.parquet");
         let file = std::fs::File::create(&path).unwrap();
@@ -262,7 +262,7 @@ mod tests {
         for place in places.into_iter().filter(|place| *place < start) {
             file.write_all_at(&INDEX, place).unwrap();
         }
-        if let Some(place) = lie {
+        if let Some(place) = corrupt {
             file.write_all_at(&[0x19, 0xfc, 0x7f], place).unwrap();
         }
         let length = u32::try_from(footer.len()).unwrap().to_le_bytes();
@@ -288,7 +288,7 @@ mod tests {
         std::fs::write(&path, file(7)).unwrap();
         assert_eq!(read(101..109).await, file(7)[101..]);
         std::fs::write(&path, [9; 109]).unwrap();
-        // It is as old as the tail.
+        // The footer is of the same version as the tail.
         assert_eq!(read(100..101).await, [0][..]);
         assert_eq!(read(100..101).await, [9][..]);
         std::fs::write(&path, file(7)).unwrap();
@@ -302,12 +302,12 @@ mod tests {
     async fn footer_is_checked_when_the_tail_is_read() {
         let near = [1 << 10, 1 << 20];
         assert_eq!(read(near, None).await.unwrap().len(), 1);
-        // All between the two would be read.
+        // A reader would read everything between the two.
         let error = read([4, FREE_BYTES + 100], None).await.unwrap_err();
         assert!(format!("{error:?}").contains("6 bytes, in bytes 4 to"), "{error:?}");
         let error = read(near, Some(near[1])).await.unwrap_err();
         assert!(format!("{error:?}").contains("127 items in 3 bytes"), "{error:?}");
-        // Where the other one says that it is, the file has ended.
+        // The other one is declared after the end of the file.
         let error = read([1 << 10, 1 << 40], None).await.unwrap_err();
         assert!(format!("{error:?}").contains("of a file of"), "{error:?}");
     }

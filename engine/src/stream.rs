@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The rows of a query while it runs.
+//! Streams the rows of a query while it runs.
 //!
 //! Nothing runs until the stream is polled; dropping it ends the query and its tasks. A stream ends
-//! with its first error. A panic below it is an error, too.
+//! with its first error. A panic of an operator becomes an error.
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
@@ -32,20 +32,20 @@ use crate::{
     profile::{QueryProfile, profile},
 };
 
-/// A physical plan, and how it came about.
+/// A physical plan, with the decisions and the time of planning.
 #[derive(Debug, Clone)]
 pub(crate) struct Planned {
     pub(crate) plan: Arc<dyn ExecutionPlan>,
-    /// What was decided about each scan.
+    /// The decision about each scan.
     pub(crate) decisions: Vec<Candidate>,
-    /// What planning took.
+    /// The time of planning.
     pub(crate) time: Duration,
 }
 
 /// The rows of a running query, batch by batch.
 pub struct QueryStream {
     id: u128,
-    /// Becomes ready when the query is to end early.
+    /// Becomes ready when the query is interrupted.
     interrupt: BoxFuture<'static, Error>,
     inner: SendableRecordBatchStream,
     plan: Arc<dyn ExecutionPlan>,
@@ -54,16 +54,16 @@ pub struct QueryStream {
     stopwatch: Stopwatch,
     elapsed: Duration,
     rows: u64,
-    /// Counts as running, which the cost model wants to know of others, until its last batch.
+    /// Counts the query as running, for the cost model of other queries, until its last batch.
     running: Option<RunningQuery>,
-    /// Looks for what is wrong with the data, after an error.
+    /// Finds the corrupt place in the data after an error.
     failing: Option<BoxFuture<'static, Error>>,
-    /// Nothing comes behind an error.
+    /// An error ends the stream.
     has_failed: bool,
 }
 
 impl QueryStream {
-    /// Starts a plan.
+    /// Starts the execution of a plan.
     pub(crate) fn start(
         planned: Planned,
         task: impl Into<Arc<TaskContext>>,
@@ -95,13 +95,14 @@ impl QueryStream {
         })
     }
 
-    /// What no other run of this engine is called, in `nearscan.pushdown_log` too.
+    /// Returns the id of the run, which is unique in the engine and also in
+    /// `nearscan.pushdown_log`.
     #[must_use]
     pub fn id(&self) -> u128 {
         self.id
     }
 
-    /// The stream as DataFusion and its ecosystem know one. Its errors are
+    /// Converts it to the stream type of DataFusion and its ecosystem. Its errors are
     /// [`DataFusionError::External`] around an [`Error`].
     #[must_use]
     pub fn into_record_batch_stream(self) -> SendableRecordBatchStream {
@@ -116,14 +117,14 @@ impl QueryStream {
         self.inner.schema()
     }
 
-    /// Returns what the query has done so far, and after the last batch what it did.
+    /// Returns the profile of the query so far; it is complete after the last batch.
     #[must_use]
     pub fn profile(&self) -> QueryProfile {
         let profile = profile(self.plan.as_ref(), self.decisions.clone(), self.planning);
         QueryProfile { query_id: Some(self.id), rows: self.rows, elapsed: self.elapsed, ..profile }
     }
 
-    /// The physical plan, for those who watch its metrics while the query runs.
+    /// Returns the physical plan, whose metrics can be read while the query runs.
     #[must_use]
     pub fn plan(&self) -> &Arc<dyn ExecutionPlan> {
         &self.plan
@@ -137,7 +138,7 @@ impl Stream for QueryStream {
         if !self.has_failed
             && let Poll::Ready(error) = self.interrupt.poll_unpin(context)
         {
-            // What runs ends here, not when the stream is dropped.
+            // Running operators end here, not when the stream is dropped.
             self.inner = Box::pin(EmptyRecordBatchStream::new(self.inner.schema()));
             self.elapsed = self.stopwatch.elapsed();
             self.running = None;

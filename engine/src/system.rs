@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The schema `nearscan`: tables about the engine itself.
+//! Provides the schema `nearscan`, with tables about the engine.
 //!
 //! A table is a [`SystemTable`]: a name, a schema, and a function that makes its rows. Rows are
-//! made when a query scans the table, from the session that runs the query, and are never kept. The
-//! schema is read-only.
+//! made when a query scans the table, from the session that runs the query, and are never stored.
+//! The schema is read-only.
 
 use std::{
     fmt::Debug,
@@ -72,7 +72,7 @@ impl SchemaProvider for SystemSchema {
     }
 }
 
-/// Shows a system table to the planner.
+/// Adapts a system table to a table provider.
 #[derive(Debug)]
 struct SystemProvider(Arc<dyn SystemTable>);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `nearscan.corrections`: what is corrected of DataFusion, and whether it is on in this session.
+//! Provides the table `nearscan.corrections`: the corrections of DataFusion, and whether each is on
+//! in this session.
 
 use std::sync::{Arc, LazyLock};
 

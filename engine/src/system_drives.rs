@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The system tables about drives: what is attached, what it can run, what it did.
+//! Provides the system tables about drives: the attached drives, their functions, and their latest
+//! work.
 
 use std::sync::{Arc, LazyLock};
 
@@ -38,7 +39,8 @@ fn numbers(cells: impl Iterator<Item = u64>) -> ArrayRef {
     Arc::new(UInt64Array::from_iter_values(cells))
 }
 
-/// Size of the requests for which the media's rate is shown: that of a column chunk or a few.
+/// Size of the requests, in bytes, for which the rate of the media is shown: one or a few column
+/// chunks.
 const REQUEST_BYTES: u64 = 1 << 20;
 
 /// `nearscan.drives`: the attached drives.
@@ -105,7 +107,7 @@ impl SystemTable for DrivesTable {
     }
 }
 
-/// `nearscan.pushdown_functions`: what each drive can run.
+/// `nearscan.pushdown_functions`: the functions of each drive.
 #[derive(Debug)]
 pub(crate) struct FunctionsTable;
 
@@ -149,7 +151,7 @@ impl SystemTable for FunctionsTable {
     }
 }
 
-/// `nearscan.pushdown_log`: what became of the latest units of work.
+/// `nearscan.pushdown_log`: the outcome of the latest units of work.
 #[derive(Debug)]
 pub(crate) struct LogTable;
 

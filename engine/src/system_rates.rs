@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The system tables about speed: what the cost model goes by when it is asked now.
+//! Provides the system tables about speed: the rates that the cost model uses now.
 
 use std::sync::{Arc, LazyLock};
 
@@ -19,7 +19,7 @@ use crate::{
     system_drives::{context, schema_of, strings},
 };
 
-/// `nearscan.drive_rates`: what commands take of a drive's lanes, by kernel and size of requests.
+/// `nearscan.drive_rates`: the use of a drive's lanes by commands, by kernel and size of requests.
 #[derive(Debug)]
 pub(crate) struct RatesTable;
 
@@ -46,7 +46,7 @@ struct Known {
     rates: KernelRates,
 }
 
-/// The rates of a drive that are known.
+/// Returns the known rates of a drive.
 fn known(drive: &str, snapshot: &CostSnapshot) -> Vec<Known> {
     let mut found = Vec::new();
     for (kernel, kernel_word) in Kernel::ALL {
@@ -99,7 +99,7 @@ impl SystemTable for RatesTable {
     }
 }
 
-/// `nearscan.host`: how fast this machine is taken to be, and why.
+/// `nearscan.host`: the rates of this machine, and the source of each.
 #[derive(Debug)]
 pub(crate) struct HostTable;
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Sizes as people write them: `512MiB`, `4G`, `1000`.
+//! Parses and formats sizes in bytes: `512MiB`, `4G`, `1000`.
 //!
-//! Binary and decimal suffixes mean what they say, except that a bare `K`, `M`, `G` or `T` is
-//! binary, as it is in DataFusion's own settings.
+//! Binary and decimal suffixes have their usual meaning, but a bare `K`, `M`, `G` or `T` is binary,
+//! as in DataFusion's settings.
 
 /// Bytes per suffix, longest suffix first so that `MiB` is not read as `B`.
 const SUFFIXES: [(&str, f64); 13] = [
@@ -21,13 +21,13 @@ const SUFFIXES: [(&str, f64); 13] = [
     ("b", 1.0),
 ];
 
-/// Largest size accepted: beyond it a `f64` no longer counts single bytes.
+/// Largest valid size: a larger `f64` does not represent every integer.
 const BYTES_MAX: f64 = 9_007_199_254_740_992.0;
 
 /// Reads a size such as `4MiB`, `1.5G` or `65536` and returns it in bytes.
 ///
 /// # Errors
-/// Returns the reason, in words that fit behind "invalid size '...':".
+/// Returns the reason, as text that fits after "invalid size '...':".
 pub fn parse_bytes(text: &str) -> Result<u64, &'static str> {
     let lower = text.trim().to_ascii_lowercase();
     let (number, bytes_per_unit) = SUFFIXES

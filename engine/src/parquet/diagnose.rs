@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Finds the column chunk and page that a scan could not decode.
 //!
-//! The `parquet` crate says what is wrong with a page, and on some corrupt pages it panics; neither
-//! says where. So when a query fails with an error that may come from a file, the chunks that its
-//! scans read are read once more, one column of one row group at a time, and page by page, until
-//! one fails. That costs what was read so far, in a query that fails anyway.
+//! The `parquet` crate reports what is wrong with a page, but not where, and it panics on some
+//! corrupt pages. So when a query fails with an error that may come from a file, this module reads
+//! the chunks of its scans again, one column of one row group at a time, page by page, until one
+//! fails. This reads the same data twice, but only for queries that fail.
 //!
-//! # Not here
+//! # What this module does not do
 //!
-//! What [`reader`](super::reader) finds says by itself where it is. Rows that are wrong and can
-//! be decoded are found by nobody.
+//! Errors of [`reader`](super::reader) already have a place. Wrong rows that can be decoded are not
+//! detected.
 
 use std::{
     collections::HashSet,
@@ -57,7 +57,8 @@ use crate::{
     panics::{caught, from_panic},
 };
 
-/// The error that a query ends with: where it comes from the data of a file, with the place.
+/// Returns the error that a query ends with, with the place if the error comes from the data of a
+/// file.
 pub(crate) async fn explain(error: DataFusionError, plan: Arc<dyn ExecutionPlan>) -> Error {
     let error = Error::from(error);
     // A panic of a library is an internal error.
@@ -77,7 +78,7 @@ pub(crate) async fn explain(error: DataFusionError, plan: Arc<dyn ExecutionPlan>
     error
 }
 
-/// Whether files that are no Parquet are at fault.
+/// Whether the error comes from a file of another format than Parquet.
 fn is_of_another_format(error: &DataFusionError) -> bool {
     let DataFusionError::ArrowError(error, _) = error.find_root() else { return false };
     matches!(
@@ -99,7 +100,7 @@ fn scans_of(plan: &Arc<dyn ExecutionPlan>) -> Vec<Scan> {
         scans.extend(parquet_scan_of(node).cloned().map(Scan));
         Ok(TreeNodeRecursion::Continue)
     });
-    debug_assert!(walked.is_ok(), "nothing on the way fails");
+    debug_assert!(walked.is_ok(), "no step of the walk fails");
     scans
 }
 
@@ -134,7 +135,8 @@ impl Scan {
         }
     }
 
-    /// The first corruption of a file, for a query that failed with an error that said this.
+    /// Returns the first corruption of a file; `said` is the message of the error that the query
+    /// failed with.
     async fn find(
         &self,
         factory: &Arc<dyn ParquetFileReaderFactory>,
@@ -178,7 +180,7 @@ impl Scan {
     }
 }
 
-/// The corruption that an error is, or the error at this place.
+/// Returns the corruption that an error carries, or makes one from the error and this place.
 fn corruption_of(
     error: &ParquetError,
     file: &str,
@@ -200,7 +202,7 @@ fn corruption_of(
 /// A column chunk in memory.
 struct Chunk {
     metadata: Arc<ParquetMetaData>,
-    /// Of the scan.
+    /// The schema of the scan's files.
     schema: SchemaRef,
     row_group: usize,
     leaf: usize,
@@ -210,7 +212,8 @@ struct Chunk {
 }
 
 impl Chunk {
-    /// Decodes the chunk; where it cannot be, gives the page at fault, or the chunk.
+    /// Decodes the chunk. If that fails, returns the offset of the first corrupt page, or of the
+    /// chunk.
     fn find(&self, said: &str) -> Result<(), (u64, ParquetError)> {
         let Err(error) = self.decode(None) else { return Ok(()) };
         let text = error.to_string();
@@ -230,12 +233,12 @@ impl Chunk {
         }
         match first {
             Some(first) if is_any_good => Err(first),
-            // Each page refers to the first one, if that is a dictionary.
+            // If the first page is a dictionary, all other pages refer to it.
             _ => Err((self.start, error)),
         }
     }
 
-    /// The pages that have values, with their rows; none if values are no rows.
+    /// Returns the offsets and rows of the data pages; none if the column is repeated.
     fn pages(&self) -> Vec<(u64, Range<usize>)> {
         let column = self.metadata.row_group(self.row_group).column(self.leaf);
         let mut pages = Vec::new();
@@ -258,8 +261,8 @@ impl Chunk {
         pages
     }
 
-    /// The columns, of the types that the scan reads them as: one decoder may take what another
-    /// one does not.
+    /// Returns the metadata with the types that the scan reads, because the decoders of two types
+    /// may differ in what they accept.
     fn known(&self) -> ParquetResult<ArrowReaderMetadata> {
         let metadata = || Arc::clone(&self.metadata);
         let plain = ArrowReaderMetadata::try_new(metadata(), ArrowReaderOptions::new())?;
@@ -270,7 +273,7 @@ impl Chunk {
         Ok(ArrowReaderMetadata::try_new(metadata(), options).unwrap_or(plain))
     }
 
-    /// Decodes all rows, or these.
+    /// Decodes all rows, or a range of them.
     fn decode(&self, rows: Option<Range<usize>>) -> ParquetResult<()> {
         let all = self.metadata.row_group(self.row_group).num_rows();
         let count = rows.as_ref().map_or(usize::try_from(all)?, Range::len);
@@ -301,13 +304,13 @@ impl Chunk {
     }
 }
 
-/// Whether the crate may not read such a chunk by itself, as the keys of a map without the values,
-/// so that it is at fault only where the query failed for the same reason.
+/// Whether the crate may be unable to read such a chunk alone, for example the keys of a map
+/// without the values. The chunk is then corrupt only if the query failed for the same reason.
 fn is_unsupported(error: &ParquetError) -> bool {
     matches!(error, ParquetError::NYI(_)) || error.to_string().contains("not supported")
 }
 
-/// A file of which only some bytes are there.
+/// A file of which only some bytes are in memory.
 struct InMemory {
     start: u64,
     bytes: Bytes,
@@ -332,7 +335,7 @@ impl ChunkReader for InMemory {
         let range = start.and_then(|start| Some(start..start.checked_add(length)?));
         match range.filter(|range| range.end <= self.bytes.len()) {
             Some(range) => Ok(self.bytes.slice(range)),
-            None => Err(ParquetError::EOF("a page ends behind its chunk".to_owned())),
+            None => Err(ParquetError::EOF("a page ends after its chunk".to_owned())),
         }
     }
 }

@@ -7,10 +7,10 @@
 //! set, and greater where not, so `<` and `<=` would lose rows by the minimum, and `>` and `>=` by
 //! the maximum.
 //!
-//! The reader of a file hands out one footer, whatever the predicate is. So the last rule of the
-//! physical optimizer looks at each scan's predicate, which is complete by then, and notes on its
-//! files the [`EqualityColumns`]: those that the predicate compares with `=`, `<>` and IN to
-//! numbers, and uses for nothing else. For these alone the reader keeps [`bounds`].
+//! The reader of a file returns one footer, whatever the predicate is. So the last rule of the
+//! physical optimizer inspects each scan's predicate, which is complete by then, and attaches the
+//! [`EqualityColumns`] to its files: those that the predicate compares with numbers by `=`, `<>`
+//! and IN, and uses in no other way. The reader keeps [`bounds`] of these columns only.
 //!
 //! ```text
 //! x = 5 AND (y > 3 OR x IN (6, 7))     x: bounds, y: none
@@ -18,11 +18,11 @@
 //! x = 'NaN'                            x: none
 //! ```
 //!
-//! Bounds are one step wider than the file's, so that they are never the same: else `x <> 5` would
-//! prune a row group between 5 and 5, which may have NaN, and `x = 5`, which DataFusion negates to
-//! find row groups where every row fulfils it, would be taken to hold for all of them. That also
-//! lets a bound that is a zero stand for both zeros. MIN, MAX and constant folding look at the
-//! statistics of files, which have no such bounds.
+//! The lower and the upper bound are each one step wider than in the file, so that they always
+//! differ. Otherwise `x <> 5` would prune a row group with the bounds 5 and 5, which may have NaN;
+//! and DataFusion, which negates `x = 5` to find row groups where every row satisfies it, would
+//! assume that for all of its rows. The wider bounds also cover both zeros where a bound is zero.
+//! MIN, MAX and constant folding use the statistics of files, which have no such bounds.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -61,8 +61,8 @@ use super::scan::parquet_scan_of;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub(super) struct EqualityColumns(Arc<BTreeSet<String>>);
 
-/// Notes the [`EqualityColumns`] on the files of each Parquet scan. Must be the last rule that can
-/// change predicates of scans.
+/// Attaches the [`EqualityColumns`] to the files of each Parquet scan. No later rule may change the
+/// predicates of scans.
 #[derive(Debug)]
 pub(super) struct MarkEqualityColumns;
 
@@ -73,7 +73,7 @@ impl EqualityColumns {
         Self(Arc::new(uses.equality.difference(&uses.other).cloned().collect()))
     }
 
-    /// Whether a column chunk is of one of the columns.
+    /// Whether a column chunk belongs to one of the columns.
     pub(super) fn contains(&self, chunk: &ColumnChunkMetaData) -> bool {
         match chunk.column_path().parts() {
             [name] => self.0.contains(name),
@@ -85,7 +85,7 @@ impl EqualityColumns {
 /// Returns the bounds of a floating-point chunk, wide enough for equality; nothing if it has none.
 pub(super) fn bounds(stated: &ChunkStatistics) -> Option<ChunkStatistics> {
     let (distinct, nulls) = (stated.distinct_count_opt(), stated.null_count_opt());
-    // A writer that counts NaN in may state it as a bound, and then nothing is known.
+    // A writer may state NaN as a bound, which then says nothing about the other values.
     macro_rules! wider {
         ($kind:ident, $stated:ident) => {{
             let (least, greatest) = (*$stated.min_opt()?, *$stated.max_opt()?);
@@ -154,7 +154,7 @@ fn equality_columns(scan: &FileScanConfig) -> EqualityColumns {
         .unwrap_or_default()
 }
 
-/// What a predicate uses columns for.
+/// The columns of a predicate, by their uses.
 struct Uses<'a> {
     schema: &'a Schema,
     equality: BTreeSet<String>,
@@ -176,7 +176,8 @@ impl Uses<'_> {
         }
     }
 
-    /// The floating-point column that an expression compares with numbers by `=`, `<>` or IN.
+    /// Returns the floating-point column that an expression compares with numbers by `=`, `<>` or
+    /// IN.
     fn compared(&self, expr: &Arc<dyn PhysicalExpr>) -> Option<String> {
         if let Some(list) = expr.downcast_ref::<InListExpr>() {
             let column = self.float_column(list.expr())?;
@@ -194,7 +195,8 @@ impl Uses<'_> {
         }
     }
 
-    /// The name of a floating-point column, which may be cast to a wider floating-point type.
+    /// Returns the name of a floating-point column, also below a cast to a wider floating-point
+    /// type.
     fn float_column(&self, expr: &Arc<dyn PhysicalExpr>) -> Option<String> {
         let (column, is_widened) = match expr.downcast_ref::<CastExpr>() {
             Some(cast) if *cast.cast_type() == DataType::Float64 => (cast.expr(), true),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Attaches [`FileFacts`] to the files of a scan: footers through the session's metadata cache, and
-//! which drive holds which file. The optimizer does no I/O and reads no clock; this is where it is
-//! done for it, so the host is measured from here too.
+//! Attaches [`FileFacts`] to the files of a scan: footers from the session's metadata cache, and
+//! the drive that stores each file. The optimizer does no I/O and reads no clock, so this module
+//! does both for it, and also starts the measurement of the host.
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -28,8 +28,8 @@ use nearscan_optimizer::{FileFacts, NearscanOptions, PushdownContext, settings::
 use super::{equality::EqualityColumns, metadata::FooterCache, scan::parquet_scan_of, statistics};
 use crate::host;
 
-/// `plan` with facts attached to every local Parquet file that it scans; as it is when no drive
-/// could use them.
+/// Returns `plan` with facts attached to every local Parquet file that it scans; unchanged if no
+/// drive could use them.
 pub(crate) async fn attach(
     plan: Arc<dyn ExecutionPlan>,
     session: &dyn Session,
@@ -63,7 +63,7 @@ pub(crate) async fn attach(
     Ok(plan.data)
 }
 
-/// The scan in a node, if it is one of local Parquet files.
+/// Returns the scan in a node, if it reads local Parquet files.
 fn scan_of(plan: &Arc<dyn ExecutionPlan>) -> Option<&FileScanConfig> {
     let is_local =
         |scan: &&FileScanConfig| scan.object_store_url == ObjectStoreUrl::local_filesystem();
@@ -85,7 +85,7 @@ async fn attach_to_scan(
         let files = stream::iter(group.files().iter().cloned()).map(async |mut file| {
             let size_hint = file.metadata_size_hint;
             let read = footers.read(&store, &file.object_meta, size_hint, PageIndexPolicy::Skip);
-            // What cannot be read has no facts, and the scan itself will report it.
+            // A file that cannot be read gets no facts; the scan will report the error.
             let footer = read.await.ok().and_then(|footer| match is_sound {
                 true => statistics::of_row_groups(footer, &EqualityColumns::default()).ok(),
                 false => Some(footer),

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The Parquet file format as DataFusion's listing table asks it: one pass over the footers.
+//! Implements the Parquet file format for DataFusion's listing table, with one pass over the
+//! footers.
 //!
-//! A listing table asks its format for the statistics and the ordering of each file, several files
-//! at a time, and keeps the answers in the session's cache of file statistics. This format answers
-//! from one footer, which it reads once and validates: with statistics that DataFusion can use
-//! soundly ([`statistics`]) and an ordering that the row groups bear out ([`ordering`]). All else
-//! is DataFusion's format.
+//! A listing table requests the statistics and the ordering of each file from its format, several
+//! files at a time, and keeps them in the session's cache of file statistics. This format reads and
+//! validates each footer once. It returns statistics that DataFusion can use soundly
+//! ([`statistics`]) and an ordering that the row groups confirm ([`ordering`]). Everything else is
+//! delegated to DataFusion's format.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -36,9 +37,9 @@ use nearscan_corrections::{Correction, CorrectionSet};
 
 use super::{metadata::FooterCache, ordering, reader, scan::parquet_scan_of, statistics};
 
-/// Bytes of file statistics that a session caches. A scan asks for those of all files, so a cache
-/// that is too small for them is of no use: the files that are asked for first are evicted first.
-/// The statistics of a column take some 300 bytes, so this holds 4,000 files of 100 columns, where
+/// Bytes of file statistics that a session caches. A scan requests those of all files in order, so
+/// a cache that is too small for them has no hits: the oldest entries are evicted first. The
+/// statistics of a column take some 300 bytes, so this holds 4,000 files of 100 columns, where
 /// DataFusion's 20 MiB hold 600 (bench `file_count`).
 pub(crate) const STATISTICS_CACHE_BYTES: usize = 128 << 20;
 
@@ -49,7 +50,7 @@ pub(super) struct SoundFormat {
     corrections: CorrectionSet,
 }
 
-/// Makes [`SoundFormat`]s with all corrections.
+/// Makes [`SoundFormat`]s with all corrections on.
 #[derive(Debug)]
 pub(super) struct SoundFormatFactory {
     inner: ParquetFormatFactory,
@@ -60,13 +61,13 @@ impl SoundFormat {
         Self { inner, corrections: CorrectionSet::ALL }
     }
 
-    /// Whether the format gives the answers of a session with these corrections.
+    /// Whether the format returns what a session with these corrections needs.
     pub(super) fn applies(&self, corrections: CorrectionSet) -> bool {
         let ours = [Correction::RemoveUnsoundStatistics, Correction::VerifyFileOrdering];
         ours.iter().all(|one| self.corrections.contains(*one) == corrections.contains(*one))
     }
 
-    /// Returns the format with other corrections; without one, DataFusion's answer is given.
+    /// Returns the format with other corrections; without any, it returns what DataFusion's does.
     pub(super) fn with_corrections(&self, corrections: CorrectionSet) -> Self {
         Self { inner: Arc::clone(&self.inner), corrections }
     }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Reads the footers of Parquet files, through the session's metadata cache.
 //!
-//! Every footer is validated before anything is made of it. A footer that lost an index of pages to
-//! the validation takes the place of the one that was read, so that later readers of the same
-//! session, DataFusion's among them, have no more than that.
+//! Every footer is validated before it is used. If validation removes a page index from a footer,
+//! the result replaces the original in the cache, so that later readers of the session, also
+//! DataFusion's, do not see the index.
 
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ impl FooterCache {
         Self(session.runtime_env().cache_manager.get_file_metadata_cache())
     }
 
-    /// Reads a footer, of which `size_hint` says how many bytes it may have, and validates it.
+    /// Reads and validates a footer; `size_hint` estimates its bytes.
     ///
     /// # Errors
     /// If the footer cannot be read, or is corrupt.
@@ -51,7 +51,7 @@ impl FooterCache {
         Ok(self.validated(read, file)?)
     }
 
-    /// Validates a footer that was read.
+    /// Validates a footer that was read before.
     ///
     /// # Errors
     /// If it is corrupt.
@@ -69,7 +69,7 @@ impl FooterCache {
         Ok(valid)
     }
 
-    /// Whether the cache holds the footer as it was read. One that was decrypted is not cached.
+    /// Whether the cache holds the footer that was read. Decrypted footers are not cached.
     fn is_cached(&self, read: &Arc<ParquetMetaData>, file: &ObjectMeta) -> bool {
         let cached = self.0.get(&file.location);
         let cached = cached.as_ref().and_then(|entry| entry.file_metadata.as_any().downcast_ref());

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Parquet tables, and the crate `parquet` for those who build on the engine.
+//! Provides Parquet tables, and re-exports the crate `parquet` for users of the engine.
 //!
 //! The public items are those of the crate `parquet`. The table provider is private to the engine:
 //!
 //! | module | what it does |
 //! |---|---|
 //! | `table` | wraps DataFusion's listing table |
-//! | `format` | answers for each file, from one footer, what DataFusion plans with |
+//! | `format` | returns statistics and orderings of files to DataFusion's planner |
 //! | `metadata` | reads footers through the session's cache |
 //! | `validate` | validates Parquet metadata before allocating from it |
 //! | `statistics` | removes Parquet statistics that DataFusion would use unsoundly |
 //! | `equality` | lets the bounds of floating-point columns prune row groups by equality |
 //! | `ordering` | verifies the sort orders that files declare |
-//! | `facts` | attaches to files what the optimizer needs to know of them |
+//! | `facts` | attaches footers and drives to files for the optimizer |
 //! | `reader` | reads footers and column chunks for scans, and validates them |
 //! | `scan` | finds the scans of Parquet files in physical plans |
 //! | `diagnose` | finds the column chunk and page that a scan could not decode |
@@ -42,8 +42,8 @@ pub(crate) use diagnose::explain;
 pub(crate) use format::STATISTICS_CACHE_BYTES;
 pub(crate) use table::TableFactory;
 
-/// Makes a session read Parquet files by the format of this module. Must follow everything that
-/// adds physical rules, for the rule that marks predicates is the last one.
+/// Makes a session read Parquet files by the format of this module. Call it after everything that
+/// adds physical rules, because the rule that marks predicates must be the last one.
 pub(crate) fn install(state: &mut SessionStateBuilder) {
     let ours: Arc<dyn FileFormatFactory> = Arc::new(SoundFormatFactory::new());
     let formats = state.file_formats().get_or_insert_default();

@@ -2,10 +2,10 @@
 //! Verifies the sort orders that Parquet files declare.
 //!
 //! DataFusion takes the order that the first row group of a file declares (`sorting_columns`) as
-//! the order of the whole file, and leaves out sorts that it then takes to be redundant. Row groups
-//! may each be sorted and overlap. So only as many keys of a declared order are kept as the bounds
-//! of the row groups bear out: the row groups follow one another in it. An order that the user
-//! declares (`WITH ORDER`) is not verified.
+//! the order of the whole file, and removes sorts that are redundant under it. But row groups may
+//! each be sorted and still overlap. So this module keeps only the leading keys of a declared order
+//! that the bounds of consecutive row groups confirm. An order that the user declares
+//! (`WITH ORDER`) is not verified.
 
 use std::cmp::Ordering;
 
@@ -23,7 +23,8 @@ use datafusion::{
 
 use super::statistics::has_sound_bounds;
 
-/// Returns as much of a declared ordering as the footer bears out; nothing if that is no key.
+/// Returns the leading keys of a declared ordering that the footer confirms; nothing if it confirms
+/// none.
 pub(super) fn verified(
     footer: &ParquetMetaData,
     schema: &Schema,
@@ -33,7 +34,8 @@ pub(super) fn verified(
     LexOrdering::new(declared.iter().take(keys).cloned())
 }
 
-/// How many keys of `ordering` the rows of a file are sorted by, each row group being sorted.
+/// Returns the number of leading keys of `ordering` by which the rows of a file are sorted, given
+/// that each row group is sorted.
 fn ordered_keys(metadata: &ParquetMetaData, schema: &Schema, ordering: &LexOrdering) -> usize {
     let groups = metadata.row_groups();
     let declared = groups.first().and_then(|group| group.sorting_columns());
@@ -49,15 +51,16 @@ fn ordered_keys(metadata: &ParquetMetaData, schema: &Schema, ordering: &LexOrder
         return keys;
     }
     match follow(metadata, schema, ordering.first()) {
-        // Rows that have one key in common are in two row groups: nothing is known of the others.
+        // Rows with an equal key are in two row groups, so nothing is known of the order of later
+        // keys.
         Some(Ordering::Equal) => 1,
         Some(Ordering::Less) => keys,
         Some(Ordering::Greater) | None => 0,
     }
 }
 
-/// How the keys of each row group lie to those of the next: all less, at most equal, or greater
-/// somewhere; nothing when the footer does not tell.
+/// Compares the greatest key of each row group with the least of the next: all less, at most equal,
+/// or greater somewhere; nothing if the footer does not state them.
 fn follow(metadata: &ParquetMetaData, schema: &Schema, key: &PhysicalSortExpr) -> Option<Ordering> {
     let name = key.expr.downcast_ref::<Column>()?.name();
     let descriptor = metadata.file_metadata().schema_descr();
@@ -78,7 +81,7 @@ fn follow(metadata: &ParquetMetaData, schema: &Schema, key: &PhysicalSortExpr) -
     (1..groups.len()).map(|next| compare(next - 1, next)).max()
 }
 
-/// Whether NULLs are only in the row group at the end where they belong.
+/// Whether only the row group at the end where NULLs sort has NULLs.
 fn nulls_fit(nulls: &UInt64Array, options: SortOptions) -> bool {
     let end = if options.nulls_first { 0 } else { nulls.len() - 1 };
     let none = |at: usize| nulls.is_valid(at) && nulls.value(at) == 0;

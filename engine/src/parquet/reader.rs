@@ -2,18 +2,19 @@
 //! Reads Parquet files for scans: validated footers, and column chunks with validated page headers.
 //!
 //! Every scan of a Parquet table reads through [`ValidatingReaderFactory`]. Footers are validated
-//! when they are read ([`validate`](super::validate)) and lose what DataFusion would use unsoundly
-//! ([`statistics`](super::statistics)); page headers are validated when the bytes of their column
-//! chunk are read. What is invalid is an error that says where. Whether the content of a page can
-//! be decoded is found out by the scan, and where not, by [`diagnose`](super::diagnose).
+//! when they are read ([`validate`](super::validate)) and lose the statistics that DataFusion would
+//! use unsoundly ([`statistics`](super::statistics)); page headers are validated when the bytes of
+//! their column chunk are read. Invalid metadata is an error that states its place. The contents of
+//! pages are decoded by the scan; if it fails, [`diagnose`](super::diagnose) finds the place.
 //!
 //! # Invariants
 //!
-//! - No chunk that is read ends behind the file.
-//! - No page unpacks to more than its chunk says, or than it may have at least, or has more values
-//!   than its chunk; those of a chunk that is read whole have all of them.
-//! - No page has codes of a dictionary that is not there.
-//! - A page that is found by the index has the rows that the index says.
+//! - No chunk that is read ends after the end of the file.
+//! - No page decompresses to more bytes than its chunk declares, beyond a fixed allowance, or has
+//!   more values than its chunk. The pages of a chunk that is read as a whole have all of its
+//!   values.
+//! - No page refers to a missing dictionary.
+//! - A page that is found by the page index has as many rows as the index declares.
 
 use std::{
     collections::HashMap,
@@ -46,8 +47,8 @@ use super::{
     equality::EqualityColumns, metadata::FooterCache, statistics, validate::pages::Chunks,
 };
 
-/// Returns the scan with a validating reader for its files. `corrections` say whether it hands out
-/// the statistics of row groups and pages as they are, or as far as DataFusion uses them soundly.
+/// Returns the scan with a validating reader for its files. `corrections` decide whether the reader
+/// returns the statistics of row groups and pages unchanged, or without the unsound ones.
 pub(super) fn with_validation(
     scan: FileScanConfig,
     session: &dyn Session,
@@ -76,18 +77,18 @@ struct ValidatingReaderFactory {
     is_sound: bool,
 }
 
-/// The files that are open, of which each may have several readers, one after the other.
+/// The open files; each may have several readers, one after the other.
 type Files = Mutex<HashMap<FileKey, Weak<OpenFile>>>;
 
-/// The path of a file, and what its bounds may be used for.
+/// The path of a file, and the columns whose bounds may be used for equality.
 type FileKey = (String, EqualityColumns);
 
-/// The footer of a file that is open.
+/// The footer of an open file.
 #[derive(Debug)]
 struct OpenFile {
-    /// As it was read and validated.
+    /// The footer as read and validated.
     valid: Arc<ParquetMetaData>,
-    /// As it is handed out.
+    /// The footer that readers return.
     sound: Arc<ParquetMetaData>,
     chunks: Chunks,
 }
@@ -127,7 +128,7 @@ struct ValidatingReader {
 }
 
 impl ValidatingReader {
-    /// The file, with a footer that a reader of it has read.
+    /// Returns the open file; reads its footer if no reader has done so.
     async fn open(&mut self) -> ParquetResult<Arc<OpenFile>> {
         match &self.open {
             Some(open) => Ok(Arc::clone(open)),
@@ -138,7 +139,7 @@ impl ValidatingReader {
     async fn read(&mut self, options: Option<&ArrowReaderOptions>) -> ParquetResult<Arc<OpenFile>> {
         let mut read = self.inner.get_metadata(options).await?;
         if read.offset_index().is_none() && has_index(&read) {
-            // Whoever needs it would read it without validation.
+            // A later reader would read the missing index without validation.
             let options = options.cloned().unwrap_or_default();
             let options = options.with_page_index_policy(PageIndexPolicy::Optional);
             read = self.inner.get_metadata(Some(&options)).await?;
@@ -161,7 +162,7 @@ impl ValidatingReader {
     }
 }
 
-/// Whether the file has an index of pages.
+/// Whether the file has a page index.
 fn has_index(footer: &ParquetMetaData) -> bool {
     let mut chunks = footer.row_groups().iter().flat_map(|group| group.columns());
     chunks.any(|chunk| chunk.offset_index_offset().is_some())

@@ -11,7 +11,7 @@ use datafusion::{
     physical_plan::ExecutionPlan,
 };
 
-/// The scan in a node, if it is one of Parquet files.
+/// Returns the scan in a node, if it reads Parquet files.
 pub(crate) fn parquet_scan_of(plan: &Arc<dyn ExecutionPlan>) -> Option<&FileScanConfig> {
     let exec = plan.downcast_ref::<DataSourceExec>()?;
     exec.downcast_to_file_source::<ParquetSource>().map(|(config, _source)| config)

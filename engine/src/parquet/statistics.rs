@@ -3,7 +3,7 @@
 //!
 //! | statistics | why DataFusion's use is unsound | what stays |
 //! |---|---|---|
-//! | bounds of floating-point columns | they leave NaN out, and nothing tells that there is none | the count of NULLs; bounds of row groups for equality ([`equality`](super::equality)) |
+//! | bounds of floating-point columns | they leave NaN out, and the footer does not say whether there is one | the count of NULLs; bounds of row groups for equality ([`equality`](super::equality)) |
 //! | bounds of some row groups only | DataFusion merges them to bounds of the file | all that row groups state; the file's count of NULLs |
 //! | bounds without a count of NULLs | a missing count is taken for 0 | nothing |
 //!
@@ -33,7 +33,7 @@ use datafusion::{
 
 use super::equality::{self, EqualityColumns};
 
-/// Which statistics of a column chunk, or of a column, are unsound.
+/// The unsound statistics of a column chunk, or of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Unsound {
     Nothing,
@@ -41,7 +41,7 @@ enum Unsound {
     All,
 }
 
-/// Returns the statistics of a file, as far as they are sound.
+/// Returns the sound statistics of a file.
 ///
 /// # Errors
 /// If the types of the footer cannot be converted to Arrow's.
@@ -49,7 +49,7 @@ pub(super) fn of_file(footer: &ParquetMetaData, schema: &SchemaRef) -> Result<St
     let mut statistics = DFParquetMetadata::statistics_from_parquet_metadata(footer, schema)?;
     let leaves = flat_columns(footer);
     for (field, column) in schema.fields().iter().zip(&mut statistics.column_statistics) {
-        // Without a leaf, the file lacks the column, or it is nested and has no statistics.
+        // Without a leaf column, the file lacks the column, or it is nested and has no statistics.
         let leaf = leaves.get(field.name().as_str());
         let unsound = leaf.map_or(Unsound::Nothing, |leaf| of_column(footer, *leaf));
         if unsound != Unsound::Nothing {
@@ -64,10 +64,10 @@ pub(super) fn of_file(footer: &ParquetMetaData, schema: &SchemaRef) -> Result<St
 }
 
 /// Returns a footer without unsound statistics of row groups and pages; the same one if there are
-/// none. Floating-point columns among `equality` keep bounds, which serve equality alone.
+/// none. Floating-point columns among `equality` keep bounds that are sound for equality only.
 ///
 /// # Errors
-/// If the footer cannot be put together again.
+/// If the footer cannot be rebuilt.
 pub(super) fn of_row_groups(
     footer: Arc<ParquetMetaData>,
     equality: &EqualityColumns,
@@ -108,7 +108,7 @@ pub(super) fn has_sound_bounds(footer: &ParquetMetaData, leaf: usize) -> bool {
     of_column(footer, leaf) == Unsound::Nothing
 }
 
-/// The columns of a file that are not nested, by name.
+/// Returns the columns of a file that are not nested, by name.
 fn flat_columns(footer: &ParquetMetaData) -> HashMap<&str, usize> {
     let columns = footer.file_metadata().schema_descr().columns().iter().enumerate();
     let flat = columns.filter_map(|(leaf, column)| match column.path().parts() {
@@ -118,7 +118,7 @@ fn flat_columns(footer: &ParquetMetaData) -> HashMap<&str, usize> {
     flat.collect()
 }
 
-/// What is unsound where DataFusion merges the row groups' statistics of a column.
+/// Returns what is unsound once DataFusion merges the statistics of a column over row groups.
 fn of_column(footer: &ParquetMetaData, leaf: usize) -> Unsound {
     let column = footer.file_metadata().schema_descr().column(leaf);
     let has_rows = footer.row_groups().iter().filter(|group| group.num_rows() > 0);
@@ -132,7 +132,7 @@ fn of_column(footer: &ParquetMetaData, leaf: usize) -> Unsound {
     }
 }
 
-/// What is unsound of a column chunk by itself, or of its pages.
+/// Returns what is unsound of a single column chunk, or of its pages.
 fn of_chunk(
     footer: &ParquetMetaData,
     row_group: usize,
@@ -180,8 +180,8 @@ fn has_bounds(stated: &ChunkStatistics) -> bool {
     stated.min_bytes_opt().is_some() && stated.max_bytes_opt().is_some()
 }
 
-/// A chunk without its unsound statistics. Whoever looks for the index of its pages later, where it
-/// is not part of the footer, finds none.
+/// Returns a chunk without its unsound statistics. The offsets of its page index are removed too,
+/// so that no later reader loads the index.
 fn without(
     chunk: ColumnChunkMetaData,
     unsound: Unsound,
@@ -202,7 +202,7 @@ fn without(
     }
 }
 
-/// How many NULLs and different values there are.
+/// Keeps the counts of NULLs and of distinct values.
 fn without_bounds(stated: &ChunkStatistics) -> ChunkStatistics {
     let (distinct, nulls) = (stated.distinct_count_opt(), stated.null_count_opt());
     macro_rules! counts {

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The table provider of Parquet files.
+//! Implements the table provider of Parquet files.
 //!
 //! Every way to make a Parquet table (`Engine::register`, `CREATE EXTERNAL TABLE`, `FROM 'file'`)
 //! goes through [`TableFactory`], which wraps DataFusion's listing table in a [`ParquetTable`]. The
-//! listing table asks [`SoundFormat`] for statistics and orderings, and for the scan; where a drive
-//! is attached, the wrapper adds what the optimizer needs to know of the files ([`facts`]), and to
-//! errors of Parquet it adds the file. Everything else is the listing table's. Tables of other
-//! formats are not wrapped.
+//! listing table gets statistics, orderings and the scan from [`SoundFormat`]. If a drive is
+//! attached, the wrapper attaches [`facts`] about the files for the optimizer, and it adds the name
+//! of the file to errors of Parquet. Everything else is delegated to the listing table. Tables of
+//! other formats are not wrapped.
 //!
-//! Nothing in DataFusion 55 looks for a `ListingTable` behind a provider except the serialisation
-//! of *logical* plans; physical plans are built from the scan alone.
+//! In DataFusion 55, only the serialisation of *logical* plans downcasts a provider to
+//! `ListingTable`; physical plans are built from the scan alone.
 
 use std::{borrow::Cow, panic::AssertUnwindSafe, sync::Arc};
 
@@ -44,7 +44,7 @@ use crate::{
     panics::from_panic,
 };
 
-/// How files end that a table finds in a folder.
+/// Extension of the files that a table reads in a folder.
 const PARQUET_EXTENSION: &str = ".parquet";
 
 /// A table of Parquet files.
@@ -76,26 +76,26 @@ impl TableProviderFactory for TableFactory {
     }
 }
 
-/// Runs what reckons with counts of footers that nobody has looked at; a panic is an error.
+/// Runs code that computes with unvalidated counts of footers, and converts a panic into an error.
 async fn unwound<T>(future: impl Future<Output = Result<T>>) -> Result<T> {
     let ended = AssertUnwindSafe(future).catch_unwind().await;
     ended.unwrap_or_else(|panic| Err(from_panic(&*panic)))
 }
 
-/// Adds to an error of Parquet the file that it is about, which DataFusion leaves out.
+/// Adds the name of the file, which DataFusion leaves out, to an error of Parquet.
 async fn name_file(
     error: DataFusionError,
     state: &dyn Session,
     urls: impl Iterator<Item = ListingTableUrl>,
 ) -> DataFusionError {
-    // A length in a footer may lead behind the end of the file, which the store says.
+    // The store reports a range in a footer that ends after the end of the file.
     let is_outside =
         |error: &object_store::Error| matches!(error, object_store::Error::Generic { .. });
     if Corruption::of(&error).is_some() {
         return error;
     }
     match error.find_root() {
-        // An internal error is a panic of a library, for one.
+        // An internal error may be a panic of a library.
         DataFusionError::ParquetError(_) | DataFusionError::Internal(_) => {}
         DataFusionError::ObjectStore(source) if is_outside(source) => {}
         _ => return error,
@@ -109,10 +109,10 @@ async fn name_file(
     error
 }
 
-/// The first file at `location` whose footer, or the indexes behind it, cannot be read.
+/// Returns the first file at `location` whose footer or page indexes cannot be read.
 async fn unreadable_file(state: &dyn Session, url: &ListingTableUrl) -> Result<Option<Corruption>> {
     let store = state.runtime_env().object_store(url)?;
-    // A file that was named may end as it likes.
+    // A file that is named directly may have any extension.
     let extension = if url.is_collection() { PARQUET_EXTENSION } else { "" };
     let mut files = url.list_all_files(state, store.as_ref(), extension).await?;
     while let Some(file) = files.try_next().await? {
@@ -130,7 +130,7 @@ async fn unreadable_file(state: &dyn Session, url: &ListingTableUrl) -> Result<O
         let (part, error) = match metadata {
             Err(error) => ("footer", error),
             Ok(metadata) => match read(PageIndexPolicy::Optional).await {
-                Err(error) => ("index of the pages", error),
+                Err(error) => ("page index", error),
                 Ok(_) => match unwound(async { arrow_schema(metadata) }).await {
                     Err(error) => ("schema", error),
                     Ok(()) => continue,
@@ -148,13 +148,13 @@ async fn unreadable_file(state: &dyn Session, url: &ListingTableUrl) -> Result<O
     Ok(None)
 }
 
-/// Reads what a footer says of Arrow's types, which may panic.
+/// Reads the Arrow schema in a footer, which may panic.
 fn arrow_schema(metadata: Arc<ParquetMetaData>) -> Result<()> {
     ArrowReaderMetadata::try_new(metadata, Default::default())?;
     Ok(())
 }
 
-/// Where the footer starts, if the end of the file says it.
+/// Returns the offset of the footer, if the end of the file is valid.
 async fn footer_offset(store: &dyn ObjectStore, file: &ObjectMeta) -> Option<u64> {
     let end = file.size.checked_sub(8)?;
     let bytes = store.get_range(&file.location, end..file.size).await.ok()?;
@@ -176,8 +176,8 @@ impl ParquetTable {
         listing.into_iter().flat_map(|listing| listing.table_paths().clone())
     }
 
-    /// The table as a session without all corrections of Parquet sees it. It has no cache of
-    /// statistics, since those that are cached are corrected.
+    /// Returns the table for a session in which a correction of Parquet is off. It has no cache of
+    /// statistics, since the cached ones are corrected.
     fn uncorrected(&self, state: &dyn Session) -> Result<Option<ListingTable>> {
         let corrections = NearscanOptions::corrections_of(state.config_options());
         let listing = self.inner.downcast_ref::<ListingTable>();
@@ -240,7 +240,7 @@ impl TableProvider for ParquetTable {
         Ok(self.scan_with_args(state, args).await?.into_inner())
     }
 
-    /// Every scan of a Parquet file passes here, whichever way its table was made.
+    /// Every scan of a Parquet file goes through this method, however its table was made.
     async fn scan_with_args<'a>(
         &self,
         state: &dyn Session,

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Validates Parquet metadata before allocating from it: footers here, page headers in `pages`.
 //!
-//! The reader of the `parquet` crate trusts lengths: a chunk that is said to have 2^62 bytes ends
-//! the process, a negative one is a panic, and a page that is said to unpack to 2 GiB takes that
-//! much. What leads outside of the file, or is impossible, is therefore an error. An index of pages
-//! that does not fit its chunk is not: some writers write such, and a scan does without.
+//! The reader of the `parquet` crate trusts lengths: a chunk of 2^62 declared bytes aborts the
+//! process, a negative length causes a panic, and a page that declares 2 GiB of uncompressed data
+//! allocates as much. A range outside of the file, and an impossible number, are therefore errors.
+//! A page index that is inconsistent with its chunk is not an error: some writers produce such
+//! indexes, and scans do not need them.
 
 pub(super) mod pages;
 #[cfg(test)]
@@ -22,11 +23,11 @@ use datafusion::parquet::{
 
 use crate::corruption::Corruption;
 
-/// Bytes of a file that are no data: the magic words at both ends and the length of the footer.
+/// Bytes of a file that are not data: the magic words at both ends and the length of the footer.
 const FRAME_BYTES: u64 = 12;
 
-/// Validates a footer, and returns it without indexes of pages if one of them is inconsistent; the
-/// same footer otherwise.
+/// Validates a footer, and returns it without its page indexes if one of them is inconsistent;
+/// otherwise returns the same footer.
 ///
 /// # Errors
 /// If the footer is corrupt.
@@ -53,7 +54,7 @@ pub(super) fn check_footer(
     let mut rows = 0i64;
     for (number, group) in metadata.row_groups().iter().enumerate() {
         if group.num_rows() < 0 {
-            let what = format!("row group {number} is said to have {} rows", group.num_rows());
+            let what = format!("row group {number} declares {} rows", group.num_rows());
             return Err(wrong(None, what));
         }
         rows = rows.saturating_add(group.num_rows());
@@ -66,29 +67,29 @@ pub(super) fn check_footer(
                 (Ok(start), Some(Ok(end))) if start <= end => start..end,
                 _ => {
                     let bytes = column.compressed_size();
-                    return Err(wrong(format!("it is said to be {bytes} bytes from {start} on")));
+                    return Err(wrong(format!("it declares {bytes} bytes from byte {start} on")));
                 }
             };
             if !range.is_empty() && (range.start < data.start || range.end > data.end) {
                 return Err(wrong(format!(
-                    "it is said to be bytes {} to {} of a file of {file_bytes}",
+                    "it declares bytes {} to {} of a file of {file_bytes}",
                     range.start, range.end
                 )));
             }
-            // A chunk without values may have a dictionary, and then says 0.
+            // A chunk without values may have a dictionary, and then declares the offset 0.
             let is_inside = match u64::try_from(column.data_page_offset()) {
                 Ok(at) => column.num_values() <= 0 || range.contains(&at),
                 Err(_) => false,
             };
             if !is_inside {
                 let at = column.data_page_offset();
-                return Err(wrong(format!("its values are said to start at byte {at}")));
+                return Err(wrong(format!("the first data page is declared at byte {at}")));
             }
-            // Old writers count no NULLs.
+            // Old writers do not count NULLs.
             let is_flat = column.column_descr().max_rep_level() == 0;
             if is_flat && column.num_values() > group.num_rows() {
                 return Err(wrong(format!(
-                    "it is said to have {} values in {} rows",
+                    "it declares {} values in {} rows",
                     column.num_values(),
                     group.num_rows()
                 )));
@@ -100,13 +101,13 @@ pub(super) fn check_footer(
     }
     let said = metadata.file_metadata().num_rows();
     if said != rows {
-        let what = format!("the footer says {said} rows, and {rows} of the row groups");
+        let what = format!("the footer declares {said} rows, and its row groups {rows}");
         return Err(wrong(None, what));
     }
     Ok(())
 }
 
-/// A footer without its indexes of pages, if one of them does not fit.
+/// Returns a footer without its page indexes if one of them is inconsistent.
 fn without_inconsistent_indexes(
     metadata: Arc<ParquetMetaData>,
 ) -> ParquetResult<Arc<ParquetMetaData>> {
@@ -133,7 +134,7 @@ fn without_inconsistent_indexes(
     let mut groups = Vec::with_capacity(metadata.num_row_groups());
     for group in builder.take_row_groups() {
         let chunks = group.columns().iter().map(|chunk| {
-            // Whoever looks for an index later finds none.
+            // A later reader must not load the index.
             let builder = chunk.clone().into_builder();
             let builder = builder.set_column_index_offset(None).set_column_index_length(None);
             builder.set_offset_index_offset(None).set_offset_index_length(None).build()
@@ -145,13 +146,13 @@ fn without_inconsistent_indexes(
     Ok(Arc::new(builder.build()))
 }
 
-/// Whether the pages of an index are all of a chunk, one behind the other.
+/// Whether the pages of an index are all pages of a chunk, without gaps.
 fn fits(index: &OffsetIndexMetaData, column: &ColumnChunkMetaData, rows: i64) -> bool {
     let pages = index.page_locations();
     let Some(first) = pages.first() else { return column.num_values() == 0 };
     let (start, length) = column.byte_range();
     let end = i64::try_from(start + length).unwrap_or(0);
-    // Some writers do not say that there is a dictionary in front.
+    // Some writers do not declare the dictionary in front.
     let is_first = match column.dictionary_page_offset() {
         Some(_) => first.offset == column.data_page_offset(),
         None => (column.data_page_offset()..end).contains(&first.offset),

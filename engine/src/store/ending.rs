@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Reads the end of a Parquet file in one go: tail, footer and indexes of pages.
+//! Reads the end of a Parquet file at once: tail, footer and page indexes.
 //!
-//! Whoever reads the tail of a Parquet file asks for its footer next, and then for the indexes of
-//! pages. The footer is walked before that, so it is here already, and so are the indexes where
-//! they are short. They are handed on with the tail, so that a footer takes one task on a thread
-//! that may block, where DataFusion's reader alone takes three.
+//! A reader of a Parquet file requests the tail, then the footer, then the page indexes. The footer
+//! is checked when the tail is read, so it is in memory already, and so are short indexes. They are
+//! kept for the next requests, so that a footer takes one task on a blocking thread, where
+//! DataFusion's reader alone takes three.
 
 use std::{fs::File, io, ops::Range, os::unix::fs::FileExt, path::Path};
 
@@ -13,13 +13,13 @@ use bytes::Bytes;
 use super::{FREE_BYTES, MAGIC, TAIL_BYTES, footer};
 use crate::corruption::Corruption;
 
-/// Bytes from the first to the last index of pages, up to which they are read at once.
+/// Largest span of the page indexes, in bytes, that is read at once.
 const INDEX_BYTES: u64 = 256 << 10;
 
-/// What is this close to one another is read by one request.
+/// Ranges at most this far apart are read by one request.
 const NEAR_BYTES: u64 = 4096;
 
-/// Bytes of a file, with where they start.
+/// Bytes of a file, with their offset.
 pub(super) type Part = (u64, Bytes);
 
 /// The end of a Parquet file.
@@ -27,11 +27,11 @@ pub(super) type Part = (u64, Bytes);
 pub(super) struct Ending {
     /// The length of the footer, and the magic word.
     pub(super) tail: Bytes,
-    /// The footer, and the indexes of pages if they are short.
+    /// The footer, and the page indexes if they are short.
     pub(super) parts: Vec<Part>,
 }
 
-/// Why the end of a file could not be read.
+/// The reason why the end of a file could not be read.
 #[derive(Debug)]
 pub(super) enum EndingError {
     Io(io::Error),
@@ -44,8 +44,8 @@ impl From<io::Error> for EndingError {
     }
 }
 
-/// Reads and walks the footer that ends at byte `end`; nothing if that is not the end of a Parquet
-/// file. `name` is the file's in errors.
+/// Reads and checks the footer of a file that ends at byte `end`; nothing if it is not a Parquet
+/// file. `name` is the file's name in errors.
 ///
 /// # Errors
 /// If the file cannot be read, or its footer would make its reader allocate too much.
@@ -68,7 +68,7 @@ pub(super) fn read(path: &Path, name: &str, end: u64) -> Result<Option<Ending>, 
         })
     };
     let Some(start) = footer_end.checked_sub(length) else {
-        let what = format!("it is said to have {length} bytes of the file's {end}");
+        let what = format!("it declares {length} bytes in a file of {end}");
         return Err(corrupt("footer", footer_end, what));
     };
     let footer = bytes(&file, &(start..footer_end))?;
@@ -77,10 +77,10 @@ pub(super) fn read(path: &Path, name: &str, end: u64) -> Result<Option<Ending>, 
     let Some((range, needed)) = walked.span() else { return Ok(Some(Ending { tail, parts })) };
     if range.end > end || needed > end || range.end - range.start > needed + FREE_BYTES {
         let what = format!(
-            "they are said to have {needed} bytes, in bytes {} to {} of a file of {end}",
+            "they declare {needed} bytes, in bytes {} to {} of a file of {end}",
             range.start, range.end
         );
-        return Err(corrupt("indexes of the pages", range.start, what));
+        return Err(corrupt("page indexes", range.start, what));
     }
     let heads = if range.end - range.start <= INDEX_BYTES {
         parts.push((range.start, bytes(&file, &range)?));
@@ -91,24 +91,24 @@ pub(super) fn read(path: &Path, name: &str, end: u64) -> Result<Option<Ending>, 
     for index in &walked.offsets {
         let head = heads.iter().find_map(|(start, bytes)| part(*start, bytes, &head_of(index)));
         let checked = footer::check_offsets(&head.unwrap_or_default(), index.end - index.start);
-        checked.map_err(|what| corrupt("index of the pages", index.start, what))?;
+        checked.map_err(|what| corrupt("page index", index.start, what))?;
     }
     Ok(Some(Ending { tail, parts }))
 }
 
-/// The bytes of a range, if they are among those that start at `start`.
+/// Returns the bytes of a range, if they are part of those that start at `start`.
 fn part(start: u64, bytes: &Bytes, range: &Range<u64>) -> Option<Bytes> {
     let first = usize::try_from(range.start.checked_sub(start)?).ok()?;
     let last = usize::try_from(range.end.checked_sub(start)?).ok()?;
     (first <= last && last <= bytes.len()).then(|| bytes.slice(first..last))
 }
 
-/// As much of an index as is looked at.
+/// Returns the part of an index that is checked.
 fn head_of(index: &Range<u64>) -> Range<u64> {
     index.start..index.start + (index.end - index.start).min(footer::HEAD_BYTES)
 }
 
-/// Reads the heads of indexes, those that are near to one another at once.
+/// Reads the heads of indexes; heads near to one another are read at once.
 fn read_heads(file: &File, indexes: &[Range<u64>]) -> io::Result<Vec<Part>> {
     let mut heads: Vec<Range<u64>> = indexes.iter().map(head_of).collect();
     heads.sort_unstable_by_key(|head| head.start);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How much a Parquet footer makes its reader make room for.
+//! Bounds the memory that a Parquet footer makes its reader allocate.
 //!
-//! The `parquet` crate makes room for as many row groups as a footer says, for as many elements as
-//! one of the schema has below it, for as many pages as an index says, for all that lies between
-//! the first and the last index, and it follows a schema as deep as that goes. So a footer is
-//! walked before it gets there. For the walk to see the lists that the crate will see, each field
-//! that the format knows must have its kind, and nothing stands there that the crate misreads.
-//! What a footer then takes is at most some hundred times its own length.
+//! The `parquet` crate allocates memory for the declared number of row groups, of children of a
+//! schema element, of pages in an index, and for all bytes between the first and the last index;
+//! and it recurses into a schema to any depth. So [`walk`] parses a footer before the crate does.
+//! To see the same lists as the crate, it requires that each field of the format has its type, and
+//! refuses encodings that the crate misreads. The crate then allocates at most some hundred times
+//! the length of the footer.
 //!
-//! What the numbers mean is not looked at here: see [`validate`](crate::parquet).
+//! The meaning of the numbers is not checked here, but in [`validate`](crate::parquet).
 
 mod fields;
 #[cfg(test)]
@@ -18,29 +18,29 @@ use std::ops::Range;
 
 use fields::{FILE, Fields, Kind, ROW_GROUP, SCHEMA_ELEMENT};
 
-/// Structures in structures; a footer has six, and what is not known of it may have more.
+/// Largest depth of nested structures; a footer has six, and unknown fields may have more.
 const DEPTH_MAX: u32 = 64;
 
-/// Groups of a schema in one another.
+/// Largest depth of nested groups in a schema.
 const SCHEMA_DEPTH_MAX: usize = 100;
 
-/// Row groups of a file: they are numbered from 0 on, in 16 bits with a sign.
+/// Largest number of row groups of a file: their ordinals are signed 16-bit numbers from 0 on.
 const ROW_GROUPS_MAX: u64 = 1 << 15;
 
 /// Bytes of an index that [`check_offsets`] looks at.
 pub(super) const HEAD_BYTES: u64 = 12;
 
-/// Where the indexes of pages are that a footer speaks of, in the file.
+/// The ranges of the page indexes in the file, as the footer declares them.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Indexes {
-    /// Of where the pages are.
+    /// Offset indexes.
     pub(super) offsets: Vec<Range<u64>>,
-    /// Of the bounds of their values.
+    /// Column indexes.
     pub(super) bounds: Vec<Range<u64>>,
 }
 
 impl Indexes {
-    /// All between the first and the last of them, and the bytes of each added up.
+    /// Returns the range from the first to the last index, and the sum of their bytes.
     pub(super) fn span(&self) -> Option<(Range<u64>, u64)> {
         let all = || self.offsets.iter().chain(&self.bounds);
         let start = all().map(|range| range.start).min()?;
@@ -50,21 +50,21 @@ impl Indexes {
     }
 }
 
-/// Walks a footer.
+/// Parses a footer, and returns the ranges of its page indexes.
 ///
 /// # Errors
-/// Says what cannot be.
+/// The reason why the footer is invalid.
 pub(super) fn walk(footer: &[u8]) -> Result<Indexes, String> {
     let mut walk = Walk { rest: footer, indexes: Indexes::default() };
     walk.structure(FILE, DEPTH_MAX)?;
     Ok(walk.indexes)
 }
 
-/// Holds the number of pages in an index of where they are against its length: in its fast way the
-/// crate makes room for them first. `head` are the first bytes of the index.
+/// Checks the number of pages in an offset index against its length: on its fast path the crate
+/// allocates memory for them first. `head` has the first bytes of the index.
 ///
 /// # Errors
-/// When there cannot be so many.
+/// If there cannot be so many.
 pub(super) fn check_offsets(head: &[u8], bytes: u64) -> Result<(), String> {
     const LIST_OF_FIELD_1: u8 = 1 << 4 | wire::LIST;
     let Some((&LIST_OF_FIELD_1, rest)) = head.split_first() else { return Ok(()) };
@@ -75,7 +75,7 @@ pub(super) fn check_offsets(head: &[u8], bytes: u64) -> Result<(), String> {
     }
 }
 
-/// Kinds as they are written.
+/// Types of the Thrift compact protocol.
 mod wire {
     pub(super) const STOP: u8 = 0;
     pub(super) const TRUE: u8 = 1;
@@ -98,11 +98,11 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// A structure. Of an element of the schema gives how many there are below it.
+    /// Parses a structure. Of a schema element, returns the number of its children.
     fn structure(&mut self, fields: Fields, depth: u32) -> Result<u64, String> {
-        let below = depth.checked_sub(1).ok_or("structures are too deep in one another")?;
+        let below = depth.checked_sub(1).ok_or("structures are nested too deeply")?;
         let mut last = 0i16;
-        // Of the two indexes.
+        // Ranges of the two indexes.
         let (mut starts, mut lengths) = ([None; 2], [None; 2]);
         let mut children = 0;
         loop {
@@ -135,26 +135,25 @@ impl Walk<'_> {
                 }
                 (Some(Kind::Children), wire::I16..=wire::I64) => {
                     let count = self.small()?;
-                    children = u64::try_from(count).map_err(|_| {
-                        format!("an element of the schema is said to have {count} below it")
-                    })?;
+                    children = u64::try_from(count)
+                        .map_err(|_| format!("a schema element declares {count} children"))?;
                 }
                 (Some(Kind::Schema), wire::LIST) => self.schema(below)?,
                 (Some(Kind::RowGroups), wire::LIST) => {
                     let (kind, count) = self.list()?;
                     if count > ROW_GROUPS_MAX {
-                        return Err(format!("it is said to have {count} row groups"));
+                        return Err(format!("it declares {count} row groups"));
                     }
                     self.items(kind, count, ROW_GROUP, below)?;
                 }
                 (Some(expected), _) => {
-                    return Err(format!("field {last} is no {}", expected.name()));
+                    return Err(format!("field {last} is not of type {}", expected.name()));
                 }
             }
         }
         let Indexes { offsets, bounds } = &mut self.indexes;
         for (ranges, place) in [offsets, bounds].into_iter().zip(starts.into_iter().zip(lengths)) {
-            // For the crate, too, there is no index where one of the two is missing or negative.
+            // Like the crate, ignores an index whose start or length is missing or negative.
             if let (Some(start), Some(bytes)) = place {
                 ranges.push(start..start.saturating_add(bytes));
             }
@@ -162,19 +161,19 @@ impl Walk<'_> {
         Ok(children)
     }
 
-    /// The elements of a schema, each before those below it.
+    /// Parses the elements of a schema, parents before children.
     fn schema(&mut self, depth: u32) -> Result<(), String> {
         let (kind, count) = self.list()?;
         if kind != wire::STRUCT {
             return self.items(kind, count, &[], depth);
         }
-        // How many are still to come, at each level.
+        // Number of remaining children, at each level.
         let mut levels = vec![1];
         for left in (0..count).rev() {
             let children = self.structure(SCHEMA_ELEMENT, depth)?;
             if children > left {
                 return Err(format!(
-                    "an element of the schema is said to have {children} below it of {left}"
+                    "a schema element declares {children} children, but {left} elements are left"
                 ));
             }
             while levels.pop_if(|level| *level == 0).is_some() {}
@@ -183,16 +182,16 @@ impl Walk<'_> {
             }
             levels.push(children);
             if levels.len() > SCHEMA_DEPTH_MAX {
-                return Err("the schema is too deep".to_owned());
+                return Err("the schema is nested too deeply".to_owned());
             }
         }
         Ok(())
     }
 
-    /// A value of a field.
+    /// Parses a value of a field.
     fn value(&mut self, kind: u8, fields: Fields, depth: u32) -> Result<(), String> {
         match kind {
-            // In a field the kind is the value.
+            // The type of a field is its value.
             wire::TRUE | wire::FALSE => Ok(()),
             wire::BYTE => self.byte().map(drop),
             wire::I16..=wire::I64 => self.integer().map(drop),
@@ -219,20 +218,21 @@ impl Walk<'_> {
                 Ok(())
             }
             wire::STRUCT => self.structure(fields, depth).map(drop),
-            other => Err(format!("there is a value of kind {other}")),
+            other => Err(format!("a value has the unknown type {other}")),
         }
     }
 
     fn items(&mut self, kind: u8, count: u64, fields: Fields, depth: u32) -> Result<(), String> {
-        let below = depth.checked_sub(1).ok_or("lists are too deep in one another")?;
+        let below = depth.checked_sub(1).ok_or("lists are nested too deeply")?;
         if count > 0 && matches!(kind, wire::TRUE | wire::FALSE) {
-            // The crate takes them for nothing, and what follows for something else.
-            return Err("there is a list of truth values".to_owned());
+            // The crate reads no bytes for the items, and so misreads the following fields.
+            return Err("a list has boolean items".to_owned());
         }
         (0..count).try_for_each(|_| self.value(kind, fields, below))
     }
 
-    /// The kind of the items, and how many; of them each has a byte at least.
+    /// Parses the header of a list: the type and the number of its items, each of which has a byte
+    /// at least.
     fn list(&mut self) -> Result<(u8, u64), String> {
         let (kind, count) = self.list_header()?;
         match self.rest.len() as u64 {
@@ -258,7 +258,7 @@ impl Walk<'_> {
         let there = usize::try_from(count).ok().and_then(|count| self.rest.split_off(..count));
         there
             .map(drop)
-            .ok_or_else(|| format!("a text is said to have {count} bytes of {}", self.rest.len()))
+            .ok_or_else(|| format!("a string declares {count} bytes of {}", self.rest.len()))
     }
 
     fn varint(&mut self) -> Result<u64, String> {
@@ -278,12 +278,12 @@ impl Walk<'_> {
         Ok((number >> 1).cast_signed() ^ -(number & 1).cast_signed())
     }
 
-    /// An integer that the crate keeps in 32 bits.
+    /// Parses an integer that the crate stores in 32 bits.
     fn small(&mut self) -> Result<i32, String> {
         i32::try_from(self.integer()?).map_err(|_| "a number has more than 32 bits".to_owned())
     }
 }
 
 fn too_many(items: u64, bytes: u64) -> String {
-    format!("a list is said to have {items} items in {bytes} bytes")
+    format!("a list declares {items} items in {bytes} bytes")
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The pages of a file, held against its footer and its indexes before they are unpacked.
+//! Validates page headers against the footer and the page index before pages are decompressed.
 
 use std::sync::Arc;
 
@@ -15,24 +15,24 @@ use nearscan_cpu::PageHeader;
 
 use crate::corruption::Corruption;
 
-/// Bytes that a page may have whatever its chunk says: some writers count dictionaries apart.
+/// Uncompressed bytes that a page may always have: some writers do not count dictionaries in the
+/// size of their chunk.
 const PAGE_BYTES_FREE: u64 = 16 << 20;
 
-/// How much less than what it unpacks to a chunk may have, where the footer does not say to how
-/// much.
+/// Largest compression ratio of a chunk whose uncompressed size the footer does not declare.
 const RATIO_MAX: u64 = 1024;
 
-/// Where the chunks of a file are.
+/// The places of the chunks of a file.
 #[derive(Debug)]
 pub(in crate::parquet) struct Chunks {
     file: String,
     metadata: Arc<ParquetMetaData>,
-    /// First byte, row group and leaf, in the order of the file.
+    /// First byte, row group and leaf column, in the order of the file.
     places: Vec<(u64, usize, usize)>,
 }
 
 impl Chunks {
-    /// The chunks of a footer that was checked.
+    /// Returns the chunks of a validated footer.
     pub(in crate::parquet) fn of(metadata: &Arc<ParquetMetaData>, file: String) -> Self {
         let groups = metadata.row_groups().iter().enumerate();
         let places = groups.flat_map(|(row_group, group)| {
@@ -44,8 +44,8 @@ impl Chunks {
         Self { file, metadata: Arc::clone(metadata), places }
     }
 
-    /// Holds the headers of the pages in `bytes`, which begin at `offset` and are whole, against
-    /// their chunk. What is in no chunk is no page.
+    /// Checks the headers of the complete pages in `bytes`, which begin at `offset`, against their
+    /// chunk. Bytes outside of all chunks have no pages.
     pub(in crate::parquet) fn check(&self, offset: u64, bytes: &[u8]) -> Result<(), Corruption> {
         let after = self.places.partition_point(|(start, ..)| *start <= offset);
         let place = after.checked_sub(1).map(|before| self.places[before]);
@@ -55,15 +55,15 @@ impl Chunks {
         let length = bytes.len().min(usize::try_from(left).unwrap_or(usize::MAX));
         let mut rest = &bytes[..length];
         let index = self.index(row_group, leaf);
-        // Whoever reads some pages only reads the dictionary first, where the footer says it is, or
-        // else in front of the first page of the index.
+        // A reader of some pages reads the dictionary first: at the offset in the footer, or else
+        // in front of the first page of the index.
         let mut has_dictionary = column.dictionary_page_offset().is_some()
             || index.first().is_some_and(|page| u64::try_from(page.offset) != Ok(start));
         let mut values = 0;
         while !rest.is_empty() {
             let at = offset + (length - rest.len()) as u64;
             let read = PageHeader::read(rest)
-                .map_err(|_| "there is no page header, or it is encrypted".to_owned());
+                .map_err(|_| "the page header is invalid or encrypted".to_owned());
             let checked = read.and_then(|(header, header_bytes)| {
                 if at == start {
                     has_dictionary = header.is_dictionary();
@@ -75,7 +75,7 @@ impl Chunks {
                 }
                 values += i64::from(header.values());
                 if header.has_codes() && !has_dictionary {
-                    return Err("a page refers to a dictionary, and there is none".to_owned());
+                    return Err("a page refers to a dictionary, but the chunk has none".to_owned());
                 }
                 Ok(header_bytes + header.compressed_bytes)
             });
@@ -87,7 +87,7 @@ impl Chunks {
         let is_whole = offset == start && length as u64 == column.byte_range().1;
         let said = values_max(column, self.metadata.row_group(row_group).num_rows());
         if is_whole && values != said {
-            let what = format!("its pages have {values} values, and it is said to have {said}");
+            let what = format!("the pages have {values} values, but the chunk declares {said}");
             return Err(self.corruption(row_group, leaf, start, what));
         }
         Ok(())
@@ -99,7 +99,7 @@ impl Chunks {
         Corruption { file: self.file.clone(), chunk, offset: Some(at), what }
     }
 
-    /// Where the pages with values are; nothing if that is not known.
+    /// Returns the places of the data pages; empty if there is no page index.
     fn index(&self, row_group: usize, leaf: usize) -> &[PageLocation] {
         let offsets = self.metadata.offset_index();
         let index = offsets.and_then(|offsets| offsets.get(row_group)?.get(leaf));
@@ -107,17 +107,18 @@ impl Chunks {
     }
 }
 
-/// Whether values are rows.
+/// Whether each value is a row.
 fn is_flat(column: &ColumnChunkMetaData) -> bool {
     column.column_descr().max_rep_level() == 0
 }
 
-/// Values of a chunk: of flat ones the rows, since old writers count no NULLs.
+/// Returns the values of a chunk: its rows if the column is flat, since old writers do not count
+/// NULLs.
 fn values_max(column: &ColumnChunkMetaData, rows: i64) -> i64 {
     if is_flat(column) { rows } else { column.num_values() }
 }
 
-/// Holds the rows of a page at `at` against the index of the pages, if there is one.
+/// Checks the rows of a page at `at` against the page index, if there is one.
 fn check_rows(
     header: &PageHeader,
     at: u64,
@@ -129,19 +130,18 @@ fn check_rows(
     }
     let found = index.binary_search_by_key(&Some(at), |page| u64::try_from(page.offset).ok());
     let Ok(number) = found else {
-        return Err("the index of the pages has none here".to_owned());
+        return Err("the page index has no page here".to_owned());
     };
     let end = index.get(number + 1).map_or(rows, |next| next.first_row_index);
     match end - index[number].first_row_index {
         expected if expected == i64::from(header.values()) => Ok(()),
-        expected => Err(format!(
-            "a page is said to have {} rows, and {expected} by the index",
-            header.values()
-        )),
+        expected => {
+            Err(format!("a page declares {} rows, and the page index {expected}", header.values()))
+        }
     }
 }
 
-/// Bytes that a value takes at least where it stands as it is.
+/// Returns the least bytes of a value in PLAIN encoding.
 fn plain_bytes_min(column: &ColumnDescriptor) -> u64 {
     match column.physical_type() {
         Type::BOOLEAN => 0,
@@ -152,8 +152,8 @@ fn plain_bytes_min(column: &ColumnDescriptor) -> u64 {
     }
 }
 
-/// Holds the header of a page against its chunk, of which `left` bytes are behind it, in a row
-/// group with so many rows.
+/// Checks the header of a page against its chunk, which has `left` bytes after the header, in a row
+/// group of `rows` rows.
 fn check_page(
     header: &PageHeader,
     column: &ColumnChunkMetaData,
@@ -162,30 +162,29 @@ fn check_page(
 ) -> Result<(), String> {
     let (packed, unpacked) = (header.compressed_bytes, header.uncompressed_bytes as u64);
     if packed > left {
-        return Err(format!("a page is said to have {packed} bytes where {left} are left"));
+        return Err(format!("a page declares {packed} bytes, but {left} are left in its chunk"));
     }
     let size = |bytes: i64| u64::try_from(bytes).unwrap_or(0);
-    // Some writers do not say to how much a chunk unpacks: less than what it has is none.
+    // Some writers do not declare the uncompressed size: a value below the compressed size counts
+    // as none.
     let all = match (size(column.uncompressed_size()), size(column.compressed_size())) {
         (unknown, compressed) if unknown < compressed => compressed.saturating_mul(RATIO_MAX),
         (all, _) => all,
     };
     if unpacked > all.max(PAGE_BYTES_FREE) {
-        return Err(format!(
-            "a page is said to unpack to {unpacked} bytes, and its chunk to {all}"
-        ));
+        return Err(format!("a page declares {unpacked} uncompressed bytes, and its chunk {all}"));
     }
     let (values, all) = (header.values(), values_max(column, rows));
     if i64::from(values) > all {
-        return Err(format!("a page is said to have {values} values, and its chunk {all}"));
+        return Err(format!("a page declares {values} values, and its chunk {all}"));
     }
     let entries = header.entries();
     if u64::from(entries) * plain_bytes_min(column.column_descr()) > unpacked {
-        return Err(format!("a dictionary is said to have {entries} entries in {unpacked} bytes"));
+        return Err(format!("a dictionary declares {entries} entries in {unpacked} bytes"));
     }
     let levels = header.level_bytes();
     if levels > packed || levels as u64 > unpacked {
-        return Err(format!("a page is said to have {levels} bytes of levels in {packed}"));
+        return Err(format!("a page declares {levels} bytes of levels in {packed}"));
     }
     Ok(())
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Footers and pages as other writers leave them, and some that nobody should.
+//! Tests validation with footers and pages of other writers, and with corrupt ones.
 
 use std::sync::Arc;
 
@@ -26,17 +26,17 @@ use rstest::rstest;
 
 use super::{super::metadata::FooterCache, pages::Chunks, validate};
 
-/// The index of a chunk.
+/// The page index of a chunk.
 type Pages = Vec<PageLocation>;
 
 const ROWS: i64 = 1000;
 const PAGE_ROWS: usize = 100;
 
-/// What some writers say of a page without values.
+/// The location that some writers declare for a page without values.
 const NOWHERE: PageLocation =
     PageLocation { offset: -1, compressed_page_size: 0, first_row_index: -1 };
 
-/// Ten pages of one column behind a dictionary.
+/// Writes ten pages of one column after a dictionary.
 fn write() -> (Bytes, ParquetMetaData) {
     let properties = WriterProperties::builder()
         .set_data_page_row_count_limit(PAGE_ROWS)
@@ -59,7 +59,7 @@ fn validated(
     validate(Arc::clone(metadata), "f", bytes.len() as u64)
 }
 
-/// The footer with another chunk.
+/// Returns the footer with a changed chunk.
 fn with_chunk(
     metadata: ParquetMetaData,
     change: impl Fn(ColumnChunkMetaDataBuilder) -> ColumnChunkMetaDataBuilder,
@@ -71,7 +71,7 @@ fn with_chunk(
     builder.set_row_groups(vec![group]).build()
 }
 
-/// The footer with other pages in its index.
+/// Returns the footer with other pages in its index.
 fn with_pages(metadata: ParquetMetaData, change: fn(&mut Pages)) -> ParquetMetaData {
     let mut pages = pages(&metadata).to_vec();
     change(&mut pages);
@@ -128,7 +128,7 @@ fn inconsistent_page_index_is_removed(#[case] change: fn(&mut Pages)) {
     let (bytes, metadata) = write();
     let valid = validated(&Arc::new(with_pages(metadata, change)), &bytes).unwrap();
     assert!(valid.offset_index().is_none() && valid.column_index().is_none());
-    // Nobody reads it again.
+    // Its offsets are removed, so that it is not read again.
     let chunk = chunk(&valid);
     assert!(chunk.offset_index_offset().is_none() && chunk.column_index_offset().is_none());
     assert_eq!(chunk.num_values(), ROWS);
@@ -162,18 +162,18 @@ fn value_count_of_a_chunk_may_exclude_nulls() {
     assert_eq!(check(ParquetMetaData::clone(&fewer), &bytes, None), Ok(()));
     let more = Arc::new(with_chunk(metadata, |it| it.set_num_values(ROWS + 1)));
     let error = validated(&more, &bytes).unwrap_err().to_string();
-    assert!(error.contains("it is said to have 1001 values in 1000 rows"), "{error}");
+    assert!(error.contains("it declares 1001 values in 1000 rows"), "{error}");
 }
 
 #[test]
 fn page_with_another_row_count_than_its_index_is_refused() {
     let (bytes, metadata) = write();
     let moved = with_pages(metadata, |pages| pages[5].first_row_index += 20);
-    // It is like one that fits.
+    // The row count is that of a consistent page.
     assert!(validated(&Arc::new(moved.clone()), &bytes).unwrap().offset_index().is_some());
     assert_eq!(check(moved.clone(), &bytes, Some(3)), Ok(()));
     let error = check(moved, &bytes, Some(5)).unwrap_err();
-    assert!(error.contains("said to have 100 rows, and 80 by the index"), "{error}");
+    assert!(error.contains("declares 100 rows, and the page index 80"), "{error}");
 }
 
 #[test]
@@ -183,7 +183,7 @@ fn chunk_whose_pages_lack_rows_is_refused() {
     let group = builder.take_row_groups().remove(0);
     let group = group.into_builder().set_num_rows(ROWS + 7).build().unwrap();
     let error = check(builder.set_row_groups(vec![group]).build(), &bytes, None).unwrap_err();
-    assert!(error.contains("its pages have 1000 values, and it is said to have 1007"), "{error}");
+    assert!(error.contains("the pages have 1000 values, but the chunk declares 1007"), "{error}");
 }
 
 #[test]

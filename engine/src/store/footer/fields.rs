@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The fields that the structures of a Parquet footer may have, and their kinds.
+//! Lists the fields of the structures of a Parquet footer, and their types.
 //!
 //! Source: `parquet.thrift` of the format, version 2.12.
 
@@ -8,7 +8,7 @@ use Kind::{
     Struct,
 };
 
-/// What a field is. Integers of all widths are one kind, as they are written alike.
+/// The type of a field. Integers of all widths have one type, since they have the same encoding.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Kind {
     Bool,
@@ -16,13 +16,13 @@ pub(super) enum Kind {
     Int,
     Double,
     Bytes,
-    /// Items that are no structures have no fields.
+    /// A list; if the items are not structures, they have no fields.
     List(Fields),
     Struct(Fields),
-    /// An integer: where an index of a chunk starts, and how long it is.
+    /// An integer: the start or the length of a page index.
     IndexStart(Index),
     IndexBytes(Index),
-    /// An integer: how many elements of the schema stand below this one.
+    /// An integer: the number of children of a schema element.
     Children,
     /// The list of the elements of a schema.
     Schema,
@@ -30,27 +30,27 @@ pub(super) enum Kind {
     RowGroups,
 }
 
-/// The indexes of a chunk.
+/// The page indexes of a chunk.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Index {
-    /// Where its pages are.
+    /// The offset index.
     Offsets,
-    /// Bounds of their values.
+    /// The column index.
     Bounds,
 }
 
-/// The fields that a structure may have, from number 1 on; `None` is one that was never given.
+/// The fields of a structure, from number 1 on; `None` is a number that the format does not use.
 pub(super) type Fields = &'static [Option<Kind>];
 
 impl Kind {
-    /// What a message calls it.
+    /// Returns the name of the type in messages.
     pub(super) const fn name(self) -> &'static str {
         match self {
-            Bool => "truth value",
+            Bool => "boolean",
             Byte => "byte",
             Int | IndexStart(_) | IndexBytes(_) | Children => "integer",
             Double => "double",
-            Bytes => "text",
+            Bytes => "string",
             List(_) | Schema | RowGroups => "list",
             Struct(_) => "structure",
         }
@@ -84,7 +84,7 @@ const LOGICAL_TYPE: Fields = &[
     Some(Struct(&[Some(Bytes)])),
     Some(Struct(&[Some(Bytes), Some(Int)])),
 ];
-/// Those of an element of the schema.
+/// Fields of a schema element.
 pub(super) const SCHEMA_ELEMENT: Fields = &[
     Some(Int),
     Some(Int),
@@ -142,7 +142,7 @@ const COLUMN_CHUNK: Fields = &[
     Some(Bytes),
 ];
 const SORTED_BY: Fields = &[Some(Int), Some(Bool), Some(Bool)];
-/// Those of a row group.
+/// Fields of a row group.
 pub(super) const ROW_GROUP: Fields = &[
     Some(List(COLUMN_CHUNK)),
     Some(Int),
@@ -153,7 +153,7 @@ pub(super) const ROW_GROUP: Fields = &[
     Some(Int),
 ];
 const CIPHER: Fields = &[Some(Struct(&[Some(Bytes), Some(Bytes), Some(Bool)])); 2];
-/// Those of a footer.
+/// Fields of a footer.
 pub(super) const FILE: Fields = &[
     Some(Int),
     Some(Schema),
