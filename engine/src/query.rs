@@ -111,7 +111,8 @@ impl Query {
 
     pub(crate) async fn planned(&self, frame: &DataFrame, task: &TaskContext) -> Result<Planned> {
         let watch = Stopwatch::start();
-        let planning = depth::with_room(self.levels, Box::pin(frame.create_physical_plan()));
+        let planning =
+            depth::with_enough_stack(self.levels, Box::pin(frame.create_physical_plan()));
         let (plan, decisions) = match has_drives(task) {
             true => caught(recorded(planning)).await?,
             // Without drives there is nothing to decide, and planning takes no longer than
@@ -128,7 +129,8 @@ impl Query {
     /// If the plan cannot be made.
     pub async fn profile(&self) -> Result<QueryProfile> {
         let watch = Stopwatch::start();
-        let planning = depth::with_room(self.levels, Box::pin(self.frame.create_physical_plan()));
+        let planning =
+            depth::with_enough_stack(self.levels, Box::pin(self.frame.create_physical_plan()));
         let (plan, decisions): (_, Vec<Candidate>) = recorded(planning).await;
         let (plan, planning): (Arc<dyn ExecutionPlan>, _) = (plan?, watch.elapsed());
         Ok(profile(plan.as_ref(), decisions, planning))

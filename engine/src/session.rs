@@ -182,7 +182,8 @@ impl Session {
     /// The error of the statement.
     pub async fn plan(&self, statement: Statement) -> Result<Query> {
         let levels = statement.levels();
-        let planned = depth::with_room(levels, Box::pin(self.plan_parsed(statement.parsed))).await;
+        let planned =
+            depth::with_enough_stack(levels, Box::pin(self.plan_parsed(statement.parsed))).await;
         planned.map_err(|error| self.classify(error))
     }
 
@@ -264,7 +265,7 @@ impl Session {
         self.access.check_plan(&plan)?;
         let levels = depth::levels(&plan);
         let planning = Box::pin(self.context.execute_logical_plan(plan));
-        Ok(Query::new(depth::with_room(levels, planning).await?, levels))
+        Ok(Query::new(depth::with_enough_stack(levels, planning).await?, levels))
     }
 
     /// Returns the empty query of a statement that was already executed.

@@ -7,7 +7,8 @@
 //!
 //! - chains of AND and OR are balanced before anything recurses into them;
 //! - statements with other long chains are refused;
-//! - a deep statement or plan is planned on a larger stack, which is mapped only for it ([`room`]);
+//! - a deep statement or plan is planned on a larger stack
+//!   ([`on_enough_stack`]), which is mapped only for it;
 //! - a deep plan is executed with more stack at every some hundred operators.
 
 pub(crate) mod chains;
@@ -30,13 +31,13 @@ const BASE_BYTES: usize = 256 << 10;
 
 /// Does something with stack enough for so many levels; where the thread has that, it is done in
 /// place.
-pub fn room<T>(levels: usize, work: impl FnOnce() -> T) -> T {
+pub fn on_enough_stack<T>(levels: usize, work: impl FnOnce() -> T) -> T {
     let needed = BASE_BYTES + levels.saturating_mul(LEVEL_BYTES);
     stacker::maybe_grow(needed, needed + BASE_BYTES, work)
 }
 
 /// A future that is polled with stack enough for so many levels.
-pub async fn with_room<T>(levels: usize, work: impl Future<Output = T>) -> T {
+pub async fn with_enough_stack<T>(levels: usize, work: impl Future<Output = T>) -> T {
     let mut work = pin!(work);
     std::future::poll_fn(|context| poll(levels, work.as_mut(), context)).await
 }
@@ -46,5 +47,5 @@ fn poll<T>(
     work: Pin<&mut impl Future<Output = T>>,
     context: &mut Context<'_>,
 ) -> Poll<T> {
-    room(levels, || work.poll(context))
+    on_enough_stack(levels, || work.poll(context))
 }

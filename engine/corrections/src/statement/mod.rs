@@ -31,7 +31,7 @@ use datafusion::{
 use crate::{depth, registry::Correction, set::CorrectionSet};
 
 /// Parses the tokens of one statement; also gives how many levels deep it is at most, for
-/// [`depth::with_room`].
+/// [`depth::with_enough_stack`].
 ///
 /// # Errors
 /// What is wrong with the statement; `NotImplemented` for one that is too deep, or that has a
@@ -47,7 +47,7 @@ pub fn parse_statement(
     }
     let levels = depth::statement::levels(tokens)?;
     // Before its chains are balanced a statement is as deep as it is long.
-    let parsed = depth::room(levels + tokens.len() / TOKENS_OF_A_LEVEL, || {
+    let parsed = depth::on_enough_stack(levels + tokens.len() / TOKENS_OF_A_LEVEL, || {
         parse(tokens, dialect, options, enabled)
     });
     Ok((parsed?, levels))

@@ -70,7 +70,8 @@ impl Corrected {
         let options = &state.config_options().sql_parser;
         let dialect = GenericDialect {};
         let (parsed, levels) = parse_statement(&tokens, &dialect, options, self.enabled)?;
-        depth::with_room(levels, Box::pin(plan_statement(&state, parsed, self.enabled))).await
+        depth::with_enough_stack(levels, Box::pin(plan_statement(&state, parsed, self.enabled)))
+            .await
     }
 
     /// Runs a statement and returns its rows, or the error.
@@ -79,7 +80,7 @@ impl Corrected {
             let plan = self.plan(sql).await?;
             let levels = depth::levels(&plan);
             let frame = self.context.execute_logical_plan(plan).await?;
-            depth::with_room(levels, Box::pin(frame.collect())).await
+            depth::with_enough_stack(levels, Box::pin(frame.collect())).await
         };
         shown(run.await)
     }

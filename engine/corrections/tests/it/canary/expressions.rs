@@ -14,7 +14,7 @@ async fn array_has_with_null_is_unknown() {
         wrong: "",
         right: "false",
     };
-    canary.sing().await;
+    canary.check().await;
 }
 
 #[tokio::test]
@@ -26,7 +26,7 @@ async fn bitwise_and_with_negation_is_zero() {
         wrong: "0",
         right: "2",
     };
-    canary.sing().await;
+    canary.check().await;
 }
 
 #[tokio::test]
@@ -38,7 +38,7 @@ async fn cast_to_fewer_digits_is_unwrapped() {
         wrong: "0",
         right: "1",
     };
-    canary.sing().await;
+    canary.check().await;
 }
 
 #[tokio::test]
@@ -52,7 +52,7 @@ async fn constant_is_rounded_to_the_column_type() {
         wrong: "1",
         right: "0",
     };
-    canary.sing().await;
+    canary.check().await;
 }
 
 #[tokio::test]
@@ -64,7 +64,7 @@ async fn decimal_modulo_one_is_zero() {
         wrong: "0.0",
         right: "0.5",
     };
-    canary.sing().await;
+    canary.check().await;
 }
 
 #[tokio::test]
@@ -76,7 +76,7 @@ async fn in_lists_with_columns_are_intersected() {
         wrong: "0",
         right: "1",
     };
-    canary.sing().await;
+    canary.check().await;
 }
 
 #[tokio::test]
@@ -88,7 +88,7 @@ async fn regex_that_matches_all_ignores_null() {
         wrong: "false",
         right: "true",
     };
-    canary.sing().await;
+    canary.check().await;
 }
 
 #[tokio::test]
@@ -100,7 +100,7 @@ async fn constant_sum_with_count_is_refused() {
         wrong: "error",
         right: "2 15 17",
     };
-    canary.sing().await;
+    canary.check().await;
 }
 
 #[tokio::test]
@@ -112,5 +112,5 @@ async fn zeros_of_different_sign_contradict() {
         wrong: "0",
         right: "1",
     };
-    canary.sing().await;
+    canary.check().await;
 }

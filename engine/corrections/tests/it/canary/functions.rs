@@ -14,5 +14,5 @@ async fn grouped_max_of_negative_infinity_is_finite() {
         wrong: "-1.7976931348623157e308",
         right: "-inf",
     };
-    canary.sing().await;
+    canary.check().await;
 }

@@ -14,7 +14,7 @@ async fn delete_with_contradiction_deletes_all_rows() {
         wrong: "2",
         right: "0",
     };
-    canary.sing().await;
+    canary.check().await;
 }
 
 #[tokio::test]
@@ -26,7 +26,7 @@ async fn except_all_removes_every_copy() {
         wrong: "",
         right: "1",
     };
-    canary.sing().await;
+    canary.check().await;
 }
 
 #[tokio::test]
@@ -38,7 +38,7 @@ async fn distinct_above_unnest_is_dropped() {
         wrong: "2",
         right: "1",
     };
-    canary.sing().await;
+    canary.check().await;
 }
 
 #[tokio::test]
@@ -50,7 +50,7 @@ async fn filter_on_quotient_makes_its_column_constant() {
         wrong: "21, 20",
         right: "20, 21",
     };
-    canary.sing().await;
+    canary.check().await;
 }
 
 #[tokio::test]
@@ -62,7 +62,7 @@ async fn columnless_having_is_pushed_below_count() {
         wrong: "0",
         right: "",
     };
-    canary.sing().await;
+    canary.check().await;
 }
 
 #[tokio::test]
@@ -74,7 +74,7 @@ async fn constant_on_the_left_contradicts() {
         wrong: "0",
         right: "1",
     };
-    canary.sing().await;
+    canary.check().await;
 }
 
 #[tokio::test]
@@ -89,5 +89,5 @@ async fn null_equality_of_two_joins_is_merged() {
         wrong: "10 1, 10 5, 20 1, 20 5",
         right: "10 1, 10 5, 20 1, 20 5, 30 3, 40 3",
     };
-    canary.sing().await;
+    canary.check().await;
 }

@@ -31,7 +31,7 @@ pub(crate) struct Canary<'a> {
 
 impl Canary<'_> {
     /// Runs it in all ways.
-    pub(crate) async fn sing(&self) {
+    pub(crate) async fn check(&self) {
         let context = plain();
         for statement in self.setup {
             let done = plain_rows(&context, statement).await;

@@ -31,7 +31,7 @@ async fn filter_reaches_the_other_column_of_its_name() {
         wrong: "1  10, 2 5 20, 9  30",
         right: "2 5 20",
     };
-    canary.sing().await;
+    canary.check().await;
 }
 
 #[tokio::test]
@@ -43,7 +43,7 @@ async fn sort_is_pushed_below_limit_with_offset() {
         wrong: "4",
         right: "4, 5, 6, 7",
     };
-    canary.sing().await;
+    canary.check().await;
 }
 
 #[tokio::test]
@@ -55,7 +55,7 @@ async fn rollup_over_constant_key_is_not_sorted() {
         wrong: " 1, 1 1",
         right: "1 1,  1",
     };
-    canary.sing().await;
+    canary.check().await;
 }
 
 #[tokio::test]
@@ -71,7 +71,7 @@ async fn piecewise_merge_join_loses_rows() {
         wrong: "1 3, 1 2, 2 3, 2 2, 3 3",
         right: "1 2, 1 3, 2 2, 2 3, 3 3",
     };
-    canary.sing().await;
+    canary.check().await;
 }
 
 /// Far more than the join holds besides, and far less than the wide rows.

@@ -14,7 +14,7 @@ async fn distinct_from_takes_the_rest_of_the_condition() {
         wrong: "1",
         right: "2",
     };
-    canary.sing().await;
+    canary.check().await;
 }
 
 #[tokio::test]
@@ -26,7 +26,7 @@ async fn any_over_array_with_null_is_false() {
         wrong: "false",
         right: "true",
     };
-    canary.sing().await;
+    canary.check().await;
 }
 
 #[tokio::test]
@@ -38,7 +38,7 @@ async fn tablesample_is_ignored() {
         wrong: "2",
         right: "error: This feature is not implemented: TABLESAMPLE",
     };
-    canary.sing().await;
+    canary.check().await;
 }
 
 #[tokio::test]
@@ -50,7 +50,7 @@ async fn using_column_of_full_join_is_that_of_the_left_side() {
         wrong: "1, ",
         right: "1, 2",
     };
-    canary.sing().await;
+    canary.check().await;
 }
 
 #[tokio::test]
@@ -62,5 +62,5 @@ async fn primary_key_is_trusted_and_not_checked() {
         wrong: "2",
         right: "1",
     };
-    canary.sing().await;
+    canary.check().await;
 }

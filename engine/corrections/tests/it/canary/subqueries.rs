@@ -14,7 +14,7 @@ async fn correlated_subquery_in_join_condition_is_refused() {
         wrong: "0",
         right: "2",
     };
-    canary.sing().await;
+    canary.check().await;
 }
 
 #[tokio::test]
@@ -26,7 +26,7 @@ async fn exists_over_ungrouped_aggregate_loses_rows() {
         wrong: "0",
         right: "1",
     };
-    canary.sing().await;
+    canary.check().await;
 }
 
 #[tokio::test]
@@ -38,7 +38,7 @@ async fn empty_scalar_subquery_is_not_null() {
         wrong: "false",
         right: "true",
     };
-    canary.sing().await;
+    canary.check().await;
 }
 
 #[tokio::test]
@@ -50,7 +50,7 @@ async fn outer_reference_has_the_type_from_before_coercion() {
         wrong: "error: Arrow error",
         right: "2",
     };
-    canary.sing().await;
+    canary.check().await;
 }
 
 #[tokio::test]
@@ -66,7 +66,7 @@ async fn keys_of_one_name_are_compared_twice() {
         wrong: "0",
         right: "1",
     };
-    canary.sing().await;
+    canary.check().await;
 }
 
 #[tokio::test]
@@ -81,7 +81,7 @@ async fn not_in_with_null_below_or_is_true() {
         wrong: "2",
         right: "0",
     };
-    canary.sing().await;
+    canary.check().await;
 }
 
 #[tokio::test]
@@ -93,5 +93,5 @@ async fn limit_of_correlated_exists_is_dropped() {
         wrong: "1",
         right: "error: This feature is not implemented: LIMIT or OFFSET in a correlated subquery",
     };
-    canary.sing().await;
+    canary.check().await;
 }
