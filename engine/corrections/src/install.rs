@@ -378,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn install_keeps_a_rule_that_was_added_to_the_builder_behind_those_of_datafusion() {
+    fn install_keeps_an_added_rule_after_those_of_datafusion() {
         let added = EstimateHiddenPredicates(ALL);
         let name = added.name().to_owned();
         let builder = SessionStateBuilder::new().with_default_features();

@@ -521,7 +521,7 @@ mod tests {
     use std::collections::HashSet;
 
     #[test]
-    fn rows_stand_in_the_order_of_the_enum() {
+    fn rows_are_in_the_order_of_the_enum() {
         for (index, row) in CORRECTIONS.iter().enumerate() {
             assert_eq!(row.correction as usize, index, "{}", row.name);
         }

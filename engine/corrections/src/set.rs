@@ -124,7 +124,7 @@ mod tests {
     #[case("", "none")]
     #[case("rewrite_not_in", "rewrite_not_in")]
     #[case(" PROTECT_LIMITS ,rewrite_not_in", "rewrite_not_in,protect_limits")]
-    fn text_is_read_and_written(#[case] text: &str, #[case] shown: &str) {
+    fn set_is_parsed_and_formatted(#[case] text: &str, #[case] shown: &str) {
         let set: CorrectionSet = text.parse().unwrap();
         assert_eq!(set.to_string(), shown);
         assert_eq!(shown.parse(), Ok(set));
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn all_names_together_are_all() {
+    fn set_of_all_names_is_all() {
         let names: Vec<&str> = CORRECTIONS.iter().map(|row| row.name).collect();
         assert_eq!(names.join(",").parse(), Ok(CorrectionSet::ALL));
         let one_less = CorrectionSet::ALL.without(Correction::RewriteNotIn);

@@ -192,7 +192,7 @@ mod tests {
     #[case("SELECT (SELECT 1 UNION ALL SELECT 2) + 3 FROM t JOIN u ON t.a = u.a", 2)]
     #[case("SELECT a + b) + c", 2)]
     #[case("SELECT (a + b + (c", 2)]
-    fn is_that_of_the_longest_row_of_operators(#[case] text: &str, #[case] expected: usize) {
+    fn depth_is_that_of_the_longest_run_of_operators(#[case] text: &str, #[case] expected: usize) {
         let tokens = Tokenizer::new(&GenericDialect {}, text).tokenize_with_location().unwrap();
         assert_eq!(of(&tokens), expected);
     }

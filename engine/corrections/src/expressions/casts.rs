@@ -287,7 +287,7 @@ mod tests {
         Timestamp(Second, Some("Europe/Paris".into())),
         true
     )]
-    fn casts_keep_the_order_of_values(
+    fn known_casts_are_monotonic(
         #[case] from: DataType,
         #[case] to: DataType,
         #[case] expected: bool,
@@ -304,7 +304,7 @@ mod tests {
     #[case(Float32, Float64)]
     #[case(Date32, Timestamp(Second, None))]
     #[case(Timestamp(Second, None), Timestamp(Nanosecond, None))]
-    fn widening_casts_keep_values(#[case] from: DataType, #[case] to: DataType) {
+    fn widening_casts_are_injective(#[case] from: DataType, #[case] to: DataType) {
         assert!(keeps_values(&from, &to));
         assert!(!keeps_values(&to, &from));
     }
@@ -316,7 +316,7 @@ mod tests {
     #[case(Int32, UInt64)]
     #[case(Timestamp(Second, None), Date32)]
     #[case(Timestamp(Second, None), Timestamp(Second, Some("UTC".into())))]
-    fn other_casts_may_not(#[case] from: DataType, #[case] to: DataType) {
+    fn other_casts_are_not_known_to_be_injective(#[case] from: DataType, #[case] to: DataType) {
         assert!(!keeps_values(&from, &to));
     }
 }

@@ -131,7 +131,7 @@ mod tests {
         "CASE WHEN a IS DISTINCT FROM b AND c THEN d END",
         "CASE WHEN (a IS DISTINCT FROM b) AND c THEN d END"
     )]
-    fn ends_before_what_binds_less(#[case] text: &str, #[case] meant: &str) {
+    fn right_side_ends_before_and_and_or(#[case] text: &str, #[case] meant: &str) {
         let mut found = parsed(text);
         reassociate(&mut found);
         // Parentheses are the only difference that is left.

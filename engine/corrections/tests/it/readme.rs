@@ -22,7 +22,7 @@ DataFusion is right, and says that the correction can go.
 ";
 
 #[test]
-fn readme_is_that_of_the_table() {
+fn readme_matches_the_table() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md");
     let expected = text();
     if std::env::var_os("NEARSCAN_BLESS").is_some() {

@@ -72,7 +72,7 @@ fn is(found: &str, expected: &str) -> bool {
 }
 
 #[test]
-fn every_correction_names_a_canary_that_is_there() {
+fn every_correction_names_an_existing_canary() {
     let sources = [
         ("depth", include_str!("depth.rs")),
         ("expressions", include_str!("expressions.rs")),
