@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Identity functions that act as optimization barriers.
+//! Provides identity functions that act as optimization barriers.
 //!
-//! A call gives its first argument and has that argument's type; DataFusion's optimizer knows
-//! nothing of it, so it does not look through. Users cannot call them: no registry has them.
+//! A call returns its first argument and has that argument's type. DataFusion's optimizer does not
+//! know the function, so it does not look through a call. No registry has the functions, so users
+//! cannot call them.
 //!
-//! | function | stands | until |
+//! | function | is put | until |
 //! |---|---|---|
-//! | [`transient`], [`transient_beside`] | around what `simplify_expressions` would change into something else | that rule is done with the operator |
+//! | [`transient`], [`transient_beside`] | around what `simplify_expressions` would rewrite unsoundly | the rule has run on the operator |
 //! | [`hold`], [`hold_beside`] | around what the whole logical optimizer must not see through | physical planning begins |
 //! | [`nullable`] | around scalar subqueries that may have no row | the query ends |
 //!
-//! What physical planning would misread is behind a [`transient`] barrier that is put there when
-//! the logical optimizer is done, and stays. It costs a clone of an `Arc` for each batch.
-//! Table providers see no barrier: [`filter pushdown`](crate::logical) takes them off, or keeps
-//! back the conditions that have one.
+//! After the logical optimizer, a [`transient`] barrier is put around what physical planning would
+//! misread, and stays there. It costs a clone of an `Arc` for each batch. Table providers see no
+//! barriers: [`filter pushdown`](crate::logical) removes them, or does not push the conditions that
+//! need one.
 
 use std::sync::{Arc, LazyLock};
 
@@ -32,28 +33,27 @@ use datafusion::{
 
 use crate::walk::map_expressions;
 
-/// An expression that `simplify_expressions` does not see through.
+/// Puts an expression behind a barrier for `simplify_expressions`.
 pub(crate) fn transient(argument: Expr) -> Expr {
     TRANSIENT.call(vec![argument])
 }
 
-/// The same with another argument, which is not used: a constant that must not be folded is no
-/// constant beside a column.
+/// Does the same with a second, unused argument: a constant beside a column is not folded.
 pub(crate) fn transient_beside(argument: Expr, other: Expr) -> Expr {
     TRANSIENT.call(vec![argument, other])
 }
 
-/// An expression that no rule for logical plans sees through.
+/// Puts an expression behind a barrier for all rules for logical plans.
 pub(crate) fn hold(argument: Expr) -> Expr {
     HOLD.call(vec![argument])
 }
 
-/// The same with another argument, as in [`transient_beside`].
+/// Does the same with a second argument, as [`transient_beside`].
 pub(crate) fn hold_beside(argument: Expr, other: Expr) -> Expr {
     HOLD.call(vec![argument, other])
 }
 
-/// An expression that may be NULL, whatever its columns say.
+/// Declares that an expression may be NULL, whatever the nullability of its columns.
 pub(crate) fn nullable(argument: Expr) -> Expr {
     NULLABLE.call(vec![argument])
 }
@@ -74,25 +74,25 @@ pub(crate) fn is_marked_nullable(expr: &Expr) -> bool {
     is_call(expr, &NULLABLE)
 }
 
-/// What a physical plan keeps behind an `as_is` barrier, for those who evaluate an expression as it
-/// is written; none if the expression is no such barrier.
+/// Returns the expression behind an `as_is` barrier of a physical plan, for code that evaluates
+/// expressions as written; none if the expression is not such a barrier.
 #[must_use]
 pub fn behind_barrier(expr: &Arc<dyn PhysicalExpr>) -> Option<&Arc<dyn PhysicalExpr>> {
     let call = expr.downcast_ref::<ScalarFunctionExpr>()?;
     if *call.fun() == **TRANSIENT { call.args().first() } else { None }
 }
 
-/// The operator without calls of [`transient`].
+/// Removes calls of [`transient`] from an operator.
 pub(crate) fn remove_transient(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
     remove(plan, &TRANSIENT)
 }
 
-/// The operator without calls of [`hold`].
+/// Removes calls of [`hold`] from an operator.
 pub(crate) fn remove_held(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
     remove(plan, &HOLD)
 }
 
-/// The expression without calls of [`hold`].
+/// Removes calls of [`hold`] from an expression.
 pub(crate) fn without_held(expr: Expr) -> Result<Expr> {
     Ok(expr.transform_up(|part| without(part, &HOLD))?.data)
 }
@@ -117,7 +117,7 @@ fn is_call(expr: &Expr, barrier: &Arc<ScalarUDF>) -> bool {
     matches!(expr, Expr::ScalarFunction(ScalarFunction { func, .. }) if func == barrier)
 }
 
-/// The function of a plan that was serialised.
+/// Returns the function of that name, for a deserialised plan.
 #[cfg(feature = "proto")]
 pub(crate) fn by_name(name: &str) -> Option<Arc<ScalarUDF>> {
     let barriers = [&TRANSIENT, &HOLD, &NULLABLE];

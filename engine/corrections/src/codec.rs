@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! [`CorrectionsCodec`]: our operators and barriers as bytes, so that a corrected plan can be sent
-//! to another machine.
+//! Serialises the operators and barriers of corrections, so that a corrected plan can be sent to
+//! another machine.
 //!
-//! An operator is thirteen bytes: [`MAGIC`], its kind, and a number, little-endian.
+//! An operator has thirteen bytes: [`MAGIC`], its kind, and a number, little-endian.
 //!
 //! | kind | operator | number |
 //! |---|---|---|
@@ -33,12 +33,12 @@ use crate::{
 /// The first bytes of each operator.
 pub const MAGIC: &[u8; 4] = b"NSCR";
 
-/// Encodes and decodes what corrections put into physical plans.
+/// Encodes and decodes the operators and functions that corrections put into physical plans.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct CorrectionsCodec;
 
 impl CorrectionsCodec {
-    /// An operator as its kind and number; nothing if it is none of ours.
+    /// Returns the kind and number of an operator; nothing if it is not of a correction.
     fn parts(node: &Arc<dyn ExecutionPlan>) -> Option<(u8, u64)> {
         if node.is::<PassThroughExec<PropertyBarrier>>() {
             return Some((0, 0));
@@ -50,7 +50,7 @@ impl CorrectionsCodec {
         Some((2, u64::try_from(piece.special().bytes).unwrap_or(u64::MAX)))
     }
 
-    /// Whether an operator is one of ours.
+    /// Whether an operator is of a correction.
     #[must_use]
     pub fn encodes(node: &Arc<dyn ExecutionPlan>) -> bool {
         Self::parts(node).is_some()
@@ -69,14 +69,14 @@ impl PhysicalExtensionCodec for CorrectionsCodec {
             return internal_err!("not an operator of a correction");
         };
         let Ok(number) = number.try_into().map(u64::from_le_bytes) else {
-            return internal_err!("an operator of a correction has a number of eight bytes");
+            return internal_err!("the number of a correction's operator must have eight bytes");
         };
         let input = only_child(inputs.to_vec())?;
         match kind {
             0 => Ok(barrier_above(input)),
             1 => Ok(restartable(input, number != 0)),
             2 => Ok(Piece::of_bytes(number).above(input)),
-            other => internal_err!("there is no operator {other} of corrections"),
+            other => internal_err!("corrections have no operator {other}"),
         }
     }
 
@@ -87,7 +87,7 @@ impl PhysicalExtensionCodec for CorrectionsCodec {
         _proto_converter: &dyn PhysicalProtoConverterExtension,
     ) -> Result<()> {
         let Some((kind, number)) = Self::parts(&node) else {
-            return not_impl_err!("{} is no operator of a correction", node.name());
+            return not_impl_err!("{} is not an operator of a correction", node.name());
         };
         buf.extend_from_slice(MAGIC);
         buf.push(kind);

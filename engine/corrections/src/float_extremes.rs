@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! MIN and MAX of floating-point numbers in groups.
+//! Implements MIN and MAX of floating-point numbers in groups.
 //!
-//! DataFusion begins with the greatest and the least finite number, so that the greatest of
-//! infinities below zero was finite, and takes whatever comes behind a NaN. Here numbers of a group
-//! have the order in which they are sorted, and in which they stand without groups: `-0.0` before
-//! `0.0`, and NaN last. All else of both functions is DataFusion's.
+//! DataFusion starts from the greatest and the least finite number, so that MAX of negative
+//! infinities is finite, and it takes any number that follows a NaN. Here the numbers of a group
+//! are compared as in ORDER BY and in aggregates without groups: `-0.0` before `0.0`, and NaN last.
+//! Everything else is delegated to DataFusion's functions.
 
 use std::sync::Arc;
 
@@ -32,13 +32,13 @@ use datafusion_functions_aggregate_common::aggregate::groups_accumulator::prim_o
 
 use crate::walk::map_expressions;
 
-/// Both functions.
+/// Returns both functions.
 pub(crate) fn functions() -> [Arc<AggregateUDF>; 2] {
     [(min_udaf(), Extreme::Least), (max_udaf(), Extreme::Greatest)]
         .map(|(theirs, extreme)| Arc::new(MinMax { theirs, extreme }.into()))
 }
 
-/// The plan with DataFusion's functions in the place of ours, for when the correction is off.
+/// Replaces our functions in a plan by DataFusion's, if the correction is off.
 pub(crate) fn revert(plan: LogicalPlan) -> Result<LogicalPlan> {
     let is_ours = |part: &Expr| theirs_of(part).is_some();
     let reverted = plan.transform_up_with_subqueries(|node| {
@@ -57,7 +57,7 @@ pub(crate) fn revert(plan: LogicalPlan) -> Result<LogicalPlan> {
     reverted.data()
 }
 
-/// The function of DataFusion that a call of ours stands for.
+/// Returns DataFusion's function for a call of ours.
 fn theirs_of(expr: &Expr) -> Option<Arc<AggregateUDF>> {
     let function = match expr {
         Expr::AggregateFunction(call) => &call.func,

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The way into a session: DataFusion's lists of rules with the corrections in their places.
+//! Installs the corrections in a session: it adds them to DataFusion's lists of rules.
 //!
-//! | list | what is changed |
+//! | list | change |
 //! |---|---|
 //! | analyzer rules | [`RefreshBeforeCoercion`] in front of `type_coercion`, [`AnalyzeCorrections`] at the end |
 //! | optimizer rules | five are wrapped ([`wrapped`]); order and names stay DataFusion's |
-//! | physical optimizer rules | those that move filters and sorts are wrapped; four are added |
+//! | physical optimizer rules | rules that push down filters or sorts are wrapped; four are added |
 //! | query planner | wrapped by [`CorrectingPlanner`] |
 //! | aggregate functions | `min` and `max` |
 //!
-//! Every rule asks at every statement which corrections are on.
+//! Every rule checks at every statement which corrections are on.
 
 use std::sync::Arc;
 
@@ -50,13 +50,13 @@ use crate::{
     },
 };
 
-/// Says which corrections are on in a session with these options.
+/// Returns the corrections that are on in a session with these options.
 pub type ReadCorrections = fn(&ConfigOptions) -> CorrectionSet;
 
-/// A rule for logical plans as DataFusion holds it.
+/// A rule for logical plans in DataFusion's representation.
 pub(crate) type LogicalRule = Arc<dyn OptimizerRule + Send + Sync>;
 
-/// A rule for physical plans as DataFusion holds it.
+/// A rule for physical plans in DataFusion's representation.
 pub(crate) type PhysicalRule = Arc<dyn PhysicalOptimizerRule + Send + Sync>;
 
 /// Names of DataFusion's rules.
@@ -66,19 +66,19 @@ const PUSH_DOWN_FILTER: &str = "push_down_filter";
 const ELIMINATE_CROSS_JOIN: &str = "eliminate_cross_join";
 const EXTRACT_EQUIJOIN_PREDICATE: &str = "extract_equijoin_predicate";
 const COMMON_SUB_EXPRESSION_ELIMINATE: &str = "common_sub_expression_eliminate";
-/// How the names of its physical rules that move filters begin.
+/// Prefix of the names of its physical rules that push down filters.
 const FILTER_PUSHDOWN: &str = "FilterPushdown";
 const ENSURE_REQUIREMENTS: &str = "EnsureRequirements";
 const PUSHDOWN_SORT: &str = "PushdownSort";
 
-/// Builds the corrections into a session that is being made.
+/// Installs the corrections in a session that is being built.
 ///
-/// Lists of rules that the builder has already are kept, and must have DataFusion's own rules among
-/// them; single rules that were added stay at the end; a query planner that it has is wrapped.
-/// `enabled` is asked at every statement.
+/// Lists of rules that the builder already has are kept, and must include DataFusion's rules;
+/// single rules that were added stay at the end; an existing query planner is wrapped. `enabled` is
+/// called at every statement.
 ///
 /// # Errors
-/// When a rule of DataFusion that is corrected is not in its list: the version is another one.
+/// If a rule of DataFusion that is corrected is missing from its list, as in another version.
 pub fn install(
     mut builder: SessionStateBuilder,
     enabled: ReadCorrections,
@@ -95,7 +95,7 @@ pub fn install(
         .with_query_planner(Arc::new(planner)))
 }
 
-/// The corrections that are on.
+/// Returns the corrections that are on.
 pub(crate) fn enabled_by(read: ReadCorrections, options: &ConfigOptions) -> CorrectionSet {
     read(options)
 }
@@ -142,7 +142,7 @@ fn physical_rules(
     position(rules.iter().map(|rule| rule.name()), PUSHDOWN_SORT)?;
     let sorts = position(rules.iter().map(|rule| rule.name()), ENSURE_REQUIREMENTS)?;
     rules.insert(sorts, Arc::new(ForgetNullExtendedProperties(enabled)));
-    // Join sides are chosen by estimates, so these come first.
+    // Build and probe sides are chosen by estimates, so this rule comes first.
     rules.insert(0, Arc::new(EstimateHiddenPredicates(enabled)));
     rules.push(Arc::new(RestartNestedLoopInputs(enabled)));
     rules.push(Arc::new(GrowStackOfDeepPlans(enabled)));
@@ -156,7 +156,7 @@ fn position<'a>(mut names: impl Iterator<Item = &'a str>, name: &str) -> Result<
     }
 }
 
-/// Refreshes outer references in front of type coercion.
+/// Refreshes outer references before type coercion.
 #[derive(Debug)]
 struct RefreshBeforeCoercion(ReadCorrections);
 
@@ -173,10 +173,10 @@ impl AnalyzerRule for RefreshBeforeCoercion {
     }
 }
 
-/// Corrects what set operations, `unnest` and subqueries mean, once types and names are resolved.
+/// Corrects the semantics of set operations, `unnest` and subqueries, once types and names are
+/// resolved.
 ///
-/// None of the corrections finds anything to do in what they made, because a prepared plan is
-/// analyzed again when it is run.
+/// The corrections are idempotent, because a prepared plan is analyzed again when it is run.
 #[derive(Debug)]
 struct AnalyzeCorrections(ReadCorrections);
 
@@ -198,16 +198,16 @@ impl AnalyzerRule for AnalyzeCorrections {
             (C::ProtectWriteConditions, has.write, &write_conditions::protect),
             (C::PreserveSetOperationMultiplicity, has.semi_join, &set_operations::preserve),
             (C::HideKeysFromUnnest, has.unnest, &unnest_keys::hide),
-            // It makes filters, for all others look there.
+            // This step is first, because the others inspect filters, which it makes.
             (C::LiftJoinSubqueries, has.correlation, &join_conditions::lift),
-            // Two that make other subqueries of some, before references are refreshed.
+            // These two rewrite subqueries, so they are before the refresh of references.
             (C::RewriteUngroupedAggregates, has.subquery, &ungrouped_aggregates::rewrite_all),
             (C::MarkEmptyScalarSubqueryNullable, has.subquery, &empty_scalars::mark_nullable),
             (C::RefreshOuterReferences, has.correlation, refresh),
             (C::NameSubqueryKeys, has.correlation, &correlated_keys::name),
             (C::RewriteNotIn, has.subquery, &not_in::rewrite_all),
             (C::NameSubqueryKeys, has.subquery, &column_names::name),
-            // What is left and would change rows.
+            // The last step rejects the remaining unsound subqueries.
             (C::RejectUnsoundDecorrelation, has.subquery, &unsound_decorrelation::reject),
         ];
         let needed = steps.into_iter().filter(|(one, has, _)| *has && enabled.contains(*one));
@@ -219,10 +219,10 @@ impl AnalyzerRule for AnalyzeCorrections {
     }
 }
 
-/// What a step of the analysis makes of a plan.
+/// A step of the analysis.
 type Rewriting<'a> = dyn Fn(LogicalPlan) -> Result<LogicalPlan> + 'a;
 
-/// What a plan has of what analysis may have to correct.
+/// The features of a plan that may need a correction in the analysis.
 #[derive(Debug, Default)]
 struct Features {
     write: bool,
@@ -230,12 +230,12 @@ struct Features {
     unnest: bool,
     /// Subqueries in expressions, or LATERAL.
     subquery: bool,
-    /// Those that refer to an outer query.
+    /// Correlated subqueries.
     correlation: bool,
 }
 
 impl Features {
-    /// Those of a plan and of its subqueries, by one walk.
+    /// Collects the features of a plan and of its subqueries in one walk.
     fn of(plan: &LogicalPlan) -> Result<Self> {
         let mut has = Self::default();
         plan.apply_with_subqueries(|node| {
@@ -278,7 +278,7 @@ impl Features {
     }
 }
 
-/// What a wrapped rule makes of a plan.
+/// The rewrite of a wrapped rule.
 type Rewrite = fn(
     &LogicalRule,
     LogicalPlan,
@@ -286,7 +286,7 @@ type Rewrite = fn(
     CorrectionSet,
 ) -> Result<Transformed<LogicalPlan>>;
 
-/// The rules for logical plans that are wrapped.
+/// Returns the names and rewrites of the wrapped rules for logical plans.
 fn wrapped() -> [(&'static str, Rewrite); 5] {
     [
         (SIMPLIFY_EXPRESSIONS, expressions::simplify),

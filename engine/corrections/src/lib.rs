@@ -1,28 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Corrections of DataFusion: queries that it answers wrongly, or refuses without need.
+//! Corrects DataFusion: queries that it answers wrongly, or refuses without need.
 //!
-//! What Nearscan does differently from DataFusion 55 because DataFusion is wrong is registered
-//! here. Each [`Correction`] has a name, a sentence about what DataFusion does, upstream issues
-//! where there are some, and a *canary*: a test on plain DataFusion that fails once DataFusion is
-//! right, and says that the correction can go. The generated `README.md` of this crate lists them.
+//! This crate registers everything that Nearscan does differently from DataFusion 55 because
+//! DataFusion is wrong. Each [`Correction`] has a name, a sentence about DataFusion's behaviour,
+//! upstream issues if there are any, and a *canary*: a test on plain DataFusion that fails once
+//! DataFusion is right, so that the correction can be removed. The generated `README.md` of this
+//! crate lists them.
 //!
-//! There is one way in for sessions, [`install`], one for statements, [`plan_statement`], and one
-//! switch, the [`CorrectionSet`] that both ask for at every statement. With
+//! There is one entry point for sessions, [`install`], one for statements, [`plan_statement`], and
+//! one switch, the [`CorrectionSet`], which both read at every statement. With
 //! [`CorrectionSet::NONE`] plans are those of plain DataFusion.
 //!
 //! ```text
 //! text -- parse --> statement -- plan_statement --> logical plan
 //!                                  |  statement::      rewrites syntax
 //!                                  v
-//!      analyzer rules      logical::, subqueries::     say what a subquery, a set operation means
+//!      analyzer rules      logical::, subqueries::     correct subqueries and set operations
 //!      optimizer rules     expressions::, logical::    wrap DataFusion's own rules
 //!      query planner       planner                     hides what physical planning misreads
 //!      physical rules      physical::                  wrap DataFusion's own rules
 //! ```
 //!
-//! A correction costs those who do not meet the bug no more than a look at the plan: each begins
-//! with a test that most plans fail. What is *not* here: two corrections that need the footers of
-//! Parquet files, which the engine's Parquet tables make, and the validation of such files.
+//! A correction costs a query that does not meet the bug no more than one inspection of the plan:
+//! each begins with a cheap check that most plans do not pass. Two corrections that need the
+//! footers of Parquet files are *not* here but in the engine's Parquet tables, and so is the
+//! validation of such files.
 
 #![forbid(unsafe_code)]
 

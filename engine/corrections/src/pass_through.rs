@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Operators that hand on the rows of their one input.
+//! Defines operators that return the rows of their one input unchanged.
 //!
-//! Such an operator is there for what it says of the rows, for where filters may go, or for how its
-//! input is executed; the rest of [`ExecutionPlan`] is the same for all. [`PassThroughExec`] has
-//! that rest, and asks a [`PassThrough`] for what differs.
+//! Such an operator changes properties of the rows, the pushdown of filters, or the execution of
+//! its input; the rest of [`ExecutionPlan`] is the same for all. [`PassThroughExec`] implements
+//! that rest, and delegates the differences to a [`PassThrough`].
 
 use std::{fmt, sync::Arc};
 
@@ -22,29 +22,30 @@ use datafusion::{
     },
 };
 
-/// What is special about an operator that hands on rows.
+/// The specific part of a pass-through operator.
 pub trait PassThrough: fmt::Debug + Send + Sync + Sized + 'static {
     /// The name of the operator.
     const NAME: &'static str;
 
-    /// Whether rules may count on the order of the input.
+    /// Whether rules may rely on the order of the input.
     const KEEPS_ORDER: bool = true;
 
-    /// What is known of its rows; by default all that is known of the input's.
+    /// Returns the properties of its rows; by default those of the input.
     fn properties(&self, input: &Arc<dyn ExecutionPlan>) -> Arc<PlanProperties> {
         Arc::clone(input.properties())
     }
 
-    /// The operator over another input.
+    /// Returns the operator over another input.
     ///
     /// # Errors
-    /// When it cannot stand there.
+    /// If it cannot be over that input.
     fn over(&self, input: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>>;
 
-    /// Which filters from above go to the input; by default all that its columns are known of.
+    /// Decides which filters from above are pushed to the input; by default all whose columns it
+    /// has.
     ///
     /// # Errors
-    /// When a filter has a column that the input has not.
+    /// If a filter has a column that the input lacks.
     fn filters(
         &self,
         input: &Arc<dyn ExecutionPlan>,
@@ -53,10 +54,10 @@ pub trait PassThrough: fmt::Debug + Send + Sync + Sized + 'static {
         FilterDescription::from_children(filters, &[input])
     }
 
-    /// The rows of a partition; by default those of the input.
+    /// Executes a partition; by default returns the rows of the input.
     ///
     /// # Errors
-    /// What the input's are.
+    /// Those of the input.
     fn execute(
         &self,
         input: &Arc<dyn ExecutionPlan>,
@@ -67,7 +68,7 @@ pub trait PassThrough: fmt::Debug + Send + Sync + Sized + 'static {
     }
 }
 
-/// Hands on the rows of its input.
+/// An operator that returns the rows of its input.
 #[derive(Debug)]
 pub struct PassThroughExec<P> {
     input: Arc<dyn ExecutionPlan>,
@@ -76,31 +77,31 @@ pub struct PassThroughExec<P> {
 }
 
 impl<P: PassThrough> PassThroughExec<P> {
-    /// The operator over an input.
+    /// Makes the operator over an input.
     pub fn new(special: P, input: Arc<dyn ExecutionPlan>) -> Self {
         let properties = special.properties(&input);
         Self { input, properties, special }
     }
 
-    /// What the rows come from.
+    /// Returns the input.
     pub const fn input(&self) -> &Arc<dyn ExecutionPlan> {
         &self.input
     }
 
-    /// What is special about it.
+    /// Returns the specific part.
     pub const fn special(&self) -> &P {
         &self.special
     }
 }
 
-/// The one child of an operator.
+/// Returns the only child of an operator.
 ///
 /// # Errors
-/// When there is another number of children.
+/// If there is another number of children.
 pub fn only_child(mut children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
     match (children.pop(), children.is_empty()) {
         (Some(child), true) => Ok(child),
-        _ => internal_err!("an operator with one child has another number"),
+        _ => internal_err!("an operator with one child was given another number"),
     }
 }
 
@@ -167,7 +168,7 @@ impl<P: PassThrough> ExecutionPlan for PassThroughExec<P> {
     ) -> Result<Arc<Statistics>> {
         match input {
             [input] => Ok(Arc::clone(input)),
-            _ => internal_err!("an operator with one child has the statistics of another number"),
+            _ => internal_err!("an operator with one child was given statistics of another number"),
         }
     }
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The step between the logical and the physical optimizer.
+//! Corrects plans between the logical and the physical optimizer.
 //!
-//! The barriers of the logical optimizer are taken off, and what physical planning would misread is
-//! hidden from it: casts and constants ([`expressions`](crate::expressions)), and intervals
-//! ([`predicate_intervals`]). Most plans have none of these; they are planned as they are, without
-//! a copy.
+//! It removes the barriers of the logical optimizer, and hides what physical planning would
+//! misread: casts and constants ([`expressions`](crate::expressions)), and intervals
+//! ([`predicate_intervals`]). Most plans have none of these, and are planned without a copy.
 
 use std::{fmt, sync::Arc};
 
@@ -29,14 +28,14 @@ use crate::{
     set::CorrectionSet,
 };
 
-/// Corrects a plan, and has another planner plan it.
+/// Corrects a plan, and passes it to another planner.
 pub(crate) struct CorrectingPlanner {
     inner: Option<Arc<dyn QueryPlanner + Send + Sync>>,
     enabled: ReadCorrections,
 }
 
 impl CorrectingPlanner {
-    /// Around a planner, or DataFusion's own.
+    /// Wraps a planner, or DataFusion's default.
     pub(crate) fn around(
         inner: Option<Arc<dyn QueryPlanner + Send + Sync>>,
         enabled: ReadCorrections,
@@ -79,8 +78,8 @@ impl fmt::Debug for CorrectingPlanner {
     }
 }
 
-/// A session that does not plan `PiecewiseMergeJoinExec`, if this one may. That operator takes the
-/// sides of `a <= b` for equal, and in several partitions outer joins lose unmatched rows.
+/// Returns a session without `PiecewiseMergeJoinExec`, if this one enables it. That operator treats
+/// the sides of `a <= b` as equal, and in several partitions outer joins lose unmatched rows.
 fn without_piecewise_merge_join(
     session: &dyn Session,
     enabled: CorrectionSet,
@@ -100,7 +99,7 @@ fn without_piecewise_merge_join(
     Some(state)
 }
 
-/// A plan as physical planning may see it; nothing if it may see the plan as it is.
+/// Returns the corrected plan for physical planning; nothing if the plan needs no change.
 fn corrected(plan: &LogicalPlan, enabled: CorrectionSet) -> Result<Option<LogicalPlan>> {
     if enabled.is_empty() || !has_suspect(plan)? {
         return Ok(None);
@@ -116,7 +115,7 @@ fn corrected(plan: &LogicalPlan, enabled: CorrectionSet) -> Result<Option<Logica
     corrected.data().map(Some)
 }
 
-/// Whether some operator has a barrier, or something to hide.
+/// Whether an operator has a barrier, or an expression to hide.
 fn has_suspect(plan: &LogicalPlan) -> Result<bool> {
     let mut found = false;
     plan.apply_with_subqueries(|node| {

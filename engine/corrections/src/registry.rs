@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The table of corrections, from which the switch, the system table and the README are made.
+//! Lists the corrections; the switch, the system table and the README are made from this table.
 //!
-//! A row says what DataFusion does, not what we do: that is in the module of the correction.
-//! `versions` are those in which the behaviour was seen; nothing is known of others.
+//! A row describes the behaviour of DataFusion; the module of the correction describes what we do.
+//! `versions` are those in which the behaviour was observed; others were not checked.
 
 use std::fmt;
 
-/// One thing that DataFusion gets wrong, and that is put right here.
+/// A wrong behaviour of DataFusion that this crate corrects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Correction {
-    /// Terms behind `IS DISTINCT FROM`.
+    /// Terms after `IS DISTINCT FROM`.
     ReassociateDistinctFrom,
     /// `x = ANY (array)` with NULL.
     ExpandAnyComparisons,
-    /// Clauses that the planner reads over.
+    /// Clauses that the planner ignores.
     RejectIgnoredClauses,
     /// Columns of USING and NATURAL joins.
     ResolveUsingColumns,
@@ -34,7 +34,7 @@ pub enum Correction {
     MarkEmptyScalarSubqueryNullable,
     /// Types and nullability of outer references.
     RefreshOuterReferences,
-    /// Names of the columns that correlated subqueries are joined by.
+    /// Names of the columns by which correlated subqueries are joined.
     NameSubqueryKeys,
     /// IN and NOT IN with NULL.
     RewriteNotIn,
@@ -91,16 +91,15 @@ pub enum Correction {
 pub struct Description {
     /// The correction.
     pub correction: Correction,
-    /// Its name in `nearscan.corrections`: a verb and what it is done to.
+    /// Its name in `nearscan.corrections`: a verb and its object.
     pub name: &'static str,
-    /// What DataFusion does, in one sentence.
+    /// The behaviour of DataFusion, in one sentence.
     pub upstream: &'static str,
-    /// Issues or pull requests about it, such as `apache/datafusion#1234`; none where none was
-    /// found.
+    /// Issues or pull requests about it, such as `apache/datafusion#1234`; empty if none was found.
     pub issues: &'static [&'static str],
-    /// Versions of DataFusion that are known to do so.
+    /// Versions of DataFusion in which it was observed.
     pub versions: &'static str,
-    /// What a plan pays that has nothing to correct.
+    /// Cost of planning for plans that need no correction.
     pub planning_cost: &'static str,
     /// The test on plain DataFusion, in `tests/it/canary`, that fails once DataFusion is right.
     pub canary: &'static str,
@@ -111,7 +110,7 @@ pub static CORRECTIONS: &[Description] = &[
     Description {
         correction: Correction::ReassociateDistinctFrom,
         name: "reassociate_distinct_from",
-        upstream: "The parser takes all terms of AND and OR behind `a IS DISTINCT FROM b` for its \
+        upstream: "The parser takes all terms of AND and OR after `a IS DISTINCT FROM b` as its \
                    right side.",
         issues: &["apache/datafusion#23692", "apache/datafusion-sqlparser-rs#2436"],
         versions: VERSIONS,
@@ -121,7 +120,7 @@ pub static CORRECTIONS: &[Description] = &[
     Description {
         correction: Correction::ExpandAnyComparisons,
         name: "expand_any_comparisons",
-        upstream: "`x = ANY (array)` is false where it is unknown, with a NULL in the array.",
+        upstream: "`x = ANY (array)` is false instead of unknown, with a NULL in the array.",
         issues: &[],
         versions: VERSIONS,
         planning_cost: SYNTAX,
@@ -141,7 +140,7 @@ pub static CORRECTIONS: &[Description] = &[
         correction: Correction::ResolveUsingColumns,
         name: "resolve_using_columns",
         upstream: "A column of USING or NATURAL in a RIGHT or FULL JOIN is the left side's, NULL \
-                   where only the right side has a row; in a subquery it is looked up outside.",
+                   if only the right side has a row; in a subquery it resolves to the outer query.",
         issues: &["apache/datafusion#22881"],
         versions: VERSIONS,
         planning_cost: SYNTAX,
@@ -154,7 +153,7 @@ pub static CORRECTIONS: &[Description] = &[
                    when a plan drops DISTINCT or group keys.",
         issues: &[],
         versions: VERSIONS,
-        planning_cost: "nothing: only CREATE TABLE is looked at",
+        planning_cost: "nothing: only CREATE TABLE is inspected",
         canary: "statement::primary_key_is_trusted_and_not_checked",
     },
     Description {
@@ -164,14 +163,14 @@ pub static CORRECTIONS: &[Description] = &[
                    that was optimized away deletes all rows.",
         issues: &["apache/datafusion#24654"],
         versions: VERSIONS,
-        planning_cost: "nothing: only DELETE and UPDATE are looked at",
+        planning_cost: "nothing: only DELETE and UPDATE are inspected",
         canary: "logical::delete_with_contradiction_deletes_all_rows",
     },
     Description {
         correction: Correction::PreserveSetOperationMultiplicity,
         name: "preserve_set_operation_multiplicity",
         upstream: "EXCEPT ALL and INTERSECT ALL are planned as semi- and anti-joins, which keep \
-                   each left row as often as it is there or not at all.",
+                   all copies of a left row or none.",
         issues: &["apache/datafusion#12956", "apache/datafusion#12955"],
         versions: VERSIONS,
         planning_cost: ONE_LOOK,
@@ -201,7 +200,7 @@ pub static CORRECTIONS: &[Description] = &[
         correction: Correction::RewriteUngroupedAggregates,
         name: "rewrite_ungrouped_aggregates",
         upstream: "A correlated EXISTS, IN or scalar subquery over an aggregate without GROUP BY \
-                   has no row where no row matches, instead of the aggregate of no rows.",
+                   has no row if no row matches, instead of the aggregate of an empty input.",
         issues: &["apache/datafusion#24960"],
         versions: VERSIONS,
         planning_cost: SUBQUERIES,
@@ -230,7 +229,7 @@ pub static CORRECTIONS: &[Description] = &[
     Description {
         correction: Correction::NameSubqueryKeys,
         name: "name_subquery_keys",
-        upstream: "Columns that a decorrelated subquery is joined by are told apart by name alone, \
+        upstream: "The join keys of a decorrelated subquery are distinguished by name alone, \
                    so one of two columns `k` is compared twice.",
         issues: &["apache/datafusion#25258"],
         versions: VERSIONS,
@@ -256,7 +255,7 @@ pub static CORRECTIONS: &[Description] = &[
         correction: Correction::RejectUnsoundDecorrelation,
         name: "reject_unsound_decorrelation",
         upstream: "Correlated conditions are pulled above window functions, LIMIT, UNION, outer \
-                   joins and aggregates, which then see the rows of all outer rows.",
+                   joins and aggregates, which then process the rows of all outer rows.",
         issues: &["apache/datafusion#25283", "apache/datafusion#25507", "apache/datafusion#21198"],
         versions: VERSIONS,
         planning_cost: SUBQUERIES,
@@ -265,7 +264,7 @@ pub static CORRECTIONS: &[Description] = &[
     Description {
         correction: Correction::ProtectArrayHas,
         name: "protect_array_has",
-        upstream: "`array_has([1, NULL], x)` becomes `x IN (1, NULL)`, which is unknown where it \
+        upstream: "`array_has([1, NULL], x)` becomes `x IN (1, NULL)`, which is unknown if it \
                    was false.",
         issues: &["apache/datafusion#24246"],
         versions: VERSIONS,
@@ -284,8 +283,8 @@ pub static CORRECTIONS: &[Description] = &[
     Description {
         correction: Correction::ProtectLossyCasts,
         name: "protect_lossy_casts",
-        upstream: "Casts are unwrapped from comparisons, and bounds and orders are taken through \
-                   them, also where a cast loses digits, fails, or does not keep the order.",
+        upstream: "Casts are unwrapped from comparisons, and bounds and orders are propagated \
+                   through them, also if a cast loses digits, fails, or does not preserve the order.",
         issues: &[
             "apache/datafusion#23095",
             "apache/datafusion#24702",
@@ -300,7 +299,7 @@ pub static CORRECTIONS: &[Description] = &[
     Description {
         correction: Correction::ProtectUnrepresentableConstants,
         name: "protect_unrepresentable_constants",
-        upstream: "The constant of a comparison is cast to the type of the column, also where that \
+        upstream: "The constant of a comparison is cast to the type of the column, also if that \
                    rounds it, and `extract(year ..)` is compared by dates that the type lacks.",
         issues: &["apache/datafusion#25135"],
         versions: VERSIONS,
@@ -310,7 +309,7 @@ pub static CORRECTIONS: &[Description] = &[
     Description {
         correction: Correction::ProtectDecimalIdentities,
         name: "protect_decimal_identities",
-        upstream: "`d % 1` becomes 0 for decimals too, and `d * 0` the zero with its own scale.",
+        upstream: "`d % 1` becomes 0 for decimals too, and `d * 0` a zero with the wrong scale.",
         issues: &[],
         versions: VERSIONS,
         planning_cost: EXPRESSIONS,
@@ -339,7 +338,7 @@ pub static CORRECTIONS: &[Description] = &[
     Description {
         correction: Correction::ProtectConstantSums,
         name: "protect_constant_sums",
-        upstream: "`sum(x + 6)` becomes `sum(x) + 6 * count(x)`, also where the product does not \
+        upstream: "`sum(x + 6)` becomes `sum(x) + 6 * count(x)`, also if the product does not \
                    fit, the sum is of floating point, or both counts get one name.",
         issues: &[],
         versions: VERSIONS,
@@ -359,7 +358,7 @@ pub static CORRECTIONS: &[Description] = &[
     Description {
         correction: Correction::HidePredicateIntervals,
         name: "hide_predicate_intervals",
-        upstream: "Interval analysis of a filter takes a column for constant where an expression \
+        upstream: "Interval analysis of a filter treats a column as constant if an expression \
                    of it is: `id / 2 = 10` makes `id` 20.",
         issues: &["apache/datafusion#25232", "apache/datafusion#25523"],
         versions: VERSIONS,
@@ -370,20 +369,20 @@ pub static CORRECTIONS: &[Description] = &[
         correction: Correction::KeepColumnlessHaving,
         name: "keep_columnless_having",
         upstream: "A condition without columns is pushed below an aggregate without keys, which \
-                   still has its row.",
+                   still returns its row.",
         issues: &[],
         versions: VERSIONS,
-        planning_cost: "a look at each filter",
+        planning_cost: "an inspection of each filter",
         canary: "logical::columnless_having_is_pushed_below_count",
     },
     Description {
         correction: Correction::NormalizeConstantComparisons,
         name: "normalize_constant_comparisons",
-        upstream: "Comparisons of a column are merged as if the constant stood on the right, also \
-                   where it is on the left.",
+        upstream: "Comparisons of a column are merged as if the constant were on the right, also \
+                   if it is on the left.",
         issues: &["apache/datafusion#24763"],
         versions: VERSIONS,
-        planning_cost: "a look at each filter",
+        planning_cost: "an inspection of each filter",
         canary: "logical::constant_on_the_left_contradicts",
     },
     Description {
@@ -393,17 +392,17 @@ pub static CORRECTIONS: &[Description] = &[
                    NULL as the top one does.",
         issues: &[],
         versions: VERSIONS,
-        planning_cost: "a look at each join",
+        planning_cost: "an inspection of each join",
         canary: "logical::null_equality_of_two_joins_is_merged",
     },
     Description {
         correction: Correction::GateFilterPushdown,
         name: "gate_filter_pushdown",
-        upstream: "Physical filter pushdown tells columns apart by name, and an aggregate of \
-                   several extremes sends down a filter that loses rows.",
+        upstream: "Physical filter pushdown distinguishes columns by name, and an aggregate of \
+                   several extremes has a dynamic filter that loses rows.",
         issues: &["apache/datafusion#25296", "apache/datafusion#24816", "apache/datafusion#25147"],
         versions: VERSIONS,
-        planning_cost: "a look at the column names of each operator",
+        planning_cost: "an inspection of the column names of each operator",
         canary: "physical::filter_reaches_the_other_column_of_its_name",
     },
     Description {
@@ -418,7 +417,7 @@ pub static CORRECTIONS: &[Description] = &[
             "apache/datafusion#17372",
         ],
         versions: VERSIONS,
-        planning_cost: "a look at each operator",
+        planning_cost: "an inspection of each operator",
         canary: "physical::sort_is_pushed_below_limit_with_offset",
     },
     Description {
@@ -428,7 +427,7 @@ pub static CORRECTIONS: &[Description] = &[
                    outer join or a grouping set extends with NULL.",
         issues: &["apache/datafusion#24421"],
         versions: VERSIONS,
-        planning_cost: "a look at each join and aggregate",
+        planning_cost: "an inspection of each join and aggregate",
         canary: "physical::rollup_over_constant_key_is_not_sorted",
     },
     Description {
@@ -438,14 +437,14 @@ pub static CORRECTIONS: &[Description] = &[
                    has no rows left.",
         issues: &["apache/datafusion#24676", "apache/datafusion#22641", "apache/datafusion#24745"],
         versions: VERSIONS,
-        planning_cost: "a look at each join",
+        planning_cost: "an inspection of each join",
         canary: "physical::nested_loop_join_that_spills_loses_rows",
     },
     Description {
         correction: Correction::DisablePiecewiseMergeJoin,
         name: "disable_piecewise_merge_join",
-        upstream: "`PiecewiseMergeJoinExec` loses unmatched rows of outer joins and takes the \
-                   sides of `a <= b` for equal.",
+        upstream: "`PiecewiseMergeJoinExec` loses unmatched rows of outer joins and treats the \
+                   sides of `a <= b` as equal.",
         issues: &["apache/datafusion#24360", "apache/datafusion#23870"],
         versions: VERSIONS,
         planning_cost: "nothing: the operator is off by default",
@@ -454,8 +453,8 @@ pub static CORRECTIONS: &[Description] = &[
     Description {
         correction: Correction::OrderFloatExtremes,
         name: "order_float_extremes",
-        upstream: "Grouped MIN and MAX of floating point begin with the extreme finite numbers and \
-                   take whatever follows a NaN.",
+        upstream: "Grouped MIN and MAX of floating point start from the extreme finite numbers and \
+                   take any number that follows a NaN.",
         issues: &["apache/datafusion#24432"],
         versions: VERSIONS,
         planning_cost: "nothing",
@@ -465,8 +464,8 @@ pub static CORRECTIONS: &[Description] = &[
         correction: Correction::RemoveUnsoundStatistics,
         name: "remove_unsound_statistics",
         upstream: "Bounds of floating-point columns are trusted although they leave out NaN, \
-                   bounds of some row groups are taken for those of the file, and a missing count \
-                   of NULLs is taken for 0.",
+                   bounds of some row groups are used as those of the file, and a missing count \
+                   of NULLs is used as 0.",
         issues: &["apache/datafusion#15812", "apache/datafusion#25226", "apache/datafusion#25239"],
         versions: VERSIONS,
         planning_cost: "part of the one pass over the footers",
@@ -475,7 +474,7 @@ pub static CORRECTIONS: &[Description] = &[
     Description {
         correction: Correction::VerifyFileOrdering,
         name: "verify_file_ordering",
-        upstream: "The `sorting_columns` of the first row group are taken for the order of the \
+        upstream: "The `sorting_columns` of the first row group are used as the order of the \
                    whole file.",
         issues: &[],
         versions: VERSIONS,
@@ -485,7 +484,7 @@ pub static CORRECTIONS: &[Description] = &[
     Description {
         correction: Correction::GrowStack,
         name: "grow_stack",
-        upstream: "Deep expressions and plans overflow the stack, which ends the process.",
+        upstream: "Deep expressions and plans overflow the stack, which aborts the process.",
         issues: &["apache/datafusion#22229", "apache/datafusion#22936"],
         versions: VERSIONS,
         planning_cost: "a count of operators in the statement and the plan",
@@ -493,7 +492,7 @@ pub static CORRECTIONS: &[Description] = &[
     },
 ];
 
-/// The versions that were looked at.
+/// The versions that were checked.
 const VERSIONS: &str = "55.2";
 
 const SYNTAX: &str = "part of one walk over the syntax";
@@ -502,7 +501,7 @@ const SUBQUERIES: &str = "nothing without subqueries";
 const EXPRESSIONS: &str = "part of one walk over the expressions of each operator";
 
 impl Correction {
-    /// Its row of the table.
+    /// Returns its row of the table.
     #[must_use]
     pub fn description(self) -> &'static Description {
         &CORRECTIONS[self as usize]

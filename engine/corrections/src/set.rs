@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Which corrections are on: the value of `nearscan.corrections`.
+//! Defines the set of corrections that are on, the value of `nearscan.corrections`.
 
 use std::{fmt, str::FromStr};
 
 use crate::registry::{CORRECTIONS, Correction};
 
-/// A set of corrections, written `all`, `none`, or their names with commas between.
+/// A set of corrections, written as `all`, `none`, or their names separated by commas.
 ///
 /// ```
 /// use nearscan_corrections::{Correction, CorrectionSet};
@@ -29,16 +29,16 @@ impl CorrectionSet {
     /// Every correction.
     pub const ALL: Self = Self(u64::MAX);
 
-    /// None: plans are those of plain DataFusion.
+    /// No correction: plans are those of plain DataFusion.
     pub const NONE: Self = Self(0);
 
-    /// The set of one correction.
+    /// Returns the set of one correction.
     #[must_use]
     pub const fn only(correction: Correction) -> Self {
         Self(1 << correction as u8)
     }
 
-    /// Returns the set with one correction more.
+    /// Returns the set with one more correction.
     #[must_use]
     pub const fn with(self, correction: Correction) -> Self {
         Self(self.0 | 1 << correction as u8)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Walks over logical plans and their expressions.
+//! Walks logical plans and their expressions.
 
 use datafusion::{
     common::{
@@ -31,13 +31,13 @@ pub(crate) fn rewrite(
 
 pub(crate) fn with_recomputed_schema(plan: LogicalPlan) -> Result<LogicalPlan> {
     match plan {
-        // DataFusion takes the number of columns for all that can change.
+        // DataFusion recomputes the schema of a union only if its number of columns changes.
         LogicalPlan::Union(union) => Union::try_new(union.inputs).map(LogicalPlan::Union),
         other => other.recompute_schema(),
     }
 }
 
-/// The columns that the expressions of an operator are over.
+/// Returns the input columns of an operator's expressions.
 pub(crate) fn input_schema(plan: &LogicalPlan) -> Result<DFSchema> {
     match plan {
         LogicalPlan::TableScan(scan) => {
@@ -47,10 +47,10 @@ pub(crate) fn input_schema(plan: &LogicalPlan) -> Result<DFSchema> {
     }
 }
 
-/// A plan with the expressions of its operator changed, in all their parts, and no name.
+/// Changes the expressions of an operator in all their parts, and keeps their names.
 ///
-/// `may_change` is what of these is looked at first, because most plans have nothing to change, and
-/// names and columns take longer to make than all the rest. `change` gets those columns.
+/// `may_change` selects parts in a first pass, because most plans have nothing to change, and
+/// computing names and columns takes longer than the rest. `change` is given the input columns.
 pub(crate) fn map_expressions(
     plan: LogicalPlan,
     may_change: impl Fn(&Expr) -> bool,
@@ -61,7 +61,7 @@ pub(crate) fn map_expressions(
     })
 }
 
-/// A plan with the expressions of its operator changed, each as a whole, and no name.
+/// Changes the expressions of an operator, each as a whole, and keeps their names.
 pub(crate) fn map_whole_expressions(
     plan: LogicalPlan,
     may_change: impl Fn(&Expr) -> bool,
@@ -81,7 +81,7 @@ pub(crate) fn map_whole_expressions(
     })
 }
 
-/// Whether some part of the expressions of an operator is one of these.
+/// Whether a part of an operator's expressions satisfies `is_one`.
 pub(crate) fn has_expression(plan: &LogicalPlan, is_one: impl Fn(&Expr) -> bool) -> Result<bool> {
     let mut has_one = false;
     plan.apply_expressions(|expr| {
@@ -91,7 +91,7 @@ pub(crate) fn has_expression(plan: &LogicalPlan, is_one: impl Fn(&Expr) -> bool)
     Ok(has_one)
 }
 
-/// Whether some operator of a plan, or of its subqueries, is one of these.
+/// Whether an operator of a plan, or of its subqueries, satisfies the predicate.
 pub(crate) fn has_operator(
     plan: &LogicalPlan,
     is_one: impl Fn(&LogicalPlan) -> bool,

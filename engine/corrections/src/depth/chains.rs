@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Chains of AND and OR.
+//! Balances long chains of AND and OR.
 //!
-//! The parser makes `((a AND b) AND c) AND d` of `a AND b AND c AND d`, as deep as the chain is
-//! long. AND and OR are associative, also over NULL, so a long chain is written as a balanced tree
-//! of the same terms in the same order.
+//! The parser parses `a AND b AND c AND d` as `((a AND b) AND c) AND d`, whose depth is the length
+//! of the chain. AND and OR are associative, also over NULL, so a long chain is rewritten as a
+//! balanced tree of the same terms in the same order.
 
 use std::{convert::Infallible, ops::ControlFlow};
 
 use datafusion::sql::sqlparser::ast::{BinaryOperator, Expr, Value, VisitMut, VisitorMut};
 
-/// A chain of fewer terms stays as it is.
+/// A chain of fewer terms stays unchanged.
 const MIN_TERMS: usize = 64;
 
 /// Balances all long chains.
@@ -34,7 +34,7 @@ impl VisitorMut for Chains {
     }
 }
 
-/// How many terms a chain has.
+/// Returns the number of terms of a chain.
 fn terms_of(mut expr: &Expr, chain: &BinaryOperator) -> usize {
     let mut terms = 1;
     while let Expr::BinaryOp { left, op, .. } = expr
@@ -65,7 +65,7 @@ fn take_terms(expr: &mut Expr, chain: &BinaryOperator) -> Vec<Expr> {
     }
 }
 
-/// The terms with an operator between them, as a balanced tree.
+/// Combines the terms by an operator to a balanced tree.
 pub(crate) fn balanced(mut terms: Vec<Expr>, op: &BinaryOperator) -> Expr {
     while terms.len() > 1 {
         let mut pairs = Vec::with_capacity(terms.len().div_ceil(2));
@@ -83,7 +83,7 @@ pub(crate) fn balanced(mut terms: Vec<Expr>, op: &BinaryOperator) -> Expr {
     terms.pop().unwrap_or_else(nothing)
 }
 
-/// What stands in the place of an expression that was taken.
+/// Returns a placeholder for an expression that was taken.
 fn nothing() -> Expr {
     Expr::Value(Value::Null.into())
 }

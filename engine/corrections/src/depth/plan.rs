@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How deep plans are, and the stack that a deep one runs on.
+//! Measures the depth of plans, and grows the stack that a deep plan runs on.
 //!
-//! A statement of a few words can have a deep plan, for views may be over views, and a chain of
-//! joins is as deep as it is long. Operators open their inputs and poll them for rows, down to the
-//! scans. So a plan that is too deep is refused. In one that is deep an operator stands at every
-//! some hundred levels, and above deep conditions, which opens and polls its input with more stack:
+//! A short statement can have a deep plan, because views may be over views, and the depth of a
+//! chain of joins is its length. Operators open their inputs and poll them for rows, down to the
+//! scans. So a plan that is too deep is refused. A deep plan gets an operator at every few hundred
+//! levels, and above deep conditions, which opens and polls its input on a larger stack:
 //!
 //! ```text
 //! HashJoinExec                HashJoinExec
@@ -41,29 +41,30 @@ use crate::{
     registry::Correction,
 };
 
-/// How many levels a plan may have.
+/// Largest number of levels of a plan.
 const MAX_LEVELS: usize = 8000;
 
-/// What an operator with several inputs counts. A hash join takes ten kilobytes of the stack in a
+/// Levels of an operator with several inputs. A hash join takes ten kilobytes of the stack in a
 /// release build, a limit or a sort less than two.
 const JOIN_LEVELS: usize = 8;
 
-/// How many levels run on one piece of stack.
+/// Levels that run on one piece of stack.
 const LEVELS_OF_A_PIECE: usize = 400;
 
-/// How many levels of a condition count as one of a plan.
+/// Levels of a condition that count as one of a plan.
 const CONDITIONS_OF_A_LEVEL: usize = 4;
 
-/// Stack that a piece needs, two kilobytes for each level; several times as much in a debug build.
+/// Bytes of stack of a piece: 3 KiB for each level, and several times as much in a debug build.
 const PIECE_BYTES: usize =
     LEVELS_OF_A_PIECE * if cfg!(debug_assertions) { 20 << 10 } else { 3 << 10 };
 
-/// Stack of a piece whatever a plan that came from elsewhere says.
+/// Largest stack of a piece, in bytes, that is accepted from a serialised plan.
 #[cfg(feature = "proto")]
 const MAX_BYTES: usize = 1 << 30;
 
-/// How deep a logical plan is: operators above each other, and the deepest of their expressions,
-/// where each AND counts as a level, for the optimizer makes lists of them and chains again.
+/// Returns the depth of a logical plan: nested operators, plus the deepest of their expressions.
+/// Each AND counts as a fraction of a level, because the optimizer splits conjunctions and chains
+/// them again.
 pub fn levels(plan: &LogicalPlan) -> usize {
     let (mut deepest, mut ands) = (0, 0);
     let mut open = vec![(plan, 1)];
@@ -75,14 +76,14 @@ pub fn levels(plan: &LogicalPlan) -> usize {
             ands += more;
             Ok(TreeNodeRecursion::Continue)
         });
-        debug_assert!(walked.is_ok(), "nothing on the way fails");
+        debug_assert!(walked.is_ok(), "no step of the walk fails");
         deepest = deepest.max(level + of_expressions);
         open.extend(plan.inputs().into_iter().map(|input| (input, level + 1)));
     }
     deepest + ands / CONDITIONS_OF_A_LEVEL
 }
 
-/// How deep an expression is, and how many ANDs it has.
+/// Returns the depth of an expression, and its number of ANDs.
 fn levels_of(expr: &Expr) -> (usize, usize) {
     stacker::maybe_grow(64 << 10, 1 << 20, || {
         let is_and = matches!(expr, Expr::BinaryExpr(BinaryExpr { op: Operator::And, .. }));
@@ -95,7 +96,7 @@ fn levels_of(expr: &Expr) -> (usize, usize) {
             add(levels_of(child));
             Ok(TreeNodeRecursion::Continue)
         });
-        debug_assert!(walked.is_ok(), "nothing on the way fails");
+        debug_assert!(walked.is_ok(), "no step of the walk fails");
         if let Some(inside) = crate::subqueries::subquery(expr) {
             add((levels(&inside.subquery), 0));
         }
@@ -140,14 +141,14 @@ fn physical_levels(plan: &dyn ExecutionPlan) -> usize {
     own_levels(plan) + children.map(|child| physical_levels(child.as_ref())).max().unwrap_or(0)
 }
 
-/// What an operator itself counts.
+/// Returns the levels of an operator without its inputs.
 fn own_levels(plan: &dyn ExecutionPlan) -> usize {
     let mut of_conditions = 0;
     let walked = plan.apply_expressions(&mut |expr| {
         of_conditions = of_conditions.max(levels_of_condition(expr));
         Ok(TreeNodeRecursion::Continue)
     });
-    debug_assert!(walked.is_ok(), "nothing on the way fails");
+    debug_assert!(walked.is_ok(), "no step of the walk fails");
     let operator = if plan.children().len() > 1 { JOIN_LEVELS } else { 1 };
     operator + of_conditions / CONDITIONS_OF_A_LEVEL
 }
@@ -158,7 +159,7 @@ fn levels_of_condition(expr: &Arc<dyn PhysicalExpr>) -> usize {
     })
 }
 
-/// A plan in pieces, and how many levels are above the last one.
+/// Splits a plan into pieces; also returns the number of levels above the last one.
 fn with_pieces(plan: Arc<dyn ExecutionPlan>) -> Result<(Arc<dyn ExecutionPlan>, usize)> {
     let mut levels = 0;
     let mut children = Vec::new();
@@ -176,21 +177,21 @@ fn with_pieces(plan: Arc<dyn ExecutionPlan>) -> Result<(Arc<dyn ExecutionPlan>, 
     Ok((piece.above(plan), 1))
 }
 
-/// What runs its input with more stack.
+/// An operator that runs its input with more stack.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Piece {
-    /// Stack that the input needs, down to the next piece.
+    /// Bytes of stack that the input needs, down to the next piece.
     pub(crate) bytes: usize,
 }
 
 impl Piece {
-    /// One of so much stack, as far as this machine can count.
+    /// Makes a piece with so many bytes of stack, at most the limit.
     #[cfg(feature = "proto")]
     pub(crate) fn of_bytes(bytes: u64) -> Self {
         Self { bytes: usize::try_from(bytes).map_or(PIECE_BYTES, |bytes| bytes.min(MAX_BYTES)) }
     }
 
-    /// A `GrowStackExec` above an operator.
+    /// Makes a `GrowStackExec` above an operator.
     pub(crate) fn above(self, input: Arc<dyn ExecutionPlan>) -> Arc<dyn ExecutionPlan> {
         Arc::new(PassThroughExec::new(self, input))
     }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How deep the expressions and queries of a statement are, before it is parsed.
+//! Estimates the depth of the expressions and queries of a statement before it is parsed.
 //!
-//! `a + b + c` is an expression in an expression, and a chain of UNION is a query in a query.
-//! Chains of AND and OR are balanced when they are parsed, and joins are a list; these count
-//! nothing here. Parentheses have a limit of the parser's own.
+//! `a + b + c` is a nested expression, and a chain of UNION is a nested query. Chains of AND and OR
+//! are balanced after parsing, and joins are a list, so these do not count. The parser has its own
+//! limit of nested parentheses.
 //!
-//! What is counted are operators in a row, up to commas, AND, OR and words that begin another
-//! expression, and all set operations. They are at least as many as the expressions and queries in
-//! each other, parentheses aside, and may be more: `a * b + c * d + ..` counts twice.
+//! The estimate is the number of consecutive operators, up to commas, AND, OR and words that begin
+//! another expression, plus all set operations. It is at least the number of nested expressions and
+//! queries, apart from parentheses, and may be more: `a * b + c * d + ..` counts twice.
 
 use datafusion::{
     common::{Result, not_impl_err},
@@ -17,18 +17,18 @@ use datafusion::{
     },
 };
 
-/// How deep they may be, as in other engines.
+/// Largest depth; other engines have a similar limit.
 const MAX_DEPTH: usize = 1000;
 
-/// How many terms of AND and OR a statement may have: that many take seconds to plan, and nobody
-/// writes more by hand or for lack of another way.
+/// Largest number of terms of AND and OR in a statement: so many take seconds to plan, and a list
+/// of values can replace more.
 const MAX_TERMS: usize = 100_000;
 
-/// The depth of a statement: at most one level for each token, and few of short statements, so that
-/// those are not looked at.
+/// Returns the depth of a statement: at most one level for each token. Short statements get an
+/// estimate from their number of tokens.
 ///
 /// # Errors
-/// `NotImplemented` if it is deeper than it may be.
+/// `NotImplemented` if it is too deep.
 pub(crate) fn levels(tokens: &[TokenWithSpan]) -> Result<usize> {
     if tokens.len() < MAX_DEPTH {
         return Ok(tokens.len() / 4);
@@ -51,15 +51,15 @@ pub(crate) fn levels(tokens: &[TokenWithSpan]) -> Result<usize> {
     }
 }
 
-/// What stands in parentheses or in CASE, or the whole statement.
+/// The contents of parentheses or of CASE, or the whole statement.
 #[derive(Default)]
 struct Level {
     is_case: bool,
     /// Operators in a row since the last AND or OR.
     run: usize,
-    /// The most of these between two of those.
+    /// The longest run between two of AND and OR.
     longest_run: usize,
-    /// The depth of what stands in parentheses in it.
+    /// The depth of nested parentheses.
     inside: usize,
     /// The next AND is that of a BETWEEN.
     is_between: bool,
@@ -131,7 +131,7 @@ fn of(tokens: &[TokenWithSpan]) -> usize {
     level.depth()
 }
 
-/// Whether a word stands behind an expression and makes another of it.
+/// Whether a word after an expression makes a larger expression of it.
 const fn is_postfix(keyword: Keyword) -> bool {
     use Keyword::{AT, COLLATE, ILIKE, IN, IS, LIKE, NOTNULL, REGEXP, RLIKE, SIMILAR, XOR};
     matches!(
@@ -140,12 +140,12 @@ const fn is_postfix(keyword: Keyword) -> bool {
     )
 }
 
-/// Whether a word makes one query of two.
+/// Whether a word combines two queries.
 const fn joins_queries(keyword: Keyword) -> bool {
     matches!(keyword, Keyword::UNION | Keyword::EXCEPT | Keyword::INTERSECT | Keyword::MINUS)
 }
 
-/// Whether an expression begins behind a word.
+/// Whether an expression begins after a word.
 const fn begins(keyword: Keyword) -> bool {
     use Keyword::{BY, ELSE, FROM, HAVING, ON, QUALIFY, SELECT, THEN, VALUES, WHEN, WHERE};
     matches!(
@@ -154,7 +154,7 @@ const fn begins(keyword: Keyword) -> bool {
     )
 }
 
-/// Whether a token is a sign that joins expressions. There are some fifty, of all dialects.
+/// Whether a token is an operator between expressions. There are some fifty, of all dialects.
 fn is_operator(token: &Token) -> bool {
     let is_sign = |first| "+-*/%=<>!|&^~#@?:".contains(first);
     let is_other = matches!(

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `array_has` over arrays with NULL.
+//! Protects `array_has` over arrays with NULL.
 //!
-//! `array_has([1, NULL], x)` is false where `x` is another value. DataFusion rewrites it to
-//! `x IN (1, NULL)`, which is unknown there.
+//! `array_has([1, NULL], x)` is false if `x` is another value. DataFusion rewrites it to
+//! `x IN (1, NULL)`, which is unknown then.
 
 use datafusion::{
     arrow::array::Array,

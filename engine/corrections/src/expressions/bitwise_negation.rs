@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Bitwise operators over negated numbers.
+//! Rewrites bitwise operators over negated numbers.
 //!
 //! DataFusion's simplifier takes `-x` for the complement of `x`: it folds `x & -x`, the lowest set
 //! bit, to 0, and `-x | -y` to `-(x & y)`. It does not recognise the negation in `0 - x`.
@@ -27,7 +27,7 @@ pub(super) fn rewrite(expr: Expr, context: &Context<'_>) -> Result<Transformed<E
     }
 }
 
-/// Whether a bitwise operator and a negation meet in an expression.
+/// Whether an expression is a bitwise operator over a negation.
 pub(super) fn is_suspect(expr: &Expr) -> bool {
     match expr {
         Expr::BinaryExpr(BinaryExpr { left, right, .. }) => {
@@ -47,7 +47,7 @@ const fn is_negated(expr: &Expr) -> bool {
     matches!(expr, Expr::Negative(_))
 }
 
-/// `0 - x` for `-x`; anything else stays.
+/// Rewrites `-x` to `0 - x`; other expressions stay unchanged.
 fn subtraction(expr: Box<Expr>, schema: &DFSchema) -> Result<Box<Expr>> {
     let Expr::Negative(number) = *expr else { return Ok(expr) };
     let zero = ScalarValue::new_zero(&number.get_type(schema)?)?;

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Casts that lose digits or values, or do not keep the order.
+//! Protects casts that lose digits or values, or do not preserve the order.
 //!
-//! DataFusion *unwraps* a cast from a comparison as if nothing were lost: it rewrites
+//! DataFusion *unwraps* a cast from a comparison as if the cast lost nothing: it rewrites
 //! `CAST(d AS DECIMAL(9, 1)) = 1.2` to `d = 1.20`, also where `d` is 1.24, and
-//! `TRY_CAST(i AS TINYINT) < 5` to `i < 5`, which is true of -1000 and not unknown. It takes noon
-//! for noon, whether here or in Paris. Casts that lose digits or values, or change the time zone,
-//! are hidden from the simplifier.
+//! `TRY_CAST(i AS TINYINT) < 5` to `i < 5`, which is true of -1000 and not unknown. It also ignores
+//! a change of the time zone. Casts that lose digits or values, or change the time zone, are hidden
+//! from the simplifier.
 //!
-//! Physical planning takes bounds and orders through casts: where a scan's `x` is between `'1'` and
-//! `'2'`, `max(CAST(x AS INT))` was 2 though there is a `'100'`. It prunes row groups by such
-//! bounds (`CAST(ts AS TIME) = ..`), and takes rows in the order of a timestamp to be in that of
-//! its time of day. That is right for casts between numbers, and the like; others are hidden from
-//! it as well.
+//! Physical planning propagates bounds and orders through casts: if a scan's `x` is between `'1'`
+//! and `'2'`, `max(CAST(x AS INT))` was 2 although there is a `'100'`. It prunes row groups by such
+//! bounds (`CAST(ts AS TIME) = ..`), and assumes that rows in the order of a timestamp are in the
+//! order of its time of day. That is sound for casts that preserve the order, such as those between
+//! numbers; other casts are hidden from physical planning as well.
 
 use datafusion::{
     arrow::datatypes::DataType,
@@ -28,7 +28,7 @@ use crate::{
     walk::{has_expression, map_whole_expressions},
 };
 
-/// Hides a cast that loses something.
+/// Hides a lossy cast.
 pub(super) fn protect(expr: Expr, context: &Context<'_>) -> Result<Transformed<Expr>> {
     let Some((from, to)) = cast(&expr) else { return Ok(Transformed::no(expr)) };
     Ok(match is_suspect(&expr) && is_lossy(&expr, &from.get_type(context.schema)?, to) {
@@ -37,22 +37,22 @@ pub(super) fn protect(expr: Expr, context: &Context<'_>) -> Result<Transformed<E
     })
 }
 
-/// Whether an expression is a cast that may lose something, as far as it can be told without the
-/// type that it casts from. Casts of constants are folded, and lose nothing that is compared.
+/// Whether an expression is a cast that may be lossy, without knowledge of the type that it casts
+/// from. Casts of constants are folded, so they need no protection.
 pub(super) fn is_suspect(expr: &Expr) -> bool {
     let Some((from, to)) = cast(expr) else { return false };
     from.as_literal().is_none() && (matches!(expr, Expr::TryCast(_)) || has_digits_or_zone(to))
 }
 
-/// Whether values of a type can lack digits, or a time zone, that those of others have.
+/// Whether a cast to this type may lose digits or a time zone.
 fn has_digits_or_zone(to: &DataType) -> bool {
     use DataType::{Time32, Time64, Timestamp};
     let to = value_type(to);
     matches!(to, Timestamp(..) | Time32(_) | Time64(_)) || to.is_decimal() || to.is_integer()
 }
 
-/// Whether physical planning would take bounds or orders through a part of an operator's
-/// expressions that has none, or others.
+/// Whether physical planning would unsoundly propagate bounds or orders through a part of an
+/// operator's expressions.
 pub(super) fn is_suspect_in_planning(plan: &LogicalPlan, part: &Expr) -> bool {
     if !has_bounds_or_order(plan) || cast(part).is_none() {
         return false;
@@ -66,7 +66,7 @@ pub(super) fn is_suspect_in_planning(plan: &LogicalPlan, part: &Expr) -> bool {
     }
 }
 
-/// Hides casts that lose something, or do not keep the order, from physical planning.
+/// Hides casts that are lossy, or do not preserve the order, from physical planning.
 pub(super) fn hide_from_planning(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
     if !has_expression(&plan, |part| is_suspect_in_planning(&plan, part))? {
         return Ok(Transformed::no(plan));
@@ -86,15 +86,16 @@ pub(super) fn hide_from_planning(plan: LogicalPlan) -> Result<Transformed<Logica
     )
 }
 
-/// Whether an expression is a cast that loses something, or does not keep the order.
+/// Whether an expression is a cast that is lossy, or does not preserve the order.
 fn is_misread(expr: &Expr, is_projection: bool, schema: &DFSchema) -> Result<bool> {
     let Some((from, to)) = cast(expr) else { return Ok(false) };
     let from = from.get_type(schema)?;
-    // A filter above may come to where it is computed, with a constant between two of its values.
+    // A filter above may be pushed below the projection, with a constant between two values of the
+    // cast.
     Ok(is_lossy(expr, &from, to) || !keeps_order(&from, to) || is_projection && is_finer(&from, to))
 }
 
-/// What a cast is of, and to which type.
+/// Returns the argument and the type of a cast.
 fn cast(expr: &Expr) -> Option<(&Expr, &DataType)> {
     match expr {
         Expr::Cast(Cast { expr, field }) | Expr::TryCast(TryCast { expr, field }) => {
@@ -104,13 +105,13 @@ fn cast(expr: &Expr) -> Option<(&Expr, &DataType)> {
     }
 }
 
-/// Whether a constant that the result is compared with cannot be cast back instead.
+/// Whether it is unsound to cast a constant of a comparison back instead of the column.
 fn is_lossy(cast: &Expr, from: &DataType, to: &DataType) -> bool {
     let may_fail = matches!(cast, Expr::TryCast(_)) && !keeps_values(from, to);
     may_fail || loses_digits(from, to) || changes_zone(from, to)
 }
 
-/// Whether physical planning makes use of bounds or orders of an operator's expressions.
+/// Whether physical planning uses bounds or orders of an operator's expressions.
 const fn has_bounds_or_order(plan: &LogicalPlan) -> bool {
     matches!(
         plan,
@@ -122,11 +123,11 @@ const fn has_bounds_or_order(plan: &LogicalPlan) -> bool {
     )
 }
 
-/// Whether of two values the one that is not less is not less when both are cast.
+/// Whether a cast is monotonic: of two values, the result of the greater one is not less.
 fn keeps_order(from: &DataType, to: &DataType) -> bool {
     use DataType::{Boolean, Date32, Date64, Duration, Null, Timestamp};
     let (from, to) = (value_type(from), value_type(to));
-    // Nothing has bounds of these.
+    // Nested values have no bounds.
     if from.is_nested() || to.is_nested() {
         return true;
     }
@@ -147,7 +148,7 @@ fn keeps_order(from: &DataType, to: &DataType) -> bool {
     }
 }
 
-/// Whether a cast leaves out digits behind the point, or of a second.
+/// Whether a cast drops decimal digits, or fractions of a second.
 fn loses_digits(from: &DataType, to: &DataType) -> bool {
     use DataType::{Time32, Time64, Timestamp};
     match (value_type(from), value_type(to)) {
@@ -161,13 +162,13 @@ fn loses_digits(from: &DataType, to: &DataType) -> bool {
     }
 }
 
-/// Whether a timestamp is counted in a finer unit.
+/// Whether a cast is to a timestamp of a finer unit.
 pub(super) fn is_finer(from: &DataType, to: &DataType) -> bool {
     use DataType::Timestamp;
     matches!((from, to), (Timestamp(coarse, _), Timestamp(fine, _)) if coarse < fine)
 }
 
-/// Whether the same number means another moment.
+/// Whether a cast changes the moment that a number stands for.
 fn changes_zone(from: &DataType, to: &DataType) -> bool {
     match (value_type(from), value_type(to)) {
         (DataType::Timestamp(_, None), DataType::Timestamp(_, Some(zone)))
@@ -176,7 +177,7 @@ fn changes_zone(from: &DataType, to: &DataType) -> bool {
     }
 }
 
-/// Digits of a decimal behind its point.
+/// Returns the scale of a decimal type.
 const fn scale(data_type: &DataType) -> Option<i8> {
     use DataType::{Decimal32, Decimal64, Decimal128, Decimal256};
     match data_type {
@@ -195,7 +196,7 @@ fn value_type(data_type: &DataType) -> &DataType {
     }
 }
 
-/// Whether a time zone has one offset from UTC. Others go back an hour every year.
+/// Whether a time zone has a fixed offset from UTC. Others go back an hour every year.
 fn has_one_offset(zone: &str) -> bool {
     zone.starts_with(['+', '-']) || is_utc(zone)
 }
@@ -218,8 +219,8 @@ fn is_text_or_bytes(data_type: &DataType) -> bool {
     data_type.is_string() || data_type.is_binary()
 }
 
-/// Whether a cast gives different values for different values, as far as this is needed: casts
-/// that it does not know may be one to one as well.
+/// Whether a cast is known to be injective: different values stay different. Other casts may be
+/// injective as well.
 pub(crate) fn keeps_values(from: &DataType, to: &DataType) -> bool {
     if from == to {
         return true;
@@ -240,7 +241,7 @@ pub(crate) fn keeps_values(from: &DataType, to: &DataType) -> bool {
     }
 }
 
-/// The width of an integer and whether it has a sign.
+/// Returns the width of an integer type in bits, and whether it is signed.
 fn integer_bits(of: &DataType) -> Option<(usize, bool)> {
     let bits = of.is_integer().then(|| of.primitive_width())??;
     Some((bits * 8, of.is_signed_integer()))

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Sums of an expression and a constant.
+//! Keeps `sum(x + constant)` from an unsound rewrite.
 //!
-//! Where two aggregates are of `x` and a constant, DataFusion rewrites `sum(x + 6)` to
-//! `sum(x) + 6 * count(x)`, so that the sums share their work. The count of rows may not fit in the
-//! type of the constant, sums of floating point are other sums then, and where `x` is cast and the
-//! query counts or sums `x` too, two aggregates have one name and the query is refused. In these
-//! cases the addition is hidden behind an alias while the rule runs.
+//! If two aggregates are sums of `x` and a constant, DataFusion rewrites `sum(x + 6)` to
+//! `sum(x) + 6 * count(x)`, so that they share a common subexpression. But the count of rows may
+//! not fit in the type of the constant; sums of floating-point numbers differ; and if `x` is cast
+//! and the query counts or sums `x` too, two aggregates get one name and the query is refused. In
+//! these cases the addition is hidden behind an alias while the rule runs.
 
 use datafusion::{
     arrow::datatypes::DataType,
@@ -27,7 +27,7 @@ pub(super) fn is_suspect(expr: &Expr) -> bool {
     constant(expr).is_some()
 }
 
-/// What the rule makes of an operator.
+/// Runs the rule on an operator.
 pub(super) fn simplify(
     rule: &LogicalRule,
     plan: LogicalPlan,
@@ -44,7 +44,7 @@ pub(super) fn simplify(
     rule.rewrite(hidden.data, config)?.transform_data(|plan| map_arguments(plan, &show))
 }
 
-/// Whether the rewritten sums are the same, under names that no other aggregate has.
+/// Whether the rewritten sums are equal, and their names differ from those of other aggregates.
 fn is_sound(aggregates: &[Expr]) -> bool {
     aggregates.iter().all(|aggregate| match constant(aggregate) {
         Some(constant) => holds_counts(&constant),
@@ -52,7 +52,7 @@ fn is_sound(aggregates: &[Expr]) -> bool {
     })
 }
 
-/// Whether an aggregate may have the name of one that the rule adds.
+/// Whether an aggregate may have the name of an aggregate that the rule adds.
 fn shares_name(aggregate: &Expr) -> bool {
     match aggregate {
         Expr::Alias(alias) => shares_name(&alias.expr),
@@ -63,7 +63,7 @@ fn shares_name(aggregate: &Expr) -> bool {
     }
 }
 
-/// The type of the constant in `sum(x + constant)`.
+/// Returns the type of the constant in `sum(x + constant)`.
 fn constant(aggregate: &Expr) -> Option<DataType> {
     match aggregate {
         Expr::Alias(alias) => constant(&alias.expr),
@@ -78,12 +78,12 @@ fn constant(aggregate: &Expr) -> Option<DataType> {
     }
 }
 
-/// Whether a type has every count of rows, exactly.
+/// Whether a type represents every count of rows exactly.
 const fn holds_counts(constant: &DataType) -> bool {
     matches!(constant, DataType::Int64 | DataType::UInt64)
 }
 
-/// The plan with the arguments of its aggregates changed; their inputs stay.
+/// Changes the arguments of the aggregates of a plan; the inputs stay unchanged.
 fn map_arguments(
     plan: LogicalPlan,
     change: &dyn Fn(Expr) -> Result<Transformed<Expr>>,
@@ -107,7 +107,7 @@ fn map_arguments(
     })
 }
 
-/// An alias keeps the rule from seeing an addition.
+/// Hides an addition from the rule behind an alias.
 fn hide(argument: Expr) -> Result<Transformed<Expr>> {
     if !matches!(argument, Expr::BinaryExpr(BinaryExpr { op: Operator::Plus, .. })) {
         return Ok(Transformed::no(argument));
@@ -116,7 +116,7 @@ fn hide(argument: Expr) -> Result<Transformed<Expr>> {
     Ok(Transformed::yes(argument.alias(name)))
 }
 
-/// Takes the alias off.
+/// Removes the alias.
 fn show(argument: Expr) -> Result<Transformed<Expr>> {
     Ok(match argument {
         Expr::Alias(Alias { expr, .. }) => Transformed::yes(*expr),

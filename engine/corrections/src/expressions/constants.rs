@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Comparisons with constants that the type of the compared column does not have.
+//! Protects comparisons with constants that the type of the column cannot represent.
 //!
-//! DataFusion converts the constant instead of the column. With milliseconds `ms` it rewrites
+//! DataFusion casts the constant instead of the column. With milliseconds `ms` it rewrites
 //! `ms = TIMESTAMP '2020-01-01 00:00:00.0005'` to `ms = '2020-01-01 00:00:00'`, which is another
-//! condition. It rewrites `extract(year FROM ts) < 2300` to `ts` before the beginning of that year,
-//! which is NULL where `ts` counts nanoseconds: these end in 2262.
+//! condition. It rewrites `extract(year FROM ts) < 2300` to a comparison of `ts` with the beginning
+//! of that year, which is NULL if `ts` counts nanoseconds: these end in 2262.
 //!
-//! Such a column is hidden. With other constants row groups are still pruned.
+//! Such a column is hidden behind a barrier. Comparisons with other constants still prune row
+//! groups.
 
 use datafusion::{
     arrow::datatypes::{DataType, TimeUnit},
@@ -21,7 +22,7 @@ use datafusion::{
 use super::{Context, casts};
 use crate::{barrier, walk::is_comparison};
 
-/// Years all of whose moments are numbers of nanoseconds.
+/// Years all of whose moments are representable in nanoseconds.
 const YEARS_OF_NANOSECONDS: std::ops::RangeInclusive<i64> = 1678..=2261;
 
 /// Hides the column of such a comparison.
@@ -53,7 +54,7 @@ pub(super) fn protect(expr: Expr, context: &Context<'_>) -> Result<Transformed<E
     })
 }
 
-/// Whether an expression is one for which DataFusion converts constants.
+/// Whether an expression is a comparison of which DataFusion casts constants.
 pub(super) fn is_suspect(expr: &Expr) -> bool {
     let is_to_timestamp = match expr {
         Expr::Cast(Cast { field, .. }) | Expr::TryCast(TryCast { field, .. }) => {
@@ -64,7 +65,7 @@ pub(super) fn is_suspect(expr: &Expr) -> bool {
     is_to_timestamp || year_of(expr).is_some()
 }
 
-/// Whether one of the constants is no value of the column's type.
+/// Whether the column's type cannot represent one of the constants.
 fn lacks_one(value: &Expr, constants: &[&Expr], context: &Context<'_>) -> Result<bool> {
     let lacks = |is_value: &dyn Fn(&ScalarValue) -> Option<bool>| {
         let mut constants = constants.iter().filter(|constant| !constant.any_column_refs());
@@ -88,7 +89,7 @@ fn lacks_one(value: &Expr, constants: &[&Expr], context: &Context<'_>) -> Result
     Ok(is_finer && lacks(&|constant| is_one_of(constant, &from)))
 }
 
-/// The timestamp of which an expression is the year.
+/// Returns the timestamp of which an expression is the year.
 fn year_of(expr: &Expr) -> Option<&Expr> {
     match expr {
         Expr::Cast(Cast { expr, .. }) | Expr::TryCast(TryCast { expr, .. }) => year_of(expr),
@@ -108,7 +109,7 @@ fn is_year_of_nanoseconds(year: &ScalarValue) -> Option<bool> {
     }
 }
 
-/// Whether a constant is a value of a type.
+/// Whether a type can represent a constant.
 fn is_one_of(constant: &ScalarValue, of: &DataType) -> Option<bool> {
     let value = constant.cast_to(of).ok()?;
     Some(value.cast_to(&constant.data_type()).ok()? == *constant)

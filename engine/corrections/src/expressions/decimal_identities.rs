@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Products of decimals with zero, and remainders by one.
+//! Protects products of decimals with zero, and remainders by one.
 //!
 //! For a `d` that is not NULL, DataFusion folds `d % 1` to 0, which is right for integers only, and
-//! `d * 0` to its zero, which has fewer digits than the product.
+//! `d * 0` to the zero in it, which has a smaller scale than the product.
 
 use datafusion::{
     common::{Result, tree_node::Transformed},

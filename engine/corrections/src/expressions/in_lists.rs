@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Several IN lists of one value.
+//! Keeps several IN lists of one value from being merged.
 //!
-//! DataFusion merges two lists of one value, comparing their items as they are written: it rewrites
-//! `x IN (y, 1) AND x IN (z, 1)` to `x IN (1)`, though `y` may equal `z`, and
+//! DataFusion merges two IN lists of one value, and compares their items as they are written: it
+//! rewrites `x IN (y, 1) AND x IN (z, 1)` to `x IN (1)`, though `y` may equal `z`, and
 //! `x IN (1) AND x NOT IN (NULL)`, which no row passes, to `x IN (1)`. It folds
 //! `x IN (1) AND x IN (2)` to false, and `x NOT IN (1) OR x NOT IN (2)` to true, where each is
 //! unknown if `x` is NULL; that is another value in an output, and below NOT and OR.
 //!
-//! Such lists are hidden from one another. Where all terms of a filter must be true, unknown is as
-//! good as false: lists of constants in different terms are left alone.
+//! A barrier hides such lists from one another. In a conjunction of a filter, unknown has the
+//! effect of false, so lists of constants in different terms stay unchanged.
 
 use std::collections::{HashMap, HashSet};
 
@@ -29,7 +29,7 @@ use crate::{
     walk::{has_expression, map_whole_expressions},
 };
 
-/// An operator whose lists stay apart where one list would be another condition.
+/// Separates the lists of an operator whose merge would be another condition.
 pub(super) fn separate(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
     let has_others = has_expression(&plan, is_list_of_others)?;
     match plan {
@@ -46,7 +46,7 @@ pub(super) fn separate(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
     }
 }
 
-/// Whether an expression is a list, or may be merged into one.
+/// Whether an expression is an IN list, or may be merged into one.
 pub(super) fn is_suspect(expr: &Expr) -> bool {
     match expr {
         Expr::InList(_) | Expr::BinaryExpr(BinaryExpr { op: Operator::Or, .. }) => true,
@@ -57,7 +57,7 @@ pub(super) fn is_suspect(expr: &Expr) -> bool {
     }
 }
 
-/// Whether an expression is a list with an item that is NULL or no constant.
+/// Whether an expression is a list with an item that is NULL or not constant.
 fn is_list_of_others(expr: &Expr) -> bool {
     matches!(expr, Expr::InList(InList { list, .. }) if !list.iter().all(is_value))
 }
@@ -70,8 +70,8 @@ fn is_value(expr: &Expr) -> bool {
     }
 }
 
-/// An expression in which the second and later lists of a value are of a hidden value, if one list
-/// would be another condition.
+/// Hides the value of the second and later lists of a value, if one merged list would be another
+/// condition.
 fn apart(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
     let split = of_several_lists(&expr, schema)?;
     if split.is_empty() {
@@ -100,7 +100,7 @@ fn apart(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
     })
 }
 
-/// The values of several lists that must not be merged.
+/// Returns the values that have several lists which must not be merged.
 fn of_several_lists(expr: &Expr, schema: &DFSchema) -> Result<HashSet<Expr>> {
     let mut lists: HashMap<&Expr, (usize, bool)> = HashMap::new();
     expr.apply(|part| {
@@ -114,7 +114,8 @@ fn of_several_lists(expr: &Expr, schema: &DFSchema) -> Result<HashSet<Expr>> {
     Ok(several.map(|(value, _)| value.clone()).collect())
 }
 
-/// Where to look for the next list: equalities that are merged into a list are no lists themselves.
+/// Decides where the walk continues: equalities that are merged into a list are not lists
+/// themselves.
 const fn below(list: &Expr) -> TreeNodeRecursion {
     match list {
         Expr::InList(_) => TreeNodeRecursion::Continue,
@@ -122,7 +123,7 @@ const fn below(list: &Expr) -> TreeNodeRecursion {
     }
 }
 
-/// An item of a list that is not constant, where the value of the list is.
+/// Returns the non-constant item of a list whose value is constant.
 fn other_than(value: &Expr, list: &Expr) -> Option<Expr> {
     match list {
         Expr::InList(InList { list, .. }) if is_value(value) => {
@@ -132,8 +133,8 @@ fn other_than(value: &Expr, list: &Expr) -> Option<Expr> {
     }
 }
 
-/// The value of a list, or of `x = 1 OR x = 2`, which DataFusion merges into a list first, or of
-/// `x <> 1 AND x <> 2`, which becomes that below NOT.
+/// Returns the value of a list, or of `x = 1 OR x = 2`, which DataFusion merges into a list first,
+/// or of `x <> 1 AND x <> 2`, which becomes such a disjunction below NOT.
 fn listed(expr: &Expr) -> Option<&Expr> {
     let (left, right, is_negated) = match expr {
         Expr::InList(InList { expr, .. }) => return Some(without_casts(expr)),
@@ -145,7 +146,7 @@ fn listed(expr: &Expr) -> Option<&Expr> {
     (one == other).then_some(one)
 }
 
-/// The column that must be one of some values, or none of them.
+/// Returns the column that must equal one of some values, or none of them.
 fn chosen(expr: &Expr, is_negated: bool) -> Option<&Expr> {
     let (equality, joined) = match is_negated {
         false => (Operator::Eq, Operator::Or),
@@ -166,7 +167,7 @@ fn chosen(expr: &Expr, is_negated: bool) -> Option<&Expr> {
     value.filter(|value| matches!(value, Expr::Column(_)))
 }
 
-/// The value below casts, which DataFusion unwraps.
+/// Returns the value below casts, which DataFusion unwraps.
 fn without_casts(expr: &Expr) -> &Expr {
     match expr {
         Expr::Cast(Cast { expr, .. }) | Expr::TryCast(TryCast { expr, .. }) => without_casts(expr),

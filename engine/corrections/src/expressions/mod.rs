@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Expressions that DataFusion's simplifier would change into others.
+//! Protects expressions that DataFusion's simplifier would rewrite unsoundly.
 //!
-//! All corrections of expressions are one walk over the expressions of an operator, in front of
-//! `simplify_expressions`. The first, read-only half of it asks each module whether a part of an
-//! expression is *suspect*; few plans have such parts, and all others go on at once. The second
-//! half puts the [barrier](crate::barrier) around what must not be looked into, or writes an
-//! expression in another way. When the rule is done the barriers are gone again, so that no other
-//! rule, and no table provider, sees them.
+//! All corrections of expressions share one walk over the expressions of an operator, before
+//! `simplify_expressions`. The first, read-only pass checks by the function of each module whether
+//! a part of an expression is *suspect*; few plans have such parts, and all others skip the rest.
+//! The second pass puts a [barrier](crate::barrier) around what must not be simplified, or rewrites
+//! an expression. After the rule the barriers are removed, so that no other rule, and no table
+//! provider, sees them.
 //!
 //! ```text
 //! Filter: CAST(d AS DECIMAL(9,1)) = 1.2
@@ -15,8 +15,8 @@
 //!   restore   Filter: CAST(d AS DECIMAL(9,1)) = 1.2
 //! ```
 //!
-//! Physical planning misreads some of the same expressions; for it [`hide_from_planning`] puts
-//! barriers again, which stay.
+//! Physical planning misreads some of the same expressions; [`hide_from_planning`] puts barriers
+//! around these, which stay.
 
 mod array_has;
 mod bitwise_negation;
@@ -48,18 +48,18 @@ use crate::{
 
 pub(crate) use casts::keeps_values;
 
-/// What a correction needs to know of the operator that an expression is in.
+/// The context of an expression in its operator.
 struct Context<'a> {
-    /// The columns that the expression is over.
+    /// The input columns of the expression.
     schema: &'a DFSchema,
-    /// The value of an expression without columns.
+    /// Evaluates an expression without columns.
     evaluate: &'a dyn Fn(&Expr) -> Option<ScalarValue>,
 }
 
 /// Whether a part of an expression may need a correction.
 type IsSuspect = fn(&Expr) -> bool;
 
-/// How a part of an expression may be suspect.
+/// The check of each correction.
 const SUSPECTS: &[(Correction, IsSuspect)] = &[
     (Correction::RewriteBitwiseNegation, bitwise_negation::is_suspect),
     (Correction::ProtectLossyCasts, casts::is_suspect),
@@ -72,10 +72,10 @@ const SUSPECTS: &[(Correction, IsSuspect)] = &[
     (Correction::UnifySignedZeros, signed_zeros::is_suspect),
 ];
 
-/// Protects one part of an expression, whose own parts are protected already.
+/// Protects one part of an expression; its children are protected already.
 type Protect = fn(Expr, &Context<'_>) -> Result<Transformed<Expr>>;
 
-/// What is done to single parts, in this order.
+/// The protections of single parts, in order.
 const PROTECTIONS: &[(Correction, Protect)] = &[
     (Correction::RewriteBitwiseNegation, bitwise_negation::rewrite),
     (Correction::ProtectLossyCasts, casts::protect),
@@ -85,7 +85,7 @@ const PROTECTIONS: &[(Correction, Protect)] = &[
     (Correction::ProtectRegexPatterns, regex_patterns::protect),
 ];
 
-/// What `simplify_expressions` makes of an operator, but for what it would get wrong.
+/// Runs `simplify_expressions` on an operator with the suspect expressions protected.
 pub(crate) fn simplify(
     rule: &LogicalRule,
     plan: LogicalPlan,
@@ -111,7 +111,7 @@ pub(crate) fn simplify(
     }
 }
 
-/// The corrections of which some part of an operator's expressions is suspect.
+/// Returns the corrections for which a part of an operator's expressions is suspect.
 fn suspects(plan: &LogicalPlan, enabled: CorrectionSet) -> Result<CorrectionSet> {
     let mut found = CorrectionSet::NONE;
     plan.apply_expressions(|expr| {
@@ -129,7 +129,7 @@ fn suspects(plan: &LogicalPlan, enabled: CorrectionSet) -> Result<CorrectionSet>
     Ok(found)
 }
 
-/// An operator whose suspect expressions are protected, and keep their names.
+/// Protects the suspect expressions of an operator; they keep their names.
 fn protect(
     plan: LogicalPlan,
     found: CorrectionSet,
@@ -157,7 +157,7 @@ fn protect(
     })
 }
 
-/// The value of an expression without columns.
+/// Evaluates an expression without columns.
 fn evaluate(constant: &Expr, config: &dyn OptimizerConfig) -> Option<ScalarValue> {
     if let Some(value) = constant.as_literal() {
         return Some(value.clone());
@@ -175,7 +175,7 @@ pub(crate) fn is_suspect_in_planning(plan: &LogicalPlan, part: &Expr) -> bool {
     casts::is_suspect_in_planning(plan, part) || constants::is_suspect(part)
 }
 
-/// An optimized operator with barriers around what physical planning misreads.
+/// Puts barriers around the expressions of an optimized operator that physical planning misreads.
 pub(crate) fn hide_from_planning(
     plan: LogicalPlan,
     enabled: CorrectionSet,

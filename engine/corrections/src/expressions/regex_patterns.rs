@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Regular expressions that DataFusion rewrites to another condition.
+//! Protects regular expressions that DataFusion rewrites to another condition.
 //!
 //! DataFusion folds `x ~ '.*'` to a literal, ignoring NULL. It rewrites `x ~ 'a\\b'` to
-//! `x LIKE '%a\b%'`, where the backslash is an escape, and likewise `\x5C`, which is one too.
+//! `x LIKE '%a\b%'`, where the backslash is an escape character, and likewise `\x5C`, which also
+//! matches a backslash.
 
 use datafusion::{
     common::{Result, tree_node::Transformed},
@@ -60,7 +61,7 @@ fn is_misread(pattern: &Expr) -> bool {
     }
 }
 
-/// Whether a pattern has an escape that may stand for a backslash.
+/// Whether a pattern has an escape sequence that may match a backslash.
 fn may_be_backslash(pattern: &str) -> bool {
     [r"\\", r"\x", r"\u", r"\U"].iter().any(|escape| pattern.contains(escape))
 }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `0.0` and `-0.0`.
+//! Unifies the constants `0.0` and `-0.0`.
 //!
-//! They are equal where rows are compared. DataFusion compares constants by their bits: it folds
-//! `x = 0.0 AND x = -0.0` to false, takes `x > -0.0` for weaker than `x >= 0.0`, and looks for one
-//! zero only in a list of more than three constants. So a zero in a comparison loses its sign, a
-//! list with one zero gets the other one too, and lists with columns are written as comparisons.
+//! Both are equal in comparisons of rows. But DataFusion compares constants by their bits: it folds
+//! `x = 0.0 AND x = -0.0` to false, assumes that `x > -0.0` is weaker than `x >= 0.0`, and searches
+//! a list of more than three constants for one of the zeros only. So this module removes the sign
+//! of a zero in a comparison, adds the other zero to a list with one, and rewrites lists with
+//! columns as comparisons.
 
 use datafusion::{
     common::{Result, tree_node::Transformed},
@@ -16,7 +17,7 @@ use datafusion::{
 
 use crate::walk::map_expressions;
 
-/// An operator in which it does not matter which zero a constant is.
+/// Rewrites the expressions of an operator so that the sign of a constant zero has no effect.
 pub(super) fn unify(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
     map_expressions(plan, is_suspect, |expr, schema| {
         if is_list_of_columns(&expr)
@@ -51,7 +52,7 @@ pub(super) fn is_suspect(expr: &Expr) -> bool {
     opposite(expr).is_some() || is_list_of_columns(expr)
 }
 
-/// Whether an expression is a list whose items are not all constants; these are compared by their
+/// Whether an expression is a list with items that are not constant; these are compared by their
 /// bits.
 fn is_list_of_columns(expr: &Expr) -> bool {
     let is_column = |item: &Expr| !item.column_refs().is_empty();
@@ -73,7 +74,7 @@ fn positive(expr: Box<Expr>) -> Box<Expr> {
     }
 }
 
-/// The zero with the other sign.
+/// Returns the zero with the other sign.
 fn opposite(expr: &Expr) -> Option<Expr> {
     let zero = match expr.as_literal()? {
         ScalarValue::Float32(Some(zero)) if *zero == 0.0 => ScalarValue::from(-zero),

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What DataFusion's `push_down_filter` gets wrong.
+//! Corrects DataFusion's `push_down_filter`.
 //!
-//! **Conditions without columns.** The rule moves a condition below an aggregate when all its
-//! columns are keys. So does one that has none, as `(SELECT max(a) FROM u) > 100`. Where it is not
-//! true the aggregate then has no rows to count, but `SELECT count(*) .. HAVING ..` still has its
-//! row. Such a condition stays where it is.
+//! ***Conditions without columns.** The rule pushes a condition below an aggregate if all its
+//! columns are keys, so also one without columns, such as `(SELECT max(a) FROM u) > 100`. If that
+//! is false, the aggregate has no input, but `SELECT count(*) .. HAVING ..` still returns its row.
+//! Such a condition is not pushed down.
 //!
-//! **Comparisons with constants.** Of several comparisons of one column with constants the rule
-//! keeps the narrowest. It takes `1 > a` for no narrower than `a <= 1`, and `1 = a` for another
-//! condition than `a = 1`, so that no row has both. Most constants stand on the right by then, but
-//! not those that had to be folded, as in `CAST('1' AS INT) > a`. They are put there.
+//! ***Comparisons with constants.** Of several comparisons of one column with constants, the rule
+//! keeps the narrowest. It assumes that `1 > a` is not narrower than `a <= 1`, and that `1 = a` and
+//! `a = 1` exclude each other. Most constants are on the right by then, but not those that were
+//! folded, as in `CAST('1' AS INT) > a`. This module swaps such comparisons.
 //!
-//! **Barriers.** The rule offers conditions to table providers, which know nothing of our
-//! [barriers](crate::barrier): those around columns are taken off, and a condition that needs its
+//! ***Barriers.** The rule offers conditions to table providers, which do not know our
+//! [barriers](crate::barrier): barriers around columns are removed, and a condition that needs its
 //! barrier is not offered.
 
 use std::sync::Arc;
@@ -31,7 +31,7 @@ use datafusion::{
 
 use crate::{barrier, install::LogicalRule, registry::Correction, set::CorrectionSet};
 
-/// What `push_down_filter` makes of an operator.
+/// Runs `push_down_filter` on an operator.
 pub(crate) fn push_down(
     rule: &LogicalRule,
     plan: LogicalPlan,
@@ -54,7 +54,7 @@ pub(crate) fn push_down(
     }
 }
 
-/// Pushes down the terms of filters, but for those that need their barrier.
+/// Pushes down the terms of filters, except those that need their barrier.
 fn push_down_without_barriers(
     rule: &LogicalRule,
     plan: LogicalPlan,
@@ -92,8 +92,8 @@ fn has_barrier_above_scan(plan: &LogicalPlan) -> bool {
     has_one && matches!(plan, LogicalPlan::TableScan(_))
 }
 
-/// Whether a term must not be seen without its barrier: the condition of a DELETE or UPDATE, or one
-/// on a subquery that may have no row. A barrier around a column belongs to an operator above.
+/// Whether a term needs its barrier: the condition of a DELETE or UPDATE, or one on a subquery that
+/// may have no row. A barrier around a column belongs to an operator above.
 fn needs_barrier(term: &Expr) -> bool {
     let is_needed = |part: &Expr| {
         barrier::is_marked_nullable(part) || barrier::is_held(part) && !barrier::is_of_column(part)
@@ -101,8 +101,8 @@ fn needs_barrier(term: &Expr) -> bool {
     term.exists(|part| Ok(is_needed(part))).unwrap_or(true)
 }
 
-/// Whether a plan is a condition without columns above an aggregate that always has a row; the rule
-/// merges filters, so all of them are looked at.
+/// Whether a plan is a condition without columns above an aggregate that always has a row. The rule
+/// merges filters, so this inspects all of them.
 fn is_columnless_having(plan: &LogicalPlan) -> bool {
     let (mut plan, mut has_one) = (plan, false);
     while let LogicalPlan::Filter(Filter { predicate, input, .. }) = plan {
@@ -121,7 +121,8 @@ fn has_term_without_columns(predicate: &Expr) -> bool {
     split_conjunction(predicate).into_iter().any(|term| term.column_refs().is_empty())
 }
 
-/// A filter with its constants on the right, and those directly below, which the rule merges.
+/// Swaps comparisons so that constants are on the right, in a filter and in those directly below,
+/// which the rule merges.
 fn with_constants_on_the_right(plan: LogicalPlan) -> Result<LogicalPlan> {
     if !has_constant_on_the_left(&plan) {
         return Ok(plan);
@@ -144,7 +145,7 @@ fn has_constant_on_the_left(plan: &LogicalPlan) -> bool {
     split_conjunction(predicate).iter().any(is_swapped) || has_constant_on_the_left(input)
 }
 
-/// A comparison with its constant on the right.
+/// Returns a comparison with its constant on the right.
 fn swapped_term(term: Expr) -> Expr {
     match (swapped(&term), term) {
         (Some(op), Expr::BinaryExpr(BinaryExpr { left, right, .. })) => {
@@ -154,7 +155,7 @@ fn swapped_term(term: Expr) -> Expr {
     }
 }
 
-/// The operator of a comparison with its sides swapped, where its constant is on the left.
+/// Returns the operator for swapped sides, if the constant of a comparison is on the left.
 fn swapped(term: &Expr) -> Option<Operator> {
     let Expr::BinaryExpr(BinaryExpr { left, op, right }) = term else { return None };
     let is_swapped = left.as_literal().is_some() && right.as_literal().is_none();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Corrections of logical plans, other than those of subqueries and expressions.
+//! Corrects logical plans, apart from subqueries and expressions.
 //!
 //! | module | wraps or precedes | of DataFusion |
 //! |---|---|---|
@@ -7,7 +7,7 @@
 //! | [`null_equality`] | wraps | `eliminate_cross_join`, `extract_equijoin_predicate` |
 //! | [`write_conditions`] | analyzer rule; wraps | `common_sub_expression_eliminate` |
 //! | [`set_operations`], [`unnest_keys`] | analyzer rules | |
-//! | [`predicate_intervals`] | before and behind | the physical planner |
+//! | [`predicate_intervals`] | before and after | the physical planner |
 
 pub(crate) mod filter_pushdown;
 pub(crate) mod null_equality;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Joins that take NULL for equal to NULL.
+//! Keeps the keys of null-equal joins apart from those of other joins.
 //!
-//! The keys of a join by `a IS NOT DISTINCT FROM b` take NULL for equal to NULL, those of a join by
+//! The keys of a join by `a IS NOT DISTINCT FROM b` treat NULL as equal to NULL, those of a join by
 //! `a = b` do not, and all keys of one join are of one kind. `eliminate_cross_join` flattens inner
 //! joins and the filters above them into one list of keys, and gives all joins the kind of the top
-//! one. So where two kinds meet, an identity projection is put between, which the rule does not
-//! look through and `optimize_projections` removes. `extract_equijoin_predicate` turns conditions
-//! of a join into keys; where its keys take NULL for equal to NULL, `c = d` stays a condition.
+//! one. So this module puts an identity projection between joins of different kinds; the rule does
+//! not look through it, and `optimize_projections` removes it. `extract_equijoin_predicate` turns
+//! conditions of a join into keys; if the join is null-equal, `c = d` stays a condition.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use datafusion::{
 
 use crate::{install::LogicalRule, registry::Correction, set::CorrectionSet, walk::has_operator};
 
-/// What `eliminate_cross_join` makes of a plan.
+/// Runs `eliminate_cross_join` on a plan.
 pub(crate) fn eliminate_cross_join(
     rule: &LogicalRule,
     plan: LogicalPlan,
@@ -31,7 +31,7 @@ pub(crate) fn eliminate_cross_join(
     }
 }
 
-/// What `extract_equijoin_predicate` makes of an operator.
+/// Runs `extract_equijoin_predicate` on an operator.
 pub(crate) fn extract_equijoin_predicate(
     rule: &LogicalRule,
     plan: LogicalPlan,
@@ -44,7 +44,7 @@ pub(crate) fn extract_equijoin_predicate(
     }
 }
 
-/// A plan with a projection where two kinds of joins meet.
+/// Puts a projection between joins of two kinds.
 fn separated(plan: LogicalPlan) -> Result<LogicalPlan> {
     if !has_operator(&plan, |node| is_of_another(node, NullEquality::NullEqualsNothing))? {
         return Ok(plan);
@@ -82,8 +82,7 @@ fn separated(plan: LogicalPlan) -> Result<LogicalPlan> {
     Ok(plan.data)
 }
 
-/// Whether a join has keys that take NULL for equal to NULL, so that none of its conditions may
-/// become a key.
+/// Whether a join has null-equal keys, so that none of its conditions may become a key.
 fn has_null_equal_keys(plan: &LogicalPlan) -> bool {
     matches!(plan, LogicalPlan::Join(Join { on, null_equality, .. })
         if !on.is_empty() && *null_equality == NullEquality::NullEqualsNull)

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Filters of whose intervals DataFusion concludes too much.
+//! Hides expressions in filters from DataFusion's interval analysis, which is unsound for them.
 //!
-//! `FilterExec` works out with interval arithmetic which values of each column a condition leaves,
-//! and a column with one value left is a constant for the operators above: sorts and group keys go
-//! without it. That is right for comparisons of columns with constants. It is not where an
-//! expression has one value for several of a column (`id / 2 = 10`, `CAST(ts AS DATE) = d`), where
-//! sums wrap, and where truth values are compared; and for `-x` of the least number, or a
-//! difference of dates, the query is refused.
+//! `FilterExec` computes by interval arithmetic which values of each column a condition leaves. A
+//! column with one value is a constant for the operators above, so sorts and group keys omit it.
+//! That is right for comparisons of columns with constants. It is wrong if several values of a
+//! column map to one value of an expression (`id / 2 = 10`, `CAST(ts AS DATE) = d`), if sums wrap,
+//! and if booleans are compared; and for `-x` of the least number, or a difference of dates, the
+//! query is refused.
 //!
-//! So everything but columns and constants is hidden: it is cast to the type that it has already,
-//! by TRY_CAST, which interval arithmetic does not support. Row groups are still pruned through
-//! it, and `nearscan_optimizer` lowers what is below it. How many rows the filter keeps is
-//! estimated by the intervals all the same, from the condition without the casts
-//! ([`EstimateHiddenPredicates`]); only the number is used.
+//! So everything except columns and constants is hidden by a TRY_CAST to its own type, which
+//! interval arithmetic does not support. Pruning of row groups works through the cast, and
+//! `nearscan_optimizer` lowers the expression below it. The selectivity of the filter is still
+//! estimated by intervals, from the condition without the casts ([`EstimateHiddenPredicates`]);
+//! only the estimate is used.
 
 use std::sync::Arc;
 
@@ -47,11 +47,12 @@ use crate::{
     registry::Correction,
 };
 
-/// What the field that hidden expressions are cast to is called; DataFusion drops a cast to the
-/// type of its argument, but not one to a field with a name.
+/// Name of the field that hidden expressions are cast to. DataFusion removes a cast to the type of
+/// its argument, but not one to a named field.
 const HIDDEN: &str = "hidden from intervals";
 
-/// Whether the condition of an operator has something to hide, if DataFusion has intervals of it.
+/// Whether the condition of an operator has expressions to hide, and DataFusion analyses its
+/// intervals.
 pub(crate) fn is_suspect(plan: &LogicalPlan) -> bool {
     let LogicalPlan::Filter(Filter { predicate, input, .. }) = plan else { return false };
     let is_hidden = |side: &Expr| !is_plain(side, input.schema()).unwrap_or(false);
@@ -63,7 +64,7 @@ pub(crate) fn is_suspect(plan: &LogicalPlan) -> bool {
     })
 }
 
-/// Hides all but columns and constants in the condition of a filter.
+/// Hides all expressions except columns and constants in the condition of a filter.
 pub(crate) fn hide(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
     if !is_suspect(&plan) {
         return Ok(Transformed::no(plan));
@@ -81,16 +82,17 @@ pub(crate) fn hide(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
     }
 }
 
-/// Whether DataFusion has intervals of a filter's condition.
+/// Whether DataFusion analyses the intervals of a filter's condition.
 fn has_intervals(Filter { predicate, input, .. }: &Filter) -> bool {
     let schema = input.schema();
     let (now, context) = (ExecutionProps::new(), PhysicalPlanningContext::default());
-    // What needs more to be planned, such as a subquery, has none.
+    // A condition that needs more than a schema to be planned, such as a subquery, has no
+    // intervals.
     create_physical_expr(predicate, schema, &now, &context)
         .is_ok_and(|predicate| check_support(&predicate, schema.inner()))
 }
 
-/// One of the conditions that must all be true.
+/// Hides expressions in one term of the conjunction.
 fn hidden_in(term: Expr, schema: &DFSchema) -> Result<Expr> {
     match term {
         Expr::BinaryExpr(BinaryExpr { left, op, right }) if is_comparison(op) => {
@@ -114,7 +116,7 @@ fn hidden(expr: Expr, schema: &DFSchema) -> Result<Expr> {
     Ok(Expr::TryCast(TryCast::new_from_field(Box::new(expr), Arc::new(same))))
 }
 
-/// Whether an expression is a constant, or a column in a type that has all its values.
+/// Whether an expression is a constant or a column, also below a cast that keeps its values.
 fn is_plain(expr: &Expr, schema: &DFSchema) -> Result<bool> {
     Ok(match expr {
         Expr::Column(_) | Expr::Literal(..) => true,
@@ -125,11 +127,11 @@ fn is_plain(expr: &Expr, schema: &DFSchema) -> Result<bool> {
     })
 }
 
-/// Gives filters with hidden expressions the selectivity that their conditions have without.
+/// Gives filters with hidden expressions the selectivity of their conditions without the casts.
 ///
 /// ```text
 /// FilterExec: TRY_CAST(id % 2 AS Int64) = 0   default selectivity 20 %
-///   =>  the same, with what intervals say of `id % 2 = 0`
+///   =>  the same, with the selectivity by intervals of `id % 2 = 0`
 /// ```
 #[derive(Debug)]
 pub(crate) struct EstimateHiddenPredicates(pub(crate) ReadCorrections);
@@ -162,7 +164,7 @@ impl PhysicalOptimizerRule for EstimateHiddenPredicates {
     }
 }
 
-/// The filter with its estimate, if something is hidden in its condition.
+/// Returns the filter with its estimate, if its condition has hidden expressions.
 fn estimated(filter: &FilterExec) -> Option<FilterExec> {
     let shown = Arc::clone(filter.predicate()).transform_up(|part| {
         Ok(match part.downcast_ref::<TryCastExpr>() {
@@ -177,7 +179,7 @@ fn estimated(filter: &FilterExec) -> Option<FilterExec> {
     filter.clone().with_default_selectivity(percent).ok()
 }
 
-/// How many percent of its rows a filter with this condition keeps, at least one.
+/// Returns the selectivity of a filter with this condition, in percent, at least one.
 fn selectivity(filter: &FilterExec, condition: &Arc<dyn PhysicalExpr>) -> Option<u8> {
     let input = filter.input();
     let schema = input.schema();

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! EXCEPT ALL and INTERSECT ALL.
+//! Rewrites EXCEPT ALL and INTERSECT ALL so that they preserve multiplicity.
 //!
-//! A row that is there `m` times on the left and `n` times on the right is there `m - n` times
-//! after EXCEPT ALL, and as often as on the side that has it less often after INTERSECT ALL.
-//! DataFusion joins both sides, so that it is there `m` times or not at all. [`SetOperations`]
-//! numbers equal rows on each side, and joins by the number too.
+//! A row that occurs `m` times on the left and `n` times on the right occurs `max(m - n, 0)` times
+//! in EXCEPT ALL, and `min(m, n)` times in INTERSECT ALL. DataFusion plans a semi- or anti-join, so
+//! that it occurs `m` times or not at all. This module numbers equal rows on each side, and joins
+//! by the number too.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ pub(crate) fn preserve(plan: LogicalPlan) -> Result<LogicalPlan> {
     })
 }
 
-/// The numbers of equal rows.
+/// Names of the columns that number equal rows.
 const LEFT_NUMBER: &str = "number among equal rows on the left";
 const RIGHT_NUMBER: &str = "number among equal rows on the right";
 
@@ -32,9 +32,8 @@ fn number(name: &str) -> Expr {
     Expr::Column(Column::new_unqualified(name))
 }
 
-/// Whether a join stands for EXCEPT ALL or INTERSECT ALL, and has not been rewritten yet. No other
-/// join takes NULL for equal to NULL before filters become keys; without ALL the left side is
-/// DISTINCT.
+/// Whether a join represents EXCEPT ALL or INTERSECT ALL, and has not been rewritten yet. No other
+/// join is null-equal before filters become keys; without ALL the left side is DISTINCT.
 fn is_of_all(join: &Join) -> bool {
     matches!(join.join_type, JoinType::LeftSemi | JoinType::LeftAnti)
         && join.null_equality == NullEquality::NullEqualsNull
@@ -62,7 +61,7 @@ fn numbered(join: &Join) -> Result<LogicalPlan> {
     LogicalPlanBuilder::from(LogicalPlan::Join(joined)).project(outputs)?.build()
 }
 
-/// A plan with a column that numbers rows with equal keys from 1 on.
+/// Adds a column that numbers rows with equal keys from 1 on.
 fn with_number(plan: &LogicalPlan, keys: Vec<Expr>, name: &str) -> Result<LogicalPlan> {
     let number = row_number().partition_by(keys).build()?.alias(name);
     LogicalPlanBuilder::from(plan.clone()).window([number])?.build()

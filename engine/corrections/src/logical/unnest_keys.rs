@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Functional dependencies below `unnest`.
+//! Hides functional dependencies from `unnest`.
 //!
-//! DataFusion may know of the input that no two rows have the same keys, as of `GROUP BY a` or
-//! DISTINCT. It keeps that above `unnest`, where each row may be there many times, and then drops
-//! joins, sort keys and DISTINCT. So the input is hidden behind expressions, of which nothing is
-//! known.
+//! The input of `unnest` may have unique keys, for example after `GROUP BY a` or DISTINCT.
+//! DataFusion keeps this property above `unnest`, although rows are repeated there, and then
+//! removes joins, sort keys and DISTINCT. So this module puts a projection of expressions between,
+//! which has no functional dependencies.
 //!
-//! `GROUP BY a` over such rows has become `GROUP BY a, x` by then, with what `unnest` made, because
-//! `a` seemed to be a key. In SQL the end of the written keys is
-//! [marked](crate::statement::group_keys), and the added ones that the query does not use are taken
-//! out:
+//! `GROUP BY a` over such rows has become `GROUP BY a, x` by then, with a column of `unnest`,
+//! because `a` seemed to be a key. In SQL the end of the written keys is
+//! [marked](crate::statement::group_keys), and added keys that the query does not use are removed:
 //!
 //! ```text
 //! Aggregate: groupBy=[a, 'end of the keys', x]   =>   Aggregate: groupBy=[a]
 //! ```
 //!
-//! Plans that were not made of SQL have no mark; there such a key is refused.
+//! Plans that were not made from SQL have no mark, so such a key is refused.
 
 use std::sync::Arc;
 
@@ -33,7 +32,7 @@ use crate::{barrier, statement::group_keys::END_OF_KEYS, walk::rewrite};
 /// Hides functional dependencies from `unnest`.
 ///
 /// # Errors
-/// `NotImplemented` where a group key may have been added because of them.
+/// `NotImplemented` if a group key may have been added because of them.
 pub(crate) fn hide(plan: LogicalPlan) -> Result<LogicalPlan> {
     plan.apply_with_subqueries(|node| {
         refuse_guessed_keys(node)?;
@@ -57,7 +56,7 @@ pub(crate) fn hide(plan: LogicalPlan) -> Result<LogicalPlan> {
     })
 }
 
-/// A projection of groups whose keys are those of the query, and those added that it uses.
+/// Removes the added keys below a projection, except those that the query uses.
 fn without_added_keys(projection: Projection) -> Result<Transformed<LogicalPlan>> {
     let plan = LogicalPlan::Projection(projection);
     let mut used = plan.expressions();
@@ -86,7 +85,7 @@ fn without_added_keys(projection: Projection) -> Result<Transformed<LogicalPlan>
     Ok(Transformed::yes(plan))
 }
 
-/// Where the mark stands among the keys of an aggregate.
+/// Returns the position of the mark among the keys of an aggregate.
 fn end_of_keys(aggregate: &Aggregate) -> Option<usize> {
     let is_mark = |key: &Expr| {
         let text = key.as_literal().and_then(ScalarValue::try_as_str).flatten();
@@ -95,13 +94,13 @@ fn end_of_keys(aggregate: &Aggregate) -> Option<usize> {
     aggregate.group_expr.iter().position(is_mark)
 }
 
-/// Whether something may be known of the rows, now or when DISTINCT has become an aggregate.
+/// Whether rows may have functional dependencies, now or after DISTINCT has become an aggregate.
 fn has_keys(plan: &LogicalPlan) -> bool {
     let is_distinct = |node: &LogicalPlan| Ok(matches!(node, LogicalPlan::Distinct(_)));
     !plan.schema().functional_dependencies().is_empty() || plan.exists(is_distinct).unwrap_or(true)
 }
 
-/// Errors when a query without GROUP BY of a column may have got it.
+/// Returns an error if a group key may have been added that the query does not have.
 fn refuse_guessed_keys(plan: &LogicalPlan) -> Result<()> {
     let LogicalPlan::Projection(Projection { expr, input, .. }) = plan else { return Ok(()) };
     let (mut used, mut rows) = (expr.clone(), input.as_ref());
@@ -123,7 +122,7 @@ fn refuse_guessed_keys(plan: &LogicalPlan) -> Result<()> {
     }
 }
 
-/// The keys that other keys seem to determine, among what `unnest` has made.
+/// Returns the keys from `unnest` that other keys seem to determine.
 fn guessed_keys(aggregate: &Aggregate) -> impl Iterator<Item = &Column> {
     let schema = aggregate.input.schema();
     let keys: Vec<&Column> = aggregate.group_expr.iter().filter_map(Expr::try_as_col).collect();
@@ -142,7 +141,7 @@ fn guessed_keys(aggregate: &Aggregate) -> impl Iterator<Item = &Column> {
     keys.into_iter().filter(is_guessed).filter(|key| is_unnested(&aggregate.input, key))
 }
 
-/// Whether a column is what `unnest` made, or depends on it.
+/// Whether a column is an output of `unnest`, or depends on one.
 fn is_unnested(plan: &LogicalPlan, column: &Column) -> bool {
     let Some(at) = plan.schema().maybe_index_of_column(column) else { return false };
     match plan {

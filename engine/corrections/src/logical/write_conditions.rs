@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Conditions of DELETE and UPDATE.
+//! Protects the conditions of DELETE and UPDATE.
 //!
-//! DataFusion reads the conditions back from the optimized plan and hands them to the table. A
+//! DataFusion reads the conditions back from the optimized plan and passes them to the table. A
 //! condition that is not found there is lost: `WHERE c = 3 AND c = 0` deletes all rows, because the
-//! optimizer knows that none matches, and so does `WHERE c IN (SELECT ..)`, which becomes a join.
-//! So the condition is held behind a [barrier](crate::barrier) until the plan is optimized, and
-//! anything that is not one condition on one table is refused.
+//! optimizer folds it to false, and so does `WHERE c IN (SELECT ..)`, which becomes a join. So the
+//! condition is kept behind a [barrier](crate::barrier) until the plan is optimized, and a
+//! statement that is not one condition on one table is refused.
 
 use std::sync::Arc;
 
@@ -24,10 +24,10 @@ use crate::{
     walk::{has_expression, rewrite},
 };
 
-/// Keeps the conditions of DELETE and UPDATE as they are written.
+/// Keeps the conditions of DELETE and UPDATE as written.
 ///
 /// # Errors
-/// `NotImplemented` for what is not one condition on one table.
+/// `NotImplemented` if the statement is not one condition on one table.
 pub(crate) fn protect(plan: LogicalPlan) -> Result<LogicalPlan> {
     rewrite(plan, |node| match node {
         LogicalPlan::Dml(DmlStatement {
@@ -45,8 +45,8 @@ pub(crate) fn protect(plan: LogicalPlan) -> Result<LogicalPlan> {
     })
 }
 
-/// What `common_sub_expression_eliminate` makes of a plan. The columns of an UPDATE are read back
-/// from its last operator alone, so nothing may be computed below.
+/// Runs `common_sub_expression_eliminate` on a plan, except on an UPDATE: its columns are read back
+/// from the last operator alone, so no expression may be moved below.
 pub(crate) fn eliminate_common_expressions(
     rule: &LogicalRule,
     plan: LogicalPlan,
@@ -69,7 +69,7 @@ fn is_update(plan: &LogicalPlan) -> bool {
     }
 }
 
-/// The rows that are written, with their condition behind a barrier.
+/// Returns the rows that are written, with their condition behind a barrier.
 fn kept(rows: &LogicalPlan) -> Result<LogicalPlan> {
     if has_expression(rows, is_subquery)? {
         return not_impl_err!("a subquery in DELETE or UPDATE");

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Keeps filters from being pushed where they would keep other rows.
+//! Keeps filters from being pushed where they would remove other rows.
 //!
-//! **By name.** DataFusion pushes filters down a plan by the names of their columns. Two columns of
-//! one schema may have one name (`l.k` and `r.k` behind a join), and then a filter of one becomes a
-//! filter of the other. So it does below a semi-join, where a filter of a key goes to the other
-//! side too, by its name, whatever the name of the key there is.
+//! ***By name.** DataFusion pushes filters down a plan by the names of their columns. Two columns
+//! of one schema may have one name (`l.k` and `r.k` after a join), and then a filter of one becomes
+//! a filter of the other. The same happens below a semi-join, where a filter of a key is pushed to
+//! the other side too, by its name, even if the key there has another name.
 //!
-//! **Of extremes.** Of `min(a), max(b)` without groups only rows below the least `a` or above the
-//! greatest `b` so far still matter, and the aggregate tells the scan so while it runs. It leaves
-//! out of that condition what it has no bound for: an aggregate of an expression (`min(a + b)`),
-//! and one that has seen nothing but NULL, also when that was in another partition. The condition
-//! of one aggregate is right: without a bound there is none.
+//! ***Of extremes.** For `min(a), max(b)` without groups, only rows below the least `a` or above
+//! the greatest `b` so far matter, and the aggregate pushes this as a dynamic filter to the scan.
+//! It omits terms without a bound: of an aggregate of an expression (`min(a + b)`), and of one that
+//! has seen only NULL, also in another partition. The filter of a single aggregate is sound:
+//! without a bound there is no filter.
 //!
-//! While filters move, a [`Gate`] stands above every such operator:
+//! While filters are pushed down, a [`Gate`] is above every such operator:
 //!
 //! ```text
 //! FilterExec: k@1 > 3                    FilterExec: k@1 > 3
@@ -20,7 +20,7 @@
 //!     ..                                     HashJoinExec: [k, k]
 //! ```
 //!
-//! What may not pass stays where it is, which is right and at worst slower.
+//! A filter that may not pass stays above the gate, which is right and at worst slower.
 
 use std::{collections::HashSet, sync::Arc};
 
@@ -49,7 +49,7 @@ use crate::{
     registry::Correction,
 };
 
-/// A rule that pushes filters down, with gates in its way.
+/// Runs a rule that pushes filters down, with gates in the plan.
 #[derive(Debug)]
 pub(crate) struct GateFilterPushdown {
     pub(crate) rule: PhysicalRule,
@@ -73,7 +73,7 @@ impl PhysicalOptimizerRule for GateFilterPushdown {
         }
         let open = plan.transform_down(|mut node| {
             let is_gate = node.is::<PassThroughExec<Gate>>();
-            // What stood between two gates may have been taken out.
+            // The rule may have removed an operator between two gates.
             while let Some(gate) = node.downcast_ref::<PassThroughExec<Gate>>() {
                 node = Arc::clone(gate.input());
             }
@@ -91,7 +91,7 @@ impl PhysicalOptimizerRule for GateFilterPushdown {
     }
 }
 
-/// The operator with gates around it, where it needs some.
+/// Puts gates around an operator, if it needs any.
 fn gated(mut node: Arc<dyn ExecutionPlan>) -> Result<Transformed<Arc<dyn ExecutionPlan>>> {
     let is_closed = sends_unsound_filter(&node);
     if is_closed {
@@ -104,7 +104,7 @@ fn gated(mut node: Arc<dyn ExecutionPlan>) -> Result<Transformed<Arc<dyn Executi
     })
 }
 
-/// Stands above an operator while filters move; is never run.
+/// An operator that limits the pushdown of filters; it is never run.
 #[derive(Debug)]
 struct Gate {
     /// Columns whose filters may pass.
@@ -112,13 +112,13 @@ struct Gate {
 }
 
 impl Gate {
-    /// A gate above an operator some of whose columns cannot be told by name.
+    /// Makes a gate above an operator some of whose columns have the same name.
     fn by_name(below: &Arc<dyn ExecutionPlan>) -> Option<Arc<dyn ExecutionPlan>> {
         let gate = Self { allowed: unambiguous_columns(below)? };
         Some(Arc::new(PassThroughExec::new(gate, Arc::clone(below))))
     }
 
-    /// A gate that no filter of a column passes.
+    /// Makes a gate that no filter with columns passes.
     fn closed(below: &Arc<dyn ExecutionPlan>) -> Arc<dyn ExecutionPlan> {
         let gate = Self { allowed: HashSet::new() };
         Arc::new(PassThroughExec::new(gate, Arc::clone(below)))
@@ -130,8 +130,8 @@ impl PassThrough for Gate {
     const KEEPS_ORDER: bool = false;
 
     fn over(&self, input: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
-        // A closed gate stays closed. Else: an operator below keeps its columns, but not always all
-        // of them.
+        // A closed gate stays closed. Otherwise an operator below keeps its columns, but not always
+        // all of them.
         Ok(match self.allowed.is_empty() {
             true => Self::closed(&input),
             false => Self::by_name(&input).unwrap_or(input),
@@ -161,14 +161,14 @@ impl PassThrough for Gate {
     }
 }
 
-/// Whether the filter that an operator sends down while it runs may lose rows that it needs.
+/// Whether the dynamic filter of an operator may remove rows that it needs.
 fn sends_unsound_filter(plan: &Arc<dyn ExecutionPlan>) -> bool {
     let aggregate = plan.downcast_ref::<AggregateExec>();
     aggregate.is_some_and(|it| it.aggr_expr().len() > 1)
         && !plan.dynamic_expressions_produced().is_empty()
 }
 
-/// The columns of an operator that their names tell apart, where these are not all.
+/// Returns the columns of an operator with unique names, if not all are unique.
 fn unambiguous_columns(plan: &Arc<dyn ExecutionPlan>) -> Option<HashSet<usize>> {
     let schema = plan.schema();
     let fields = schema.fields();

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Limits, and the sorts that DataFusion would move past them.
+//! Keeps sorts from being pushed below limits.
 //!
-//! `EnsureRequirements` pushes a sort below a limit that is not behind a sort of its own, with the
-//! limit's count for the rows to keep. Where the limit also skips rows, too few are left
-//! (`(.. LIMIT 4 OFFSET 3) ORDER BY a`); where it does not, the whole table is sorted for four rows
-//! of it. So a [`Fence`] takes the place of each limit while the rule runs: an operator of which it
-//! knows nothing.
+//! `EnsureRequirements` pushes a sort below a limit that has no sort of its own, with the limit's
+//! count as the number of rows to keep. If the limit also skips rows, too few are left
+//! (`(.. LIMIT 4 OFFSET 3) ORDER BY a`); otherwise the whole table is sorted for four of its rows.
+//! So a [`Fence`], an operator that the rule does not know, replaces each limit while the rule
+//! runs.
 //!
 //! ```text
 //! SortExec: a                       SortExec: a
@@ -13,20 +13,20 @@
 //!     DataSourceExec                    DataSourceExec
 //! ```
 //!
-//! - It pushes a sort with a limit of its own below window functions too, where these then see the
-//!   first rows alone: `count(*) OVER () .. ORDER BY a LIMIT 4` was 4. So that limit becomes one by
-//!   itself, with a fence.
-//! - It hands the limit behind a sort to what feeds the last step of an aggregate. There a group
-//!   may come from several partitions, so that some first rows are fewer first groups. No limit of
-//!   a query stands between two steps of an aggregate: what is found there is taken out.
-//! - It sorts the parts of a union each by the keys that are not constant in it, and then may not
-//!   see that the union has the order: the query is refused by the sanity check. What is not sorted
-//!   as an operator requires, by what is known of it, is sorted here.
+//! - It also pushes a sort with a limit below window functions, which then see only the first rows:
+//!   `count(*) OVER () .. ORDER BY a LIMIT 4` was 4. So that limit becomes a separate operator,
+//!   with a fence.
+//! - It pushes the limit of a sort to the input of the final step of an aggregate. There a group
+//!   may have rows in several partitions, so that the first rows are of fewer groups. No limit of a
+//!   query is between two steps of an aggregate, so limits there are removed.
+//! - It sorts each input of a union by the keys that are not constant in it, and then may not
+//!   recognise the order of the union, so that the sanity check refuses the query. Inputs that do
+//!   not have the order that an operator requires are sorted here.
 //!
-//! `PushdownSort` tells a scan the order of a sort above it, and the scan reverses. Of a scan that
-//! ends after its first rows those were to be taken in its own order, so
-//! `(.. ORDER BY a LIMIT 4) ORDER BY a DESC` over a sorted file had its last rows. For that rule a
-//! fence stands in front of whatever ends early ([`KeepScanOrderBelowLimits`]).
+//! `PushdownSort` pushes the order of a sort to a scan, which it reverses. A scan below a limit
+//! must return its first rows in its own order, so `(.. ORDER BY a LIMIT 4) ORDER BY a DESC` over a
+//! sorted file returned the last rows. While that rule runs, a fence replaces each operator with a
+//! limit, except sorts ([`KeepScanOrderBelowLimits`]).
 
 use std::{fmt, sync::Arc};
 
@@ -57,7 +57,7 @@ use crate::{
     registry::Correction,
 };
 
-/// The rule that moves sorts, with fences in place of limits.
+/// Runs the rule that pushes sorts down, with fences in place of limits.
 #[derive(Debug)]
 pub(crate) struct ProtectLimits {
     pub(crate) rule: PhysicalRule,
@@ -102,7 +102,7 @@ impl PhysicalOptimizerRule for ProtectLimits {
     }
 }
 
-/// The rule that reverses scans, but not those that end after their first rows.
+/// Runs the rule that reverses scans, except scans with a limit or below one.
 #[derive(Debug)]
 pub(crate) struct KeepScanOrderBelowLimits {
     pub(crate) rule: PhysicalRule,
@@ -118,7 +118,7 @@ impl PhysicalOptimizerRule for KeepScanOrderBelowLimits {
         if !enabled_by(self.enabled, config).contains(Correction::ProtectLimits) {
             return self.rule.optimize(plan, config);
         }
-        // No sort passes its order on, and the rule looks for them.
+        // Sorts stay: the rule starts at them, and does not push an order through another sort.
         let sorts = |node: &dyn ExecutionPlan| {
             node.is::<SortExec>() || node.is::<SortPreservingMergeExec>()
         };
@@ -142,7 +142,7 @@ impl PhysicalOptimizerRule for KeepScanOrderBelowLimits {
     }
 }
 
-/// A plan with the limits for which fences stand.
+/// Replaces fences by their limits.
 fn without_fences(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
     let open = plan.transform_up(|node| match node.downcast_ref::<Fence>() {
         Some(fence) => Ok(Transformed::yes(Arc::clone(&fence.limit))),
@@ -151,7 +151,7 @@ fn without_fences(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>
     Ok(open.data)
 }
 
-/// A sort with a limit as a limit of a sort, if there are window functions below.
+/// Splits a sort with a limit into a limit and a sort, if there are window functions below.
 fn limit_above_windows(plan: &Arc<dyn ExecutionPlan>) -> Option<Arc<dyn ExecutionPlan>> {
     let sort = plan.downcast_ref::<SortExec>()?;
     let fetch = sort.fetch()?;
@@ -161,7 +161,7 @@ fn limit_above_windows(plan: &Arc<dyn ExecutionPlan>) -> Option<Arc<dyn Executio
     })
 }
 
-/// Whether there are window functions before there is another sort or a join.
+/// Whether there are window functions below, above the next sort or join.
 fn has_windows(plan: &Arc<dyn ExecutionPlan>) -> bool {
     let is_window = plan.is::<WindowAggExec>() || plan.is::<BoundedWindowAggExec>();
     is_window
@@ -176,7 +176,7 @@ fn is_last_step(plan: &Arc<dyn ExecutionPlan>) -> bool {
     matches!(mode, Some(AggregateMode::Final | AggregateMode::FinalPartitioned))
 }
 
-/// A last step without limits down to the step before it.
+/// Removes the limits between the final step of an aggregate and the step before.
 fn without_limits(plan: Arc<dyn ExecutionPlan>) -> Result<Transformed<Arc<dyn ExecutionPlan>>> {
     let mut is_changed = false;
     let mut children = Vec::new();
@@ -195,7 +195,7 @@ fn without_limits(plan: Arc<dyn ExecutionPlan>) -> Result<Transformed<Arc<dyn Ex
     Ok(Transformed::new_transformed(plan, is_changed))
 }
 
-/// The operator with a sort below it wherever it requires an order that its input has not.
+/// Adds a sort below an operator for each required order that its input lacks.
 fn with_missing_sorts(node: Arc<dyn ExecutionPlan>) -> Result<Transformed<Arc<dyn ExecutionPlan>>> {
     let required = node.required_input_ordering();
     if required.iter().all(Option::is_none) {
@@ -221,11 +221,11 @@ fn with_missing_sorts(node: Arc<dyn ExecutionPlan>) -> Result<Transformed<Arc<dy
     })
 }
 
-/// Stands for a limit; is never run.
+/// An operator in place of a limit; it is never run.
 #[derive(Debug)]
 struct Fence {
     limit: Arc<dyn ExecutionPlan>,
-    /// That of the rows which the limit takes, where a sort made it.
+    /// The order of the limit's rows, if it comes from a sort.
     ordering: Option<LexOrdering>,
 }
 
@@ -238,7 +238,7 @@ impl Fence {
     }
 }
 
-/// Whether the order of an operator's rows is that of a sort.
+/// Whether the order of an operator's rows comes from a sort.
 fn comes_from_sort(plan: &Arc<dyn ExecutionPlan>) -> bool {
     plan.is::<SortExec>()
         || match (plan.children().as_slice(), plan.maintains_input_order().as_slice()) {

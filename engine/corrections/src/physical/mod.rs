@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Corrections of physical plans.
+//! Corrects physical plans.
 //!
 //! | module | rule | of DataFusion |
 //! |---|---|---|
 //! | [`filter_pushdown`] | wraps | `FilterPushdown`, `FilterPushdown(Post)` |
 //! | [`limits`] | wraps | `EnsureRequirements`, `PushdownSort` |
-//! | [`null_extension`] | in front of | `EnsureRequirements` |
+//! | [`null_extension`] | before | `EnsureRequirements` |
 //! | [`nested_loop_restart`] | last | |
 //!
-//! Gates and fences, which stand in the way of a rule, are taken out when it is done. What
-//! [`null_extension`] and [`nested_loop_restart`] add is in plans that run.
+//! Gates and fences, which restrict a rule, are removed after it has run. The operators that
+//! [`null_extension`] and [`nested_loop_restart`] add are in plans that run.
 
 pub(crate) mod filter_pushdown;
 pub(crate) mod limits;

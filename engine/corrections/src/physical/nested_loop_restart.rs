@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Nested loop joins that run short of memory.
+//! Lets nested loop joins that run out of memory execute their left input again.
 //!
-//! When the rows of its left side do not fit, DataFusion's nested loop join executes that side once
-//! more, to spill it, and then joins it part by part. But an operator gives its rows once: a scan
-//! whose files are dealt out, or a repartition, has none left, and the rows of the join would be
-//! lost. And not every join is right then: where several partitions are joined to the left rows,
-//! each of them says which left rows match nothing; and the right rows that match nothing are
-//! forgotten when it is the last part that fills the memory.
+//! If the rows of its left side do not fit in memory, DataFusion's nested loop join executes that
+//! side again, to spill it, and then joins it part by part. But an operator returns its rows once:
+//! a scan whose files are shared by partitions, or a repartition, has none left, and rows of the
+//! join would be lost. Some joins are also wrong in parts: each of several right partitions returns
+//! the left rows that it does not match; and right rows without a match are lost if the last part
+//! fills the memory.
 //!
-//! [`RestartNestedLoopInputs`] puts an operator between: the second time it executes the plan below
-//! as if for the first time, or, where the join would be wrong, ends as the first time did.
+//! [`RestartNestedLoopInputs`] puts an operator between. Its second execution runs a fresh copy of
+//! the plan below or, if the join would be wrong, fails for lack of memory.
 //!
 //! ```text
 //! NestedLoopJoinExec                   NestedLoopJoinExec
@@ -49,7 +49,7 @@ use crate::{
     registry::Correction,
 };
 
-/// Lets nested loop joins execute their left side again.
+/// Puts a `RestartableExec` below nested loop joins.
 #[derive(Debug)]
 pub(crate) struct RestartNestedLoopInputs(pub(crate) ReadCorrections);
 
@@ -83,7 +83,7 @@ impl PhysicalOptimizerRule for RestartNestedLoopInputs {
     }
 }
 
-/// Whether the join has its rows when the left ones come part by part.
+/// Whether the join is right if its left rows are joined part by part.
 fn is_right_in_parts(join: &NestedLoopJoinExec) -> bool {
     match join.join_type() {
         JoinType::Inner => true,
@@ -94,10 +94,9 @@ fn is_right_in_parts(join: &NestedLoopJoinExec) -> bool {
     }
 }
 
-/// Whether a plan gives the same rows again. An operator may tell others below it which rows still
-/// matter, and what it told the first time leaves out rows that matter the second time. What a hash
-/// join tells is about other rows, and is true again if these are the same again. Rows of a
-/// recursive query are given once.
+/// Whether a plan returns the same rows again. A dynamic filter of the first execution may remove
+/// rows that the second one needs. The filter of a hash join depends on its build side only, so it
+/// is the same if the build side returns the same rows. A recursive query returns its rows once.
 fn gives_same_rows(plan: &Arc<dyn ExecutionPlan>) -> Result<bool> {
     let has_other_rows = plan.exists(|node| {
         let tells = !node.dynamic_expressions_produced().is_empty();
@@ -110,7 +109,7 @@ fn gives_same_rows(plan: &Arc<dyn ExecutionPlan>) -> Result<bool> {
     Ok(!has_other_rows)
 }
 
-/// Whether other rows of a plan would be as right.
+/// Whether other rows of a plan would be right as well.
 fn may_choose(plan: &Arc<dyn ExecutionPlan>) -> Result<bool> {
     plan.exists(|node| {
         let mut is_volatile = false;
@@ -122,18 +121,18 @@ fn may_choose(plan: &Arc<dyn ExecutionPlan>) -> Result<bool> {
     })
 }
 
-/// What gives the rows of its input each time that it is executed, or once. Metrics of the input
-/// are those of the first time.
+/// An operator that returns the rows of its input at each execution, or only once. The metrics of
+/// the input are those of the first execution.
 #[derive(Debug)]
 pub(crate) struct Restartable {
-    /// Whether it may be executed a second time.
+    /// Whether it may be executed again.
     pub(crate) restarts: bool,
     has_run: AtomicBool,
-    /// What the first time ended with, if the input itself ran short of memory.
+    /// The error of the first execution, if the input itself ran out of memory.
     cause: Arc<OnceLock<String>>,
 }
 
-/// A `RestartableExec` over an input.
+/// Makes a `RestartableExec` over an input.
 pub(crate) fn restartable(input: Arc<dyn ExecutionPlan>, restarts: bool) -> Arc<dyn ExecutionPlan> {
     let special = Restartable { restarts, has_run: AtomicBool::new(false), cause: Arc::default() };
     Arc::new(PassThroughExec::new(special, input))

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Rows that are extended with NULL.
+//! Removes properties of rows that are extended with NULL.
 //!
-//! Grouping sets put NULL in the place of keys, outer joins in that of a side without a match.
-//! DataFusion keeps for such rows what is known of the input: that a column is constant
-//! (`WHERE k = 1 GROUP BY ROLLUP(k)`), and of keys that they are equal, in order, or what rows are
-//! partitioned by. So rows were not sorted, and groups could come in two partitions.
+//! Grouping sets replace keys by NULL, and outer joins the columns of a side without a match.
+//! DataFusion keeps properties of the input for such rows: constant columns
+//! (`WHERE k = 1 GROUP BY ROLLUP(k)`), equalities, orders and partitionings of keys. So rows were
+//! not sorted, and a group could be in two partitions.
 //!
-//! A [`PropertyBarrier`] is put between, of which nothing is known but statistics. It stays in the
-//! plan, because a sort asks its input again when it is executed:
+//! A [`PropertyBarrier`] is put between, which has no properties except statistics. It stays in the
+//! plan, because a sort reads the properties of its input again when it is executed:
 //!
 //! ```text
 //! AggregateExec: gby=[(k), ()]            AggregateExec: gby=[(k), ()]
@@ -76,7 +76,7 @@ impl PhysicalOptimizerRule for ForgetNullExtendedProperties {
     }
 }
 
-/// For each child whether NULL takes the place of its values, and something is known of these.
+/// Returns for each child whether its values may be replaced by NULL, and have properties.
 fn extended_children(plan: &Arc<dyn ExecutionPlan>) -> Vec<bool> {
     if let Some(aggregate) = plan.downcast_ref::<AggregateExec>() {
         let is_first = aggregate.mode().input_mode() == AggregateInputMode::Raw;
@@ -101,16 +101,16 @@ fn join_type(plan: &Arc<dyn ExecutionPlan>) -> Option<JoinType> {
     hash.or(nested).copied().or(merged)
 }
 
-/// What knows nothing of its rows but statistics.
+/// An operator without properties of its rows, except statistics.
 #[derive(Debug)]
 pub(crate) struct PropertyBarrier;
 
-/// A `PropertyBarrierExec` over an input.
+/// Makes a `PropertyBarrierExec` over an input.
 pub(crate) fn barrier_above(input: Arc<dyn ExecutionPlan>) -> Arc<dyn ExecutionPlan> {
     Arc::new(PassThroughExec::new(PropertyBarrier, input))
 }
 
-/// The input of a `PropertyBarrierExec`; none if the operator is another one.
+/// Returns the input of a `PropertyBarrierExec`; none for any other operator.
 #[must_use]
 pub fn input_of_barrier(plan: &Arc<dyn ExecutionPlan>) -> Option<&Arc<dyn ExecutionPlan>> {
     plan.downcast_ref::<PassThroughExec<PropertyBarrier>>().map(PassThroughExec::input)

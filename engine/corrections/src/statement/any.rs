@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `x < ANY(array)`, with any comparison.
+//! Rewrites `x < ANY(array)`, with any comparison.
 //!
-//! It is unknown where it is true of no value of the array and one is NULL, or `x` is. The planner
-//! makes it false there. What it makes of ALL is right, so ANY is written as a list, or as what ALL
-//! denies.
+//! It is unknown if it is true for no value of the array and a value, or `x`, is NULL. The planner
+//! makes it false then. ALL is planned correctly, so ANY is rewritten as an IN list, or as the
+//! negation of ALL.
 
 use std::{convert::Infallible, ops::ControlFlow};
 
 use datafusion::sql::sqlparser::ast::{BinaryOperator, Expr, UnaryOperator, VisitMut, VisitorMut};
 
-/// Writes all of them so.
+/// Rewrites all of them.
 pub(super) fn expand(syntax: &mut impl VisitMut) {
     let _ = syntax.visit(&mut Comparisons);
 }
@@ -38,7 +38,7 @@ impl VisitorMut for Comparisons {
     }
 }
 
-/// The comparison that is true where another one is false.
+/// Returns the negation of a comparison.
 const fn opposite(comparison: &BinaryOperator) -> Option<BinaryOperator> {
     use BinaryOperator::{Eq, Gt, GtEq, Lt, LtEq, NotEq};
     Some(match comparison {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `IS [NOT] DISTINCT FROM` with AND and OR behind it.
+//! Reassociates AND and OR after `IS [NOT] DISTINCT FROM`.
 //!
-//! The parser takes all that follows for its right side, so that `a IS DISTINCT FROM b AND c` is
-//! `a IS DISTINCT FROM (b AND c)`. What stands in parentheses is marked as such, so the terms of
-//! AND and OR can be put together again as they were written.
+//! The parser takes everything that follows as the right side, so that `a IS DISTINCT FROM b AND c`
+//! becomes `a IS DISTINCT FROM (b AND c)`. The syntax tree keeps parentheses, so the terms of AND
+//! and OR can be reassociated as they were written.
 
 use std::{convert::Infallible, ops::ControlFlow};
 
@@ -11,12 +11,12 @@ use datafusion::sql::sqlparser::ast::{BinaryOperator, Expr, UnaryOperator, Visit
 
 use crate::depth::chains::balanced;
 
-/// Puts the terms of all expressions in their places.
+/// Reassociates the terms of all expressions.
 pub(super) fn reassociate(syntax: &mut impl VisitMut) {
     let _ = syntax.visit(&mut Expressions);
 }
 
-/// Visits what is outside first, because terms may belong there.
+/// Visits outer expressions first, because terms may belong to them.
 struct Expressions;
 
 impl VisitorMut for Expressions {
@@ -30,7 +30,7 @@ impl VisitorMut for Expressions {
     }
 }
 
-/// Whether some right side in an expression, up to parentheses, has AND or OR.
+/// Whether a right side in an expression, up to parentheses, has AND or OR.
 fn reaches_too_far(expr: &Expr) -> bool {
     match expr {
         Expr::IsDistinctFrom(_, right) | Expr::IsNotDistinctFrom(_, right) => {
@@ -84,7 +84,7 @@ impl Terms {
         Self { first: begin(Box::new(self.first)), ..self }
     }
 
-    /// The expression: first the terms between two ORs, then those.
+    /// Builds the expression: first the conjunctions between two ORs, then the disjunction.
     fn together(self) -> Expr {
         let (mut all, mut last) = (Vec::new(), vec![self.first]);
         for (op, term) in self.rest {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Marks the end of the keys that a query groups by.
 //!
-//! DataFusion adds to `GROUP BY a` what functional dependencies say that `a` determines, as more
-//! keys behind it. Above `unnest` these dependencies do not hold, and what was added can no longer
-//! be told from what the query says. So in statements with `unnest` a constant key stands between,
-//! which [`unnest_keys`](crate::logical::unnest_keys) takes out.
+//! DataFusion appends to `GROUP BY a` the columns that `a` determines by functional dependencies.
+//! Above `unnest` these dependencies do not hold, and added keys cannot be distinguished from those
+//! of the query. So statements with `unnest` get a constant key between both, which
+//! [`unnest_keys`](crate::logical::unnest_keys) removes.
 
 use std::{convert::Infallible, ops::ControlFlow};
 
@@ -22,7 +22,7 @@ pub(super) fn mark(syntax: &mut impl VisitMut) {
     }
 }
 
-/// The definition of a view as it was written.
+/// Returns the definition of a view as it was written.
 pub(super) fn without_marks(definition: &str) -> String {
     definition.replace(&format!(", '{END_OF_KEYS}'"), "")
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Clauses that the planner reads over.
+//! Rejects clauses that the planner ignores.
 //!
-//! The parser knows clauses of many dialects, and the planner looks at some of them. A query
-//! without its `PREWHERE a = 2` or `GROUP BY a WITH ROLLUP` has other rows, and so has a table
-//! without its `a INT GENERATED ALWAYS AS (b + 1)`. What is read over and means something is
-//! refused; hints, locks and comments are not, for rows do not depend on them. `FROM t` without
-//! SELECT, which would have no columns, has all.
+//! The parser accepts clauses of many dialects, and the planner ignores some of them. A query
+//! without its `PREWHERE a = 2` or `GROUP BY a WITH ROLLUP` returns other rows, and so does a table
+//! without its `a INT GENERATED ALWAYS AS (b + 1)`. An ignored clause that has a meaning is
+//! refused; hints, locks and comments are accepted, because rows do not depend on them. `FROM t`
+//! without SELECT, which would have no columns, gets all.
 
 use std::ops::ControlFlow;
 
@@ -17,16 +17,16 @@ use datafusion::{
     },
 };
 
-/// Gives FROM its columns.
+/// Rejects ignored clauses, and adds `*` to FROM without SELECT.
 ///
 /// # Errors
-/// `NotImplemented` if there is a clause that would be read over.
+/// `NotImplemented` if there is a clause that would be ignored.
 pub(super) fn reject(syntax: &mut impl VisitMut) -> Result<(), DataFusionError> {
     all_of(syntax.visit(&mut Clauses))
 }
 
 /// # Errors
-/// `NotImplemented` if `columns` of a new table say what would be read over.
+/// `NotImplemented` if `columns` of a new table have an option that would be ignored.
 pub(super) fn reject_in_columns(columns: &[ColumnDef]) -> Result<(), DataFusionError> {
     all_of(columns.iter().try_for_each(options))
 }
@@ -38,7 +38,7 @@ fn all_of(found: ControlFlow<&'static str>) -> Result<(), DataFusionError> {
     }
 }
 
-/// Breaks at the first that would be read over.
+/// Breaks at the first clause that would be ignored.
 struct Clauses;
 
 impl VisitorMut for Clauses {
@@ -91,7 +91,8 @@ impl VisitorMut for Clauses {
     }
 }
 
-/// Breaks at what changes the values of a column, how they compare, or whether `*` has it.
+/// Breaks at an option that changes the values of a column, their comparison, or whether `*`
+/// includes it.
 fn options(column: &ColumnDef) -> ControlFlow<&'static str> {
     column.options.iter().try_for_each(|option| {
         ControlFlow::Break(match option.option {
@@ -119,7 +120,7 @@ fn has_ilike(item: &SelectItem) -> bool {
     }
 }
 
-/// The name of the first clause that there is.
+/// Breaks with the name of the first clause that is present.
 fn first(clauses: &[(&'static str, bool)]) -> ControlFlow<&'static str> {
     match clauses.iter().find(|(_, is_there)| *is_there) {
         Some((clause, _)) => ControlFlow::Break(clause),

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Corrections of the syntax of a statement, and the way in for statements.
+//! Corrects the syntax of statements; this is the entry point for statements.
 //!
-//! [`parse_statement`] makes a statement of tokens, and corrects what the parser or the planner
-//! take for something else; [`plan_statement`] makes a logical plan of it.
+//! [`parse_statement`] parses a statement from tokens, and corrects what the parser or the planner
+//! misread; [`plan_statement`] makes its logical plan.
 
 mod any;
 mod distinct_from;
@@ -30,12 +30,12 @@ use datafusion::{
 
 use crate::{depth, registry::Correction, set::CorrectionSet};
 
-/// Parses the tokens of one statement; also gives how many levels deep it is at most, for
+/// Parses the tokens of one statement; also returns an upper limit of its depth, for
 /// [`depth::with_enough_stack`].
 ///
 /// # Errors
-/// What is wrong with the statement; `NotImplemented` for one that is too deep, or that has a
-/// clause which the planner would ignore.
+/// The error of the statement; `NotImplemented` if it is too deep, or has a clause that the planner
+/// would ignore.
 pub fn parse_statement(
     tokens: &[TokenWithSpan],
     dialect: &dyn Dialect,
@@ -46,15 +46,15 @@ pub fn parse_statement(
         return Ok((parse(tokens, dialect, options, enabled)?, 0));
     }
     let levels = depth::statement::levels(tokens)?;
-    // Before its chains are balanced a statement is as deep as it is long.
+    // Before its chains are balanced, the depth of a statement may be its length.
     let parsed = depth::on_enough_stack(levels + tokens.len() / TOKENS_OF_A_LEVEL, || {
         parse(tokens, dialect, options, enabled)
     });
     Ok((parsed?, levels))
 }
 
-/// How many tokens of a chain take as much stack as a level of planning: to drop an expression
-/// takes a few hundred bytes.
+/// Tokens of a chain that take as much stack as a level of planning: dropping an expression takes a
+/// few hundred bytes.
 const TOKENS_OF_A_LEVEL: usize = 16;
 
 fn parse(
@@ -74,7 +74,7 @@ fn parse(
             Ok(statement)
         }
         (_, left) => {
-            internal_err!("tokens without a semicolon make {left} more statements than one")
+            internal_err!("tokens without a semicolon were parsed as {left} extra statements")
         }
     }
 }
@@ -120,7 +120,7 @@ fn correct_syntax(syntax: &mut impl VisitMut, enabled: CorrectionSet) -> Result<
 /// Makes the logical plan of a statement.
 ///
 /// # Errors
-/// What is wrong with the statement.
+/// The error of the statement.
 pub async fn plan_statement(
     state: &SessionState,
     mut statement: Parsed,
@@ -142,8 +142,8 @@ pub async fn plan_statement(
     })
 }
 
-/// Leaves PRIMARY KEY and UNIQUE out of a definition: rows are not checked against them, and a plan
-/// that trusted them would give two rows of one key as one.
+/// Removes PRIMARY KEY and UNIQUE from a definition: rows are not checked against them, and a plan
+/// that trusted them would merge two rows of one key.
 fn without_keys(mut definition: DdlStatement) -> DdlStatement {
     let (name, constraints) = match &mut definition {
         DdlStatement::CreateMemoryTable(table) => (&table.name, &mut table.constraints),
@@ -161,7 +161,7 @@ fn without_keys(mut definition: DdlStatement) -> DdlStatement {
     definition
 }
 
-/// A call of a function.
+/// Makes a call of a function.
 fn call(name: &str, args: impl IntoIterator<Item = Expr>) -> Expr {
     let argument = |value| FunctionArg::Unnamed(FunctionArgExpr::Expr(value));
     Expr::Function(Function {

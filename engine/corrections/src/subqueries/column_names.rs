@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Subqueries whose column has a name of its own.
+//! Gives the columns of compared subqueries unique names.
 //!
-//! When DataFusion makes a join of a subquery, it takes a column of the query outside for one of
-//! the subquery that is called the same. SQL cannot say such a thing, but rules can, that compare
-//! values from outside with the column of a subquery over the same table: with
-//! `FROM t WHERE i > ALL (SELECT i FROM t)`, each value was compared with itself. [`Named`] gives a
-//! name to the columns of ANY and ALL; [`not_in`](super::not_in) asks for one too. Of IN below OR
-//! and the like it makes a join whose column has the name twice, when it is an aggregate, and
-//! refuses it; there the column gets a name as well.
+//! When DataFusion decorrelates a subquery into a join, it confuses a column of the outer query
+//! with one of the subquery that has the same name. SQL cannot express this, but rules can, which
+//! compare values of the outer query with the column of a subquery over the same table: with
+//! `FROM t WHERE i > ALL (SELECT i FROM t)`, each value was compared with itself. [`name`] gives a
+//! unique name to the columns of ANY and ALL; [`not_in`](super::not_in) uses one too. IN below OR
+//! and similar operators becomes a join with a duplicate column name if the column is an aggregate,
+//! which DataFusion refuses; there the column gets a unique name as well.
 
 use std::sync::Arc;
 
@@ -24,10 +24,10 @@ use datafusion::{
 
 use crate::walk::{map_whole_expressions, rewrite};
 
-/// What the column is called.
+/// Name of the column.
 const COLUMN: &str = "value of a subquery";
 
-/// Names the columns of subqueries that are compared by ANY, ALL, and IN below other operators.
+/// Gives unique names to the columns of subqueries of ANY, ALL, and IN below other operators.
 pub(crate) fn name(plan: LogicalPlan) -> Result<LogicalPlan> {
     rewrite(plan, |node| {
         let is_filter = matches!(node, LogicalPlan::Filter(_));
@@ -42,7 +42,7 @@ pub(crate) fn name(plan: LogicalPlan) -> Result<LogicalPlan> {
     })
 }
 
-/// Names the columns in a condition that must be true.
+/// Names the columns of subqueries in a condition that must be true.
 fn of_condition(expr: Expr) -> Result<Transformed<Expr>> {
     match expr {
         Expr::BinaryExpr(BinaryExpr { left, op: Operator::And, right }) => {
@@ -73,13 +73,13 @@ fn with_name(subquery: Subquery) -> Result<Subquery> {
     Ok(Subquery { subquery: rows, ..subquery })
 }
 
-/// The rows of a subquery with its first column alone, which is [`column`] then.
+/// Projects a subquery to its first column, renamed to [`column`].
 pub(crate) fn named(subquery: &LogicalPlan) -> Result<LogicalPlan> {
     let first = Expr::Column(subquery.schema().columns().swap_remove(0)).alias(COLUMN);
     LogicalPlanBuilder::from(subquery.clone()).project([first])?.build()
 }
 
-/// The column of a subquery that has its name.
+/// Returns the renamed column of a subquery.
 pub(crate) fn column() -> Expr {
     Expr::Column(Column::new_unqualified(COLUMN))
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What subqueries are compared with the query outside by.
+//! Gives unique names to the keys that correlated subqueries are joined by.
 //!
-//! DataFusion puts the columns of conditions that refer to the query outside into the output of the
-//! subquery, and gives that one name: of `u.k = t.p AND v.k = t.q` both became `sq.k`, and one of
-//! them was compared twice. Of an expression, as `CAST(v.ts AS DATE) = t.d`, it puts the column
-//! there, and an aggregate had a group for each `ts`. [`Keys`] computes what is compared below the
-//! condition, under names that nothing else has.
+//! DataFusion adds the columns of correlated conditions to the output of the subquery, and
+//! qualifies all of them with one alias: the keys of `u.k = t.p AND v.k = t.q` both became `sq.k`,
+//! and one of them was compared twice. Of an expression such as `CAST(v.ts AS DATE) = t.d` it adds
+//! the column, so an aggregate had a group for each `ts`. [`name`] computes the keys below the
+//! condition, under unique names.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -23,7 +23,7 @@ use datafusion::{
 use super::is_correlated;
 use crate::walk::{is_comparison, rewrite, with_recomputed_schema};
 
-/// Computes what correlated conditions compare under names of its own.
+/// Computes the keys of correlated conditions under unique names.
 pub(crate) fn name(plan: LogicalPlan) -> Result<LogicalPlan> {
     let mut count = 0;
     rewrite(plan, |node| match node {
@@ -37,7 +37,7 @@ pub(crate) fn name(plan: LogicalPlan) -> Result<LogicalPlan> {
     })
 }
 
-/// A subquery whose keys have names of their own, where they need any.
+/// Gives unique names to the keys of a subquery, if they need them.
 fn named(subquery: &LogicalPlan, count: &mut usize) -> Result<Transformed<LogicalPlan>> {
     let sources = sources_by_name(subquery);
     let is_shared = |column: &Column| sources.get(&column.name).is_some_and(|count| *count > 1);
@@ -45,7 +45,7 @@ fn named(subquery: &LogicalPlan, count: &mut usize) -> Result<Transformed<Logica
     let named = below(subquery.clone(), false, &mut |filter, is_in_parts| {
         with_keys(filter, |column| is_in_parts || is_shared(column), count)
     })?;
-    // What is above may count the columns.
+    // An operator above may depend on the number of columns.
     named.map_data(|plan| match plan.schema().columns() == columns {
         true => Ok(plan),
         false => {
@@ -55,18 +55,19 @@ fn named(subquery: &LogicalPlan, count: &mut usize) -> Result<Transformed<Logica
     })
 }
 
-/// What is made of a filter; the second argument is that of [`below`].
+/// The change of a filter; the second argument is that of [`below`].
 type Change<'a> = &'a mut dyn FnMut(Filter, bool) -> Result<Transformed<LogicalPlan>>;
 
-/// A plan with its filters changed that refer to the query outside, but not those of subqueries in
-/// it. `is_in_parts` is whether something stands above that has a name of its own, as a table in
-/// FROM: it has the columns of its own query alone, so that these have keys too.
+/// Changes the correlated filters of a plan, except those of nested subqueries. `is_in_parts` is
+/// whether an alias is above, as of a table in FROM: it exposes only the columns of its own query,
+/// so the filters below it need keys too.
 fn below(
     plan: LogicalPlan,
     is_in_parts: bool,
     change: Change<'_>,
 ) -> Result<Transformed<LogicalPlan>> {
-    // Parts of a union have the same columns, so they have no keys; those are refused.
+    // Inputs of a union must have the same columns, so they get no keys; correlated ones are
+    // refused.
     if matches!(plan, LogicalPlan::Subquery(_) | LogicalPlan::Union(_)) {
         return Ok(Transformed::no(plan));
     }
@@ -85,15 +86,15 @@ fn below(
     })
 }
 
-/// How names of keys begin.
+/// Prefix of the names of keys.
 const KEY: &str = "key of a subquery ";
 
 fn is_key(column: &Column) -> bool {
     column.name.starts_with(KEY)
 }
 
-/// A projection that has the keys that are computed below. What stands above in parentheses would
-/// not find them otherwise.
+/// Adds the keys that are computed below to a projection. Operators above could not refer to them
+/// otherwise.
 fn with_keys_of_input(projection: Projection) -> Result<Transformed<LogicalPlan>> {
     let is_there = |key: &Column| projection.expr.iter().any(|expr| expr.try_as_col() == Some(key));
     let columns = projection.input.schema().columns().into_iter();
@@ -106,7 +107,7 @@ fn with_keys_of_input(projection: Projection) -> Result<Transformed<LogicalPlan>
     Projection::try_new(expr, projection.input).map(LogicalPlan::Projection).map(Transformed::yes)
 }
 
-/// A filter over rows with its keys as columns, if some key is shared or computed.
+/// Adds the keys of a filter as columns to its input, if a key is shared or computed.
 fn with_keys(
     filter: Filter,
     is_shared: impl Fn(&Column) -> bool,
@@ -167,7 +168,7 @@ fn with_keys(
     }
 }
 
-/// Whether what is compared with the query outside is no column with a name of its own.
+/// Whether the inner side of a correlated comparison is not a column with a unique name.
 fn needs_name(side: &Expr, is_shared: impl Fn(&Column) -> bool) -> bool {
     match side {
         Expr::Column(column) => is_shared(column),
@@ -175,7 +176,7 @@ fn needs_name(side: &Expr, is_shared: impl Fn(&Column) -> bool) -> bool {
     }
 }
 
-/// How many columns of a subquery have a name, each counted where it is read or made.
+/// Counts the columns of a subquery by name, each where it is read or computed.
 fn sources_by_name(subquery: &LogicalPlan) -> HashMap<String, usize> {
     let mut sources = HashMap::new();
     count_sources(subquery, &mut sources);
@@ -207,7 +208,7 @@ fn count_sources(plan: &LogicalPlan, sources: &mut HashMap<String, usize>) {
         *sources.entry(name.clone()).or_insert(0) += 1;
     }
     let seen = match plan {
-        // Nothing above sees the columns of the other side.
+        // Operators above do not see the columns of the other side.
         LogicalPlan::Join(join) => match join.join_type {
             JoinType::LeftSemi | JoinType::LeftAnti | JoinType::LeftMark => {
                 vec![join.left.as_ref()]

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Scalar subqueries that may have no row.
+//! Marks scalar subqueries that may have no row as nullable.
 //!
-//! Such a subquery is NULL. DataFusion says that it is not where its column is not, and makes false
-//! of `(SELECT 1 WHERE false) IS NULL`. [`Optional`] says that it may be.
+//! The value of such a subquery is NULL. DataFusion takes the nullability of its column, and
+//! simplifies `(SELECT 1 WHERE false) IS NULL` to false. [`mark_nullable`] declares that it may be
+//! NULL.
 
 use datafusion::{
     common::{Result, tree_node::Transformed},

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Conditions of joins that have subqueries, or are part of one.
+//! Lifts correlated conditions of inner joins into filters.
 //!
-//! DataFusion makes joins of subqueries that refer to the query outside above joins, not in their
-//! conditions, and takes conditions that refer to it out of filters alone. Of an inner join,
-//! [`Conditions`] makes filters of them.
+//! DataFusion decorrelates subqueries above joins, but not in their conditions, and it pulls
+//! correlated conditions up from filters only. [`lift`] turns such conditions of an inner join into
+//! filters above it.
 
 use datafusion::{
     common::{
@@ -40,7 +40,7 @@ pub(crate) fn lift(plan: LogicalPlan) -> Result<LogicalPlan> {
     })
 }
 
-/// Whether a term has a subquery that refers to the query around it, or refers to one itself.
+/// Whether a term has a correlated subquery, or refers to an outer query itself.
 fn refers(term: &Expr) -> bool {
     let refers = |part: &Expr| {
         subquery(part).is_some_and(is_correlated) || matches!(part, Expr::OuterReferenceColumn(..))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Corrections of subqueries in expressions, and of LATERAL, before DataFusion makes joins of them.
+//! Corrects subqueries in expressions, and LATERAL, before DataFusion decorrelates them into joins.
 //!
 //! | module | of |
 //! |---|---|
@@ -7,10 +7,10 @@
 //! | [`ungrouped_aggregates`] | correlated subqueries over aggregates without GROUP BY |
 //! | [`empty_scalars`] | scalar subqueries that may have no row |
 //! | [`outer_references`] | types and nullability of outer references |
-//! | [`correlated_keys`] | names of what correlated conditions compare |
+//! | [`correlated_keys`] | names of the keys of correlated conditions |
 //! | [`not_in`] | IN and NOT IN with NULL |
 //! | [`column_names`] | names of the columns of ANY, ALL and IN |
-//! | [`unsound_decorrelation`] | what remains and would change rows: it is rejected |
+//! | [`unsound_decorrelation`] | rejects the other subqueries whose decorrelation would change rows |
 
 pub(crate) mod column_names;
 pub(crate) mod correlated_keys;
@@ -31,13 +31,13 @@ use datafusion::{
     },
 };
 
-/// A plan as a subquery in an expression.
+/// Wraps a plan as a subquery in an expression.
 fn subquery_of(plan: LogicalPlan) -> Subquery {
     let outer_ref_columns = plan.all_out_ref_exprs();
     Subquery { subquery: Arc::new(plan), outer_ref_columns, spans: Spans::new() }
 }
 
-/// The subquery of an expression that is one.
+/// Returns the subquery of an expression, if it is one.
 pub(crate) const fn subquery(expr: &Expr) -> Option<&Subquery> {
     match expr {
         Expr::Exists(Exists { subquery, .. })
@@ -58,7 +58,7 @@ pub(crate) const fn is_subquery(expr: &Expr) -> bool {
     subquery(expr).is_some()
 }
 
-/// An expression with another subquery, if it is one.
+/// Replaces the subquery of an expression, if it is one.
 fn with_subquery(expr: Expr, subquery: Subquery) -> Expr {
     match expr {
         Expr::Exists(exists) => Expr::Exists(Exists { subquery, ..exists }),
@@ -71,7 +71,7 @@ fn with_subquery(expr: Expr, subquery: Subquery) -> Expr {
     }
 }
 
-/// The LATERAL subquery that a side of a join is.
+/// Returns the LATERAL subquery of a side of a join.
 pub(crate) fn lateral(side: &LogicalPlan) -> Option<&Subquery> {
     match side {
         LogicalPlan::SubqueryAlias(SubqueryAlias { input, .. }) => lateral(input),

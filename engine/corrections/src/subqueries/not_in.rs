@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! NOT IN with NULLs.
+//! Rewrites IN and NOT IN with NULL to three-valued logic.
 //!
-//! `x NOT IN (SELECT y ..)` is unknown where `x` is NULL or one of the `y` is, unless one matches
-//! or there is no row. DataFusion sees to that for a column and a subquery that does not refer to
-//! the query outside; for constants, for subqueries that do, and inside of OR, CASE or IS NULL it
-//! takes unknown for true. There, [`NotIn`] says it with EXISTS, which is never unknown:
+//! `x NOT IN (SELECT y ..)` is unknown if `x` or one of the `y` is NULL, unless a `y` matches or
+//! there is no row. DataFusion implements this for a column and an uncorrelated subquery; for
+//! constants, for correlated subqueries, and inside of OR, CASE or IS NULL it treats unknown as
+//! true. In these cases [`rewrite_all`] expresses the condition by EXISTS, which is never unknown:
 //!
 //! ```text
 //! some row has y = x                                       -> it is in
@@ -42,16 +42,16 @@ pub(crate) fn rewrite_all(plan: LogicalPlan) -> Result<LogicalPlan> {
     })
 }
 
-/// Where a condition stands of which unknown is as good as false.
+/// The place of a condition for which unknown has the effect of false.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
-    /// It must be true of every row.
+    /// It is a term of the conjunction of a filter.
     Top,
-    /// It is one of several.
+    /// It is below another operator.
     Or,
 }
 
-/// A condition of which unknown is as good as false.
+/// Rewrites a condition for which unknown has the effect of false.
 fn condition(expr: Expr, schema: &DFSchema, place: Place) -> Result<Transformed<Expr>> {
     match expr {
         Expr::BinaryExpr(BinaryExpr { left, op: op @ (Operator::And | Operator::Or), right }) => {
@@ -76,7 +76,7 @@ fn condition(expr: Expr, schema: &DFSchema, place: Place) -> Result<Transformed<
             let terms = Terms::of(&inside, schema)?;
             let is_plain =
                 !is_correlated(&inside.subquery) && !inside.expr.column_refs().is_empty();
-            // A join knows about NULL, a mark does not.
+            // An anti-join handles NULL, a mark join does not.
             let is_right = match place {
                 Place::Top => is_plain,
                 Place::Or => is_plain && !terms.may_be_unknown(),
@@ -90,12 +90,12 @@ fn condition(expr: Expr, schema: &DFSchema, place: Place) -> Result<Transformed<
     }
 }
 
-/// An expression of which unknown is unknown.
+/// Rewrites an expression for which unknown differs from false.
 fn value(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
     expr.transform_up(|expr| {
         let Expr::InSubquery(inside) = expr else { return Ok(Transformed::no(expr)) };
         let terms = Terms::of(&inside, schema)?;
-        // What is outside of a subquery is not outside of one in it.
+        // The outer query of a subquery is not that of a nested one.
         match terms.may_be_unknown() && !inside.expr.contains_outer() {
             true => terms.is_in(inside.negated).map(Transformed::yes),
             false => Ok(Transformed::no(Expr::InSubquery(inside))),
@@ -103,11 +103,11 @@ fn value(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
     })
 }
 
-/// What `x IN (SELECT y ..)` is made of.
+/// The terms of `x IN (SELECT y ..)`.
 struct Terms<'a> {
     x: &'a Expr,
     subquery: &'a Subquery,
-    /// Of the query outside.
+    /// The schema of the outer query.
     schema: &'a DFSchema,
     x_may_be_null: bool,
     y_may_be_null: bool,
@@ -129,7 +129,7 @@ impl<'a> Terms<'a> {
         self.x_may_be_null || self.y_may_be_null
     }
 
-    /// True where `NOT IN` is, else false.
+    /// Makes an expression that is true if `NOT IN` is, otherwise false.
     fn is_not_in(&self) -> Result<Expr> {
         let mut all = not(self.has_match()?);
         if self.y_may_be_null {
@@ -141,7 +141,7 @@ impl<'a> Terms<'a> {
         Ok(all)
     }
 
-    /// What IN is, or NOT IN.
+    /// Makes an expression with the value of IN, or NOT IN.
     fn is_in(&self, negated: bool) -> Result<Expr> {
         let mut unknown = self.x.clone().is_null().and(self.exists(None)?);
         if self.y_may_be_null {
@@ -160,7 +160,7 @@ impl<'a> Terms<'a> {
         self.exists(Some(column_names::column().is_null()))
     }
 
-    /// Whether the subquery has a row, one of which `test` is true.
+    /// Makes EXISTS over the rows of the subquery that satisfy `test`.
     fn exists(&self, test: Option<Expr>) -> Result<Expr> {
         let mut rows = LogicalPlanBuilder::from(column_names::named(&self.subquery.subquery)?);
         if let Some(test) = test {
@@ -169,7 +169,7 @@ impl<'a> Terms<'a> {
         Ok(Expr::Exists(Exists { subquery: subquery_of(rows.build()?), negated: false }))
     }
 
-    /// An expression of the query outside, as it is written inside of the subquery.
+    /// Converts an expression of the outer query to outer references in the subquery.
     fn referred_to(&self, expr: &Expr) -> Result<Expr> {
         let referred = expr.clone().transform_up(|expr| {
             let Expr::Column(column) = expr else { return Ok(Transformed::no(expr)) };

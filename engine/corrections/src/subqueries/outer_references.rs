@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Types and nullability of outer references.
+//! Refreshes the types and nullability of outer references.
 //!
-//! A subquery keeps, with each reference to a column of the outer query, the type of the column and
-//! whether it may be NULL, as they were when names were resolved. Type coercion finds the types of
-//! UNION and CASE later, and ROLLUP and other corrections make columns nullable; conditions of the
-//! subquery were then cast and simplified as if the column were what it had been. So references are
-//! refreshed twice: in front of type coercion, with the types that the outer query will have, and
-//! behind it.
+//! A reference to a column of the outer query keeps the type and nullability that the column had
+//! when names were resolved. Type coercion determines the types of UNION and CASE later, and ROLLUP
+//! and other corrections make columns nullable; conditions of the subquery were then cast and
+//! simplified with the former type. So references are refreshed twice: before type coercion, with
+//! the types that the outer query will have, and after it.
 
 use std::sync::Arc;
 
@@ -28,9 +27,9 @@ use crate::walk::{has_expression, has_operator};
 /// Whether the outer query has its final types.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Coercion {
-    /// Type coercion is to come.
+    /// Type coercion has not run yet.
     Pending,
-    /// It has run.
+    /// Type coercion has run.
     Done,
 }
 
@@ -52,7 +51,7 @@ struct Refresh<'a> {
 }
 
 impl Refresh<'_> {
-    /// A plan whose outer references are refreshed, those of outer subqueries first.
+    /// Refreshes the outer references below a plan, those of outer subqueries first.
     fn below(&self, plan: LogicalPlan) -> Result<LogicalPlan> {
         let plan = plan.transform_down(|node| self.of_operator(node))?.data;
         plan.recompute_schema()
@@ -83,7 +82,7 @@ impl Refresh<'_> {
         })
     }
 
-    /// The columns of these operators after type coercion.
+    /// Returns the columns of these operators after type coercion.
     fn schema(&self, inputs: &[&LogicalPlan]) -> Result<DFSchema> {
         if self.coercion == Coercion::Done || inputs.iter().all(|input| has_final_types(input)) {
             return Ok(merge_schema(inputs));
@@ -125,7 +124,7 @@ impl Refresh<'_> {
     }
 }
 
-/// An expression whose outer references have the types of these columns.
+/// Gives the outer references of an expression the types of these columns.
 fn with_outer_types(expr: Expr, outside: &DFSchema) -> Result<Transformed<Expr>> {
     expr.transform_up(|part| match part {
         Expr::OuterReferenceColumn(field, column) => {
@@ -138,7 +137,7 @@ fn with_outer_types(expr: Expr, outside: &DFSchema) -> Result<Transformed<Expr>>
     })
 }
 
-/// Whether type coercion changes no column of a plan: all of them are columns of tables.
+/// Whether type coercion changes no column of a plan, because all are columns of tables.
 fn has_final_types(plan: &LogicalPlan) -> bool {
     match plan {
         LogicalPlan::TableScan(_) => true,

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Subqueries of an aggregate without GROUP BY that refer to the query outside.
+//! Rewrites correlated subqueries over aggregates without GROUP BY.
 //!
-//! Such an aggregate has one row, also where no row matches. DataFusion groups its rows by what it
-//! is compared with, and where no row matches there is no group: `EXISTS (SELECT count(*) FROM u
-//! WHERE u.a = t.a)` lost rows, `0 IN (..)` too. For scalar subqueries it knows what aggregates are
-//! of no rows, but not with HAVING, nor where a value does not depend on them (`SELECT 5 ..`).
+//! Such an aggregate returns one row, also for an empty input. DataFusion groups its input by the
+//! correlated keys, and if no row matches there is no group:
+//! `EXISTS (SELECT count(*) FROM u WHERE u.a = t.a)` lost rows, and so did `0 IN (..)`. For scalar
+//! subqueries it substitutes the values of aggregates over an empty input, but not with HAVING, nor
+//! for a value that does not depend on an aggregate (`SELECT 5 ..`).
 //!
-//! So [`Aggregated`] takes all but the aggregates out of the subquery. With `v` and `h` over
-//! aggregates, and `v'` and `h'` the same over scalar subqueries of one aggregate each:
+//! So [`rewrite_all`] moves everything except the aggregates out of the subquery. With `v` and `h`
+//! over aggregates, and `v'` and `h'` the same over scalar subqueries of one aggregate each:
 //!
 //! ```text
 //! EXISTS (SELECT v .. [HAVING h])     h' IS TRUE, or true
@@ -37,7 +38,7 @@ use datafusion::{
 use super::{is_correlated, subquery, subquery_of};
 use crate::walk::{map_expressions, rewrite};
 
-/// Takes everything but the aggregates out of such subqueries.
+/// Moves everything except the aggregates out of such subqueries.
 pub(crate) fn rewrite_all(plan: LogicalPlan) -> Result<LogicalPlan> {
     rewrite(plan, |node| {
         let may_have_scalars = matches!(
@@ -61,22 +62,22 @@ fn is_one(expr: &Expr) -> bool {
     OneRow::in_expression(expr).is_some()
 }
 
-/// What a subquery of one row, or none, says of one row of aggregates.
+/// A subquery of at most one row, as expressions over one row of aggregates.
 pub(crate) struct OneRow {
     aggregate: LogicalPlan,
-    /// Whether the row is there; it always is without.
+    /// The condition of the row; without one the row always exists.
     having: Option<Expr>,
-    /// The columns.
+    /// The output columns.
     values: Vec<Expr>,
-    /// Whether DataFusion sees the aggregate: below DISTINCT, LIMIT and others it does not.
+    /// Whether DataFusion finds the aggregate: below DISTINCT, LIMIT and others it does not.
     is_seen: bool,
 }
 
-/// What the column of a scalar subquery of one aggregate is called.
+/// Name of the column of a scalar subquery of one aggregate.
 const AGGREGATE: &str = "aggregate of a subquery";
 
 impl OneRow {
-    /// That of a subquery that DataFusion gets wrong.
+    /// Returns the row of a subquery that DataFusion would decorrelate wrongly.
     fn in_expression(expr: &Expr) -> Option<Self> {
         let subquery = subquery(expr)?;
         if !is_correlated(subquery) {
@@ -90,7 +91,7 @@ impl OneRow {
         (!is_right).then_some(row)
     }
 
-    /// That of a plan, if it has one row or none for all that its aggregate is over.
+    /// Returns the row of a plan, if it has at most one row for any input of its aggregate.
     pub(crate) fn of(plan: &LogicalPlan) -> Option<Self> {
         match plan {
             LogicalPlan::Aggregate(aggregate) if aggregate.group_expr.is_empty() => Some(Self {
@@ -136,9 +137,9 @@ impl OneRow {
         })
     }
 
-    /// An expression over these columns, with what these are instead of them.
+    /// Replaces these columns in an expression by their definitions.
     fn over_aggregates(&self, expr: &Expr, schema: &DFSchema) -> Option<Expr> {
-        // Such subqueries may refer to the columns, and joins are made of them first.
+        // Nested subqueries may refer to the columns, and are decorrelated first.
         let is_taken = |part: &Expr| match part {
             Expr::ScalarSubquery(inside) => is_correlated(inside),
             other => subquery(other).is_some(),
@@ -186,12 +187,12 @@ impl OneRow {
         }
     }
 
-    /// The first column in words of the query outside.
+    /// Returns the first column as an expression of the outer query.
     fn value(&self, outside: &DFSchema) -> Result<Expr> {
         self.said_outside(&self.values[0], outside)
     }
 
-    /// What is said over aggregates, in words of the query outside.
+    /// Converts an expression over aggregates to an expression of the outer query.
     fn said_outside(&self, expr: &Expr, outside: &DFSchema) -> Result<Expr> {
         let said = expr.clone().transform_down(|part| {
             Ok(match part {
@@ -219,8 +220,8 @@ fn keeps_a_row(limit: &Limit) -> bool {
         && limit.get_fetch_type().is_ok_and(keeps_one)
 }
 
-/// Whether a value is still one of aggregates after it has been simplified, so that DataFusion sees
-/// what it is of no rows.
+/// Whether a value still depends on aggregates after simplification, so that DataFusion computes
+/// its value for an empty input.
 fn depends_on_aggregates(value: &Expr) -> bool {
     let is_number = |side: &Expr| match side {
         Expr::Literal(value, _) => {
@@ -234,7 +235,7 @@ fn depends_on_aggregates(value: &Expr) -> bool {
         Expr::Alias(Alias { expr, .. })
         | Expr::Cast(Cast { expr, .. })
         | Expr::TryCast(TryCast { expr, .. }) => depends_on_aggregates(expr),
-        // Other operators, and these with zero or twice the same, may be a constant.
+        // Other operators, and these with zero or two equal operands, may fold to a constant.
         Expr::BinaryExpr(BinaryExpr {
             left,
             op: Operator::Plus | Operator::Minus | Operator::Multiply | Operator::Divide,

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Correlated subqueries whose decorrelation changes rows.
+//! Rejects correlated subqueries whose decorrelation would change rows.
 //!
 //! DataFusion pulls correlated conditions up to the top of a subquery, and joins by them. The
-//! operators between then see the rows of all outer rows, not those of one:
+//! operators in between then process the rows of all outer rows, not those of one:
 //!
 //! - a window function numbers and sums over all of them;
-//! - an outer join no longer has a row of NULLs for what has no match;
-//! - a union has no columns for what only one part is compared by;
-//! - LIMIT and OFFSET are dropped from EXISTS, where only a LIMIT at the top means nothing;
-//! - an aggregate without GROUP BY has no row for no rows, where neither
-//!   [`ungrouped_aggregates`](super::ungrouped_aggregates) nor DataFusion sees to it: in parts of
+//! - an outer join loses the NULL-extended rows of rows without a match;
+//! - a union has no column for the keys of a single input;
+//! - LIMIT and OFFSET are removed from EXISTS, although only a LIMIT at the top is redundant;
+//! - an aggregate without GROUP BY returns no row for an empty input, unless
+//!   [`ungrouped_aggregates`](super::ungrouped_aggregates) or DataFusion handles it: in parts of
 //!   EXISTS and IN, with HAVING in LATERAL, and for columns of LATERAL that do not depend on an
 //!   aggregate;
-//! - DISTINCT in LATERAL sees them too, unless each group is that of one outer row.
+//! - DISTINCT in LATERAL processes them too, unless each group belongs to one outer row.
 
 use datafusion::{
     common::{
@@ -30,7 +30,7 @@ use super::{lateral, subquery, ungrouped_aggregates::OneRow};
 /// Rejects subqueries whose decorrelation would change rows.
 ///
 /// # Errors
-/// `NotImplemented`, with what stands in the way.
+/// `NotImplemented`, with the operator that prevents the decorrelation.
 pub(crate) fn reject(plan: LogicalPlan) -> Result<LogicalPlan> {
     plan.apply_with_subqueries(|node| {
         if let LogicalPlan::Join(join) = node {
@@ -54,16 +54,16 @@ pub(crate) fn reject(plan: LogicalPlan) -> Result<LogicalPlan> {
     Ok(plan)
 }
 
-/// What a subquery is there for.
+/// The use of a subquery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// Whether it has a row.
+    /// Whether it has a row is tested.
     Exists,
-    /// Whether one of its rows, or each of them, is so.
+    /// A value is compared with one of its rows, or all.
     Compared,
-    /// Its value.
+    /// Its value is used.
     Scalar,
-    /// Its rows for each row.
+    /// Its rows are joined to each outer row.
     Lateral,
 }
 
@@ -77,11 +77,11 @@ impl Kind {
     }
 }
 
-/// A place in a subquery.
+/// A place in a subquery, for the check of its operators.
 #[derive(Debug, Clone, Copy)]
 struct Place {
     kind: Kind,
-    /// Whether the rows are those of the subquery.
+    /// Whether the rows here are the result of the subquery.
     is_top: bool,
 }
 
@@ -90,7 +90,7 @@ impl Place {
         Self { kind, is_top: true }
     }
 
-    /// Errors when what is there sees more rows than it should.
+    /// Returns an error if an operator would process more rows than those of one outer row.
     fn check(self, plan: &LogicalPlan) -> Result<()> {
         if !refers_outside(plan) {
             return Ok(());
@@ -105,7 +105,7 @@ impl Place {
                     "a column that does not depend on an aggregate, beside one without GROUP BY,",
                 )
             }
-            // DataFusion sees no aggregate below.
+            // DataFusion does not find an aggregate below.
             LogicalPlan::SubqueryAlias(alias) if self.kind == Kind::Lateral => {
                 below.check(&alias.input)
             }
@@ -137,14 +137,14 @@ impl Place {
                 below.check(&join.left)?;
                 below.check(&join.right)
             }
-            // A subquery in a subquery has a place of its own.
+            // A nested subquery is checked separately.
             LogicalPlan::Subquery(_) => Ok(()),
             other => other.inputs().into_iter().try_for_each(|input| below.check(input)),
         }
     }
 
-    /// Whether groups are those of more rows than of one outside: of all rows with which some
-    /// condition other than an equality is true.
+    /// Whether a group may belong to several outer rows, because a correlated condition is not an
+    /// equality.
     fn groups_by_more(self, plan: &LogicalPlan) -> Result<bool> {
         if !matches!(self.kind, Kind::Scalar | Kind::Lateral) {
             return Ok(false);
@@ -157,7 +157,7 @@ impl Place {
     }
 }
 
-/// Whether a condition says that a column has a value of the query outside.
+/// Whether a condition is an equality of a column with a value of the outer query.
 fn is_equality(term: &Expr) -> bool {
     let Expr::BinaryExpr(BinaryExpr { left, op: Operator::Eq, right }) = term else { return false };
     let is_pair = |column: &Expr, outside: &Expr| {
@@ -172,7 +172,7 @@ fn refused(what: &str) -> Result<()> {
     not_impl_err!("{what} in a correlated subquery")
 }
 
-/// Whether the operators of a subquery refer to the query outside.
+/// Whether the operators of a subquery refer to the outer query.
 fn refers_outside(plan: &LogicalPlan) -> bool {
     let mut refers = false;
     let walk = plan.apply(|node| {
@@ -194,7 +194,7 @@ fn refers_outside_itself(node: &LogicalPlan) -> Result<bool> {
     Ok(refers)
 }
 
-/// Whether rows that an outer join or a set operation has for want of a match depend on it.
+/// Whether the unmatched rows of an outer join or a set operation depend on the outer query.
 fn loses_rows_of_nulls(join: &Join) -> bool {
     let (left, right) = (refers_outside(&join.left), refers_outside(&join.right));
     let depends = match join.join_type {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Tests of the corrections by themselves, on sessions of plain DataFusion.
+//! Tests the corrections without the engine, on sessions of plain DataFusion.
 #![expect(clippy::unwrap_used, reason = "helpers of tests: a panic shows where")]
 
 mod canary;

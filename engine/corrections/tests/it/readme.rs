@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The README of the crate is made of the table of corrections.
+//! Tests that the README of the crate is up to date with the table of corrections.
 
 use std::{fs, path::Path};
 
@@ -8,14 +8,14 @@ use nearscan_corrections::CORRECTIONS;
 const HEAD: &str = "\
 # Corrections of DataFusion
 
-Queries that DataFusion answers wrongly, or refuses without need, and what is done about it.
+Queries that DataFusion answers wrongly, or refuses without need, and how each is corrected.
 This page is made from the table in `src/registry.rs`; `NEARSCAN_BLESS=1 cargo test -p \
 nearscan-corrections readme` writes it.
 
-`SET nearscan.corrections = 'none'` switches all of it off, and names with commas between switch \
-some on; the next statement is planned so.
+`SET nearscan.corrections = 'none'` switches all of them off, and a list of names switches only \
+those on, from the next statement on.
 Each correction has a canary in `tests/it/canary`: a test on plain DataFusion that fails once \
-DataFusion is right, and says that the correction can go.
+DataFusion is right, so that the correction can be removed.
 
 | correction | DataFusion | issue | versions | planning cost | canary |
 |---|---|---|---|---|---|
@@ -48,7 +48,7 @@ fn text() -> String {
     HEAD.to_owned() + &rows.collect::<String>()
 }
 
-/// `owner/name#number` as a link.
+/// Formats `owner/name#number` as a link.
 fn link(issue: &str) -> String {
     let (repository, number) = issue.split_once('#').unwrap();
     format!("[{issue}](https://github.com/{repository}/issues/{number})")

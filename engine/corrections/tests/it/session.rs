@@ -16,9 +16,9 @@ use futures::FutureExt;
 use nearscan_corrections::{CorrectionSet, depth, install, parse_statement, plan_statement};
 
 extensions_options! {
-    /// The switch of these tests, as `nearscan.corrections` is that of the engine.
+    /// The switch of these tests, like the engine's `nearscan.corrections`.
     pub struct Switch {
-        /// Which corrections are on.
+        /// The corrections that are on.
         pub corrections: String, default = "all".to_owned()
     }
 }
@@ -27,7 +27,7 @@ impl ConfigExtension for Switch {
     const PREFIX: &'static str = "test";
 }
 
-/// A session with corrections, and none of the engine's other parts.
+/// A session with corrections, and without the other parts of the engine.
 pub(crate) struct Corrected {
     pub(crate) context: SessionContext,
     enabled: CorrectionSet,
@@ -50,7 +50,7 @@ impl Corrected {
         Self::over(enabled, SessionContext::new_with_config(config()).state())
     }
 
-    /// With the runtime and the settings of another session.
+    /// Makes a session with the runtime and the settings of another one.
     pub(crate) fn over(set: CorrectionSet, state: SessionState) -> Self {
         let mut config = state.config().clone();
         let options = config.options_mut();
@@ -63,7 +63,7 @@ impl Corrected {
         Self { context: SessionContext::new_with_state(builder.build()), enabled: set }
     }
 
-    /// The logical plan of a statement, before the optimizer.
+    /// Returns the logical plan of a statement, before the optimizer.
     pub(crate) async fn plan(&self, sql: &str) -> Result<LogicalPlan> {
         let tokens = Tokenizer::new(&GenericDialect {}, sql).tokenize_with_location().unwrap();
         let state = self.context.state();
@@ -100,7 +100,7 @@ pub(crate) async fn plain_rows(context: &SessionContext, sql: &str) -> String {
     }
 }
 
-/// Rows, with a comma and a space between, or what an error says.
+/// Formats rows, separated by a comma and a space, or an error.
 fn shown(result: Result<Vec<RecordBatch>>) -> String {
     let batches = match result {
         Ok(batches) => batches,

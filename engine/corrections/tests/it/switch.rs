@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The switch: without corrections plans are those of plain DataFusion.
+//! Tests the switch: without corrections, plans are those of plain DataFusion.
 
 use datafusion::{execution::session_state::SessionState, physical_plan::displayable};
 use nearscan_corrections::CorrectionSet;

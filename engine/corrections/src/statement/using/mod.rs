@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Columns of USING and NATURAL joins, by name resolution with the schemas of the tables.
+//! Resolves columns of USING and NATURAL joins, with the schemas of the tables.
 //!
-//! `k` of `a FULL JOIN b USING (k)` is that of the side which has a row: `coalesce(a.k, b.k)`. For
-//! DataFusion it is `a.k`, NULL where only the right side has a row. And in a subquery DataFusion
-//! takes a name that two tables have, as those of USING always are, for a column of the outer
-//! query, if that has one. So names of such columns are replaced by what they mean:
+//! `k` of `a FULL JOIN b USING (k)` is the column of the side that has a row: `coalesce(a.k, b.k)`.
+//! For DataFusion it is `a.k`, which is NULL if only the right side has a row. And in a subquery,
+//! DataFusion resolves a name that two tables have, such as a column of USING, to a column of the
+//! outer query, if that has one. So names of such columns are replaced by the expressions that they
+//! refer to:
 //!
 //! ```text
 //! SELECT k FROM a FULL JOIN b USING (k) JOIN c USING (k)
@@ -12,13 +13,13 @@
 //!       FROM a FULL JOIN b ON a.k = b.k JOIN c ON coalesce(a.k, b.k) = c.k
 //! ```
 //!
-//! Which columns a table has is asked of the planner, which plans `SELECT * FROM table` below the
-//! common table expressions that the table may see ([`probe`]). Statements without USING and
-//! NATURAL are not looked at.
+//! The planner provides the columns of a table: it plans `SELECT * FROM table` below the common
+//! table expressions that are visible to the table ([`probe`]). Statements without USING and
+//! NATURAL are skipped.
 //!
-//! - [`probe`]: the columns of tables.
-//! - [`scope`]: the columns of FROM, joined.
-//! - [`resolve`]: replaces names, and the constraints of joins.
+//! - [`probe`] finds the columns of tables.
+//! - [`scope`] holds the columns of FROM and of its joins.
+//! - [`resolve`] replaces names, and the constraints of joins.
 
 mod probe;
 mod resolve;
@@ -42,7 +43,7 @@ use resolve::Resolver;
 /// Replaces the columns of USING and NATURAL joins in a statement.
 ///
 /// # Errors
-/// When a table cannot be planned, a name is ambiguous, or a join has no such column.
+/// If a table cannot be planned, a name is ambiguous, or a join has no such column.
 pub(super) async fn resolve(
     statement: &mut Parsed,
     state: &SessionState,
@@ -59,7 +60,7 @@ pub(super) async fn resolve(
             Some(Syntax::Query(query)) => Resolver::new(&mut probes, state).resolve(query),
             None => return Ok(()),
         };
-        // While tables are not known, nothing that was found out counts, errors neither.
+        // While tables are unknown, the result of a walk is discarded, also its errors.
         if !probes.ask(state, enabled).await? {
             walked?;
             *statement = resolved;
@@ -68,7 +69,7 @@ pub(super) async fn resolve(
     }
 }
 
-/// What of a statement has queries.
+/// The part of a statement that has queries.
 enum Syntax<'a> {
     Statement(&'a mut Statement),
     Query(&'a mut Query),
@@ -86,7 +87,7 @@ fn queries(statement: &mut Parsed) -> Option<Syntax<'_>> {
     }
 }
 
-/// Whether a statement joins by columns of one name.
+/// Whether a statement has USING or NATURAL.
 fn has_using(statement: &Parsed) -> bool {
     match statement {
         Parsed::Statement(statement) => statement.visit(&mut Using).is_break(),

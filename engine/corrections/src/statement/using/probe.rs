@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The columns of tables, asked of the planner.
+//! Finds the columns of tables by planning queries.
 //!
-//! A question is a query: `WITH .. SELECT * FROM table`. It is collected while a statement is
-//! resolved, and answered behind that, because planning may have to wait for the catalog. The
-//! queries in it have been resolved already.
+//! A probe is a query `WITH .. SELECT * FROM table`. It is collected while a statement is resolved,
+//! and planned afterwards, because planning may have to wait for the catalog. The queries in it are
+//! resolved already.
 
 use std::collections::HashMap;
 
@@ -21,16 +21,16 @@ use datafusion::{
 
 use crate::{registry::Correction, set::CorrectionSet, statement::plan_statement};
 
-/// Questions, and the answers that are there already.
+/// Pending probes, and the results of the others.
 #[derive(Debug, Default)]
 pub(super) struct Probes {
-    /// The names of the columns of a query, by its text.
+    /// Names of the columns of a query, by its text.
     answers: HashMap<String, Vec<String>>,
     open: Vec<(String, Query)>,
 }
 
 impl Probes {
-    /// The names of the columns of a table, in order; nothing while they are not known.
+    /// Returns the names of the columns of a table, in order; nothing while they are unknown.
     pub(super) fn columns(
         &mut self,
         table: &TableFactor,
@@ -62,10 +62,10 @@ impl Probes {
         None
     }
 
-    /// Answers what is open; false if nothing was.
+    /// Plans the pending probes; returns false if there was none.
     ///
     /// # Errors
-    /// When a table cannot be planned.
+    /// If a table cannot be planned.
     pub(super) async fn ask(
         &mut self,
         state: &SessionState,
@@ -84,7 +84,7 @@ impl Probes {
     }
 }
 
-/// Whether a table sees those in front of it.
+/// Whether a table can refer to those in front of it.
 const fn is_lateral(table: &TableFactor) -> bool {
     matches!(
         table,
@@ -94,7 +94,7 @@ const fn is_lateral(table: &TableFactor) -> bool {
     )
 }
 
-/// `WITH visible SELECT * FROM from`.
+/// Makes the query `WITH visible SELECT * FROM from`.
 fn select_all(from: Vec<TableWithJoins>, visible: &[(bool, Cte)]) -> Query {
     let with = (!visible.is_empty()).then(|| With {
         with_token: AttachedToken::empty(),

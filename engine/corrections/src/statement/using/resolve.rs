@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Replaces names that mean columns of USING and NATURAL joins.
+//! Replaces names that refer to columns of USING and NATURAL joins.
 //!
-//! Queries are walked from the outside, each below the scopes of those that it may refer to. What a
-//! bare name means is asked of the innermost scope that has it. While some tables are not known the
-//! walk goes on with those that are, to find all questions; its result is thrown away then.
+//! Outer queries are walked before inner ones, each below the scopes that it may refer to. A bare
+//! name is resolved in the innermost scope that has it. While some tables are unknown, the walk
+//! continues with the known ones, to collect all probes; its result is then discarded.
 
 use std::ops::ControlFlow;
 
@@ -25,22 +25,22 @@ use super::{
 /// Walks a statement.
 pub(super) struct Resolver<'a> {
     probes: &'a mut Probes,
-    /// Whether names without quotes have small letters.
+    /// Whether names without quotes are folded to lower case.
     normalizes: bool,
-    /// Those of the queries around, the innermost last.
+    /// Scopes of the outer queries, the innermost last.
     scopes: Vec<Scope>,
-    /// Common table expressions that can be seen, and whether their WITH is recursive.
+    /// Visible common table expressions, and whether their WITH is recursive.
     visible: Vec<(bool, Cte)>,
-    /// Tables that got a name.
+    /// Number of tables that were given a name.
     named: usize,
-    /// How many queries stand around that have been walked by themselves.
+    /// Number of enclosing queries that have been walked separately.
     walked: usize,
 }
 
-/// What becomes of USING and NATURAL.
+/// The treatment of USING and NATURAL.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Joins {
-    /// They are joins by ON.
+    /// Joins are rewritten with ON.
     WrittenOut,
     AsTheyAre,
 }
@@ -119,8 +119,8 @@ impl<'a> Resolver<'a> {
         ordered
     }
 
-    /// The columns of FROM, whose tables have been walked and named. Joins are written out with ON
-    /// where a column is not that of the left side, else DataFusion has them right.
+    /// Returns the columns of FROM, whose tables have been walked and named. Joins are rewritten
+    /// with ON if a column is not that of the left side; otherwise DataFusion is right.
     fn from(&mut self, select: &mut Select) -> Result<Scope> {
         let mut written_out = select.from.clone();
         let scope = self.tables(&mut written_out, Joins::WrittenOut)?;
@@ -199,7 +199,7 @@ impl<'a> Resolver<'a> {
         Ok(Scope { columns, is_rewritten: false })
     }
 
-    /// Walks the queries in a table. One that is LATERAL sees the columns in front of it.
+    /// Walks the queries in a table. A LATERAL one sees the columns in front of it.
     fn inside(&mut self, table: &mut TableFactor, outer: &Scope) -> Result<()> {
         match table {
             TableFactor::Derived { lateral: true, subquery, .. } => {
@@ -216,7 +216,7 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// Names a table that has no name, so that its columns can be told from others.
+    /// Names a table that has no name, so that its columns can be qualified.
     fn give_name(&mut self, table: &mut TableFactor) -> Result<Vec<Ident>> {
         self.named += 1;
         let name = Ident::with_quote('"', format!("table {} without a name", self.named));
@@ -234,7 +234,7 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// Writes `*` out: a column of a join is no column of its tables.
+    /// Expands `*`: a column of a join is not a column of its tables.
     fn expand_wildcards(&self, select: &mut Select, scope: &Scope) -> Result<()> {
         let mut projection = Vec::with_capacity(select.projection.len());
         for item in std::mem::take(&mut select.projection) {
@@ -247,7 +247,7 @@ impl<'a> Resolver<'a> {
         Ok(())
     }
 
-    /// Gives outputs that are such columns their names.
+    /// Adds aliases to outputs that are columns of joins.
     fn projection(&self, select: &mut Select) -> Result<()> {
         for item in &mut select.projection {
             if let SelectItem::UnnamedExpr(Expr::Identifier(name)) = item
@@ -259,10 +259,10 @@ impl<'a> Resolver<'a> {
         Ok(())
     }
 
-    /// A key of ORDER BY: a name of the output is not looked up in FROM.
+    /// Resolves a key of ORDER BY: names of the output are not looked up in FROM.
     fn order_key(&mut self, key: &mut Expr, shown: &[SelectItem]) -> Result<()> {
         if let Expr::Identifier(name) = bare(key) {
-            // In a subquery the name of an output may be found outside.
+            // In a subquery, DataFusion may resolve the name of an output in the outer query.
             let is_found = match self.scopes.len() {
                 0 | 1 => is_shown(shown, name),
                 _ => is_alias(shown, name),
@@ -285,12 +285,12 @@ impl<'a> Resolver<'a> {
         if self.normalizes { normal(name) } else { name.value.clone() }
     }
 
-    /// What a bare name stands for, if it is the column of a join.
+    /// Returns the expression for a bare name, if it is the column of a join.
     fn meant(&self, name: &Ident) -> Result<Option<Expr>> {
         let text = self.normal(name);
         let innermost = self.scopes.len().saturating_sub(1);
         for (depth, scope) in self.scopes.iter().enumerate().rev() {
-            // DataFusion resolves the names of a query that is in no other.
+            // DataFusion resolves names in the outermost query.
             let is_resolved = depth == 0 && depth == innermost && !scope.is_rewritten;
             match scope.meaning(&text) {
                 Meaning::Unknown => {}
@@ -347,7 +347,7 @@ fn ended(flow: ControlFlow<DataFusionError>) -> Result<()> {
     }
 }
 
-/// The columns that `*` stands for, as its options have it.
+/// Returns the columns of `*`, with its options applied.
 fn expanded(options: WildcardAdditionalOptions, scope: &Scope) -> Result<Vec<SelectItem>> {
     let mut left_out: Vec<String> = match &options.opt_exclude {
         Some(ExcludeSelectItem::Single(name)) => last(name).into_iter().collect(),
@@ -393,7 +393,7 @@ fn last(name: &ObjectName) -> Option<String> {
     name.0.last().and_then(ObjectNamePart::as_ident).map(normal)
 }
 
-/// An expression without parentheses around it.
+/// Returns an expression without parentheses around it.
 fn bare(expr: &Expr) -> &Expr {
     match expr {
         Expr::Nested(inner) => bare(inner),
@@ -411,7 +411,7 @@ fn is_shown(shown: &[SelectItem], name: &Ident) -> bool {
         })
 }
 
-/// Whether the output has an expression under a name.
+/// Whether the output has an expression with this alias.
 fn is_alias(shown: &[SelectItem], name: &Ident) -> bool {
     shown.iter().any(|item| match item {
         SelectItem::ExprWithAlias { alias, .. } => normal(alias) == normal(name),
@@ -419,8 +419,8 @@ fn is_alias(shown: &[SelectItem], name: &Ident) -> bool {
     })
 }
 
-/// The column of one side that the output has under the name of a column of a join: an order is by
-/// what is in the output first.
+/// Returns the column of one side that the output has under the name of a column of a join: ORDER
+/// BY prefers columns of the output.
 fn shown_of_one_side(shown: &[SelectItem], name: &Ident) -> Option<Expr> {
     let mut sides = shown.iter().filter_map(|item| match item {
         SelectItem::UnnamedExpr(expr @ Expr::CompoundIdentifier(parts)) => {

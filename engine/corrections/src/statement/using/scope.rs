@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The columns that FROM gives the names of a query.
+//! Holds the columns of FROM, in which names of a query are resolved.
 
 use datafusion::{
     common::{Result, plan_err},
@@ -11,14 +11,14 @@ use datafusion::{
 
 use crate::statement::call;
 
-/// A column that a bare name may mean.
+/// A column that a bare name may refer to.
 #[derive(Debug, Clone)]
 pub(super) struct Column {
-    /// As the schema has it.
+    /// Its name in the schema.
     pub(super) name: String,
-    /// The column, with its table.
+    /// The column with its qualifier.
     pub(super) expr: Expr,
-    /// Whether it stands for the columns of both sides of a join.
+    /// Whether it is the merged column of both sides of a join.
     pub(super) is_merged: bool,
 }
 
@@ -26,25 +26,25 @@ pub(super) struct Column {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Scope {
     pub(super) columns: Vec<Column>,
-    /// Whether some column is not that of the left side of its joins, so that constraints and `*`
-    /// are written out.
+    /// Whether a column is not that of the left side of its joins, so that constraints and `*` are
+    /// expanded.
     pub(super) is_rewritten: bool,
 }
 
-/// What a bare name means.
+/// The resolution of a bare name.
 pub(super) enum Meaning<'a> {
-    /// No column here.
+    /// The scope has no such column.
     Unknown,
-    /// A column of one table, or of several; DataFusion finds it, or says that it is ambiguous.
+    /// A column of one table, or of several; DataFusion resolves it, or reports the ambiguity.
     Plain,
-    /// That of a join.
+    /// The column of a join.
     Merged(&'a Column),
-    /// That of a join, and of another table.
+    /// The column of a join, and one of another table.
     Ambiguous,
 }
 
 impl Scope {
-    /// What a name means.
+    /// Resolves a name.
     pub(super) fn meaning(&self, name: &str) -> Meaning<'_> {
         let mut found = self.columns.iter().filter(|column| column.name == name);
         match (found.next(), found.next()) {
@@ -57,16 +57,16 @@ impl Scope {
         }
     }
 
-    /// The columns of another FROM item beside these.
+    /// Adds the columns of another FROM item.
     pub(super) fn add(&mut self, other: Self) {
         self.columns.extend(other.columns);
         self.is_rewritten |= other.is_rewritten;
     }
 
-    /// These columns joined with those on the right, and the condition of the join.
+    /// Joins these columns with those on the right, and returns the condition of the join.
     ///
     /// # Errors
-    /// When a column of USING is not there, or ambiguous.
+    /// If a column of USING is missing or ambiguous.
     pub(super) fn join(&mut self, join: &Join, right: Self) -> Result<Option<Expr>> {
         let kind = Kind::of(&join.join_operator);
         let names = match constraint_of(&join.join_operator) {
@@ -109,7 +109,7 @@ impl Scope {
         Ok(equalities.into_iter().reduce(and))
     }
 
-    /// The names that both have, in the order of the left.
+    /// Returns the names that both have, in the order of the left.
     fn common(&self, right: &Self) -> Vec<String> {
         let is_common = |name: &&String| right.columns.iter().any(|column| column.name == **name);
         self.columns.iter().map(|column| &column.name).filter(is_common).cloned().collect()
@@ -153,7 +153,7 @@ impl Kind {
     }
 }
 
-/// By what a join joins.
+/// Returns the constraint of a join.
 pub(super) const fn constraint_of(operator: &JoinOperator) -> Option<&JoinConstraint> {
     use JoinOperator as Op;
     match operator {
@@ -181,7 +181,7 @@ pub(super) const fn constraint_of(operator: &JoinOperator) -> Option<&JoinConstr
     }
 }
 
-/// The same, to be changed.
+/// Returns the constraint of a join for mutation.
 pub(super) const fn constraint_mut(operator: &mut JoinOperator) -> Option<&mut JoinConstraint> {
     use JoinOperator as Op;
     match operator {
@@ -209,7 +209,7 @@ pub(super) const fn constraint_mut(operator: &mut JoinOperator) -> Option<&mut J
     }
 }
 
-/// All joins of a query, those in parentheses too.
+/// Returns all joins of a query, also those in parentheses.
 pub(super) fn joins_of(select: &Select) -> Vec<&Join> {
     let mut joins = Vec::new();
     select.from.iter().for_each(|table| add_joins(table, &mut joins));
@@ -226,7 +226,7 @@ fn add_joins<'a>(table: &'a TableWithJoins, joins: &mut Vec<&'a Join>) {
     }
 }
 
-/// What stands in front of a table's columns; nothing if it has no name.
+/// Returns the qualifier of a table's columns; nothing if the table has no name.
 pub(super) fn qualifier(table: &TableFactor) -> Option<Vec<Ident>> {
     match table {
         TableFactor::Table { alias: Some(alias), .. }
@@ -242,7 +242,7 @@ pub(super) fn qualifier(table: &TableFactor) -> Option<Vec<Ident>> {
     }
 }
 
-/// Where the name of a table is put.
+/// Returns the alias of a table for mutation.
 pub(super) const fn alias_mut(table: &mut TableFactor) -> Option<&mut Option<TableAlias>> {
     match table {
         TableFactor::Table { alias, .. }
@@ -254,12 +254,12 @@ pub(super) const fn alias_mut(table: &mut TableFactor) -> Option<&mut Option<Tab
     }
 }
 
-/// The last part of a name, as schemas have it.
+/// Returns the last part of a name, as in schemas.
 fn last_name(name: &ObjectName) -> Option<String> {
     name.0.last().and_then(ObjectNamePart::as_ident).map(normal)
 }
 
-/// A name as schemas have it: without quotes letters are small.
+/// Normalises a name as in schemas: names without quotes are folded to lower case.
 pub(super) fn normal(name: &Ident) -> String {
     match name.quote_style {
         Some(_) => name.value.clone(),

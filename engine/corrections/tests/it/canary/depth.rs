@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The canary of deep plans: a stack that overflows ends the process, so it has one of its own.
+//! The canary of deep plans. A stack overflow aborts the process, so the statement runs in a
+//! separate one.
 
 use std::{env, process::Command, thread};
 
@@ -7,13 +8,13 @@ use nearscan_corrections::{Correction, CorrectionSet};
 
 use crate::session::{Corrected, plain, plain_rows};
 
-/// A chain of joins, which is as deep as it is long.
+/// Makes a chain of joins, whose depth is its length.
 fn deep() -> String {
     let joins: String = (1..120).map(|at| format!(" JOIN t AS t{at} ON t0.a = t{at}.a")).collect();
     format!("SELECT count(*) FROM t AS t0{joins}")
 }
 
-/// Runs a test of this program in a process of its own, and says whether that ended well.
+/// Runs a test of this program in a separate process, and returns whether it succeeded.
 fn ends_well(test: &str) -> bool {
     let program = env::current_exe().unwrap();
     let arguments = ["--ignored", "--exact", test];
@@ -25,12 +26,12 @@ async fn deep_plan_overflows_the_stack() {
     let correction = Correction::GrowStack;
     assert!(
         !ends_well("canary::depth::deep_plan_of_plain_datafusion"),
-        "DataFusion is right by itself: '{correction}' can go"
+        "DataFusion is right by itself: remove the correction '{correction}'"
     );
     assert!(ends_well("canary::depth::deep_plan_with_corrections"));
 }
 
-/// On a thread with half as much stack as is usual.
+/// Runs a future on a thread with half the usual stack.
 fn on_a_thread(work: impl Future<Output = String> + Send + 'static) -> String {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let stack = thread::Builder::new().stack_size(1 << 20);
@@ -49,7 +50,7 @@ fn deep_plan_of_plain_datafusion() {
 }
 
 #[test]
-#[ignore = "needs a process of its own, which another test starts"]
+#[ignore = "needs a separate process, which another test starts"]
 fn deep_plan_with_corrections() {
     let rows = on_a_thread(async {
         let session = Corrected::with(CorrectionSet::ALL);

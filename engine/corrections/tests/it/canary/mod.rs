@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Canaries: for each correction a statement that plain DataFusion gets wrong.
+//! Tests the corrections by canaries: for each one a statement that plain DataFusion gets wrong.
 //!
-//! A canary that fails because plain DataFusion is right says that its correction can go, with its
-//! canary and its row of the table. Each statement is run four ways: on plain DataFusion, with all
-//! corrections, with all but its own, and with its own alone.
+//! If a canary fails because plain DataFusion is right, its correction can be removed, with the
+//! canary and the row of the table. Each statement is run in four ways: on plain DataFusion, with
+//! all corrections, with all except its own, and with its own alone.
 
 mod depth;
 mod expressions;
@@ -18,13 +18,13 @@ use nearscan_corrections::{CORRECTIONS, Correction, CorrectionSet};
 
 use crate::session::{Corrected, plain, plain_rows};
 
-/// What plain DataFusion does with a statement, and what is right.
+/// A statement with the result of plain DataFusion, and the right one.
 pub(crate) struct Canary<'a> {
     pub(crate) correction: Correction,
-    /// Statements that come first.
+    /// Statements to run first.
     pub(crate) setup: &'a [&'a str],
     pub(crate) sql: &'a str,
-    /// Rows of plain DataFusion, or the beginning of its error behind `error: `.
+    /// Rows of plain DataFusion, or the beginning of its error after `error: `.
     pub(crate) wrong: &'a str,
     pub(crate) right: &'a str,
 }
@@ -40,11 +40,11 @@ impl Canary<'_> {
         let found = plain_rows(&context, self.sql).await;
         assert!(
             !is(&found, self.right),
-            "DataFusion is right by itself: the correction '{}' can go",
+            "DataFusion is right by itself: remove the correction '{}'",
             self.correction
         );
         assert!(is(&found, self.wrong), "plain DataFusion: {found}");
-        // Another correction may refuse what this one does not put right.
+        // Without this correction, another one may refuse the statement.
         let without = self.rows(CorrectionSet::ALL.without(self.correction)).await;
         assert!(!is(&without, self.right), "without the correction: {without}");
         for enabled in [CorrectionSet::ALL, CorrectionSet::only(self.correction)] {
@@ -63,7 +63,7 @@ impl Canary<'_> {
     }
 }
 
-/// Whether rows are these, or an error begins so.
+/// Whether rows are the expected ones, or an error begins with the expected text.
 fn is(found: &str, expected: &str) -> bool {
     match expected.starts_with("error") {
         true => found.starts_with(expected),

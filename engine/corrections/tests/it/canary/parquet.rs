@@ -26,7 +26,7 @@ async fn max_of_float_column_ignores_nan() {
     plain_rows(&context, &create).await;
     let found = plain_rows(&context, "SELECT max(x) FROM t").await;
     let correction = Correction::RemoveUnsoundStatistics;
-    assert_ne!(found, "NaN", "DataFusion is right by itself: '{correction}' can go");
+    assert_ne!(found, "NaN", "DataFusion is right by itself: remove the correction '{correction}'");
     assert_eq!(found, "1.0");
 }
 
@@ -52,6 +52,9 @@ async fn order_of_the_first_row_group_is_that_of_the_file() {
     plain_rows(&context, &create).await;
     let found = plain_rows(&context, "SELECT k FROM t ORDER BY k").await;
     let correction = Correction::VerifyFileOrdering;
-    assert_ne!(found, "0, 4, 5, 9", "DataFusion is right by itself: '{correction}' can go");
+    assert_ne!(
+        found, "0, 4, 5, 9",
+        "DataFusion is right by itself: remove the correction '{correction}'"
+    );
     assert_eq!(found, "5, 9, 0, 4");
 }

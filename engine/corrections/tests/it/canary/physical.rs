@@ -101,7 +101,7 @@ async fn nested_loop_join_that_spills_loses_rows() {
     plain_rows(&short, &create).await;
     let found = sorted(&plain_rows(&short, sql).await);
     let correction = Correction::RestartNestedLoopInputs;
-    assert_ne!(found, right, "DataFusion is right by itself: '{correction}' can go");
+    assert_ne!(found, right, "DataFusion is right by itself: remove the correction '{correction}'");
     for enabled in [CorrectionSet::ALL, CorrectionSet::only(correction)] {
         let corrected = Corrected::over(enabled, short.state());
         corrected.rows(&create).await;
