@@ -306,14 +306,14 @@ mod tests {
     }
 
     #[test]
-    fn a_large_reduction_is_cheaper_on_the_drive_than_on_two_cores() {
+    fn scan_with_large_reduction_is_cheaper_on_the_drive_than_on_two_cores() {
         let costs = estimate(&lineitem(53 * 512), &drive(), &host(2)).unwrap();
         assert!(costs.drive_ns < costs.host_ns, "{costs}");
         assert_eq!(costs.snapshot, 3);
     }
 
     #[test]
-    fn many_cores_or_a_large_result_are_cheaper_on_the_host() {
+    fn scan_is_cheaper_on_the_host_with_many_cores_or_a_large_result() {
         let costs = estimate(&lineitem(53 * 512), &drive(), &host(32)).unwrap();
         assert!(costs.drive_ns > costs.host_ns, "{costs}");
         let costs = estimate(&lineitem(200_000_000), &drive(), &host(2)).unwrap();
@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn the_busiest_resource_and_a_pass_through_the_others() {
+    fn drive_estimate_is_the_busiest_resource_plus_a_pass_through_the_others() {
         // 4 ms of media, 8 ms on a lane, 2 ms of link; four units on four lanes.
         let volume = Volume {
             units: 4,
@@ -364,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn a_drive_that_does_not_know_its_speed_has_no_estimate() {
+    fn drive_without_rates_has_no_estimate() {
         let unknown = CostSnapshot { scan: RatesByRequest::UNKNOWN, ..drive() };
         assert_eq!(estimate(&lineitem(512), &unknown, &host(2)), None);
         let unknown = CostSnapshot { merge: RatesByRequest::UNKNOWN, ..drive() };
@@ -386,7 +386,7 @@ mod tests {
     }
 
     #[test]
-    fn a_merge_stays_on_an_idle_fast_host_and_leaves_a_busy_or_slow_one() {
+    fn merge_stays_on_an_idle_fast_host_and_leaves_a_busy_or_slow_one() {
         let idle = host(8);
         let costs = estimate_merge(&merge(), &drive(), &idle).unwrap();
         assert!(costs.host_ns < costs.drive_ns, "{costs}");
@@ -399,7 +399,7 @@ mod tests {
     }
 
     #[test]
-    fn a_merge_pays_for_its_scans_and_only_for_what_it_sends() {
+    fn merge_estimate_includes_its_scans_and_only_its_own_result() {
         let drive = drive();
         let host = host(2);
         let costs = estimate_merge(&merge(), &drive, &host).unwrap();

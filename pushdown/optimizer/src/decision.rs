@@ -190,7 +190,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_kept_scan_shows_reason_and_detail() {
+    fn kept_scan_shows_reason_and_detail() {
         let candidate = Candidate {
             table: "t".to_owned(),
             decision: Decision::Keep(Kept::for_cost(HOST_WINS)),
@@ -206,7 +206,7 @@ mod tests {
     const HOST_WINS: Costs = Costs { drive_ns: 2e6, host_ns: 1e6, snapshot: 1 };
 
     #[test]
-    fn an_offloaded_scan_shows_its_estimates_and_those_of_its_merge() {
+    fn offloaded_scan_shows_its_estimates_and_those_of_its_merge() {
         let candidate = Candidate {
             table: "t".to_owned(),
             decision: Decision::Offload { drive: "d".to_owned() },

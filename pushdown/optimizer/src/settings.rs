@@ -422,7 +422,7 @@ mod tests {
     use rstest::rstest;
 
     #[test]
-    fn documented_defaults_are_the_real_ones() {
+    fn documented_defaults_are_the_actual_ones() {
         let options = NearscanOptions::default();
         for setting in SETTINGS {
             assert_eq!(setting.value(&options), setting.default, "{}", setting.key);
@@ -476,7 +476,7 @@ mod tests {
     }
 
     #[test]
-    fn travels_with_the_configuration_of_datafusion() {
+    fn options_are_an_extension_of_datafusions_configuration() {
         let mut config = ConfigOptions::new();
         config.extensions.insert(NearscanOptions::default());
         config.set("nearscan.pushdown.mode", "force").unwrap();

@@ -256,7 +256,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_average_of_no_values_has_no_count() {
+    fn average_of_no_values_has_a_null_count() {
         let values: Vec<u8> = [3i64, 0].into_iter().flat_map(i64::to_le_bytes).collect();
         let validity = [0b11, 0, 0, 0, 0, 0, 0, 0];
         let column =

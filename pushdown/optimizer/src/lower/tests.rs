@@ -280,7 +280,7 @@ fn shown_operand(fragment: &Fragment, operand: Operand) -> String {
     "#0: p /~ 10 (128), #1: i * 10 (128), #2: #0 = #1"
 )]
 #[case::a_cast_that_cuts_off("CAST(p AS BIGINT) = k", "#0: p / 100 (64), #1: #0 = k")]
-fn predicates(#[case] sql: &str, #[case] steps: &str) {
+fn predicate_lowers_to_steps(#[case] sql: &str, #[case] steps: &str) {
     let fragment = predicate(sql).unwrap();
     assert_eq!(shown(&fragment, &fragment.predicate), steps);
     let columns: Vec<u16> = fragment.tests.iter().map(|test| test.column).collect();
@@ -329,7 +329,11 @@ fn predicates(#[case] sql: &str, #[case] steps: &str) {
     KeepReason::ScanOption,
     "column part is not in the files"
 )]
-fn refusals(#[case] sql: &str, #[case] reason: KeepReason, #[case] detail: &str) {
+fn predicate_without_counterpart_is_kept(
+    #[case] sql: &str,
+    #[case] reason: KeepReason,
+    #[case] detail: &str,
+) {
     let kept = predicate(sql).unwrap_err();
     assert_eq!((kept.reason, kept.detail.as_str()), (reason, detail));
 }
@@ -348,7 +352,7 @@ fn refusals(#[case] sql: &str, #[case] reason: KeepReason, #[case] detail: &str)
     format!("s IN ({})", (0..257).map(|at| format!("'{at}'")).collect::<Vec<_>>().join(", ")),
     "257 literals of a column, the limit is 256"
 )]
-fn limits_of_the_format(#[case] sql: String, #[case] detail: &str) {
+fn predicate_beyond_a_limit_of_the_format_is_kept(#[case] sql: String, #[case] detail: &str) {
     let kept = predicate(&sql).unwrap_err();
     assert_eq!((kept.reason, kept.detail.as_str()), (KeepReason::Expression, detail));
 }
@@ -364,7 +368,7 @@ fn limits_of_the_format(#[case] sql: String, #[case] detail: &str) {
 #[case::most_tests_of_a_column(
     (0..16).map(|at| format!("s > '{at}'")).collect::<Vec<_>>().join(" OR ")
 )]
-fn limits_are_reached(#[case] sql: String) {
+fn predicate_at_a_limit_of_the_format_lowers(#[case] sql: String) {
     predicate(&sql).unwrap();
 }
 
@@ -391,7 +395,7 @@ fn limits_are_reached(#[case] sql: String) {
 #[case::binary("y", "", Width::Bytes)]
 #[case::part_of_a_date("extract(year FROM d)", "#0: year d", Width::W32)]
 #[case::null_if("nullif(k, 5)", "#0: k = 5, #1: if #0 then null else k (64)", Width::W64)]
-fn outputs(#[case] sql: &str, #[case] steps: &str, #[case] width: Width) {
+fn output_lowers_to_steps(#[case] sql: &str, #[case] steps: &str, #[case] width: Width) {
     let fragment = projection(sql).unwrap();
     assert_eq!(shown(&fragment, &fragment.projection), steps);
     let Output::Rows { columns, .. } = &fragment.output else { panic!("{fragment:?}") };
@@ -402,7 +406,11 @@ fn outputs(#[case] sql: &str, #[case] steps: &str, #[case] width: Width) {
 #[case::constant_string("'x'", KeepReason::Type, "Utf8")]
 #[case::sum_of_floats("f + f", KeepReason::Expression, "f@7 + f@7")]
 #[case::case_of_strings("CASE WHEN k > 1 THEN s ELSE 'x' END", KeepReason::Type, "Utf8View")]
-fn outputs_that_are_refused(#[case] sql: &str, #[case] reason: KeepReason, #[case] detail: &str) {
+fn output_without_counterpart_is_kept(
+    #[case] sql: &str,
+    #[case] reason: KeepReason,
+    #[case] detail: &str,
+) {
     let kept = projection(sql).unwrap_err();
     assert_eq!((kept.reason, kept.detail.as_str()), (reason, detail));
 }
@@ -412,13 +420,13 @@ fn outputs_that_are_refused(#[case] sql: &str, #[case] reason: KeepReason, #[cas
 #[case("f < CAST('NaN' AS DOUBLE)", f64::NAN)]
 #[case("f = CAST('-Infinity' AS DOUBLE)", f64::NEG_INFINITY)]
 #[case("g >= CAST(0.1 AS FLOAT)", f64::from(0.1f32))]
-fn floats_are_places_in_their_order(#[case] sql: &str, #[case] number: f64) {
+fn float_literal_is_its_place_in_the_total_order(#[case] sql: &str, #[case] number: f64) {
     let fragment = predicate(sql).unwrap();
     assert_eq!(fragment.literals, [i128::from(float_order(number))]);
 }
 
 #[test]
-fn the_verdict_is_the_last_step() {
+fn verdict_is_the_last_step_of_a_predicate() {
     let schema = schema();
     let mut builder = FragmentBuilder::new(&schema, FILE_COLUMNS);
     let kept = lower_truth(&mut builder, Target::Predicate, planned("k > 3").as_ref()).unwrap();
@@ -429,7 +437,7 @@ fn the_verdict_is_the_last_step() {
 }
 
 #[test]
-fn narrowing_goes_on_from_the_verdict() {
+fn narrowing_continues_from_the_verdict() {
     let before = predicate("t = 'b' AND s > 'c'").unwrap();
     let schema = schema();
     let mut builder = FragmentBuilder::narrowing(&before, &schema, FILE_COLUMNS);

@@ -97,7 +97,7 @@ mod tests {
     #[case(false, true, NULLS_FIRST + 1, 9, "k@0 <= 9")]
     #[case(true, true, NULLS_FIRST + 1, NULLS_LAST, "k@0 IS NOT NULL")]
     #[case(false, false, 3, NULLS_LAST - 1, "k@0 >= 3")]
-    fn a_span_is_a_range_of_keys(
+    fn span_becomes_a_range_predicate(
         #[case] descending: bool,
         #[case] nulls_first: bool,
         #[case] first: Rank,
@@ -117,7 +117,7 @@ mod tests {
         ScalarValue::TimestampSecond(Some(7), Some("UTC".into()))
     )]
     #[case(DataType::Decimal128(9, 2), -123, ScalarValue::Decimal128(Some(-123), 9, 2))]
-    fn a_stored_number_is_a_value_of_its_type(
+    fn stored_number_becomes_a_value_of_its_type(
         #[case] data_type: DataType,
         #[case] number: i64,
         #[case] expected: ScalarValue,

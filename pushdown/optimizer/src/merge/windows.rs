@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn units_that_do_not_overlap_are_windows_of_their_own() {
+    fn units_that_do_not_overlap_are_separate_windows() {
         let runs = [run(20, 29), run(0, 9), run(10, 19)];
         let expected = [whole(&[1]), whole(&[2]), whole(&[0])];
         assert_eq!(windows(&runs, terms(2)).unwrap(), expected);
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn a_chain_of_too_many_is_cut_where_units_end_or_begin() {
+    fn chain_of_too_many_units_is_cut_where_units_end_or_begin() {
         let runs = [run(0, 10), run(5, 20), run(15, 30)];
         let expected = [part(&[0, 1], 0, 14), part(&[1, 2], 15, 30)];
         assert_eq!(windows(&runs, terms(2)).unwrap(), expected);
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn more_than_can_be_merged_in_one_place_cannot_be_cut() {
+    fn too_many_units_that_overlap_in_one_key_have_no_windows() {
         let runs = [run(0, 10), run(0, 10), run(0, 10)];
         assert_eq!(windows(&runs, terms(2)), None);
         let fixed = Terms { can_cut: false, ..terms(2) };
@@ -241,14 +241,14 @@ mod tests {
     }
 
     #[test]
-    fn nulls_are_a_key_like_any_other() {
+    fn null_is_a_key_of_a_window() {
         let runs = [run(0, NULLS_LAST), run(3, NULLS_LAST), run(NULLS_FIRST, NULLS_LAST)];
         assert_eq!(windows(&runs, terms(3)).unwrap(), [whole(&[0, 1, 2])]);
         assert_eq!(windows(&runs, terms(2)), None);
     }
 
     #[test]
-    fn only_units_that_reach_over_a_cut_are_read_in_part() {
+    fn only_units_across_a_cut_are_read_in_part() {
         let window = part(&[0, 1], 0, 14);
         assert_eq!(window.part_of(Span { first: 0, last: 10 }), None);
         let front = Span { first: NULLS_FIRST, last: 14 };

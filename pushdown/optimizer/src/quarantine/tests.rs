@@ -35,7 +35,7 @@ fn quarantined(now: Duration) -> Arc<Quarantine> {
 }
 
 #[test]
-fn failures_in_a_row_close_a_fragment_on_that_drive_and_no_other() {
+fn consecutive_failures_close_a_fragment_on_that_drive_only() {
     let quarantine = quarantined(SECOND);
     assert!(admit(&quarantine, 1, SECOND).is_none());
     assert!(quarantine.admit("other", 7, 1, SECOND).is_some());
@@ -43,7 +43,7 @@ fn failures_in_a_row_close_a_fragment_on_that_drive_and_no_other() {
 }
 
 #[test]
-fn a_success_between_failures_begins_the_count_anew() {
+fn success_between_failures_resets_the_count() {
     let quarantine = Arc::new(Quarantine::default());
     for _ in 0..9 {
         (1..FAILURES).for_each(|_| hang(&quarantine, 1, SECOND));
@@ -70,7 +70,7 @@ fn after_the_cooling_time_one_probe_is_admitted_and_its_success_releases() {
 }
 
 #[test]
-fn each_probe_that_fails_doubles_the_cooling_time_up_to_its_bound() {
+fn failed_probe_doubles_the_cooling_time_up_to_its_limit() {
     let mut now = SECOND;
     let quarantine = quarantined(now);
     let mut cooling = COOLING_MIN;
@@ -85,7 +85,7 @@ fn each_probe_that_fails_doubles_the_cooling_time_up_to_its_bound() {
 }
 
 #[test]
-fn a_probe_without_a_verdict_leaves_its_place_to_another() {
+fn probe_without_a_verdict_is_followed_by_another() {
     let quarantine = quarantined(SECOND);
     let over = SECOND + COOLING_MIN;
     drop(admit(&quarantine, 1, over).unwrap());
@@ -97,7 +97,7 @@ fn a_probe_without_a_verdict_leaves_its_place_to_another() {
 }
 
 #[test]
-fn what_was_sent_before_a_fragment_was_closed_changes_nothing() {
+fn command_sent_before_the_fragment_was_closed_has_no_effect() {
     let quarantine = Arc::new(Quarantine::default());
     let early: Vec<Pass> = (0..4).filter_map(|_| admit(&quarantine, 1, SECOND)).collect();
     (0..FAILURES).for_each(|_| hang(&quarantine, 1, SECOND));
@@ -116,7 +116,7 @@ fn what_was_sent_before_a_fragment_was_closed_changes_nothing() {
 }
 
 #[test]
-fn of_a_drive_one_fragment_is_probed_at_a_time_but_not_for_ever() {
+fn one_fragment_of_a_drive_is_probed_at_a_time_up_to_a_limit() {
     let quarantine = quarantined(SECOND);
     for (drive, fragment) in [(DRIVE, 8), ("other", 8)] {
         for _ in 0..FAILURES {
@@ -148,7 +148,7 @@ fn failures_add_up_over_epochs() {
 }
 
 #[test]
-fn a_fragment_is_blamed_once_for_the_end_of_an_epoch_and_cleared_by_a_success() {
+fn fragment_is_blamed_once_an_epoch_and_cleared_by_a_success() {
     let quarantine = Arc::new(Quarantine::default());
     let killed = |epoch, clears: bool| {
         let in_flight: Vec<Pass> =
@@ -166,7 +166,7 @@ fn a_fragment_is_blamed_once_for_the_end_of_an_epoch_and_cleared_by_a_success() 
 }
 
 #[test]
-fn a_new_epoch_ends_the_cooling_time_once_and_a_success_earns_it_again() {
+fn new_epoch_ends_the_cooling_time_once_until_a_success() {
     let quarantine = quarantined(SECOND);
     assert_eq!((closed(&quarantine, 1, SECOND), closed(&quarantine, 2, SECOND)), (1, 0));
     let probe = admit(&quarantine, 2, SECOND).unwrap();
@@ -182,7 +182,7 @@ fn a_new_epoch_ends_the_cooling_time_once_and_a_success_earns_it_again() {
 }
 
 #[test]
-fn a_probe_that_is_on_its_way_when_the_drive_starts_anew_has_failed() {
+fn probe_in_flight_when_the_drive_restarts_has_failed() {
     let quarantine = quarantined(SECOND);
     let probe = admit(&quarantine, 2, SECOND).unwrap();
     assert_eq!(closed(&quarantine, 3, SECOND), 1);
@@ -195,7 +195,7 @@ fn a_probe_that_is_on_its_way_when_the_drive_starts_anew_has_failed() {
 
 /// A slow consumer holds a stream that was opened before the drive started anew.
 #[test]
-fn who_knows_an_earlier_epoch_only_is_no_probe() {
+fn session_of_an_earlier_epoch_gets_no_probe() {
     let quarantine = Arc::new(Quarantine::default());
     (0..FAILURES).for_each(|_| hang(&quarantine, 2, SECOND));
     let over = SECOND + COOLING_MIN;
@@ -211,7 +211,7 @@ fn who_knows_an_earlier_epoch_only_is_no_probe() {
 }
 
 #[test]
-fn a_late_failure_of_an_earlier_epoch_does_not_hide_those_of_this_one() {
+fn late_failure_of_an_earlier_epoch_does_not_hide_those_of_this_one() {
     let quarantine = Arc::new(Quarantine::default());
     let before = admit(&quarantine, 1, SECOND).unwrap();
     let now: Vec<Pass> = (0..FAILURES).filter_map(|_| admit(&quarantine, 2, SECOND)).collect();
@@ -232,7 +232,7 @@ fn verdicts_of_an_earlier_epoch_neither_add_nor_clear() {
 }
 
 #[test]
-fn a_drive_that_took_the_name_of_another_begins_with_nothing() {
+fn drive_that_takes_over_a_name_starts_without_entries() {
     let quarantine = Arc::new(Quarantine::default());
     (0..FAILURES).for_each(|_| hang(&quarantine, 9, SECOND));
     assert_eq!(closed(&quarantine, 1, SECOND), 0);
@@ -241,7 +241,7 @@ fn a_drive_that_took_the_name_of_another_begins_with_nothing() {
 }
 
 #[test]
-fn what_is_only_watched_is_forgotten_when_there_is_too_much() {
+fn watched_fragments_are_evicted_when_there_are_too_many() {
     let quarantine = quarantined(SECOND);
     for fragment in 0..3 * ENTRIES_MAX as u64 {
         quarantine.admit("other", fragment, 1, SECOND).unwrap().failed(SECOND);
@@ -251,7 +251,7 @@ fn what_is_only_watched_is_forgotten_when_there_is_too_much() {
 }
 
 #[test]
-fn of_what_is_closed_that_is_forgotten_which_is_open_again_first() {
+fn closed_fragment_that_reopens_first_is_evicted_first() {
     let quarantine = Arc::new(Quarantine::default());
     let at = |fragment| Duration::from_millis(fragment);
     let close = |fragment| {
@@ -269,7 +269,7 @@ fn of_what_is_closed_that_is_forgotten_which_is_open_again_first() {
 }
 
 #[test]
-fn data_and_a_full_drive_are_no_failures_of_a_fragment() {
+fn errors_of_data_or_a_full_drive_are_not_failures() {
     let quarantine = Arc::new(Quarantine::default());
     let faults = [
         Fault::Status(Status::Overflow),

@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_are_compared_with_the_batch_before() {
+    fn first_row_is_compared_with_the_last_of_the_batch_before() {
         let batch = |numbers: &[Option<i32>]| {
             let numbers: ArrayRef = Arc::new(Int32Array::from(numbers.to_vec()));
             RecordBatch::try_from_iter_with_nullable([("k", numbers, true)]).unwrap()
