@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! [`PushdownCodec`]: our operators as bytes, so that a plan can be sent to another machine; those
-//! of corrections too.
+//! Serialises our operators, and those of corrections, so that a plan can be sent to another
+//! machine.
 //!
-//! A drive travels by name: where the plan arrives, `execute` looks the name up among the drives
-//! attached there, asks it for the file, and does on the host what it cannot find. Dynamic filters
-//! travel through the converter in use, which keeps a filter shared between a join and its scan
-//! shared if it can.
+//! A drive is serialised as its name: on the other machine, `execute` looks the name up among the
+//! attached drives, and runs units on the host if the drive or the file is missing. Dynamic filters
+//! are serialised by the converter in use, which keeps a filter shared between a join and its scan
+//! if it can.
 
 mod merge;
 
@@ -81,7 +81,7 @@ struct UnitNode {
     rows: u64,
     #[prost(message, repeated, tag = "7")]
     chunks: Vec<ChunkNode>,
-    /// The word of why it is planned for the host.
+    /// The word of the reason why it is planned for the host.
     #[prost(string, optional, tag = "8")]
     kept: Option<String>,
     #[prost(message, repeated, tag = "9")]
@@ -152,7 +152,7 @@ struct PushdownNode {
     /// The replaced plan.
     #[prost(bytes = "vec", tag = "10")]
     plan: Vec<u8>,
-    /// What the numbers of each source stand for.
+    /// The meaning of each source's numbers.
     #[prost(uint32, repeated, tag = "11")]
     meanings: Vec<u32>,
     #[prost(message, optional, tag = "12")]
@@ -206,7 +206,7 @@ impl PhysicalExtensionCodec for PushdownCodec {
         } else if let Some(exec) = node.downcast_ref::<PushdownMergeExec>() {
             operator.merge = Some(merge::write(exec, self, proto_converter)?);
         } else {
-            return internal_err!("{} is no operator of this codec", node.name());
+            return internal_err!("{} is not an operator of this codec", node.name());
         }
         operator.encode(buf).map_err(external)
     }
@@ -347,7 +347,7 @@ fn write_meaning(source: &Source) -> u32 {
 fn read_source((column, meaning): (&u64, &u32)) -> Result<Source> {
     let found = Meaning::ALL.iter().find(|(_, number)| number == meaning);
     let Some((meaning, _)) = found else {
-        return internal_err!("no state has a meaning of number {meaning}");
+        return internal_err!("{meaning} is not the number of a meaning");
     };
     Ok(Source { column: index(*column)?, meaning: *meaning })
 }
@@ -394,7 +394,7 @@ fn read_reason(word: &str) -> Result<KeepReason> {
     let found = KeepReason::ALL.iter().find(|(_, other)| *other == word);
     match found {
         Some((reason, _)) => Ok(*reason),
-        None => internal_err!("{word} is no reason to keep a row group"),
+        None => internal_err!("{word} is not a reason to keep a row group"),
     }
 }
 

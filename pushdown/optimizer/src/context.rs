@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What planning and execution share in a session: drives, fallback, log, quarantine, and what the
-//! cost model goes by: what commands took, how fast the host is, how many queries it runs.
+//! Holds what planning and execution share in a session: drives, fallback, log, quarantine, and the
+//! inputs of the cost model: observed commands, rates of the host, number of running queries.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -19,15 +19,15 @@ use crate::quarantine::{Pass, Quarantine};
 pub struct PushdownContext {
     /// Attached drives.
     pub drives: Arc<Drives>,
-    /// Does what a drive has pushed back; without one the replaced plan does.
+    /// The drive that runs pushed-back units; without one the replaced plan runs them.
     pub fallback: Option<Arc<dyn Drive>>,
-    /// What became of each unit.
+    /// The outcome of each unit.
     pub log: PushdownLog,
     quarantine: Arc<Quarantine>,
     clock: Clock,
-    /// What commands took, by drive.
+    /// Observed commands, by drive.
     observers: Mutex<HashMap<String, Arc<Observer>>>,
-    /// What a core of this machine does, once somebody has measured it.
+    /// Rates of a core of this machine, once they are measured.
     core_rates: RwLock<Option<CoreRates>>,
     /// Queries that are running.
     running: AtomicU32,
@@ -36,8 +36,8 @@ pub struct PushdownContext {
 }
 
 impl PushdownContext {
-    /// A context of these drives; `fallback` runs commands on the CPU, `now` is the time since some
-    /// start.
+    /// Makes a context of these drives; `fallback` runs commands on the CPU, `now` returns the time
+    /// since an arbitrary start.
     pub fn new(
         drives: Arc<Drives>,
         fallback: Option<Arc<dyn Drive>>,
@@ -57,39 +57,39 @@ impl PushdownContext {
         }
     }
 
-    /// A number for a query.
+    /// Returns a unique number for a query.
     pub fn next_query_id(&self) -> u128 {
         u128::from(self.queries.fetch_add(1, Ordering::Relaxed))
     }
 
-    /// A number for a command.
+    /// Returns a unique number for a command.
     pub fn next_command_id(&self) -> u128 {
         u128::from(self.commands.fetch_add(1, Ordering::Relaxed))
     }
 
-    /// Leave to send a command of a fragment to a drive in this epoch; nothing while the fragment
-    /// is in quarantine there.
+    /// Returns a pass to send a command of a fragment to a drive in this epoch; nothing while the
+    /// fragment is in quarantine there.
     pub fn admit(&self, drive: &str, fragment_hash: u64, epoch: u64) -> Option<Pass> {
         self.quarantine.admit(drive, fragment_hash, epoch, self.now())
     }
 
-    /// Every fragment in quarantine, by drive and hash.
+    /// Returns every fragment in quarantine, by drive and hash.
     pub fn quarantined(&self) -> Vec<(String, u64)> {
         let epoch_of = |name: &str| self.drives.get(name).and_then(|drive| drive.epoch());
         self.quarantine.closed(epoch_of, self.now())
     }
 
-    /// Time since some start, by the clock of whoever made the context.
+    /// Returns the time since an arbitrary start, by the clock given to [`PushdownContext::new`].
     pub fn now(&self) -> Duration {
         (self.clock.0)()
     }
 
-    /// Notes what a command took on a drive.
+    /// Records the observation of a command on a drive.
     pub fn note_command(&self, drive: &str, observation: &Observation) {
         self.observer(drive).note(observation);
     }
 
-    /// A drive's snapshot, refined by what its commands took.
+    /// Returns a drive's snapshot, refined by observed commands.
     pub fn snapshot(&self, name: &str, drive: &dyn Drive) -> CostSnapshot {
         self.observer(name).refine(drive.snapshot())
     }
@@ -99,12 +99,12 @@ impl PushdownContext {
         Arc::clone(observers.entry(drive.to_owned()).or_default())
     }
 
-    /// What a core of this machine does, if it was measured.
+    /// Returns the rates of a core of this machine, if they were measured.
     pub fn core_rates(&self) -> Option<CoreRates> {
         *self.core_rates.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes what was measured of a core of this machine.
+    /// Sets the measured rates of a core of this machine.
     pub fn set_core_rates(&self, rates: CoreRates) {
         *self.core_rates.write().unwrap_or_else(PoisonError::into_inner) = Some(rates);
     }
@@ -121,7 +121,7 @@ impl PushdownContext {
     }
 }
 
-/// Time since some start.
+/// Returns the time since an arbitrary start.
 struct Clock(Box<dyn Fn() -> Duration + Send + Sync>);
 
 impl fmt::Debug for Clock {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The cost model: an estimate for the drive and one for the host, the lower wins.
+//! Implements the cost model: it estimates the time on the drive and on the host; the lower one
+//! wins.
 //!
 //! ```text
 //! scan    drive = max(media, lanes, link) + one mean pass through the others + result into arrays
@@ -9,38 +10,38 @@
 //!                     rows / merging on one core)
 //! ```
 //!
-//! `lanes` is what commands keep the drive's lanes busy, shared among them. The drive's estimate is
-//! the makespan of its time model ([`Modelled::makespan_ns`](nearscan_drive::Modelled)), so that it
-//! can be held against it. What a drive does not know ([`CostSnapshot`]) has no estimate, and what
-//! has none stays on the host.
+//! `lanes` is the time that commands keep the drive's lanes busy, divided by the number of lanes.
+//! The drive's estimate is the makespan of its time model
+//! ([`Modelled::makespan_ns`](nearscan_drive::Modelled)), so that both can be compared. Without the
+//! rates of a drive ([`CostSnapshot`]) there is no estimate, and the scan stays on the host.
 //!
-//! # What is left out
+//! # What the model ignores
 //!
-//! What the host does above a scan is the same on either side, but for an aggregate: the host's
-//! work of aggregating is not in its estimate, so aggregates are judged against the drive. A sort
-//! of row groups that are each sorted is counted as the merge of them that it could be. How many
-//! rows a filter keeps is DataFusion's estimate, that a distinct merge drops none is ours.
+//! The host's work above a scan is the same in both cases, except for an aggregate: the host's
+//! estimate omits the work of aggregating, which is a bias against the drive. A sort of sorted row
+//! groups is estimated as a merge. The selectivity of a filter is DataFusion's estimate; that a
+//! distinct merge drops no rows is our assumption.
 
 use nearscan_drive::{CostSnapshot, Load, RequestClass};
 
 use crate::decision::Costs;
 
-/// How fast one core of the host is.
+/// Rates of one core of the host.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CoreRates {
-    /// Compressed bytes a second that it decodes, beside what values cost.
+    /// Compressed bytes that it decodes per second, without the cost of values.
     pub decode_bytes_per_s: f64,
-    /// Values a second that it decodes and filters, beside what bytes cost.
+    /// Values that it decodes and filters per second, without the cost of bytes.
     pub decode_values_per_s: f64,
-    /// Rows a second that it merges.
+    /// Rows that it merges per second.
     pub merge_rows_per_s: f64,
-    /// Bytes a second that it turns from a drive's result into arrays.
+    /// Bytes of a drive's result that it converts to arrays per second.
     pub result_bytes_per_s: f64,
 }
 
 impl CoreRates {
-    /// Rates of a core of a server. TPC-H Q6 over Snappy, 9.8 bytes and 4 values a row, comes to
-    /// 0.7 GB/s, which was measured; the others are assumed.
+    /// Rates of a core of a server. TPC-H Q6 over Snappy, 9.8 bytes and 4 values a row, decodes 0.7
+    /// GB/s, which was measured; the other rates are assumed.
     pub const TYPICAL: Self = Self {
         decode_bytes_per_s: 2e9,
         decode_values_per_s: 0.44e9,
@@ -60,10 +61,10 @@ impl CoreRates {
 pub struct HostRates {
     /// Cores that one query may use.
     pub cores: f64,
-    /// Other queries of this engine that are running: cores are shared evenly. What else the
-    /// machine does is not counted.
+    /// Other queries of this engine that are running: cores are shared evenly. Other programs on
+    /// the machine are not counted.
     pub queries: u32,
-    /// What each core does.
+    /// Rates of each core.
     pub core: CoreRates,
     /// Bytes a second from the same SSD over its host link: PCIe Gen3 x4.
     pub media_bytes_per_s: f64,
@@ -99,7 +100,7 @@ impl HostRates {
     }
 }
 
-/// How much a fragment moves.
+/// The amount of data of a fragment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Volume {
     /// Units of work.
@@ -192,13 +193,13 @@ pub struct MergeVolume {
     pub scans_apart_ns: f64,
 }
 
-/// Estimates for a scan; nothing when the drive does not know how fast it is.
+/// Estimates a scan; nothing if the rates of the drive are unknown.
 pub fn estimate(volume: &Volume, drive: &CostSnapshot, host: &HostRates) -> Option<Costs> {
     let drive_ns = drive_ns(volume, drive)? + host.result_ns(volume.result_bytes);
     Some(Costs { drive_ns, host_ns: host.scan_ns(volume), snapshot: drive.id })
 }
 
-/// Estimates for a merge with its scans; nothing when the drive does not know how fast it is.
+/// Estimates a merge with its scans; nothing if the rates of the drive are unknown.
 pub fn estimate_merge(
     volume: &MergeVolume,
     drive: &CostSnapshot,
@@ -243,7 +244,7 @@ fn drive_ns(volume: &Volume, drive: &CostSnapshot) -> Option<f64> {
     let busiest = media.max(link).max(busy / to_f64(lanes.min(volume.units.max(1))));
     let units = to_f64(volume.units.max(1));
     let fill = ((busy + media + link - busiest) / units).max(0.0);
-    // What waits for a lane is as long as these, as far as anybody knows.
+    // Commands that wait for a lane are assumed to take as long as these.
     let waiting = f64::from(drive.queue_depth.saturating_sub(drive.lanes));
     Some(drive.start_ns + busiest + fill + waiting * busy / units / to_f64(lanes))
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! [`decide`]: which fragments of a plan run on which drive.
+//! Decides which fragments of a plan run on which drive.
 //!
-//! Walks the plan from the top and at each node tries the largest fragment first:
+//! [`decide`] walks the plan from the top, and tries the largest fragment first at each node:
 //!
 //! ```text
 //! AggregateExec Partial or Single over a stack     -> aggregate states
@@ -10,13 +10,14 @@
 //! ProjectionExec or FilterExec over a scan         -> filtered and projected rows
 //! SortExec with a fetch over such a stack         -> the sort over rows that can be the first
 //! FilterExec of which only some conjuncts lower    -> FilterExec with the rest over PushdownExec
-//! DataSourceExec alone                             -> rows, where nothing above it was kept
+//! DataSourceExec alone                             -> rows, if nothing above it was kept
 //! ```
 //!
-//! What must not move: aggregates above a conjunct that cannot be lowered (their input would be too
-//! many rows), anything above a `fetch`, scans with options that a command does not know.
+//! Three kinds of fragments must not move: aggregates above a conjunct that cannot be lowered
+//! (their input would have too many rows), anything above a `fetch`, and scans with options that
+//! have no counterpart in a command.
 //!
-//! The function is pure: same plan, settings, drives and rates, same answer.
+//! The function is pure: the same plan, settings, drives and rates give the same result.
 
 use std::sync::Arc;
 
@@ -60,11 +61,11 @@ pub struct DriveView {
     pub name: String,
     /// What it can run.
     pub capabilities: Capabilities,
-    /// How fast it is.
+    /// Its rates.
     pub snapshot: CostSnapshot,
 }
 
-/// What a decision depends on beside the plan.
+/// The inputs of a decision besides the plan.
 #[derive(Debug, Clone)]
 pub struct PlanningContext {
     /// The settings.
@@ -86,10 +87,12 @@ impl PlanningContext {
     }
 }
 
-/// Replaces what should run on a drive; gives the plan and what was decided for each scan.
+/// Replaces the fragments that should run on a drive; returns the plan, and the decision about each
+/// scan.
 ///
 /// # Errors
-/// Only when DataFusion refuses to rebuild a node; what cannot be offloaded is a [`Candidate`].
+/// If DataFusion refuses to rebuild a node. A scan that cannot be offloaded is not an error but a
+/// [`Candidate`].
 pub fn decide(
     plan: Arc<dyn ExecutionPlan>,
     planning: &PlanningContext,
@@ -107,14 +110,14 @@ pub fn decide(
     Ok((plan, walk.candidates))
 }
 
-/// What the cost model has to say.
+/// The role of the cost model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Weighing {
-    /// It is not asked.
+    /// It is not used.
     Absent,
     /// It decides.
     Decides,
-    /// Its estimates are noted: what is above the scans is weighed as a whole.
+    /// Its estimates are recorded: the merge above the scans is weighed as a whole.
     Noted,
 }
 
@@ -129,7 +132,7 @@ struct Offload {
     exec: PushdownExec,
     drive: String,
     costs: Option<Costs>,
-    /// How many units are for the host, and why the first of them is.
+    /// The number of units for the host, and the reason of the first.
     units_kept: Option<(usize, Kept)>,
 }
 
@@ -146,7 +149,7 @@ impl Walk<'_> {
         match self.weigh_merge(&plan)? {
             None => self.visit_node(plan, above),
             Some(Ok(merge)) => Ok(merge),
-            // Its scans are decided by themselves.
+            // Its scans are decided separately.
             Some(Err(kept)) => {
                 let first = self.candidates.len();
                 let plan = self.visit_node(plan, above)?;
@@ -158,8 +161,8 @@ impl Walk<'_> {
         }
     }
 
-    /// The merge whose top is `plan` with its scans on the drive, or why the host does better;
-    /// nothing if it is none.
+    /// Returns the merge whose top is `plan`, with its scans on the drive, or the reason why it
+    /// stays on the host; nothing if it is not a merge.
     fn weigh_merge(
         &mut self,
         plan: &Arc<dyn ExecutionPlan>,
@@ -197,7 +200,7 @@ impl Walk<'_> {
             let options = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute);
             return plan.replace_children(vec![input], options);
         }
-        // Of a stack that was tried only a round robin is left, and the scan is below it.
+        // Of a stack that was tried, only a round-robin repartition remains above the scan.
         self.visit_children(plan, above)
     }
 
@@ -274,7 +277,7 @@ impl Walk<'_> {
         let Some(stack) = Stack::read(plan) else { return Arc::clone(plan) };
         let filtered = !stack.conjuncts.is_empty();
         let attempt = match above {
-            // Moving every row of the scan helps nobody when the work above it stays.
+            // Moving every row of the scan has no benefit if the work above it stays.
             Some(kept) if !filtered => Err(kept),
             _ => self.offload_rows(plan, &stack),
         };
@@ -346,8 +349,8 @@ impl Walk<'_> {
         self.offload(Arc::clone(plan), stack, &units, fragment, Replaced::Rows(shape))
     }
 
-    /// The input of a sort that stops after a few rows: of each unit only the rows that can be
-    /// among them. The sort stays, and sees all that tie.
+    /// Offloads the input of a sort with a fetch: of each unit only the rows that can be among the
+    /// first. The sort stays, and receives all rows that tie.
     fn offload_top(&mut self, sort: &SortExec) -> Option<Arc<dyn ExecutionPlan>> {
         let stack = Stack::read(sort.input()).filter(|stack| stack.fetch.is_none())?;
         let units = self.begin(&stack).ok()?;
@@ -358,7 +361,7 @@ impl Walk<'_> {
         Some(Arc::new(offload.exec))
     }
 
-    /// A filter of which some conjuncts lower: they go to the drive, the rest stays above it.
+    /// Splits a filter: the conjuncts that lower go to the drive, the rest stays above it.
     fn split_filter(
         &mut self,
         filter: &FilterExec,
@@ -373,8 +376,8 @@ impl Walk<'_> {
         if moved.is_empty() || rest.is_empty() {
             return Ok(None);
         }
-        // What the drive replaces is a filter with the moved conjuncts alone, so that a unit which
-        // comes back to the host gives the same rows.
+        // The replaced plan is a filter with the moved conjuncts alone, so that a unit that is
+        // pushed back returns the same rows.
         let moved = datafusion::physical_expr::conjunction(moved);
         let lower_half: Arc<dyn ExecutionPlan> =
             Arc::new(FilterExecBuilder::new(moved, Arc::clone(filter.input())).build()?);
@@ -393,7 +396,7 @@ impl Walk<'_> {
         Ok(Some(Arc::new(rebuilt)))
     }
 
-    /// What every fragment over a stack needs: a mode, a drive, options that are known, facts.
+    /// Checks what every fragment over a stack needs: a mode, a drive, known options, facts.
     fn begin<'a>(&self, stack: &Stack<'a>) -> Lowered<ScanUnits<'a>> {
         if self.planning.options.mode == PushdownMode::Off {
             return Err(Kept::new(KeepReason::ModeOff, ""));
@@ -478,7 +481,7 @@ impl Walk<'_> {
     }
 }
 
-/// Whether a conjunct over a stack's outputs, which are of schema `outputs`, lowers by itself.
+/// Whether a single conjunct over a stack's outputs, which have the schema `outputs`, lowers.
 fn lowers(stack: &Stack<'_>, conjunct: &Arc<dyn PhysicalExpr>, outputs: &Schema) -> bool {
     let schema = stack.scan.table_schema();
     let mut builder = FragmentBuilder::new(schema, stack.scan.file_columns());
@@ -582,7 +585,7 @@ fn rows_shape(stack: &Stack<'_>, sources: Vec<Source>) -> RowsShape {
     }
 }
 
-/// Conjuncts as EXPLAIN shows them.
+/// Formats conjuncts for EXPLAIN.
 fn shown(conjuncts: &[Arc<dyn PhysicalExpr>]) -> String {
     let conjuncts = conjuncts.iter().map(without_barriers);
     let predicate = datafusion::physical_expr::conjunction_opt(conjuncts);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What was decided for a scan, and why.
+//! Defines the decision about a scan, and its reason.
 
 use std::fmt;
 
-/// Why a scan (or the part of a plan above it) stays on the host.
+/// The reason why a scan (or the part of a plan above it) stays on the host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum KeepReason {
     /// `nearscan.pushdown.mode` is `off`.
@@ -14,7 +14,7 @@ pub enum KeepReason {
     NotOnDrive,
     /// A file's footer is not known.
     NoFacts,
-    /// A column's type is none that the drive reads.
+    /// The drive does not read the type of a column.
     Type,
     /// A column chunk has an encoding that the drive does not read.
     Encoding,
@@ -26,11 +26,11 @@ pub enum KeepReason {
     Function,
     /// A sum of floating point would be added in another order.
     FloatOrder,
-    /// Something above relies on an order of rows.
+    /// An operator above relies on the order of rows.
     Ordering,
-    /// The scan has an option that a command does not know.
+    /// The scan has an option without a counterpart in a command.
     ScanOption,
-    /// More groups than the drive has room for.
+    /// There are more groups than the drive has memory for.
     GroupCardinality,
     /// A dictionary is too large for the drive.
     DictionarySize,
@@ -70,12 +70,12 @@ impl KeepReason {
     }
 }
 
-/// A reason with what it is about.
+/// A reason with a detail.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Kept {
     /// Why.
     pub reason: KeepReason,
-    /// About what, in a few words.
+    /// The detail, in a few words.
     pub detail: String,
     /// The estimates that decided, if the reason is the cost.
     pub costs: Option<Costs>,
@@ -92,12 +92,12 @@ impl Kept {
         Self { reason: KeepReason::Cost, detail: costs.to_string(), costs: Some(costs) }
     }
 
-    /// It failed on the drive too often.
+    /// The fragment failed on the drive too often.
     pub fn for_quarantine() -> Self {
         Self::new(KeepReason::Quarantine, "it failed on the drive too often")
     }
 
-    /// Nobody knows how fast the drive is.
+    /// The rates of the drive are unknown.
     pub fn for_want_of_rates() -> Self {
         Self::new(KeepReason::Cost, "the drive's speed is not known yet")
     }
@@ -135,7 +135,7 @@ impl fmt::Display for Costs {
     }
 }
 
-/// What was decided for a scan.
+/// The decision about a scan.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Decision {
     /// It runs on a drive.
@@ -147,14 +147,14 @@ pub enum Decision {
     Keep(Kept),
 }
 
-/// A scan that was looked at.
+/// A scan that the rule considered.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Candidate {
     /// Name of the table.
     pub table: String,
-    /// What was decided.
+    /// The decision.
     pub decision: Decision,
-    /// The estimates, where the cost model was asked.
+    /// The estimates, if the cost model was used.
     pub costs: Option<Costs>,
     /// The estimates for the merge on the drive that it is part of, likewise.
     pub merge: Option<Costs>,

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-//! [`FileFacts`]: what is known of a Parquet file before a plan is made.
+//! Defines [`FileFacts`], the facts about a Parquet file that planning needs.
 
 use std::sync::Arc;
 
 use nearscan_drive::{FileRef, Placement};
 use parquet::file::metadata::ParquetMetaData;
 
-/// What the engine's table provider found out about a file, attached to the scan's
-/// `PartitionedFile` as an extension. A file without facts is kept.
+/// Facts about a file that the engine's table provider attaches to the scan's `PartitionedFile` as
+/// an extension. A file without facts is kept.
 #[derive(Debug, Clone)]
 pub struct FileFacts {
-    /// Where the file is and what it was when its footer was read.
+    /// The path of the file, and its identity when its footer was read.
     pub file: FileRef,
     /// Its footer.
     pub metadata: Arc<ParquetMetaData>,
@@ -19,7 +19,7 @@ pub struct FileFacts {
 }
 
 impl FileFacts {
-    /// What a drive said when it was asked for the file.
+    /// Returns whether a drive holds the file.
     pub fn placement(&self, drive: &str) -> Option<&Placement> {
         self.placements.iter().find(|(name, _)| name == drive).map(|(_, placement)| placement)
     }

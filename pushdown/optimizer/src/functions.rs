@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What each drive can run, as rows of the table `nearscan.pushdown_functions`.
+//! Lists what each drive can run, as rows of the table `nearscan.pushdown_functions`.
 //!
-//! A test holds every row against what lowering accepts.
+//! A test compares every row with lowering.
 
 use nearscan_command::{Function, Op, PhysicalType, TestOp};
 use nearscan_drive::Capabilities;
@@ -19,7 +19,7 @@ pub struct PushdownFunction {
     pub reason: &'static str,
 }
 
-/// What can be done with the numbers of a type.
+/// The operations on numbers of a type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Family {
     /// Computed with as they are.

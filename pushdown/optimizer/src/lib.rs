@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Which parts of a physical plan run on a drive, and the operator that runs them there.
+//! Decides which parts of a physical plan run on a drive, and implements the operators that run
+//! them there.
 //!
-//! [`decide`](decide::decide) looks at a plan, what is known of its files ([`FileFacts`]), and what
-//! the attached drives can do, and gives back the plan with fragments replaced by [`PushdownExec`],
-//! and one [`Candidate`] for each scan: the drive, or why it was kept. [`PushdownRule`] calls it at
-//! its place in the list of physical rules; [`recorded`] shows the candidates of a planning.
+//! [`decide`](decide::decide) takes a plan, the facts about its files ([`FileFacts`]), and the
+//! capabilities of the attached drives. It returns the plan with fragments replaced by
+//! [`PushdownExec`], and one [`Candidate`] for each scan: the drive, or the reason why it was kept.
+//! [`PushdownRule`] calls it as a physical optimizer rule; [`recorded`] returns the candidates of a
+//! planning.
 //!
 //! ```text
 //! AggregateExec: mode=Final                     AggregateExec: mode=Final
@@ -16,16 +18,17 @@
 //!
 //! Merges of sorted rows over such scans become [`PushdownMergeExec`], in a second walk.
 //!
-//! # What is not here
+//! # What this crate does not do
 //!
-//! No backend, no file system, no clock: facts, capabilities, rates and time come in as values.
-//! Nothing that footer statistics answer is left to offload at this place in the rule list.
+//! It uses no backend, file system or clock: facts, capabilities, rates and time are passed in as
+//! values. Queries that footer statistics answer are rewritten by earlier rules, so they are not
+//! offloaded.
 //!
 //! # Invariants
 //!
 //! - The output schema of a replaced node is its own `schema()`, never constructed.
-//! - A unit's rows are released once, after its completion was checked; a unit pushed back is done
-//!   whole on the host.
+//! - A unit's rows are returned once, after its completion was checked; a unit that is pushed back
+//!   runs on the host as a whole.
 //! - What cannot be lowered is kept with a reason; anything unknown in a scan or an aggregate is
 //!   kept.
 #![forbid(unsafe_code)]

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What became of each unit of work, for the table `nearscan.pushdown_log`.
+//! Records the outcome of each unit of work, for the table `nearscan.pushdown_log`.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 
 use crate::cost::UnitEstimate;
 
-/// Entries that are kept; older ones give way. About 2 MB.
+/// Largest number of entries, about 2 MB; the oldest are dropped.
 pub const LOG_ENTRIES_MAX: usize = 10_000;
 
 /// One unit of work.
@@ -22,7 +22,7 @@ pub struct LogEntry {
     pub row_group: u32,
     /// The drive's name, or `cpu`.
     pub placed_on: String,
-    /// Why it was pushed back; empty when it was not.
+    /// The reason why it was pushed back; empty if it was not.
     pub reason: String,
     /// Bytes read from the media by the drive.
     pub media_bytes: u64,
@@ -36,7 +36,7 @@ pub struct LogEntry {
     pub measured_ns: Option<u64>,
     /// Time of the drive, if it was modelled, in ns.
     pub modelled_ns: Option<u64>,
-    /// What the cost model expected of the unit alone, if it was asked.
+    /// The estimates of the cost model for the unit alone, if it was used.
     pub estimate: Option<UnitEstimate>,
 }
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Merges of sorted rows: which of them run on a drive.
+//! Decides which merges of sorted rows run on a drive.
 //!
-//! Where the cost model is not asked this is a second walk over a plan, after
-//! [`decide`](crate::decide) has put its scans on a drive ([`merges`]). Where it is, `decide` tries
-//! each such place with all of its scans on the drive, and takes the merge if it is cheaper as a
-//! whole ([`weigh`]); a merge that stays may have scans on the drive below it. What is looked for:
+//! Without the cost model, this is a second walk over a plan, after [`decide`](crate::decide) has
+//! put its scans on a drive ([`merges`]). With it, `decide` tries each such merge with all of its
+//! scans on the drive, and takes it if it is cheaper as a whole ([`weigh`]); a merge on the host
+//! may have scans on the drive below it. The patterns are:
 //!
 //! ```text
 //! SortPreservingMergeExec                    PushdownMergeExec
@@ -22,9 +22,9 @@
 //!         PushdownExec ...
 //! ```
 //!
-//! Rows that a drive leaves out of its order, or a merge that is too wide, stay DataFusion's.
+//! If a drive does not keep the order of rows, or a merge is too wide, DataFusion runs it.
 //!
-//! No merge changes which rows there are; of rows that tie, those of an earlier input come first.
+//! No merge changes the set of rows; of rows that tie, those of an earlier input come first.
 
 pub(crate) mod part;
 mod sorted;
@@ -61,7 +61,7 @@ use crate::place::{self, KeptShare};
 /// that stay why they do.
 ///
 /// # Errors
-/// Only when DataFusion refuses to rebuild a node.
+/// If DataFusion refuses to rebuild a node.
 pub(crate) fn merges(
     plan: Arc<dyn ExecutionPlan>,
     planning: &PlanningContext,
@@ -183,7 +183,7 @@ impl<'a> Found<'a> {
                 (merge.expr(), merge.fetch(), sorted_scans(merge.input(), merge.expr())?)
             } else {
                 let sort = plan.downcast_ref::<SortExec>()?;
-                // A sort of each of several partitions is no merge of them.
+                // A sort of each of several partitions does not merge them.
                 let is_whole = plan.output_partitioning().partition_count() == 1;
                 (sort.expr(), None, sorted_scans(plan, sort.expr()).filter(|_| is_whole)?)
             };
@@ -191,7 +191,7 @@ impl<'a> Found<'a> {
     }
 
     /// A grouping by all columns without aggregates, over scans that are sorted by all columns: a
-    /// merge that leaves out what it has had.
+    /// merge that removes repeated rows.
     fn distinct(plan: &'a Arc<dyn ExecutionPlan>) -> Option<Self> {
         if plan.output_partitioning().partition_count() != 1 {
             return None;
@@ -216,7 +216,7 @@ impl<'a> Found<'a> {
         let covers_all = ordering.len() == schema.fields().len();
         let is_float = schema.fields().iter().any(|field| field.data_type().is_floating());
         let agrees = merge.is_none_or(|merge| ordering.starts_with(merge.expr()));
-        // A float has zeros that are equal and not the same.
+        // A float has two zeros, which are equal but not identical.
         (covers_all && agrees && are_sorted && !is_float).then(|| Self {
             ordering: ordering.clone(),
             distinct: true,
@@ -252,7 +252,7 @@ impl<'a> Found<'a> {
         let widths = first.fragment().output_widths();
         for scan in self.scans() {
             if !is_whole(scan) {
-                return ordering("a merge of rows that are cut off, or not whole on the drive");
+                return ordering("a merge of rows that are cut off, or not all on the drive");
             }
             if scan.fragment().output_widths() != widths {
                 return ordering("a merge of rows of several shapes");

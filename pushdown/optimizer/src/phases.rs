@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The two phases of an aggregate that DataFusion does in one: a drive gives the states of the
-//! first, so the second is made for what is above it.
+//! Splits a single-phase aggregate into two phases: a drive returns the states of the first, and
+//! the second is planned above it.
 
 use std::sync::Arc;
 

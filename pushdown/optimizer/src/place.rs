@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Units on a drive: whether each row group's chunks can be read there, and how much they move.
+//! Places units on a drive: it checks whether the drive can read each row group's chunks, and
+//! estimates their volume.
 
 use std::sync::Arc;
 
@@ -23,7 +24,7 @@ use crate::units::{
 pub(crate) struct Placed {
     /// Partition by partition, those for the host among them.
     pub(crate) partitions: Vec<Vec<PlannedUnit>>,
-    /// How many are for the host, and why the first of them is.
+    /// The number of units for the host, and the reason of the first.
     pub(crate) kept: Option<(usize, Kept)>,
 }
 
@@ -31,7 +32,7 @@ impl Placed {
     /// The estimates for all units on the drive, those of each one noted at it.
     ///
     /// # Errors
-    /// When nobody knows how fast the drive is.
+    /// If the rates of the drive are unknown.
     pub(crate) fn weigh(
         &mut self,
         drive: &DriveView,
@@ -54,7 +55,7 @@ impl Placed {
 /// group.
 ///
 /// # Errors
-/// When it can run none of them.
+/// If it can run none of them.
 pub(crate) fn place_units(
     drive: &DriveView,
     stack: &Stack<'_>,
@@ -127,7 +128,8 @@ fn chunks_on(
     Ok(chunks)
 }
 
-/// Refuses dictionaries that the drive has no room for, as far as the footer tells.
+/// Refuses dictionaries that do not fit in the drive's memory, as far as the footer states their
+/// size.
 fn check_dictionary(
     drive: &DriveView,
     unit: &RowGroup<'_>,
@@ -179,8 +181,8 @@ pub(crate) struct KeptShare {
 }
 
 impl KeptShare {
-    /// The share of the units' rows that the plan which `fragment` takes the place of gives, as
-    /// DataFusion estimates it; its default where it does not.
+    /// Returns the selectivity of the plan that `fragment` replaces, by DataFusion's estimate, or
+    /// its default.
     pub(crate) fn of(
         plan: &Arc<dyn ExecutionPlan>,
         partitions: &[Vec<PlannedUnit>],
@@ -203,14 +205,14 @@ impl KeptShare {
     }
 }
 
-/// The rows that DataFusion thinks a plan gives.
+/// Returns DataFusion's estimate of a plan's cardinality.
 fn statistics(plan: &Arc<dyn ExecutionPlan>) -> Option<usize> {
     let context = StatisticsContext::new();
     let found = context.compute(plan.as_ref(), &StatisticsArgs::new()).ok()?;
     found.num_rows.get_value().copied()
 }
 
-/// What a unit moves on the drive.
+/// Returns the volume of a unit on the drive.
 pub(crate) fn volume(unit: &PlannedUnit, fragment: &Fragment, share: KeptShare) -> Volume {
     if unit.kept.is_some() {
         return Volume::default();
@@ -237,10 +239,10 @@ pub(crate) fn volume(unit: &PlannedUnit, fragment: &Fragment, share: KeptShare) 
     }
 }
 
-/// Bytes of a string in a result, as is assumed.
+/// Bytes of a string in a result; an assumption.
 const STRING_BYTES: u64 = 32;
 
-/// Groups of a unit, as is assumed.
+/// Groups of a unit; an assumption.
 const GROUPS: u64 = 16;
 
 /// Rows that a stream of `rows` in random order lets through to the first `count`:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Quarantine: which fragments are not offered to a drive, because they failed on it.
+//! Implements quarantine: fragments that failed on a drive are not offered to it for a time.
 //!
 //! ```text
 //!             FAILURES in a row            cooling time over, or a new epoch
@@ -10,24 +10,24 @@
 //!    '------------------------------- it succeeds ------------------------------------'
 //! ```
 //!
-//! Failures are crashes, hangs and late ends: what costs a query time or shows a defect. What data
-//! or a full drive causes is none. A closed fragment is planned for the host. Once its time is
-//! over it is planned for the drive again, where the first unit is the probe; the others go to the
-//! host until the probe has ended.
+//! Failures are crashes, hangs and late completions, which cost a query time or show a defect. An
+//! error caused by data or by a full drive is not a failure. A closed fragment is planned for the
+//! host. Once its time is over it is planned for the drive again, where the first unit is the
+//! probe; the others go to the host until the probe has ended.
 //!
 //! # Epochs
 //!
-//! A drive that is gone may have been killed by what ran on it, and nobody knows by which of the
-//! commands in flight. So all their fragments are blamed, each once an epoch, and whoever succeeds
-//! later is cleared. Blame is kept when the drive has started anew, for that is what follows when a
-//! fragment kills it. A new epoch ends a cooling time once; that of a fragment whose probe fails
-//! then is as long as ever, whatever epoch it is, until a probe has succeeded.
+//! A command may have killed a drive that is gone, and any of the commands in flight may be the
+//! cause. So all their fragments are blamed, each once an epoch, and a later success clears a
+//! fragment. Blame is kept when the drive has started anew, because a restart is what follows when
+//! a fragment kills it. A new epoch ends a cooling time once; if the probe fails then, the next
+//! cooling time has its full length, whatever the epoch, until a probe has succeeded.
 //!
 //! Nothing here reads a clock: `now` is the time since some start, always the same.
 //!
 //! # Invariants
 //!
-//! - While a fragment is closed one command of it at most is on its way; of the closed fragments of
+//! - While a fragment is closed at most one command of it is in flight; of the closed fragments of
 //!   a drive one is probed at a time, so that a drive which is killed by a probe was killed by that
 //!   one.
 //! - A probe that ends without a verdict (its query was dropped, the drive was full) leaves the
@@ -42,8 +42,8 @@ use std::time::Duration;
 use nearscan_command::Status;
 use nearscan_drive::{Failure, Fault};
 
-/// Failures in a row after which a fragment is closed: one may be chance, and each may cost a query
-/// the time that a unit is given.
+/// Consecutive failures after which a fragment is closed: one may be chance, and each may cost a
+/// query the timeout of a unit.
 pub const FAILURES: u32 = 3;
 
 /// The first cooling time: twice what a unit is given by default, so that of a session that does
@@ -57,13 +57,13 @@ pub const COOLING_MAX: Duration = Duration::from_secs(640);
 /// is not asked for rows does not end.
 const PROBE_MAX: Duration = COOLING_MIN;
 
-/// Fragments that are noted at most; what is only watched is forgotten first.
+/// Largest number of fragments with an entry; those that are only watched are evicted first.
 const ENTRIES_MAX: usize = 1024;
 
 /// A fragment on a drive.
 type Key = (String, u64);
 
-/// What is known of the fragments of a session.
+/// The quarantine of a session.
 #[derive(Debug, Default)]
 pub struct Quarantine {
     entries: Mutex<HashMap<Key, Entry>>,
@@ -141,7 +141,7 @@ impl Entry {
     }
 }
 
-/// Leave to send one command; takes note of how it ended.
+/// A permit to send one command; it records how the command ended.
 #[derive(Debug)]
 pub struct Pass {
     quarantine: Arc<Quarantine>,
@@ -150,7 +150,7 @@ pub struct Pass {
     is_probe: bool,
 }
 
-/// What the end of a command says of its fragment.
+/// The verdict of a command's end on its fragment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Verdict {
     /// Nothing.
@@ -162,8 +162,8 @@ enum Verdict {
 }
 
 impl Quarantine {
-    /// Leave to send a command of a fragment to a drive in this epoch; nothing while the fragment
-    /// is closed.
+    /// Returns a permit to send a command of a fragment to a drive in this epoch; nothing while the
+    /// fragment is closed.
     pub fn admit(
         self: &Arc<Self>,
         drive: &str,
@@ -311,7 +311,8 @@ impl Verdict {
     }
 }
 
-/// Forgets an entry if there are too many. False when none can be forgotten: all are being probed.
+/// Evicts an entry if there are too many. Returns false if none can be evicted, because all are
+/// being probed.
 fn make_room(entries: &mut HashMap<Key, Entry>) -> bool {
     if entries.len() < ENTRIES_MAX {
         return true;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! [`PushdownRule`]: [`decide`] as a physical optimizer rule.
+//! Implements [`PushdownRule`], which calls [`decide`] as a physical optimizer rule.
 //!
 //! Its place in the list of rules is that of [`PushdownRule::install`].
 
@@ -18,13 +18,13 @@ use crate::decision::Candidate;
 use crate::settings::{HostOptions, NearscanOptions};
 
 tokio::task_local! {
-    /// Where the rule notes what it decided. DataFusion calls rules without a place to put anything
-    /// but a plan, and one rule serves all queries of a session.
+    /// The decisions of the rule. DataFusion's rules return nothing but a plan, and one rule serves
+    /// all queries of a session.
     static DECIDED: Arc<Mutex<Vec<Candidate>>>;
 }
 
-/// Runs a future that plans, and gives beside its output what the rule decided on the way, also
-/// where no drive is attached.
+/// Runs a future that plans, and returns its output with the decisions of the rule, also if no
+/// drive is attached.
 pub async fn recorded<F: Future>(planning: F) -> (F::Output, Vec<Candidate>) {
     let decided = Arc::new(Mutex::default());
     let output = DECIDED.scope(Arc::clone(&decided), planning).await;
@@ -50,9 +50,9 @@ impl PushdownRule {
         Self { context }
     }
 
-    /// Puts the rule into a session that is being made, behind `PushdownSort`: all rules that shape
-    /// the plan have run, and the later ones still see what it made. `EnsureCooperative` wraps its
-    /// leaves, the second filter pushdown hands them dynamic filters, and the sanity check judges
+    /// Puts the rule into a session that is being built, after `PushdownSort`: all rules that shape
+    /// the plan have run, and the later ones still process our operators. `EnsureCooperative` wraps
+    /// them, the second filter pushdown gives them dynamic filters, and the sanity check covers
     /// them. A rule appended at the end would have none of that.
     pub fn install(self, state: &mut SessionStateBuilder) {
         // The builder's own `physical_optimizer_rules` are those that it appends.
@@ -63,7 +63,7 @@ impl PushdownRule {
     }
 }
 
-/// What a decision depends on, as it is now.
+/// Returns the current inputs of a decision.
 pub fn planning_context(context: &PushdownContext, config: &ConfigOptions) -> PlanningContext {
     let options = config.extensions.get::<NearscanOptions>().cloned().unwrap_or_default();
     let view = |(name, drive): (String, Arc<dyn nearscan_drive::Drive>)| DriveView {
@@ -84,7 +84,7 @@ pub fn planning_context(context: &PushdownContext, config: &ConfigOptions) -> Pl
     }
 }
 
-/// What a core does: as the settings say, else as it was measured, else as is typical.
+/// Returns the rates of a core: those of the settings, otherwise measured or typical ones.
 #[expect(clippy::cast_precision_loss, reason = "a rate has few digits")]
 pub fn core_rates(measured: Option<CoreRates>, options: &HostOptions) -> CoreRates {
     let found = measured.unwrap_or(CoreRates::TYPICAL);
@@ -104,7 +104,7 @@ impl PhysicalOptimizerRule for PushdownRule {
         config: &ConfigOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let record = DECIDED.try_with(Arc::clone).ok();
-        // Without a drive planning must cost nothing, unless somebody asks.
+        // Without a drive planning must cost nothing, unless candidates are recorded.
         if self.context.drives.is_empty() && record.is_none() {
             return Ok(plan);
         }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Reads a stack of operators over one Parquet scan: what it outputs, and which rows it keeps, both
-//! as expressions over the table's columns.
+//! Analyses a stack of operators over one Parquet scan: its outputs and its predicate, as
+//! expressions over the table's columns.
 //!
 //! ```text
 //! ProjectionExec                     outputs: expressions over the table, substituted
 //!   FilterExec (projection, fetch)   conjuncts: its predicate, substituted
-//!     RepartitionExec: RoundRobin    seen through: the units are dealt out anew
+//!     RepartitionExec: RoundRobin    skipped: the units are redistributed
 //!       DataSourceExec: Parquet      outputs: its projection, which may hold arithmetic
 //! ```
 //!
@@ -163,8 +163,8 @@ impl<'a> Stack<'a> {
         substitute(&plain(conjunct, schema)?, &self.outputs)
     }
 
-    /// Refuses rows that would lose an order which something above may rely on: units that are
-    /// dealt out anew come in another one.
+    /// Refuses rows whose order an operator above may rely on: redistributed units are in another
+    /// order.
     pub(crate) fn check_order(&self) -> Lowered<()> {
         let config = self.scan.config;
         if self.partitions == config.file_groups.len() {
@@ -204,7 +204,7 @@ pub(crate) fn split(predicate: &Arc<dyn PhysicalExpr>) -> Vec<Arc<dyn PhysicalEx
 }
 
 /// `expr` without the `as_is` barriers that corrections put where the operators of the host must
-/// not see through an expression. For lowering alone: what prunes row groups is DataFusion's and
+/// not see through an expression. For lowering only: pruning of row groups is DataFusion's, and
 /// must not see through them either.
 pub(crate) fn without_barriers(expr: &Arc<dyn PhysicalExpr>) -> Arc<dyn PhysicalExpr> {
     let bare = Arc::clone(expr).transform_up(|node| {
@@ -241,7 +241,7 @@ pub(crate) fn substitute(
     let replaced = Arc::clone(expr).transform_down(|node| {
         let Some(column) = node.downcast_ref::<Column>() else { return Ok(Transformed::no(node)) };
         match inputs.get(column.index()) {
-            // What was put in is over other columns and must not be looked at again.
+            // The substituted expression is over other columns, so the walk must not enter it.
             Some(input) => Ok(Transformed::new(
                 Arc::clone(input),
                 true,

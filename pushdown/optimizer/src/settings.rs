@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The settings of Nearscan: one table, [`SETTINGS`], from which everything else comes.
+//! Defines the settings of Nearscan in one table, [`SETTINGS`].
 //!
 //! `SET` and `SHOW`, `--set` of the shell, the system table `nearscan.settings`, the Python
 //! keywords and the generated documentation all read this table. The values travel with
@@ -7,7 +7,7 @@
 //! through `ConfigOptions::extensions` and a statement that runs keeps the values it was planned
 //! with.
 //!
-//! This module knows nothing of the engine: it depends on DataFusion's configuration traits alone.
+//! This module does not depend on the engine, only on DataFusion's configuration traits.
 
 use std::{any::Any, fmt, str::FromStr, time::Duration};
 
@@ -23,13 +23,13 @@ pub const PREFIX: &str = "nearscan";
 /// Longest time one unit of work may be given.
 const TIMEOUT_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Whether work is placed on drives, and who decides.
+/// Whether work is placed on drives, and by which policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum PushdownMode {
     /// The cost model decides for each unit of work.
     #[default]
     Auto,
-    /// Whatever the drive is able to run, runs there.
+    /// Everything that the drive can run, runs there.
     Force,
     /// Everything stays on the host.
     Off,
@@ -92,8 +92,8 @@ impl Default for PushdownOptions {
     }
 }
 
-/// Settings below `nearscan.host`: what one core of this machine does a second, where it is not to
-/// be measured.
+/// Settings below `nearscan.host`: rates of one core of this machine per second, instead of
+/// measured ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct HostOptions {
     /// `nearscan.host.decode_bytes_per_s`.

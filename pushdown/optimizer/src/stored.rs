@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How a table's column is stored in a file, if the file stores it the way its type says.
+//! Maps a table's column to its representation in a file, if the file stores it as its type
+//! requires.
 //!
-//! Files may store less than the table has room for (INT32 where the table has BIGINT): a widening
-//! that keeps every value. Anything else is DataFusion's to convert.
+//! Files may store a narrower type than the table (INT32 for BIGINT), which can be widened without
+//! loss. DataFusion performs any other conversion.
 
 use arrow::datatypes::{DataType, TimeUnit};
 use nearscan_command::{PhysicalType, ReadAs, Reading};
@@ -10,7 +11,7 @@ use parquet::basic::{ConvertedType, LogicalType, TimeUnit as StoredUnit, Type};
 use parquet::schema::types::ColumnDescriptor;
 
 /// The physical type and the reading of a column of `data_type`; nothing when its stored values
-/// stand for something else.
+/// have another meaning.
 pub(crate) fn stored_as(
     descriptor: &ColumnDescriptor,
     data_type: &DataType,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Units of work: the row groups of a scan, and what the footers say of their column chunks.
+//! Finds the units of work of a scan: its row groups, with the facts of footers about their column
+//! chunks.
 
 use std::sync::Arc;
 
@@ -50,7 +51,7 @@ pub(crate) struct PlannedUnit {
     pub file: FileRef,
     /// The row group.
     pub row_group: u32,
-    /// Row groups of the file, which a push-back to DataFusion has to know.
+    /// Number of row groups of the file, for a push-back to DataFusion.
     pub row_group_count: u32,
     /// Rows of the row group.
     pub rows: u64,
@@ -59,9 +60,9 @@ pub(crate) struct PlannedUnit {
     pub chunks: Vec<Chunk>,
     /// The file's values of the columns that only its folder has.
     pub folder_values: Vec<ScalarValue>,
-    /// Why the drive cannot run the unit, though it runs others: planned for the host.
+    /// The reason why the unit is planned for the host, although the drive runs others.
     pub kept: Option<KeepReason>,
-    /// What the cost model expects of the unit alone, if it was asked.
+    /// The estimates of the cost model for the unit alone, if it was used.
     pub estimate: Option<UnitEstimate>,
 }
 
@@ -100,7 +101,8 @@ impl<'a> ScanUnits<'a> {
         self.partitions.iter().flatten()
     }
 
-    /// Deals the row groups out to `count` partitions; as they are when the number is right.
+    /// Distributes the row groups to `count` partitions; keeps the partitions if the number is
+    /// right.
     pub(crate) fn deal(&self, count: usize) -> Vec<Vec<&RowGroup<'a>>> {
         if count == self.partitions.len() {
             return self.partitions.iter().map(|units| units.iter().collect()).collect();
@@ -113,7 +115,7 @@ impl<'a> ScanUnits<'a> {
     }
 }
 
-/// A predicate that can be held against statistics.
+/// A predicate for pruning by statistics.
 struct Pruning {
     conjuncts: Vec<Arc<dyn PhysicalExpr>>,
     /// The columns that the files of the table are expected to have.
@@ -305,7 +307,7 @@ pub(crate) fn chunk_metadata<'a>(
     group.metadata().columns().iter().find(is_named)
 }
 
-/// What a drive says no to, as a reason.
+/// Converts a refusal of a drive to a reason.
 pub(crate) fn kept_by(refused: Refused, about: &str) -> Kept {
     let (reason, detail) = match refused {
         Refused::Type(detail) => (KeepReason::Type, detail),
@@ -341,7 +343,7 @@ impl ColumnBounds for FooterBounds<'_, '_> {
             let (first, last) = range.unwrap_or((least, greatest));
             range = Some((first.min(least), last.max(greatest)));
         }
-        // Of nothing but nulls any range holds.
+        // If all values are NULL, any range holds.
         Some(range.unwrap_or((0, 0)))
     }
 

@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn float_literal_is_its_place_in_the_total_order() {
+    fn float_is_its_place_in_the_total_order() {
         let double = chunk(PhysicalType::Double, ReadAs::FloatOrder, 0);
         let bits = |number: f64| number.to_bits().cast_signed();
         let places = numbers(&double, &[bits(-1.5), bits(-0.0), bits(0.0), bits(1.5)]).unwrap();

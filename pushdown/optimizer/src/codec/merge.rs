@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! [`PushdownMergeExec`] as bytes. Its scans travel as its children.
+//! Serialises [`PushdownMergeExec`]. Its scans are serialised as its children.
 
 use std::sync::Arc;
 
@@ -72,7 +72,7 @@ struct InputNode {
     part: Vec<u8>,
 }
 
-/// The operator as a message.
+/// Converts the operator to a message.
 pub(super) fn write(
     exec: &PushdownMergeExec,
     codec: &dyn PhysicalExtensionCodec,
@@ -99,7 +99,7 @@ pub(super) fn write(
     })
 }
 
-/// The operator of a message over `inputs`.
+/// Makes the operator of a message over `inputs`.
 pub(super) fn read(
     node: &MergeNode,
     inputs: &[Arc<dyn ExecutionPlan>],
@@ -156,7 +156,7 @@ fn read_input(node: &InputNode) -> Result<WindowInput> {
         bytes => {
             let (ranks, rest) = bytes.as_chunks::<16>();
             let ([first, last], []) = (ranks, rest) else {
-                return internal_err!("a part of a merge has two ranks");
+                return internal_err!("a part of a merge must have two ranks");
             };
             Some(Span { first: i128::from_le_bytes(*first), last: i128::from_le_bytes(*last) })
         }

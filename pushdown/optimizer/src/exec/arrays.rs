@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! From a drive's result to record batches with the replaced node's schema.
+//! Converts a drive's result to record batches with the schema of the replaced node.
 //!
-//! The drive knows integers and byte strings; what they mean (a decimal, a date, a count) is in the
-//! schema, and of floats in the [`Meaning`]: an exact sum that DataFusion keeps as Float64, or the
-//! place of a float in the total order. Rows hold no sums.
+//! The drive returns integers and byte strings. The schema states their meaning (a decimal, a date,
+//! a count), and for floats the [`Meaning`]: an exact sum that DataFusion keeps as Float64, or the
+//! place of a float in the total order. Rows have no sums.
 
 use std::sync::Arc;
 
@@ -22,8 +22,7 @@ use nearscan_command::{Block, BlockColumn, ResultView, float_at};
 use crate::exec::Replaced;
 use crate::lower::aggregate::{Meaning, Source};
 
-/// The batches of a result; `folder_values` are those of the file, if it has columns that only its
-/// folder tells.
+/// Returns the batches of a result; `folder_values` are the file's values of partition columns.
 pub(crate) fn to_batches(
     view: &ResultView<'_>,
     replaced: &Replaced,
@@ -104,8 +103,8 @@ fn to_array(
             let places = narrow::<Int64Array, i64>(numbers()).ok_or_else(out_of_range)?;
             Arc::new(places.unary::<_, Float32Type>(|place| narrowed_float(float_at(place))))
         }
-        // DataFusion takes a group whose count is there for one that has values, and divides by it:
-        // a count of none has to be NULL, as its own is.
+        // DataFusion divides by a count that is not NULL, so the count of no values has to be NULL,
+        // like DataFusion's own.
         DataType::UInt64 if meaning == Meaning::AverageCount => {
             let counts = numbers().map(|count| count.filter(|count| *count != 0));
             Arc::new(narrow::<UInt64Array, u64>(counts).ok_or_else(out_of_range)?)
@@ -131,7 +130,7 @@ fn to_array(
         DataType::UInt64 => {
             Arc::new(narrow::<UInt64Array, u64>(numbers()).ok_or_else(out_of_range)?)
         }
-        // The same numbers, called something else.
+        // These types have the same representation.
         data_type @ (DataType::Int32 | DataType::Date32 | DataType::Time32(_)) => {
             let numbers = narrow::<Int32Array, i32>(numbers()).ok_or_else(out_of_range)?;
             retyped(&numbers.into_data(), data_type)?

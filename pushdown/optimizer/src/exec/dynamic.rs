@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Dynamic filters: predicates that a join or a top-k above fills while it runs.
+//! Narrows fragments by dynamic filters: predicates that a join or a top-k above updates while it
+//! runs.
 //!
-//! They narrow what the drive reads, from the first unit after they are known. Only conjuncts with
-//! a counterpart are used (bounds, IN lists); hash table look-ups and the like are left out, which
-//! is right because whoever made the filter still checks every row.
+//! They reduce what the drive reads, from the first unit after they are known. Only conjuncts with
+//! a counterpart in a command are used (bounds, IN lists); others, such as hash table look-ups, are
+//! ignored. This is sound because the operator that owns the filter still checks every row.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -19,13 +20,13 @@ use crate::lower::builder::Target;
 use crate::lower::truth::lower_truth;
 use crate::scan::{split, substitute};
 
-/// Whether an expression holds a dynamic filter.
+/// Whether an expression contains a dynamic filter.
 pub(crate) fn is_dynamic(expr: &Arc<dyn PhysicalExpr>) -> bool {
     expr.exists(|node| Ok(node.downcast_ref::<DynamicFilterPhysicalExpr>().is_some()))
         .unwrap_or(false)
 }
 
-/// A fragment narrowed by dynamic filters, remade only when they have changed.
+/// A fragment narrowed by dynamic filters, rebuilt only when they have changed.
 #[derive(Debug)]
 pub(crate) struct Narrowing {
     fragment: Arc<Fragment>,
@@ -39,7 +40,7 @@ impl Narrowing {
         Self { fragment, filters, latest: Mutex::new(None) }
     }
 
-    /// The fragment as the filters narrow it now.
+    /// Returns the fragment, narrowed by the current filters.
     pub(crate) fn current(&self, shape: Option<&RowsShape>) -> Arc<Fragment> {
         let Some(shape) = shape.filter(|_| !self.filters.is_empty()) else {
             return Arc::clone(&self.fragment);
@@ -82,9 +83,9 @@ impl Narrowing {
         narrowed
     }
 
-    /// A fragment of only the rows for which `conjunct` is true as well; nothing when it has no
-    /// counterpart, or is about columns that the fragment does not read: a chunk is planned for
-    /// each column of the fragment, and for no others.
+    /// Returns the fragment with `conjunct` added to its predicate; nothing if the conjunct has no
+    /// counterpart, or refers to columns that the fragment does not read: chunks are planned for
+    /// the columns of the fragment only.
     pub(crate) fn exactly(
         fragment: &Fragment,
         conjunct: &Arc<dyn PhysicalExpr>,

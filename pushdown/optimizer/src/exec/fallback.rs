@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The replaced plan, restricted to one row group.
+//! Runs the replaced plan, restricted to one row group.
 
 use std::sync::Arc;
 
@@ -26,8 +26,7 @@ pub(crate) fn execute_unit(
     execute_stream(restrict(plan, unit, Pruning::AsPlanned)?, context)
 }
 
-/// Runs the replaced plan over one unit and reads every page, also where statistics say that an
-/// operator further up would drop all of its rows.
+/// Runs the replaced plan over one unit without pruning by statistics.
 pub(crate) fn execute_whole_unit(
     plan: &Arc<dyn ExecutionPlan>,
     unit: &PlannedUnit,
@@ -36,7 +35,7 @@ pub(crate) fn execute_whole_unit(
     execute_stream(restrict(plan, unit, Pruning::Off)?, context)
 }
 
-/// Whether a scan may leave out what statistics rule out.
+/// Whether a scan may prune by statistics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Pruning {
     AsPlanned,
@@ -64,7 +63,7 @@ fn restrict(
         file.extensions.insert(access);
         let mut config = FileScanConfigBuilder::from(scan.config.clone());
         if pruning == Pruning::Off {
-            // A file can be ruled out as a whole too.
+            // Statistics can also prune a whole file.
             file.statistics = None;
             let mut options = scan.source.table_parquet_options().clone();
             options.global.pruning = false;
@@ -79,7 +78,7 @@ fn restrict(
     Ok(restricted.data)
 }
 
-/// The scan's file of a unit; found by its path, which a plan that has travelled still has.
+/// Returns the scan's file of a unit; it is found by its path, which is kept by serialisation.
 fn find_file<'a>(scan: &Scan<'a>, unit: &PlannedUnit) -> Option<&'a PartitionedFile> {
     let mut files = scan.config.file_groups.iter().flat_map(|group| group.files());
     files.find(|file| {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What EXPLAIN ANALYZE shows of a [`PushdownExec`](super::PushdownExec).
+//! Counts what EXPLAIN ANALYZE shows of a [`PushdownExec`](super::PushdownExec).
 
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
@@ -16,7 +16,7 @@ use crate::exec::modelled::ModelledTime;
 use crate::cost::whole_ns;
 use crate::decision::Costs;
 
-/// Why a unit came back to the host.
+/// The reason why a unit was pushed back to the host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PushBack {
     Busy,
@@ -135,7 +135,7 @@ impl PushdownMetrics {
         }
     }
 
-    /// Shows what the cost model expected, beside what is counted: once for all partitions.
+    /// Adds the estimates of the cost model to the metrics, once for all partitions.
     pub(crate) fn expected(metrics: &ExecutionPlanMetricsSet, partition: usize, costs: &Costs) {
         if partition > 0 {
             return;

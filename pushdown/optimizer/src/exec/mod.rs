@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! [`PushdownExec`]: runs a fragment on a drive, unit by unit, and on the host what the drive gives
-//! back.
+//! Implements [`PushdownExec`], which runs a fragment on a drive, unit by unit, and on the host the
+//! units that the drive pushes back.
 //!
-//! A leaf: the subplan that it replaces is kept inside and not shown. For each unit of work
-//! ([`unit`]):
+//! The operator has no children: the subplan that it replaces is a field, and is not shown. For
+//! each unit of work ([`unit`]):
 //!
 //! ```text
 //! drive          the command is submitted; a completion is checked before any row leaves
@@ -13,15 +13,15 @@
 //! replaced plan  DataFusion's own subplan, restricted to this row group: its rows, or its error
 //! ```
 //!
-//! Units run side by side but leave in their order, so rows come out as the replaced plan would
-//! give them.
+//! Units run concurrently, but their rows are returned in order, so rows are in the order of the
+//! replaced plan.
 //!
 //! # Invariants
 //!
-//! - Rows of a unit leave from exactly one of the three, after all of them are there (or from
-//!   DataFusion's own stream, which is not begun before).
-//! - The drive's name is resolved in `execute`: a plan that travels finds the drives of where it
-//!   arrives.
+//! - The rows of a unit come from exactly one of the three, and are returned after the unit is
+//!   complete (or from DataFusion's own stream, which is not started before).
+//! - The drive's name is resolved in `execute`, so a deserialised plan uses the drives of its
+//!   machine.
 //! - Every byte is counted once: operator metrics are the sums over completions.
 
 mod arrays;
@@ -69,12 +69,12 @@ use crate::exec::dynamic::Narrowing;
 use crate::lower::aggregate::{Meaning, Source};
 use crate::units::PlannedUnit;
 
-/// What the output's columns are made of.
+/// The sources of the output's columns.
 #[derive(Debug, Clone)]
 pub(crate) enum Replaced {
     /// A partial aggregate.
     States {
-        /// For each column of its schema where it comes from.
+        /// The source of each column of its schema.
         sources: Vec<Source>,
     },
     /// Rows.
@@ -96,7 +96,7 @@ impl Replaced {
     }
 }
 
-/// What is known of the outputs of rows.
+/// The shape of the outputs of rows.
 #[derive(Debug, Clone)]
 pub(crate) struct RowsShape {
     /// For each of them where it comes from.
@@ -109,7 +109,7 @@ pub(crate) struct RowsShape {
     pub(crate) file_columns: usize,
 }
 
-/// What a [`PushdownExec`] runs.
+/// The work of a [`PushdownExec`].
 #[derive(Debug, Clone)]
 pub(crate) struct Pushed {
     /// Name of the drive.
@@ -132,10 +132,10 @@ pub(crate) struct Pushed {
     pub(crate) costs: Option<Costs>,
 }
 
-/// The plan as one of another query, by which the log knows what its operators do.
+/// Returns the plan with the id of another query, under which the log records its units.
 ///
 /// # Errors
-/// When an operator cannot be rebuilt over other inputs.
+/// If an operator cannot be rebuilt over other inputs.
 pub fn with_query_id(
     plan: Arc<dyn ExecutionPlan>,
     query_id: u128,
@@ -155,7 +155,7 @@ pub struct PushdownExec {
     pushed: Arc<Pushed>,
     /// The subplan that this node replaces.
     plan: Arc<dyn ExecutionPlan>,
-    /// Filters that operators above fill while they run.
+    /// Dynamic filters of operators above.
     dynamic_filters: Vec<Arc<dyn PhysicalExpr>>,
     properties: Arc<PlanProperties>,
     metrics: ExecutionPlanMetricsSet,
@@ -198,7 +198,7 @@ impl PushdownExec {
         &self.dynamic_filters
     }
 
-    /// The operator with filters that others fill while they run.
+    /// Returns the operator with dynamic filters.
     pub(crate) fn with_dynamic_filters(self, dynamic_filters: Vec<Arc<dyn PhysicalExpr>>) -> Self {
         Self { dynamic_filters, ..self }
     }
@@ -294,7 +294,7 @@ impl ExecutionPlan for PushdownExec {
     ) -> Result<Arc<dyn ExecutionPlan>> {
         match children.len() {
             0 => Ok(self),
-            count => internal_err!("PushdownExec is a leaf, {count} children were given"),
+            count => internal_err!("PushdownExec has no children, {count} were given"),
         }
     }
 
@@ -305,7 +305,7 @@ impl ExecutionPlan for PushdownExec {
     ) -> Result<Arc<dyn ExecutionPlan>> {
         match children.len() {
             0 => Ok(self),
-            count => internal_err!("PushdownExec is a leaf, {count} children were given"),
+            count => internal_err!("PushdownExec has no children, {count} were given"),
         }
     }
 
@@ -313,7 +313,8 @@ impl ExecutionPlan for PushdownExec {
         &self,
         f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
     ) -> Result<TreeNodeRecursion> {
-        // A join fills its dynamic filter only if it finds it below itself: it must find ours.
+        // A join updates its dynamic filter only if it finds the filter below itself, so ours must
+        // be visible.
         let mut recursion = TreeNodeRecursion::Continue;
         for filter in &self.dynamic_filters {
             recursion = f(filter)?;
@@ -345,8 +346,8 @@ impl ExecutionPlan for PushdownExec {
     #[expect(deprecated, reason = "the replaced plan still answers through it")]
     fn partition_statistics(&self, partition: Option<usize>) -> Result<Arc<Statistics>> {
         match partition {
-            // The units are dealt out anew: what a partition of the replaced plan held says
-            // nothing.
+            // Units are redistributed, so statistics of a partition of the replaced plan do not
+            // apply.
             Some(_) => Ok(Arc::new(Statistics::new_unknown(&self.schema()))),
             None => self.plan.partition_statistics(None),
         }
@@ -363,7 +364,7 @@ impl ExecutionPlan for PushdownExec {
         _config: &ConfigOptions,
     ) -> Result<FilterPushdownPropagation<Arc<dyn ExecutionPlan>>> {
         let offered = child_pushdown_result.parent_filters;
-        // Our answer is always no: a filter only narrows what we read, whoever made it still
+        // The answer is always no: a filter only reduces what is read, and the operator above still
         // applies it.
         let filters = vec![PushedDown::No; offered.len()];
         let taken: Vec<_> = match (phase, &self.pushed.replaced) {

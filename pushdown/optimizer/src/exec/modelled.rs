@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! [`ModelledTime`]: the metric with the time that an emulated drive would have taken.
+//! Defines [`ModelledTime`], the metric of the time that an emulated drive would have taken.
 //!
-//! Partitions share a drive, so their times do not add up: what adds up is how long each resource
-//! was busy, and the time is worked out from the sums.
+//! Partitions share a drive, so their times do not add up. The busy times of each resource do, and
+//! the time is computed from their sums.
 
 use std::any::Any;
 use std::fmt;
@@ -12,7 +12,7 @@ use std::time::Duration;
 use datafusion::physical_plan::metrics::CustomMetricValue;
 use nearscan_drive::Modelled;
 
-/// Modelled time of all commands so far; nothing where no command has ended or the drive is real.
+/// Modelled time of all commands so far; nothing if no command has ended or the drive is real.
 #[derive(Debug, Default)]
 pub struct ModelledTime {
     sum: Mutex<Option<Modelled>>,

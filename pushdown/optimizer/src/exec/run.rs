@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The stream of one partition.
+//! Runs the units of one partition as a stream.
 
 use std::sync::Arc;
 
@@ -53,7 +53,7 @@ pub(crate) fn partition_stream(
     Ok(RecordBatchStreamAdapter::new(exec.schema(), counted))
 }
 
-/// What runs the units of a partition, counting them in `metrics`.
+/// Makes the runner of a partition's units, which counts them in `metrics`.
 pub(super) fn unit_runner(
     exec: &PushdownExec,
     partition: usize,
@@ -108,7 +108,7 @@ impl Budget for PoolBudget {
 }
 
 impl UnitRows {
-    /// The rows as a stream; batches are charged until the last one has been handed on.
+    /// Returns the rows as a stream; batches are charged until the last one has been returned.
     pub(super) fn release(self) -> BoxStream<'static, Result<RecordBatch>> {
         match self {
             Self::Batches(Charged { batches, memory }) => {
@@ -121,7 +121,7 @@ impl UnitRows {
     }
 }
 
-/// The first `rows` rows of a stream; nothing behind them is asked for.
+/// Returns the first `rows` rows of a stream, and does not poll for later ones.
 pub(super) fn limit(
     batches: impl Stream<Item = Result<RecordBatch>> + Send + 'static,
     rows: usize,

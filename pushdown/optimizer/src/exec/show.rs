@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Aggregate slots in words, for EXPLAIN: numbers unscaled, as the drive computes them.
+//! Formats aggregate slots for EXPLAIN, with unscaled numbers, as the drive computes them.
 
 use nearscan_command::{
     Aggregate, Fragment, Function, Op, Operand, Step, StringTest, TestOp, Top, pattern,
@@ -21,7 +21,7 @@ pub(crate) fn aggregate(fragment: &Fragment, slot: &Aggregate) -> String {
     }
 }
 
-/// What the first rows are picked by.
+/// Formats the order and count of a top.
 pub(crate) fn top(fragment: &Fragment, top: &Top) -> String {
     let order = if top.descending { "DESC" } else { "ASC" };
     let nulls = if top.nulls_first { "FIRST" } else { "LAST" };
@@ -117,7 +117,7 @@ fn string_test(fragment: &Fragment, test: &StringTest) -> String {
     }
 }
 
-/// A pattern as it is written in SQL.
+/// Formats a pattern as in SQL.
 fn shown_pattern(items: &[u8]) -> String {
     let mut text = Vec::with_capacity(items.len());
     for item in items {

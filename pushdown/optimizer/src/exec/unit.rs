@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! One unit of work: the drive, then the fallback, then the replaced plan.
+//! Runs one unit of work: on the drive, then on the fallback, then by the replaced plan.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,7 +25,7 @@ use crate::log::LogEntry;
 use crate::settings::Verify;
 use crate::units::PlannedUnit;
 
-/// What the units of one partition share.
+/// The state shared by the units of one partition.
 pub(crate) struct UnitRunner {
     pub(crate) pushed: Arc<Pushed>,
     pub(crate) plan: Arc<dyn ExecutionPlan>,
@@ -35,7 +35,7 @@ pub(crate) struct UnitRunner {
     pub(crate) drive: Option<OpenDrive>,
     pub(crate) fallback: Option<OpenDrive>,
     pub(crate) metrics: Arc<PushdownMetrics>,
-    /// What the partition has charged to the query's memory pool.
+    /// Bytes that the partition has charged to the query's memory pool.
     pub(crate) memory: MemoryReservation,
     pub(crate) timeout: Duration,
     pub(crate) verify: Verify,
@@ -48,7 +48,7 @@ pub(crate) struct OpenDrive {
 }
 
 impl OpenDrive {
-    /// Opens a session, if the drive is there.
+    /// Opens a session, if the drive is attached.
     pub(crate) fn open(
         drive: Option<Arc<dyn Drive>>,
         query_id: u128,
@@ -60,10 +60,10 @@ impl OpenDrive {
         Some(Self { drive, session })
     }
 
-    /// Hands a command over and waits for its end.
+    /// Submits a command and waits for its end.
     ///
     /// # Errors
-    /// Why the drive did not take it, or that it took too long.
+    /// The reason why the drive did not accept it, or a timeout.
     pub(crate) async fn complete(
         &self,
         work: impl Into<Work>,
@@ -73,8 +73,8 @@ impl OpenDrive {
         let refused = |refusal| refusal_reason(&refusal);
         let lease = self.session.lease(work.device_bytes()).map_err(refused)?;
         let ticket = self.session.submit(Submission { work, lease, timeout }).map_err(refused)?;
-        // After the time the ticket is dropped, which cancels; the buffers stay the drive's until
-        // it has stopped.
+        // After a timeout the ticket is dropped, which cancels; the drive owns the buffers until it
+        // has stopped.
         tokio::time::timeout(timeout, ticket).await.map_err(|_elapsed| PushBack::Timeout)
     }
 
@@ -83,7 +83,7 @@ impl OpenDrive {
         self.session.epoch()
     }
 
-    /// The number by which commands name a file; nothing when the drive does not hold it.
+    /// Returns the number of a file in commands; nothing if the drive does not hold the file.
     fn file_id(&self, file: &FileRef) -> Option<u64> {
         match self.drive.locate(file) {
             Placement::Here { file_id } => Some(file_id),
@@ -100,19 +100,19 @@ pub(crate) struct Charged {
 
 /// The rows of a unit.
 pub(crate) enum UnitRows {
-    /// All there, checked.
+    /// All rows, after the check.
     Batches(Charged),
-    /// DataFusion's own stream, not yet begun.
+    /// DataFusion's own stream, not started yet.
     Stream(SendableRecordBatchStream),
 }
 
-/// A push-back: why, and what the attempt cost.
+/// A push-back: its reason, and the cost of the attempt.
 pub(crate) struct Returned {
     pub(crate) reason: PushBack,
     pub(crate) cost: Cost,
 }
 
-/// What the drive moved and took for a unit; nothing when it never got as far as a completion.
+/// The data and time of the drive for a unit; nothing without a completion.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Cost {
     pub(crate) traffic: Traffic,
@@ -154,7 +154,7 @@ impl UnitRunner {
         self.metrics.pushed_back(reason);
         self.metrics.units_cpu.add(1);
         let fallback = match reason {
-            // It computes as wide as the drive does, so it would overflow too.
+            // The fallback has the same integer widths as the drive, so it would overflow too.
             PushBack::Overflow => None,
             _ => self.on_fallback(&unit, &fragment).await,
         };
@@ -239,7 +239,7 @@ impl UnitRunner {
         })
     }
 
-    /// Charges batches to the query's memory pool; nothing when there is no room for them.
+    /// Charges batches to the query's memory pool; nothing if the pool is full.
     pub(crate) fn charge(&self, batches: Vec<RecordBatch>) -> Option<Charged> {
         let bytes = batches.iter().map(RecordBatch::get_array_memory_size).sum();
         let memory = self.memory.new_empty();
@@ -247,17 +247,16 @@ impl UnitRunner {
         Some(Charged { batches, memory })
     }
 
-    /// The unit on the CPU drive; nothing when it cannot do it either, or its rows do not fit in
-    /// memory.
+    /// Runs the unit on the CPU drive; nothing if that fails too, or the rows do not fit in memory.
     async fn on_fallback(&self, unit: &PlannedUnit, fragment: &Arc<Fragment>) -> Option<Charged> {
         let open = self.fallback.as_ref()?;
-        // It always gets there, so it may take as long as the query lives.
+        // It always ends, so it needs no timeout.
         let command = self.bind(open, fragment, unit, Duration::MAX)?;
         let completion = open.complete(command.clone(), Duration::MAX).await.ok()?;
         self.charge(self.checked(&completion, &command, unit).ok()?)
     }
 
-    /// The command for a unit on a drive; nothing when the drive does not hold the file.
+    /// Binds the command for a unit on a drive; nothing if the drive does not hold the file.
     pub(crate) fn bind(
         &self,
         open: &OpenDrive,
@@ -333,7 +332,7 @@ pub(crate) fn row_count(batches: &[RecordBatch]) -> u64 {
     batches.iter().map(|batch| batch.num_rows() as u64).sum()
 }
 
-/// The unit with its chunks as ranges of the file; chunks that touch are one input.
+/// Returns the unit with its chunks as ranges of the file; adjacent chunks are one input.
 pub(crate) fn bound_unit(unit: &PlannedUnit, file_id: u64) -> Unit {
     let mut order: Vec<usize> = (0..unit.chunks.len()).collect();
     order.sort_by_key(|index| unit.chunks[*index].offset);

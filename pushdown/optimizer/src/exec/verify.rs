@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `nearscan.pushdown.verify`: every unit also runs as DataFusion would have run it, and a
-//! difference fails the query.
+//! Implements `nearscan.pushdown.verify`: DataFusion runs every unit too, and a difference fails
+//! the query.
 //!
 //! Rows are compared in their order; states of groups in any order. A fragment narrowed by a
-//! dynamic filter, or cut down to what can be among the first rows, may leave out rows that the
-//! replaced plan gives, but it may neither change nor add any; only narrowed rows with a limit are
-//! not compared, since that limit may pick others. The replaced plan reads the whole row group, for
-//! statistics of pages and row groups would let it leave out rows that only an operator above both
-//! drops.
+//! dynamic filter, or with a top, may omit rows of the replaced plan, but may neither change nor
+//! add any; only narrowed rows with a limit are not compared, since the limit may select others.
+//! The replaced plan reads the whole row group, because pruning by statistics would omit rows that
+//! only an operator above removes.
 
 use std::sync::Arc;
 
@@ -27,7 +26,7 @@ use crate::units::PlannedUnit;
 /// Compares the rows of a unit with those of the replaced plan.
 ///
 /// # Errors
-/// The difference, or what the replaced plan ended with.
+/// The difference, or the error of the replaced plan.
 pub(crate) async fn compare(
     runner: &UnitRunner,
     unit: &PlannedUnit,
@@ -90,8 +89,8 @@ pub(crate) fn encoded(schema: &SchemaRef, batches: &[RecordBatch]) -> Result<Vec
     Ok(rows.iter().map(|row| row.as_ref().to_vec()).collect())
 }
 
-/// The count of an average (no other state is UInt64) with 0 in place of NULL: both say that there
-/// was no value, and DataFusion writes the one with groups and the other without.
+/// Replaces NULL by 0 in the count of an average (no other state is UInt64): both mean that there
+/// was no value; DataFusion writes one with groups and the other without.
 fn without_missing_counts(column: &ArrayRef) -> ArrayRef {
     match column.as_primitive_opt::<UInt64Type>() {
         Some(counts) if counts.null_count() > 0 => {

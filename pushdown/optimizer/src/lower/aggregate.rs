@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Aggregates and group keys, lowered to the states of DataFusion's partial aggregate.
+//! Lowers aggregates to the states of DataFusion's partial aggregate.
 //!
 //! | function | slots | states |
 //! |---|---|---|
@@ -35,7 +35,7 @@ use crate::lower::types::{Number, is_binary, is_string};
 use crate::lower::{FragmentBuilder, Lowered};
 use crate::settings::FloatOrder;
 
-/// What the footers say of the rows that an aggregate will see.
+/// Facts of the footers about the input of an aggregate.
 pub(crate) trait ColumnBounds {
     /// Rows of all units.
     fn rows(&self) -> u64;
@@ -51,16 +51,16 @@ pub(crate) trait ColumnBounds {
     fn check_dictionary(&self, table_index: usize) -> Lowered<()>;
 }
 
-/// What the number of a state stands for.
+/// The meaning of the number of a state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Meaning {
     /// Itself, in the state's type.
     Number,
     /// The float at this place of the total order.
     FloatOrder,
-    /// How many values an average has: of none there is no count.
+    /// The number of values of an average; NULL for none.
     AverageCount,
-    /// No number of the drive: the file's value of a column that only its folder has.
+    /// The file's value of a partition column, which the drive does not return.
     FolderValue,
 }
 
@@ -75,12 +75,12 @@ impl Meaning {
     ];
 }
 
-/// Where a column of the output comes from.
+/// The source of a column of the output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Source {
     /// The column of the result, or which of the folder's values.
     pub(crate) column: usize,
-    /// What its numbers stand for.
+    /// The meaning of its numbers.
     pub(crate) meaning: Meaning,
 }
 
@@ -217,7 +217,7 @@ fn extreme_operand(
     let value = lower_number(builder, Target::Projection, arg.as_ref())
         .or_else(|kept| refuse_type_as_function(kept, aggregate))?;
     let meaning = match value.number {
-        // DataFusion compares floats another way when it groups, and a NaN shows it.
+        // DataFusion's grouped MIN and MAX compare floats differently, which is visible for NaN.
         Number::Float { .. } if !states.keys.is_empty() => {
             let detail = format!("{}: the extremes of floats in groups", aggregate.name());
             return Err(Kept::new(KeepReason::FloatOrder, detail));
@@ -247,8 +247,7 @@ fn count_operand(
     }
 }
 
-/// DataFusion sums integers in 64 bits and decimals in 128, wrapping; a drive reports what would
-/// wrap.
+/// DataFusion sums integers in 64 bits and decimals in 128, wrapping; a drive reports an overflow.
 fn sum_width(number: Number) -> Lowered<Width> {
     match number {
         Number::Integer { bits: 64, .. } => Ok(Width::W64),
@@ -279,7 +278,7 @@ fn float_column(
     }
 }
 
-/// A type without a counterpart is, under MIN and MAX, a matter of the function.
+/// Reports a type without a counterpart as an unsupported function, under MIN and MAX.
 fn refuse_type_as_function<T>(kept: Kept, aggregate: &AggregateFunctionExpr) -> Lowered<T> {
     match kept.reason {
         KeepReason::Type | KeepReason::Expression => {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! [`FragmentBuilder`]: collects what expressions need.
+//! Implements [`FragmentBuilder`], which collects the columns, literals and steps of expressions.
 
 use arrow::datatypes::Schema;
 use nearscan_command::{
@@ -21,7 +21,7 @@ pub(crate) enum Target {
     Projection,
 }
 
-/// A fragment while it grows.
+/// A fragment under construction.
 #[derive(Debug, Clone)]
 pub(crate) struct FragmentBuilder<'a> {
     /// The table: file columns, then partition columns.
@@ -37,7 +37,7 @@ pub(crate) struct FragmentBuilder<'a> {
 }
 
 impl<'a> FragmentBuilder<'a> {
-    /// An empty fragment over a table whose first `file_columns` columns are in the files.
+    /// Makes an empty fragment over a table whose first `file_columns` columns are in the files.
     pub(crate) fn new(schema: &'a Schema, file_columns: usize) -> Self {
         Self {
             schema,
@@ -51,7 +51,7 @@ impl<'a> FragmentBuilder<'a> {
         }
     }
 
-    /// A builder that goes on where a finished fragment stands, to narrow its predicate.
+    /// Makes a builder from a finished fragment, to narrow its predicate.
     pub(crate) fn narrowing(fragment: &Fragment, schema: &'a Schema, file_columns: usize) -> Self {
         let verdicts = match fragment.predicate.steps.len() {
             0 => vec![],
@@ -218,8 +218,8 @@ impl<'a> FragmentBuilder<'a> {
 
     /// The AND of truth values, of which there is one at least.
     pub(crate) fn conjunction(&mut self, target: Target, verdicts: &[Operand]) -> Lowered<Operand> {
-        // What is joined leaves steps behind that only a predicate is swept of, and a range needs
-        // two literals.
+        // Joined bounds leave unused steps, which are removed from a predicate only, and a range
+        // needs two literals.
         let has_room = self.literals.len() + 2 * verdicts.len() <= limits::LITERALS_MAX as usize;
         let conjuncts = match target {
             Target::Predicate if has_room => join_bounds(&self.predicate, &self.literals, verdicts),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Lowering of expressions with a numeric value.
+//! Lowers expressions with a numeric value.
 //!
 //! | DataFusion | command |
 //! |---|---|
@@ -11,8 +11,8 @@
 //! | date_part of a date or a timestamp without zone | a division to days, then `Year`, `Month`, `Day` |
 //! | a condition as a number | `Select` of 1, 0 and NULL |
 //!
-//! Everything else is kept: divisions of decimals have scales of their own, casts that can fail
-//! give NULL or an error, other functions have no counterpart.
+//! Everything else is kept: divisions of decimals have other scales, casts that can fail return
+//! NULL or an error, and other functions have no counterpart.
 
 use arrow::datatypes::DataType;
 use datafusion::logical_expr::Operator;
@@ -200,7 +200,7 @@ fn whole_digits(number: Number) -> Option<i16> {
     }
 }
 
-/// So many digits and one more do not fit an integer of so many bits.
+/// Returns the largest number of digits that always fit in an integer of so many bits.
 fn safe_digits(bits: u8) -> i16 {
     match bits {
         8 => 3,

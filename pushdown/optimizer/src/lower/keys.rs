@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Lowering of group keys.
+//! Lowers group keys.
 //!
-//! A drive numbers groups without hashing: by the codes of a dictionary, or by the place of a
+//! A drive numbers groups without hashing: by the codes of a dictionary, or by the position of a
 //! number in a range that the footers promise. So a key is
 //!
 //! - a column whose numbers lie in a narrow range in all files: small integers, dates, truths;
@@ -36,7 +36,7 @@ pub(crate) fn lower_keys(
     bounds: &dyn ColumnBounds,
 ) -> Lowered<()> {
     for expr in keys {
-        // All rows of a unit have it in common: the drive need not know.
+        // All rows of a unit have the same value, so the drive does not need it.
         if let Some(source) = Source::folder_value(builder, expr.as_ref()) {
             states.sources.push(source);
             continue;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Lowering: from DataFusion's expressions and aggregates to a fragment.
+//! Lowers DataFusion's expressions and aggregates to a fragment.
 //!
 //! Expressions arrive over the columns of the *table* (file columns, then partition columns); the
 //! [`FragmentBuilder`] collects the columns, literals and string tests that they need and appends

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Bounds on one number, joined: `a >= 1 AND a < 5` becomes `a BETWEEN 1 AND 4`.
+//! Joins bounds on one number: `a >= 1 AND a < 5` becomes `a BETWEEN 1 AND 4`.
 //!
 //! The numbers of a command are integers, decimals and floats among them, so a bound that leaves
 //! its number out is the next number. One step in place of three is what keeps a filter like that
-//! of TPC-H Q6 ahead of the media. A truth value stays what it was, for NULL as well: BETWEEN is
-//! its two comparisons and the AND between them.
+//! of TPC-H Q6 ahead of the media. The result is the same for NULL as well: BETWEEN is defined as
+//! its two comparisons and their AND.
 
 use nearscan_command::{Op, Operand, Step};
 

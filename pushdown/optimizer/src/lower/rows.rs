@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Output columns of rows.
+//! Lowers the output columns of rows.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::lower::types::{Number, is_binary, is_string};
 use crate::lower::{FragmentBuilder, Lowered};
 
 /// Lowers the output expressions of a scan, filter or projection: the columns of the result, and
-/// where each output comes from.
+/// the source of each output.
 pub(crate) fn lower_rows(
     builder: &mut FragmentBuilder<'_>,
     outputs: &[Arc<dyn PhysicalExpr>],
@@ -43,7 +43,7 @@ fn lower_output(builder: &mut FragmentBuilder<'_>, expr: &dyn PhysicalExpr) -> L
         let operand = Operand::Column(builder.column(column.index())?);
         let width = match &data_type {
             bytes if is_string(bytes) || is_binary(bytes) => Width::Bytes,
-            // What is stored in 8 bytes crosses the link in 8 bytes.
+            // A value that is stored in 8 bytes also crosses the link in 8 bytes.
             DataType::Decimal128(_, _) => Width::W64,
             other => Number::of(other)?.width(),
         };

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Lowering of conditions on byte strings: tests of a column against literals.
+//! Lowers conditions on byte strings to tests of a column against literals.
 //!
 //! A test is run once for each dictionary entry, so that an IN list or a pattern costs little
-//! however many rows there are. Patterns of LIKE become items, with `\` taken as Arrow takes it:
-//! the sign behind it stands for itself, and at the end it stands for itself.
+//! however many rows there are. Patterns of LIKE become items, where `\` has Arrow's meaning: it
+//! escapes the next character, and at the end it matches itself.
 
 use std::sync::Arc;
 
@@ -131,14 +131,14 @@ pub(crate) fn lower_like(
     }
 }
 
-/// Some signs of a column of strings: `substr(column, before + 1, count)`.
+/// A substring of a column of strings: `substr(column, before + 1, count)`.
 pub(crate) struct Signs {
     column: usize,
     before: usize,
     count: usize,
 }
 
-/// The signs of a column that an expression is, if it is `substr` or `left` of one.
+/// Returns the substring of a column that an expression computes, if it is `substr` or `left`.
 pub(crate) fn signs_of(
     builder: &FragmentBuilder<'_>,
     expr: &dyn PhysicalExpr,
@@ -158,7 +158,7 @@ pub(crate) fn signs_of(
         _ => return Ok(None),
     };
     let Some(column) = column_of(builder, arg.as_ref())? else { return Ok(None) };
-    // A start in front of the first sign eats from the count.
+    // A start before the first character reduces the count.
     let before = first.and_then(|first| first.checked_sub(1));
     let is_text = is_string(builder.schema().field(column).data_type());
     Ok(before.zip(count).filter(|_| is_text).map(|(before, count)| Signs { column, before, count }))
@@ -184,10 +184,11 @@ pub(crate) fn lower_signs_in(
         let mut pattern = vec![pattern::ONE; signs.before];
         pattern.extend_from_slice(text.as_bytes());
         match text.chars().count() {
-            // Too many never are, and none at all are of strings of several lengths.
+            // A longer literal never matches, and an empty substring has strings of several
+            // lengths.
             0 => return refuse(expr),
             count if count > signs.count => return refuse(expr),
-            // Fewer are the last ones.
+            // A shorter literal matches at the end of the string only.
             count if count < signs.count => {}
             _ => pattern.push(pattern::ANY),
         }
@@ -206,7 +207,7 @@ fn items(text: &str) -> Vec<u8> {
     let mut signs = text.chars();
     while let Some(sign) = signs.next() {
         match sign {
-            // Several in a row mean no more than one.
+            // Several in a row have the meaning of one.
             '%' if items.last() == Some(&pattern::ANY) => {}
             '%' => items.push(pattern::ANY),
             '_' => items.push(pattern::ONE),

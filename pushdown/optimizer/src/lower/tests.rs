@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Tables of expressions: SQL, as DataFusion plans it, and the steps it becomes, or why it is kept.
+//! Tests lowering with tables of SQL expressions: the steps of each, or the reason why it is kept.
 //!
 //! A step is shown as `#n: step`, numbers unscaled; the last one is the verdict.
 

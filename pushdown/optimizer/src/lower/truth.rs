@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Lowering of conditions: expressions with a truth value.
+//! Lowers conditions: expressions with a truth value.
 //!
 //! | DataFusion | command |
 //! |---|---|
@@ -152,7 +152,7 @@ fn lower_condition(
     }
     let (mut a, mut b) = (left.operand, right.operand);
     if matches!(left.number, Number::Float { .. }) {
-        // A literal other than zero lies beside both zeros: they need not be made one.
+        // A literal other than zero is on the same side of both zeros, so they need not be unified.
         let may_be_zero = |builder: &FragmentBuilder<'_>, operand| {
             builder.literal_value(operand).is_none_or(|place| ZEROS.contains(&place))
         };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Types with a counterpart in a command.
+//! Maps types to their counterparts in a command.
 //!
-//! A command computes with integers; a [`Number`] says what an integer stands for. Two numbers of
+//! A command computes with integers; a [`Number`] states the meaning of an integer. Two numbers of
 //! the same type compare as their integers do, floats among them: theirs is the place in the total
 //! order, which is the order that DataFusion compares floats in.
 
@@ -121,9 +121,9 @@ impl Number {
         }
     }
 
-    /// What arithmetic of this type must fit in; `None` for types whose arithmetic wraps at a width
-    /// that no step has, or is none of integers. Decimals are 128-bit whatever their precision, as
-    /// in Arrow.
+    /// Returns the width in which arithmetic of this type must fit; `None` for types whose
+    /// arithmetic wraps at a width that no step has, or is not integer arithmetic. Decimals are
+    /// 128-bit whatever their precision, as in Arrow.
     pub(crate) fn arithmetic_width(self) -> Option<Width> {
         match self {
             Self::INT32 | Self::INT64 | Self::Decimal { .. } => Some(self.width()),
@@ -131,7 +131,7 @@ impl Number {
         }
     }
 
-    /// Whether groups can be told apart by it: a result has keys of 64 bits.
+    /// Whether it can be a group key: a result has keys of 64 bits.
     pub(crate) fn is_groupable(self) -> bool {
         !matches!(self, Self::Float { .. } | Self::Integer { bits: 64, signed: false })
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A part of a unit as a predicate: the rows whose first key is in a span.
+//! Expresses a part of a unit as a predicate: the rows whose first key is in a span.
 
 use std::sync::Arc;
 
@@ -13,13 +13,13 @@ use datafusion::physical_expr::{PhysicalExpr, PhysicalSortExpr, conjunction};
 
 use crate::merge::windows::{NULLS_FIRST, NULLS_LAST, Rank, Span};
 
-/// Where the NULLs of a key stand.
+/// Returns the rank of the NULLs of a key.
 pub(crate) fn rank_of_nulls(key: &PhysicalSortExpr) -> Rank {
     if key.options.nulls_first { NULLS_FIRST } else { NULLS_LAST }
 }
 
-/// The rows whose `key`, of `data_type`, is in `span`; nothing when a bound is no value of the
-/// type.
+/// Returns the predicate that `key`, of `data_type`, is in `span`; nothing if a bound is not a
+/// value of the type.
 pub(crate) fn predicate(
     key: &PhysicalSortExpr,
     data_type: &DataType,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The sorted units of pushed scans, and what their footers say of their keys.
+//! Finds the sorted units of pushed scans, and the bounds of their keys in the footers.
 
 use arrow::datatypes::DataType;
 use datafusion::physical_expr::expressions::Column;
@@ -14,7 +14,7 @@ use crate::merge::windows::{Run, Span, Window, rank};
 use crate::scan::{Scan, Stack};
 use crate::units::{PlannedUnit, chunk_range};
 
-/// A sorted unit, and where it is planned.
+/// A sorted unit, and its place in the plan.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SortedUnit {
     pub(crate) place: UnitPlace,
@@ -106,7 +106,7 @@ impl<'a> Footers<'a> {
         facts.metadata.row_groups().get(unit.row_group as usize)
     }
 
-    /// The column of a row group that a key is, with its place among the leaves.
+    /// Returns the leaf column of a row group for a key.
     fn leaf(&self, group: &RowGroupMetaData, key: &PhysicalSortExpr) -> Option<usize> {
         let output = key.expr.downcast_ref::<Column>()?.index();
         let column = self.shape.outputs.get(output)?.downcast_ref::<Column>()?;
@@ -126,7 +126,7 @@ impl<'a> Footers<'a> {
         declared.len() >= ordering.len() && ordering.iter().zip(declared).all(agrees)
     }
 
-    /// The ranks of a key in a row group; nothing when its footer does not tell.
+    /// The ranks of a key in a row group; nothing if its footer does not state them.
     fn span(&self, group: &RowGroupMetaData, key: &PhysicalSortExpr) -> Option<Span> {
         let leaf = self.leaf(group, key)?;
         let chunk = group.columns().get(leaf)?;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Windows: a merge of many sorted units as a list of smaller merges that follow one another.
+//! Splits a merge of many sorted units into windows: smaller merges that follow one another.
 //!
 //! A drive merges a few inputs at a time, in its own memory. So the keys are cut into spans, in
 //! order, such that few units have keys in each; a unit that reaches over a cut is read once on
@@ -22,13 +22,13 @@
 
 use std::cmp::{max, min};
 
-/// Where a key stands in the order of a sort: ascending, nulls included. See [`rank`].
+/// The position of a key in the order of a sort: ascending, nulls included. See [`rank`].
 pub(crate) type Rank = i128;
 
-/// Where NULLs stand when they come first.
+/// The rank of NULLs that come first.
 pub(crate) const NULLS_FIRST: Rank = Rank::MIN;
 
-/// Where NULLs stand when they come last.
+/// The rank of NULLs that come last.
 pub(crate) const NULLS_LAST: Rank = Rank::MAX;
 
 /// The rank of a number.
@@ -77,7 +77,7 @@ pub(crate) struct Run {
     pub(crate) bytes: u64,
 }
 
-/// How much a drive merges at a time, and what may be cut.
+/// The limits of one merge, and whether units may be cut.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Terms {
     /// Inputs of one merge.
@@ -170,7 +170,7 @@ fn fits(runs: &[Run], some: &[usize], terms: Terms) -> bool {
 
 impl Window {
     /// The part of a run that belongs to the window; nothing when all of it does. The first and the
-    /// last part of a run reach as far as keys go: a footer that is wrong must not lose a row.
+    /// last part of a run are unbounded, so that a wrong footer does not lose a row.
     pub(crate) fn part_of(&self, run: Span) -> Option<Span> {
         let part = self.part.filter(|part| !part.contains(run))?;
         let first = if part.first <= run.first { NULLS_FIRST } else { part.first };

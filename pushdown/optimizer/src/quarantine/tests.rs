@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Fragments that fail, by the moment and by the epoch.
+//! Tests the quarantine with fragments that fail, by time and by epoch.
 
 use super::*;
 
@@ -64,7 +64,7 @@ fn after_the_cooling_time_one_probe_is_admitted_and_its_success_releases() {
     assert_eq!(closed(&quarantine, 1, over), 1);
     probe.succeeded();
     assert_eq!(closed(&quarantine, 1, over), 0);
-    // Released means all: the count begins at nothing.
+    // A release resets the count.
     hang(&quarantine, 1, over);
     assert!(admit(&quarantine, 1, over).is_some());
 }
@@ -187,7 +187,7 @@ fn probe_in_flight_when_the_drive_restarts_has_failed() {
     let probe = admit(&quarantine, 2, SECOND).unwrap();
     assert_eq!(closed(&quarantine, 3, SECOND), 1);
     assert!(admit(&quarantine, 3, SECOND).is_none());
-    // It is counted, whatever becomes of it.
+    // The failure is counted, whatever the command's end is.
     probe.ended(&gone(), SECOND);
     assert!(admit(&quarantine, 3, SECOND + COOLING_MIN).is_none());
     assert!(admit(&quarantine, 3, SECOND + 2 * COOLING_MIN).is_some());

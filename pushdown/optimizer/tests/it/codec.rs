@@ -122,7 +122,7 @@ async fn only_our_operators_are_encoded() {
     let plan = bench.input("SELECT l_orderkey FROM lineitem WHERE l_tax < 0.02").await;
     let converter = DefaultPhysicalProtoConverter {};
     let error = PushdownCodec.try_encode(plan, &mut Vec::new(), &converter).unwrap_err();
-    assert!(error.to_string().contains("is no operator of this codec"), "{error}");
+    assert!(error.to_string().contains("is not an operator of this codec"), "{error}");
 }
 
 #[tokio::test]

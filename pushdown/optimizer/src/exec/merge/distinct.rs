@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Rows of a sorted stream without those that equal the one before them.
+//! Removes rows of a sorted stream that equal the one before them.
 
 use arrow::array::{ArrayRef, BooleanArray, RecordBatch};
 use arrow::compute::filter_record_batch;
@@ -7,7 +7,7 @@ use arrow::datatypes::Schema;
 use arrow::row::{OwnedRow, RowConverter, SortField};
 use datafusion::error::Result;
 
-/// Leaves out what it has had.
+/// Removes repeated rows.
 #[derive(Debug)]
 pub(super) struct Distinct {
     converter: RowConverter,

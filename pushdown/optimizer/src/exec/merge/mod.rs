@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! [`PushdownMergeExec`]: merges the sorted rows of pushed scans on their drive.
+//! Implements [`PushdownMergeExec`], which merges the sorted rows of pushed scans on their drive.
 //!
-//! Its children are the scans; it does not run them but their units, window by window
-//! ([`run`]). A window whose merge the drive refuses or fails is merged on the host, over rows that
-//! each unit brings on its own way.
+//! Its children are the scans; it does not execute them but runs their units, window by window
+//! ([`run`]). If the drive refuses or fails to merge a window, the host merges it, over the rows of
+//! each unit, which may come from the drive.
 //!
 //! # Invariants
 //!
@@ -65,12 +65,12 @@ pub(crate) struct MergeWindow {
     pub(crate) inputs: Vec<WindowInput>,
 }
 
-/// What a [`PushdownMergeExec`] does.
+/// The work of a [`PushdownMergeExec`].
 #[derive(Debug, Clone)]
 pub(crate) struct Merged {
     /// Name of the drive.
     pub(crate) drive: String,
-    /// What the drive is asked to do.
+    /// The fragment of the drive.
     pub(crate) merge: Merge,
     /// The same order, as the host has it.
     pub(crate) ordering: LexOrdering,
@@ -130,8 +130,8 @@ impl PushdownMergeExec {
         self.inputs.iter().filter_map(|input| input.downcast_ref::<PushdownExec>())
     }
 
-    /// What the merge is known by in quarantine: the fragments are those of the plan, without what
-    /// windows and dynamic filters make of them, so all its commands are of one kind.
+    /// Returns the hash of the merge for quarantine. It covers the fragments of the plan, without
+    /// the changes by windows and dynamic filters, so all its commands have the same hash.
     pub(crate) fn quarantine_hash(&self) -> u64 {
         self.merged.merge.hash_over(self.scans().map(|scan| scan.pushed().fragment.hash()))
     }
@@ -145,7 +145,7 @@ impl PushdownMergeExec {
         let is_scan =
             |input: &Arc<dyn ExecutionPlan>| input.downcast_ref::<PushdownExec>().is_some();
         if inputs.len() != self.inputs.len() || !inputs.iter().all(is_scan) {
-            return internal_err!("a merge on a drive has scans on the drive below it");
+            return internal_err!("a merge on a drive must have scans on the drive below it");
         }
         Ok(Arc::new(Self { inputs, ..self.clone() }))
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The stream of a merge, window by window.
+//! Runs a merge as a stream, window by window.
 //!
 //! ```text
 //! one unit         like any unit of its scan: drive, fallback, replaced plan
@@ -83,7 +83,7 @@ struct MergedScan {
     narrowing: Narrowing,
 }
 
-/// What the windows of a merge share.
+/// The state shared by the windows of a merge.
 pub(super) struct MergeRunner {
     pub(super) merged: Arc<Merged>,
     quarantine_hash: u64,
@@ -94,7 +94,7 @@ pub(super) struct MergeRunner {
     batch_size: usize,
 }
 
-/// A unit of a window, as it is asked for now.
+/// A unit of a window, with its current fragment.
 pub(super) struct Input {
     pub(super) runner: Arc<UnitRunner>,
     pub(super) unit: PlannedUnit,
@@ -145,7 +145,7 @@ impl MergeRunner {
         self.scans.iter().any(|scan| scan.runner.verify == Verify::Compare)
     }
 
-    /// A unit as it stands now.
+    /// Returns a unit with its current fragment.
     fn input(&self, input: WindowInput) -> Result<Input> {
         let UnitPlace { input: scan, partition, unit } = input.place;
         let scan = self.scans.get(scan);
@@ -202,7 +202,7 @@ impl MergeRunner {
         }
         let UnitRunner { pushed, context, drive, timeout, .. } = &*first.runner;
         let open = drive.as_ref().ok_or_else(|| back(PushBack::Fault))?;
-        // It has the work of all of its units to do.
+        // Its timeout is the sum over its units.
         let timeout = timeout.saturating_mul(u32::try_from(inputs.len()).unwrap_or(u32::MAX));
         let scan = |input: &Input| input.runner.bind(open, &input.fragment, &input.unit, timeout);
         let scans: Option<Vec<Command>> = inputs.iter().map(scan).collect();

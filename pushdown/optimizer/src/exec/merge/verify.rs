@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `nearscan.pushdown.verify` for merges: each window also as the host would merge it.
+//! Implements `nearscan.pushdown.verify` for merges: the host merges each window too.
 
 use std::sync::Arc;
 
@@ -13,10 +13,10 @@ use crate::exec::fallback;
 use crate::exec::merge::run::{Input, MergeRunner, only};
 use crate::exec::verify::encoded;
 
-/// Compares the rows of a window with those that the replaced plans give, merged by DataFusion.
+/// Compares the rows of a window with those of the replaced plans, merged by DataFusion.
 ///
 /// # Errors
-/// The difference, or what a replaced plan ended with.
+/// The difference, or the error of a replaced plan.
 pub(super) async fn compare(
     runner: &MergeRunner,
     inputs: &[Input],
