@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn quotients_are_rounded_as_they_say() {
+    fn each_division_rounds_as_defined() {
         // The same in 64 bits and, with a wide value in the batch, in 128.
         for wide in [None, Some(1 << 100)] {
             let of = |values: &[i128], divisor| {

@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn each_combination_is_asked_for_once() {
+    fn each_combination_is_looked_up_once() {
         let keys = [(0, -1, 3), (1, 1994, 2)]
             .map(|(column, first, count)| Key::range(Operand::Column(column), first, count));
         let first = numbers(&[Some(-1), Some(1), None, Some(-1), None]);
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_outside_of_its_range_is_left_to_others() {
+    fn key_outside_of_its_range_is_not_combined() {
         let key = [Key::range(Operand::Column(0), 5, 10)];
         for (value, is_small) in [(4, false), (5, true), (14, true), (15, false), (i64::MIN, false)]
         {

@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn a_day_follows_the_day_before_it() {
+    fn consecutive_days_have_consecutive_dates() {
         let is_leap = |year: i64| year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
         let mut expected = (1599, 12, 31);
         for day in -135_141..150_000 {

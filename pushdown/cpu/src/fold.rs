@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn folding_is_the_same_in_64_bits_and_in_128() {
+    fn folding_in_64_bits_agrees_with_128() {
         let most = i128::from(i64::MAX);
         let counted = BooleanBuffer::from(vec![true, true, true, false, true]);
         // The first batch fits in 64 bits, the second one in sums of 128, the third one is wide.
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn sums_of_a_batch_fit_when_no_order_of_them_leaves_64_bits() {
+    fn sums_of_a_batch_fit_if_no_partial_sum_leaves_64_bits() {
         assert!(sum_fits(&[1 << 40; 8192]));
         assert!(!sum_fits(&[1 << 50; 8192]));
         assert!(!sum_fits(&[0, i64::MIN]));

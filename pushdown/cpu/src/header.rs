@@ -352,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn a_header_of_version_2_says_whether_values_are_compressed() {
+    fn header_of_version_2_declares_whether_values_are_compressed() {
         let mut bytes = vec![0x15, 6, 0x15, 20, 0x15, 10, 0x5c, 0x15, 8, 0x15, 2, 0x15, 8, 0x15, 0];
         bytes.extend([0x15, 4, 0x15, 0]);
         let header = |tail: &[u8]| PageHeader::read(&[&bytes[..], tail].concat()).map(|it| it.0);
@@ -375,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_header_is_corrupt() {
+    fn invalid_header_is_corrupt() {
         for cut in 0..DATA.len() {
             assert_eq!(PageHeader::read(&DATA[..cut]), Err(Status::Corrupt), "{cut}");
         }
@@ -395,7 +395,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_end() {
+    fn varint_ends_within_64_bits() {
         assert_eq!(varint(&[0xac, 2, 9]), Some((300, 2)));
         assert_eq!(varint(&[0xff; 10]), None);
         let most = [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1];

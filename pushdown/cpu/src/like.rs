@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn patterns_match_what_they_say() {
+    fn prepared_pattern_matches_as_defined() {
         for (pattern, like, unlike) in [
             ("", vec![""], vec!["a"]),
             ("%", vec!["", "a", "größe"], vec![]),
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn half_characters_are_not_found_behind_whole_ones() {
+    fn part_of_a_character_does_not_match() {
         // 0xbc is the second byte of a character, which `%` does not divide.
         let test = test(b"%\xbc%");
         assert!(matches!(Like::of(&test), Some(Like::General(_))));
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn only_patterns_are_made_ready() {
+    fn only_like_tests_are_prepared() {
         let exact = StringTest { op: TestOp::In, ..test(b"a") };
         assert!(Like::of(&exact).is_none());
         assert!(matches!(Like::of(&test(b"a")), Some(Like::Exact(b"a"))));

@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn lengths_of_version_2_are_not_believed() {
+    fn inconsistent_lengths_of_version_2_are_corrupt() {
         let body = [8, 1, 1, 2, 3, 4];
         let of = |levels, fields| {
             next(chunk(Codec::Uncompressed, levels), &page2(6, fields, &[], &body)).map(|_| ())
@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_are_those_that_a_codec_can_reach() {
+    fn size_beyond_the_expansion_of_the_codec_is_corrupt() {
         let of = |codec, uncompressed, body: &[u8]| {
             let page = page2(uncompressed, [4, 0, 4, 0, 0, 0], &[], body);
             next(chunk(codec, 0), &page).map(|page| page.unwrap().values.len())
@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn old_levels_are_read_where_they_are_allowed() {
+    fn bit_packed_levels_are_read_if_the_command_allows_them() {
         // Four rows of version 1, levels in a bit each: one byte, then a value.
         let header = [0x15, 0, 0x15, 10, 0x15, 10, 0x2c, 0x15, 8, 0x15, 0, 0x15, 8, 0x15, 6, 0, 0];
         let bytes = [&header[..], &[0x90, 1, 2, 3, 4]].concat();

@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn the_second_is_taken_unless_the_condition_is_true() {
+    fn second_number_is_selected_unless_the_condition_is_true() {
         let a = numbers(&[Some(1), Some(2), Some(3), None]);
         let b = numbers(&[Some(10), Some(20), None, Some(40)]);
         let (a, b) = (Number::Vector(&a), Number::Vector(&b));
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn wide_numbers_are_taken_too_and_both_must_fit() {
+    fn both_numbers_must_fit_the_width() {
         let a = numbers(&[Some(1 << 70), None]);
         let b = numbers(&[Some(1), Some(2)]);
         let (a, b) = (Number::Vector(&a), Number::Vector(&b));

@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_are_the_same_however_they_are_copied() {
+    fn runs_and_indexes_copy_the_same_rows() {
         let values: Vec<usize> = (0..100).collect();
         let odd = BooleanBuffer::collect_bool(100, |row| row % 2 == 1);
         for step in [2, 3, 7, 50] {

@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_behind_enough_others_is_left_out_and_ties_stay() {
+    fn row_after_enough_others_is_dropped_and_ties_stay() {
         let values = [5, 3, 4, 3, 5, 4, 3, 2, 3].map(Some);
         // With the two best so far 5 3, 4 3, 3 3, 3 3, 3 3, 3 3, 3 2, 3 2.
         assert_eq!(selected(top(2), &values), [0, 1, 2, 3, 6, 7, 8]);
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn nulls_are_on_the_side_that_is_asked_for() {
+    fn nulls_are_first_or_last_as_requested() {
         let values = [None, Some(1), None, Some(0), Some(1 << 70), None];
         assert_eq!(selected(top(1), &values), [0, 1, 3]);
         let first = Top { nulls_first: true, ..top(1) };

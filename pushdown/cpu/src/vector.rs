@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn logic_has_three_values() {
+    fn and_or_and_not_follow_three_valued_logic() {
         let (a, b) = pairs();
         assert_eq!(letters(&a.and(&b)), "ffffnnfnt");
         assert_eq!(letters(&a.or(&b)), "fntnntttt");
@@ -357,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_become_bits() {
+    fn bytes_are_packed_into_bits() {
         for len in [0, 1, 8, 13, 64, 100] {
             let bytes: Vec<u8> = (0..len).map(|row| u8::from(row % 3 == 1 || row > 90)).collect();
             let bits: Vec<u8> = pack(&bytes).iter().map(u8::from).collect();

@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reservation_gives_back_what_it_took() {
+    fn dropped_reservation_returns_its_bytes() {
         let limited = Arc::new(Limited(AtomicU64::new(100)));
         let budget: Arc<dyn Budget> = Arc::<Limited>::clone(&limited);
         let mut first = Reservation::take(&budget, 80).unwrap();
@@ -118,7 +118,7 @@ mod tests {
         assert_eq!(limited.0.load(Ordering::SeqCst), 100);
     }
     #[test]
-    fn a_result_is_charged_as_long_as_somebody_holds_it() {
+    fn result_is_charged_until_its_last_holder_drops_it() {
         let limited = Arc::new(Limited(AtomicU64::new(100)));
         let budget: Arc<dyn Budget> = Arc::<Limited>::clone(&limited);
         let Outcome::Finished(result) = Outcome::charged(vec![7; 80], &budget) else {

@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_keeps_its_number_by_every_path() {
+    fn file_has_one_number_for_all_paths() {
         let table = FileTable::default();
         let (one, other) = (file(b"one"), file(b"other"));
         let by = |path: &Path| {
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_held_is_refused_with_the_reason() {
+    fn file_that_is_not_held_is_refused_with_the_reason() {
         let folder = tempdir().unwrap();
         let table = FileTable::new(Some(folder.path().to_owned()));
         let refused = |path: &Path| {
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_changes_before_or_during_a_read_is_stale() {
+    fn file_that_changes_before_or_during_a_read_is_stale() {
         let table = FileTable::default();
         let mut file = file(b"whole");
         let located = FileRef::of(file.path()).unwrap();

@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn rates_come_out_of_times_that_follow_them() {
+    fn fit_recovers_the_rates_of_exact_times() {
         let mut sums = Sums::default();
         for number in 0..200 {
             sums.add(&load(number), time(&load(number)));
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn a_few_commands_that_were_held_up_do_not_bend_the_rates() {
+    fn few_delayed_commands_do_not_distort_the_rates() {
         let mut sums = Sums::default();
         for number in 0..200 {
             let held_up = if number % 25 == 0 { 100 } else { 1 };
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn times_that_follow_nothing_are_not_trusted() {
+    fn random_times_have_no_fit() {
         let mut sums = Sums::default();
         for number in 0..200 {
             sums.add(&load(number), 1000 * 10_u64.pow(u32::try_from(number % 7).unwrap()));
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn few_observations_are_not_trusted() {
+    fn few_observations_have_no_fit() {
         let mut sums = Sums::default();
         assert_eq!(sums.fit(RateSource::Measured, None), None);
         for number in 0..OBSERVATIONS_MIN - 1 {
@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn where_commands_are_alike_the_drives_own_rates_hold() {
+    fn equal_commands_keep_the_rates_of_the_drive() {
         let own = KernelRates {
             setup_ns: 100_000.0,
             ns_per_media_byte: 0.4,
@@ -364,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn what_faded_counts_half() {
+    fn faded_observations_count_half() {
         let mut sums = Sums::default();
         for number in 0..100 {
             sums.add(&load(number), time(&load(number)));

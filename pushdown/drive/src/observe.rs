@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn another_model_begins_anew() {
+    fn another_model_resets_the_sums() {
         let observer = Observer::default();
         for rows in 1..20 {
             observer.note(&scan(rows * 1000, modelled(1, rows * 5000)));
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_drive_does_now_outweighs_what_it_did() {
+    fn recent_commands_outweigh_older_ones() {
         let observer = Observer::default();
         let measured = |rows: u64, ns: u64| scan(rows, DriveTime::Measured(Measured { ns }));
         for number in 0..MEASURED_MAX * 8 {

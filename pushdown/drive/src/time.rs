@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn many_commands_take_the_busiest_resource_and_one_fill() {
+    fn many_commands_take_the_busiest_resource_plus_one_pass() {
         let ten = (0..9)
             .fold(modelled(100, 200, 1), |sum, _| sum.combine(modelled(100, 200, 1)).unwrap());
         assert_eq!(ten.commands, 10);
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn starting_is_hidden_by_other_commands() {
+    fn start_time_is_hidden_by_other_commands() {
         let alone = Modelled { setup_ns: 1000, ..modelled(100, 50, 1) };
         assert_eq!((alone.makespan_ns(), alone.limit()), (1150, Limit::Start));
         let hundred = (0..99).fold(alone, |sum, _| sum.combine(alone).unwrap());

@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn quotients_are_rounded_as_they_say() {
+    fn each_division_rounds_as_defined() {
         let all = |a, b| [i128::checked_div(a, b), divide_round(a, b), divide_floor(a, b)];
         assert_eq!(all(7, 2), [Some(3), Some(4), Some(3)]);
         assert_eq!(all(-7, 2), [Some(-3), Some(-4), Some(-4)]);

@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_come_out_in_the_order_of_their_bits() {
+    fn numbers_are_unpacked_in_the_order_of_their_bits() {
         // 0 to 7 in three bits each, as Parquet's own description has it.
         let bytes = [0x88, 0xc6, 0xfa];
         assert_eq!(unpacked(&bytes, 0, 3, 8), [0, 1, 2, 3, 4, 5, 6, 7]);
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn every_width_and_place_is_the_same_by_the_bit() {
+    fn every_width_and_offset_agrees_with_unpacking_bit_by_bit() {
         let bytes: Vec<u8> = (0..100u32).map(|n| (n * 73 % 251) as u8).collect();
         let bit = |at: usize| u64::from(bytes.get(at / 8).map_or(0, |byte| byte >> (at % 8) & 1));
         for width in 0..=64 {

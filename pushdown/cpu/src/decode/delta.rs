@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn the_example_of_the_description_comes_out() {
+    fn example_of_the_format_description_is_decoded() {
         let expected = vec![7, 5, 3, 1, 2, 3, 4, 5];
         assert_eq!(read(&example(), 64, &[8]), Ok(expected.clone()));
         assert_eq!(read(&example(), 32, &[1, 0, 3, 4]), Ok(expected));
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn the_count_of_the_header_is_the_truth() {
+    fn count_of_the_header_must_match() {
         let of = |count| Delta::new(Bytes::from(example()), 64, count).map(|_| ());
         assert_eq!(of(8), Ok(()));
         assert_eq!(of(7), Err(Status::Corrupt));
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn widths_are_those_of_the_type_and_values_are_whole() {
+    fn too_wide_or_truncated_values_are_corrupt() {
         let mut wide = example();
         wide[6] = 33;
         wide.extend([0; 33 * 4]);

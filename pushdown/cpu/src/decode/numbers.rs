@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn big_endian_numbers_fit_in_64_bits_or_do_not() {
+    fn big_endian_number_beyond_64_bits_is_an_overflow() {
         assert_eq!(big_endian(&[0x80]), Some(-128));
         assert_eq!(big_endian(&[0, 0x80]), Some(128));
         let least = [0x80, 0, 0, 0, 0, 0, 0, 0];

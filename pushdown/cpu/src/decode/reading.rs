@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_without_a_sign_are_not_negative() {
+    fn unsigned_numbers_are_not_negative() {
         let int32 = chunk(PhysicalType::Int32, ReadAs::Unsigned, 0);
         assert_eq!(numbers(&int32, &[-1, 7]), Ok(vec![0xffff_ffff, 7]));
         let int64 = chunk(PhysicalType::Int64, ReadAs::Unsigned, 64);

@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn runs_and_groups_come_out_in_pieces_of_any_size() {
+    fn runs_and_groups_are_decoded_in_pieces_of_any_size() {
         // Ten times 5, then 0 to 7 in three bits, then a run of nothing, then twice 1.
         let bytes = [20, 5, 3, 0x88, 0xc6, 0xfa, 0, 7, 4, 1];
         let expected = [5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 0, 1, 2, 3, 4, 5, 6, 7, 1, 1];
@@ -169,13 +169,13 @@ mod tests {
     }
 
     #[test]
-    fn a_last_group_may_be_cut_off_behind_its_last_value() {
+    fn last_group_may_end_after_its_last_value() {
         assert_eq!(read(&[3, 0x88, 0xc6], 3, &[5]), Ok(vec![0, 1, 2, 3, 4]));
         assert_eq!(read(&[3, 0x88, 0xc6], 3, &[6]), Err(Status::Corrupt));
     }
 
     #[test]
-    fn claims_are_not_believed() {
+    fn declared_counts_do_not_allocate() {
         // 2^62 groups of 32 bits, and a run of 2^63 - 1 without its value.
         let most = [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f];
         assert_eq!(read(&most, 32, &[1]), Err(Status::Corrupt));

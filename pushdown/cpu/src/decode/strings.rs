@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn strings_are_places_and_what_is_cut_off_is_corrupt() {
+    fn strings_are_views_and_a_truncated_one_is_corrupt() {
         let mut strings = PageStrings::new(Bytes::from_static(b"\x02\0\0\0ab\0\0\0\0\x03\0\0\0xy"));
         let mut out = Vec::new();
         strings.read(2, 7, &mut out).unwrap();

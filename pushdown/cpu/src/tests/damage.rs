@@ -92,7 +92,7 @@ fn every_layout_is_read_in_batches_of_any_size() {
 }
 
 #[test]
-fn damage_ends_in_a_status_or_in_as_many_values() {
+fn corrupt_chunk_ends_in_a_status_or_all_values() {
     let mut ends = [0, 0];
     for seed in 0..400 {
         let (chunk, bytes, _) = chunk(seed);
@@ -127,7 +127,7 @@ fn damage_ends_in_a_status_or_in_as_many_values() {
 }
 
 #[test]
-fn an_entry_that_no_row_has_may_be_anything() {
+fn unused_dictionary_entry_may_be_invalid() {
     let values = Values::Fixed { length: 9, values: vec![Some(1), Some(1 << 63), Some(-1)] };
     let layout = ChunkLayout::common().required().paged(&[1]);
     let written = write_chunk(&values, &layout);
@@ -142,7 +142,7 @@ fn an_entry_that_no_row_has_may_be_anything() {
 }
 
 #[test]
-fn codes_may_come_before_and_behind_other_values() {
+fn dictionary_pages_may_alternate_with_plain_pages() {
     let numbers = (0..90).map(|n| Some(n % 4).filter(|n| *n > 0)).collect();
     let strings = (0..90).map(|n| (n % 7 > 0).then(|| vec![b'a'; n % 5])).collect();
     for values in [Values::Unsigned64(numbers), Values::Bytes(strings)] {
@@ -172,7 +172,7 @@ fn codes_may_come_before_and_behind_other_values() {
 }
 
 #[test]
-fn a_page_has_as_many_nulls_as_its_header_says() {
+fn null_count_of_a_page_must_match_its_header() {
     let values = Values::Int32((0..50).map(|n| Some(n).filter(|n| n % 5 > 0)).collect());
     let version = PageVersion::Two(Flag::Absent);
     let layout = ChunkLayout { version, ..ChunkLayout::plain() };

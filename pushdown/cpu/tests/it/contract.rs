@@ -48,7 +48,7 @@ fn a_completion_is_measured_and_accounts_for_its_bytes() {
 }
 
 #[test]
-fn its_speed_is_unknown_and_each_command_tells_some_of_it() {
+fn rates_are_unknown_until_commands_are_observed() {
     let drive = start(1, 4);
     let snapshot = drive.snapshot();
     assert_eq!((snapshot.scan, snapshot.merge), (RatesByRequest::UNKNOWN, RatesByRequest::UNKNOWN));
@@ -64,7 +64,7 @@ fn its_speed_is_unknown_and_each_command_tells_some_of_it() {
 }
 
 #[test]
-fn a_full_queue_is_busy_and_a_number_is_used_once_at_a_time() {
+fn full_queue_and_duplicate_command_id_are_refused() {
     let drive = start(1, 3);
     let sample = hundreds(200_000);
     let session = session(&drive);
@@ -96,7 +96,7 @@ fn a_command_that_waited_too_long_times_out() {
 }
 
 #[test]
-fn a_command_is_cancelled_where_it_is() {
+fn command_is_cancelled_waiting_or_running() {
     let drive = start(1, 3);
     let sample = hundreds(400_000);
     let session = session(&drive);
@@ -110,7 +110,7 @@ fn a_command_is_cancelled_where_it_is() {
 }
 
 #[test]
-fn a_reset_voids_what_was_before_it() {
+fn reset_voids_earlier_commands() {
     let drive = start(1, 3);
     let sample = hundreds(400_000);
     let session = session(&drive);
@@ -125,7 +125,7 @@ fn a_reset_voids_what_was_before_it() {
 }
 
 #[test]
-fn a_drive_that_is_shut_down_finishes_what_it_has_and_takes_no_more() {
+fn shut_down_drive_finishes_its_commands_and_refuses_new_ones() {
     let drive = start(2, 8);
     let sample = hundreds(100_000);
     let session = session(&drive);
@@ -164,7 +164,7 @@ fn a_lease_is_charged_to_the_query_until_the_command_has_ended() {
 }
 
 #[test]
-fn a_file_that_was_written_anew_is_stale() {
+fn rewritten_file_is_stale() {
     let drive = start(1, 4);
     let sample = hundreds(1000);
     let command = sum(&sample, &drive, 1, 0);
@@ -177,7 +177,7 @@ fn a_file_that_was_written_anew_is_stale() {
 }
 
 #[test]
-fn an_input_that_is_no_file_is_not_supported() {
+fn input_other_than_a_file_is_not_supported() {
     let drive = start(1, 4);
     let sample = hundreds(1000);
     let mut command = sum(&sample, &drive, 1, 0);
@@ -202,7 +202,7 @@ fn a_damaged_chunk_names_its_column() {
 }
 
 #[test]
-fn says_who_it_is() {
+fn identity_is_stable() {
     let drive = start(3, 4);
     assert_eq!(drive.identity().kind, "cpu");
     assert_eq!(drive.identity().uuid, start(1, 1).identity().uuid);

@@ -204,7 +204,7 @@ fn a_reset_voids_what_was_before_it_for_every_client() {
 }
 
 #[test]
-fn a_drive_that_is_shut_down_finishes_what_it_has_and_takes_no_more() {
+fn shut_down_drive_finishes_its_commands_and_refuses_new_ones() {
     let (emulator, served) = served("");
     let drive = served.connect();
     let session = session(&drive);
