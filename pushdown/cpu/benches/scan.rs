@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How fast one thread reads, decodes, filters and aggregates: compressed pages and rows a second.
+//! Measures how fast one thread reads, decodes, filters and aggregates compressed pages, in rows
+//! per second.
 //!
 //! Row groups are those of TPC-H's `lineitem` in type, number of distinct values and encoding, from
 //! seeded numbers; files are in the page cache. Each line ends in a hash of the result. Without

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The states of aggregate slots, for one group or for many.
+//! Holds the states of aggregate slots, for one group or for many.
 
 use arrow::buffer::BooleanBuffer;
 use nearscan_command::{Aggregate, Function, Operand, Value, Width, float_at, float_order};
@@ -120,7 +120,7 @@ impl Slot {
             }
             States::Floats(states) => match states.get(group).copied().flatten() {
                 None => return Ok(Value::Null),
-                // Which NaN comes out of an addition is up to the machine.
+                // The payload of a NaN from an addition depends on the machine.
                 Some(sum) if sum.is_nan() => i128::from(float_order(f64::NAN)),
                 Some(sum) => i128::from(float_order(sum)),
             },

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Arithmetic on numbers, with the overflow that a step declares.
+//! Computes arithmetic on numbers, with the overflow that a step declares.
 //!
 //! A batch is first computed in 64 bits, whatever the width: a loop without branches that remembers
 //! whether any row, null rows included, left 64 bits (or the width). That nearly never happens;

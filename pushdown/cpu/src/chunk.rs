@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A column chunk as batches of values.
+//! Reads a column chunk as batches of values.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Small keys combined into one number, and the group of each.
+//! Combines small keys into one number, and finds the group of each combination.
 //!
 //! A key with `n` possible values has `n + 1` places, the first one for NULL; the place of a row is
 //! the sum of the places of its keys, each times the places of the keys behind it.
@@ -12,7 +12,7 @@ use crate::vector::{Coded, NumberValues, Numbers, Vector, is_set};
 /// Places up to which a table is worth its memory: it stays in the second cache.
 const PLACES_MAX: usize = 1 << 16;
 
-/// What stands for a place that no row had so far.
+/// Marks a place that no row had so far.
 const NO_GROUP: u32 = u32::MAX;
 
 /// The table of groups.
@@ -39,8 +39,8 @@ impl Combined {
         Self { keys: keys.to_vec(), groups: Vec::new(), sizes: Vec::new() }
     }
 
-    /// Fills `batch` with the group of each row, `[rows]`; asks `find` for those of which no row
-    /// came before. Gives `false`, and fills nothing, when a key is not small.
+    /// Fills `batch` with the group of each row, `[rows]`; calls `find` for each new combination.
+    /// Returns `false`, and fills nothing, if a key is not small.
     ///
     /// # Errors
     /// Those of `find`.

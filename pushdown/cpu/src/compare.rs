@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Comparisons of numbers, and lists.
+//! Compares numbers with numbers and with lists.
 
 use arrow::buffer::BooleanBuffer;
 use nearscan_command::Op;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Parts of dates: days since 1970-01-01 in the Gregorian calendar.
+//! Computes parts of dates: days since 1970-01-01 in the Gregorian calendar.
 
 use arrow::buffer::BooleanBuffer;
 use nearscan_command::{Op, Width};
@@ -27,7 +27,7 @@ pub(crate) fn part(op: Op, width: Width, a: Number<'_>, rows: usize) -> Result<N
         Number::Constant(day) => rows == 0 || Width::W32.fits(day),
         Number::Null => true,
     };
-    // What stands in null rows need not be a day.
+    // The value of a null row need not be a day.
     let day = |day: i64| pick(i64::from(i32::try_from(day).unwrap_or(0)));
     let values = match a.narrow() {
         _ if !is_day => return Err(Stop::OVERFLOW),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The dictionary of a chunk.
+//! Reads the dictionary of a chunk.
 
 use arrow::buffer::BooleanBuffer;
 use bytes::Bytes;
@@ -12,8 +12,8 @@ use crate::vector::{NumberValues, Numbers, Strings};
 
 /// The entries of a dictionary.
 ///
-/// An entry that no row refers to may be anything, so an entry that cannot be read is remembered,
-/// and the chunk is at fault only when a row has it.
+/// An entry that no row refers to may be invalid, so the error of an entry is recorded, and
+/// reported only if a row refers to it.
 #[derive(Debug)]
 pub(crate) struct Dictionary {
     entries: Entries,

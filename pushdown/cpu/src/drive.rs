@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! [`CpuDrive`]: the drive as a whole.
+//! Implements [`CpuDrive`].
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,7 +18,7 @@ use crate::session::CpuSession;
 /// How a CPU drive is set up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Options {
-    /// Threads of its own.
+    /// Number of its threads.
     pub threads: usize,
     /// Commands taken and not yet completed; more are refused as busy.
     pub in_flight_max: u32,
@@ -109,7 +109,7 @@ impl Drive for CpuDrive {
     }
 
     fn snapshot(&self) -> CostSnapshot {
-        // How fast it is depends on the machine: whoever watches its commands finds out.
+        // Its speed depends on the machine: the observer of its commands learns it.
         CostSnapshot {
             id: self.shared.snapshots.fetch_add(1, Ordering::Relaxed),
             lanes: u32::try_from(self.shared.threads).unwrap_or(u32::MAX),
@@ -149,7 +149,7 @@ impl Drop for CpuDrive {
     }
 }
 
-/// A place among the commands in flight, given back on drop.
+/// A place among the commands in flight, released on drop.
 #[derive(Debug)]
 pub(crate) struct Place {
     shared: Arc<Shared>,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Why a command stopped.
+//! Defines why a command stopped.
 
 use nearscan_command::{Detail, Status};
 use nearscan_drive::Failure;

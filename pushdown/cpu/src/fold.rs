@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Counting and folding numbers into the states of groups.
+//! Counts and folds numbers into the states of groups.
 //!
 //! Numbers of 64 bits are first folded within the batch, in 64 bits: a sum when no batch of numbers
 //! of that size can leave them. The states, of 128 bits, take in one number a group and batch.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Group keys: from values to group numbers, and states out.
+//! Maps group keys to group numbers, and writes the states of groups.
 //!
 //! Keys that are codes of a small dictionary, or numbers of a small range, are combined into one
 //! number, and a table has the group of each. Keys that are anything else are hashed. Both ways

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Page headers: thrift's compact protocol, as much of it as they need.
+//! Parses page headers, which are in Thrift's compact protocol.
 //!
-//! What is known is read, whatever else stands there is skipped, and nothing is believed: sizes and
-//! counts are held against the chunk where they are used.
+//! Known fields are read, and others are skipped. No value is trusted: sizes and counts are checked
+//! against the chunk where they are used.
 
 use nearscan_command::{Encoding, Status};
 
@@ -69,8 +69,7 @@ impl PageHeader {
     /// Reads the header at the start of `bytes`; also gives its length.
     ///
     /// # Errors
-    /// [`Status::Corrupt`] when it is no header, [`Status::Encoding`] for a kind of page that
-    /// nobody reads.
+    /// [`Status::Corrupt`] if it is not a header, [`Status::Encoding`] for an unknown kind of page.
     pub fn read(bytes: &[u8]) -> Result<(Self, usize), Status> {
         let mut input = Input { bytes, at: 0 };
         let mut numbers = [None; 4];
@@ -169,7 +168,7 @@ fn data2(fields: &Fields) -> Result<PageKind, Status> {
         encoding: fields[4].ok_or(Status::Corrupt)?,
         definition_bytes: size(fields[5])?,
         repetition_bytes: size(fields[6])?,
-        // Where nothing is said of it, it is.
+        // Without the field, values are compressed.
         is_compressed: fields[7] != Some(0),
     }))
 }
@@ -385,7 +384,7 @@ mod tests {
             PageHeader::read(&bytes).map(|_| ())
         };
         assert_eq!(changed(3, 1), Err(Status::Corrupt), "a negative size");
-        assert_eq!(changed(1, 8), Err(Status::Encoding), "a kind that nobody has");
+        assert_eq!(changed(1, 8), Err(Status::Encoding), "an unknown kind");
         assert_eq!(changed(1, 4), Err(Status::Corrupt), "a dictionary without its header");
         assert_eq!(changed(0, 0x18), Err(Status::Corrupt), "a string for a number");
         // Structs in structs without end, and lists of 2^60 structs.

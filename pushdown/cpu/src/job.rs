@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! One command, from its chunks to its result.
+//! Runs one command, from its chunks to its result.
 
 use std::fs::File;
 use std::io;
@@ -26,7 +26,7 @@ use crate::vector::Vector;
 /// cache.
 const BATCH_ROWS: usize = 8192;
 
-/// What stops a job from outside.
+/// The cancellation and the timeout of a job.
 #[derive(Debug, Clone)]
 pub(crate) struct Limits {
     pub(crate) cancel: CancelWord,
@@ -108,7 +108,7 @@ fn open_chunks(
     Ok(readers)
 }
 
-/// Bytes of a file, for which room is made only if it has them.
+/// Reads bytes of a file, and allocates memory only if the file has them.
 fn read_range(file: &File, from: u64, length: u64) -> io::Result<Vec<u8>> {
     let size = file.metadata()?.len();
     if from.checked_add(length).is_none_or(|end| end > size) {
@@ -120,7 +120,7 @@ fn read_range(file: &File, from: u64, length: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Everything that goes on between batches.
+/// The state that is kept between batches.
 struct Work<'a> {
     predicate: Prepared<'a>,
     projection: Prepared<'a>,

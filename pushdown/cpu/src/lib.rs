@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A drive that is the host's own processor: every command, on Arrow buffers.
+//! Implements a drive on the host's processor, which runs every command on Arrow buffers.
 //!
 //! ```text
 //! job     version check, read whole chunks            job.rs, files.rs
@@ -13,27 +13,27 @@
 //! merge   results of several jobs, row by row         merge.rs
 //! ```
 //!
-//! Values of a batch lie in columns. A step is one tight loop over slices; which loop is decided
+//! Values of a batch are in columns. A step is one tight loop over slices; which loop is decided
 //! once a batch, by whether both operands fit in 64 bits. Truth values are two bitmaps, *true* and
 //! *false*, so that three-valued AND, OR and NOT are one or two bitwise operations a word.
 //!
-//! What is stored as dictionary indexes stays indexes as long as nobody needs the values: a
-//! comparison with constants and a string test are done once for each entry and looked up for each
-//! row, rows are kept and grouped by their codes.
+//! Dictionary-encoded columns stay indexes until their values are needed: a comparison with
+//! constants and a string test are evaluated once for each entry and looked up for each row; rows
+//! are kept and grouped by their codes.
 //!
-//! # What is not here
+//! # What this crate does not do
 //!
-//! No DataFusion and no plan: what runs is a command, as on any other drive. No parquet crate
-//! outside of tests, where it writes files: its readers trust a page more than a drive may (they
-//! panic on indexes without a dictionary and on sizes that do not add up), do not give out indexes,
-//! and keep from us the size that LZ4 needs.
+//! It does not use DataFusion or plans: it runs commands, like any other drive. It uses the parquet
+//! crate only in tests, to write files: the crate's readers trust a page more than a drive may
+//! (they panic on indexes without a dictionary and on inconsistent sizes), do not expose indexes,
+//! and hide the size that LZ4 needs.
 //!
 //! # Invariants
 //!
 //! - It agrees with the evaluator of the conformance crate. It answers `GroupCardinality` for a key
 //!   outside of its range only, never because there are too many groups.
-//! - Any bytes end in a status: nothing is allocated or looped over because a page claims it, but
-//!   only as far as the unit has rows and the chunk has bytes.
+//! - Any bytes end in a status: allocations and loops are bounded by the rows of the unit and the
+//!   bytes of the chunk, not by what a page declares.
 //! - No more commands are taken than `in_flight_max`; each is cancelled within a batch.
 #![forbid(unsafe_code)]
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! LIKE, made ready: nearly every pattern is a few pieces of text with anything in between.
+//! Prepares patterns of LIKE: nearly every pattern is a few pieces of text with wildcards in
+//! between.
 //!
 //! ```text
 //! forest%      starts with         %green%     contains

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Merges: the results of scans, each sorted, as one sorted result.
+//! Merges the sorted results of scans into one sorted result.
 //!
 //! The scans run one after the other on this thread, as any command would. Their results are
-//! unpacked into columns, a heap with the next row of each says whose turn it is, and rows are
-//! gathered in batches.
+//! unpacked into columns, a heap of their next rows determines the order, and rows are gathered in
+//! batches.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The pages of a chunk, decompressed and held against what the command says of it.
+//! Decompresses the pages of a chunk, and checks them against the command.
 //!
-//! Headers are claims: sizes end within the chunk, rows add up to those of the unit, a dictionary
-//! comes once and before its indexes, encodings are those that the footer lists. Bodies are looked
-//! at where they are decoded.
+//! Headers are validated: sizes are within the chunk, rows add up to those of the unit, a
+//! dictionary occurs once and before its indexes, and encodings are those that the footer lists.
+//! Bodies are checked where they are decoded.
 
 use bytes::Bytes;
 use nearscan_command::{Chunk, Codec, Encoding, PhysicalType, Status};
@@ -19,7 +19,7 @@ pub(crate) struct Pages {
     at: usize,
     /// Pages before it.
     index: u32,
-    /// Rows that no page has claimed yet.
+    /// Rows of the unit that are left.
     rows_left: u64,
     has_dictionary: bool,
     snappy: snap::raw::Decoder,
@@ -198,7 +198,7 @@ impl Pages {
     /// A body of `length` bytes as its header says; Snappy's own length counts, if there is one.
     fn decompress(&mut self, body: Bytes, length: usize) -> Result<Bytes, Status> {
         if body.is_empty() || self.chunk.codec == Codec::Uncompressed {
-            // Some writers leave nothing of a page without values.
+            // Some writers write no bytes for a page without values.
             return Ok(body);
         }
         match self.chunk.codec {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A fixed number of threads that run jobs.
+//! Runs jobs on a fixed number of threads.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Predicate and projection over batches.
+//! Evaluates predicate and projection over batches.
 
 use std::cell::OnceCell;
 
@@ -16,7 +16,7 @@ use crate::select::select;
 use crate::strings::PreparedTest;
 use crate::vector::{Truth, Vector};
 
-/// A program made ready: lists ordered, sets of strings hashed.
+/// A prepared program: lists are sorted, sets of strings are hashed.
 #[derive(Debug)]
 pub(crate) struct Prepared<'a> {
     steps: Vec<PreparedStep<'a>>,

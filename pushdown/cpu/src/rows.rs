@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Row output: kept rows, column by column into the result's blocks.
+//! Writes kept rows, column by column, into the result's blocks.
 
 use nearscan_command::{
     CellColumn, Cells, ColumnarWriter, Error, Operand, ResultHeader, RowColumn, Status, Top, Width,
@@ -12,7 +12,7 @@ use crate::selection::Selection;
 use crate::top::TopRows;
 use crate::vector::{NumberValues, Vector};
 
-/// Writes kept rows until the limit or the room is used up.
+/// Writes kept rows until the limit is reached or the output is full.
 #[derive(Debug)]
 pub(crate) struct RowOutput<'a> {
     columns: &'a [RowColumn],
@@ -65,7 +65,7 @@ impl<'a> RowOutput<'a> {
             return self.write(scope, rows);
         };
         let selected = top.select(scope, rows);
-        // What a row that is left out would not fit is an overflow all the same.
+        // A number that does not fit is an overflow also in a row beyond the limit.
         self.check_widths(scope)?;
         if selected.len() == rows {
             return self.write(scope, rows);

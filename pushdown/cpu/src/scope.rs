@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a program, a slot or an output column refers to.
+//! Resolves the operands of programs, slots and output columns.
 
 use arrow::buffer::BooleanBuffer;
 use nearscan_command::Operand;

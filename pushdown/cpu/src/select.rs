@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! CASE WHEN: one of two numbers in each row.
+//! Computes CASE WHEN: selects one of two numbers in each row.
 
 use arrow::buffer::BooleanBuffer;
 use nearscan_command::Width;

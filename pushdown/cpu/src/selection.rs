@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Which rows of a batch are kept, in a form that values are copied by.
+//! Represents the kept rows of a batch in a form for copying values.
 
 use std::ops::Range;
 
@@ -11,7 +11,7 @@ use arrow::buffer::BooleanBuffer;
 pub(crate) enum Selection {
     /// Some here and there.
     Rows(Vec<usize>),
-    /// Nearly all: what lies between those that are left out.
+    /// Nearly all: the runs between the rows that are dropped.
     Runs { runs: Vec<Range<usize>>, count: usize },
 }
 

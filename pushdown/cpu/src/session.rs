@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The work of one query: leases, submissions, completions.
+//! Implements the work of one query: leases, submissions, completions.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -110,10 +110,10 @@ impl Task {
             time: DriveTime::Measured(time),
             traffic: Traffic { media_bytes, link_bytes: 0, host_bytes: media_bytes },
         };
-        // Memory and place are free before anybody hears of the end.
+        // Memory and place are released before the completion is sent.
         drop(self.lease);
         drop(self.place);
-        // Nobody may be waiting any more.
+        // The receiver may have been dropped.
         drop(self.sender.send(completion));
     }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! String tests: once for each entry of a dictionary, else for each value.
+//! Evaluates string tests: once for each entry of a dictionary, otherwise for each value.
 
 use std::cell::OnceCell;
 use std::collections::HashSet;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Which rows can be among the first: the best ranks so far are kept, and a row that comes behind
-//! all of them is left out.
+//! Selects the rows that can be among the first: the best ranks so far are kept, and a row after
+//! all of them is dropped.
 
 use std::collections::BinaryHeap;
 

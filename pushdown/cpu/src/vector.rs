@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The values of a batch: one vector a column or step.
+//! Holds the values of a batch: one vector for each column or step.
 
 use std::cell::OnceCell;
 use std::sync::Arc;
@@ -67,7 +67,7 @@ pub(crate) struct View {
     pub(crate) length: u32,
 }
 
-/// Values as indexes into a dictionary; decoded only when somebody asks for the values.
+/// Values as indexes into a dictionary; decoded only if the values are needed.
 #[derive(Debug, Clone)]
 pub(crate) struct Coded {
     pub(crate) dictionary: Arc<Dictionary>,

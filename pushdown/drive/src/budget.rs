@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Host memory that a drive uses for a query, charged to somebody: the engine implements [`Budget`]
-//! over the query's memory pool.
+//! Charges host memory that a drive uses for a query: the engine implements [`Budget`] over the
+//! query's memory pool.
 
 use std::fmt::Debug;
 use std::sync::Arc;
 
 /// Grants host memory.
 pub trait Budget: Send + Sync + Debug {
-    /// Takes `bytes`; false when there is not enough.
+    /// Takes `bytes`; returns false if there is not enough.
     fn try_grow(&self, bytes: u64) -> bool;
 
-    /// Gives `bytes` back.
+    /// Returns `bytes` to the budget.
     fn shrink(&self, bytes: u64);
 }
 
@@ -26,7 +26,7 @@ impl Budget for Unlimited {
     fn shrink(&self, _bytes: u64) {}
 }
 
-/// Bytes taken from a budget, given back on drop.
+/// Bytes taken from a budget, returned on drop.
 #[derive(Debug)]
 pub struct Reservation {
     budget: Arc<dyn Budget>,
@@ -44,7 +44,7 @@ impl Reservation {
         self.bytes
     }
 
-    /// Gives back what is above `bytes`.
+    /// Returns the bytes above `bytes` to the budget.
     pub fn shrink_to(&mut self, bytes: u64) {
         let surplus = self.bytes.saturating_sub(bytes);
         self.budget.shrink(surplus);
@@ -58,7 +58,7 @@ impl Drop for Reservation {
     }
 }
 
-/// Bytes with the host memory that they are charged for; both are given back together.
+/// Bytes with the host memory that they are charged for; both are released together.
 #[derive(Debug)]
 pub struct Charged {
     bytes: Vec<u8>,

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a drive is able to run, as data: the optimizer decides from it without asking the drive.
+//! Describes what a drive can run, as data: the optimizer decides from it without calling the
+//! drive.
 
 use nearscan_command::{
     Chunk, Codec, Encodings, Fragment, Function, Op, Output, PhysicalType, TestOp, limits,
 };
 
-/// What a drive is able to run.
+/// The capabilities of a drive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Capabilities {
     /// Version of this description.
@@ -30,9 +31,9 @@ pub struct Capabilities {
     pub aggregates_max: u32,
     /// Group keys of one command.
     pub keys_max: u32,
-    /// Bytes of a group key's dictionary page (compressed) above which the drive is not asked.
+    /// Largest dictionary page of a group key, in compressed bytes, that the drive is given.
     pub key_dictionary_bytes_max: u64,
-    /// Bytes of any dictionary page (compressed) above which the drive is not asked.
+    /// Largest dictionary page, in compressed bytes, that the drive is given.
     pub dictionary_bytes_max: u64,
     /// Inputs of one merge command; 0 when the drive cannot merge.
     pub merge_inputs_max: u32,
@@ -44,7 +45,7 @@ pub struct Capabilities {
     pub emulated: bool,
 }
 
-/// What of a fragment or chunk a drive cannot run.
+/// The part of a fragment or chunk that a drive cannot run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Refused {
     /// A stored type.

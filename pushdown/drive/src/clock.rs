@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The one place that reads the clock: everything else asks here, so that measured time has one
-//! source.
+//! Reads the clock; this is the only module that does, so that measured time has one source.
 
 use std::time::{Duration, Instant};
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What comes back of a command, and the check that stands before any of its rows is used.
+//! Defines the completion of a command, and the check before any of its rows is used.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::budget::{Budget, Charged, Reservation};
 use crate::error::Failure;
 use crate::time::DriveTime;
 
-/// Bytes that crossed each border for one command, each counted once.
+/// Bytes that crossed media, link and host memory for one command, each counted once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Traffic {
     /// Read from the media.
@@ -22,8 +22,8 @@ pub struct Traffic {
 }
 
 impl Outcome {
-    /// A result that is charged to `budget` as long as somebody holds it; the failure instead, when
-    /// there is not enough.
+    /// Makes a result that is charged to `budget` until it is dropped; a failure if the budget is
+    /// used up.
     pub fn charged(result: Vec<u8>, budget: &Arc<dyn Budget>) -> Self {
         let needed_bytes = result.len() as u64;
         match Reservation::take(budget, needed_bytes) {
@@ -36,9 +36,9 @@ impl Outcome {
 /// How a command ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
-    /// The kernel gave a result; its status is inside.
+    /// The kernel returned a result, which has a status.
     Finished(Bytes),
-    /// There is none.
+    /// There is no result.
     Failed(Failure),
 }
 
@@ -51,13 +51,13 @@ pub struct Completion {
     pub attempt: u32,
     /// How it ended.
     pub outcome: Outcome,
-    /// What it took.
+    /// Its time.
     pub time: DriveTime,
-    /// What it moved.
+    /// Its traffic.
     pub traffic: Traffic,
 }
 
-/// Why a completion's rows must not be used.
+/// The reason why a completion's rows must not be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
     /// The kernel gave up; the status says why, and doing the unit elsewhere helps.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a drive says of its speed right now. The optimizer gets snapshots as values: it asks
-//! nobody.
+//! Describes the current speed of a drive. The optimizer is given snapshots as values, and calls no
+//! drive.
 //!
 //! Commands keep the drive's lanes (compute units, threads) busy, each for
 //!
@@ -8,14 +8,14 @@
 //! setup + media_bytes * ns/B + rows * ns/row + link_bytes * ns/B
 //! ```
 //!
-//! with one set of numbers for each kernel and class of request size ([`KernelRates`]). Beside
-//! that, commands share what the drive has once: the way from its media and the link to its host,
-//! if it says how fast they are. A drive that does not has them in the time of its commands.
+//! with one set of numbers for each kernel and class of request size ([`KernelRates`]). Besides,
+//! commands share the path from the media and the link to the host, if the drive reports their
+//! rates. Otherwise they are part of the time of its commands.
 //!
 //! # Invariants
 //!
-//! - What a drive does not know it leaves out; nobody fills in a figure for it.
-//! - A rate says whether it was assumed, modelled or measured. See [`fit`](crate::fit) for those
+//! - A drive omits unknown rates; no other code substitutes a figure.
+//! - A rate states whether it was assumed, modelled or measured. See [`fit`](crate::fit) for those
 //!   that were fitted to observations.
 
 /// A program of a drive.
@@ -106,7 +106,7 @@ impl RateSource {
     }
 }
 
-/// How far to trust rates that were fitted.
+/// The quality of fitted rates.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FitQuality {
     /// Commands that they were fitted to.
@@ -115,7 +115,7 @@ pub struct FitQuality {
     pub residual: f64,
 }
 
-/// What commands ask of a lane.
+/// The load of commands on a lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Load {
     /// Commands.
@@ -135,7 +135,7 @@ impl Load {
     }
 }
 
-/// How long commands of one kernel keep a lane busy.
+/// Rates of the time for which commands of one kernel keep a lane busy.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct KernelRates {
     /// Of each command, whatever it does.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The traits: [`Drive`], and [`Session`] for the work of one query.
+//! Defines the traits [`Drive`], and [`Session`] for the work of one query.
 
 use std::fmt::Debug;
 use std::future::Future;
@@ -20,10 +20,10 @@ use crate::cost::CostSnapshot;
 use crate::error::{Failure, Refusal};
 use crate::placement::{FileRef, Placement};
 
-/// Who a drive is.
+/// Stable identity of a drive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Identity {
-    /// For ever the same for the same drive.
+    /// Unique and constant for a drive.
     pub uuid: Uuid,
     /// `cpu`, `emulated`, `xrt`, `remote`; only for people to read.
     pub kind: &'static str,
@@ -31,34 +31,35 @@ pub struct Identity {
     pub model: String,
 }
 
-/// Anything that runs commands near data.
+/// A device or backend that runs commands near data.
 pub trait Drive: Send + Sync + Debug {
-    /// Who it is.
+    /// Returns its identity.
     fn identity(&self) -> &Identity;
 
-    /// What it can run; constant while the drive is open.
+    /// Returns its capabilities; constant while the drive is open.
     fn capabilities(&self) -> &Capabilities;
 
-    /// Whether it holds a file, and under which number. May touch the file system, not the media.
+    /// Returns whether it holds a file, and the file's number. May access the file system, but not
+    /// the media.
     fn locate(&self, file: &FileRef) -> Placement;
 
-    /// How fast it is right now.
+    /// Returns its current rates and load.
     fn snapshot(&self) -> CostSnapshot;
 
     /// Starts the work of one query.
     ///
     /// # Errors
-    /// [`Refusal::Gone`] when the drive is not there any more.
+    /// [`Refusal::Gone`] if the drive is no longer available.
     fn open_session(&self, spec: SessionSpec) -> Result<Arc<dyn Session>, Refusal>;
 
     /// Stops everything that runs and starts a new epoch: completions of older ones are void.
-    /// Gives the new epoch.
+    /// Returns the new epoch.
     ///
     /// # Errors
-    /// [`Refusal::Gone`] when the drive is not there any more.
+    /// [`Refusal::Gone`] if the drive is no longer available.
     fn reset(&self) -> Result<u64, Refusal>;
 
-    /// The epoch that it is known to be in; nothing when that is not known without asking it.
+    /// Returns its epoch, if it is known without communication.
     fn epoch(&self) -> Option<u64> {
         None
     }
@@ -66,13 +67,13 @@ pub trait Drive: Send + Sync + Debug {
     /// Commands taken and not yet completed, of all sessions.
     fn in_flight(&self) -> u32;
 
-    /// Why the drive will not answer again in this process, if that is so: the process is to be
-    /// replaced by another one.
+    /// Returns the reason if the drive cannot be used again in this process, so that the process
+    /// has to be replaced.
     fn lost(&self) -> Option<String> {
         None
     }
 
-    /// Waits for what runs, then takes no more work.
+    /// Waits for running commands, then accepts no more work.
     fn shutdown(&self);
 }
 
@@ -81,9 +82,9 @@ pub trait Drive: Send + Sync + Debug {
 pub struct SessionSpec {
     /// The query.
     pub query_id: u128,
-    /// Whose quota it counts against.
+    /// The tenant whose quota it counts against.
     pub tenant: u32,
-    /// Where host memory is charged.
+    /// The budget to which host memory is charged.
     pub budget: Arc<dyn Budget>,
 }
 
@@ -98,17 +99,17 @@ pub trait Session: Send + Sync + Debug {
     /// [`Refusal::LowMemory`] when there is not enough now.
     fn lease(&self, bytes: u64) -> Result<Lease, Refusal>;
 
-    /// Hands a command over. Never waits.
+    /// Submits a command. Never waits.
     ///
     /// # Errors
-    /// Why the drive did not take it; the lease is given back then.
+    /// The reason why the drive did not accept it; the lease is released then.
     fn submit(&self, submission: Submission) -> Result<Ticket, Refusal>;
 
-    /// Asks for the end of a command. Its buffers stay the drive's until it has ended.
+    /// Requests the end of a command. The drive owns its buffers until it has ended.
     fn cancel(&self, command_id: u128) -> CancelOutcome;
 }
 
-/// What became of a cancellation.
+/// The outcome of a cancellation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CancelOutcome {
     /// The command will end soon; its completion comes.
@@ -119,7 +120,7 @@ pub enum CancelOutcome {
     Lost,
 }
 
-/// Device memory set aside; given back on drop, wherever the lease is then.
+/// Reserved device memory; released on drop, wherever the lease is then.
 pub struct Lease {
     bytes: u64,
     release: Option<Box<dyn FnOnce(u64) + Send + Sync>>,
@@ -151,7 +152,7 @@ impl Drop for Lease {
     }
 }
 
-/// What a drive is asked to do: one unit, which fails or succeeds as a whole.
+/// One unit of work, which fails or succeeds as a whole.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Work {
     /// Scan one row group.
@@ -161,7 +162,7 @@ pub enum Work {
 }
 
 impl Work {
-    /// Who asks.
+    /// Returns the request envelope.
     pub const fn envelope(&self) -> &Envelope {
         match self {
             Self::Scan(command) => &command.envelope,
@@ -201,11 +202,11 @@ impl From<MergeCommand> for Work {
 /// Work on its way to a drive.
 #[derive(Debug)]
 pub struct Submission {
-    /// What to do, its inputs named by the file numbers of [`Drive::locate`].
+    /// The work, with inputs named by the file numbers of [`Drive::locate`].
     pub work: Work,
     /// Device memory for it.
     pub lease: Lease,
-    /// Time it may take; the drive stops it then, if it can.
+    /// Timeout, after which the drive stops it, if it can.
     pub timeout: Duration,
 }
 
@@ -219,7 +220,7 @@ impl CancelWord {
         self.0.store(1, Ordering::Release);
     }
 
-    /// Whether somebody asked for the end.
+    /// Whether the end was requested.
     pub fn is_set(&self) -> bool {
         self.0.load(Ordering::Acquire) != 0
     }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Why a drive did not take a command, or did not finish one. Neither fails a query: the unit goes
-//! to the CPU.
+//! Defines why a drive did not accept a command, or did not finish one. Neither fails a query: the
+//! unit goes to the CPU.
 
-/// Why a drive did not take work.
+/// The reason why a drive did not accept work.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     /// The submission queue is full.
@@ -25,7 +25,7 @@ pub enum Refusal {
     Command(#[from] nearscan_command::Error),
 }
 
-/// Why a command that was taken did not finish.
+/// The reason why an accepted command did not finish.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Failure {
     /// The media could not be read.

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The files that a drive of this machine holds: their numbers, by which commands name them, and
-//! their versions.
+//! Numbers the files that a drive of this machine holds, for use in commands, and checks their
+//! versions.
 //!
 //! # Invariants
 //!
 //! - A file keeps its number as long as the table lives, by whatever path it was asked for.
-//! - Bytes are of the version that a command names: it is checked before reading, and after, since
-//!   what was overwritten in the meantime is of no version.
+//! - Bytes are of the version that a command names: it is checked before and after reading, because
+//!   a file may be overwritten in the meantime.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -88,7 +88,7 @@ impl FileTable {
         self.open_with(file_id, version, |path| File::open(path))
     }
 
-    /// The same, opened in a way of one's own.
+    /// Opens the file of a number by the given function, if it is what `version` says.
     ///
     /// # Errors
     /// As [`FileTable::open`].

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Least squares over running sums: `ns = setup + a * media_bytes + b * rows + c * link_bytes`.
+//! Fits rates by least squares over running sums:
+//! `ns = setup + a * media_bytes + b * rows + c * link_bytes`.
 //!
-//! What is made small is the error as a share of the time that was taken: the sum of
-//! `(1 - estimate / ns)^2`. An estimate is used to compare, so its ratio counts. And a command that
-//! was held up for a hundred times as long can be off by 1 at the most, so that a few of them do
-//! not bend the others' rates.
+//! It minimises the relative error: the sum of `(1 - estimate / ns)^2`. Estimates are compared with
+//! one another, so relative errors matter. And a command that was delayed a hundredfold has an
+//! error of 1 at most, so that a few of them do not distort the rates.
 //!
-//! No rate is negative. Where two amounts always go together their rates can not be told apart;
-//! then fewer rates do, or those that the drive says it has.
+//! No rate is negative. If two amounts are always proportional, their rates cannot be
+//! distinguished; then fewer rates are fitted, or the drive's own rates are used.
 //!
 //! # Invariants
 //!

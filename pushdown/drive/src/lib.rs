@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a drive is: anything that runs commands near data.
+//! Defines the interface of drives, which run commands near data.
 //!
-//! The optimizer and the engine know drives only through this crate: the traits [`Drive`] and
-//! [`Session`], what a drive says of itself ([`Identity`], [`Capabilities`], [`CostSnapshot`]), and
-//! what it gives back ([`Completion`]). Backends implement the traits and are named in one file of
-//! the engine.
+//! The optimizer and the engine use drives only through this crate: the traits [`Drive`] and
+//! [`Session`], the description of a drive ([`Identity`], [`Capabilities`], [`CostSnapshot`]), and
+//! its results ([`Completion`]). Backends implement the traits and are named in one file of the
+//! engine.
 //!
 //! The life of one unit of work, which is a scan of one row group or a merge of several:
 //!
@@ -17,9 +17,9 @@
 //!   completion.check(..) -> ResultView | Fault    no row leaves before this; a merge: check_merge
 //! ```
 //!
-//! # What is not here
+//! # What this crate does not do
 //!
-//! No backend, no Arrow, no async runtime: a [`Ticket`] is a plain future.
+//! It has no backend and does not use Arrow or an async runtime: a [`Ticket`] is a plain future.
 //!
 //! # Invariants
 //!

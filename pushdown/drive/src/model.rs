@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What stands for a card where there is none, seen from the drive that believes in it.
+//! Defines the model of a card, as the drive that uses it in place of hardware sees it.
 //!
-//! A drive behind a vendor's runtime can be tried without hardware: the runtime's emulation asks a
-//! model of the device over a socket. Model and drive are different backends and know nothing of
-//! each other; whoever opens both hands the model over.
+//! A drive behind a vendor's runtime can be tried without hardware: the runtime's emulation
+//! communicates with a model of the device over a socket. Model and drive are different backends
+//! that do not depend on each other; the code that opens both passes the model to the drive.
 //!
 //! ```text
 //! drive --runtime's calls--> runtime --socket--> CardModel::serve     kernels, device memory
@@ -13,8 +13,9 @@
 //!
 //! # Invariants
 //!
-//! - Time and faults are functions of the work, the configuration and the seed: they are asked for
-//!   by work, not by what crosses the socket, so they are those of an in-process drive.
+//! - Time and faults are functions of the work, the configuration and the seed: they are computed
+//!   from the work, not from the messages on the socket, so they equal those of an in-process
+//!   drive.
 
 use std::fmt::Debug;
 use std::fs::File;
@@ -31,7 +32,7 @@ use crate::time::Modelled;
 /// Makes memory of so many bytes that two parties can map: a file without a name.
 pub type MakeMemory = fn(u64) -> std::io::Result<File>;
 
-/// Tells what a device would have taken for work that only was emulated.
+/// Computes the time that a device would have taken for emulated work.
 pub trait DeviceClock: Send + Sync + Debug {
     /// A command that failed before a kernel ran.
     fn idle(&self) -> Modelled;

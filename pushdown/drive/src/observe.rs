@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What commands took, as sums from which rates are fitted.
+//! Observes the times of commands, as sums from which rates are fitted.
 //!
-//! An [`Observer`] belongs to one drive. It keeps measured and modelled times in sums of their own,
-//! and refines a snapshot of modelled rates by modelled times only, and any other by measured ones.
+//! An [`Observer`] belongs to one drive. It keeps measured and modelled times in separate sums, and
+//! refines a snapshot of modelled rates by modelled times only, and any other by measured ones.
 //!
 //! # Invariants
 //!

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Which files a drive holds.
+//! Describes which files a drive holds.
 
 use std::path::PathBuf;
 use std::time::UNIX_EPOCH;
 
 use nearscan_command::Version;
 
-/// A file as the host knows it.
+/// A file as seen by the host.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct FileRef {
     /// Absolute path.
@@ -15,7 +15,7 @@ pub struct FileRef {
     pub version: Version,
 }
 
-/// A drive's answer to "do you hold this file?".
+/// Whether a drive holds a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Placement {
     /// Yes.

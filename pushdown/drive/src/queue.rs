@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The job queue between those who submit work and the threads or compute units that do it.
+//! Implements the job queue between sessions and the threads or compute units of a drive.
 //!
 //! A queue is bounded or not, is first in first out, and counts its jobs from [`JobQueue::push`]
 //! until [`JobQueue::finish`]. It runs nothing itself: a worker is a loop over [`JobQueue::next`].

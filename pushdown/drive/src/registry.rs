@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The drives that an engine has attached, by name.
+//! Registers the drives that an engine has attached, by name.
 
 use std::sync::{Arc, RwLock};
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The stages of a scan kernel, how long each was busy, and what is the limit of a command.
+//! Defines the stages of a scan kernel, their busy times, and the limit of a command.
 
 use std::fmt;
 
@@ -95,7 +95,7 @@ impl StageTimes {
     }
 }
 
-/// What commands spent most of their time on: the resource to have more of.
+/// The bottleneck: the resource on which commands spent most of their time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Limit {
     /// Starting commands and waiting for the first bytes: too few commands to hide it.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Measured, modelled and composed time. Three types that do not convert into each other: a
-//! modelled figure can not end up in a measured column.
+//! Defines measured, modelled and composed time. The three types do not convert into each other, so
+//! a modelled figure cannot be in a measured column.
 
 use std::ops::{Add, AddAssign};
 

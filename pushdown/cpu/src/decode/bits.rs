@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Numbers of a few bits, packed from the lowest bit of the first byte on.
+//! Unpacks numbers of a few bits, packed from the lowest bit of the first byte on.
 
-/// Appends `count` numbers of `width` bits, the first one at bit `first`, each made by `make`.
-/// What lies behind the end of `bytes` is zeros.
+/// Appends `count` numbers of `width` bits, the first one at bit `first`, each made by `make`. Bits
+/// after the end of `bytes` are zeros.
 pub(crate) fn unpack<T>(
     bytes: &[u8],
     first: usize,

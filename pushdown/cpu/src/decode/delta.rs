@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-//! DELTA_BINARY_PACKED: differences of integers, bit-packed in blocks of miniblocks.
+//! Decodes DELTA_BINARY_PACKED: differences of integers, bit-packed in blocks of miniblocks.
 //!
 //! ```text
 //! block size | miniblocks a block | values | first value
 //! least difference | widths, a byte a miniblock | miniblocks      for each block
 //! ```
 //!
-//! The first four are variable-length numbers, as is the least difference. Miniblocks behind the
-//! last value are not there, and their widths mean nothing.
+//! The first four are variable-length numbers, as is the least difference. Miniblocks after the
+//! last value are absent, and their widths have no meaning.
 
 use bytes::Bytes;
 use nearscan_command::Status;

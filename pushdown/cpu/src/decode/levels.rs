@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Definition levels of a flat column: a bit for each row, 1 where it is not null.
+//! Decodes definition levels of a flat column: a bit for each row, 1 where it is not null.
 
 use arrow::array::BooleanBufferBuilder;
 use bytes::Bytes;
@@ -10,7 +10,7 @@ use super::runs::{Runs, append_bits};
 /// The levels of a page.
 #[derive(Debug, Clone)]
 pub(crate) enum Levels {
-    /// No row is null, and nothing says so.
+    /// There are no levels: no row is null.
     Required,
     /// As runs and groups.
     Runs(Runs),
@@ -62,7 +62,7 @@ impl Levels {
         let mut bits = BooleanBufferBuilder::new(0);
         let (mut left, mut set) = (rows, 0);
         while left > 0 {
-            // By the piece: a run may claim more rows than anybody has memory for.
+            // In pieces, because a run may declare more rows than fit in memory.
             let piece = left.min(COUNT_ROWS);
             set += ahead.read(piece, &mut bits)?;
             bits.truncate(0);

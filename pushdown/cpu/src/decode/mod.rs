@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The bodies of pages, from bytes to values.
+//! Decodes the bodies of pages from bytes to values.
 //!
 //! ```text
 //! runs    runs and bit-packed groups: levels, dictionary indexes, truth values
 //! levels  which rows of a page are not null
 //! delta   differences of integers
-//! numbers plain, split into streams, and what stored bytes stand for
+//! numbers plain, split into streams, and the meaning of stored bytes
 //! strings byte strings, as places in their page
 //! ```
 //!

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Numbers of a page, as they are stored: the bits of four and eight bytes sign-extended,
-//! big-endian values in full.
+//! Decodes the numbers of a page as stored: four and eight bytes sign-extended, big-endian values
+//! in full.
 
 use bytes::Bytes;
 use nearscan_command::{Chunk, Encoding, PhysicalType, Status};
@@ -51,8 +51,8 @@ pub(crate) enum PageNumbers {
 }
 
 impl PageNumbers {
-    /// The numbers of a page in any encoding but those of dictionaries. `count` says how many there
-    /// are; it is asked only when that matters.
+    /// The numbers of a page in any encoding but those of dictionaries. `count` returns their
+    /// number; it is called only if that is needed.
     ///
     /// # Errors
     /// [`Status::Encoding`] for an encoding that the type does not have, [`Status::Corrupt`].
@@ -76,7 +76,7 @@ impl PageNumbers {
             }
             (Encoding::ByteStreamSplit, Stored::Four | Stored::Eight | Stored::Fixed(_)) => {
                 let values = count()?;
-                // Where a stream starts follows from the number of values, so it must be the truth.
+                // The start of a stream follows from the number of values, so that must be exact.
                 match values.checked_mul(stored.bytes()) == Some(bytes.len()) {
                     true => Ok(Self::Split { bytes, at: 0, values, stored }),
                     false => Err(Status::Corrupt),

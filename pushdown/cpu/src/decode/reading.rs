@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! From stored bits to the numbers that they stand for.
+//! Converts stored bits to the numbers that they represent.
 
 use nearscan_command::{Chunk, PhysicalType, ReadAs, Reading, Status, float_order, widened_float};
 

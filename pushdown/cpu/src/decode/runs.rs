@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Parquet's hybrid of runs and bit-packed groups.
+//! Decodes Parquet's hybrid of runs and bit-packed groups.
 
 use arrow::array::BooleanBufferBuilder;
 use arrow::util::bit_chunk_iterator::UnalignedBitChunk;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Plain byte strings: each behind its length of four bytes.
+//! Decodes plain byte strings: each follows its length of four bytes.
 
 use bytes::Bytes;
 use nearscan_command::Status;

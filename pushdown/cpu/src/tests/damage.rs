@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Chunks of every layout, and what becomes of them when bytes change.
+//! Tests chunks of every layout, intact and with changed bytes.
 
 use bytes::Bytes;
 use nearscan_command::{Chunk, Encodings, ReadAs, Status, Value};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Whole chunks: written by others, and damaged.
+//! Tests reading of whole chunks: written by another program, and corrupt.
 
 mod damage;
 mod written;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The suite.
+//! Runs the conformance suite on the CPU drive.
 
 use nearscan_conformance::{Options as Cases, check, check_with};
 use nearscan_cpu::{CpuDrive, Options};
@@ -10,7 +10,7 @@ fn passes_the_suite() {
     let report = check(&drive);
     assert!(report.is_clean(), "{report}");
     assert!(report.skipped.is_empty(), "{report}");
-    // Nothing of what it may refuse is too much for it.
+    // The CPU drive refuses none of the optional cases.
     for status in ["SnappyDistance", "DictionarySize"] {
         assert!(!report.ends.contains_key(&format!("status {status}")), "{report}");
     }

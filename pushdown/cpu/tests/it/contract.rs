@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the suite does not ask of every drive.
+//! Tests the parts of the contract that are specific to the CPU drive.
 
 use std::sync::Arc;
 use std::time::Duration;
