@@ -155,7 +155,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_over_is_named_with_its_amounts() {
+    fn exceeded_resource_is_named_with_its_amounts() {
         let ledger = Ledger::of_kernels().unwrap();
         let counts = BTreeMap::from([("study_unit".to_owned(), 16)]);
         let over: Vec<String> = ledger.over(&counts).iter().map(Over::to_string).collect();

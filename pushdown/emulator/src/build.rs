@@ -101,7 +101,7 @@ mod tests {
     #[rstest]
     #[case(1, 7, 0, "1 scan unit of 7 lanes")]
     #[case(4, 1, 1, "4 scan units of 1 lane and 1 merge unit")]
-    fn an_image_is_told_in_words(
+    fn image_is_described_in_words(
         #[case] scan_units: u32,
         #[case] lanes: u32,
         #[case] merge_units: u32,

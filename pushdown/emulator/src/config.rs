@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_profile_counts_for_the_parameters_before_it_as_well() {
+    fn profile_applies_to_earlier_parameters_too() {
         let config = Config::from_parameters([("cus", "15"), ("profile", "unlimited")]).unwrap();
         assert_eq!(config.build, Build { scan_units: 15, ..Profile::Unlimited.build() });
     }
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_refused_with_the_amounts() {
+    fn build_that_does_not_fit_is_refused_with_the_amounts() {
         let error = Config::from_parameters([("cus", "4")]).unwrap_err().to_string();
         let expected = "4 scan units of 7 lanes do not fit the FPGA: 1147200 of 292723 LUT, 1864 of \
                         551 BRAM, 232 of 71 URAM, 1920 of 1102 DSP; fewer lanes or units do, and \

@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plan_strikes_about_as_often_as_it_says_and_always_alike() {
+    fn plan_strikes_with_its_probability_and_is_deterministic() {
         let plan = FaultPlan::parse("read_error:0.25,gone:1").unwrap();
         let struck = |seed| {
             let strikes = |rows: &u64| plan.strikes(seed, Fault::ReadError, &command(*rows), 0);
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_is_struck_whatever_the_command_and_no_other_is() {
+    fn fault_at_a_place_strikes_that_place_only() {
         let plan = FaultPlan::parse("hang@2,hang@5,gone@2").unwrap();
         let struck = |fault| -> Vec<u64> {
             (0..9).filter(|place| plan.strikes(7, fault, &command(*place), *place)).collect()
@@ -312,13 +312,13 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_stands_in_the_list_at_its_own_place() {
+    fn kinds_are_listed_in_the_order_of_the_enum() {
         let places: Vec<usize> = Fault::ALL.iter().map(|(fault, _)| *fault as usize).collect();
         assert_eq!(places, (0..Fault::ALL.len()).collect::<Vec<_>>());
     }
 
     #[test]
-    fn what_is_no_probability_and_no_place_is_refused() {
+    fn invalid_probability_or_place_is_refused() {
         assert!(FaultPlan::parse("gone:1.5").is_err());
         assert!(FaultPlan::parse("gone").is_err());
         assert!(FaultPlan::parse("gone@-1").is_err());

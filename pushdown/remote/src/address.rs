@@ -81,7 +81,7 @@ mod tests {
     #[case("storage")]
     #[case(":7000")]
     #[case("storage:70000")]
-    fn other_text_is_refused(#[case] text: &str) {
+    fn invalid_address_is_refused(#[case] text: &str) {
         assert_eq!(text.parse::<Address>(), Err(AddressError { text: text.to_owned() }));
     }
 }

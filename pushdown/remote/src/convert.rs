@@ -273,7 +273,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn capabilities_come_back() {
+    fn capabilities_survive_a_round_trip() {
         let mut there = Capabilities::of_scan_kernel();
         there.merge_inputs_max = 7;
         there.emulated = true;
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_newer_drive_can_do_besides_is_left_out() {
+    fn unknown_capabilities_are_ignored() {
         let mut message = protocol::Capabilities::from(&Capabilities::of_scan_kernel());
         message.operations.extend([250, 70_000]);
         message.encodings.push(200);
@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn snapshots_come_back() {
+    fn snapshots_survive_a_round_trip() {
         let rates = |source, fit| KernelRates {
             setup_ns: 1.5,
             ns_per_media_byte: 2.5,
@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn times_come_back_as_what_they_are() {
+    fn times_keep_their_type_in_a_round_trip() {
         let measured = DriveTime::Measured(Measured { ns: 7 });
         let mut stages = StageTimes::default();
         for (ns, (stage, ..)) in (1..).zip(KernelStage::ALL) {
@@ -354,12 +354,12 @@ mod tests {
     #[case(Failure::Busy)]
     #[case(Failure::LowMemory { needed_bytes: 7 })]
     #[case(Failure::Kernel { reason: "b".to_owned() })]
-    fn failures_come_back(#[case] failure: Failure) {
+    fn failures_survive_a_round_trip(#[case] failure: Failure) {
         assert_eq!(Failure::from(Failed::from(&failure)), failure);
     }
 
     #[test]
-    fn a_failure_of_a_newer_server_is_one_of_the_kernel() {
+    fn unknown_failure_is_a_kernel_failure() {
         let failed = Failed { cause: 99, reason: "rain".to_owned(), ..Failed::default() };
         assert_eq!(Failure::from(failed), Failure::Kernel { reason: "rain".to_owned() });
     }

@@ -103,7 +103,7 @@ mod tests {
     #[case(PART_BYTES_MAX, 1)]
     #[case(PART_BYTES_MAX + 1, 2)]
     #[case(3 * PART_BYTES_MAX + 5, 4)]
-    fn a_result_comes_back_from_its_parts(#[case] length: usize, #[case] count: usize) {
+    fn result_is_reassembled_from_its_parts(#[case] length: usize, #[case] count: usize) {
         let bytes: Vec<u8> = (0..length).map(|at| u8::try_from(at % 251).unwrap()).collect();
         let messages: Vec<FlightData> =
             parts(&Bytes::from(bytes.clone())).collect::<Result<_, _>>().unwrap();

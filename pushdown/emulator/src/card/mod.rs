@@ -136,7 +136,7 @@ mod tests {
     #[rstest]
     #[case("emulation", Profile::Unlimited)]
     #[case("smartssd_scan", Profile::SmartSsd)]
-    fn an_image_has_what_the_profile_builds(#[case] name: &str, #[case] profile: Profile) {
+    fn image_has_the_units_of_the_profile(#[case] name: &str, #[case] profile: Profile) {
         let format = Format { major: 1, minor: 3 };
         let description = ImageDescription::of_name(name).unwrap();
         let image = Image::read(&xclbin::emulation(description, format), format).unwrap();

@@ -186,14 +186,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_off_ends_the_fields() {
+    fn truncated_message_ends_the_fields() {
         assert_eq!(call(&[0x12, 200, 1, 1]).bytes_in(2), b"");
         assert_eq!(call(&[0x08, 0xff, 0xff]).number_in(1), 0);
         assert_eq!(call(&[0x0b, 1]).number_in(1), 0);
     }
 
     #[test]
-    fn what_is_no_call_is_refused() {
+    fn invalid_call_is_refused() {
         let mut junk = [0u8; 20].as_slice();
         assert_eq!(Call::read(&mut junk).unwrap_err().kind(), io::ErrorKind::InvalidData);
         let mut long = vec![0x09];

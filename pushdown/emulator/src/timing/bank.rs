@@ -65,7 +65,7 @@ mod tests {
     const READS: Bursts = Bursts { reads: 1.0, writes: 0.0, bytes: 64.0 };
 
     #[test]
-    fn two_units_wait_as_the_queue_of_two_says() {
+    fn two_units_wait_as_in_a_closed_queue_of_two() {
         let parameters = Parameters {
             bank_burst_overhead_ns: 10.0,
             bank_bytes_per_s: 12.8e9,
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn the_bank_is_the_limit_of_many() {
+    fn bank_limits_many_units() {
         let parameters = Parameters::default();
         let limit = 53.3 / parameters.service_ns(&READS);
         let speedup = parameters.speedup(500, 53.3, &READS);
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wide_unit_is_held_up_alone() {
+    fn wide_unit_waits_for_the_bank_alone() {
         let parameters = Parameters::default();
         let bursts = Bursts { reads: 2.0, writes: 1.0, bytes: 1024.0 };
         let bank_ns = parameters.bank_ns(&bursts);
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn a_unit_of_the_study_alone_is_never_held_up() {
+    fn single_unit_of_the_study_never_waits_for_the_bank() {
         let parameters = Parameters::default();
         assert!((parameters.speedup(4, 5.0, &READS) - 1.0).abs() < 1e-9);
     }

@@ -64,7 +64,7 @@ mod tests {
     #[case(15, 256 * KIB)]
     #[case(1, 2048 * KIB)]
     #[case(15, 0)]
-    fn what_fits_has_a_clock(#[case] units: u32, #[case] bytes: u64) {
+    fn design_that_fits_has_a_clock(#[case] units: u32, #[case] bytes: u64) {
         let clock = Parameters::default().kernel_clock_hz(LocalMemory { bytes, units });
         assert!(clock.is_ok_and(|hz| hz > 200e6 && hz <= 300e6), "{clock:?}");
     }
@@ -74,7 +74,7 @@ mod tests {
     #[case(15, 768 * KIB)]
     #[case(15, 512 * KIB)]
     #[case(1, 4096 * KIB)]
-    fn what_does_not_fit_is_refused(#[case] units: u32, #[case] bytes: u64) {
+    fn design_that_does_not_fit_is_refused(#[case] units: u32, #[case] bytes: u64) {
         let clock = Parameters::default().kernel_clock_hz(LocalMemory { bytes, units });
         assert_eq!(clock, Err(Unbuildable::LocalMemory { bytes, units }));
     }

@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn small_requests_are_held_up_by_their_latency() {
+    fn small_requests_are_limited_by_latency() {
         let parameters = Parameters::default();
         let large = parameters.media([1 << 20; 13].into_iter());
         assert!((large.busy_ns - 13.0 * 1048.576 / 3.25 * 1e3).abs() < 1.0, "{large:?}");

@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn the_slowest_part_counts_and_others_hold_it_up() {
+    fn slowest_part_counts_with_the_contention_of_others() {
         let parameters = Parameters::default();
         let longer = Counters { decode_steps_lane_max: 1000, ..PART };
         let alone = parameters.merge_ns(&[longer]);

@@ -84,12 +84,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_loop_takes_its_turns_and_its_depth() {
+    fn loop_takes_its_iterations_and_its_depth() {
         assert!((assumed(2.0, 30.0).cycles(100.0) - 230.0).abs() < 1e-9);
     }
 
     #[test]
-    fn what_is_assumed_is_not_called_synthesised() {
+    fn assumed_schedule_is_not_called_synthesised() {
         assert_eq!(Parameters::default().schedule(), Schedule::Assumed);
     }
 }

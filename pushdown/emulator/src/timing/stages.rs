@@ -94,7 +94,7 @@ mod tests {
     const START_NS: u64 = 5000 + 6667;
 
     #[test]
-    fn each_stage_is_the_slowest_when_it_has_the_most_to_do() {
+    fn stage_with_the_most_work_is_the_slowest() {
         for (stage, _, _) in KernelStage::ALL {
             assert_eq!(stages_of(stage).slowest().0, stage);
         }
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_hides_the_command_and_the_dictionary() {
+    fn command_and_dictionary_stages_are_not_hidden() {
         assert_eq!(kernel_ns(&stages_of(KernelStage::Start)), START_NS);
         assert_eq!(kernel_ns(&stages_of(KernelStage::Dictionary)), START_NS + 200_000 + 100_000);
     }

@@ -102,7 +102,7 @@ fn ledger_and_time_model_know_the_same_part() {
 }
 
 #[test]
-fn the_page_has_what_the_builds_take() {
+fn page_lists_the_resources_of_the_builds() {
     const PAGE: &str = include_str!("../../../../docs/timing-model.md");
     let ledger = ledger();
     let thousands = |number: u32| match number / 1000 {

@@ -190,7 +190,7 @@ fn a_kernel_runs_on_the_buffers_that_the_runtime_maps() {
 }
 
 #[test]
-fn a_kernel_ends_without_a_result_where_an_argument_points_nowhere() {
+fn kernel_with_an_invalid_address_ends_without_a_result() {
     let (mut runtime, _, output) = prepared("", &Sample::plain(10));
     runtime.start_unit([0, 0x10_0000, 0x20_0000, 0x30_0000, 0x77_0000]);
     runtime.wait();
@@ -221,7 +221,7 @@ fn an_image_for_other_kernels_does_not_load() {
 }
 
 #[test]
-fn every_call_is_answered_whatever_it_says() {
+fn invalid_call_is_answered() {
     let mut runtime = Runtime::start("");
     assert!(runtime.load(KERNELS_HASH));
     let mut random = Random::new(7);

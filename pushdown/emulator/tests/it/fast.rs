@@ -103,7 +103,7 @@ fn the_page_has_the_figures_of_the_fast_set() {
 }
 
 #[test]
-fn every_job_comes_to_its_share_of_the_bank() {
+fn every_job_reaches_its_share_of_the_bank() {
     for job in Job::ALL {
         let profile = enough(&Parameters::default(), job);
         assert!(profile.bank_share() >= SHARE_ENOUGH, "{profile:?}");

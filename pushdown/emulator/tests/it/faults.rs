@@ -52,7 +52,7 @@ fn refusals_come_before_the_command_is_taken(#[case] make: Make) {
 #[rstest]
 #[case::scan(first_scan)]
 #[case::merge(merged_scans)]
-fn failures_say_what_failed(#[case] make: Make) {
+fn failure_names_its_cause(#[case] make: Make) {
     let failure = |faults| match end_of(make, faults).unwrap() {
         Outcome::Failed(failure) => failure,
         Outcome::Finished(_) => panic!("{faults} does not strike"),
@@ -78,7 +78,7 @@ fn fault_of(work: &Work, completion: &Completion) -> Fault {
 #[rstest]
 #[case::scan(first_scan)]
 #[case::merge(merged_scans)]
-fn a_kernel_notices_a_broken_page(#[case] make: Make, #[values(1, 10, 100, 1000)] rows: u32) {
+fn kernel_detects_a_corrupt_page(#[case] make: Make, #[values(1, 10, 100, 1000)] rows: u32) {
     let scans = [rows, 500].map(Sample::plain);
     let drive = open("corrupt_page:1");
     let session = session(&drive);
@@ -90,7 +90,7 @@ fn a_kernel_notices_a_broken_page(#[case] make: Make, #[values(1, 10, 100, 1000)
 #[rstest]
 #[case::scan(first_scan)]
 #[case::merge(merged_scans)]
-fn a_kernel_that_errs_says_so_and_gives_no_rows(#[case] make: Make) {
+fn kernel_error_is_a_status_without_rows(#[case] make: Make) {
     let scans = [100, 200].map(Sample::plain);
     let drive = open("kernel_error:1");
     let session = session(&drive);
@@ -102,7 +102,7 @@ fn a_kernel_that_errs_says_so_and_gives_no_rows(#[case] make: Make) {
 #[rstest]
 #[case::scan(first_scan)]
 #[case::merge(merged_scans)]
-fn a_slow_drive_is_right_and_late(#[case] make: Make) {
+fn slow_drive_returns_the_right_rows_late(#[case] make: Make) {
     let scans = [100, 200].map(Sample::plain);
     let of = |faults| {
         let drive = open(faults);
@@ -118,7 +118,7 @@ fn a_slow_drive_is_right_and_late(#[case] make: Make) {
 }
 
 #[test]
-fn a_fault_at_a_place_strikes_that_command_and_no_other() {
+fn fault_at_a_place_strikes_that_command_only() {
     let scan = Sample::plain(100);
     for (place, kind) in [(0, "read_error"), (2, "kernel_error"), (3, "corrupt")] {
         let drive = open(&format!("{kind}@{place}"));
@@ -165,7 +165,7 @@ fn a_reset_in_flight_fails_what_runs_and_new_sessions_work() {
 }
 
 #[test]
-fn a_drive_that_was_gone_comes_back_in_a_new_epoch() {
+fn lost_drive_returns_in_a_new_epoch() {
     let scan = Sample::plain(100);
     let drive = open("back@0");
     let lost = session(&drive);
@@ -190,10 +190,7 @@ fn a_drive_that_was_gone_comes_back_in_a_new_epoch() {
 #[rstest]
 #[case::scan(first_scan)]
 #[case::merge(merged_scans)]
-fn a_changed_byte_is_noticed_wherever_it_is(
-    #[case] make: Make,
-    #[values(1, 10, 100, 1000)] rows: u32,
-) {
+fn changed_byte_of_a_result_is_detected(#[case] make: Make, #[values(1, 10, 100, 1000)] rows: u32) {
     let scans = [rows, 500].map(Sample::plain);
     let drive = open("corrupt:1");
     let session = session(&drive);
@@ -204,7 +201,7 @@ fn a_changed_byte_is_noticed_wherever_it_is(
 }
 
 #[test]
-fn a_lost_drive_takes_nothing_more_in_its_session() {
+fn lost_drive_refuses_commands_of_its_session() {
     let scan = Sample::plain(100);
     let drive = open("gone:1");
     let lost = session(&drive);
@@ -214,7 +211,7 @@ fn a_lost_drive_takes_nothing_more_in_its_session() {
 }
 
 #[test]
-fn a_hang_ends_when_it_is_cancelled_and_its_memory_comes_back_then() {
+fn hanging_kernel_releases_its_memory_when_cancelled() {
     let scan = Sample::plain(100);
     let drive = open("hang:1");
     let session = session(&drive);
@@ -242,7 +239,7 @@ fn a_file_that_has_changed_is_stale() {
 }
 
 #[test]
-fn a_reset_voids_what_was_opened_before() {
+fn reset_voids_earlier_sessions() {
     let scan = Sample::plain(100);
     let drive = open("");
     let before = session(&drive);

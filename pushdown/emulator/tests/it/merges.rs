@@ -27,7 +27,7 @@ fn the_merged_result_alone_crosses_the_link() {
 }
 
 #[test]
-fn scans_of_a_merge_take_what_they_take_alone_but_for_the_link() {
+fn scans_of_a_merge_take_their_own_time_except_for_the_link() {
     let scans = [1000, 1000].map(Sample::plain);
     let drive = open("");
     let session = session(&drive);
@@ -70,7 +70,7 @@ fn merged_by(merge_units: u32, scans: &[Sample], bytes_max: Option<u64>) -> (Vec
 }
 
 #[test]
-fn units_share_a_merge_and_nobody_sees_it() {
+fn parts_on_several_units_give_the_same_merge() {
     let scans = [100_000, 100_000].map(Sample::plain);
     let (whole, alone_ns) = merged_by(1, &scans, None);
     let expected: Vec<i128> = (0..100_000).flat_map(|number| [number, number]).collect();
@@ -105,7 +105,7 @@ fn a_merge_that_is_too_short_to_cut_is_not_cut() {
 }
 
 #[test]
-fn parts_that_do_not_fit_are_merged_again_as_one() {
+fn parts_that_do_not_fit_are_merged_again_as_a_whole() {
     let scans = [40_000, 20_000].map(Sample::plain);
     let (rows, alone_ns) = merged_by(1, &scans, None);
     // Room for the blocks of a whole merge, to the byte; parts have one more.
@@ -117,7 +117,7 @@ fn parts_that_do_not_fit_are_merged_again_as_one() {
 }
 
 #[test]
-fn a_plan_strikes_merges_of_other_scans_otherwise() {
+fn fault_plan_depends_on_the_scans_of_a_merge() {
     let drive = open("timeout:0.5");
     let session = session(&drive);
     let struck = (1..=40).filter(|rows| {
@@ -145,7 +145,7 @@ fn a_lease_must_hold_scans_and_merged_result() {
 }
 
 #[test]
-fn a_drive_without_merge_units_merges_nothing() {
+fn drive_without_merge_units_refuses_merges() {
     let scans = [Sample::plain(3), Sample::plain(4)];
     let drive = Emulator::open(Config::of_profile(Profile::SmartSsd));
     assert_eq!(drive.capabilities().merge_inputs_max, 0);

@@ -13,7 +13,7 @@ pub(crate) fn open(faults: &str) -> Emulator {
 }
 
 #[test]
-fn a_count_and_a_sum_come_back_with_their_traffic() {
+fn count_and_sum_return_with_their_traffic() {
     let scan = Sample::plain(1000);
     let drive = open("");
     let session = session(&drive);

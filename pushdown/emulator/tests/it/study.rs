@@ -323,7 +323,7 @@ mod uneven {
     }
 
     #[test]
-    fn a_unit_without_a_share_keeps_nobody_waiting() {
+    fn unit_without_a_share_takes_no_time() {
         let build = best(Kernel::Count, 15);
         let mut shares = [0; 15];
         shares[6] = 1 << 20;
@@ -356,7 +356,7 @@ mod refused {
     }
 
     #[test]
-    fn a_build_that_has_no_room() {
+    fn build_that_does_not_fit_is_refused() {
         let parameters = Parameters::default();
         let build = best(Kernel::VectorAddition, 15);
         assert_eq!(end_of(&parameters, build), None);
@@ -379,7 +379,7 @@ mod refused {
     }
 
     #[test]
-    fn a_build_of_nothing() {
+    fn build_without_units_is_refused() {
         let parameters = Parameters::default();
         let build = plain(Kernel::Count);
         assert_eq!(end_of(&parameters, Build { units: 0, ..build }), Some(Unbuildable::NoUnits));

@@ -27,7 +27,7 @@ fn the_page_has_the_parameters_of_the_model() {
 }
 
 #[test]
-fn the_page_has_what_the_model_assumes() {
+fn page_has_the_assumptions_of_the_model() {
     let page = page();
     let (_, behind) = page.split_once("\n## What is assumed\n").unwrap();
     let (section, _) = behind.split_once("\n## ").unwrap();

@@ -98,7 +98,7 @@ fn a_command_is_given_up_when_the_server_does_not_end_it() {
 }
 
 #[test]
-fn what_a_killed_client_leaves_behind_is_cancelled() {
+fn commands_of_a_killed_client_are_cancelled() {
     let emulator = emulated("hang:1");
     let served = Served::start(Arc::<Emulator>::clone(&emulator), Way::Tcp);
     let folder = served.place.folder.path().display().to_string();
@@ -122,7 +122,7 @@ fn an_address_without_a_server_is_unreachable() {
 }
 
 #[test]
-fn a_peer_that_takes_connections_and_says_nothing_is_unreachable() {
+fn peer_that_accepts_and_does_not_answer_is_unreachable() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string().parse().unwrap();
     let hasty = Options { connect_timeout: Duration::from_millis(300), ..options() };

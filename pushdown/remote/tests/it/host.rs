@@ -20,7 +20,7 @@ fn hosted(parameters: &[&str]) -> HostedDrive {
 }
 
 #[test]
-fn a_hosted_drive_is_the_drive_that_it_hosts() {
+fn hosted_drive_has_the_identity_of_its_drive() {
     let drive = hosted(&["profile=unlimited", "cus=3"]);
     assert_eq!(drive.identity().kind, "emulated");
     assert_eq!(drive.snapshot().lanes, 3);
@@ -28,7 +28,7 @@ fn a_hosted_drive_is_the_drive_that_it_hosts() {
 }
 
 #[test]
-fn a_process_that_is_killed_is_a_push_back_and_is_started_anew() {
+fn killed_process_is_a_push_back_and_is_restarted() {
     // Two of them are there for sure when the process ends.
     let drive = hosted(&["faults=hang@3,hang@12"]);
     let process_id = drive.process_id().unwrap();
@@ -58,7 +58,7 @@ fn a_process_that_is_killed_is_a_push_back_and_is_started_anew() {
 }
 
 #[test]
-fn a_process_that_is_silent_is_killed_and_started_anew() {
+fn silent_process_is_killed_and_restarted() {
     let drive = hosted(&[]);
     let process_id = drive.process_id().unwrap();
     signal(process_id, "STOP");
@@ -108,7 +108,7 @@ fn folder_of(process_id: u32) -> PathBuf {
 }
 
 #[test]
-fn a_program_that_does_not_start_says_why() {
+fn program_that_does_not_start_is_an_error_with_its_output() {
     let start = |path: PathBuf, arguments: &[&str]| {
         let arguments = arguments.iter().map(Into::into).collect();
         let remote = options();

@@ -24,7 +24,7 @@ fn served(faults: &str) -> (Arc<Emulator>, Served) {
 }
 
 #[test]
-fn what_a_drive_says_of_itself_is_the_same_from_afar() {
+fn remote_drive_has_identity_and_capabilities_of_its_drive() {
     let (emulator, served) = served("");
     let drive = served.connect();
     assert_eq!(drive.capabilities(), emulator.capabilities());
@@ -37,7 +37,7 @@ fn what_a_drive_says_of_itself_is_the_same_from_afar() {
 }
 
 #[test]
-fn a_completion_has_the_bytes_and_the_time_that_it_has_at_home() {
+fn remote_completion_has_the_bytes_and_time_of_the_local_one() {
     let (emulator, served) = served("");
     let drive = served.connect();
     let sample = Sample::common(1000);
@@ -91,7 +91,7 @@ fn a_full_queue_and_a_full_memory_refuse() {
 }
 
 #[test]
-fn what_the_drive_refuses_comes_back_as_that() {
+fn refusal_of_the_drive_reaches_the_client() {
     let end_of = |faults| {
         let (_emulator, served) = served(faults);
         let drive = served.connect();
@@ -105,7 +105,7 @@ fn what_the_drive_refuses_comes_back_as_that() {
 }
 
 #[test]
-fn a_corrupted_result_is_noticed_by_the_client() {
+fn corrupt_result_is_detected_by_the_client() {
     let (_emulator, served) = served("corrupt:1");
     let drive = served.connect();
     let session = session(&drive);
@@ -117,7 +117,7 @@ fn a_corrupted_result_is_noticed_by_the_client() {
 }
 
 #[test]
-fn a_command_that_is_out_of_time_is_ended_by_the_server_and_its_memory_comes_back() {
+fn timed_out_command_is_ended_by_the_server_and_releases_its_memory() {
     let (emulator, served) = served("hang:1");
     let patient = Options { deadline_grace: 2 * PATIENCE, ..options() };
     let drive = RemoteDrive::connect(&served.address, patient).unwrap();
@@ -175,7 +175,7 @@ fn a_result_is_charged_while_it_is_held_and_refused_when_it_does_not_fit() {
 }
 
 #[test]
-fn a_reset_voids_what_was_before_it_for_every_client() {
+fn reset_voids_earlier_commands_of_every_client() {
     let (emulator, served) = served("hang:1");
     let (drive, other) = (served.connect(), served.connect());
     let (before, elsewhere) = (session(&drive), session(&other));
@@ -237,7 +237,7 @@ fn a_client_that_drops_its_drive_leaves_nothing_behind() {
 }
 
 #[test]
-fn a_server_that_stops_cancels_what_does_not_end_and_removes_its_socket() {
+fn stopping_server_cancels_commands_that_do_not_end_and_removes_its_socket() {
     let (emulator, mut served) = served("hang:1");
     let drive = served.connect();
     let session = session(&drive);
@@ -256,7 +256,7 @@ fn a_server_that_stops_cancels_what_does_not_end_and_removes_its_socket() {
 }
 
 #[test]
-fn a_server_that_stops_finishes_what_runs_and_takes_no_more() {
+fn stopping_server_finishes_running_commands_and_refuses_new_ones() {
     let (emulator, mut served) = served("");
     let drive = served.connect();
     let session = session(&drive);

@@ -32,7 +32,7 @@ fn a_socket_that_a_dead_server_left_is_replaced() {
 }
 
 #[test]
-fn what_is_no_socket_stays() {
+fn file_other_than_a_socket_is_not_removed() {
     let place = Place::new(Way::Unix);
     let path = place.folder.path().join("drive");
     std::fs::write(&path, "mine").unwrap();

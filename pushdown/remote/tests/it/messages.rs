@@ -44,7 +44,7 @@ fn another_version_is_refused_with_both_versions(#[case] hello: Vec<u8>, #[case]
 }
 
 #[test]
-fn what_a_newer_client_says_besides_is_skipped() {
+fn unknown_fields_of_a_newer_client_are_skipped() {
     let (_served, uri) = served();
     // Field 99 with three bytes.
     let hello = vec![8, 1, 16, 9, 24, 1, 0x9a, 0x06, 3, b'n', b'e', b'w'];
@@ -56,7 +56,7 @@ fn what_a_newer_client_says_besides_is_skipped() {
 #[case::no_message("nearscan.connect", vec![0xff; 9], Code::InvalidArgument)]
 #[case::another_run("nearscan.health", vec![10, 2, b'n', b'o'], Code::FailedPrecondition)]
 #[case::nobody("nearscan.reset", vec![], Code::FailedPrecondition)]
-fn nonsense_is_refused(#[case] name: &str, #[case] body: Vec<u8>, #[case] code: Code) {
+fn invalid_message_is_refused(#[case] name: &str, #[case] body: Vec<u8>, #[case] code: Code) {
     let (_served, uri) = served();
     assert_eq!(wait(act(&uri, name, body)).unwrap_err().code(), code);
 }
@@ -89,7 +89,7 @@ async fn exchange(uri: &str, first: FlightData) -> Status {
 }
 
 #[test]
-fn an_exchange_that_is_no_session_is_refused_and_others_go_on() {
+fn exchange_without_a_session_is_refused_and_others_continue() {
     let (served, uri) = served();
     let drive = served.connect();
     let descriptor = || FlightDescriptor::new_cmd("nearscan.session");
@@ -131,7 +131,7 @@ fn a_session_may_begin_with_a_schema_and_says_what_its_batches_are() {
 }
 
 #[test]
-fn a_message_that_is_too_long_is_refused_and_others_go_on() {
+fn too_long_message_is_refused_and_others_continue() {
     let (served, uri) = served();
     let drive = served.connect();
     let descriptor = FlightDescriptor::new_cmd("nearscan.session");
