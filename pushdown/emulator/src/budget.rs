@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The ledger of what the kernels take of the part, `fpga_kernels/budget.toml`, and whether a
-//! design fits.
+//! Reads the ledger of the kernels' resources, `fpga_kernels/budget.toml`, and checks whether a
+//! design fits the part.
 //!
-//! Nothing was synthesised: the ledger says of each stage where its figures come from, and what
+//! Nothing was synthesised: the ledger states the source of each stage's figures, and a design that
 //! does not fit by it is refused all the same.
 
 use std::collections::BTreeMap;
@@ -64,7 +64,7 @@ pub struct Stage {
     pub resources: Resources,
     /// `counted`, `vendor` or `assumed`.
     pub source: String,
-    /// How the figures came about.
+    /// The source of the figures.
     pub why: String,
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the FPGA of an emulated drive holds: how many units, how wide, and whether they fit.
+//! Describes the build of an emulated drive's FPGA: the number and width of its units, and whether
+//! they fit.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -51,11 +52,11 @@ impl fmt::Display for Build {
 /// A device to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Profile {
-    /// Samsung SmartSSD: KU15P, one bank of 4 GB DDR4, PCIe Gen3 x4. What its FPGA has no room for
-    /// is refused.
+    /// Samsung SmartSSD: KU15P, one bank of 4 GB DDR4, PCIe Gen3 x4. A build that does not fit its
+    /// FPGA is refused.
     #[default]
     SmartSsd,
-    /// The same with an FPGA as large as it takes: for what the format can do beyond that part.
+    /// The same with an unlimited FPGA, to test what the format allows beyond that part.
     Unlimited,
 }
 
@@ -69,8 +70,7 @@ impl Profile {
         }
     }
 
-    /// What is built unless somebody says otherwise: the widest scan that fits, or all that the
-    /// command format has.
+    /// The default build: the widest scan that fits, or all that the command format has.
     pub const fn build(self) -> Build {
         match self {
             Self::SmartSsd => Build { scan_units: 1, lanes: 7, merge_units: 0 },
@@ -78,7 +78,7 @@ impl Profile {
         }
     }
 
-    /// Whether such a device has room for a build.
+    /// Whether a build fits such a device.
     ///
     /// # Errors
     /// What of it there is too little of.

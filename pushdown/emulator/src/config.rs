@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What an emulated drive is told when it is attached: `emulated:?seed=7&lanes=4&faults=...`.
+//! Parses the configuration of an emulated drive: `emulated:?seed=7&lanes=4&faults=...`.
 
 use std::path::PathBuf;
 
@@ -14,7 +14,7 @@ pub struct Config {
     pub root: Option<PathBuf>,
     /// Seed of the fault plan.
     pub seed: u64,
-    /// What its FPGA holds.
+    /// The build of its FPGA.
     pub build: Build,
     /// Rows that make one more part of a merge worth its search.
     pub merge_part_rows: u64,
@@ -46,9 +46,9 @@ pub enum ConfigError {
     Value {
         /// Which parameter.
         parameter: &'static str,
-        /// What was given.
+        /// The given value.
         value: String,
-        /// What would do.
+        /// The valid values.
         expected: String,
     },
     /// The build does not fit the part.

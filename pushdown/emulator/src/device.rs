@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Device memory as an account: leases are taken from it, and nothing is allocated.
+//! Accounts for device memory: leases are taken from it, and nothing is allocated.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -22,7 +22,7 @@ impl Memory {
         self.free.load(Ordering::Acquire)
     }
 
-    /// Whether every lease has come back.
+    /// Whether every lease was released.
     pub(crate) fn is_whole(&self) -> bool {
         self.free_bytes() == self.bytes
     }

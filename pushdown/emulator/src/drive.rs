@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! [`Emulator`]: the drive, its sessions and the threads that simulate it.
+//! Implements [`Emulator`]: the drive, its sessions and the threads that simulate it.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -70,13 +70,13 @@ impl Shared {
         epoch
     }
 
-    /// Is gone for every session, until it was asked for often enough.
+    /// The drive is gone for every session, until it has refused enough requests.
     pub(crate) fn leave_for_a_while(&self) {
         self.absent_requests.store(ABSENT_REQUESTS, Ordering::Release);
         self.start_anew();
     }
 
-    /// Whether the drive is gone; each time it is asked brings it nearer.
+    /// Whether the drive is gone; each call counts as a request that brings it back.
     fn is_absent(&self) -> Option<Refusal> {
         let nearer = |left: u64| left.checked_sub(1);
         let asked = self.absent_requests.fetch_update(Ordering::AcqRel, Ordering::Acquire, nearer);
@@ -130,7 +130,7 @@ impl Emulator {
         Self { identity, capabilities, shared, threads: Mutex::new(threads) }
     }
 
-    /// Whether every lease of device memory has come back.
+    /// Whether every lease of device memory was released.
     pub fn memory_is_whole(&self) -> bool {
         self.shared.memory.is_whole()
     }
@@ -233,7 +233,7 @@ impl Drive for Emulator {
 
 impl Drop for Emulator {
     fn drop(&mut self) {
-        // Nobody waits for what still runs.
+        // Running commands have no waiting receiver.
         for (_, cancel) in self.shared.running().iter() {
             cancel.set();
         }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The fault model: what can go wrong with an emulated drive, on purpose.
+//! Defines the fault model: the deliberate faults of an emulated drive.
 //!
 //! | fault | what happens | what the host sees |
 //! |---|---|---|
@@ -204,16 +204,16 @@ impl Strikes {
     }
 }
 
-/// What the host hears of media that give up.
+/// Returns the failure of media that cannot be read.
 pub(crate) fn read_error(path: String) -> Failure {
     Failure::Read { path, reason: "uncorrectable error".to_owned() }
 }
 
-/// What the host hears when half of the first request has come.
+/// Returns the failure of a short read, of half of the first request.
 pub(crate) fn short_read(work: &Work, path: String) -> Failure {
     let plan = work.scans().first().map(|scan| MediaPlan::of(&scan.unit.inputs));
     let asked = plan.and_then(|plan| plan.requests().next()).unwrap_or_default();
-    Failure::Read { path, reason: format!("{} of {asked} bytes came", asked / 2) }
+    Failure::Read { path, reason: format!("{} of {asked} bytes were read", asked / 2) }
 }
 
 /// The byte of device memory that [`Fault::CorruptPage`] changes by [`PAGE_BIT`]: the first of a

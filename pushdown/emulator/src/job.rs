@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! One command on a compute unit: strike or run it, hand the result over.
+//! Runs one command on a compute unit: applies its fault or runs it, and sends the result.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,7 +14,7 @@ use crate::drive::Shared;
 use crate::faults::{self, Fault};
 use crate::kernels::{Device, Progress};
 
-/// How often a kernel that hangs looks whether it was cancelled.
+/// Interval at which a hanging kernel checks for cancellation.
 const HANG_POLL: std::time::Duration = std::time::Duration::from_millis(1);
 
 /// Work with all that it needs to run.
@@ -23,10 +23,10 @@ pub(crate) struct Job {
     pub(crate) work: Work,
     /// Where it stands in the order of submission.
     pub(crate) place: u64,
-    /// Given back when the job ends, not before.
+    /// Released when the job ends, not before.
     pub(crate) lease: Lease,
     pub(crate) cancel: CancelWord,
-    /// Where the result's host memory is charged.
+    /// The budget to which the result's host memory is charged.
     pub(crate) budget: Arc<dyn Budget>,
     /// The epoch of its session.
     pub(crate) epoch: u64,
@@ -40,7 +40,7 @@ impl Job {
     pub(crate) fn run(self, shared: &Shared) {
         let mut progress = Progress::default();
         let executed = self.execute(shared, &mut progress);
-        // What was in flight when the drive started anew is void, however far it came.
+        // A command in flight when the drive was reset is void, however far it came.
         let executed = match shared.epoch() == self.epoch {
             true => executed,
             false => Err(lost("it was reset")),
@@ -52,7 +52,7 @@ impl Job {
             }
             Err(failure) => Outcome::Failed(failure),
         };
-        // What failed before a kernel ran took as long as one without input.
+        // A command that failed before its kernel ran takes the time of one without input.
         let config = shared.config();
         let nothing =
             || config.timing.scan(&config.build, std::iter::empty(), &Counters::default());
@@ -60,7 +60,7 @@ impl Job {
         let time = Modelled { link_ns, ..progress.time.unwrap_or_else(nothing) };
         let Self { work, lease, reply, .. } = self;
         drop(lease);
-        // Nobody listens when the query was dropped; the buffers are free either way.
+        // The receiver is gone if the query was dropped; the buffers are released either way.
         let unheard = reply.send(Completion {
             command_id: work.envelope().command_id,
             attempt: work.envelope().attempt,
@@ -153,7 +153,7 @@ impl Job {
     }
 }
 
-/// Why a drive is lost that nothing is wrong with.
+/// The reason of a simulated loss of the drive.
 pub(crate) const INJECTED: &str = "an injected fault";
 
 fn lost(reason: &str) -> Failure {

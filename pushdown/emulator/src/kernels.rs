@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Runs kernels on device memory: loads their input, calls them, reads what they left there.
+//! Runs kernels on device memory: loads their input, calls them, and reads their results.
 
 use bytemuck::{cast_slice, cast_slice_mut};
 use nearscan_command::{Command, Envelope, MediaPlan, OutputRef, ResultHeader, Status};
@@ -41,7 +41,7 @@ impl Device<'_> {
         result_in(&output)
     }
 
-    /// Loads the input of a scan and runs the kernel, with room for the result in `output`.
+    /// Loads the input of a scan and runs the kernel, which writes the result to `output`.
     pub(crate) fn scan_into(
         &self,
         command: &Command,
@@ -87,11 +87,11 @@ fn refuse(envelope: &Envelope, output: &mut [u64]) -> Result<ResultHeader, Failu
     let header = ResultHeader::failed(envelope, Status::Unsupported);
     let bytes = header.encode();
     let room = cast_slice_mut(output).get_mut(..bytes.len());
-    room.ok_or_else(|| failed("no room for a result"))?.copy_from_slice(&bytes);
+    room.ok_or_else(|| failed("the result does not fit"))?.copy_from_slice(&bytes);
     Ok(header)
 }
 
-/// Header and payload of the result that stands in `output`.
+/// Returns header and payload of the result in `output`.
 pub(crate) fn result_in(output: &[u64]) -> Result<Vec<u8>, Failure> {
     let device: &[u8] = cast_slice(output);
     let header = ResultHeader::decode(device).map_err(failed)?;

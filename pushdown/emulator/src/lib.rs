@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A SmartSSD in software: an in-process drive that does what the card would do, on any machine.
+//! Emulates a SmartSSD: an in-process drive that runs the card's kernels on any machine.
 //!
 //! A command's column chunks go from the file into bounded device memory, in buffers that no other
 //! part of the program sees; the HLS kernels, compiled by a C++ compiler, run on them on threads of
@@ -7,16 +7,16 @@
 //! the scans stay in device memory, where the merge kernel reads them. What the card would have
 //! taken for it is computed by a model ([`timing`]), from what the kernels' stages really did.
 //!
-//! # What is not here
+//! # What this crate does not do
 //!
-//! No knowledge of SQL, Arrow or the optimizer. No claim about speed: wall time is simulation, and
-//! the modelled time says which model it comes from.
+//! It does not use SQL, Arrow or the optimizer. Its wall time says nothing about a device's speed:
+//! the modelled time does, and names its model.
 //!
 //! # Invariants
 //!
 //! - Results and modelled times are a function of the command, the configuration and the seed:
 //!   neither thread scheduling nor the order of completions enters.
-//! - Device memory never exceeds its size; every lease comes back.
+//! - Device memory never exceeds its size; every lease is released.
 //! - A fault ([`faults`]) is decided from the seed and the command alone, so a run can be repeated;
 //!   but for one that is asked for by a command's place in the order of submission.
 #![forbid(unsafe_code)]

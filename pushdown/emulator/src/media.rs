@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The flash: reads from files into device memory.
+//! Emulates the flash: it reads files into device memory.
 
 use std::os::unix::fs::FileExt;
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Merges on the device: scans into device memory, then the merge, cut into parts or whole.
+//! Runs merges on the device: scans into device memory, then the merge, cut into parts or whole.
 //!
-//! Each part is a kernel call on a merge unit of its own. They run one after the other here, and
-//! side by side on the modelled clock. The output's room is shared out; a part that finds too
-//! little, because its strings are longer than those of the others, makes the merge run again as a
-//! whole, and so does one that needs more than its share of the steps.
+//! Each part is a kernel call on a separate merge unit. They run one after the other here, and side
+//! by side on the modelled clock. The output is divided among the parts. If a part does not fit,
+//! because its strings are longer than those of the others, or needs more than its share of the
+//! steps, the merge runs again as a whole.
 
 use bytemuck::cast_slice_mut;
 use nearscan_command::{
@@ -17,7 +17,7 @@ use nearscan_models::Line;
 use crate::config::Config;
 use crate::kernels::{Device, Progress, failed, lines, memory_size, result_in};
 
-/// The results of scans where they lie.
+/// The results of scans in device memory.
 struct Scanned {
     memory: Vec<Line>,
     inputs: Vec<InputRef>,
@@ -25,15 +25,15 @@ struct Scanned {
     rows: u64,
 }
 
-/// What the kernel calls of a merge gave back.
+/// The results of the kernel calls of a merge.
 struct Merged {
     results: Vec<Vec<u8>>,
     headers: Vec<ResultHeader>,
 }
 
 impl Device<'_> {
-    /// Runs the scans one after the other and merges their results where they lie; gives header and
-    /// payload of the merged one. The status of a scan is that of the merge.
+    /// Runs the scans one after the other and merges their results in device memory; returns header
+    /// and payload of the merged one. The status of a scan is that of the merge.
     pub(crate) fn merge(
         &self,
         command: &MergeCommand,
@@ -89,7 +89,7 @@ impl Device<'_> {
         Ok(Ok(Scanned { memory, inputs, rows }))
     }
 
-    /// Merges in so many parts, each on a unit of its own.
+    /// Merges in so many parts, each on a separate unit.
     fn merge_in(
         &self,
         command: &MergeCommand,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The time model: what a SmartSSD would have taken, computed from what its kernels did.
+//! Implements the time model: it computes the time of a SmartSSD from the counters of its kernels.
 //!
-//! Each file is one mechanism; a figure comes out of mechanisms, never out of a table of figures:
+//! Each file is one mechanism; a figure is computed by mechanisms, never taken from a table of
+//! figures:
 //!
 //! ```text
 //! port      single beats, bursts, round trips in flight    arguments that share a port
@@ -19,7 +20,7 @@
 //!
 //! # Invariants
 //!
-//! - Every number stands in [`Parameters`], with its source. A mechanism is turned off by its
+//! - Every number is in [`Parameters`], with its source. A mechanism is turned off by its
 //!   parameter.
 //! - A time is a function of counters and parameters alone.
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What it costs to have a drive elsewhere: a command on the CPU drive in this process, and on the
+//! Measures the overhead of a remote drive: a command on the CPU drive in this process, and on the
 //! same drive behind a Unix socket and behind TCP over the loopback device.
 //!
 //! The command scans a hundred rows, so nearly all of its time is what surrounds it. `alone` is the

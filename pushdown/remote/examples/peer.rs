@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! One side of a connection in a process of its own, for tests that end it, and to try things out:
+//! Runs one side of a connection in a separate process, for tests that kill it, and for
+//! experiments:
 //!
 //! ```text
 //! peer serve [KEY=VALUE ...] --listen ADDRESS [--end-with-stdin]   an emulated drive

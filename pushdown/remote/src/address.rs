@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! [`Address`]: where a drive is served, and how that is written.
+//! Defines [`Address`], where a drive is served, and parses it.
 
 use std::fmt;
 use std::path::PathBuf;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The types of a drive as messages, and back. What a message has and we do not know is left out: a
-//! newer peer may offer more than we can ask for.
+//! Converts the types of a drive to messages and back. Unknown values in a message are ignored: a
+//! newer peer may offer more than this version can use.
 
 use nearscan_command::{Codec, Encoding, Encodings, Function, Op, PhysicalType, TestOp};
 use nearscan_drive::{

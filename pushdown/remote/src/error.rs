@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Why a drive could not be reached, served or hosted. What goes wrong later, while commands run,
-//! is a refusal or a failure of the drive.
+//! Defines why a drive could not be reached, served or hosted. Later errors, while commands run,
+//! are refusals or failures of the drive.
 
 use std::io;
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ pub enum Error {
     /// The system has no threads left.
     #[error("no thread could be started: {0}")]
     Threads(#[source] io::Error),
-    /// Nobody answers at the address.
+    /// No server answers at the address.
     #[error("no drive can be reached at {address}: {reason}")]
     Unreachable {
         /// Where.
@@ -21,7 +21,7 @@ pub enum Error {
         /// Why not.
         reason: String,
     },
-    /// Somebody answers, but not with what was asked for.
+    /// A server answers, but refuses the request.
     #[error("{address} refused: {reason}")]
     Refused {
         /// Where.

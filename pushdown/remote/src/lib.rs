@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Any drive behind Arrow Flight: [`serve`] offers one, [`RemoteDrive`] is one that is elsewhere,
-//! and [`HostedDrive`] is one in a process of its own on this machine.
+//! Serves drives over Arrow Flight: [`serve`] offers a drive, [`RemoteDrive`] is one on another
+//! machine, and [`HostedDrive`] is one in a separate process on this machine.
 //!
 //! ```text
 //! RemoteDrive --- Unix socket or TCP --- serve --- any Drive
@@ -10,18 +10,19 @@
 //!
 //! The protocol is on the page `docs/remote-protocol.md`.
 //!
-//! # What is not here
+//! # What this crate does not do
 //!
-//! No backend, and no authentication: whoever reaches the address may read what the drive holds.
+//! It has no backend and no authentication: every client that reaches the address may read the
+//! files of the drive.
 //!
 //! # Invariants
 //!
 //! - A result arrives as the drive wrote it: the check of a completion stays end to end.
 //! - A peer that is gone or silent is a push-back, never a hang: every ticket ends within the time
 //!   of the keep-alive, and what comes later is refused at once until there is a connection again.
-//! - A session belongs to one connection, to one run of the server and to one epoch; it does not
-//!   come back.
-//! - What a client leaves behind is cancelled, and its leases are given back.
+//! - A session belongs to one connection, to one run of the server and to one epoch; it cannot be
+//!   resumed.
+//! - The commands of a client that is gone are cancelled, and their leases released.
 #![forbid(unsafe_code)]
 
 mod address;

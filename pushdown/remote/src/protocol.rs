@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The messages between client and server: everything beside the bytes of commands and results.
+//! Defines the messages between client and server, apart from the bytes of commands and results.
 //!
 //! They are protobuf, in the bodies of Flight's actions and in the `app_metadata` of an exchange. A
 //! field that a peer does not know is skipped, so a new one needs a new minor version only. What a
@@ -14,7 +14,8 @@ pub const PROTOCOL_MAJOR: u32 = 1;
 /// Changes that a peer may skip.
 pub const PROTOCOL_MINOR: u32 = 0;
 
-/// Most bytes of one message: the largest command, or a part of a result, and room around it.
+/// Most bytes of one message: the largest command, or a part of a result, with the fields around
+/// it.
 pub(crate) const MESSAGE_BYTES_MAX: usize = 4 << 20;
 
 const _: () = assert!(

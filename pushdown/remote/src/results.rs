@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Results on the wire: Arrow record batches of one column of bytes.
+//! Encodes results as Arrow record batches of one column of bytes.
 //!
 //! A result keeps the form that its drive gave it, checksums included, since the check of a
 //! completion is the client's. So the batches do not have the columns of the query: each has one
@@ -70,12 +70,12 @@ pub(crate) fn read_part(
     Ok(())
 }
 
-/// Whether the buffers of a batch lie within its body, which the reader takes for granted.
+/// Checks that the buffers of a batch are within its body, which the reader assumes.
 fn check_buffers(message: &FlightData) -> Result<(), ArrowError> {
     let wrong = |what: &str| ArrowError::IpcError(what.to_owned());
     let header = root_as_message(&message.data_header)
         .map_err(|error| ArrowError::IpcError(error.to_string()))?;
-    let batch = header.header_as_record_batch().ok_or_else(|| wrong("it is no record batch"))?;
+    let batch = header.header_as_record_batch().ok_or_else(|| wrong("it is not a record batch"))?;
     if batch.compression().is_some() {
         return Err(wrong("results are not compressed"));
     }
@@ -87,7 +87,7 @@ fn check_buffers(message: &FlightData) -> Result<(), ArrowError> {
     };
     match buffers.iter().all(is_inside) {
         true => Ok(()),
-        false => Err(wrong("a buffer lies outside of its message")),
+        false => Err(wrong("a buffer is outside of its message")),
     }
 }
 

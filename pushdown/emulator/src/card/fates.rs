@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What shall happen to kernels that have not started yet.
+//! Keeps the planned faults of kernels that have not started yet.
 //!
-//! The fault plan decides by work as the host has it; a kernel sees only addresses. So what is in
-//! store for a command is kept by its number until the work ends. What strikes a merge strikes its
-//! merge kernel, but for what strikes its input: that is the input of its first scan.
+//! The fault plan decides by the host's view of the work; a kernel has only addresses. So the fault
+//! of a command is kept by its number until the work ends. A fault of a merge strikes its merge
+//! kernel; a fault of its input strikes the input of its first scan.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -127,7 +127,7 @@ impl Fates {
         }
     }
 
-    /// Forgets what was in store.
+    /// Removes the planned fault.
     pub(super) fn end(&self, work: &Work) {
         self.places().remove(&work.envelope().command_id);
         let mut kernels = self.kernels();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Device memory: buffers by their addresses, each a file that the runtime maps.
+//! Keeps device memory: buffers by their addresses, each a file that the runtime maps.
 //!
 //! The runtime chooses the addresses. Bytes are moved by reads and writes of the file, which the
 //! runtime's mapping of it sees at once; so no memory of the drive is shared with it unseen.
@@ -62,7 +62,7 @@ impl DeviceMemory {
         self.buffers().clear();
     }
 
-    /// Where an address is: in the buffer with the greatest start that is not behind it.
+    /// Returns the place of an address: in the buffer with the greatest start that is not above it.
     pub(super) fn place(&self, address: u64) -> io::Result<Place> {
         let buffers = self.buffers();
         let inside = buffers.range(..=address).next_back().and_then(|(start, buffer)| {
@@ -96,7 +96,7 @@ impl Place {
     fn has(&self, bytes: usize) -> io::Result<()> {
         match bytes as u64 <= self.room {
             true => Ok(()),
-            false => Err(io::Error::other(format!("{bytes} bytes where {} are", self.room))),
+            false => Err(io::Error::other(format!("{bytes} bytes do not fit in {}", self.room))),
         }
     }
 }

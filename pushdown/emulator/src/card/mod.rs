@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The same device behind XRT: what the runtime's software emulation takes for a card.
+//! Implements the same device behind XRT, as the card of the runtime's software emulation.
 //!
-//! The runtime speaks its own protocol over a socket, to whoever listens there; here that is a
-//! thread of the process that hosts the drive. Kernels are found by name and are the ones that are
-//! compiled into this program, so an image for emulation carries no code.
+//! The runtime speaks its own protocol over a socket; here a thread of the process that hosts the
+//! drive answers it. Kernels are found by name and are the ones that are compiled into this
+//! program, so an image for emulation carries no code.
 //!
 //! ```text
 //! wire       messages             session    calls
@@ -11,7 +11,7 @@
 //! fates      faults by command
 //! ```
 //!
-//! # What is not here
+//! # What this module does not do
 //!
 //! No file is read: on this path the runtime's side moves bytes from the file into device memory,
 //! as the host of a card does. No library of the runtime is called.
@@ -43,7 +43,7 @@ pub struct EmulatedCard {
     clock: Clock,
 }
 
-/// The time model, asked for commands that ran on the card.
+/// The time model, called for commands that ran on the card.
 #[derive(Debug)]
 struct Clock {
     config: Config,

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! One session with the runtime: answers its calls until it closes the device.
+//! Runs one session with the runtime: it answers calls until the runtime closes the device.
 //!
 //! # Invariants
 //!
-//! - Every call is answered, also one that is not known: the runtime never notices that nobody is
-//!   there, and waits for ever.
+//! - Every call is answered, also an unknown one: the runtime does not detect a missing answer, and
+//!   would wait for ever.
 //! - Calls come one after the other; kernels run on threads of their units meanwhile.
 
 use std::io::{self, Write};
@@ -137,8 +137,8 @@ impl Session {
 
     fn allocate(&self, call: &Call) -> Answer {
         match self.memory.allocate(call.number_in(1), call.number_in(2)) {
-            // Buffers that the host does not map itself are not named: it keeps a copy of its own,
-            // so that a copy which was forgotten shows.
+            // The names of buffers that the host does not map are not sent: the host keeps its own
+            // copy, so that a missing transfer becomes visible.
             Ok(_) if call.number_in(3) == 0 => Answer::yes_or_no(true),
             Ok(name) => Answer::yes_or_no(true).bytes(2, name.as_bytes()),
             Err(error) => {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! One compute unit: its registers as the host sees them, and the thread that runs its kernel.
+//! Implements one compute unit: its registers as the host sees them, and the thread that runs its
+//! kernel.
 //!
 //! ```text
 //! idle (4) --start--> running (1) --kernel ends--> done (6) --read once--> idle (4)
@@ -26,8 +27,8 @@ use crate::faults::{PAGE_BIT, SLOW_PAUSE};
 /// Bytes of registers of a unit.
 pub(super) const REGISTER_BYTES: usize = 4096;
 
-/// How long an answer to "has it ended?" may be put off, so that the runtime asks less often. All
-/// its calls wait for each other, so it is short.
+/// Largest delay of an answer to a status poll, so that the runtime polls less often. It is short,
+/// because all calls wait for each other.
 const PATIENCE: Duration = Duration::from_micros(100);
 
 /// Where a command has its identity.

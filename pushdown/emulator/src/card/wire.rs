@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The messages of XRT's software emulation: a call and its answer, in the wire format of protocol
-//! buffers.
+//! Encodes the messages of XRT's software emulation: a call and its answer, in the wire format of
+//! protocol buffers.
 //!
 //! ```text
 //! call     09 length(8)  15 number(4)   body

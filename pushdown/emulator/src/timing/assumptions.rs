@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the study leaves open, and the model takes it to be: choices that no parameter holds.
+//! Lists the assumptions of the model that are not parameters: choices that the study leaves open.
 //!
-//! They decide figures as parameters do, so whoever shows figures shows these with them.
+//! They affect figures like parameters, so figures are shown together with them.
 
 /// One sentence each, as `docs/timing-model.md` has them.
 pub const ASSUMPTIONS: &[&str] = &[

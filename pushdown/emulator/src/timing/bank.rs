@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The one bank of DDR4: how long a burst takes it, and how compute units wait for each other.
+//! Models the single bank of DDR4: the time of a burst, and the contention of compute units.
 //!
 //! A burst takes an overhead, its bytes at the peak, and a turnaround when it writes. Units that
 //! share the bank are a closed queue: each computes, asks for a burst, waits for those before it,
@@ -13,7 +13,7 @@
 
 use super::Parameters;
 
-/// What a compute unit asks of the bank.
+/// The load of a compute unit on the bank.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Bursts {
     pub(super) reads: f64,

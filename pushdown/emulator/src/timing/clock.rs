@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Local memories: whether they fit on the part, and what their spread does to the kernel clock.
+//! Models local memories: whether they fit on the part, and the effect of their spread on the
+//! kernel clock.
 //!
 //! The tool puts a local array into block RAMs while there are some, then into URAMs. A memory that
 //! needs more than one row of clock regions has longer nets and one more multiplexer for each

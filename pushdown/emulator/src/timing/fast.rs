@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The fast set: the four jobs of the SmartSSD study on kernels that reach the bank's limit.
+//! Models the fast set: the four jobs of the SmartSSD study on kernels that reach the bank's limit.
 //!
 //! The study's parameters, on another structure: a port of 512 bits, bursts of whole lines, sixteen
 //! lanes, and a merge that is cut by merge path. Cycles come from what each unit did:
@@ -70,7 +70,7 @@ pub struct Performed {
     pub passes: Vec<Vec<Steps>>,
 }
 
-/// What a job takes longest for.
+/// The bottleneck of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Limit {
     /// The memory bank, which all units share.
@@ -96,7 +96,7 @@ pub struct Profile {
     pub bytes_per_s: f64,
     /// What the bank gives for that mix of reads and writes in the longest bursts.
     pub bank_bytes_per_s: f64,
-    /// What it takes longest for.
+    /// Its bottleneck.
     pub limit: Limit,
 }
 
@@ -216,7 +216,7 @@ impl Parameters {
         pass.iter().map(unit_ns).fold(0.0, f64::max)
     }
 
-    /// What all passes take longest for, if nothing else took time.
+    /// The bottleneck over all passes.
     fn limit(&self, passes: &[Vec<Alone>]) -> Limit {
         let slowest = |time: fn(&Alone) -> f64| -> f64 {
             passes.iter().map(|pass| pass.iter().map(time).fold(0.0, f64::max)).sum()

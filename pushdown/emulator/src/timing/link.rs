@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What moves bytes: flash to device memory inside the drive, and device memory to the host.
+//! Models transfers: flash to device memory inside the drive, and device memory to the host.
 //!
 //! The published rates of single requests do not lie on a latency and a bandwidth (64 KiB takes
 //! less time than 4 KiB), so between them the rate is interpolated over the logarithm of the size.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Merges of sorted results: what the parts of one take, side by side on their units.
+//! Models merges of sorted results, whose parts run side by side on their units.
 //!
 //! A part reads columns ahead, and waits for what it could not ask for before: the beginnings of
 //! blocks, strings, and each step of the search for its cuts. It compares rows, a step after the

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The numbers of the model: name with unit, value, source.
+//! Lists the numbers of the model: name with unit, value, source.
 //!
-//! Nothing else in the model holds a number that somebody could dispute. What is calibrated was
-//! set so that a published figure comes out; what is assumed has no source at all.
+//! No other module of the model has a disputable number. A calibrated number was set so that the
+//! model reproduces a published figure; an assumed one has no source.
 
 use std::fmt;
 
-/// Where a number comes from.
+/// The source of a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Source {
     /// A vendor's data sheet, or the documented default of its tool.
@@ -15,7 +15,7 @@ pub enum Source {
     Study,
     /// A vendor's published log of one card.
     VendorLog,
-    /// Set so that a figure of the study comes out.
+    /// Set so that the model reproduces a figure of the study.
     Calibrated,
     /// A guess, with its reason.
     Assumed,

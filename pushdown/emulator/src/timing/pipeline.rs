@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Scans: what a SmartSSD would have taken for a command.
+//! Models scans: the time of a SmartSSD for a command.
 //!
 //! Four parts, one after the other for a single command, and a fifth one for a merge (`merge.rs`):
 //!
@@ -15,7 +15,7 @@
 //! The scans of a merge share the compute units as those of several commands do; their results stay
 //! in device memory, so they take no link.
 //!
-//! Every loop schedule (cycles an iteration) is assumed: nothing was synthesised. What is left out:
+//! Every loop schedule (cycles an iteration) is assumed: nothing was synthesised. The model omits
 //! the contention of scans for the memory bank, and the flash translation layer.
 
 use nearscan_command::Counters;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! An AXI port of a compute unit: single beats, bursts, and arguments that share it.
+//! Models an AXI port of a compute unit: single beats, bursts, and arguments that share it.
 //!
 //! A loop that has a port for itself asks for consecutive addresses, which the tool turns into
 //! bursts: one beat a cycle. When arguments take turns on one port no two addresses follow each

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the model comes to for a mean row and byte: rates for who has to decide before a command
-//! has run.
+//! Derives mean rates from the model, for decisions before a command has run.
 //!
-//! The times of commands depend on what their stages did, which nobody knows beforehand. So the
-//! model is asked for commands of a nominal shape, a large one and an empty one, and the difference
-//! is a rate. Nothing is charged here that the model does not charge.
+//! The times of commands depend on the counters of their stages, which are unknown beforehand. So
+//! the model is evaluated for commands of a nominal shape, a large one and an empty one, and the
+//! difference is a rate. No cost is added that the model does not have.
 
 use nearscan_command::Counters;
 use nearscan_drive::{

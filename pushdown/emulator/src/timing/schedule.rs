@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Schedules of loops: cycles from turn to turn, cycles of the first turn, and who says so.
+//! Defines schedules of loops: the initiation interval, the depth, and their source.
 //!
 //! Each is assumed until a synthesis report gives it; a figure says so as long as one is.
 
@@ -7,7 +7,7 @@ use nearscan_drive::Schedule;
 
 use super::Parameters;
 
-/// Whether a loop asks to be pipelined.
+/// Whether a loop has a pipeline pragma.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Pipelining {
     /// It leaves that to the tool.
@@ -23,7 +23,7 @@ pub(super) struct Loop {
     pub(super) interval_cycles: f64,
     /// Cycles beside those: filling the pipeline, and draining it.
     pub(super) depth_cycles: f64,
-    /// Who says so.
+    /// The source of the schedule.
     pub(super) source: Schedule,
 }
 

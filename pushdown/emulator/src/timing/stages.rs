@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Stages of the scan kernel: what each would have taken for a command.
+//! Models the stages of the scan kernel: the busy time of each for a command.
 //!
 //! The kernel counts the turns of its loops, and a loop begins a turn each cycle. No row flows
 //! before the command is loaded and the largest dictionary is whole; from then on the stages work
@@ -10,8 +10,7 @@
 //!     Fetch | Decompress | Decode | LookUp | Filter | Project | Aggregate | Write
 //! ```
 //!
-//! What is left out: stages that wait for each other in between, because one of them is busy at
-//! first and another one later.
+//! The model omits the waits between stages that are busy at different times of a command.
 
 use nearscan_command::Counters;
 use nearscan_drive::{KernelStage, StageTimes};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The four kernels of the SmartSSD study: what they take on this model.
+//! Models the four kernels of the SmartSSD study.
 //!
 //! A kernel is a plain loop over global memory, or works on a buffer on chip that it fills block by
 //! block; it is built with 1 to 15 compute units, each on a slice of the data. Cycles come from
@@ -60,7 +60,7 @@ impl fmt::Display for Kernel {
     }
 }
 
-/// How a kernel is built.
+/// The build of a kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Build {
     /// The kernel.
@@ -69,7 +69,7 @@ pub struct Build {
     pub buffer_bytes: Option<u64>,
     /// Compute units.
     pub units: u32,
-    /// Whether its loops ask to be pipelined.
+    /// Whether its loops have a pipeline pragma.
     pub pipelining: Pipelining,
 }
 
@@ -98,7 +98,7 @@ impl Run {
     }
 }
 
-/// A build that the part has no room for.
+/// A build that does not fit the part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Unbuildable {
     /// A kernel runs on at least one unit.

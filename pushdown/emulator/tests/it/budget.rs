@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The ledger of what the kernels take of the part: which designs fit, and that it says so.
+//! Tests the ledger of the kernels' resources: which designs fit, and that the ledger states it.
 
 use nearscan_emulator::budget::{Design, Ledger, Stage};
 use nearscan_emulator::timing::Parameters;

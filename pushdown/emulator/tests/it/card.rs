@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The emulated card, asked by hand in the protocol of XRT's software emulation.
+//! Tests the emulated card with hand-made calls in the protocol of XRT's software emulation.
 
 use std::fs::File;
 use std::io::{Read, Write};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The suite of all drives, on this one.
+//! Runs the conformance suite on the emulated drive.
 
 use nearscan_conformance::{Options, check, check_with};
 use nearscan_drive::Drive;

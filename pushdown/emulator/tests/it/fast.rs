@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The fast set reaches the bank's limit, by what its kernels counted in a run.
+//! Tests that the fast set reaches the bank's limit, with the counters of a run.
 //!
 //! The targets, the page's table, and for each mechanism what is lost without it.
 

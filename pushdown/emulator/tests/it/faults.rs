@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Faults on purpose: each shows as what the fault model says, repeats with its seed, and leaks
+//! Tests injected faults: each has the effect of the fault model, repeats with its seed, and leaks
 //! nothing.
 
 use std::sync::Arc;
@@ -59,7 +59,7 @@ fn failure_names_its_cause(#[case] make: Make) {
     };
     assert!(matches!(failure("read_error:1"), Failure::Read { .. }));
     let short = failure("short_read:1").to_string();
-    assert!(short.contains(" bytes came"), "{short}");
+    assert!(short.contains(" bytes were read"), "{short}");
     assert_eq!(failure("timeout:1"), Failure::Timeout);
     for kind in ["gone:1", "reset:1", "back:1"] {
         assert!(matches!(failure(kind), Failure::Gone { .. }), "{kind}");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The emulated drive passes the suite, repeats itself, and gives everything back.
+//! Tests that the emulated drive passes the suite, is deterministic, and releases its memory.
 #![expect(clippy::unwrap_used, reason = "helpers of tests: a panic shows where")]
 
 mod budget;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Merges on the emulated drive: what they move, what they take, and which of them a plan strikes.
+//! Tests merges on the emulated drive: their traffic, their time, and their faults.
 
 use nearscan_command::{OutputRef, ResultHeader, Status};
 use nearscan_conformance::sample::{PATIENCE, Sample, envelope, merge, modelled, run, session};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a small scan comes to: its rows, its traffic, and the columns that there are lanes for.
+//! Tests a small scan: its rows, its traffic, and the limit of columns by lanes.
 
 use nearscan_command::{ResultHeader, Status};
 use nearscan_conformance::sample::{Sample, envelope, run, session};

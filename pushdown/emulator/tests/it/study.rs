@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The figures of the SmartSSD study, from the model's mechanisms.
+//! Tests that the model's mechanisms reproduce the figures of the SmartSSD study.
 //!
 //! Two groups. Those that parameters were set on show no more than that the setting was done; the
 //! others are compared, and one of them at most is independent of what was set. Then,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `docs/timing-model.md` has the parameters that the model computes with, and what it assumes.
+//! Tests that `docs/timing-model.md` has the parameters and the assumptions of the model.
 
 use nearscan_emulator::timing::{ASSUMPTIONS, MODEL_VERSION, Parameter, Parameters};
 

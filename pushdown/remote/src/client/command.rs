@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! One command on the client: waits for its end, for its time to run out, or for nobody to care any
-//! more, whatever comes first.
+//! Runs one command on the client: waits for its end, its timeout, or its cancellation, whichever
+//! is first.
 
 use std::time::Duration;
 
@@ -44,7 +44,7 @@ impl Awaited {
                 },
                 () = self.reply.cancellation(), if is_wanted => {
                     is_wanted = false;
-                    // It keeps its place until the drive has let go of it.
+                    // It keeps its place until the drive has released it.
                     drop(self.outgoing.send(cancel_message(self.command_id)).await);
                 }
                 () = &mut late => {
@@ -54,7 +54,7 @@ impl Awaited {
                 }
             }
         };
-        // Memory and place are free before anybody hears of the end.
+        // Memory and place are released before the completion is sent.
         drop(self.lease);
         drop(self.place);
         drop(self.reply.send(completion));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! [`Connection`]: one connection to one run of a server, the calls over it, and the task that
-//! notices its end and seeks the next.
+//! Implements [`Connection`]: one connection to one run of a server, the calls over it, and the
+//! task that detects its end and opens the next.
 
 use std::collections::HashMap;
 use std::error::Error as _;
@@ -43,9 +43,9 @@ pub(super) struct Connection {
     /// Distinguishes it from other connections of this client.
     pub(super) generation: u64,
     epoch: watch::Sender<u64>,
-    /// Why it was lost, once it is.
+    /// The reason why it was lost, once it is.
     lost: watch::Sender<Option<String>>,
-    /// Told when something on it went wrong: the server is asked at once whether it is there.
+    /// Notified of an error on the connection: the server is then pinged at once.
     pub(super) suspect: Notify,
     placements: Mutex<HashMap<FileRef, u64>>,
 }
@@ -125,7 +125,7 @@ async fn try_open(
     })
 }
 
-/// Asks the server for one thing.
+/// Calls an action of the server.
 async fn act<A: Default + Message>(
     flight: &FlightServiceClient<Channel>,
     name: &str,
@@ -171,7 +171,7 @@ impl Connection {
         self.epoch.subscribe()
     }
 
-    /// Why the connection was lost, once it is.
+    /// Returns the reason why the connection was lost, once it is.
     pub(super) fn losses(&self) -> watch::Receiver<Option<String>> {
         self.lost.subscribe()
     }
@@ -191,7 +191,7 @@ impl Connection {
         Ask { instance: self.instance.clone() }
     }
 
-    /// Asks the server for one thing, for no longer than `limit`.
+    /// Calls an action of the server, with a timeout.
     async fn call<A: Default + Message>(
         &self,
         name: &str,
@@ -262,7 +262,7 @@ impl Connection {
         });
     }
 
-    /// Asks the server again and again whether it is there; gives why it is not, once it is not.
+    /// Pings the server until it does not answer; returns the reason.
     async fn watch(&self, options: &Options) -> String {
         let mut lost = self.losses();
         loop {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! [`RemoteDrive`]: a drive that is served elsewhere.
+//! Implements [`RemoteDrive`], a drive that another process or machine serves.
 //!
-//! Its connection has a runtime thread of its own, since the methods of a drive are called from
-//! any thread. What they ask of the server takes at most [`Options::call_timeout`]; handing a
-//! command over never waits.
+//! Its connection has its own runtime thread, since the methods of a drive are called from any
+//! thread. Their calls to the server take at most [`Options::call_timeout`]; submitting a command
+//! never waits.
 
 mod command;
 mod connection;
@@ -38,17 +38,17 @@ pub(crate) trait Watcher: Debug + Send + Sync {
 /// How a drive is reached.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// What kind of drive it is said to be.
+    /// Kind of drive that its identity shows.
     pub kind: &'static str,
     /// Longest wait for a connection.
     pub connect_timeout: Duration,
     /// Longest wait for the answer to a call.
     pub call_timeout: Duration,
-    /// How often the server is asked whether it is there.
+    /// Interval of the keep-alive pings.
     pub keep_alive_interval: Duration,
-    /// How long it may take to answer; then it counts as gone.
+    /// Timeout of an answer, after which the server counts as gone.
     pub keep_alive_timeout: Duration,
-    /// How much later than the server the client gives a command up.
+    /// Extra time of the client's timeout of a command over the server's.
     pub deadline_grace: Duration,
     /// Wait before the first attempt to connect again; each one waits twice as long.
     pub reconnect_min: Duration,
@@ -153,7 +153,7 @@ impl Shared {
     }
 }
 
-/// A place among the commands in flight, given back on drop.
+/// A place among the commands in flight, released on drop.
 #[derive(Debug)]
 struct Place(Arc<Shared>);
 
@@ -176,7 +176,7 @@ impl RemoteDrive {
     /// Connects to a drive.
     ///
     /// # Errors
-    /// [`Error::Unreachable`] when nobody answers in time, [`Error::Refused`] when the versions do
+    /// [`Error::Unreachable`] if no server answers in time, [`Error::Refused`] when the versions do
     /// not fit.
     pub fn connect(address: &Address, options: Options) -> Result<Self, Error> {
         Self::connect_with(address, options, None)

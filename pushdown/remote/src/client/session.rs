@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! [`RemoteSession`]: the work of one query, which is one exchange with the server.
+//! Implements [`RemoteSession`], the work of one query, which is one exchange with the server.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -67,12 +67,12 @@ impl Commands {
         self.lock().by_id.remove(&command_id)
     }
 
-    /// Gives a command up; what comes of it is not for anybody.
+    /// Abandons a command; its later messages are dropped.
     pub(super) fn forget(&self, command_id: u128) {
         drop(self.take(command_id));
     }
 
-    /// Ends the session; the first reason stays. Who waits notices that nobody will answer.
+    /// Ends the session; the first reason is kept. Waiting commands are notified.
     fn end_with(&self, reason: String) {
         let mut waiting = self.lock();
         waiting.ended.get_or_insert(reason);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The process of a hosted drive, from both sides: [`Host`] is the parent's thread that starts it
-//! and starts it again, [`serve_hosted`] is what the child runs.
+//! Implements the process of a hosted drive, from both sides: [`Host`] is the parent's thread that
+//! starts it and starts it again, [`serve_hosted`] is what the child runs.
 
 use std::fs::DirBuilder;
 use std::io::{self, BufRead, BufReader, Read};
@@ -23,7 +23,7 @@ use crate::server::{Listener, ServerOptions, serve};
 /// A process that lived so long did not die of how it was started.
 const LONG: Duration = Duration::from_secs(10);
 
-/// How long a child may go on once its parent is gone, beyond what serving takes to end.
+/// Time that a child may run after its parent is gone, beyond the time that serving takes to end.
 const ORPHANED: Duration = Duration::from_secs(5);
 
 /// A hosted process, and what is known of it.
@@ -48,7 +48,7 @@ struct State {
     is_ready: bool,
     is_stopping: bool,
     has_ended: bool,
-    /// What the process said last, or how it died.
+    /// Returns the last output of the process, or how it died.
     last_words: Option<String>,
     deaths: u64,
 }
@@ -159,7 +159,7 @@ impl Host {
             drop(waited.unwrap_or_else(PoisonError::into_inner));
             pause = pause.saturating_mul(2).min(self.options.restart_max);
         }
-        // What cannot be removed is left to the system's own cleaning.
+        // A folder that cannot be removed is left to the system.
         drop(std::fs::remove_dir_all(&self.folder));
         self.lock().has_ended = true;
         self.changed.notify_all();

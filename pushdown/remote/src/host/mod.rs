@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Drives in a process of their own: [`HostedDrive`] starts it, [`serve_hosted`] is what it runs.
+//! Runs drives in separate processes: [`HostedDrive`] starts the process, which runs
+//! [`serve_hosted`].
 //!
-//! What a vendor's runtime does to its process, it does to that one: a crash is a push-back. The
-//! process is started anew when it dies, and when it gives no sign of life it is killed first.
+//! A crash of a vendor's runtime ends only that process, and is a push-back. The process is
+//! restarted when it dies; if it does not answer, it is killed first.
 //!
 //! # Invariants
 //!
@@ -66,7 +67,7 @@ impl Default for HostOptions {
     }
 }
 
-/// A drive in a process of its own.
+/// A drive in a separate process.
 #[derive(Debug)]
 pub struct HostedDrive {
     // Declared before the host: the connection is closed before the process is ended.
@@ -98,7 +99,7 @@ impl HostedDrive {
     /// Starts a process and connects to the drive that it serves.
     ///
     /// # Errors
-    /// [`Error::Host`] when the process does not come so far, with what it said last;
+    /// [`Error::Host`] if the process does not start serving, with its last output;
     /// [`Error::Unreachable`] or [`Error::Refused`] when the drive in it does not answer.
     pub fn start(program: Program, options: HostOptions) -> Result<Self, Error> {
         let host = Stopped(Host::start(program, &options)?);

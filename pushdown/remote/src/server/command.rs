@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! One command on the server: from its bytes to its end.
+//! Runs one command on the server, from its bytes to its end.
 
 use std::time::Duration;
 
@@ -156,7 +156,7 @@ fn failure_of(refusal: Refusal) -> Failure {
     }
 }
 
-/// A place among the commands that are not answered, given back on drop.
+/// A place among the unanswered commands, released on drop.
 pub(super) struct Running<'a>(&'a Served);
 
 impl<'a> Running<'a> {

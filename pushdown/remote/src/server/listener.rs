@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! [`Listener`]: a socket that is bound, and removed when it is no longer needed.
+//! Implements [`Listener`]: a bound socket, which is removed when it is no longer needed.
 
 use std::fs::Permissions;
 use std::io;
@@ -63,11 +63,11 @@ impl Listener {
     }
 }
 
-/// Removes a socket that nobody listens on.
+/// Removes a socket without a listener.
 fn remove_left_over(path: &Path) -> io::Result<()> {
     let is_socket = std::fs::symlink_metadata(path).is_ok_and(|data| data.file_type().is_socket());
     if !is_socket {
-        // What else is there, binding will complain of.
+        // Binding reports any other file.
         return Ok(());
     }
     match std::os::unix::net::UnixStream::connect(path) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! [`serve`]: offers a drive to whoever reaches an address.
+//! Implements [`serve`], which offers a drive to all clients that reach an address.
 //!
-//! It stops in three steps: it takes no more commands, waits a while for those that run, then ends
-//! what is left and closes.
+//! It stops in three steps: it refuses new commands, waits a while for running ones, then cancels
+//! the rest and closes.
 
 mod command;
 mod listener;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The Flight service: actions, and the exchange that a session is. What of Flight is about tables
-//! is not offered.
+//! Implements the Flight service: actions, and one exchange for each session. Flight's methods for
+//! tables are not offered.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
@@ -136,7 +136,7 @@ impl Service {
     fn is_meant(&self, instance: &Bytes) -> Result<(), Status> {
         match *instance == self.served.instance {
             true => Ok(()),
-            false => Err(Status::failed_precondition("the server was started anew")),
+            false => Err(Status::failed_precondition("the server was restarted")),
         }
     }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! One session of a client: takes its commands, answers with their ends, and cancels what it leaves
-//! behind.
+//! Runs one session of a client: it runs commands, sends their completions, and cancels the rest
+//! when the client is gone.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -198,7 +198,7 @@ async fn answer_with(outgoing: &Outgoing, answer: Answer) {
     match outcome {
         Outcome::Failed(failure) => {
             let message = message_of(ended(End::Failed(Failed::from(&failure))));
-            // When nobody listens any more, the session ends.
+            // When the client is gone, the session ends.
             drop(outgoing.send(Ok(message)).await);
         }
         Outcome::Finished(bytes) => {

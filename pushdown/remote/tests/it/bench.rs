@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the tests work with: a server in this process or another one.
+//! Provides a server for the tests, in this process or another one.
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};

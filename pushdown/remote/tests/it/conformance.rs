@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The suite of all drives, on drives that are elsewhere.
+//! Runs the conformance suite on remote drives.
 
 use std::sync::Arc;
 

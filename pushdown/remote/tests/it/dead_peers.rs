@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Peers that are gone or silent: what waits for them ends in time, what comes later is refused at
-//! once, and one that comes back is another one.
+//! Tests peers that are gone or silent: waiting commands end in time, later ones are refused at
+//! once, and a restarted peer has a new epoch.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Drives in a process of their own: what becomes of them when one of both processes ends.
+//! Tests drives in separate processes, when one of both processes ends.
 
 use std::path::PathBuf;
 use std::time::Duration;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Commands that are refused, run out of time, are cancelled, reset or shut down, and what they
-//! hold.
+//! Tests commands that are refused, time out, are cancelled, reset or shut down, and the resources
+//! that they hold.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -85,7 +85,7 @@ fn a_full_queue_and_a_full_memory_refuse() {
     assert_eq!(refusal, Refusal::Busy);
     assert_eq!(tickets.len(), drive.capabilities().in_flight_max as usize);
     assert_eq!(drive.in_flight(), drive.capabilities().in_flight_max);
-    eventually("they get there", || emulator.in_flight() == drive.in_flight());
+    eventually("they arrive", || emulator.in_flight() == drive.in_flight());
     drop(tickets);
     eventually("they are cancelled", || drive.in_flight() == 0 && emulator.memory_is_whole());
 }
@@ -169,7 +169,7 @@ fn a_result_is_charged_while_it_is_held_and_refused_when_it_does_not_fit() {
     let refused = Outcome::Failed(Failure::HostMemory { needed_bytes: again.traffic.link_bytes });
     assert_eq!(again.outcome, refused);
     assert_eq!(room.left(), 100_000);
-    // What was let pass by does not disturb what comes next.
+    // The discarded result does not disturb the next one.
     let next = run(&*session, &sample.sum(&drive, numbered(&*session)));
     assert!(matches!(next.outcome, Outcome::Finished(_)));
 }
@@ -264,7 +264,7 @@ fn stopping_server_finishes_running_commands_and_refuses_new_ones() {
     let commands: Vec<_> = (0..8).map(|_| sample.sum(&drive, numbered(&*session))).collect();
     let tickets: Vec<Ticket> =
         commands.iter().map(|command| submit(&*session, command).unwrap()).collect();
-    eventually("one gets there", || emulator.in_flight() > 0);
+    eventually("one arrives", || emulator.in_flight() > 0);
     served.begin_stop();
     let mut late = 0;
     for (ticket, command) in tickets.into_iter().zip(&commands) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Sockets: whose they are, and what becomes of them.
+//! Tests the permissions and the removal of sockets.
 
 use std::os::unix::fs::PermissionsExt;
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A drive behind Flight is the drive that it is: it passes the suite over both transports, and
-//! whatever becomes of its peer is a push-back.
+//! Tests drives behind Flight: they pass the suite over both transports, and every loss of a peer
+//! is a push-back.
 #![expect(clippy::unwrap_used, reason = "helpers of tests: a panic shows where")]
 
 mod bench;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a server makes of messages that are not ours: of other versions, too long, or nonsense.
+//! Tests a server with foreign messages: of other versions, too long, or invalid.
 
 use std::sync::Arc;
 

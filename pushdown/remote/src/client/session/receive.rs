@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Puts the ends of commands together from the messages of the server.
+//! Assembles the completions of commands from the messages of the server.
 //!
-//! A result is announced with its size before its bytes come. It is charged to the query then; one
-//! that is too large is let pass by without being kept.
+//! The size of a result arrives before its bytes, and is charged to the query; the bytes of a
+//! result that is too large are discarded.
 
 use arrow_flight::FlightData;
 use bytes::Bytes;
@@ -33,7 +33,7 @@ pub(super) struct Receiver {
 
 impl Drop for Receiver {
     fn drop(&mut self) {
-        // However the session ends, nobody waits for ever.
+        // However the session ends, every waiting command is completed.
         self.commands.end_with("the session was dropped".to_owned());
     }
 }
@@ -43,7 +43,7 @@ impl Receiver {
         Self { commands, budget, coming: None }
     }
 
-    /// Ends the session: who waits hears why.
+    /// Ends the session with a reason for waiting commands.
     pub(super) fn end_with(&self, reason: String) {
         self.commands.end_with(reason);
     }
@@ -111,12 +111,12 @@ impl Receiver {
 
     /// Memory for a result, charged to the query.
     fn room_for(&self, bytes: u64, expected: Option<&Expected>) -> Result<Charged, Failure> {
-        // Nobody waits for it any more.
+        // The receiver was dropped.
         let Some(expected) = expected else { return Err(Failure::Cancelled) };
         let refused = |reason: String| Failure::Kernel { reason };
         if bytes > expected.bytes_max {
             let room = expected.bytes_max;
-            return Err(refused(format!("{bytes} bytes of result, there is room for {room}")));
+            return Err(refused(format!("the result has {bytes} bytes, the limit is {room}")));
         }
         let low_memory = || Failure::HostMemory { needed_bytes: bytes };
         let memory = Reservation::take(&self.budget, bytes).ok_or_else(low_memory)?;
@@ -141,7 +141,7 @@ impl Receiver {
             time: time_of(ended.time.as_ref()),
             traffic: traffic_of(&ended),
         };
-        // Nobody waits when the command was given up at this moment.
+        // The receiver is gone if the command was abandoned at this moment.
         drop(expected.arrived.send(completion));
     }
 }
