@@ -406,7 +406,7 @@ mod tests {
     }
 
     #[test]
-    fn a_unit_is_busy_with_an_empty_scan_as_if_filters_had_no_rows() {
+    fn empty_scan_of_a_unit_is_extrapolated_from_filters() {
         let told = Told::default();
         let (small, large) = (queued(&[20e3, 17e3], told), queued(&[50e3], told));
         // 30 us more for three times the rows, on two units.
@@ -416,7 +416,7 @@ mod tests {
     }
 
     #[test]
-    fn a_round_trip_is_an_empty_scan_with_all_that_surrounds_it() {
+    fn round_trip_is_an_empty_scan_with_its_overheads() {
         let figure = Formulas::new(1).round_trip(&alone(&[95e3, 90e3, 99e3], &[]));
         assert_found(&figure, 95e3);
         let parameters = Parameters::default();
@@ -424,13 +424,13 @@ mod tests {
     }
 
     #[test]
-    fn setup_is_what_is_left_of_an_empty_scan() {
+    fn setup_is_the_rest_of_an_empty_scan() {
         let empty = alone(&[95e3, 90e3, 99e3], &[]);
         assert_found(&Formulas::new(2).setup(&empty, &measured(&[30e3])), 55e3);
     }
 
     #[test]
-    fn start_is_what_a_unit_takes_without_filling_its_pipeline() {
+    fn start_excludes_the_filling_of_the_pipeline() {
         let busy = measured(&[24e3, 30e3, 33e3]);
         assert_found(&Formulas::new(3).start(&busy), 30e3 - 2000.0 / 0.3);
     }
@@ -441,7 +441,7 @@ mod tests {
     #[case(2, 1_048_576.0, Role::Parameter, 1.59e9)]
     // Four requests of 1 MiB, which together reach the peak.
     #[case(3, 4_194_304.0, Role::Expectation, 3.25e9)]
-    fn a_read_alone_is_told_by_the_drives_own_clock(
+    fn single_read_is_timed_by_the_drives_clock(
         #[case] size: usize,
         #[case] bytes: f64,
         #[case] role: Role,
@@ -478,7 +478,7 @@ mod tests {
     }
 
     #[test]
-    fn the_clock_is_the_turns_of_the_busiest_loop_a_second() {
+    fn clock_is_the_iterations_per_second_of_the_busiest_loop() {
         let small = queued(&[60e3], turns(20_000, 16_384));
         let large = queued(&[160e3], turns(80_000, 65_536));
         let [rows, clock] = Formulas::new(2).kernel(&small, &large);

@@ -316,7 +316,7 @@ mod tests {
     const PAGE: &str = "top\n<!-- begin enum Codec -->\nold\n<!-- end enum Codec -->\nbottom\n";
 
     #[test]
-    fn replaces_what_stands_between_markers_and_nothing_else() {
+    fn only_text_between_markers_is_replaced() {
         let page = generate(PAGE);
         assert!(page.starts_with("top\n<!-- begin enum Codec -->\n| number |"));
         assert!(page.contains("| 1 | `Snappy` | Raw Snappy, one block a page. |"));
@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn says_so_when_a_block_has_no_generator() {
+    fn block_without_a_generator_is_marked() {
         assert!(generate("<!-- begin enum Colour -->\n").contains(UNKNOWN_BLOCK));
         for name in block_names() {
             assert!(block(&name).is_some(), "{name}");

@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn a_changed_byte_of_a_part_shows_in_the_whole() {
+    fn changed_byte_of_a_part_is_detected_in_the_whole() {
         let mut changed = part(&[3, 4, 5]);
         *changed.last_mut().unwrap() ^= 1;
         for parts in [[changed.clone(), part(&[1])], [part(&[1]), changed.clone()]] {
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_of_any_size_end_in_an_answer() {
+    fn row_counts_that_overflow_are_an_error() {
         let header = ResultHeader::decode(&part(&[1])).unwrap();
         let counters = Counters { lines_read: u64::MAX, write_turns: 7, ..header.counters };
         let busy = ResultHeader { payload_bytes: 0, counters, ..header }.encode();
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_are_cut_where_it_is_worth_it() {
+    fn only_large_merges_are_cut() {
         let cut = MergeCut { units: 3, part_rows: 100 };
         let parts = [0, 99, 100, 200, 299, 1_000_000].map(|rows| cut.parts(rows));
         assert_eq!(parts, [1, 1, 1, 2, 2, 3]);
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_part_is_refused() {
+    fn invalid_part_is_refused() {
         let none: [Vec<u8>; 0] = [];
         assert!(join_parts(&none).is_err());
         let whole = part(&[1, 2]);

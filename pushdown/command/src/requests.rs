@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn neighbours_are_one_request_and_lie_as_in_the_file() {
+    fn neighbouring_chunks_are_one_request_with_the_layout_of_the_file() {
         let plan = MediaPlan::of(&[range(0, 9000, 1000), range(0, 5000, 4000)]);
         assert_eq!(plan.spans.len(), 1);
         assert_eq!((plan.spans[0].offset, plan.spans[0].length), (4096, 8192));
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_read_behind_the_end_of_a_file() {
+    fn requests_end_at_the_end_of_the_file() {
         let end = VERSION.size_bytes;
         assert_eq!(spans(&[range(0, end - 10, 10)]), [(0, end - 4096, 4096)]);
         let short = Version { size_bytes: 9000, stamp: 0 };
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_empty_or_no_file_takes_no_request() {
+    fn empty_input_or_other_than_a_file_has_no_request() {
         let device = InputRef::DeviceRange { lease: 0, offset: 0, length: 100 };
         let plan = MediaPlan::of(&[device, range(0, 50, 0), range(0, 50, 10)]);
         assert_eq!(plan.spans.len(), 1);

@@ -313,7 +313,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn codes_come_back_as_their_variants() {
+    fn codes_survive_a_round_trip() {
         for (variant, name) in Encoding::ALL {
             assert_eq!(Encoding::from_code(variant.code()), Ok(*variant), "{name}");
         }
@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn the_order_of_floats_is_the_total_order() {
+    fn places_of_floats_follow_the_total_order() {
         let numbers = [
             -f64::NAN,
             f64::NEG_INFINITY,

@@ -295,7 +295,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn truth_tables_are_those_of_three_valued_logic() {
+    fn truth_tables_follow_three_valued_logic() {
         let [f, n, t] = [Some(false), None, Some(true)];
         let table = |op: fn(Option<bool>, Option<bool>) -> Option<bool>| {
             [f, n, t].map(|a| [f, n, t].map(|b| op(a, b)))

@@ -73,7 +73,7 @@ mod tests {
     #[case("3b:00.1")]
     #[case("0000:3b:00,1")]
     #[case("0000:3g:00.1")]
-    fn what_is_neither_is_refused(#[case] text: &str) {
+    fn invalid_address_is_refused(#[case] text: &str) {
         let error = Address::parse(text).unwrap_err().to_string();
         assert!(error.contains("neither an index nor an address"), "{error}");
     }

@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn a_card_that_is_not_there_says_why() {
+    fn missing_card_is_an_error_with_the_reason() {
         let machine = Machine::new();
         let refused = |address: &str| {
             before(&machine.sysfs, &card(address), &image()).unwrap_err().to_string()
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn slow_ways_are_warned_of() {
+    fn slow_paths_are_warnings() {
         let near = "devices/pci0000:00/0000:00:01.0/0000:01:00.0/0000:02:00.0/nvme/nvme0/nvme0n1";
         let far = "devices/pci0000:00/0000:00:02.0/0000:05:00.0/nvme/nvme1/nvme1n1";
         for (disk, is_near) in [(near, true), (far, false)] {

@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_build_with_the_mistake_is_touched() {
+    fn only_the_build_with_the_defect_is_changed() {
         assert_eq!(members(&code(0x678, 0x670)), Some(Members { size: 0x678, buffer: 0x670 }));
         assert_eq!(members(&code(0x670, 0x678)), None);
         for at in [0, 14, 0x30, 0x32] {

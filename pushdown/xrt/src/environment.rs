@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn what_dead_processes_left_is_swept_and_nothing_else() {
+    fn only_folders_of_dead_processes_are_removed() {
         let folder = tempfile::tempdir().unwrap();
         // No process has the largest number.
         let dead = folder.path().join(format!("{PREFIX}4294967295-0"));
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_is_too_long_is_refused() {
+    fn too_long_name_is_refused() {
         let environment = Environment {
             folder: PathBuf::new(),
             socket_name: "a".to_owned(),

@@ -55,7 +55,7 @@ fn modelled_figures_are_the_rates_of_the_drive() {
 }
 
 #[test]
-fn a_clock_of_the_drive_tells_reads_alone_and_nothing_is_modelled() {
+fn drive_clock_measures_single_reads_and_nothing_is_modelled() {
     let report = benchmarks(&Fake::new(Clock::Measured));
     let found = figure(&report, "p2p_1_mib_bytes_per_s").found.measured.value().unwrap();
     assert!((found / alone(1 << 20) - 1.0).abs() < 0.005, "{found}");
@@ -67,7 +67,7 @@ fn a_clock_of_the_drive_tells_reads_alone_and_nothing_is_modelled() {
 }
 
 #[test]
-fn measured_and_modelled_have_columns_of_their_own_in_text_and_json() {
+fn measured_and_modelled_have_separate_columns_in_text_and_json() {
     let report = benchmarks(&Fake::new(Clock::Modelled));
     let text = report.to_string();
     assert!(text.starts_with("fake: of known times (00000000-"), "{text}");
@@ -87,7 +87,7 @@ fn measured_and_modelled_have_columns_of_their_own_in_text_and_json() {
 }
 
 #[test]
-fn what_the_drive_cannot_do_is_left_out_with_the_reason() {
+fn unsupported_benchmark_is_omitted_with_the_reason() {
     let mut drive = Fake::new(Clock::Modelled);
     drive.capabilities.codecs.retain(|codec| *codec != Codec::Snappy);
     drive.capabilities.operations.retain(|op| *op != Op::And);
@@ -101,7 +101,7 @@ fn what_the_drive_cannot_do_is_left_out_with_the_reason() {
 }
 
 #[test]
-fn a_benchmark_that_fails_leaves_what_was_found() {
+fn failed_benchmark_keeps_earlier_figures() {
     let report = benchmarks(&Fake { bytes_max: 3000, ..Fake::new(Clock::Measured) });
     let names: Vec<&str> = report.figures.iter().map(|figure| figure.name).collect();
     assert_eq!(names, ["round_trip_ns", "setup_ns", "start_ns", "filter_rows_per_s", "clock_hz"]);
@@ -112,7 +112,7 @@ fn a_benchmark_that_fails_leaves_what_was_found() {
 }
 
 #[test]
-fn the_suite_runs_first_and_its_failures_count() {
+fn suite_runs_first_and_its_failures_count() {
     let options = Options { conformance: Extent::Quick, seed: Some(5), folder: None };
     let mut told = Vec::new();
     // The drive gives back NULLs.
@@ -130,7 +130,7 @@ fn the_suite_runs_first_and_its_failures_count() {
 }
 
 #[test]
-fn whoever_watches_may_end_it() {
+fn progress_callback_can_end_the_check() {
     for (conformance, last) in [(Extent::Quick, 3), (Extent::None, 3)] {
         let options = Options { conformance, ..BENCHMARKS };
         let mut told = 0;

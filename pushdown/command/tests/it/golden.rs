@@ -419,12 +419,12 @@ fn golden_merge_for_a_kernel() {
 }
 
 #[test]
-fn a_merge_of_version_1_2_reads_as_it_was_meant() {
+fn merge_of_version_1_2_keeps_its_meaning() {
     assert_eq!(MergeCommand::decode(&stored("merge", "1.2")), Ok(merges::merge()));
 }
 
 #[test]
-fn commands_of_earlier_versions_read_as_they_were_meant() {
+fn commands_of_earlier_versions_keep_their_meaning() {
     let commands = [
         ("q6", q6()),
         ("q1", q1()),
@@ -444,7 +444,7 @@ fn commands_of_earlier_versions_read_as_they_were_meant() {
 }
 
 #[test]
-fn commands_of_version_1_0_read_as_they_were_meant() {
+fn commands_of_version_1_0_keep_their_meaning() {
     let commands = [("q6", q6()), ("q1", q1()), ("strings", strings()), ("inputs", inputs())];
     for (name, command) in commands {
         let old = Command::decode(&stored(name, "1.0")).unwrap();
@@ -459,7 +459,7 @@ fn commands_of_version_1_0_read_as_they_were_meant() {
 }
 
 #[test]
-fn a_result_of_version_1_0_reads_as_it_was_meant() {
+fn result_of_version_1_0_keeps_its_meaning() {
     let widths = [Width::Bool, Width::W32, Width::W64, Width::W128, Width::Bytes];
     let (old, new) = (stored("result", "1.0"), result());
     let [old, new] = [&old, &new].map(|bytes| ResultView::parse(bytes, &widths).unwrap());

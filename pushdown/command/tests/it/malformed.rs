@@ -59,7 +59,7 @@ fn a_truncated_command_is_refused(#[case] command: Command) {
 #[case(golden::inputs())]
 #[case(shapes::states())]
 #[case(shapes::rows())]
-fn a_changed_byte_is_noticed_by_the_checksum(#[case] command: Command) {
+fn changed_byte_is_detected_by_the_checksum(#[case] command: Command) {
     let mut bytes = command.encode().unwrap();
     for at in 0..bytes.len() {
         bytes[at] ^= 0x10;
@@ -125,7 +125,7 @@ fn a_truncated_result_is_refused() {
 }
 
 #[test]
-fn a_changed_byte_of_a_result_is_noticed() {
+fn changed_byte_of_a_result_is_detected() {
     let mut bytes = golden::result();
     for at in 0..bytes.len() {
         bytes[at] ^= 0x04;
@@ -178,7 +178,7 @@ proptest! {
     }
 
     #[test]
-    fn random_bytes_behind_a_good_header_are_refused_or_valid(
+    fn random_bytes_after_a_valid_header_are_refused_or_valid(
         command in any::command(),
         noise in proptest::collection::vec((any::<u16>(), any::<u8>()), 1..20),
     ) {

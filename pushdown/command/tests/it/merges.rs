@@ -58,7 +58,7 @@ pub(crate) fn ranges(count: u64) -> Vec<InputRef> {
 #[rstest]
 #[case(merge())]
 #[case(distinct())]
-fn a_merge_comes_back(#[case] command: MergeCommand) {
+fn merge_survives_a_round_trip(#[case] command: MergeCommand) {
     let mut bytes = command.encode().unwrap();
     assert_eq!(bytes.len() % 64, 0);
     assert_eq!(MergeCommand::decode(&bytes).as_ref(), Ok(&command));
@@ -70,14 +70,14 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
     #[test]
-    fn any_merge_comes_back(command in any::merge()) {
+    fn any_merge_survives_a_round_trip(command in any::merge()) {
         let bytes = command.encode().unwrap();
         prop_assert_eq!(MergeCommand::decode(&bytes).unwrap(), command);
     }
 }
 
 #[test]
-fn what_is_merged_and_how_is_in_the_hash() {
+fn hash_covers_the_scans_and_the_merge() {
     let hash = merge().hash();
     assert_eq!(merge().hash(), hash);
     let mut other = merge();
@@ -99,14 +99,14 @@ fn device_memory_holds_every_result_and_the_merged_one() {
 }
 
 #[test]
-fn a_scan_is_no_merge_and_a_merge_no_scan() {
+fn scan_does_not_decode_as_a_merge_nor_a_merge_as_a_scan() {
     let opcode = |value| Error::UnknownCode { what: "opcode", value };
     assert_eq!(Command::decode(&merge().encode().unwrap()), Err(opcode(2)));
     assert_eq!(MergeCommand::decode(&golden::q6().encode().unwrap()), Err(opcode(1)));
 }
 
 #[test]
-fn what_a_kernel_reads_has_no_scans() {
+fn kernel_form_of_a_merge_has_no_scans() {
     let command = merge();
     let whole = MergePart::WHOLE;
     let bytes = command.encode_for_kernel(&ranges(3), &command.output, whole).unwrap();
@@ -118,7 +118,7 @@ fn what_a_kernel_reads_has_no_scans() {
 }
 
 #[test]
-fn a_kernel_is_told_its_part_alone() {
+fn kernel_form_has_only_its_part() {
     let command = merge();
     let bound = |part, parts| {
         command.encode_for_kernel(&ranges(3), &command.output, MergePart { part, parts })
@@ -144,7 +144,7 @@ fn bound(scans: Vec<Command>, merge: Merge) -> Result<(), Error> {
 #[rstest]
 #[case::one_scan(1, by(&[0]))]
 #[case::as_many_as_there_may_be(u128::from(limits::MERGE_INPUTS_MAX), by(&[3, 2, 1, 0]))]
-fn these_are_merged(#[case] count: u128, #[case] merge: Merge) {
+fn valid_merge_is_accepted(#[case] count: u128, #[case] merge: Merge) {
     assert_eq!(bound(scans(count), merge), Ok(()));
 }
 
@@ -164,7 +164,7 @@ fn these_are_merged(#[case] count: u128, #[case] merge: Merge) {
 #[case::distinct_by_some(2, Merge { distinct: true, ..by(&[0, 1, 2]) }, Error::Inconsistent {
     what: "a merge of distinct rows has every column as a key",
 })]
-fn these_are_not_merged(#[case] count: u128, #[case] merge: Merge, #[case] error: Error) {
+fn invalid_merge_is_refused(#[case] count: u128, #[case] merge: Merge, #[case] error: Error) {
     assert_eq!(bound(scans(count), merge), Err(error));
 }
 
@@ -176,7 +176,7 @@ fn with_output(change: impl FnOnce(&mut Output)) -> Result<(), Error> {
 }
 
 #[test]
-fn scans_give_all_their_rows() {
+fn scan_with_a_limit_is_refused_in_a_merge() {
     let error = Err(Error::Inconsistent { what: "a scan that is merged gives all its rows" });
     let limited = |output: &mut Output| {
         if let Output::Rows { limit, .. } = output {
@@ -196,7 +196,7 @@ fn scans_give_all_their_rows() {
 }
 
 #[test]
-fn scans_give_equal_columns() {
+fn scans_with_other_columns_are_refused_in_a_merge() {
     let error = Err(Error::Inconsistent { what: "scans that are merged give equal columns" });
     let fewer = |output: &mut Output| {
         if let Output::Rows { columns, .. } = output {
@@ -276,7 +276,7 @@ fn with_byte(kind: u16, at: usize, value: u8) -> Result<MergeCommand, Error> {
 }
 
 #[test]
-fn sections_of_a_merge_say_what_its_scans_say() {
+fn sections_of_a_merge_must_match_its_scans() {
     let keys = |value| with_byte(section::MERGE_KEYS, 2, value);
     assert_eq!(keys(3), Ok(merge()));
     assert_eq!(keys(4), Err(Error::UnknownCode { what: "flags of a key", value: 4 }));

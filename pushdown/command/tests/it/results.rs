@@ -61,7 +61,7 @@ fn written(widths: &[Width], rows: &[Row]) -> Vec<u8> {
 
 proptest! {
     #[test]
-    fn rows_come_back((widths, rows) in table()) {
+    fn rows_survive_a_round_trip((widths, rows) in table()) {
         let bytes = written(&widths, &rows);
         let view = ResultView::parse(&bytes, &widths).unwrap();
         prop_assert_eq!(view.header.rows_out, rows.len() as u64);
@@ -160,7 +160,7 @@ fn a_block_of_long_strings_ends_before_its_ends_do() {
 #[case(Width::Bool, Cells::Constant(2), Err(Error::Width { column: 0 }))]
 #[case(Width::W128, Cells::Constant(i128::MIN), Ok(()))]
 #[case(Width::Bool, Cells::Constant(1), Ok(()))]
-fn numbers_are_held_to_their_width(
+fn numbers_beyond_their_width_are_refused(
     #[case] width: Width,
     #[case] cells: Cells<'static>,
     #[case] expected: Result<(), Error>,
@@ -218,7 +218,7 @@ fn a_row_that_does_not_fit_is_refused(#[case] row: Row) {
 }
 
 #[test]
-fn every_status_comes_back_and_voids_the_payload() {
+fn every_status_survives_a_round_trip_and_voids_the_payload() {
     for (status, name) in Status::ALL {
         let header = ResultHeader { status: *status, ..golden::header() };
         let mut writer = ResultWriter::new(vec![Width::W32]);
@@ -231,14 +231,14 @@ fn every_status_comes_back_and_voids_the_payload() {
 }
 
 #[test]
-fn a_header_comes_back_with_its_detail_and_counters() {
+fn header_survives_a_round_trip_with_detail_and_counters() {
     let header = golden::header();
     assert_eq!(ResultHeader::decode(&header.encode()), Ok(header));
     assert!(header.detail.is_some());
 }
 
 #[test]
-fn rows_that_were_announced_and_are_not_there_are_noticed() {
+fn missing_rows_are_detected() {
     let bytes = written(&[Width::W32], &[vec![Value::Number(1)]]);
     let payload = &bytes[usize::try_from(ResultHeader::BYTES).unwrap()..];
     assert!(ResultView::parse(&sealed(payload, 1), &[Width::W32]).is_ok());
@@ -261,7 +261,7 @@ fn block(rows: u32, bytes: u32, rest: &[u8]) -> Vec<u8> {
 #[case::shorter_than_its_columns(block(1, 24, &[0; 8]))]
 #[case::longer_than_its_columns(block(1, 48, &[0; 32]))]
 #[case::no_whole_header(vec![1, 0, 0])]
-fn a_block_that_does_not_add_up_is_refused(#[case] payload: Vec<u8>) {
+fn inconsistent_block_is_refused(#[case] payload: Vec<u8>) {
     assert!(ResultView::parse(&sealed(&payload, 1), &[Width::W32]).is_err());
 }
 

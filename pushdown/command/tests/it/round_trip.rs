@@ -10,7 +10,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
     #[test]
-    fn a_fragment_comes_back(fragment in any::fragment()) {
+    fn fragment_survives_a_round_trip(fragment in any::fragment()) {
         fragment.check().unwrap();
         let bytes = fragment.encode().unwrap();
         let back = Fragment::decode(&bytes).unwrap();
@@ -19,14 +19,14 @@ proptest! {
     }
 
     #[test]
-    fn a_command_comes_back(command in any::command()) {
+    fn command_survives_a_round_trip(command in any::command()) {
         let bytes = command.encode().unwrap();
         prop_assert_eq!(bytes.len() % 64, 0);
         prop_assert_eq!(Command::decode(&bytes).unwrap(), command);
     }
 
     #[test]
-    fn bytes_behind_a_command_are_not_its_own(command in any::command()) {
+    fn bytes_after_a_command_are_ignored(command in any::command()) {
         let mut bytes = command.encode().unwrap();
         bytes.extend_from_slice(&[0xa5; 100]);
         prop_assert_eq!(Command::decode(&bytes).unwrap(), command);
@@ -38,7 +38,7 @@ proptest! {
     }
 
     #[test]
-    fn the_room_for_a_result_is_bounded_and_not_nothing(command in any::command()) {
+    fn output_bytes_of_a_unit_are_bounded_and_not_zero(command in any::command()) {
         let room = command.unit.output_bytes(&command.fragment);
         prop_assert!((256..=nearscan_command::unit::OUTPUT_BYTES_MAX).contains(&room));
         prop_assert!(command.scratch_bytes() % 64 == 0);

@@ -154,7 +154,7 @@ fn a_string_test_out_of_bounds_is_refused(
 }
 
 #[test]
-fn tests_stand_in_the_order_of_their_columns_and_are_few() {
+fn string_tests_out_of_order_or_too_many_are_refused() {
     let test = |column| StringTest { column, op: TestOp::In, strings: vec![vec![]] };
     let with = |tests| Fragment {
         columns: vec![Column::new("s", ValueKind::Bytes), Column::new("t", ValueKind::Bytes)],
@@ -211,7 +211,7 @@ fn counts_above_their_limit_are_refused() {
 }
 
 #[test]
-fn a_unit_fits_its_fragment() {
+fn unit_must_match_its_fragment() {
     let good = golden::q1();
     let bind = |change: fn(&mut nearscan_command::Unit)| {
         let mut unit = good.unit.clone();
@@ -231,7 +231,7 @@ fn a_unit_fits_its_fragment() {
 }
 
 #[test]
-fn what_binds_can_be_read_back_however_many_extents_it_has() {
+fn bound_command_decodes_with_any_number_of_extents() {
     let with_extents = |count: usize| {
         let fragment = Fragment { tests: vec![], columns: vec![], ..fragment() };
         let unit = nearscan_command::Unit {

@@ -66,7 +66,7 @@ fn a_top_of_the_wrong_kind_is_refused(#[case] operand: Operand, #[case] count: u
 }
 
 #[test]
-fn a_top_stands_without_a_limit() {
+fn top_with_a_limit_is_refused() {
     let top = |operand, count| Top { operand, descending: true, nulls_first: false, count };
     assert_eq!(ordered_by(top(FLAG, 1), None), Ok(()));
     assert_eq!(ordered_by(top(YEAR, limits::TOP_MAX), None), Ok(()));
@@ -74,7 +74,7 @@ fn a_top_stands_without_a_limit() {
 }
 
 #[test]
-fn what_stands_for_any_characters_takes_no_place_of_a_pattern() {
+fn wildcard_does_not_count_as_a_place_of_a_pattern() {
     let most = limits::PATTERN_PLACES_MAX as usize;
     let like = |places: usize, byte: u8| {
         let string = [vec![pattern::ANY; 65], vec![byte; places]].concat();
@@ -88,7 +88,7 @@ fn what_stands_for_any_characters_takes_no_place_of_a_pattern() {
 }
 
 #[test]
-fn a_predicate_does_not_end_in_what_a_case_gives() {
+fn predicate_that_ends_in_a_case_is_refused() {
     let good = shapes::rows().fragment;
     for number in [
         Step::select(Width::W64, Operand::Step(0), FLAG, FLAG),
@@ -169,7 +169,7 @@ fn scratch(change: impl Fn(&mut Unit)) -> u64 {
 }
 
 #[test]
-fn a_lane_has_room_for_what_its_column_can_need() {
+fn lane_memory_covers_the_needs_of_its_column() {
     let plain = scratch(|_| {});
     let lines = |bytes: u64| bytes.next_multiple_of(64);
     // A slot for each entry that fits: 250 of 8 bytes. A page whose values are split into streams
@@ -201,7 +201,7 @@ fn the_strings_of_an_extreme_are_kept() {
 }
 
 #[test]
-fn states_without_keys_are_given_room_for_one_row() {
+fn output_bytes_of_states_without_keys_hold_one_row() {
     let room = |keys| {
         let Command { fragment, unit, .. } = shapes::states();
         let aggregates = vec![Aggregate::count_rows(); 16];

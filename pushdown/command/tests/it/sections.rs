@@ -88,7 +88,7 @@ fn an_unknown_section_must_lie_within_the_command_and_on_a_line() {
 }
 
 #[test]
-fn a_section_that_stands_twice_is_refused() {
+fn duplicate_section_is_refused() {
     let bytes = with_entry(entry(section::LITERALS, SECTION_CRITICAL, 0, 0, 0));
     assert_eq!(Command::decode(&bytes), Err(Error::SectionCount { section: "LITERALS", count: 2 }));
 }
@@ -104,7 +104,7 @@ fn a_command_without_an_output_section_is_refused() {
 }
 
 #[test]
-fn names_are_for_people_and_may_be_missing() {
+fn names_are_optional() {
     let mut bytes = golden::q6().encode().unwrap();
     let at = place(&bytes, section::NAMES);
     bytes[at..at + 2].copy_from_slice(&[0xff, 0x7f]);
@@ -147,7 +147,7 @@ fn more_bytes_than_a_kernel_holds_are_refused_before_they_are_read() {
 }
 
 #[test]
-fn readings_are_left_out_when_all_are_plain_and_else_there_is_one_for_each_column() {
+fn readings_are_omitted_if_all_are_plain_and_otherwise_complete() {
     let q6 = golden::q6().encode().unwrap();
     assert!(directory(&q6).iter().all(|entry| entry[..2] != section::READINGS.to_le_bytes()));
     assert_eq!(
@@ -166,7 +166,7 @@ fn readings_are_left_out_when_all_are_plain_and_else_there_is_one_for_each_colum
 }
 
 #[test]
-fn a_range_belongs_to_one_key_that_is_there() {
+fn range_of_a_missing_or_repeated_key_is_refused() {
     // The second range is that of the third key.
     let second_of = |key| with_byte(&shapes::states(), section::KEY_RANGES, KEY_RANGE_BYTES, key);
     assert_eq!(second_of(2), Ok(shapes::states()));

@@ -204,7 +204,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_examples_of_the_parquet_documentation_come_out() {
+    fn examples_of_the_parquet_documentation_are_encoded() {
         // Differences that are all 1: a block without bits.
         let header = [0x80, 1, 4, 5, 2];
         let block = [2, 0, 0, 0, 0];

@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_compressed_comes_back() {
+    fn compression_survives_a_round_trip() {
         for style in [Style::Common, Style::Literals, Style::Forms, Style::Far] {
             for sample in samples() {
                 let packed = compress(&sample, style);
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_is_what_the_format_says() {
+    fn block_matches_the_format_description() {
         // Nine zeros: one literal, three copied that overlap, five literals at the end.
         assert_eq!(compress(&[0; 9], Style::Common), [0x90, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
         assert_eq!(compress(&[0; 10], Style::Common), [0x10, 0, 1, 0, 0x50, 0, 0, 0, 0, 0]);
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn damage_is_noticed() {
+    fn corrupt_stream_is_detected() {
         let packed = compress(&[0; 100], Style::Common);
         for cut in 0..packed.len() {
             assert_eq!(decompress(&packed[..cut]), None, "{cut}");

@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_examples_of_the_parquet_documentation_come_out() {
+    fn examples_of_the_parquet_documentation_are_encoded() {
         // 0 to 7 in three bits each.
         let values: Vec<u64> = (0..8).collect();
         assert_eq!(encode_runs(&values, 3, Runs::Packed), [3, 0x88, 0xc6, 0xfa]);

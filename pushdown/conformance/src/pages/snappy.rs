@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_compressed_comes_back() {
+    fn compression_survives_a_round_trip() {
         for style in [Style::Common, Style::Literals, Style::Forms, Style::Far] {
             for sample in samples() {
                 let packed = compress(&sample, style);
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn damage_is_noticed() {
+    fn corrupt_block_is_detected() {
         let packed = compress(&b"abcdabcdabcdabcd".repeat(4), Style::Common);
         assert_eq!(decompress(&packed[..packed.len() - 1]), None);
         // A copy from before the start.

@@ -208,7 +208,7 @@ mod tests {
     use crate::pages::{ChunkLayout, Page};
 
     #[test]
-    fn a_bare_header_is_what_the_protocol_says() {
+    fn minimal_header_matches_the_protocol() {
         let page = Page { value_count: 100, ..Page::empty(&ChunkLayout::plain()) };
         let expected = [
             0x15, 0, 0x15, 0, 0x15, 0x80, 0x02, 0x2c, 0x15, 0xc8, 1, 0x15, 0, 0x15, 6, 0x15, 6, 0,

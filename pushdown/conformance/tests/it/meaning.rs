@@ -55,7 +55,7 @@ fn both() -> Output {
 }
 
 #[test]
-fn only_true_keeps_a_row() {
+fn predicate_keeps_a_row_only_if_true() {
     let between = Step::between(A, Operand::Literal(0), Operand::Literal(1));
     let kept = evaluate(&fragment(vec![between], vec![], both()), &table());
     assert_eq!(kept.rows, Some(vec![vec![n(10), s("a")], vec![n(15), Value::Null]]));
@@ -76,7 +76,7 @@ fn a_test_of_null_is_null() {
 }
 
 #[test]
-fn a_limit_cuts_rows_and_excuses_what_is_behind_it() {
+fn limit_cuts_rows_and_tolerates_overflow_after_it() {
     let add = Step::arithmetic(Op::Add, Width::W64, A, Operand::Literal(2));
     let limited = |limit| {
         let column = RowColumn { operand: A, width: Width::W64 };
@@ -91,7 +91,7 @@ fn a_limit_cuts_rows_and_excuses_what_is_behind_it() {
 }
 
 #[test]
-fn states_are_those_of_the_documentation() {
+fn states_match_the_documentation() {
     let slot = |function| Aggregate::new(function, A, Width::W64);
     let less = Step::compare(Op::Less, A, Operand::Literal(1));
     let slots = vec![
@@ -172,7 +172,7 @@ fn ranged(operand: Operand, first: i64, count: u32, projection: Vec<Step>) -> Fr
 }
 
 #[test]
-fn a_key_by_range_has_null_and_nothing_outside() {
+fn key_by_range_allows_null_and_no_value_outside() {
     let inside = evaluate(&ranged(A, 5, 21, vec![]), &table());
     let counts = [Value::Null, n(5), n(10), n(15), n(25)].map(|key| vec![key, n(1)]);
     assert_eq!(inside.rows, Some(counts.to_vec()));
@@ -215,7 +215,7 @@ fn a_top_keeps_ties_and_every_row_that_can_be_among_the_first() {
 }
 
 #[test]
-fn case_takes_false_and_null_alike_and_checks_both_branches() {
+fn case_treats_null_as_false_and_checks_both_branches() {
     let less = Step::compare(Op::Less, A, Operand::Literal(1));
     let select = |width, b, c| {
         let steps = vec![less, Step::select(width, Operand::Step(0), b, c)];
@@ -246,7 +246,7 @@ fn merge(keys: &[SortKey], distinct: bool) -> Merge {
 const UP: SortKey = SortKey { column: 0, descending: false, nulls_first: false };
 
 #[test]
-fn rows_that_are_equal_in_their_keys_stand_in_the_order_of_their_inputs() {
+fn rows_with_equal_keys_are_in_the_order_of_their_inputs() {
     let inputs = [
         given(vec![vec![n(1), s("a")], vec![n(2), s("b")], vec![Value::Null, s("c")]]),
         given(vec![vec![n(1), s("d")], vec![n(1), s("e")], vec![n(3), s("f")]]),
@@ -259,7 +259,7 @@ fn rows_that_are_equal_in_their_keys_stand_in_the_order_of_their_inputs() {
 }
 
 #[test]
-fn a_merge_turns_round_leaves_out_and_refuses() {
+fn merge_reverses_removes_duplicates_and_refuses() {
     let down = SortKey { column: 0, descending: true, nulls_first: true };
     let one = given(vec![vec![Value::Null], vec![n(2)], vec![n(1)]]);
     let other = given(vec![vec![Value::Null], vec![n(1)], vec![n(1)]]);

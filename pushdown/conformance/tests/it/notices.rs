@@ -9,7 +9,7 @@ use rstest::rstest;
 use crate::fake::{Fake, Flaw};
 
 #[test]
-fn a_drive_that_is_right_passes() {
+fn right_drive_passes() {
     let report = check(&Fake::new(Flaw::Nothing));
     assert!(report.is_clean(), "{report}");
     assert!(report.skipped.is_empty(), "{report}");
@@ -22,7 +22,7 @@ fn a_drive_that_is_right_passes() {
 }
 
 #[test]
-fn a_drive_that_is_busy_with_others_passes() {
+fn right_drive_that_is_busy_passes() {
     for prefix in ["sizes", "merged random", "lifecycle"] {
         let options = Options { prefix: prefix.to_owned(), ..Options::default() };
         let report = check_with(&Fake::shared(), &options);
@@ -70,7 +70,7 @@ fn a_drive_that_is_busy_with_others_passes() {
 #[case(Flaw::SortsByItself, "merged failures: an input is turned round")]
 #[case(Flaw::SortsByItself, "merged failures: two rows are swapped")]
 #[case(Flaw::LeavesFailedInputsOut, "merged failures: one scan")]
-fn a_flaw_is_noticed(#[case] flaw: Flaw, #[case] prefix: &str) {
+fn flaw_of_results_is_detected(#[case] flaw: Flaw, #[case] prefix: &str) {
     let only = |flaw| {
         let options = Options { prefix: prefix.to_owned(), ..Options::default() };
         check_with(&Fake::new(flaw), &options)
@@ -94,7 +94,7 @@ fn a_flaw_is_noticed(#[case] flaw: Flaw, #[case] prefix: &str) {
     "lifecycle: dropped tickets",
     "lifecycle: cancelled merges",
 ])]
-fn a_flaw_in_the_life_of_a_drive_is_noticed(#[case] flaw: Flaw, #[case] names: &[&str]) {
+fn flaw_of_the_life_cycle_is_detected(#[case] flaw: Flaw, #[case] names: &[&str]) {
     let options = Options { prefix: "lifecycle".to_owned(), ..Options::default() };
     let report = check_with(&Fake::new(flaw), &options);
     let failed: Vec<&str> = report.failures.iter().map(|failed| failed.name.as_str()).collect();
@@ -108,7 +108,7 @@ fn a_report_without_a_case_is_not_clean() {
 }
 
 #[test]
-fn whoever_watches_is_told_of_each_case_and_may_end_the_suite() {
+fn progress_callback_sees_each_case_and_can_end_the_suite() {
     let drive = Fake::new(Flaw::Nothing);
     let options = Options { random_cases: 8, prefix: "random".to_owned(), ..Options::default() };
     let mut told = Vec::new();
@@ -122,7 +122,7 @@ fn whoever_watches_is_told_of_each_case_and_may_end_the_suite() {
 }
 
 #[test]
-fn files_are_where_they_are_asked_for() {
+fn files_are_in_the_requested_folder() {
     let folder = std::env::temp_dir().join(format!("nearscan-suite-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let options = Options {
