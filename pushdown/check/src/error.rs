@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Errors of a check. A drive that fails a case, or is slow, is no error but a result.
+//! Defines errors of a check. A drive that fails a case, or is slow, is not an error but a result.
 
 use std::io;
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use nearscan_drive::{Fault, Refusal};
 /// Result of a call of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why a drive could not be checked.
+/// The reason why a drive could not be checked.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -33,13 +33,13 @@ pub enum Error {
     /// The drive took no command.
     #[error("the drive did not take a command of the benchmark")]
     Refused(#[from] Refusal),
-    /// A command did not give what it should.
+    /// A command returned a wrong result.
     #[error("a command of the benchmark did not give its rows")]
     Fault(#[from] Box<Fault>),
     /// A command that the format does not allow.
     #[error("a command of the benchmark is none")]
     Command(#[from] nearscan_command::Error),
-    /// Whoever watches the progress has ended it.
+    /// The progress callback ended the check.
     #[error("the check was ended before it was done")]
     Stopped,
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Figures: what is made of times, and what the model has for it.
+//! Derives figures from times, with the model's value for each.
 //!
 //! ```text
 //! busy    (queued(small filter) - its rows x ns a row) x units    a unit with an empty scan
@@ -12,9 +12,9 @@
 //! link    bytes / (alone(result) - alone(count) - turns / clock)
 //! ```
 //!
-//! A batch takes as long as what is busiest in it. For filters that is the kernel; empty scans
-//! would wait for the link. For the media it is at least what the figure says. What times hold
-//! beside a parameter is subtracted as the model has it; `how` names it.
+//! The time of a batch is that of its busiest resource. For filters that is the kernel; empty scans
+//! would wait for the link. For the media the figure is a lower limit. Other parts of a time are
+//! subtracted with the model's values; `how` names them.
 
 use std::path::Path;
 
@@ -52,7 +52,7 @@ pub struct Figure {
     pub unit: &'static str,
     /// Whether it is a parameter.
     pub role: Role,
-    /// What the model has.
+    /// The model's value.
     pub model: f64,
     /// What was found.
     pub found: Observed,
@@ -99,7 +99,7 @@ const SIZES: [Size; 4] = [
 /// Commands of the smaller batch of filters.
 const FILTER_COMMANDS: u32 = 16;
 
-/// What the micro-benchmarks found so far.
+/// The figures of the micro-benchmarks so far.
 #[derive(Debug, Default)]
 pub(crate) struct Found {
     /// The figures.
@@ -114,7 +114,7 @@ impl Found {
     }
 }
 
-/// Runs the micro-benchmarks of a drive. What was found before an error stays in `found`.
+/// Runs the micro-benchmarks of a drive. Figures from before an error stay in `found`.
 pub(crate) fn measure(
     drive: &dyn Drive,
     folder: &Path,

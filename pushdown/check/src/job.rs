@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Commands that make one resource of a drive busy, and the files that they read.
+//! Makes commands that keep one resource of a drive busy, and the files that they read.
 
 use std::path::Path;
 
@@ -26,7 +26,7 @@ pub(crate) const FILTER_ROWS: [u32; 2] = [1 << 15, 1 << 17];
 /// Rows of the result that goes over the link.
 const RESULT_ROWS: u32 = 1 << 19;
 
-/// What is asked of a drive over and over.
+/// A command that is repeated on a drive.
 #[derive(Debug)]
 pub(crate) struct Job {
     pub(crate) name: String,

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Checks one drive: whether it does what commands mean, and how what it takes compares with the
-//! time model.
+//! Checks one drive: the correctness of its results, and its times against the time model.
 //!
 //! ```text
 //! drive --conformance suite--> cases, failures
 //!       --commands-----------> times --formulas--> figures | model's parameters
 //! ```
 //!
-//! - [`check`] runs both and gives a [`Report`], as text and as JSON.
+//! - [`check`] runs both and returns a [`Report`], as text and as JSON.
 //! - A [`Figure`] stands beside what the model has for it. Most are parameters of the model, ready
 //!   to be fed back; the others say what the model expects of the same commands.
 //!
-//! # What is not here
+//! # What this crate does not do
 //!
 //! No SQL and no backend: commands go through `Drive` alone, so that every drive can be checked.
 //!
@@ -19,7 +18,7 @@
 //!
 //! - What a clock said and what a model said are different types ([`MeasuredSamples`],
 //!   [`ModelledSamples`]), and no column holds both.
-//! - A figure that cannot be told from the times is left out, never guessed.
+//! - A figure that the times do not determine is omitted, never guessed.
 //! - Files are removed, whatever happens.
 #![forbid(unsafe_code)]
 
@@ -80,14 +79,14 @@ pub struct Options {
     pub folder: Option<PathBuf>,
 }
 
-/// Is told what is done next, and says whether to go on.
+/// Called before each step; returns whether to continue.
 pub type Watch<'a> = dyn FnMut(&str) -> ControlFlow<()> + 'a;
 
 /// Checks a drive.
 ///
 /// # Errors
 /// [`Error::Stopped`] when `watch` says so, [`Error::Folder`] when there is no place for files. A
-/// drive that fails a case or a benchmark is no error: the report says so.
+/// drive that fails a case or a benchmark is not an error: the report says so.
 pub fn check(drive: &dyn Drive, options: &Options, watch: &mut Watch<'_>) -> Result<Report> {
     let folder = temporary_folder(options.folder.as_deref())?;
     let conformance = match options.conformance.random_cases() {

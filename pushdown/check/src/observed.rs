@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-//! One quantity as a clock told it and as a model told it: two types that do not convert into each
-//! other.
+//! Holds one quantity as measured and as modelled: two types that do not convert into each other.
 //!
-//! What is computed from several quantities is computed for each of the two apart, by the same
-//! formula. So a drive with modelled times shows how exact the formula is.
+//! A value of several quantities is computed separately for each of the two, by the same formula.
+//! So a drive with modelled times shows how exact the formula is.
 
-/// What a clock of this machine or of the drive told.
+/// Samples of a clock of this machine or of the drive.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct MeasuredSamples(Vec<f64>);
 
-/// What the model of an emulated drive told.
+/// Samples of the model of an emulated drive.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ModelledSamples(Vec<f64>);
 
-/// A quantity, by who told it; nobody may have.
+/// A quantity with its measured and modelled samples; both may be empty.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Observed {
     /// What was measured.

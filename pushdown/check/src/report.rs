@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What came of a check, and its form for programs.
+//! Holds the result of a check, and formats it as JSON.
 //!
 //! ```text
 //! {"version": 1,
@@ -40,14 +40,14 @@ impl Left {
     }
 }
 
-/// What came of a check.
+/// The result of a check.
 #[derive(Debug)]
 pub struct Report {
-    /// Who the drive is.
+    /// Identity of the drive.
     pub identity: Identity,
-    /// What it can run.
+    /// Capabilities of the drive.
     pub capabilities: Capabilities,
-    /// What came of the suite, if it was run.
+    /// Result of the suite, if it was run.
     pub conformance: Option<Conformance>,
     /// The figures, in the order in which they are shown.
     pub figures: Vec<Figure>,

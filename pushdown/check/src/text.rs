@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The report for people: two lines on the drive, the suite, and the table of figures.
+//! Formats the report as text: two lines on the drive, the suite, and the table of figures.
 
 use std::fmt;
 

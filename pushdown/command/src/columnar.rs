@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! [`ColumnarWriter`]: a result written column by column, for drives whose values lie in columns.
+//! Implements [`ColumnarWriter`], which writes a result column by column, for drives with columnar
+//! values.
 //!
-//! It takes rows in batches of any size and cuts them into blocks. Values are copied once, from the
-//! slices they lie in to their place in a pending column; a full block is moved to the payload.
+//! It takes rows in batches of any size and cuts them into blocks. Values are copied once, from
+//! their slices to their place in a pending column; a full block is moved to the payload.
 
 use crate::error::Error;
 use crate::layout::{BLOCK_HEADER_BYTES, BlockHeader, RESULT_HEADER_BYTES, Record};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! [`Command`]: a fragment bound to one unit of work, and its bytes.
+//! Defines [`Command`], a fragment bound to one unit of work, and its encoding.
 
 use crate::error::Error;
 use crate::fragment::Fragment;
@@ -13,7 +13,7 @@ use crate::types::{Codec, Encodings, PhysicalType, ReadAs, Reading, ValueKind};
 use crate::unit::{Chunk, Unit};
 use crate::wire::{SectionReader, SectionWriter, mode_of, read_fragment, write_fragment};
 
-/// What a command carries beside its work: who asks, since when, how long it may take.
+/// The request envelope of a command: the requester, the time, the timeout.
 ///
 /// `(command_id, attempt, epoch)` makes a retry idempotent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,7 +22,7 @@ pub struct Envelope {
     pub command_id: u128,
     /// Query it belongs to.
     pub query_id: u128,
-    /// How often it was tried before.
+    /// Number of earlier attempts.
     pub attempt: u32,
     /// Resets of the drive that the sender knows of.
     pub epoch: u64,
@@ -54,13 +54,13 @@ impl Default for Envelope {
 /// A fragment bound to one unit of work.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Command {
-    /// Who asks.
+    /// The request envelope.
     pub envelope: Envelope,
-    /// What to do.
+    /// The fragment.
     pub fragment: Fragment,
-    /// Where.
+    /// The unit of work.
     pub unit: Unit,
-    /// Where the result goes.
+    /// The destination of the result.
     pub output: OutputRef,
 }
 
@@ -167,7 +167,7 @@ impl Command {
     /// Reads what [`Command::encode`] wrote.
     ///
     /// # Errors
-    /// The first thing wrong with the bytes; never panics.
+    /// The first error in the bytes; never panics.
     pub fn decode(bytes: &[u8]) -> Result<Self, Error> {
         let (header, bytes) = frame::open(bytes, opcode::SCAN, limits::COMMAND_BYTES_MAX)?;
         let is_known = |kind| !section::OF_MERGES_ONLY.contains(&kind);

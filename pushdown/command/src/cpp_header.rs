@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The C++ side of the format, generated from [`layout`] and
-//! [`limits`].
+//! Generates the C++ header of the format from [`layout`] and [`limits`].
 //!
 //! The header is committed; a test regenerates and compares it, static assertions in it hold the
 //! C++ structs to the layout, and the crate that compiles the kernels compares sizes at run time.

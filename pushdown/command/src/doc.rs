@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The tables of `docs/command-format.md`, generated from [`layout`], [`limits`](crate::limits) and
+//! Generates the tables of `docs/command-format.md` from [`layout`], [`limits`](crate::limits) and
 //! the enums.
 //!
-//! The page is written by hand but for what stands between two markers:
+//! The page is written by hand, except for the text between two markers:
 //!
 //! ```text
 //! <!-- begin record StepRecord -->
@@ -24,14 +24,14 @@ use crate::types::{Codec, Encoding, Encodings, PhysicalType, ReadAs, Reading, Va
 use crate::unit::{Chunk, Unit};
 use crate::{Command, Envelope, Status};
 
-/// What stands in a block that nothing generates; a test refuses it.
+/// The text of a block without a generator; a test refuses it.
 pub const UNKNOWN_BLOCK: &str = "(nothing generates a block of this name)";
 
 const BEGIN: &str = "<!-- begin ";
 const END: &str = "<!-- end ";
 const CLOSE: &str = " -->";
 
-/// The page with every block between markers replaced by what the code says now.
+/// Returns the page with every block between markers regenerated.
 ///
 /// A block whose name is not known becomes [`UNKNOWN_BLOCK`]; one without an end runs to the end of
 /// the page.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Why a fragment or command was refused.
+//! Defines why a fragment or command was refused.
 
 use std::fmt;
 
-/// What was wrong with a fragment, a command or a result.
+/// An error in a fragment, a command or a result.
 ///
 /// "Not supported by a drive" is not an error: the optimizer keeps such work on the host.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -49,15 +49,15 @@ pub enum Error {
         /// Its number.
         kind: u16,
     },
-    /// A section is missing or stands twice.
-    #[error("section {section} stands {count} times")]
+    /// A section is missing or occurs twice.
+    #[error("section {section} occurs {count} times")]
     SectionCount {
         /// Its name.
         section: &'static str,
         /// How often it was found.
         count: u32,
     },
-    /// A number stands for no variant.
+    /// A number has no variant.
     #[error("{value} is no {what}")]
     UnknownCode {
         /// The enum.

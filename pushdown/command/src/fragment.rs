@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! [`Fragment`]: the part of a plan that one command can express, without addresses.
+//! Defines [`Fragment`], the part of a plan that one command can express, without addresses.
 
 use crate::error::{Error, Place};
 use crate::limits;
@@ -41,7 +41,7 @@ wire_enum! {
     }
 }
 
-/// Bytes of a pattern that stand for something else; no text holds them, for they are not UTF-8.
+/// Wildcard bytes of a pattern; no text has them, because they are not valid in UTF-8.
 pub mod pattern {
     /// Any characters or none: `%`.
     pub const ANY: u8 = 0xff;
@@ -122,7 +122,7 @@ fn character_end(value: &[u8], at: usize) -> usize {
 }
 
 wire_enum! {
-    /// What an aggregate slot keeps. AVG is a [`Function::Sum`] and a [`Function::Count`].
+    /// The function of an aggregate slot. AVG is a [`Function::Sum`] and a [`Function::Count`].
     Function: u8 ("aggregate function") {
         /// kept rows; has no operand
         CountRows = 1,
@@ -229,7 +229,7 @@ pub struct RowColumn {
     pub width: Width,
 }
 
-/// What comes back of a unit.
+/// The output of a unit.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Output {
     /// Aggregate states: one row a group, first the keys, then the slots (each 16 bytes). Without
@@ -480,7 +480,7 @@ impl Fragment {
     /// Reads what [`Fragment::encode`] wrote.
     ///
     /// # Errors
-    /// The first thing wrong with the bytes; never panics.
+    /// The first error in the bytes; never panics.
     pub fn decode(bytes: &[u8]) -> Result<Self, Error> {
         crate::wire::fragment_from_bytes(bytes)
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The frame of a command: its header, and the checksum over all of it.
+//! Encodes the frame of a command: its header, and the checksum over all of it.
 
 use crate::command::Envelope;
 use crate::error::Error;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Where a command's bytes come from and go to: references with a version, never bare addresses.
+//! Defines the inputs and outputs of a command: references with a version, never bare addresses.
 
-/// What a file or object was when it was looked at. A drive that finds something else answers
+/// The version of a file or object when it was planned. A drive that finds another version answers
 /// [`Status::StaleInput`](crate::Status::StaleInput).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Version {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The one definition of every record of the format.
+//! Defines every record of the format.
 //!
 //! A record is a fixed number of bytes; its fields tile it exactly, in order, each aligned to its
 //! own size, little endian. From this table come the encoders, the decoders, the C++ header and
@@ -32,7 +32,8 @@ pub const RESULT_MAGIC: u32 = u32::from_le_bytes(*b"NSRS");
 pub const FORMAT_MAJOR: u16 = 1;
 /// A reader accepts any minor version: what it must not skip is marked critical.
 pub const FORMAT_MINOR: u16 = 3;
-/// Bit of [`SectionEntry::flags`]: who does not know this section must refuse the command.
+/// Bit of [`SectionEntry::flags`]: a reader that does not know this section must refuse the
+/// command.
 pub const SECTION_CRITICAL: u16 = 1;
 /// An operand or index that points nowhere.
 pub const NONE: u16 = 0xffff;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The command format: what a host and a drive agree on, byte by byte.
+//! Defines the command format, the interface of host and drive, byte by byte.
 //!
 //! Two types carry the same work at two moments:
 //!
@@ -9,10 +9,10 @@
 //!   column chunks lie, how they are encoded, how large the answer may be. [`Command::encode`]
 //!   gives the bytes a kernel reads.
 //!
-//! A [`MergeCommand`] carries several commands whose results are sorted alike, and asks for one
-//! sorted result of them all.
+//! A [`MergeCommand`] carries several commands whose results are sorted alike, and requests one
+//! sorted result of all.
 //!
-//! The answer comes back as a [`ResultHeader`] followed by blocks of columns ([`result`]).
+//! The result is a [`ResultHeader`] followed by blocks of columns ([`result`]).
 //!
 //! ```
 //! use nearscan_command::{
@@ -39,7 +39,7 @@
 //! # Ok::<(), nearscan_command::Error>(())
 //! ```
 //!
-//! # What is not here
+//! # What this crate does not do
 //!
 //! No I/O, no clock, no `unsafe`, no Arrow, no DataFusion, no kernel. What a command *means* is
 //! stated by the row-at-a-time evaluator of the conformance crate.

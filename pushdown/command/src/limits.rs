@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Every limit of the format, with what it was derived from.
+//! Defines every limit of the format, with its derivation.
 //!
 //! Both sides hold these: the C++ header repeats them and the kernel refuses what is above them.
 //! On-chip figures refer to the SmartSSD's KU15P: a BRAM36 holds 4 KiB, a URAM 32 KiB (as 64-bit
@@ -127,7 +127,7 @@ pub const MERGE_INPUTS_MAX: u32 = 16;
 /// 16 inputs x 2 rows x 4 keys x [`STRING_BYTES_MAX`] are 16 KiB, four BRAM36.
 pub const MERGE_KEYS_MAX: u32 = 4;
 
-/// Parts that a merge is cut into, each on a unit of its own: as many as the memory bank of a
+/// Parts into which a merge is cut, each on a separate unit: as many as the memory bank of a
 /// SmartSSD has ports.
 pub const MERGE_PARTS_MAX: u32 = 15;
 
@@ -138,7 +138,7 @@ pub const MERGE_COMMAND_BYTES_MAX: u32 = (MERGE_INPUTS_MAX + 1) * COMMAND_BYTES_
 /// Alignment of a section in a command, one line of a 512-bit port.
 pub const SECTION_ALIGN: u32 = 64;
 
-/// Cycles after which a kernel gives up whatever it was told: 50 ms at 300 MHz, and 20 times that
+/// Cycles after which a kernel stops, whatever its timeout is: 50 ms at 300 MHz, and 20 times that
 /// for row groups far larger than usual.
 pub const STEPS_DEFAULT_MAX: u64 = 300_000_000;
 

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-//! [`MergeCommand`]: the results of several scans, each sorted alike, as one sorted result.
+//! Defines [`MergeCommand`], which merges the sorted results of several scans into one sorted
+//! result.
 //!
 //! It has two forms on the wire. What a host sends carries the scans themselves; what a kernel
 //! reads has their results, where the drive has put them in its memory, and no scans.
 //!
 //! # Invariants
 //!
-//! - Every scan gives all its kept rows, and all scans give the same columns.
+//! - Every scan returns all its kept rows, and all scans return the same columns.
 //! - A merge is one unit of work: it has one result, or one failure. A drive may cut it into parts
-//!   for its kernels; nobody else sees them.
+//!   for its kernels; the host does not see them.
 
 use crate::command::{Command, Envelope};
 use crate::error::Error;
@@ -39,7 +40,7 @@ pub struct SortKey {
     pub nulls_first: bool,
 }
 
-/// How sorted results become one.
+/// The order and the limits of a merge.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Merge {
     /// The order of every input and of the output, the most significant key first. Rows that are
@@ -249,7 +250,7 @@ impl MergeCommand {
     /// Reads what [`MergeCommand::encode`] wrote.
     ///
     /// # Errors
-    /// The first thing wrong with the bytes; never panics.
+    /// The first error in the bytes; never panics.
     pub fn decode(bytes: &[u8]) -> Result<Self, Error> {
         let bytes_max = limits::MERGE_COMMAND_BYTES_MAX;
         let (header, bytes) = frame::open(bytes, opcode::MERGE, bytes_max)?;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Parts of a merge: what a drive cuts one into for its kernels, and how their results become one.
+//! Cuts a merge into parts for a drive's kernels, and joins their results.
 //!
-//! Nobody above a drive sees parts: what it sends back is one result, as if one kernel had merged.
+//! Parts are not visible outside of a drive: it returns one result, as if one kernel had merged.
 
 use crate::error::Error;
 use crate::limits::MERGE_PARTS_MAX;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Predicate and projection programs.
+//! Defines predicate and projection programs.
 //!
 //! A program is a list of steps; step `i` computes one value a row from columns, literals and
 //! earlier steps. There are no jumps, so a kernel can lay the steps out in space, and the last step

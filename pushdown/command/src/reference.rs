@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! References to bytes, in and out: what scans and merges write of their inputs and their output.
+//! Encodes references to bytes: the inputs and outputs of scans and merges.
 
 use crate::error::Error;
 use crate::input::{Extent, InputRef, OutputRef, Version};

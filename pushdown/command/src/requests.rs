@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Which requests to the media bring the inputs of a unit into device memory.
+//! Plans the requests to the media that load the inputs of a unit into device memory.
 //!
-//! Chunks that lie close together are read as one span, since a small request costs more than the
-//! bytes between them, and a span lies in device memory as it lies in its file. Long spans are cut
-//! into requests that a drive keeps in flight beside each other.
+//! Chunks that are close together are read as one span, since a small request costs more than the
+//! bytes between them, and a span has the same layout in device memory as in its file. Long spans
+//! are cut into requests that a drive keeps in flight beside each other.
 //!
 //! # Invariants
 //!
@@ -56,8 +56,8 @@ impl Span {
         let first = offset - offset % BLOCK_BYTES;
         let end = offset.saturating_add(length);
         let last = end.checked_next_multiple_of(BLOCK_BYTES).unwrap_or(u64::MAX);
-        // A file that ends sooner has no more; one that is said to end inside its chunk is asked
-        // for the chunk.
+        // A file that ends sooner has no more; if its declared end is inside of a chunk, the whole
+        // chunk is requested.
         let last = last.min(version.size_bytes.max(end));
         Self { file_id, version, offset: first, length: last.saturating_sub(first), place: 0 }
     }

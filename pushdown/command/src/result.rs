@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a drive gives back: a header, then blocks of columns.
+//! Defines the result of a command: a header, then blocks of columns.
 //!
 //! A block holds up to [`BLOCK_ROWS_MAX`](crate::limits::BLOCK_ROWS_MAX) rows. Behind its header
 //! stand the columns one after the other, each part padded to 8 bytes:
@@ -300,7 +300,7 @@ impl<'a> ResultView<'a> {
     /// Reads `bytes` as the result of a fragment with these output widths.
     ///
     /// # Errors
-    /// Anything that does not add up: a corrupted result is noticed, not believed.
+    /// Any inconsistency: a corrupt result is detected.
     pub fn parse(bytes: &'a [u8], widths: &[Width]) -> Result<Self, Error> {
         let header = ResultHeader::decode(bytes)?;
         if header.status != Status::Ok {

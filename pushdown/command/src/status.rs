@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How a kernel ended.
+//! Defines how a kernel ended.
 
 use crate::types::wire_enum;
 
@@ -23,7 +23,7 @@ wire_enum! {
         Encoding = 5,
         /// A Snappy copy reaches further back than the kernel's history.
         SnappyDistance = 6,
-        /// More groups than the kernel has room for, or a key that is not dictionary-encoded.
+        /// More groups than the kernel has memory for, or a key that is not dictionary-encoded.
         GroupCardinality = 7,
         /// A dictionary with more entries than the kernel can address.
         DictionarySize = 8,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The small closed sets of the format: physical types, codecs, encodings, widths.
+//! Defines the small enums of the format: physical types, codecs, encodings, widths.
 //!
 //! Where Parquet has numbers for them, ours are the same.
 
@@ -94,7 +94,7 @@ impl PhysicalType {
 }
 
 wire_enum! {
-    /// How the bytes of a stored value stand for a number.
+    /// How the bytes of a stored value represent a number.
     ReadAs: u8 ("reading") {
         /// Two's complement, little endian; a truth value is 0 or 1. Byte strings stay as they are.
         Signed = 0,
@@ -111,7 +111,7 @@ wire_enum! {
 /// How the values of a column chunk are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Reading {
-    /// How bytes stand for a number.
+    /// How bytes represent a number.
     pub rule: ReadAs,
     /// Bits that the number must fit in (signed or not, as the rule says), else the chunk is
     /// [`Corrupt`](crate::Status::Corrupt); 0 for as many as are stored.
@@ -224,7 +224,7 @@ impl Encodings {
     /// The set with these bits.
     ///
     /// # Errors
-    /// [`Error::UnknownCode`] when a bit stands for no encoding.
+    /// [`Error::UnknownCode`] if a bit has no encoding.
     pub fn from_bits(bits: u16) -> Result<Self, Error> {
         let known = Encoding::ALL.iter().fold(0, |all, (member, _)| all | 1 << member.code());
         if bits & !known == 0 {

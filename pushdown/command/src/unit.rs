@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! [`Unit`]: one row group of one file, as much of it as a fragment reads.
+//! Defines [`Unit`], the chunks of one row group that a fragment reads.
 
 use crate::error::{Error, Place};
 use crate::fragment::{Aggregate, Fragment, Function, Output};
@@ -8,10 +8,10 @@ use crate::limits;
 use crate::program::{Operand, limit};
 use crate::types::{Codec, Encoding, Encodings, PhysicalType, ReadAs, Reading, ValueKind, Width};
 
-/// One column chunk: where it lies and what the file's footer says of it.
+/// One column chunk: its place, and the facts of the file's footer.
 ///
-/// The range is the whole chunk, dictionary page and page headers included: whoever runs the
-/// command parses the pages.
+/// The range is the whole chunk, dictionary page and page headers included: the drive parses the
+/// pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Chunk {
     /// Which input of the unit.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Sections in and out: what commands and stored fragments share.
+//! Encodes and decodes sections, which commands and stored fragments share.
 //!
 //! A writer lays sections out one after the other, each on a 64-byte line, and a directory before
 //! them. A reader finds sections by number, refuses unknown critical ones and skips the others.
@@ -67,7 +67,7 @@ impl SectionWriter {
     }
 }
 
-/// The sections of some bytes, checked to lie within them.
+/// The sections of some bytes, checked to be within them.
 pub(crate) struct SectionReader<'a> {
     bytes: &'a [u8],
     entries: Vec<SectionEntry>,

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-//! One command over one row group or several, and what must come of it.
+//! Defines a case: one command over one row group or several, and its expected result.
 
 use nearscan_command::{Fragment, Merge, Output, Status, limits};
 
 use crate::data::Table;
 use crate::pages::{WrittenChunk, write_chunk};
 
-/// What must come of a case.
+/// The expectation of a case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Expectation {
-    /// What the evaluator says of the table, or a tolerated status.
+    /// The evaluator's result for the table, or a tolerated status.
     Meaning,
     /// The chunks are damaged beyond reading: no rows.
     Refused,
@@ -37,9 +37,9 @@ pub struct Case {
     pub fragment: Fragment,
     /// The chunks in the file.
     pub chunks: Vec<WrittenChunk>,
-    /// Rows that the unit claims to have.
+    /// Rows that the unit declares.
     pub unit_rows: u64,
-    /// What must come of it.
+    /// The expectation.
     pub expectation: Expectation,
     /// Statuses that a drive may end with instead.
     pub tolerated: Vec<Status>,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a command means, one row at a time.
+//! Defines the meaning of a command, one row at a time.
 //!
-//! This is the definition that every drive is held to. It is slow on purpose: each rule of
-//! `docs/command-format.md` stands here once and plainly, and nothing is shared with a backend.
+//! This is the definition that every drive must match. It is slow on purpose: each rule of
+//! `docs/command-format.md` is written here once and plainly, and no code is shared with a backend.
 //!
 //! The fragment must have passed [`Fragment::check`]; rows hold a value for each column.
 

@@ -156,11 +156,11 @@ impl<'a> Executor<'a> {
         if let Some(bytes_max) = case.bytes_max {
             command.output = OutputRef::HostBuffer { bytes_max };
         }
-        // What a remote drive would get must mean the same.
+        // The encoded command must decode to the same command.
         let bytes = command.encode().map_err(|error| error.to_string())?;
         match Command::decode(&bytes) {
             Ok(back) if back == command => Ok(command),
-            other => Err(format!("the command does not come back: {other:?}")),
+            other => Err(format!("the command does not survive a round trip: {other:?}")),
         }
     }
 
@@ -205,7 +205,7 @@ pub(crate) const fn is_late_refusal(completion: &Completion) -> bool {
     matches!(completion.outcome, Outcome::Failed(Failure::Busy | Failure::LowMemory { .. }))
 }
 
-/// Asks a drive again while others keep it busy.
+/// Retries while other clients keep a drive busy.
 pub(crate) fn patiently<T>(ask: impl Fn() -> Result<T, Refusal>) -> Result<T, Refusal> {
     let watch = Stopwatch::start();
     loop {
@@ -265,7 +265,7 @@ pub(crate) fn answer_of(
     if let Outcome::Finished(bytes) = &completion.outcome
         && bytes.len() as u64 > bytes_max.max(ResultHeader::BYTES)
     {
-        return Err(format!("{} bytes of result, there was less room", bytes.len()));
+        return Err(format!("the result has {} bytes, more than its limit", bytes.len()));
     }
     match checked {
         Ok(view) => Ok(Answer::Rows { header: Box::new(view.header), rows: rows_of(&view)? }),

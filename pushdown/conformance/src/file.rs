@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Temporary files that hold chunks.
+//! Writes chunks to temporary files.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -39,7 +39,7 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // What cannot be removed is left to the system's own cleaning.
+        // A file that cannot be removed is left to the system.
         drop(std::fs::remove_dir_all(&self.0));
     }
 }

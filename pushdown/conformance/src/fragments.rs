@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Random fragments over random data.
+//! Generates random fragments over random data.
 
 use nearscan_command::pattern::{ANY, ONE};
 use nearscan_command::{

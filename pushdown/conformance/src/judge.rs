@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Whether a drive's answer is what the evaluator says of the case.
+//! Compares a drive's answer with the evaluator's.
 
 use nearscan_command::{Output, ResultHeader, Row, Status, Value};
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The suite every drive passes.
+//! Implements the conformance suite, which every drive has to pass.
 //!
 //! ```text
 //! values --pages--> column chunks --file--> drive --> rows \
@@ -7,14 +7,14 @@
 //!     `--> rows --evaluator-------------------------> rows /
 //! ```
 //!
-//! - [`evaluator`] says what a command means, one row at a time. It shares no code with any
+//! - [`evaluator`] defines the meaning of a command, one row at a time. It shares no code with any
 //!   backend.
-//! - [`pages`] writes Parquet column chunks from literal values, in every way that writers do and
-//!   in some that they could, and damaged on purpose.
-//! - [`check`] runs all cases against a drive and gives a [`Report`].
-//! - [`sample`] is one small file and commands over it, for what only one drive's tests ask.
+//! - [`pages`] writes Parquet column chunks from literal values, in every layout that writers use
+//!   and in some that they could, and corrupt ones.
+//! - [`check`] runs all cases against a drive and returns a [`Report`].
+//! - [`sample`] is one small file and commands over it, for tests of a single drive.
 //!
-//! A merge has several files, and what comes of it is its scans' rows, sorted.
+//! A merge has several files, and its result is the rows of its scans, sorted.
 //!
 //! A backend's test is one line:
 //!
@@ -23,7 +23,7 @@
 //! assert!(report.is_clean(), "{report}");
 //! ```
 //!
-//! # What is not here
+//! # What this crate does not do
 //!
 //! No Arrow, no parquet crate, no Snappy crate, no rows computed by a backend: a mistake that two
 //! backends share would go unseen. No file from outside.

@@ -72,11 +72,11 @@ impl Executor<'_> {
         if let Some(bytes_max) = case.bytes_max {
             command.output = OutputRef::HostBuffer { bytes_max };
         }
-        // What a remote drive would get must mean the same.
+        // The encoded merge must decode to the same merge.
         let bytes = command.encode().map_err(|error| error.to_string())?;
         match MergeCommand::decode(&bytes) {
             Ok(back) if back == command => Ok((files, command)),
-            other => Err(format!("the merge does not come back: {other:?}")),
+            other => Err(format!("the merge does not survive a round trip: {other:?}")),
         }
     }
 }

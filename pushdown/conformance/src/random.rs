@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Seeded random numbers: the same seed gives the same cases on every machine.
+//! Generates seeded random numbers: the same seed gives the same cases on every machine.
 
 /// A small generator (SplitMix64): good enough to choose cases, and three lines long.
 #[derive(Debug, Clone)]

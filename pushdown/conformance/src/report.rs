@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What came of a run of the suite.
+//! The result of a run of the suite.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,7 +13,7 @@ pub struct Failed {
     pub description: String,
 }
 
-/// What came of a run of the suite.
+/// The result of a run of the suite.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Report {
     /// Seed of the random cases.

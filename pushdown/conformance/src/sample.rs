@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A file with one column of integers, commands over it, and a session to send them in: what a
-//! drive's own tests work with where the suite does not ask.
+//! Provides a file with one column of integers, commands over it, and a session to send them in,
+//! for the tests of a single drive.
 //!
 //! It is for tests and benches: what goes wrong is a panic, which shows where, but for what a drive
 //! may refuse. Commands take their envelope from the test, which numbers them.
@@ -54,7 +54,7 @@ impl Sample {
         Self::new(None, &ColumnData { values, layout: ChunkLayout::common() })
     }
 
-    /// This column, in a folder of its own below `parent` or in the system's folder of temporary
+    /// Writes this column, to a new folder below `parent` or in the system's folder of temporary
     /// files.
     pub fn new(parent: Option<&Path>, column: &ColumnData) -> Self {
         let chunk = write_chunk(&column.values, &column.layout);
@@ -156,7 +156,7 @@ fn sum() -> Aggregate {
     Aggregate::new(Function::Sum, Operand::Column(0), Width::W64)
 }
 
-/// A session of a query that has all memory that it wants.
+/// Opens a session of a query without a memory limit.
 pub fn session(drive: &dyn Drive) -> Arc<dyn Session> {
     session_with(drive, Arc::new(Unlimited))
 }

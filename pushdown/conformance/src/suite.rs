@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! All cases against one drive.
+//! Runs all cases against one drive.
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -75,8 +75,9 @@ pub fn check_with(drive: &dyn Drive, options: &Options) -> Report {
     check_watched(drive, options, &mut |_, _| ControlFlow::Continue(()))
 }
 
-/// As [`check_with`], and tells `watch` of each case before it runs: what came of those before it,
-/// and its name. The suite ends early when `watch` says so; the report is of what ran.
+/// Does the same as [`check_with`], and calls `watch` before each case with the report so far and
+/// the case's name. The suite ends early if `watch` returns so; the report covers the cases that
+/// ran.
 pub fn check_watched(
     drive: &dyn Drive,
     options: &Options,
@@ -85,7 +86,7 @@ pub fn check_watched(
     let mut report = Report { seed: options.seed, ..Report::default() };
     match Executor::open(drive, options.folder.as_deref()) {
         Ok(mut executor) => {
-            // Whoever ended it knows that.
+            // The callback that ended the suite knows that it is incomplete.
             let _ended = run_all(&mut executor, options, &mut report, watch);
         }
         Err(description) => report.failed("open", description),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Random columns: every stored type, every way to write it, any share of NULLs.
+//! Generates random columns: every stored type, every way to write it, any share of NULLs.
 
 use nearscan_command::ReadAs;
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A library with the part of XRT's C interface that the drive uses, for tests of what no healthy
-//! runtime does: no card, an image in use, kernels that hang, a device that vanishes.
+//! Implements the part of XRT's C interface that the drive uses, for tests of failures: no card, an
+//! image in use, kernels that hang, a device that vanishes.
 //!
-//! It stands for a card: kernels run on its own memory, and the host sees of it what it has copied.
+//! It simulates a card: kernels run on its own memory, and the host sees only what it has copied.
 //! `FAKE_XRT` in the environment lists what goes wrong. It writes a line to standard error for each
-//! rule of the interface that its caller breaks, and one at the end. Where a card would write to
-//! memory that is somebody else's by then, it ends the process.
+//! rule of the interface that its caller breaks, and one at the end. If a card would write to
+//! memory that was freed, it ends the process.
 #![expect(clippy::unwrap_used, reason = "a tool of tests: a panic shows where")]
 #![expect(clippy::print_stderr, reason = "its findings are its output")]
 #![expect(unsafe_op_in_unsafe_fn, reason = "every function is the other side of a C interface")]

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Which card: its index, or its address on the PCI bus.
+//! Parses the address of a card: its index, or its address on the PCI bus.
 
 use std::fmt;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! An open card: device, image, compute units and buffers, and the order in which they close.
+//! Holds an open card: device, image, compute units and buffers, and closes them in order.
 //!
 //! ```text
 //! opening   device, (emulation: message buffer, model), image, kernels, runs, buffers
@@ -58,7 +58,7 @@ impl Card {
     /// Opens a card.
     ///
     /// # Errors
-    /// What was missing or went wrong; everything that was opened is closed again.
+    /// The missing or failed step; everything that was opened is closed again.
     pub(crate) fn open(
         config: &Config,
         image: &Image,
@@ -194,7 +194,7 @@ fn open_device(process: &Process, address: &Address) -> Result<Arc<Device>, Open
     opened.map(Arc::new).map_err(|_| no_card(address, &detail))
 }
 
-/// Why an image could not be loaded.
+/// The reason why an image could not be loaded.
 enum LoadFailed {
     Open(OpenError),
     Call(CallFailed),
@@ -215,7 +215,7 @@ impl LoadFailed {
     }
 }
 
-/// Loads the image; in emulation, first lets somebody stand for the device.
+/// Loads the image; in emulation, first starts the model of the device.
 fn load(
     process: &Process,
     device: &Arc<Device>,
@@ -230,7 +230,7 @@ fn load(
     signals::kept(|| device.load(&config.xclbin)).map_err(LoadFailed::Call)
 }
 
-/// Lets the model wait for the runtime, which connects to who listens already.
+/// Starts the model, because the runtime connects to an existing listener.
 fn serve(environment: &Environment, model: Arc<dyn CardModel>) -> Result<(), OpenError> {
     let socket = environment.socket();
     if let Some(folder) = socket.parent() {
@@ -241,7 +241,7 @@ fn serve(environment: &Environment, model: Arc<dyn CardModel>) -> Result<(), Ope
     model.serve(listener, nameless_memory).map_err(OpenError::Thread)
 }
 
-/// Lets a model go that nobody connected to.
+/// Ends a model without a connection.
 fn give_up_socket(environment: &Environment) {
     drop(UnixStream::connect::<&Path>(environment.socket().as_ref()));
     environment.remove();

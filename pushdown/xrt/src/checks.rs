@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a card needs of its machine, as far as the system tells: driver, platform, bus, disk.
+//! Checks the requirements of a card on its machine: driver, platform, bus, disk.
 //!
-//! What is certain to fail is refused, with what to do about it; what only makes the drive slow is
-//! a warning. All of it is read below `/sys`. Nothing here was ever run beside a card.
+//! A configuration that must fail is refused, with a hint; one that only makes the drive slow is a
+//! warning. All facts are read below `/sys`. This code was never run with a card.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ use nearscan_link::Image;
 use crate::address::{Address, is_bus_address};
 use crate::error::OpenError;
 
-/// Where the system tells of its devices.
+/// The folder of the system's devices.
 #[derive(Debug, Clone)]
 pub(crate) struct Sysfs(PathBuf);
 
@@ -33,7 +33,7 @@ impl Sysfs {
 /// Checks before a card is opened.
 ///
 /// # Errors
-/// What is certain to fail.
+/// The requirement that is not met.
 pub(crate) fn before(sysfs: &Sysfs, address: &Address, image: &Image) -> Result<(), OpenError> {
     let Some(device) = sysfs.device(address) else { return Ok(()) };
     if !device.exists() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a drive over XRT is told when it is attached: `xrt:INDEX-or-BDF?xclbin=FILE&root=MOUNT`.
+//! Holds the configuration of a drive over XRT: `xrt:INDEX-or-BDF?xclbin=FILE&root=MOUNT`.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -28,8 +28,8 @@ pub struct Config {
     pub libraries: Option<PathBuf>,
     /// Whether the disk writes into the card.
     pub peer_to_peer: PeerToPeer,
-    /// What a kernel may take to end once it is cancelled. One that takes longer hangs, and the
-    /// card is lost.
+    /// Time in which a cancelled kernel has to end. One that takes longer hangs, and the card is
+    /// lost.
     pub grace: Duration,
 }
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A counter-measure for one mistake of Debian's build of XRT's software emulation
-//! (202210.2.13.466+dfsg-8).
+//! Works around one defect of Debian's build of XRT's software emulation (202210.2.13.466+dfsg-8).
 //!
 //! The object behind a device has a buffer for messages. When one is too long for it, this build
 //! enlarges the buffer and forgets where it is then: the heap is damaged by the first image that is
@@ -67,7 +66,7 @@ pub(crate) fn prime(library: &Library, shim: *mut c_void) -> Result<Done, OpenEr
     let size = unsafe { shim.byte_add(size) }.cast::<usize>();
     // SAFETY: and its buffer there.
     let buffer = unsafe { shim.byte_add(buffer) }.cast::<*mut c_void>();
-    // SAFETY: nobody else uses the object before the first message.
+    // SAFETY: no other code uses the object before the first message.
     let bytes_now = unsafe { size.read() };
     // SAFETY: as before.
     let buffer_now = unsafe { buffer.read() };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! [`XrtDrive`]: the drive, its sessions and its threads.
+//! Implements [`XrtDrive`]: the drive, its sessions and its threads.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -87,13 +87,13 @@ pub fn read_image(path: &std::path::Path) -> Result<Image, OpenError> {
 }
 
 impl XrtDrive {
-    /// Opens a card; where its image is for software emulation, `model` stands for it.
+    /// Opens a card; if its image is for software emulation, `model` replaces the card.
     ///
     /// # Errors
     /// [`OpenError`]: what is missing, and what to do about it.
     pub fn open(config: &Config, model: Option<Arc<dyn CardModel>>) -> Result<Self, OpenError> {
         let image = read_image(&config.xclbin)?;
-        // A card has a clock of its own.
+        // A card has its own clock.
         let model = model.filter(|_| image.target == Target::SoftwareEmulation);
         if image.target == Target::SoftwareEmulation && model.is_none() {
             return Err(OpenError::NoModel);
@@ -148,7 +148,7 @@ impl XrtDrive {
         Ok(())
     }
 
-    /// Whether every lease of device memory has come back.
+    /// Whether every lease of device memory was released.
     pub fn memory_is_whole(&self) -> bool {
         self.shared.free_bytes.load(Ordering::Acquire) == self.capabilities.memory_bytes
     }
@@ -269,7 +269,7 @@ impl Drive for XrtDrive {
 
 impl Drop for XrtDrive {
     fn drop(&mut self) {
-        // Nobody waits for what still runs.
+        // Running commands have no waiting receiver.
         self.shared.running.cancel_all();
         self.shutdown();
     }

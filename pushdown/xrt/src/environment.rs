@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What XRT's software emulation reads from its surroundings: variables, a folder, a socket.
+//! Prepares the environment of XRT's software emulation: variables, a folder, a socket.
 //!
-//! The one file that reads and sets variables of the process. The runtime reads them with C's
-//! `getenv`, so they must be there before there is a second thread: either whoever starts the
-//! process gives them to it ([`Environment::variables`]), or the process sets them first of all.
+//! This is the only file that reads and sets variables of the process. The runtime reads them with
+//! C's `getenv`, so they must be set before a second thread is started: either the parent passes
+//! them to the process ([`Environment::variables`]), or the process sets them first.
 //!
 //! # Invariants
 //!
@@ -114,7 +114,7 @@ impl Environment {
         let folder = PathBuf::from(variable(CONFIGURATION)?);
         let run_folder = PathBuf::from(variable(RUN_FOLDER)?);
         let given = Self { folder, socket_name: variable(SOCKET)?, user: variable(USER)? };
-        // What somebody else has set up for himself is neither written nor removed.
+        // An environment that the user has set up is neither written nor removed.
         let name = given.folder.file_name().map(|name| name.to_string_lossy().into_owned());
         let is_ours = given.folder == run_folder
             && given.socket_name.starts_with(PREFIX)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Why a card could not be opened.
+//! Defines why a card could not be opened.
 
 use std::path::PathBuf;
 
 use nearscan_link::ImageError;
 
-/// Why a card could not be opened; each says what to do about it where something can be done.
+/// The reason why a card could not be opened, with a hint where one is known.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// The runtime's libraries are not there.
@@ -43,7 +43,7 @@ pub enum OpenError {
         /// Why not.
         reason: ImageError,
     },
-    /// The runtime wants its environment before the process has threads.
+    /// The runtime requires its environment before the process has threads.
     #[error(
         "XRT reads its environment unguarded, and this process has {threads} threads: prepare it \
          before there is a second one, or start it with the variables of `Environment`"

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! XRT's objects as values: devices, kernels, buffers, runs.
+//! Wraps XRT's objects: devices, kernels, buffers, runs.
 //!
 //! # Invariants
 //!
-//! - Nothing closes itself: the order matters, and of a card that was lost nothing may be touched.
-//!   Who holds an object closes it, or leaks it on purpose.
+//! - No object closes itself: the order matters, and the objects of a lost card must not be used.
+//!   The owner of an object closes it, or leaks it on purpose.
 //! - An object is used by one thread at a time, or through `&self` where the runtime allows it.
 
 use std::ffi::{CString, c_int, c_void};
@@ -100,7 +100,7 @@ impl Device {
                 // SAFETY: the buffer was just made.
                 let map = unsafe { (self.api.buffer_map)(handle) }.cast::<u8>();
                 if map.is_null() {
-                    // SAFETY: nobody else knows the buffer.
+                    // SAFETY: no other code has the buffer.
                     unsafe { (self.api.buffer_free)(handle) };
                     return Err(CallFailed { what: "map a buffer", code: 0 });
                 }
@@ -113,7 +113,7 @@ impl Device {
     /// Closes it, once; its kernels, buffers and runs must be closed already.
     pub(crate) fn close(&self) {
         if !self.is_closed.swap(true, Ordering::AcqRel) {
-            // SAFETY: the device is open, and who closes it knows that nobody uses it afterwards.
+            // SAFETY: the device is open, and the caller ensures that it is not used afterwards.
             unsafe { (self.api.device_close)(self.handle) };
         }
     }
@@ -159,7 +159,7 @@ impl Kernel {
 
     /// Closes it; its runs must be closed already.
     pub(crate) fn close(self) {
-        // SAFETY: the kernel is open, and nobody uses it afterwards.
+        // SAFETY: the kernel is open, and is not used afterwards.
         unsafe { (self.api.kernel_close)(self.handle) };
     }
 }
@@ -263,7 +263,7 @@ impl Buffer {
 
     /// Frees it.
     pub(crate) fn close(self) {
-        // SAFETY: the buffer is open, and nobody uses it afterwards.
+        // SAFETY: the buffer is open, and is not used afterwards.
         unsafe { (self.api.buffer_free)(self.handle) };
     }
 }
@@ -282,7 +282,7 @@ impl Part {
 
     /// Frees it.
     pub(crate) fn close(self) {
-        // SAFETY: the part is open, and nobody uses it afterwards.
+        // SAFETY: the part is open, and is not used afterwards.
         unsafe { (self.api.buffer_free)(self.handle) };
     }
 }
@@ -357,7 +357,7 @@ impl Run {
 
     /// Closes it; it must not be running.
     pub(crate) fn close(self) {
-        // SAFETY: the run is open, and nobody uses it afterwards.
+        // SAFETY: the run is open, and is not used afterwards.
         unsafe { (self.api.run_close)(self.handle) };
     }
 }
@@ -370,7 +370,7 @@ pub(crate) fn nameless_memory(bytes: u64) -> std::io::Result<std::fs::File> {
     if descriptor < 0 {
         return Err(std::io::Error::last_os_error());
     }
-    // SAFETY: the descriptor was just made, and nobody else has it.
+    // SAFETY: the descriptor was just made, and no other code has it.
     let file = unsafe { std::fs::File::from_raw_fd(descriptor) };
     file.set_len(bytes)?;
     Ok(file)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! One command on a compute unit: its input to the device, the kernel, its result to the host.
+//! Runs one command on a compute unit: its input to the device, the kernel, its result to the host.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -23,10 +23,10 @@ use crate::unit::{ComputeUnit, Memories, kernel};
 #[derive(Debug)]
 pub(crate) struct Job {
     pub(crate) work: Work,
-    /// Given back when the job ends, not before.
+    /// Released when the job ends, not before.
     pub(crate) lease: Lease,
     pub(crate) pending: Arc<Pending>,
-    /// Where the result's host memory is charged.
+    /// The budget to which the result's host memory is charged.
     pub(crate) budget: Arc<dyn Budget>,
     /// Set when the drive is lost for the session that sent this.
     pub(crate) session_gone: Arc<AtomicBool>,
@@ -65,7 +65,7 @@ impl Job {
         };
         let time = shared.time_of(progress.modelled, progress.traffic.link_bytes, watch.measured());
         let Self { lease, pending, .. } = self;
-        // Memory and place are free before anybody hears of the end.
+        // Memory and place are released before the completion is sent.
         drop(lease);
         shared.running.remove(&pending);
         pending.answer(outcome, time, progress.traffic);
@@ -281,7 +281,7 @@ pub(crate) fn clear_header(buffer: &mut Buffer, offset: usize) -> Result<(), Fai
     let range = offset..offset.saturating_add(HEADER_BYTES);
     match buffer.bytes_mut().get_mut(range.clone()) {
         Some(header) => header.fill(0),
-        None => return Err(kernel("there is no room for a result")),
+        None => return Err(kernel("the buffer of the result is missing")),
     }
     buffer.send(range).map_err(kernel)
 }

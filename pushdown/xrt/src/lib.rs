@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A drive that is a card: a SmartSSD, or any board with the same kernels, reached through XRT.
+//! Implements a drive on a card, a SmartSSD or any board with the same kernels, through XRT.
 //!
 //! The runtime's libraries are found when a card is opened; nothing is linked. Without a card the
-//! same code runs on XRT's own software emulation, where a
-//! [`CardModel`](nearscan_drive::CardModel) stands for the device.
+//! same code runs on XRT's own software emulation, where a [`CardModel`](nearscan_drive::CardModel)
+//! replaces the device.
 //!
 //! ```text
 //! process, environment, library    what the runtime wants before anything else
@@ -14,10 +14,10 @@
 //! signals, debian_shim             what the runtime does to a process, undone
 //! ```
 //!
-//! Like every user of the runtime it belongs into a process of its own: [`prepare`] comes first
+//! Like every user of the runtime, it should run in a separate process: [`prepare`] comes first
 //! there, before threads, or the process is started with [`Environment::variables`].
 //!
-//! # What is not here
+//! # What this crate does not do
 //!
 //! No model of a card. No number that is known before it was measured: on a card rates are fitted
 //! to commands that ran.

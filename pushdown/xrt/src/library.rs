@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! XRT's C interface, found at run time: nothing here is linked.
+//! Loads XRT's C interface at run time, without linking.
 //!
 //! # Invariants
 //!
@@ -22,7 +22,7 @@ pub(crate) type Callback = unsafe extern "C" fn(Handle, c_int, *mut c_void);
 /// The library of the C interface.
 pub(crate) const CORE: &str = "libxrt_coreutil.so.2";
 
-/// The library that stands for the device.
+/// The library that emulates the device.
 pub(crate) const fn device_library(target: Target) -> &'static str {
     match target {
         Target::Card => "libxrt_core.so.2",

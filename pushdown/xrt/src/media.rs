@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Reads from files into device memory.
 //!
-//! Two ways lead there. Peer to peer, the disk writes into the device: the read goes past the
+//! There are two paths. Peer to peer, the disk writes into the device: the read goes past the
 //! host's cache (`O_DIRECT`), so that offset, length and address lie on blocks, which the plan of a
 //! command sees to. Where that cannot be, the host reads and copies.
 
@@ -57,7 +57,7 @@ pub(crate) fn load(
         let end = place.saturating_add(usize::try_from(asked).unwrap_or(usize::MAX));
         file.read(|file| {
             let room = memory.get_mut(place..end);
-            let room = room.ok_or_else(|| io::Error::other("there is no room for it"))?;
+            let room = room.ok_or_else(|| io::Error::other("it does not fit in the buffer"))?;
             read(file, span.offset, room, length)
         })?;
     }
@@ -68,7 +68,7 @@ pub(crate) fn load(
 fn read(file: &File, offset: u64, room: &mut [u8], length: usize) -> io::Result<()> {
     let mut done = 0;
     while done < length {
-        // A read that was cut short goes on from the last whole block.
+        // A short read continues from the last whole block.
         let from = done - done % usize::try_from(BLOCK_BYTES).unwrap_or(1);
         let rest = room.get_mut(from..).unwrap_or_default();
         match file.read_at(rest, offset.saturating_add(from as u64)) {

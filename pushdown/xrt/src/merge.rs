@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Merges on the card: scans into device memory, then the merge, cut into parts or whole.
+//! Runs merges on the card: scans into device memory, then the merge, cut into parts or whole.
 //!
 //! The scans run one after the other on the job's unit, each into its part of one buffer; the parts
 //! of the merge run side by side on the units that merge. Units are held in the order of their
@@ -28,7 +28,7 @@ struct Scanned<'a> {
 }
 
 impl Execution<'_> {
-    /// Runs the scans and merges their results where they lie; gives header and payload of the
+    /// Runs the scans and merges their results in device memory; returns header and payload of the
     /// merged one. The status of a scan is that of the merge.
     pub(crate) fn merge(
         &self,
@@ -102,7 +102,7 @@ impl Execution<'_> {
         Ok(Ok(Scanned { memory, inputs, rows }))
     }
 
-    /// Of a card that is lost nothing is touched.
+    /// No object of a lost card is used.
     fn close_part(&self, part: Part) {
         if self.shared.running.lost().is_none() {
             part.close();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Buffers that are used again: the runtime keeps something of each until the device is closed.
+//! Pools buffers for reuse, because the runtime keeps a part of each until the device is closed.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,7 +9,7 @@ use crate::handles::{Buffer, BufferPlace, CallFailed, Device};
 /// Bytes of the smallest buffers.
 const BYTES_MIN: usize = 64 << 10;
 
-/// Bytes that are kept of buffers that nobody uses.
+/// Most bytes of unused buffers that are kept.
 const KEPT_BYTES_MAX: usize = 1 << 30;
 
 /// Buffers of a device.
@@ -51,10 +51,10 @@ impl Pool {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A buffer with room for so many bytes. What it holds is what somebody left there.
+    /// Returns a buffer for so many bytes. Its contents are those of its last use.
     ///
     /// # Errors
-    /// When the device has no memory left, even without those that nobody uses.
+    /// If the device has no memory left, even without the unused buffers.
     pub(crate) fn take(&self, place: BufferPlace, bytes: usize) -> Result<Pooled<'_>, CallFailed> {
         let bytes = class(bytes);
         let found = {
@@ -72,8 +72,8 @@ impl Pool {
         Ok(Pooled { pool: self, buffer: Some(buffer) })
     }
 
-    /// Makes a buffer; first frees what nobody uses, where there is no room beside that: the
-    /// runtime writes to standard output when it runs out of memory.
+    /// Makes a buffer; first frees unused ones if memory is short: the runtime writes to standard
+    /// output when it runs out of memory.
     fn make(&self, place: BufferPlace, bytes: usize) -> Result<Buffer, CallFailed> {
         let free = |mut idle: MutexGuard<'_, Idle>| {
             let drained = idle.drain();
@@ -107,7 +107,7 @@ impl Pool {
         idle.buffers.entry((buffer.place, bytes)).or_default().push(buffer);
     }
 
-    /// Frees what nobody uses; what comes back later is freed then.
+    /// Frees unused buffers; those that are returned later are freed then.
     pub(crate) fn close(&self) {
         let drained = {
             let mut idle = self.idle();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Prepares the process for XRT, once: its surroundings, the libraries in their order, settings.
+//! Prepares the process for XRT, once: its environment, the libraries in order, settings.
 //!
 //! ```text
 //! 1  variables of the environment      before there are threads
@@ -27,7 +27,7 @@ use crate::library::{self, Api, Library};
 pub(crate) struct Process {
     pub(crate) target: Target,
     pub(crate) api: Api,
-    /// The library that stands for the device.
+    /// The library that emulates the device.
     pub(crate) device_library: Library,
     /// Of a process that emulates.
     pub(crate) environment: Option<Environment>,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The commands that the drive has taken and not yet answered, and who answers them in time.
+//! Tracks the accepted commands until they are answered, and answers them in time.
 //!
 //! A thread of the drive may be caught inside the runtime for ever, so it is not the one that
 //! watches the clock:
@@ -11,7 +11,7 @@
 //!
 //! # Invariants
 //!
-//! - Every command is answered once, by whoever comes first.
+//! - Every command is answered once, by the first that does.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -61,12 +61,12 @@ impl Pending {
         self.timed_out.load(Ordering::Acquire)
     }
 
-    /// Answers it, if nobody has.
+    /// Answers it, if it is not answered yet.
     pub(crate) fn answer(&self, outcome: Outcome, time: DriveTime, traffic: Traffic) {
         let reply = self.reply.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(reply) = reply {
             let (command_id, attempt) = (self.command_id, self.attempt);
-            // Nobody listens when the query was dropped.
+            // The receiver is gone if the query was dropped.
             drop(reply.send(Completion { command_id, attempt, outcome, time, traffic }));
         }
     }
@@ -126,7 +126,7 @@ impl Running {
         self.lost.get().map(String::as_str)
     }
 
-    /// Gives the card up: answers all commands. `time` is what they are said to have taken.
+    /// Abandons the card: answers all commands, with `time` as their time.
     pub(crate) fn lose(&self, reason: &str, time: impl Fn() -> DriveTime) {
         if self.lost.set(reason.to_owned()).is_ok() {
             tracing::error!(reason, "a card is lost; its process should be replaced");

@@ -27,7 +27,7 @@ pub(crate) fn kept<T>(work: impl FnOnce() -> T) -> T {
 /// The handler of a signal.
 pub(crate) fn handler(signal: c_int) -> Option<libc::sigaction> {
     let mut action = MaybeUninit::<libc::sigaction>::zeroed();
-    // SAFETY: the pointer is to room for one action; nothing is changed.
+    // SAFETY: the pointer is to memory for one action; nothing is changed.
     let failed = unsafe { libc::sigaction(signal, std::ptr::null(), action.as_mut_ptr()) };
     // SAFETY: an action of zeros is one, and the system has written another over it.
     (failed == 0).then(|| unsafe { action.assume_init() })
@@ -42,7 +42,7 @@ mod tests {
         let address = || handler(libc::SIGUSR1).unwrap().sa_sigaction;
         let before = address();
         kept(|| {
-            // SAFETY: ignoring a signal that nobody sends is harmless.
+            // SAFETY: ignoring a signal that is never sent is harmless.
             unsafe { libc::signal(libc::SIGUSR1, libc::SIG_IGN) };
             assert_eq!(address(), libc::SIG_IGN);
         });

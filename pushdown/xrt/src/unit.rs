@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A compute unit: its kernel, opened alone, and the one run of it that is started again and again.
+//! Holds a compute unit: its kernel, opened exclusively, and the run that is reused for each start.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;

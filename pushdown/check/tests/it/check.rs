@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What is found of a drive whose times are known, and what is said of it.
+//! Tests the figures and the report of a drive whose times are known.
 
 use std::ops::ControlFlow;
 

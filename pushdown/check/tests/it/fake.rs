@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A drive that does nothing in no time, gives back rows of NULLs, and says that it took what its
-//! rates come to.
+//! Implements a drive that returns rows of NULLs at once, and reports times computed from its
+//! rates.
 
 use std::sync::Arc;
 
@@ -115,7 +115,7 @@ impl Session for FakeSession {
     }
 
     fn submit(&self, submission: Submission) -> Result<Ticket, Refusal> {
-        let Work::Scan(command) = &submission.work else { panic!("no merge is asked for") };
+        let Work::Scan(command) = &submission.work else { panic!("the check submits no merges") };
         let (ticket, sender) = Ticket::new(&command.envelope, CancelWord::default());
         let (result, counters) = result(command);
         let traffic = Traffic {
@@ -148,7 +148,7 @@ impl Session for FakeSession {
 
 /// A row of NULLs for each row, or one; a turn for each row, two for each that is sent.
 fn result(command: &Command) -> (Bytes, Counters) {
-    // The suite has units that claim to be longer than they are.
+    // The suite has units that declare more rows than they have.
     let rows = command.unit.rows.min(1 << 20);
     let is_count = matches!(command.fragment.output, Output::States { .. });
     let rows_out = if is_count { 1 } else { rows };

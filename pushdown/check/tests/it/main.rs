@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Checks of a drive whose times are known.
+//! Tests checks of a drive whose times are known.
 
 #![forbid(unsafe_code)]
 

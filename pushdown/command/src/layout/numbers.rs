@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The numbers that stand in records: sections, opcodes, modes, bits. They are for ever.
+//! Defines the numbers in records: sections, opcodes, modes, bits. They never change.
 
-/// What the sections are. Numbers are for ever.
+/// The sections. Their numbers never change.
 pub mod section {
     /// [`crate::layout::InputRecord`]s.
     pub const INPUTS: u16 = 1;

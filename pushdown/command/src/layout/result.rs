@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The records of a result. Scans and merges answer with the same ones, so a result can be the
-//! input of a merge.
+//! Defines the records of a result. Scans and merges answer with the same ones, so a result can be
+//! the input of a merge.
 
 use super::{Field, Layout, Record};
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Arbitrary valid fragments, units and envelopes, made of a list of choices.
+//! Generates arbitrary valid fragments, units and envelopes from a list of choices.
 //!
 //! Every choice is a number below a bound; when the list is used up each choice is 0. So proptest
 //! shrinks a failing case to few and small choices without knowing the format.

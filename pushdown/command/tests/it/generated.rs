@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The committed files that this crate generates are what it generates now.
+//! Tests that the committed generated files are fresh.
 
 use std::path::PathBuf;
 

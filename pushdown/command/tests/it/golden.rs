@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Known commands and a known result, byte for byte.
+//! Tests known commands and a known result, byte for byte.
 //!
 //! The files of `tests/golden` are what version 1 of the format *is* for whoever reads it without
 //! this crate: kernels, stored commands, drives of another build. A difference means that such a
@@ -463,7 +463,7 @@ fn result_of_version_1_0_keeps_its_meaning() {
     let widths = [Width::Bool, Width::W32, Width::W64, Width::W128, Width::Bytes];
     let (old, new) = (stored("result", "1.0"), result());
     let [old, new] = [&old, &new].map(|bytes| ResultView::parse(bytes, &widths).unwrap());
-    // Nobody counted turns then.
+    // Version 1.0 has no counters of iterations.
     let counters = Counters {
         filter_turns: 0,
         project_turns: 0,

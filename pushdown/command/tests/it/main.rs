@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The command format from outside: what is encoded comes back, what is damaged is refused, and the
-//! bytes of known commands do not change unnoticed.
+//! Tests the command format: encoding round-trips, corrupt bytes are refused, and the bytes of
+//! known commands do not change undetected.
 #![expect(
     clippy::unwrap_used,
     clippy::cast_possible_truncation,

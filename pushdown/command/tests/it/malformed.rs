@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Damaged bytes end in an error or in another valid value, never in a panic.
+//! Tests that corrupt bytes end in an error or in another valid value, never in a panic.
 
 use nearscan_command::{Command, Error, Fragment, ResultHeader, ResultView, Width};
 use proptest::prelude::*;
@@ -12,7 +12,7 @@ use crate::shapes;
 /// Where a command's checksum stands.
 const CHECKSUM: std::ops::Range<usize> = 12..16;
 
-/// Makes the checksum right again, so that what stands behind it is looked at.
+/// Corrects the checksum, so that the rest is checked.
 pub(crate) fn fix_checksum(bytes: &mut [u8]) {
     bytes[CHECKSUM].fill(0);
     let sum = crc32c::crc32c(bytes);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Merge commands: what they carry comes back, what must not be merged is refused.
+//! Tests merge commands: their encoding round-trips, and invalid merges are refused.
 
 use nearscan_command::layout::{HEADER_BYTES, SECTION_CRITICAL, section};
 use nearscan_command::{
@@ -210,7 +210,7 @@ fn scans_with_other_columns_are_refused_in_a_merge() {
         }
     };
     assert_eq!(with_output(wider), error);
-    // Where the values come from is each scan's own affair.
+    // Scans may compute equal columns in different ways.
     let null = |output: &mut Output| {
         if let Output::Rows { columns, .. } = output {
             columns[0] = RowColumn { operand: Operand::Null, ..columns[0] };

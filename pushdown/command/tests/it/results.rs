@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Results: what is written comes back, and what does not add up is noticed.
+//! Tests results: encoding round-trips, and inconsistent results are refused.
 
 use nearscan_command::{
     CellColumn, Cells, ColumnarWriter, Error, ResultHeader, ResultView, ResultWriter, Row, Status,

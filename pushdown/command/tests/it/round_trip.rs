@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What is encoded comes back as it was.
+//! Tests that encoding and decoding round-trips.
 
 use nearscan_command::{Command, Fragment, Output};
 use proptest::prelude::*;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a fragment or a unit must not say.
+//! Tests that invalid fragments and units are refused.
 
 use nearscan_command::{
     Aggregate, Column, Command, Envelope, Error, Extent, Fragment, Function, InputRef, Key, Op,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What must not be said of group keys by range, of a top and of how a column is read.
+//! Tests that invalid group keys by range, tops and readings are refused.
 
 use nearscan_command::{
     Aggregate, Command, Encodings, Envelope, Error, Fragment, Function, Key, Op, Operand, Output,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Sections that a reader does not know, that stand twice, or that do not lie where they may.
+//! Tests sections that are unknown, duplicate, or misplaced.
 
 use nearscan_command::layout::{
     FORMAT_MINOR, HEADER_BYTES, KEY_RANGE_BYTES, SECTION_CRITICAL, section,
@@ -97,7 +97,7 @@ fn duplicate_section_is_refused() {
 fn a_command_without_an_output_section_is_refused() {
     let mut bytes = golden::q6().encode().unwrap();
     let at = place(&bytes, section::OUTPUT);
-    // Nobody's number, and not critical: the section is skipped.
+    // The section has an unused number and is not critical, so it is skipped.
     bytes[at..at + 4].copy_from_slice(&[0xff, 0x7f, 0, 0]);
     fix_checksum(&mut bytes);
     assert_eq!(Command::decode(&bytes), Err(Error::SectionCount { section: "OUTPUT", count: 0 }));

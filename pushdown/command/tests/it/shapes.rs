@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Two commands that use everything that version 1.1 of the format brought.
+//! Provides two commands that use everything that version 1.1 of the format added.
 
 use nearscan_command::{
     Aggregate, Chunk, Codec, Column, Command, Encoding, Encodings, Fragment, Function, InputRef,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Chunks that are not what they should be. Nothing may hang, nothing may give wrong rows.
+//! Cases of corrupt chunks. No drive may hang or return wrong rows.
 
 use nearscan_command::{Codec, Encoding, Encodings};
 
@@ -354,7 +354,7 @@ pub(super) fn compressed() -> Vec<Case> {
     cases
 }
 
-/// Units that claim what their chunks do not hold.
+/// Units that declare rows which their chunks do not have.
 pub(super) fn accounting() -> Vec<Case> {
     let mut cases = Vec::new();
     for (name, table) in tables() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Pages of version 2, levels without a length and blocks of LZ4 that are not what they should be.
+//! Cases of corrupt pages of version 2, levels without a length and blocks of LZ4.
 
 use nearscan_command::Codec;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Differences, split streams and runs of truth values that are not what they should be.
+//! Cases of corrupt differences, split streams and runs of truth values.
 
 use nearscan_command::{Encoding, Encodings, PhysicalType};
 

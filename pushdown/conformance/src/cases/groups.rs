@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Group keys: kinds, numbers, NULLs, and what is too many.
+//! Cases of group keys: kinds, numbers, NULLs, and too many groups.
 
 use nearscan_command::{Aggregate, Encoding, Fragment, Function, Op, Program, Step, limits};
 

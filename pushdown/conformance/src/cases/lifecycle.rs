@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a drive does beside running commands: queue, cancel, notice stale files.
+//! Cases of the life cycle: queueing, cancellation, stale files.
 
 use nearscan_command::{Aggregate, Command, Fragment, Function, InputRef, Merge, SortKey, Status};
 use nearscan_drive::{

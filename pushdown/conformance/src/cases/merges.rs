@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Merges of several row groups: every order and width, any number of inputs, and what ends them.
+//! Cases of merges of several row groups: every order and width, any number of inputs, and errors.
 
 use nearscan_command::{
     Fragment, Merge, Op, Operand, Program, SortKey, Status, Step, ValueKind, Width, limits,

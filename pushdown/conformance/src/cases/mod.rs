@@ -102,7 +102,7 @@ const fn step(index: u16) -> Operand {
     Operand::Step(index)
 }
 
-/// A fragment over every column of `table` that keeps all rows and gives back nothing of them.
+/// Makes a fragment over every column of `table` that keeps all rows and has no output.
 fn over(table: &Table) -> Fragment {
     let columns = table.columns.iter().enumerate().map(|(index, column)| {
         let kind = column.values.physical_type().kind();
@@ -118,7 +118,7 @@ fn over(table: &Table) -> Fragment {
     }
 }
 
-/// A fragment that gives back every column of `table`.
+/// Makes a fragment that returns every column of `table`.
 fn select_all(table: &Table) -> Fragment {
     let fragment = over(table);
     let columns: Vec<(Operand, Width)> = (0..)

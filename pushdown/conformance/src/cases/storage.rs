@@ -163,7 +163,7 @@ fn given_up() -> Vec<Case> {
             };
             let layout = ChunkLayout { values, direct, ..ChunkLayout::common() }.paged(&[300, 299]);
             let mut table = table(1700, &layout);
-            // Nobody makes a dictionary of truth values that takes more room than the chip has.
+            // A dictionary of truth values never exceeds the memory of the chip.
             table.columns[2].layout.values = ValueLayout::Plain;
             let name = format!("{unused_entries} entries too many, {direct:?} after {pages_max}");
             cases.extend(two_ways(&name, &table));

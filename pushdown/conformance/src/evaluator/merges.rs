@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a merge command means: its scans' rows, sorted all at once.
+//! Defines the meaning of a merge command: its scans' rows, sorted all at once.
 
 use std::cmp::Ordering;
 

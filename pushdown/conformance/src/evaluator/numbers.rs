@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Quotients and dates.
+//! Evaluates quotients and dates.
 
 /// `a / b` rounded, halves away from zero.
 pub(super) fn divide_round(a: i128, b: i128) -> Option<i128> {

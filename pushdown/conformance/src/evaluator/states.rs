@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Groups and the states of their slots.
+//! Evaluates groups and the states of their slots.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ pub(super) fn evaluate_states(
         groups.insert(Vec::new(), empty());
     }
     let (mut rows_kept, mut overflowed, mut outside) = (0, false, false);
-    // Goes on behind a failure: of several any may be told.
+    // Continues after a failure: of several, a drive may report any.
     for row in rows {
         let steps = match is_kept(fragment, row) {
             Ok(false) => continue,
@@ -145,7 +145,7 @@ impl Slot {
             Function::Min if aggregate.width == Width::Bytes => return bytes(&self.least_bytes),
             Function::Max if aggregate.width == Width::Bytes => return bytes(&self.greatest_bytes),
             Function::SumFloat if self.count == 0 => None,
-            // Which NaN comes out of an addition is up to the machine.
+            // The payload of a NaN from an addition depends on the machine.
             Function::SumFloat if self.sum_of_floats.is_nan() => {
                 Some(i128::from(float_order(f64::NAN)))
             }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Tests of byte strings.
+//! Evaluates tests of byte strings.
 
 use nearscan_command::pattern::{ANY, ONE};
 use nearscan_command::{StringTest, TestOp};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Pages that hold values and no dictionary indexes: plain, runs, differences, split streams.
+//! Writes pages of values without a dictionary: plain, runs, differences, split streams.
 
 use nearscan_command::{Encoding, PhysicalType};
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How a chunk is written: the choices that writers make.
+//! Describes how a chunk is written: the choices that writers make.
 
 use nearscan_command::{Codec, Encoding};
 

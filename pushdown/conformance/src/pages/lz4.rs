@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A compressor for the block format of LZ4 that can use what others would not, and a decompressor
-//! to check it.
+//! Implements a compressor for LZ4 blocks that can use unusual forms, and a decompressor to check
+//! it.
 
 use std::collections::HashMap;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Parquet column chunks from literal values.
+//! Writes Parquet column chunks from literal values.
 //!
 //! A chunk is made in two moves: [`draft`] lays values out as [`Page`]s with uncompressed bodies,
 //! and [`assemble`] compresses them and puts headers before them. Cases of damage change the drafts

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Parquet's hybrid of runs and bit-packed groups: definition levels and dictionary indexes.
+//! Encodes Parquet's hybrid of runs and bit-packed groups: definition levels and dictionary
+//! indexes.
 
 /// Which of the two kinds are used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

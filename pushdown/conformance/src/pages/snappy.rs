@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A Snappy compressor that can use every form the format has, and a decompressor to check it.
+//! Implements a Snappy compressor that can use every form of the format, and a decompressor to
+//! check it.
 
 use std::collections::HashMap;
 

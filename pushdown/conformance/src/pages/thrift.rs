@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Page headers in thrift's compact protocol, by hand.
+//! Writes page headers in Thrift's compact protocol, by hand.
 
 use super::runs::varint;
 use super::{Flag, HeaderStyle, Page, PageKind};
@@ -124,8 +124,8 @@ fn extras(inner: &mut Struct, style: HeaderStyle, id: i64) {
     }
 }
 
-/// One field of each type that may stand in a page header, so that whoever skips fields must know
-/// all of them. Lists, sets and maps occur in none; a drive may refuse them.
+/// One field of each type that may stand in a page header, so that a reader that skips fields must
+/// know all of them. Lists, sets and maps occur in none; a drive may refuse them.
 fn unknown_fields(header: &mut Struct) {
     header.field(20, TRUE);
     header.field(21, BYTE);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A drive that reads pages with the reader of this folder, asks the evaluator, and then does one
-//! thing wrong.
+//! Implements a drive that reads pages with this folder's reader, evaluates them by the evaluator,
+//! and then makes one deliberate mistake.
 
 use std::collections::HashSet;
 use std::os::unix::fs::MetadataExt;
@@ -132,7 +132,7 @@ impl Fake {
         }
     }
 
-    /// A drive that is right, and so busy with others that it says no to every other question.
+    /// A right drive that is so busy with other clients that it refuses every other request.
     pub(crate) fn shared() -> Self {
         Self { shared: true, ..Self::new(Flaw::Nothing) }
     }

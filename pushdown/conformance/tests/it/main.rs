@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The suite, tried on a drive that is right and on drives that are wrong in one point each.
+//! Tests the suite on a right drive, and on drives with one mistake each.
 #![expect(clippy::unwrap_used, reason = "helpers of tests: a panic shows where")]
 
 mod fake;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The evaluator against results worked out by hand.
+//! Tests the evaluator against results computed by hand.
 
 use nearscan_command::{
     Aggregate, Column, Fragment, Function, Key, Merge, Op, Operand, Output, Program, Row,

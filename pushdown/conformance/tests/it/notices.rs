@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The suite passes a drive that is right, and notices each flaw.
+//! Tests that the suite passes a right drive, and detects each flaw.
 
 use std::ops::ControlFlow;
 

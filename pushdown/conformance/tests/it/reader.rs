@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A second opinion on what the suite writes: a Parquet reader that is slow, strict and its own.
+//! Implements an independent Parquet reader, slow and strict, to check the files that the suite
+//! writes.
 
 use nearscan_command::{Chunk, Codec, Encoding, PhysicalType, Value};
 use nearscan_conformance::pages::{lz4, snappy};

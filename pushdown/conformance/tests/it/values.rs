@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Stored bytes as numbers, and the encodings that hold bytes apart or as differences.
+//! Decodes stored bytes to numbers, and the encodings of split streams and differences.
 
 use nearscan_command::{Chunk, PhysicalType, ReadAs, Value};
 

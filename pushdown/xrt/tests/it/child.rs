@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Starting this program as a test's own process.
+//! Starts this program as the separate process of a test.
 
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The drive on XRT's own software emulation.
+//! Tests the drive on XRT's own software emulation.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The drive on a library that stands for XRT beside a card, healthy or not.
+//! Tests the drive on a library that simulates XRT with a card, healthy or not.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;

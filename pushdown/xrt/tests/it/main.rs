@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The drive over XRT: on the runtime's own software emulation, with the emulated card behind it,
-//! and on a library that stands for a runtime whose card misbehaves.
+//! Tests the drive over XRT: on the runtime's own software emulation, with the emulated card, and
+//! on a library that simulates a runtime whose card misbehaves.
 //!
 //! The runtime may end the process that it is in, and is prepared once a process. So each test is a
-//! process of its own: this program starts itself, with the test's name, and looks at how it ends
-//! and at what it said.
+//! separate process: this program starts itself with the test's name, and checks the exit status
+//! and the output.
 #![expect(clippy::unwrap_used, reason = "helpers of tests: a panic shows where")]
 
 mod child;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A card that vanishes: the emulated one, behind a connection that can be cut or held up.
+//! Simulates a card that vanishes: the emulated one, behind a connection that can be cut or
+//! delayed.
 
 use std::io::{Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A test: what its process does, how that is started, and how it is to end.
+//! Defines a test by its process: its work, its start, and its expected end.
 
 use std::process::Command;
 
