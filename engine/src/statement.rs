@@ -64,8 +64,7 @@ pub(crate) fn split(
     let broken =
         Tokenizer::new(dialect.as_ref(), text).tokenize_with_location_into_buf(&mut tokens).err();
     number_parameters(&mut tokens);
-    let mut groups: Vec<&[TokenWithSpan]> =
-        tokens.split(|token| token.token == Token::SemiColon).collect();
+    let mut groups = split_at_semicolons(tokens);
     // Tokens after the last semicolon belong to the statement with the invalid character.
     if broken.is_some() {
         groups.pop();
@@ -75,9 +74,9 @@ pub(crate) fn split(
         .into_iter()
         .filter(|group| !is_blank(group))
         .map(|group| {
-            let source = source(text, group);
+            let source = source(text, &group);
             // The error of an incomplete statement is at the end of the statement, not of the text.
-            let context = ErrorContext { end: end(group), ..context.clone() };
+            let context = ErrorContext { end: end(&group), ..context.clone() };
             parse_statement(group, dialect.as_ref(), options, corrections)
                 .map(|(parsed, levels)| Statement { parsed, levels, text: source.to_owned() })
                 .map_err(|error| context.classify(error))
@@ -88,6 +87,22 @@ pub(crate) fn split(
         Err(context.classify(error))
     }));
     statements
+}
+
+/// Splits tokens at semicolons, which belong to no group; there is at least one group.
+fn split_at_semicolons(tokens: Vec<TokenWithSpan>) -> Vec<Vec<TokenWithSpan>> {
+    let ends = tokens.iter().enumerate().filter(|(_, token)| token.token == Token::SemiColon);
+    let ends: Vec<usize> = ends.map(|(index, _)| index).collect();
+    // From the last one, so that the tokens before it stay where they are.
+    let mut rest = tokens;
+    let mut groups: Vec<Vec<TokenWithSpan>> = Vec::with_capacity(ends.len() + 1);
+    for end in ends.into_iter().rev() {
+        groups.push(rest.split_off(end + 1));
+        rest.pop();
+    }
+    groups.push(rest);
+    groups.reverse();
+    groups
 }
 
 /// Numbers the parameters `?` of each statement, from 1.

@@ -18,10 +18,10 @@ use datafusion::{
         Result,
         config::ConfigOptions,
         internal_err,
-        tree_node::{Transformed, TreeNode, TreeNodeRecursion},
+        tree_node::{Transformed, TreeNodeRecursion},
     },
     execution::SessionStateBuilder,
-    logical_expr::{DmlStatement, Expr, Join, LogicalPlan, WriteOp},
+    logical_expr::{DmlStatement, Expr, Join, LogicalPlan, Subquery, WriteOp},
     optimizer::{AnalyzerRule, ApplyOrder, OptimizerConfig, OptimizerRule},
     physical_optimizer::PhysicalOptimizerRule,
 };
@@ -48,6 +48,7 @@ use crate::{
         outer_references::{self, Coercion},
         subquery, ungrouped_aggregates, unsound_decorrelation,
     },
+    walk::{Visited, visit},
 };
 
 /// Returns the corrections that are on in a session with these options.
@@ -205,8 +206,8 @@ impl AnalyzerRule for AnalyzeCorrections {
             (C::MarkEmptyScalarSubqueryNullable, has.subquery, &empty_scalars::mark_nullable),
             (C::RefreshOuterReferences, has.correlation, refresh),
             (C::NameSubqueryKeys, has.correlation, &correlated_keys::name),
-            (C::RewriteNotIn, has.subquery, &not_in::rewrite_all),
-            (C::NameSubqueryKeys, has.subquery, &column_names::name),
+            (C::RewriteNotIn, has.compared, &not_in::rewrite_all),
+            (C::NameSubqueryKeys, has.compared, &column_names::name),
             // The last step rejects the remaining unsound subqueries.
             (C::RejectUnsoundDecorrelation, has.subquery, &unsound_decorrelation::reject),
         ];
@@ -230,45 +231,49 @@ struct Features {
     unnest: bool,
     /// Subqueries in expressions, or LATERAL.
     subquery: bool,
+    /// Those of IN, ANY and ALL.
+    compared: bool,
     /// Correlated subqueries.
     correlation: bool,
 }
 
 impl Features {
-    /// Collects the features of a plan and of its subqueries in one walk.
+    /// Those of a plan and of its subqueries, by one walk.
     fn of(plan: &LogicalPlan) -> Result<Self> {
         let mut has = Self::default();
-        plan.apply_with_subqueries(|node| {
-            has.add(node)?;
+        visit(plan, &mut |visited| {
+            match visited {
+                Visited::Operator(node) => has.add_operator(node),
+                Visited::Part(_, part) => has.add_part(part),
+            }
             Ok(TreeNodeRecursion::Continue)
         })?;
         Ok(has)
     }
 
-    fn add(&mut self, node: &LogicalPlan) -> Result<()> {
+    fn add_operator(&mut self, node: &LogicalPlan) {
         match node {
             LogicalPlan::Dml(DmlStatement { op: WriteOp::Delete | WriteOp::Update, .. }) => {
                 self.write = true;
             }
             LogicalPlan::Join(join) => self.add_join(join),
             LogicalPlan::Unnest(_) => self.unnest = true,
-            LogicalPlan::Subquery(inside) => {
-                self.subquery = true;
-                self.correlation |= is_correlated(inside);
-            }
+            LogicalPlan::Subquery(inside) => self.add_subquery(inside),
             _ => {}
         }
-        node.apply_expressions(|expr| {
-            expr.apply(|part| {
-                if let Some(inside) = subquery(part) {
-                    self.subquery = true;
-                    self.correlation |= is_correlated(inside);
-                }
-                self.correlation |= matches!(part, Expr::OuterReferenceColumn(..));
-                Ok(TreeNodeRecursion::Continue)
-            })
-        })?;
-        Ok(())
+    }
+
+    fn add_part(&mut self, part: &Expr) {
+        if let Some(inside) = subquery(part) {
+            self.add_subquery(inside);
+        }
+        self.compared |= matches!(part, Expr::InSubquery(_) | Expr::SetComparison(_));
+        self.correlation |= matches!(part, Expr::OuterReferenceColumn(..));
+    }
+
+    fn add_subquery(&mut self, inside: &Subquery) {
+        self.subquery = true;
+        self.correlation |= is_correlated(inside);
     }
 
     fn add_join(&mut self, join: &Join) {

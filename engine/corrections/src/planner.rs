@@ -10,12 +10,9 @@ use std::{fmt, sync::Arc};
 use async_trait::async_trait;
 use datafusion::{
     catalog::Session,
-    common::{
-        Result,
-        tree_node::{TransformedResult, TreeNode, TreeNodeRecursion},
-    },
+    common::Result,
     execution::{SessionState, context::QueryPlanner},
-    logical_expr::LogicalPlan,
+    logical_expr::{Expr, LogicalPlan},
     physical_plan::ExecutionPlan,
     physical_planner::{DefaultPhysicalPlanner, PhysicalPlanner},
 };
@@ -26,6 +23,7 @@ use crate::{
     logical::predicate_intervals,
     registry::Correction,
     set::CorrectionSet,
+    walk::{Rewrite, Schemas, has_expression},
 };
 
 /// Corrects a plan, and passes it to another planner.
@@ -101,32 +99,23 @@ fn without_piecewise_merge_join(
 
 /// Returns the corrected plan for physical planning; nothing if the plan needs no change.
 fn corrected(plan: &LogicalPlan, enabled: CorrectionSet) -> Result<Option<LogicalPlan>> {
-    if enabled.is_empty() || !has_suspect(plan)? {
+    if enabled.is_empty() {
         return Ok(None);
     }
-    let corrected = plan.clone().transform_up_with_subqueries(|node| {
+    let mut change = |node| {
         let node = barrier::remove_held(node)?
             .transform_data(|node| expressions::hide_from_planning(node, enabled))?;
         match enabled.contains(Correction::HidePredicateIntervals) {
             true => node.transform_data(predicate_intervals::hide),
             false => Ok(node),
         }
-    });
-    corrected.data().map(Some)
+    };
+    Rewrite { may_change: &is_suspect, change: &mut change, schemas: Schemas::Kept }.plan(plan)
 }
 
-/// Whether an operator has a barrier, or an expression to hide.
-fn has_suspect(plan: &LogicalPlan) -> Result<bool> {
-    let mut found = false;
-    plan.apply_with_subqueries(|node| {
-        found = predicate_intervals::is_suspect(node);
-        node.apply_expressions(|expr| {
-            expr.apply(|part| {
-                found |= barrier::is_held(part) || expressions::is_suspect_in_planning(node, part);
-                Ok(if found { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
-            })
-        })?;
-        Ok(if found { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
-    })?;
-    Ok(found)
+/// Whether an operator has a barrier, or something to hide.
+fn is_suspect(node: &LogicalPlan) -> Result<bool> {
+    let is_suspect_part =
+        |part: &Expr| barrier::is_held(part) || expressions::is_suspect_in_planning(node, part);
+    Ok(predicate_intervals::is_suspect(node) || has_expression(node, is_suspect_part)?)
 }

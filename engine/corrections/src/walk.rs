@@ -1,32 +1,196 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Walks logical plans and their expressions.
 
+use std::{collections::VecDeque, sync::Arc};
+
 use datafusion::{
     common::{
         DFSchema, Result,
         tree_node::{Transformed, TreeNode, TreeNodeRecursion},
     },
     logical_expr::{
-        Expr, LogicalPlan, Operator, Union, expr_rewriter::NamePreserver, utils::merge_schema,
+        Expr, LogicalPlan, Operator, Subquery, Union, expr_rewriter::NamePreserver,
+        utils::merge_schema,
     },
 };
 
-/// Rewrites each operator of a plan and of its subqueries, bottom-up. Schemas above a change are
-/// recomputed.
+use crate::subqueries::{subquery, with_subquery};
+
+/// Rewrites the operators of a plan and of its subqueries that `may_change`, bottom-up. Schemas
+/// above a change are recomputed; what has no change below it is neither copied nor visited again.
 pub(crate) fn rewrite(
     plan: LogicalPlan,
+    may_change: impl Fn(&LogicalPlan) -> Result<bool>,
     mut change: impl FnMut(LogicalPlan) -> Result<Transformed<LogicalPlan>>,
 ) -> Result<LogicalPlan> {
-    let mut is_changed = false;
-    let plan = plan.transform_up_with_subqueries(|node| {
-        let node = change(node)?;
-        is_changed |= node.transformed;
-        match is_changed {
-            true => node.map_data(with_recomputed_schema),
-            false => Ok(node),
+    let mut rewrite =
+        Rewrite { may_change: &may_change, change: &mut change, schemas: Schemas::Recomputed };
+    Ok(rewrite.plan(&plan)?.unwrap_or(plan))
+}
+
+/// Whether the schemas above a change are recomputed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Schemas {
+    /// They are.
+    Recomputed,
+    /// No change affects the columns of an operator.
+    Kept,
+}
+
+/// A change of some operators of a plan.
+pub(crate) struct Rewrite<'a> {
+    /// Whether an operator may change.
+    pub(crate) may_change: &'a dyn Fn(&LogicalPlan) -> Result<bool>,
+    /// Changes an operator.
+    pub(crate) change: &'a mut dyn FnMut(LogicalPlan) -> Result<Transformed<LogicalPlan>>,
+    pub(crate) schemas: Schemas,
+}
+
+impl Rewrite<'_> {
+    /// Returns the rewritten plan; none if nothing in it changes.
+    pub(crate) fn plan(&mut self, plan: &LogicalPlan) -> Result<Option<LogicalPlan>> {
+        with_stack(|| {
+            let mut inputs = Replacements::default();
+            plan.apply_children(|input| {
+                inputs.push(self.plan(input)?);
+                Ok(TreeNodeRecursion::Continue)
+            })?;
+            let mut subqueries = Replacements::default();
+            for_each_subquery(plan, &mut |inside| {
+                subqueries.push(self.subquery(inside)?);
+                Ok(())
+            })?;
+            let may_change = (self.may_change)(plan)?;
+            let mut is_changed = inputs.has_any || subqueries.has_any;
+            if !is_changed && !may_change {
+                return Ok(None);
+            }
+            let mut node = plan.clone();
+            if inputs.has_any {
+                node = node.map_children(|input| Ok(inputs.replace(input)))?.data;
+            }
+            if subqueries.has_any {
+                node = subqueries.replace_subqueries(node)?;
+            }
+            if may_change {
+                let changed = (self.change)(node)?;
+                is_changed |= changed.transformed;
+                node = changed.data;
+            }
+            match (is_changed, self.schemas) {
+                (false, _) => Ok(None),
+                (true, Schemas::Kept) => Ok(Some(node)),
+                (true, Schemas::Recomputed) => with_recomputed_schema(node).map(Some),
+            }
+        })
+    }
+
+    /// Rewrites the plan of a subquery, and then the subquery itself as an operator.
+    fn subquery(&mut self, subquery: &Subquery) -> Result<Option<Subquery>> {
+        let below = self.plan(&subquery.subquery)?;
+        let is_changed = below.is_some();
+        let below = below.map_or_else(|| Arc::clone(&subquery.subquery), Arc::new);
+        let whole = LogicalPlan::Subquery(Subquery { subquery: below, ..subquery.clone() });
+        let whole = match (self.may_change)(&whole)? {
+            true => (self.change)(whole)?,
+            false => Transformed::no(whole),
+        };
+        match whole.data {
+            LogicalPlan::Subquery(inside) if whole.transformed || is_changed => Ok(Some(inside)),
+            _ => Ok(None),
         }
+    }
+}
+
+/// What takes the place of the inputs of an operator, or of its subqueries, in their order.
+#[derive(Debug)]
+struct Replacements<T> {
+    queue: VecDeque<Option<T>>,
+    has_any: bool,
+}
+
+impl<T> Default for Replacements<T> {
+    fn default() -> Self {
+        Self { queue: VecDeque::new(), has_any: false }
+    }
+}
+
+impl<T> Replacements<T> {
+    fn push(&mut self, replacement: Option<T>) {
+        self.has_any |= replacement.is_some();
+        self.queue.push_back(replacement);
+    }
+
+    fn replace(&mut self, original: T) -> Transformed<T> {
+        match self.queue.pop_front().flatten() {
+            Some(replacement) => Transformed::yes(replacement),
+            None => Transformed::no(original),
+        }
+    }
+}
+
+impl Replacements<Subquery> {
+    fn replace_subqueries(&mut self, node: LogicalPlan) -> Result<LogicalPlan> {
+        let replaced = node.map_expressions(|expr| {
+            expr.transform_down(|part| {
+                Ok(match subquery(&part).cloned() {
+                    Some(inside) => {
+                        self.replace(inside).update_data(|inside| with_subquery(part, inside))
+                    }
+                    None => Transformed::no(part),
+                })
+            })
+        })?;
+        Ok(replaced.data)
+    }
+}
+
+/// Visits the subqueries in the expressions of an operator.
+fn for_each_subquery(
+    plan: &LogicalPlan,
+    visit: &mut dyn FnMut(&Subquery) -> Result<()>,
+) -> Result<()> {
+    plan.apply_expressions(|expr| {
+        expr.apply(|part| {
+            subquery(part).map_or(Ok(()), &mut *visit)?;
+            Ok(TreeNodeRecursion::Continue)
+        })
     })?;
-    Ok(plan.data)
+    Ok(())
+}
+
+/// An operator of a plan, or a part of its expressions.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Visited<'a> {
+    Operator(&'a LogicalPlan),
+    Part(&'a LogicalPlan, &'a Expr),
+}
+
+/// Visits the operators of a plan and of its subqueries, each with all parts of its expressions,
+/// in a single walk, until the visitor says `Stop`.
+pub(crate) fn visit(
+    plan: &LogicalPlan,
+    visitor: &mut dyn FnMut(Visited<'_>) -> Result<TreeNodeRecursion>,
+) -> Result<TreeNodeRecursion> {
+    with_stack(|| {
+        visitor(Visited::Operator(plan))?
+            .visit_sibling(|| {
+                plan.apply_expressions(|expr| {
+                    expr.apply(|part| {
+                        visitor(Visited::Part(plan, part))?.visit_sibling(|| match subquery(part) {
+                            Some(inside) => visit(&inside.subquery, visitor),
+                            None => Ok(TreeNodeRecursion::Continue),
+                        })
+                    })
+                })
+            })?
+            .visit_sibling(|| plan.apply_children(|input| visit(input, visitor)))
+    })
+}
+
+/// Runs a step of a recursion over operators, on more stack where there is little left.
+fn with_stack<T>(step: impl FnOnce() -> T) -> T {
+    stacker::maybe_grow(128 << 10, 2 << 20, step)
 }
 
 pub(crate) fn with_recomputed_schema(plan: LogicalPlan) -> Result<LogicalPlan> {

@@ -22,8 +22,11 @@ use datafusion::{
             parquet::{ParquetFormat, ParquetFormatFactory},
         },
         physical_plan::{
-            FileScanConfig, FileSinkConfig, FileSource,
-            parquet::metadata::{DFParquetMetadata, ordering_from_parquet_metadata},
+            FileScanConfig, FileScanConfigBuilder, FileSinkConfig, FileSource, ParquetSource,
+            parquet::{
+                CachedParquetFileReaderFactory,
+                metadata::{DFParquetMetadata, ordering_from_parquet_metadata},
+            },
         },
         source::DataSourceExec,
         table_schema::TableSchema,
@@ -104,6 +107,37 @@ impl SoundFormat {
     }
 }
 
+impl SoundFormat {
+    /// Returns the source of a scan with the reader that DataFusion's format gives it; none for
+    /// encrypted files. That format makes an operator of the source too, whose properties take as
+    /// long to compute as all else, and are then computed again for the validating reader.
+    fn with_reader(
+        &self,
+        scan: &FileScanConfig,
+        session: &dyn Session,
+    ) -> Result<Option<Arc<dyn FileSource>>> {
+        let parquet = self.inner.downcast_ref::<ParquetFormat>();
+        let source = scan.file_source().downcast_ref::<ParquetSource>();
+        let (Some(parquet), Some(source)) = (parquet, source) else { return Ok(None) };
+        if parquet.options().crypto.factory_id.is_some() {
+            return Ok(None);
+        }
+        let runtime = session.runtime_env();
+        let store = runtime.object_store(&scan.object_store_url)?;
+        let footers = runtime.cache_manager.get_file_metadata_cache();
+        let source = source
+            .clone()
+            .with_table_parquet_options(parquet.options().clone())
+            .with_parquet_file_reader_factory(Arc::new(CachedParquetFileReaderFactory::new(
+                store, footers,
+            )));
+        Ok(Some(Arc::new(match parquet.metadata_size_hint() {
+            Some(hint) => source.with_metadata_size_hint(hint),
+            None => source,
+        })))
+    }
+}
+
 impl SoundFormatFactory {
     pub(super) fn new() -> Self {
         Self { inner: ParquetFormatFactory::new() }
@@ -170,10 +204,16 @@ impl FileFormat for SoundFormat {
         session: &dyn Session,
         scan: FileScanConfig,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        let plan = self.inner.create_physical_plan(session, scan).await?;
-        let Some(scan) = parquet_scan_of(&plan).cloned() else { return Ok(plan) };
-        let scan = reader::with_validation(scan, session, self.corrections);
-        Ok(DataSourceExec::from_data_source(scan))
+        let read = match self.with_reader(&scan, session)? {
+            Some(source) => FileScanConfigBuilder::from(scan).with_source(source).build(),
+            None => {
+                let plan = self.inner.create_physical_plan(session, scan).await?;
+                let Some(read) = parquet_scan_of(&plan).cloned() else { return Ok(plan) };
+                read
+            }
+        };
+        let valid = reader::with_validation(read, session, self.corrections);
+        Ok(DataSourceExec::from_data_source(valid))
     }
 
     async fn create_writer_physical_plan(

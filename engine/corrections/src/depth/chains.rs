@@ -10,7 +10,7 @@ use std::{convert::Infallible, ops::ControlFlow};
 use datafusion::sql::sqlparser::ast::{BinaryOperator, Expr, Value, VisitMut, VisitorMut};
 
 /// A chain of fewer terms stays unchanged.
-const MIN_TERMS: usize = 64;
+pub(crate) const MIN_TERMS: usize = 64;
 
 /// Balances all long chains.
 pub(crate) fn balance(syntax: &mut impl VisitMut) {

@@ -44,7 +44,7 @@ pub(super) fn is_suspect(expr: &Expr) -> bool {
 }
 
 fn is_constant(expr: &Expr) -> bool {
-    expr.column_refs().is_empty() && !expr.contains_outer() && !expr.contains_scalar_subquery()
+    !expr.any_column_refs() && !expr.contains_outer() && !expr.contains_scalar_subquery()
 }
 
 /// Whether DataFusion folds a product with this value, or a remainder by it.

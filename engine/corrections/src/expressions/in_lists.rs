@@ -20,7 +20,7 @@ use datafusion::{
     logical_expr::{
         BinaryExpr, Cast, Expr, ExprSchemable, Filter, LogicalPlan, Operator, TryCast,
         expr::InList,
-        utils::{conjunction, split_conjunction_owned},
+        utils::{conjunction, split_conjunction, split_conjunction_owned},
     },
 };
 
@@ -33,17 +33,26 @@ use crate::{
 pub(super) fn separate(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
     let has_others = has_expression(&plan, is_list_of_others)?;
     match plan {
-        LogicalPlan::Filter(Filter { predicate, input, .. }) if !has_others => {
-            let terms = split_conjunction_owned(predicate.clone()).into_iter();
-            let terms = terms.map(|term| apart(term, input.schema()));
-            let terms = terms.collect::<Result<Vec<_>>>()?;
-            let is_changed = terms.iter().any(|term| term.transformed);
-            let all = conjunction(terms.into_iter().map(|term| term.data)).unwrap_or(predicate);
-            let filter = LogicalPlan::Filter(Filter::try_new(all, input)?);
-            Ok(Transformed::new_transformed(filter, is_changed))
-        }
+        LogicalPlan::Filter(filter) if !has_others => separate_in_terms(filter),
         other => map_whole_expressions(other, is_suspect, apart),
     }
+}
+
+/// Separates the lists within each term of a filter.
+fn separate_in_terms(filter: Filter) -> Result<Transformed<LogicalPlan>> {
+    let schema = filter.input.schema();
+    let has_several = split_conjunction(&filter.predicate)
+        .into_iter()
+        .map(|term| Ok(!of_several_lists(term, schema)?.is_empty()))
+        .collect::<Result<Vec<bool>>>()?;
+    if !has_several.contains(&true) {
+        return Ok(Transformed::no(LogicalPlan::Filter(filter)));
+    }
+    let Filter { predicate, input, .. } = filter;
+    let terms = split_conjunction_owned(predicate.clone()).into_iter();
+    let terms = terms.map(|term| Ok(apart(term, input.schema())?.data));
+    let separated = conjunction(terms.collect::<Result<Vec<_>>>()?).unwrap_or(predicate);
+    Ok(Transformed::yes(LogicalPlan::Filter(Filter::try_new(separated, input)?)))
 }
 
 /// Whether an expression is an IN list, or may be merged into one.

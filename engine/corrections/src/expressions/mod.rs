@@ -96,15 +96,19 @@ pub(crate) fn simplify(
     if found.is_empty() {
         return rule.rewrite(plan, config);
     }
-    let mut plan = protect(plan, found, &|constant| evaluate(constant, config))?.data;
+    let mut protected = protect(plan, found, &|constant| evaluate(constant, config))?;
     if found.contains(Correction::SeparateInLists) {
-        plan = in_lists::separate(plan)?.data;
+        protected = protected.transform_data(in_lists::separate)?;
     }
+    let (plan, has_barriers) = (protected.data, protected.transformed);
     let simplified = match found.contains(Correction::ProtectConstantSums) {
         true => constant_sums::simplify(rule, plan, config)?,
         false => rule.rewrite(plan, config)?,
     };
-    let restored = simplified.transform_data(barrier::remove_transient)?;
+    let restored = match has_barriers {
+        true => simplified.transform_data(barrier::remove_transient)?,
+        false => simplified,
+    };
     match found.contains(Correction::UnifySignedZeros) {
         true => restored.transform_data(signed_zeros::unify),
         false => Ok(restored),

@@ -55,8 +55,7 @@ pub(super) fn is_suspect(expr: &Expr) -> bool {
 /// Whether an expression is a list with items that are not constant; these are compared by their
 /// bits.
 fn is_list_of_columns(expr: &Expr) -> bool {
-    let is_column = |item: &Expr| !item.column_refs().is_empty();
-    matches!(expr, Expr::InList(InList { list, .. }) if list.iter().any(is_column))
+    matches!(expr, Expr::InList(InList { list, .. }) if list.iter().any(Expr::any_column_refs))
 }
 
 fn is_negative(expr: &Expr) -> bool {

@@ -18,7 +18,9 @@ use crate::walk::rewrite;
 
 /// Rewrites EXCEPT ALL and INTERSECT ALL.
 pub(crate) fn preserve(plan: LogicalPlan) -> Result<LogicalPlan> {
-    rewrite(plan, |node| match node {
+    let is_one =
+        |node: &LogicalPlan| Ok(matches!(node, LogicalPlan::Join(join) if is_of_all(join)));
+    rewrite(plan, is_one, |node| match node {
         LogicalPlan::Join(join) if is_of_all(&join) => numbered(&join).map(Transformed::yes),
         other => Ok(Transformed::no(other)),
     })

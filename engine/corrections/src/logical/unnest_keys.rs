@@ -38,11 +38,13 @@ pub(crate) fn hide(plan: LogicalPlan) -> Result<LogicalPlan> {
         refuse_guessed_keys(node)?;
         Ok(TreeNodeRecursion::Continue)
     })?;
-    let plan = rewrite(plan, |node| match node {
+    let is_projection = |node: &LogicalPlan| Ok(matches!(node, LogicalPlan::Projection(_)));
+    let plan = rewrite(plan, is_projection, |node| match node {
         LogicalPlan::Projection(projection) => without_added_keys(projection),
         other => Ok(Transformed::no(other)),
     })?;
-    rewrite(plan, |node| match node {
+    let is_unnest = |node: &LogicalPlan| Ok(matches!(node, LogicalPlan::Unnest(_)));
+    rewrite(plan, is_unnest, |node| match node {
         LogicalPlan::Unnest(unnest) if has_keys(&unnest.input) => {
             let hidden = unnest.input.schema().iter().map(|(qualifier, field)| {
                 let column = Expr::from((qualifier, field));

@@ -29,7 +29,8 @@ use crate::{
 /// # Errors
 /// `NotImplemented` if the statement is not one condition on one table.
 pub(crate) fn protect(plan: LogicalPlan) -> Result<LogicalPlan> {
-    rewrite(plan, |node| match node {
+    let is_write = |node: &LogicalPlan| Ok(matches!(node, LogicalPlan::Dml(_)));
+    rewrite(plan, is_write, |node| match node {
         LogicalPlan::Dml(DmlStatement {
             op: op @ (WriteOp::Delete | WriteOp::Update),
             table_name,

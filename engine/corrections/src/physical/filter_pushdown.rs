@@ -25,6 +25,7 @@
 use std::{collections::HashSet, sync::Arc};
 
 use datafusion::{
+    arrow::datatypes::{FieldRef, Fields},
     common::{
         JoinType, Result,
         config::ConfigOptions,
@@ -172,21 +173,34 @@ fn sends_unsound_filter(plan: &Arc<dyn ExecutionPlan>) -> bool {
 fn unambiguous_columns(plan: &Arc<dyn ExecutionPlan>) -> Option<HashSet<usize>> {
     let schema = plan.schema();
     let fields = schema.fields();
-    let mut names: Vec<&str> = fields.iter().map(|field| field.name().as_str()).collect();
-    names.sort_unstable();
-    let is_shared = |name: &str| {
-        let at = names.partition_point(|other| *other < name);
-        names.get(at + 1) == Some(&name)
-    };
-    let join = plan.downcast_ref::<HashJoinExec>();
-    if join.is_none() && names.is_sorted_by(|one, next| one < next) {
+    let semi_join = plan.downcast_ref::<HashJoinExec>().filter(|join| is_semi_join(join));
+    if semi_join.is_none() && has_unique_names(fields) {
         return None;
     }
+    let is_shared = |name: &str| fields.iter().filter(|field| field.name() == name).count() > 1;
     let is_clear =
-        |name: &str| !is_shared(name) && !join.is_some_and(|join| is_misnamed_key(join, name));
+        |name: &str| !is_shared(name) && !semi_join.is_some_and(|join| is_misnamed_key(join, name));
     let clear = fields.iter().enumerate().filter(|(_, field)| is_clear(field.name()));
     let clear: HashSet<usize> = clear.map(|(index, _)| index).collect();
     (clear.len() < fields.len()).then_some(clear)
+}
+
+/// Whether no two columns have one name. Most operators are asked and have few columns, so that
+/// comparing all pairs is faster than a sort; the lengths of names differ more often than not.
+fn has_unique_names(fields: &Fields) -> bool {
+    const PAIRS_MAX: usize = 32;
+    if fields.len() <= PAIRS_MAX {
+        let is_new = |(index, field): (usize, &FieldRef)| {
+            fields[..index].iter().all(|other| other.name() != field.name())
+        };
+        return fields.iter().enumerate().all(is_new);
+    }
+    let mut names = HashSet::with_capacity(fields.len());
+    fields.iter().all(|field| names.insert(field.name().as_str()))
+}
+
+fn is_semi_join(join: &HashJoinExec) -> bool {
+    matches!(join.join_type(), JoinType::LeftSemi | JoinType::RightSemi)
 }
 
 /// Whether a column is a key of a semi-join whose other side has another column of that name.

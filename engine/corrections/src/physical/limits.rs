@@ -48,10 +48,12 @@ use datafusion::{
         limit::GlobalLimitExec,
         replace_children_if_necessary,
         sorts::{sort::SortExec, sort_preserving_merge::SortPreservingMergeExec},
+        union::{InterleaveExec, UnionExec},
         windows::{BoundedWindowAggExec, WindowAggExec},
     },
 };
 
+use super::has_operator;
 use crate::{
     install::{PhysicalRule, ReadCorrections, enabled_by},
     registry::Correction,
@@ -86,11 +88,18 @@ impl PhysicalOptimizerRule for ProtectLimits {
         let is_fenced = fenced.transformed;
         let plan = self.rule.optimize(fenced.data, config)?;
         let plan = if is_fenced { without_fences(plan)? } else { plan };
-        let plan = plan.transform_up(|node| match is_last_step(&node) {
-            true => without_limits(node)?.transform_data(with_missing_sorts),
-            false => with_missing_sorts(node),
-        })?;
-        Ok(plan.data)
+        let plan = match has_operator(&plan, |node| node.fetch().is_some()) {
+            true => plan.transform_up(|node| match is_last_step(&node) {
+                true => without_limits(node),
+                false => Ok(Transformed::no(node)),
+            })?,
+            false => Transformed::no(plan),
+        };
+        match has_operator(&plan.data, |node| node.is::<UnionExec>() || node.is::<InterleaveExec>())
+        {
+            true => Ok(plan.data.transform_up(with_missing_sorts)?.data),
+            false => Ok(plan.data),
+        }
     }
 
     fn name(&self) -> &str {

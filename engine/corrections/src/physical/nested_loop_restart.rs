@@ -43,6 +43,7 @@ use datafusion::{
 };
 use futures::TryStreamExt;
 
+use super::has_operator;
 use crate::{
     install::{ReadCorrections, enabled_by},
     pass_through::{PassThrough, PassThroughExec},
@@ -59,7 +60,9 @@ impl PhysicalOptimizerRule for RestartNestedLoopInputs {
         plan: Arc<dyn ExecutionPlan>,
         config: &ConfigOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        if !enabled_by(self.0, config).contains(Correction::RestartNestedLoopInputs) {
+        if !enabled_by(self.0, config).contains(Correction::RestartNestedLoopInputs)
+            || !has_operator(&plan, |node| node.is::<NestedLoopJoinExec>())
+        {
             return Ok(plan);
         }
         plan.transform_up(|node| {

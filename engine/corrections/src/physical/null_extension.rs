@@ -33,6 +33,7 @@ use datafusion::{
     },
 };
 
+use super::has_operator;
 use crate::{
     install::{ReadCorrections, enabled_by},
     pass_through::{PassThrough, PassThroughExec},
@@ -49,7 +50,9 @@ impl PhysicalOptimizerRule for ForgetNullExtendedProperties {
         plan: Arc<dyn ExecutionPlan>,
         config: &ConfigOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        if !enabled_by(self.0, config).contains(Correction::ForgetNullExtendedProperties) {
+        if !enabled_by(self.0, config).contains(Correction::ForgetNullExtendedProperties)
+            || !has_operator(&plan, may_extend)
+        {
             return Ok(plan);
         }
         plan.transform_up(|node| {
@@ -82,7 +85,7 @@ fn extended_children(plan: &Arc<dyn ExecutionPlan>) -> Vec<bool> {
         let is_first = aggregate.mode().input_mode() == AggregateInputMode::Raw;
         return vec![is_first && aggregate.group_expr().has_grouping_set()];
     }
-    let (left, right) = match join_type(plan) {
+    let (left, right) = match join_type(plan.as_ref()) {
         Some(JoinType::Left) => (false, true),
         Some(JoinType::Right) => (true, false),
         Some(JoinType::Full) => (true, true),
@@ -94,7 +97,14 @@ fn extended_children(plan: &Arc<dyn ExecutionPlan>) -> Vec<bool> {
     sides.map(|(side, is_outer)| is_outer && has_constants(side)).collect()
 }
 
-fn join_type(plan: &Arc<dyn ExecutionPlan>) -> Option<JoinType> {
+/// Whether an operator may extend rows with NULL.
+fn may_extend(plan: &dyn ExecutionPlan) -> bool {
+    let aggregate = plan.downcast_ref::<AggregateExec>();
+    aggregate.is_some_and(|aggregate| aggregate.group_expr().has_grouping_set())
+        || matches!(join_type(plan), Some(JoinType::Left | JoinType::Right | JoinType::Full))
+}
+
+fn join_type(plan: &dyn ExecutionPlan) -> Option<JoinType> {
     let hash = plan.downcast_ref::<HashJoinExec>().map(HashJoinExec::join_type);
     let nested = plan.downcast_ref::<NestedLoopJoinExec>().map(NestedLoopJoinExec::join_type);
     let merged = plan.downcast_ref::<SortMergeJoinExec>().map(SortMergeJoinExec::join_type);

@@ -23,7 +23,8 @@ use datafusion::{
                 FunctionArguments, Ident, ObjectName, VisitMut,
             },
             dialect::Dialect,
-            tokenizer::TokenWithSpan,
+            keywords::Keyword,
+            tokenizer::{Token, TokenWithSpan},
         },
     },
 };
@@ -37,7 +38,7 @@ use crate::{depth, registry::Correction, set::CorrectionSet};
 /// The error of the statement; `NotImplemented` if it is too deep, or has a clause that the planner
 /// would ignore.
 pub fn parse_statement(
-    tokens: &[TokenWithSpan],
+    tokens: Vec<TokenWithSpan>,
     dialect: &dyn Dialect,
     options: &SqlParserOptions,
     enabled: CorrectionSet,
@@ -45,7 +46,7 @@ pub fn parse_statement(
     if !enabled.contains(Correction::GrowStack) {
         return Ok((parse(tokens, dialect, options, enabled)?, 0));
     }
-    let levels = depth::statement::levels(tokens)?;
+    let levels = depth::statement::levels(&tokens)?;
     // Before its chains are balanced, the depth of a statement may be its length.
     let parsed = depth::on_enough_stack(levels + tokens.len() / TOKENS_OF_A_LEVEL, || {
         parse(tokens, dialect, options, enabled)
@@ -58,19 +59,20 @@ pub fn parse_statement(
 const TOKENS_OF_A_LEVEL: usize = 16;
 
 fn parse(
-    tokens: &[TokenWithSpan],
+    tokens: Vec<TokenWithSpan>,
     dialect: &dyn Dialect,
     options: &SqlParserOptions,
     enabled: CorrectionSet,
 ) -> Result<Parsed> {
-    let mut statements = DFParserBuilder::new(tokens.to_vec())
+    let words = Words::of(&tokens);
+    let mut statements = DFParserBuilder::new(tokens)
         .with_dialect(dialect)
         .with_recursion_limit(options.recursion_limit.get())
         .build()?
         .parse_statements()?;
     match (statements.pop_front(), statements.len()) {
         (Some(mut statement), 0) => {
-            correct(&mut statement, enabled)?;
+            correct(&mut statement, &words, enabled)?;
             Ok(statement)
         }
         (_, left) => {
@@ -79,13 +81,41 @@ fn parse(
     }
 }
 
+/// The words of a statement without which some corrections have nothing to do. To count them is
+/// much faster than to visit the syntax.
+#[derive(Debug, Default)]
+struct Words {
+    /// Those of AND and OR.
+    connectives: usize,
+    has_distinct: bool,
+    has_any: bool,
+    has_unnest: bool,
+}
+
+impl Words {
+    fn of(tokens: &[TokenWithSpan]) -> Self {
+        let mut words = Self::default();
+        for token in tokens {
+            let Token::Word(word) = &token.token else { continue };
+            match word.keyword {
+                Keyword::AND | Keyword::OR => words.connectives += 1,
+                Keyword::DISTINCT => words.has_distinct = true,
+                Keyword::ANY | Keyword::SOME => words.has_any = true,
+                Keyword::UNNEST => words.has_unnest = true,
+                _ => {}
+            }
+        }
+        words
+    }
+}
+
 /// Corrects the syntax of a statement.
-fn correct(statement: &mut Parsed, enabled: CorrectionSet) -> Result<()> {
+fn correct(statement: &mut Parsed, words: &Words, enabled: CorrectionSet) -> Result<()> {
     match statement {
-        Parsed::Statement(statement) => correct_syntax(statement, enabled),
-        Parsed::Explain(explained) => correct(&mut explained.statement, enabled),
+        Parsed::Statement(statement) => correct_syntax(statement, words, enabled),
+        Parsed::Explain(explained) => correct(&mut explained.statement, words, enabled),
         Parsed::CopyTo(copy) => match &mut copy.source {
-            CopyToSource::Query(query) => correct_syntax(query, enabled),
+            CopyToSource::Query(query) => correct_syntax(query, words, enabled),
             CopyToSource::Relation(_) => Ok(()),
         },
         Parsed::CreateExternalTable(table) => {
@@ -98,20 +128,21 @@ fn correct(statement: &mut Parsed, enabled: CorrectionSet) -> Result<()> {
     }
 }
 
-fn correct_syntax(syntax: &mut impl VisitMut, enabled: CorrectionSet) -> Result<()> {
-    if enabled.contains(Correction::GrowStack) {
+fn correct_syntax(syntax: &mut impl VisitMut, words: &Words, enabled: CorrectionSet) -> Result<()> {
+    if enabled.contains(Correction::GrowStack) && words.connectives >= depth::chains::MIN_TERMS - 1
+    {
         depth::chains::balance(syntax);
     }
     if enabled.contains(Correction::RejectIgnoredClauses) {
         ignored::reject(syntax)?;
     }
-    if enabled.contains(Correction::ReassociateDistinctFrom) {
+    if enabled.contains(Correction::ReassociateDistinctFrom) && words.has_distinct {
         distinct_from::reassociate(syntax);
     }
-    if enabled.contains(Correction::ExpandAnyComparisons) {
+    if enabled.contains(Correction::ExpandAnyComparisons) && words.has_any {
         any::expand(syntax);
     }
-    if enabled.contains(Correction::HideKeysFromUnnest) {
+    if enabled.contains(Correction::HideKeysFromUnnest) && words.has_unnest {
         group_keys::mark(syntax);
     }
     Ok(())

@@ -22,23 +22,28 @@ use datafusion::{
     },
 };
 
-use crate::walk::{map_whole_expressions, rewrite};
+use crate::walk::{has_expression, map_whole_expressions, rewrite};
 
 /// Name of the column.
 const COLUMN: &str = "value of a subquery";
 
 /// Gives unique names to the columns of subqueries of ANY, ALL, and IN below other operators.
 pub(crate) fn name(plan: LogicalPlan) -> Result<LogicalPlan> {
-    rewrite(plan, |node| {
-        let is_filter = matches!(node, LogicalPlan::Filter(_));
-        let compares = |expr: &Expr| {
-            matches!(expr, Expr::SetComparison(_))
-                || is_filter && matches!(expr, Expr::InSubquery(_))
-        };
-        map_whole_expressions(node, compares, |expr, _| match is_filter {
-            true => of_condition(expr),
-            false => expr.transform_up(of_all_and_any),
-        })
+    let is_filter = |node: &LogicalPlan| matches!(node, LogicalPlan::Filter(_));
+    let compares = |expr: &Expr, is_filter| {
+        matches!(expr, Expr::SetComparison(_)) || is_filter && matches!(expr, Expr::InSubquery(_))
+    };
+    let has_one = |node: &LogicalPlan| has_expression(node, |part| compares(part, is_filter(node)));
+    rewrite(plan, has_one, |node| {
+        let is_filter = is_filter(&node);
+        map_whole_expressions(
+            node,
+            |part| compares(part, is_filter),
+            |expr, _| match is_filter {
+                true => of_condition(expr),
+                false => expr.transform_up(of_all_and_any),
+            },
+        )
     })
 }
 

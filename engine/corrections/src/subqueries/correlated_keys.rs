@@ -7,9 +7,10 @@
 //! the column, so an aggregate had a group for each `ts`. [`name`] computes the keys below the
 //! condition, under unique names.
 
-use std::{collections::HashMap, sync::Arc};
+use std::sync::Arc;
 
 use datafusion::{
+    arrow::datatypes::FieldRef,
     common::{
         Column, JoinType, Result,
         tree_node::{Transformed, TreeNode},
@@ -26,7 +27,11 @@ use crate::walk::{is_comparison, rewrite, with_recomputed_schema};
 /// Computes the keys of correlated conditions under unique names.
 pub(crate) fn name(plan: LogicalPlan) -> Result<LogicalPlan> {
     let mut count = 0;
-    rewrite(plan, |node| match node {
+    let has_one = |node: &LogicalPlan| {
+        Ok(matches!(node, LogicalPlan::Subquery(subquery)
+            if is_correlated(subquery) && has_unnamed_key(&subquery.subquery)))
+    };
+    rewrite(plan, has_one, |node| match node {
         LogicalPlan::Subquery(subquery) if is_correlated(&subquery) => {
             let named = named(&subquery.subquery, &mut count)?;
             Ok(named.update_data(|plan| {
@@ -39,8 +44,7 @@ pub(crate) fn name(plan: LogicalPlan) -> Result<LogicalPlan> {
 
 /// Gives unique names to the keys of a subquery, if they need them.
 fn named(subquery: &LogicalPlan, count: &mut usize) -> Result<Transformed<LogicalPlan>> {
-    let sources = sources_by_name(subquery);
-    let is_shared = |column: &Column| sources.get(&column.name).is_some_and(|count| *count > 1);
+    let is_shared = |column: &Column| is_shared_in(subquery, column);
     let columns = subquery.schema().columns();
     let named = below(subquery.clone(), false, &mut |filter, is_in_parts| {
         with_keys(filter, |column| is_in_parts || is_shared(column), count)
@@ -55,6 +59,42 @@ fn named(subquery: &LogicalPlan, count: &mut usize) -> Result<Transformed<Logica
     })
 }
 
+/// Whether a key of a subquery needs a unique name.
+fn has_unnamed_key(subquery: &LogicalPlan) -> bool {
+    has_unnamed_key_below(subquery, false, &|column| is_shared_in(subquery, column))
+}
+
+fn has_unnamed_key_below(
+    plan: &LogicalPlan,
+    is_in_parts: bool,
+    is_shared: &dyn Fn(&Column) -> bool,
+) -> bool {
+    if !has_keys(plan) {
+        return false;
+    }
+    let is_alias = matches!(plan, LogicalPlan::SubqueryAlias(_));
+    let is_unnamed = |term: &Expr| {
+        let needs = |side: &Expr| needs_name(side, |column| is_in_parts || is_shared(column));
+        let is_computed = matches!(term, Expr::BinaryExpr(BinaryExpr { left, op, right })
+            if is_comparison(*op) && (needs(left) || needs(right)));
+        let is_column = |part: &Expr| matches!(part, Expr::Column(_)) && needs(part);
+        term.contains_outer()
+            && (is_computed || term.exists(|part| Ok(is_column(part))).unwrap_or(true))
+    };
+    matches!(plan, LogicalPlan::Filter(filter)
+        if split_conjunction(&filter.predicate).into_iter().any(is_unnamed))
+        || plan
+            .inputs()
+            .into_iter()
+            .any(|input| has_unnamed_key_below(input, is_in_parts || is_alias, is_shared))
+}
+
+/// Whether the filters of an operator, and below it, get keys. Inputs of a union must have the same
+/// columns, so they get no keys; correlated unions are rejected.
+const fn has_keys(plan: &LogicalPlan) -> bool {
+    !matches!(plan, LogicalPlan::Subquery(_) | LogicalPlan::Union(_))
+}
+
 /// The change of a filter; the second argument is that of [`below`].
 type Change<'a> = &'a mut dyn FnMut(Filter, bool) -> Result<Transformed<LogicalPlan>>;
 
@@ -66,9 +106,7 @@ fn below(
     is_in_parts: bool,
     change: Change<'_>,
 ) -> Result<Transformed<LogicalPlan>> {
-    // Inputs of a union must have the same columns, so they get no keys; correlated ones are
-    // refused.
-    if matches!(plan, LogicalPlan::Subquery(_) | LogicalPlan::Union(_)) {
+    if !has_keys(&plan) {
         return Ok(Transformed::no(plan));
     }
     let is_alias = matches!(plan, LogicalPlan::SubqueryAlias(_));
@@ -176,37 +214,34 @@ fn needs_name(side: &Expr, is_shared: impl Fn(&Column) -> bool) -> bool {
     }
 }
 
-/// Counts the columns of a subquery by name, each where it is read or computed.
-fn sources_by_name(subquery: &LogicalPlan) -> HashMap<String, usize> {
-    let mut sources = HashMap::new();
-    count_sources(subquery, &mut sources);
-    sources
+/// Whether a subquery has several columns of a name, each counted where it is read or computed.
+fn is_shared_in(subquery: &LogicalPlan, column: &Column) -> bool {
+    count_sources(subquery, &column.name) > 1
 }
 
-fn count_sources(plan: &LogicalPlan, sources: &mut HashMap<String, usize>) {
+fn count_sources(plan: &LogicalPlan, name: &str) -> usize {
     let fields = plan.schema().fields().iter();
-    let is_of_input = |name: &str| {
-        plan.inputs().iter().any(|input| input.schema().has_column_with_unqualified_name(name))
-    };
-    let made: Vec<&String> = match plan {
-        LogicalPlan::Projection(projection) => projection
-            .expr
-            .iter()
-            .zip(fields)
-            .filter(|(expr, field)| {
-                !matches!(expr, Expr::Column(column) if column.name == *field.name())
-            })
-            .map(|(_, field)| field.name())
-            .collect(),
-        LogicalPlan::Aggregate(_) | LogicalPlan::Window(_) | LogicalPlan::Unnest(_) => {
-            fields.map(|field| field.name()).filter(|name| !is_of_input(name)).collect()
+    let is_of_input =
+        || plan.inputs().iter().any(|input| input.schema().has_column_with_unqualified_name(name));
+    let is_named = |field: &FieldRef| field.name() == name;
+    let made = match plan {
+        LogicalPlan::Projection(projection) => {
+            let is_passed_on =
+                |expr: &Expr| matches!(expr, Expr::Column(column) if column.name == name);
+            let outputs = projection.expr.iter().zip(fields);
+            outputs.filter(|(expr, field)| is_named(field) && !is_passed_on(expr)).count()
         }
-        leaf if leaf.inputs().is_empty() => fields.map(|field| field.name()).collect(),
-        _ => Vec::new(),
+        LogicalPlan::Aggregate(_) | LogicalPlan::Window(_) | LogicalPlan::Unnest(_)
+            if is_of_input() =>
+        {
+            0
+        }
+        LogicalPlan::Aggregate(_) | LogicalPlan::Window(_) | LogicalPlan::Unnest(_) => {
+            fields.filter(|field| is_named(field)).count()
+        }
+        source if source.inputs().is_empty() => fields.filter(|field| is_named(field)).count(),
+        _ => 0,
     };
-    for name in made {
-        *sources.entry(name.clone()).or_insert(0) += 1;
-    }
     let seen = match plan {
         // Operators above do not see the columns of the other side.
         LogicalPlan::Join(join) => match join.join_type {
@@ -220,7 +255,5 @@ fn count_sources(plan: &LogicalPlan, sources: &mut HashMap<String, usize>) {
         },
         _ => plan.inputs(),
     };
-    for input in seen {
-        count_sources(input, sources);
-    }
+    made + seen.into_iter().map(|input| count_sources(input, name)).sum::<usize>()
 }

@@ -14,12 +14,13 @@ use datafusion::{
 
 use crate::{
     barrier,
-    walk::{map_expressions, rewrite},
+    walk::{has_expression, map_expressions, rewrite},
 };
 
 /// Marks scalar subqueries nullable that may have no row.
 pub(crate) fn mark_nullable(plan: LogicalPlan) -> Result<LogicalPlan> {
-    rewrite(plan, |node| {
+    let has_one = |node: &LogicalPlan| has_expression(node, is_one);
+    rewrite(plan, has_one, |node| {
         map_expressions(node, is_one, |expr, _| {
             Ok(match is_one(&expr) {
                 true => Transformed::yes(barrier::nullable(expr)),

@@ -21,7 +21,11 @@ use crate::walk::rewrite;
 
 /// Turns such conditions of inner joins into filters above them.
 pub(crate) fn lift(plan: LogicalPlan) -> Result<LogicalPlan> {
-    rewrite(plan, |node| match node {
+    let has_one = |node: &LogicalPlan| {
+        Ok(matches!(node, LogicalPlan::Join(join)
+            if join.join_type == JoinType::Inner && join.filter.as_ref().is_some_and(refers)))
+    };
+    rewrite(plan, has_one, |node| match node {
         LogicalPlan::Join(mut join) if join.join_type == JoinType::Inner => {
             let Some(filter) = join.filter.take_if(|filter| refers(filter)) else {
                 return Ok(Transformed::no(LogicalPlan::Join(join)));

@@ -59,7 +59,7 @@ pub(crate) const fn is_subquery(expr: &Expr) -> bool {
 }
 
 /// Replaces the subquery of an expression, if it is one.
-fn with_subquery(expr: Expr, subquery: Subquery) -> Expr {
+pub(crate) fn with_subquery(expr: Expr, subquery: Subquery) -> Expr {
     match expr {
         Expr::Exists(exists) => Expr::Exists(Exists { subquery, ..exists }),
         Expr::InSubquery(inside) => Expr::InSubquery(InSubquery { subquery, ..inside }),

@@ -28,11 +28,15 @@ use datafusion::{
 };
 
 use super::{column_names, is_correlated, subquery_of};
-use crate::walk::rewrite;
+use crate::walk::{has_expression, rewrite};
 
 /// Rewrites IN and NOT IN where DataFusion ignores NULL.
 pub(crate) fn rewrite_all(plan: LogicalPlan) -> Result<LogicalPlan> {
-    rewrite(plan, |node| {
+    let has_in = |node: &LogicalPlan| match node {
+        LogicalPlan::Filter(_) => has_expression(node, |part| matches!(part, Expr::InSubquery(_))),
+        _ => Ok(false),
+    };
+    rewrite(plan, has_in, |node| {
         let LogicalPlan::Filter(Filter { predicate, input, .. }) = node else {
             return Ok(Transformed::no(node));
         };

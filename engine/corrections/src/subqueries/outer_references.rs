@@ -10,10 +10,11 @@
 use std::sync::Arc;
 
 use datafusion::{
+    arrow::datatypes::FieldRef,
     common::{
-        DFSchema, ExprSchema, Result,
+        Column, DFSchema, ExprSchema, Result,
         config::ConfigOptions,
-        tree_node::{Transformed, TreeNode},
+        tree_node::{Transformed, TreeNode, TreeNodeRecursion},
     },
     logical_expr::{
         Expr, Join, LogicalPlan, Projection, Subquery, SubqueryAlias, utils::merge_schema,
@@ -22,7 +23,7 @@ use datafusion::{
 };
 
 use super::{is_correlated, lateral, subquery, with_subquery};
-use crate::walk::{has_expression, has_operator};
+use crate::walk::{Visited, has_expression, visit};
 
 /// Whether the outer query has its final types.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,7 +40,7 @@ pub(crate) fn refresh(
     coercion: Coercion,
     config: &ConfigOptions,
 ) -> Result<LogicalPlan> {
-    match has_correlated(&plan)? {
+    match has_stale(&plan, coercion)? {
         true => Refresh { coercion, config }.below(plan),
         false => Ok(plan),
     }
@@ -153,6 +154,35 @@ fn has_final_types(plan: &LogicalPlan) -> bool {
     }
 }
 
-fn has_correlated(plan: &LogicalPlan) -> Result<bool> {
-    has_operator(plan, |node| matches!(node, LogicalPlan::Subquery(it) if is_correlated(it)))
+/// Whether an outer reference may have another type than the column of the outer query.
+fn has_stale(plan: &LogicalPlan, coercion: Coercion) -> Result<bool> {
+    let mut found = false;
+    visit(plan, &mut |visited| {
+        found = match visited {
+            Visited::Operator(LogicalPlan::Join(Join { left, right, .. })) => {
+                lateral(right).is_some_and(|inside| is_stale(inside, &[left], coercion))
+            }
+            Visited::Part(node, part) => {
+                subquery(part).is_some_and(|inside| is_stale(inside, &node.inputs(), coercion))
+            }
+            Visited::Operator(_) => false,
+        };
+        Ok(if found { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
+    })?;
+    Ok(found)
+}
+
+fn is_stale(inside: &Subquery, inputs: &[&LogicalPlan], coercion: Coercion) -> bool {
+    if !is_correlated(inside) {
+        return false;
+    }
+    if coercion == Coercion::Pending && !inputs.iter().all(|input| has_final_types(input)) {
+        return true;
+    }
+    let differs = |field: &FieldRef, column: &Column| {
+        let known = inputs.iter().find_map(|input| input.schema().field_from_column(column).ok());
+        known.is_some_and(|known| known != field)
+    };
+    let has_other_type = |reference: &Expr| matches!(reference, Expr::OuterReferenceColumn(field, column) if differs(field, column));
+    inside.outer_ref_columns.iter().any(has_other_type)
 }

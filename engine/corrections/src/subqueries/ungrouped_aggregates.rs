@@ -36,11 +36,12 @@ use datafusion::{
 };
 
 use super::{is_correlated, subquery, subquery_of};
-use crate::walk::{map_expressions, rewrite};
+use crate::walk::{has_expression, map_expressions, rewrite};
 
 /// Moves everything except the aggregates out of such subqueries.
 pub(crate) fn rewrite_all(plan: LogicalPlan) -> Result<LogicalPlan> {
-    rewrite(plan, |node| {
+    let has_one = |node: &LogicalPlan| has_expression(node, is_one);
+    rewrite(plan, has_one, |node| {
         let may_have_scalars = matches!(
             node,
             LogicalPlan::Projection(_) | LogicalPlan::Filter(_) | LogicalPlan::Aggregate(_)

@@ -69,7 +69,7 @@ impl Corrected {
         let state = self.context.state();
         let options = &state.config_options().sql_parser;
         let dialect = GenericDialect {};
-        let (parsed, levels) = parse_statement(&tokens, &dialect, options, self.enabled)?;
+        let (parsed, levels) = parse_statement(tokens, &dialect, options, self.enabled)?;
         depth::with_enough_stack(levels, Box::pin(plan_statement(&state, parsed, self.enabled)))
             .await
     }
