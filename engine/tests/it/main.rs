@@ -10,11 +10,7 @@ mod bits;
 #[cfg(test)]
 mod bounds;
 #[cfg(test)]
-mod casts;
-#[cfg(test)]
 mod columnless;
-#[cfg(test)]
-mod compared;
 #[cfg(test)]
 mod constants;
 #[cfg(test)]
