@@ -6,21 +6,15 @@
 #[cfg(test)]
 mod arrays;
 #[cfg(test)]
-mod bits;
-#[cfg(test)]
 mod bounds;
 #[cfg(test)]
 mod columnless;
-#[cfg(test)]
-mod constants;
 #[cfg(test)]
 mod cost;
 #[cfg(test)]
 mod coverage;
 #[cfg(test)]
 mod damage;
-#[cfg(test)]
-mod decimals;
 #[cfg(test)]
 mod deep;
 #[cfg(test)]
