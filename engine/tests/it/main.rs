@@ -4,8 +4,6 @@
 #![forbid(unsafe_code)]
 
 #[cfg(test)]
-mod arrays;
-#[cfg(test)]
 mod bounds;
 #[cfg(test)]
 mod columnless;
@@ -69,8 +67,6 @@ mod sums;
 mod support;
 #[cfg(test)]
 mod tables;
-#[cfg(test)]
-mod truth;
 #[cfg(test)]
 mod unnest;
 #[cfg(test)]
