@@ -32,8 +32,6 @@ mod min_max;
 #[cfg(test)]
 mod names;
 #[cfg(test)]
-mod not_in;
-#[cfg(test)]
 mod null_equality;
 #[cfg(test)]
 mod nulls;
@@ -57,10 +55,6 @@ mod set_operations;
 mod settings;
 #[cfg(test)]
 mod sorts;
-#[cfg(test)]
-mod subqueries;
-#[cfg(test)]
-mod subquery_keys;
 #[cfg(test)]
 mod sums;
 #[cfg(test)]
