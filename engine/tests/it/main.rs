@@ -26,8 +26,6 @@ mod intervals;
 #[cfg(test)]
 mod keys;
 #[cfg(test)]
-mod limits;
-#[cfg(test)]
 mod min_max;
 #[cfg(test)]
 mod names;
@@ -53,8 +51,6 @@ mod sessions;
 mod set_operations;
 #[cfg(test)]
 mod settings;
-#[cfg(test)]
-mod sorts;
 #[cfg(test)]
 mod sums;
 #[cfg(test)]
