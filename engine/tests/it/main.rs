@@ -28,10 +28,6 @@ mod keys;
 #[cfg(test)]
 mod min_max;
 #[cfg(test)]
-mod names;
-#[cfg(test)]
-mod null_equality;
-#[cfg(test)]
 mod nulls;
 #[cfg(test)]
 mod odd_files;
@@ -59,7 +55,5 @@ mod support;
 mod tables;
 #[cfg(test)]
 mod unnest;
-#[cfg(test)]
-mod using;
 #[cfg(test)]
 mod writes;
