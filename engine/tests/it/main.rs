@@ -28,8 +28,6 @@ mod keys;
 #[cfg(test)]
 mod min_max;
 #[cfg(test)]
-mod nulls;
-#[cfg(test)]
 mod odd_files;
 #[cfg(test)]
 mod orders;
