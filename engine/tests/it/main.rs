@@ -24,8 +24,6 @@ mod ignored;
 #[cfg(test)]
 mod intervals;
 #[cfg(test)]
-mod keys;
-#[cfg(test)]
 mod min_max;
 #[cfg(test)]
 mod odd_files;
@@ -51,7 +49,5 @@ mod sums;
 mod support;
 #[cfg(test)]
 mod tables;
-#[cfg(test)]
-mod unnest;
 #[cfg(test)]
 mod writes;
