@@ -40,8 +40,6 @@ mod running;
 #[cfg(test)]
 mod sessions;
 #[cfg(test)]
-mod set_operations;
-#[cfg(test)]
 mod settings;
 #[cfg(test)]
 mod sums;
