@@ -6,8 +6,6 @@
 #[cfg(test)]
 mod bounds;
 #[cfg(test)]
-mod columnless;
-#[cfg(test)]
 mod cost;
 #[cfg(test)]
 mod coverage;
@@ -24,8 +22,6 @@ mod ignored;
 #[cfg(test)]
 mod intervals;
 #[cfg(test)]
-mod min_max;
-#[cfg(test)]
 mod odd_files;
 #[cfg(test)]
 mod orders;
@@ -41,8 +37,6 @@ mod running;
 mod sessions;
 #[cfg(test)]
 mod settings;
-#[cfg(test)]
-mod sums;
 #[cfg(test)]
 mod support;
 #[cfg(test)]
