@@ -16,15 +16,13 @@ mod deep;
 #[cfg(test)]
 mod examples;
 #[cfg(test)]
-mod extremes;
-#[cfg(test)]
 mod ignored;
-#[cfg(test)]
-mod intervals;
 #[cfg(test)]
 mod odd_files;
 #[cfg(test)]
 mod orders;
+#[cfg(test)]
+mod plans;
 #[cfg(test)]
 mod prepared;
 #[cfg(test)]
