@@ -16,15 +16,11 @@ mod deep;
 #[cfg(test)]
 mod examples;
 #[cfg(test)]
-mod ignored;
-#[cfg(test)]
 mod odd_files;
 #[cfg(test)]
 mod orders;
 #[cfg(test)]
 mod plans;
-#[cfg(test)]
-mod prepared;
 #[cfg(test)]
 mod queries;
 #[cfg(test)]
@@ -39,5 +35,3 @@ mod settings;
 mod support;
 #[cfg(test)]
 mod tables;
-#[cfg(test)]
-mod writes;
