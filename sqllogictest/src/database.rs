@@ -12,6 +12,7 @@ use std::sync::{
 use async_trait::async_trait;
 use nearscan::Engine;
 use sqllogictest::{AsyncDB, DBOutput};
+use tempfile::TempDir;
 
 use crate::{
     error::Error,
@@ -20,6 +21,9 @@ use crate::{
 
 /// Name by which a file can leave a statement to this engine alone (`onlyif nearscan`).
 pub const ENGINE_NAME: &str = "nearscan";
+
+/// What stands in a statement for the folder of its run.
+const FOLDER_MARK: &str = "__TEST_DIR__";
 
 /// Units of work, by where they ran.
 #[derive(Debug, Default)]
@@ -32,6 +36,7 @@ pub struct UnitCounts {
 pub struct Database {
     engine: Engine,
     units: Arc<UnitCounts>,
+    folder: Arc<TempDir>,
 }
 
 impl UnitCounts {
@@ -49,10 +54,12 @@ impl UnitCounts {
 }
 
 impl Database {
-    /// Takes an engine with its tables; the units of its queries are added to `units`.
+    /// Takes an engine with its tables; the units of its queries are added to `units`. A file
+    /// may write below `folder`, which it calls `__TEST_DIR__`: the same file runs under several
+    /// settings at once.
     #[must_use]
-    pub fn new(engine: Engine, units: Arc<UnitCounts>) -> Self {
-        Self { engine, units }
+    pub fn new(engine: Engine, units: Arc<UnitCounts>, folder: Arc<TempDir>) -> Self {
+        Self { engine, units, folder }
     }
 }
 
@@ -62,7 +69,8 @@ impl AsyncDB for Database {
     type ColumnType = Letter;
 
     async fn run(&mut self, sql: &str) -> Result<DBOutput<Letter>, Error> {
-        let query = self.engine.sql(sql).await?;
+        let sql = sql.replace(FOLDER_MARK, &self.folder.path().to_string_lossy());
+        let query = self.engine.sql(&sql).await?;
         let schema = query.schema();
         let result = query.collect().await?;
         if schema.fields().is_empty() {

@@ -118,7 +118,12 @@ pub async fn run(file: &TestFile, setting: &DriveSetting, data: &Data) -> Result
 async fn run_on(file: &TestFile, open: impl AsyncFn() -> Result<Engine>) -> Result<Counts> {
     let records = records(file)?;
     let units = Arc::new(UnitCounts::default());
-    let mut runner = Runner::new(async || Ok(Database::new(open().await?, Arc::clone(&units))));
+    let folder = tempfile::tempdir()
+        .map_err(|source| Error::File { path: file.path.clone(), source })
+        .map(Arc::new)?;
+    let mut runner = Runner::new(async || {
+        Ok(Database::new(open().await?, Arc::clone(&units), Arc::clone(&folder)))
+    });
     runner.with_column_validator(strict_column_validator);
     runner.with_normalizer(Clone::clone);
     runner.with_validator(|_, found, expected| found.iter().flatten().eq(expected));
@@ -201,6 +206,14 @@ mod tests {
             query I\nSELECT 1 WHERE false\n----\n";
         let expected = Counts { files: 1, queries: 3, units_drive: 0, units_cpu: 0 };
         assert_eq!(run_text(text).await.unwrap(), expected);
+    }
+
+    #[tokio::test]
+    async fn files_are_written_to_a_folder_of_the_run() {
+        let text = "statement ok\nCOPY (SELECT 7 AS x) TO '__TEST_DIR__/t.parquet'\n\n\
+            query I\nSELECT x FROM '__TEST_DIR__/t.parquet'\n----\n7\n";
+        let (one, other) = tokio::join!(run_text(text), run_text(text));
+        assert_eq!((one.unwrap().queries, other.unwrap().queries), (1, 1));
     }
 
     #[tokio::test]

@@ -4,19 +4,7 @@
 #![forbid(unsafe_code)]
 
 #[cfg(test)]
-mod arrays;
-#[cfg(test)]
-mod bits;
-#[cfg(test)]
 mod bounds;
-#[cfg(test)]
-mod casts;
-#[cfg(test)]
-mod columnless;
-#[cfg(test)]
-mod compared;
-#[cfg(test)]
-mod constants;
 #[cfg(test)]
 mod cost;
 #[cfg(test)]
@@ -24,37 +12,15 @@ mod coverage;
 #[cfg(test)]
 mod damage;
 #[cfg(test)]
-mod decimals;
-#[cfg(test)]
 mod deep;
 #[cfg(test)]
 mod examples;
-#[cfg(test)]
-mod extremes;
-#[cfg(test)]
-mod ignored;
-#[cfg(test)]
-mod intervals;
-#[cfg(test)]
-mod keys;
-#[cfg(test)]
-mod limits;
-#[cfg(test)]
-mod min_max;
-#[cfg(test)]
-mod names;
-#[cfg(test)]
-mod not_in;
-#[cfg(test)]
-mod null_equality;
-#[cfg(test)]
-mod nulls;
 #[cfg(test)]
 mod odd_files;
 #[cfg(test)]
 mod orders;
 #[cfg(test)]
-mod prepared;
+mod plans;
 #[cfg(test)]
 mod queries;
 #[cfg(test)]
@@ -64,26 +30,8 @@ mod running;
 #[cfg(test)]
 mod sessions;
 #[cfg(test)]
-mod set_operations;
-#[cfg(test)]
 mod settings;
-#[cfg(test)]
-mod sorts;
-#[cfg(test)]
-mod subqueries;
-#[cfg(test)]
-mod subquery_keys;
-#[cfg(test)]
-mod sums;
 #[cfg(test)]
 mod support;
 #[cfg(test)]
 mod tables;
-#[cfg(test)]
-mod truth;
-#[cfg(test)]
-mod unnest;
-#[cfg(test)]
-mod using;
-#[cfg(test)]
-mod writes;

@@ -44,18 +44,6 @@ async fn corrections_are_listed_with_their_state() {
 }
 
 #[tokio::test]
-async fn prepared_statement_follows_the_switch_of_corrections() {
-    let engine = engine().await;
-    text(&engine, "CREATE TABLE t (x INT NOT NULL) AS VALUES (6)").await;
-    text(&engine, "PREPARE p AS SELECT x & -x AS bits FROM t").await;
-    assert_eq!(text(&engine, "EXECUTE p").await, "bits\n2");
-    text(&engine, "SET nearscan.corrections = 'none'").await;
-    assert_eq!(text(&engine, "EXECUTE p").await, "bits\n0");
-    text(&engine, "RESET nearscan.corrections").await;
-    assert_eq!(text(&engine, "EXECUTE p").await, "bits\n2");
-}
-
-#[tokio::test]
 async fn wrong_ones_are_refused_wherever_they_come_from() {
     let engine = engine().await;
     let expected = "error: invalid value 'so' for setting 'nearscan.pushdown.mode'\n  \

@@ -87,26 +87,6 @@ pub(crate) async fn rows_of(engine: &Engine, sql: &str) -> Vec<String> {
     text(engine, sql).await.lines().skip(1).map(str::to_owned).collect()
 }
 
-/// The values of a column of a Parquet file, a row in each row group, where a condition is true.
-/// The rows of the file are those of a query; `in_the_scan` is whether it looks at the condition.
-pub(crate) async fn kept(
-    engine: &Engine,
-    in_the_scan: &str,
-    rows: &str,
-    column: &str,
-    condition: &str,
-) -> String {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("t.parquet").display().to_string();
-    let set = format!("SET datafusion.execution.parquet.pushdown_filters = {in_the_scan}");
-    text(engine, &set).await;
-    let options = "'format.max_row_group_size' '1'";
-    let copied = format!("COPY ({rows}) TO '{path}' STORED AS PARQUET OPTIONS ({options})");
-    text(engine, &copied).await;
-    let sql = format!("SELECT {column} FROM '{path}' WHERE {condition} ORDER BY {column}");
-    rows_of(engine, &sql).await.join(" ")
-}
-
 /// Asserts that a query has these rows, or is refused for this reason.
 pub(crate) async fn check(engine: &Engine, sql: &str, expected: Result<&str, &str>) {
     match expected {
