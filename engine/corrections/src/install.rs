@@ -14,12 +14,7 @@
 use std::sync::Arc;
 
 use datafusion::{
-    common::{
-        Result,
-        config::ConfigOptions,
-        internal_err,
-        tree_node::{Transformed, TreeNodeRecursion},
-    },
+    common::{Result, config::ConfigOptions, internal_err, tree_node::Transformed},
     execution::SessionStateBuilder,
     logical_expr::{DmlStatement, Expr, Join, LogicalPlan, Subquery, WriteOp},
     optimizer::{AnalyzerRule, ApplyOrder, OptimizerConfig, OptimizerRule},
@@ -192,7 +187,7 @@ impl AnalyzerRule for AnalyzeCorrections {
         if enabled.is_empty() {
             return Ok(plan);
         }
-        let has = Features::of(&plan)?;
+        let has = Features::of(&plan);
         let refresh: &Rewriting<'_> =
             &|plan| outer_references::refresh(plan, Coercion::Done, options);
         let steps: [(Correction, bool, &Rewriting<'_>); 11] = [
@@ -239,16 +234,16 @@ struct Features {
 
 impl Features {
     /// Those of a plan and of its subqueries, by one walk.
-    fn of(plan: &LogicalPlan) -> Result<Self> {
+    fn of(plan: &LogicalPlan) -> Self {
         let mut has = Self::default();
         visit(plan, &mut |visited| {
             match visited {
                 Visited::Operator(node) => has.add_operator(node),
                 Visited::Part(_, part) => has.add_part(part),
             }
-            Ok(TreeNodeRecursion::Continue)
-        })?;
-        Ok(has)
+            false
+        });
+        has
     }
 
     fn add_operator(&mut self, node: &LogicalPlan) {

@@ -9,8 +9,8 @@ use datafusion::{
         tree_node::{Transformed, TreeNode, TreeNodeRecursion},
     },
     logical_expr::{
-        Expr, LogicalPlan, Operator, Subquery, Union, expr_rewriter::NamePreserver,
-        utils::merge_schema,
+        BinaryExpr, Cast, Expr, LogicalPlan, Operator, Subquery, Union, expr::Alias,
+        expr_rewriter::NamePreserver, utils::merge_schema,
     },
 };
 
@@ -150,13 +150,14 @@ fn for_each_subquery(
     plan: &LogicalPlan,
     visit: &mut dyn FnMut(&Subquery) -> Result<()>,
 ) -> Result<()> {
-    plan.apply_expressions(|expr| {
-        expr.apply(|part| {
-            subquery(part).map_or(Ok(()), &mut *visit)?;
-            Ok(TreeNodeRecursion::Continue)
-        })
+    let mut visited = Ok(());
+    has_expression(plan, |part| {
+        if let Some(inside) = subquery(part) {
+            visited = visit(inside);
+        }
+        visited.is_err()
     })?;
-    Ok(())
+    visited
 }
 
 /// An operator of a plan, or a part of its expressions.
@@ -167,24 +168,16 @@ pub(crate) enum Visited<'a> {
 }
 
 /// Visits the operators of a plan and of its subqueries, each with all parts of its expressions,
-/// in a single walk, until the visitor says `Stop`.
-pub(crate) fn visit(
-    plan: &LogicalPlan,
-    visitor: &mut dyn FnMut(Visited<'_>) -> Result<TreeNodeRecursion>,
-) -> Result<TreeNodeRecursion> {
+/// in a single walk. Returns whether the visitor ended it, by returning true.
+pub(crate) fn visit(plan: &LogicalPlan, visitor: &mut dyn FnMut(Visited<'_>) -> bool) -> bool {
     with_stack(|| {
-        visitor(Visited::Operator(plan))?
-            .visit_sibling(|| {
-                plan.apply_expressions(|expr| {
-                    expr.apply(|part| {
-                        visitor(Visited::Part(plan, part))?.visit_sibling(|| match subquery(part) {
-                            Some(inside) => visit(&inside.subquery, visitor),
-                            None => Ok(TreeNodeRecursion::Continue),
-                        })
-                    })
-                })
-            })?
-            .visit_sibling(|| plan.apply_children(|input| visit(input, visitor)))
+        let mut is_ended = visitor(Visited::Operator(plan));
+        let mut visit_part = |part: &Expr| {
+            visitor(Visited::Part(plan, part))
+                || subquery(part).is_some_and(|inside| visit(&inside.subquery, visitor))
+        };
+        is_ended = is_ended || has_expression(plan, &mut visit_part).unwrap_or(true);
+        is_ended || plan.inputs().into_iter().any(|input| visit(input, visitor))
     })
 }
 
@@ -246,13 +239,41 @@ pub(crate) fn map_whole_expressions(
 }
 
 /// Whether a part of an operator's expressions satisfies `is_one`.
-pub(crate) fn has_expression(plan: &LogicalPlan, is_one: impl Fn(&Expr) -> bool) -> Result<bool> {
+pub(crate) fn has_expression(
+    plan: &LogicalPlan,
+    mut is_one: impl FnMut(&Expr) -> bool,
+) -> Result<bool> {
     let mut has_one = false;
     plan.apply_expressions(|expr| {
-        has_one = expr.exists(|part| Ok(is_one(part)))?;
+        has_one = has_part(expr, &mut is_one);
         Ok(if has_one { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
     })?;
     Ok(has_one)
+}
+
+/// Whether some part of an expression is one of these. Parts that most expressions consist of are
+/// visited without the general walk, which takes several times as long: planning inspects every
+/// expression a dozen times.
+fn has_part<F: FnMut(&Expr) -> bool>(expr: &Expr, is_one: &mut F) -> bool {
+    if is_one(expr) {
+        return true;
+    }
+    match expr {
+        Expr::Column(_) | Expr::Literal(..) | Expr::OuterReferenceColumn(..) => false,
+        Expr::BinaryExpr(BinaryExpr { left, right, .. }) => {
+            has_part(left, is_one) || has_part(right, is_one)
+        }
+        Expr::Alias(Alias { expr, .. }) | Expr::Cast(Cast { expr, .. }) => has_part(expr, is_one),
+        other => {
+            let mut has_one = false;
+            let walked = other.apply_children(|part| {
+                has_one = has_part(part, is_one);
+                Ok(if has_one { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
+            });
+            debug_assert!(walked.is_ok(), "nothing on the way fails");
+            has_one
+        }
+    }
 }
 
 /// Whether an operator of a plan, or of its subqueries, satisfies the predicate.

@@ -31,7 +31,7 @@ mod signed_zeros;
 use datafusion::{
     common::{
         DFSchema, Result,
-        tree_node::{Transformed, TreeNode, TreeNodeRecursion},
+        tree_node::{Transformed, TreeNode},
     },
     logical_expr::{Expr, LogicalPlan, expr_rewriter::NamePreserver, simplify::SimplifyContext},
     optimizer::{OptimizerConfig, simplify_expressions::ExprSimplifier},
@@ -43,7 +43,7 @@ use crate::{
     install::LogicalRule,
     registry::Correction,
     set::CorrectionSet,
-    walk::{input_schema, map_whole_expressions},
+    walk::{has_expression, input_schema, map_whole_expressions},
 };
 
 pub(crate) use casts::keeps_values;
@@ -118,17 +118,15 @@ pub(crate) fn simplify(
 /// Returns the corrections for which a part of an operator's expressions is suspect.
 fn suspects(plan: &LogicalPlan, enabled: CorrectionSet) -> Result<CorrectionSet> {
     let mut found = CorrectionSet::NONE;
-    plan.apply_expressions(|expr| {
-        expr.apply(|part| {
-            if !matches!(part, Expr::Column(_) | Expr::Alias(_)) {
-                for (correction, is_suspect) in SUSPECTS {
-                    if enabled.contains(*correction) && is_suspect(part) {
-                        found = found.with(*correction);
-                    }
+    has_expression(plan, |part| {
+        if !matches!(part, Expr::Column(_) | Expr::Alias(_)) {
+            for (correction, is_suspect) in SUSPECTS {
+                if enabled.contains(*correction) && is_suspect(part) {
+                    found = found.with(*correction);
                 }
             }
-            Ok(TreeNodeRecursion::Continue)
-        })
+        }
+        false
     })?;
     Ok(found)
 }

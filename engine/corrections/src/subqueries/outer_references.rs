@@ -14,7 +14,7 @@ use datafusion::{
     common::{
         Column, DFSchema, ExprSchema, Result,
         config::ConfigOptions,
-        tree_node::{Transformed, TreeNode, TreeNodeRecursion},
+        tree_node::{Transformed, TreeNode},
     },
     logical_expr::{
         Expr, Join, LogicalPlan, Projection, Subquery, SubqueryAlias, utils::merge_schema,
@@ -40,7 +40,7 @@ pub(crate) fn refresh(
     coercion: Coercion,
     config: &ConfigOptions,
 ) -> Result<LogicalPlan> {
-    match has_stale(&plan, coercion)? {
+    match has_stale(&plan, coercion) {
         true => Refresh { coercion, config }.below(plan),
         false => Ok(plan),
     }
@@ -155,21 +155,16 @@ fn has_final_types(plan: &LogicalPlan) -> bool {
 }
 
 /// Whether an outer reference may have another type than the column of the outer query.
-fn has_stale(plan: &LogicalPlan, coercion: Coercion) -> Result<bool> {
-    let mut found = false;
-    visit(plan, &mut |visited| {
-        found = match visited {
-            Visited::Operator(LogicalPlan::Join(Join { left, right, .. })) => {
-                lateral(right).is_some_and(|inside| is_stale(inside, &[left], coercion))
-            }
-            Visited::Part(node, part) => {
-                subquery(part).is_some_and(|inside| is_stale(inside, &node.inputs(), coercion))
-            }
-            Visited::Operator(_) => false,
-        };
-        Ok(if found { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
-    })?;
-    Ok(found)
+fn has_stale(plan: &LogicalPlan, coercion: Coercion) -> bool {
+    visit(plan, &mut |visited| match visited {
+        Visited::Operator(LogicalPlan::Join(Join { left, right, .. })) => {
+            lateral(right).is_some_and(|inside| is_stale(inside, &[left], coercion))
+        }
+        Visited::Part(node, part) => {
+            subquery(part).is_some_and(|inside| is_stale(inside, &node.inputs(), coercion))
+        }
+        Visited::Operator(_) => false,
+    })
 }
 
 fn is_stale(inside: &Subquery, inputs: &[&LogicalPlan], coercion: Coercion) -> bool {
