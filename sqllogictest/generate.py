@@ -2,7 +2,7 @@
 """Writes the expected results of the SQL tests, or checks them.
 
 Expected results come from DuckDB, or for slt/tpch from the stored answers, and never from Nearscan.
-This program only replaces what stands below the dashes of a query, and the type letters of its
+This program only replaces the lines below the dashes of a query, and the type letters of its
 first line; queries, comments and sort modes are written by people.
 
     python3 -m venv DIR && DIR/bin/pip install duckdb==2.0.0      # as in xtask/requirements.txt
@@ -76,7 +76,7 @@ def letter(type_name: str) -> str:
 
 
 def render(value: object) -> str:
-    """Writes a value as it stands in an expected result."""
+    """Writes a value as in an expected result."""
     if value is None:
         return "NULL"
     if isinstance(value, bool):
@@ -350,7 +350,7 @@ def as_lines(rows: list[list[str]], *, sort: bool) -> list[str]:
 
 
 def expect(path: Path, record: Record, database: Database, shuffled: Database) -> Record:
-    """Computes what a query must return, as a record of its own."""
+    """Computes what a query must return, as a separate record."""
     sql = "\n".join(record.sql)
     found = database.query(sql)
     sort = record.is_sorted_by_row

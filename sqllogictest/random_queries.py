@@ -9,7 +9,7 @@ The queries are committed, so this program is needed only for new ones:
 
 Literals are values of the tables, so that filters keep some rows and drop others. A query avoids
 what the README lists: averages of decimals are cast, columns have names, no sum leaves its type,
-and a LIMIT stands behind a total order.
+and a LIMIT follows a total order.
 """
 
 from __future__ import annotations

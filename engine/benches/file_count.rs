@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How long planning a scan of many files takes: the engine against plain DataFusion.
+//! Measures the planning of a scan of many files: the engine against plain DataFusion.
 //!
 //! ```text
 //! cargo bench -p nearscan --bench file_count -- --files 1000 --columns 100 --pairs 15

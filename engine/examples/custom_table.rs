@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A table of one's own: any `TableProvider` of DataFusion, and a function in SQL.
+//! Registers a custom table, any `TableProvider` of DataFusion, and a function for SQL.
 
 #![expect(clippy::print_stdout, reason = "an example shows what it does")]
 

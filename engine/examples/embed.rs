@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Embeds the engine: a table of a file, a query, its rows, and what it did.
+//! Embeds the engine: a table of a file, a query, its rows, and its profile.
 
 #![expect(clippy::print_stdout, reason = "an example shows what it does")]
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Reads files from a store of one's own: here one in memory, which stands for S3 or another.
+//! Reads files from a custom object store: here one in memory, in place of S3 or another.
 
 use std::sync::Arc;
 

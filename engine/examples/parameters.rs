@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Gives the parameters of a statement values from outside, and runs one plan several times.
+//! Binds values to the parameters of a statement, and runs one plan several times.
 
 #![expect(clippy::print_stdout, reason = "an example shows what it does")]
 

@@ -10,7 +10,7 @@ use nearscan::{Engine, Error};
 pub(crate) async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let engine = Engine::builder().threads(2).build().await?;
 
-    // The profile of a stream says what has been done so far.
+    // The profile of a stream has the counters so far.
     let query = engine.sql("SELECT value FROM range(0, 200000) WHERE value % 2 = 0").await?;
     let mut stream = query.stream().await?;
     let mut last = 0;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A service: one engine, a read-only session with a timeout for each request, rows as CSV.
+//! Implements a service: one engine, a read-only session with a timeout for each request, rows as
+//! CSV.
 //!
 //! Handlers of axum, hyper or tonic have this shape: shared state that is cloned, a request, a
 //! response that streams. Here the requests come from a list, so the example needs no network.
@@ -14,7 +15,7 @@ use nearscan::{
     arrow::{csv::WriterBuilder, record_batch::RecordBatch},
 };
 
-/// What all handlers share.
+/// The state that all handlers share.
 #[derive(Clone)]
 struct App {
     engine: Engine,

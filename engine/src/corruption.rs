@@ -14,7 +14,7 @@ pub(crate) struct Corruption {
     pub(crate) chunk: Option<(usize, String)>,
     /// Offset in the file of the first wrong byte.
     pub(crate) offset: Option<u64>,
-    /// What is wrong.
+    /// The error.
     pub(crate) what: String,
 }
 

@@ -75,7 +75,7 @@ impl DriveScheme {
         }
     }
 
-    /// How a URL of this scheme is written.
+    /// The syntax of a URL of this scheme.
     fn usage(self) -> &'static str {
         match self {
             Self::Cpu => "cpu:",
@@ -103,15 +103,15 @@ pub struct DriveSpec {
     pub params: BTreeMap<String, String>,
 }
 
-/// Why a drive URL was refused.
+/// The reason why a drive URL was refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("invalid drive URL '{url}'")]
 pub struct DriveSpecError {
     /// The URL as it was written, without the value of any token.
     pub url: String,
-    /// What is wrong with it.
+    /// The error in it.
     pub reason: String,
-    /// How such a URL is written.
+    /// The syntax of such a URL.
     pub usage: String,
 }
 

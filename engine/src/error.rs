@@ -21,7 +21,7 @@ pub(crate) use classify::ErrorContext;
 /// Result of an engine call.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why an engine call failed.
+/// The reason why an engine call failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {

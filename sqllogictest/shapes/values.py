@@ -32,7 +32,7 @@ class Kind:
     arrow_type: pa.DataType
     many: list[Any]
     few: list[Any]
-    # How a literal is written: the text of the value stands in the braces.
+    # How a literal is written: the text of the value is in the braces.
     literal: str = "{}"
     # How a value is shown, where its type has no text in expected results.
     shown: str = "{}"
@@ -40,7 +40,7 @@ class Kind:
     compared: str = "{}"
     # Sums of the few values are exact.
     is_summed: bool = False
-    # Stands in the columns that no extreme is asked of: not every engine orders it.
+    # Used in columns without extremes: not every engine orders it.
     outside: list[Any] = field(default_factory=list)
     # Options of the writer that make the physical form.
     options: dict[str, Any] = field(default_factory=dict)
@@ -161,7 +161,7 @@ def bits(width: int) -> tuple[int, int]:
 
 
 def kinds() -> list[Kind]:
-    """All kinds, each with a name of its own."""
+    """All kinds, each with a unique name."""
     made = [
         *(integers(f"int{n}", getattr(pa, f"int{n}")(), *bits(n)) for n in (8, 16, 32, 64)),
         *(integers(f"uint{n}", getattr(pa, f"uint{n}")(), 0, 2**n - 1) for n in (8, 16, 32, 64)),

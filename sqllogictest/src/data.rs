@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The Parquet files that the tests read: TPC-H and TPC-DS at scale factor 0.01, the fixtures, and
-//! what other programs wrote.
+//! Provides the Parquet files that the tests read: TPC-H and TPC-DS at scale factor 0.01, the
+//! fixtures, and files of other programs.
 //!
 //! A folder holds `tpch/NAME.parquet`, and `fixtures/NAME.parquet` or a folder `fixtures/NAME` of
 //! several. A file gets its name once it is complete and is never made again, so processes may make
@@ -12,7 +12,7 @@
 //! | below `data` | is |
 //! |---|---|
 //! | `tables/NAME.parquet`, `tables/NAME/` | a table for every test that names it |
-//! | `declared/NAME/` | a table that a test declares itself, with types or an order of its own |
+//! | `declared/NAME/` | a table that a test declares itself, with its own types or order |
 //! | `broken/` | files that are none; a test opens them by their paths |
 //!
 //! TPC-DS is committed too, as `tpcds.tsv`, and is unpacked to `tpcds/NAME.parquet`: the tables of

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The engine as the `sqllogictest` crate sees a database: text in, text out.
+//! Adapts the engine to the `sqllogictest` crate: text in, text out.
 //!
 //! A row is handed over as one text, its values already joined: the crate then sorts and compares
-//! lines as they stand in the file, and shows a difference in the same form.
+//! lines as they are in the file, and shows a difference in the same form.
 
 use std::sync::{
     Arc,

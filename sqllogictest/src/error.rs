@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Errors of the runner; a query that returns something else than expected is a failed test.
+//! Defines errors of the runner; a query with an unexpected result is a failed test.
 
 use std::{io, path::PathBuf};
 
@@ -8,7 +8,7 @@ use nearscan::parquet::errors::ParquetError;
 /// Result of a call of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why a test could not be run, or failed.
+/// The reason why a test could not be run, or failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -17,7 +17,7 @@ pub enum Error {
     File {
         /// The file or folder.
         path: PathBuf,
-        /// Why not.
+        /// The reason.
         #[source]
         source: io::Error,
     },
@@ -26,7 +26,7 @@ pub enum Error {
     Encode {
         /// Name of the table.
         table: String,
-        /// Why not.
+        /// The reason.
         #[source]
         source: Box<ParquetError>,
     },

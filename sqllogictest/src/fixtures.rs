@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Small tables, each made for the shape of its Parquet file or for the values in it.
+//! Makes small tables, each for the shape of its Parquet file or for its values.
 //!
 //! **A fixture never changes**: expected results were computed from its rows. Another shape, or
 //! other rows, are another fixture with another name. Rows are functions of their number, so a file
@@ -55,7 +55,7 @@ pub struct Fixture {
     rows: fn() -> RecordBatch,
 }
 
-/// How rows lie in the file.
+/// The layout of rows in the file.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Layout {
     /// Rows of a file, if there are several: the last one takes the rest.
@@ -67,7 +67,7 @@ pub(crate) struct Layout {
     version: WriterVersion,
 }
 
-/// How values lie in pages.
+/// The layout of values in pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Values {
     /// A dictionary that never grows too large.
@@ -124,7 +124,7 @@ impl Layout {
             .set_compression(self.compression)
             .set_max_row_group_row_count(Some(self.group_rows))
             .set_data_page_row_count_limit(self.page_rows)
-            // The limit of a page is looked at once a write batch.
+            // The limit of a page is checked once for each write batch.
             .set_write_batch_size(self.page_rows.min(32));
         match self.values {
             Values::Dictionary => builder,
@@ -220,7 +220,7 @@ fn encode(file: File, rows: &RecordBatch, layout: Layout) -> Result<(), ParquetE
     Ok(())
 }
 
-/// Has a file written under a name of its own and gives it its name; does nothing if it is there.
+/// Writes a file under a temporary name and renames it; does nothing if it exists.
 fn publish(path: &Path, write: impl FnOnce(File) -> Result<()>) -> Result<()> {
     static DRAFT_COUNT: AtomicU32 = AtomicU32::new(0);
     if path.exists() {
@@ -232,7 +232,7 @@ fn publish(path: &Path, write: impl FnOnce(File) -> Result<()>) -> Result<()> {
     let written = File::create(&draft).map_err(error).and_then(write);
     let published = written.and_then(|()| fs::rename(&draft, path).map_err(error));
     if published.is_err() {
-        // The first error counts; a draft that stays disturbs nobody.
+        // The first error counts; a remaining draft is harmless.
         let _removed = fs::remove_file(&draft);
     }
     published

@@ -17,7 +17,7 @@
 //!
 //! Invariants:
 //! - a setting never changes an expected result, so that no file has a condition on a setting;
-//! - each file has an engine of its own, so that no file sees what another did;
+//! - each file has its own engine, so that no file sees what another did;
 //! - a setting whose drive is not there is reported as ignored, with the reason; it never passes.
 
 #![forbid(unsafe_code)]

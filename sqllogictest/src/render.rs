@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How values are written in expected results: one text for one value, whatever engine it is from.
+//! Formats values for expected results: one text for one value, whatever engine it is from.
 //!
 //! | letter | type | text |
 //! |---|---|---|

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a file of tests must not do, so that its results hold under every setting and in DuckDB.
+//! Checks the rules of test files, so that results hold under every setting and in DuckDB.
 
 use sqllogictest::{Condition, QueryExpect, Record, SortMode};
 
@@ -8,7 +8,7 @@ use crate::{database::ENGINE_NAME, render::Letter};
 /// What a comment has before the reason why DuckDB is not asked.
 const NOT_DUCKDB: &str = "Not DuckDB:";
 
-/// Returns what is wrong with the records of a file; nothing if it follows the rules.
+/// Returns the violations of a file; nothing if it follows the rules.
 ///
 /// - There is at least one query.
 /// - A result of several rows is sorted, or its query has an order.

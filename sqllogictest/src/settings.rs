@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The drive settings: where the same queries run, one after the other.
+//! Defines the drive settings under which the same queries run, one after the other.
 //!
 //! A setting is a row of [`DRIVE_SETTINGS`]. Whether its drive can be attached is found out by
 //! attaching it: a setting switches itself on in the build that has its drive.
@@ -46,7 +46,7 @@ pub static DRIVE_SETTINGS: [DriveSetting; 4] = [
     DriveSetting { name: "xrt", drive: Some(CARD), mode: "force", one_in: 10 },
 ];
 
-/// A card in XRT's software emulation, in a process of its own; [`IMAGE`] stands for the file.
+/// A card in XRT's software emulation, in a separate process; [`IMAGE`] is replaced by the file.
 const CARD: &str = "xrt:0?xclbin=IMAGE";
 const IMAGE: &str = "IMAGE";
 
@@ -58,7 +58,7 @@ const LARGE_DRIVE: &str = "emulated:?profile=unlimited";
 const FAULTY_DRIVE: &str = "emulated:?seed=7&faults=queue_full:0.1,low_memory:0.1,read_error:0.1,\
                             timeout:0.1,corrupt:0.1,gone:0.01";
 
-/// Why a setting cannot run in this build.
+/// The reason why a setting cannot run in this build.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unavailable {
     /// One line.
@@ -113,7 +113,8 @@ impl DriveSetting {
     }
 }
 
-/// Why an engine could not be made, in a line; what could be installed comes as `needs NAME`.
+/// The reason why an engine could not be made, in a line; what could be installed comes as
+/// `needs NAME`.
 fn reason(error: &str) -> String {
     match error.contains("XRT is not installed") {
         true => "needs xrt".to_owned(),
@@ -137,14 +138,14 @@ impl Card {
     }
 
     fn make() -> io::Result<Self> {
-        // A test lies in a folder of its own beside the program.
+        // A test is in its own folder beside the program.
         let test = std::env::current_exe()?;
         let beside = test.parent().and_then(Path::parent).unwrap_or_else(|| Path::new("."));
         let program = beside.join("nearscan");
         if !program.is_file() {
             return Err(io::Error::other(format!("{} is not built", program.display())));
         }
-        // Whole or not there, for whoever else runs these tests.
+        // Complete or missing, for other runs of these tests.
         let image = program.with_extension("sw_emu.xclbin");
         let new = program.with_extension(std::process::id().to_string());
         fs::write(&new, nearscan::serving::emulation_image())?;
@@ -168,7 +169,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn setting_without_a_drive_is_always_there() {
+    async fn setting_without_a_drive_is_always_available() {
         assert_eq!(CPU.probe().await, Ok(()));
         let engine = CPU.engine().await.unwrap();
         assert!(engine.drive_specs().is_empty());
@@ -176,7 +177,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn setting_whose_drive_cannot_be_opened_says_why() {
+    async fn setting_whose_drive_cannot_be_opened_has_a_reason() {
         let setting =
             DriveSetting { name: "far", drive: Some("remote:nowhere"), mode: "force", one_in: 1 };
         let reason = setting.probe().await.unwrap_err().to_string();

@@ -95,7 +95,7 @@ pub fn records(file: &TestFile) -> Result<Vec<Record<Letter>>> {
     sqllogictest::parse_file(&file.path).map_err(|error| Error::Format(Box::new(error)))
 }
 
-/// Runs a file on an engine of its own, to its end: one wrong result does not hide another.
+/// Runs a file on its own engine, to its end: one wrong result does not hide another.
 ///
 /// # Errors
 /// [`Error::Mismatch`] if statements do something else than the file says; it shows the first few
@@ -132,7 +132,7 @@ async fn run_on(file: &TestFile, open: impl AsyncFn() -> Result<Engine>) -> Resu
     for record in records {
         counts.queries += u64::from(matches!(record, Record::Query { .. }));
         let place = place(&record);
-        // A query that panics is a wrong answer like any other, and the others are still asked.
+        // A query that panics is a wrong result like any other, and the other queries still run.
         match catch_panic(runner.run_async(record)).await {
             Ok(Ok(_)) => {}
             Ok(Err(error)) => mismatches.push(error.display(false).to_string()),
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn text_that_is_no_test_is_refused() {
+    async fn invalid_test_file_is_refused() {
         let error = run_text("select 1\n").await.unwrap_err();
         assert!(matches!(error, Error::Format(_)), "{error}");
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Other people's suites: any folder of files in the format of sqllogictest, run on the emulated
+//! Runs third-party suites: any folder of files in the format of sqllogictest, on the emulated
 //! drive over Parquet copies of the tables that the files make.
 //!
 //! | module | does |
@@ -10,15 +10,15 @@
 //! | [`expected`] | whether all rows are: sort modes, layouts of rows, hashes |
 //! | [`answer`] | the answers of one engine, and whether two of them are the same |
 //! | [`open`] | what a query leaves open: which rows, and in which order |
-//! | [`statement`] | what can be told of a statement from its text |
+//! | [`statement`] | analyses a statement by its text |
 //! | [`tables`] | tables in memory for statements, their Parquet copies for queries |
-//! | [`layout`] | how such a copy lies in its file: drawn, from a seed |
+//! | [`layout`] | the layout of such a copy in its file, drawn from a seed |
 //! | [`reason`] | why a record cannot be run, in few words that many records share |
 //! | [`taint`] | which tables lack a statement that could not be run |
 //! | [`runner`] | runs the records of a file, each also with pushdown off |
 //! | [`report`] | what was found, for people and for programs |
 //! | [`worker`] | the process of one file, and what it says |
-//! | [`supervisor`] | runs every file in a process of its own, with limits |
+//! | [`supervisor`] | runs every file in its own process, with limits |
 //!
 //! Not the project's own tests: those have one expected result for every setting
 //! ([`crate::suite`]), and nothing in them is unsupported. Nothing of a foreign suite is kept here.

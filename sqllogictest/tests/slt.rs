@@ -88,7 +88,7 @@ fn file_trial(
 
 /// A file under a setting that is not there.
 ///
-/// The flag is for those who only list tests, to run each in a process of its own. It is not set
+/// The flag is for those who only list tests, to run each in its own process. It is not set
 /// otherwise, for a flagged test is ignored without a reason.
 fn ignored_trial(
     file: &TestFile,
@@ -133,7 +133,7 @@ fn data_trial() -> Trial {
 /// A Python program of this folder.
 fn script(python: &str, path: &str) -> Command {
     let mut command = Command::new(python);
-    // Bytecode of a script would lie beside it, in the project.
+    // Bytecode of a script would be beside it, in the project.
     command.arg("-B").arg(source_folder().join(path));
     command
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The program for other people's suites, from outside: files of every dialect, files that end
-//! their process or do not end, and what the exit status says of each.
+//! Tests the program for third-party suites: files of every dialect, files that end their process
+//! or do not end, and the exit status of each.
 //!
 //! A drive that gives wrong rows is played by a query that reads the mode of pushdown.
 //!
@@ -127,7 +127,7 @@ fn a_file_that_does_not_end_costs_the_others_nothing() {
 
 #[test]
 fn a_process_that_dies_is_reported_with_its_record() {
-    // It asks for more than the process may have, and an allocation that fails is an abort.
+    // It requests more than the process may have, and an allocation that fails is an abort.
     let greedy = "query I\nSELECT 1\n----\n1\n\n\
                   query I\nSELECT length(repeat('x', 2000000000)) + length(repeat('y', 2000000000))\n\
                   ----\n4000000000\n\nquery I\nSELECT 2\n----\n2\n";
@@ -198,7 +198,7 @@ fn a_wrong_answer_of_the_drive_is_one_whatever_the_suite_says() {
 
 #[test]
 fn a_crash_of_the_drive_alone_is_the_exit_status() {
-    // Without pushdown no row asks for the memory.
+    // Without pushdown no row requests the memory.
     let text = format!(
         "{STONES}query I\nSELECT sum(length(repeat('x', CASE WHEN {MODE} = 'force' \
          THEN a * 1000000000 ELSE a END))) FROM stones WHERE a > 0 AND a < 3\n----\n3\n"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The inner loop: formatting, lints, and the tests of what changed.
+//! Implements the inner loop: formatting, lints, and the tests of changed crates.
 //!
 //! A crate has changed when a file of its folder differs from a commit, `HEAD` unless another is
 //! named. Its tests run, and those of the crates that import it directly. Lints and tests are built

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The whole gate: what `.ci/run` runs, in an order in which the cheap steps fail first.
+//! Implements the whole gate, which `.ci/run` runs; cheap steps are first.
 //!
 //! The first step that fails ends the run. The times of the steps are printed either way, and the
 //! last line is always the tally of tests: where a step before the tests fails, the step counts as

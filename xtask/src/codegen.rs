@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Files that are generated from Rust.
+//! Generates files from Rust.
 //!
 //! Some are committed, so that a reader sees them and a build needs no generator; they cannot go
 //! stale, because `cargo xtask codegen --check` and a test of this crate render each of them anew

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The program as it is handed out: optimised across crates, stripped, and for any Linux of the
+//! Builds the program for distribution: optimised across crates, stripped, and for any Linux of the
 //! same architecture.
 //!
 //! It is linked dynamically against glibc alone. The C++ and compiler runtimes are in the program;

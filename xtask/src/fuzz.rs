@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Random tests that run as long as one likes: each is a program of its own, built and started
-//! here. In [`coverage`] the inputs are guided by the code that they reach.
+//! Runs random tests of any length: each is a separate program, built and started here. In
+//! [`coverage`] the inputs are guided by the code that they reach.
 
 mod coverage;
 
@@ -64,8 +64,8 @@ fn sql(project: &Project, options: &[String]) -> Result<ExitCode> {
     start(project, &QUERIES, &[&known, options].concat())
 }
 
-/// What random queries are told whatever the user says, who stands behind it and so overrides it:
-/// what differs is kept where nothing is committed.
+/// Returns options for random queries; the user's options follow and override them. Differing
+/// queries are kept in a folder that is not committed.
 fn known_options(commit: &str, python: &str, target: &Path) -> [String; 6] {
     let keep = target.join("differing-queries");
     let keep = keep.to_string_lossy();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Who may import whom: the table, and the check of the workspace against it.
+//! Defines which crate may import which, and checks the workspace against the table.
 //!
 //! Imports go strictly downward: a crate imports crates of lower layers only, never one of its own
 //! layer. Three rules are narrower than that. The optimizer (L4) never sees a backend (L3). The
@@ -95,8 +95,7 @@ const BEYOND: &[(&str, &[&str])] = &[
 const BEYOND_IN_TESTS: &[(&str, &[&str])] = &[
     // A drive is served for it to be there at all, and only this one has faults on purpose.
     ("pushdown/remote", &["pushdown/emulator"]),
-    // A drive over XRT needs somebody to stand for the card; in the program the engine brings the
-    // two together.
+    // A drive over XRT needs a model of the card; in the program the engine connects the two.
     ("pushdown/xrt", &["pushdown/emulator"]),
 ];
 
@@ -136,7 +135,7 @@ const PLACES: &[(&str, Layer)] = &[
 const ARCHIVE: &str = "xtask/archive";
 const CONFORMANCE: &str = "pushdown/conformance";
 const DRIVE_CHECK: &str = "pushdown/check";
-/// What DataFusion gets wrong, put right; whoever plans with DataFusion may import it.
+/// The corrections of DataFusion; any crate that plans with DataFusion may import it.
 const CORRECTIONS: &str = "engine/corrections";
 const ENGINE: &str = "engine";
 const OPTIMIZER: &str = "pushdown/optimizer";
@@ -149,9 +148,9 @@ const SHELL: &str = "connectors/shell";
 const SQL_TESTS: &str = "sqllogictest";
 const TASKS: &str = "xtask";
 
-/// Who may import certain crates that are not ours.
+/// The crates that may import certain third-party crates.
 struct Outside {
-    /// Names; a `*` at the end stands for any rest.
+    /// Names; a `*` at the end matches any rest.
     crates: &'static [&'static str],
     allowed: Allowed,
     /// Which imports are meant.
@@ -261,7 +260,7 @@ fn check(workspace: &Workspace) -> Vec<String> {
     findings
 }
 
-/// Members stand in layer order, so that the manifest reads like the table.
+/// Members are in layer order, so that the manifest reads like the table.
 fn check_order(listed: &[String]) -> Vec<String> {
     let mut findings = Vec::new();
     for pair in listed.windows(2) {

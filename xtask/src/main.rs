@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The project's tasks that cargo does not have.
+//! Implements the project's tasks.
 //!
-//! - `layers`: who may import whom, checked against what cargo says the crates import.
-//! - `tidy`: the rules of the house that can be read off the source text.
+//! - `layers`: checks the imports between crates against the table.
+//! - `tidy`: checks the house style in the source text.
 //! - `codegen`: files that are generated.
-//! - `fuzz`: looks for what nobody has thought of.
+//! - `fuzz`: runs random tests.
 //! - `mutants`: deliberate bugs, which the tests must detect.
 //! - `test`: every test of the project, on a machine that may lack half of the tools.
 //! - `xclbin`: the image of an FPGA, or the one that XRT's software emulation loads.
-//! - `slt`: other people's SQL tests, on the emulated drive.
+//! - `slt`: runs third-party SQL tests on the emulated drive.
 //! - `check`: formatting, lints, and the tests of what changed.
-//! - `dist`: the program as it is handed out.
+//! - `dist`: builds the program for distribution.
 //! - `ci`: the whole gate, step by step, timed.
 //!
 //! Nothing here is needed to build or run the engine, and nothing of the engine is imported: a task

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What cargo says about the workspace: its members, and what each of them imports.
+//! Reads the metadata of the workspace from cargo: its members, and their imports.
 //!
 //! Only manifests are read (`--no-deps`), so it works offline and while a crate does not compile.
 

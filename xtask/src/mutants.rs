@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Deliberate bugs, applied one at a time: each has to be caught by the tests that are committed.
+//! Applies mutants one at a time: the committed tests have to detect each.
 //!
 //! The list is `fuzz/mutants.toml` ([`list`]). A mutant is written into its file, the tests that
 //! should catch it are built and run, and the file is put back ([`applied`]), whatever happens.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Programs of the workspace that tasks build, optimised, and run.
+//! Builds and runs optimised programs of the workspace for tasks.
 
 use std::path::PathBuf;
 
@@ -27,7 +27,7 @@ impl Program {
     }
 
     /// What cargo is told. The shell is named so that DataFusion is built with the features that it
-    /// has there: whoever has built the shell does not wait for it again.
+    /// has there: so it is not built again after the shell.
     fn arguments(&self) -> Vec<&'static str> {
         let own = ["-p", self.package, "--bin", self.name];
         let mut arguments = vec!["build", "--release", "--locked", "-p", "nearscan-shell"];
@@ -43,7 +43,7 @@ mod tests {
     use crate::{fuzz, slt};
 
     #[test]
-    fn is_in_a_package_that_there_is() {
+    fn each_program_is_in_an_existing_package() {
         let metadata = Project::open()
             .unwrap()
             .cargo(&["metadata", "--no-deps", "--offline"])

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Where the project is, which files it has, and how its tasks call other programs.
+//! Locates the project and its files, and calls other programs.
 //!
 //! The only module that reads the environment.
 

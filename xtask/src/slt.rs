@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Other people's SQL tests, on the emulated drive: builds the program that runs them, optimised,
-//! and runs it in the folder that the task was called from.
+//! Runs third-party SQL tests on the emulated drive: it builds the optimised program, and runs it
+//! in the folder that the task was called from.
 
 use std::ffi::OsString;
 use std::process::{Command, ExitCode};
@@ -50,14 +50,14 @@ mod tests {
     }
 
     #[test]
-    fn the_programs_options_are_handed_on() {
+    fn options_of_the_program_are_passed_on() {
         let words = ["slt", "suites/a", "--mode", "off", "--filter", "*.test", "--help"];
         let task = Task::try_parse_from(words).unwrap();
         assert_eq!(task.options.arguments, words[1..]);
     }
 
     #[test]
-    fn a_folder_is_asked_for() {
+    fn folder_is_required() {
         assert!(Task::try_parse_from(["slt"]).is_err());
     }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Every test of the project, on a machine that may lack half of the tools.
+//! Runs every test of the project, on a machine that may lack half of the tools.
 //!
 //! In order: system packages are installed, or the line that would is printed; a Python environment
 //! with pinned packages is made, and its interpreter handed to the tests in `NEARSCAN_PYTHON`; the

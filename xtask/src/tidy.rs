@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The rules of the house that can be read off the source text.
+//! Checks the rules of the house style that can be read off the source text.
 //!
 //! Each check is a function from the files of the project to findings, so each is tested on
 //! samples, a good and a bad one, and all of them run on the real tree as a test of this crate. A
@@ -27,7 +27,7 @@ use anyhow::{Result, bail};
 use crate::codegen;
 use crate::project::{Project, Source};
 
-/// Something that is not as the house wants it.
+/// A violation of the house style.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Finding {
     path: String,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Images of the FPGA: the one that XRT's software emulation loads, written here, and those of the
-//! card, which the vendor's `v++` makes from the same description.
+//! Makes images of the FPGA: the one that XRT's software emulation loads is written here, and those
+//! of the card are made by the vendor's `v++` from the same description.
 
 use std::path::PathBuf;
 
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_named() {
+    fn missing_tool_is_named() {
         let project = Project::open().unwrap();
         let unknown = run(&project, &options(Target::SwEmu, Some("u280"))).unwrap_err();
         assert_eq!(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Builds of the study's kernels: which the tables need, and what they are called.
+//! Lists and names the builds of the study's kernels that the tables need.
 
 use nearscan_emulator::timing::study::{Build, Kernel, Pipelining};
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Seeded arrays for the four jobs, and what plain Rust says of them.
+//! Makes seeded arrays for the four jobs, with the answers of plain Rust.
 //!
 //! Every job works on the same number of elements: of a merge, half of them are in either input.
 //! The answers are found in the plainest way that there is, and not the one that a kernel or a loop
@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn arrays_are_those_of_their_seed() {
+    fn equal_seeds_give_equal_arrays() {
         let data = Data::new(1001, 7);
         let again = Data::new(1001, 7);
         assert_eq!((&data.a, &data.sorted_b), (&again.a, &again.sorted_b));
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_are_right_where_they_can_be_seen() {
+    fn answers_of_small_arrays_are_right() {
         let data = Data {
             a: vec![SOUGHT, 1, i32::MAX],
             b: vec![0, 2, 1],
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_sought_is_there() {
+    fn sought_value_is_in_the_array() {
         assert_eq!(Data::new(6400, 1).golden().count, 100);
     }
 }

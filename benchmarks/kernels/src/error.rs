@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Errors of a run; a figure that is not as the study has it is no error but a result.
+//! Defines errors of a run; a figure that differs from the study's is not an error but a result.
 
 use std::{io, path::PathBuf};
 
@@ -9,7 +9,7 @@ use nearscan_models::study as kernels;
 /// Result of a call of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why the tables could not be made.
+/// The reason why the tables could not be made.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -30,11 +30,11 @@ pub enum Error {
     Kernel {
         /// Which build.
         build: String,
-        /// Why not.
+        /// The reason.
         #[source]
         source: kernels::Error,
     },
-    /// Whoever watches the progress has ended it.
+    /// The progress callback ended the run.
     #[error("the run was ended before it was done")]
     Stopped,
     /// A figure could not be drawn.
@@ -42,7 +42,7 @@ pub enum Error {
     Draw {
         /// Name of the figure.
         figure: &'static str,
-        /// What the drawing library says.
+        /// The message of the drawing library.
         reason: String,
     },
     /// A file or folder could not be made.
@@ -50,7 +50,7 @@ pub enum Error {
     Write {
         /// The file or folder.
         path: PathBuf,
-        /// Why not.
+        /// The reason.
         #[source]
         source: io::Error,
     },

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The fast set: the same four jobs on kernels that are made for the bank.
+//! Runs the fast set: the same four jobs on kernels that are made for the bank.
 //!
 //! Each job is run on every number of units, its answer is checked, and the model says from what
 //! the units counted how fast that was, and how many units are enough. Elements of a merge are
@@ -19,7 +19,7 @@ use crate::{
     study::UNITS_MAX,
 };
 
-/// How fast the fast set is.
+/// The speed of the fast set.
 #[derive(Debug, Clone)]
 pub struct Fast {
     profiles: HashMap<(Job, u32), Profile>,
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn enough_is_the_first_number_of_units_that_is() {
+    fn enough_units_is_the_least_sufficient_number() {
         let data = Data::new(1 << 20, 1);
         let fast = fast_of(&data, &data.golden()).unwrap();
         assert_eq!(fast.run_count(), RUN_COUNT);
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_bank_has_no_ports_for_has_no_profile() {
+    fn build_beyond_the_ports_of_the_bank_has_no_profile() {
         let parameters = Parameters { bank_ports: 2.0, ..Parameters::default() };
         let data = Data::new(1 << 16, 1);
         let fast = Fast::new((&data, &data.golden()), &parameters, &mut { GO_ON }).unwrap();
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn who_watches_can_end_it() {
+    fn progress_callback_can_end_the_runs() {
         let data = Data::new(10, 1);
         let mut names = Vec::new();
         let parameters = Parameters::default();

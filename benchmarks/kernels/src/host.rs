@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The four jobs as loops of this machine's own processor, measured.
+//! Measures the four jobs as loops on this machine's processor.
 //!
 //! One core, the best loop we have in plain Rust: no branch depends on the data, and the compiler
 //! is left to use the vector instructions that every processor of its kind has. The crate is
@@ -19,8 +19,8 @@ use crate::{
     error::{Error, Result},
 };
 
-/// How often each loop is run; the median counts. The loops take turns, so that something else
-/// that the machine does for a while does not fall on one of them.
+/// The number of times that each loop is run; the median counts. The loops take turns, so that
+/// something else that the machine does for a while does not fall on one of them.
 const SAMPLES: usize = 15;
 
 /// What was measured, and on what.
@@ -28,7 +28,7 @@ const SAMPLES: usize = 15;
 pub struct Host {
     /// The processor's name, or its architecture if the system does not tell.
     pub processor: String,
-    /// How often each loop was run.
+    /// The number of times that each loop was run.
     pub samples: usize,
     /// The loops, in the study's order.
     pub loops: Vec<MeasuredLoop>,
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn a_busy_machine_shows_in_the_samples() {
+    fn busy_machine_is_detected_by_its_samples() {
         let host = |seconds_measured| Host {
             processor: String::new(),
             samples: SAMPLES,

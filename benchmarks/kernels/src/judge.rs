@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Whether the model has reproduced the study, and the fast set reached its targets.
+//! Judges whether the model reproduces the study, and the fast set reaches its targets.
 //!
 //! Two groups of figures. Parameters were set on those of the first, so they show no more than that
 //! the setting was done. Those of the second are compared: each has to be within a tenth of the
@@ -33,7 +33,7 @@ pub struct Figure {
     pub name: String,
     /// The study's.
     pub study: f64,
-    /// Ours; none if a build that it needs has no room on the part.
+    /// Ours; none if a build that it needs does not fit the part.
     pub modelled: Option<f64>,
 }
 
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_figure_may_be_a_tenth_off_and_no_more() {
+    fn figure_may_differ_by_a_tenth() {
         assert!(judgement(Some(5.45), true).holds());
         assert!(judgement(Some(4.55), true).holds());
         assert!(!judgement(Some(5.55), true).holds());
@@ -162,12 +162,12 @@ mod tests {
     }
 
     #[test]
-    fn a_shape_that_is_not_there_is_enough_to_fail() {
+    fn missing_shape_fails() {
         assert!(!judgement(Some(5.0), false).holds());
     }
 
     #[test]
-    fn a_target_that_is_not_reached_is_enough_to_fail() {
+    fn missed_target_fails() {
         let mut judgement = judgement(Some(5.0), true);
         assert!(judgement.holds());
         judgement.targets[1] = target(false);
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn targets_are_judged_by_what_the_kernels_counted() {
+    fn targets_are_judged_by_the_counters_of_kernels() {
         let parameters = Parameters::default();
         let judged = |elements, parameters: &Parameters| {
             let data = Data::new(elements, 1);
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn what_parameters_were_set_on_does_not_count() {
+    fn figure_used_for_calibration_does_not_count() {
         let judgement = judgement(Some(5.0), true);
         assert!(!judgement.calibrated[0].holds());
         assert!(judgement.holds());

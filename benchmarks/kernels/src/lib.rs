@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The SmartSSD study again: its kernels run and are checked, the time model charges them for what
-//! they counted, and its figures stand beside the study's.
+//! Repeats the SmartSSD study: it runs and checks the kernels, computes their times from their
+//! counters by the time model, and shows the figures beside the study's.
 //!
 //! | module | does |
 //! |---|---|
@@ -20,7 +20,7 @@
 //!   the counters.
 //! - Measured and modelled never share a column. A ratio of the two says in its title that it is
 //!   one.
-//! - The study's own numbers stand in `study` alone, and nothing is computed from them but errors.
+//! - The study's own numbers are in `study` only, and only errors are computed from them.
 
 #![forbid(unsafe_code)]
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The tables as figures: ours as lines or bars, the study's points named as such.
+//! Draws the tables as figures: ours as lines or bars, the study's as labelled points.
 //!
 //! Each is drawn once, as SVG, and made into pixels from that. Text in the pixels is set in a font
 //! that the program carries, so they look alike on a machine without fonts.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! All of it together: what was run, the tables, the judgement, and what it rests on.
+//! Combines the report: the builds, the tables, the judgement, and the parameters.
 
 use std::ops::ControlFlow;
 
@@ -50,7 +50,7 @@ pub enum HostLoops {
     Omitted,
 }
 
-/// What came of it.
+/// The results.
 #[derive(Debug, Clone)]
 pub struct Report {
     options: Options,
@@ -115,7 +115,7 @@ impl Report {
         text
     }
 
-    /// What stands above the tables.
+    /// What is above the tables.
     fn banner(&self) -> String {
         let Options { elements, seed, .. } = self.options;
         let mut text = format!(

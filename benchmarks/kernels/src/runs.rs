@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Runs every build, checks its answer, and has the model time what its units counted.
+//! Runs every build, checks its answer, and computes its time from the counters of its units.
 //!
-//! A build that the part has no room for is not run: it is refused, as the tool would refuse it.
+//! A build that does not fit the part is not run: it is refused, as the tool would refuse it.
 
 use std::{collections::HashMap, ops::ControlFlow};
 
@@ -15,7 +15,7 @@ use crate::{
     error::{Error, Result},
 };
 
-/// What came of the builds.
+/// The results of the builds.
 #[derive(Debug, Clone)]
 pub struct Runs {
     /// What they were timed with.
@@ -61,13 +61,13 @@ impl Runs {
         self.outcomes.values().filter(|outcome| outcome.is_ok()).count()
     }
 
-    /// What a build took; none if it was refused, or not asked for.
+    /// What a build took; none if it was refused, or not requested.
     #[must_use]
     pub fn run(&self, build: Build) -> Option<Run> {
         self.outcomes.get(&build)?.as_ref().ok().copied()
     }
 
-    /// Why a build was refused, if it was.
+    /// The reason why a build was refused, if it was.
     #[must_use]
     pub fn refusal(&self, build: Build) -> Option<Unbuildable> {
         self.outcomes.get(&build)?.as_ref().err().copied()
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_room_is_refused_and_not_run() {
+    fn build_that_does_not_fit_is_refused_and_not_run() {
         let data = Data::new(1000, 1);
         let large = builds::buffered(Kernel::VectorAddition, 1 << 20);
         let build = Build { units: UNITS_MAX, ..large };
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn times_come_from_what_the_units_counted() {
+    fn times_are_computed_from_the_counters_of_units() {
         // Few values, so that the cuts of the merge leave all of the work to one unit.
         let mut data = Data::new(60_000, 1);
         let even = runs_of(&data, &data.golden(), &[best(Kernel::ArrayMerge, 4)]).unwrap();
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn who_watches_can_end_it() {
+    fn progress_callback_can_end_the_run() {
         let data = Data::new(10, 1);
         let mut left = 2;
         let stopped = Runs::new(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the SmartSSD study (Byun et al., 2021) reports, as its text has it.
+//! Lists the figures that the SmartSSD study (Byun et al., 2021) reports.
 //!
 //! The study has no tables of its curves: of each it names one or two points and a shape. Its text
 //! does not say how far the gain of a buffer falls beyond 256 KiB, nor how much one unit among many

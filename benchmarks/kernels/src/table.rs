@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A table: named columns, rows of cells; as text for people and as objects for programs.
+//! Defines a table of named columns and rows of cells, and formats it as text and as JSON objects.
 
 use std::fmt;
 
@@ -29,7 +29,7 @@ pub struct Column {
     pub heading: String,
 }
 
-/// What stands in a row under a column.
+/// What is in a row under a column.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Cell {
     /// Words.
@@ -38,9 +38,9 @@ pub enum Cell {
     Number(f64, usize),
     /// A share, shown in percent with its sign.
     Error(f64),
-    /// The part has no room for the build.
+    /// The build does not fit the part.
     Refused,
-    /// Nobody gives a figure.
+    /// There is no figure.
     Nothing,
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The study's tables beside ours.
+//! Makes the tables of the study's figures beside ours.
 //!
 //! Each function makes one table from what the runs came to; [`all`] is their order. Everything of
 //! ours is modelled but for columns that say *measured*.

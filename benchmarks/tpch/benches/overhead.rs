@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the engine costs without a drive: the 22 queries against plain DataFusion.
+//! Measures the overhead of the engine without a drive: the 22 queries against plain DataFusion.
 //!
 //! ```text
 //! cargo bench -p nearscan-tpch --bench overhead -- --scale-factor 1 --runs 5
@@ -15,9 +15,9 @@
 //! | query | text | last row, through `Engine::sql` and `SessionContext::sql` |
 //! | planning | text | the open stream of the physical plan, through the same |
 //!
-//! Times are measured, with warm caches; what is planned or run once before does not count. Views
-//! that a query needs are made and dropped outside of the time. The answers of both are checked,
-//! against the stored ones where there are some; the hash of a result is of its rows as text.
+//! Times are measured with warm caches; a first planning and run does not count. Views that a query
+//! needs are made and dropped outside of the time. The answers of both are checked, against the
+//! stored ones where there are some; the hash of a result is of its rows as text.
 //!
 //! Under `cargo test` it runs once at scale factor 0.01, and only the answers matter.
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Stored answers at scale factors 0.01 and 1, and the comparison of results with them.
+//! Compares results with stored answers at scale factors 0.01 and 1.
 //!
-//! The answers of a scale factor are one file, `answers/sfN.csv`; each stands behind a line like
+//! The answers of a scale factor are one file, `answers/sfN.csv`; each follows a line such as
 //! `# q01`. An answer is CSV with a header, NULL an empty field (no column of an answer holds empty
-//! strings), and `=` what the row above has there, which halves the answer of query 16. The type of
+//! strings), and `=` the value of the row above, which halves the answer of query 16. The type of
 //! each cell comes from the result, and the stored text is read as that type:
 //!
 //! | column | rule |
@@ -82,7 +82,7 @@ pub fn find(scale: &ScaleFactor, number: u32) -> Option<&'static str> {
     section(stored, number)
 }
 
-/// What stands in a file between the name of a query and the next one.
+/// What is in a file between the name of a query and the next one.
 fn section(stored: &str, number: u32) -> Option<&str> {
     let (_, answer) = stored.split_once(&format!("\n# q{number:02}\n"))?;
     Some(answer.find("\n# q").map_or(answer, |end| &answer[..=end]))
@@ -151,7 +151,7 @@ fn compare_columns(
     Ok(())
 }
 
-/// Sorts rows that are alike in the columns of `order`, which stand next to each other.
+/// Sorts rows that are alike in the columns of `order`, which are next to each other.
 fn sort_ties(mut rows: Vec<Vec<Cell>>, order: &[usize]) -> Vec<Vec<Cell>> {
     let ties = |one: &Vec<Cell>, other: &Vec<Cell>| {
         order.iter().all(|&column| one[column].text() == other[column].text())
@@ -236,7 +236,7 @@ mod tests {
     #[case(&[2, 1, 1], &[None, Some("a"), Some("b,\"x\"")], "row 1, column 1: '2' instead of '1'")]
     #[case(&[1, 1, 2], &[Some("a"), Some("b"), None], "row 2, column 2: 'b' instead of 'b,\"x\"'")]
     #[case(&[1, 1, 2], &[Some("a"), Some("b,\"x\""), Some("c")], "row 3, column 2: 'c' instead of 'NULL'")]
-    fn wrong_result_is_noticed(
+    fn wrong_result_is_detected(
         #[case] keys: &[i64],
         #[case] values: &[Option<&str>],
         #[case] expected: &str,
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn another_shape_is_noticed() {
+    fn wrong_shape_is_detected() {
         let difference = check(&QUERY, &result(&[], &[]), "k\n").unwrap_err();
         assert_eq!(difference, Difference::Columns { expected: 1, found: 2 });
         let value: ArrayRef = Arc::new(nearscan::arrow::array::Float64Array::from(vec![1.0]));

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Two runs side by side, from the JSON that they wrote.
+//! Compares two runs, from the JSON that they wrote.
 //!
 //! Only times of one kind are compared: measured seconds with measured seconds, and, of runs with
-//! an emulated drive, modelled drive time with modelled drive time. Whatever else differs between
-//! the runs and bears on the figures is said above the table.
+//! an emulated drive, modelled drive time with modelled drive time. Other differences between the
+//! runs that affect the figures are listed above the table.
 
 use std::{collections::BTreeMap, fmt::Write as _};
 
@@ -40,7 +40,7 @@ struct RecordedQuery {
     modelled_seconds: Option<f64>,
 }
 
-/// Why two runs cannot be compared.
+/// The reason why two runs cannot be compared.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum CompareError {
     /// The text is not what `tpch run --json` writes.
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_what_cannot_be_compared() {
+    fn refuses_runs_that_cannot_be_compared() {
         let first = run(TimeSource::Measured, &[(6, 1.0)]);
         let simulated = run(TimeSource::Composed, &[(6, 1.0)]);
         let error = compare(&first, &simulated).unwrap_err();
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn says_in_which_settings_the_runs_differ() {
+    fn lists_settings_in_which_the_runs_differ() {
         let first = run(TimeSource::Measured, &[(6, 1.0)]);
         let settings = [("nearscan.pushdown.mode".to_owned(), "off".to_owned())];
         let second = RecordedRun { settings: settings.into(), ..first.clone() };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Errors of data generation and of runs; a wrong answer is no error but a result.
+//! Defines errors of data generation and of runs; a wrong answer is not an error but a result.
 
 use std::{io, path::PathBuf};
 
@@ -8,7 +8,7 @@ use nearscan::parquet::errors::ParquetError;
 /// Result of a call of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why TPC-H data could not be made, or queries not be run.
+/// The reason why TPC-H data could not be made, or queries not be run.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -17,19 +17,19 @@ pub enum Error {
     ScaleFactor {
         /// The text.
         text: String,
-        /// What is wrong with it.
+        /// The error in it.
         reason: &'static str,
     },
     /// There is no such layout of files.
     #[error("there is no layout '{text}', there are usual and pushdown")]
     Layout {
-        /// What was asked for.
+        /// The requested value.
         text: String,
     },
     /// There is no such query.
     #[error("there is no query '{text}', they are numbered 1 to 22")]
     QueryNumber {
-        /// What was asked for.
+        /// The requested value.
         text: String,
     },
     /// A file or folder could not be made, renamed or opened.
@@ -37,7 +37,7 @@ pub enum Error {
     Write {
         /// The file or folder.
         path: PathBuf,
-        /// Why not.
+        /// The reason.
         #[source]
         source: io::Error,
     },
@@ -46,11 +46,11 @@ pub enum Error {
     Encode {
         /// Name of the table.
         table: &'static str,
-        /// Why not.
+        /// The reason.
         #[source]
         source: Box<ParquetError>,
     },
-    /// Whoever watches the progress has ended it.
+    /// The progress callback ended it.
     #[error("generation was ended before it was done")]
     Stopped,
     /// The engine refused a table.

@@ -6,7 +6,7 @@
 //!
 //! A row group is one part of the table, made and encoded by one thread; parts are appended in
 //! order, so the file does not depend on the number of threads. A file gets its name once it is
-//! complete: what has the name is never made again, and what was cut short is made anew.
+//! complete: a file with the name is never made again, and an incomplete one is made anew.
 
 use std::{
     fs::{self, File},
@@ -38,7 +38,7 @@ use crate::{
 /// of `lineitem` are larger instead.
 const GROUPS_MAX: i32 = 32_767;
 
-/// Is told how far generation has come.
+/// Receives the progress of the generation.
 pub trait Progress {
     /// A table of this many parts is begun.
     fn begin(&mut self, table: Table, part_count: u64);
@@ -50,7 +50,7 @@ pub trait Progress {
     fn finish(&mut self);
 }
 
-/// Progress that nobody looks at.
+/// Ignores the progress.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Silent;
 
@@ -197,8 +197,8 @@ impl Work {
 }
 
 impl Draft {
-    /// Gives each draft a name of its own, so that two that make the same table do not meet; the
-    /// one that is done last replaces the file with the same bytes.
+    /// Gives each draft a unique name, so that two processes can make the same table; the last one
+    /// replaces the file with the same bytes.
     fn beside(path: &Path) -> Self {
         static DRAFT_COUNT: AtomicU32 = AtomicU32::new(0);
         let number = DRAFT_COUNT.fetch_add(1, Ordering::Relaxed);
@@ -342,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn two_may_make_the_same_data_at_once() {
+    fn two_generators_may_make_the_same_data_at_once() {
         let folder = tempfile::tempdir().unwrap();
         thread::scope(|scope| {
             let make = || generate(&scale(), Layout::Usual, folder.path(), &mut Silent);
@@ -381,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn draft_that_is_given_up_disappears() {
+    fn abandoned_draft_is_removed() {
         let folder = tempfile::tempdir().unwrap();
         let draft = Draft::beside(&folder.path().join("a.parquet"));
         fs::write(&draft.path, "half").unwrap();

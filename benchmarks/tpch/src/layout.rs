@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How the tables are laid out as Parquet files.
+//! Defines the layouts of the tables as Parquet files.
 //!
 //! Both layouts hold the same rows in the same order and are read by any Parquet reader. Columns
-//! stand in another order in the second one, so `SELECT *` shows them in another order.
+//! are in another order in the second one, so `SELECT *` shows them in another order.
 
 use std::{fmt, str::FromStr, sync::Arc};
 
@@ -124,7 +124,7 @@ impl Layout {
         Arc::new(Schema::new(fields.collect::<Vec<_>>()))
     }
 
-    /// How the columns of a table are encoded.
+    /// The encoding of the columns of a table.
     pub(crate) fn properties(self, table: Table) -> WriterProperties {
         let builder = WriterProperties::builder()
             .set_compression(Compression::SNAPPY)
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn names_come_back() {
+    fn names_survive_a_round_trip() {
         for (layout, name) in Layout::ALL {
             assert_eq!(name.parse::<Layout>().unwrap(), layout);
             assert_eq!(layout.to_string(), name);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! TPC-H: makes the data, runs the 22 queries and checks every answer.
+//! Implements TPC-H: it makes the data, runs the 22 queries and checks every answer.
 //!
 //! | module | does |
 //! |---|---|

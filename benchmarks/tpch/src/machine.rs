@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a figure was measured on, and with: processor, memory, commit.
+//! Describes the machine and the commit of a measurement: processor, memory, commit.
 
 use std::{fs, num::NonZero, path::Path, process::Command, thread};
 
@@ -28,7 +28,7 @@ pub(crate) struct Checkout {
 }
 
 impl Machine {
-    /// Asks the system.
+    /// Reads the description from the system.
     pub(crate) fn read() -> Self {
         let processor = field("/proc/cpuinfo", "model name");
         let memory_kib = field("/proc/meminfo", "MemTotal")
@@ -43,7 +43,8 @@ impl Machine {
 }
 
 impl Checkout {
-    /// Asks git about the current folder; knows nothing outside a checkout of this project.
+    /// Reads the commit of the current folder from git; nothing outside of a checkout of this
+    /// project.
     pub(crate) fn read() -> Self {
         let Some(root) = git(&["rev-parse", "--show-toplevel"]) else { return Self::default() };
         if !Path::new(&root).join("benchmarks/tpch/queries/q01.sql").is_file() {
@@ -54,7 +55,7 @@ impl Checkout {
     }
 }
 
-/// Returns what stands behind `name :` in a file of the system.
+/// Returns the value after `name :` in a file of the system.
 fn field(file: &str, name: &str) -> Option<String> {
     let text = fs::read_to_string(file).ok()?;
     let line = text.lines().find(|line| line.starts_with(name))?;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The 22 queries with their validation parameters, and what is needed to compare their answers.
+//! Lists the 22 queries with their validation parameters, and the facts for comparing their
+//! answers.
 
 use crate::error::Error;
 
@@ -95,7 +96,7 @@ mod tests {
     use rstest::rstest;
 
     #[test]
-    fn are_numbered_in_order() {
+    fn queries_are_numbered_in_order() {
         let numbers: Vec<u32> = QUERIES.iter().map(|query| query.number).collect();
         assert_eq!(numbers, (1..=QUERY_COUNT).collect::<Vec<_>>());
     }
@@ -117,7 +118,7 @@ mod tests {
     #[case("3-1")]
     #[case("1-4000000000")]
     #[case("1,x")]
-    fn refuses_what_names_no_query(#[case] text: &str) {
+    fn refuses_invalid_query_names(#[case] text: &str) {
         assert!(parse_list(text).is_err());
     }
 }

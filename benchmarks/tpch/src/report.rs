@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a run found out, as a table for people and as JSON for programs.
+//! Reports a run, as a table and as JSON.
 //!
-//! Measured seconds and modelled seconds have columns of their own and are never added. With an
+//! Measured seconds and modelled seconds have their own columns and are never added. With an
 //! emulated drive the banner says so above the table.
 
 use std::{collections::BTreeMap, fmt::Write as _};
@@ -24,7 +24,7 @@ pub enum Checked {
     Unchecked,
 }
 
-/// Where the times of a run come from.
+/// The source of the times of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TimeSource {
@@ -35,7 +35,7 @@ pub enum TimeSource {
     Composed,
 }
 
-/// What one query did.
+/// The result of one query.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct QueryReport {
     /// Number of the query.
@@ -60,7 +60,7 @@ pub struct QueryReport {
     pub versus: Option<Versus>,
 }
 
-/// What a run found out.
+/// The report of a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RunReport {
     /// Commit of the checkout the program was run in.
@@ -149,7 +149,7 @@ pub(crate) fn median(values: &[f64]) -> Option<f64> {
 }
 
 impl RunReport {
-    /// What stands above the table: what is run, where, and where its times come from.
+    /// What is above the table: what is run, where, and where its times come from.
     #[must_use]
     pub fn banner(&self) -> String {
         let Machine { processor, threads, .. } = &self.machine;
@@ -167,7 +167,7 @@ impl RunReport {
         text
     }
 
-    /// What stands below the table: the geometric mean, and what was wrong.
+    /// What is below the table: the geometric mean, and what was wrong.
     #[must_use]
     pub fn summary(&self) -> String {
         let mut text = String::new();

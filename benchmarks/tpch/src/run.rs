@@ -157,8 +157,8 @@ fn note(
 
 /// Runs the statements of a query; the one that delivers rows is its answer.
 ///
-/// What a query makes for itself is dropped even if it fails half-way, because a view that is left
-/// behind would make the next run fail as well.
+/// What a query makes for itself is dropped even if it fails, because a remaining view would make
+/// the next run fail as well.
 async fn run_statements(engine: &Engine, sql: &str) -> nearscan::Result<Delivered> {
     let stopwatch = Stopwatch::start();
     let mut result = None;

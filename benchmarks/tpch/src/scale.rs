@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The scale factor: how much data there is. One is about 1 GB of text and 360 MB of Parquet.
+//! Defines the scale factor, the amount of data. One is about 1 GB of text and 360 MB of Parquet.
 
 use std::{fmt, str::FromStr};
 
@@ -73,7 +73,7 @@ mod tests {
     #[case("../1")]
     #[case("100001")]
     #[case("1.2.3")]
-    fn refuses_what_is_no_scale(#[case] text: &str) {
+    fn refuses_invalid_scale(#[case] text: &str) {
         assert!(text.parse::<ScaleFactor>().is_err());
     }
 }

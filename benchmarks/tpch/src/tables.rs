@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The eight tables: names, sizes, and the generators of their rows.
+//! Lists the eight tables: names, sizes, and the generators of their rows.
 
 use nearscan::arrow::{datatypes::SchemaRef, record_batch::RecordBatchReader};
 use tpchgen::generators::{

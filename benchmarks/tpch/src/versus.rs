@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What an emulated drive would be worth: its modelled time against that of a host that reads the
-//! same bytes over the same link and decodes them with its cores.
+//! Compares the modelled time of an emulated drive with that of a host that reads the same bytes
+//! over the same link and decodes them with its cores.
 //!
 //! Both sides are modelled, the host from what a core of this machine was measured to decode. Only
 //! scans count: joins, sorts and final aggregates are the host's on either side.
@@ -39,7 +39,7 @@ pub struct Versus {
 }
 
 impl Versus {
-    /// Holds the drive against a host.
+    /// Compares the drive with a host.
     #[must_use]
     pub fn new(drive: &Modelled, scanned: &Scanned, host: &HostRates) -> Self {
         let drive_seconds = seconds(drive.makespan_ns());

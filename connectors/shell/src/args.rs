@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The command line: options, subcommands, and the session they describe.
+//! Parses the command line: options, subcommands, and the session that they describe.
 
 use std::path::PathBuf;
 
@@ -61,7 +61,7 @@ pub(crate) struct Cli {
     #[command(flatten)]
     pub(crate) engine: EngineArgs,
 
-    /// What -c and -f said, in the order in which they stood.
+    /// The arguments of -c and -f, in order.
     #[arg(skip)]
     inputs: Vec<Input>,
 }
@@ -104,7 +104,7 @@ impl Cli {
         Ok(cli)
     }
 
-    /// Makes the engine, its tables and the output that the command line asks for.
+    /// Makes the engine, its tables and the output that the command line requests.
     pub(crate) async fn session(&self, queries: &Handle) -> Result<Session> {
         let output = Output::open(self.format, self.output.as_deref())?;
         let engine = self.engine.open().await.map_err(|error| Failure::usage(&error))?;
@@ -115,7 +115,7 @@ impl Cli {
         Ok(session)
     }
 
-    /// What `-c` and `-f` say, in the order of the command line.
+    /// The arguments of `-c` and `-f`, in the order of the command line.
     pub(crate) fn inputs(&self) -> Vec<Input> {
         self.inputs.clone()
     }
@@ -146,7 +146,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(2048))]
 
         #[test]
-        fn any_arguments_are_read_or_refused_with_a_text(
+        fn any_arguments_are_parsed_or_refused_with_a_message(
             words in vec(word(), 0..9)
         ) {
             let words: Vec<&str> = words.iter().map(String::as_str).collect();
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_values_that_mean_nothing() {
+    fn refuses_invalid_values() {
         for arguments in [
             ["--set", "mode"],
             ["--set", "=1"],

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Files and folders named on the command line, and the tables they become.
+//! Registers files and folders of the command line as tables.
 
 use std::{
     collections::BTreeMap,
@@ -10,7 +10,7 @@ use nearscan::Engine;
 
 use crate::failure::{Failure, Result};
 
-/// Endings of compressed files; what stands in front of them is the file's own ending.
+/// Endings of compressed files; the extension in front of them is that of the format.
 const COMPRESSIONS: [&str; 4] = ["gz", "bz2", "xz", "zst"];
 
 /// Makes a table of each path.
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn dot_is_named_after_the_folder_it_is() {
+    fn dot_is_named_after_its_folder() {
         let folder = std::env::current_dir().unwrap();
         assert_eq!(table_name(Path::new(".")), table_name(&folder));
         assert!(table_name(&folder).is_some());

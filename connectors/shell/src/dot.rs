@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Commands of the interactive shell that are no SQL: a dot, a word, and at most one argument.
+//! Parses the dot commands of the interactive shell: a dot, a word, and at most one argument.
 
 use std::path::PathBuf;
 
@@ -108,7 +108,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(2048))]
 
         #[test]
-        fn any_line_is_a_command_or_says_what_is_wrong(
+        fn any_line_is_a_command_or_an_error(
             word in r"\.(tables|schema|timer|mode|drives|explain|read|output|help|quit|exit|\PC*)",
             argument in r#"\PC*|['"]?\PC*['"]?|on|off|csv"#,
         ) {
@@ -144,7 +144,7 @@ mod tests {
     #[case(".timer", "error: .timer needs on or off")]
     #[case(".read", "error: .read needs a file")]
     #[case(".explain", "error: .explain needs a statement")]
-    fn says_what_is_wrong(#[case] line: &str, #[case] expected: &str) {
+    fn invalid_command_is_an_error_with_a_hint(#[case] line: &str, #[case] expected: &str) {
         assert_eq!(DotCommand::parse(line), Err(expected.to_owned()));
     }
 

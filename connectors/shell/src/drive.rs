@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `nearscan drive`: which drives there are, what one of them is and can run, whether it does it,
-//! benchmarks, and a drive that is served to others.
+//! Implements `nearscan drive`: it lists and describes drives, checks and benchmarks one, and
+//! serves one to other programs.
 
 mod bench;
 mod check;
@@ -112,7 +112,7 @@ async fn open(engine: &EngineArgs, shown: &Shown, queries: &Handle) -> Result<Se
 
 /// The drives asked for, behind those that need nothing but this machine.
 fn with_those_of_the_machine(asked: &[String]) -> Vec<String> {
-    // What cannot be read is refused when the engine is made, with its reason.
+    // An invalid URL is refused when the engine is made, with the reason.
     let specs: Vec<DriveSpec> = asked.iter().filter_map(|url| DriveSpec::parse(url).ok()).collect();
     let own = [DriveScheme::Cpu, DriveScheme::Emulated].map(DriveScheme::as_str);
     let is_free = |name: &&str| specs.iter().all(|spec| spec.name != *name);
@@ -141,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn drives_of_the_machine_give_way_to_those_of_their_name() {
+    fn requested_drive_replaces_the_default_one_of_its_name() {
         let list = |asked: &[&str]| {
             let asked: Vec<String> = asked.iter().map(|url| (*url).to_owned()).collect();
             with_those_of_the_machine(&asked).join(" ")

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The options of the engine, which every subcommand takes, and the engine that they describe.
+//! Defines the options of the engine, which every subcommand takes, and makes the engine from them.
 
 use std::{num::NonZero, path::PathBuf};
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `nearscan explain-json`: the plan of a statement, what was decided about each scan, and, if it
-//! is run, what it did, as one JSON object for programs.
+//! Implements `nearscan explain-json`: it prints the plan of a statement, the decision about each
+//! scan, and, if it is run, the profile, as one JSON object.
 //!
-//! Measured and modelled time have fields of their own. Fields may be added; those here stay.
+//! Measured and modelled time have separate fields. Fields may be added, but never removed.
 
 use std::{
     collections::BTreeMap,
@@ -67,7 +67,7 @@ struct Decided<'a> {
 #[derive(Debug, Serialize)]
 struct RowGroupsKept<'a> {
     count: usize,
-    /// Why the first of them is.
+    /// The reason of the first of them.
     first: Reason<'a>,
 }
 

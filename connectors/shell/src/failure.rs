@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Ways in which the program ends early, and the exit status of each.
+//! Defines the ways in which the program ends early, and the exit status of each.
 
 use std::{
     io::{self, Write},
@@ -12,7 +12,7 @@ use tokio::task::JoinError;
 /// Result of a part of the program.
 pub(crate) type Result<T, E = Failure> = std::result::Result<T, E>;
 
-/// Why the program, or one statement, ends early.
+/// The reason why the program, or one statement, ends early.
 #[derive(Debug)]
 pub(crate) enum Failure {
     /// The program cannot do what it was asked to; the text is rendered.
@@ -23,7 +23,7 @@ pub(crate) enum Failure {
     Reported,
     /// The user pressed Ctrl-C.
     Interrupted,
-    /// Nobody reads the output any more, as in `nearscan ... | head`.
+    /// The reader of the output has closed it, as in `nearscan ... | head`.
     OutputClosed,
 }
 
@@ -94,7 +94,7 @@ impl Failure {
 /// Exit status after Ctrl-C: 128 and the number of the signal.
 pub(crate) const INTERRUPTED: u8 = 130;
 
-/// Writes a line to standard error; if that is closed there is nobody left to tell.
+/// Writes a line to standard error; if that is closed, the line is dropped.
 pub(crate) fn say(text: &str) {
     let _nobody_reads = writeln!(io::stderr(), "{text}");
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Ctrl-C ends the work by dropping it: a query that is dropped stops at its next batch and gives
-//! back its files and memory.
+//! Ends the work on Ctrl-C by dropping it: a dropped query stops at its next batch and releases its
+//! files and memory.
 //!
-//! Signals, timers and output belong to this thread and a runtime of its own. Queries run on the
-//! threads of another one: they may be busy for long, and a runtime whose threads are all busy sees
-//! neither signals nor timers.
+//! Signals, timers and output belong to this thread and its runtime. Queries run on the threads of
+//! another one: they may be busy for long, and a runtime whose threads are all busy sees neither
+//! signals nor timers.
 
 use std::{io, time::Duration};
 

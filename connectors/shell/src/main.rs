@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The program `nearscan`: SQL from the command line, from scripts and from a terminal.
+//! Implements the program `nearscan`: SQL from the command line, from scripts and from a terminal.
 //!
 //! Results go to standard output or a file, everything else to standard error. Exit status: 0 all
 //! statements succeeded, 1 a statement failed, 2 bad usage, 130 interrupted.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Where results go, and in which form.
+//! Writes results to their destination, in a format.
 //!
 //! A result is written batch by batch and never held whole; only the table for a terminal keeps the
 //! few rows that it will show. Text results follow each other in one output, a result as Arrow or
@@ -63,11 +63,11 @@ pub(crate) trait ResultWriter: Send {
     /// Writes some of its rows.
     fn write(&mut self, batch: &RecordBatch) -> Result<(), WriteError>;
 
-    /// Writes what is left and hands everything on.
+    /// Writes the rest and flushes.
     fn finish(self: Box<Self>) -> Result<(), WriteError>;
 }
 
-/// Why a result could not be written.
+/// The reason why a result could not be written.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum WriteError {
     #[error(transparent)]
@@ -85,7 +85,7 @@ pub(crate) enum Target {
     File { path: PathBuf, file: File },
 }
 
-/// Where results go, and in which form.
+/// The destination and the format of results.
 pub(crate) struct Output {
     target: Target,
     chosen: Option<Format>,
@@ -114,7 +114,7 @@ impl Format {
         }
     }
 
-    /// Returns the form that the name of a file asks for.
+    /// Returns the form that the name of a file requests.
     fn of_file(path: &Path) -> Option<Self> {
         let extension = path.extension()?.to_string_lossy().to_lowercase();
         match extension.as_str() {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How far a long query has come: rows and bytes read, and the time left.
+//! Shows the progress of a long query: rows and bytes read, and the time left.
 //!
-//! The figures are the metrics of the plan's leaves. What is left is estimated from the rows that
-//! the statistics of the files promise; where those are unknown or the plan joins, only what was
-//! read is shown. Work that knows its parts beforehand shows a bar.
+//! The figures are the metrics of the plan's scans. The rest is estimated from the rows in the
+//! statistics of the files; if those are unknown or the plan has a join, only the amount read is
+//! shown. Work with a known number of parts shows a bar.
 
 use std::{
     io::{self, IsTerminal, Write},
@@ -30,7 +30,7 @@ const DELAY: Duration = Duration::from_secs(1);
 /// Time between two updates of the line.
 const PERIOD: Duration = Duration::from_millis(200);
 
-/// A bar of so many parts, which nobody sees unless standard error is a terminal.
+/// A bar of so many parts, which is shown only if standard error is a terminal.
 pub(crate) fn bar(when: ProgressWhen, parts: u64) -> ProgressBar {
     let target = match (when, io::stderr().is_terminal()) {
         (ProgressWhen::Off, _) | (_, false) => ProgressDrawTarget::hidden(),
@@ -142,7 +142,7 @@ impl Shown {
 
 fn write(text: &str) {
     let mut stderr = io::stderr();
-    // If nobody reads, nothing is lost.
+    // A closed output loses nothing.
     let _nobody_reads = stderr.write_all(text.as_bytes()).and_then(|()| stderr.flush());
 }
 
@@ -159,8 +159,8 @@ fn add_leaves(plan: &dyn ExecutionPlan, read: &mut Read) {
     }
 }
 
-/// Adds up the rows that the leaves will deliver, if all of them know. With a join the rows read
-/// say nothing about the work that is left.
+/// Adds up the rows that the scans will return, if all are known. With a join the rows read say
+/// nothing about the work that is left.
 fn rows_total(plan: &dyn ExecutionPlan) -> Option<u64> {
     if plan.name().contains("Join") {
         return None;
@@ -191,7 +191,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tells_time_left_only_while_it_is_known() {
+    fn shows_time_left_only_if_it_is_known() {
         let read = Read { rows: 250, bytes: 2048 };
         let elapsed = Duration::from_secs(2);
         assert_eq!(describe(read, None, elapsed), "2.0 s, 250 rows, 2.0 KiB read");

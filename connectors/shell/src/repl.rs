@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The interactive loop: reads statements from the terminal until the user leaves.
+//! Implements the interactive loop: it reads statements from the terminal until the user leaves.
 //!
 //! A statement may take several lines and ends with a semicolon; a line that begins with a dot is a
-//! command of the shell. What fails is reported, and the loop goes on. Ctrl-C clears the line that
+//! command of the shell. A failure is reported, and the loop continues. Ctrl-C clears the line that
 //! is being written, and ends the statement that is running.
 
 use std::{
@@ -223,7 +223,7 @@ mod tests {
     #[case("quit", true)]
     #[case("SELECT .5", false)]
     #[case("quit;", false)]
-    fn tells_commands_from_statements(#[case] text: &str, #[case] expected: bool) {
+    fn distinguishes_commands_from_statements(#[case] text: &str, #[case] expected: bool) {
         assert_eq!(is_command(text), expected);
     }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Runs statements one after the other and writes what they deliver.
+//! Runs statements one after the other and writes their results.
 //!
 //! Rows are written as they come; nothing here holds a whole result. A statement that fails is
-//! reported at once, and ends the text it stands in unless the user said otherwise.
+//! reported at once, and ends the text it is in unless the user said otherwise.
 
 use std::{
     fs,
@@ -163,8 +163,8 @@ impl Session {
     }
 }
 
-/// A query on a task of its own, so that this thread stays free for Ctrl-C and progress however
-/// long the query is busy with one batch. Dropping it ends the task.
+/// A query on its own task, so that this thread stays free for Ctrl-C and progress however long the
+/// query is busy with one batch. Dropping it ends the task.
 struct Running {
     schema: SchemaRef,
     plan: Arc<dyn ExecutionPlan>,
@@ -202,7 +202,7 @@ impl Running {
     }
 }
 
-/// Hands the rows of a query on until there are none, or nobody takes them.
+/// Sends the rows of a query until there are none, or the receiver is gone.
 async fn pump(mut stream: QueryStream, sender: Sender<nearscan::Result<RecordBatch>>) {
     while let Some(batch) = stream.next().await {
         if sender.send(batch).await.is_err() {

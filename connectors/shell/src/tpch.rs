@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `nearscan tpch`: makes TPC-H data, runs the queries and prints what came of it.
+//! Implements `nearscan tpch`: it makes TPC-H data, runs the queries and prints the report.
 
 use std::{
     fs,
@@ -51,11 +51,11 @@ pub(crate) struct DataArgs {
     #[arg(long, short = 's', value_name = "SF", default_value = "1")]
     scale_factor: ScaleFactor,
 
-    /// Folder for the data; each scale factor and layout has a folder of its own in it
+    /// Folder for the data; each scale factor and layout has its own folder in it
     #[arg(long, value_name = "DIR", default_value = "data/tpch", value_hint = ValueHint::DirPath)]
     data: PathBuf,
 
-    /// How the files are laid out: usual, or pushdown, which a drive reads faster
+    /// The layout of the files: usual, or pushdown, which a drive reads faster
     #[arg(long, value_name = "NAME", default_value_t)]
     layout: Layout,
 }
@@ -79,7 +79,7 @@ pub(crate) struct RunArgs {
     json: Option<PathBuf>,
 }
 
-/// A list of queries; a type of its own because clap takes a plain list for repeated values.
+/// A list of queries; a separate type because clap takes a plain list for repeated values.
 #[derive(Debug, Clone)]
 struct Queries(Vec<&'static Query>);
 

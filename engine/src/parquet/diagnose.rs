@@ -206,7 +206,7 @@ struct Chunk {
     schema: SchemaRef,
     row_group: usize,
     leaf: usize,
-    /// Where it starts in the file.
+    /// Its offset in the file.
     start: u64,
     bytes: Bytes,
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Lets the bounds of floating-point columns prune row groups by equality.
 //!
-//! The bounds of a FLOAT or DOUBLE column leave NaN out, so they are not bounds of all rows. A row
-//! with NaN is equal to no number, though: where `x = c` asks for a number, both bounds are sound.
-//! No other comparison is. In Arrow's total order NaN is less than every number where its sign is
-//! set, and greater where not, so `<` and `<=` would lose rows by the minimum, and `>` and `>=` by
-//! the maximum.
+//! The bounds of a FLOAT or DOUBLE column leave NaN out, so they are not bounds of all rows. But a
+//! row with NaN is equal to no number: for `x = c` with a number `c`, both bounds are sound. For no
+//! other comparison they are. In Arrow's total order NaN is less than every number where its sign
+//! is set, and greater where not, so `<` and `<=` would lose rows by the minimum, and `>` and `>=`
+//! by the maximum.
 //!
 //! The reader of a file returns one footer, whatever the predicate is. So the last rule of the
 //! physical optimizer inspects each scan's predicate, which is complete by then, and attaches the

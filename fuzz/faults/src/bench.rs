@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! One engine and one emulated drive, for one run.
+//! Makes one engine and one emulated drive, for one run.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -78,7 +78,7 @@ impl Setting {
 pub struct Answer {
     /// The rows, in one batch at least.
     pub batches: Vec<RecordBatch>,
-    /// What became of its units.
+    /// The outcome of its units.
     pub pushdown: PushdownProfile,
 }
 
@@ -148,7 +148,7 @@ impl Bench {
         self.context.quarantined().len()
     }
 
-    /// Bytes that queries have reserved and not given back.
+    /// Bytes that queries have reserved and not released.
     pub fn reserved_bytes(&self) -> usize {
         self.engine.uncorrected_context().runtime_env().memory_pool.reserved()
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What is run: the queries of TPC-H, and merges, of which TPC-H has none.
+//! Lists the cases: the queries of TPC-H, and merges, of which TPC-H has none.
 
 use anyhow::Result;
 use nearscan_tpch::queries::{self, Query};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Tables with small row groups: those of TPC-H, and two sorted ones whose rows interleave.
+//! Makes tables with small row groups: those of TPC-H, and two sorted ones whose rows interleave.
 //!
 //! The rows are those of the generator, so the stored answers hold.
 
@@ -140,7 +140,7 @@ fn write(path: &Path, batches: &[RecordBatch], properties: WriterPropertiesBuild
     let schema = batches.first().context("a table without rows")?.schema();
     let group_rows = rows.div_ceil(SHAPE.groups).max(SHAPE.group_rows_min);
     let properties = properties.set_max_row_group_row_count(Some(group_rows)).build();
-    // Of two processes that make the same table, each has a draft of its own.
+    // Of two processes that make the same table, each has its own draft.
     let draft = path.with_extension(format!("{}.draft", std::process::id()));
     let mut writer = ArrowWriter::try_new(File::create(&draft)?, schema, Some(properties))?;
     for batch in batches {

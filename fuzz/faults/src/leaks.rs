@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a run has left behind.
+//! Detects leaks of a run.
 //!
 //! A command that is cancelled ends a little later, and so do tasks and threads: each is waited
 //! for, with a bound.
@@ -106,7 +106,7 @@ impl Baseline {
 
 /// Waits until a drive has ended what it has taken.
 pub(crate) async fn settled(bench: &Bench) {
-    // What does not end is a leak, and is told of as one.
+    // A command that does not end is a leak, and is reported.
     let _ = remains(PATIENCE, || bench.in_flight()).await;
 }
 

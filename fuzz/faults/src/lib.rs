@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Fault simulation: each query runs once for each unit of work and each kind of fault that can
-//! strike it, then with seeded mixtures of all kinds, and under limits of memory.
+//! Simulates faults: each query runs once for each unit of work and each kind of fault that can
+//! strike it, then with seeded mixtures of all kinds, and under memory limits.
 //!
 //! ```text
 //! data    tables with small row groups, so that a query has several units
@@ -13,20 +13,19 @@
 //! tally   what came of it, as a table and as JSON
 //! ```
 //!
-//! The emulated drive says what it does of each fault (`nearscan_emulator::faults`); here is
-//! checked what the rest of the program makes of it. After each run the rows are those of the same
+//! The emulated drive defines the effect of each fault (`nearscan_emulator::faults`); this crate
+//! checks the reaction of the rest of the program. After each run the rows are those of the same
 //! query without a drive, and nothing is left: no command in flight, no device memory, no byte of
 //! the query's memory pool, no task, thread or open file.
 //!
-//! # What is not here
+//! # What this crate does not do
 //!
-//! No fault is made here, and none is made in the host's own memory or files: what nobody could
-//! read in the first place is an error of the query, with a drive and without.
+//! It injects no faults itself, and none into the host's own memory or files: data that cannot be
+//! read at all is an error of the query, with a drive and without.
 //!
 //! # Invariants
 //!
-//! - A run has an engine and a drive of its own, so what one run leaves behind is not the next
-//!   one's.
+//! - Each run has its own engine and drive, so a leak of one run does not affect the next.
 //! - What is printed of a run is enough to make it again: query, faults and seed.
 
 #![forbid(unsafe_code)]

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The same queries with little memory: rows, or the error that says that memory is short.
+//! Runs the same queries with little memory: each returns rows, or an error about memory.
 
 use std::panic::AssertUnwindSafe;
 
@@ -17,7 +17,7 @@ use crate::walk::QUERY_TIME_MAX;
 /// Limits in MiB; none is no limit.
 pub const LIMITS_MIB: [Option<u64>; 5] = [Some(1), Some(4), Some(16), Some(64), None];
 
-/// How a query ended under a limit.
+/// The outcome of a query under a limit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum End {
@@ -36,9 +36,9 @@ pub struct Limited {
     pub case: &'static str,
     /// The limit.
     pub limit_mib: Option<u64>,
-    /// How it ended without the drive.
+    /// The outcome without the drive.
     pub off: End,
-    /// How it ended on the drive.
+    /// The outcome on the drive.
     pub force: End,
     /// What either left behind.
     pub leaks: Vec<String>,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `nearscan-faults`: walks queries, units and faults, and says what came of it. It ends with
-//! status 1 if a row was wrong, a query failed or something was left behind.
+//! Implements `nearscan-faults`: it walks queries, units and faults, and prints the outcome. Its
+//! exit status is 1 if a row was wrong, a query failed or a resource was leaked.
 
 #![forbid(unsafe_code)]
 #![expect(
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kind_of_fault_that_there_is_not_is_refused() {
+    fn unknown_kind_of_fault_is_refused() {
         assert_eq!(kinds_of("hang,gone").unwrap(), ["hang", "gone"]);
         let refused = kinds_of("hang,hangs").unwrap_err().to_string();
         assert!(refused.contains("'hangs'") && refused.contains("kernel_error"), "{refused}");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a query must deliver: the rows that it delivers without a drive, and the stored answer of
-//! TPC-H where there is one.
+//! Provides the expected rows of a query: its rows without a drive, and the stored answer of TPC-H
+//! if there is one.
 
 use anyhow::{Context, Result};
 use nearscan::arrow::array::RecordBatch;
@@ -13,8 +13,8 @@ use crate::bench::{Bench, Setting};
 use crate::cases::{Case, RowOrder};
 use crate::data::Data;
 
-/// NULL as text, and what stands between two values: characters that no value has, so that other
-/// rows are other texts.
+/// NULL as text, and what is between two values: characters that no value has, so that other rows
+/// are other texts.
 const NULL: &str = "\u{0}";
 const BETWEEN: &str = "\u{1f}";
 
@@ -153,7 +153,7 @@ mod tests {
         batch(&[Some("a"), None], Arc::new(Int32Array::from(vec![1, 2]))),
         "the schema "
     )]
-    fn what_differs_is_noticed_in_any_order(
+    fn difference_is_detected_in_any_order(
         #[case] found: RecordBatch,
         #[case] expected: &str,
         #[values(MERGES[0], cases::parse_list("3").unwrap()[0])] case: Case,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What came of all runs: counts by kind of fault, and every run that was not good.
+//! Sums up all runs: counts by kind of fault, and every bad run.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn runs_are_counted_by_what_became_of_them() {
+    fn runs_are_counted_by_outcome() {
         let mut tally = Tally::default();
         tally.add("hang", run(Verdict::Right, &[("timeout", 2)], &[]));
         tally.add("slow", run(Verdict::Right, &[], &[]));
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_row_an_error_and_a_leak_are_bad_and_told_of() {
+    fn wrong_row_error_and_leak_are_bad_and_reported() {
         for (verdict, leaks) in [
             (Verdict::Wrong("2".to_owned()), &[][..]),
             (Verdict::Failed("no".to_owned()), &[]),

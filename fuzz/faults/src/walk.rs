@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Which faults strike where: one run after the other.
+//! Decides which faults strike where, one run after the other.
 //!
 //! Singly: `KIND@0`, `KIND@1`, and so on until a run that had no such command. In mixtures: every
-//! kind with the same probability, each run with a seed of its own. Into quarantine and out of it:
-//! a drive whose kernels all fail, until it is reset.
+//! kind with the same probability, each run with its own seed. Into quarantine and out of it: a
+//! drive whose kernels all fail, until it is reset.
 
 use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
@@ -42,7 +42,7 @@ const QUARANTINE_TIME_MIN: Duration = Duration::from_secs(10);
 /// which every unit hangs.
 pub const QUERY_TIME_MAX: Duration = Duration::from_secs(120);
 
-/// How a run ended.
+/// The outcome of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
@@ -77,7 +77,7 @@ pub struct Run {
     pub pushed_back: BTreeMap<String, u64>,
     /// Fragments that were in quarantine afterwards.
     pub quarantined: usize,
-    /// How it ended.
+    /// The outcome.
     pub verdict: Verdict,
     /// What it left behind.
     pub leaks: Vec<String>,
@@ -286,7 +286,7 @@ mod tests {
     #[case::sent_once_more("q06", 9, [0, 0], false)]
     #[case::others_may_have_fragments_of_few_units("q03", 11, [0, 4], true)]
     #[case::but_not_only_those("q03", 12, [0, 4], false)]
-    fn what_is_sent_in_spite_of_quarantine_is_noticed(
+    fn command_sent_in_spite_of_quarantine_is_detected(
         #[case] case: &'static str,
         #[case] struck: u64,
         #[case] units: [u64; 2],

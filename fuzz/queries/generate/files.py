@@ -2,7 +2,7 @@
 """Files that pyarrow, DuckDB and Polars write with random options.
 
 A file has a key `id`, a key `k` of few values that other files have too, and up to seven columns. A
-writer has options that change how values lie in the file and none of them.
+writer has options that change how values are laid out in the file and none of them.
 
 Left out, for no fault of a file: differences of 33 bits in a column of INT32, which DuckDB 2.0
 writes and no other reader takes, so that its integers stay within 30 bits; and the types that a
@@ -91,7 +91,7 @@ def draw_columns(writer: str, draw: random.Random) -> list[Column]:
 
 
 def fill(name: str, writer: str, made: list[Column], draw: random.Random) -> Table:
-    """A table of these columns with rows of its own."""
+    """A table of these columns with its own rows."""
     row_count = draw.choice(ROW_COUNTS)
     unique, shared = keys()
     every = [unique, shared, *made]

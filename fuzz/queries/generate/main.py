@@ -12,7 +12,7 @@ Reads requests from standard input and answers each on standard output, as lines
     {"do": "ask", "sql": TEXT}
         answers {"kinds": .., "rows": ..} over the tables that were written last, or {"error": ..}
 
-Batch n of a seed depends on the two and on nothing else. DuckDB is asked about the rows that the
+Batch n of a seed depends on the two and on nothing else. DuckDB runs queries over the rows that the
 writers were given, not about their files: a writer that changed a value would be noticed.
 """
 

@@ -13,7 +13,7 @@ What DuckDB and DataFusion rightly answer differently is avoided; `expressions` 
 - averages: decimals of four more places in DataFusion, doubles in DuckDB; the reader allows for it;
 - groups of floats, in which zero has a sign in one engine only;
 - MIN and MAX of zeros of both signs: the sign is that of the first in DuckDB;
-- order: NULLs first or last is said, and LIMIT stands behind an order that the key makes total.
+- order: NULLs first or last is said, and LIMIT follows an order that the key makes total.
 """
 
 from __future__ import annotations

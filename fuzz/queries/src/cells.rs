@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Rows of two engines in one form, and whether they are the same.
+//! Converts rows of two engines to one form, and compares them.
 //!
 //! | kind | same when |
 //! |---|---|
@@ -253,7 +253,7 @@ mod tests {
     #[case(Arc::new(Float32Array::from(vec![0.25])), Kind::Average, &[Some("0.26")], false)]
     #[case(Arc::new(StringArray::from(vec![""])), Kind::Text, &[None], false)]
     #[case(Arc::new(StringArray::from(vec!["b", "a"])), Kind::Text, &[Some("a"), Some("b")], true)]
-    fn tells_same_from_different(
+    fn distinguishes_equal_from_different_cells(
         #[case] array: ArrayRef,
         #[case] kind: Kind,
         #[case] texts: &[Option<&str>],

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Runs a query every way that it gets, and says where the rows differ.
+//! Runs a query in its configurations, and reports differences of the rows.
 //!
 //! ```text
 //! DuckDB <-- off <-- a way, and another one
@@ -45,7 +45,7 @@ pub(crate) enum Against {
     Original(usize),
 }
 
-/// What became of one query.
+/// The outcome of one query.
 #[derive(Debug, Default)]
 pub(crate) struct Checked {
     pub(crate) differences: Vec<Difference>,
@@ -64,14 +64,14 @@ pub(crate) struct Size {
     pub(crate) operators: u64,
 }
 
-/// An engine with the way it stands for.
+/// An engine in one configuration.
 #[derive(Clone, Copy)]
 pub(crate) struct Run<'a> {
     pub(crate) way: &'static Way,
     pub(crate) engine: &'a Engine,
 }
 
-/// Why a run gave no rows.
+/// The reason why a run returned no rows.
 #[derive(Debug)]
 pub(crate) enum Failed {
     /// The engine says so.
@@ -114,7 +114,7 @@ pub(crate) struct Rows {
     types: String,
 }
 
-/// Runs `sql`, in a task of its own.
+/// Runs `sql`, in its own task.
 pub(crate) async fn execute(engine: &Engine, sql: &str) -> Outcome {
     let (engine, sql) = (engine.clone(), sql.to_owned());
     let task = tokio::spawn(async move { engine.sql(&sql).await?.collect().await });

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The process that writes files, draws queries, and knows what DuckDB returns: `generate/main.py`.
+//! Talks to the process that writes files, generates queries, and returns DuckDB's rows:
+//! `generate/main.py`.
 //!
 //! One line of JSON each way; what they hold is said there.
 
@@ -100,7 +101,7 @@ impl Generator {
     /// Starts it with this interpreter.
     pub(crate) fn start(python: &OsStr) -> Result<Self> {
         let script = concat!(env!("CARGO_MANIFEST_DIR"), "/generate/main.py");
-        // Bytecode of the modules would lie beside them, in the project.
+        // Bytecode of the modules would be beside them, in the project.
         let mut command = Command::new(python);
         command.args(["-B", script]).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().context("cannot start the generator")?;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The ledger: what was run, line by line, so that runs add up and go on where the last one ended.
+//! Keeps the ledger of runs, line by line, so that runs add up and continue where the last one
+//! ended.
 //!
 //! A line is a JSON object for one span of batches of one seed: when, on which commit, how many
 //! queries and runs, what they had in them, how large they were, how many differed.
@@ -116,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn spans_come_back_and_the_next_batch_is_behind_them() {
+    fn spans_survive_a_round_trip_and_the_next_batch_follows() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("ledger.jsonl");
         assert_eq!(read(&path).unwrap(), []);
@@ -129,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_is_no_span_is_named() {
+    fn invalid_line_is_named() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("ledger.jsonl");
         append(&path, &span(1, 0, 1)).unwrap();

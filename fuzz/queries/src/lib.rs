@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Random queries over random files: every way to run one gives the rows of DuckDB.
+//! Runs random queries over random files, and checks that every configuration returns the rows of
+//! DuckDB.
 //!
 //! ```text
 //! generate/main.py --files, queries, DuckDB's rows--> check --differences--> shrink --> report
@@ -17,10 +18,10 @@
 //! | `shrink` | the smallest files and query that still differ |
 //! | `ledger` | what was run, ever |
 //!
-//! # What is not here
+//! # What this crate does not do
 //!
-//! No faults one by one, no cancelling, and one limit of memory only (`tight-memory`): those have a
-//! matrix of their own. Queries with a known answer are in `sqllogictest`.
+//! It injects no faults one by one, cancels no queries, and has one memory limit only
+//! (`tight-memory`): `fuzz/faults` does that. Queries with a known answer are in `sqllogictest`.
 //!
 //! # Invariants
 //!
@@ -57,7 +58,7 @@ const SPAN_BATCHES: u64 = 250;
 /// What to run.
 #[derive(Debug, Clone, clap::Parser)]
 #[command(name = "nearscan-queries", about = "Run random queries over random files")]
-// What `cargo xtask` says stands first.
+// What `cargo xtask` says is first.
 #[command(args_override_self = true)]
 pub struct Options {
     /// Seed of files and queries
@@ -86,7 +87,7 @@ pub struct Options {
     pub python: OsString,
 }
 
-/// What became of all queries.
+/// The outcome of all queries.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Outcome {
     /// Queries.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `cargo xtask fuzz sql`: runs random queries, and ends with 1 if any differs.
+//! `cargo xtask fuzz sql`: runs random queries, and exits with 1 if any differs.
 
 #![forbid(unsafe_code)]
 #![expect(

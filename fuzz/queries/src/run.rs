@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Batches: their files, their engines, their queries; and the sum of what became of them.
+//! Runs batches of files, engines and queries, and sums up the outcomes.
 //!
-//! Batches are independent of each other, so several jobs work on them side by side, each with a
-//! generator of its own.
+//! Batches are independent of each other, so several jobs work on them side by side, each with its
+//! own generator.
 
 use std::{
     collections::BTreeMap,
@@ -57,7 +57,7 @@ impl Shrunk {
     }
 }
 
-/// What became of some batches.
+/// The outcome of some batches.
 #[derive(Debug, Default)]
 pub(crate) struct Sum {
     pub(crate) queries: u64,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The ways to run a query, and which of them a query gets.
+//! Defines the configurations in which a query runs, and selects those of each query.
 //!
 //! Every query runs without a drive; what it gives there is held against DuckDB, and the other ways
 //! against it. Of these a query gets [`WAYS_PER_QUERY`], in turn, so that after some batches each
@@ -19,7 +19,7 @@ const LARGE: &str = "emulated:?profile=unlimited";
 /// One that fits a SmartSSD, and keeps few units in flight.
 const SMALL: &str = "emulated:?memory=50331648";
 
-/// One with faults; `SEED` stands for a number that changes from batch to batch.
+/// One with faults; `SEED` is replaced by a number that changes from batch to batch.
 const FAULTY: &str = "emulated:?profile=unlimited&seed=SEED&faults=queue_full:0.1,low_memory:0.1,\
                       read_error:0.1,timeout:0.1,corrupt:0.15,gone:0.02";
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Makes a difference smaller: first rows and columns of the files go, then parts of the query, as
-//! long as the same two runs still differ.
+//! Shrinks a difference: it removes first rows and columns of the files, then parts of the query,
+//! as long as the same two runs still differ.
 //!
 //! A rewrite is a pair of queries, so of these only the files get smaller. A query that does not
 //! end takes long each time, so there is a bound of time too.
@@ -93,7 +93,7 @@ pub(crate) async fn shrink(
         last = text;
     }
     shrinking.columns().await?;
-    // The files of a last try that failed may lie there.
+    // The files of a last try that failed may be there.
     if let Some(text) = shrinking.difference_of_files().await? {
         last = text;
     }

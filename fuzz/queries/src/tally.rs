@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How often each way was run, and what came of it: a way whose drive does nothing shows here.
+//! Counts the runs of each configuration and their outcomes, so that a drive without work is
+//! visible.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +14,7 @@ pub struct Runs {
     pub runs: u64,
     /// Those that gave rows.
     pub answered: u64,
-    /// Units of work that ran on a drive, and that were given back.
+    /// Units of work that ran on a drive, and that were pushed back.
     pub units_drive: u64,
     /// See `units_drive`.
     pub units_cpu: u64,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The target `arguments`: values of the shell's options that the engine reads, which are drive
-//! URLs and sizes.
+//! Implements the target `arguments`: values of the shell's options that the engine parses, which
+//! are drive URLs and sizes.
 
 use nearscan::DriveSpec;
 use nearscan::units::{format_bytes, parse_bytes};
@@ -31,8 +31,8 @@ pub fn arguments(bytes: &[u8]) -> bool {
     spec.is_ok() || size.is_ok()
 }
 
-/// Whether a message shows the token of a text. One of a few letters, or of what stands for bytes
-/// that are none, may be part of anything, and one that stands twice is no secret.
+/// Whether a message shows the token of a text. A token of a few letters, or of replacement
+/// characters, may be part of any text, and one that occurs twice is not secret.
 fn shows(message: &str, text: &str, token: &str) -> bool {
     let letters = token.chars().filter(|sign| sign.is_alphanumeric()).count();
     letters >= 8 && text.matches(token).count() == 1 && message.contains(token)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The call of a kernel as bytes: a command and the device memory that it reads.
+//! Encodes the call of a kernel: a command and the device memory that it reads.
 //!
 //! ```text
 //! offset  bytes

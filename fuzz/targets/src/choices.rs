@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Bytes as a row of choices; behind the end all are 0.
+//! Reads bytes as a sequence of choices; after the end all are 0.
 
 /// What is left to choose from.
 pub(crate) struct Choices<'a>(&'a [u8]);

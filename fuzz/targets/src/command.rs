@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The target `command`: everything that is decoded from bytes of another machine.
+//! Implements the target `command`: everything that is decoded from bytes of another machine.
 
 use nearscan_command::{
     Command, Fragment, MediaPlan, MergeCommand, ResultHeader, ResultView, ResultWriter, Status,
@@ -34,7 +34,7 @@ fn scan(mut bytes: Vec<u8>) -> bool {
     assert!(command.scratch_bytes().is_multiple_of(64), "scratch in whole lines");
     assert!(command.device_bytes() >= command.output.bytes_max());
     let plan = MediaPlan::of(&command.unit.inputs);
-    assert!(plan.media_bytes() <= plan.bytes, "more is read than there is room for");
+    assert!(plan.media_bytes() <= plan.bytes, "more is read than fits");
     let encoded = command.encode().expect("what decodes encodes");
     let back = Command::decode(&encoded).expect("what was encoded decodes");
     assert_eq!(back, command);
@@ -91,7 +91,7 @@ fn result(bytes: &[u8]) -> bool {
     let cells: usize = view.blocks.iter().map(|block| block.rows as usize * widths.len()).sum();
     assert!(cells <= bytes.len() * 8, "more values than bits");
     if widths.contains(&Width::Bool) || !holds_zeros(&view, &widths) {
-        // A truth value may be any byte, and what is null anything, until somebody looks.
+        // A truth value may be any byte, and a null value anything, until it is checked.
         return true;
     }
     let expected = rows(&view, &widths);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The target `drives`: the scan kernel and the CPU drive on the same command and the same bytes.
+//! Implements the target `drives`: the scan kernel and the CPU drive on the same command and the
+//! same bytes.
 //!
 //! Each may refuse what the other takes: a kernel has limits of the data that a processor does not
 //! have, and of damaged bytes each notices what it looks at. Where both give rows, these are the
@@ -22,12 +23,12 @@ pub fn drives(bytes: &[u8]) -> bool {
 /// Runs both and compares their rows.
 pub(crate) fn compare(call: &mut Call) -> Option<()> {
     let ended = kernel::run(call);
-    // A command that leaves the kernel's memories reads behind the end of the CPU drive's file.
+    // A command that leaves the kernel's memories reads after the end of the CPU drive's file.
     let command = Command::decode(&call.command).ok()?;
     let completion = host::run(&command, &call.memory)?;
     if let Outcome::Finished(bytes) = &completion.outcome {
         let bytes_max = command.output.bytes_max().max(ResultHeader::BYTES);
-        assert!(bytes.len() as u64 <= bytes_max, "the CPU drive gives more than there is room for");
+        assert!(bytes.len() as u64 <= bytes_max, "the result of the CPU drive does not fit");
     }
     let host_command = at_epoch_of(&command, &completion);
     let host_view = match completion.check(&host_command) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The CPU drive on what a kernel was called with: device memory becomes a file.
+//! Runs the CPU drive on the input of a kernel: device memory becomes a file.
 
 use std::cell::RefCell;
 use std::fs::File;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The target `scan`: the scan kernel on any command and any memory.
+//! Implements the target `scan`: the scan kernel on any command and any memory.
 //!
 //! Under `cargo xtask fuzz coverage` the kernel's C++ has sanitizers, and its memories are no
 //! larger than the command says: an access outside of them ends the process.
@@ -86,7 +86,7 @@ pub(crate) fn result_in(output: &[u64]) -> Vec<u8> {
     let payload = &result[usize::try_from(ResultHeader::BYTES).unwrap_or(0)..];
     if header.status == Status::Ok {
         assert_eq!(crc32c::crc32c(payload), header.payload_checksum, "the payload's checksum");
-        // Nothing stands behind the result that was not there before.
+        // The kernel must not have changed the words after the result.
         let behind = &output[result.len() / 8..];
         assert!(behind.iter().all(|word| *word == UNTOUCHED), "words behind the result");
     }

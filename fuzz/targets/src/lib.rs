@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What coverage-guided fuzzers run: each target is a function of bytes that panics when an
+//! Defines the targets of coverage-guided fuzzers: each is a function of bytes that panics if an
 //! invariant is broken.
 //!
 //! | target | bytes | must hold |
@@ -13,15 +13,15 @@
 //! | `files` | choices: a file of one of three writers, wrong numbers in footer, indexes and page headers, a query | rows, or an error that says where |
 //! | `pages` | choices: a column, a layout, wrong numbers in headers and in the command | as `drives` |
 //!
-//! Checksums are put right before anything looks at the bytes: damage that a checksum notices is
-//! tested where the checksum is, and would hide all that stands behind it.
+//! Checksums are corrected before the bytes are used: corruption that a checksum detects is tested
+//! with the checksum, and would hide all later code.
 //!
 //! `cargo xtask fuzz coverage` builds the programs in `src/bin` with coverage and, for the C++ of
 //! the kernels, with address and undefined-behaviour sanitizers, and runs them. A plain
 //! `cargo test` replays `corpus/TARGET.tsv`, an archive (`xtask/archive`), and the files of
 //! `regressions/TARGET` without either.
 //!
-//! # What is not here
+//! # What this crate does not do
 //!
 //! No rows of SQL: whether queries are right is for the tests of `sqllogictest`. No network, no
 //! drive but the kernels' and the processor's.
@@ -34,9 +34,10 @@
 //! # Invariants
 //!
 //! - A target does the same for the same bytes, whatever ran before.
-//! - A target says whether its input got anywhere, so that a corpus is noticed that no longer does.
-//! - Work is bounded by the bytes: rows, steps and rooms that an input asks for are cut where a
-//!   target would only take longer.
+//! - A target returns whether its input passed the first checks, so that a useless corpus is
+//!   detected.
+//! - Work is bounded by the bytes: rows, steps and buffers that an input requests are limited where
+//!   a target would only take longer.
 #![forbid(unsafe_code)]
 
 #[cfg(feature = "sql")]

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The target `merge`: the merge kernel on any command and any results of scans.
+//! Implements the target `merge`: the merge kernel on any command and any results of scans.
 //!
 //! What it should give is a stable sort of the rows of all inputs.
 
@@ -15,13 +15,13 @@ use crate::drives::rows;
 use crate::kernel::{lines, result_in};
 use crate::sign;
 
-/// Rows that a command may claim; the kernel believes what it reads.
+/// Most rows that a command may declare; the kernel trusts the numbers that it reads.
 const ROWS_MAX: u64 = u64::MAX - 1;
 /// Steps of a command.
 const STEPS_MAX: u64 = (1 << 20) - 1;
 /// Bytes of output that a call is given; one that wants more is not run.
 const ROOM_BYTES_MAX: u64 = 1 << 20;
-/// What stands in the output before.
+/// The contents of the output before a call.
 const UNTOUCHED: u64 = 0xa5a5_5a5a_c3c3_3c3c;
 
 /// Runs the merge kernel on a call. Whether its rows were compared.
@@ -68,7 +68,7 @@ fn run(call: &Call) -> Option<()> {
     Some(())
 }
 
-/// What an input holds; `None` when the host would not believe it.
+/// The contents of an input; `None` if the host would refuse it.
 fn verdict(bytes: &[u8], widths: &[Width]) -> Option<Verdict> {
     let view = ResultView::parse(bytes, widths).ok()?;
     let rows_kept = view.header.rows_kept;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Inputs to begin with: the commands that the conformance suite sends to a drive, as calls.
+//! Provides seeds: the commands that the conformance suite sends to a drive, as calls.
 //!
-//! A drive that stands before the CPU drive writes them down, with the bytes of the files that they
-//! name.
+//! A drive that wraps the CPU drive records them, with the bytes of the files that they name.
 
 use std::fmt::{self, Debug};
 use std::os::unix::fs::FileExt;
@@ -129,7 +128,7 @@ impl Log {
         Some((Call { has_declared_depths, command: words, memory }, result))
     }
 
-    /// A merge of results that lie in device memory.
+    /// A merge of results that are in device memory.
     fn merge(&self, command: &MergeCommand, part: MergePart) -> Option<Call> {
         let mut memory = Vec::new();
         let mut inputs = Vec::new();
@@ -147,7 +146,7 @@ impl Log {
     }
 }
 
-/// A drive that writes down what it is asked to do.
+/// A drive that records its work.
 #[derive(Debug)]
 struct Recorder {
     drive: CpuDrive,
@@ -164,7 +163,7 @@ impl Drive for Recorder {
     }
 
     fn locate(&self, file: &FileRef) -> Placement {
-        // Both number files in the order in which they are asked for them.
+        // Both number files in the order of requests.
         drop(self.log.files.locate(file));
         self.drive.locate(file)
     }

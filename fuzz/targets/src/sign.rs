@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Right checksums and lengths, so that what stands behind them is looked at.
+//! Corrects checksums and lengths, so that the code after their checks is reached.
 
 use std::ops::Range;
 
@@ -12,7 +12,7 @@ const RESULT_MAGIC: &[u8] = b"NSRS";
 /// Commands within commands, and results in device memory, stand on such lines.
 const LINE: usize = 64;
 
-/// Where fields stand in the header of a command.
+/// Where fields are in the header of a command.
 mod of_command {
     use std::ops::Range;
 
@@ -23,7 +23,7 @@ mod of_command {
     pub(super) const SCRATCH_BYTES: Range<usize> = 104..112;
 }
 
-/// Where fields stand in the header of a result.
+/// Where fields are in the header of a result.
 mod of_result {
     use std::ops::Range;
 

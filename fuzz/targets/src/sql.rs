@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The target `sql`: statements through the parser, the planner and our rule, and no further.
+//! Implements the target `sql`: statements through the parser, the planner and our rule, without
+//! execution.
 //!
 //! Bytes are either text, which is only cut and parsed, or words of [`WORDS`], one a byte, so that
 //! a changed byte is another word and most inputs have the shape of a query. Those are planned
@@ -63,7 +64,7 @@ pub fn sql(bytes: &[u8]) -> bool {
     })
 }
 
-/// The words that bytes stand for.
+/// The words that bytes represent.
 fn text_of(bytes: &[u8]) -> String {
     let word = |byte: &u8| WORDS[usize::from(*byte) % WORDS.len()];
     let words: Vec<&str> = bytes.iter().take(WORDS_MAX).map(word).collect();

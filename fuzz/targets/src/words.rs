@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The words that the target `sql` makes statements of.
+//! Lists the words from which the target `sql` makes statements.
 //!
 //! No word lets planning itself take long or write: no function that makes long values of
 //! constants, no statement but queries.
 
-/// A byte stands for the word at its place; bytes behind the end begin anew.
+/// A byte represents the word at its place; bytes beyond the last word start over.
 pub(crate) const WORDS: &[&str] = &[
     "SELECT",
     "FROM",

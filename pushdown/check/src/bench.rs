@@ -189,7 +189,7 @@ struct Run {
     end: End,
 }
 
-/// What came of a command.
+/// The outcome of a command.
 struct End {
     time: DriveTime,
     told: Told,

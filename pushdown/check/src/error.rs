@@ -18,7 +18,7 @@ pub enum Error {
     Folder {
         /// Where.
         folder: PathBuf,
-        /// What the file system says.
+        /// The message of the file system.
         #[source]
         source: io::Error,
     },
@@ -27,7 +27,7 @@ pub enum Error {
     NotHeld {
         /// The file.
         path: PathBuf,
-        /// What the drive says.
+        /// The message of the drive.
         reason: String,
     },
     /// The drive took no command.

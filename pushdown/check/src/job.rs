@@ -41,7 +41,7 @@ impl Job {
         Command { envelope, ..self.command.clone() }
     }
 
-    /// Why the drive cannot do it, by its own words.
+    /// The reason why the drive cannot do it, by its own words.
     pub(crate) fn refused_by(&self, drive: &dyn Drive) -> Option<String> {
         let capabilities = drive.capabilities();
         let chunks = self.command.unit.chunks.iter();
@@ -72,7 +72,7 @@ impl Job {
     }
 
     /// Two that read the same column of few different numbers, which is small on the media: one
-    /// gives back 4 MiB, the other one a count.
+    /// returns 4 MiB, the other one a count.
     pub(crate) fn sending(drive: &dyn Drive, folder: &Path) -> Result<[Self; 2]> {
         let columns = [ColumnData {
             values: Values::integers((0..RESULT_ROWS).map(|row| i64::from(row >> 17))),

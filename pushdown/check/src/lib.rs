@@ -7,8 +7,8 @@
 //! ```
 //!
 //! - [`check`] runs both and returns a [`Report`], as text and as JSON.
-//! - A [`Figure`] stands beside what the model has for it. Most are parameters of the model, ready
-//!   to be fed back; the others say what the model expects of the same commands.
+//! - A [`Figure`] is shown beside the model's value. Most are parameters of the model, ready to be
+//!   fed back; the others say what the model expects of the same commands.
 //!
 //! # What this crate does not do
 //!

@@ -12,8 +12,8 @@
 //!  "ended": null | "why the benchmarks ended before they were done"}
 //! ```
 //!
-//! `clock` is `drive` or `simulation`: whether the wall time is that of a drive, or of a program
-//! that stands for one, which says nothing of a card.
+//! `clock` is `drive` or `simulation`: whether the wall time is that of a drive, or of a
+//! simulation, which says nothing about a card.
 
 use nearscan_conformance::Report as Conformance;
 use nearscan_drive::{Capabilities, Drive, Identity};
@@ -30,7 +30,7 @@ const VERSION: u32 = 1;
 pub struct Left {
     /// Its name.
     pub name: &'static str,
-    /// Why not.
+    /// The reason.
     pub reason: String,
 }
 
@@ -53,7 +53,7 @@ pub struct Report {
     pub figures: Vec<Figure>,
     /// Those that are missing.
     pub left: Vec<Left>,
-    /// Why the micro-benchmarks ended before they were done.
+    /// The reason why the micro-benchmarks ended before they were done.
     pub ended: Option<Error>,
 }
 
@@ -74,7 +74,7 @@ impl Report {
         self.ended.is_none() && self.conformance.as_ref().is_none_or(Conformance::is_clean)
     }
 
-    /// Why the micro-benchmarks ended early, with what led to it.
+    /// The reason why the micro-benchmarks ended early, with what led to it.
     pub(crate) fn why_ended(&self) -> Option<String> {
         let error = self.ended.as_ref()?;
         let mut text = error.to_string();
@@ -86,8 +86,8 @@ impl Report {
         Some(text)
     }
 
-    /// Whether the drive told modelled times: then what this machine's clock says is how long the
-    /// simulation took.
+    /// Whether the drive reported modelled times: then times by this machine's clock are those of
+    /// the simulation.
     pub fn is_modelled(&self) -> bool {
         self.figures.iter().any(|figure| !figure.found.modelled.samples().is_empty())
     }

@@ -35,7 +35,7 @@ pub enum Cells<'a> {
 /// Some rows of one column.
 #[derive(Debug, Clone, Copy)]
 pub struct CellColumn<'a> {
-    /// The values; what stands in null rows does not matter.
+    /// The values; what is in null rows does not matter.
     pub cells: Cells<'a>,
     /// `[rows]`, true where a row is not null; `None` when none is (or [`Cells::Null`] says it
     /// all).

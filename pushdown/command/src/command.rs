@@ -69,7 +69,7 @@ impl Command {
     /// [`Unit::output_bytes`].
     ///
     /// # Errors
-    /// What [`Fragment::check`] and [`Unit::check`] find.
+    /// The errors of [`Fragment::check`] and [`Unit::check`].
     pub fn bind(fragment: &Fragment, unit: Unit, envelope: Envelope) -> Result<Self, Error> {
         fragment.check()?;
         unit.check(fragment)?;

@@ -70,9 +70,9 @@ pub enum Error {
     Limit {
         /// What there is too much of.
         what: &'static str,
-        /// How many.
+        /// The number.
         actual: u64,
-        /// How many are allowed.
+        /// The limit.
         limit: u64,
     },
     /// An index points at nothing, or forward.
@@ -82,7 +82,7 @@ pub enum Error {
         what: &'static str,
         /// The index.
         index: u64,
-        /// How many there are.
+        /// Their number.
         count: u64,
     },
     /// An operand or a column has the wrong kind for its use.

@@ -108,7 +108,7 @@ pub(crate) fn open(
     Ok((header, bytes))
 }
 
-/// Where the checksum stands in the header.
+/// Where the checksum is in the header.
 const CHECKSUM_AT: usize = 12;
 
 /// The envelope that a header carries.

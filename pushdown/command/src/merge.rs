@@ -44,7 +44,7 @@ pub struct SortKey {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Merge {
     /// The order of every input and of the output, the most significant key first. Rows that are
-    /// equal in all keys stand in the order of their inputs, and within one as they stood there.
+    /// equal in all keys are in the order of their inputs, and within an input in its order.
     pub keys: Vec<SortKey>,
     /// Whether a row that equals the one before it in all keys is left out; NULL equals NULL.
     pub distinct: bool,
@@ -93,8 +93,8 @@ impl Merge {
 /// Scans whose results the drive merges.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MergeCommand {
-    /// Who asks. The scans are parts of the same work; their own envelopes say which results are
-    /// theirs.
+    /// The request envelope. The scans are parts of the same work; their own envelopes identify
+    /// their results.
     pub envelope: Envelope,
     /// The inputs; where they say that their results go does not matter, only how much room these
     /// have.
@@ -155,7 +155,7 @@ impl MergeCommand {
     }
 
     /// Bytes of device memory beside the inputs of the scans and the merged result: what the scans
-    /// work in, and their results, each from a line of its own.
+    /// work in, and their results, each from its own line.
     pub fn scratch_bytes(&self) -> u64 {
         let scan = |scan: &Command| {
             let result = scan.output.bytes_max().checked_next_multiple_of(64).unwrap_or(u64::MAX);
@@ -189,7 +189,7 @@ impl MergeCommand {
         self.seal(self.scratch_bytes(), limits::MERGE_COMMAND_BYTES_MAX, sections)
     }
 
-    /// The bytes the kernel reads: the results of the scans, headers included, lie in `inputs`, and
+    /// The bytes the kernel reads: the results of the scans, headers included, are in `inputs`, and
     /// the merged rows of `part` go to `output`.
     ///
     /// # Errors

@@ -8,13 +8,13 @@ use crate::limits::MERGE_PARTS_MAX;
 use crate::result::{Counters, ResultHeader};
 use crate::status::Status;
 
-/// One of the parts that a drive cuts a merge into. The rows of all parts, one behind the other,
-/// are those of the whole.
+/// One of the parts that a drive cuts a merge into. The rows of all parts, one after the other, are
+/// those of the whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct MergePart {
     /// Which part, from 0 on.
     pub part: u16,
-    /// How many there are, up to [`MERGE_PARTS_MAX`].
+    /// Their number, up to [`MERGE_PARTS_MAX`].
     pub parts: u16,
 }
 
@@ -63,11 +63,11 @@ impl MergeCut {
     }
 }
 
-/// The results of all parts of a merge as one: their payloads one behind the other, under one
+/// The results of all parts of a merge as one: their payloads one after the other, under one
 /// header. Where parts have failed it is the header of the first of those.
 ///
 /// The checksum of the payload comes from those of the parts, not from their bytes: a byte that has
-/// changed since its kernel wrote it still shows to whoever reads the whole.
+/// changed since its kernel wrote it is still detected in the whole.
 ///
 /// # Errors
 /// [`Error`] when a part is no result, there is none, or their rows are too many to count.

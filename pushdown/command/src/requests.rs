@@ -51,7 +51,7 @@ impl Span {
         self.offset.saturating_add(self.length)
     }
 
-    /// The blocks that a range of a file lies on.
+    /// The blocks that a range of a file is on.
     fn around(file_id: u64, version: Version, offset: u64, length: u64) -> Self {
         let first = offset - offset % BLOCK_BYTES;
         let end = offset.saturating_add(length);

@@ -67,7 +67,7 @@ pub struct Detail {
 /// The start of a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ResultHeader {
-    /// How it ended; anything but [`Status::Ok`] voids the payload.
+    /// The outcome; anything but [`Status::Ok`] voids the payload.
     pub status: Status,
     /// Where it failed, if that is known.
     pub detail: Option<Detail>,
@@ -83,7 +83,7 @@ pub struct ResultHeader {
     pub rows_kept: u64,
     /// Rows in the payload.
     pub rows_out: u64,
-    /// Bytes behind the header.
+    /// Bytes after the header.
     pub payload_bytes: u64,
     /// CRC-32C of them.
     pub payload_checksum: u32,
@@ -247,7 +247,7 @@ impl<'a> BlockColumn<'a> {
         self.validity.get(row / 8).is_some_and(|byte| byte >> (row % 8) & 1 == 1)
     }
 
-    /// The number in row `row`, null or not; `None` for byte strings and behind the end.
+    /// The number in row `row`, null or not; `None` for byte strings and after the end.
     pub fn number(&self, row: usize) -> Option<i128> {
         let size = self.width.bytes()? as usize;
         let bytes = self.values.get(row * size..row * size + size)?;
@@ -265,7 +265,7 @@ impl<'a> BlockColumn<'a> {
         Some(u32::from_le_bytes(bytes.try_into().ok()?))
     }
 
-    /// The byte string in row `row`, empty for null; `None` for numbers and behind the end.
+    /// The byte string in row `row`, empty for null; `None` for numbers and after the end.
     pub fn string(&self, row: usize) -> Option<&'a [u8]> {
         if self.width != Width::Bytes {
             return None;

@@ -22,15 +22,15 @@ pub struct Chunk {
     pub length: u64,
     /// Bytes of its pages when decompressed.
     pub uncompressed_bytes: u64,
-    /// How values are stored.
+    /// The representation of values.
     pub physical_type: PhysicalType,
     /// 0 for a required column, 1 for one that may be null.
     pub definition_level_max: u8,
-    /// How pages are compressed.
+    /// The compression of pages.
     pub codec: Codec,
     /// Which encodings may occur.
     pub encodings: Encodings,
-    /// How stored values stand for numbers.
+    /// How stored values represent numbers.
     pub reading: Reading,
 }
 
@@ -99,7 +99,7 @@ impl Unit {
                 let entries = (chunk.uncompressed_bytes.checked_div(entry_bytes).unwrap_or(0))
                     .min(u64::from(limits::DICTIONARY_ENTRIES_MAX));
                 let streams = match chunk.encodings.contains(Encoding::ByteStreamSplit) {
-                    // Each stream starts on a line of its own.
+                    // Each stream starts on its own line.
                     true => chunk.uncompressed_bytes + u64::from(limits::FIXED_BYTES_MAX) * 64,
                     false => 0,
                 };
@@ -172,7 +172,7 @@ impl Unit {
 /// Bytes of one dictionary entry in scratch: value or reference, then the outcomes of string tests.
 pub const DICTIONARY_SLOT_BYTES: u64 = 16;
 
-/// The largest room for a result that a host asks for: a sixteenth of the device's 4 GiB.
+/// The largest room for a result that a host requests: a sixteenth of the device's 4 GiB.
 pub const OUTPUT_BYTES_MAX: u64 = 256 << 20;
 
 impl Chunk {

@@ -75,7 +75,7 @@ pub(crate) struct SectionReader<'a> {
 
 impl<'a> SectionReader<'a> {
     /// Reads the directory at `start` of `bytes`; what is not known to the container that the
-    /// sections stand in counts as unknown.
+    /// sections are in counts as unknown.
     pub(crate) fn open(
         bytes: &'a [u8],
         start: u32,

@@ -43,7 +43,7 @@ pub struct Case {
     pub expectation: Expectation,
     /// Statuses that a drive may end with instead.
     pub tolerated: Vec<Status>,
-    /// Room for the result, if not what the unit asks for.
+    /// Room for the result, if not what the unit requests.
     pub bytes_max: Option<u64>,
     pub(crate) inputs: Inputs,
 }

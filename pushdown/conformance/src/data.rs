@@ -91,7 +91,7 @@ impl Values {
         }
     }
 
-    /// How they are stored.
+    /// Their representation.
     pub const fn physical_type(&self) -> PhysicalType {
         match self {
             Self::Boolean(_) => PhysicalType::Boolean,
@@ -104,7 +104,7 @@ impl Values {
         }
     }
 
-    /// How what is stored stands for numbers.
+    /// How what is stored represents numbers.
     pub const fn reading(&self) -> Reading {
         match self {
             Self::Boolean(_) | Self::Int32(_) | Self::Int64(_) | Self::Bytes(_) => Reading::PLAIN,

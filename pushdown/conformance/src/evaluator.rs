@@ -25,8 +25,7 @@ pub struct Verdict {
     /// rows in their order, of groups ordered by their keys.
     pub rows: Option<Vec<Row>>,
     /// Whether a drive may end with [`Status::Overflow`](nearscan_command::Status::Overflow): a
-    /// result left its width, perhaps behind the limit, or the sum of absolute values left 128
-    /// bits.
+    /// result left its width, perhaps after the limit, or the sum of absolute values left 128 bits.
     pub overflow_allowed: bool,
     /// Whether it may end with
     /// [`Status::GroupCardinality`](nearscan_command::Status::GroupCardinality) because a kept row

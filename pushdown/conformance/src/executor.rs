@@ -27,7 +27,7 @@ use crate::report::Report;
 /// Time after which a command counts as hung.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// How a case ended.
+/// The outcome of a case.
 pub(crate) enum End {
     /// With what it may end with.
     Passed(String),

@@ -20,7 +20,7 @@ pub struct Report {
     pub seed: u64,
     /// Cases run.
     pub cases: u64,
-    /// How they ended: `rows`, or the name of a status or failure.
+    /// The outcome: `rows`, or the name of a status or failure.
     pub ends: BTreeMap<String, u64>,
     /// Cases not run because the drive says that it is not able to, by reason.
     pub skipped: BTreeMap<String, u64>,

@@ -176,7 +176,7 @@ impl Room {
         Arc::new(Self(AtomicU64::new(bytes)))
     }
 
-    /// Bytes that nobody has taken.
+    /// Bytes that are free.
     pub fn left(&self) -> u64 {
         self.0.load(Ordering::SeqCst)
     }

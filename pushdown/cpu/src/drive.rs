@@ -48,7 +48,7 @@ pub struct CpuDrive {
     shared: Arc<Shared>,
 }
 
-/// What sessions and jobs share.
+/// The state that sessions and jobs share.
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) capabilities: Capabilities,

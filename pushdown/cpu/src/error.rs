@@ -4,13 +4,13 @@
 use nearscan_command::{Detail, Status};
 use nearscan_drive::Failure;
 
-/// Why a command stopped before its end.
+/// The reason why a command stopped before its end.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Stop {
     /// The result's header says why.
     #[error("status {status:?}")]
     Status {
-        /// How it ended.
+        /// The outcome.
         status: Status,
         /// Where, if that is known.
         detail: Option<Detail>,

@@ -116,7 +116,7 @@ impl PageHeader {
         matches!(encoding, Some(Encoding::PlainDictionary | Encoding::RleDictionary))
     }
 
-    /// Bytes of levels that stand before the values and are not compressed.
+    /// Bytes of levels that are before the values and are not compressed.
     pub fn level_bytes(&self) -> usize {
         match self.kind {
             PageKind::Data2(data) => data.definition_bytes.saturating_add(data.repetition_bytes),

@@ -52,7 +52,7 @@ impl Limits {
 /// end.
 ///
 /// # Errors
-/// Why there is no result with rows.
+/// The reason why there is no result with rows.
 pub(crate) fn run(
     command: &Command,
     files: &FileTable,

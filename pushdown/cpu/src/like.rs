@@ -7,10 +7,9 @@
 //! %BRASS       ends with           %a%b%       contains, one behind the other
 //! ```
 //!
-//! What stands for anything is whole characters. A piece that begins with the first byte of a
-//! character can only be found where a character begins, so such pieces are looked for byte by
-//! byte. Patterns with other pieces, or with a place for one character, are matched as they are
-//! defined.
+//! A wildcard matches whole characters. A piece that begins with the first byte of a character can
+//! only be found where a character begins, so such pieces are looked for byte by byte. Patterns
+//! with other pieces, or with a place for one character, are matched as they are defined.
 
 use memchr::memmem::Finder;
 use nearscan_command::{StringTest, TestOp, pattern};

@@ -25,7 +25,7 @@ const BATCH_ROWS: usize = 8192;
 /// whatever the end.
 ///
 /// # Errors
-/// Why there is no result with rows: that of the first scan which has none, or
+/// The reason why there is no result with rows: that of the first scan which has none, or
 /// [`Status::NotSorted`].
 pub(crate) fn run(
     command: &MergeCommand,

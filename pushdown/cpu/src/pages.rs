@@ -52,12 +52,12 @@ impl Pages {
         Self { chunk, bytes, at: 0, index: 0, rows_left: rows, has_dictionary: false, snappy }
     }
 
-    /// The number of the page that was read last, and its first byte behind the header.
+    /// The number of the page that was read last, and its first byte after the header.
     pub(crate) const fn place(&self) -> (u32, usize) {
         (self.index.saturating_sub(1), self.at)
     }
 
-    /// The next page that holds something, `None` behind the last one.
+    /// The next page that holds something, `None` after the last one.
     ///
     /// # Errors
     /// [`Status::Corrupt`], or [`Status::Encoding`] for what no command allows.
@@ -141,7 +141,7 @@ impl Pages {
         }
     }
 
-    /// A page of version 2: levels lie before the values and are never compressed.
+    /// A page of version 2: levels are before the values and are never compressed.
     fn data2(
         &mut self,
         page: &DataPage2,

@@ -16,7 +16,7 @@ type Rank = (bool, i128);
 #[derive(Debug)]
 pub(crate) struct TopRows {
     top: Top,
-    /// Up to as many ranks as rows are asked for, the last one on top.
+    /// Up to as many ranks as requested rows, the last one on top.
     best: BinaryHeap<Rank>,
 }
 

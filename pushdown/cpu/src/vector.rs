@@ -26,7 +26,7 @@ pub(crate) enum Vector {
     Unused,
 }
 
-/// Numbers; what stands in null rows does not matter.
+/// Numbers; what is in null rows does not matter.
 #[derive(Debug, Clone)]
 pub(crate) struct Numbers {
     pub(crate) values: NumberValues,
@@ -305,12 +305,12 @@ fn pack(bytes: &[u8]) -> BooleanBuffer {
     BooleanBuffer::new(bits.into(), 0, bytes.len())
 }
 
-/// Whether `row` is in the bitmap; `None` stands for all rows.
+/// Whether `row` is in the bitmap; `None` means all rows.
 pub(crate) fn is_set(validity: Option<&BooleanBuffer>, row: usize) -> bool {
     validity.is_none_or(|validity| validity.value(row))
 }
 
-/// The rows that are in both; `None` stands for all rows.
+/// The rows that are in both; `None` means all rows.
 pub(crate) fn intersect(
     a: Option<&BooleanBuffer>,
     b: Option<&BooleanBuffer>,

@@ -65,7 +65,7 @@ pub enum Refused {
 }
 
 impl Capabilities {
-    /// What a drive with the whole scan kernel can run.
+    /// Returns the capabilities of a drive with the whole scan kernel.
     pub fn of_scan_kernel() -> Self {
         Self {
             version: 1,

@@ -33,7 +33,7 @@ impl Outcome {
     }
 }
 
-/// How a command ended.
+/// The outcome of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
     /// The kernel returned a result, which has a status.
@@ -49,7 +49,7 @@ pub struct Completion {
     pub command_id: u128,
     /// Which attempt.
     pub attempt: u32,
-    /// How it ended.
+    /// The outcome.
     pub outcome: Outcome,
     /// Its time.
     pub time: DriveTime,
@@ -78,13 +78,13 @@ impl Completion {
     /// The result, once identity, checksums, lengths and row accounting have been checked.
     ///
     /// # Errors
-    /// Why the rows must not be used; then the unit has to be done elsewhere.
+    /// The reason why the rows must not be used; then the unit has to be done elsewhere.
     pub fn check(&self, command: &Command) -> Result<ResultView<'_>, Fault> {
         let unit_rows = command.unit.rows;
         let view = self.parse(&command.envelope, &command.fragment.output_widths(), unit_rows)?;
         let header = &view.header;
         let expected = match &command.fragment.output {
-            // A top leaves out what it can, but not what was asked for.
+            // A top leaves out what it can, but not what was requested.
             nearscan_command::Output::Rows { top: Some(top), .. } => header
                 .rows_out
                 .min(header.rows_kept)
@@ -104,7 +104,7 @@ impl Completion {
     /// As [`Completion::check`], for a merge.
     ///
     /// # Errors
-    /// Why the rows must not be used; then all its units have to be done elsewhere.
+    /// The reason why the rows must not be used; then all its units have to be done elsewhere.
     pub fn check_merge(&self, command: &MergeCommand) -> Result<ResultView<'_>, Fault> {
         let view = self.parse(&command.envelope, &command.output_widths(), command.rows())?;
         let header = &view.header;
@@ -119,8 +119,8 @@ impl Completion {
         Ok(view)
     }
 
-    /// What scans and merges have in common: the result is whole, answers this command, and
-    /// accounts for all `rows` of its units.
+    /// Checks what scans and merges have in common: the result is complete, answers this command,
+    /// and accounts for all `rows` of its units.
     fn parse(
         &self,
         envelope: &Envelope,

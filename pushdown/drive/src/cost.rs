@@ -40,9 +40,9 @@ impl Kernel {
     }
 }
 
-/// How large the requests of a command to the media are: the mean of the ranges of files that it
-/// asks for, before a drive joins or cuts them. The limits lie half way, on the logarithm, between
-/// the sizes for which rates of such drives are published.
+/// Size class of a command's requests to the media: the mean of the ranges of files that it
+/// requests, before a drive joins or cuts them. The limits are half-way, on a logarithmic scale,
+/// between the sizes for which rates of such drives are published.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RequestClass {
     /// Up to 16 KiB, about 4 KiB.
@@ -84,7 +84,7 @@ impl RequestClass {
     }
 }
 
-/// Where rates come from.
+/// The source of rates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RateSource {
     /// From nowhere.
@@ -146,9 +146,9 @@ pub struct KernelRates {
     pub ns_per_row: f64,
     /// Of each byte to the host.
     pub ns_per_link_byte: f64,
-    /// Where they come from.
+    /// Their source.
     pub source: RateSource,
-    /// How good they are, if they were fitted.
+    /// Their quality, if they were fitted.
     pub fit: Option<FitQuality>,
 }
 
@@ -262,9 +262,9 @@ pub struct CostSnapshot {
     /// Device memory to host, in bytes a second, which all lanes share; nothing when that is in
     /// their own time.
     pub link_bytes_per_s: Option<f64>,
-    /// What scans take of a lane.
+    /// Rates of scans on a lane.
     pub scan: RatesByRequest,
-    /// What merges take of a lane.
+    /// Rates of merges on a lane.
     pub merge: RatesByRequest,
     /// Commands in the queue.
     pub queue_depth: u32,

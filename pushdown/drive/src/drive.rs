@@ -215,7 +215,7 @@ pub struct Submission {
 pub struct CancelWord(Arc<AtomicU32>);
 
 impl CancelWord {
-    /// Asks for the end.
+    /// Requests the end.
     pub fn set(&self) {
         self.0.store(1, Ordering::Release);
     }

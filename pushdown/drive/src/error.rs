@@ -11,7 +11,7 @@ pub enum Refusal {
     /// Not enough device memory, or the query's memory budget is used up.
     #[error("{needed_bytes} bytes of device memory are not free")]
     LowMemory {
-        /// Bytes asked for.
+        /// Bytes requested.
         needed_bytes: u64,
     },
     /// The drive is gone or shut down.
@@ -33,7 +33,7 @@ pub enum Failure {
     Read {
         /// The file.
         path: String,
-        /// What the read said.
+        /// The message of the read.
         reason: String,
     },
     /// The file is not what the command says it was.
@@ -66,7 +66,7 @@ pub enum Failure {
     /// Device memory was not free when the command got there.
     #[error("{needed_bytes} bytes of device memory are not free")]
     LowMemory {
-        /// Bytes asked for.
+        /// Bytes requested.
         needed_bytes: u64,
     },
     /// The kernel or its runtime misbehaved.

@@ -4,7 +4,7 @@
 //!
 //! # Invariants
 //!
-//! - A file keeps its number as long as the table lives, by whatever path it was asked for.
+//! - A file keeps its number as long as the table lives, by whatever path it was requested.
 //! - Bytes are of the version that a command names: it is checked before and after reading, because
 //!   a file may be overwritten in the meantime.
 

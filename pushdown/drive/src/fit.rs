@@ -153,8 +153,8 @@ impl Normal {
         ((self.weight - 2.0 * linear + square) / self.weight).max(0.0).sqrt()
     }
 
-    /// The best rates of the chosen amounts, the others 0; nothing when they can not be told apart
-    /// or one would be negative.
+    /// The best rates of the chosen amounts, the others 0; nothing when they can not be
+    /// distinguished or one would be negative.
     fn solve(&self, chosen: &[usize]) -> Option<[f64; AMOUNTS]> {
         // Scaled so that the diagonal is 1: amounts differ by many orders of magnitude.
         let norm = |at: usize| self.products[at][at].sqrt();

@@ -46,7 +46,7 @@ pub trait DeviceClock: Send + Sync + Debug {
     /// A result on its way to the host, in ns.
     fn link_ns(&self, result_bytes: u64) -> u64;
 
-    /// How fast the device is; what is in flight and free is left to the drive.
+    /// The speed of the device; what is in flight and free is left to the drive.
     fn snapshot(&self) -> CostSnapshot;
 }
 
@@ -55,7 +55,7 @@ pub trait CardModel: Send + Sync + Debug {
     /// Its clock.
     fn clock(&self) -> &dyn DeviceClock;
 
-    /// How merges are cut on it.
+    /// Returns how it cuts merges.
     fn merge_cut(&self) -> MergeCut;
 
     /// Whether it takes this work.
@@ -71,14 +71,14 @@ pub trait CardModel: Send + Sync + Debug {
     /// The failure that its fault plan has for it.
     fn begin(&self, work: &Work, path: &str) -> Result<(), Failure>;
 
-    /// What this work took, of which its clock says `time`.
+    /// Returns the time of this work; `time` is that of its clock.
     fn took(&self, work: &Work, time: Modelled) -> Modelled;
 
     /// Says that this work has ended, or was not taken after all.
     fn end(&self, work: &Work);
 
-    /// Waits for the runtime on `listener`, on a thread of its own, and answers it until it closes
-    /// the device.
+    /// Waits for the runtime on `listener`, on its own thread, and answers it until it closes the
+    /// device.
     ///
     /// # Errors
     /// When there is no thread left.

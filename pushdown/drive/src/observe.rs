@@ -22,22 +22,22 @@ use crate::time::{DriveTime, ModelId, Modelled};
 /// or is shared is judged by how it is now. A model does not age.
 const MEASURED_MAX: u64 = 1024;
 
-/// What a command did, and what it took.
+/// The load and the time of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Observation {
     /// Which kernel it was for.
     pub kernel: Kernel,
     /// Ranges of files that it asked for, before a drive joins or cuts them.
     pub requests: u64,
-    /// What it did.
+    /// Its load.
     pub load: Load,
-    /// What it took.
+    /// Its time.
     pub time: DriveTime,
 }
 
 impl Observation {
-    /// What a command took that was done and has been checked. `rows` are those that it read, or of
-    /// a merge those that it merged.
+    /// Makes the observation of a command that has ended and was checked. `rows` are those that it
+    /// read, or of a merge those that it merged.
     pub fn of(kernel: Kernel, scans: &[Command], rows: u64, completion: &Completion) -> Self {
         let requests = scans.iter().map(|scan| scan.unit.inputs.len() as u64).sum();
         let traffic = completion.traffic;
@@ -120,8 +120,8 @@ impl Observer {
     }
 }
 
-/// What a command took of its lane alone: its start shows once, media and link are shared, and the
-/// model says how fast they are.
+/// Returns the time that a command kept its lane busy: its start shows once, media and link are
+/// shared, and the model says how fast they are.
 fn lane_ns(kernel: Kernel, time: &Modelled) -> u64 {
     match kernel {
         Kernel::Scan => time.kernel_ns,

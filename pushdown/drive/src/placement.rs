@@ -11,7 +11,7 @@ use nearscan_command::Version;
 pub struct FileRef {
     /// Absolute path.
     pub path: PathBuf,
-    /// What it was when its footer was read.
+    /// Its version when its footer was read.
     pub version: Version,
 }
 
@@ -34,7 +34,7 @@ impl FileRef {
     /// A local file as it is now.
     ///
     /// # Errors
-    /// What the file system says.
+    /// The message of the file system.
     pub fn of(path: &std::path::Path) -> std::io::Result<Self> {
         let path = path.canonicalize()?;
         let version = file_version(&std::fs::metadata(&path)?);
@@ -42,7 +42,7 @@ impl FileRef {
     }
 }
 
-/// What a local file is: its size and modification time in ns.
+/// Returns the version of a local file: its size and modification time in ns.
 pub fn file_version(metadata: &std::fs::Metadata) -> Version {
     let since = metadata.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
     let stamp = since.map_or(0, |since| u64::try_from(since.as_nanos()).unwrap_or(u64::MAX));

@@ -27,7 +27,7 @@ struct State<J> {
     is_closed: bool,
 }
 
-/// Why a queue did not take a job, which comes back.
+/// The reason why a queue did not take a job, which comes back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NotQueued<J> {
     /// As many jobs as the queue admits are in flight.

@@ -57,7 +57,7 @@ impl fmt::Display for KernelStage {
     }
 }
 
-/// How long each stage was busy, in ns.
+/// Busy time of each stage, in ns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct StageTimes([u64; KernelStage::ALL.len()]);
 

@@ -27,7 +27,7 @@ impl AddAssign for Measured {
     }
 }
 
-/// Where the loop schedules of a model come from.
+/// The source of the loop schedules of a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Schedule {
     /// Initiation intervals and depths are assumed.
@@ -94,7 +94,7 @@ impl Modelled {
         busiest_ns.saturating_add(self.fill_ns()).saturating_add(self.merge_ns)
     }
 
-    /// What the commands in this figure spent most of that time on.
+    /// Returns the bottleneck of the commands in this figure.
     pub fn limit(&self) -> Limit {
         let (busiest, busiest_ns) = self.busiest();
         let others = [(Limit::Start, self.fill_ns()), (Limit::Merge, self.merge_ns)];
@@ -140,9 +140,9 @@ fn longer(one: (Limit, u64), other: (Limit, u64)) -> (Limit, u64) {
 /// A query with CPU operators over a modelled scan: neither measured nor modelled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Composed {
-    /// What the host did.
+    /// Time of the host.
     pub measured: Measured,
-    /// What the drive would have done.
+    /// Modelled time of the drive.
     pub modelled: Modelled,
     /// How the two overlap: `serial` adds them, `overlapped` takes the longer.
     pub overlap_rule: &'static str,

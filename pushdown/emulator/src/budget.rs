@@ -106,7 +106,7 @@ pub struct Ledger {
     /// All stages of all kernels.
     #[serde(rename = "stage")]
     pub stages: Vec<Stage>,
-    /// Designs that somebody has asked about.
+    /// Designs of interest.
     #[serde(rename = "design")]
     pub designs: Vec<Design>,
 }

@@ -18,7 +18,7 @@ use crate::device::Memory;
 use crate::faults::{ABSENT_REQUESTS, Fault, Strikes};
 use crate::job::{INJECTED, Job};
 
-/// What drive, sessions and threads share.
+/// The state that drive, sessions and threads share.
 #[derive(Debug)]
 pub(crate) struct Shared {
     config: Config,

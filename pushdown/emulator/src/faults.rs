@@ -10,7 +10,7 @@
 //! | `hang` | the kernel does not end at all, until it is cancelled | nothing, until the host gives up |
 //! | `corrupt` | one byte of the result changes on its way | a checksum that does not match |
 //! | `gone` | the drive is lost while the command runs, for the rest of the query | [`Failure::Gone`] |
-//! | `short_read` | fewer bytes come from the media than were asked for | the drive counts them: [`Failure::Read`] |
+//! | `short_read` | fewer bytes come from the media than were requested | the drive counts them: [`Failure::Read`] |
 //! | `corrupt_page` | a bit of a page header changes in device memory | a status of the kernel |
 //! | `kernel_error` | the kernel ends with a status and no rows | that status |
 //! | `slow` | the media take [`SLOWDOWN`] times as long, on the modelled clock; a little on the real one too | the right rows, later |
@@ -78,7 +78,7 @@ pub enum Fault {
     Corrupt,
     /// The drive is lost for a query.
     Gone,
-    /// Fewer bytes come from the media than were asked for.
+    /// Fewer bytes come from the media than were requested.
     ShortRead,
     /// A bit of a page header changes in device memory.
     CorruptPage,
@@ -241,7 +241,7 @@ pub(crate) fn slowed(time: Modelled) -> Modelled {
 const RESULT_SALT: u64 = u64::MAX;
 const PAGE_SALT: u64 = u64::MAX - 1;
 
-/// A number for a kind of fault and some work; `salt` tells draws apart.
+/// A number for a kind of fault and some work; `salt` distinguishes draws.
 fn draw(seed: u64, salt: u64, work: &Work) -> u64 {
     let attempt = u64::from(work.envelope().attempt);
     let merge = match work {

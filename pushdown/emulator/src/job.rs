@@ -21,7 +21,7 @@ const HANG_POLL: std::time::Duration = std::time::Duration::from_millis(1);
 #[derive(Debug)]
 pub(crate) struct Job {
     pub(crate) work: Work,
-    /// Where it stands in the order of submission.
+    /// Where it is in the order of submission.
     pub(crate) place: u64,
     /// Released when the job ends, not before.
     pub(crate) lease: Lease,

@@ -18,7 +18,7 @@
 //!   neither thread scheduling nor the order of completions enters.
 //! - Device memory never exceeds its size; every lease is released.
 //! - A fault ([`faults`]) is decided from the seed and the command alone, so a run can be repeated;
-//!   but for one that is asked for by a command's place in the order of submission.
+//!   except for one that is requested by a command's place in the order of submission.
 #![forbid(unsafe_code)]
 
 pub mod budget;

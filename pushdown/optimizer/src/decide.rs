@@ -59,7 +59,7 @@ use crate::units::{FooterBounds, ScanUnits, kept_by};
 pub struct DriveView {
     /// Its name.
     pub name: String,
-    /// What it can run.
+    /// Its capabilities.
     pub capabilities: Capabilities,
     /// Its rates.
     pub snapshot: CostSnapshot,

@@ -110,7 +110,7 @@ impl fmt::Display for Kept {
     }
 }
 
-/// What the cost model estimated for a scan, or for a merge with its scans.
+/// Estimates of the cost model for a scan, or for a merge with its scans.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Costs {
     /// On the drive, in ns.
@@ -158,9 +158,10 @@ pub struct Candidate {
     pub costs: Option<Costs>,
     /// The estimates for the merge on the drive that it is part of, likewise.
     pub merge: Option<Costs>,
-    /// What stays on the host above an offloaded scan, and why.
+    /// The part above an offloaded scan that stays on the host, and the reason.
     pub above: Option<Kept>,
-    /// How many row groups of an offloaded scan stay on the host, and why the first of them does.
+    /// Number of row groups of an offloaded scan that stay on the host, and the reason of the
+    /// first.
     pub units_kept: Option<(usize, Kept)>,
 }
 

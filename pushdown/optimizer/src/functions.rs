@@ -15,7 +15,7 @@ pub struct PushdownFunction {
     pub data_type: &'static str,
     /// Whether it can run on the drive.
     pub offloadable: bool,
-    /// Why not: the word of a [`KeepReason`](crate::KeepReason).
+    /// If it cannot, the word of the [`KeepReason`](crate::KeepReason).
     pub reason: &'static str,
 }
 

@@ -127,8 +127,8 @@ fn is_of_scans(plan: &Arc<dyn ExecutionPlan>) -> bool {
     is_known && plan.children().into_iter().all(is_of_scans)
 }
 
-/// What a merge moves. A unit that is cut is read for each of its parts, and each part is taken to
-/// have as many of its rows as the others.
+/// Returns the volume of a merge. A unit that is cut is read for each of its parts, and its parts
+/// are assumed to have equally many rows.
 fn volume_of(exec: &PushdownMergeExec) -> MergeVolume {
     let scans: Vec<&PushdownExec> = exec.scans().collect();
     let shares: Vec<KeptShare> = scans

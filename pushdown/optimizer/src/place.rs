@@ -166,7 +166,7 @@ fn check_dictionary(
     Ok(())
 }
 
-/// What a page header and a codec may add to a dictionary of numbers.
+/// Bytes that a page header and a codec may add to a dictionary of numbers.
 const NUMBERS_SLACK_BYTES: u64 = 128;
 
 /// Share of rows that a filter is assumed to keep where DataFusion has no estimate: the default of

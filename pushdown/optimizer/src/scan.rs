@@ -51,7 +51,7 @@ impl<'a> Scan<'a> {
         self.config.file_source().table_schema().table_schema()
     }
 
-    /// How many columns of the table are in the files.
+    /// Returns the number of the table's columns that are in the files.
     pub(crate) fn file_columns(&self) -> usize {
         self.config.file_schema().fields().len()
     }
@@ -88,7 +88,7 @@ fn columns_of(schema: &Schema) -> Vec<Arc<dyn PhysicalExpr>> {
 /// A stack of operators over one scan.
 pub(crate) struct Stack<'a> {
     pub(crate) scan: Scan<'a>,
-    /// What the top of the stack outputs, over the table's columns.
+    /// The outputs of the top of the stack, over the table's columns.
     pub(crate) outputs: Vec<Arc<dyn PhysicalExpr>>,
     /// Rows are kept where all of these are true; over the table's columns.
     pub(crate) conjuncts: Vec<Arc<dyn PhysicalExpr>>,

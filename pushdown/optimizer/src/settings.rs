@@ -133,7 +133,7 @@ pub enum SettingError {
         key: &'static str,
         /// The value as it was written.
         value: String,
-        /// What the setting takes.
+        /// The valid values.
         expected: &'static str,
     },
 }
@@ -146,7 +146,7 @@ pub struct Setting {
     pub values: &'static str,
     /// Default value, written as a user would.
     pub default: &'static str,
-    /// What it does, one sentence.
+    /// The effect, one sentence.
     pub description: &'static str,
     get: fn(&NearscanOptions) -> String,
     set: fn(&mut NearscanOptions, &str) -> Option<()>,
@@ -172,8 +172,8 @@ pub static SETTINGS: &[Setting] = &[
         key: "nearscan.pushdown.mode",
         values: "auto, force or off",
         default: "auto",
-        description: "Who decides whether work runs on a drive: the cost model (auto), \
-                      the drive's abilities alone (force), or nobody (off)",
+        description: "Whether work runs on a drive: as the cost model decides (auto), \
+                      whenever the drive can run it (force), or never (off)",
         get: |options| options.pushdown.mode.to_string(),
         set: |options, value| store(&mut options.pushdown.mode, value.parse().ok()),
     },
@@ -261,10 +261,10 @@ pub static SETTINGS: &[Setting] = &[
     },
 ];
 
-/// What a rate takes.
+/// The valid values of a rate.
 const RATE_VALUES: &str = "a whole number above 0, or measured";
 
-/// The word for a rate that nobody set.
+/// The word for a rate that is not set.
 const MEASURED: &str = "measured";
 
 impl NearscanOptions {

@@ -58,7 +58,7 @@ fn tcp() -> Address {
     Address::Tcp("127.0.0.1:0".to_owned())
 }
 
-/// A server on threads of its own, which ends with the process: it has the drive for good.
+/// A server on its own threads, which ends with the process: it has the drive for good.
 struct Server {
     address: Address,
     _stop: oneshot::Sender<()>,

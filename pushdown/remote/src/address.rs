@@ -18,7 +18,7 @@ pub enum Address {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("'{text}' is neither unix:PATH nor HOST:PORT")]
 pub struct AddressError {
-    /// What was given.
+    /// The given value.
     pub text: String,
 }
 

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use crate::address::Address;
 
-/// Why a drive could not be reached, served or hosted.
+/// The reason why a drive could not be reached, served or hosted.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The system has no threads left.
@@ -18,7 +18,7 @@ pub enum Error {
     Unreachable {
         /// Where.
         address: Address,
-        /// Why not.
+        /// The reason.
         reason: String,
     },
     /// A server answers, but refuses the request.
@@ -34,7 +34,7 @@ pub enum Error {
     Listen {
         /// Where.
         address: Address,
-        /// Why not.
+        /// The reason.
         reason: String,
     },
     /// The server's connections failed as a whole.

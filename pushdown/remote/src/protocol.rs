@@ -151,7 +151,7 @@ pub(crate) struct Locate {
 pub(crate) struct Located {
     #[prost(uint64, optional, tag = "1")]
     pub(crate) file_id: Option<u64>,
-    /// Why there is no number.
+    /// The reason why there is no number.
     #[prost(string, tag = "2")]
     pub(crate) reason: String,
 }
@@ -372,7 +372,8 @@ pub(crate) struct Failed {
     pub(crate) needed_bytes: u64,
 }
 
-/// Why a command has no result. One that a client does not know is a failed kernel to it.
+/// The reason why a command has no result. One that a client does not know is a failed kernel to
+/// it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, prost::Enumeration)]
 #[repr(i32)]
 pub(crate) enum Cause {

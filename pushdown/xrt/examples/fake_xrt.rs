@@ -44,7 +44,7 @@ struct Buffer {
 
 struct Memory(Mutex<Vec<Page>>);
 
-/// A disk writes to memory that lies on blocks.
+/// A disk writes to memory that is aligned to blocks.
 #[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C, align(4096))]
 struct Page([Line; 64]);

@@ -50,7 +50,7 @@ pub(crate) fn before(sysfs: &Sysfs, address: &Address, image: &Image) -> Result<
     }
 }
 
-/// Why a card may be missing, as the end of a sentence.
+/// The reason why a card may be missing, as the end of a sentence.
 pub(crate) fn absence(sysfs: &Sysfs, address: &Address) -> String {
     if !sysfs.0.join("bus/pci/drivers/xocl").exists() {
         return ": the driver xocl is not loaded".to_owned();

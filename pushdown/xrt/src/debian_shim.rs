@@ -23,7 +23,7 @@ const FUNCTION: &std::ffi::CStr = c"_ZN12xclcpuemhal29CpuemShim10alloc_voidEm";
 const BEGIN: [u8; 15] =
     [0x55, 0x48, 0x89, 0xf5, 0x53, 0x48, 0x89, 0xfb, 0x48, 0x83, 0xec, 0x08, 0x48, 0x8b, 0x87];
 
-/// What stands at [`STORE_AT`], before where the buffer is in the object.
+/// What is at [`STORE_AT`], before where the buffer is in the object.
 const STORE: [u8; 3] = [0x48, 0x89, 0x83];
 const STORE_AT: usize = 0x30;
 
@@ -31,7 +31,7 @@ const STORE_AT: usize = 0x30;
 const CODE_BYTES: usize = STORE_AT + STORE.len() + 4;
 
 /// Bytes of a message's data, at most: the runtime cuts copies into so many (`SW_EMU_PACKET_SIZE`,
-/// which nobody here sets).
+/// which is not set here).
 const PACKET_BYTES: usize = 8 << 20;
 
 /// What a message has beside its data, with much to spare.

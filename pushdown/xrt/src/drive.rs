@@ -30,7 +30,7 @@ const THREADS_PER_UNIT: usize = 2;
 /// units hold some for themselves.
 const LEASED_BYTES: u64 = (BANK_BYTES - 2 * UNITS_BYTES) / 5 * 4;
 
-/// What drive, sessions and threads share.
+/// The state that drive, sessions and threads share.
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) card: Card,
@@ -153,7 +153,8 @@ impl XrtDrive {
         self.shared.free_bytes.load(Ordering::Acquire) == self.capabilities.memory_bytes
     }
 
-    /// Why files are copied through the host instead of going straight to the card, if they are.
+    /// The reason why files are copied through the host instead of going straight to the card, if
+    /// they are.
     pub fn copies_because(&self) -> Option<&str> {
         self.shared.card.peer_to_peer.as_ref().err().map(String::as_str)
     }
@@ -231,7 +232,7 @@ impl Drive for XrtDrive {
         self.shared.running.count()
     }
 
-    /// What the runtime still holds of a card that is lost can not be given back: the process is to
+    /// What the runtime still holds of a card that is lost can not be released: the process is to
     /// be ended by [`leave`](crate::leave).
     fn lost(&self) -> Option<String> {
         self.shared.running.lost().map(str::to_owned)

@@ -55,8 +55,8 @@ pub struct Environment {
 }
 
 impl Environment {
-    /// Surroundings for a process that is about to be started, with a folder of its own; clears up
-    /// what dead processes have left.
+    /// Surroundings for a process that is about to be started, with its own folder; clears up what
+    /// dead processes have left.
     ///
     /// # Errors
     /// [`OpenError::File`] when the folder cannot be made, [`OpenError::SocketName`].
@@ -100,8 +100,8 @@ impl Environment {
         }
         let made = Self::make()?;
         for (name, value) in made.variables() {
-            // SAFETY: this process has one thread, which was just counted, so that nobody reads or
-            // changes the environment meanwhile.
+            // SAFETY: this process has one thread, which was just counted, so that no other code
+            // reads or changes the environment meanwhile.
             unsafe { std::env::set_var(name, value) };
         }
         Ok(made)
@@ -149,7 +149,7 @@ impl Environment {
     }
 }
 
-/// The value of the variable that asks for emulation, if there is one.
+/// The value of the variable that requests emulation, if there is one.
 pub(crate) fn emulation_mode() -> Option<String> {
     variable(MODE)
 }

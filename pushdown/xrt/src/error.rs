@@ -16,7 +16,7 @@ pub enum OpenError {
     NoRuntime {
         /// The library.
         library: String,
-        /// What the loader says.
+        /// The message of the loader.
         reason: String,
     },
     /// They are of a version that lacks what is needed.
@@ -32,7 +32,7 @@ pub enum OpenError {
     File {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The message of the system.
         reason: std::io::Error,
     },
     /// The image is of no use here.
@@ -40,7 +40,7 @@ pub enum OpenError {
     Image {
         /// The file.
         path: PathBuf,
-        /// Why not.
+        /// The reason.
         reason: ImageError,
     },
     /// The runtime requires its environment before the process has threads.
@@ -49,7 +49,7 @@ pub enum OpenError {
          before there is a second one, or start it with the variables of `Environment`"
     )]
     Threads {
-        /// How many there are.
+        /// Their number.
         threads: usize,
     },
     /// One process reaches cards or emulates them, not both.
@@ -58,7 +58,7 @@ pub enum OpenError {
         /// What it was prepared for.
         prepared: &'static str,
     },
-    /// A card is wanted where the environment asks for emulation.
+    /// A card is wanted where the environment requests emulation.
     #[error(
         "the image is for a card, and XCL_EMULATION_MODE is set to {value:?}: unset it to reach \
          the card"
@@ -81,13 +81,13 @@ pub enum OpenError {
     /// The name of a card makes no sense.
     #[error("{target:?} is neither an index nor an address such as 0000:01:00.1")]
     Target {
-        /// What was given.
+        /// The given value.
         target: String,
     },
     /// There is no such card.
     #[error("there is no card {target}{detail}")]
     NoCard {
-        /// Which was asked for.
+        /// Which was requested.
         target: String,
         /// What else was found out.
         detail: String,
@@ -119,14 +119,14 @@ pub enum OpenError {
         /// The card's.
         card: String,
     },
-    /// The runtime did not do what it was asked for.
+    /// The runtime did not do what was requested.
     #[error("the card {target} failed to {what}: {reason}")]
     Card {
         /// Which card.
         target: String,
         /// What was tried.
         what: &'static str,
-        /// What the runtime says.
+        /// The message of the runtime.
         reason: String,
     },
     /// The counter-measure for the runtime's own mistake found it in an unknown state.

@@ -167,8 +167,8 @@ impl Kernel {
 /// What a buffer is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum BufferKind {
-    /// Copied to and from by the host. In emulation this kind has a copy of its own on the host's
-    /// side, so that a copy which was forgotten shows; on a card it is an ordinary buffer.
+    /// Copied to and from by the host. In emulation this kind has its own copy on the host's side,
+    /// so that a copy which was forgotten shows; on a card it is an ordinary buffer.
     Host,
     /// Device memory that a disk writes into.
     PeerToPeer,
@@ -304,7 +304,7 @@ struct Signal {
     changed: Condvar,
 }
 
-/// Told by the runtime, on a thread of its own.
+/// Told by the runtime, on its own thread.
 unsafe extern "C" fn on_end(_run: Handle, state: c_int, data: *mut c_void) {
     // SAFETY: the data is the signal of the run, which lives for as long as the run.
     let signal = unsafe { &*data.cast::<Signal>() };
@@ -323,7 +323,7 @@ pub(crate) struct Run {
 // SAFETY: a run belongs to no thread.
 unsafe impl Send for Run {}
 
-/// How long the runtime may take from telling of an end to having ended, in ms.
+/// The time that the runtime may take from telling of an end to having ended, in ms.
 const SETTLE_MS: u32 = 1000;
 
 impl Run {

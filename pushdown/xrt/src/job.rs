@@ -260,7 +260,7 @@ impl Execution<'_> {
     }
 }
 
-/// The bytes of a command whose inputs lie where the plan puts them.
+/// The bytes of a command whose inputs are where the plan puts them.
 fn bound(command: &Command, plan: &MediaPlan) -> Result<Vec<u8>, Failure> {
     let mut inputs = Vec::with_capacity(command.unit.inputs.len());
     for (input, offset) in command.unit.inputs.iter().zip(&plan.places) {

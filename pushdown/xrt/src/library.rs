@@ -3,7 +3,8 @@
 //!
 //! # Invariants
 //!
-//! - A library that was opened stays open: its threads and handlers outlive whoever opened it.
+//! - A library that was opened stays open: its threads and handlers outlive the code that opened
+//!   it.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
 use std::os::unix::ffi::OsStrExt;
@@ -66,7 +67,7 @@ impl Library {
     }
 }
 
-/// What the loader says of its last failure on this thread.
+/// The loader's message about its last failure on this thread.
 fn last_error() -> String {
     // SAFETY: the text is this thread's until it calls the loader again.
     let text = unsafe { libc::dlerror() };

@@ -2,7 +2,7 @@
 //! Reads from files into device memory.
 //!
 //! There are two paths. Peer to peer, the disk writes into the device: the read goes past the
-//! host's cache (`O_DIRECT`), so that offset, length and address lie on blocks, which the plan of a
+//! host's cache (`O_DIRECT`), so that offset, length and address are on blocks, which the plan of a
 //! command sees to. Where that cannot be, the host reads and copies.
 
 use std::fs::{File, OpenOptions};
@@ -49,7 +49,7 @@ pub(crate) fn load(
         })?;
         let place = usize::try_from(span.place).unwrap_or(usize::MAX);
         let length = usize::try_from(span.length).unwrap_or(usize::MAX);
-        // The end of a file need not lie on a block, but what is asked for has to.
+        // The end of a file need not be on a block, but that of a request has to.
         let asked = match way {
             Way::PeerToPeer => span.length.next_multiple_of(BLOCK_BYTES),
             Way::Copy => span.length,
@@ -64,7 +64,7 @@ pub(crate) fn load(
     Ok(())
 }
 
-/// Fills the first `length` bytes of `room`, all of which is asked for.
+/// Fills the first `length` bytes of `room`, all of which is requested.
 fn read(file: &File, offset: u64, room: &mut [u8], length: usize) -> io::Result<()> {
     let mut done = 0;
     while done < length {
@@ -107,7 +107,7 @@ mod tests {
             InputRef::FileRange { file_id, version: located.version, offset: 5000, length: 35_000 };
         let plan = MediaPlan::of(&[input]);
         for way in [Way::PeerToPeer, Way::Copy] {
-            // Direct reads want memory that lies on blocks.
+            // Direct reads require memory that is aligned to blocks.
             let mut memory = vec![0u8; usize::try_from(plan.bytes).unwrap() + 4096];
             let shift = memory.as_ptr().align_offset(4096);
             let memory = &mut memory[shift..];

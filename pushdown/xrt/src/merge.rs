@@ -114,7 +114,7 @@ impl Execution<'_> {
         unit.ok_or_else(|| kernel("the image has no such unit that merges"))
     }
 
-    /// Merges in so many parts, each on a unit of its own; gives their results.
+    /// Merges in so many parts, each on its own unit; gives their results.
     fn merge_in(
         &self,
         command: &MergeCommand,

@@ -22,7 +22,7 @@ use crate::environment::{Environment, emulation_mode};
 use crate::error::OpenError;
 use crate::library::{self, Api, Library};
 
-/// What every drive of the process shares; it is never given back.
+/// The state that all drives of the process share; it is never released.
 #[derive(Debug)]
 pub(crate) struct Process {
     pub(crate) target: Target,
@@ -44,7 +44,7 @@ pub struct Preparation {
 
 /// Settings of the runtime.
 const SETTINGS: &[(&CStr, &CStr)] = &[
-    // Errors come back as values; its banner would stand among our own lines.
+    // Errors come back as values; its banner would be among our own lines.
     (c"Runtime.runtime_log", c"null"),
 ];
 

@@ -121,7 +121,7 @@ impl Running {
         self.entries().pending.iter().for_each(|pending| pending.cancel.set());
     }
 
-    /// Why the card is lost, if it is.
+    /// The reason why the card is lost, if it is.
     pub(crate) fn lost(&self) -> Option<&str> {
         self.lost.get().map(String::as_str)
     }

@@ -153,7 +153,7 @@ impl Held<'_> {
     /// Waits for the kernel's end; hands a cancellation on to it meanwhile.
     ///
     /// # Errors
-    /// How it ended, if not as it should. Of a card that is lost nothing may be touched.
+    /// The failure, if there is one. No object of a lost card may be used afterwards.
     pub(crate) fn wait(&mut self, pending: &Pending, running: &Running) -> Result<(), Failure> {
         let slot = self.0.as_mut().ok_or_else(|| kernel("its unit is closed"))?;
         let mut was_told = false;

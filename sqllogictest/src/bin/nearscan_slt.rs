@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Runs other people's SQL tests on the emulated drive: `nearscan-slt FOLDER`.
+//! Runs third-party SQL tests on the emulated drive: `nearscan-slt FOLDER`.
 //!
 //! The exit status is 1 if pushdown changed anything: a query that gives other rows than with
 //! pushdown off, or a file that ends early with it alone. What differs from the suite in both ways
@@ -38,7 +38,7 @@ use tokio::runtime::Runtime;
 struct Arguments {
     /// Folder with files that end in .slt, .test or .test_slow, at any depth
     folder: PathBuf,
-    /// Only paths below FOLDER that fit; `*` stands for any text
+    /// Only paths below FOLDER that fit; `*` matches any text
     #[arg(long, value_name = "GLOB")]
     filter: Option<String>,
     /// Files that run at the same time [default: the number of cores]
@@ -88,7 +88,7 @@ fn main() -> ExitCode {
 }
 
 fn work(arguments: &Arguments) -> Result<()> {
-    // Whoever started this process has its other end, and nobody listens once that is closed.
+    // The parent process has its other end, and is gone once that is closed.
     thread::spawn(|| {
         let _read = io::copy(&mut io::stdin().lock(), &mut io::sink());
         process::exit(2);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The answers of one engine to one query, and whether two of them are the same.
+//! Compares two answers of one engine to one query.
 //!
 //! Not the comparison with a file ([`super::expected`]), which knows of dialects and of digits that
 //! a file does not show: two runs of one engine owe each other every bit, the kind of every value
 //! and the types of the columns. Sums of floating-point numbers are the exception, for they may be
-//! added in any order; whoever knows that a query has one says so with [`Precision::Digits`].
+//! added in any order; the caller passes [`Precision::Digits`] for a query with one.
 
 use std::{
     collections::HashMap,
@@ -29,11 +29,11 @@ pub struct Answer {
     pub units_drive: u64,
     /// Units that a drive was meant for and the CPU ran.
     pub units_cpu: u64,
-    /// Why no unit ran on the drive.
+    /// The reason why no unit ran on the drive.
     pub kept: Option<String>,
 }
 
-/// Why there are no rows.
+/// The reason why there are no rows.
 #[derive(Debug)]
 pub enum Refusal {
     /// The engine says why.
@@ -133,7 +133,7 @@ impl Refusal {
         discriminant(self) == discriminant(other) && self.is_defect() == other.is_defect()
     }
 
-    /// Whether the engine broke an invariant of its own.
+    /// Whether the engine broke one of its invariants.
     fn is_defect(&self) -> bool {
         match self {
             Self::Engine(error) => matches!(**error, EngineError::Internal(_)),
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_and_an_internal_error_are_no_refusals() {
+    fn panic_and_internal_error_are_not_refusals() {
         let engine = |error| Refusal::Engine(Box::new(error));
         let source = || Box::new(DataFusionError::Internal("x".to_owned()));
         let refusals = [

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the first line of a record says: `query IIT rowsort`, `statement error`, `require json`.
+//! Parses the first line of a record: `query IIT rowsort`, `statement error`, `require json`.
 
 /// Whose habits a file follows, where the three differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -75,7 +75,7 @@ pub enum Directive {
     },
     /// `loop` or `foreach`: a variable and its values.
     Loop {
-        /// Name, which stands in the text as `${name}`.
+        /// Name, written in the text as `${name}`.
         variable: String,
         /// Its values.
         values: Vec<String>,
@@ -211,7 +211,7 @@ fn numbers(variable: &str, start: &str, end: &str) -> Directive {
     Directive::Loop { variable: variable.to_owned(), values }
 }
 
-/// The values of `foreach`; some names stand for several types.
+/// The values of `foreach`; some names represent several types.
 fn items(variable: &str, values: &[&str]) -> Directive {
     let signed = ["TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT"];
     let unsigned = ["UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT"];

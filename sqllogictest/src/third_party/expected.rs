@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Whether the rows of a result are those that a file expects.
+//! Compares the rows of a result with those that a file expects.
 //!
 //! A file has its rows in one of three forms: one value a line, the values of a row on a line, or
 //! the hash of all values. Where rows are sorted, they are sorted by the texts that the suite's own
@@ -16,7 +16,7 @@ use super::{
 /// square.
 const ROWS_LOOKED_FOR_MAX: usize = 2_000;
 
-/// A line that stands for all values.
+/// A line that represents all values.
 const HASHES: &str = " values hashing to ";
 
 /// What a comparison comes to.
@@ -107,7 +107,7 @@ impl Found<'_> {
         rows
     }
 
-    /// The lines as rows; a row is one cell if its values cannot be told apart.
+    /// The lines as rows; a row is one cell if its values cannot be distinguished.
     fn expected_rows<'a>(&self, lines: &'a [String]) -> Option<Vec<Vec<&'a str>>> {
         let columns = self.columns.max(1);
         let are_rows = match self.dialect {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How a copy of a table lies in its file: row groups, pages, codec, encodings, drawn from a seed.
+//! Chooses the layout of a table's copy at random: row groups, pages, codec, encodings, from a
+//! seed.
 //!
 //! The seed is a hash of the name of the file of tests, and its tables draw in turn: a run of a
 //! file writes the same copies every time. What is drawn changes no answer; it changes what a drive
@@ -84,7 +85,7 @@ pub fn draw(schema: &Schema, batches: &[RecordBatch], draw: &mut Draw) -> Writer
         .set_compression(draw.of(codecs, Compression::SNAPPY))
         .set_max_row_group_row_count(Some(rows.div_ceil(groups).max(1)))
         .set_data_page_row_count_limit(page_rows)
-        // The limit of a page is looked at once a write batch.
+        // The limit of a page is checked once for each write batch.
         .set_write_batch_size(page_rows.min(32))
         .set_statistics_enabled(draw.of(
             &[EnabledStatistics::None, EnabledStatistics::Chunk, EnabledStatistics::Page],
@@ -156,7 +157,7 @@ mod tests {
     #[rstest]
     #[case(f64::NAN, false)]
     #[case(1.0, true)]
-    fn what_is_no_number_has_no_statistics(#[case] value: f64, #[case] expected: bool) {
+    fn nan_has_no_statistics(#[case] value: f64, #[case] expected: bool) {
         let column: ArrayRef = Arc::new(Float64Array::from(vec![value, f64::INFINITY]));
         let batch = RecordBatch::try_from_iter([("a", column)]).unwrap();
         let path = ColumnPath::from("a");

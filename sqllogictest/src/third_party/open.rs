@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a query leaves open: which rows, and in which order.
+//! Determines what a query leaves open: which rows, and in which order.
 //!
 //! A query that ends with ORDER BY says no more than in which order the keys stand, and one that
 //! ends with LIMIT no more than how many rows there are: two right answers may differ. Whether the

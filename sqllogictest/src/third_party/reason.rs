@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Why a record cannot be run, in few words that many records share.
+//! Classifies why a record cannot be run, in few words that many records share.
 //!
 //! What the engine does not have (a statement, a function, a type) is unsupported. What it has and
 //! does otherwise than a suite expects is a failure, and never comes here.
@@ -35,7 +35,7 @@ pub fn without_effect(sql: &str) -> Option<&'static str> {
     WITHOUT_EFFECT.iter().find(|name| text.starts_with(&format!("{name} "))).copied()
 }
 
-/// Why the engine cannot run a statement; `None` if it could and it failed.
+/// The reason why the engine cannot run a statement; `None` if it could and it failed.
 #[must_use]
 pub fn of(sql: &str, error: &Error) -> Option<String> {
     let source = |error: &DataFusionError| short(&error.find_root().strip_backtrace());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What was found: records, files and totals, as lines for people and as JSON for programs.
+//! Reports records, files and totals, as lines for people and as JSON.
 
 use std::{collections::BTreeMap, fmt};
 
@@ -13,7 +13,7 @@ const FAILURES_SHOWN: usize = 20;
 /// Reasons that are shown to people; all are in the JSON.
 const REASONS_SHOWN: usize = 40;
 
-/// What became of a record.
+/// The outcome of a record.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
@@ -61,7 +61,7 @@ pub struct Failure {
     pub differs_from_off: bool,
 }
 
-/// What became of a record, with what it cost a drive.
+/// The outcome of a record, with what it cost a drive.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Outcome {
     /// What became of it.
@@ -72,7 +72,7 @@ pub struct Outcome {
     pub units_drive: u64,
     /// Units that a drive was meant for and the CPU ran.
     pub units_cpu: u64,
-    /// Why no unit ran on the drive, for a query that gave rows.
+    /// The reason why no unit ran on the drive, for a query that gave rows.
     pub kept: Option<String>,
     /// How it stands to pushdown off.
     pub off: Off,
@@ -80,7 +80,7 @@ pub struct Outcome {
     pub failure: Option<Failure>,
 }
 
-/// How a file ended.
+/// The outcome of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
 #[serde(rename_all = "lowercase")]
 pub enum End {
@@ -100,7 +100,7 @@ pub struct FileReport {
     pub path: String,
     /// Whose file it is.
     pub dialect: Dialect,
-    /// How it ended.
+    /// The outcome.
     pub end: End,
     /// Whether it also ends there with pushdown off, where it ends before its last record.
     pub same_end_off: Option<bool>,
@@ -131,7 +131,7 @@ pub struct Counts {
     pub queries: u64,
     /// Of those, queries of which a unit ran on the drive.
     pub queries_drive: u64,
-    /// Why no unit of the others did.
+    /// The reason why no unit of the others did.
     pub kept: BTreeMap<String, u64>,
     /// Units that ran on the drive.
     pub units_drive: u64,

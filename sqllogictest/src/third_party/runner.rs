@@ -65,7 +65,7 @@ impl Mode {
     }
 }
 
-/// The setting that says where NULL stands in an order that does not say it.
+/// The setting for the place of NULL in an order that does not state it.
 const NULL_ORDER: &str = "datafusion.sql_parser.default_null_ordering";
 
 /// An engine with the tables of one file.
@@ -384,7 +384,7 @@ impl<'a> Asked<'a> {
     }
 }
 
-/// Why something was not run, whatever depended on it since.
+/// The reason why something was not run, whatever depended on it since.
 fn root(reason: &str) -> &str {
     reason.strip_prefix(TAINTED).unwrap_or(reason)
 }
@@ -405,7 +405,7 @@ fn outcome(verdict: Verdict) -> Outcome {
     }
 }
 
-/// Why no unit ran on the drive: the reason of the first scan that was kept.
+/// The reason why no unit ran on the drive: the reason of the first scan that was kept.
 fn kept(decisions: &[Candidate]) -> String {
     let mut reasons = decisions.iter().filter_map(|candidate| match &candidate.decision {
         Decision::Keep(kept) => Some(kept),

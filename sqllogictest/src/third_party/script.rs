@@ -35,7 +35,7 @@ pub struct Record {
     pub action: Action,
 }
 
-/// What a record asks for.
+/// What a record requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Action {
     /// To run a statement.
@@ -71,14 +71,14 @@ type Line = (usize, String);
 /// Where reading stands.
 struct Reader<'a> {
     dialect: Dialect,
-    /// Where what the files write may lie.
+    /// Where what the files write may be.
     scratch: &'a Path,
     records: Vec<Record>,
     /// Variables of the loops around, with their values.
     variables: Vec<(String, String)>,
     /// The file is over.
     halted: bool,
-    /// Why everything from here on is unsupported, if it is.
+    /// The reason why everything from here on is unsupported, if it is.
     rest: Option<String>,
     /// Between `mode skip` and `mode unskip`.
     skips: bool,
@@ -146,7 +146,7 @@ impl Reader<'_> {
                 }
                 continue;
             }
-            // A condition is about what stands behind it, and about nothing else.
+            // A condition is about what is behind it, and about nothing else.
             let left_out = left_out.take();
             let is_done = left_out.is_none() && !self.skips;
             match directive {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What can be told of a statement from its text: whether it asks for an order, what it reads,
-//! what it prepares, what it says of NULL.
+//! Analyses the text of a statement: whether it has an order, what it reads, what it prepares,
+//! where it puts NULL.
 
 use std::path::Path;
 
@@ -26,8 +26,7 @@ pub struct Prepared {
     pub first_word: String,
 }
 
-/// Whether a text is in the order that it asks for: the word may stand anywhere in it, in a
-/// subquery too.
+/// Whether a text has ORDER BY: the word may be anywhere in it, in a subquery too.
 #[must_use]
 pub fn has_order(sql: &str) -> bool {
     sql.split(|sign: char| !sign.is_alphanumeric() && sign != '_')
@@ -80,7 +79,7 @@ fn parsed(engine: &Engine, sql: &str) -> Option<Statement> {
     state.sql_to_statement(sql, &dialect).ok()
 }
 
-/// Where NULL stands for the engine of a dialect, where it is not where it stands for this one.
+/// The place of NULL for the engine of a dialect, if it differs from this one's.
 #[must_use]
 pub fn null_order(dialect: Dialect) -> Option<&'static str> {
     match dialect {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Runs every file in a process of its own, with a limit of time and one of memory.
+//! Runs every file in a separate process, with limits of time and memory.
 //!
 //! A process may panic, overflow its stack, run out of memory, never end, or not start: what it did
 //! until then counts, the rest of its records is unsupported, and the next file goes on. A file
@@ -40,7 +40,7 @@ const EXTENSIONS: &[&str] = &["slt", "test", "test_slow"];
 /// The time limits that a file has which is late on the drive alone.
 const MORE_TIME: u32 = 4;
 
-/// Why the records behind the end of a process were not run.
+/// The reason why the records after the end of a process were not run.
 const LOST: &str = "behind the record that ended the file";
 
 /// What to run, and how.
@@ -119,7 +119,7 @@ fn collect(folder: &Path, below: &Path, files: &mut Vec<PathBuf>) -> io::Result<
     Ok(())
 }
 
-/// Whether a pattern fits a whole text; `*` stands for any text, slashes too.
+/// Whether a pattern fits a whole text; `*` matches any text, slashes too.
 fn fits(text: &str, pattern: &str) -> bool {
     let mut parts = pattern.split('*');
     let Some(mut rest) = text.strip_prefix(parts.next().unwrap_or_default()) else {
@@ -145,7 +145,7 @@ struct Watched {
 
 impl Watched {
     /// Whether this end of a file is also that of the file with pushdown off, or one that comes
-    /// before it: what does not get as far says nothing against the drive. Whoever is slow has not
+    /// before it: an end before that is not evidence against the drive. A slow process has not
     /// crashed.
     fn is_excused_by(&self, off: &Self) -> bool {
         let is_like = match (&self.report.end, &off.report.end) {
@@ -184,7 +184,7 @@ fn watch(plan: &Plan, file: &Path, mode: Mode, time_limit: Duration) -> Watched 
     }
 }
 
-/// How a process ended.
+/// The outcome of a process.
 enum Ending {
     /// It had to.
     Late,
@@ -209,7 +209,7 @@ fn listen(
         .stdout(Stdio::piped())
         .stderr(File::create(&complaints)?)
         .spawn()?;
-    // Nothing is written to it; it is open for as long as there is somebody to listen.
+    // Nothing is written to it; it is open as long as there is a reader.
     let input = process.stdin.take();
     let mut is_late = false;
     if let Some(output) = process.stdout.take() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Tables in memory for statements, their Parquet copies for queries.
+//! Keeps tables in memory for statements, and their Parquet copies for queries.
 //!
 //! A statement makes a table as the engine makes it. [`Tables::adopt`] then puts a `CopiedTable`
 //! in its place: INSERT, UPDATE and DELETE go to the table in memory, and a scan goes to the copy,
@@ -308,7 +308,7 @@ impl TableProvider for CopiedTable {
 impl Drop for Tables {
     fn drop(&mut self) {
         for number in 0..self.files {
-            // The folder goes with its process; a file that stays disturbs nobody.
+            // The folder is removed with its process; a remaining file is harmless.
             let _removed = fs::remove_file(self.folder.join(format!("copy-{number}.parquet")));
         }
     }

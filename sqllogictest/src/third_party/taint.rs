@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Which tables lack a statement that could not be run: what is asked of them afterwards says
-//! nothing about the engine.
+//! Tracks tables that lack a statement which could not be run: later queries over them say nothing
+//! about the engine.
 //!
 //! Names are found in the text, for a statement that the engine cannot read has no other form. One
 //! name too many hides a difference from a suite, never one from pushdown off.
@@ -16,11 +16,11 @@ const BETWEEN: &[&str] = &["if", "not", "or", "only"];
 /// The tables that are not what the suite takes them for.
 #[derive(Debug, Default)]
 pub struct Taint {
-    /// Why a statement about each of them was not run.
+    /// The reason why a statement about each of them was not run.
     names: BTreeMap<String, String>,
     /// Views, with the names in their text: they are what their tables are.
     views: BTreeMap<String, Vec<String>>,
-    /// Why nothing is what the suite takes it for.
+    /// The reason why no table has the contents that the suite assumes.
     everything: Option<String>,
 }
 
@@ -76,7 +76,7 @@ impl Taint {
         }
     }
 
-    /// Why a statement was not run that this one depends on, if there is one.
+    /// The reason why a statement was not run that this one depends on, if there is one.
     #[must_use]
     pub fn concerns(&self, sql: &str) -> Option<&str> {
         if self.everything.is_some() || self.names.is_empty() {

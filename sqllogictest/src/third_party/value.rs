@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A value of a result, and whether it is what a file expects.
+//! Compares a value of a result with the one that a file expects.
 //!
 //! Integers and decimals are exact. A floating-point number is compared to nine significant digits,
 //! and in SQLite's files, where a column of letter `R` holds all numbers, to the digits that the

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The process of one file: it says what it begins and what became of it, a line of JSON each, so
-//! that whoever waits for it knows where it ended when it does not end well.
+//! Runs one file in its process: it prints the start and the outcome of each record as a line of
+//! JSON, so that the supervisor knows where it ended if it crashes.
 
 use std::{collections::BTreeMap, fs, io::Write, path::Path};
 
@@ -31,7 +31,7 @@ pub enum Event {
 /// Runs a file, and writes the events to `output`.
 ///
 /// # Errors
-/// If the file cannot be read, the engine not be made, or nobody listens.
+/// If the file cannot be read, the engine not be made, or the reader is gone.
 pub async fn run(path: &Path, mode: Mode, scratch: &Path, output: &mut dyn Write) -> Result<()> {
     let file_error = |source| Error::File { path: path.to_owned(), source };
     let bytes = fs::read(path).map_err(file_error)?;

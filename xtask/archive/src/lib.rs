@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Many small files in one text file, which is what is committed of them.
+//! Packs many small files into one text file, which is committed in their place.
 //!
 //! Inputs of fuzzers, and Parquet files that other programs wrote, are many and small. An archive
 //! has a line for each of them behind a line of headings, sorted by path as bytes:
@@ -14,14 +14,14 @@
 //! which files differ, and `cut -f 2 | base64 -d` gives one back without this crate. Parts of a
 //! path have `/` between them.
 //!
-//! # What is not here
+//! # What this crate does not do
 //!
-//! No dates, no permissions, no empty folders: whoever unpacks wants the content. For tests and
-//! tasks only, and all in memory: archives have a few megabytes.
+//! It stores no dates, permissions or empty folders, only contents. For tests and tasks only, and
+//! all in memory: archives have a few megabytes.
 //!
 //! # Invariants
 //!
-//! - What is packed is unpacked as it was, and an archive has one text.
+//! - Unpacking restores the packed files, and equal files have equal archives.
 //! - No path leads out of the folder that an archive is unpacked to.
 #![forbid(unsafe_code)]
 
@@ -46,7 +46,7 @@ pub struct Archive {
     files: BTreeMap<String, Vec<u8>>,
 }
 
-/// Why files could not be packed or unpacked.
+/// The reason why files could not be packed or unpacked.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A file or folder could not be read or written.
@@ -54,7 +54,7 @@ pub enum Error {
     File {
         /// The file or folder.
         path: PathBuf,
-        /// Why not.
+        /// The reason.
         #[source]
         source: io::Error,
     },
@@ -66,13 +66,13 @@ pub enum Error {
     Text {
         /// The file with the text.
         path: PathBuf,
-        /// Why not.
+        /// The reason.
         #[source]
         source: TextError,
     },
 }
 
-/// Why a text is no archive; lines count from 1.
+/// The reason why a text is not an archive; lines count from 1.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TextError {
     /// The first line is another one.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What is packed comes back, in one text that other programs can write too.
+//! Tests that packing round-trips, and the text of an archive.
 
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::{any, prop_assert_eq, proptest};

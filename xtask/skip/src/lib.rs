@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How a test that finds out only while it runs that it cannot says so, and returns.
+//! Reports a test as skipped that finds out at run time that it cannot run.
 //!
-//! Whoever runs one test alone reads it. `cargo xtask test` finds a line `name<TAB>reason` in the
-//! file that it names in the environment, and counts the test as skipped, not as passed. A reason
-//! that installing something would remove begins with `needs NAME`; in CI that is a failure.
+//! A run of one test alone shows the reason. `cargo xtask test` finds a line `name<TAB>reason` in
+//! the file that it names in the environment, and counts the test as skipped, not as passed. A
+//! reason that installing something would remove begins with `needs NAME`; in CI that is a failure.
 
 #![forbid(unsafe_code)]
 
@@ -23,7 +23,7 @@ const PYTHON: &str = "NEARSCAN_PYTHON";
 /// # Panics
 /// If there is a file for lines and it cannot be written to: the test would count as passed.
 pub fn skip(test: &str, reason: &str) {
-    #[expect(clippy::print_stdout, reason = "whoever runs one test alone sees why it did nothing")]
+    #[expect(clippy::print_stdout, reason = "a run of one test alone shows why it was skipped")]
     {
         println!("skipped: {test} ({reason})");
     }

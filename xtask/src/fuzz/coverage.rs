@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Coverage-guided fuzzing of the targets in `fuzz/targets`.
+//! Runs coverage-guided fuzzing of the targets in `fuzz/targets`.
 //!
 //! Programs are built on stable Rust: the compiler's own pass counts edges in our crates
 //! (`fuzz/targets/rustc_with_coverage`), clang counts those of the kernels' C++ and adds address
@@ -61,7 +61,7 @@ const TARGETS: &[Target] = &[
 
 /// Seconds after which one input counts as a hang.
 const INPUT_SECONDS_MAX: u32 = 25;
-/// Memory that a process, and one allocation, may take: nothing that an input asks for is larger.
+/// Memory that a process, and one allocation, may take: nothing that an input requests is larger.
 const MEMORY_MIB_MAX: u32 = 4096;
 const ALLOCATION_MIB_MAX: u32 = 1024;
 
@@ -379,7 +379,7 @@ INFO: seed corpus: files: 2 min: 1b max: 9b total: 10b rss: 40Mb
     }
 
     #[test]
-    fn refuses_a_target_that_is_not_there() {
+    fn refuses_an_unknown_target() {
         assert_eq!(chosen(&[]).unwrap().len(), TARGETS.len());
         let error = chosen(&["sacn".to_owned()]).err().unwrap();
         assert!(error.to_string().starts_with("there is no target sacn; there are command, scan"));

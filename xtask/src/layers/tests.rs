@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The table against itself, against made-up workspaces, and against the real one.
+//! Tests the table against itself, against made-up workspaces, and against the real one.
 
 use rstest::rstest;
 

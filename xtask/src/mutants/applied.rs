@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A file with a mutant in it, which is put back.
+//! Applies a mutant to a file, and restores the file.
 //!
 //! # Invariants
 //!
 //! - The file has its old bytes again once the [`Applied`] is dropped, also when something failed.
-//! - It has them also when this program is interrupted or killed: a process of its own waits for
-//!   the end of a pipe that only this program holds, and then puts the file back from a copy. It is
-//!   in a group of its own, so that an interrupt from the terminal does not reach it.
+//! - It has them also when this program is interrupted or killed: a separate process waits for the
+//!   end of a pipe that only this program holds, and then puts the file back from a copy. It is in
+//!   its own group, so that an interrupt from the terminal does not reach it.
 
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -69,7 +69,7 @@ impl Applied {
         let ended = self.keeper.wait();
         let found = std::fs::read(&self.path);
         if ended.is_err() || !found.is_ok_and(|found| found == self.original) {
-            // The caller looks, and a drop has nobody to tell.
+            // The caller checks; a drop cannot report an error.
             drop(std::fs::write(&self.path, &self.original));
         }
     }
@@ -101,14 +101,14 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_put_back() {
+    fn file_is_restored() {
         let (folder, path, applied) = applied();
         applied.restore().unwrap();
         assert!(is_restored(&folder, &path));
     }
 
     #[test]
-    fn a_file_is_put_back_when_something_fails() {
+    fn file_is_restored_on_error() {
         let (folder, path, applied) = applied();
         let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
             let _applied = applied;
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_put_back_when_the_program_is_killed() {
+    fn file_is_restored_when_the_program_is_killed() {
         let (folder, path, mut applied) = applied();
         // What the system does to the pipe of a program that ends, and nothing else.
         drop(applied.keeper.stdin.take());
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_put_back_when_its_keeper_was_killed() {
+    fn file_is_restored_when_its_keeper_was_killed() {
         let (_folder, path, mut applied) = applied();
         applied.keeper.kill().unwrap();
         applied.restore().unwrap();
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_cannot_be_put_back_is_an_error() {
+    fn file_that_cannot_be_restored_is_an_error() {
         let (folder, path, applied) = applied();
         std::fs::remove_file(&path).unwrap();
         std::fs::create_dir(&path).unwrap();

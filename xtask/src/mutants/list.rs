@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The list of mutants: what each stands for, where it is applied, and which tests should catch it.
+//! Parses the list of mutants: the class of each, its place, and the tests that should detect it.
 
 use std::collections::BTreeSet;
 
@@ -17,13 +17,13 @@ pub(super) struct Mutant {
     pub(super) name: String,
     /// The crate or kernel that it is in.
     pub(super) component: String,
-    /// One sentence: what class of mutants it stands for.
+    /// The class of mutants that it represents, one sentence.
     pub(super) class: String,
     /// Relative to the root.
     pub(super) file: String,
     /// Text that occurs once in the file.
     pub(super) find: String,
-    /// What stands there instead.
+    /// What is there instead.
     pub(super) replace: String,
     /// Arguments of cargo that run the tests; the first is `test`.
     pub(super) tests: Vec<String>,
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mutant_may_be_that_something_is_missing() {
+    fn replacement_of_a_mutant_may_be_empty() {
         let mutants = parse(&ONE.replacen("'a <= b'", "''", 1)).unwrap();
         assert_eq!(mutants[0].apply_to("if a < b {").unwrap(), "if  {");
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Building and running the tests of a applied mutant.
+//! Builds and runs the tests of an applied mutant.
 
 use std::fmt;
 use std::io::{BufRead, BufReader};
@@ -18,7 +18,7 @@ const SECONDS_MAX: u32 = 900;
 /// The exit statuses of `timeout` when it had to stop the program, and to kill it.
 const STOPPED: [i32; 2] = [124, 137];
 
-/// What became of a mutant.
+/// The outcome of a mutant.
 #[derive(Debug)]
 pub(super) struct Trial {
     pub(super) outcome: Outcome,
@@ -49,7 +49,7 @@ impl fmt::Display for Outcome {
     }
 }
 
-/// Builds the tests of `mutant`, which stands in its file, and runs them.
+/// Builds the tests of `mutant`, which is applied, and runs them.
 ///
 /// # Errors
 /// When they cannot be built: what does not compile is no mutant, for the compiler would catch it.
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn a_test_that_fails_has_caught_the_mutant() {
+    fn failed_test_detects_the_mutant() {
         let text = "test a ... ok\ntest b::c ... FAILED\ntest d ... FAILED\n\
                     test result: FAILED. 1 passed; 2 failed; 0 ignored; 0 measured\n";
         assert_eq!(ended(101, text).unwrap(), Outcome::Caught("b::c".to_owned()));
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn what_takes_too_long_is_stopped_and_keeps_its_environment() {
+    fn slow_test_is_stopped_and_keeps_its_environment() {
         let project = Project::open().unwrap();
         let mut command = project.command("sh");
         command.args(["-c", "exit $CODE"]).env("CODE", "7").env_remove("HOME");

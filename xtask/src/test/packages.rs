@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Packages of the system that tests need.
+//! Installs packages of the system that tests need.
 //!
 //! The table names Debian's packages. On another system nothing is installed, and the line that is
 //! printed tells at least what to look for.
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn a_probe_tells_a_program_that_is_there_from_one_that_is_not() {
+    fn probe_detects_whether_a_program_is_installed() {
         let project = Project::open().unwrap();
         let tool = |probe| Tool { name: "x", packages: &["x"], probe };
         assert!(project::succeeds(probe(&project, &tool(&["git", "--version"]))));

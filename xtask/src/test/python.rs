@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A Python environment of the tests' own, with pinned packages.
+//! Makes a Python environment for the tests, with pinned packages.
 //!
 //! It is in the target folder, and carries a copy of the list it was made from: while the list is
 //! the same, nothing is installed. Without it, the tests that need it skip themselves.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What is run, and how its output is read.
+//! Runs the test suites, and reads their output.
 //!
 //! A suite that is not a Rust test is a row of [`OTHER`]: the command, the tools without which it
 //! is skipped, and how it says what it did.
@@ -26,8 +26,7 @@ pub(super) struct Suite {
 const CARGO_TEST: Suite =
     Suite { name: "cargo test", needs: &[], format: Format::Libtest, command: cargo_test };
 
-/// The same in two, when nextest is there: it runs a test in a process of its own, but none in
-/// docs.
+/// The same in two, when nextest is there: it runs a test in its own process, but none in docs.
 const NEXTEST: &[Suite] = &[
     Suite { name: "cargo nextest", needs: &[], format: Format::Nextest, command: nextest },
     Suite { name: "cargo test --doc", needs: &[], format: Format::Libtest, command: doc_test },

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Counting tests from what their runners print.
+//! Counts tests from the output of their runners.
 //!
 //! Three sources are understood: the lines of libtest (also printed by libtest-mimic), the summary
 //! of nextest, and an exit status, which counts as one test.
@@ -214,7 +214,7 @@ fn outcome_of<'a>(line: &'a str, outcome: &str) -> Option<&'a str> {
     line.strip_prefix("test ")?.strip_suffix(outcome).map(str::trim)
 }
 
-/// The number that stands right before `word` in a list such as `3 passed; 1 failed`, or 0.
+/// The number that is right before `word` in a list such as `3 passed; 1 failed`, or 0.
 fn count_before(counts: &str, word: &str) -> usize {
     counts
         .split([';', ',', ':'])

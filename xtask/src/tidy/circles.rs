@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! No circle of files within a crate: files that import one another cannot be read one by one.
+//! Checks that the files of a crate do not import one another in a cycle.
 //!
 //! A file imports what it names by a path that starts with `crate` or `super`, in a `use` or in
 //! code. What a file re-exports counts as the file that has it, and a parent that names its own

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Every reason for which work is kept on the host, and every status of a kernel, is in some test.
+//! Checks that every reason for keeping work on the host, and every status of a kernel, is in a
+//! test.
 //!
 //! The variants are read from the enum's source. A variant counts as tested when test text holds
 //! `Enum::Variant`, or the name in the words that users and kernels see (`kept=no_facts`,
@@ -14,7 +15,7 @@ struct Tested {
     name: &'static str,
     /// The sources of the crate that holds it.
     folder: &'static str,
-    /// What stands before a variant's name in SQL tests.
+    /// What is before a variant's name in SQL tests.
     sql_prefix: &'static str,
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How a file opens: its licence in one line, then what it is.
+//! Checks that a file begins with its licence in one line, then the module doc.
 
 use super::{Finding, Source};
 

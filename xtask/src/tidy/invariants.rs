@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Each invariant of ARCHITECTURE.md names the test that holds it, and that test exists.
+//! Checks that each invariant of ARCHITECTURE.md names an existing test.
 //!
 //! Read is the table under the heading that holds the word "Invariants". Its last column has names
 //! in backticks: of a test function (the part after the last `::` counts), or of a file (with a

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! No hardware without a test bench: kernels in HLS C++ and modules in SystemVerilog.
+//! Checks that every kernel in HLS C++ and module in SystemVerilog has a test bench.
 
 use std::collections::HashSet;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Manifests of crates: versions and lints stand once, in the root.
+//! Checks that manifests of crates inherit versions and lints from the root.
 
 use toml::{Table, Value};
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A number that is published says where it comes from.
+//! Checks that a published number has its provenance.
 
 use serde_json::Value;
 

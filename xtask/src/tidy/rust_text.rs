@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Rust source with its comments and literals blanked out, so that a search finds code only.
+//! Blanks out comments and literals of Rust source, so that a search finds code only.
 //!
 //! A small scanner, not a parser: it knows line comments, nested block comments, plain and raw
 //! strings (also of bytes), characters, and that `'a` may be a lifetime. Every character outside of

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Where unsafe code may be, and what a test that does not run must say.
+//! Checks where unsafe code is, and that an ignored test has a reason.
 
 use super::rust_text::{blank, has_word};
 use super::{Finding, Source};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a file's text must not hold: leftovers, long lines, too many lines, places of one machine.
+//! Checks a file's text for leftovers, long lines, too many lines, and paths of one machine.
 
 use super::rust_text::{blank, has_word};
 use super::{Finding, Source};
@@ -119,7 +119,7 @@ fn long_files_unless(excused: &[(&str, &str)], sources: &[Source]) -> Vec<Findin
     findings
 }
 
-/// Absolute folders of somebody's machine work nowhere else.
+/// Absolute paths of one machine do not exist on others.
 pub(super) fn machine_paths(sources: &[Source]) -> Vec<Finding> {
     let folders = [
         concat!("/", "root"),

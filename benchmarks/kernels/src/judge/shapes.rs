@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Shapes of the study's curves: each holds or does not, with what was seen.
+//! Checks the shapes of the study's curves, with the figures of each.
 
 use nearscan_emulator::timing::study::Kernel;
 use serde::Serialize;

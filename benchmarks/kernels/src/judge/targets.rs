@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the fast set was made to reach: each target is met or is not, with what was seen.
+//! Checks the targets of the fast set, with the figures of each.
 //!
-//! No figure of the study stands against these; its host does, as the model has it.
+//! The study has no figures for these; the reference is its host, by the model.
 
 use nearscan_emulator::timing::fast::{Job, SHARE_ENOUGH};
 use nearscan_emulator::timing::study::Kernel;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! One chart: what is on it as data, and how that is drawn.
+//! Describes one chart as data, and draws it.
 //!
 //! An axis is our own: its ticks are where the study's values are, and are written as it does.
 
@@ -92,7 +92,7 @@ pub(super) struct Chart {
 }
 
 impl Axis {
-    /// Whether a value lies between its ends.
+    /// Whether a value is between its ends.
     #[cfg(test)]
     pub(super) fn has(&self, value: f64) -> bool {
         (self.ends.0..=self.ends.1).contains(&value)

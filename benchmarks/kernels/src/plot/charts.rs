@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The six charts, from the same figures as the tables.
+//! Makes the six charts, from the same figures as the tables.
 //!
-//! The colours are those of Okabe and Ito, which people who do not tell red from green tell apart.
-//! Count and Average touch the same bytes, so their lines coincide; one is dashed.
+//! The colours are those of Okabe and Ito, which are distinguishable with red-green colour
+//! blindness. Count and Average touch the same bytes, so their lines coincide; one is dashed.
 
 use nearscan_emulator::timing::fast::Job;
 use nearscan_emulator::timing::study::Kernel;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Every figure is on its chart, every chart becomes two files.
+//! Tests that every figure is on its chart, and that every chart becomes two files.
 
 use std::ops::ControlFlow;
 
@@ -55,7 +55,7 @@ fn charts_become_files_with_text_in_their_pixels() {
 }
 
 #[test]
-fn what_cannot_be_written_is_named() {
+fn file_that_cannot_be_written_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("file");
     fs::write(&path, "").unwrap();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a report of short arrays says. That of long ones is `tests/it/pages.rs`.
+//! Tests a report of short arrays. Long ones are tested in `tests/it/pages.rs`.
 
 use super::*;
 
@@ -18,7 +18,7 @@ fn figures_hold_on_a_million_elements() {
 }
 
 #[test]
-fn what_happens_once_spoils_the_figures_of_short_arrays() {
+fn fixed_costs_spoil_the_figures_of_short_arrays() {
     let report = report(64);
     assert!(!report.holds());
     assert!(report.verdict().starts_with("These do not hold: "), "{}", report.verdict());

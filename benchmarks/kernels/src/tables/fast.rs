@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Tables of the fast set: what each job comes to, and what a unit more brings to a merge.
+//! Makes the tables of the fast set: the rate of each job, and the gain of further units for a
+//! merge.
 
 use nearscan_emulator::timing::fast::{Job, SHARE_ENOUGH};
 use nearscan_emulator::timing::study::Kernel;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Shapes of the tables, and which cells are empty.
+//! Tests the shapes of the tables, and which cells are empty.
 
 use std::ops::ControlFlow;
 
@@ -64,7 +64,7 @@ fn every_figure_of_ours_is_there() {
 }
 
 #[test]
-fn what_has_no_room_is_shown_as_refused() {
+fn build_that_does_not_fit_is_shown_as_refused() {
     let tables = tables();
     let fifteen = column(&tables[0], "modelled_15_units");
     let refused: Vec<usize> =
@@ -75,7 +75,7 @@ fn what_has_no_room_is_shown_as_refused() {
 }
 
 #[test]
-fn measured_and_modelled_have_columns_of_their_own() {
+fn measured_and_modelled_have_separate_columns() {
     for table in tables() {
         for Column { name, heading } in table.columns {
             let both = heading.contains("measured") && heading.contains("modelled");

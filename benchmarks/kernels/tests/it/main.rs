@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Tests of the whole benchmark on arrays of the length that it takes by itself.
+//! Tests the whole benchmark on arrays of the default length.
 
 #![forbid(unsafe_code)]
 

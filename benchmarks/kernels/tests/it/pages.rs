@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Pages of the project have the figures that the command prints.
+//! Tests that pages of the project have the figures that the command prints.
 
 use std::{ops::ControlFlow, sync::LazyLock};
 

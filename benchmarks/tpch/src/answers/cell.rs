@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Single cells of results and answers, and when two are the same.
+//! Compares single cells of results and answers.
 
 use std::fmt;
 
@@ -15,7 +15,7 @@ use nearscan::arrow::{
 /// Part of the value by which a double may differ.
 const DOUBLE_TOLERANCE: f64 = 1e-9;
 
-/// Part of the value by which the stored double may itself be off, with room for the division.
+/// Part of the value by which the stored double may itself be off, with a margin for the division.
 const STORED_TOLERANCE: f64 = 1e-12;
 
 /// How cells of a column are read and compared.
@@ -226,7 +226,7 @@ mod tests {
     #[case(Kind::Text, "a", "A", false)]
     #[case(Kind::Text, "", "", true)]
     #[case(Kind::Integer, "0", "", false)]
-    fn tells_same_from_different(
+    fn distinguishes_equal_from_different_rows(
         #[case] kind: Kind,
         #[case] found: &str,
         #[case] expected: &str,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The 22 queries end to end, at the scale factor that a debug build can bear.
+//! Tests the 22 queries end to end, at a scale factor that is feasible in a debug build.
 
 use std::{
     num::NonZero,

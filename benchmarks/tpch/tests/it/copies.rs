@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The 22 queries over nullable copies of the tables, written by DuckDB and by pyarrow.
+//! Tests the 22 queries over nullable copies of the tables, written by DuckDB and by pyarrow.
 //!
 //! Our own files have no NULL and no definition levels. `tests/copies/write.py` says what is
-//! special about each copy. Of most of them units run on the drive, and each is verified against
-//! the host; the others have what no drive reads yet, and the reason is shown.
+//! special about each copy. Units of most copies run on the drive, and each is verified against the
+//! host; the others have features that no drive reads yet, and the reason is shown.
 
 use std::{
     ffi::OsString,
@@ -34,7 +34,7 @@ fn write_copy(python: &OsString, variant: &str, test: &str) -> PathBuf {
         std::fs::remove_dir_all(&target).unwrap();
     }
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/copies/write.py");
-    // Bytecode of a script would lie beside it, in the project.
+    // Bytecode of a script would be beside it, in the project.
     let mut command = Command::new(python);
     command.arg("-B").arg(script).arg(folder()).arg(&target).arg(variant);
     let output = command.output().unwrap();
@@ -82,12 +82,12 @@ async fn answers_are_right_and_units_run_on_the_drive(#[case] variant: &str) {
 #[rstest]
 #[case("duckdb_v2", "encoding", "has DELTA_LENGTH_BYTE_ARRAY")]
 #[tokio::test]
-async fn what_no_drive_reads_is_kept(
+async fn unsupported_copy_is_kept_on_the_host(
     #[case] variant: &str,
     #[case] reason: &str,
     #[case] detail: &str,
 ) {
-    let test = format!("copies::what_no_drive_reads_is_kept ({variant})");
+    let test = format!("copies::unsupported_copy_is_kept_on_the_host ({variant})");
     let Some(python) = nearscan_skip::python(&test) else { return };
     let engine = engine(&write_copy(&python, variant, "kept"), "true").await;
     for query in &queries::QUERIES {

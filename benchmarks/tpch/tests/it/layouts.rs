@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The layout for drives: the same answers, from fewer bytes.
+//! Tests the layout for drives: the same answers, from fewer bytes.
 
 use std::{num::NonZero, path::Path};
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Which scans of the 22 queries run on a drive that is forced to, and why the others do not.
+//! Tests which scans of the 22 queries run on a drive in mode `force`, and why the others do not.
 
 use nearscan::{Candidate, Decision, Engine};
 use nearscan_tpch::{queries, run};
@@ -8,7 +8,7 @@ use crate::answers::folder;
 
 /// Every scan runs on the drive, whole or up to its filter, but for this one, which groups by the
 /// order: a drive would need a group for every fourth row. (From scale factor 1 on, queries 17 and
-/// 20 group by more parts than there is room for, too.)
+/// 20 also group by more parts than fit.)
 const KEPT: [(u32, &str, &str); 1] = [(18, "lineitem", "group_cardinality")];
 
 #[tokio::test]

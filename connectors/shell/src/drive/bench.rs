@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `nearscan drive bench`: runs the kernels and prints what `nearscan-kernels` finds.
+//! Implements `nearscan drive bench`: it runs the kernels and prints the report of
+//! `nearscan-kernels`.
 
 use std::{
     ops::ControlFlow,

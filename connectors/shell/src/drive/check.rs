@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `nearscan drive check`: runs the conformance suite and the micro-benchmarks of `nearscan-check`
-//! on one drive, and prints what they find.
+//! Implements `nearscan drive check`: it runs the conformance suite and the micro-benchmarks of
+//! `nearscan-check` on one drive, and prints the report.
 
 use std::{
     ops::ControlFlow,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `nearscan drive serve`: offers one drive over Arrow Flight until SIGINT or SIGTERM.
+//! Implements `nearscan drive serve`: it offers one drive over Arrow Flight until SIGINT or
+//! SIGTERM.
 
 use std::{io, sync::Arc, time::Duration};
 
@@ -20,8 +21,8 @@ const LOOK_AFTER: Duration = Duration::from_millis(100);
 /// Where and how a drive is served.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ServeArgs {
-    /// Where clients connect; with port 0 the system chooses one. There is no authentication:
-    /// whoever reaches the address may read what the drive holds
+    /// Where clients connect; with port 0 the system chooses one. There is no authentication: every
+    /// client that reaches the address may read the files of the drive
     #[arg(long, value_name = "unix:PATH|HOST:PORT")]
     listen: Address,
 
@@ -38,7 +39,7 @@ pub(crate) async fn serve(engine: &EngineArgs, arguments: &ServeArgs) -> Result<
     };
     let threads = engine.threads.map(std::num::NonZero::get);
     let drive = open_drive(url, threads).map_err(|error| Failure::usage(&error))?;
-    // Before the address is known: whoever reads it may send a signal at once.
+    // Before the address is printed, because its reader may send a signal at once.
     let (mut interrupt, mut terminate) =
         (on(SignalKind::interrupt())?, on(SignalKind::terminate())?);
     let failed = |error: nearscan_remote::Error| Failure::work(&error);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Arrow IPC and Parquet.
+//! Writes results as Arrow IPC and Parquet.
 
 use std::io::Write;
 
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn arrow_comes_back_as_it_went() {
+    fn arrow_output_survives_a_round_trip() {
         let open = |sink, schema: &SchemaRef| {
             Box::new(ArrowStream::new(sink, schema).unwrap()) as Box<dyn ResultWriter>
         };
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn parquet_comes_back_as_it_went_and_is_compressed() {
+    fn parquet_output_survives_a_round_trip_and_is_compressed() {
         let open = |sink, schema: &SchemaRef| {
             Box::new(Parquet::new(sink, schema).unwrap()) as Box<dyn ResultWriter>
         };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Values as text for people.
+//! Formats values as text for people.
 
 use nearscan::arrow::{
     array::RecordBatch,
@@ -9,7 +9,7 @@ use nearscan::arrow::{
 };
 use unicode_width::UnicodeWidthStr;
 
-/// What stands for NULL.
+/// The text of NULL.
 const NULL: &str = "NULL";
 
 /// Cells of one row.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Markdown tables, row by row: their columns need not line up.
+//! Writes results as Markdown tables, row by row: their columns need not line up.
 
 use std::io::Write;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Tables for people.
+//! Writes results as tables for people.
 //!
 //! ```text
 //! +---+-------+
@@ -355,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn long_table_streams_behind_its_sample() {
+    fn long_table_streams_after_its_sample() {
         let numbers: Vec<Option<i64>> = (0..1000).map(Some).collect();
         assert_eq!(numbers.len(), SAMPLE_ROWS);
         let first = batch(&numbers, &vec![Some("x"); SAMPLE_ROWS]);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A sink that a test can read.
+//! Provides a sink that a test can read.
 
 use std::sync::Mutex;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! CSV, TSV and JSON for other programs.
+//! Writes results as CSV, TSV and JSON.
 //!
 //! NULL is an empty field in CSV and `null` in JSON. CSV has no lists and structs: such values are
 //! written as text.

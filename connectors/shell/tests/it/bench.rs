@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `nearscan drive bench kernels`: what it prints and draws, and what its exit status says.
+//! Tests `nearscan drive bench kernels`: its output, its figures and its exit status.
 
 use std::fs;
 
@@ -39,7 +39,7 @@ fn figures_are_drawn_and_numbers_printed_for_programs() {
         let path = folder.path().join("a/b").join(name);
         let svg = fs::read_to_string(path.with_extension("svg")).unwrap();
         assert!(svg.contains("(modelled"), "{svg}");
-        // Width and height stand behind the signature and the head of the first chunk.
+        // Width and height are behind the signature and the head of the first chunk.
         let png = fs::read(path.with_extension("png")).unwrap();
         assert_eq!(&png[..8], b"\x89PNG\r\n\x1a\n");
         let side = |at: usize| u32::from_be_bytes(png[at..at + 4].try_into().unwrap());

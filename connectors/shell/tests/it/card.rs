@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Queries through XRT: the real runtime in software emulation, in a process of its own, with the
-//! emulated card behind it.
+//! Tests queries through XRT: the real runtime in software emulation, in a separate process, with
+//! the emulated card.
 
 use std::{
     fs,
@@ -118,7 +118,7 @@ fn a_query_outlives_the_process_of_its_card() {
 #[case::missing(None, "none.xclbin: No such file or directory")]
 #[case::no_image(Some("PAR1"), "cannot be used: it is not an xclbin")]
 #[case::cut_off(Some("xclbin2\0"), "cannot be used: it is cut off")]
-fn an_image_that_is_none_is_refused(#[case] text: Option<&str>, #[case] detail: &str) {
+fn invalid_image_is_refused(#[case] text: Option<&str>, #[case] detail: &str) {
     let folder = folder();
     let image = folder.path().join("none.xclbin");
     if let Some(text) = text {

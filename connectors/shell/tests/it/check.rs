@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `nearscan drive check`: what it finds of drives, and what its exit status says.
+//! Tests `nearscan drive check`: its report about drives and its exit status.
 
 use std::{fs, path::Path, process::Stdio};
 
@@ -100,7 +100,7 @@ fn a_served_card_passes_the_suite_of_two_processes_at_once() {
 }
 
 #[test]
-fn a_drive_with_a_clock_has_measured_figures_alone() {
+fn drive_with_a_clock_has_only_measured_figures() {
     let folder = tempfile::tempdir().unwrap();
     let (out, json) = check(folder.path(), "cpu:", "none");
     assert!(out.ends_with("Times are measured; the ratio is theirs to the model's.\n"), "{out}");
@@ -116,7 +116,7 @@ fn a_drive_with_a_clock_has_measured_figures_alone() {
 }
 
 #[test]
-fn the_exit_status_says_what_went_wrong() {
+fn exit_status_depends_on_the_failure() {
     let (out, err, status) = run(&["drive", "check", "smart:"]);
     assert_eq!((out.as_str(), status), ("", 2));
     assert!(err.starts_with("error: invalid drive URL 'smart:'\n"), "{err}");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What users type, as fuzzers would type it, and files that lie: the inputs of the targets that
-//! need the engine which were worth keeping, and those that once broke something.
+//! Tests the fuzzing targets that need the engine on their committed corpora and regressions, and a
+//! sample of corrupt files.
 //!
 //! They run here because this crate has the engine anyway; the fuzzers' own crate does without.
 
@@ -13,7 +13,7 @@ use nearscan_targets::{Every, Walk};
 const TARGETS: [&str; 3] = ["sql", "arguments", "files"];
 
 #[test]
-fn words_of_fuzzers_are_planned_or_refused() {
+fn fuzzed_statements_are_planned_or_refused() {
     let mut targets = 0;
     for (target, run) in nearscan_targets::TARGETS {
         if !TARGETS.contains(target) {
@@ -41,7 +41,7 @@ fn inputs(target: &str) -> Vec<(String, Vec<u8>)> {
 }
 
 #[test]
-fn a_number_that_lies_does_no_harm_or_is_found() {
+fn corrupt_number_is_harmless_or_detected() {
     // These numbers have no factor in common with the number of corruptions of each place.
     let every = Every { corruptions: 197, ends: 97 };
     let walk = Walk::of(every, &mut |_| ());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Tests of the program from outside: arguments in, text and exit status out.
+//! Tests the program as a process: arguments in, text and exit status out.
 
 #![forbid(unsafe_code)]
 

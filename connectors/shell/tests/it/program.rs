@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the program prints and writes, and how it ends.
+//! Tests the output, the files and the exit status of the program.
 
 use std::{
     fs,
@@ -61,7 +61,7 @@ fn text_formats(#[case] format: &str, #[case] expected: &str) {
 #[case("parquet")]
 #[case("ndjson")]
 #[case("csv")]
-fn what_is_written_can_be_read_again(#[case] extension: &str) {
+fn written_file_can_be_read_again(#[case] extension: &str) {
     let folder = tempfile::tempdir().unwrap();
     let file = format!("out.{extension}");
     let sql = "SELECT value AS v, value % 7 AS r FROM generate_series(1, 20000)";
@@ -116,7 +116,7 @@ fn script_stops_at_the_first_failure() {
 }
 
 #[test]
-fn script_goes_on_if_asked_to() {
+fn script_continues_on_error_if_requested() {
     let sql = "SELECT 1 AS a; SELEC; SELECT 1 / 0; SELECT 2 AS b";
     let (out, err, status) = run(&["--continue-on-error", "--format", "ndjson", "-c", sql]);
     assert_eq!((out.as_str(), status), ("{\"a\":1}\n{\"b\":2}\n", 1));
@@ -131,7 +131,7 @@ fn second_result_does_not_fit_into_a_binary_output() {
 }
 
 #[test]
-fn reader_that_goes_away_ends_the_program_quietly() {
+fn closed_output_ends_the_program_quietly() {
     let folder = tempfile::tempdir().unwrap();
     let sql = "SELECT * FROM generate_series(1, 10000000); SELECT nope";
     let mut child = spawn(folder.path(), &["-c", sql]);

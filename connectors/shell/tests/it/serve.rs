@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Drives in other processes: served to this one, or hosted by it.
+//! Tests drives in other processes: served to this one, or hosted by it.
 
 use std::{
     fs,
@@ -62,7 +62,7 @@ pub(crate) fn serve(folder: &Path, drive: &str, listen: &str) -> (Running, Strin
 #[rstest]
 #[case::over_tcp("127.0.0.1:0", "remote://", "INT")]
 #[case::over_a_unix_socket("unix:drive.sock", "remote:", "TERM")]
-fn a_served_drive_runs_what_another_process_asks(
+fn served_drive_runs_units_of_another_process(
     #[case] listen: &str,
     #[case] scheme: &str,
     #[case] end: &str,
@@ -107,8 +107,8 @@ fn a_server_has_one_drive_and_a_place_to_listen() {
     assert!(err.contains("cannot authenticate") && !err.contains("abc"), "{err}");
 }
 
-/// A query on a drive in a process of its own, where commands never end. The drive is there, and
-/// the query begins.
+/// A query on a drive in its own process, where commands never end. The drive is there, and the
+/// query begins.
 fn hanging_query(folder: &Path) -> (Running, BufReader<ChildStdout>) {
     let mut child = command(folder)
         .args(["n.parquet", "--drive", "emulated:?process=own&faults=hang:1"])
@@ -162,9 +162,9 @@ fn a_query_outlives_the_process_of_its_drive() {
     eventually("the query ends", || {
         let hosts = children_of(query.0.id());
         hosts.into_iter().filter(|host| is_host(*host)).for_each(|host| {
-            // Time for commands to get there, in most runs.
+            // Time for commands to arrive, in most runs.
             clock::pause(Duration::from_millis(200));
-            // It may have ended by itself.
+            // It may have ended already.
             signal(host, "KILL");
         });
         query.0.try_wait().unwrap()

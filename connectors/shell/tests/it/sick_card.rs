@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Queries beside a card that fails: what is said, how the program ends, and that the rows are
-//! right all the same. A library that was made for tests stands for XRT and its card.
+//! Tests queries on a card that fails: the messages, the exit status, and that the rows are right
+//! all the same. A test library simulates XRT and its card.
 
 use std::{
     fs,
@@ -87,7 +87,7 @@ fn without_xrt_a_card_is_refused() {
 #[case::kernels_without_a_result("no_result", 0)]
 #[case::kernels_that_hang("hang", 0)]
 #[case::a_card_that_aborts("abort", 0)]
-fn a_card_that_fails_costs_no_row(#[case] wrong: &str, #[case] units_drive: u64) {
+fn failing_card_loses_no_row(#[case] wrong: &str, #[case] units_drive: u64) {
     let machine = machine();
     let patience = ["--set", "nearscan.pushdown.timeout=1s"];
     let (out, err, status) = finished(query(with_card(machine.path(), wrong).args(patience)));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Subcommands about drives, plans and reports.
+//! Tests subcommands about drives, plans and reports.
 
 use std::fs;
 
@@ -17,7 +17,7 @@ fn drives_of_the_machine_are_listed() {
 }
 
 #[test]
-fn one_drive_tells_what_it_is_and_can_run() {
+fn drive_info_shows_identity_and_capabilities() {
     let (out, err, status) =
         run(&["drive", "info", "d=emulated:?lanes=4&merge_cus=1", "--format", "csv"]);
     assert_eq!((err.as_str(), status), ("", 0));

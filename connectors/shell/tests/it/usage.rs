@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Bad usage: status 2, nothing on standard output, and a text that says what to do.
+//! Tests bad usage: status 2, nothing on standard output, and a message with a hint.
 
 use rstest::rstest;
 
@@ -29,7 +29,7 @@ use crate::program::run;
     &["drive", "bench", "kernels", "--elements", "64", "--no-host", "--plot", "t.csv"],
     "error: cannot write 't.csv'\n"
 )]
-fn is_told_apart_from_failing_statements(#[case] arguments: &[&str], #[case] expected: &str) {
+fn bad_usage_differs_from_failing_statements(#[case] arguments: &[&str], #[case] expected: &str) {
     let is_subcommand = ["tpch", "drive"].contains(&arguments[0]);
     let statement = if is_subcommand { &[][..] } else { &["-c", "SELECT 1"] };
     let (out, err, status) = run(&[arguments, statement].concat());
@@ -38,7 +38,7 @@ fn is_told_apart_from_failing_statements(#[case] arguments: &[&str], #[case] exp
 }
 
 #[test]
-fn version_and_help_are_no_errors() {
+fn version_and_help_succeed() {
     let (out, _, status) = run(&["--version"]);
     assert_eq!((out.as_str(), status), (concat!("nearscan ", env!("CARGO_PKG_VERSION"), "\n"), 0));
     let (out, _, status) = run(&["--help"]);

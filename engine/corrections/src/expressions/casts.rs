@@ -168,7 +168,7 @@ pub(super) fn is_finer(from: &DataType, to: &DataType) -> bool {
     matches!((from, to), (Timestamp(coarse, _), Timestamp(fine, _)) if coarse < fine)
 }
 
-/// Whether a cast changes the moment that a number stands for.
+/// Whether a cast changes the moment that a number represents.
 fn changes_zone(from: &DataType, to: &DataType) -> bool {
     match (value_type(from), value_type(to)) {
         (DataType::Timestamp(_, None), DataType::Timestamp(_, Some(zone)))

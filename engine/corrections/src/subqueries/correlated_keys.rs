@@ -99,8 +99,8 @@ const fn has_keys(plan: &LogicalPlan) -> bool {
 type Change<'a> = &'a mut dyn FnMut(Filter, bool) -> Result<Transformed<LogicalPlan>>;
 
 /// Changes the correlated filters of a plan, except those of nested subqueries. `is_in_parts` is
-/// whether an alias is above, as of a table in FROM: it exposes only the columns of its own query,
-/// so the filters below it need keys too.
+/// whether an alias is above, as of a table in FROM: it exposes only the columns of its query, so
+/// the filters below it need keys too.
 fn below(
     plan: LogicalPlan,
     is_in_parts: bool,

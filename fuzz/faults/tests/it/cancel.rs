@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A stream that is dropped after any number of polls leaves nothing behind.
+//! Tests that a stream that is dropped after any number of polls leaks nothing.
 
 use std::task::Poll;
 use std::time::Duration;
@@ -111,7 +111,7 @@ fn a_query_may_be_dropped_after_any_number_of_polls(#[case] case: Case, #[case] 
 }
 
 #[test]
-fn what_nobody_waits_for_is_counted_too() {
+fn commands_of_a_dropped_query_are_counted_too() {
     let (counted, in_flight) = block_on(async {
         let data = data().await;
         let patient = Setting { timeout: Duration::from_secs(60), ..Setting::forced(HANGS) };

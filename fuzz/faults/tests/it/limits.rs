@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A few queries under limits of memory.
+//! Tests a few queries under memory limits.
 
 use nearscan_faults::limits::{LIMITS_MIB, limited};
 use nearscan_faults::tally::Tally;

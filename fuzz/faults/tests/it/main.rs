@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A small part of the matrix, cancellation, and limits of memory: what a debug build can bear.
+//! Tests a small part of the matrix, cancellation, and memory limits, as far as is feasible in a
+//! debug build.
 //!
 //! Open files, tasks and threads are counted in the whole process, so one test runs at a time.
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The first units of a few queries, every kind of fault.
+//! Tests the first units of a few queries with every kind of fault.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -68,7 +68,7 @@ fn a_fragment_that_always_fails_is_in_quarantine_until_the_drive_is_reset() {
 }
 
 #[test]
-fn a_walk_meets_every_command_and_ends_behind_the_last() {
+fn walk_covers_every_command_and_ends_after_the_last() {
     block_on(async {
         let data = data().await;
         let (oracle, baseline) = prepare(&data, cases("6")[0]).await;
@@ -81,9 +81,9 @@ fn a_walk_meets_every_command_and_ends_behind_the_last() {
     });
 }
 
-/// No text of TPC-H stands for these rows: what is compared is every value, in order.
+/// There is no stored answer of TPC-H for these rows: every value is compared, in order.
 #[test]
-fn a_row_of_a_merge_that_is_elsewhere_or_another_is_noticed() {
+fn misplaced_or_wrong_row_of_a_merge_is_detected() {
     let (oracle, rows) = block_on(async {
         let data = data().await;
         let merge = cases("merges")[0];
@@ -109,7 +109,7 @@ fn a_row_of_a_merge_that_is_elsewhere_or_another_is_noticed() {
 }
 
 #[test]
-fn rows_that_differ_are_noticed() {
+fn different_rows_are_detected() {
     let difference = block_on(async {
         let data = data().await;
         let [q6, q1] = cases("6,1").try_into().unwrap();
@@ -123,7 +123,7 @@ fn rows_that_differ_are_noticed() {
 }
 
 #[test]
-fn what_is_left_behind_is_noticed() {
+fn leaks_are_detected() {
     use nearscan::drive::{Drive, SessionSpec, Unlimited};
     use nearscan_faults::Leak;
 

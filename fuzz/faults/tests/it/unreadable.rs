@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Data that nobody can read: the query says so, with a drive as without, and leaves nothing.
+//! Tests unreadable data: the query fails, with a drive as without, and leaks nothing.
 
 use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::FileExt;
@@ -34,9 +34,7 @@ fn forget(path: &Path, (start, length): (u64, u64)) {
 #[rstest]
 #[case::broken_header(break_header)]
 #[case::forgotten_blocks(forget)]
-fn what_nobody_can_read_is_an_error_with_and_without_a_drive(
-    #[case] damage: fn(&Path, (u64, u64)),
-) {
+fn unreadable_data_is_an_error_with_and_without_a_drive(#[case] damage: fn(&Path, (u64, u64))) {
     block_on(async {
         let data = data().await;
         let (_, baseline) = prepare(&data, cases("6")[0]).await;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Smaller queries: each with one part of a query left out, larger parts first.
+//! Generates smaller queries, each without one part of a query, larger parts first.
 //!
-//! A candidate need not make sense; whoever asks for candidates finds out. None has a LIMIT without
-//! an order, whose rows would be up to the engine.
+//! A candidate need not be valid; the caller finds out. None has a LIMIT without an order, whose
+//! rows would be up to the engine.
 
 use std::ops::ControlFlow;
 
@@ -69,7 +69,7 @@ fn has_sound_limits(statement: &Statement) -> bool {
     limits.0
 }
 
-/// What became of an edit.
+/// The outcome of an edit.
 #[derive(PartialEq, Eq)]
 enum Outcome {
     /// There are fewer nodes.
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_small_or_no_query_has_nothing_smaller() {
+    fn minimal_query_or_other_text_has_no_candidates() {
         assert_eq!(smaller("SELECT a FROM t"), Vec::<String>::new());
         assert_eq!(smaller("SELEC a FROM t"), Vec::<String>::new());
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A fixed number of random queries gives the rows of DuckDB in every way.
+//! Tests that a fixed number of random queries returns the rows of DuckDB in every configuration.
 //!
 //! `NEARSCAN_RANDOM_SEED` chooses others; as many as one likes: `cargo xtask fuzz sql`.
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Random queries, and what must be noticed.
+//! Tests random queries, and that differences are detected.
 
 use std::{ffi::OsString, path::Path};
 
@@ -32,7 +32,7 @@ async fn random_queries_give_the_rows_of_duckdb_in_every_way() {
     let options = options(python, seed, QUERIES);
     let mut lines = Vec::new();
     let outcome = run(&options, &mut |line| lines.push(line.to_owned())).await.unwrap();
-    #[expect(clippy::print_stdout, reason = "whoever runs one test alone sees what it covered")]
+    #[expect(clippy::print_stdout, reason = "a run of one test alone shows what it covered")]
     {
         println!("{}", lines.join("\n"));
     }

@@ -16,7 +16,7 @@ pub(super) const QUERIES: [&str; 4] = [
     "SELECT count(*) FROM '{}'",
 ];
 
-/// How a query ended.
+/// The outcome of a query.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Ended {
     /// With these rows, in order of their text.
@@ -31,7 +31,7 @@ pub(super) struct Bench {
     plain: Engine,
     with_drive: Engine,
     folder: TempDir,
-    /// Files that were written: each has a name of its own, since footers are cached by name.
+    /// Files that were written: each has its own name, since footers are cached by name.
     written: Cell<u64>,
 }
 

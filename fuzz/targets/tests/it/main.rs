@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Committed inputs, without libFuzzer and sanitizers.
+//! Tests committed inputs, without libFuzzer and sanitizers.
 #![expect(clippy::unwrap_used, reason = "helpers of tests: a panic shows where")]
 
 mod replay;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Each target on its corpus, and on what once broke it.
+//! Tests each target on its corpus and its regressions.
 
 use std::path::{Path, PathBuf};
 
@@ -33,7 +33,7 @@ fn every_target_passes_its_corpus() {
 }
 
 #[test]
-fn what_was_found_stays_fixed() {
+fn regressions_stay_fixed() {
     for (target, run) in TARGETS {
         let entries = std::fs::read_dir(folder("regressions").join(target));
         for input in entries.into_iter().flatten().map(|entry| entry.unwrap().path()) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Seeds are commands that run: a corpus that starts with refusals would teach nothing.
+//! Tests that seeds are commands that run: a corpus of refusals would be useless.
 
 use std::sync::atomic::AtomicU32;
 
@@ -9,7 +9,7 @@ use nearscan_targets::call::Call;
 use nearscan_targets::{TARGETS, seeds};
 
 #[test]
-fn seeds_of_the_suite_are_calls_of_good_commands() {
+fn seeds_of_the_suite_are_calls_of_valid_commands() {
     let seeds = seeds::of_suite("arithmetic", 0);
     let scans: Vec<_> = seeds.iter().filter(|seed| seed.target == "scan").collect();
     assert!(scans.len() > 10, "{}", scans.len());
@@ -21,7 +21,7 @@ fn seeds_of_the_suite_are_calls_of_good_commands() {
 }
 
 #[test]
-fn most_seeds_of_merges_end_well() {
+fn most_seeds_of_merges_succeed() {
     let seeds = seeds::of_suite("merged", 0);
     let mut ends = Vec::new();
     for seed in seeds.iter().filter(|seed| seed.target == "merge") {

@@ -115,7 +115,7 @@ fn failed_benchmark_keeps_earlier_figures() {
 fn suite_runs_first_and_its_failures_count() {
     let options = Options { conformance: Extent::Quick, seed: Some(5), folder: None };
     let mut told = Vec::new();
-    // The drive gives back NULLs.
+    // The drive returns NULLs.
     let drive = Fake::new(Clock::Modelled);
     let report = check(&drive, &options, &mut |what| {
         told.push(what.to_owned());

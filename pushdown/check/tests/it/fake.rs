@@ -17,7 +17,7 @@ use nearscan_drive::{
 /// Compute units.
 pub(crate) const UNITS: u32 = 2;
 
-/// What the drive says of its time.
+/// The time that the drive reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Clock {
     /// That it was read from a clock.

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Tests known commands and a known result, byte for byte.
 //!
-//! The files of `tests/golden` are what version 1 of the format *is* for whoever reads it without
-//! this crate: kernels, stored commands, drives of another build. A difference means that such a
-//! reader breaks. So a changed file needs a new format version ([`FORMAT_MAJOR`], or
-//! [`FORMAT_MINOR`] when only optional sections were added), and a line in the change log.
+//! The files of `tests/golden` define version 1 of the format for readers without this crate:
+//! kernels, stored commands, drives of another build. A difference means that such a reader breaks.
+//! So a changed file needs a new format version ([`FORMAT_MAJOR`], or [`FORMAT_MINOR`] when only
+//! optional sections were added), and a line in the change log.
 //!
 //! A file holds what is known of one version: behind a line with its name and a colon, the bytes of
 //! each command, fragment and result.
@@ -448,7 +448,8 @@ fn commands_of_version_1_0_keep_their_meaning() {
     let commands = [("q6", q6()), ("q1", q1()), ("strings", strings()), ("inputs", inputs())];
     for (name, command) in commands {
         let old = Command::decode(&stored(name, "1.0")).unwrap();
-        // How much room states are given is up to whoever binds, and was more for a single row.
+        // The output bytes of states are chosen when a command is bound, and were more for a single
+        // row.
         let output = match &command.fragment.output {
             Output::States { .. } => old.output,
             Output::Rows { .. } => command.output,

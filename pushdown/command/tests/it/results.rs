@@ -85,7 +85,7 @@ fn written_by_columns(widths: &[Width], rows: &[Row], batch_rows: usize) -> Vec<
         let numbers = |index| {
             column(index).map(|value| match value {
                 Value::Number(number) => *number,
-                // What stands in a null row must not matter.
+                // What is in a null row must not matter.
                 Value::Null | Value::Bytes(_) => 99,
             })
         };

@@ -144,7 +144,7 @@ fn second_lies(name: &str, table: &Table) -> Vec<Case> {
     cases
 }
 
-/// What becomes of a page's body.
+/// The outcome of a page's body.
 type Change<'a> = &'a dyn Fn(&[u8]) -> Vec<u8>;
 
 fn pack(body: &[u8]) -> Vec<u8> {

@@ -131,7 +131,7 @@ fn many_at_once(executor: &mut Executor<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// The result of a command behind its header.
+/// The result of a command after its header.
 fn payload_of(completion: &Completion, command: &Command) -> Result<Vec<u8>, String> {
     completion.check(command).map_err(|fault| fault.to_string())?;
     match &completion.outcome {

@@ -35,7 +35,7 @@ fn by(keys: &[SortKey]) -> Merge {
     Merge { keys: keys.to_vec(), distinct: false }
 }
 
-/// A fragment that gives back columns of `table` in these widths.
+/// A fragment that returns columns of `table` in these widths.
 fn select(table: &Table, widths: &[Width]) -> Fragment {
     let columns: Vec<(Operand, Width)> =
         (0..).zip(widths).map(|(index, width)| (col(index), *width)).collect();
@@ -43,7 +43,7 @@ fn select(table: &Table, widths: &[Width]) -> Fragment {
 }
 
 /// The places of the rows of `table` in the order that their output has under `merge`. Those that
-/// the fragment does not keep stand between the others.
+/// the fragment does not keep are between the others.
 fn sorted_places(table: &Table, fragment: &Fragment, merge: &Merge) -> Vec<usize> {
     let mut kept = Vec::new();
     let mut others = Vec::new();
@@ -68,7 +68,7 @@ fn sorted_places(table: &Table, fragment: &Fragment, merge: &Merge) -> Vec<usize
 fn dealt(table: &Table, fragment: &Fragment, merge: &Merge, count: usize) -> Vec<Case> {
     let places = sorted_places(table, fragment, merge);
     let group = |index: usize| {
-        // Not one by one: runs of rows that go to the same group come out one behind the other.
+        // Not one by one: runs of rows that go to the same group come out one after the other.
         let is_here = |turn: usize| (turn * 7 + turn / 5) % count == index;
         let mine = places.iter().enumerate().filter(|(turn, _)| is_here(*turn));
         let mine: Vec<usize> = mine.map(|(_, place)| *place).collect();

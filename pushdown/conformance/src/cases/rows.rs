@@ -38,7 +38,7 @@ pub(super) fn limits() -> Vec<Case> {
             cases.push(Case::new(format!("limit {limit} of {name}"), table.clone(), fragment));
         }
     }
-    // What overflows behind the limit may be noticed or not; what does before it must be.
+    // What overflows after the limit may be noticed or not; what does before it must be.
     let late = Table::new(vec![plain(Values::integers(
         (0..3000).map(|n| if n == 2500 { i64::MAX } else { n }),
     ))]);

@@ -38,7 +38,7 @@ fn is_like(value: &[u8], pattern: &[u8]) -> bool {
     rest[0]
 }
 
-/// The place behind the character that stands at `at`: a byte and the continuation bytes behind it.
+/// Returns the place after the character at `at`: a byte and its continuation bytes.
 fn behind_character(value: &[u8], at: usize) -> usize {
     let mut behind = at + 1;
     while behind < value.len() && value[behind] & 0xc0 == 0x80 {

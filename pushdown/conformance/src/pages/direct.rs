@@ -7,7 +7,7 @@ use super::runs::{Runs, encode_runs, varint};
 use super::thrift::zigzag;
 use crate::random::Random;
 
-/// How values are encoded where no dictionary is used.
+/// The encoding of values where no dictionary is used.
 ///
 /// A column whose type does not go with it is written plainly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,7 +22,7 @@ pub enum Direct {
     Split,
 }
 
-/// How differences are laid out.
+/// The layout of differences.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Delta {
     /// Values of a block, a multiple of 128.
@@ -31,11 +31,11 @@ pub struct Delta {
     pub miniblocks: u32,
     /// Bits of a difference, if it needs fewer.
     pub width_min: u8,
-    /// What stands behind the last value.
+    /// What is after the last value.
     pub tail: Tail,
 }
 
-/// What stands behind the last value of a page of differences.
+/// What is after the last value of a page of differences.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tail {
     /// The rest of its miniblock; miniblocks that are not needed have no bits.
@@ -45,7 +45,7 @@ pub enum Tail {
 }
 
 impl Delta {
-    /// What common writers do.
+    /// The default of common writers.
     pub const COMMON: Self = Self { block: 128, miniblocks: 4, width_min: 0, tail: Tail::Padded };
 
     pub(crate) fn random(random: &mut Random) -> Self {
@@ -221,7 +221,7 @@ mod tests {
         let narrow = delta(&[most, least], 32, Delta { tail: Tail::Cut, ..Delta::COMMON });
         // One step up from the greatest is the least.
         assert_eq!(narrow[narrow.len() - 5..], [2, 0, 99, 99, 99]);
-        // Two numbers of ten bytes stand before the widths.
+        // Two numbers of ten bytes are before the widths.
         let wide = delta(&[i64::MAX, i64::MIN, i64::MAX, 0], 64, Delta::COMMON);
         assert_eq!(wide[24..28], [64, 0, 0, 0]);
         assert_eq!(wide.len(), 28 + 32 * 8);

@@ -18,7 +18,7 @@ pub enum ValueLayout {
     Dictionary {
         /// [`Encoding::RleDictionary`] or its old name.
         label: Encoding,
-        /// How indexes are encoded.
+        /// The encoding of indexes.
         index_runs: Runs,
         /// Entries in front of those that are used.
         unused_entries: u16,
@@ -59,7 +59,7 @@ pub enum HeaderStyle {
     Checksum,
     /// Fields that this version of Parquet does not know, of every thrift type.
     UnknownFields,
-    /// Nothing, but the last field stands first.
+    /// Nothing, but the last field is first.
     Backwards,
 }
 
@@ -73,11 +73,11 @@ impl HeaderStyle {
 pub enum PageVersion {
     /// Levels behind a length, compressed together with the values.
     One,
-    /// Levels as they are; their length stands in the header.
+    /// Levels as they are; their length is in the header.
     Two(Flag),
 }
 
-/// How a page of version 2 says whether its values are compressed.
+/// The way in which a page of version 2 declares whether its values are compressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Flag {
     /// Not at all, which means that they are, if the chunk has a codec.
@@ -92,7 +92,7 @@ impl Flag {
     pub(crate) const ALL: [Self; 3] = [Self::Absent, Self::Compressed, Self::Uncompressed];
 }
 
-/// How definition levels are encoded.
+/// The encoding of definition levels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Levels {
     /// As runs and groups.
@@ -107,15 +107,15 @@ pub enum Levels {
 pub struct ChunkLayout {
     /// Whether there are definition levels.
     pub presence: Presence,
-    /// How pages are compressed.
+    /// The compression of pages.
     pub codec: Codec,
-    /// How values are encoded.
+    /// The encoding of values.
     pub values: ValueLayout,
-    /// How values are encoded in pages that have no dictionary indexes.
+    /// The encoding of values in pages that have no dictionary indexes.
     pub direct: Direct,
     /// Version of the data pages.
     pub version: PageVersion,
-    /// How definition levels are encoded.
+    /// The encoding of definition levels.
     pub levels: Levels,
     /// Rows of the pages, over and over; 0 is an empty page. Without any there is one page.
     pub page_rows: Vec<usize>,
@@ -123,7 +123,7 @@ pub struct ChunkLayout {
     pub header: HeaderStyle,
     /// How the codec is used.
     pub packing: Style,
-    /// Whether an index page stands among the data pages.
+    /// Whether an index page is among the data pages.
     pub index_pages: bool,
 }
 
@@ -144,7 +144,7 @@ impl ChunkLayout {
         }
     }
 
-    /// What common writers do: a dictionary, Snappy, statistics.
+    /// The default of common writers: a dictionary, Snappy, statistics.
     pub fn common() -> Self {
         Self {
             codec: Codec::Snappy,

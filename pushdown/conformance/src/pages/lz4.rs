@@ -56,7 +56,7 @@ impl Writer {
                 Style::Forms => PIECES[self.copies % PIECES.len()],
                 Style::Common | Style::Literals | Style::Far => usize::MAX,
             };
-            // What is left must be long enough for a copy of its own.
+            // The rest must be long enough for a separate copy.
             let piece = if rest <= most || rest - most < MATCH_MIN { rest } else { most };
             self.sequence(before, Some((offset, piece)));
             before = &[];

@@ -72,7 +72,7 @@ pub struct Page {
     pub uncompressed_size: Option<i64>,
     /// What its header says of its size compressed, if not the truth.
     pub compressed_size: Option<i64>,
-    /// What stands in the file instead of the compressed body (in version 2 behind the levels).
+    /// What is in the file instead of the compressed body (in version 2 behind the levels).
     pub compressed: Option<Vec<u8>>,
     /// What else its header has.
     pub style: HeaderStyle,
@@ -193,7 +193,7 @@ impl Page {
         }
     }
 
-    /// The body as it stands in the file.
+    /// The body as it is in the file.
     fn in_file(&self, layout: &ChunkLayout) -> Vec<u8> {
         let is_second = self.kind == PageKind::DataV2;
         let kept = if is_second { self.levels.min(self.body.len()) } else { 0 };
@@ -314,7 +314,7 @@ fn data_page(
     }
 }
 
-/// Definition levels as they stand in a page, and what version 1 says of them.
+/// Definition levels as they are in a page, and what version 1 says of them.
 fn encode_levels(levels: &[u64], style: Levels, is_second: bool) -> (Vec<u8>, Encoding) {
     let hybrid = |runs| encode_runs(levels, 1, runs);
     match (style, is_second) {

@@ -124,7 +124,7 @@ fn extras(inner: &mut Struct, style: HeaderStyle, id: i64) {
     }
 }
 
-/// One field of each type that may stand in a page header, so that a reader that skips fields must
+/// One field of each type that may be in a page header, so that a reader that skips fields must
 /// know all of them. Lists, sets and maps occur in none; a drive may refuse them.
 fn unknown_fields(header: &mut Struct) {
     header.field(20, TRUE);

@@ -205,7 +205,7 @@ struct FakeSession {
     late: Others,
 }
 
-/// Whether others have what is asked for: never, or each second time from the first.
+/// Whether others have what is requested: never, or each second time from the first.
 #[derive(Debug)]
 struct Others {
     shared: bool,
@@ -240,7 +240,7 @@ impl Session for FakeSession {
             return Err(Refusal::Busy);
         }
         let work = &submission.work;
-        // The suite tells repetitions apart by the upper half of their number.
+        // The suite distinguishes repetitions by the upper half of their number.
         let number = work.envelope().command_id & u128::from(u64::MAX);
         let is_new = self.asked.lock().unwrap().insert(number);
         if self.flaw == Flaw::IsGoneWhenAskedAgain && !is_new {

@@ -15,7 +15,7 @@ fn right_drive_passes() {
     assert!(report.skipped.is_empty(), "{report}");
     assert!(report.cases > 2000, "{report}");
     assert!(report.with_rows() > 800, "{report}");
-    // Overflow is asked for, and comes from the random cases too.
+    // Overflow is requested, and comes from the random cases too.
     assert!(report.ends["status Overflow"] > 60, "{report}");
     assert!(report.ends["merged rows"] > 150, "{report}");
     assert!(report.ends["status NotSorted"] >= 2, "{report}");

@@ -5,7 +5,7 @@ use nearscan_command::{Chunk, PhysicalType, ReadAs, Value};
 
 use crate::reader::{Damaged, Input, Result};
 
-/// What stored bytes stand for.
+/// What stored bytes represent.
 pub(crate) fn number_of(stored: &[u8], chunk: &Chunk) -> Result<Value> {
     let little = stored.iter().rev().fold(0u128, |number, byte| number << 8 | u128::from(*byte));
     let big = stored.iter().fold(0u128, |number, byte| number << 8 | u128::from(*byte));
@@ -99,7 +99,7 @@ pub(crate) fn delta(input: &mut Input<'_>, count: usize, bytes: usize) -> Result
     Ok(numbers)
 }
 
-/// `count` values of `bytes` each, whose first bytes stand first, then the second ones.
+/// `count` values of `bytes` each, whose first bytes are first, then the second ones.
 pub(crate) fn split(streams: &[u8], count: usize, bytes: usize) -> Result<Vec<Vec<u8>>> {
     if streams.len() != count * bytes {
         return Err(Damaged);

@@ -61,7 +61,7 @@ pub(crate) fn unpack_codes(
     one_by_one(head + whole * 8, count - head - whole * 8, out);
 }
 
-/// Eight numbers of `WIDTH` bits for each of `out`; there are eight bytes behind the last of them.
+/// Eight numbers of `WIDTH` bits for each of `out`; there are eight bytes after the last of them.
 fn groups<const WIDTH: usize>(bytes: &[u8], out: &mut [[u32; 8]]) {
     for (group, values) in out.iter_mut().enumerate() {
         let window = &bytes[group * WIDTH..][..WIDTH + 8];
@@ -94,7 +94,7 @@ const fn mask(width: usize) -> u64 {
     }
 }
 
-/// The 64 bits from bit `bit` on; zeros behind the end.
+/// The 64 bits from bit `bit` on; zeros after the end.
 fn at(bytes: &[u8], bit: usize) -> u64 {
     let mut word = [0; 16];
     let rest = bytes.get(bit / 8..).unwrap_or_default();

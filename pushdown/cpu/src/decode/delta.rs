@@ -135,8 +135,8 @@ impl Delta {
             };
         }
         let width = u32::from(self.bytes[self.block.width_at]);
-        // A multiple of 32 values is whole bytes; some writers cut the last ones off behind the
-        // last value.
+        // A multiple of 32 values is whole bytes; some writers cut the last ones off after the last
+        // value.
         let whole = self.miniblock_values / 8 * width as usize;
         let bytes = whole.min(self.bytes.len() - self.at);
         let left = (bytes * 8).checked_div(width as usize).unwrap_or(self.miniblock_values);
@@ -257,7 +257,7 @@ mod tests {
         wide[6] = 65;
         wide.extend([0; 33 * 4]);
         assert_eq!(read(&wide, 64, &[8]), Err(Status::Corrupt));
-        // Cut off behind the last value, and before it.
+        // Cut off after the last value, and before it.
         assert!(read(&example()[..12], 64, &[8]).is_ok());
         assert!(read(&example()[..11], 64, &[5]).is_ok());
         assert_eq!(read(&example()[..11], 64, &[6]), Err(Status::Corrupt));

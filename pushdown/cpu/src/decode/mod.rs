@@ -9,9 +9,9 @@
 //! strings byte strings, as places in their page
 //! ```
 //!
-//! A decoder holds a page's bytes and a place in them, and appends as many values as it is asked
-//! for; what is not there is [`Status::Corrupt`](nearscan_command::Status::Corrupt). So nothing
-//! that a page claims is ever allocated or looped over: only what rows are left.
+//! A decoder holds a page's bytes and a place in them, and appends the requested number of values;
+//! a missing value is [`Status::Corrupt`](nearscan_command::Status::Corrupt). So allocations and
+//! loops are bounded by the rows that are left, not by what a page declares.
 
 pub(crate) mod bits;
 pub(crate) mod delta;

@@ -9,7 +9,7 @@ use super::bits::unpack;
 use super::delta::Delta;
 use super::runs::Runs;
 
-/// How one value is stored.
+/// The representation of one value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stored {
     /// A bit.
@@ -23,7 +23,7 @@ pub(crate) enum Stored {
 }
 
 impl Stored {
-    /// How the values of a chunk are stored; `None` for strings.
+    /// The representation of the values of a chunk; `None` for strings.
     pub(crate) fn of(chunk: &Chunk) -> Option<Self> {
         match chunk.physical_type {
             PhysicalType::Boolean => Some(Self::Bit),

@@ -49,7 +49,7 @@ pub(crate) fn is_wide(chunk: &Chunk) -> bool {
     chunk.reading.rule == ReadAs::Unsigned && chunk.physical_type == PhysicalType::Int64
 }
 
-/// The numbers that values stand for, after [`apply`].
+/// The numbers that values represent, after [`apply`].
 pub(crate) fn widen(values: Vec<i64>, chunk: &Chunk) -> NumberValues {
     if is_wide(chunk) && values.iter().any(|value| *value < 0) {
         let number = |value: i64| i128::from(value.cast_unsigned());

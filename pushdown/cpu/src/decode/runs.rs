@@ -124,7 +124,7 @@ impl Runs {
         }
         let left = count.checked_mul(8).ok_or(Status::Corrupt)?;
         let bytes = count.checked_mul(self.width as usize).ok_or(Status::Corrupt)?;
-        // Some writers cut the last group off behind its last value.
+        // Some writers cut the last group off after its last value.
         let left = match (rest.len() * 8).checked_div(self.width as usize) {
             Some(whole) => left.min(whole),
             None => left,

@@ -71,7 +71,7 @@ fn described(values: &Values, layout: &ChunkLayout, written: &WrittenChunk) -> C
     }
 }
 
-/// How reading a chunk ended.
+/// The outcome of reading a chunk.
 fn status(end: Result<impl Sized, Stop>) -> Status {
     match end {
         Ok(_) => Status::Ok,

@@ -41,7 +41,7 @@ struct Session {
     units: Vec<ComputeUnit>,
 }
 
-/// Waits for the runtime and answers it, on a thread of its own.
+/// Waits for the runtime and answers it, on its own thread.
 pub(super) fn start(
     listener: UnixListener,
     memory: MakeMemory,

@@ -41,7 +41,7 @@ mod control {
     pub(super) const DONE: u32 = 6;
 }
 
-/// What a unit shares with its thread.
+/// The state that a unit shares with its thread.
 #[derive(Debug)]
 struct Shared {
     control: Mutex<u32>,

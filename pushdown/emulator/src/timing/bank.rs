@@ -2,14 +2,14 @@
 //! Models the single bank of DDR4: the time of a burst, and the contention of compute units.
 //!
 //! A burst takes an overhead, its bytes at the peak, and a turnaround when it writes. Units that
-//! share the bank are a closed queue: each computes, asks for a burst, waits for those before it,
+//! share the bank are a closed queue: each computes, requests a burst, waits for those before it,
 //! and computes on. Mean-value analysis gives its rate, exact for service times that scatter as
 //! those of a bank with open and closed rows do.
 //!
 //! A unit of the study alone is described by its port. So a burst never takes the bank longer than
-//! the unit that asks for it was seen to need: single beats of one unit find their rows open. A
-//! port as wide as the memory asks for more than the bank gives; such a unit is charged
-//! `bank_ns` at least, before it shares the bank with others.
+//! the unit that requests it was seen to need: single beats of one unit find their rows open. A
+//! port as wide as the memory requests more than the bank gives; such a unit is charged `bank_ns`
+//! at least, before it shares the bank with others.
 
 use super::Parameters;
 

@@ -83,7 +83,7 @@ pub enum Limit {
     Search,
 }
 
-/// How fast a job is on so many units.
+/// The speed of a job on so many units.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Profile {
     /// The job.
@@ -119,7 +119,7 @@ struct Alone {
 }
 
 impl Parameters {
-    /// How fast a job is that did this.
+    /// The speed of a job that did this.
     ///
     /// # Errors
     /// When the bank has no ports for so many units.

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Models an AXI port of a compute unit: single beats, bursts, and arguments that share it.
 //!
-//! A loop that has a port for itself asks for consecutive addresses, which the tool turns into
+//! A loop that has a port for itself requests consecutive addresses, which the tool turns into
 //! bursts: one beat a cycle. When arguments take turns on one port no two addresses follow each
-//! other, and every access is a request of its own; the port keeps a few of them in flight. A loop
-//! whose next address depends on what it has read keeps one in flight.
+//! other, and every access is its own request; the port keeps a few of them in flight. A loop whose
+//! next address depends on what it has read keeps one in flight.
 
 use super::Parameters;
 
@@ -38,7 +38,7 @@ impl Parameters {
         self.port_round_trip_cycles / self.port_outstanding
     }
 
-    /// Cycles of a read that nothing can be asked for before it is there.
+    /// Cycles of a read on which the next address depends.
     pub(super) fn dependent_read_cycles(&self) -> f64 {
         self.port_round_trip_cycles
     }

@@ -113,7 +113,7 @@ pub enum Unbuildable {
     /// The memory bank has too few ports.
     #[error("{units} compute units need more ports than the memory bank has")]
     Ports {
-        /// Compute units asked for.
+        /// Requested compute units.
         units: u32,
     },
     /// The part has too little memory on chip.

@@ -66,7 +66,7 @@ fn failure_names_its_cause(#[case] make: Make) {
     }
 }
 
-/// Why the rows of a completion must not be used.
+/// The reason why the rows of a completion must not be used.
 fn fault_of(work: &Work, completion: &Completion) -> Fault {
     let checked = match work {
         Work::Scan(command) => completion.check(command),

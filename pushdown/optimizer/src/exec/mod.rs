@@ -118,9 +118,9 @@ pub(crate) struct Pushed {
     pub(crate) table: String,
     /// The query, for the log.
     pub(crate) query_id: u128,
-    /// What to do.
+    /// The fragment.
     pub(crate) fragment: Arc<Fragment>,
-    /// What the output is made of.
+    /// The source of the output.
     pub(crate) replaced: Replaced,
     /// The units of each partition.
     pub(crate) partitions: Vec<Vec<PlannedUnit>>,
@@ -203,7 +203,7 @@ impl PushdownExec {
         Self { dynamic_filters, ..self }
     }
 
-    /// What its filters make of its fragment while they are filled.
+    /// Returns the narrowing of its fragment by dynamic filters.
     fn narrowing(&self) -> Narrowing {
         Narrowing::new(Arc::clone(&self.pushed.fragment), self.dynamic_filters.clone())
     }
@@ -213,7 +213,7 @@ impl PushdownExec {
         &self.plan
     }
 
-    /// What the drive is asked to do.
+    /// Returns the fragment of the drive.
     pub fn fragment(&self) -> &Fragment {
         &self.pushed.fragment
     }

@@ -94,7 +94,7 @@ impl Source {
         Some(Self { column, meaning: Meaning::FolderValue })
     }
 
-    /// A column whose numbers stand for themselves.
+    /// A column of plain numbers.
     pub(crate) fn number(column: usize) -> Self {
         Self { column, meaning: Meaning::Number }
     }
@@ -200,7 +200,7 @@ pub(crate) fn lower_aggregate(
     Ok(())
 }
 
-/// What a minimum or maximum is of, the width of its state, and what that stands for.
+/// Returns the operand of a minimum or maximum, the width of its state, and its meaning.
 fn extreme_operand(
     builder: &mut FragmentBuilder<'_>,
     states: &States,
@@ -228,7 +228,7 @@ fn extreme_operand(
     Ok((value.operand, value.number.width(), meaning))
 }
 
-/// What is counted; [`Operand::None`] for every row.
+/// Returns the operand that is counted; [`Operand::None`] for every row.
 fn count_operand(
     builder: &mut FragmentBuilder<'_>,
     arg: &Arc<dyn PhysicalExpr>,
@@ -289,7 +289,7 @@ fn refuse_type_as_function<T>(kept: Kept, aggregate: &AggregateFunctionExpr) -> 
     }
 }
 
-/// What an average counts and sums, how, and what the sum stands for.
+/// Returns the operands of an average, the width, and the meaning of the sum.
 fn average_operand(
     builder: &mut FragmentBuilder<'_>,
     arg: &Arc<dyn PhysicalExpr>,

@@ -114,7 +114,7 @@ fn number_of_truth(
     Ok(Value { operand: builder.step(target, step)?, number: Number::Boolean })
 }
 
-/// What a cast does to the integer.
+/// The effect of a cast on the integer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Recast {
     Multiply(i128),
@@ -141,7 +141,7 @@ fn lower_cast(
     Ok(Value { operand: builder.step(target, step)?, number })
 }
 
-/// How a cast that cannot fail changes the integer; `None` for the others.
+/// Returns the effect of a cast that cannot fail; `None` for the others.
 fn recast(from: Number, to: Number) -> Option<Recast> {
     use Number::{Boolean, Date32, Decimal, Float, Integer, Timestamp};
     if from == to {

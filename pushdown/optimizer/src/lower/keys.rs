@@ -4,7 +4,7 @@
 //! A drive numbers groups without hashing: by the codes of a dictionary, or by the position of a
 //! number in a range that the footers promise. So a key is
 //!
-//! - a column whose numbers lie in a narrow range in all files: small integers, dates, truths;
+//! - a column whose numbers are in a narrow range in all files: small integers, dates, truths;
 //! - a computed number of which a narrow range is known: a part of a date, a remainder, a CASE of
 //!   literals;
 //! - else a column with a dictionary in every row group.
@@ -88,7 +88,7 @@ fn number_of(builder: &FragmentBuilder<'_>, expr: &dyn PhysicalExpr) -> Lowered<
     Number::of(&data_type(builder, expr)?)
 }
 
-/// How many numbers there are from `first` to `last`, if a drive has groups for them.
+/// Returns the number of integers from `first` to `last`, if a drive has groups for them.
 fn count_of(first: i64, last: i64) -> Option<u32> {
     let count = u32::try_from(last.checked_sub(first)?.checked_add(1)?).ok()?;
     (1..limits::GROUPS_MAX).contains(&count).then_some(count)

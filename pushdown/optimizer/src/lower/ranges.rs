@@ -29,7 +29,7 @@ struct Bound {
 }
 
 impl Bound {
-    /// What a comparison with a literal says of its other side.
+    /// Returns the bound that a comparison with a literal puts on its other side.
     fn of(step: &Step, literals: &[i128]) -> Option<Self> {
         let literal = |operand| match operand {
             Operand::Literal(at) => literals.get(usize::from(at)).copied(),
@@ -50,7 +50,7 @@ impl Bound {
         Some(Self { of, low, high })
     }
 
-    /// What passes both.
+    /// Returns the intersection of both bounds.
     fn and(self, other: Self) -> Self {
         let (lows, highs) = ([self.low, other.low], [self.high, other.high]);
         let low = lows.into_iter().flatten().max();

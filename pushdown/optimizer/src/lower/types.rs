@@ -107,7 +107,7 @@ impl Number {
         }
     }
 
-    /// What holds every number of this type.
+    /// Returns the width that holds every number of this type.
     pub(crate) fn width(self) -> Width {
         match self {
             Self::Integer { bits, signed } => match (bits, signed) {
@@ -136,7 +136,7 @@ impl Number {
         !matches!(self, Self::Float { .. } | Self::Integer { bits: 64, signed: false })
     }
 
-    /// How many of a date's or timestamp's units make a day.
+    /// Returns the units of a date or timestamp in a day.
     pub(crate) fn per_day(self) -> Option<i64> {
         match self {
             Self::Date32 => Some(1),
@@ -154,7 +154,7 @@ impl Number {
     }
 }
 
-/// How many units make a second.
+/// Returns the units in a second.
 pub(crate) fn per_second(unit: TimeUnit) -> i64 {
     match unit {
         TimeUnit::Second => 1,
@@ -177,7 +177,7 @@ pub(crate) fn is_binary(data_type: &DataType) -> bool {
 /// The largest precision whose numbers fit in 64 bits.
 const DRIVE_PRECISION_MAX: u8 = 18;
 
-/// What the values of a table's column are in a command.
+/// Returns the kind of a table's column in a command.
 pub(crate) fn column_kind(field: &Field) -> Lowered<ValueKind> {
     match field.data_type() {
         bytes if is_string(bytes) || is_binary(bytes) => Ok(ValueKind::Bytes),

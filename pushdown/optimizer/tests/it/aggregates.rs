@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Aggregates that become states of a drive: the plan that the rule sees, and what becomes of it.
+//! Tests aggregates that become states of a drive: the input and the output plan.
 
 use insta::assert_snapshot;
 
@@ -119,7 +119,7 @@ async fn round_robin_repartition_is_seen_through() {
 }
 
 #[tokio::test]
-async fn the_predicate_of_a_scan_that_filters_is_the_filter() {
+async fn predicate_of_a_filtering_scan_becomes_the_filter() {
     let bench = Bench::new().set("datafusion.execution.parquet.pushdown_filters", "true");
     assert_snapshot!(bench.decided(COUNT_AND_AVG).await, @r"
     input:
@@ -139,7 +139,7 @@ async fn the_predicate_of_a_scan_that_filters_is_the_filter() {
 }
 
 #[tokio::test]
-async fn the_filter_clause_goes_with_its_slot() {
+async fn filter_clause_moves_with_its_slot() {
     let sql = "SELECT count(*) FILTER (WHERE l_returnflag = 'R'), \
                sum(l_tax) FILTER (WHERE l_quantity < 9 OR l_code IS NULL) FROM lineitem";
     assert_snapshot!(Bench::new().decided(sql).await, @r#"
@@ -172,7 +172,7 @@ async fn integers_whose_sum_is_exact_in_floating_point_are_averaged() {
 }
 
 #[tokio::test]
-async fn row_groups_that_statistics_rule_out_are_no_units() {
+async fn row_groups_pruned_by_statistics_are_not_units() {
     let sql = "SELECT sum(l_quantity) FROM lineitem WHERE l_orderkey BETWEEN 300 AND 700";
     assert_snapshot!(Bench::new().decided(sql).await, @r"
     input:

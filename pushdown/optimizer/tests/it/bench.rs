@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What every test needs: a folder with tables, sessions with and without the rule, facts at the
-//! scans.
+//! Provides for every test a folder with tables, sessions with and without the rule, and facts at
+//! the scans.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -42,7 +42,7 @@ type Rule = Arc<dyn PhysicalOptimizerRule + Send + Sync>;
 pub(crate) struct Bench {
     pub(crate) drive: Arc<Fake>,
     pub(crate) context: Arc<PushdownContext>,
-    /// Seconds on the clock of the context, which stands still by itself.
+    /// Seconds on the clock of the context, which only the test advances.
     elapsed: Arc<AtomicU64>,
     pub(crate) folder: TempDir,
     config: SessionConfig,
@@ -177,7 +177,7 @@ impl Bench {
         install(state, NearscanOptions::corrections_of).unwrap()
     }
 
-    /// What the engine makes sessions of: DataFusion with its corrections and the rule, and facts
+    /// The session as the engine makes it: DataFusion with its corrections and the rule, and facts
     /// at the scans.
     fn pushing_state(&self) -> SessionStateBuilder {
         let mut state = self.host_state();
@@ -208,7 +208,7 @@ impl Bench {
         plan_of(&self.session(state).await, sql).await
     }
 
-    /// The plan that the rule sees, what becomes of it, and why.
+    /// Formats the input and the output plan of the rule, and the candidates.
     pub(crate) async fn decide(
         &self,
         sql: &str,
@@ -229,7 +229,7 @@ impl Bench {
         format!("input:\n{input}output:\n{output}candidates:\n{lines}")
     }
 
-    /// Why the one scan of a statement was kept.
+    /// The reason why the one scan of a statement was kept.
     pub(crate) async fn kept(&self, sql: &str) -> Kept {
         let (_, output, candidates) = self.decide(sql).await;
         let [candidate] = candidates.as_slice() else { panic!("one scan: {candidates:?}") };
@@ -239,7 +239,7 @@ impl Bench {
         }
     }
 
-    /// Why what is above the one scan of a statement was kept, while the scan was not.
+    /// The reason why what is above the one scan of a statement was kept, while the scan was not.
     pub(crate) async fn kept_above(&self, sql: &str) -> Kept {
         let (_, output, candidates) = self.decide(sql).await;
         let [candidate] = candidates.as_slice() else { panic!("one scan: {candidates:?}") };
@@ -269,8 +269,7 @@ impl Bench {
         Ok(Run { rows: texts(&batches), plan })
     }
 
-    /// Runs a statement with and without the rule, and holds the rows against each other, in their
-    /// order.
+    /// Runs a statement with and without the rule, and compares the rows, in their order.
     pub(crate) async fn check(&self, sql: &str) -> Run {
         let run = self.run(sql).await.unwrap();
         assert!(!pushed(&run.plan).is_empty(), "nothing was offloaded:\n{}", shown(&run.plan));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Plans as bytes: what is decoded looks the same, asks for the same, and gives the same rows, with
+//! Tests the codec: a decoded plan has the same text and fragment, and returns the same rows, with
 //! the drive and without.
 
 use std::sync::Arc;
@@ -66,7 +66,7 @@ fn ours(plan: &Arc<dyn ExecutionPlan>) -> Vec<PushdownExec> {
 #[case::folders("SELECT part, o_custkey, count(*) FROM parts GROUP BY 1, 2 ORDER BY 1, 2")]
 #[case::merge("SELECT l_orderkey FROM ordered UNION SELECT l_orderkey FROM ordered ORDER BY 1")]
 #[tokio::test]
-async fn a_plan_that_travelled_is_the_same(#[case] sql: &str) {
+async fn decoded_plan_is_the_same(#[case] sql: &str) {
     let bench = files::with_partitions(with_order(Bench::with_drive(Fake::new(Capabilities {
         merge_inputs_max: 3,
         ..Capabilities::of_scan_kernel()
@@ -102,7 +102,7 @@ async fn a_plan_that_travelled_is_the_same(#[case] sql: &str) {
      WHERE o_custkey = 7 AND l_tax > 0.02 ORDER BY 1"
 )]
 #[tokio::test]
-async fn a_plan_that_finds_no_drive_runs_on_the_host(#[case] sql: &str) {
+async fn decoded_plan_without_its_drive_runs_on_the_host(#[case] sql: &str) {
     let bench = Bench::new();
     let sent = bench.plan(sql).await;
     let unused = Arc::new(Fake::new(Capabilities::of_scan_kernel()));
@@ -126,7 +126,7 @@ async fn only_our_operators_are_encoded() {
 }
 
 #[tokio::test]
-async fn bytes_that_are_none_of_ours_are_refused() {
+async fn foreign_bytes_are_refused() {
     let bench = Bench::new();
     let session = bench.pushing().await;
     let plan = bench.plan("SELECT l_comment FROM lineitem WHERE l_tax < 0.02").await;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A drive that reads row groups with the parquet crate, asks the evaluator what a command means,
-//! and then does with the answer what the test says: gives it, or any of the things that go wrong.
+//! Implements a drive that reads row groups with the parquet crate, evaluates commands by the
+//! evaluator, and then returns the result, or fails as the test requires.
 //!
 //! It completes inside `submit`, or when the test says so; nothing depends on time.
 
@@ -46,7 +46,7 @@ pub(crate) enum Act {
     Flip(usize),
     /// Flips a bit of the result's header.
     FlipHeader,
-    /// Leaves out the last row, and says so nowhere.
+    /// Silently drops the last row.
     LoseRow,
     /// Says that a row of the unit was not read.
     MissRow,
@@ -85,7 +85,7 @@ pub(crate) struct Fake {
     state: Arc<State>,
 }
 
-/// What sessions share.
+/// The state that sessions share.
 #[derive(Debug, Default)]
 struct State {
     ledger: Mutex<Ledger>,
@@ -145,13 +145,13 @@ impl Fake {
         self
     }
 
-    /// Does not know how fast it merges.
+    /// Has no rates of merges.
     pub(crate) fn without_merge_rates(mut self) -> Self {
         self.snapshot.merge = RatesByRequest::UNKNOWN;
         self
     }
 
-    /// Does not know how fast it is.
+    /// Has no rates.
     pub(crate) fn without_rates(mut self) -> Self {
         self.snapshot.scan = RatesByRequest::UNKNOWN;
         self.without_merge_rates()
@@ -194,12 +194,12 @@ impl Fake {
         self.state.ledger.lock().unwrap().traffic
     }
 
-    /// Bytes of leases that were not given back.
+    /// Bytes of leases that were not released.
     pub(crate) fn leased_bytes(&self) -> i64 {
         self.state.leased_bytes.load(Ordering::SeqCst)
     }
 
-    /// Commands that hang and that nobody has cancelled.
+    /// Commands that hang and are not cancelled.
     pub(crate) fn uncancelled(&self) -> usize {
         let ledger = self.state.ledger.lock().unwrap();
         ledger.cancels.iter().filter(|word| !word.is_set()).count()
@@ -326,7 +326,7 @@ impl Session for FakeSession {
             Outcome::Finished(bytes) => bytes.len() as u64,
             Outcome::Failed(_) => 0,
         };
-        // A result lies in memory of the host from here on.
+        // A result is in memory of the host from here on.
         let Some(_held) = Reservation::take(&self.spec.budget, link_bytes) else {
             return Err(Refusal::LowMemory { needed_bytes: link_bytes });
         };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Tables in the manner of TPC-H, small, with several row groups, and columns of types that no
-//! drive reads. The values follow from the row's number; they may never change, since plans show
-//! what footers say of them.
+//! Makes small tables like those of TPC-H, with several row groups, and columns of types that no
+//! drive reads. The values follow from the row's number; they must not change, since plans depend
+//! on their footers.
 
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -46,7 +46,7 @@ fn days(rows: i64, value: impl Fn(i64) -> i64) -> ArrayRef {
     Arc::new(numbers::<Date32Array, i32>(rows, day))
 }
 
-/// What `lineitem` holds. The keys ascend, so that each row group has a range of its own.
+/// What `lineitem` holds. The keys ascend, so that each row group has its own range.
 fn lineitem(rows: i64) -> RecordBatch {
     let int32 = |value: fn(i64) -> i64| -> ArrayRef {
         Arc::new(numbers::<Int32Array, i32>(rows, |row| Some(i32::try_from(value(row)).unwrap())))

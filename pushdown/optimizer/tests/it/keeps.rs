@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! One test for each reason to keep a scan.
+//! Tests each reason to keep a scan.
 
 use std::sync::Arc;
 
@@ -125,7 +125,7 @@ async fn codec() {
     is(&kept, KeepReason::Codec, "column o_orderkey is ZSTD(ZstdLevel(1))");
 }
 
-/// What one file has is no reason to keep the others.
+/// A codec of one file does not keep the others.
 #[rstest]
 #[case::states("SELECT count(*), sum(o_orderkey), avg(o_custkey) FROM mixed WHERE o_custkey < 40")]
 #[case::groups("SELECT o_custkey, max(o_orderdate) FROM mixed GROUP BY 1 ORDER BY 1")]
@@ -364,7 +364,7 @@ async fn quarantine() {
 }
 
 #[test]
-fn every_reason_has_a_word_of_its_own() {
+fn every_reason_has_a_unique_word() {
     let words: std::collections::HashSet<&str> =
         KeepReason::ALL.iter().map(|(_, word)| *word).collect();
     assert_eq!(words.len(), KeepReason::ALL.len());

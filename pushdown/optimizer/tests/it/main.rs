@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Plans and their execution, over Parquet files that the tests write and a drive that does what it
-//! is told: it answers rightly by the row-at-a-time evaluator of the conformance suite, or it
-//! refuses, fails, lies or keeps silent.
+//! Tests plans and their execution, over Parquet files that the tests write and a drive that the
+//! tests control: it answers rightly by the row-at-a-time evaluator of the conformance suite, or it
+//! refuses, fails, returns wrong rows or does not answer.
 #![expect(clippy::unwrap_used, reason = "helpers of tests: a panic shows where")]
 
 mod aggregates;

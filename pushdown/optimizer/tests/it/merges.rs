@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Merges of sorted rows: which of them move, that they give the rows of the host in their
-//! order, and what becomes of them when the drive does not deliver.
+//! Tests merges of sorted rows: which of them move, that they return the rows of the host in order,
+//! and their push-backs.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::bench::{Bench, shown};
 use crate::drive::{Act, Fake};
 use crate::files;
 
-/// Rows of `k`, which ascends or descends and repeats, `v`, which tells rows apart, and a text.
+/// Rows of `k`, which ascends or descends and repeats, `v`, which distinguishes rows, and a text.
 fn sorted(rows: i64, key: impl Fn(i64) -> Option<i64>, first: i64) -> RecordBatch {
     let keys: Int64Array = (0..rows).map(&key).collect();
     let values: Int64Array = (0..rows).map(|row| Some(first + row)).collect();
@@ -178,7 +178,7 @@ async fn a_sorted_union_without_duplicates(
 #[rstest]
 #[case::float("SELECT f FROM ordered_f UNION SELECT f FROM ordered_f ORDER BY f")]
 #[tokio::test]
-async fn floats_are_told_apart_by_the_host(#[case] sql: &str) {
+async fn distinct_floats_stay_on_the_host(#[case] sql: &str) {
     let bench = two_tables(merging(16));
     let location = bench.path("a.parquet").display().to_string();
     let bench = bench.sql(format!(
@@ -242,7 +242,7 @@ async fn orders_of_all_kinds(
 #[case::another_command(Act::Confuse, "pushback_fault")]
 #[case::dropped(Act::Forget, "pushback_fault")]
 #[tokio::test]
-async fn a_merge_that_fails_is_done_on_the_host(
+async fn failed_merge_runs_on_the_host(
     #[case] act: Act,
     #[case] counter: &str,
     #[values("UNION ALL", "UNION")] union: &str,
@@ -260,9 +260,9 @@ async fn a_merge_that_fails_is_done_on_the_host(
     assert_eq!(run.metric("link_bytes") as u64, bench.drive.traffic().link_bytes);
 }
 
-/// Of distinct rows nobody knows how many there are, as of groups.
+/// The number of distinct rows is unknown, like that of groups.
 #[tokio::test]
-async fn a_merge_that_loses_a_row_is_done_on_the_host() {
+async fn merge_that_loses_a_row_runs_on_the_host() {
     let bench = two_tables(merging(16));
     bench.drive.on_merges(Act::LoseRow);
     let run = bench.check(UNION).await;
@@ -270,7 +270,7 @@ async fn a_merge_that_loses_a_row_is_done_on_the_host() {
 }
 
 #[tokio::test]
-async fn verify_notices_a_wrong_merge() {
+async fn verify_detects_a_wrong_merge() {
     let bench = two_tables(merging(16)).set("nearscan.pushdown.verify", "true");
     bench.drive.on_merges(Act::Lie);
     let error = bench.run(UNION).await.err().expect("it is wrong");
@@ -279,7 +279,7 @@ async fn verify_notices_a_wrong_merge() {
 
 /// With failures everywhere, cuts included, each row leaves once.
 #[tokio::test]
-async fn windows_that_come_back_lose_nothing() {
+async fn windows_that_are_pushed_back_lose_no_row() {
     let bench = merging(3);
     let bench = two_tables(bench);
     bench.drive.on_merges(Act::Fail(Failure::Timeout));
@@ -350,7 +350,7 @@ async fn a_drive_that_does_not_merge_leaves_it_to_the_host() {
      JOIN lineitem ON l_orderkey = x.k WHERE l_tax = 0.01 ORDER BY 1, 2"
 )]
 #[tokio::test]
-async fn what_stands_above_a_merge_gets_what_it_was_promised(
+async fn merge_keeps_the_properties_for_operators_above(
     #[case] sql: &str,
     #[values("1", "2")] partitions: &str,
 ) {

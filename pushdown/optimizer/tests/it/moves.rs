@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What moves to a drive gives the rows of the host, and its operators count what the drive
-//! did.
+//! Tests that fragments on a drive return the rows of the host, and that operators count the
+//! drive's work.
 
 use nearscan_optimizer::log::LogEntry;
 use rstest::rstest;
@@ -157,7 +157,7 @@ async fn counts_what_the_drive_moved(#[values("1", "2")] partitions: &str) {
 }
 
 #[tokio::test]
-async fn modelled_time_is_there_when_the_last_row_is() {
+async fn modelled_time_is_complete_with_the_last_row() {
     use futures::StreamExt;
     let bench = Bench::new().set("datafusion.execution.target_partitions", "1");
     let session = bench.pushing().await;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Dynamic filters: what a join or a top-k finds out narrows what the drive is asked for
-//! afterwards.
+//! Tests dynamic filters: the values of a join or a top-k narrow later commands.
 
 use nearscan_command::Command;
 use rstest::rstest;
@@ -53,7 +52,7 @@ async fn the_kth_row_of_a_top_k_narrows_later_units() {
 }
 
 #[tokio::test]
-async fn a_narrowed_unit_that_comes_back_is_not_narrowed_wrongly() {
+async fn pushed_back_unit_is_narrowed_correctly() {
     let bench = one_partition();
     for row_group in 0..4 {
         bench.drive.on(row_group, crate::drive::Act::Flip(0));
@@ -74,7 +73,7 @@ async fn a_filter_over_a_computed_column_is_lowered_through_it() {
 }
 
 #[tokio::test]
-async fn verify_looks_at_narrowed_units_too() {
+async fn verify_checks_narrowed_units_too() {
     let bench = one_partition().set("nearscan.pushdown.verify", "true");
     let sql = "SELECT l_orderkey, l_comment FROM lineitem JOIN orders ON l_orderkey = o_orderkey \
                WHERE o_custkey = 7 AND l_tax > 0.02 ORDER BY 2";

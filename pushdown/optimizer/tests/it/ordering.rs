@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What operators above know of their input: a rule must not take it away from them.
+//! Tests that the rule keeps the properties on which operators above rely.
 //!
 //! A filter `k = 7` makes `k` constant, and two columns that it equates one: sorts, windows and
 //! merges above are planned with that.
@@ -48,7 +48,8 @@ async fn constants_of_a_conjunct_that_moved_are_known_above(#[values("1", "2")] 
     bench.check(sql).await;
 }
 
-/// Each partition keeps the order of its files, so what merges them gets what it was promised.
+/// Each partition keeps the order of its files, so an operator that merges them gets the declared
+/// order.
 #[tokio::test]
 async fn rows_keep_the_order_that_their_table_declares() {
     let bench = Bench::new();

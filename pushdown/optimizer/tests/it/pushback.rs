@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A unit that the drive does not deliver is done on the host: every row once, in order, the reason
-//! counted.
+//! Tests push-backs: a unit that the drive does not complete runs on the host, with every row once,
+//! in order, and the reason counted.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ fn one_partition() -> Bench {
 }
 
 fn gone() -> String {
-    "somebody pulled it out".to_owned()
+    "it was removed".to_owned()
 }
 
 #[rstest]
@@ -58,7 +58,7 @@ fn gone() -> String {
 #[case::another_command(Act::Confuse, "pushback_fault")]
 #[case::dropped(Act::Forget, "pushback_fault")]
 #[tokio::test]
-async fn a_unit_that_fails_is_done_on_the_host(
+async fn failed_unit_runs_on_the_host(
     #[case] act: Act,
     #[case] counter: &str,
     #[values(ROWS, STATES)] sql: &str,
@@ -78,7 +78,7 @@ async fn a_unit_that_fails_is_done_on_the_host(
 
 #[rstest]
 #[tokio::test]
-async fn a_unit_without_a_completion_is_done_on_the_host(#[values(ROWS, STATES)] sql: &str) {
+async fn unit_without_a_completion_runs_on_the_host(#[values(ROWS, STATES)] sql: &str) {
     let bench = one_partition().set("nearscan.pushdown.timeout", "10ms");
     bench.drive.on(2, Act::Hang);
     let run = bench.check(sql).await;
@@ -142,7 +142,7 @@ async fn the_fallback_gets_the_unit_and_no_other(#[values(ROWS, STATES)] sql: &s
 #[case(Act::End(Status::Overflow))]
 #[case(Act::Flip(0))]
 #[tokio::test]
-async fn the_replaced_plan_does_what_the_fallback_cannot(
+async fn replaced_plan_runs_what_the_fallback_cannot(
     #[case] act: Act,
     #[values(ROWS, STATES)] sql: &str,
 ) {
@@ -176,7 +176,7 @@ async fn an_overflow_gives_what_datafusion_wraps_to(#[case] sql: &str, #[case] u
     let bench = one_partition();
     let run = bench.check(sql).await;
     assert_eq!(run.pushbacks(), [("pushback_overflow".to_owned(), units)]);
-    // Data that overflows says nothing against the fragment.
+    // An overflow is not a failure of the fragment.
     assert_eq!(bench.context.quarantined(), []);
 }
 
@@ -186,7 +186,7 @@ async fn an_overflow_gives_what_datafusion_wraps_to(#[case] sql: &str, #[case] u
 #[case::rows_cut_off("SELECT l_orderkey, l_comment FROM lineitem WHERE l_quantity < 4 LIMIT 170")]
 #[case::groups("SELECT l_linenumber, sum(l_tax) FROM lineitem GROUP BY l_linenumber ORDER BY 1")]
 #[tokio::test]
-async fn verify_notices_a_wrong_row(#[case] sql: &str) {
+async fn verify_detects_a_wrong_row(#[case] sql: &str) {
     let lying = one_partition();
     lying.drive.on(2, Act::Lie);
     let believed = lying.run(sql).await.unwrap();
@@ -199,7 +199,7 @@ async fn verify_notices_a_wrong_row(#[case] sql: &str) {
 }
 
 #[tokio::test]
-async fn a_fragment_that_fails_in_a_row_is_quarantined() {
+async fn fragment_that_fails_repeatedly_is_quarantined() {
     let bench = one_partition();
     for row_group in 0..3 {
         bench.drive.on(row_group, Act::Fail(Failure::Kernel { reason: gone() }));
@@ -263,7 +263,7 @@ async fn a_quarantine_ends_with_a_probe_after_its_cooling_time() {
 }
 
 #[tokio::test]
-async fn a_quarantine_ends_when_the_drive_starts_anew() {
+async fn quarantine_ends_when_the_drive_restarts() {
     let bench = one_partition();
     into_quarantine(&bench).await;
     bench.drive.reset().unwrap();
@@ -304,9 +304,9 @@ async fn a_fragment_that_kills_its_drive_is_quarantined() {
     assert_eq!(bench.check(ROWS).await.metric("units_drive"), 4);
 }
 
-/// A reset takes everything that is in flight with it, also what is innocent.
+/// A reset fails everything in flight, also fragments that did not cause it.
 #[tokio::test]
-async fn a_fragment_that_was_there_when_its_drive_went_is_cleared_by_its_success() {
+async fn blamed_fragment_is_cleared_by_its_success() {
     let bench = one_partition();
     for _ in 0..3 * quarantine::FAILURES {
         bench.drive.on(1, Act::Fail(Failure::Gone { reason: gone() }));
@@ -329,7 +329,7 @@ async fn failures_with_a_success_between_are_not_in_a_row() {
 }
 
 #[tokio::test]
-async fn a_drive_that_has_lost_the_file_is_asked_for_nothing() {
+async fn drive_that_has_lost_the_file_gets_no_commands() {
     let bench = one_partition();
     let session = bench.pushing().await;
     let plan = crate::bench::plan_of(&session, ROWS).await;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Filters and projections that become rows of a drive.
+//! Tests filters and projections that become rows of a drive.
 
 use insta::assert_snapshot;
 
@@ -171,7 +171,7 @@ async fn a_scan_alone_is_offloaded_when_nothing_above_was_kept() {
 }
 
 #[tokio::test]
-async fn a_join_hands_its_filter_to_the_operator_below() {
+async fn join_pushes_its_dynamic_filter_to_the_operator() {
     let sql = "SELECT o_custkey, l_quantity FROM lineitem JOIN orders ON l_orderkey = o_orderkey \
                WHERE o_custkey = 7 AND l_tax > 0.02";
     let bench = Bench::new();
@@ -201,7 +201,7 @@ async fn a_join_hands_its_filter_to_the_operator_below() {
 }
 
 #[tokio::test]
-async fn a_top_k_hands_its_filter_to_the_operator_below() {
+async fn top_k_pushes_its_dynamic_filter_to_the_operator() {
     let sql = "SELECT l_orderkey, l_tax FROM lineitem WHERE l_quantity < 20 \
                ORDER BY l_orderkey DESC LIMIT 3";
     assert_snapshot!(shown(&Bench::new().plan(sql).await), @r"
@@ -212,7 +212,7 @@ async fn a_top_k_hands_its_filter_to_the_operator_below() {
 }
 
 #[tokio::test]
-async fn a_filter_above_rows_that_were_cut_off_stays() {
+async fn filter_above_a_limit_stays() {
     let bench = Bench::new().set("datafusion.execution.target_partitions", "1");
     let sql = "SELECT l_comment FROM (SELECT l_comment, l_code FROM lineitem \
                WHERE l_tax < 0.02 LIMIT 90) WHERE l_code > 3 LIMIT 50";

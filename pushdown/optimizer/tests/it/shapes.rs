@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Tables of other shapes: no rows, several files, columns that some files do not have, partitions.
+//! Tests tables of other shapes: no rows, several files, columns that some files lack, partitions.
 
 use std::sync::Arc;
 
@@ -42,7 +42,7 @@ async fn a_file_without_rows_has_no_units() {
 }
 
 #[tokio::test]
-async fn files_are_told_apart() {
+async fn units_of_several_files_are_distinguished() {
     let [one, two, three] = [Some(1), Some(2), Some(3)];
     let bench = table_of(&[
         &[("k", &[one, two]), ("v", &[one, None])],
@@ -154,7 +154,7 @@ async fn counting_rows_without_statistics_reads_nothing() {
 
 /// A folder of two files of the same columns in another order, each with narrow statistics.
 #[tokio::test]
-async fn files_may_order_their_columns_as_they_like() {
+async fn files_may_have_columns_in_any_order() {
     let bench = Bench::new();
     let numbers = |values: [i32; 2]| Arc::new(Int32Array::from(values.to_vec())) as ArrayRef;
     let first = [("a", numbers([1, 2])), ("b", numbers([10, 20]))];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Streams: their order, their end, and what they leave behind when they are dropped; the memory
-//! they charge to the query's pool.
+//! Tests streams: their order, their end, leaks when they are dropped, and the memory that they
+//! charge to the query's pool.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ fn one_partition() -> Bench {
 }
 
 #[tokio::test]
-async fn units_leave_in_their_order_whatever_order_they_end_in() {
+async fn rows_of_units_are_in_order_whatever_order_they_end_in() {
     let bench = one_partition();
     for row_group in 0..3 {
         bench.drive.on(row_group, Act::Delay);
@@ -33,7 +33,7 @@ async fn units_leave_in_their_order_whatever_order_they_end_in() {
 #[case::at_the_end_of_the_first_unit("LIMIT 60", 60, &[0])]
 #[case::within_the_second_unit("LIMIT 100", 100, &[0, 1])]
 #[tokio::test]
-async fn nothing_is_asked_for_behind_a_limit(
+async fn no_unit_is_submitted_after_a_limit(
     #[case] limit: &str,
     #[case] rows: usize,
     #[case] row_groups: &[usize],
@@ -78,7 +78,7 @@ async fn a_dropped_stream_cancels_what_runs(#[values(0, 1, 2)] batches: usize) {
 }
 
 #[tokio::test]
-async fn a_stream_that_nobody_polls_asks_for_nothing() {
+async fn stream_that_is_not_polled_submits_nothing() {
     let bench = one_partition();
     let session = bench.pushing().await;
     let plan = plan_of(&session, ROWS).await;
@@ -88,7 +88,7 @@ async fn a_stream_that_nobody_polls_asks_for_nothing() {
 }
 
 #[tokio::test]
-async fn memory_is_charged_while_batches_wait_and_given_back() {
+async fn memory_is_charged_while_batches_wait_and_released() {
     let bench = one_partition();
     let session = bench.pushing().await;
     // Each unit has more rows than a block of a result.
@@ -109,7 +109,7 @@ async fn memory_is_charged_while_batches_wait_and_given_back() {
 #[case::not_even_a_result(64)]
 #[case::a_result_but_not_its_batches(20_000)]
 #[tokio::test]
-async fn what_does_not_fit_in_memory_is_streamed_by_the_host(#[case] bytes: usize) {
+async fn unit_that_does_not_fit_in_memory_is_streamed_by_the_host(#[case] bytes: usize) {
     let bench = one_partition().memory_limit(bytes);
     let run = bench.run(ROWS).await.unwrap();
     assert_eq!(run.rows, bench.expected(ROWS).await);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Every type that a drive reads: filtered, grouped, aggregated, sorted and handed through, against
-//! the host; and the table of functions, against what is really offloaded.
+//! Tests every type that a drive reads: filtered, grouped, aggregated, sorted and passed through,
+//! against the host; and the table of functions against the offloaded operations.
 
 use std::sync::Arc;
 
@@ -84,7 +84,7 @@ const COLUMNS: [&str; 20] = [
     "micro", "nano", "clock", "flag", "real", "double", "half", "text", "bytes",
 ];
 
-/// Each type by itself: handed through, tested for NULL, and compared with what it holds.
+/// Tests each type alone: passed through, tested for NULL, and compared with its values.
 #[tokio::test]
 async fn values_arrive_as_they_are() {
     let bench = bench();
@@ -206,7 +206,7 @@ async fn first_rows(#[case] order: &str) {
         let kept = run.metric("rows_out");
         assert!(
             kept >= count && kept < ROWS * 3 / 4,
-            "{kept} rows of {ROWS}, {count} were asked for"
+            "{kept} rows of {ROWS}, {count} were requested"
         );
     }
 }
@@ -220,7 +220,7 @@ async fn sums_of_floats_are_offloaded_when_the_user_lets_them() {
 
 /// Every row of the table of functions, tried.
 #[tokio::test]
-async fn the_table_of_functions_is_what_is_offloaded() {
+async fn table_of_functions_matches_the_offloaded_operations() {
     let bench = bench();
     let functions = pushdown_functions(&Capabilities::of_scan_kernel());
     assert!(functions.len() > 200, "{}", functions.len());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Plans that must not change: the very same plan comes out, and candidates say why.
+//! Tests plans that must not change: the output is the input, and candidates have the reason.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ async fn untouched(bench: &Bench, sql: &str) -> String {
 }
 
 #[tokio::test]
-async fn what_footers_answer_has_no_scan_left() {
+async fn query_answered_by_footers_has_no_scan() {
     let sql = "SELECT count(*), min(l_orderkey), max(l_orderkey) FROM lineitem";
     assert_snapshot!(untouched(&Bench::new(), sql).await, @r"
     plan:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Decisions of the cost model, with rates that the tests give: merges on the drive or on the host,
-//! what commands teach, and where estimates can be read.
+//! Tests decisions of the cost model with given rates: merges on the drive or on the host, observed
+//! commands, and the places of estimates.
 
 use std::sync::Arc;
 
@@ -143,7 +143,7 @@ async fn a_drive_of_unknown_speed_is_not_used_until_it_has_run_something() {
 }
 
 #[tokio::test]
-async fn commands_teach_how_fast_a_drive_is() {
+async fn observed_commands_refine_the_rates_of_a_drive() {
     let sql = "SELECT sum(v) FROM a WHERE v >= 0";
     let slow = merging().with_scans(|rates| rates.setup_ns = 1e12);
     let bench = weighing(slow, SLOW_DECODER);
@@ -182,7 +182,7 @@ async fn the_same_commands_lead_to_the_same_decisions() {
 }
 
 #[tokio::test]
-async fn estimates_stand_beside_what_it_took() {
+async fn estimates_are_shown_beside_actual_times() {
     let sql = "SELECT sum(v) FROM a WHERE v >= 0";
     let bench = weighing(merging(), SLOW_DECODER);
     let costs = bench.decide(sql).await.2[0].costs.unwrap();
@@ -207,7 +207,7 @@ async fn estimates_stand_beside_what_it_took() {
     assert!(bench.context.log.entries().iter().all(|entry| entry.estimate.is_some()));
     let force = bench.set("nearscan.pushdown.mode", "force");
     let run = force.check(UNION).await;
-    assert_eq!(run.metric("drive_time_estimated"), 0, "the cost model was not asked");
+    assert_eq!(run.metric("drive_time_estimated"), 0, "the cost model was not used");
     assert_eq!(force.context.log.entries().last().unwrap().estimate, None);
 }
 
@@ -215,7 +215,7 @@ async fn estimates_stand_beside_what_it_took() {
 #[case::scan("SELECT sum(v) FROM a WHERE v >= 0", SLOW_DECODER)]
 #[case::merge(UNION, SLOW_MERGER)]
 #[tokio::test]
-async fn estimates_travel_with_a_plan(#[case] sql: &str, #[case] host: Host) {
+async fn estimates_are_serialised_with_a_plan(#[case] sql: &str, #[case] host: Host) {
     let bench = weighing(merging(), host);
     let session = bench.pushing().await;
     let sent = crate::bench::plan_of(&session, sql).await;
@@ -232,10 +232,7 @@ async fn estimates_travel_with_a_plan(#[case] sql: &str, #[case] host: Host) {
 #[case::a_tenth("v < 60", 0.1)]
 #[case::most("v >= 60", 0.9)]
 #[tokio::test]
-async fn what_a_filter_keeps_is_estimated_from_the_footers(
-    #[case] filter: &str,
-    #[case] share: f64,
-) {
+async fn selectivity_is_estimated_from_the_footers(#[case] filter: &str, #[case] share: f64) {
     let slow_link = merging().with_link_bytes_per_s(1e6);
     let bench = weighing(slow_link, Host { decode_per_s: 1000, ..FAST });
     let all = bench.decide("SELECT k, v FROM a").await.2[0].costs.unwrap();

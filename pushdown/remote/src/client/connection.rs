@@ -212,7 +212,7 @@ impl Connection {
         }
     }
 
-    /// The number of a file whose place was asked for before.
+    /// The number of a file whose place was requested before.
     pub(super) fn known_file(&self, file: &FileRef) -> Option<u64> {
         self.placements.lock().unwrap_or_else(PoisonError::into_inner).get(file).copied()
     }

@@ -84,7 +84,7 @@ enum State {
     Closed,
 }
 
-/// What the drive, its sessions and its tasks share.
+/// The state that the drive, its sessions and its tasks share.
 #[derive(Debug)]
 struct Shared {
     address: Address,
@@ -283,7 +283,7 @@ impl Drive for RemoteDrive {
         located.unwrap_or_else(|refusal| Placement::NotHere { reason: refusal.to_string() })
     }
 
-    /// How fast the drive is right now; while there is no connection, how fast it was.
+    /// The current rates and load of the drive; while there is no connection, the last known ones.
     fn snapshot(&self) -> CostSnapshot {
         let limit = self.shared.options.call_timeout;
         let snapshot = self.shared.connection().and_then(|connection| {

@@ -33,7 +33,7 @@ pub(super) struct Commands(Arc<Mutex<Waiting>>);
 #[derive(Debug, Default)]
 struct Waiting {
     by_id: HashMap<u128, Expected>,
-    /// Why no more can be added, once the session has ended.
+    /// The reason why no more can be added, once the session has ended.
     ended: Option<String>,
 }
 
@@ -79,7 +79,7 @@ impl Commands {
         waiting.by_id.clear();
     }
 
-    /// Why the session has ended.
+    /// The reason why the session has ended.
     pub(super) fn end(&self) -> String {
         self.lock().ended.clone().unwrap_or_else(|| "it dropped the command".to_owned())
     }

@@ -181,7 +181,7 @@ impl Host {
             let mut state = self.lock();
             state.start += 1;
             state.last_words = None;
-            // Whoever stops it now finds it; whoever did before is not waited for.
+            // A stop from now on finds it; an earlier stop is not waited for.
             state.stdin = child.stdin.take().filter(|_| !state.is_stopping);
             state.child = Some(child);
         }
@@ -253,7 +253,7 @@ pub async fn serve_hosted(
         .spawn(move || {
             // Nothing is said on it: its end is what counts, and an error is one.
             drop(io::copy(&mut io::stdin().lock(), &mut io::sink()));
-            // Nobody hears it when serving has ended already.
+            // The receiver is gone if serving has ended already.
             let _unheard = sender.send(());
             clock::pause(limit);
             std::process::exit(1);

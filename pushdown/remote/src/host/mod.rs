@@ -35,7 +35,7 @@ pub use child::serve_hosted;
 pub struct Program {
     /// The program.
     pub path: PathBuf,
-    /// What stands before what is added.
+    /// Arguments in front of the added ones.
     pub arguments: Vec<OsString>,
 }
 
@@ -44,9 +44,9 @@ pub struct Program {
 pub struct HostOptions {
     /// How the drive is reached.
     pub remote: Options,
-    /// How long the first start may take.
+    /// The time that the first start may take.
     pub start_timeout: Duration,
-    /// How long the process may take to end before it is killed.
+    /// The time that the process may take to end before it is killed.
     pub end_timeout: Duration,
     /// Wait before it is started again; each time it dies soon, twice as long.
     pub restart_min: Duration,

@@ -35,7 +35,7 @@ use service::Service;
 pub struct ServerOptions {
     /// How often a client that says nothing is asked whether it is there.
     pub keep_alive_interval: Duration,
-    /// How long it may take to answer; then its sessions end.
+    /// The time that it may take to answer; then its sessions end.
     pub keep_alive_timeout: Duration,
     /// How long commands that run may go on once the server is to stop, and again how long the
     /// drive may take to shut down.
@@ -58,7 +58,7 @@ impl Default for ServerOptions {
 /// Sessions and calls of one connection at once; a client waits for a place.
 const STREAMS_MAX: u32 = 512;
 
-/// How long a connection may take to close once nothing runs on it.
+/// The time that a connection may take to close once nothing runs on it.
 const CLOSING: Duration = Duration::from_secs(1);
 
 /// What the server is doing.
@@ -71,7 +71,7 @@ enum Stage {
     Ending,
 }
 
-/// What all connections share.
+/// The state that all connections share.
 #[derive(Debug)]
 struct Served {
     drive: Arc<dyn Drive>,

@@ -31,14 +31,14 @@ use crate::protocol::{
     SESSION, Snapshot, ToServer, Welcome, action,
 };
 
-/// How long each message that opens a session may take.
+/// The time that each message that opens a session may take.
 const FIRST_MESSAGE: Duration = Duration::from_secs(10);
 
 /// Messages that may say nothing before the one that opens a session: the libraries of Flight send
 /// a descriptor and a schema first.
 const SILENT_MESSAGES_MAX: u32 = 2;
 
-/// Epochs that a drive that was started anew may lie behind those that its clients have seen.
+/// Epochs that a drive that was started anew may be behind those that its clients have seen.
 const EPOCHS_BEHIND_MAX: u64 = 1024;
 
 /// The service over one drive.
@@ -166,7 +166,7 @@ impl Service {
         }
     }
 
-    /// Opens the session that the first message of an exchange asks for.
+    /// Opens the session that the first message of an exchange requests.
     async fn open(
         &self,
         incoming: &mut Streaming<FlightData>,

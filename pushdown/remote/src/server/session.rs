@@ -22,8 +22,8 @@ use crate::results;
 /// Messages that wait for the connection, each with up to a part of a result.
 pub(super) const WAITING_MESSAGES: usize = 4;
 
-/// Where the messages to a client go. The parts of a result follow each other, so whoever sends
-/// one holds the lock until the last.
+/// Where the messages to a client go. The parts of a result follow each other, so the sender of one
+/// holds the lock until the last.
 type Outgoing = Mutex<mpsc::Sender<Result<FlightData, Status>>>;
 
 /// One session.
@@ -37,7 +37,7 @@ pub(super) struct Session {
     cancels: HashMap<u128, Arc<Notify>>,
 }
 
-/// How a session ended.
+/// The outcome of a session.
 enum Way {
     /// The client has nothing more to say and waits for what runs.
     Closed,
@@ -175,7 +175,7 @@ impl Session {
                 Ok(())
             }
             Some(Request::Open(_)) => Err(Status::invalid_argument("the session is open")),
-            // A newer client asks for something that it can do without.
+            // A newer client requests something that it can do without.
             None => Ok(()),
         }
     }

@@ -211,7 +211,7 @@ pub(crate) fn run(session: &dyn Session, command: &Command) -> Completion {
     sample::run(session, command.clone()).unwrap()
 }
 
-/// Runs `SELECT sum(n)` in a session of its own, and checks what it gives.
+/// Runs `SELECT sum(n)` in its own session, and checks what it gives.
 pub(crate) fn sums_up(drive: &dyn Drive) -> bool {
     let sample = Sample::common(100);
     let spec = SessionSpec { query_id: 1, tenant: 0, budget: Arc::new(Unlimited) };

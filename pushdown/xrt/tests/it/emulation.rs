@@ -192,7 +192,7 @@ fn times_are_equal() {
     assert_eq!(found, expected);
 }
 
-/// What became of work: which refusal or failure, if any, and its text.
+/// The outcome of work: which refusal or failure, if any, and its text.
 fn fate(end: &Result<Completion, Refusal>) -> (&'static str, String) {
     match end {
         Err(refusal @ Refusal::Busy) => ("busy", refusal.to_string()),
@@ -445,7 +445,7 @@ fn loses_the_card(link: Link) {
     assert_eq!(session.cancel(5), CancelOutcome::Lost);
     assert!(drive.reset().is_err());
     drive.shutdown();
-    // The runtime waits for ever in threads of its own.
+    // The runtime waits for ever in its own threads.
     nearscan_xrt::leave(0);
 }
 

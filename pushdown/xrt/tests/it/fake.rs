@@ -170,7 +170,7 @@ fn in_use() {
     let expected = "the card 0 is in use with another image: all processes share one, so end \
                     those that use it, or use theirs";
     assert_eq!(refusal(), expected);
-    // It was given back, so that it can be tried again.
+    // The card was closed, so that it can be opened again.
     assert_eq!(refusal(), expected);
 }
 

@@ -11,7 +11,7 @@ use nearscan_command::MergeCut;
 use nearscan_drive::{CardModel, DeviceClock, Failure, MakeMemory, Modelled, Refusal, Work};
 use nearscan_emulator::EmulatedCard;
 
-/// What becomes of the connection.
+/// The outcome of the connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
 pub(crate) enum Link {

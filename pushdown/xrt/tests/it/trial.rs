@@ -10,7 +10,7 @@ use crate::{child, emulation, fake};
 pub(crate) enum Runtime {
     /// XRT itself, emulating.
     Xrt,
-    /// The library that stands for it.
+    /// The library that simulates it.
     Fake,
 }
 

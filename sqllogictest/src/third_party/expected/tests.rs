@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Results and lines that are, or are not, the same.
+//! Tests the comparison of results with lines.
 
 use super::{super::value::Kind, *};
 use rstest::rstest;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Queries, and answers that they leave open or do not.
+//! Tests queries with answers that they leave open or do not.
 
 use rstest::rstest;
 

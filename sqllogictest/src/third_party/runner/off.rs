@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Whether a query gives with pushdown off what it gives with it.
+//! Compares a query with pushdown to the same query with pushdown off.
 //!
 //! Rows, order, types and every bit have to be the same. A difference is forgiven only if the query
 //! leaves it open ([`crate::third_party::open`] shows that both answers are right ones), or if the

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Files in a few lines, and what becomes of their records.
+//! Tests the outcomes of records with short files.
 
 use super::{
     super::{report::Counts, script},
@@ -116,7 +116,7 @@ async fn a_table_of_files_that_are_not_there_is_unsupported() {
 const MODE: &str =
     "(SELECT value FROM information_schema.df_settings WHERE name = 'nearscan.pushdown.mode')";
 
-/// What becomes of one record, `MODE` replaced, about rows 1 to 4 and twice 4.
+/// The outcome of one record, `MODE` replaced, about rows 1 to 4 and twice 4.
 async fn one(record: &str) -> (Counts, Vec<Failure>) {
     let table = "statement ok\nCREATE TABLE t(a INTEGER, b INTEGER, x DOUBLE)\n\n\
                  statement ok\nINSERT INTO t VALUES (1, 1, 0.1), (2, 1, 0.2), (3, 2, 0.3), \

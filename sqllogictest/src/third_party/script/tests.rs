@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Texts and the records that they are read as.
+//! Tests the records that texts are parsed to.
 
 use super::*;
 use rstest::rstest;
@@ -109,7 +109,7 @@ fn a_message_may_have_paragraphs() {
 }
 
 #[test]
-fn nonsense_is_unsupported_and_what_follows_is_read() {
+fn invalid_line_is_unsupported_and_later_lines_are_read() {
     let text = "whatever this is\nsecond line\n\nstatement perhaps\nA\n\nstatement ok\nB\n";
     assert_eq!(
         shown(text, Dialect::Sqlite),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Tables that change, and the copies that queries read.
+//! Tests changing tables, and the copies that queries read.
 
 use super::*;
 use crate::settings::EMULATED;

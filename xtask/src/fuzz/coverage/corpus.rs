@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Which inputs a small corpus keeps, by what libFuzzer notes while it merges.
+//! Selects the inputs of a small corpus, by the notes of libFuzzer's merge.
 //!
 //! The notes are a number of files, a number that does not matter here, the files, and for each a
 //! line `STARTED index bytes` and a line `FT index feature..`. One that crashes has no second line:

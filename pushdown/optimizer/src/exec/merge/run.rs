@@ -308,7 +308,7 @@ impl MergeRunner {
     }
 
     /// An entry for each unit of a window: its own media bytes and rows; what the merge sent and
-    /// took as a whole stands in the first.
+    /// took as a whole is in the first.
     fn log(&self, inputs: &[Input], cost: Cost, rows_out: u64) {
         for (at, input) in inputs.iter().enumerate() {
             let media_bytes = input.unit.chunks.iter().map(|chunk| chunk.length).sum();

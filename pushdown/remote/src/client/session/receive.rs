@@ -51,7 +51,7 @@ impl Receiver {
     /// Takes a message.
     ///
     /// # Errors
-    /// What is wrong with it; then nothing after it can be trusted.
+    /// The error in it; then nothing after it can be trusted.
     pub(super) fn take(&mut self, message: &FlightData) -> Result<(), String> {
         match read(message).map_err(|status| status.message().to_owned())? {
             Some(Event::Ended(ended)) => self.begin(*ended)?,
