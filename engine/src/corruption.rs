@@ -21,15 +21,20 @@ pub(crate) struct Corruption {
 impl Corruption {
     /// The corruption that an error is about, if it knows.
     pub(crate) fn of(error: &DataFusionError) -> Option<&Self> {
-        let mut next: Option<&(dyn Error + 'static)> = Some(error.find_root());
-        while let Some(error) = next {
-            if let Some(corruption) = error.downcast_ref() {
-                return Some(corruption);
-            }
-            next = error.source();
-        }
-        None
+        cause(error)
     }
+}
+
+/// The first error of a type among those that led to an error.
+pub(crate) fn cause<T: Error + 'static>(error: &DataFusionError) -> Option<&T> {
+    let mut next: Option<&(dyn Error + 'static)> = Some(error.find_root());
+    while let Some(error) = next {
+        if let Some(cause) = error.downcast_ref() {
+            return Some(cause);
+        }
+        next = error.source();
+    }
+    None
 }
 
 /// What an error says, without the kinds that libraries put in front: one error is in another.

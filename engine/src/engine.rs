@@ -57,7 +57,8 @@ impl SessionOptions {
 
     /// Lets statements open files below a local folder, or below a URL such as
     /// `s3://bucket/prefix/`, and no others; may be called for several. Tables that are registered
-    /// by [`Session::register`] are not concerned.
+    /// by [`Session::register`] are not concerned. The server of an allowed URL is trusted: where
+    /// it redirects to, is read.
     ///
     /// # Errors
     /// [`PathError::NotFound`] if there is no such folder.
@@ -97,7 +98,7 @@ impl Engine {
     }
 
     /// Adds a store of files for all sessions: what is below `url`, for example `s3://bucket`, is
-    /// read from it.
+    /// read from it, and not from a store made from the environment.
     ///
     /// # Errors
     /// [`Error::Path`] if `url` is no URL.

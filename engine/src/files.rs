@@ -2,8 +2,8 @@
 //! Paths, folders and patterns, and the tables made from them.
 //!
 //! The format comes from the extension, Parquet if there is none that says otherwise; a folder has
-//! the format of the files in it and must not mix several. Files are local, or at a URL whose
-//! object store was registered with the engine.
+//! the format of the files in it and must not mix several. Files are local, or at a URL of an
+//! [object store](crate::object_stores).
 
 use std::{
     borrow::Cow,
@@ -16,12 +16,11 @@ use std::{
 use datafusion::{
     catalog::{Session, TableProvider, TableProviderFactory},
     common::{DFSchema, DataFusionError, TableReference},
-    datasource::listing::ListingTableUrl,
     logical_expr::CreateExternalTable,
 };
 use url::Url;
 
-use crate::{error::PathError, parquet::TableFactory};
+use crate::{error::PathError, object_stores::check_url, parquet::TableFactory};
 
 /// Folders below a table's folder are looked into this far when its format is found out.
 const FOLDER_DEPTH_MAX: u32 = 8;
@@ -61,18 +60,20 @@ pub(crate) fn looks_like_file(name: &str) -> bool {
     name.contains(['/', '*']) || ending(name).is_some()
 }
 
-/// Makes a table from a file, a folder, a pattern or a `file://` URL.
+/// Makes a table from a file, a folder, a pattern or a URL.
 ///
 /// # Errors
-/// [`PathError`], as an external error of DataFusion, if nothing readable is there; otherwise what
-/// DataFusion says about the contents.
+/// [`PathError`], as an external error of DataFusion, if nothing readable is there;
+/// [`StoreError`](crate::error::StoreError) if a store cannot be used; otherwise what DataFusion
+/// says about the contents.
 pub(crate) async fn open(
     state: &dyn Session,
     name: TableReference,
     location: &str,
 ) -> Result<Arc<dyn TableProvider>, DataFusionError> {
+    check_url(location)?;
     let ending = match location.split_once("://") {
-        Some((scheme, _)) if scheme != "file" => find_ending_of_url(state, location),
+        Some((scheme, _)) if scheme != "file" => find_ending_of_url(location),
         _ => find_ending(location),
     };
     let ending = ending.map_err(|error| DataFusionError::External(error.into()))?;
@@ -93,13 +94,12 @@ pub(crate) async fn open(
     TableFactory::default().create(state, &command).await
 }
 
-/// Finds out how the files at a URL end, whose store the session has to know. Which files there are
-/// is DataFusion's to say.
-fn find_ending_of_url(state: &dyn Session, location: &str) -> Result<Option<Ending>, PathError> {
-    let not_local = || PathError::NotLocal { url: location.to_owned() };
-    let url = ListingTableUrl::parse(location).map_err(|_| not_local())?;
-    let store = state.runtime_env().object_store(&url);
-    store.map(|_| ending(location)).map_err(|_| not_local())
+/// Finds out how the files at a URL end. Which files there are is DataFusion's to say.
+fn find_ending_of_url(location: &str) -> Result<Option<Ending>, PathError> {
+    match Url::parse(location) {
+        Ok(_) => Ok(ending(location)),
+        Err(_) => Err(PathError::NotLocal { url: location.to_owned() }),
+    }
 }
 
 /// The path that a location means.

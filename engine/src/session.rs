@@ -72,14 +72,15 @@ impl Session {
         Self { context, prepared: Arc::default(), access }
     }
 
-    /// Makes a table of a file, a folder, or a pattern such as `data/*.parquet`.
+    /// Makes a table of a file, a folder, a pattern such as `data/*.parquet`, or a URL.
     ///
     /// The format comes from the extension, Parquet if it says nothing; all files of a folder have
     /// one format. The name is taken as it is, without folding its case.
     ///
     /// # Errors
-    /// [`Error::Path`] if nothing readable is there, [`Error::TableExists`] if the name is taken,
-    /// [`Error::Data`] if a file is not what its name says.
+    /// [`Error::Path`] if nothing readable is there, [`Error::Store`] if an object store cannot be
+    /// used, [`Error::TableExists`] if the name is taken, [`Error::Data`] if a file is not what its
+    /// name says.
     pub async fn register(&self, name: &str, location: &str) -> Result<()> {
         let table = TableReference::bare(name);
         if self.context.table_exist(table.clone())? {

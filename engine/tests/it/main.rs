@@ -85,5 +85,7 @@ mod truth;
 mod unnest;
 #[cfg(test)]
 mod using;
+#[cfg(all(test, feature = "object-stores"))]
+mod web;
 #[cfg(test)]
 mod writes;
