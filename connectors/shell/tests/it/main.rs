@@ -17,6 +17,8 @@ mod program;
 mod serve;
 #[cfg(test)]
 mod sick_card;
+#[cfg(all(test, feature = "object-stores"))]
+mod stores;
 #[cfg(test)]
 mod subcommands;
 #[cfg(test)]
