@@ -12,7 +12,9 @@
 //! - Stores are told apart by all of a URL in front of its path: of `abfss://data@account.host` the
 //!   container is what stands in front of the `@`.
 //! - Files of several stores are never taken for one another, see [`named`].
+//! - No footer makes its reader allocate more than its file may need, see [`footers`].
 
+mod footers;
 #[cfg(feature = "object-stores")]
 mod make;
 mod named;
@@ -124,6 +126,10 @@ pub(crate) fn check_url(location: &str) -> Result<(), StoreError> {
     if url.query().is_some() || url.fragment().is_some() {
         return refused(&shown, "it has a part behind '?' or '#', which is not read".to_owned());
     }
+    if url.path().contains('*') {
+        let instead = "name a file, or a folder by a slash at its end";
+        return refused(&shown, format!("patterns are for local files: {instead}"));
+    }
     if url.host_str().is_none_or(str::is_empty) {
         return refused(&shown, format!("it names no {}", service.place()));
     }
@@ -186,6 +192,7 @@ mod tests {
     #[case("gs://bucket/key?x=1", "behind '?' or '#'")]
     #[case("https://host/key#part", "behind '?' or '#'")]
     #[case("https://user:secret@host/key", "a password")]
+    #[case("az://container/a/*.parquet", "patterns are for local files")]
     #[case("https://host:port/key", "no URL")]
     fn url_that_cannot_be_read_as_it_is_written_is_refused(#[case] url: &str, #[case] why: &str) {
         let error = check_url(url).unwrap_err();

@@ -8,7 +8,7 @@
 //! ([`footer`]), and handed out from memory when it is asked for ([`ending`]). Everything else is
 //! that store's.
 
-mod ending;
+pub(crate) mod ending;
 mod footer;
 
 use std::{
@@ -35,7 +35,7 @@ use ending::{Ending, EndingError, Part};
 const FREE_BYTES: u64 = 64 << 20;
 
 /// The end of a Parquet file: the length of the footer in front of it, and a magic word.
-const TAIL_BYTES: u64 = 8;
+pub(crate) const TAIL_BYTES: u64 = 8;
 
 /// Files of which something is kept that was read ahead; a pass over footers has as many open as
 /// the setting `meta_fetch_concurrency` says, 32 unless it is set.

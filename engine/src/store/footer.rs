@@ -32,7 +32,7 @@ pub(super) const HEAD_BYTES: u64 = 12;
 
 /// Where the indexes of pages are that a footer speaks of, in the file.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Indexes {
+pub(crate) struct Indexes {
     /// Of where the pages are.
     pub(super) offsets: Vec<Range<u64>>,
     /// Of the bounds of their values.

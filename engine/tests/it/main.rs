@@ -85,7 +85,8 @@ mod truth;
 mod unnest;
 #[cfg(test)]
 mod using;
-#[cfg(all(test, feature = "object-stores"))]
+#[cfg(feature = "object-stores")]
+#[cfg(test)]
 mod web;
 #[cfg(test)]
 mod writes;

@@ -305,6 +305,31 @@ async fn damaged_file_is_an_error_that_says_so() {
     assert!(error.starts_with("error: data cannot be read"), "{error}");
 }
 
+/// The footer says that it has more row groups than it has bytes, or the file more bytes than it.
+#[rstest]
+#[case(|bytes: &mut Vec<u8>| {
+    let end = bytes.len();
+    // Field 4 of a footer, with its list of structures: 2^28 - 1 of them.
+    let footer = [0x15, 4, 0x49, 0xfc, 0xff, 0xff, 0xff, 0x7f];
+    bytes.splice(end - 8..end, footer.into_iter().chain([8, 0, 0, 0]).chain(*b"PAR1"));
+}, "items in")]
+#[case(|bytes: &mut Vec<u8>| {
+    let end = bytes.len();
+    bytes[end - 8..end - 4].copy_from_slice(&u32::MAX.to_le_bytes());
+}, "it is said to have 4294967295 bytes")]
+#[tokio::test]
+async fn footer_that_lies_is_refused_before_room_is_made(
+    #[case] lie: fn(&mut Vec<u8>),
+    #[case] what: &str,
+) {
+    let (_data, server) = served().await;
+    server.shared.files.lock().unwrap().values_mut().for_each(lie);
+    let url = server.url("t.parquet");
+    let error = failure(&engine().await, &format!("SELECT sum(k) FROM '{url}'")).await;
+    assert!(error.starts_with("error: data cannot be read\n"), "{error}");
+    assert!(error.contains(&url) && error.contains(what), "{error}");
+}
+
 #[tokio::test]
 async fn nothing_outside_of_an_allowed_root_is_asked_for() {
     let (_data, server) = served().await;

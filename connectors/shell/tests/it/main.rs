@@ -17,7 +17,8 @@ mod program;
 mod serve;
 #[cfg(test)]
 mod sick_card;
-#[cfg(all(test, feature = "object-stores"))]
+#[cfg(feature = "object-stores")]
+#[cfg(test)]
 mod stores;
 #[cfg(test)]
 mod subcommands;
