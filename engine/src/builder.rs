@@ -27,6 +27,7 @@ use crate::{
     engine::Engine,
     error::{Error, Result},
     explain::Planner,
+    object_stores::ObjectStores,
     parquet::{self, TableFactory},
     settings::NearscanOptions,
     store::LocalFiles,
@@ -170,6 +171,7 @@ impl EngineBuilder {
 
     fn runtime(&self) -> Result<RuntimeEnvBuilder> {
         let mut runtime = RuntimeEnvBuilder::new()
+            .with_object_store_registry(Arc::new(ObjectStores::default()))
             .with_object_list_cache_limit(0)
             .with_file_statistics_cache_limit(parquet::STATISTICS_CACHE_BYTES);
         if let Some(bytes) = self.memory_limit_bytes {

@@ -21,15 +21,20 @@ pub(crate) struct Corruption {
 impl Corruption {
     /// Returns the corruption that an error carries.
     pub(crate) fn of(error: &DataFusionError) -> Option<&Self> {
-        let mut next: Option<&(dyn Error + 'static)> = Some(error.find_root());
-        while let Some(error) = next {
-            if let Some(corruption) = error.downcast_ref() {
-                return Some(corruption);
-            }
-            next = error.source();
-        }
-        None
+        cause(error)
     }
+}
+
+/// Returns the first error of a type among an error and its causes.
+pub(crate) fn cause<T: Error + 'static>(error: &DataFusionError) -> Option<&T> {
+    let mut next: Option<&(dyn Error + 'static)> = Some(error.find_root());
+    while let Some(error) = next {
+        if let Some(cause) = error.downcast_ref() {
+            return Some(cause);
+        }
+        next = error.source();
+    }
+    None
 }
 
 /// Strips the names of error kinds that libraries put in front of a message, one for each nested

@@ -57,7 +57,8 @@ impl SessionOptions {
 
     /// Lets statements open files below a local folder, or below a URL such as
     /// `s3://bucket/prefix/`, and no others; may be called for several. Tables registered by
-    /// [`Session::register`] are not affected.
+    /// [`Session::register`] are not affected. The server of an allowed URL is trusted: its
+    /// redirects are followed.
     ///
     /// # Errors
     /// [`PathError::NotFound`] if the folder does not exist.
@@ -98,7 +99,7 @@ impl Engine {
     }
 
     /// Adds an object store for all sessions: locations below `url`, for example `s3://bucket`, are
-    /// read from it.
+    /// read from it instead of a store made from the environment.
     ///
     /// # Errors
     /// [`Error::Path`] if `url` is not a valid URL.

@@ -9,14 +9,20 @@
 //! otherwise by wording. The original error stays reachable as `source`.
 
 mod classify;
+mod store;
 
-use std::{fmt, path::PathBuf, time::Duration};
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use datafusion::common::DataFusionError;
 
 use crate::{drive_spec::DriveSpecError, settings::SettingError};
 
 pub(crate) use classify::ErrorContext;
+pub use store::{StoreError, StoreProblem};
 
 /// Result of an engine call.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -63,6 +69,9 @@ pub enum Error {
     /// A path cannot be made into a table.
     #[error(transparent)]
     Path(#[from] PathError),
+    /// An object store cannot be used.
+    #[error(transparent)]
+    Store(Box<StoreError>),
     /// The values do not match the parameters of the statement.
     #[error(transparent)]
     Parameter(ParameterError),
@@ -245,6 +254,7 @@ impl Error {
             }
             Self::Path(PathError::Mixed { formats, .. }) => Some(formats.join(", ")),
             Self::DriveSpec(error) => Some(error.reason.clone()),
+            Self::Store(error) => error.detail(),
             Self::NotGrouped { .. } => {
                 let reason = "PRIMARY KEY and UNIQUE are not enforced, so a key of a table does \
                               not determine its other columns";
@@ -298,6 +308,10 @@ impl Error {
             Self::StatementCount { found: 0 } => "write a statement",
             Self::StatementCount { .. } => "run them one by one, or as a script",
             Self::TableExists { .. } => "use CREATE OR REPLACE, or DROP TABLE first",
+            Self::Store(error) => return error.hint(),
+            Self::Path(PathError::NotFound(path)) if is_url(path) => {
+                "check the bucket and the path, which are case-sensitive"
+            }
             Self::Path(PathError::NotFound(_)) => "check the path and the folder you are in",
             Self::Path(PathError::Empty(_)) => {
                 "name the files with a pattern such as 'folder/*.parquet'"
@@ -414,6 +428,10 @@ impl Missing {
         let quoted: Vec<String> = self.similar.iter().map(|name| format!("'{name}'")).collect();
         (!quoted.is_empty()).then(|| format!("did you mean {}?", quoted.join(" or ")))
     }
+}
+
+fn is_url(path: &Path) -> bool {
+    path.to_string_lossy().contains("://")
 }
 
 fn seconds(time: Duration) -> String {

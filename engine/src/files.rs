@@ -2,8 +2,8 @@
 //! Paths, folders and patterns, and the tables made from them.
 //!
 //! The format is determined by the extension, and is Parquet for an unknown one. A folder has the
-//! format of the files in it, which must not mix several. Files are local, or at a URL whose object
-//! store was registered with the engine.
+//! format of the files in it, which must not mix several. Files are local, or at a URL of an
+//! [object store](crate::object_stores).
 
 use std::{
     borrow::Cow,
@@ -16,12 +16,11 @@ use std::{
 use datafusion::{
     catalog::{Session, TableProvider, TableProviderFactory},
     common::{DFSchema, DataFusionError, TableReference},
-    datasource::listing::ListingTableUrl,
     logical_expr::CreateExternalTable,
 };
 use url::Url;
 
-use crate::{error::PathError, parquet::TableFactory};
+use crate::{error::PathError, object_stores::check_url, parquet::TableFactory};
 
 /// Depth to which the folders below a table's folder are searched for its format.
 const FOLDER_DEPTH_MAX: u32 = 8;
@@ -61,18 +60,20 @@ pub(crate) fn looks_like_file(name: &str) -> bool {
     name.contains(['/', '*']) || ending(name).is_some()
 }
 
-/// Makes a table from a file, a folder, a pattern or a `file://` URL.
+/// Makes a table from a file, a folder, a pattern or a URL.
 ///
 /// # Errors
-/// [`PathError`], as an external error of DataFusion, if there is no readable file; otherwise
-/// DataFusion's error about the contents.
+/// [`PathError`], as an external error of DataFusion, if there is no readable file;
+/// [`StoreError`](crate::error::StoreError) if a store cannot be used; otherwise DataFusion's error
+/// about the contents.
 pub(crate) async fn open(
     state: &dyn Session,
     name: TableReference,
     location: &str,
 ) -> Result<Arc<dyn TableProvider>, DataFusionError> {
+    check_url(location)?;
     let ending = match location.split_once("://") {
-        Some((scheme, _)) if scheme != "file" => find_ending_of_url(state, location),
+        Some((scheme, _)) if scheme != "file" => find_ending_of_url(location),
         _ => find_ending(location),
     };
     let ending = ending.map_err(|error| DataFusionError::External(error.into()))?;
@@ -93,13 +94,12 @@ pub(crate) async fn open(
     TableFactory::default().create(state, &command).await
 }
 
-/// Determines the extension of the files at a URL, whose store has to be registered. DataFusion
-/// lists the files.
-fn find_ending_of_url(state: &dyn Session, location: &str) -> Result<Option<Ending>, PathError> {
-    let not_local = || PathError::NotLocal { url: location.to_owned() };
-    let url = ListingTableUrl::parse(location).map_err(|_| not_local())?;
-    let store = state.runtime_env().object_store(&url);
-    store.map(|_| ending(location)).map_err(|_| not_local())
+/// Determines the extension of the files at a URL. DataFusion lists the files.
+fn find_ending_of_url(location: &str) -> Result<Option<Ending>, PathError> {
+    match Url::parse(location) {
+        Ok(_) => Ok(ending(location)),
+        Err(_) => Err(PathError::NotLocal { url: location.to_owned() }),
+    }
 }
 
 /// Returns the path of a location.

@@ -42,6 +42,38 @@
 //! # }
 //! ```
 //!
+//! # Object stores
+//!
+//! With the feature `object-stores`, a URL can take the place of a file: `s3://bucket/path` (also
+//! `s3a://`), `gs://bucket/path`, `az://container/path` (also `azure://`, `adl://`, `abfs://` and
+//! `abfss://`, with `container@account.host` too), `https://host/path` and `http://host/path`. One
+//! that ends with a slash is a folder, which web servers do not have; patterns are for local files.
+//!
+//! Endpoints and credentials come from the environment, in the variables of the crate
+//! `object_store`: `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`, `AWS_REGION`, `AWS_ENDPOINT`;
+//! `GOOGLE_SERVICE_ACCOUNT`; `AZURE_STORAGE_ACCOUNT_NAME`, `AZURE_STORAGE_ACCOUNT_KEY`; and others
+//! of these prefixes, among them `AWS_SKIP_SIGNATURE=true` for public data and
+//! `AWS_ALLOW_HTTP=true` for a server without encryption. It is read at the first use of a bucket.
+//! Files such as `~/.aws/credentials` are not read.
+//!
+//! ```no_run
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), nearscan::Error> {
+//! # let engine = nearscan::Engine::builder().build().await?;
+//! engine.register("orders", "s3://shop/orders/").await?;
+//! let query = engine.sql("SELECT count(*) FROM 'https://example.org/data/orders.parquet'").await?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! A connection times out after 5 seconds and a request after 30 (`AWS_CONNECT_TIMEOUT`,
+//! `AWS_TIMEOUT` and so on); a failed request is retried at most three times, in the first 10
+//! seconds. Every statement may use the credentials of the process: give sessions that run foreign
+//! statements an [`allowed_root`](SessionOptions::allowed_root).
+//!
+//! Drives hold local files, so scans of object stores stay on the host. Without the feature,
+//! [`Engine::register_object_store`] adds a store that the program made.
+//!
 //! # Streams of rows
 //!
 //! [`Query::stream`] returns batches while the query runs. Dropping the stream cancels the query; a
@@ -167,6 +199,7 @@ mod explain;
 mod files;
 mod host;
 mod interrupt;
+mod object_stores;
 mod overlay;
 mod panics;
 mod parameters;

@@ -72,14 +72,15 @@ impl Session {
         Self { context, prepared: Arc::default(), access }
     }
 
-    /// Makes a table of a file, a folder, or a pattern such as `data/*.parquet`.
+    /// Makes a table of a file, a folder, a pattern such as `data/*.parquet`, or a URL.
     ///
     /// The extension determines the format, Parquet if it is unknown; all files of a folder have
     /// one format. The case of the name is kept.
     ///
     /// # Errors
-    /// [`Error::Path`] if there is no readable file, [`Error::TableExists`] if the name is taken,
-    /// [`Error::Data`] if a file does not have the format of its extension.
+    /// [`Error::Path`] if there is no readable file, [`Error::Store`] if an object store cannot be
+    /// used, [`Error::TableExists`] if the name is taken, [`Error::Data`] if a file does not have
+    /// the format of its extension.
     pub async fn register(&self, name: &str, location: &str) -> Result<()> {
         let table = TableReference::bare(name);
         if self.context.table_exist(table.clone())? {

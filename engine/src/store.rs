@@ -8,7 +8,7 @@
 //! footer is checked at the same time ([`footer`]), and returned from memory when it is requested
 //! ([`ending`]). Everything else is delegated to that store.
 
-mod ending;
+pub(crate) mod ending;
 mod footer;
 
 use std::{
@@ -35,7 +35,7 @@ use ending::{Ending, EndingError, Part};
 const FREE_BYTES: u64 = 64 << 20;
 
 /// The end of a Parquet file: the length of the footer in front of it, and a magic word.
-const TAIL_BYTES: u64 = 8;
+pub(crate) const TAIL_BYTES: u64 = 8;
 
 /// Largest number of files with bytes that were read ahead. A pass over footers has as many files
 /// open as the setting `meta_fetch_concurrency`, 32 by default.

@@ -3,15 +3,16 @@
 //!
 //! In order: system packages are installed, or the line that would is printed; a Python environment
 //! with pinned packages is made, and its interpreter handed to the tests in `NEARSCAN_PYTHON`; the
-//! suites of [`suites`] run; each skipped test is printed with its reason; the last line is the
-//! tally.
+//! emulator of blob storage is installed, and handed to them in `NEARSCAN_AZURITE`; the suites of
+//! [`suites`] run; each skipped test is printed with its reason; the last line is the tally.
 //!
 //! A test that finds out only while it runs that it cannot (no interpreter, no card) appends a line
 //! `name<TAB>reason` to the file in `NEARSCAN_SKIP_LOG`, if that is set, and returns. It is then
 //! counted as skipped, not as passed. A reason that installation could remove begins with `needs
-//! NAME`, where NAME is that of a system package in [`packages`] or `python`; in CI such a skip is
-//! a failure.
+//! NAME`, where NAME is that of a system package in [`packages`], `python` or `azurite`; in CI such
+//! a skip is a failure.
 
+mod azurite;
 pub(crate) mod packages;
 pub(crate) mod python;
 mod suites;
@@ -46,6 +47,8 @@ struct Setting<'a> {
     missing: Vec<&'static str>,
     /// The interpreter that has the pinned packages, if there is one.
     python: Option<PathBuf>,
+    /// The emulator of blob storage, if it is there.
+    azurite: Option<PathBuf>,
     /// Where tests say that they skipped themselves.
     skip_log: PathBuf,
 }
@@ -100,10 +103,11 @@ pub(crate) struct Program {
 fn prepare(project: &Project, install: Install) -> Result<Setting<'_>> {
     let missing = packages::provide(project, install)?;
     let python = python::provide(project, install);
+    let azurite = azurite::provide(project, install);
     let skip_log = project.target_folder().join("skipped-tests.tsv");
     std::fs::create_dir_all(project.target_folder()).context("cannot create the target folder")?;
     std::fs::write(&skip_log, "").context("cannot write the log of skipped tests")?;
-    Ok(Setting { project, filter: None, missing, python, skip_log })
+    Ok(Setting { project, filter: None, missing, python, azurite, skip_log })
 }
 
 impl Setting<'_> {
@@ -131,7 +135,7 @@ fn is_avoidable(skip: &Skip) -> bool {
         return false;
     };
     let name = needed.split([' ', ',', '(']).next().unwrap_or_default();
-    name == python::NAME || packages::is_known(name)
+    [python::NAME, azurite::NAME].contains(&name) || packages::is_known(name)
 }
 
 #[cfg(test)]
@@ -144,6 +148,7 @@ mod tests {
     #[case("needs clang", true)]
     #[case("needs g++ (package g++)", true)]
     #[case("needs python, see above", true)]
+    #[case("needs azurite (x)", true)]
     #[case("needs a card", false)]
     #[case("needs clanger", false)]
     #[case("takes an hour", false)]

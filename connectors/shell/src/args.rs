@@ -26,7 +26,7 @@ pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
 
-    /// Files or folders to query: lineitem.parquet becomes table lineitem, a folder one table
+    /// Files, folders or URLs to query: lineitem.parquet becomes table lineitem, a folder one table
     #[arg(value_hint = ValueHint::AnyPath)]
     pub(crate) data: Vec<PathBuf>,
 

@@ -30,7 +30,7 @@ pub(crate) struct ExplainArgs {
     #[arg(value_name = "SQL")]
     statement: String,
 
-    /// Files or folders that it queries, named as on the program's own command line
+    /// Files, folders or URLs that it queries, named as on the program's own command line
     #[arg(value_hint = ValueHint::AnyPath)]
     data: Vec<PathBuf>,
 

@@ -16,8 +16,11 @@ use datafusion::{
     sql::sqlparser::parser::ParserError,
 };
 
-use super::{AccessError, Error, Missing, PathError, Place};
-use crate::{corruption::Corruption, settings::SettingError};
+use super::{AccessError, Error, Missing, PathError, Place, StoreError};
+use crate::{
+    corruption::{Corruption, cause},
+    settings::SettingError,
+};
 
 /// Least similarity of two names, from 0 to 1, for a suggestion: `lineitm` and `lineitem` have
 /// 0.875, `l_qty` and `l_quantity` have 0.5.
@@ -42,6 +45,12 @@ impl ErrorContext<'_> {
     pub(crate) fn classify(&self, error: DataFusionError) -> Error {
         if Corruption::of(&error).is_some() {
             return Error::Data(Box::new(error));
+        }
+        if let Some(error) = StoreError::of(&error) {
+            return Error::Store(Box::new(error.clone()));
+        }
+        if let Some(object_store::Error::NotFound { path, .. }) = cause(&error) {
+            return Error::Path(PathError::NotFound(absolute(path).into()));
         }
         if let Some(error) = self.by_wording(error.find_root()) {
             return error;
@@ -103,12 +112,6 @@ impl ErrorContext<'_> {
                 let end = name.find("' already exists").or_else(|| name.find(" already exists"))?;
                 Some(Error::TableExists { name: short_name(&name[..end]).to_owned() })
             }
-            DataFusionError::ObjectStore(error) => match error.as_ref() {
-                object_store::Error::NotFound { path, .. } => {
-                    Some(Error::Path(PathError::NotFound(absolute(path).into())))
-                }
-                _ => None,
-            },
             _ => None,
         }
     }
@@ -120,6 +123,10 @@ impl ErrorContext<'_> {
         }
         if let Some(location) = between(message, "No files found at ", ". Cannot infer schema") {
             let path = location.strip_prefix("file://").unwrap_or(location);
+            // Where there are no folders, only a slash says that one was meant.
+            if path.contains("://") && !path.ends_with('/') {
+                return Some(Error::Path(PathError::NotFound(path.into())));
+            }
             return Some(Error::Path(PathError::Empty(path.into())));
         }
         let ungrouped = between(message, "column \"", "\" must appear in the GROUP BY clause");
@@ -243,9 +250,10 @@ fn short_name(name: &str) -> &str {
     name.strip_prefix("public.").unwrap_or(name)
 }
 
-/// Object stores write local paths without the slash in front.
+/// Object stores write local paths without the slash in front; others are URLs.
 fn absolute(path: &str) -> String {
-    if path.starts_with('/') { path.to_owned() } else { format!("/{path}") }
+    let is_whole = path.starts_with('/') || path.contains("://");
+    if is_whole { path.to_owned() } else { format!("/{path}") }
 }
 
 fn is_about_disk(message: &str) -> bool {

@@ -41,6 +41,8 @@ use nearscan_optimizer::NearscanOptions;
 use super::{facts, format::SoundFormat, validate};
 use crate::{
     corruption::{Corruption, bare},
+    error::StoreError,
+    object_stores::check_url,
     panics::from_panic,
 };
 
@@ -66,6 +68,7 @@ impl TableProviderFactory for TableFactory {
         state: &dyn Session,
         command: &CreateExternalTable,
     ) -> Result<Arc<dyn TableProvider>> {
+        command.locations.iter().try_for_each(|location| check_url(location))?;
         match unwound(self.inner.create(state, command)).await {
             Ok(table) => Ok(wrap(table)),
             Err(error) => {
@@ -91,7 +94,7 @@ async fn name_file(
     // The store reports a range in a footer that ends after the end of the file.
     let is_outside =
         |error: &object_store::Error| matches!(error, object_store::Error::Generic { .. });
-    if Corruption::of(&error).is_some() {
+    if Corruption::of(&error).is_some() || StoreError::of(&error).is_some() {
         return error;
     }
     match error.find_root() {

@@ -10,7 +10,10 @@ use std::{fs::File, io, ops::Range, os::unix::fs::FileExt, path::Path};
 
 use bytes::Bytes;
 
-use super::{FREE_BYTES, MAGIC, TAIL_BYTES, footer};
+use super::{
+    FREE_BYTES, MAGIC, TAIL_BYTES,
+    footer::{self, Indexes},
+};
 use crate::corruption::Corruption;
 
 /// Largest span of the page indexes, in bytes, that is read at once.
@@ -20,7 +23,7 @@ const INDEX_BYTES: u64 = 256 << 10;
 const NEAR_BYTES: u64 = 4096;
 
 /// Bytes of a file, with their offset.
-pub(super) type Part = (u64, Bytes);
+pub(crate) type Part = (u64, Bytes);
 
 /// The end of a Parquet file.
 #[derive(Debug)]
@@ -44,6 +47,12 @@ impl From<io::Error> for EndingError {
     }
 }
 
+impl From<Corruption> for EndingError {
+    fn from(corruption: Corruption) -> Self {
+        Self::Corrupt(corruption)
+    }
+}
+
 /// Reads and checks the footer of a file that ends at byte `end`; nothing if it is not a Parquet
 /// file. `name` is the file's name in errors.
 ///
@@ -56,44 +65,99 @@ pub(super) fn read(path: &Path, name: &str, end: u64) -> Result<Option<Ending>, 
         return Ok(None);
     }
     let tail = bytes(&file, &(footer_end..end))?;
-    let (length, magic) = tail.split_at(4);
-    let Some(length) = length.first_chunk().filter(|_| magic == MAGIC) else { return Ok(None) };
-    let length = u64::from(u32::from_le_bytes(*length));
-    let corrupt = |part: &str, offset: u64, what: String| {
-        EndingError::Corrupt(Corruption {
-            file: name.to_owned(),
-            chunk: None,
-            offset: Some(offset),
-            what: format!("the {part} cannot be read: {what}"),
-        })
-    };
-    let Some(start) = footer_end.checked_sub(length) else {
-        let what = format!("it declares {length} bytes in a file of {end}");
-        return Err(corrupt("footer", footer_end, what));
-    };
+    let Some(start) = footer_start(name, &tail, end)? else { return Ok(None) };
     let footer = bytes(&file, &(start..footer_end))?;
-    let walked = footer::walk(&footer).map_err(|what| corrupt("footer", start, what))?;
+    let indexes = check_footer(name, &footer, start, end)?;
     let mut parts = vec![(start, footer)];
-    let Some((range, needed)) = walked.span() else { return Ok(Some(Ending { tail, parts })) };
-    if range.end > end || needed > end || range.end - range.start > needed + FREE_BYTES {
-        let what = format!(
-            "they declare {needed} bytes, in bytes {} to {} of a file of {end}",
-            range.start, range.end
-        );
-        return Err(corrupt("page indexes", range.start, what));
-    }
+    let Some((range, _)) = indexes.span() else { return Ok(Some(Ending { tail, parts })) };
     let heads = if range.end - range.start <= INDEX_BYTES {
         parts.push((range.start, bytes(&file, &range)?));
         parts[1..].to_vec()
     } else {
-        read_heads(&file, &walked.offsets)?
+        let spans = spans_of_heads(&indexes).into_iter();
+        let read = spans.map(|span| Ok((span.start, bytes(&file, &span)?)));
+        read.collect::<io::Result<Vec<Part>>>()?
     };
-    for index in &walked.offsets {
+    check_heads(name, &indexes, &heads)?;
+    Ok(Some(Ending { tail, parts }))
+}
+
+/// Where the footer starts of a file that ends at byte `end`, with `last` as its last bytes;
+/// nothing if it is no Parquet file.
+///
+/// # Errors
+/// If the footer would be longer than the file.
+pub(crate) fn footer_start(name: &str, last: &[u8], end: u64) -> Result<Option<u64>, Corruption> {
+    let Some((length, MAGIC)) = last.last_chunk::<8>().map(|tail| tail.split_at(4)) else {
+        return Ok(None);
+    };
+    let Some((length, footer_end)) = length.first_chunk().zip(end.checked_sub(TAIL_BYTES)) else {
+        return Ok(None);
+    };
+    let length = u64::from(u32::from_le_bytes(*length));
+    let start = footer_end.checked_sub(length).ok_or_else(|| {
+        let what = format!("it declares {length} bytes in a file of {end}");
+        corrupt(name, "footer", footer_end, &what)
+    })?;
+    Ok(Some(start))
+}
+
+/// Walks a footer that starts at byte `start` of a file that ends at byte `end`; gives where the
+/// indexes of pages are.
+///
+/// # Errors
+/// If its reader would allocate too much for it, or for the indexes.
+pub(crate) fn check_footer(
+    name: &str,
+    footer: &[u8],
+    start: u64,
+    end: u64,
+) -> Result<Indexes, Corruption> {
+    let indexes = footer::walk(footer).map_err(|what| corrupt(name, "footer", start, &what))?;
+    if let Some((range, needed)) = indexes.span()
+        && (range.end > end || needed > end || range.end - range.start > needed + FREE_BYTES)
+    {
+        let what = format!(
+            "they are said to have {needed} bytes, in bytes {} to {} of a file of {end}",
+            range.start, range.end
+        );
+        return Err(corrupt(name, "page indexes", range.start, &what));
+    }
+    Ok(indexes)
+}
+
+/// The bytes to read for [`check_heads`]: of heads that are near to one another, all at once.
+pub(crate) fn spans_of_heads(indexes: &Indexes) -> Vec<Range<u64>> {
+    let mut heads: Vec<Range<u64>> = indexes.offsets.iter().map(head_of).collect();
+    heads.sort_unstable_by_key(|head| head.start);
+    let near = heads.chunk_by(|one, next| next.start <= one.end + NEAR_BYTES);
+    let span = |near: &[Range<u64>]| {
+        let end = near.iter().map(|head| head.end).max();
+        near[0].start..end.unwrap_or(near[0].end)
+    };
+    near.map(span).collect()
+}
+
+/// Checks the heads of page indexes.
+///
+/// # Errors
+/// If a reader would allocate too much for one.
+pub(crate) fn check_heads(name: &str, indexes: &Indexes, heads: &[Part]) -> Result<(), Corruption> {
+    for index in &indexes.offsets {
         let head = heads.iter().find_map(|(start, bytes)| part(*start, bytes, &head_of(index)));
         let checked = footer::check_offsets(&head.unwrap_or_default(), index.end - index.start);
-        checked.map_err(|what| corrupt("page index", index.start, what))?;
+        checked.map_err(|what| corrupt(name, "page index", index.start, &what))?;
     }
-    Ok(Some(Ending { tail, parts }))
+    Ok(())
+}
+
+fn corrupt(name: &str, part: &str, offset: u64, what: &str) -> Corruption {
+    Corruption {
+        file: name.to_owned(),
+        chunk: None,
+        offset: Some(offset),
+        what: format!("the {part} cannot be read: {what}"),
+    }
 }
 
 /// Returns the bytes of a range, if they are part of those that start at `start`.
@@ -106,18 +170,6 @@ fn part(start: u64, bytes: &Bytes, range: &Range<u64>) -> Option<Bytes> {
 /// Returns the part of an index that is checked.
 fn head_of(index: &Range<u64>) -> Range<u64> {
     index.start..index.start + (index.end - index.start).min(footer::HEAD_BYTES)
-}
-
-/// Reads the heads of indexes; heads near to one another are read at once.
-fn read_heads(file: &File, indexes: &[Range<u64>]) -> io::Result<Vec<Part>> {
-    let mut heads: Vec<Range<u64>> = indexes.iter().map(head_of).collect();
-    heads.sort_unstable_by_key(|head| head.start);
-    let near = heads.chunk_by(|one, next| next.start <= one.end + NEAR_BYTES);
-    let spans = near.map(|near| {
-        let end = near.iter().map(|head| head.end).max();
-        near[0].start..end.unwrap_or(near[0].end)
-    });
-    spans.map(|span| Ok((span.start, bytes(file, &span)?))).collect()
 }
 
 fn bytes(file: &File, range: &Range<u64>) -> io::Result<Bytes> {

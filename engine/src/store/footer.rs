@@ -32,7 +32,7 @@ pub(super) const HEAD_BYTES: u64 = 12;
 
 /// The ranges of the page indexes in the file, as the footer declares them.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Indexes {
+pub(crate) struct Indexes {
     /// Offset indexes.
     pub(super) offsets: Vec<Range<u64>>,
     /// Column indexes.

@@ -35,3 +35,6 @@ mod settings;
 mod support;
 #[cfg(test)]
 mod tables;
+#[cfg(feature = "object-stores")]
+#[cfg(test)]
+mod web;

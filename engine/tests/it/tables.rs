@@ -171,7 +171,7 @@ async fn what_cannot_be_a_table_says_why() {
     assert!(matches!(&error, Error::Path(PathError::NotFound(_))), "{error:?}");
     let error = register("a", &data.path("*.csv")).await;
     assert!(matches!(&error, Error::Path(PathError::Empty(_))), "{error:?}");
-    let error = register("a", "s3://bucket/a.parquet").await;
+    let error = register("a", "ftp://host/a.parquet").await;
     assert!(matches!(&error, Error::Path(PathError::NotLocal { .. })), "{error:?}");
     fs::write(data.path("bad.parquet"), "this is no Parquet file at all").unwrap();
     let error = register("a", &data.path("bad.parquet")).await;

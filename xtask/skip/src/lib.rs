@@ -18,6 +18,9 @@ const LOG: &str = "NEARSCAN_SKIP_LOG";
 /// Variable with the name of the interpreter that has the packages of the tests.
 const PYTHON: &str = "NEARSCAN_PYTHON";
 
+/// Variable with the path of the emulator of Azure's blob storage.
+const AZURITE: &str = "NEARSCAN_AZURITE";
+
 /// Says that `test` is skipped.
 ///
 /// # Panics
@@ -39,6 +42,15 @@ pub fn python(test: &str) -> Option<OsString> {
         skip(test, &format!("needs python ({PYTHON} names no interpreter)"));
     }
     python
+}
+
+/// The emulator of Azure's blob storage; without it, `test` is skipped.
+pub fn azurite(test: &str) -> Option<OsString> {
+    let azurite = std::env::var_os(AZURITE);
+    if azurite.is_none() {
+        skip(test, &format!("needs azurite ({AZURITE} names no program)"));
+    }
+    azurite
 }
 
 fn append(log: &Path, test: &str, reason: &str) -> io::Result<()> {

@@ -36,6 +36,8 @@ const TOOLS: &[Tool] = &[
         packages: &["python3", "python3-venv"],
         probe: &["python3", "-c", "import ensurepip, venv"],
     },
+    // Installs the emulator of blob storage, which runs on Node.
+    Tool { name: "npm", packages: &["nodejs", "npm"], probe: &["npm", "--version"] },
 ];
 
 /// What fuzzers are linked with; no test needs it.

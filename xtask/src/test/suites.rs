@@ -97,12 +97,17 @@ pub(super) fn run_program(
 }
 
 impl Setting<'_> {
-    /// Says in the environment of a test program where skips are logged and which Python there is.
+    /// Says in the environment of a test program where skips are logged, which Python there is,
+    /// and where azurite is.
     fn announce(&self, command: &mut Command) {
         command.env("NEARSCAN_SKIP_LOG", &self.skip_log);
         match &self.python {
             Some(python) => command.env("NEARSCAN_PYTHON", python),
             None => command.env_remove("NEARSCAN_PYTHON"),
+        };
+        match &self.azurite {
+            Some(azurite) => command.env("NEARSCAN_AZURITE", azurite),
+            None => command.env_remove("NEARSCAN_AZURITE"),
         };
     }
 }
@@ -205,6 +210,7 @@ mod tests {
             filter: None,
             missing: vec!["clang"],
             python: None,
+            azurite: None,
             skip_log: PathBuf::from("unused"),
         };
         let suite = Suite {

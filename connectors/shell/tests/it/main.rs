@@ -17,6 +17,9 @@ mod program;
 mod serve;
 #[cfg(test)]
 mod sick_card;
+#[cfg(feature = "object-stores")]
+#[cfg(test)]
+mod stores;
 #[cfg(test)]
 mod subcommands;
 #[cfg(test)]

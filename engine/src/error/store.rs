@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Why an object store cannot be used.
+//!
+//! An object that is not there is no such error but [`PathError::NotFound`](super::PathError), as
+//! for local files. A [`StoreError`] passes through the libraries that read files as a source of
+//! their errors, where [`StoreError::of`] finds it.
+
+use datafusion::common::DataFusionError;
+
+use crate::corruption::cause;
+
+/// What of a URL could not be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}", self.primary())]
+pub struct StoreError {
+    /// URL of the object, or of its store.
+    pub url: String,
+    /// What kind of problem there is.
+    pub problem: StoreProblem,
+    /// What the store, its client or its settings said; may be empty.
+    pub reason: String,
+}
+
+/// Why an object store cannot be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum StoreProblem {
+    /// The program was built without object stores.
+    NotBuilt,
+    /// The URL names no object, or the environment says something wrong about its store.
+    Settings,
+    /// No credentials were found.
+    NoCredentials,
+    /// The store did not accept the credentials, or they do not suffice.
+    Refused,
+    /// The server has no encryption, and the environment does not say that it may have none.
+    Unencrypted,
+    /// No server answers, or not in time.
+    Unreachable,
+    /// The store answered something else than it was asked for.
+    Failed,
+}
+
+impl StoreError {
+    /// The problem with a store that an error is about, if it is about one.
+    pub(crate) fn of(error: &DataFusionError) -> Option<&Self> {
+        cause(error)
+    }
+
+    fn primary(&self) -> String {
+        let url = &self.url;
+        match self.problem {
+            StoreProblem::NotBuilt => format!("this program was built without a store for '{url}'"),
+            StoreProblem::Settings => format!("no object store can be made for '{url}'"),
+            StoreProblem::NoCredentials => format!("there are no credentials for '{url}'"),
+            StoreProblem::Refused => format!("access to '{url}' was refused"),
+            StoreProblem::Unencrypted => format!("the server of '{url}' has no encryption"),
+            StoreProblem::Unreachable => format!("the server of '{url}' does not answer"),
+            StoreProblem::Failed => format!("the store of '{url}' failed"),
+        }
+    }
+
+    /// What was said about it.
+    pub(super) fn detail(&self) -> Option<String> {
+        (!self.reason.is_empty()).then(|| self.reason.clone())
+    }
+
+    /// What to do about it.
+    pub(super) fn hint(&self) -> Option<String> {
+        let settings = self.settings();
+        match (self.problem, settings) {
+            (StoreProblem::NotBuilt, _) => {
+                Some("build it with the feature object-stores of the crate nearscan".to_owned())
+            }
+            (StoreProblem::NoCredentials | StoreProblem::Refused, Some(settings)) => {
+                Some(format!("set {}", settings.credentials))
+            }
+            (StoreProblem::Unencrypted, Some(settings)) => {
+                Some(format!("set {}ALLOW_HTTP=true if that is meant", settings.prefix))
+            }
+            (StoreProblem::Unreachable, Some(settings)) => {
+                Some(format!("check the network, and {}", settings.endpoint))
+            }
+            (StoreProblem::Settings, Some(settings)) => {
+                Some(format!("check the URL, and the variables {}*", settings.prefix))
+            }
+            (StoreProblem::Unreachable | StoreProblem::Settings, None) => {
+                Some("check the URL".to_owned())
+            }
+            (
+                StoreProblem::NoCredentials | StoreProblem::Refused | StoreProblem::Unencrypted,
+                None,
+            )
+            | (StoreProblem::Failed, _) => None,
+        }
+    }
+
+    /// The variables of the environment for the URL's scheme, if it has any.
+    fn settings(&self) -> Option<&'static Settings> {
+        let (scheme, _) = self.url.split_once("://")?;
+        SETTINGS.iter().find(|settings| settings.schemes.contains(&scheme))
+    }
+}
+
+/// Variables of the environment that configure the stores of some schemes.
+struct Settings {
+    schemes: &'static [&'static str],
+    prefix: &'static str,
+    credentials: &'static str,
+    endpoint: &'static str,
+}
+
+static SETTINGS: [Settings; 3] = [
+    Settings {
+        schemes: &["s3", "s3a"],
+        prefix: "AWS_",
+        credentials: "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_SKIP_SIGNATURE=true \
+                      where everybody may read",
+        endpoint: "AWS_ENDPOINT and AWS_REGION if they are set",
+    },
+    Settings {
+        schemes: &["gs"],
+        prefix: "GOOGLE_",
+        credentials: "GOOGLE_SERVICE_ACCOUNT to the path of a key, or GOOGLE_SKIP_SIGNATURE=true \
+                      where everybody may read",
+        endpoint: "GOOGLE_BASE_URL if it is set",
+    },
+    Settings {
+        schemes: &["az", "azure", "adl", "abfs", "abfss"],
+        prefix: "AZURE_",
+        credentials: "AZURE_STORAGE_ACCOUNT_NAME and AZURE_STORAGE_ACCOUNT_KEY, or \
+                      AZURE_SKIP_SIGNATURE=true where everybody may read",
+        endpoint: "AZURE_STORAGE_ACCOUNT_NAME and AZURE_STORAGE_ENDPOINT",
+    },
+];
+
+impl From<StoreError> for DataFusionError {
+    fn from(error: StoreError) -> Self {
+        Self::External(error.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use datafusion::{object_store::Error as ObjectStoreError, parquet::errors::ParquetError};
+    use rstest::rstest;
+
+    fn error(url: &str, problem: StoreProblem) -> StoreError {
+        StoreError { url: url.to_owned(), problem, reason: String::new() }
+    }
+
+    #[rstest]
+    #[case("s3://b/k", "set AWS_ACCESS_KEY_ID and ")]
+    #[case("gs://b/k", "set GOOGLE_SERVICE_ACCOUNT to ")]
+    #[case("abfss://c@a.dfs.core.windows.net/k", "set AZURE_STORAGE_ACCOUNT_NAME and ")]
+    fn hint_names_the_variables_of_the_scheme(#[case] url: &str, #[case] hint: &str) {
+        let hinted = error(url, StoreProblem::Refused).hint().unwrap();
+        assert!(hinted.starts_with(hint), "{hinted}");
+    }
+
+    #[test]
+    fn web_server_has_no_variables() {
+        assert_eq!(error("https://h/k", StoreProblem::Refused).hint(), None);
+        let hint = error("https://h/k", StoreProblem::Unreachable).hint();
+        assert_eq!(hint.as_deref(), Some("check the URL"));
+    }
+
+    #[test]
+    fn is_found_in_errors_of_libraries() {
+        let error = error("s3://b/k", StoreProblem::Unreachable);
+        let source = error.clone().into();
+        let parquet = ParquetError::from(ObjectStoreError::Generic { store: "s3", source });
+        assert_eq!(StoreError::of(&parquet.into()), Some(&error));
+        assert_eq!(StoreError::of(&DataFusionError::Plan(String::new())), None);
+    }
+}
