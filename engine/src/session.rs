@@ -265,8 +265,15 @@ impl Session {
         };
         self.access.check_plan(&plan)?;
         let levels = depth::levels(&plan);
-        let planning = Box::pin(self.context.execute_logical_plan(plan));
-        Ok(Query::new(depth::with_enough_stack(levels, planning).await?, levels))
+        let frame = match plan {
+            LogicalPlan::Ddl(_) | LogicalPlan::Statement(_) => {
+                let execution = Box::pin(self.context.execute_logical_plan(plan));
+                depth::with_enough_stack(levels, execution).await?
+            }
+            // The context would copy its state once more, which takes as long as parsing.
+            query => DataFrame::new(state, query),
+        };
+        Ok(Query::new(frame, levels))
     }
 
     /// Returns the empty query of a statement that was already executed.

@@ -60,7 +60,7 @@ pub(crate) fn split(
     corrections: CorrectionSet,
 ) -> Vec<Result<Statement>> {
     let dialect = dialect_of(options);
-    let mut tokens = Vec::new();
+    let mut tokens = Vec::with_capacity(text.len() / BYTES_OF_A_TOKEN);
     let broken =
         Tokenizer::new(dialect.as_ref(), text).tokenize_with_location_into_buf(&mut tokens).err();
     number_parameters(&mut tokens);
@@ -88,6 +88,10 @@ pub(crate) fn split(
     }));
     statements
 }
+
+/// Bytes of text that a token has, on average and with the white space around it, which is a token
+/// too; room is reserved for so many tokens.
+const BYTES_OF_A_TOKEN: usize = 3;
 
 /// Splits tokens at semicolons, which belong to no group; there is at least one group.
 fn split_at_semicolons(tokens: Vec<TokenWithSpan>) -> Vec<Vec<TokenWithSpan>> {

@@ -118,7 +118,7 @@ pub(crate) fn check_footer(
         && (range.end > end || needed > end || range.end - range.start > needed + FREE_BYTES)
     {
         let what = format!(
-            "they are said to have {needed} bytes, in bytes {} to {} of a file of {end}",
+            "they declare {needed} bytes, in bytes {} to {} of a file of {end}",
             range.start, range.end
         );
         return Err(corrupt(name, "page indexes", range.start, &what));

@@ -316,7 +316,7 @@ async fn damaged_file_is_an_error_that_says_so() {
 #[case(|bytes: &mut Vec<u8>| {
     let end = bytes.len();
     bytes[end - 8..end - 4].copy_from_slice(&u32::MAX.to_le_bytes());
-}, "it is said to have 4294967295 bytes")]
+}, "it declares 4294967295 bytes")]
 #[tokio::test]
 async fn footer_that_lies_is_refused_before_room_is_made(
     #[case] lie: fn(&mut Vec<u8>),
