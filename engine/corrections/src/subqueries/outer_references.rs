@@ -10,9 +10,8 @@
 use std::sync::Arc;
 
 use datafusion::{
-    arrow::datatypes::FieldRef,
     common::{
-        Column, DFSchema, ExprSchema, Result,
+        DFSchema, ExprSchema, Result,
         config::ConfigOptions,
         tree_node::{Transformed, TreeNode},
     },
@@ -174,10 +173,10 @@ fn is_stale(inside: &Subquery, inputs: &[&LogicalPlan], coercion: Coercion) -> b
     if coercion == Coercion::Pending && !inputs.iter().all(|input| has_final_types(input)) {
         return true;
     }
-    let differs = |field: &FieldRef, column: &Column| {
+    let has_other_type = |reference: &Expr| {
+        let Expr::OuterReferenceColumn(field, column) = reference else { return false };
         let known = inputs.iter().find_map(|input| input.schema().field_from_column(column).ok());
         known.is_some_and(|known| known != field)
     };
-    let has_other_type = |reference: &Expr| matches!(reference, Expr::OuterReferenceColumn(field, column) if differs(field, column));
     inside.outer_ref_columns.iter().any(has_other_type)
 }
