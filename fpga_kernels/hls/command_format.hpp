@@ -740,17 +740,17 @@ struct result_record {
   uint64_t rows_out;  // 80: rows in the payload: kept rows, or groups
   uint64_t payload_bytes;  // 88: bytes after this header
   uint64_t continuation_row;  // 96: first row of the unit that is not in the payload; equal to rows_in when complete
-  uint32_t filter_turns;  // 104: turns of the filter
-  uint32_t project_turns;  // 108: turns of the projection
-  uint32_t aggregate_turns;  // 112: turns of the aggregates
-  uint32_t write_turns;  // 116: turns of the stage that writes the payload
-  uint32_t decode_turns_lane_max;  // 120: turns of the busiest decoder on data pages
-  uint32_t dictionary_turns_lane_max;  // 124: turns of the busiest lane on its dictionary page, decompressing or decoding it
+  uint32_t filter_turns;  // 104: iterations of the filter
+  uint32_t project_turns;  // 108: iterations of the projection
+  uint32_t aggregate_turns;  // 112: iterations of the aggregates
+  uint32_t write_turns;  // 116: iterations of the stage that writes the payload
+  uint32_t decode_turns_lane_max;  // 120: iterations of the busiest decoder on data pages
+  uint32_t dictionary_turns_lane_max;  // 124: iterations of the busiest lane on its dictionary page, decompressing or decoding it
   uint64_t lines_read;  // 128: 64-byte lines read from the input
   uint64_t pages;  // 136: pages, all columns
   uint64_t bytes_decompressed;  // 144: bytes after decompression, all columns
   uint64_t snappy_tokens;  // 152: tokens of at most 8 bytes that were decompressed, all columns
-  uint64_t snappy_tokens_lane_max;  // 160: turns of the busiest decompressor on data pages: tokens, and pieces passed on
+  uint64_t snappy_tokens_lane_max;  // 160: iterations of the busiest decompressor on data pages: tokens, and pieces passed on
   uint64_t values_decoded;  // 168: values decoded, all columns
   uint64_t decode_steps_lane_max;  // 176: steps of the busiest decoder: rows, entries, string words, bytes looked at by patterns
   uint64_t dictionary_entries;  // 184: dictionary entries, all columns

@@ -499,7 +499,7 @@ mod tests {
         let formulas = Formulas::new(2);
         let [_, clock] =
             formulas.kernel(&queued(&[1e5], turns(0, 0)), &queued(&[2e5], turns(20_000, 0)));
-        // 300,000 turns at 100 MHz are 3 of the 5 ms.
+        // 300,000 iterations at 100 MHz are 3 of the 5 ms.
         assert_found(&formulas.link(&rows, &count, &clock), 4e6 / 2e-3);
     }
 }

@@ -60,8 +60,8 @@ impl Job {
     }
 
     /// Reads so many bytes, and counts the few rows of the plain column that they begin with. A
-    /// kernel takes eight bytes a turn of a column that is plain all through, and would hide the
-    /// media.
+    /// kernel takes eight bytes an iteration of a column that is plain all through, and would hide
+    /// the media.
     pub(crate) fn reading(drive: &dyn Drive, folder: &Path, bytes: u64) -> Result<Self> {
         let values = Values::integers(0..READ_ROWS);
         let columns = [ColumnData { values, layout: ChunkLayout::plain().required() }];

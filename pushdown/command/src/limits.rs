@@ -119,7 +119,7 @@ pub const PAGE_HEADER_BYTES_MAX: u32 = 16 * 1024;
 /// Bytes of one value of a byte array: the reference that travels has 24 bits for it.
 pub const VALUE_BYTES_MAX: u32 = (1 << 24) - 1;
 
-/// Results that one merge command takes: a tournament of 16 leaves plays four rounds a row, and 16
+/// Results that one merge command takes: a tournament of 16 inputs plays four rounds a row, and 16
 /// inputs x 20 columns x 3 parts x 8 lines of 64 B that are read ahead are 480 KiB, 120 BRAM36.
 pub const MERGE_INPUTS_MAX: u32 = 16;
 

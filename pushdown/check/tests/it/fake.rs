@@ -146,7 +146,7 @@ impl Session for FakeSession {
     }
 }
 
-/// A row of NULLs for each row, or one; a turn for each row, two for each that is sent.
+/// A row of NULLs for each row, or one; an iteration for each row, two for each that is sent.
 fn result(command: &Command) -> (Bytes, Counters) {
     // The suite has units that declare more rows than they have.
     let rows = command.unit.rows.min(1 << 20);

@@ -43,17 +43,17 @@ record! {
         88 payload_bytes: u64,
         /// first row of the unit that is not in the payload; equal to rows_in when complete
         96 continuation_row: u64,
-        /// turns of the filter
+        /// iterations of the filter
         104 filter_turns: u32,
-        /// turns of the projection
+        /// iterations of the projection
         108 project_turns: u32,
-        /// turns of the aggregates
+        /// iterations of the aggregates
         112 aggregate_turns: u32,
-        /// turns of the stage that writes the payload
+        /// iterations of the stage that writes the payload
         116 write_turns: u32,
-        /// turns of the busiest decoder on data pages
+        /// iterations of the busiest decoder on data pages
         120 decode_turns_lane_max: u32,
-        /// turns of the busiest lane on its dictionary page, decompressing or decoding it
+        /// iterations of the busiest lane on its dictionary page, decompressing or decoding it
         124 dictionary_turns_lane_max: u32,
         /// 64-byte lines read from the input
         128 lines_read: u64,
@@ -63,7 +63,7 @@ record! {
         144 bytes_decompressed: u64,
         /// tokens of at most 8 bytes that were decompressed, all columns
         152 snappy_tokens: u64,
-        /// turns of the busiest decompressor on data pages: tokens, and pieces passed on
+        /// iterations of the busiest decompressor on data pages: tokens, and pieces passed on
         160 snappy_tokens_lane_max: u64,
         /// values decoded, all columns
         168 values_decoded: u64,

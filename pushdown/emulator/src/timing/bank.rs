@@ -71,7 +71,8 @@ mod tests {
             bank_bytes_per_s: 12.8e9,
             ..Parameters::default()
         };
-        // A service of 15 in a turn of 60: the second finds the bank busy a quarter of the time.
+        // A service of 15 in an iteration of 60: the second finds the bank busy a quarter of the
+        // time.
         let speedup = parameters.speedup(2, 60.0, &READS);
         assert!((speedup - 2.0 * 60.0 / 63.75).abs() < 1e-9, "{speedup}");
         assert!((parameters.speedup(1, 60.0, &READS) - 1.0).abs() < 1e-9);

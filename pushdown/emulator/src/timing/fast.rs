@@ -77,7 +77,7 @@ pub enum Limit {
     Bank,
     /// The port of the slowest unit.
     Port,
-    /// The lanes of the slowest unit: a turn a cycle.
+    /// The lanes of the slowest unit: an iteration a cycle.
     Lanes,
     /// The search for its cuts.
     Search,

@@ -34,7 +34,7 @@ impl Parameters {
 
     /// Cycles of a part that has the bank to itself.
     fn merge_cycles(&self, counters: &Counters) -> f64 {
-        // One value, word of a string or word of payload a turn.
+        // One value, word of a string or word of payload an iteration.
         let words = counters.values_decoded + counters.string_words + counters.payload_words;
         waits(counters) * self.dependent_read_cycles()
             + self.order_loop().cycles(counters.decode_steps_lane_max as f64)

@@ -23,7 +23,7 @@ impl Parameters {
         if f64::from(arguments) > self.unit_ports { Access::SingleBeats } else { Access::Bursts }
     }
 
-    /// Cycles that one turn of a plain loop over `arguments` arrays keeps its busiest port.
+    /// Cycles that one iteration of a plain loop over `arguments` arrays keeps its busiest port.
     pub(super) fn turn_cycles(&self, arguments: u32) -> f64 {
         match self.access(arguments) {
             Access::Bursts => 1.0,

@@ -23,11 +23,12 @@ const LINE_BYTES: u64 = 64;
 /// Bytes of a word.
 const WORD_BYTES: f64 = 8.0;
 
-/// Compressed bytes of all columns for each turn of the dictionary phase, which is one a token:
-/// TPC-H Q1 and Q6 have 5 to 6, since prices are nearly all different and most of what they read.
+/// Compressed bytes of all columns for each iteration of the dictionary phase, which is one a
+/// token: TPC-H Q1 and Q6 have 5 to 6, since prices are nearly all different and most of what they
+/// read.
 const BYTES_PER_DICTIONARY_TURN: u32 = 5;
 
-/// Rows that each stage moves a turn.
+/// Rows that each stage moves an iteration.
 const ROWS_PER_TURN: u32 = 2;
 
 /// Comparisons for each row of a merge of a few inputs: eight of them are three rounds.

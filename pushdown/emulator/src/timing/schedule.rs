@@ -19,7 +19,7 @@ pub enum Pipelining {
 /// A loop of a kernel.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Loop {
-    /// Cycles from the start of one turn to the start of the next.
+    /// Cycles from the start of one iteration to the start of the next.
     pub(super) interval_cycles: f64,
     /// Cycles beside those: filling the pipeline, and draining it.
     pub(super) depth_cycles: f64,
@@ -28,7 +28,7 @@ pub(super) struct Loop {
 }
 
 impl Loop {
-    /// Cycles of so many turns.
+    /// Cycles of so many iterations.
     pub(super) fn cycles(&self, turns: f64) -> f64 {
         turns * self.interval_cycles + self.depth_cycles
     }
@@ -59,7 +59,8 @@ impl Parameters {
         assumed(if is_pipelined { self.loop_interval_cycles } else { self.loop_body_cycles }, 0.0)
     }
 
-    /// The study's merge loop: a turn waits for the outcome of the one before, pipelined or not.
+    /// The study's merge loop: an iteration waits for the outcome of the one before, pipelined or
+    /// not.
     pub(super) fn compare_loop(&self) -> Loop {
         assumed(self.compare_cycles, 0.0)
     }

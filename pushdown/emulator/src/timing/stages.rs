@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Models the stages of the scan kernel: the busy time of each for a command.
 //!
-//! The kernel counts the turns of its loops, and a loop begins a turn each cycle. No row flows
-//! before the command is loaded and the largest dictionary is whole; from then on the stages work
-//! side by side, and the busiest of them decides:
+//! The kernel counts the iterations of its loops, and a loop begins an iteration each cycle. No row
+//! flows before the command is loaded and the largest dictionary is whole; from then on the stages
+//! work side by side, and the busiest of them decides:
 //!
 //! ```text
 //! Start, then Dictionary, then the most of
@@ -28,7 +28,7 @@ impl Parameters {
             // Loading the command, and filling the pipeline.
             KernelStage::Start => self.fill_cycles,
             KernelStage::Dictionary => turns(counters.dictionary_turns_lane_max.into()),
-            // A line a turn.
+            // A line an iteration.
             KernelStage::Fetch => turns(counters.lines_read as f64),
             KernelStage::Decompress => turns(counters.snappy_tokens_lane_max as f64),
             KernelStage::Decode => turns(counters.decode_turns_lane_max.into()),
