@@ -205,7 +205,7 @@ impl RunReport {
         let rows: Vec<String> = rows.collect();
         let title = format!(
             "modelled: scans on the drive, against a host that reads the same bytes over its link\n\
-             ({:.1} GB/s) and decodes with {} cores, each measured at {:.1} GB/s and {:.0} M values/s",
+             ({:.1} GB/s) and decodes with {} cores, each measured at {:.2} GB/s and {:.1} M values/s",
             host.media_bytes_per_s / 1e9,
             host.cores,
             host.core.decode_bytes_per_s / 1e9,
