@@ -18,7 +18,6 @@ use datafusion::{
     execution::SessionStateBuilder,
     logical_expr::{DmlStatement, Expr, Join, LogicalPlan, Subquery, WriteOp},
     optimizer::{AnalyzerRule, ApplyOrder, OptimizerConfig, OptimizerRule},
-    physical_optimizer::PhysicalOptimizerRule,
 };
 
 use crate::{
@@ -36,6 +35,7 @@ use crate::{
     },
     planner::CorrectingPlanner,
     registry::Correction,
+    rule::{LogicalRule, PhysicalRule, ReadCorrections, enabled_by},
     set::CorrectionSet,
     subqueries::{
         column_names, correlated_keys, empty_scalars, is_correlated, join_conditions, lateral,
@@ -45,15 +45,6 @@ use crate::{
     },
     walk::{Visited, visit},
 };
-
-/// Returns the corrections that are on in a session with these options.
-pub type ReadCorrections = fn(&ConfigOptions) -> CorrectionSet;
-
-/// A rule for logical plans in DataFusion's representation.
-pub(crate) type LogicalRule = Arc<dyn OptimizerRule + Send + Sync>;
-
-/// A rule for physical plans in DataFusion's representation.
-pub(crate) type PhysicalRule = Arc<dyn PhysicalOptimizerRule + Send + Sync>;
 
 /// Names of DataFusion's rules.
 const TYPE_COERCION: &str = "type_coercion";
@@ -89,11 +80,6 @@ pub fn install(
         .with_optimizer_rules(optimizer_rules(optimizer, enabled)?)
         .with_physical_optimizer_rules(physical_rules(physical, enabled)?)
         .with_query_planner(Arc::new(planner)))
-}
-
-/// Returns the corrections that are on.
-pub(crate) fn enabled_by(read: ReadCorrections, options: &ConfigOptions) -> CorrectionSet {
-    read(options)
 }
 
 type AnalyzerRuleRef = Arc<dyn AnalyzerRule + Send + Sync>;

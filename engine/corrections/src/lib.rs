@@ -40,14 +40,16 @@ pub mod pass_through;
 mod physical;
 mod planner;
 mod registry;
+mod rule;
 mod set;
 mod statement;
 mod subqueries;
 mod walk;
 
 pub use barrier::behind_barrier;
-pub use install::{ReadCorrections, install};
+pub use install::install;
 pub use physical::null_extension::input_of_barrier;
 pub use registry::{CORRECTIONS, Correction, Description};
+pub use rule::ReadCorrections;
 pub use set::{CorrectionSet, UnknownCorrection};
 pub use statement::{parse_statement, plan_statement};

@@ -19,9 +19,9 @@ use datafusion::{
 
 use crate::{
     barrier, expressions,
-    install::{ReadCorrections, enabled_by},
     logical::predicate_intervals,
     registry::Correction,
+    rule::{ReadCorrections, enabled_by},
     set::CorrectionSet,
     walk::{Rewrite, Schemas, has_expression},
 };

@@ -36,9 +36,9 @@ use datafusion::{
 use futures::{Stream, StreamExt};
 
 use crate::{
-    install::{ReadCorrections, enabled_by},
     pass_through::{PassThrough, PassThroughExec},
     registry::Correction,
+    rule::{ReadCorrections, enabled_by},
 };
 
 /// Largest number of levels of a plan.

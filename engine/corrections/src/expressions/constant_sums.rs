@@ -20,7 +20,7 @@ use datafusion::{
     optimizer::OptimizerConfig,
 };
 
-use crate::install::LogicalRule;
+use crate::rule::LogicalRule;
 
 /// Whether an expression is an aggregate of a sum with a constant.
 pub(super) fn is_suspect(expr: &Expr) -> bool {

@@ -40,8 +40,8 @@ use datafusion::{
 
 use crate::{
     barrier,
-    install::LogicalRule,
     registry::Correction,
+    rule::LogicalRule,
     set::CorrectionSet,
     walk::{has_expression, input_schema, map_whole_expressions},
 };

@@ -29,7 +29,7 @@ use datafusion::{
     optimizer::OptimizerConfig,
 };
 
-use crate::{barrier, install::LogicalRule, registry::Correction, set::CorrectionSet};
+use crate::{barrier, registry::Correction, rule::LogicalRule, set::CorrectionSet};
 
 /// Runs `push_down_filter` on an operator.
 pub(crate) fn push_down(

@@ -16,7 +16,7 @@ use datafusion::{
     optimizer::OptimizerConfig,
 };
 
-use crate::{install::LogicalRule, registry::Correction, set::CorrectionSet, walk::has_operator};
+use crate::{registry::Correction, rule::LogicalRule, set::CorrectionSet, walk::has_operator};
 
 /// Runs `eliminate_cross_join` on a plan.
 pub(crate) fn eliminate_cross_join(

@@ -43,8 +43,8 @@ use datafusion::{
 
 use crate::{
     expressions::keeps_values,
-    install::{ReadCorrections, enabled_by},
     registry::Correction,
+    rule::{ReadCorrections, enabled_by},
 };
 
 /// Name of the field that hidden expressions are cast to. DataFusion removes a cast to the type of

@@ -17,8 +17,8 @@ use datafusion::{
 
 use crate::{
     barrier,
-    install::LogicalRule,
     registry::Correction,
+    rule::LogicalRule,
     set::CorrectionSet,
     subqueries::is_subquery,
     walk::{has_expression, rewrite},

@@ -45,9 +45,9 @@ use datafusion::{
 };
 
 use crate::{
-    install::{PhysicalRule, ReadCorrections, enabled_by},
     pass_through::{PassThrough, PassThroughExec},
     registry::Correction,
+    rule::{PhysicalRule, ReadCorrections, enabled_by},
 };
 
 /// Runs a rule that pushes filters down, with gates in the plan.

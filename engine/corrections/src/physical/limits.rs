@@ -55,8 +55,8 @@ use datafusion::{
 
 use super::has_operator;
 use crate::{
-    install::{PhysicalRule, ReadCorrections, enabled_by},
     registry::Correction,
+    rule::{PhysicalRule, ReadCorrections, enabled_by},
 };
 
 /// Runs the rule that pushes sorts down, with fences in place of limits.

@@ -45,9 +45,9 @@ use futures::TryStreamExt;
 
 use super::has_operator;
 use crate::{
-    install::{ReadCorrections, enabled_by},
     pass_through::{PassThrough, PassThroughExec},
     registry::Correction,
+    rule::{ReadCorrections, enabled_by},
 };
 
 /// Puts a `RestartableExec` below nested loop joins.

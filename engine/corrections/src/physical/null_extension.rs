@@ -35,9 +35,9 @@ use datafusion::{
 
 use super::has_operator;
 use crate::{
-    install::{ReadCorrections, enabled_by},
     pass_through::{PassThrough, PassThroughExec},
     registry::Correction,
+    rule::{ReadCorrections, enabled_by},
 };
 
 /// Puts barriers below operators that extend rows with NULL.
