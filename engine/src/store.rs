@@ -15,18 +15,24 @@ use std::{
     collections::HashMap,
     error::Error,
     fmt,
+    fs::Metadata,
     ops::Range,
+    os::unix::fs::MetadataExt,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::UNIX_EPOCH,
 };
 
 use async_trait::async_trait;
 use bytes::Bytes;
 use datafusion::object_store::{
-    self, CopyOptions, GetOptions, GetResult, ListResult, MultipartUpload, ObjectMeta, ObjectStore,
-    ObjectStoreExt, PutMultipartOptions, PutOptions, PutPayload, PutResult, RenameOptions, Result,
-    local::LocalFileSystem, path::Path,
+    self, Attributes, CopyOptions, GetOptions, GetResult, GetResultPayload, ListResult,
+    MultipartUpload, ObjectMeta, ObjectStore, ObjectStoreExt, PutMultipartOptions, PutOptions,
+    PutPayload, PutResult, RenameOptions, Result, local::LocalFileSystem, path::Path,
 };
-use futures::stream::BoxStream;
+use futures::{
+    StreamExt,
+    stream::{self, BoxStream},
+};
 use tokio::runtime::Handle;
 
 use ending::{Ending, EndingError, Part};
@@ -72,6 +78,30 @@ impl LocalFiles {
                     .into(),
             }),
         }
+    }
+
+    /// Returns the metadata of a file without a change of threads, which takes many times as long
+    /// as the lookup itself; every scan looks up its files. None if there is no such file, or the
+    /// request needs more than metadata.
+    fn metadata(&self, location: &Path, options: &GetOptions) -> Option<ObjectMeta> {
+        let is_conditional = options.range.is_some() || options.version.is_some();
+        if !options.head || is_conditional {
+            return None;
+        }
+        let path = self.files.path_to_filesystem(location).ok()?;
+        let metadata = std::fs::metadata(path).ok().filter(Metadata::is_file)?;
+        let modified = metadata.modified().ok()?;
+        let since_epoch = modified.duration_since(UNIX_EPOCH).unwrap_or_default().as_micros();
+        let (inode, size) = (metadata.ino(), metadata.len());
+        let meta = ObjectMeta {
+            location: location.clone(),
+            last_modified: modified.into(),
+            size,
+            // The tag that the other requests return.
+            e_tag: Some(format!("{inode:x}-{since_epoch:x}-{size:x}")),
+            version: None,
+        };
+        options.check_preconditions(&meta).ok().map(|()| meta)
     }
 
     /// Reads and checks the footer of a Parquet file that ends at byte `end`; nothing if `end` is
@@ -149,7 +179,15 @@ impl ObjectStore for LocalFiles {
     }
 
     async fn get_opts(&self, location: &Path, options: GetOptions) -> Result<GetResult> {
-        self.files.get_opts(location, options).await
+        let Some(meta) = self.metadata(location, &options) else {
+            return self.files.get_opts(location, options).await;
+        };
+        Ok(GetResult {
+            payload: GetResultPayload::Stream(stream::empty().boxed()),
+            range: 0..meta.size,
+            meta,
+            attributes: Attributes::default(),
+        })
     }
 
     async fn get_ranges(&self, location: &Path, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
@@ -210,6 +248,27 @@ mod tests {
     use std::os::unix::fs::FileExt;
 
     use super::*;
+
+    #[tokio::test]
+    async fn metadata_of_a_file_is_that_of_the_library() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("ten");
+        std::fs::write(&file, [7; 10]).unwrap();
+        let location = Path::from_absolute_path(&file).unwrap();
+        let store = LocalFiles::default();
+        let head = || GetOptions::new().with_head(true);
+        assert!(store.metadata(&location, &head()).is_some());
+        let of_library = store.files.head(&location).await.unwrap();
+        assert_eq!(store.head(&location).await.unwrap(), of_library);
+        let another = head().with_if_match(Some("another".to_owned()));
+        assert!(store.get_opts(&location, another).await.is_err());
+        for missing in [folder.path(), &folder.path().join("none")] {
+            let location = Path::from_absolute_path(missing).unwrap();
+            assert_eq!(store.metadata(&location, &head()), None);
+            let error = store.head(&location).await.unwrap_err();
+            assert!(matches!(error, object_store::Error::NotFound { .. }), "{error}");
+        }
+    }
 
     #[tokio::test]
     #[expect(clippy::reversed_empty_ranges, reason = "the request has this range")]
