@@ -8,7 +8,7 @@ use crate::compare::Number;
 use crate::error::Stop;
 use crate::fold::{Fold, Groups, State, count, each, fold};
 use crate::scope::Scope;
-use crate::vector::{NumberValues, intersect};
+use crate::values::{NumberValues, intersect};
 
 /// One slot: its state in every group.
 #[derive(Debug)]

@@ -10,7 +10,7 @@ use nearscan_command::{Op, Width};
 
 use crate::compare::{Number, Side};
 use crate::error::Stop;
-use crate::vector::{NumberValues, Numbers, intersect};
+use crate::values::{NumberValues, Numbers, intersect};
 
 /// `a op b` for each of `rows` rows.
 ///

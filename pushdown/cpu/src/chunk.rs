@@ -16,7 +16,8 @@ use crate::decode::strings::PageStrings;
 use crate::dictionary::Dictionary;
 use crate::error::Stop;
 use crate::pages::{DataPage, Page, Pages};
-use crate::vector::{Coded, Numbers, Strings, Vector, View};
+use crate::values::{Numbers, Strings, View};
+use crate::vector::{Coded, Vector};
 
 /// Reads a chunk from its first row to its last.
 pub(crate) struct ChunkReader {

@@ -7,7 +7,8 @@
 use nearscan_command::{Key, KeyRange};
 
 use crate::error::Stop;
-use crate::vector::{Coded, NumberValues, Numbers, Vector, is_set};
+use crate::values::{NumberValues, Numbers, is_set};
+use crate::vector::{Coded, Vector};
 
 /// Places up to which a table is worth its memory: it stays in the second cache.
 const PLACES_MAX: usize = 1 << 16;

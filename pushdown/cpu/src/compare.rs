@@ -4,7 +4,8 @@
 use arrow::buffer::BooleanBuffer;
 use nearscan_command::Op;
 
-use crate::vector::{NumberValues, Numbers, Truth, intersect};
+use crate::values::{NumberValues, Numbers, intersect};
+use crate::vector::Truth;
 
 /// A numeric operand.
 #[derive(Debug, Clone, Copy)]

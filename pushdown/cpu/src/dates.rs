@@ -6,7 +6,7 @@ use nearscan_command::{Op, Width};
 
 use crate::compare::{Number, Side};
 use crate::error::Stop;
-use crate::vector::Numbers;
+use crate::values::Numbers;
 
 /// The year, month or day of `a` for each of `rows` rows.
 ///
@@ -61,7 +61,7 @@ fn civil(day: i64) -> (i64, i64, i64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::vector::NumberValues;
+    use crate::values::NumberValues;
 
     #[test]
     fn days_have_dates() {

@@ -8,7 +8,7 @@ use nearscan_command::{Chunk, Encoding, PhysicalType, Status};
 use crate::decode::numbers::PageNumbers;
 use crate::decode::reading;
 use crate::decode::strings::PageStrings;
-use crate::vector::{NumberValues, Numbers, Strings};
+use crate::values::{NumberValues, Numbers, Strings};
 
 /// The entries of a dictionary.
 ///

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Implements [`CpuDrive`].
 
-use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use nearscan_command::{Encodings, limits};
 use nearscan_drive::{
@@ -14,6 +13,7 @@ use uuid::Uuid;
 
 use crate::pool::Pool;
 use crate::session::CpuSession;
+use crate::shared::Shared;
 
 /// How a CPU drive is set up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,18 +46,6 @@ impl Default for Options {
 pub struct CpuDrive {
     identity: Identity,
     shared: Arc<Shared>,
-}
-
-/// The state that sessions and jobs share.
-#[derive(Debug)]
-pub(crate) struct Shared {
-    pub(crate) capabilities: Capabilities,
-    pub(crate) files: FileTable,
-    pub(crate) pool: Pool,
-    pub(crate) threads: usize,
-    pub(crate) epoch: AtomicU64,
-    running: Mutex<HashMap<u128, CancelWord>>,
-    snapshots: AtomicU64,
 }
 
 impl CpuDrive {
@@ -146,41 +134,5 @@ impl Drop for CpuDrive {
     fn drop(&mut self) {
         // Sessions may outlive the drive, its threads must not.
         self.shutdown();
-    }
-}
-
-/// A place among the commands in flight, released on drop.
-#[derive(Debug)]
-pub(crate) struct Place {
-    shared: Arc<Shared>,
-    command_id: u128,
-}
-
-impl Shared {
-    fn lock_running(&self) -> MutexGuard<'_, HashMap<u128, CancelWord>> {
-        self.running.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// A place for a command, if there is one and no other has its number.
-    pub(crate) fn enter(self: &Arc<Self>, command_id: u128, cancel: &CancelWord) -> Option<Place> {
-        let mut running = self.lock_running();
-        if running.len() as u64 >= u64::from(self.capabilities.in_flight_max)
-            || running.contains_key(&command_id)
-        {
-            return None;
-        }
-        running.insert(command_id, cancel.clone());
-        Some(Place { shared: Arc::clone(self), command_id })
-    }
-
-    /// The cancel word of a command in flight.
-    pub(crate) fn cancel_word(&self, command_id: u128) -> Option<CancelWord> {
-        self.lock_running().get(&command_id).cloned()
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        self.shared.lock_running().remove(&self.command_id);
     }
 }

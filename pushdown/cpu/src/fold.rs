@@ -8,7 +8,7 @@ use arrow::buffer::BooleanBuffer;
 
 use crate::compare::Number;
 use crate::error::Stop;
-use crate::vector::NumberValues;
+use crate::values::NumberValues;
 
 /// A slot's state in one group.
 #[derive(Debug, Clone, Copy, Default)]
@@ -213,7 +213,7 @@ fn local(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::vector::Numbers;
+    use crate::values::Numbers;
 
     fn folded(
         how: Fold,

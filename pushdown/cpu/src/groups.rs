@@ -14,7 +14,8 @@ use crate::combine::Combined;
 use crate::error::Stop;
 use crate::fold::Groups;
 use crate::scope::Scope;
-use crate::vector::{NumberValues, Vector, is_set};
+use crate::values::{NumberValues, is_set};
+use crate::vector::Vector;
 
 /// The states of all groups of a unit.
 #[derive(Debug)]

@@ -61,10 +61,12 @@ mod scope;
 mod select;
 mod selection;
 mod session;
+mod shared;
 mod strings;
 #[cfg(test)]
 mod tests;
 mod top;
+mod values;
 mod vector;
 
 pub use drive::{CpuDrive, Options};

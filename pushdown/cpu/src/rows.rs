@@ -10,7 +10,8 @@ use crate::error::Stop;
 use crate::scope::Scope;
 use crate::selection::Selection;
 use crate::top::TopRows;
-use crate::vector::{NumberValues, Vector};
+use crate::values::NumberValues;
+use crate::vector::Vector;
 
 /// Writes kept rows until the limit is reached or the output is full.
 #[derive(Debug)]

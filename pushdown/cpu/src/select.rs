@@ -6,7 +6,8 @@ use nearscan_command::Width;
 
 use crate::compare::{Number, Side};
 use crate::error::Stop;
-use crate::vector::{NumberValues, Numbers, Truth};
+use crate::values::{NumberValues, Numbers};
+use crate::vector::Truth;
 
 /// `taken` where `truth` is true, else `other`, for each of `rows` rows.
 ///

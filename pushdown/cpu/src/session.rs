@@ -15,10 +15,10 @@ use nearscan_drive::{
     Reservation, Session, SessionSpec, Submission, Ticket, Traffic, Work,
 };
 
-use crate::drive::{Place, Shared};
 use crate::error::Stop;
 use crate::job::{self, Limits};
 use crate::merge;
+use crate::shared::{Place, Shared};
 
 /// The work of one query.
 #[derive(Debug)]

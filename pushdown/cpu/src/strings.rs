@@ -9,7 +9,8 @@ use nearscan_command::{StringTest, TestOp};
 
 use crate::dictionary::Dictionary;
 use crate::like::Like;
-use crate::vector::{Strings, Truth, Vector};
+use crate::values::Strings;
+use crate::vector::{Truth, Vector};
 
 /// A test made ready.
 #[derive(Debug)]

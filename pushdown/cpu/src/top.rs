@@ -98,7 +98,8 @@ mod tests {
     use nearscan_command::Operand;
 
     use super::*;
-    use crate::vector::{NumberValues, Numbers, Vector};
+    use crate::values::{NumberValues, Numbers};
+    use crate::vector::Vector;
 
     /// The rows that are selected when values come in batches of two.
     fn selected(top: Top, values: &[Option<i128>]) -> Vec<usize> {

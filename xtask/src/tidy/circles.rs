@@ -16,7 +16,6 @@ const STILL_CIRCULAR: &[&str] = &[
     "fuzz/faults",
     "pushdown/command",
     "pushdown/conformance",
-    "pushdown/cpu",
     "pushdown/emulator",
     "pushdown/optimizer",
     "pushdown/remote",
@@ -286,7 +285,10 @@ mod tests {
 
     #[test]
     fn crate_without_circle_must_leave_the_list() {
-        let found = findings(circles, &[("pushdown/cpu/src/lib.rs", "mod a;\n")]);
-        assert!(found[0].contains("take it off the list"), "{found:?}");
+        for folder in STILL_CIRCULAR {
+            let path = format!("{folder}/src/lib.rs");
+            let found = findings(circles, &[(&path, "mod a;\n")]);
+            assert!(found[0].contains("take it off the list"), "{found:?}");
+        }
     }
 }

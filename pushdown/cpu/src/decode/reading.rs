@@ -3,7 +3,7 @@
 
 use nearscan_command::{Chunk, PhysicalType, ReadAs, Reading, Status, float_order, widened_float};
 
-use crate::vector::NumberValues;
+use crate::values::NumberValues;
 
 /// Turns stored values into numbers, in place; those of 8 bytes without a sign stay bits until
 /// [`widen`].

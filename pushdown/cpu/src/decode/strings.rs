@@ -4,7 +4,7 @@
 use bytes::Bytes;
 use nearscan_command::Status;
 
-use crate::vector::View;
+use crate::values::View;
 
 /// The byte strings of a page or a dictionary.
 #[derive(Debug, Clone)]

@@ -9,7 +9,8 @@ use nearscan_command::{Chunk, Value};
 
 use crate::chunk::ChunkReader;
 use crate::error::Stop;
-use crate::vector::{Vector, is_set};
+use crate::values::is_set;
+use crate::vector::Vector;
 
 /// The values of a chunk, read in batches of `batch_rows`.
 fn read(chunk: &Chunk, bytes: &Bytes, rows: usize, batch_rows: usize) -> Result<Vec<Value>, Stop> {
