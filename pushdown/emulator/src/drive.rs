@@ -9,80 +9,15 @@ use nearscan_command::limits;
 use nearscan_drive::{
     Budget, CancelOutcome, CancelWord, Capabilities, CostSnapshot, Drive, FileRef, FileTable,
     Identity, JobQueue, Lease, NotQueued, Placement, Refusal, Session, SessionSpec, Submission,
-    Ticket, Work,
+    Ticket,
 };
 use uuid::Uuid;
 
 use crate::config::Config;
 use crate::device::Memory;
-use crate::faults::{ABSENT_REQUESTS, Fault, Strikes};
-use crate::job::{INJECTED, Job};
-
-/// The state that drive, sessions and threads share.
-#[derive(Debug)]
-pub(crate) struct Shared {
-    config: Config,
-    files: FileTable,
-    memory: Memory,
-    queue: JobQueue<Job>,
-    epoch: AtomicU64,
-    snapshots: AtomicU64,
-    strikes: Strikes,
-    /// Requests that are refused until a drive that is gone is back.
-    absent_requests: AtomicU64,
-    /// Cancel words of commands that have not ended, by command.
-    running: Mutex<Vec<(u128, CancelWord)>>,
-}
-
-impl Shared {
-    fn running(&self) -> std::sync::MutexGuard<'_, Vec<(u128, CancelWord)>> {
-        self.running.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub(crate) fn config(&self) -> &Config {
-        &self.config
-    }
-
-    pub(crate) fn files(&self) -> &FileTable {
-        &self.files
-    }
-
-    pub(crate) fn epoch(&self) -> u64 {
-        self.epoch.load(Ordering::Acquire)
-    }
-
-    /// Whether a fault strikes the command that was submitted as the `place`-th.
-    pub(crate) fn strikes(&self, fault: Fault, work: &Work, place: u64) -> bool {
-        self.strikes.strikes(&self.config, fault, work, place)
-    }
-
-    /// What strikes the kernel of that command.
-    pub(crate) fn strikes_kernel(&self, work: &Work, place: u64) -> Option<Fault> {
-        self.strikes.of_kernel(&self.config, work, place)
-    }
-
-    /// Starts an epoch and stops what runs. Gives the new epoch.
-    pub(crate) fn start_anew(&self) -> u64 {
-        let epoch = self.epoch.fetch_add(1, Ordering::AcqRel) + 1;
-        for (_, cancel) in self.running().iter() {
-            cancel.set();
-        }
-        epoch
-    }
-
-    /// The drive is gone for every session, until it has refused enough requests.
-    pub(crate) fn leave_for_a_while(&self) {
-        self.absent_requests.store(ABSENT_REQUESTS, Ordering::Release);
-        self.start_anew();
-    }
-
-    /// Whether the drive is gone; each call counts as a request that brings it back.
-    fn is_absent(&self) -> Option<Refusal> {
-        let nearer = |left: u64| left.checked_sub(1);
-        let asked = self.absent_requests.fetch_update(Ordering::AcqRel, Ordering::Acquire, nearer);
-        asked.is_ok().then(|| Refusal::Gone { reason: INJECTED.to_owned() })
-    }
-}
+use crate::faults::Fault;
+use crate::shared::{Job, Shared};
+use crate::strikes::Strikes;
 
 /// An emulated SmartSSD.
 #[derive(Debug)]

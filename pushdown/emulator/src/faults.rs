@@ -38,13 +38,10 @@
 //! checks, so `corrupt_page` strikes the header of a page, whose fields must agree. The bytes on
 //! their way into device memory are the media's to protect, and in it those of its ECC.
 
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use nearscan_command::MediaPlan;
 use nearscan_drive::{Failure, Modelled, Work};
-
-use crate::config::Config;
 
 /// How many times as long the media take for a slow command: what a drive that collects garbage
 /// shows in its slowest percent of reads.
@@ -165,44 +162,8 @@ impl FaultPlan {
     }
 }
 
-/// The faults of one drive since it was opened.
-#[derive(Debug, Default)]
-pub(crate) struct Strikes {
-    submitted: AtomicU64,
-    struck: AtomicU64,
-}
-
-impl Strikes {
-    /// The place of the next command in the order of submission.
-    pub(crate) fn place(&self) -> u64 {
-        self.submitted.fetch_add(1, Ordering::Relaxed)
-    }
-
-    /// Whether `fault` strikes `work`; counts it if it does.
-    pub(crate) fn strikes(&self, config: &Config, fault: Fault, work: &Work, place: u64) -> bool {
-        let strikes = config.faults.strikes(config.seed, fault, work, place);
-        if strikes {
-            self.struck.fetch_add(1, Ordering::Relaxed);
-        }
-        strikes
-    }
-
-    /// What strikes a kernel that runs: one fault at most.
-    pub(crate) fn of_kernel(&self, config: &Config, work: &Work, place: u64) -> Option<Fault> {
-        let kinds = [Fault::Slow, Fault::CorruptPage, Fault::KernelError, Fault::Corrupt];
-        kinds.into_iter().find(|fault| self.strikes(config, *fault, work, place))
-    }
-
-    /// Commands that have a place.
-    pub(crate) fn submitted(&self) -> u64 {
-        self.submitted.load(Ordering::Relaxed)
-    }
-
-    /// Faults that have struck.
-    pub(crate) fn count(&self) -> u64 {
-        self.struck.load(Ordering::Relaxed)
-    }
-}
+/// The reason of a simulated loss of the drive.
+pub(crate) const INJECTED: &str = "an injected fault";
 
 /// Returns the failure of media that cannot be read.
 pub(crate) fn read_error(path: String) -> Failure {

@@ -1,39 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Runs one command on a compute unit: applies its fault or runs it, and sends the result.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 
-use futures::channel::oneshot;
 use nearscan_command::{Counters, ResultHeader, Status};
-use nearscan_drive::{
-    Budget, CancelWord, Completion, DriveTime, Failure, Lease, Modelled, Outcome, Work,
-};
+use nearscan_drive::{Completion, DriveTime, Failure, Modelled, Outcome, Work};
 
-use crate::drive::Shared;
-use crate::faults::{self, Fault};
+use crate::faults::{self, Fault, INJECTED};
 use crate::kernels::{Device, Progress};
+use crate::shared::{Job, Shared};
 
 /// Interval at which a hanging kernel checks for cancellation.
 const HANG_POLL: std::time::Duration = std::time::Duration::from_millis(1);
-
-/// Work with all that it needs to run.
-#[derive(Debug)]
-pub(crate) struct Job {
-    pub(crate) work: Work,
-    /// Where it is in the order of submission.
-    pub(crate) place: u64,
-    /// Released when the job ends, not before.
-    pub(crate) lease: Lease,
-    pub(crate) cancel: CancelWord,
-    /// The budget to which the result's host memory is charged.
-    pub(crate) budget: Arc<dyn Budget>,
-    /// The epoch of its session.
-    pub(crate) epoch: u64,
-    /// Set when the drive is lost for the session that sent this.
-    pub(crate) session_gone: Arc<AtomicBool>,
-    pub(crate) reply: oneshot::Sender<Completion>,
-}
 
 impl Job {
     /// Runs the command and answers; the buffers are free afterwards.
@@ -152,9 +130,6 @@ impl Job {
         Ok(())
     }
 }
-
-/// The reason of a simulated loss of the drive.
-pub(crate) const INJECTED: &str = "an injected fault";
 
 fn lost(reason: &str) -> Failure {
     Failure::Gone { reason: reason.to_owned() }

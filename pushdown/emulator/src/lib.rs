@@ -32,6 +32,8 @@ mod job;
 mod kernels;
 mod media;
 mod merge;
+mod shared;
+mod strikes;
 pub mod timing;
 
 pub use build::{Build, Profile};

@@ -37,6 +37,7 @@ mod rates;
 mod schedule;
 mod stages;
 pub mod study;
+mod unbuildable;
 
 pub use assumptions::ASSUMPTIONS;
 pub use clock::LocalMemory;

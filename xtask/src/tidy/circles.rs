@@ -16,7 +16,6 @@ const STILL_CIRCULAR: &[&str] = &[
     "fuzz/faults",
     "pushdown/command",
     "pushdown/conformance",
-    "pushdown/emulator",
     "pushdown/optimizer",
     "pushdown/remote",
     "pushdown/xrt",

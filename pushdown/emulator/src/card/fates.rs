@@ -11,8 +11,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use nearscan_drive::{Failure, Modelled, Refusal, Work};
 
 use crate::config::Config;
-use crate::faults::{self, Fault, Strikes};
-use crate::job::INJECTED;
+use crate::faults::{self, Fault, INJECTED};
+use crate::strikes::Strikes;
 
 /// What happens to a kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,7 +7,7 @@
 //! row it reaches, and the tool scales the clock of the whole kernel down.
 
 use super::Parameters;
-use super::study::Unbuildable;
+use super::unbuildable::Unbuildable;
 
 /// Local memory of every compute unit of a design.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

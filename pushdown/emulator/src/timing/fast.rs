@@ -18,7 +18,8 @@ use nearscan_models::fast::Form;
 use nearscan_models::study::{Accesses, Steps};
 
 use super::schedule::Pipelining;
-use super::study::{Kernel, Unbuildable};
+use super::study::Kernel;
+use super::unbuildable::Unbuildable;
 use super::{Parameters, bank::Bursts};
 
 /// Bytes of a line: the width of the kernels' port.

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Holds what an emulated drive, its sessions and its threads share: its files and memory, and the
+//! jobs that wait or run.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use futures::channel::oneshot;
+use nearscan_drive::{Budget, CancelWord, Completion, FileTable, JobQueue, Lease, Refusal, Work};
+
+use crate::config::Config;
+use crate::device::Memory;
+use crate::faults::{ABSENT_REQUESTS, Fault, INJECTED};
+use crate::strikes::Strikes;
+
+/// The state that drive, sessions and threads share.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) config: Config,
+    pub(crate) files: FileTable,
+    pub(crate) memory: Memory,
+    pub(crate) queue: JobQueue<Job>,
+    pub(crate) epoch: AtomicU64,
+    pub(crate) snapshots: AtomicU64,
+    pub(crate) strikes: Strikes,
+    /// Requests that are refused until a drive that is gone is back.
+    pub(crate) absent_requests: AtomicU64,
+    /// Cancel words of commands that have not ended, by command.
+    pub(crate) running: Mutex<Vec<(u128, CancelWord)>>,
+}
+
+impl Shared {
+    pub(crate) fn running(&self) -> std::sync::MutexGuard<'_, Vec<(u128, CancelWord)>> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn config(&self) -> &Config {
+        &self.config
+    }
+
+    pub(crate) fn files(&self) -> &FileTable {
+        &self.files
+    }
+
+    pub(crate) fn epoch(&self) -> u64 {
+        self.epoch.load(Ordering::Acquire)
+    }
+
+    /// Whether a fault strikes the command that was submitted as the `place`-th.
+    pub(crate) fn strikes(&self, fault: Fault, work: &Work, place: u64) -> bool {
+        self.strikes.strikes(&self.config, fault, work, place)
+    }
+
+    /// What strikes the kernel of that command.
+    pub(crate) fn strikes_kernel(&self, work: &Work, place: u64) -> Option<Fault> {
+        self.strikes.of_kernel(&self.config, work, place)
+    }
+
+    /// Starts an epoch and stops what runs. Gives the new epoch.
+    pub(crate) fn start_anew(&self) -> u64 {
+        let epoch = self.epoch.fetch_add(1, Ordering::AcqRel) + 1;
+        for (_, cancel) in self.running().iter() {
+            cancel.set();
+        }
+        epoch
+    }
+
+    /// The drive is gone for every session, until it has refused enough requests.
+    pub(crate) fn leave_for_a_while(&self) {
+        self.absent_requests.store(ABSENT_REQUESTS, Ordering::Release);
+        self.start_anew();
+    }
+
+    /// Whether the drive is gone; each call counts as a request that brings it back.
+    pub(crate) fn is_absent(&self) -> Option<Refusal> {
+        let nearer = |left: u64| left.checked_sub(1);
+        let asked = self.absent_requests.fetch_update(Ordering::AcqRel, Ordering::Acquire, nearer);
+        asked.is_ok().then(|| Refusal::Gone { reason: INJECTED.to_owned() })
+    }
+}
+
+/// Work with all that it needs to run.
+#[derive(Debug)]
+pub(crate) struct Job {
+    pub(crate) work: Work,
+    /// Where it is in the order of submission.
+    pub(crate) place: u64,
+    /// Released when the job ends, not before.
+    pub(crate) lease: Lease,
+    pub(crate) cancel: CancelWord,
+    /// The budget to which the result's host memory is charged.
+    pub(crate) budget: Arc<dyn Budget>,
+    /// The epoch of its session.
+    pub(crate) epoch: u64,
+    /// Set when the drive is lost for the session that sent this.
+    pub(crate) session_gone: Arc<AtomicBool>,
+    pub(crate) reply: oneshot::Sender<Completion>,
+}
