@@ -5,12 +5,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-use nearscan_command::MergeCut;
 use nearscan_command::layout::{FORMAT_MAJOR, FORMAT_MINOR};
 use nearscan_drive::{
-    Budget, CancelOutcome, CancelWord, Capabilities, CardModel, CostSnapshot, Drive, DriveTime,
-    FileRef, FileTable, Identity, JobQueue, Lease, Measured, Placement, RatesByRequest, Refusal,
-    Session, SessionSpec, Submission, Ticket,
+    Budget, CancelOutcome, CancelWord, Capabilities, CardModel, CostSnapshot, Drive, FileRef,
+    FileTable, Identity, JobQueue, Lease, Placement, RatesByRequest, Refusal, Session, SessionSpec,
+    Submission, Ticket,
 };
 use nearscan_link::description::BANK_BYTES;
 use nearscan_link::metadata::Format;
@@ -20,8 +19,8 @@ use uuid::Uuid;
 use crate::card::{Card, UNITS_BYTES};
 use crate::config::Config;
 use crate::error::OpenError;
-use crate::job::Job;
 use crate::running::{Pending, Running};
+use crate::shared::{Job, Shared};
 
 /// Threads for each unit that scans: while one waits for the kernel, the other reads.
 const THREADS_PER_UNIT: usize = 2;
@@ -29,43 +28,6 @@ const THREADS_PER_UNIT: usize = 2;
 /// Device memory that is leased: buffers are up to a quarter larger than what they are for, and the
 /// units hold some for themselves.
 const LEASED_BYTES: u64 = (BANK_BYTES - 2 * UNITS_BYTES) / 5 * 4;
-
-/// The state that drive, sessions and threads share.
-#[derive(Debug)]
-pub(crate) struct Shared {
-    pub(crate) card: Card,
-    pub(crate) files: FileTable,
-    pub(crate) running: Running,
-    pub(crate) model: Option<Arc<dyn CardModel>>,
-    /// One for each unit that scans.
-    queues: Vec<JobQueue<Job>>,
-    in_flight_max: u32,
-    free_bytes: Arc<AtomicU64>,
-    epoch: AtomicU64,
-    snapshots: AtomicU64,
-}
-
-impl Shared {
-    /// How merges are cut.
-    pub(crate) fn merge_cut(&self) -> MergeCut {
-        let units = u32::try_from(self.card.merges.len()).unwrap_or(u32::MAX);
-        let cut = MergeCut { units, part_rows: MergeCut::PART_ROWS };
-        self.model.as_ref().map_or(cut, |model| MergeCut { units, ..model.merge_cut() })
-    }
-
-    /// Gives the card up.
-    pub(crate) fn lose(&self, reason: &str) {
-        self.running.lose(reason, || self.no_time());
-    }
-
-    /// The time of a command that was given up.
-    fn no_time(&self) -> DriveTime {
-        match &self.model {
-            Some(model) => DriveTime::Modelled(model.clock().idle()),
-            None => DriveTime::Measured(Measured::default()),
-        }
-    }
-}
 
 /// A card, reached through XRT.
 #[derive(Debug)]

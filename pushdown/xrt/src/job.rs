@@ -1,36 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Runs one command on a compute unit: its input to the device, the kernel, its result to the host.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 
 use nearscan_command::{Command, Counters, InputRef, MediaPlan, OutputRef, ResultHeader};
 use nearscan_drive::clock::Stopwatch;
-use nearscan_drive::{
-    Budget, DriveTime, Failure, Lease, Measured, Modelled, Outcome, Traffic, Work,
-};
+use nearscan_drive::{Failure, Modelled, Outcome, Traffic, Work};
 use nearscan_link::Argument;
 
-use crate::drive::Shared;
 use crate::handles::{Buffer, BufferKind, Part};
 use crate::library::Handle;
 use crate::media::{Way, load, way};
 use crate::pool::Pooled;
 use crate::running::Pending;
+use crate::shared::{Job, Shared};
 use crate::unit::{ComputeUnit, Memories, kernel};
-
-/// Work with all that it needs to run.
-#[derive(Debug)]
-pub(crate) struct Job {
-    pub(crate) work: Work,
-    /// Released when the job ends, not before.
-    pub(crate) lease: Lease,
-    pub(crate) pending: Arc<Pending>,
-    /// The budget to which the result's host memory is charged.
-    pub(crate) budget: Arc<dyn Budget>,
-    /// Set when the drive is lost for the session that sent this.
-    pub(crate) session_gone: Arc<AtomicBool>,
-}
 
 /// What a job has moved and taken so far.
 #[derive(Debug, Default)]
@@ -69,26 +53,6 @@ impl Job {
         drop(lease);
         shared.running.remove(&pending);
         pending.answer(outcome, time, progress.traffic);
-    }
-}
-
-impl Shared {
-    /// What a command took: on a card by the clock, in emulation by the model.
-    fn time_of(
-        &self,
-        modelled: Option<Modelled>,
-        link_bytes: u64,
-        measured: Measured,
-    ) -> DriveTime {
-        match &self.model {
-            None => DriveTime::Measured(measured),
-            Some(model) => {
-                let clock = model.clock();
-                let link_ns = clock.link_ns(link_bytes);
-                let time = modelled.unwrap_or_else(|| clock.idle());
-                DriveTime::Modelled(Modelled { link_ns, ..time })
-            }
-        }
     }
 }
 

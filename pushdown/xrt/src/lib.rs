@@ -9,7 +9,7 @@
 //! process, environment, library    what the runtime wants before anything else
 //! handles, pool, unit, card        the runtime's objects, and the order in which they close
 //! media, job, merge                a command: file to device, kernel, result to host
-//! running, queue, drive            many commands, deadlines, cancellation, the drive itself
+//! running, shared, drive           many commands, deadlines, cancellation, the drive itself
 //! checks, error                    what a card needs, and what is said where it is missing
 //! signals, debian_shim             what the runtime does to a process, undone
 //! ```
@@ -44,6 +44,7 @@ mod merge;
 mod pool;
 mod process;
 mod running;
+mod shared;
 mod signals;
 mod unit;
 

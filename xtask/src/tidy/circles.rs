@@ -18,7 +18,6 @@ const STILL_CIRCULAR: &[&str] = &[
     "pushdown/conformance",
     "pushdown/optimizer",
     "pushdown/remote",
-    "pushdown/xrt",
 ];
 
 /// Re-exports that lead to one another end after so many.
