@@ -17,7 +17,6 @@ const STILL_CIRCULAR: &[&str] = &[
     "pushdown/command",
     "pushdown/conformance",
     "pushdown/optimizer",
-    "pushdown/remote",
 ];
 
 /// Re-exports that lead to one another end after so many.

@@ -11,7 +11,7 @@ use prost::Message;
 use tokio::sync::mpsc;
 
 use super::Place;
-use super::session::Commands;
+use super::waiting::Commands;
 use crate::convert::id_bytes;
 use crate::protocol::{Cancel, Request, ToServer};
 

@@ -8,6 +8,7 @@
 mod command;
 mod connection;
 mod session;
+mod waiting;
 
 use std::fmt::Debug;
 use std::sync::atomic::{AtomicU64, Ordering};

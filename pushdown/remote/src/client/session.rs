@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Implements [`RemoteSession`], the work of one query, which is one exchange with the server.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use arrow_flight::{FlightData, FlightDescriptor};
 use nearscan_command::ResultHeader;
 use nearscan_drive::{
-    Budget, CancelOutcome, CancelWord, Completion, Lease, Refusal, Session, SessionSpec,
-    Submission, Ticket, Work,
+    Budget, CancelOutcome, CancelWord, Lease, Refusal, Session, SessionSpec, Submission, Ticket,
+    Work,
 };
 use prost::Message;
 use tokio::runtime::Handle;
@@ -19,71 +18,13 @@ use tonic::{Status, Streaming};
 
 use super::command::{Awaited, cancel_message, message_of};
 use super::connection::{Connection, reason_of};
+use super::waiting::{Commands, Expected};
 use super::{Shared, untag_files};
 use crate::convert::id_bytes;
 use crate::protocol::{self, Event, FromServer, Open, Request, SESSION, Submit};
 use receive::Receiver;
 
 mod receive;
-
-/// The commands of a session that wait for their end.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Commands(Arc<Mutex<Waiting>>);
-
-#[derive(Debug, Default)]
-struct Waiting {
-    by_id: HashMap<u128, Expected>,
-    /// The reason why no more can be added, once the session has ended.
-    ended: Option<String>,
-}
-
-/// What is known of a command whose end is to come.
-#[derive(Debug)]
-struct Expected {
-    /// Room for its result.
-    bytes_max: u64,
-    arrived: oneshot::Sender<Completion>,
-}
-
-impl Commands {
-    fn lock(&self) -> MutexGuard<'_, Waiting> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Adds a command.
-    fn add(&self, command_id: u128, expected: Expected) -> Result<(), Refusal> {
-        let mut waiting = self.lock();
-        if let Some(reason) = &waiting.ended {
-            return Err(Refusal::Gone { reason: reason.clone() });
-        }
-        if waiting.by_id.contains_key(&command_id) {
-            return Err(Refusal::Busy);
-        }
-        waiting.by_id.insert(command_id, expected);
-        Ok(())
-    }
-
-    fn take(&self, command_id: u128) -> Option<Expected> {
-        self.lock().by_id.remove(&command_id)
-    }
-
-    /// Abandons a command; its later messages are dropped.
-    pub(super) fn forget(&self, command_id: u128) {
-        drop(self.take(command_id));
-    }
-
-    /// Ends the session; the first reason is kept. Waiting commands are notified.
-    fn end_with(&self, reason: String) {
-        let mut waiting = self.lock();
-        waiting.ended.get_or_insert(reason);
-        waiting.by_id.clear();
-    }
-
-    /// The reason why the session has ended.
-    pub(super) fn end(&self) -> String {
-        self.lock().ended.clone().unwrap_or_else(|| "it dropped the command".to_owned())
-    }
-}
 
 /// The work of one query on a remote drive.
 #[derive(Debug)]

@@ -16,10 +16,12 @@ use std::time::Duration;
 use arrow_flight::flight_service_server::FlightServiceServer;
 use bytes::Bytes;
 use nearscan_drive::{Budget, Drive, Refusal, SessionSpec, Unlimited};
+use prost::Message;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::{Notify, watch};
 use tokio_stream::Stream;
 use tokio_stream::wrappers::UnixListenerStream;
+use tonic::Status;
 use tonic::transport::Server;
 use tonic::transport::server::{Connected, TcpIncoming};
 use uuid::Uuid;
@@ -119,6 +121,11 @@ impl Budget for HostMemory {
     fn shrink(&self, bytes: u64) {
         self.free.fetch_add(bytes, Ordering::AcqRel);
     }
+}
+
+/// Reads a message of a client.
+fn read<T: Message + Default>(bytes: &Bytes) -> Result<T, Status> {
+    T::decode(bytes.clone()).map_err(|error| Status::invalid_argument(error.to_string()))
 }
 
 /// Serves a drive until `stop` ends, then shuts the drive down. The listener's socket is removed in

@@ -24,7 +24,7 @@ use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status, Streaming};
 
 use super::session::{Session, WAITING_MESSAGES};
-use super::{Served, Stage};
+use super::{Served, Stage, read};
 use crate::convert::id_of;
 use crate::protocol::{
     self, Ask, Capabilities, Health, Hello, Locate, Located, Open, PROTOCOL_MAJOR, PROTOCOL_MINOR,
@@ -204,11 +204,6 @@ async fn next(incoming: &mut Streaming<FlightData>) -> Result<FlightData, Status
 
 fn refused(refusal: Refusal) -> Status {
     Status::unavailable(refusal.to_string())
-}
-
-/// Reads a message.
-pub(super) fn read<T: Message + Default>(bytes: &Bytes) -> Result<T, Status> {
-    T::decode(bytes.clone()).map_err(|error| Status::invalid_argument(error.to_string()))
 }
 
 #[tonic::async_trait]

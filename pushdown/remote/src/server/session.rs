@@ -13,8 +13,7 @@ use tokio::task::JoinSet;
 use tonic::{Status, Streaming};
 
 use super::command::{Answer, Running, Taken};
-use super::service::read;
-use super::{Served, Stage};
+use super::{Served, Stage, read};
 use crate::convert::id_of;
 use crate::protocol::{Cancel, End, Ended, Event, Failed, FromServer, Opened, Request, ToServer};
 use crate::results;

@@ -8,7 +8,8 @@ use arrow_flight::FlightData;
 use bytes::Bytes;
 use nearscan_drive::{Charged, Completion, Failure, Outcome, Reservation};
 
-use super::{Account, Commands, Expected, read};
+use super::super::waiting::{Commands, Expected};
+use super::{Account, read};
 use crate::convert::{id_of, time_of, traffic_of};
 use crate::protocol::{End, Ended, Event};
 use crate::results::read_part;
