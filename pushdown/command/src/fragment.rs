@@ -461,29 +461,6 @@ impl Fragment {
             Output::Rows { columns, .. } => columns.iter().map(|column| column.width).collect(),
         }
     }
-
-    /// A 64-bit hash of everything in the fragment: equal fragments have equal hashes on every
-    /// machine.
-    pub fn hash(&self) -> u64 {
-        xxhash_rust::xxh3::xxh3_64(&crate::wire::fragment_bytes(self))
-    }
-
-    /// The fragment as bytes that can be stored or sent.
-    ///
-    /// # Errors
-    /// What [`Fragment::check`] finds.
-    pub fn encode(&self) -> Result<Vec<u8>, Error> {
-        self.check()?;
-        Ok(crate::wire::fragment_bytes(self))
-    }
-
-    /// Reads what [`Fragment::encode`] wrote.
-    ///
-    /// # Errors
-    /// The first error in the bytes; never panics.
-    pub fn decode(bytes: &[u8]) -> Result<Self, Error> {
-        crate::wire::fragment_from_bytes(bytes)
-    }
 }
 
 fn check_top(top: &Top, scope: &Scope<'_>, steps: &[Kind]) -> Result<(), Error> {

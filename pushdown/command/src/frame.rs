@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Encodes the frame of a command: its header, and the checksum over all of it.
 
-use crate::command::Envelope;
+use crate::envelope::Envelope;
 use crate::error::Error;
 use crate::layout::{
     COMMAND_MAGIC, CommandHeader, FORMAT_MAJOR, FORMAT_MINOR, HEADER_BYTES, Record,

@@ -58,6 +58,7 @@ pub mod columnar;
 pub mod command;
 pub mod cpp_header;
 pub mod doc;
+mod envelope;
 pub mod error;
 pub mod fragment;
 mod frame;

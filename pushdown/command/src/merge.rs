@@ -11,7 +11,8 @@
 //! - A merge is one unit of work: it has one result, or one failure. A drive may cut it into parts
 //!   for its kernels; the host does not see them.
 
-use crate::command::{Command, Envelope};
+use crate::command::Command;
+use crate::envelope::Envelope;
 use crate::error::Error;
 use crate::fragment::Output;
 use crate::frame::{self, envelope_of};

@@ -152,7 +152,7 @@ impl Counters {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::command::Envelope;
+    use crate::envelope::Envelope;
     use crate::result::{ResultView, ResultWriter, Value};
     use crate::types::Width;
 

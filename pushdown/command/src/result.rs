@@ -15,7 +15,7 @@
 //!
 //! [`ResultView`] checks everything before it gives out a row: lengths, counts and both checksums.
 
-use crate::command::Envelope;
+use crate::envelope::Envelope;
 use crate::error::Error;
 use crate::layout::{
     BLOCK_HEADER_BYTES, BlockHeader, FORMAT_MAJOR, FORMAT_MINOR, RESULT_HEADER_BYTES, RESULT_MAGIC,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Encodes and decodes sections, which commands and stored fragments share.
+//! Encodes and decodes sections, which commands and stored fragments share, and fragments in them.
 //!
 //! A writer lays sections out one after the other, each on a 64-byte line, and a directory before
 //! them. A reader finds sections by number, refuses unknown critical ones and skips the others.
@@ -468,11 +468,36 @@ fn read_names(sections: &SectionReader<'_>) -> Result<Vec<Column>, Error> {
     Ok(columns)
 }
 
+impl Fragment {
+    /// A 64-bit hash of everything in the fragment: equal fragments have equal hashes on every
+    /// machine.
+    pub fn hash(&self) -> u64 {
+        xxhash_rust::xxh3::xxh3_64(&fragment_bytes(self))
+    }
+
+    /// The fragment as bytes that can be stored or sent.
+    ///
+    /// # Errors
+    /// What [`Fragment::check`] finds.
+    pub fn encode(&self) -> Result<Vec<u8>, Error> {
+        self.check()?;
+        Ok(fragment_bytes(self))
+    }
+
+    /// Reads what [`Fragment::encode`] wrote.
+    ///
+    /// # Errors
+    /// The first error in the bytes; never panics.
+    pub fn decode(bytes: &[u8]) -> Result<Self, Error> {
+        fragment_from_bytes(bytes)
+    }
+}
+
 /// Bytes before the directory of a stored fragment: magic, version, section count, mode, limit.
 const FRAGMENT_HEADER_BYTES: u32 = 32;
 
 /// A fragment as bytes; deterministic.
-pub(crate) fn fragment_bytes(fragment: &Fragment) -> Vec<u8> {
+fn fragment_bytes(fragment: &Fragment) -> Vec<u8> {
     let mut sections = SectionWriter::default();
     write_fragment(fragment, &mut sections);
     let (mode, limit) = mode_of(&fragment.output);
@@ -497,7 +522,7 @@ pub(crate) fn mode_of(output: &Output) -> (u16, Option<u64>) {
     }
 }
 
-pub(crate) fn fragment_from_bytes(bytes: &[u8]) -> Result<Fragment, Error> {
+fn fragment_from_bytes(bytes: &[u8]) -> Result<Fragment, Error> {
     let part = "fragment";
     let Some(header) = bytes.get(..FRAGMENT_HEADER_BYTES as usize) else {
         return Err(Error::Truncated {
