@@ -52,6 +52,7 @@ mod report;
 pub mod sample;
 mod suite;
 mod tables;
+mod values;
 
 pub use case::{Case, Expectation, MergeCase};
 pub use data::{ColumnData, Presence, Table, Values};

@@ -6,8 +6,8 @@ use nearscan_command::{Codec, Encoding};
 use super::direct::Direct;
 use super::runs::Runs;
 use super::snappy::Style;
-use crate::data::Presence;
 use crate::random::Random;
+use crate::values::Presence;
 
 /// Whether values are encoded as dictionary indexes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -11,13 +11,14 @@ pub mod lz4;
 mod runs;
 pub mod snappy;
 mod thrift;
+mod varint;
 
 use std::collections::HashMap;
 use std::ops::Range;
 
 use nearscan_command::{Codec, Encoding, Encodings};
 
-use crate::data::{Presence, Values};
+use crate::values::{Presence, Values};
 
 pub use direct::{Delta, Direct, Tail};
 pub use layout::{ChunkLayout, Flag, HeaderStyle, Levels, PageVersion, ValueLayout};

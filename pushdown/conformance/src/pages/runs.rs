@@ -2,6 +2,8 @@
 //! Encodes Parquet's hybrid of runs and bit-packed groups: definition levels and dictionary
 //! indexes.
 
+use super::varint::varint;
+
 /// Which of the two kinds are used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Runs {
@@ -81,15 +83,6 @@ fn packed(out: &mut Vec<u8>, values: &[u64], width: u8) {
             count -= 8;
         }
     }
-}
-
-/// Seven bits a byte, least significant first.
-pub(crate) fn varint(out: &mut Vec<u8>, mut value: u64) {
-    while value >= 0x80 {
-        out.push((value & 0x7f) as u8 | 0x80);
-        value >>= 7;
-    }
-    out.push((value & 0x7f) as u8);
 }
 
 #[cfg(test)]

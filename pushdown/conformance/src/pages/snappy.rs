@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 
-use super::runs::varint;
+use super::varint::varint;
 
 /// Which forms are used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
