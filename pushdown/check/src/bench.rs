@@ -14,7 +14,6 @@ use nearscan_drive::{
     Traffic, Unlimited,
 };
 
-use crate::Watch;
 use crate::error::{Error, Result};
 use crate::job::Job;
 use crate::observed::{MeasuredSamples, ModelledSamples, Observed};
@@ -30,6 +29,9 @@ const IN_FLIGHT_MAX: u32 = 16;
 
 /// Time after which a drive counts as hung.
 const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Called before each step; returns whether to continue.
+pub type Watch<'a> = dyn FnMut(&str) -> ControlFlow<()> + 'a;
 
 /// What a command took alone, by two clocks.
 #[derive(Debug, Clone, PartialEq, Default)]

@@ -24,12 +24,10 @@ use nearscan_drive::{Drive, Modelled};
 use nearscan_emulator::Build;
 use nearscan_emulator::timing::Parameters;
 
-use crate::Watch;
-use crate::bench::{Alone, Bench, Queued, to_f64};
+use crate::bench::{Alone, Bench, Queued, Watch, to_f64};
 use crate::error::Result;
 use crate::job::{FILTER_ROWS, Job};
 use crate::observed::Observed;
-use crate::report::Left;
 
 /// Bytes of a result that is one count: its header, a block's, validity and 16 bytes.
 const COUNT_BYTES: u64 = ResultHeader::BYTES + 16 + 8 + 16;
@@ -58,6 +56,21 @@ pub struct Figure {
     pub found: Observed,
     /// How.
     pub how: &'static str,
+}
+
+/// A figure that could not be found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Left {
+    /// Its name.
+    pub name: &'static str,
+    /// The reason.
+    pub reason: String,
+}
+
+impl Left {
+    fn new(name: &'static str, reason: &str) -> Self {
+        Self { name, reason: reason.to_owned() }
+    }
 }
 
 /// A size of reads.

@@ -30,7 +30,6 @@ mod observed;
 mod report;
 mod text;
 
-use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use nearscan_conformance::{Options as SuiteOptions, check_watched};
@@ -38,10 +37,11 @@ use nearscan_drive::Drive;
 use tempfile::TempDir;
 
 use crate::figures::Found;
+pub use bench::Watch;
 pub use error::{Error, Result};
-pub use figures::{Figure, Role};
+pub use figures::{Figure, Left, Role};
 pub use observed::{MeasuredSamples, ModelledSamples, Observed};
-pub use report::{Left, Report};
+pub use report::Report;
 
 /// How much of the conformance suite is run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,9 +78,6 @@ pub struct Options {
     /// without one.
     pub folder: Option<PathBuf>,
 }
-
-/// Called before each step; returns whether to continue.
-pub type Watch<'a> = dyn FnMut(&str) -> ControlFlow<()> + 'a;
 
 /// Checks a drive.
 ///

@@ -20,25 +20,10 @@ use nearscan_drive::{Capabilities, Drive, Identity};
 use serde_json::{Value, json};
 
 use crate::error::Error;
-use crate::figures::{Figure, Found, Role};
+use crate::figures::{Figure, Found, Left, Role};
 
 /// Version of the form for programs.
 const VERSION: u32 = 1;
-
-/// A figure that could not be found.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Left {
-    /// Its name.
-    pub name: &'static str,
-    /// The reason.
-    pub reason: String,
-}
-
-impl Left {
-    pub(crate) fn new(name: &'static str, reason: &str) -> Self {
-        Self { name, reason: reason.to_owned() }
-    }
-}
 
 /// The result of a check.
 #[derive(Debug)]
