@@ -12,7 +12,7 @@ use nearscan_emulator::{Config, Emulator};
 
 use crate::cases::Case;
 use crate::data::Data;
-use crate::leaks::settled;
+use crate::waiting::{PATIENCE, remains};
 
 /// The name of the drive.
 const DRIVE: &str = "emulated";
@@ -161,7 +161,8 @@ impl Bench {
     /// What the drive has counted, once nothing is in flight: what a query does not wait for is
     /// struck too, but later.
     pub async fn counted(&self) -> Counted {
-        settled(self).await;
+        // A command that does not end is a leak, and is reported.
+        let _ = remains(PATIENCE, || self.in_flight()).await;
         Counted { submitted: self.drive.commands_submitted(), struck: self.drive.faults_struck() }
     }
 

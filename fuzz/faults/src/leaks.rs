@@ -8,13 +8,10 @@ use std::fmt;
 use std::fs;
 use std::time::Duration;
 
-use nearscan::drive::clock::Stopwatch;
 use tokio::runtime::Handle;
 
 use crate::bench::Bench;
-
-/// How long is waited, on a machine that is busy.
-const PATIENCE: Duration = Duration::from_secs(3);
+use crate::waiting::{PATIENCE, remains};
 
 /// Threads of drives by the beginnings of their names, of which the system keeps 15 bytes.
 const THREADS: [&str; 2] = ["emulated drive", "nearscan-cpu"];
@@ -101,28 +98,6 @@ impl Baseline {
             leaks.push(Leak::Files(count));
         }
         leaks
-    }
-}
-
-/// Waits until a drive has ended what it has taken.
-pub(crate) async fn settled(bench: &Bench) {
-    // A command that does not end is a leak, and is reported.
-    let _ = remains(PATIENCE, || bench.in_flight()).await;
-}
-
-/// What is not zero in the end.
-async fn remains<T: PartialEq + Default>(patience: Duration, look: impl Fn() -> T) -> Option<T> {
-    let waited = Stopwatch::start();
-    loop {
-        let is_over = waited.elapsed() >= patience;
-        let found = look();
-        if found == T::default() {
-            return None;
-        }
-        if is_over {
-            return Some(found);
-        }
-        tokio::time::sleep(Duration::from_millis(1)).await;
     }
 }
 

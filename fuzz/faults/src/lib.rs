@@ -6,6 +6,7 @@
 //! data    tables with small row groups, so that a query has several units
 //! cases   the 22 queries of TPC-H, and merges
 //! bench   one engine and one emulated drive for one run
+//! waiting what is not over yet, for a bounded time
 //! leaks   what a run has left behind
 //! oracle  the rows without a drive, and the stored answers
 //! walk    which faults, where: one run after the other
@@ -37,6 +38,7 @@ pub mod leaks;
 pub mod limits;
 pub mod oracle;
 pub mod tally;
+mod waiting;
 pub mod walk;
 
 pub use bench::{Answer, Bench, Placing, Setting};
