@@ -317,7 +317,7 @@ impl OptimizerRule for Wrapped {
 mod tests {
     use datafusion::{
         optimizer::{Analyzer, Optimizer},
-        physical_optimizer::optimizer::PhysicalOptimizer,
+        physical_optimizer::{PhysicalOptimizerRule, optimizer::PhysicalOptimizer},
     };
 
     use super::*;
