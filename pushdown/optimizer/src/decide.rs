@@ -35,57 +35,21 @@ use datafusion::physical_plan::{
 };
 use nearscan_command::{Fragment, Top, limits};
 use nearscan_corrections::input_of_barrier;
-use nearscan_drive::{Capabilities, CostSnapshot};
 
-use crate::cost::HostRates;
 use crate::decision::{Candidate, Costs, Decision, KeepReason, Kept};
 use crate::exec::{PushdownExec, Pushed, Replaced, RowsShape};
 use crate::lower::aggregate::{Source, States, lower_aggregate};
 use crate::lower::builder::Target;
-use crate::lower::expr::lower_number;
 use crate::lower::keys::lower_keys;
 use crate::lower::rows::lower_rows;
-use crate::lower::truth::lower_truth;
 use crate::lower::{FragmentBuilder, Lowered};
 use crate::merge::{is_over_scans_alone, merges, weigh};
 use crate::phases::{final_over, partial_of};
 use crate::place::{KeptShare, Placed, place_units};
+use crate::planning::{DriveView, PlanningContext};
 use crate::scan::{Scan, Stack, split, substitute, without_barriers};
-use crate::settings::{DriveChoice, FloatOrder, PushdownMode, PushdownOptions};
+use crate::settings::{DriveChoice, FloatOrder, PushdownMode};
 use crate::units::{FooterBounds, ScanUnits, kept_by};
-
-/// A drive as the optimizer sees it: values only.
-#[derive(Debug, Clone)]
-pub struct DriveView {
-    /// Its name.
-    pub name: String,
-    /// Its capabilities.
-    pub capabilities: Capabilities,
-    /// Its rates.
-    pub snapshot: CostSnapshot,
-}
-
-/// The inputs of a decision besides the plan.
-#[derive(Debug, Clone)]
-pub struct PlanningContext {
-    /// The settings.
-    pub options: PushdownOptions,
-    /// Attached drives, in the order of preference.
-    pub drives: Vec<DriveView>,
-    /// Rates of the host.
-    pub host: HostRates,
-    /// Fragments and merges in quarantine, by drive and hash.
-    pub quarantined: Vec<(String, u64)>,
-    /// The query, for the log.
-    pub query_id: u128,
-}
-
-impl PlanningContext {
-    /// Whether a fragment or a merge with this hash is in quarantine on a drive.
-    pub(crate) fn is_quarantined(&self, drive: &str, hash: u64) -> bool {
-        self.quarantined.iter().any(|(name, known)| name == drive && *known == hash)
-    }
-}
 
 /// Replaces the fragments that should run on a drive; returns the plan, and the decision about each
 /// scan.
@@ -487,7 +451,7 @@ fn lowers(stack: &Stack<'_>, conjunct: &Arc<dyn PhysicalExpr>, outputs: &Schema)
     let mut builder = FragmentBuilder::new(schema, stack.scan.file_columns());
     stack
         .over_table(Arc::clone(conjunct), outputs)
-        .is_some_and(|expr| lower_truth(&mut builder, Target::Predicate, expr.as_ref()).is_ok())
+        .is_some_and(|expr| builder.lower_truth(Target::Predicate, expr.as_ref()).is_ok())
 }
 
 fn lower_states(
@@ -535,7 +499,7 @@ fn lower_conjuncts(
 ) -> Lowered<()> {
     for conjunct in conjuncts {
         let conjunct = without_barriers(conjunct);
-        let verdict = lower_truth(builder, Target::Predicate, conjunct.as_ref())?;
+        let verdict = builder.lower_truth(Target::Predicate, conjunct.as_ref())?;
         builder.keep_where(verdict);
     }
     Ok(())
@@ -566,7 +530,7 @@ fn lower_top(stack: &Stack<'_>, sort: &SortExec) -> Lowered<(Fragment, RowsShape
     let mut builder = FragmentBuilder::new(stack.scan.table_schema(), stack.scan.file_columns());
     lower_conjuncts(&mut builder, &stack.conjuncts)?;
     let (columns, sources) = lower_rows(&mut builder, &stack.outputs)?;
-    let operand = lower_number(&mut builder, Target::Projection, key.as_ref())?.operand;
+    let operand = builder.lower_number(Target::Projection, key.as_ref())?.operand;
     let top = Top {
         operand,
         descending: first.options.descending,

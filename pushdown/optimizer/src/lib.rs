@@ -47,6 +47,7 @@ mod lower;
 mod merge;
 mod phases;
 mod place;
+pub mod planning;
 pub mod quarantine;
 mod rule;
 mod scan;

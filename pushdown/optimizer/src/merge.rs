@@ -50,12 +50,12 @@ use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
 use nearscan_command::{Merge, Output, SortKey};
 
 use crate::cost::{MergeVolume, Volume, estimate_merge};
-use crate::decide::PlanningContext;
 use crate::decision::{Candidate, Costs, KeepReason, Kept};
 use crate::exec::{Merged, PushdownExec, PushdownMergeExec, Replaced, UnitPlace};
 use crate::lower::Lowered;
 use crate::merge::windows::{Run, Terms, windows};
 use crate::place::{self, KeptShare};
+use crate::planning::PlanningContext;
 
 /// Puts merges over pushed scans on the drive of the scans, and notes at the candidates of those
 /// that stay why they do.

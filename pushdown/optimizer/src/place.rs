@@ -10,10 +10,10 @@ use nearscan_command::{Chunk, Fragment, Key, Output, ResultHeader, ValueKind, Wi
 use nearscan_drive::Placement;
 
 use crate::cost::{HostRates, UnitEstimate, Volume, estimate};
-use crate::decide::DriveView;
 use crate::decision::{Costs, KeepReason, Kept};
 use crate::exec::bound_unit;
 use crate::lower::Lowered;
+use crate::planning::DriveView;
 use crate::scan::Stack;
 use crate::units::{
     PlannedUnit, RowGroup, ScanUnits, chunk_metadata, chunk_of, dictionary_bytes, kept_by,

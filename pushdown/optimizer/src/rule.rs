@@ -13,8 +13,9 @@ use datafusion::physical_plan::ExecutionPlan;
 
 use crate::context::PushdownContext;
 use crate::cost::{CoreRates, HostRates};
-use crate::decide::{DriveView, PlanningContext, decide};
+use crate::decide::decide;
 use crate::decision::Candidate;
+use crate::planning::{DriveView, PlanningContext};
 use crate::settings::{HostOptions, NearscanOptions};
 
 tokio::task_local! {

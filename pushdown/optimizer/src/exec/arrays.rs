@@ -19,7 +19,7 @@ use datafusion::common::{DataFusionError, ScalarValue, internal_datafusion_err, 
 use datafusion::error::Result;
 use nearscan_command::{Block, BlockColumn, ResultView, float_at};
 
-use crate::exec::Replaced;
+use crate::exec::pushed::Replaced;
 use crate::lower::aggregate::{Meaning, Source};
 
 /// Returns the batches of a result; `folder_values` are the file's values of partition columns.

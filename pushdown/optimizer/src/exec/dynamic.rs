@@ -14,10 +14,9 @@ use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::expressions::DynamicFilterPhysicalExpr;
 use nearscan_command::Fragment;
 
-use crate::exec::RowsShape;
+use crate::exec::pushed::RowsShape;
 use crate::lower::FragmentBuilder;
 use crate::lower::builder::Target;
-use crate::lower::truth::lower_truth;
 use crate::scan::{split, substitute};
 
 /// Whether an expression contains a dynamic filter.
@@ -94,7 +93,7 @@ impl Narrowing {
         let over_table = substitute(conjunct, &shape.outputs)?;
         let mut builder =
             FragmentBuilder::narrowing(fragment, &shape.table_schema, shape.file_columns);
-        let verdict = lower_truth(&mut builder, Target::Predicate, over_table.as_ref()).ok()?;
+        let verdict = builder.lower_truth(Target::Predicate, over_table.as_ref()).ok()?;
         builder.keep_where(verdict);
         let narrowed = builder.finish(fragment.output.clone()).ok()?;
         (narrowed.columns == fragment.columns).then_some(narrowed)

@@ -30,6 +30,7 @@ mod fallback;
 mod merge;
 mod metrics;
 mod modelled;
+mod pushed;
 mod run;
 mod show;
 mod unit;
@@ -38,7 +39,6 @@ mod verify;
 use std::fmt;
 use std::sync::Arc;
 
-use arrow::datatypes::SchemaRef;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{Statistics, internal_err};
 use datafusion::config::ConfigOptions;
@@ -57,80 +57,15 @@ use datafusion::physical_plan::{
 };
 use nearscan_command::{Fragment, Output};
 
-pub use crate::exec::merge::PushdownMergeExec;
+pub use merge::PushdownMergeExec;
 #[cfg(feature = "proto")]
-pub(crate) use crate::exec::merge::sorted_properties;
-pub(crate) use crate::exec::merge::{MergeWindow, Merged, UnitPlace, WindowInput};
-pub use crate::exec::modelled::ModelledTime;
-pub(crate) use crate::exec::unit::bound_unit;
+pub(crate) use merge::sorted_properties;
+pub(crate) use merge::{MergeWindow, Merged, UnitPlace, WindowInput};
+pub use modelled::ModelledTime;
+pub(crate) use pushed::{Pushed, Replaced, RowsShape};
+pub(crate) use unit::bound_unit;
 
-use crate::decision::Costs;
-use crate::exec::dynamic::Narrowing;
-use crate::lower::aggregate::{Meaning, Source};
-use crate::units::PlannedUnit;
-
-/// The sources of the output's columns.
-#[derive(Debug, Clone)]
-pub(crate) enum Replaced {
-    /// A partial aggregate.
-    States {
-        /// The source of each column of its schema.
-        sources: Vec<Source>,
-    },
-    /// Rows.
-    Rows(RowsShape),
-}
-
-impl Replaced {
-    /// For each column of the output where it comes from.
-    pub(crate) fn sources(&self) -> &[Source] {
-        match self {
-            Self::States { sources } => sources,
-            Self::Rows(shape) => &shape.sources,
-        }
-    }
-
-    /// Whether a column of the output is known without the drive.
-    pub(crate) fn has_folder_values(&self) -> bool {
-        self.sources().iter().any(|source| source.meaning == Meaning::FolderValue)
-    }
-}
-
-/// The shape of the outputs of rows.
-#[derive(Debug, Clone)]
-pub(crate) struct RowsShape {
-    /// For each of them where it comes from.
-    pub(crate) sources: Vec<Source>,
-    /// The outputs as expressions over the table, to lower dynamic filters.
-    pub(crate) outputs: Vec<Arc<dyn PhysicalExpr>>,
-    /// The table.
-    pub(crate) table_schema: SchemaRef,
-    /// Its columns that are in the files.
-    pub(crate) file_columns: usize,
-}
-
-/// The work of a [`PushdownExec`].
-#[derive(Debug, Clone)]
-pub(crate) struct Pushed {
-    /// Name of the drive.
-    pub(crate) drive: String,
-    /// Name of the table.
-    pub(crate) table: String,
-    /// The query, for the log.
-    pub(crate) query_id: u128,
-    /// The fragment.
-    pub(crate) fragment: Arc<Fragment>,
-    /// The source of the output.
-    pub(crate) replaced: Replaced,
-    /// The units of each partition.
-    pub(crate) partitions: Vec<Vec<PlannedUnit>>,
-    /// The predicate for EXPLAIN.
-    pub(crate) filter: String,
-    /// Rows after which a partition may stop.
-    pub(crate) fetch: Option<usize>,
-    /// The estimates, if the cost model was asked.
-    pub(crate) costs: Option<Costs>,
-}
+use dynamic::Narrowing;
 
 /// Returns the plan with the id of another query, under which the log records its units.
 ///

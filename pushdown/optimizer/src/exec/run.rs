@@ -15,9 +15,9 @@ use futures::{Stream, StreamExt, TryStreamExt};
 use nearscan_drive::Budget;
 
 use crate::context::PushdownContext;
+use crate::exec::PushdownExec;
 use crate::exec::metrics::PushdownMetrics;
 use crate::exec::unit::{Charged, OpenDrive, UnitRows, UnitRunner};
-use crate::exec::{PushdownExec, Replaced, RowsShape};
 use crate::settings::NearscanOptions;
 
 /// Units of one partition in flight: one runs, one is loaded, one is handed over.
@@ -39,7 +39,7 @@ pub(crate) fn partition_stream(
     let narrowing = Arc::new(exec.narrowing());
     let batches = stream::iter(units)
         .map(move |unit| {
-            let fragment = narrowing.current(rows_shape(&runner.pushed.replaced));
+            let fragment = narrowing.current(runner.pushed.replaced.rows_shape());
             Arc::clone(&runner).run(unit, fragment)
         })
         .buffered(UNITS_IN_FLIGHT)
@@ -84,13 +84,6 @@ pub(super) fn unit_runner(
         timeout: options.timeout,
         verify: options.verify,
     }))
-}
-
-pub(super) fn rows_shape(replaced: &Replaced) -> Option<&RowsShape> {
-    match replaced {
-        Replaced::Rows(shape) => Some(shape),
-        Replaced::States { .. } => None,
-    }
 }
 
 /// Host memory of drives, charged to the query's pool.

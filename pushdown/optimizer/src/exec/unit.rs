@@ -20,7 +20,8 @@ use nearscan_drive::{
 
 use crate::context::PushdownContext;
 use crate::exec::metrics::{PushBack, PushdownMetrics};
-use crate::exec::{Pushed, arrays, fallback, verify};
+use crate::exec::pushed::Pushed;
+use crate::exec::{arrays, fallback, verify};
 use crate::log::LogEntry;
 use crate::settings::Verify;
 use crate::units::PlannedUnit;
@@ -141,8 +142,11 @@ impl UnitRunner {
         let returned = match self.on_drive(&unit, &fragment).await {
             Ok((charged, cost)) => {
                 self.metrics.units_drive.add(1);
-                if self.verify == Verify::Compare {
-                    verify::compare(&self, &unit, &fragment, &charged.batches).await?;
+                if self.verify == Verify::Compare && verify::is_comparable(&self.pushed, &fragment)
+                {
+                    let task = Arc::clone(&self.task);
+                    let rows = fallback::execute_whole_unit(&self.plan, &unit, task)?;
+                    verify::compare(&self.pushed, &unit, &fragment, &charged.batches, rows).await?;
                 }
                 let rows_out = row_count(&charged.batches);
                 self.log(&unit, &self.pushed.drive, "", cost, rows_out);

@@ -16,40 +16,47 @@ use arrow::datatypes::{SchemaRef, UInt64Type};
 use arrow::row::{RowConverter, SortField};
 use datafusion::common::exec_err;
 use datafusion::error::Result;
+use datafusion::execution::SendableRecordBatchStream;
 use datafusion::physical_plan::common::collect;
 use nearscan_command::{Fragment, Output};
 
-use crate::exec::fallback;
-use crate::exec::unit::UnitRunner;
+use crate::exec::pushed::Pushed;
 use crate::units::PlannedUnit;
 
-/// Compares the rows of a unit with those of the replaced plan.
+/// Whether the rows of a fragment can be compared with those of the replaced plan.
+pub(crate) fn is_comparable(pushed: &Pushed, fragment: &Fragment) -> bool {
+    let has_limit = matches!(fragment.output, Output::Rows { limit: Some(_), .. });
+    !(has_limit && is_narrowed(pushed, fragment))
+}
+
+fn is_narrowed(pushed: &Pushed, fragment: &Fragment) -> bool {
+    fragment.predicate != pushed.fragment.predicate
+}
+
+/// Compares the rows of a unit with those of the replaced plan over the whole row group.
 ///
 /// # Errors
 /// The difference, or the error of the replaced plan.
 pub(crate) async fn compare(
-    runner: &UnitRunner,
+    pushed: &Pushed,
     unit: &PlannedUnit,
-    fragment: &Arc<Fragment>,
+    fragment: &Fragment,
     found: &[RecordBatch],
+    expected: SendableRecordBatchStream,
 ) -> Result<()> {
-    let narrowed = fragment.predicate != runner.pushed.fragment.predicate;
-    let (has_limit, top) = match &fragment.output {
-        Output::Rows { limit, top, .. } => (limit.is_some(), top.map(|top| top.count as usize)),
-        Output::States { .. } => (false, None),
+    let top = match &fragment.output {
+        Output::Rows { top, .. } => top.map(|top| top.count as usize),
+        Output::States { .. } => None,
     };
-    if narrowed && has_limit {
-        return Ok(());
-    }
-    let stream = fallback::execute_whole_unit(&runner.plan, unit, Arc::clone(&runner.task))?;
-    let expected = collect(stream).await?;
-    let mut found = encoded(&runner.schema, found)?;
-    let mut expected = encoded(&runner.schema, &expected)?;
+    let schema = expected.schema();
+    let expected = collect(expected).await?;
+    let mut found = encoded(&schema, found)?;
+    let mut expected = encoded(&schema, &expected)?;
     if matches!(&fragment.output, Output::States { .. }) {
         found.sort_unstable();
         expected.sort_unstable();
     }
-    let agrees = match (narrowed, top) {
+    let agrees = match (is_narrowed(pushed, fragment), top) {
         (true, _) => is_part_of(&found, &expected),
         (false, Some(count)) => {
             found.len() >= count.min(expected.len()) && is_part_of(&found, &expected)
@@ -61,7 +68,7 @@ pub(crate) async fn compare(
     }
     exec_err!(
         "drive {} and the host differ in row group {} of {}: {} rows against {}",
-        runner.pushed.drive,
+        pushed.drive,
         unit.row_group,
         unit.file.path.display(),
         found.len(),

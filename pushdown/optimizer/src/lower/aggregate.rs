@@ -29,8 +29,7 @@ use nearscan_command::{Aggregate, Function, Key, Operand, Width};
 
 use crate::decision::{KeepReason, Kept};
 use crate::lower::builder::Target;
-use crate::lower::expr::{lower_number, refuse};
-use crate::lower::truth::lower_truth;
+use crate::lower::expr::refuse;
 use crate::lower::types::{Number, is_binary, is_string};
 use crate::lower::{FragmentBuilder, Lowered};
 use crate::settings::FloatOrder;
@@ -155,7 +154,7 @@ pub(crate) fn lower_aggregate(
         return Err(Kept::new(KeepReason::Ordering, aggregate.name()));
     }
     let filter = match filter {
-        Some(filter) => lower_truth(builder, Target::Projection, filter.as_ref())?,
+        Some(filter) => builder.lower_truth(Target::Projection, filter.as_ref())?,
         None => Operand::None,
     };
     let [arg] = args else { return refused("other than one argument") };
@@ -175,7 +174,7 @@ pub(crate) fn lower_aggregate(
             states.push(slot(Function::SumFloat, operand, Width::W64), Meaning::FloatOrder);
         }
         "sum" => {
-            let value = lower_number(builder, Target::Projection, arg.as_ref())?;
+            let value = builder.lower_number(Target::Projection, arg.as_ref())?;
             let width = sum_width(value.number)?;
             states.push(slot(Function::Sum, value.operand, width), Meaning::Number);
         }
@@ -186,7 +185,7 @@ pub(crate) fn lower_aggregate(
         }
         "bool_and" | "bool_or" => {
             let extreme = if function == "bool_and" { Function::Min } else { Function::Max };
-            let value = lower_number(builder, Target::Projection, arg.as_ref())?;
+            let value = builder.lower_number(Target::Projection, arg.as_ref())?;
             states.push(slot(extreme, value.operand, value.number.width()), Meaning::Number);
         }
         "avg" => {
@@ -214,7 +213,8 @@ fn extreme_operand(
         let operand = Operand::Column(builder.column(column.index())?);
         return Ok((operand, Width::Bytes, Meaning::Number));
     }
-    let value = lower_number(builder, Target::Projection, arg.as_ref())
+    let value = builder
+        .lower_number(Target::Projection, arg.as_ref())
         .or_else(|kept| refuse_type_as_function(kept, aggregate))?;
     let meaning = match value.number {
         // DataFusion's grouped MIN and MAX compare floats differently, which is visible for NaN.
@@ -242,8 +242,8 @@ fn count_operand(
     }
     match (arg.downcast_ref::<Column>(), arg.data_type(builder.schema())) {
         (Some(column), _) => Ok(Operand::Column(builder.column(column.index())?)),
-        (None, Ok(DataType::Boolean)) => lower_truth(builder, Target::Projection, arg.as_ref()),
-        (None, _) => Ok(lower_number(builder, Target::Projection, arg.as_ref())?.operand),
+        (None, Ok(DataType::Boolean)) => builder.lower_truth(Target::Projection, arg.as_ref()),
+        (None, _) => Ok(builder.lower_number(Target::Projection, arg.as_ref())?.operand),
     }
 }
 
@@ -271,7 +271,7 @@ fn float_column(
     if order == FloatOrder::Keep {
         return Err(Kept::new(KeepReason::FloatOrder, aggregate.name()));
     }
-    let value = lower_number(builder, Target::Projection, arg.as_ref())?;
+    let value = builder.lower_number(Target::Projection, arg.as_ref())?;
     match (value.operand, value.number) {
         (Operand::Column(_), Number::Float { .. }) => Ok(value.operand),
         _ => Err(Kept::new(KeepReason::FloatOrder, aggregate.name())),
@@ -301,7 +301,7 @@ fn average_operand(
         |why: &str| Err(Kept::new(KeepReason::FloatOrder, format!("{}: {why}", aggregate.name())));
     match arg.data_type(builder.schema()) {
         Ok(DataType::Decimal128(_, _)) => {
-            let value = lower_number(builder, Target::Projection, arg.as_ref())?;
+            let value = builder.lower_number(Target::Projection, arg.as_ref())?;
             return Ok((value.operand, Function::Sum, Meaning::Number));
         }
         Ok(DataType::Float64) => {}

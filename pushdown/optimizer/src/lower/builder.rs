@@ -10,6 +10,7 @@ use nearscan_command::{
 use crate::decision::{KeepReason, Kept};
 use crate::lower::Lowered;
 use crate::lower::ranges::{Conjunct, join_bounds, sweep};
+use crate::lower::steps::index;
 use crate::lower::types::column_kind;
 
 /// Which program a step goes to.
@@ -242,6 +243,12 @@ impl<'a> FragmentBuilder<'a> {
         Ok(all.unwrap_or(Operand::Null))
     }
 
+    /// Returns a truth value with FALSE in place of NULL.
+    pub(crate) fn two_valued(&mut self, target: Target, truth: Operand) -> Lowered<Operand> {
+        let known = self.step(target, Step::unary(Op::IsNotNull, truth))?;
+        self.step(target, Step::compare(Op::And, known, truth))
+    }
+
     /// Makes `verdict` the last step of the predicate, which keeps no other than those it needs.
     fn end_with(&mut self, verdict: Operand) -> Lowered<()> {
         sweep(&mut self.predicate, verdict);
@@ -275,9 +282,4 @@ impl<'a> FragmentBuilder<'a> {
             Err(Kept::new(KeepReason::Expression, detail))
         }
     }
-}
-
-/// An index of the format; limits are checked before, and all are far below 2^13.
-pub(crate) fn index(at: usize) -> u16 {
-    u16::try_from(at).unwrap_or(u16::MAX)
 }

@@ -25,7 +25,6 @@ use nearscan_command::{Op, Operand, Step, Width};
 
 use crate::decision::{KeepReason, Kept};
 use crate::lower::builder::Target;
-use crate::lower::truth::lower_truth;
 use crate::lower::types::{HasZone, Number, per_second};
 use crate::lower::{FragmentBuilder, Lowered};
 
@@ -51,46 +50,48 @@ pub(crate) fn data_type(
     }
 }
 
-/// Lowers an expression with a numeric value.
-pub(crate) fn lower_number(
-    builder: &mut FragmentBuilder<'_>,
-    target: Target,
-    expr: &dyn PhysicalExpr,
-) -> Lowered<Value> {
-    if let Some(column) = expr.downcast_ref::<Column>() {
-        let number = Number::of(&data_type(builder, expr)?)?;
-        let operand = Operand::Column(builder.column(column.index())?);
-        return Ok(Value { operand, number });
-    }
-    if let Some(literal) = expr.downcast_ref::<Literal>() {
-        let number = Number::of(&literal.value().data_type())?;
-        let operand = match Number::of_literal(literal.value())? {
-            Some(value) => builder.literal(value)?,
-            None => Operand::Null,
-        };
-        return Ok(Value { operand, number });
-    }
-    if let Some(cast) = expr.downcast_ref::<CastExpr>() {
-        return lower_cast(builder, target, cast);
-    }
-    if let Some(binary) = expr.downcast_ref::<BinaryExpr>()
-        && is_arithmetic(*binary.op())
-    {
-        return lower_arithmetic(builder, target, binary);
-    }
-    if let Some(negative) = expr.downcast_ref::<NegativeExpr>() {
-        return lower_negative(builder, target, negative);
-    }
-    if data_type(builder, expr)? == DataType::Boolean {
-        let truth = lower_truth(builder, target, expr)?;
-        return number_of_truth(builder, target, truth);
-    }
-    if let Some(case) = expr.downcast_ref::<CaseExpr>() {
-        return lower_case(builder, target, case);
-    }
-    match expr.downcast_ref::<ScalarFunctionExpr>() {
-        Some(function) => lower_function(builder, target, function),
-        None => refuse(expr),
+impl FragmentBuilder<'_> {
+    /// Lowers an expression with a numeric value.
+    pub(crate) fn lower_number(
+        &mut self,
+        target: Target,
+        expr: &dyn PhysicalExpr,
+    ) -> Lowered<Value> {
+        if let Some(column) = expr.downcast_ref::<Column>() {
+            let number = Number::of(&data_type(self, expr)?)?;
+            let operand = Operand::Column(self.column(column.index())?);
+            return Ok(Value { operand, number });
+        }
+        if let Some(literal) = expr.downcast_ref::<Literal>() {
+            let number = Number::of(&literal.value().data_type())?;
+            let operand = match Number::of_literal(literal.value())? {
+                Some(value) => self.literal(value)?,
+                None => Operand::Null,
+            };
+            return Ok(Value { operand, number });
+        }
+        if let Some(cast) = expr.downcast_ref::<CastExpr>() {
+            return lower_cast(self, target, cast);
+        }
+        if let Some(binary) = expr.downcast_ref::<BinaryExpr>()
+            && is_arithmetic(*binary.op())
+        {
+            return lower_arithmetic(self, target, binary);
+        }
+        if let Some(negative) = expr.downcast_ref::<NegativeExpr>() {
+            return lower_negative(self, target, negative);
+        }
+        if data_type(self, expr)? == DataType::Boolean {
+            let truth = self.lower_truth(target, expr)?;
+            return number_of_truth(self, target, truth);
+        }
+        if let Some(case) = expr.downcast_ref::<CaseExpr>() {
+            return lower_case(self, target, case);
+        }
+        match expr.downcast_ref::<ScalarFunctionExpr>() {
+            Some(function) => lower_function(self, target, function),
+            None => refuse(expr),
+        }
     }
 }
 
@@ -126,7 +127,7 @@ fn lower_cast(
     target: Target,
     cast: &CastExpr,
 ) -> Lowered<Value> {
-    let inner = lower_number(builder, target, cast.expr().as_ref())?;
+    let inner = builder.lower_number(target, cast.expr().as_ref())?;
     let number = Number::of(cast.cast_type())?;
     let Some(recast) = recast(inner.number, number) else { return refuse(cast) };
     if inner.operand == Operand::Null || recast == Recast::Multiply(1) {
@@ -243,8 +244,8 @@ fn lower_arithmetic(
     };
     let number = Number::of(&data_type(builder, expr)?)?;
     let Some(width) = number.arithmetic_width() else { return refuse(expr) };
-    let mut left = lower_number(builder, target, expr.left().as_ref())?;
-    let mut right = lower_number(builder, target, expr.right().as_ref())?;
+    let mut left = builder.lower_number(target, expr.left().as_ref())?;
+    let mut right = builder.lower_number(target, expr.right().as_ref())?;
     match (left.number, right.number, number) {
         (a, b, Number::Integer { .. }) if a == number && b == number => {
             if op.is_division() && !is_divisor(builder, right.operand) {
@@ -284,7 +285,7 @@ fn lower_negative(
     target: Target,
     expr: &NegativeExpr,
 ) -> Lowered<Value> {
-    let inner = lower_number(builder, target, expr.arg().as_ref())?;
+    let inner = builder.lower_number(target, expr.arg().as_ref())?;
     let Some(width) = inner.number.arithmetic_width() else { return refuse(expr) };
     let zero = builder.literal(0)?;
     let step = Step::arithmetic(Op::Subtract, width, zero, inner.operand);
@@ -303,7 +304,7 @@ fn lower_case(
         {
             return Ok(Operand::Null);
         }
-        let value = lower_number(builder, target, expr)?;
+        let value = builder.lower_number(target, expr)?;
         if value.number == number { Ok(value.operand) } else { refuse(expr) }
     };
     let mut result = match case.else_expr() {
@@ -326,9 +327,9 @@ pub(crate) fn lower_when(
     case: &CaseExpr,
     when: &dyn PhysicalExpr,
 ) -> Lowered<Operand> {
-    let Some(base) = case.expr() else { return lower_truth(builder, target, when) };
-    let left = lower_number(builder, target, base.as_ref())?;
-    let right = lower_number(builder, target, when)?;
+    let Some(base) = case.expr() else { return builder.lower_truth(target, when) };
+    let left = builder.lower_number(target, base.as_ref())?;
+    let right = builder.lower_number(target, when)?;
     if !left.number.is_comparable_with(right.number) {
         return refuse(case);
     }
@@ -355,8 +356,8 @@ fn lower_function(
             Ok(Value { operand, number: Number::INT32 })
         }
         ("nullif", [value, other]) => {
-            let left = lower_number(builder, target, value.as_ref())?;
-            let right = lower_number(builder, target, other.as_ref())?;
+            let left = builder.lower_number(target, value.as_ref())?;
+            let right = builder.lower_number(target, other.as_ref())?;
             if !left.number.is_comparable_with(right.number) {
                 return refuse(function);
             }
@@ -376,7 +377,7 @@ fn lower_days(
     date: &dyn PhysicalExpr,
     function: &ScalarFunctionExpr,
 ) -> Lowered<Operand> {
-    let value = lower_number(builder, target, date)?;
+    let value = builder.lower_number(target, date)?;
     match value.number {
         Number::Date32 => Ok(value.operand),
         Number::Timestamp { has_zone: HasZone::No, .. } => {

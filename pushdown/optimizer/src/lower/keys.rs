@@ -24,7 +24,7 @@ use nearscan_command::{Key, Operand, limits};
 use crate::decision::{KeepReason, Kept};
 use crate::lower::aggregate::{ColumnBounds, Source, States};
 use crate::lower::builder::Target;
-use crate::lower::expr::{data_type, lower_number};
+use crate::lower::expr::data_type;
 use crate::lower::types::{Number, column_kind};
 use crate::lower::{FragmentBuilder, Lowered};
 
@@ -64,7 +64,7 @@ fn lower_key(
         && number.is_groupable()
         && let Some(count) = count_of(first, last)
     {
-        let operand = lower_number(builder, Target::Projection, expr)?.operand;
+        let operand = builder.lower_number(Target::Projection, expr)?.operand;
         if matches!(operand, Operand::Column(_) | Operand::Step(_)) {
             return Ok(Key::range(operand, first, count));
         }

@@ -7,7 +7,9 @@
 //! nothing is lowered approximately.
 //!
 //! - `types`: which types have a counterpart, and their scales.
-//! - `builder`: columns, literals, tests, programs; equal steps are shared.
+//! - `builder`: columns, literals, tests, programs; equal steps are shared. `expr` and
+//!   `truth`, which call each other, add methods to it.
+//! - `steps`: numbers and operators of steps.
 //! - `expr`: expressions with a numeric value.
 //! - `truth`: conditions; `strings`: conditions on byte strings; `ranges`: bounds on one number.
 //! - `aggregate`: aggregates as states; `keys`: what they are grouped by.
@@ -19,6 +21,7 @@ pub(crate) mod expr;
 pub(crate) mod keys;
 mod ranges;
 pub(crate) mod rows;
+mod steps;
 mod strings;
 #[cfg(test)]
 mod tests;

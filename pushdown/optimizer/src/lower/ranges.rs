@@ -8,8 +8,7 @@
 
 use nearscan_command::{Op, Operand, Step};
 
-use crate::lower::builder::index;
-use crate::lower::truth::mirror;
+use crate::lower::steps::{index, mirror};
 
 /// A condition of a conjunction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -10,8 +10,7 @@ use nearscan_command::{Operand, RowColumn, Width};
 
 use crate::lower::aggregate::{Meaning, Source};
 use crate::lower::builder::Target;
-use crate::lower::expr::{lower_number, refuse};
-use crate::lower::truth::lower_truth;
+use crate::lower::expr::refuse;
 use crate::lower::types::{Number, is_binary, is_string};
 use crate::lower::{FragmentBuilder, Lowered};
 
@@ -50,9 +49,9 @@ fn lower_output(builder: &mut FragmentBuilder<'_>, expr: &dyn PhysicalExpr) -> L
         return Ok(RowColumn { operand, width });
     }
     if data_type == DataType::Boolean {
-        let operand = lower_truth(builder, Target::Projection, expr)?;
+        let operand = builder.lower_truth(Target::Projection, expr)?;
         return Ok(RowColumn { operand, width: Width::Bool });
     }
-    let value = lower_number(builder, Target::Projection, expr)?;
+    let value = builder.lower_number(Target::Projection, expr)?;
     Ok(RowColumn { operand: value.operand, width: value.number.width() })
 }

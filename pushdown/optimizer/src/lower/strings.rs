@@ -17,7 +17,6 @@ use nearscan_command::{Op, Operand, Step, TestOp, pattern};
 
 use crate::lower::builder::Target;
 use crate::lower::expr::{data_type, refuse};
-use crate::lower::truth::two_valued;
 use crate::lower::types::{is_binary, is_string};
 use crate::lower::{FragmentBuilder, Lowered};
 
@@ -83,7 +82,7 @@ pub(crate) fn lower_comparison(
     let column = builder.column(column)?;
     let mut outcome = builder.test(target, column, test, vec![text])?;
     if matches!(op, Op::IsDistinct | Op::IsNotDistinct) {
-        outcome = two_valued(builder, target, outcome)?;
+        outcome = builder.two_valued(target, outcome)?;
     }
     match op {
         Op::NotEqual | Op::IsDistinct => builder.step(target, Step::unary(Op::Not, outcome)),

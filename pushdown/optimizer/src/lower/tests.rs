@@ -19,7 +19,6 @@ use rstest::rstest;
 use crate::decision::KeepReason;
 use crate::lower::builder::Target;
 use crate::lower::rows::lower_rows;
-use crate::lower::truth::lower_truth;
 use crate::lower::{FragmentBuilder, Lowered};
 
 /// Columns of the files: integers, a date, decimals of two scales, strings, what no drive reads.
@@ -62,7 +61,7 @@ fn predicate(sql: &str) -> Lowered<Fragment> {
     let schema = schema();
     let mut builder = FragmentBuilder::new(&schema, FILE_COLUMNS);
     for conjunct in crate::scan::split(&planned(sql)) {
-        let verdict = lower_truth(&mut builder, Target::Predicate, conjunct.as_ref())?;
+        let verdict = builder.lower_truth(Target::Predicate, conjunct.as_ref())?;
         builder.keep_where(verdict);
     }
     builder.rows(vec![], None)
@@ -429,8 +428,8 @@ fn float_literal_is_its_place_in_the_total_order(#[case] sql: &str, #[case] numb
 fn verdict_is_the_last_step_of_a_predicate() {
     let schema = schema();
     let mut builder = FragmentBuilder::new(&schema, FILE_COLUMNS);
-    let kept = lower_truth(&mut builder, Target::Predicate, planned("k > 3").as_ref()).unwrap();
-    lower_truth(&mut builder, Target::Predicate, planned("i = 2").as_ref()).unwrap();
+    let kept = builder.lower_truth(Target::Predicate, planned("k > 3").as_ref()).unwrap();
+    builder.lower_truth(Target::Predicate, planned("i = 2").as_ref()).unwrap();
     builder.keep_where(kept);
     let fragment = builder.rows(vec![], None).unwrap();
     assert_eq!(shown(&fragment, &fragment.predicate), "#0: k > 3");
@@ -442,7 +441,7 @@ fn narrowing_continues_from_the_verdict() {
     let schema = schema();
     let mut builder = FragmentBuilder::narrowing(&before, &schema, FILE_COLUMNS);
     let more = planned("t < 'd'");
-    let verdict = lower_truth(&mut builder, Target::Predicate, more.as_ref()).unwrap();
+    let verdict = builder.lower_truth(Target::Predicate, more.as_ref()).unwrap();
     builder.keep_where(verdict);
     let after = builder.finish(before.output.clone()).unwrap();
     let steps = "#0: t in 'b', #1: s > 'c', #2: #0 and #1, #3: t < 'd', #4: #2 and #3";

@@ -23,69 +23,62 @@ use datafusion::physical_expr::{ScalarFunctionExpr, split_conjunction};
 use nearscan_command::{Op, Operand, Step, Width};
 
 use crate::lower::builder::Target;
-use crate::lower::expr::{data_type, lower_number, lower_when, refuse};
+use crate::lower::expr::{data_type, lower_when, refuse};
+use crate::lower::steps::mirror;
 use crate::lower::strings;
 use crate::lower::types::Number;
 use crate::lower::{FragmentBuilder, Lowered};
 
-/// Lowers an expression with a truth value.
-pub(crate) fn lower_truth(
-    builder: &mut FragmentBuilder<'_>,
-    target: Target,
-    expr: &dyn PhysicalExpr,
-) -> Lowered<Operand> {
-    if let Some(binary) = expr.downcast_ref::<BinaryExpr>() {
-        return lower_condition(builder, target, binary);
-    }
-    if let Some(not) = expr.downcast_ref::<NotExpr>() {
-        let inner = lower_truth(builder, target, not.arg().as_ref())?;
-        return builder.step(target, Step::unary(Op::Not, inner));
-    }
-    if let Some(is_null) = expr.downcast_ref::<IsNullExpr>() {
-        return lower_null_test(builder, target, Op::IsNull, is_null.arg().as_ref());
-    }
-    if let Some(is_not_null) = expr.downcast_ref::<IsNotNullExpr>() {
-        return lower_null_test(builder, target, Op::IsNotNull, is_not_null.arg().as_ref());
-    }
-    if let Some(in_list) = expr.downcast_ref::<InListExpr>() {
-        return lower_in_list(builder, target, in_list);
-    }
-    if let Some(like) = expr.downcast_ref::<LikeExpr>() {
-        return strings::lower_like(builder, target, like);
-    }
-    if let Some(function) = expr.downcast_ref::<ScalarFunctionExpr>() {
-        return strings::lower_function(builder, target, function);
-    }
-    if let Some(case) = expr.downcast_ref::<CaseExpr>() {
-        return lower_case(builder, target, case);
-    }
-    if let Some(column) = expr.downcast_ref::<Column>() {
-        if data_type(builder, expr)? != DataType::Boolean {
-            return refuse(expr);
+impl FragmentBuilder<'_> {
+    /// Lowers an expression with a truth value.
+    pub(crate) fn lower_truth(
+        &mut self,
+        target: Target,
+        expr: &dyn PhysicalExpr,
+    ) -> Lowered<Operand> {
+        if let Some(binary) = expr.downcast_ref::<BinaryExpr>() {
+            return lower_condition(self, target, binary);
         }
-        let column = Operand::Column(builder.column(column.index())?);
-        let one = builder.literal(1)?;
-        return builder.step(target, Step::compare(Op::Equal, column, one));
-    }
-    match expr.downcast_ref::<Literal>().map(Literal::value) {
-        Some(ScalarValue::Boolean(None) | ScalarValue::Null) => Ok(Operand::Null),
-        Some(ScalarValue::Boolean(Some(truth))) => {
-            // NULL is never true, so one of the two tests of it always holds.
-            let op = if *truth { Op::IsNull } else { Op::IsNotNull };
-            builder.step(target, Step::unary(op, Operand::Null))
+        if let Some(not) = expr.downcast_ref::<NotExpr>() {
+            let inner = self.lower_truth(target, not.arg().as_ref())?;
+            return self.step(target, Step::unary(Op::Not, inner));
         }
-        _ => refuse(expr),
+        if let Some(is_null) = expr.downcast_ref::<IsNullExpr>() {
+            return lower_null_test(self, target, Op::IsNull, is_null.arg().as_ref());
+        }
+        if let Some(is_not_null) = expr.downcast_ref::<IsNotNullExpr>() {
+            return lower_null_test(self, target, Op::IsNotNull, is_not_null.arg().as_ref());
+        }
+        if let Some(in_list) = expr.downcast_ref::<InListExpr>() {
+            return lower_in_list(self, target, in_list);
+        }
+        if let Some(like) = expr.downcast_ref::<LikeExpr>() {
+            return strings::lower_like(self, target, like);
+        }
+        if let Some(function) = expr.downcast_ref::<ScalarFunctionExpr>() {
+            return strings::lower_function(self, target, function);
+        }
+        if let Some(case) = expr.downcast_ref::<CaseExpr>() {
+            return lower_case(self, target, case);
+        }
+        if let Some(column) = expr.downcast_ref::<Column>() {
+            if data_type(self, expr)? != DataType::Boolean {
+                return refuse(expr);
+            }
+            let column = Operand::Column(self.column(column.index())?);
+            let one = self.literal(1)?;
+            return self.step(target, Step::compare(Op::Equal, column, one));
+        }
+        match expr.downcast_ref::<Literal>().map(Literal::value) {
+            Some(ScalarValue::Boolean(None) | ScalarValue::Null) => Ok(Operand::Null),
+            Some(ScalarValue::Boolean(Some(truth))) => {
+                // NULL is never true, so one of the two tests of it always holds.
+                let op = if *truth { Op::IsNull } else { Op::IsNotNull };
+                self.step(target, Step::unary(op, Operand::Null))
+            }
+            _ => refuse(expr),
+        }
     }
-}
-
-/// A truth value with FALSE in place of NULL.
-pub(crate) fn two_valued(
-    builder: &mut FragmentBuilder<'_>,
-    target: Target,
-    truth: Operand,
-) -> Lowered<Operand> {
-    let known = builder.step(target, Step::unary(Op::IsNotNull, truth))?;
-    builder.step(target, Step::compare(Op::And, known, truth))
 }
 
 fn lower_null_test(
@@ -96,8 +89,8 @@ fn lower_null_test(
 ) -> Lowered<Operand> {
     let operand = match (arg.downcast_ref::<Column>(), data_type(builder, arg)?) {
         (Some(column), _) => Operand::Column(builder.column(column.index())?),
-        (None, DataType::Boolean) => lower_truth(builder, target, arg)?,
-        (None, _) => lower_number(builder, target, arg)?.operand,
+        (None, DataType::Boolean) => builder.lower_truth(target, arg)?,
+        (None, _) => builder.lower_number(target, arg)?.operand,
     };
     builder.step(target, Step::unary(op, operand))
 }
@@ -122,8 +115,8 @@ fn lower_condition(
     };
     let (left, right) = (expr.left().as_ref(), expr.right().as_ref());
     if op == Op::Or {
-        let left = lower_truth(builder, target, left)?;
-        let right = lower_truth(builder, target, right)?;
+        let left = builder.lower_truth(target, left)?;
+        let right = builder.lower_truth(target, right)?;
         return builder.step(target, Step::compare(op, left, right));
     }
     if let Some(truth) = lower_is_truth(builder, target, op, left, right)? {
@@ -145,8 +138,8 @@ fn lower_condition(
             _ => Ok(found),
         };
     }
-    let left = lower_number(builder, target, left)?;
-    let right = lower_number(builder, target, right)?;
+    let left = builder.lower_number(target, left)?;
+    let right = builder.lower_number(target, right)?;
     if !left.number.is_comparable_with(right.number) {
         return refuse(expr);
     }
@@ -171,7 +164,7 @@ fn lower_conjunction(
     let sides = [expr.left(), expr.right()];
     let conjuncts = sides.into_iter().flat_map(split_conjunction);
     let verdicts: Vec<Operand> = conjuncts
-        .map(|conjunct| lower_truth(builder, target, conjunct.as_ref()))
+        .map(|conjunct| builder.lower_truth(target, conjunct.as_ref()))
         .collect::<Lowered<_>>()?;
     builder.conjunction(target, &verdicts)
 }
@@ -212,26 +205,15 @@ fn lower_is_truth(
     else {
         return Ok(None);
     };
-    let mut truth = lower_truth(builder, target, left)?;
+    let mut truth = builder.lower_truth(target, left)?;
     if !*wanted {
         truth = builder.step(target, Step::unary(Op::Not, truth))?;
     }
-    let is_that = two_valued(builder, target, truth)?;
+    let is_that = builder.two_valued(target, truth)?;
     Ok(Some(match op {
         Op::IsDistinct => builder.step(target, Step::unary(Op::Not, is_that))?,
         _ => is_that,
     }))
-}
-
-/// The comparison with its sides swapped.
-pub(super) fn mirror(op: Op) -> Op {
-    match op {
-        Op::Less => Op::Greater,
-        Op::LessOrEqual => Op::GreaterOrEqual,
-        Op::Greater => Op::Less,
-        Op::GreaterOrEqual => Op::LessOrEqual,
-        other => other,
-    }
 }
 
 /// The first branch whose condition is true, as a chain of AND and OR from the last to the first.
@@ -241,14 +223,14 @@ fn lower_case(
     case: &CaseExpr,
 ) -> Lowered<Operand> {
     let mut result = match case.else_expr() {
-        Some(expr) => lower_truth(builder, target, expr.as_ref())?,
+        Some(expr) => builder.lower_truth(target, expr.as_ref())?,
         None => Operand::Null,
     };
     for (when, then) in case.when_then_expr().iter().rev() {
         let condition = lower_when(builder, target, case, when.as_ref())?;
-        let condition = two_valued(builder, target, condition)?;
+        let condition = builder.two_valued(target, condition)?;
         let otherwise = builder.step(target, Step::unary(Op::Not, condition))?;
-        let then = lower_truth(builder, target, then.as_ref())?;
+        let then = builder.lower_truth(target, then.as_ref())?;
         let taken = builder.step(target, Step::compare(Op::And, condition, then))?;
         let left = builder.step(target, Step::compare(Op::And, otherwise, result))?;
         result = builder.step(target, Step::compare(Op::Or, taken, left))?;
@@ -285,7 +267,7 @@ fn lower_number_in(
     target: Target,
     expr: &InListExpr,
 ) -> Lowered<(Operand, bool)> {
-    let value = lower_number(builder, target, expr.expr().as_ref())?;
+    let value = builder.lower_number(target, expr.expr().as_ref())?;
     // A set of floats is one of bits, in which two zeros are two numbers or one, as it happens.
     if matches!(value.number, Number::Float { .. }) {
         return refuse(expr);

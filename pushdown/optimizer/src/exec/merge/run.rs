@@ -31,9 +31,10 @@ use crate::exec::merge::distinct::Distinct;
 use crate::exec::merge::verify;
 use crate::exec::merge::{MergeWindow, Merged, PushdownMergeExec, UnitPlace, WindowInput};
 use crate::exec::metrics::{PushBack, PushdownMetrics};
-use crate::exec::run::{UNITS_IN_FLIGHT, limit, rows_shape, unit_runner};
+use crate::exec::pushed::Pushed;
+use crate::exec::run::{UNITS_IN_FLIGHT, limit, unit_runner};
 use crate::exec::unit::{Charged, Cost, Returned, UnitRows, UnitRunner, fault_reason, row_count};
-use crate::exec::{Pushed, arrays};
+use crate::exec::{arrays, fallback};
 use crate::merge::part;
 use crate::settings::Verify;
 use crate::units::PlannedUnit;
@@ -84,10 +85,10 @@ struct MergedScan {
 }
 
 /// The state shared by the windows of a merge.
-pub(super) struct MergeRunner {
-    pub(super) merged: Arc<Merged>,
+struct MergeRunner {
+    merged: Arc<Merged>,
     quarantine_hash: u64,
-    pub(super) schema: SchemaRef,
+    schema: SchemaRef,
     scans: Vec<MergedScan>,
     metrics: Arc<PushdownMetrics>,
     memory: Option<MemoryReservation>,
@@ -95,9 +96,9 @@ pub(super) struct MergeRunner {
 }
 
 /// A unit of a window, with its current fragment.
-pub(super) struct Input {
-    pub(super) runner: Arc<UnitRunner>,
-    pub(super) unit: PlannedUnit,
+struct Input {
+    runner: Arc<UnitRunner>,
+    unit: PlannedUnit,
     /// Narrowed by dynamic filters, and to the part.
     fragment: Arc<Fragment>,
     /// Whether dynamic filters leave out rows.
@@ -105,7 +106,7 @@ pub(super) struct Input {
     /// Whether the fragment keeps to the part.
     is_exact: bool,
     /// Rows that belong to the window; all without.
-    pub(super) part: Option<Arc<dyn PhysicalExpr>>,
+    part: Option<Arc<dyn PhysicalExpr>>,
 }
 
 impl MergeRunner {
@@ -129,7 +130,8 @@ impl MergeRunner {
                     self.metrics.reads(input.unit.rows, input.fragment.columns.len());
                 }
                 if self.verifies() && !inputs.iter().any(|input| input.is_narrowed) {
-                    verify::compare(&self, &inputs, &charged.batches).await?;
+                    let expected = self.expected(&inputs)?;
+                    verify::compare(&self.merged, inputs.len(), &charged.batches, expected).await?;
                 }
                 self.log(&inputs, cost, row_count(&charged.batches));
                 Ok(UnitRows::Batches(charged))
@@ -154,7 +156,7 @@ impl MergeRunner {
             return internal_err!("a merge is about a row group that its scans do not have");
         };
         let Pushed { fragment, replaced, .. } = &*scan.runner.pushed;
-        let shape = rows_shape(replaced);
+        let shape = replaced.rows_shape();
         let current = scan.narrowing.current(shape);
         let mut found = Input {
             runner: Arc::clone(&scan.runner),
@@ -275,6 +277,19 @@ impl MergeRunner {
         Ok(UnitRows::Stream(self.merge_streams(rows)?))
     }
 
+    /// Runs the replaced plans over the units of a window, merged by DataFusion.
+    fn expected(&self, inputs: &[Input]) -> Result<SendableRecordBatchStream> {
+        let rows = inputs.iter().map(|input| -> Result<SendableRecordBatchStream> {
+            let task = Arc::clone(&input.runner.task);
+            let rows = fallback::execute_whole_unit(&input.runner.plan, &input.unit, task)?;
+            Ok(match &input.part {
+                Some(part) => only(rows, Arc::clone(part)),
+                None => rows,
+            })
+        });
+        self.merge_streams(rows.collect::<Result<_>>()?)
+    }
+
     fn stream_of(
         &self,
         rows: BoxStream<'static, Result<RecordBatch>>,
@@ -283,7 +298,7 @@ impl MergeRunner {
     }
 
     /// Sorted streams as one; rows that tie in the order of the streams.
-    pub(super) fn merge_streams(
+    fn merge_streams(
         &self,
         streams: Vec<SendableRecordBatchStream>,
     ) -> Result<SendableRecordBatchStream> {
@@ -327,7 +342,7 @@ impl MergeRunner {
 }
 
 /// The rows of a stream for which a predicate is true.
-pub(super) fn only(
+fn only(
     rows: SendableRecordBatchStream,
     predicate: Arc<dyn PhysicalExpr>,
 ) -> SendableRecordBatchStream {

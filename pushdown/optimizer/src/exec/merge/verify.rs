@@ -1,45 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Implements `nearscan.pushdown.verify` for merges: the host merges each window too.
 
-use std::sync::Arc;
-
 use arrow::array::RecordBatch;
 use datafusion::common::exec_err;
 use datafusion::error::Result;
 use datafusion::execution::SendableRecordBatchStream;
 use datafusion::physical_plan::common::collect;
 
-use crate::exec::fallback;
-use crate::exec::merge::run::{Input, MergeRunner, only};
+use crate::exec::merge::Merged;
 use crate::exec::verify::encoded;
 
-/// Compares the rows of a window with those of the replaced plans, merged by DataFusion.
+/// Compares the rows of a window of `units` row groups with those that the host merged.
 ///
 /// # Errors
-/// The difference, or the error of a replaced plan.
+/// The difference, or the error of the host's merge.
 pub(super) async fn compare(
-    runner: &MergeRunner,
-    inputs: &[Input],
+    merged: &Merged,
+    units: usize,
     found: &[RecordBatch],
+    expected: SendableRecordBatchStream,
 ) -> Result<()> {
-    let rows = inputs.iter().map(|input| -> Result<SendableRecordBatchStream> {
-        let task = Arc::clone(&input.runner.task);
-        let rows = fallback::execute_whole_unit(&input.runner.plan, &input.unit, task)?;
-        Ok(match &input.part {
-            Some(part) => only(rows, Arc::clone(part)),
-            None => rows,
-        })
-    });
-    let merged = runner.merge_streams(rows.collect::<Result<_>>()?)?;
-    let expected = encoded(&runner.schema, &collect(merged).await?)?;
-    let found = encoded(&runner.schema, found)?;
+    let schema = expected.schema();
+    let expected = encoded(&schema, &collect(expected).await?)?;
+    let found = encoded(&schema, found)?;
     if found == expected {
         return Ok(());
     }
     exec_err!(
-        "drive {} and the host differ in a merge of {} row groups: {} rows against {}",
-        runner.merged.drive,
-        inputs.len(),
+        "drive {} and the host differ in a merge of {units} row groups: {} rows against {}",
+        merged.drive,
         found.len(),
         expected.len()
     )
