@@ -9,10 +9,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Finding, Source, rust_text};
 
-/// Crates whose files still have circles. Each is to leave this list; one that has no circle any
-/// more is a finding.
-const STILL_CIRCULAR: &[&str] = &["pushdown/optimizer"];
-
 /// Re-exports that lead to one another end after so many.
 const REEXPORTS_MAX: usize = 8;
 
@@ -39,21 +35,12 @@ pub(super) fn circles(sources: &[Source]) -> Vec<Finding> {
         }
     }
     let mut findings = Vec::new();
-    for (folder, files) in &crates {
-        let found = circles_of(files);
-        match (found.first(), STILL_CIRCULAR.contains(folder)) {
-            (Some(_), true) | (None, false) => {}
-            (None, true) => {
-                let first = files.values().next().map(|file| file.source);
-                let message = format!("{folder} has no circle of files: take it off the list");
-                findings.extend(first.map(|source| Finding::in_file(source, message)));
-            }
-            (Some(_), false) => findings.extend(found.iter().filter_map(|circle| {
-                let names: Vec<String> = circle.iter().map(|module| module.join("::")).collect();
-                let file = files.get(circle.first()?)?;
-                let message = format!("files import one another in a circle: {}", names.join(", "));
-                Some(Finding::in_file(file.source, message))
-            })),
+    for files in crates.values() {
+        for circle in circles_of(files) {
+            let names: Vec<String> = circle.iter().map(|module| module.join("::")).collect();
+            let Some(file) = circle.first().and_then(|module| files.get(module)) else { continue };
+            let message = format!("files import one another in a circle: {}", names.join(", "));
+            findings.push(Finding::in_file(file.source, message));
         }
     }
     findings
@@ -272,14 +259,5 @@ mod tests {
             ],
         );
         assert!(found.is_empty(), "{found:?}");
-    }
-
-    #[test]
-    fn crate_without_circle_must_leave_the_list() {
-        for folder in STILL_CIRCULAR {
-            let path = format!("{folder}/src/lib.rs");
-            let found = findings(circles, &[(&path, "mod a;\n")]);
-            assert!(found[0].contains("take it off the list"), "{found:?}");
-        }
     }
 }
