@@ -61,7 +61,7 @@ pub fn all() -> Vec<Build> {
     builds
 }
 
-/// What a build is, for people.
+/// Describes a build in words.
 #[must_use]
 pub fn describe(build: Build) -> String {
     let Build { kernel, buffer_bytes, units, pipelining } = build;

@@ -6,12 +6,12 @@
 //! of the host goes: a merge is a sort.
 //!
 //! Numbers are of any size, so few are equal, and the units of a merge find shares of even length.
-//! Where many are equal they do not, because equal ones fall to one unit, and its curve over units
-//! becomes irregular.
+//! With many equal numbers the shares are uneven, because equal ones fall to one unit, and the
+//! curve over units becomes irregular.
 
 use nearscan_models::study::Average;
 
-/// What Count looks for.
+/// The value that Count looks for.
 pub const SOUGHT: i32 = 42;
 const SOUGHT_EVERY: usize = 64;
 
@@ -31,7 +31,7 @@ pub struct Data {
 /// The right answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Golden {
-    /// How many elements of `a` are [`SOUGHT`].
+    /// The number of elements of `a` that are [`SOUGHT`].
     pub count: u64,
     /// Sum of `a`, and how many elements it has.
     pub average: Average,

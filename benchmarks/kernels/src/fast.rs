@@ -26,7 +26,7 @@ pub struct Fast {
     enough: HashMap<Job, Profile>,
 }
 
-/// How many runs there are.
+/// The number of runs.
 pub const RUN_COUNT: usize = Job::ALL.len() * UNITS_MAX as usize;
 
 impl Fast {
@@ -48,7 +48,7 @@ impl Fast {
                 }
                 performed.insert(units, run(data, golden, job, units)?);
             }
-            // What the bank has no ports for has no profile.
+            // A job that the bank has no ports for has no profile.
             for (units, performed) in &performed {
                 if let Ok(profile) = parameters.fast(job, performed) {
                     profiles.insert((job, *units), profile);
@@ -75,14 +75,14 @@ impl Fast {
         self.enough.get(&job).copied()
     }
 
-    /// How many runs there are rates of: each gave the right answer.
+    /// Returns the number of runs that have rates: each gave the right answer.
     #[must_use]
     pub fn run_count(&self) -> usize {
         self.profiles.len()
     }
 }
 
-/// What a job and its form are called.
+/// Returns the name of a job and of its form.
 #[must_use]
 pub fn describe(job: Job) -> String {
     let form = match job {
@@ -97,7 +97,7 @@ fn describe_run(job: Job, units: u32) -> String {
     format!("fast set: {}, {}", describe(job), describe_units(units))
 }
 
-/// What the units of a job counted, once its answer was found to be right.
+/// Runs a job and returns the counts of its units, once its answer was found to be right.
 fn run(data: &Data, golden: &Golden, job: Job, units: u32) -> Result<Performed> {
     let Data { a, b, sorted_a, sorted_b } = data;
     let failed = |source| Error::Kernel { build: describe_run(job, units), source };

@@ -23,7 +23,7 @@ use crate::{
 /// something else that the machine does for a while does not fall on one of them.
 const SAMPLES: usize = 15;
 
-/// What was measured, and on what.
+/// The measured loops, and the processor that they ran on.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Host {
     /// The processor's name, or its architecture if the system does not tell.
@@ -62,8 +62,7 @@ impl MeasuredLoop {
     }
 }
 
-/// How many times as long as the fastest sample the median may take on a machine that does nothing
-/// else.
+/// The highest ratio of the median to the fastest sample on a machine that does nothing else.
 const QUIET_RATIO_MAX: f64 = 1.25;
 
 impl Host {
@@ -122,7 +121,7 @@ fn sample(kernel: Kernel, data: &Data, golden: &Golden, room: &mut [i32]) -> Res
     if is_right { Ok(seconds) } else { Err(Error::WrongHostAnswer { kernel }) }
 }
 
-/// What a loop gives.
+/// The answer of a loop.
 enum Answer {
     Count(u64),
     Average(Average),

@@ -23,13 +23,13 @@ use crate::{
     study::{self, BEST_BUFFER_BYTES, UNITS_MAX},
 };
 
-/// How far a figure that is compared may be from the study's figure.
+/// The largest relative difference allowed between a compared figure and the study's.
 pub const TOLERANCE: f64 = 0.1;
 
 /// A figure of the study, and the model's.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Figure {
-    /// What it is.
+    /// The name of the figure.
     pub name: String,
     /// The study's.
     pub study: f64,
@@ -38,7 +38,7 @@ pub struct Figure {
 }
 
 impl Figure {
-    /// How far ours is from the study's, as a share of it.
+    /// The relative difference of our figure from the study's; none without a modelled figure.
     #[must_use]
     pub fn error(&self) -> Option<f64> {
         Some(self.modelled? / self.study - 1.0)
@@ -60,7 +60,7 @@ pub struct Judgement {
     pub compared: Vec<Figure>,
     /// Shapes of the study's curves.
     pub shapes: Vec<Shape>,
-    /// What the fast set was made to reach.
+    /// The targets of the fast set.
     pub targets: Vec<Target>,
 }
 

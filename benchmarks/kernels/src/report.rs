@@ -30,12 +30,12 @@ const START_SHARE_MAX: f64 = 0.01;
 /// Seed of the arrays, unless asked otherwise.
 pub const DEFAULT_SEED: u64 = 1;
 
-/// What is to be run.
+/// The options of a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Options {
     /// Elements of each job, [`ELEMENTS_MAX`] at most.
     pub elements: u64,
-    /// What the arrays are made from.
+    /// The seed of the arrays.
     pub seed: u64,
     /// Whether loops of this machine are measured too.
     pub host: HostLoops,
@@ -115,7 +115,7 @@ impl Report {
         text
     }
 
-    /// What is above the tables.
+    /// Returns the text above the tables.
     fn banner(&self) -> String {
         let Options { elements, seed, .. } = self.options;
         let mut text = format!(
@@ -205,7 +205,7 @@ impl Report {
     }
 }
 
-/// How many runs a report takes.
+/// Returns the number of runs of a report.
 #[must_use]
 pub fn run_count() -> usize {
     builds::all().len() + fast::RUN_COUNT

@@ -18,7 +18,7 @@ use crate::{
 /// The results of the builds.
 #[derive(Debug, Clone)]
 pub struct Runs {
-    /// What they were timed with.
+    /// The parameters of the time model.
     pub parameters: Parameters,
     /// Elements of each job.
     pub elements: usize,
@@ -55,13 +55,13 @@ impl Runs {
         Ok(Self { parameters: parameters.clone(), elements: data.a.len(), outcomes })
     }
 
-    /// How many builds were run.
+    /// Returns the number of builds that were run.
     #[must_use]
     pub fn run_count(&self) -> usize {
         self.outcomes.values().filter(|outcome| outcome.is_ok()).count()
     }
 
-    /// What a build took; none if it was refused, or not requested.
+    /// Returns the run of a build; none if it was refused, or not requested.
     #[must_use]
     pub fn run(&self, build: Build) -> Option<Run> {
         self.outcomes.get(&build)?.as_ref().ok().copied()
@@ -73,7 +73,7 @@ impl Runs {
         self.outcomes.get(&build)?.as_ref().err().copied()
     }
 
-    /// How many times as fast `to` is as `from`.
+    /// Returns the ratio of the speed of `to` to that of `from`.
     #[must_use]
     pub fn gain(&self, from: Build, to: Build) -> Option<f64> {
         Some(self.run(from)?.seconds() / self.run(to)?.seconds())
@@ -112,7 +112,7 @@ impl Runs {
     }
 }
 
-/// What the units of a build counted, once its answer was found to be right.
+/// The counts of the units of a build, once its answer was found to be right.
 struct Counted {
     units: Vec<Steps>,
     join: Option<Steps>,

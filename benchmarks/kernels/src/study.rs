@@ -13,7 +13,7 @@ pub(crate) const BEST_BUFFER_BYTES: u64 = 256 << 10;
 pub(crate) const UNITS_MAX: u32 = 15;
 /// Lowest and highest clock of the study's host, in GHz; those between are ours.
 pub(crate) const HOST_GHZ: [f64; 6] = [0.8, 1.6, 2.4, 3.2, 4.0, 4.7];
-/// What a pragma for pipelines gains, at most.
+/// The largest gain of a pragma for pipelines.
 pub(crate) const PIPELINING_GAIN_MAX: f64 = 1.01;
 /// Units at which light kernels are about as fast as they get: "about five".
 pub(crate) const SATURATED_UNITS: std::ops::RangeInclusive<u32> = 4..=6;

@@ -10,13 +10,13 @@ use serde::ser::{Serialize, SerializeMap, SerializeStruct, Serializer};
 pub struct Table {
     /// Name for programs.
     pub name: &'static str,
-    /// What it shows, one line; says `modelled` or `measured` where the columns do not.
+    /// The title, one line; says `modelled` or `measured` where the columns do not.
     pub title: String,
     /// The columns.
     pub columns: Vec<Column>,
     /// Rows, with a cell for each column.
     pub rows: Vec<Vec<Cell>>,
-    /// What has to be said of it, a line each.
+    /// Notes on the table, a line each.
     pub notes: Vec<String>,
 }
 
@@ -29,7 +29,7 @@ pub struct Column {
     pub heading: String,
 }
 
-/// What is in a row under a column.
+/// The cell of a row under a column.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Cell {
     /// Words.
@@ -71,7 +71,7 @@ impl Cell {
         value.map_or(Self::Nothing, |value| Self::Number(value, places))
     }
 
-    /// How far a figure is from the study's, if both are there.
+    /// Returns the relative difference of a figure from the study's, if both are there.
     pub(crate) fn error(modelled: Option<f64>, study: Option<f64>) -> Self {
         match (modelled, study) {
             (Some(modelled), Some(study)) => Self::Error(modelled / study - 1.0),

@@ -164,7 +164,7 @@ fn pipelines(runs: &Runs) -> Table {
     table
 }
 
-/// What a table of compute units shows.
+/// The gain that a table of compute units shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Share {
     /// All units against one.

@@ -17,11 +17,11 @@ const SATURATED: f64 = 0.95;
 /// Something that the study says of a curve.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Shape {
-    /// What it says.
+    /// The statement of the study.
     pub name: &'static str,
     /// Whether ours is so.
     pub holds: bool,
-    /// What ours is.
+    /// The shape of our curve.
     pub seen: String,
 }
 

@@ -17,11 +17,11 @@ use crate::{
 /// Something that the fast set was made to reach.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Target {
-    /// What it is.
+    /// The name of the target.
     pub name: String,
     /// Whether it is reached.
     pub holds: bool,
-    /// What was reached.
+    /// The figures that were reached.
     pub seen: String,
 }
 

@@ -25,7 +25,7 @@ pub(super) type Drawn<T = ()> = Result<T, Box<dyn std::error::Error>>;
 
 type Context<'a> = ChartContext<'a, SVGBackend<'a>, Cartesian2d<Axis, Axis>>;
 
-/// How values become places.
+/// The mapping of values to positions on an axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Scale {
     Linear,
@@ -35,14 +35,14 @@ pub(super) enum Scale {
 /// An axis.
 #[derive(Clone)]
 pub(super) struct Axis {
-    /// What it shows, with its unit.
+    /// The quantity that it shows, with its unit.
     pub(super) title: &'static str,
     pub(super) scale: Scale,
     /// Its first and last value.
     pub(super) ends: (f64, f64),
-    /// Where a value is written.
+    /// The values that are labelled.
     pub(super) ticks: Vec<f64>,
-    /// How.
+    /// Formats the label of a value.
     pub(super) describe: fn(f64) -> String,
 }
 
@@ -87,7 +87,7 @@ pub(super) struct Chart {
     pub(super) bars: Vec<Bars>,
     pub(super) lines: Vec<Line>,
     pub(super) study: Vec<Points>,
-    /// Where there is room for the legend.
+    /// The position of the legend, where there is room for it.
     pub(super) legend: SeriesLabelPosition,
 }
 
