@@ -73,7 +73,7 @@ struct Options {
     /// Folder of the data, which is made if it is not there [default: in the target folder]
     #[arg(long)]
     data: Option<PathBuf>,
-    /// What cargo says to every benchmark
+    /// The argument that cargo passes to every benchmark
     #[arg(long, hide = true)]
     bench: bool,
 }
@@ -139,7 +139,7 @@ struct Sides {
     plain: SessionContext,
 }
 
-/// What was measured of a query.
+/// The figures measured of a query.
 struct Figures {
     /// Medians.
     engine: Duration,

@@ -30,7 +30,7 @@ use nearscan::arrow::array::RecordBatch;
 use self::cell::{Cell, Kind};
 use crate::{queries::Query, scale::ScaleFactor};
 
-/// How a result differs from the stored answer.
+/// A difference between a result and the stored answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Difference {
     /// Another number of columns.
@@ -82,7 +82,7 @@ pub fn find(scale: &ScaleFactor, number: u32) -> Option<&'static str> {
     section(stored, number)
 }
 
-/// What is in a file between the name of a query and the next one.
+/// Returns the part of a file between the name of a query and the next one.
 fn section(stored: &str, number: u32) -> Option<&str> {
     let (_, answer) = stored.split_once(&format!("\n# q{number:02}\n"))?;
     Some(answer.find("\n# q").map_or(answer, |end| &answer[..=end]))

@@ -12,7 +12,7 @@ use serde::Deserialize;
 
 use crate::report::TimeSource;
 
-/// What is read of a run.
+/// The part of a recorded run that is read.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct RecordedRun {
     commit: Option<String>,

@@ -82,7 +82,7 @@ impl Layout {
     pub const ALL: [(Self, &'static str); 2] =
         [(Self::Usual, "usual"), (Self::Pushdown, "pushdown")];
 
-    /// What the names of folders with this layout end in.
+    /// Returns the suffix of the names of folders with this layout.
     #[must_use]
     pub fn suffix(self) -> &'static str {
         match self {
@@ -105,7 +105,7 @@ impl Layout {
         let schema = table.schema();
         let mut columns: Vec<usize> = (0..schema.fields().len()).collect();
         if self == Self::Pushdown {
-            // What is not in the list stays behind, in its order.
+            // Columns that are not in the list come after those that are, in their order.
             columns.sort_by_key(|index| {
                 FIRST
                     .iter()

@@ -56,7 +56,7 @@ pub struct QueryReport {
     pub link_bytes: u64,
     /// Time of emulated drives, computed by their model, in the last run.
     pub modelled_seconds: Option<f64>,
-    /// What that would be worth, in the last run.
+    /// The drive compared with a host without one, in the last run.
     pub versus: Option<Versus>,
 }
 
@@ -67,13 +67,13 @@ pub struct RunReport {
     pub commit: Option<String>,
     /// Whether files of the checkout differed from the commit.
     pub dirty: Option<bool>,
-    /// What was measured on.
+    /// The machine of the measurements.
     pub machine: Machine,
     /// Scale factor.
     pub scale_factor: f64,
     /// Drives, as the user wrote them; none if all ran on the host.
     pub drive: Option<String>,
-    /// Where the times come from.
+    /// The source of the times.
     pub time_source: TimeSource,
     /// Settings that were in force.
     pub settings: BTreeMap<String, String>,
@@ -149,7 +149,8 @@ pub(crate) fn median(values: &[f64]) -> Option<f64> {
 }
 
 impl RunReport {
-    /// What is above the table: what is run, where, and where its times come from.
+    /// Returns the text above the table: the data, the machine, the drive, and the source of the
+    /// times.
     #[must_use]
     pub fn banner(&self) -> String {
         let Machine { processor, threads, .. } = &self.machine;
@@ -167,7 +168,7 @@ impl RunReport {
         text
     }
 
-    /// What is below the table: the geometric mean, and what was wrong.
+    /// Returns the text below the table: the geometric mean, counts of answers, and what failed.
     #[must_use]
     pub fn summary(&self) -> String {
         let mut text = String::new();

@@ -24,18 +24,18 @@ use crate::{
     versus::{Scanned, Versus},
 };
 
-/// What is to be run.
+/// The plan of a run.
 #[derive(Debug, Clone)]
 pub struct Plan {
     /// Scale factor of the data, which chooses the answers.
     pub scale: ScaleFactor,
     /// The queries, in this order.
     pub queries: Vec<&'static Query>,
-    /// How often each query runs.
+    /// The number of runs of each query.
     pub runs: NonZero<u32>,
 }
 
-/// What one statement list delivered.
+/// The result of one list of statements.
 struct Delivered {
     result: Option<QueryResult>,
     seconds: f64,
@@ -157,8 +157,8 @@ fn note(
 
 /// Runs the statements of a query; the one that delivers rows is its answer.
 ///
-/// What a query makes for itself is dropped even if it fails, because a remaining view would make
-/// the next run fail as well.
+/// Objects that a query creates for itself are dropped even if it fails, because a remaining view
+/// would make the next run fail as well.
 async fn run_statements(engine: &Engine, sql: &str) -> nearscan::Result<Delivered> {
     let stopwatch = Stopwatch::start();
     let mut result = None;

@@ -8,7 +8,7 @@
 use nearscan::{HostRates, Modelled};
 use serde::Serialize;
 
-/// What the drive's scans of a query did, in rows and bytes.
+/// The work of the drive's scans of a query, in rows and bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Scanned {
     /// Bytes read from the media.
@@ -24,7 +24,7 @@ pub struct Scanned {
 pub struct Versus {
     /// Modelled time of the drive, in seconds.
     pub drive_seconds: f64,
-    /// What most of it went to.
+    /// The resource that most of that time went to.
     pub limit: String,
     /// Share of that time in which the media were busy: 1 when nothing else was waited for.
     pub media_share: f64,

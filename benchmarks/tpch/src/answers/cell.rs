@@ -18,7 +18,7 @@ const DOUBLE_TOLERANCE: f64 = 1e-9;
 /// Part of the value by which the stored double may itself be off, with a margin for the division.
 const STORED_TOLERANCE: f64 = 1e-12;
 
-/// How cells of a column are read and compared.
+/// The format of the cells of a column, which decides on the way of their comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Integer,
