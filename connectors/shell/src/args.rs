@@ -129,7 +129,7 @@ mod tests {
 
     use super::*;
 
-    /// What a command line may be made of.
+    /// The words of random command lines.
     const WORDS: &str = "-c -f --command --file --command=SELECT -fx.sql -c= --format csv -o \
         --format=json --output --timer --timer=on --no-init --set nearscan.pushdown.mode=off \
         a=b=c = --memory-limit 4GiB 1e300 -1 nan --threads 0 18446744073709551616 \

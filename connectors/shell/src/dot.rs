@@ -7,7 +7,7 @@ use clap::ValueEnum;
 
 use crate::{output::Format, session::Timer};
 
-/// What `.help` prints.
+/// The text that `.help` prints.
 pub(crate) const HELP: &str = "\
 .tables              list the tables
 .schema [TABLE]      list the columns of a table, or of all

@@ -51,7 +51,7 @@ pub(crate) enum DriveCommand {
     Serve(ServeArgs),
 }
 
-/// How the answer is shown.
+/// Options of the output of an answer.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Shown {
     /// Form of the answer [default: table on a terminal, what FILE of --output says, else csv]

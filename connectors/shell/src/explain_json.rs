@@ -23,7 +23,7 @@ use crate::{
     failure::{Failure, Result},
 };
 
-/// What to explain.
+/// Options of explain-json.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ExplainArgs {
     /// The statement
@@ -55,7 +55,7 @@ struct Decided<'a> {
     table: &'a str,
     drive: Option<&'a str>,
     kept: Option<Reason<'a>>,
-    /// What stays on the host above an offloaded scan.
+    /// The part above an offloaded scan that stays on the host, with the reason.
     above: Option<Reason<'a>>,
     /// Row groups of an offloaded scan that stay on the host.
     row_groups_kept: Option<RowGroupsKept<'a>>,
@@ -104,7 +104,7 @@ struct Run {
     host_bytes: u64,
     drive_seconds_measured: Option<f64>,
     drive_seconds_modelled: Option<f64>,
-    /// What most of the modelled time went to.
+    /// The resource that most of the modelled time went to.
     drive_limit_modelled: Option<String>,
     pushback: BTreeMap<String, u64>,
 }
@@ -145,7 +145,7 @@ async fn explain(
     while let Some(batch) = stream.next().await {
         batch?;
     }
-    // Where no drive is attached only the planning alone has noted why scans are kept.
+    // If no drive is attached, only the planning alone has noted why scans are kept.
     Ok((QueryProfile { decisions: planned.decisions, ..stream.profile() }, true))
 }
 

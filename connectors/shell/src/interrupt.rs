@@ -40,7 +40,7 @@ impl Runtimes {
         Ok(())
     }
 
-    /// Where queries are to be spawned.
+    /// Returns the handle of the runtime on which queries are to be spawned.
     pub(crate) fn queries(&self) -> &Handle {
         self.queries.handle()
     }

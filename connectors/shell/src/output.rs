@@ -78,7 +78,7 @@ pub(crate) enum WriteError {
     Parquet(#[from] ParquetError),
 }
 
-/// Where results go.
+/// The destination of results.
 #[derive(Debug)]
 pub(crate) enum Target {
     Stdout,

@@ -53,7 +53,7 @@ struct Shown {
     is_visible: bool,
 }
 
-/// How the line is written.
+/// The placement of the line on the output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Line {
     /// Over the line before it.
@@ -62,7 +62,7 @@ enum Line {
     Below,
 }
 
-/// What has been read.
+/// The rows and bytes that have been read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Read {
     rows: u64,

@@ -34,11 +34,11 @@ pub(crate) enum TpchCommand {
     Run(RunArgs),
     /// Show two runs side by side
     Compare {
-        /// What --json of the first run wrote
+        /// File that --json of the first run wrote
         #[arg(value_hint = ValueHint::FilePath)]
         first: PathBuf,
 
-        /// What --json of the second run wrote
+        /// File that --json of the second run wrote
         #[arg(value_hint = ValueHint::FilePath)]
         second: PathBuf,
     },
@@ -60,7 +60,7 @@ pub(crate) struct DataArgs {
     layout: Layout,
 }
 
-/// What to run.
+/// Options of a run.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct RunArgs {
     #[command(flatten)]
@@ -70,7 +70,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "LIST", default_value = "1-22", value_parser = parse_queries)]
     queries: Queries,
 
-    /// How often each query runs; the table shows the median
+    /// Number of runs of each query; the table shows the median
     #[arg(long, value_name = "N", default_value = "1")]
     runs: NonZero<u32>,
 

@@ -32,7 +32,7 @@ pub(crate) enum BenchCommand {
     Kernels(KernelsArgs),
 }
 
-/// What to run.
+/// Options of the benchmark of the kernels.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct KernelsArgs {
     /// Elements of each job; as many as the default keep the start of a kernel below 1 %
@@ -44,7 +44,7 @@ pub(crate) struct KernelsArgs {
     )]
     elements: u64,
 
-    /// What the arrays are made from
+    /// Seed of the arrays
     #[arg(long, value_name = "S", default_value_t = DEFAULT_SEED)]
     seed: u64,
 

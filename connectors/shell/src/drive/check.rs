@@ -27,11 +27,11 @@ pub(crate) struct CheckArgs {
     #[arg(value_name = "[NAME=]URL")]
     url: String,
 
-    /// How much of the conformance suite is run
+    /// Extent of the conformance suite
     #[arg(long, value_enum, default_value_t = Conformance::Quick)]
     conformance: Conformance,
 
-    /// What the random cases of the suite are made from [default: always the same]
+    /// Seed of the random cases of the suite [default: always the same]
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
 

@@ -15,13 +15,13 @@ use crate::{
     failure::{Failure, Result, print, say},
 };
 
-/// How often the drive is asked whether it is lost.
+/// The time between two checks whether the drive is lost.
 const LOOK_AFTER: Duration = Duration::from_millis(100);
 
-/// Where and how a drive is served.
+/// Options for serving a drive.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ServeArgs {
-    /// Where clients connect; with port 0 the system chooses one. There is no authentication: every
+    /// Address for clients; with port 0 the system chooses one. There is no authentication: every
     /// client that reaches the address may read the files of the drive
     #[arg(long, value_name = "unix:PATH|HOST:PORT")]
     listen: Address,

@@ -9,7 +9,7 @@ use crate::{
     serve::serve,
 };
 
-/// What the model has, and a check finds.
+/// The parameters of the time model that a check measures.
 const PARAMETERS: [&str; 8] = [
     "setup_ns",
     "start_ns",

@@ -16,7 +16,7 @@ use crate::{
     serve::{ANSWER, SUM, folder},
 };
 
-/// Where an image says what it is for, and what a card's one says there.
+/// The byte of an image that holds its mode, and the value of the mode for a card.
 const MODE: usize = 332;
 const CARD: u8 = 0;
 
@@ -100,7 +100,7 @@ fn failing_card_loses_no_row(#[case] wrong: &str, #[case] units_drive: u64) {
     let explained: serde_json::Value = serde_json::from_slice(&explained.stdout).unwrap();
     let run = |name: &str| explained["run"][name].as_u64().unwrap();
     assert_eq!((run("units_drive"), run("units_cpu")), (units_drive, 5 - units_drive));
-    // What a card's disk sends it by itself is not the host's.
+    // Bytes that a card's disk sends to the card itself are not the host's.
     assert_eq!(run("host_bytes") > 0, wrong == "no_p2p" && units_drive > 0, "{explained}");
     if units_drive > 0 {
         assert!(explained["run"]["drive_seconds_measured"].as_f64().unwrap() > 0.0);

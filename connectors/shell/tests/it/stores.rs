@@ -185,7 +185,7 @@ fn server_without_encryption_is_used_only_if_that_is_allowed() {
     assert!(error.ends_with("hint: set AWS_ALLOW_HTTP=true if that is meant\n"), "{error}");
 }
 
-/// How a server fails that listens.
+/// The way in which a server does not answer.
 #[derive(Debug, Clone, Copy)]
 enum Server {
     /// It is gone.
