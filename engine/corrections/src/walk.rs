@@ -102,7 +102,7 @@ impl Rewrite<'_> {
     }
 }
 
-/// What takes the place of the inputs of an operator, or of its subqueries, in their order.
+/// The replacements of the inputs of an operator, or of its subqueries, in their order.
 #[derive(Debug)]
 struct Replacements<T> {
     queue: VecDeque<Option<T>>,
