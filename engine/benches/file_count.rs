@@ -59,7 +59,7 @@ const FLOATS: [f64; 4] = [1.0, 2.0, 4.0, 8.0];
 
 const SQL: &str = "SELECT count(c0), sum(c3) FROM t WHERE c1 > 5.0 AND c3 > 7";
 
-/// What is measured.
+/// The number of files, of their columns, and of measured pairs.
 #[derive(Debug, Clone, Copy)]
 struct Options {
     files: usize,
@@ -135,7 +135,7 @@ async fn report(folder: &str, options: Options) {
     print("again", &again);
 }
 
-/// What both sides took.
+/// The times that both sides took.
 #[derive(Debug, Clone, Copy)]
 struct Pair {
     engine: Duration,

@@ -21,7 +21,7 @@ struct App {
     engine: Engine,
 }
 
-/// What a handler answers.
+/// The response of a handler.
 struct Response {
     status: u16,
     body: String,

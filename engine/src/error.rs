@@ -107,7 +107,7 @@ pub enum Error {
     Drive {
         /// The drive's name.
         name: String,
-        /// Why.
+        /// The reason.
         reason: String,
     },
     /// The query exceeded the memory limit.

@@ -5,7 +5,7 @@
 //! a URL whose store it does not have, it makes one from the environment, if the crate was built
 //! with the feature `object-stores`. Making a store reaches for no network.
 //!
-//! Who may open a URL is decided before, see [`access`](crate::access).
+//! The permission to open a URL is checked before, see [`access`](crate::access).
 //!
 //! # Invariants
 //!

@@ -123,7 +123,7 @@ impl ErrorContext<'_> {
         }
         if let Some(location) = between(message, "No files found at ", ". Cannot infer schema") {
             let path = location.strip_prefix("file://").unwrap_or(location);
-            // Where there are no folders, only a slash says that one was meant.
+            // An object store has no folders: only a slash says that one was meant.
             if path.contains("://") && !path.ends_with('/') {
                 return Some(Error::Path(PathError::NotFound(path.into())));
             }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Why an object store cannot be used.
+//! The reasons why an object store cannot be used.
 //!
 //! An object that is not there is no such error but [`PathError::NotFound`](super::PathError), as
 //! for local files. A [`StoreError`] passes through the libraries that read files as a source of
@@ -9,19 +9,19 @@ use datafusion::common::DataFusionError;
 
 use crate::corruption::cause;
 
-/// What of a URL could not be used.
+/// The error of an object store that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.primary())]
 pub struct StoreError {
     /// URL of the object, or of its store.
     pub url: String,
-    /// What kind of problem there is.
+    /// The kind of problem.
     pub problem: StoreProblem,
-    /// What the store, its client or its settings said; may be empty.
+    /// The message of the store, its client or its settings; may be empty.
     pub reason: String,
 }
 
-/// Why an object store cannot be used.
+/// The kinds of problems with an object store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StoreProblem {
@@ -60,12 +60,12 @@ impl StoreError {
         }
     }
 
-    /// What was said about it.
+    /// Returns the message of the store, its client or its settings, if there is one.
     pub(super) fn detail(&self) -> Option<String> {
         (!self.reason.is_empty()).then(|| self.reason.clone())
     }
 
-    /// What to do about it.
+    /// Returns the advice for the problem, if there is some.
     pub(super) fn hint(&self) -> Option<String> {
         let settings = self.settings();
         match (self.problem, settings) {

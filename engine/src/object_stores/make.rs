@@ -32,7 +32,7 @@ const BACKOFF_MAX: Duration = Duration::from_secs(2);
 /// Makes a store; no request is sent.
 ///
 /// # Errors
-/// What is wrong with the URL or the environment.
+/// If the URL or the environment is not valid for the store.
 pub(super) fn make(service: Service, url: &Url) -> Result<Arc<dyn ObjectStore>> {
     let root = url[..Position::BeforePath].to_owned();
     let retry = RetryConfig {

@@ -35,8 +35,8 @@ use crate::{
     error::{StoreError, StoreProblem},
 };
 
-/// Where credentials are asked for when the environment has none: the services of the clouds' own
-/// machines, which no other machine reaches.
+/// The servers that are asked for credentials when the environment has none: the services of the
+/// clouds' own machines, which no other machine reaches.
 const METADATA_SERVERS: [&str; 5] = [
     "169.254.169.254",
     "169.254.170.2",
@@ -106,7 +106,7 @@ impl Name {
         format!("{}/{location}", self.url)
     }
 
-    /// What is known of an object, with a time that says whose it is.
+    /// Returns an object's metadata, its time changed by a hash of its URL, tag and version.
     fn stamp(&self, mut object: ObjectMeta) -> ObjectMeta {
         const NANOS_PER_SECOND: u64 = 1_000_000_000;
         let mut hasher = DefaultHasher::new();
@@ -152,7 +152,7 @@ impl Name {
     }
 }
 
-/// What an error of a client is about.
+/// Returns the problem that an error of a client stands for.
 fn problem(error: &Error) -> StoreProblem {
     let reason = reason(error);
     if METADATA_SERVERS.iter().any(|server| reason.contains(server)) {
@@ -184,7 +184,7 @@ fn is_unreachable(_: &Error) -> bool {
     false
 }
 
-/// What an error says in one line, with what the innermost one says where that is left out.
+/// Returns the text of an error in one line, with that of the innermost one where it is left out.
 pub(super) fn reason(error: &Error) -> String {
     let mut text = error.to_string();
     if let Some(last) = causes(error).last().map(ToString::to_string)

@@ -25,7 +25,7 @@ impl Service {
         }
     }
 
-    /// What the service calls the place of objects that a URL names first.
+    /// Returns the service's term for the part of a URL that contains objects.
     pub(super) fn place(self) -> &'static str {
         match self {
             Self::S3 | Self::GoogleCloud => "bucket",

@@ -82,8 +82,8 @@ pub(super) fn read(path: &Path, name: &str, end: u64) -> Result<Option<Ending>, 
     Ok(Some(Ending { tail, parts }))
 }
 
-/// Where the footer starts of a file that ends at byte `end`, with `last` as its last bytes;
-/// nothing if it is no Parquet file.
+/// Returns the offset of the footer in a file that ends at byte `end`, with `last` as its last
+/// bytes; nothing if it is no Parquet file.
 ///
 /// # Errors
 /// If the footer would be longer than the file.

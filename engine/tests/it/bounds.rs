@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What files state of their columns and do not know: no row is lost by it.
+//! Bounds that files state of their columns, and bounds that they lack: no row is lost by them.
 //!
 //! The rows of columns with NaN are in `slt/value/nan_bounds.slt`.
 
@@ -61,7 +61,7 @@ async fn bounds_of_other_columns_still_rule_row_groups_out() {
     assert!(plan.contains("row_groups_pruned_statistics=3 total → 1 matched"), "{plan}");
 }
 
-/// How many row groups a scan has, and how many of them its bounds could not rule out.
+/// Returns the number of row groups of a scan, and how many of them its bounds could not rule out.
 async fn row_groups_read(engine: &nearscan::Engine, sql: &str) -> String {
     let result = engine.sql(sql).await.unwrap().collect().await.unwrap();
     let plan = &result.profile.plan;

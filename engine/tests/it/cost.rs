@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the cost model goes by, as tables show it, and what it says of units.
+//! The inputs of the cost model, as tables show them, and its estimates for units.
 
 use futures::StreamExt;
 use nearscan::Engine;

@@ -77,7 +77,7 @@ async fn a_page_that_does_not_unpack_is_named(
     let found = detail(drive, &path, sql).await;
     let expected = format!("file '{path}', row group 1, column 'b', byte {page}: ");
     assert!(found.starts_with(&expected), "{found}\n{expected}");
-    // What is not read is not looked at.
+    // Bytes that are not read are not checked.
     let engine = engine().await;
     let sql = format!("SELECT sum(a) FROM '{path}'");
     assert_eq!(engine.sql(&sql).await.unwrap().collect().await.unwrap().profile.rows, 1);

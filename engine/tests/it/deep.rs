@@ -34,8 +34,8 @@ fn statement(kind: &str, count: usize) -> String {
     }
 }
 
-/// What is run on a thread with as much stack as is usual. Frames are several times as large in a
-/// debug build: there it takes more.
+/// Runs the work on a thread with a stack of the usual size. Frames are several times as large in a
+/// debug build: there the stack is larger.
 fn on_a_thread(work: impl Future<Output = ()> + Send + 'static) {
     let stack_size = if cfg!(debug_assertions) { 32 << 20 } else { 2 << 20 };
     let mut runtime = Builder::new_multi_thread();

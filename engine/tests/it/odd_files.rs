@@ -56,7 +56,7 @@ impl Pair {
         (rows, [pushdown.units_drive, pushdown.units_cpu])
     }
 
-    /// What both say.
+    /// Returns the error, which is the same for both.
     async fn failure(&self, sql: &str) -> String {
         let error = failure(&self.forced, sql).await;
         assert_eq!(error, failure(&self.off, sql).await, "{sql}");
@@ -161,7 +161,7 @@ async fn with_statistics(
         group.into_builder().set_column_metadata(columns).build().unwrap()
     });
     let metadata = metadata.clone().into_builder().set_row_groups(groups.collect()).build();
-    // What follows the last column chunk is the footer.
+    // The footer follows the last column chunk.
     let (offset, length) = metadata.row_group(1).column(0).byte_range();
     let mut bytes = fs::read(&path).unwrap();
     bytes.truncate(usize::try_from(offset + length).unwrap());

@@ -113,7 +113,7 @@ async fn orders_of_other_kinds(
     assert_eq!(plan.contains("SortExec"), sorts, "{plan}");
 }
 
-/// What the user says is not looked at: that is how a known order is used without statistics.
+/// A declared order is not checked: that is how a known order is used without statistics.
 #[tokio::test]
 async fn an_order_that_the_user_declares_stands() {
     let folder = tempfile::tempdir().unwrap();

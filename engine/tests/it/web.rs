@@ -34,7 +34,7 @@ struct Shared {
     manner: Mutex<Manner>,
 }
 
-/// How the server answers.
+/// The way in which the server answers.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 enum Manner {
     #[default]
@@ -56,7 +56,7 @@ impl Server {
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let shared = Arc::clone(&shared);
-                // Who goes away while it is answered to is no failure of the test.
+                // A client that leaves while it is answered is no failure of the test.
                 thread::spawn(move || drop(shared.serve(stream)));
             }
         });

@@ -101,7 +101,7 @@ impl Bench {
     }
 }
 
-/// What an error says before it lists what would have been allowed.
+/// Returns the text of an error up to the list of operations that would have been allowed.
 fn summary(error: &Error) -> String {
     let detail = error.detail().unwrap_or_default();
     let line = detail.lines().next().unwrap_or_default();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How a column lies in its file: encoding, version of data pages, codec, share of NULLs.
+//! The layout of a column in its file: encoding, version of data pages, codec, share of NULLs.
 
 use nearscan::{
     arrow::datatypes::{DataType, Field, Schema},
@@ -30,7 +30,7 @@ const BATCH_ROWS: usize = 16;
 /// Bytes of a dictionary that the first values outgrow.
 const DICTIONARY_BYTES_SMALL: usize = 16;
 
-/// How values lie in pages.
+/// The encoding of the values in pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Values {
     /// A dictionary, under the name that old files have for it.
@@ -41,7 +41,7 @@ pub(crate) enum Values {
     Encoded(Encoding),
 }
 
-/// How many values are missing.
+/// The share of missing values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Nulls {
     Required,
@@ -80,7 +80,7 @@ impl Values {
         all
     }
 
-    /// What a file has that nobody gave options to.
+    /// Returns the encoding of a file that was written without options.
     pub(crate) fn usual(physical_type: PhysicalType) -> Self {
         match physical_type {
             PhysicalType::BOOLEAN => Self::Encoded(Encoding::PLAIN),
@@ -163,7 +163,7 @@ impl Layout {
         encodings
     }
 
-    /// What the writer is told of `column`; all other columns are plain.
+    /// Returns the options of the writer for `column`; all other columns are plain.
     pub(crate) fn properties(
         &self,
         column: &ColumnDescPtr,

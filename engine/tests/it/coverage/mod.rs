@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a drive does of each type, encoding, codec and operation: `docs/coverage.md`, measured.
+//! Measures the support of a drive for types, encodings, codecs and operations: `docs/coverage.md`.
 //!
 //! For every cell a file is written, and its query runs twice: without pushdown, and with all of it
 //! forced to the emulated drive. Both must return the rows that the test computes from the values
@@ -51,7 +51,7 @@ use self::{
 
 const DOCUMENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/coverage.md");
 
-/// What stands behind the name of an encoding whose data pages have one version.
+/// The suffix of the name of an encoding whose data pages have one version.
 const PAGES: [(WriterVersion, &str); 2] =
     [(WriterVersion::PARQUET_1_0, ", pages 1"), (WriterVersion::PARQUET_2_0, ", pages 2")];
 

@@ -23,7 +23,7 @@ pub(crate) struct Operation {
     pub(crate) name: &'static str,
     /// The query: `T` is the table, `VALUE` and `LIST` are values of the column.
     pub(crate) sql: &'static str,
-    /// What it returns, in its order; nothing where SQL refuses it.
+    /// Returns the rows of the query, in its order; nothing where SQL refuses it.
     pub(crate) rows: fn(&StoredType, &[Cell]) -> Option<Vec<Row>>,
     pub(crate) is_ordered: bool,
 }

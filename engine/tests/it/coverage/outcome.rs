@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Where a query ran, by what its profile counted, not by what was planned.
+//! The place where a query ran, by what its profile counted, not by what was planned.
 
 use nearscan::{Candidate, Decision, QueryProfile};
 
@@ -45,7 +45,7 @@ impl Outcome {
         }
     }
 
-    /// Why the drive did not do all of it.
+    /// Returns the reason why the drive did not do all of it.
     pub(crate) fn reason(&self) -> Option<&str> {
         match self {
             Self::Scan(reason) | Self::Cpu(reason) => Some(reason),

@@ -39,18 +39,18 @@ const WORDS: [&str; VALUE_COUNT] = [
 /// A type as a file stores it.
 #[derive(Debug)]
 pub(crate) struct StoredType {
-    /// How the table calls it.
+    /// The name in the table.
     pub(crate) name: &'static str,
     pub(crate) kind: Kind,
     /// The column `v` in a schema of Parquet, `REP` in place of its repetition.
     parquet: &'static str,
     /// A literal of the type in SQL, `X` in place of the value.
     literal: &'static str,
-    /// What only the Arrow schema in the footer says.
+    /// The type that only the Arrow schema in the footer states.
     pub(crate) arrow: Option<DataType>,
 }
 
-/// What values mean, which decides what SQL can do with them.
+/// The meaning of values, which decides what SQL can do with them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Boolean,
