@@ -36,7 +36,7 @@ SWAP:
 /// The lowest `count` (<= 8) bits set.
 inline uint8_t row_mask(uint32_t count) { return static_cast<uint8_t>((1u << count) - 1u); }
 
-/// How many bits are set: sums of two bits side by side, then of four, then of eight.
+/// Counts the bits that are set: sums of two bits side by side, then of four, then of eight.
 inline uint32_t count_bits(uint8_t mask) {
   const uint32_t twos = mask - ((mask >> 1) & 0x55u);
   const uint32_t fours = (twos & 0x33u) + ((twos >> 2) & 0x33u);
@@ -89,7 +89,7 @@ inline u128 magnitude(i128 value) {
 /// Most dividends have 64 bits, and a simulation divides those as they are.
 inline bool divide_overflows(uint8_t op, i128 a, int64_t b, i128* out) {
   const bool overflows = b == -1 && magnitude(a) >> 127 != 0;
-  // What overflows is divided by 1, so that nothing traps.
+  // The divisor is 1 if the division overflows, so that nothing traps.
   const int64_t divisor = overflows ? 1 : b;
   i128 quotient;
   i128 rest;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every kernel does around its work: takes the frame of a command apart, and makes the header
-// of a result.
+// The steps that all kernels share: takes the frame of a command apart, and makes the header of a
+// result.
 #pragma once
 
 #include "../command_format.hpp"

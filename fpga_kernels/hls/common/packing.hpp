@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the columns of a block become words: numbers and ends of strings side by side, strings one
+// Packs the columns of a block into words: numbers and ends of strings side by side, strings one
 // behind the other, each part padded to a word.
 //
 // A writer puts words into `Out`, a port or a stream. A block is `value[column][row]` in 128 bits,

@@ -6,7 +6,7 @@
 
 namespace nearscan {
 
-/// Where a section lies; count 0 when it is not there.
+/// The range of a section in a command, in bytes; count 0 when it is not there.
 struct section_range {
   uint32_t offset;
   uint32_t bytes;
@@ -15,12 +15,12 @@ struct section_range {
 
 static constexpr uint32_t SECTION_KINDS = SECTION_MERGE_PART + 1;
 
-/// What a merge has, a bit for each section. Its scans are not for a kernel.
+/// The sections of a merge, a bit each. Its scans are not for a kernel.
 static constexpr uint32_t SECTIONS_OF_MERGES = (1u << SECTION_INPUTS) | (1u << SECTION_OUTPUT) |
                                                (1u << SECTION_OUTPUT_COLUMNS) |
                                                (1u << SECTION_MERGE) | (1u << SECTION_MERGE_KEYS) |
                                                (1u << SECTION_MERGE_PART);
-/// What a scan has: all that came before merges did.
+/// The sections of a scan: all that came before those of merges.
 static constexpr uint32_t SECTIONS_OF_SCANS = (1u << (SECTION_TOP + 1)) - 2;
 
 struct section_table {

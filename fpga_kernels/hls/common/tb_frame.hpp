@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the test benches of all kernels share: numbers by chance, commands laid out, and results
+// Shared parts of the test benches of all kernels: random numbers, commands laid out, and results
 // taken apart the way a host does it.
 #pragma once
 
@@ -59,7 +59,7 @@ struct out_cell {
 
 typedef std::vector<out_cell> out_row;
 
-/// What the output holds before: a word that is left untouched shows.
+/// The content of the output before a call: a word that is left untouched shows.
 static constexpr uint64_t UNTOUCHED = 0xa5a5a5a5a5a5a5a5u;
 /// Words behind the output that must stay untouched.
 static constexpr uint64_t GUARD_WORDS = 64;
@@ -118,7 +118,7 @@ inline void sign_command(std::vector<uint64_t>& words) {
   words[1] = (words[1] & 0xffffffffu) | static_cast<uint64_t>(crc32c_end(checksum)) << 32;
 }
 
-/// What was run and what failed.
+/// Counts runs and failures.
 struct tally {
   uint64_t runs = 0;
   uint64_t failures = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a test bench does when it is started.
+// The main program of a test bench.
 #pragma once
 
 #include <cstdlib>

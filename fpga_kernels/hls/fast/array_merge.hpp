@@ -22,12 +22,12 @@ namespace fast {
 using study::merge_cut;
 using study::merge_share;
 
-/// What a unit is started for.
+/// The jobs that a unit is started for.
 static constexpr uint32_t JOB_SEGMENT = 0;
 static constexpr uint32_t JOB_COUNT = 1;
 static constexpr uint32_t JOB_PLACE = 2;
 
-/// What the merging stage did.
+/// The counts of the merging stage.
 struct merge_turns {
   uint64_t put_out;
   uint64_t turns;

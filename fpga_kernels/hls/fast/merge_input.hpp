@@ -21,7 +21,7 @@ struct merge_part {
   slice b;
 };
 
-/// What a request asks for.
+/// The input that a request asks a burst of.
 enum merge_source : uint8_t { SOURCE_A = 0, SOURCE_B = 1 };
 
 typedef hls::stream<uint8_t, 2 * BURSTS_AHEAD> request_stream;

@@ -44,7 +44,7 @@ struct line_packer {
   }
 };
 
-/// Where a unit's output goes: from element `first` on, in an array of `room` elements.
+/// The destination of a unit's output: from element `first` on, in an array of `room` elements.
 struct destination {
   uint64_t first;
   uint64_t room;

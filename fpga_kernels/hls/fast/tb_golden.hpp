@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the kernels of the fast set must answer, by the standard library, and what it must have cost
-// them, by formulas.
+// The right answers of the kernels of the fast set, by the standard library, and their right costs,
+// by formulas.
 #pragma once
 
 #include <algorithm>
@@ -91,8 +91,8 @@ inline void check_addition(tally& all, const std::string& name, const elements_t
   }
 }
 
-/// What a unit's output of `count` elements from `first` on costs: whole lines in bursts, the edges
-/// one by one.
+/// Checks the cost of a unit's output of `count` elements from `first` on: whole lines in bursts,
+/// the edges one by one.
 inline void check_writes(checker& check, const access_counts& found, uint64_t first,
                          uint64_t count) {
   const uint64_t first_whole = (first + LANES - 1) / LANES;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the blocks of an input lie, so that any of its rows can be found: what a part of a merge
-// needs and a whole merge does not.
+// The places of the blocks of an input, so that any of its rows can be found: a part of a merge
+// needs them, and a whole merge does not.
 //
 // The headers of all blocks are read once, which also shows whether they tile the payload. An index
 // on chip has the place of every block, or of every second, fourth and so on when there are more

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the parts of a merge begin: merge path over all inputs.
+// Finds the beginnings of the parts of a merge: merge path over all inputs.
 //
 // A part begins at a place of the merged order. How many rows of each input come before it is found
 // by halving windows: the row in the middle of the widest one is looked for in the others, and how
@@ -13,12 +13,12 @@
 namespace nearscan {
 namespace merging {
 
-/// How many rows of each input come before a place of the merged order.
+/// The number of rows of each input that come before a place of the merged order.
 struct merge_cut {
   uint64_t rows[MERGE_INPUTS_MAX];
 };
 
-/// Where the inputs stand, and what is held of them on chip.
+/// The positions in the inputs, and the parts of them that are held on chip.
 struct merge_inputs {
   input_cursor cursors[MERGE_INPUTS_MAX];
   line_store store;

@@ -12,7 +12,7 @@
 namespace nearscan {
 namespace merging {
 
-/// Where a column of the block lies, in words.
+/// The place of a column of the block, in words.
 struct column_place {
   uint64_t validity;
   uint64_t values;
@@ -22,7 +22,7 @@ struct column_place {
   uint32_t string_end;
 };
 
-/// Where one input stands.
+/// The position in one input.
 struct input_cursor {
   /// Which one it is.
   uint32_t index;
@@ -44,7 +44,7 @@ struct input_cursor {
   column_place columns[OUTPUT_COLUMNS_MAX];
 };
 
-/// What the headers of all inputs say.
+/// The rows that the headers of all inputs state.
 struct input_rows {
   uint64_t rows_in;
   uint64_t rows_kept;

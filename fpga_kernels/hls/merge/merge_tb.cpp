@@ -11,8 +11,8 @@ namespace {
 
 using namespace nearscan_tb;
 
-/// How many random merges, and how many damaged inputs and commands. Part of what a sanitizer makes
-/// slow; the first ones are the same in every run.
+/// The numbers of random merges, and of damaged inputs and commands, fewer under a sanitizer; the
+/// first ones are the same in every run.
 #ifdef NS_TB_SHORT
 constexpr uint64_t RANDOM_CASES = 150;
 constexpr uint64_t DAMAGED_CASES = 3000;

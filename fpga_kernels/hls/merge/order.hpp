@@ -53,7 +53,7 @@ BEHIND:
     const int order = order_of_words(byte_swap(word_a), byte_swap(word_b));
     done.order_steps++;
     if (order != 0) return order;
-    // What ends here is void, so any order will do.
+    // A merge that ends here has no result, so any order will do.
     if (!may_go_on(done, 1, plan.steps_max, cancel)) return 0;
   }
   return 0;

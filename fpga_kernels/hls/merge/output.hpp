@@ -45,7 +45,7 @@ PUT_COLUMNS:
   block.rows++;
 }
 
-/// Where the result stands.
+/// The position in the result.
 struct result_writer {
   /// The next word of the output.
   uint64_t at;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the merge kernel is told: a command, taken apart and checked.
+// The plan of the merge kernel: a command, taken apart and checked.
 //
 // Nothing behind this stage checks an index again: every input, column and key that a plan names
 // exists. That holds for any bytes, whoever wrote them.
@@ -12,7 +12,7 @@
 namespace nearscan {
 namespace merging {
 
-/// Where the result of a scan lies, in 8-byte words of the input.
+/// The range of the result of a scan, in 8-byte words of the input.
 struct input_range {
   uint64_t first;
   uint64_t end;

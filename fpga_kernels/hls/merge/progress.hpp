@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a merge goes on and what ends it: the first failure, its steps, somebody's wish.
+// The progress of a merge and its end: the first failure, its steps, a request to cancel.
 #pragma once
 
 #include "plan.hpp"
@@ -7,7 +7,7 @@
 namespace nearscan {
 namespace merging {
 
-/// What was done so far, and what ended it.
+/// The work that was done so far, and the status that ended it.
 struct progress {
   uint32_t status;
   uint64_t lines_read;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a merge must refuse, and what must not lead it astray: inputs and commands that lie.
+// Tests of inputs and commands that lie: a merge refuses some, and none must lead it astray.
 #pragma once
 
 #include "tb_cases.hpp"
@@ -46,7 +46,7 @@ inline void stopped(tally& all) {
   run_cut_model(all, "steps enough", model, STATUS_OK);
   model.parts = 15;
   run_cut_model(all, "steps of a part", model, STATUS_STEPS_EXCEEDED);
-  // What one row less takes is no room for all, and to the byte it is.
+  // Exactly as many bytes as the result needs are enough, and a word less is not.
   test_memories memories = bind_merge(plain_merge());
   const parsed_result whole = call_kernel(memories, plain_merge().widths);
   model = plain_merge();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a test of the merge says, and what the merge must answer.
+// The model of a test of the merge, and the answer that the merge must give.
 //
 // Written from docs/command-format.md and not from the kernel: it shares nothing with it but the
 // numbers of the format. The rows are sorted by the standard library, all at once.

@@ -10,12 +10,12 @@ extern "C" void ns_merge(const uint64_t* command, nearscan::line_port input, uin
 
 namespace nearscan_tb {
 
-/// What a kernel call is given. Each memory is exactly as large as the command may touch.
+/// The memories of a kernel call. Each is exactly as large as the command may touch.
 struct test_memories {
   std::vector<uint64_t> command;
   std::vector<line_t> input;
   std::vector<uint64_t> output;
-  /// Where each input begins, in bytes.
+  /// The beginning of each input, in bytes.
   std::vector<uint64_t> starts;
   uint32_t cancel = 0;
 };

@@ -131,7 +131,7 @@ inline void ask_for(line_port& input, line_store& store, uint32_t window, uint32
   done.lines_read += count;
 }
 
-/// How many lines are asked for at once from `line` on.
+/// The number of lines that are asked for at once from `line` on.
 inline uint32_t lines_at_once(const line_window& window, uint64_t line) {
   if (line >= window.end) return 1;
   const uint64_t left = window.end - line;

@@ -245,8 +245,8 @@ void dataflow::run() {
   }
   region_state* outer = region;
   region = state_;
-  // What one polling stage has done, another one may see only in the round after: two rounds
-  // without progress for certain, and one more for each stage that polls.
+  // A polling stage may see the work of another one only in the round after: two rounds without
+  // progress for certain, and one more for each stage that polls.
   const size_t idle_rounds_max = state_->tasks.size() + 2;
   size_t idle_rounds = 0;
   while (idle_rounds < idle_rounds_max) {

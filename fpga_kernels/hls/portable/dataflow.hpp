@@ -29,7 +29,7 @@ struct fifo_state {
 
 enum class depth_mode { roomy, declared, smallest };
 
-/// How deep the FIFOs are that this thread makes from now on.
+/// Sets the depth of the FIFOs that this thread makes from now on.
 void set_depth_mode(depth_mode mode);
 depth_mode current_depth_mode();
 

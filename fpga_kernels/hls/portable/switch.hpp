@@ -60,13 +60,13 @@ inline void prepare(context& fresh, void* stack, size_t bytes, void (*entry)()) 
   const uintptr_t end = (reinterpret_cast<uintptr_t>(stack) + bytes) & ~static_cast<uintptr_t>(15);
   uint64_t* words = reinterpret_cast<uint64_t*>(end);
 #if defined(__x86_64__)
-  // What the switch pops: six registers, then the return address; an entered function finds its
-  // stack 8 bytes off a multiple of 16, with a return address that leads nowhere.
+  // The frame that the switch pops: six registers, then the return address; an entered function
+  // finds its stack 8 bytes off a multiple of 16, with a return address that leads nowhere.
   words -= 8;
   for (int i = 0; i < 8; i++) words[i] = 0;
   words[6] = reinterpret_cast<uintptr_t>(entry);
 #else
-  // What the switch loads: x19 to x28, x29, x30 (the return address), d8 to d15.
+  // The frame that the switch loads: x19 to x28, x29, x30 (the return address), d8 to d15.
   words -= 20;
   for (int i = 0; i < 20; i++) words[i] = 0;
   words[11] = reinterpret_cast<uintptr_t>(entry);

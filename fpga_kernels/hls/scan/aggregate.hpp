@@ -13,7 +13,7 @@
 
 namespace nearscan {
 
-/// How the codes and places of the keys make a group's number, and what the codes stand for.
+/// The numbering of groups by the codes and places of keys, and the values of the codes.
 struct group_shape {
   uint32_t stride[KEYS_MAX];
   uint32_t size[KEYS_MAX];

@@ -120,14 +120,14 @@ struct level_memory {
   }
 };
 
-/// Where a hybrid of runs and bit-packed groups stands: `left` values of the current run.
+/// The state of a hybrid of runs and bit-packed groups: `left` values of the current run.
 struct hybrid_run {
   uint32_t left;
   bool packed;
   uint32_t value;
 };
 
-/// What a run header says.
+/// Reads a run header.
 inline hybrid_run open_run(uint64_t header) {
   hybrid_run run;
   run.packed = (header & 1) != 0;

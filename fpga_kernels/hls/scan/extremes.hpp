@@ -74,7 +74,7 @@ FIRST_WORDS:
   return token;
 }
 
-/// What the aggregates did.
+/// The work of the aggregates.
 struct fold_work {
   uint64_t words_read;
   uint64_t turns;

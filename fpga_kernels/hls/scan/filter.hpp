@@ -40,7 +40,7 @@ READ_LANES:
   return !any_ended;
 }
 
-/// How far the filter is.
+/// The progress of the filter.
 struct filter_progress {
   uint64_t rows_in;
   uint64_t rows_kept;

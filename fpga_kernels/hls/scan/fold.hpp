@@ -18,14 +18,14 @@ static_assert(ROWS_A_TURN == 2, "a pair: see add_pair");
 /// Turns from one sum of floats to the next, which needs it. Assumed: an adder in double precision.
 static constexpr uint32_t FLOAT_TURNS = 8;
 
-/// How the slots are folded, a bit each: those that go row by row, and sums that have met numbers
-/// of more than 64 bits.
+/// The kinds of the slots, a bit each: those that go row by row, and sums that have met numbers of
+/// more than 64 bits.
 struct slot_kinds {
   uint32_t in_order;
   uint32_t wide_sums;
 };
 
-/// What a word brings for the slots.
+/// The inputs of the slots from one word.
 struct word_slots {
   /// Numbers of slots that are no plain sums.
   number_word number[AGGREGATES_MAX];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a codec reads from and what it writes to: bytes of a page, and the page as it becomes.
+// The input and the output of a codec: bytes of a page, and the page as it becomes.
 //
 // A literal copies up to 8 bytes of the input a step, a copy up to 8 bytes of what was written
 // before; so a step moves 8 bytes at most, and the number of steps, not of bytes, is what a page
@@ -53,13 +53,13 @@ struct page_reader {
   }
 };
 
-/// What a page has written: whole words in a ring of 64 KiB, and the word that is not yet whole.
+/// The whole words that a page has written, in a ring of 64 KiB.
 struct page_history {
   static constexpr uint32_t WORDS = SNAPPY_DISTANCE_MAX / 8;
   uint64_t ring[WORDS];
 };
 
-/// How far a page has been written, and the word that is not yet whole.
+/// The end of a page as written so far, with the word that is not yet whole.
 struct page_end {
   uint32_t words_written;
   uint32_t held;
@@ -107,7 +107,7 @@ struct page_end {
   }
 };
 
-/// What a codec has before it: bytes as they are stored, and as many as they become.
+/// The sizes of a page for a codec in bytes: stored, and as many as they become.
 struct packed_sizes {
   uint32_t stored;
   uint32_t whole;
@@ -116,11 +116,11 @@ struct packed_sizes {
 /// A piece of a page: bytes of the input to come, or a copy of what was written.
 struct page_piece {
   uint32_t length;
-  /// How far back it is copied from; 0 for bytes of the input.
+  /// The distance back to the bytes that are copied; 0 for bytes of the input.
   uint32_t distance;
 };
 
-/// Where a codec stands: what it has read, what it has written, and in how many steps.
+/// The state of a codec: its input, its output, and its steps.
 ///
 /// Each codec works on one of its own, so that a simulation keeps it in registers.
 struct codec_state {

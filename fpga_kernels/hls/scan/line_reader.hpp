@@ -6,7 +6,7 @@
 
 namespace nearscan {
 
-/// Where the bytes of a lane's lines stand.
+/// The position in the bytes of a lane's lines.
 struct line_reader {
   line_token line;
   uint64_t position;

@@ -17,7 +17,7 @@ inline void forward_operand(uint16_t operand, scan_plan& plan) {
   }
 }
 
-/// Where a record of a key's range is, for each key; 0 for none.
+/// The place of the record of a key's range, for each key; 0 for none.
 struct key_ranges {
   uint32_t at[KEYS_MAX];
 };

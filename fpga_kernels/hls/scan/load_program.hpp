@@ -8,7 +8,7 @@
 
 namespace nearscan {
 
-/// What programs may refer to.
+/// The objects that programs may refer to.
 struct program_scope {
   uint32_t column_count;
   uint8_t column_kind[LANES];

@@ -10,7 +10,7 @@ namespace nearscan {
 
 /// The shortest copy.
 static constexpr uint32_t LZ4_COPY_MIN = 4;
-/// What a half of a token holds when bytes follow that are to be added.
+/// The value of a half of a token when bytes follow that are to be added.
 static constexpr uint32_t LZ4_MORE = 15;
 
 /// Completes the length whose beginning is `half` of a token. False when the page ends before, or

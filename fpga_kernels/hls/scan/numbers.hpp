@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What stored bytes stand for.
+// The numbers that stored bytes stand for.
 //
 // All of it is integer arithmetic. A float is never computed with here: it becomes its place in
 // IEEE's total order, which compares as integers do and from which its bits can be had back.
@@ -53,7 +53,7 @@ inline bool read_big_endian(const stored_value& stored, uint32_t bits, int64_t& 
     number = first >> (64 - bits);
     return true;
   }
-  // What stands in front may only repeat the sign of the last eight bytes.
+  // The bytes in front may only repeat the sign of the last eight bytes.
   const uint32_t behind = bits - 64;
   const uint64_t low = behind == 64 ? byte_swap(stored.second)
                                     : static_cast<uint64_t>(first) << behind |
@@ -71,8 +71,8 @@ inline bool fits_bits(int64_t number, uint32_t bits, bool with_sign) {
   return above == 0 || above == -1;
 }
 
-/// What a stored value stands for. Overflow when a column has no room for it, corrupt when its
-/// annotation has none.
+/// Converts a stored value to its number. Overflow when a column has no room for it, corrupt when
+/// its annotation has none.
 NS_APART uint32_t to_number(const decode_plan& plan, const stored_value& stored, int64_t& number) {
   switch (plan.read_as) {
     case READ_AS_UNSIGNED:

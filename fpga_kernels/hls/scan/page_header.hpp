@@ -56,7 +56,7 @@ static constexpr uint8_t IN_DICTIONARY_PAGE = 2;
 static constexpr uint8_t IN_DATA_PAGE_2 = 3;
 static constexpr uint8_t IN_OTHER = 4;
 
-/// What of a page header was read; -1 where a field did not occur.
+/// The fields of a page header that were read; -1 where a field did not occur.
 struct header_fields {
   int64_t type;
   int64_t uncompressed_bytes;
@@ -78,7 +78,7 @@ inline void describe_anew(header_fields& fields, uint8_t where) {
   fields.described = where;
   fields.value_count = fields.encoding = fields.level_encoding = -1;
   fields.null_count = fields.row_count = fields.level_bytes = fields.repetition_bytes = -1;
-  // What a page of version 2 does not say otherwise.
+  // The default of a page of version 2.
   fields.compressed = true;
 }
 
@@ -200,8 +200,8 @@ inline bool is_described(const header_fields& fields) {
   }
 }
 
-/// What a header of version 2 says of levels and rows: for a column without repetition there is one
-/// value a row.
+/// Checks the levels and rows of a header of version 2: for a column without repetition there is
+/// one value a row.
 inline uint32_t classify_second(const header_fields& fields, const page_plan& plan,
                                 page_token& page) {
   if (fields.repetition_bytes != 0 || fields.row_count != fields.value_count ||
@@ -219,7 +219,7 @@ inline uint32_t classify_second(const header_fields& fields, const page_plan& pl
   return STATUS_OK;
 }
 
-/// What a header of version 1 says of levels.
+/// Checks the levels of a header of version 1.
 inline uint32_t classify_first(const header_fields& fields, const page_plan& plan,
                                page_token& page) {
   if (!plan.nullable) {

@@ -52,7 +52,7 @@ struct lane_tests {
   pattern_plan patterns[TESTS_PER_COLUMN_MAX];
 };
 
-/// How the pages of one column are found.
+/// The plan of finding the pages of one column.
 struct page_plan {
   uint32_t column;
   bool active;
@@ -60,19 +60,19 @@ struct page_plan {
   uint16_t encodings;
 };
 
-/// How they are decompressed.
+/// The plan of decompressing them.
 struct decompress_plan {
   uint32_t column;
   bool active;
   uint8_t codec;
 };
 
-/// How they are decoded.
+/// The plan of decoding them.
 struct decode_plan {
   uint32_t column;
   bool active;
   uint8_t physical_type;
-  /// How stored values stand for numbers, and bits that these must fit in, 0 for any.
+  /// The conversion of stored values to numbers, and bits that these must fit in, 0 for any.
   uint8_t read_as;
   uint8_t number_bits;
   /// Signed, and as wide as they are stored: most columns.

@@ -59,14 +59,14 @@ PLACES:
   return static_cast<uint8_t>(outside);
 }
 
-/// What the stage has found wrong.
+/// The faults that the stage has found.
 struct project_faults {
   bool overflowed;
   /// A kept row has a key outside of its range.
   bool outside;
 };
 
-/// What is known of an output column before its numbers.
+/// Fills in the properties of an output column that are known before its numbers.
 inline void describe_column(const project_plan& plan, uint32_t index, uint8_t keep,
                             const value_token columns[LANES], const step_values& steps,
                             row_token& rows) {
@@ -89,7 +89,7 @@ inline void compute_column(const project_plan& plan, uint32_t index, uint8_t kee
     const uint8_t not_null = fetch_valid(plan.program, column.operand, columns, steps);
     if ((place_in_range(column, not_null, number) & keep) != 0) faults.outside = true;
   }
-  // What is wider than 128 bits has been found before.
+  // Numbers that are wider than 128 bits have been found before.
   if ((misfits(number, column.width) & rows.use[index] & rows.valid[index]) != 0) {
     faults.overflowed = true;
   }
@@ -141,7 +141,7 @@ COLUMNS:
       send_operand(plan.program, column.operand, columns, steps, numbers[index]);
       continue;
     }
-    // What a top leaves out overflows like any other row.
+    // Rows that a top leaves out overflow like any others.
     number_word number;
     compute_column(plan, index, keep, columns, steps, rows, number, faults);
     if (passes) send_numbers(number, numbers[index]);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How fast the simulation of the scan kernel is, in bytes of compressed pages a second on one core.
+// Measures the simulation of the scan kernel, in bytes of compressed pages a second on one core.
 //
 //     scan_bench          the sizes of a row group of TPC-H lineitem
 //     scan_bench tiny     a hundredth of that, to see that it runs

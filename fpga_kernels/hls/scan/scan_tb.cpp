@@ -17,8 +17,8 @@ namespace {
 
 using namespace nearscan_tb;
 
-/// How many random tables, and how many damaged commands and chunks. Part of what a sanitizer makes
-/// slow; the first ones are the same in every run.
+/// The numbers of random tables, and of damaged commands and chunks, fewer under a sanitizer; the
+/// first ones are the same in every run.
 #ifdef NS_TB_SHORT
 constexpr uint64_t RANDOM_CASES = 150;
 constexpr uint64_t MALFORMED_CASES = 3000;

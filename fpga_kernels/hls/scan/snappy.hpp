@@ -6,9 +6,9 @@
 
 namespace nearscan {
 
-/// What the tag of an element says: its length or one less than what follows adds to it, the upper
-/// bits of a distance, and how many bytes follow. Kinds and lengths come in no order, so a table is
-/// faster in a simulation than to tell them apart.
+/// The tables of the tag of an element: its length or one less than what follows adds to it, the
+/// upper bits of a distance, and how many bytes follow. Kinds and lengths come in no order, so a
+/// table is faster in a simulation than to tell them apart.
 struct snappy_tags {
   uint8_t length[256];
   uint8_t extra[256];

@@ -8,8 +8,8 @@
 
 namespace nearscan {
 
-/// What the steps of a program have computed for eight rows. A step has numbers or truth values,
-/// and which of its rows are not null.
+/// The results of the steps of a program for eight rows. A step has numbers or truth values, and
+/// which of its rows are not null.
 struct step_values {
   number_word number[STEPS_MAX];
   uint8_t truth[STEPS_MAX];

@@ -6,7 +6,7 @@
 
 namespace nearscan_tb {
 
-/// What a kernel call is given. Each memory is exactly as large as the command may touch.
+/// The memories of a kernel call. Each is exactly as large as the command may touch.
 struct test_memories {
   std::vector<uint64_t> command;
   std::vector<line_t> input;

@@ -119,7 +119,7 @@ inline void put_differences(bytes_t& out, const column_model& column,
   const bool narrow = column.physical_type == PHYSICAL_INT32;
   const uint32_t miniblocks = column.style.miniblocks;
   const uint64_t block = static_cast<uint64_t>(miniblocks) * column.style.miniblock_values;
-  // What is stored, with the sign of the stored width.
+  // The value as it is stored, with the sign of the stored width.
   const auto wrap = [narrow](uint64_t value) {
     return narrow ? static_cast<int64_t>(static_cast<int32_t>(value)) : static_cast<int64_t>(value);
   };

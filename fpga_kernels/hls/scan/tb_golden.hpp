@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a command must answer: the meaning of the command format, one row at a time.
+// The right answer of a command: the meaning of the command format, one row at a time.
 //
 // Written from docs/command-format.md and not from the kernel: it shares nothing with it but the
 // numbers of the format.
@@ -20,7 +20,7 @@ struct value_t {
   std::string text;
 };
 
-/// What may come back. Several statuses are right when several things are wrong.
+/// The results that may come back. Several statuses are right when several things are wrong.
 struct expectation {
   std::vector<uint32_t> statuses;
   std::vector<out_row> rows;
@@ -313,7 +313,7 @@ struct golden_run {
     const std::vector<value_t> steps = evaluator.run(model.projection);
     const bool within_limit = expected.rows_kept < model.rows_max;
     expected.rows_kept++;
-    // What overflows behind the limit may go unnoticed.
+    // An overflow behind the limit may go unnoticed.
     (within_limit ? must_overflow : may_overflow) |= evaluator.overflowed;
     if (model.states) {
       fold_row(evaluator, steps);

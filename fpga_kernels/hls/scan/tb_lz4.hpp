@@ -6,7 +6,7 @@
 
 namespace nearscan_tb {
 
-/// What of a length does not fit in its half of the token.
+/// Writes the part of a length that does not fit in its half of the token.
 inline void put_lz4_length(bytes_t& out, uint64_t length) {
   if (length < 15) return;
   uint64_t rest = length - 15;

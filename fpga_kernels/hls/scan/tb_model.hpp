@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a test says: a table, how it is stored, and what is asked of it.
+// The model of a test: a table, its storage, and the query over it.
 #pragma once
 
 #include <cstdint>
@@ -33,14 +33,14 @@ inline cell text_cell(const std::string& text) { return {false, 0, text}; }
 
 enum class layout { plain, dictionary, dictionary_then_plain };
 
-/// How values are encoded where they are no indexes. Types that an encoding is not for are plain.
+/// The encoding of values that are no indexes. Types that an encoding is not for are plain.
 enum class direct { plain, runs, differences, streams };
 
 /// Pages of version 1, or of version 2 with what they say of compression.
 enum class version { one, two_silent, two_compressed, two_raw };
 enum class packing { literals, greedy, wild };
 
-/// How a column is stored.
+/// The storage of a column.
 struct chunk_style {
   uint8_t codec = CODEC_SNAPPY;
   layout values = layout::dictionary;
@@ -75,7 +75,7 @@ struct chunk_style {
 
 struct column_model {
   uint8_t physical_type = PHYSICAL_INT64;
-  /// How stored values are read, bits that they fit in (0 for any), bytes of a fixed length.
+  /// The reading of stored values, bits that they fit in (0 for any), bytes of a fixed length.
   uint8_t read_as = READ_AS_SIGNED;
   uint8_t number_bits = 0;
   uint8_t length = 0;
@@ -173,7 +173,7 @@ inline slot_model make_slot(uint8_t function, uint16_t of, uint8_t width = WIDTH
   return {function, width, of, filter};
 }
 
-/// What a page writer did, for the counters of the result.
+/// The output of a page writer, with the counters for the result.
 struct written_chunk {
   bytes_t bytes;
   uint64_t pages = 0;

@@ -166,7 +166,7 @@ inline void put_hybrid(bytes_t& out, const std::vector<uint32_t>& values, uint32
     uint64_t bits = 0;
     uint32_t held = 0;
     for (uint64_t i = 0; i < groups * 8; i++) {
-      // What pads the last group is anything, here ones.
+      // The bits that pad the last group are anything, here ones.
       const uint64_t value = at + i < values.size() ? values[at + i] : 0xffffffffu;
       bits |= (width == 0 ? 0 : value << (64 - width) >> (64 - width)) << held;
       held += width;
@@ -189,7 +189,7 @@ struct chunk_writer {
   std::map<std::pair<int64_t, std::string>, uint32_t> index_of;
 
   explicit chunk_writer(const column_model& of) : column(of), random(of.style.seed) {
-    // What a footer says of most chunks, whatever is in them.
+    // A footer states these encodings for most chunks, whatever is in them.
     chunk.encodings = 1u << ENCODING_PLAIN | 1u << ENCODING_PLAIN_DICTIONARY | 1u << ENCODING_RLE |
                       1u << ENCODING_RLE_DICTIONARY;
   }
@@ -262,7 +262,7 @@ struct chunk_writer {
     return behind_length;
   }
 
-  /// How the values of pages without indexes are encoded.
+  /// The encoding of the values of pages without indexes.
   uint8_t other_encoding() const {
     const uint8_t type = column.physical_type;
     switch (column.style.other) {

@@ -72,7 +72,7 @@ struct random_maker {
     return made;
   }
 
-  /// How a column is stored and read.
+  /// Draws the type of a column and the way in which it is read.
   void choose_type(column_model& made) {
     const uint8_t types[] = {PHYSICAL_INT32,      PHYSICAL_INT64,
                              PHYSICAL_BYTE_ARRAY, PHYSICAL_INT32,
@@ -139,7 +139,7 @@ struct random_maker {
     }
     for (uint64_t i = random.below(4); i > 0; i--) {
       const uint64_t at = random.below(made.size() + 1);
-      // What was there may now be part of it.
+      // The characters that were there may now be part of it.
       made.replace(at, random.below(3), 1, static_cast<char>(PATTERN_ANY));
     }
     return made;

@@ -394,7 +394,7 @@ inline void ranges(tally& all) {
     model.keys = at.keys;
     run_model(all, std::string("range of ") + at.name, model);
   }
-  // What is outside is not kept, or is null.
+  // Rows outside of the range are not kept, or are null.
   model.keys = {key_model(column_at(1), 0, 4)};
   model.predicate = {make_step(OP_GREATER_OR_EQUAL, column_at(1), literal_at(1))};
   run_model(all, "range, others dropped", model);

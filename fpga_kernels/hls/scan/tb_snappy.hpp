@@ -48,7 +48,7 @@ inline void put_copy(bytes_t& out, uint64_t distance, uint64_t length, int form)
   }
 }
 
-/// How many bytes from `at` repeat those `distance` before; they may overlap themselves.
+/// The number of bytes from `at` that repeat those `distance` before; they may overlap themselves.
 inline uint64_t match_length(const bytes_t& bytes, uint64_t at, uint64_t distance) {
   uint64_t length = 0;
   while (length < 64 && at + length < bytes.size() &&

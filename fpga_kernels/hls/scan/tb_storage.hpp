@@ -13,7 +13,7 @@ inline void run_column(tally& all, const std::string& name, const column_model& 
   const direct others[] = {direct::plain, direct::runs, direct::differences, direct::streams};
   for (direct other : others) {
     style.other = other;
-    // Where an encoding is not for a type, plain pages would be tried once more.
+    // If an encoding is not for a type, plain pages would be tried once more.
     const bool plain = chunk_writer(model.columns[0]).other_encoding() == ENCODING_PLAIN;
     if (plain && other != direct::plain) continue;
     for (version pages : {version::one, version::two_silent, version::two_raw}) {
@@ -191,7 +191,7 @@ inline void streams(tally& all) {
   }
 }
 
-/// What a codec does at the edges of its lengths.
+/// Tests a codec at the edges of its lengths.
 inline void lz4(tally& all) {
   for (packing style : {packing::literals, packing::greedy, packing::wild}) {
     for (uint64_t repeat : {1, 2, 3, 7, 50, 9000}) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the stages count: turns that were worked out by hand, the same in every depth mode.
+// Tests the counts of the stages: turns that were worked out by hand, the same in every depth mode.
 #pragma once
 
 #include "tb_run.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What travels between the stages of the scan pipeline.
+// The tokens between the stages of the scan pipeline.
 //
 // Every stream with a `last` mark obeys one rule: it ends with exactly one token marked so,
 // whatever happened, and its reader reads up to that token. A stage that fails says so in the
@@ -41,7 +41,7 @@ struct page_token {
   uint32_t null_count;
   uint8_t kind;
   uint8_t encoding;
-  /// Where and how definition levels are stored.
+  /// The place and the encoding of definition levels.
   uint8_t levels;
   /// Whether its values are compressed, if the chunk has a codec.
   bool compressed;
@@ -118,7 +118,7 @@ struct row_token {
 /// Words of a 64-byte line of device memory.
 static constexpr uint32_t LINE_WORDS = 8;
 
-/// What is asked of the stage that owns device memory. Addresses count 8-byte words.
+/// A request to the stage that owns device memory. Addresses count 8-byte words.
 ///
 /// To write: `count` words from `at` on. To look up: in `word` the address of a dictionary slot for
 /// each of `rows`, or the place of an entry in the store for those that are `stored`. To store:
@@ -165,7 +165,7 @@ inline uint64_t reference_length(uint64_t reference) {
 /// Its first word in scratch.
 inline uint64_t reference_word(uint64_t reference) { return reference >> STRING_LENGTH_BITS; }
 
-/// What a stage did and how it ended; each adds to the report of the stage before it. A turn is one
+/// The work of a stage, and its end; each adds to the report of the stage before it. A turn is one
 /// pass of a loop that begins one each cycle.
 struct report {
   uint32_t status;

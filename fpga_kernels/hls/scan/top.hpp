@@ -10,8 +10,8 @@
 
 namespace nearscan {
 
-/// Where a row stands: the lower place comes first. Nulls are before or behind all numbers by
-/// `behind` alone.
+/// The place of a row in the order: the lower place comes first. Nulls are before or behind all
+/// numbers by `behind` alone.
 struct top_place {
   bool behind;
   i128 number;

@@ -10,7 +10,7 @@
 
 namespace nearscan {
 
-/// How many of the next rows of a page may be decoded so: a multiple of 8.
+/// The number of the next rows of a page that may be decoded so: a multiple of 8.
 inline uint32_t whole_rows(const lane_state& lane, const decode_plan& plan, uint32_t left,
                            const hybrid_run& level_run, const hybrid_run& run) {
   if (lane.words.begun()) return 0;

@@ -149,7 +149,7 @@ PIECES:
   return words_read;
 }
 
-/// What the writing stage counts.
+/// The counts of the writing stage.
 struct write_counters {
   uint64_t rows_out;
   uint64_t string_words;

@@ -31,7 +31,7 @@ struct merge_input {
 struct merge_cursor {
   merge_input a;
   merge_input b;
-  /// Where the next element is written, and where there is no more room.
+  /// The place of the next element, and the end of the room.
   uint64_t out;
   uint64_t out_end;
   /// The element that was put out last, to leave out those that equal it.
@@ -168,7 +168,7 @@ BLOCKS:
   return written;
 }
 
-/// What a unit is asked to merge: its number, of how many, and how long the arrays are.
+/// A unit's share of a merge: its number, of how many units, and the lengths of the arrays.
 struct merge_share {
   uint32_t unit;
   uint32_t units;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a bitstream of the study is built with: whether loops are pipelined, and how much memory of
-// its own each unit has. `-D` of the synthesis tool sets them.
+// The options of a bitstream of the study: whether loops are pipelined, and how much memory of its
+// own each unit has. `-D` of the synthesis tool sets them.
 #pragma once
 
 #include "record.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the parts of a merge begin: which elements of two sorted arrays are one unit's.
+// Finds the parts of a merge: which elements of two sorted arrays are one unit's.
 //
 // A unit finds its own cuts, because the arrays lie in the drive's memory and the host has not seen
 // them. A cut is first put where the merge is at an even share of its elements, then moved back to
@@ -17,7 +17,7 @@
 namespace nearscan {
 namespace study {
 
-/// How many elements of `a` and of `b` lie before a cut.
+/// The number of elements of `a` and of `b` that lie before a cut.
 struct merge_cut {
   uint64_t a;
   uint64_t b;
@@ -57,7 +57,7 @@ HALVE:
   return low;
 }
 
-/// How many elements of `a` are among the first `taken` of the merge.
+/// The number of elements of `a` that are among the first `taken` of the merge.
 template <typename Port>
 inline uint64_t share_of_a(const Port* a, const Port* b, const array_lengths& lengths,
                            uint64_t taken, study_steps& steps) {

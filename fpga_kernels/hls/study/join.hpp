@@ -12,7 +12,7 @@
 namespace nearscan {
 namespace study {
 
-/// What a unit of Array Merge is started for.
+/// The jobs that a unit of Array Merge is started for.
 static constexpr uint32_t JOB_MERGE = 0;
 static constexpr uint32_t JOB_JOIN = 1;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a kernel of the SmartSSD study answers: its result, and what it did to get it.
+// The answer of a kernel of the SmartSSD study: its result, and what it did to get it.
 //
 // The counters are what a time model charges. They say how the source reaches memory: an element at
 // a time, or a block at a time. Whether the synthesis tool makes bursts of single accesses, or cuts
@@ -33,7 +33,7 @@ enum study_status : uint64_t {
   STUDY_PIECES = 4,
 };
 
-/// How one array was reached. `a` and `b` are only read, `c` is only written.
+/// The accesses to one array. `a` and `b` are only read, `c` is only written.
 struct access_counts {
   /// Elements one by one.
   uint64_t singles;
@@ -42,7 +42,7 @@ struct access_counts {
   uint64_t beats;
 };
 
-/// What one unit did.
+/// The work of one unit.
 struct study_steps {
   access_counts a;
   access_counts b;
@@ -83,8 +83,8 @@ inline bool is_slice(const slice& part) {
   return part.first <= ELEMENTS_MAX && part.count <= ELEMENTS_MAX - part.first;
 }
 
-/// How much of the kernel's own memory a run uses, and how much there is. 0 goes without it, so one
-/// bitstream serves for every size up to its own.
+/// The bytes of the kernel's own memory that a run uses, and how much there is. 0 goes without it,
+/// so one bitstream serves for every size up to its own.
 struct buffer_size {
   uint32_t bytes;
   uint32_t bytes_max;

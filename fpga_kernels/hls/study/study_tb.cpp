@@ -11,8 +11,8 @@ namespace {
 
 using namespace nearscan_tb;
 
-/// How many cases by chance. Part of what a sanitizer makes slow; the first ones are the same in
-/// every run.
+/// The number of random cases, fewer where a sanitizer makes them slow; the first ones are the same
+/// in every run.
 #ifdef NS_TB_SHORT
 constexpr uint64_t RANDOM_CASES = 300;
 #else

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the kernels of the study must answer, by the standard library, and what it must have cost
-// them, by formulas.
+// The right answers of the kernels of the study, by the standard library, and their right costs, by
+// formulas.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace nearscan_tb {
 
-/// How `count` elements of an array are reached: one by one, or in blocks of `capacity`.
+/// Checks the accesses to `count` elements of an array: one by one, or in blocks of `capacity`.
 inline void check_access(checker& check, const std::string& array, const access_counts& found,
                          uint64_t count, uint64_t capacity) {
   check.equal(array + " singles", found.singles, capacity == 0 ? count : 0);

@@ -28,7 +28,7 @@ namespace nearscan_tb {
 
 using namespace nearscan::study;
 
-/// How a kernel is called: as a template with or without pipelines, or as the hardware is.
+/// The way of calling a kernel: as a template with or without pipelines, or as the hardware is.
 enum entry { PLAIN, PIPELINED, TOP };
 
 struct variant {
@@ -44,8 +44,8 @@ struct variant {
   }
 };
 
-/// What the units share, and what each has of its own. Of a merge, the record of the join is the
-/// last.
+/// The memories that the units share, and those that each has of its own. Of a merge, the record of
+/// the join is the last.
 struct unit_memories {
   record_memory records;
   elements_t local;

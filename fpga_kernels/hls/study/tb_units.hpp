@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the test benches of the study's kernels and of the fast set share: the same jobs, so the
-// same arrays, records and cuts.
+// Shared parts of the test benches of the study's kernels and of the fast set: the same jobs, so
+// the same arrays, records and cuts.
 #pragma once
 
 #include <limits>
@@ -20,11 +20,11 @@ typedef std::vector<study_record> records_t;
 static constexpr int32_t LEAST = std::numeric_limits<int32_t>::min();
 static constexpr int32_t GREATEST = std::numeric_limits<int32_t>::max();
 
-/// What no kernel writes on its own account.
+/// Values that no kernel writes on its own account.
 static constexpr int32_t UNTOUCHED_ELEMENT = 0x5a5a5a5a;
 static constexpr uint64_t UNTOUCHED_WORD = 0x5a5a5a5a5a5a5a5au;
 
-/// Where units leave their records.
+/// The memory that units leave their records in.
 struct record_memory {
   std::vector<uint64_t> words;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a parser needs to know of the vendor's ap_int.h: names, shapes, no behaviour. Only the check
+// Declarations of the vendor's ap_int.h for a parser: names, shapes, no behaviour. Only the check
 // of the syntax tree reads it.
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a parser needs to know of the vendor's hls_burst_maxi.h. Only the check of the syntax tree
+// Declarations of the vendor's hls_burst_maxi.h for a parser. Only the check of the syntax tree
 // reads it.
 #pragma once
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a parser needs to know of the vendor's hls_stream.h. Only the check of
-// the syntax tree reads it.
+// Declarations of the vendor's hls_stream.h for a parser. Only the check of the syntax tree reads
+// it.
 #pragma once
 
 namespace hls {
