@@ -20,7 +20,8 @@ fn main() -> std::io::Result<()> {
     Ok(())
 }
 
-/// What a kernel is compiled from: headers and top functions, no benches, no samples.
+/// Lists the sources that kernels are compiled from: headers and top functions, no benches, no
+/// samples.
 fn list(folder: &Path, files: &mut Vec<PathBuf>) -> std::io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();

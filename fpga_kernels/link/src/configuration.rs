@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How many units of a kernel are linked, and where their ports go: the linker's configurations,
-//! and the command lines of `v++`.
+//! Writes the linker's configurations, with the number of units of each kernel and the banks of
+//! their ports, and the command lines of `v++`.
 //!
 //! Beside the images there is one for each kernel of the SmartSSD study and of the fast set, 1 to
 //! 15 times, each with its one port on the drive's one bank. None is committed: whoever needs them

@@ -16,7 +16,7 @@ pub enum Argument {
     Input,
     /// The result.
     Output,
-    /// What the kernel works in.
+    /// The working memory of the kernel.
     Scratch,
     /// A word that is not zero once the kernel is to stop.
     Cancel,
@@ -51,7 +51,7 @@ impl Argument {
         }
     }
 
-    /// What it points to, as C says it.
+    /// The type that it points to, in the words of C.
     pub const fn pointee(self) -> &'static str {
         match self {
             Self::Command | Self::Output | Self::Scratch => "ulong",
@@ -161,7 +161,8 @@ impl ImageDescription {
         self.units.iter().flat_map(|(kernel, count)| (1..=*count).map(|unit| (*kernel, unit)))
     }
 
-    /// Where the registers of unit `index` of the image are: 64 KiB apart, as platforms have it.
+    /// The address of the registers of unit `index` of the image: 64 KiB apart, as platforms have
+    /// it.
     pub const fn base_of(index: u32) -> u64 {
         0x180_0000 + 0x1_0000 * index as u64
     }

@@ -18,7 +18,7 @@ pub struct Unit {
 /// An image that this host can use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Image {
-    /// What it is for.
+    /// The target that it is built for.
     pub target: Target,
     /// Its name among ours.
     pub name: String,
@@ -34,7 +34,7 @@ pub struct Image {
     pub merge_inputs: u32,
 }
 
-/// Why an image is of no use here.
+/// The reason why an image is of no use here.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ImageError {
     /// It is no xclbin.
@@ -43,7 +43,7 @@ pub enum ImageError {
     /// It holds something else.
     #[error("it holds no kernels of Nearscan: {missing} is missing")]
     Foreign {
-        /// What is not there.
+        /// The missing part.
         missing: &'static str,
     },
     /// Its kernels take other commands.
@@ -88,7 +88,7 @@ impl Image {
     /// emulation the kernels must be those of this build, for these run.
     ///
     /// # Errors
-    /// Why it is of no use.
+    /// [`ImageError`] if it is of no use here.
     pub fn read(bytes: &[u8], format: Format) -> Result<Self, ImageError> {
         let xclbin = Xclbin::parse(bytes)?;
         let text = |kind, missing| {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What is linked into an image of the card: one description of the kernels, and all that must
-//! agree with it.
+//! Describes what is linked into an image of the card: one description of the kernels, and all that
+//! must agree with it.
 //!
 //! ```text
 //!                  kernels, arguments, ports, banks, units, lanes

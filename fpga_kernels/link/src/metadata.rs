@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What an image says of itself: the metadata that XRT reads (XML), and a few lines of our own.
+//! Writes the metadata of an image: the XML that XRT reads, and a few lines of our own.
 //!
 //! Ours are `key value`, one a line, in the section for users' metadata, which tools leave alone.
 
@@ -74,8 +74,8 @@ fn port(bundle: &str) -> String {
     format!("M_AXI_{}", bundle.to_uppercase())
 }
 
-/// What only we read: which image it is, what its kernels were made of, which commands they take.
-/// `format` is the version of commands.
+/// Returns the metadata that only we read: the image, the hash of its kernels, and the format of
+/// its commands. `format` is the version of commands.
 pub fn own(image: &ImageDescription, format: Format) -> String {
     format!(
         "nearscan {VERSION}\n\
@@ -136,7 +136,7 @@ pub struct UnitEntry {
     pub kernel: String,
     /// Its name.
     pub name: String,
-    /// Where its registers are.
+    /// The address of its registers.
     pub base: u64,
 }
 

@@ -10,7 +10,7 @@ use crate::xclbin::{ENTRY_BYTES, HEADER_BYTES, MAGIC, MODE_SW_EMU, place};
 /// Sections that a file may have; tools write about twenty.
 const SECTIONS_MAX: u32 = 256;
 
-/// What an image is for.
+/// The target that an image is built for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Target {
     /// A card.
@@ -19,7 +19,7 @@ pub enum Target {
     SoftwareEmulation,
 }
 
-/// Why bytes are no xclbin.
+/// The reason why bytes are no xclbin.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ParseError {
     /// It begins otherwise.
@@ -30,7 +30,7 @@ pub enum ParseError {
     CutOff {
         /// Its length.
         bytes: u64,
-        /// What it should have.
+        /// The length that it should have.
         needed: u64,
     },
     /// It is for neither a card nor software emulation.
@@ -44,7 +44,7 @@ pub enum ParseError {
 /// A file, read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Xclbin<'a> {
-    /// What it is for.
+    /// The target that it is built for.
     pub target: Target,
     /// The platform it was linked for.
     pub platform: String,

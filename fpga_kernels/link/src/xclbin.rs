@@ -49,7 +49,7 @@ pub const MODE_SW_EMU: u16 = 5;
 
 /// Kinds of sections.
 pub mod kind {
-    /// What the card is configured with; of an image for emulation a marker.
+    /// The configuration of the card; of an image for emulation a marker.
     pub const BITSTREAM: u32 = 0;
     /// The XML.
     pub const EMBEDDED_METADATA: u32 = 2;
