@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How fast the simulation of the scan kernel is on this machine: bytes of compressed pages a
-//! second on one core. It says nothing about hardware.
+//! Measures the speed of the simulation of the scan kernel on this machine: bytes of compressed
+//! pages a second on one core. It says nothing about hardware.
 //!
 //! `hls/scan/scan_bench.cpp` makes the pages and measures; it is built here with the flags that the
 //! crate itself is built with. Without `--bench`, as under `cargo test`, it runs at a hundredth of

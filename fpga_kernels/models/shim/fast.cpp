@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What Rust calls of the fast set: one unit, in one of its jobs. 0 done, 1 the stages wait for each
-// other.
+// The functions of the fast set that Rust calls: one unit, in one of its jobs. 0 done, 1 the stages
+// wait for each other.
 #include "fast/array_merge.hpp"
 #include "fast/average.hpp"
 #include "fast/count.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What Rust calls: the kernels with the sizes of the memories they are given, and the constants
-// that both sides must agree on.
+// The functions that Rust calls: the kernels with the sizes of the memories they are given, and the
+// constants that both sides must agree on.
 //
 // In hardware the runtime sees to it that a command's ranges lie within its buffers. Here the
 // command is loaded once more for that, so that no command can reach outside of them.

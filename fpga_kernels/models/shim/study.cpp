@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What Rust calls of the kernels of the SmartSSD study: one unit, with the variant as arguments
-// that the hardware is built with.
+// The functions of the kernels of the SmartSSD study that Rust calls: one unit, with the variant as
+// arguments that the hardware is built with.
 #include "study/array_merge.hpp"
 #include "study/average.hpp"
 #include "study/count.hpp"

@@ -22,7 +22,7 @@ use super::{Line, zeroed_lines};
 /// Elements of a line: what a light kernel does in a cycle.
 pub const LANES: u32 = 16;
 
-/// What a merge leaves.
+/// The form of the output of a merge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Form {
     /// A segment for each unit, in their order, each where its unit found room for it.
@@ -36,11 +36,11 @@ pub enum Form {
 pub struct Run<T> {
     /// The answer of all units together.
     pub answer: T,
-    /// What each unit did in each pass. Units run side by side, passes one after the other.
+    /// The work of each unit in each pass. Units run side by side, passes one after the other.
     pub passes: Vec<Vec<Steps>>,
 }
 
-/// How many elements of `a` equal `value`.
+/// Returns the number of elements of `a` that equal `value`, and the work of the units.
 ///
 /// # Errors
 /// [`Error`] for a number of units that cannot be, or an array that is too long.
@@ -132,7 +132,7 @@ pub fn merge(a: &[i32], b: &[i32], form: Form, units: u32) -> Result<Run<Vec<Vec
     }
 }
 
-/// Where in the array of a merge a unit left its elements.
+/// Returns the range of elements that a unit wrote in the array of a merge.
 fn output(record: &Record) -> std::ops::Range<usize> {
     let place = |element: u64| usize::try_from(element).unwrap_or(usize::MAX);
     place(record.first)..place(record.first + record.elements)

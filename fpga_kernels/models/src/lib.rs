@@ -21,7 +21,7 @@ use std::sync::atomic::AtomicU32;
 use bytemuck::{Pod, Zeroable};
 use nearscan_command::{ResultHeader, limits};
 
-/// Why a kernel was not run to its end.
+/// The reason why a kernel was not run to its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// The output cannot even hold a status.
@@ -29,7 +29,7 @@ pub enum Error {
     OutputTooShort {
         /// Its length.
         words: usize,
-        /// What a header takes.
+        /// The words that a header takes.
         needed: usize,
     },
     /// A range of the command lies outside of its memory.
@@ -40,7 +40,7 @@ pub enum Error {
     Deadlock,
 }
 
-/// How deep the FIFOs between the stages are.
+/// The depth of the FIFOs between the stages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Depths {
     /// Some KiB each: fast.

@@ -25,25 +25,25 @@ pub const BUFFER_BYTES_MIN: u32 = 12;
 /// The largest buffer.
 pub const BUFFER_BYTES_MAX: u32 = 1 << 20;
 
-/// Why a kernel was not run, or not to its end.
+/// The reason why a kernel was not run, or not to its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// No unit, or more than there are ports.
     #[error("{units} units, there can be 1 to {UNITS_MAX}")]
     Units {
-        /// How many were asked for.
+        /// The number of units that was asked for.
         units: u32,
     },
     /// A buffer that no kernel has.
     #[error("a buffer of {bytes} bytes, there can be {BUFFER_BYTES_MIN} to {BUFFER_BYTES_MAX}")]
     Buffer {
-        /// How large it should have been.
+        /// The size that was asked for.
         bytes: u32,
     },
     /// An array that the bank has no room for.
     #[error("an array of {elements} elements, there can be {ELEMENTS_MAX}")]
     TooLong {
-        /// How many it has.
+        /// The number of its elements.
         elements: usize,
     },
     /// The arrays of an addition differ in length.
@@ -68,22 +68,23 @@ pub enum Error {
     Status {
         /// Which unit; the join pass counts as the one behind the last.
         unit: u32,
-        /// What it ended with.
+        /// The status that it ended with.
         status: u64,
     },
 }
 
-/// What the hardware would be built with.
+/// The options that the hardware would be built with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Variant {
-    /// How much memory of its own a unit copies blocks to; without one it reaches global memory
-    /// an element at a time. Of bytes that are no whole element, the last are left unused.
+    /// The size in bytes of a unit's own memory, which it copies blocks to; without one it reaches
+    /// global memory an element at a time. Of bytes that are no whole element, the last are left
+    /// unused.
     pub buffer_bytes: Option<u32>,
     /// Whether its loops start a turn each cycle.
     pub pipelined: bool,
 }
 
-/// How one array in global memory was reached.
+/// The accesses to one array in global memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct Accesses {
@@ -95,7 +96,7 @@ pub struct Accesses {
     pub beats: u64,
 }
 
-/// What a unit did. The order of the fields is that of the kernels' records.
+/// The work of a unit. The order of the fields is that of the kernels' records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct Steps {
@@ -120,9 +121,9 @@ pub struct Steps {
 pub struct Run<T> {
     /// The answer of all units together.
     pub answer: T,
-    /// What each unit did, at the same time as the others.
+    /// The work of each unit, at the same time as the others.
     pub units: Vec<Steps>,
-    /// What the join pass of a merge did, behind all units.
+    /// The work of the join pass of a merge, behind all units.
     pub join: Option<Steps>,
 }
 
@@ -143,7 +144,7 @@ impl Average {
     }
 }
 
-/// How many elements of `a` equal `value`.
+/// Returns the number of elements of `a` that equal `value`, and the work of the units.
 ///
 /// # Errors
 /// [`Error`] for a variant or a number of units that cannot be.

@@ -8,7 +8,7 @@ use super::super::Line;
 use super::super::study::{ArrayLengths, MergeShare, Record, Slice};
 use super::LANES;
 
-/// How a call ended.
+/// The end of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ended {
     Done,
@@ -22,7 +22,7 @@ impl Ended {
     }
 }
 
-/// What a unit of a merge is started for, in the numbers of the kernel.
+/// The job that a unit of a merge is started for, in the numbers of the kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
 pub(super) enum Job {

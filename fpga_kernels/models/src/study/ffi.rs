@@ -14,7 +14,7 @@ pub(crate) struct Record {
     pub(crate) status: u64,
     pub(crate) elements: u64,
     pub(crate) sum: i64,
-    /// Where the piece of a merge begins: for the join pass.
+    /// The first element of the piece of a merge: for the join pass.
     pub(crate) first: u64,
     pub(crate) steps: Steps,
 }
@@ -35,7 +35,7 @@ pub(crate) struct ArrayLengths {
     pub(crate) b: u64,
 }
 
-/// What a unit is asked to merge: `merge_share`.
+/// The share of a merge that a unit is asked for: `merge_share`.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 pub(crate) struct MergeShare {
@@ -64,7 +64,8 @@ pub(super) struct Unit<'a> {
 }
 
 impl Unit<'_> {
-    /// What a kernel is told of its variant. The pointer is valid as long as the unit is borrowed.
+    /// Returns the variant as the kernel takes it. The pointer is valid as long as the unit is
+    /// borrowed.
     fn variant(&mut self) -> Variant {
         assert!((self.index as usize) < self.records.len(), "a record of ours");
         Variant {

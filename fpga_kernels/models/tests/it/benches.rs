@@ -88,7 +88,7 @@ impl Build {
         Some(program)
     }
 
-    /// What the runner of the tests calls the package that holds the compiler.
+    /// Returns the name by which the runner of the tests knows the package with the compiler.
     fn package(&self) -> &'static str {
         if self.compiler == "clang++" { "clang" } else { "g++" }
     }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Commands from the project's own encoder through the kernel to the project's own reader.
 //!
-//! What the kernel computes is the business of its test bench; here the two sides of the format
-//! meet.
+//! The computation of the kernel is the business of its test bench; here the two sides of the
+//! format meet.
 
 use std::sync::atomic::AtomicU32;
 

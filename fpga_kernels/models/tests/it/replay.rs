@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The inputs that fuzzers have found worth keeping, on kernels that are built with sanitizers.
 //!
-//! What else the fuzzers check of a result is checked where they are, without sanitizers.
+//! The other checks of the fuzzers on a result are made where they are, without sanitizers.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
