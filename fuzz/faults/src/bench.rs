@@ -17,7 +17,7 @@ use crate::waiting::{PATIENCE, remains};
 /// The name of the drive.
 const DRIVE: &str = "emulated";
 
-/// Where work is placed.
+/// The place where work runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Placing {
     /// On the host.
@@ -26,14 +26,14 @@ pub enum Placing {
     Force,
 }
 
-/// How a query is run.
+/// The configuration of the engine, its drive and the faults of a run.
 #[derive(Debug, Clone)]
 pub struct Setting {
     /// The fault plan, as in a drive's URL.
     pub faults: String,
     /// Seed of the fault plan.
     pub seed: u64,
-    /// Where work is placed.
+    /// The place where work runs.
     pub placing: Placing,
     /// Partitions of a query.
     pub threads: usize,
@@ -73,7 +73,7 @@ impl Setting {
     }
 }
 
-/// What a query has delivered.
+/// The result of a query.
 #[derive(Debug)]
 pub struct Answer {
     /// The rows, in one batch at least.
@@ -82,7 +82,7 @@ pub struct Answer {
     pub pushdown: PushdownProfile,
 }
 
-/// What a drive has counted since it was opened.
+/// The counters of a drive since it was opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Counted {
     /// Commands that were submitted.
@@ -158,8 +158,8 @@ impl Bench {
         self.drive.in_flight()
     }
 
-    /// What the drive has counted, once nothing is in flight: what a query does not wait for is
-    /// struck too, but later.
+    /// Returns the counters of the drive, once nothing is in flight: work that a query does not
+    /// wait for is struck too, but later.
     pub async fn counted(&self) -> Counted {
         // A command that does not end is a leak, and is reported.
         let _ = remains(PATIENCE, || self.in_flight()).await;
@@ -169,7 +169,7 @@ impl Bench {
     /// Runs all statements of a case; gives the rows of the one that delivers some.
     ///
     /// # Errors
-    /// What the first statement that fails says; those behind it have run.
+    /// The error of the first statement that fails; those behind it have run.
     pub async fn run(&self, case: &Case) -> nearscan::Result<Answer> {
         let mut answer = None;
         let mut failed = None;

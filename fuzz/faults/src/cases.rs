@@ -17,7 +17,7 @@ pub struct Case {
     pub order: RowOrder,
 }
 
-/// How far a query fixes the order of its rows.
+/// The extent to which a query fixes the order of its rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RowOrder {
     /// Rows may tie, or come as they like.

@@ -17,7 +17,7 @@ use nearscan::parquet::file::properties::{WriterProperties, WriterPropertiesBuil
 use nearscan_tpch::generate::{self, Silent};
 use nearscan_tpch::{Layout, ScaleFactor, Table};
 
-/// How files are written.
+/// The shape of written files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Shape {
     /// Row groups of a table, if it has rows enough.

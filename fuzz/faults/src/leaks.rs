@@ -46,8 +46,8 @@ impl fmt::Display for Leak {
     }
 }
 
-/// What the process had before a run. Only what it has beyond that is a leak, so nothing else may
-/// run beside.
+/// The counts of tasks and files of the process before a run. Only those beyond them are leaks, so
+/// nothing else may run beside.
 #[derive(Debug, Clone, Copy)]
 pub struct Baseline {
     tasks: usize,
@@ -68,7 +68,7 @@ impl Baseline {
         Self { patience, ..self }
     }
 
-    /// What is left of queries that have ended or were dropped.
+    /// Returns the leaks of queries that have ended or were dropped.
     pub async fn after_query(&self, bench: &Bench) -> Vec<Leak> {
         let mut leaks = Vec::new();
         let patience = self.patience;
@@ -87,7 +87,7 @@ impl Baseline {
         leaks
     }
 
-    /// What is left of an engine, its drive and its queries; ends the bench.
+    /// Returns the leaks of an engine, its drive and its queries; ends the bench.
     pub async fn after(&self, bench: Bench) -> Vec<Leak> {
         let mut leaks = self.after_query(&bench).await;
         drop(bench);

@@ -40,7 +40,7 @@ pub struct Limited {
     pub off: End,
     /// The outcome on the drive.
     pub force: End,
-    /// What either left behind.
+    /// The leaks of both.
     pub leaks: Vec<String>,
 }
 

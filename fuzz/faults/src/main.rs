@@ -39,7 +39,7 @@ struct Arguments {
     #[arg(long, value_name = "N", default_value = "12")]
     mixtures: u64,
 
-    /// What to run, such as 1,6,12-14,merges
+    /// Queries to run, such as 1,6,12-14,merges
     #[arg(long, value_name = "LIST", default_value = "1-22,merges")]
     queries: String,
 

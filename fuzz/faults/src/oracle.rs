@@ -58,12 +58,12 @@ impl Oracle {
         &self.case
     }
 
-    /// How many rows there are.
+    /// Returns the number of rows.
     pub fn row_count(&self) -> usize {
         self.rows.len()
     }
 
-    /// How rows differ from those that are right.
+    /// Returns the difference of rows from those that are right, if there is one.
     pub fn difference(&self, found: &[RecordBatch]) -> Option<String> {
         if let (Some(query), Some(stored)) = (self.case.query, self.stored)
             && let Err(difference) = answers::check(query, found, stored)

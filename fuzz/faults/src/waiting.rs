@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use nearscan::drive::clock::Stopwatch;
 
-/// How long is waited, on a machine that is busy.
+/// The longest wait, on a machine that is busy.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(3);
 
-/// What is not zero in the end.
+/// Returns the value that is not zero after the wait; nothing once it is zero.
 pub(crate) async fn remains<T: PartialEq + Default>(
     patience: Duration,
     look: impl Fn() -> T,

@@ -79,7 +79,7 @@ pub struct Run {
     pub quarantined: usize,
     /// The outcome.
     pub verdict: Verdict,
-    /// What it left behind.
+    /// The leaks that it left.
     pub leaks: Vec<String>,
 }
 

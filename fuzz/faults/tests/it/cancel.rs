@@ -51,7 +51,7 @@ const MIXED: Case = Case {
     order: RowOrder::Partial,
 };
 
-/// How far a stream came.
+/// The state of a stream after a number of polls.
 #[derive(Debug, PartialEq, Eq)]
 enum Polled {
     /// It has ended.

@@ -12,7 +12,7 @@ use rstest::rstest;
 
 use crate::{block_on, cases, data, prepare};
 
-/// Where a column chunk of the second row group is, and how long.
+/// Returns the offset and the length in bytes of a column chunk of the second row group.
 fn chunk(path: &Path, column: &str) -> (u64, u64) {
     let reader = SerializedFileReader::new(File::open(path).unwrap()).unwrap();
     let chunks = reader.metadata().row_group(1).columns();
