@@ -23,7 +23,7 @@ use nearscan::arrow::{
 /// Part of an average by which two right engines may differ.
 const TOLERANCE: f64 = 1e-9;
 
-/// How the cells of a column are compared.
+/// The way in which the cells of a column are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Kind {
@@ -43,7 +43,7 @@ pub(crate) enum Cell {
     Exact(String),
     Average {
         value: f64,
-        /// What the last place of its type is worth; 0 for doubles.
+        /// The value of the last place of its type; 0 for doubles.
         unit: f64,
     },
 }
@@ -66,7 +66,7 @@ impl Cell {
         let Some(text) = text else { return Self::Null };
         match kind {
             Kind::Number => Self::Exact(normalized(text)),
-            // What is no number is like none.
+            // A text that is no number is compared as it is.
             Kind::Average => match text.parse() {
                 Ok(value) => Self::Average { value, unit: 0.0 },
                 Err(_) => Self::Exact(text.to_owned()),

@@ -6,7 +6,7 @@
 //!             ^------ each rewrite, off and that way
 //! ```
 //!
-//! Where DuckDB has no answer, the other comparisons still hold. An error of one way only is a
+//! If DuckDB has no answer, the other comparisons still hold. An error of one way only is a
 //! difference, but for want of memory where memory is tight. A panic is one, and so is a query that
 //! does not end.
 
@@ -24,7 +24,7 @@ use crate::{
 /// Time after which a query counts as hung.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Where a query gave other rows than it should.
+/// A query that gave other rows than it should, in one way.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Difference {
     /// Name of the way, and of what it was held against.
@@ -34,7 +34,7 @@ pub(crate) struct Difference {
     pub(crate) text: String,
 }
 
-/// What rows are held against.
+/// The rows that others are compared with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Against {
     /// Those of DuckDB.
@@ -57,7 +57,7 @@ pub(crate) struct Checked {
     pub(crate) out_of_memory: u64,
 }
 
-/// How large a query is.
+/// The size of a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Size {
     pub(crate) rows: u64,
@@ -105,7 +105,7 @@ impl Failed {
     }
 }
 
-/// What a run came to.
+/// The outcome of a run.
 pub(crate) type Outcome = Result<QueryResult, Failed>;
 
 /// The rows of a run.
@@ -302,7 +302,7 @@ mod tests {
         assert!(found.unwrap_or_default().contains(expected.unwrap_or_default()));
     }
 
-    /// What `SELECT 1` comes to in one way.
+    /// Runs `SELECT 1` in one way.
     async fn one(way: &Way) -> Outcome {
         let engine = way.engine(std::path::Path::new("."), [], 1).await.unwrap();
         execute(&engine, "SELECT 1").await

@@ -34,12 +34,12 @@ pub(crate) struct Query {
 /// Rows as texts.
 pub(crate) type Texts = Vec<Vec<Option<String>>>;
 
-/// What a table of a batch is.
+/// The description of a table of a batch.
 #[derive(Debug, Clone, Deserialize)]
 pub(crate) struct Table {
     pub(crate) rows: u64,
     pub(crate) columns: Vec<String>,
-    /// Who wrote its file, and with which options.
+    /// The writer of its file, and its options.
     pub(crate) about: String,
 }
 
@@ -50,7 +50,7 @@ pub(crate) struct Batch {
     pub(crate) queries: Vec<Query>,
 }
 
-/// What is left of a table.
+/// The rows and columns that are left of a table.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct Cut {
     pub(crate) rows: Vec<Range64>,
@@ -67,7 +67,7 @@ impl Serialize for Range64 {
     }
 }
 
-/// What DuckDB returns of one query.
+/// The answer of DuckDB to one query.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Answer {
     pub(crate) kinds: Vec<Kind>,
@@ -128,7 +128,7 @@ impl Generator {
         self.request(&Request::Cut { seed, batch, out, tables }).map(drop)
     }
 
-    /// What DuckDB returns over the files written last; nothing when it fails.
+    /// Returns the answer of DuckDB over the files written last; nothing when it fails.
     pub(crate) fn ask(&mut self, sql: &str) -> Result<Option<Answer>> {
         let reply = self.request(&Request::Ask { sql })?;
         Ok(serde_json::from_str(&reply).ok())

@@ -55,16 +55,16 @@ pub use crate::tally::{Runs, Tally};
 /// Batches of a span: what is lost when a run is stopped.
 const SPAN_BATCHES: u64 = 250;
 
-/// What to run.
+/// Options of the program.
 #[derive(Debug, Clone, clap::Parser)]
 #[command(name = "nearscan-queries", about = "Run random queries over random files")]
-// What `cargo xtask` says is first.
+// The arguments of `cargo xtask` come first, and those behind them replace them.
 #[command(args_override_self = true)]
 pub struct Options {
     /// Seed of files and queries
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
-    /// How many queries; a batch has 60
+    /// Number of queries; a batch has 60
     #[arg(long, default_value_t = 3000)]
     pub queries: u64,
     /// Batches side by side
@@ -79,7 +79,7 @@ pub struct Options {
     /// The commit that is run, for the ledger
     #[arg(long, value_name = "NAME", default_value = "unknown")]
     pub commit: String,
-    /// Where files and queries that differ are kept
+    /// Folder for the files and queries that differ
     #[arg(long, value_name = "FOLDER", default_value = "target/differing-queries")]
     pub keep: PathBuf,
     /// Python with the packages of xtask/requirements.txt

@@ -34,14 +34,14 @@ pub(crate) const QUERIES_PER_BATCH: u64 = 60;
 /// are more.
 const SHRUNK_MAX: usize = 5;
 
-/// Where and with what batches run.
+/// The options of a run of batches.
 #[derive(Debug, Clone)]
 pub(crate) struct Options {
     pub(crate) python: OsString,
     pub(crate) seed: u64,
     /// Side by side.
     pub(crate) jobs: u64,
-    /// Where the files of queries that differ are kept.
+    /// The folder for the files of queries that differ.
     pub(crate) keep: PathBuf,
     pub(crate) shrunk: Shrunk,
 }
@@ -140,7 +140,7 @@ pub(crate) async fn replay(options: &Options, batch: u64, number: Option<u64>) -
     Ok(sum)
 }
 
-/// What one job has.
+/// The state of one job.
 struct Worker {
     generator: Generator,
     folder: TempDir,

@@ -32,7 +32,7 @@ const TIGHT_BYTES: u64 = 1 << 20;
 /// One way to run a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Way {
-    /// What reports call it.
+    /// The name in reports.
     pub(crate) name: &'static str,
     drive: Option<&'static str>,
     threads: usize,

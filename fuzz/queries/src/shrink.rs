@@ -50,7 +50,7 @@ struct Shrinking<'a> {
     bounds: Bounds,
 }
 
-/// How much more is tried.
+/// The bounds of further tries.
 struct Bounds {
     tries: u32,
     watch: Stopwatch,

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use nearscan::QueryResult;
 use serde::{Deserialize, Serialize};
 
-/// What the runs of one way came to.
+/// The counts of the runs of one way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Runs {
     /// All of them, those of rewrites too.

@@ -125,7 +125,7 @@ impl VisitorMut for Edit {
     }
 }
 
-/// What an expression may be replaced by.
+/// Returns the expressions that an expression may be replaced by.
 fn parts(expression: &Expr) -> Vec<Expr> {
     let copy = |parts: &[&Expr]| parts.iter().map(|part| (*part).clone()).collect();
     match expression {
