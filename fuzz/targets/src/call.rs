@@ -9,7 +9,7 @@
 //!  3 + n         the memory
 //! ```
 
-/// What a kernel is called with.
+/// The arguments of a call of a kernel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Call {
     /// Whether the FIFOs are as deep as the kernel declares them.

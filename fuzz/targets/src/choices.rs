@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Reads bytes as a sequence of choices; after the end all are 0.
 
-/// What is left to choose from.
+/// The bytes that are left to choose from.
 pub(crate) struct Choices<'a>(&'a [u8]);
 
 impl<'a> Choices<'a> {

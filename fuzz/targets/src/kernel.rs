@@ -22,7 +22,7 @@ const STEPS_MAX: u64 = (1 << 24) - 1;
 const ROOM_BYTES_MAX: u64 = 1 << 20;
 /// Room for the result of a command that only the kernel may take for one.
 const ROOM_BYTES: u64 = 1 << 16;
-/// What a kernel must not have read or left where it wrote nothing.
+/// The content of output and scratch before a call, which stays behind the end of the result.
 const UNTOUCHED: u64 = 0xa5a5_5a5a_c3c3_3c3c;
 
 /// Runs the scan kernel on a call. Whether it gives rows.

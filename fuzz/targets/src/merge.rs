@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Implements the target `merge`: the merge kernel on any command and any results of scans.
 //!
-//! What it should give is a stable sort of the rows of all inputs.
+//! The right result is a stable sort of the rows of all inputs.
 
 use std::sync::atomic::AtomicU32;
 

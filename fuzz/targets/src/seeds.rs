@@ -43,13 +43,13 @@ pub fn of_suite(prefix: &str, random_cases: u32) -> Vec<Seed> {
     let Ok(drive) = CpuDrive::start(options) else { return Vec::new() };
     let recorder = Recorder { drive, log: Arc::default() };
     let cases = Cases { prefix: prefix.to_owned(), random_cases, ..Cases::default() };
-    // What comes of the cases is the business of the drive's own tests.
+    // The outcome of the cases is the business of the drive's own tests.
     drop(check_with(&recorder, &cases));
     let mut log = recorder.log.seeds.lock().unwrap_or_else(PoisonError::into_inner);
     std::mem::take(&mut log)
 }
 
-/// What was written down.
+/// The seeds that were recorded.
 #[derive(Default)]
 struct Log {
     files: FileTable,

@@ -5,14 +5,14 @@ use std::ops::Range;
 
 use nearscan_command::ResultHeader;
 
-/// What a command begins with.
+/// The first bytes of a command.
 const COMMAND_MAGIC: &[u8] = b"NSCM";
-/// What a result begins with.
+/// The first bytes of a result.
 const RESULT_MAGIC: &[u8] = b"NSRS";
 /// Commands within commands, and results in device memory, stand on such lines.
 const LINE: usize = 64;
 
-/// Where fields are in the header of a command.
+/// The byte ranges of fields in the header of a command.
 mod of_command {
     use std::ops::Range;
 
@@ -23,7 +23,7 @@ mod of_command {
     pub(super) const SCRATCH_BYTES: Range<usize> = 104..112;
 }
 
-/// Where fields are in the header of a result.
+/// The byte ranges of fields in the header of a result.
 mod of_result {
     use std::ops::Range;
 

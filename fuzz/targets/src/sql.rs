@@ -15,7 +15,7 @@ use tokio::runtime::{Builder, Runtime};
 
 use crate::words::WORDS;
 
-/// What a text that is planned may begin with: nothing that changes the session or writes files.
+/// The first words of texts that are planned: nothing that changes the session or writes files.
 const PLANNED: [&str; 4] = ["SELECT", "WITH", "VALUES", "EXPLAIN"];
 /// Words of a statement, at most: planning takes longer than a line with more words, not more code.
 const WORDS_MAX: usize = 96;
@@ -96,7 +96,7 @@ impl Engines {
     }
 
     fn parse(&self, text: &str) -> bool {
-        // How a text ends is asked with every line that a user types.
+        // The ending of a text is asked for with every line that a user types.
         let ending = self.plain.ending(text);
         let statements = self.plain.statements(text);
         assert!(ending != Ending::Blank || statements.is_empty(), "a statement of nothing");

@@ -24,7 +24,7 @@ struct Options {
 
 fn main() -> ExitCode {
     let Options { corruptions, ends } = Options::parse();
-    // What panics in a library is an error with its place, and would be thousands of lines here.
+    // A panic of a library is an error with its place, and would be thousands of lines here.
     std::panic::set_hook(Box::new(|_| ()));
     let walk = Walk::of(Every { corruptions: corruptions.get(), ends: ends.get() }, &mut |wrong| {
         println!("{wrong}")

@@ -87,7 +87,7 @@ async fn rows(engine: &Engine, sql: &str) -> nearscan::Result<Vec<String>> {
     Ok(rows)
 }
 
-/// What an error says, if it says enough.
+/// Returns the text of an error, and panics if it does not say enough.
 fn checked(error: &Error, path: &Path) -> String {
     let text = error.render().replace(&path.display().to_string(), "FILE");
     // A file whose columns have other names or types is another table.

@@ -29,7 +29,7 @@ mod field {
     pub(super) const LOCATION_COMPRESSED: i16 = 2;
 }
 
-/// What a structure is.
+/// The kind of a structure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     PageHeader,

@@ -37,18 +37,18 @@ pub(crate) enum Value {
     Double([u8; 8]),
     /// Bytes, or text.
     Bytes {
-        /// What is there.
+        /// The bytes that follow the length.
         content: Vec<u8>,
-        /// How much is said to be there.
+        /// The length that is stated.
         length: i64,
     },
     /// Values of one kind.
     List {
         /// The kind of the list itself, and that of the items.
         kinds: (u8, u8),
-        /// What is there.
+        /// The items that follow the length.
         items: Vec<Value>,
-        /// How many are said to be there.
+        /// The number of items that is stated.
         length: i64,
     },
     /// Values by the numbers of their fields.
@@ -227,7 +227,8 @@ impl Value {
         }
     }
 
-    /// Where there is a number that can be changed: an integer, a byte, a truth value or a length.
+    /// Returns the paths of all numbers that can be changed: an integer, a byte, a truth value or a
+    /// length.
     pub(crate) fn places(&self) -> Vec<Path> {
         let mut places = Vec::new();
         self.collect_places(&mut Vec::new(), &mut places);
