@@ -6,8 +6,8 @@
 //! several. A file gets its name once it is complete and is never made again, so processes may make
 //! the same folder at once, and a fixture whose content changes must change its name.
 //!
-//! What other programs wrote is committed, packed as `data.tsv` of this crate (`xtask/archive`),
-//! and is unpacked to `data`. Only that folder follows what is committed:
+//! Files of other programs are committed, packed as `data.tsv` of this crate (`xtask/archive`), and
+//! are unpacked to `data`. Only that folder follows what is committed:
 //!
 //! | below `data` | is |
 //! |---|---|
@@ -40,7 +40,7 @@ use crate::{
 /// Scale factor of the TPC-H tables, for which answers are stored.
 const SCALE_FACTOR: &str = "0.01";
 
-/// What other programs wrote.
+/// The archive of files that other programs wrote.
 const COMMITTED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/data.tsv");
 
 /// TPC-DS, which another program wrote as well.

@@ -22,7 +22,7 @@ use crate::{
 /// Name by which a file can leave a statement to this engine alone (`onlyif nearscan`).
 pub const ENGINE_NAME: &str = "nearscan";
 
-/// What stands in a statement for the folder of its run.
+/// The mark in a statement that stands for the folder of its run.
 const FOLDER_MARK: &str = "__TEST_DIR__";
 
 /// Units of work, by where they ran.

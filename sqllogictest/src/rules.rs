@@ -5,7 +5,7 @@ use sqllogictest::{Condition, QueryExpect, Record, SortMode};
 
 use crate::{database::ENGINE_NAME, render::Letter};
 
-/// What a comment has before the reason why DuckDB is not asked.
+/// The text in a comment before the reason why DuckDB is not asked.
 const NOT_DUCKDB: &str = "Not DuckDB:";
 
 /// Returns the violations of a file; nothing if it follows the rules.

@@ -122,7 +122,7 @@ fn reason(error: &str) -> String {
     }
 }
 
-/// What a card in emulation takes: an image of this build, and the program that hosts it.
+/// The files that a card in emulation needs: an image of this build, and the program that hosts it.
 #[derive(Debug)]
 struct Card {
     program: PathBuf,

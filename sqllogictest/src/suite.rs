@@ -35,11 +35,11 @@ const TPCDS: &str = "tpcds/";
 pub struct TestFile {
     /// Its path below the folder of tests, with slashes and without the extension.
     pub name: String,
-    /// Where it is.
+    /// Its path.
     pub path: PathBuf,
 }
 
-/// What was run; or, added up, what all files did.
+/// The counts of a run; or, added up, those of all files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counts {
     /// Files.
@@ -168,7 +168,7 @@ fn place(record: &Record<Letter>) -> String {
     }
 }
 
-/// What a panic says.
+/// Returns the message of a panic.
 pub(crate) fn message(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("without a message")

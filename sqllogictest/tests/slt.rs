@@ -28,7 +28,7 @@ use nearscan_sqllogictest::{
 };
 use tokio::runtime::Runtime;
 
-/// What a setting did: counts of its files, or why it could not run.
+/// The outcome of a setting: counts of its files, or the reason why it could not run.
 struct Tally {
     setting: &'static DriveSetting,
     file_count: u64,

@@ -44,7 +44,7 @@ struct Arguments {
     /// Files that run at the same time [default: the number of cores]
     #[arg(long, value_name = "N")]
     threads: Option<NonZero<usize>>,
-    /// Where queries run
+    /// Place where queries run
     #[arg(long, value_enum, default_value_t = Mode::Force)]
     mode: Mode,
     /// Write everything that was found to FILE
@@ -62,7 +62,7 @@ struct Arguments {
     /// FOLDER is one file: run it in this process and say what becomes of it, in lines of JSON
     #[arg(long, hide = true)]
     worker: bool,
-    /// Where a worker writes the copies of its tables
+    /// Folder of the copies that a worker writes of its tables
     #[arg(long, hide = true, requires = "worker", default_value = ".")]
     scratch: PathBuf,
 }

@@ -47,7 +47,7 @@ pub enum Refusal {
 /// Rows, or why there are none.
 pub type Answered = Result<Answer, Refusal>;
 
-/// How exactly floating-point numbers are compared.
+/// The precision with which floating-point numbers are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Precision {
     /// Every bit.
@@ -56,7 +56,7 @@ pub enum Precision {
     Digits,
 }
 
-/// How two answers stand to each other.
+/// The relation of two answers to each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Likeness {
     /// The same rows in the same order.

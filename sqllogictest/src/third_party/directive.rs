@@ -30,7 +30,7 @@ impl Dialect {
     }
 }
 
-/// What a statement should do.
+/// The expected outcome of a statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Expect {
     /// It succeeds.
@@ -63,7 +63,7 @@ pub enum Directive {
     Query {
         /// One letter a column.
         letters: String,
-        /// How rows are compared.
+        /// The order in which rows are compared.
         sort: Sort,
     },
     /// `skipif` or `onlyif`: whether the next record is left out, and the words that say so.
@@ -98,7 +98,7 @@ pub enum Directive {
     UnsupportedRest(String),
 }
 
-/// What may be required and is there, or makes no difference here.
+/// Requirements that are met, or that make no difference here.
 const REQUIREMENTS_MET: &[&str] = &[
     "64bit",
     "core_functions",

@@ -19,7 +19,7 @@ const ROWS_LOOKED_FOR_MAX: usize = 2_000;
 /// A line that represents all values.
 const HASHES: &str = " values hashing to ";
 
-/// What a comparison comes to.
+/// The outcome of a comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     /// The same.
@@ -43,7 +43,7 @@ pub struct Found<'a> {
     pub columns: usize,
     /// Letters of the columns, as far as the file names them.
     pub letters: &'a str,
-    /// How rows are compared.
+    /// The order in which rows are compared.
     pub sort: Sort,
     /// Whose file it is.
     pub dialect: Dialect,

@@ -180,7 +180,7 @@ mod tests {
         assert!(drawn(3).iter().all(|number| *number < 100));
     }
 
-    /// What a copy of a hundred rows has, as its file says.
+    /// Returns the metadata in the file of a copy of a hundred rows.
     fn written(seed: u64) -> ParquetMetaData {
         let numbers: ArrayRef = Arc::new(Int64Array::from_iter_values(0..100));
         let texts: ArrayRef =

@@ -31,14 +31,14 @@ use super::{
 /// Aggregates that give one of the values that they are given, whatever the order of the rows.
 const CHOOSING: &[&str] = &["count", "max", "min"];
 
-/// What a query promises.
+/// The promises of a query about its result.
 #[derive(Debug)]
 pub struct Promise {
     /// Whether its rows have an order.
     pub is_sorted: bool,
-    /// How exactly it gives floating-point numbers.
+    /// The precision of its floating-point numbers.
     pub precision: Precision,
-    /// How it ends, if it leaves something open.
+    /// The end of the query, if it leaves something open.
     pub open: Option<Open>,
 }
 

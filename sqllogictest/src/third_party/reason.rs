@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Classifies why a record cannot be run, in few words that many records share.
 //!
-//! What the engine does not have (a statement, a function, a type) is unsupported. What it has and
-//! does otherwise than a suite expects is a failure, and never comes here.
+//! Statements, functions and types that the engine does not have are unsupported. Those that it has
+//! and runs otherwise than a suite expects are failures, and never come here.
 
 use nearscan::{Error, datafusion::common::DataFusionError};
 
@@ -69,7 +69,7 @@ fn keyword(sql: &str) -> Option<String> {
     (is_word && !known.contains(&word.as_str())).then_some(word)
 }
 
-/// What the parser did not expect.
+/// Returns the word that the parser did not expect.
 fn unexpected(message: &str) -> String {
     let found = message.rsplit_once("found: ").map_or(message, |(_, found)| found);
     let word = found.split_whitespace().next().unwrap_or_default();

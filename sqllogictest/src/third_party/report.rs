@@ -27,7 +27,7 @@ pub enum Verdict {
     Ignored(String),
 }
 
-/// How a query stands to the same query with pushdown off.
+/// The relation of a query to the same query with pushdown off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Off {
@@ -49,11 +49,11 @@ pub struct Failure {
     pub place: String,
     /// The statement.
     pub sql: String,
-    /// What the file says.
+    /// The result or the error that the file states.
     pub expected: String,
-    /// What was found.
+    /// The result or the error that was found.
     pub found: String,
-    /// What was found with pushdown off, where that is something else.
+    /// The result or the error with pushdown off, where that is something else.
     pub found_off: Option<String>,
     /// Whether it differs from the suite.
     pub differs_from_suite: bool,
@@ -64,7 +64,7 @@ pub struct Failure {
 /// The outcome of a record, with what it cost a drive.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Outcome {
-    /// What became of it.
+    /// The verdict.
     pub verdict: Verdict,
     /// Whether it gave rows that were compared with those of its file.
     pub is_query: bool,
@@ -74,9 +74,9 @@ pub struct Outcome {
     pub units_cpu: u64,
     /// The reason why no unit ran on the drive, for a query that gave rows.
     pub kept: Option<String>,
-    /// How it stands to pushdown off.
+    /// The relation to the same record with pushdown off.
     pub off: Off,
-    /// What to look at.
+    /// The failure, if it is to be looked at.
     pub failure: Option<Failure>,
 }
 
@@ -93,7 +93,7 @@ pub enum End {
     TimeLimit(String),
 }
 
-/// What a file did.
+/// The outcome of a file, with the counts of its records.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileReport {
     /// Its path below the folder.
@@ -112,7 +112,7 @@ pub struct FileReport {
     pub tables_kept: BTreeMap<String, u64>,
     /// The records.
     pub counts: Counts,
-    /// What to look at.
+    /// The failures of its records.
     pub failures: Vec<Failure>,
 }
 
@@ -145,7 +145,7 @@ pub struct Counts {
     pub differ_from_off: u64,
 }
 
-/// What all files did.
+/// The outcome of all files.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Report {
     /// The folder of the files.
@@ -269,7 +269,7 @@ impl fmt::Display for FileReport {
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let total = &self.total;
-        // What differs from pushdown off comes first: it is what this is for.
+        // Differences from pushdown off come first: they are what this is for.
         let mut failures: Vec<(&FileReport, &Failure)> = self
             .files
             .iter()

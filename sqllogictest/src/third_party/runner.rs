@@ -38,7 +38,7 @@ use crate::{
 /// Signs of a result that a failure shows.
 const SHOWN_MAX: usize = 2_000;
 
-/// Where queries run.
+/// The place where queries run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
     /// On the emulated drive, wherever it can.
@@ -206,7 +206,7 @@ impl FileRunner {
             differs_from_suite: true,
             differs_from_off: false,
         });
-        // What differs from pushdown off is what this is for.
+        // Differences from pushdown off are what this is for.
         let failure = read.failure.or(failed);
         let failure =
             failure.map(|of| Failure { differs_from_suite: verdict == Verdict::Failed, ..of });
@@ -345,10 +345,11 @@ impl FileRunner {
     }
 }
 
-/// What a suite refuses and the engine does not: a duplicate key, a wrong type.
+/// The reason of a statement that a suite refuses and the engine does not: a duplicate key, a wrong
+/// type.
 const NOT_REFUSED: &str = "refusal that the engine does not have";
 
-/// What depends on a statement that could not be run, in front of why that was.
+/// The prefix of the reason of a statement that depends on one that could not be run.
 const TAINTED: &str = "after: ";
 
 impl<'a> Asked<'a> {

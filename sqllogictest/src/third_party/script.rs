@@ -31,18 +31,18 @@ const SEPARATOR: &str = "----";
 pub struct Record {
     /// File and line, `select1.test:12`.
     pub place: String,
-    /// What to do.
+    /// The action that it requests.
     pub action: Action,
 }
 
-/// What a record requests.
+/// The action that a record requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Action {
     /// To run a statement.
     Statement {
         /// The statement, or several.
         sql: String,
-        /// What it should do.
+        /// The outcome that it should have.
         expect: Expect,
     },
     /// To compare the result of a query.
@@ -51,7 +51,7 @@ pub enum Action {
         sql: String,
         /// One letter a column.
         letters: String,
-        /// How rows are compared.
+        /// The order in which rows are compared.
         sort: Sort,
         /// The lines of the result, where the file has one.
         lines: Option<Vec<String>>,
@@ -68,10 +68,10 @@ pub enum Action {
 /// A line of a file, with its number.
 type Line = (usize, String);
 
-/// Where reading stands.
+/// The state of reading a file.
 struct Reader<'a> {
     dialect: Dialect,
-    /// Where what the files write may be.
+    /// The folder for the files that statements write.
     scratch: &'a Path,
     records: Vec<Record>,
     /// Variables of the loops around, with their values.
@@ -123,7 +123,7 @@ impl Reader<'_> {
 
     fn read(&mut self, lines: &[Line], path: &Path) {
         let mut at = 0;
-        // Why the next record, loop or directive is left out, if it is.
+        // The reason why the next record, loop or directive is left out, if it is.
         let mut left_out: Option<String> = None;
         while at < lines.len() && !self.halted {
             let (number, line) = &lines[at];
@@ -352,7 +352,7 @@ fn file_name(path: &Path) -> &str {
     path.file_name().and_then(|name| name.to_str()).unwrap_or_default()
 }
 
-/// What a condition is about: an engine, or a variable.
+/// Returns the subject of a condition: an engine, or a variable.
 fn subject(label: &str) -> &str {
     label.split(['=', '<', '>', '!']).next().unwrap_or(label)
 }

@@ -17,7 +17,7 @@ use super::directive::Dialect;
 /// First words of statements that only read, and whose rows a drive may have to do with.
 pub const READS: &[&str] = &["select", "with", "values", "from", "table"];
 
-/// What a statement prepares.
+/// The statement that a PREPARE prepares.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Prepared {
     /// Its name, in small letters.
@@ -55,7 +55,7 @@ pub fn source(engine: &Engine, sql: &str) -> Option<String> {
     }
 }
 
-/// What a statement prepares, if it does.
+/// Returns the statement that a PREPARE prepares; nothing for other statements.
 #[must_use]
 pub fn prepared(engine: &Engine, sql: &str) -> Option<Prepared> {
     let Statement::Statement(statement) = parsed(engine, sql)? else { return None };
@@ -89,7 +89,7 @@ pub fn null_order(dialect: Dialect) -> Option<&'static str> {
     }
 }
 
-/// Where NULL stands, as a statement of DuckDB's sets it.
+/// Returns the position of NULL that a statement of DuckDB's sets, if it does.
 #[must_use]
 pub fn null_order_of(sql: &str) -> Option<&'static str> {
     let text = sql.to_ascii_lowercase().replace(['_', '\'', '='], " ");

@@ -34,7 +34,7 @@ use super::{
 };
 use crate::error::{Error, Result};
 
-/// How the names of files of tests end.
+/// The extensions of files of tests.
 const EXTENSIONS: &[&str] = &["slt", "test", "test_slow"];
 
 /// The time limits that a file has which is late on the drive alone.
@@ -43,7 +43,7 @@ const MORE_TIME: u32 = 4;
 /// The reason why the records after the end of a process were not run.
 const LOST: &str = "behind the record that ended the file";
 
-/// What to run, and how.
+/// The files of a run, and the conditions that they run under.
 #[derive(Debug, Clone)]
 pub struct Plan {
     /// The program that has [`super::worker::run`] behind `--worker`.
@@ -56,9 +56,9 @@ pub struct Plan {
     pub directory: PathBuf,
     /// Files that run at the same time.
     pub threads: NonZero<usize>,
-    /// Where queries run.
+    /// The place where queries run.
     pub mode: Mode,
-    /// What a file may take.
+    /// The time limit of a file.
     pub time_limit: Duration,
     /// Address space that a process may have, in KiB; none for as much as there is.
     pub memory_limit_kib: Option<u64>,
@@ -136,7 +136,7 @@ fn fits(text: &str, pattern: &str) -> bool {
     rest.ends_with(last)
 }
 
-/// What the process of a file did.
+/// The report of a file, with the records that its process began.
 struct Watched {
     report: FileReport,
     /// Records that it began, and one more if it was through.

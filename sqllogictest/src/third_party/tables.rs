@@ -61,7 +61,7 @@ struct CopiedTable {
     copy: Mutex<Copied>,
 }
 
-/// How a copy stands to its table.
+/// The state of the copy of a table.
 #[derive(Debug, Clone)]
 enum Copied {
     /// There is none, or the table has changed.

@@ -57,7 +57,7 @@ impl Taint {
         let words = words(sql);
         let Some(name) = changed(&words) else { return };
         let first = words.first().map_or("", String::as_str);
-        // Where there is such a table, it is the one that was there before.
+        // If there is such a table, it is the one that was there before.
         let is_kept = first == "create" && words.windows(2).any(|pair| pair == ["if", "not"]);
         if matches!(first, "create" | "drop") && !is_kept {
             self.names.remove(&name);

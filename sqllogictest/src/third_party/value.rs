@@ -33,11 +33,11 @@ const SQLITE_DIGITS: usize = 3;
 pub struct Value {
     /// As Arrow writes it.
     pub text: String,
-    /// What it is.
+    /// The type, and the number of a floating-point one.
     pub kind: Kind,
 }
 
-/// What a value is.
+/// The type of a value, and the number of a floating-point one.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Kind {
     /// No value.

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::error::{Error, Result};
 
-/// What a process says.
+/// A message of the process of a file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Event {
@@ -22,7 +22,7 @@ pub enum Event {
     Opened(Dialect, usize),
     /// It begins with the record at this place.
     Begins(String),
-    /// What became of it.
+    /// The outcome of the record.
     Did(Box<Outcome>),
     /// It is through: copies of tables, and tables that stayed in memory by reason.
     Closed(u64, BTreeMap<String, u64>),

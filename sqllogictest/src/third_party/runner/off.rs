@@ -90,7 +90,7 @@ impl FileRunner {
             };
             return self.unstable_or_differs(sql, explains).await;
         }
-        // What the query leaves open is not known: the suite says what is right.
+        // It is not known what the query leaves open: the suite says what is right.
         if passes && is_sorted && forced.has_types_of(off) {
             return Ok(Off::Unstable);
         }

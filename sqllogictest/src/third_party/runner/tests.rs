@@ -159,7 +159,7 @@ async fn one(record: &str) -> (Counts, Vec<Failure>) {
      ----\n0.000\n"
 )]
 #[case("query T\nSELECT CASE WHEN MODE = 'force' THEN 'NULL' END FROM t WHERE a = 3\n----\nNULL\n")]
-// What is refused with pushdown alone, and what is not refused with pushdown alone.
+// Statements that are refused with pushdown alone, and that are not refused with pushdown alone.
 #[case(
     "query I\nSELECT CAST(CASE WHEN MODE = 'force' THEN 'x' ELSE '7' END AS INT) FROM t \
      WHERE a = 3\n----\n7\n"

@@ -158,7 +158,7 @@ fn what_is_included_is_read_like_the_file_itself() {
     let sql = "B '\u{fffd}' /tmp/x/b".to_owned();
     let statement = Action::Statement { sql, expect: Expect::Success };
     assert_eq!(read("include b.part\n")[0].action, statement);
-    // What cannot be read is one record, and so is what a condition leaves out.
+    // A directive that cannot be read is one record, and so is one that a condition leaves out.
     let reason = "directive include".to_owned();
     assert_eq!(read("include *.part\n")[1].action, Action::Unsupported { reason, lost: None });
     let reason = "condition onlyif mysql".to_owned();
