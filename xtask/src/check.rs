@@ -31,7 +31,7 @@ const SLOW: &[&str] = &[
     "xrt/",
 ];
 
-/// What may be chosen.
+/// Options of the command.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
     /// Check what differs from this commit

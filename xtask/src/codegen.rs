@@ -48,7 +48,7 @@ fn configurations() -> Vec<Generated> {
     all.map(|Configuration { path, text }| Generated { path, text }).collect()
 }
 
-/// What a generated file says of itself in its first lines, without the comment sign of its
+/// Returns the mark in the first lines of a generated file, without the comment sign of its
 /// language.
 pub(crate) fn marker() -> String {
     // Put together here, so that this file does not carry the word itself.

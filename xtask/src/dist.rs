@@ -23,7 +23,7 @@ const GLIBC: &[&str] = &[
     "librt.so.1",
 ];
 
-/// What may be chosen.
+/// Options of the command.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
     /// Build with this profile, which is faster to build

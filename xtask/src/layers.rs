@@ -45,7 +45,7 @@ impl fmt::Display for Layer {
     }
 }
 
-/// What the crates of one layer may import.
+/// The imports that the crates of one layer may have.
 struct Rule {
     layer: Layer,
     /// Whole layers.
@@ -74,7 +74,7 @@ const RULES: &[Rule] = &[
     Rule { layer: Tasks, imports: &[L0], also: &[] },
 ];
 
-/// What single crates may import beyond their layer.
+/// Imports that single crates may have beyond those of their layer.
 const BEYOND: &[(&str, &[&str])] = &[
     // A setting says which corrections are on; and plans are lowered as they were corrected.
     (OPTIMIZER, &[CORRECTIONS]),
@@ -91,7 +91,7 @@ const BEYOND: &[(&str, &[&str])] = &[
     (TASKS, &[ARCHIVE]),
 ];
 
-/// What the tests of single crates may import beyond their layer.
+/// Imports that the tests of single crates may have beyond those of their layer.
 const BEYOND_IN_TESTS: &[(&str, &[&str])] = &[
     // A drive is served for it to be there at all, and only this one has faults on purpose.
     ("pushdown/remote", &["pushdown/emulator"]),
@@ -131,7 +131,7 @@ const PLACES: &[(&str, Layer)] = &[
     (TASKS, Tasks),
 ];
 
-/// How files of tests are packed; any crate's tests may import it.
+/// The packing of files of tests; any crate's tests may import it.
 const ARCHIVE: &str = "xtask/archive";
 const CONFORMANCE: &str = "pushdown/conformance";
 const DRIVE_CHECK: &str = "pushdown/check";
@@ -142,7 +142,7 @@ const OPTIMIZER: &str = "pushdown/optimizer";
 const FUZZ_TARGETS: &str = "fuzz/targets";
 const FAULTS: &str = "fuzz/faults";
 const KERNEL_BENCHMARK: &str = "benchmarks/kernels";
-/// How a test says that it could not run; any crate's tests may import it.
+/// The report of a test that could not run; any crate's tests may import it.
 const SKIP: &str = "xtask/skip";
 const SHELL: &str = "connectors/shell";
 const SQL_TESTS: &str = "sqllogictest";

@@ -24,7 +24,7 @@ use self::list::{Mutant, PATH};
 use self::trial::{Outcome, Trial};
 use crate::project::{self, Project};
 
-/// What may be chosen.
+/// Options of the command.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
     /// Mutants, or components whose mutants are meant; all of them without a name

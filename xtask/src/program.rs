@@ -26,8 +26,8 @@ impl Program {
         Ok(project.target_folder().join("release").join(self.name))
     }
 
-    /// What cargo is told. The shell is named so that DataFusion is built with the features that it
-    /// has there: so it is not built again after the shell.
+    /// Returns the arguments of cargo. The shell is named so that DataFusion is built with the
+    /// features that it has there: so it is not built again after the shell.
     fn arguments(&self) -> Vec<&'static str> {
         let own = ["-p", self.package, "--bin", self.name];
         let mut arguments = vec!["build", "--release", "--locked", "-p", "nearscan-shell"];

@@ -43,7 +43,7 @@ impl Project {
         &self.root
     }
 
-    /// Where cargo builds, absolute.
+    /// Returns the folder that cargo builds in, absolute.
     pub(crate) fn target_folder(&self) -> PathBuf {
         // Joining an absolute path replaces the root.
         self.root.join(environment("CARGO_TARGET_DIR").unwrap_or_else(|| "target".to_owned()))
@@ -122,7 +122,7 @@ pub(crate) fn run(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// What `command` prints; anything but success is an error that holds what it said.
+/// Returns the output of `command`; anything but success is an error that holds its standard error.
 pub(crate) fn output(command: &mut Command) -> Result<String> {
     let output = command.output().with_context(|| format!("cannot start {}", name(command)))?;
     if !output.status.success() {

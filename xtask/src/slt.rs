@@ -14,7 +14,7 @@ use crate::{program::Program, project::Project};
 pub(crate) const PROGRAM: Program =
     Program { name: "nearscan-slt", package: "nearscan-sqllogictest", features: None };
 
-/// What the program is told.
+/// Arguments that are passed to the program.
 #[derive(Debug, Args)]
 #[command(disable_help_flag = true)]
 pub(crate) struct Options {

@@ -27,7 +27,7 @@ use crate::project::{self, Project};
 use tally::Skip;
 pub(crate) use tally::{Format, Reader, Tally};
 
-/// What may be chosen.
+/// Options of the command.
 #[derive(Debug, Default, Args)]
 pub(crate) struct Options {
     /// Run only tests whose name contains this
@@ -38,7 +38,7 @@ pub(crate) struct Options {
     no_install: bool,
 }
 
-/// What the suites run with.
+/// The programs and options that the suites run with.
 #[derive(Debug)]
 struct Setting<'a> {
     project: &'a Project,
@@ -49,7 +49,7 @@ struct Setting<'a> {
     python: Option<PathBuf>,
     /// The emulator of blob storage, if it is there.
     azurite: Option<PathBuf>,
-    /// Where tests say that they skipped themselves.
+    /// The file in which tests report that they skipped themselves.
     skip_log: PathBuf,
 }
 
@@ -111,14 +111,14 @@ fn prepare(project: &Project, install: Install) -> Result<Setting<'_>> {
 }
 
 impl Setting<'_> {
-    /// What tests said of themselves.
+    /// Returns the skips that tests reported of themselves.
     fn logged_skips(&self) -> Result<Vec<Skip>> {
         let logged = std::fs::read_to_string(&self.skip_log);
         Ok(Skip::parse_log(&logged.context("cannot read the log of skipped tests")?))
     }
 }
 
-/// What a step of preparation may do to the machine.
+/// The changes that a step of preparation may make to the machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Install {
     Allowed,

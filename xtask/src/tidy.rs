@@ -100,7 +100,7 @@ pub(crate) fn run(project: &Project) -> Result<()> {
 }
 
 impl Source {
-    /// What follows the last dot of the file's name, or nothing.
+    /// Returns the part of the file's name after the last dot, or nothing.
     fn extension(&self) -> &str {
         self.file_name().rsplit_once('.').map_or("", |(_, extension)| extension)
     }

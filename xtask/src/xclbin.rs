@@ -16,13 +16,13 @@ use crate::project::{self, Project};
 /// Which image.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
-    /// What it is for
+    /// Target of the image
     #[arg(long, value_enum, default_value_t = Target::SwEmu)]
     target: Target,
     /// Its name; for emulation `emulation`, for a card `smartssd_scan` unless given
     #[arg(long, value_name = "NAME")]
     image: Option<String>,
-    /// Where it goes; `xclbin/NAME.TARGET.xclbin` in the target folder unless given
+    /// Path of the image; `xclbin/NAME.TARGET.xclbin` in the target folder unless given
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
 }

@@ -84,7 +84,7 @@ pub enum TextError {
     /// A path that is not behind the one above it.
     #[error("line {0} is not behind the line above it in the order of paths")]
     Order(usize),
-    /// What is not base64, as it is written here.
+    /// A content that is not base64, as it is written here.
     #[error("line {0} has a content that is not base64")]
     Content(usize),
 }

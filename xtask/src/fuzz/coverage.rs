@@ -24,12 +24,12 @@ use nearscan_archive::Archive;
 use crate::project::{self, Project};
 use crate::test::{Install, packages};
 
-/// What may be chosen.
+/// Options of the command.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
     /// Targets to run; all unless given
     targets: Vec<String>,
-    /// How long each runs
+    /// Seconds for each target
     #[arg(long, value_name = "N", default_value_t = 60)]
     seconds: u32,
     /// Instead of running, keep in the committed corpora what reaches the same edges
@@ -65,7 +65,7 @@ const INPUT_SECONDS_MAX: u32 = 25;
 const MEMORY_MIB_MAX: u32 = 4096;
 const ALLOCATION_MIB_MAX: u32 = 1024;
 
-/// What `Cargo.toml` says of optimisation and checks.
+/// The profile in `Cargo.toml` with the optimisation and the checks of fuzz targets.
 const PROFILE: &str = "fuzz";
 /// Sanitizers of the kernels' C++.
 const SANITIZERS: &str = "-fsanitize=address,undefined";
@@ -113,7 +113,7 @@ fn chosen(names: &[String]) -> Result<Vec<&'static Target>> {
     names.iter().map(target).collect()
 }
 
-/// Where programs are built and what they leave.
+/// The build of the targets, and the folder for their files.
 struct Build<'a> {
     project: &'a Project,
     folder: PathBuf,
@@ -185,7 +185,7 @@ impl<'a> Build<'a> {
         command.arg(format!("-max_len={}", target.bytes_max));
         command.arg("-len_control=0");
         command.arg(format!("-timeout={INPUT_SECONDS_MAX}"));
-        // What is slower than usual, but not too slow, would be kept beside the crashes.
+        // Inputs that are slower than usual, but not too slow, would be kept beside the crashes.
         command.arg(format!("-report_slow_units={INPUT_SECONDS_MAX}"));
         command.arg(format!("-rss_limit_mb={MEMORY_MIB_MAX}"));
         command.arg(format!("-malloc_limit_mb={ALLOCATION_MIB_MAX}"));
@@ -269,14 +269,14 @@ fn clear(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// What a run came to.
+/// The figures of a run.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Report {
     executions: u64,
     edges_first: u64,
     edges: u64,
     features: u64,
-    /// Where the input is that ended the run.
+    /// The path of the input that ended the run.
     crash: Option<String>,
 }
 

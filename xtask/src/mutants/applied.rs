@@ -120,7 +120,7 @@ mod tests {
     #[test]
     fn file_is_restored_when_the_program_is_killed() {
         let (folder, path, mut applied) = applied();
-        // What the system does to the pipe of a program that ends, and nothing else.
+        // The system does this to the pipe of a program that ends, and nothing else.
         drop(applied.keeper.stdin.take());
         assert!(applied.keeper.wait().unwrap().success());
         assert!(is_restored(&folder, &path));

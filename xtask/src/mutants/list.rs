@@ -8,7 +8,7 @@ use toml::{Table, Value};
 
 use crate::project::Project;
 
-/// Where the list is.
+/// The path of the list, relative to the root.
 pub(super) const PATH: &str = "fuzz/mutants.toml";
 
 /// One deliberate mutant.
@@ -23,7 +23,7 @@ pub(super) struct Mutant {
     pub(super) file: String,
     /// Text that occurs once in the file.
     pub(super) find: String,
-    /// What is there instead.
+    /// The text that replaces it.
     pub(super) replace: String,
     /// Arguments of cargo that run the tests; the first is `test`.
     pub(super) tests: Vec<String>,

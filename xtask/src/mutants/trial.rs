@@ -12,7 +12,7 @@ use super::list::Mutant;
 use crate::project::Project;
 use crate::test::{Format, Reader, Tally};
 
-/// How long tests may run, in seconds: a mutant may be that something never ends.
+/// The time limit of the tests, in seconds: a mutant may make something never end.
 const SECONDS_MAX: u32 = 900;
 
 /// The exit statuses of `timeout` when it had to stop the program, and to kill it.
@@ -97,7 +97,7 @@ fn bounded(project: &Project, command: &Command) -> Command {
     bounded
 }
 
-/// What the end of the tests says.
+/// Returns the outcome that the tests of a mutant and their exit status show.
 fn outcome(tally: &Tally, status: ExitStatus) -> Result<Outcome> {
     if status.success() {
         ensure!(tally.passed_count() > 0, "no test ran");

@@ -11,7 +11,7 @@ use anyhow::{Context, Result, ensure};
 use super::Install;
 use crate::project::{self, Project};
 
-/// What tests call it: `needs azurite`.
+/// The name in the skips of tests: `needs azurite`.
 pub(super) const NAME: &str = "azurite";
 
 /// The package, with the version that is installed.

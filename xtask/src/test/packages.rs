@@ -13,7 +13,7 @@ use crate::project::{self, Project};
 
 /// Something that a test calls.
 struct Tool {
-    /// What tests and suites call it: `needs NAME`.
+    /// The name in the skips of tests and suites: `needs NAME`.
     name: &'static str,
     /// Debian's packages that hold it.
     packages: &'static [&'static str],
@@ -40,7 +40,7 @@ const TOOLS: &[Tool] = &[
     Tool { name: "npm", packages: &["nodejs", "npm"], probe: &["npm", "--version"] },
 ];
 
-/// What fuzzers are linked with; no test needs it.
+/// The libraries that fuzzers are linked with; no test needs them.
 const FUZZER: &[Tool] = &[Tool {
     name: "libfuzzer",
     packages: &["clang", "libclang-rt-dev"],

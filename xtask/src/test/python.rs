@@ -11,7 +11,7 @@ use anyhow::{Context, Result, ensure};
 use super::Install;
 use crate::project::{self, Project};
 
-/// What tests call it: `needs python`.
+/// The name in the skips of tests: `needs python`.
 pub(super) const NAME: &str = "python";
 
 /// The pinned packages, relative to the root.

@@ -6,7 +6,7 @@
 
 use std::process::ExitCode;
 
-/// How many tests did what, over any number of runs.
+/// The counts of passed, failed and skipped tests, over any number of runs.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tally {
     passed: usize,
@@ -22,7 +22,7 @@ pub(super) struct Skip {
     pub(super) reason: String,
 }
 
-/// How a suite says what it did.
+/// The form in which a suite reports its tests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Format {
     Libtest,
@@ -103,7 +103,7 @@ impl Tally {
         self.failures.len()
     }
 
-    /// How many tests passed.
+    /// Returns the number of tests that passed.
     pub(crate) fn passed_count(&self) -> usize {
         self.passed
     }
@@ -113,7 +113,7 @@ impl Tally {
         self.failures.first().map(String::as_str)
     }
 
-    /// What is printed at the end: failures, skips, and the one closing line.
+    /// Returns the text that is printed at the end: failures, skips, and the one closing line.
     pub(super) fn report(&self) -> String {
         let mut report = String::new();
         for failure in &self.failures {

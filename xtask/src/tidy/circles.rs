@@ -20,7 +20,7 @@ struct File<'a> {
     source: &'a Source,
     /// Paths that it names, relative to the crate.
     imports: Vec<Module>,
-    /// What it re-exports under which name.
+    /// The modules that it re-exports, by the name they get.
     exports: BTreeMap<String, Module>,
 }
 
@@ -100,7 +100,7 @@ impl File<'_> {
     }
 }
 
-/// Where `word` stands by itself.
+/// Returns the byte offset at which `word` stands by itself.
 fn find_word(code: &str, word: &str) -> Option<usize> {
     let is_part = |sign: char| sign.is_alphanumeric() || sign == '_';
     code.match_indices(word)

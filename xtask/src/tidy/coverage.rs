@@ -15,7 +15,7 @@ struct Tested {
     name: &'static str,
     /// The sources of the crate that holds it.
     folder: &'static str,
-    /// What is before a variant's name in SQL tests.
+    /// The text before a variant's name in SQL tests.
     sql_prefix: &'static str,
 }
 
