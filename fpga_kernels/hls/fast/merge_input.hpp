@@ -7,7 +7,7 @@
 // Which input is needed next is known only when elements have been compared, so the reader is told:
 // two bursts of each input are read ahead, and one more is asked for when one has been taken. A
 // stream has room for both, so the reader never waits for a stage that waits for the other input.
-// A turn takes its element out of a register: no turn waits for the memory.
+// An iteration takes its element out of a register: no iteration waits for the memory.
 #pragma once
 
 #include "lines.hpp"
@@ -54,7 +54,7 @@ REQUESTED:
   }
 }
 
-/// One input between two turns.
+/// One input between two iterations.
 struct input_head {
   /// Elements that are left, with the one that waits.
   uint64_t left;

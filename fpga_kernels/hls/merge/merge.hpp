@@ -7,10 +7,10 @@
 // Of each input it also reads the row before its cut: the order across the cut is checked, and what
 // equals the last row of the part before is known to be no first one.
 //
-// One loop with a turn for each row: the next row of the input that won is read and held against
-// the one before it, then its matches are played again. A turn depends on the one before it, so
-// there is no pipeline of stages to gain from; the lines of each column are there when they are
-// needed (windows.hpp).
+// One loop with an iteration for each row: the next row of the input that won is read and held
+// against the one before it, then its matches are played again. An iteration depends on the one
+// before it, so there is no pipeline of stages to gain from; the lines of each column are there
+// when they are needed (windows.hpp).
 #pragma once
 
 #include "cut.hpp"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Folds rows into aggregate states by group; in rows mode passes everything on.
 //
-// Turns: a word of rows mode takes one, and one more where a column is wide. What a word of states
-// takes is told in fold.hpp; the groups are cleared one a turn, and shown one column a turn.
+// Iterations: a word of rows mode takes one, and one more where a column is wide. See fold.hpp for
+// a word of states. The groups are cleared one per iteration, and shown one column per iteration.
 //
 // A group's number is made of its keys' dictionary codes, or places in their ranges, 0 being null:
 // no hashing, no collisions, and a table whose size is known before the first row. The keys'

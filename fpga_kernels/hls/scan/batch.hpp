@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Words that go through a program together, and what the arithmetic unit takes for them.
 //
-// A turn is one pass of a loop that begins one each cycle. A stage with a program has three loops,
-// which gather a batch, evaluate it and pass it on. In hardware they overlap: while one batch is
+// Each of the loops begins an iteration each cycle. A stage with a program has three loops, which
+// gather a batch, evaluate it and pass it on. In hardware they overlap: while one batch is
 // evaluated the next is gathered and the one before is passed on, each in a third of the batch's
 // memory, so that the busiest of the three loops is what a batch costs. Here they are called one
 // after the other.
@@ -12,18 +12,18 @@
 
 namespace nearscan {
 
-/// Words of a batch: with two a turn, a step takes more turns than a sum or a comparison is deep,
-/// and a lane's batches fit the small memories of 32 places that LUTs make.
+/// Words of a batch: with two per iteration, a step takes more iterations than a sum or a
+/// comparison is deep, and a lane's batches fit the small memories of 32 places that LUTs make.
 static constexpr uint32_t BATCH_WORDS = 16;
-/// Words that the arithmetic unit of the filter takes a turn, and that of the projection:
+/// Words that the arithmetic unit of the filter takes per iteration, and that of the projection:
 /// predicates have more steps.
 static constexpr uint32_t FILTER_WORDS = 2;
 static constexpr uint32_t PROJECT_WORDS = 1;
-/// Turns until the next step may read the first result of one: operands read 2, computed 3, written
-/// 1; a product of 64 by 64 bits is computed in 9. Assumed.
+/// Iterations until the next step may read the first result of one: operands read 2, computed 3,
+/// written 1; a product of 64 by 64 bits is computed in 9. Assumed.
 static constexpr uint32_t STEP_DEPTH = 6;
 static constexpr uint32_t MULTIPLY_DEPTH = 12;
-/// Turns of a division: eight dividers side by side, each makes one of 128 bits a turn.
+/// Iterations of a division: eight dividers side by side, each makes one of 128 bits per iteration.
 static constexpr uint32_t DIVIDE_TURNS = 128;
 
 /// Words of all columns, and the rows of each that are looked at.
@@ -33,7 +33,7 @@ struct word_batch {
   uint32_t words;
 };
 
-/// The turns of loops that overlap.
+/// The iterations of loops that overlap.
 struct overlapped_turns {
   uint64_t gather;
   uint64_t evaluate;

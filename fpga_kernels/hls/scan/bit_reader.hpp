@@ -13,7 +13,7 @@ struct bit_reader {
   bit_window window;
   bool ended;
   bool overrun;
-  /// Turns of lengths and other numbers that are read a byte a turn.
+  /// Iterations for lengths and other numbers that are read a byte per iteration.
   uint64_t turns;
 
   bit_reader() : ended(true), overrun(false), turns(0) {}
@@ -61,9 +61,9 @@ struct bit_reader {
     return number;
   }
 
-  /// The next `count` (<= 8) numbers of `bits` (<= 64 / `At_once`) each, a take of `At_once` a
-  /// turn; what is behind them in `numbers` [count + At_once] may be written over. Gives one that
-  /// none of them is above.
+  /// The next `count` (<= 8) numbers of `bits` (<= 64 / `At_once`) each, a take of `At_once` per
+  /// iteration; what is behind them in `numbers` [count + At_once] may be written over. Gives one
+  /// that none of them is above.
   template <uint32_t At_once, typename Number>
   NS_HOT Number take_numbers(byte_stream& in, uint32_t bits, uint32_t count, Number* numbers) {
     const Number mask = static_cast<Number>(low_bits(~static_cast<uint64_t>(0), bits));

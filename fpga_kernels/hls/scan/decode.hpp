@@ -55,7 +55,7 @@ inline uint32_t open_data_page(byte_stream& payload, scratch_stream& requests, f
     const uint64_t steps_before = lane.steps;
     const uint32_t status = store_streams(payload, requests, lane.bits, plan, lane.scratch, rest,
                                           lane.slot_words, lane.steps, lane.split);
-    // A word of a stream a turn.
+    // A word of a stream per iteration.
     lane.turns += lane.steps - steps_before;
     return status;
   }

@@ -75,8 +75,8 @@ struct delta_reader {
     return bits.overrun || widths[miniblock] > stored_bits ? STATUS_CORRUPT : STATUS_OK;
   }
 
-  /// The next `count` (<= 8) differences of the miniblock, as many a turn as 64 bits hold; gives
-  /// the turns.
+  /// The next `count` (<= 8) differences of the miniblock, as many per iteration as 64 bits hold;
+  /// gives the iterations.
   uint32_t take_differences(byte_stream& in, bit_reader& bits, uint32_t count, uint64_t* numbers) {
     const uint32_t width = widths[miniblock];
     if (width <= 8) {
@@ -95,8 +95,8 @@ struct delta_reader {
     return count;
   }
 
-  /// The next `count` (<= 8) values, of which the low `stored_bits` (32 or 64) count, and the turns
-  /// that they take.
+  /// The next `count` (<= 8) values, of which the low `stored_bits` (32 or 64) count, and the
+  /// iterations that they take.
   uint32_t next(byte_stream& in, bit_reader& bits, uint32_t stored_bits, uint32_t count,
                 uint64_t numbers[2 * ROWS], uint32_t& turns) {
     if (count == 0) return STATUS_OK;

@@ -53,7 +53,7 @@ struct lane_state {
   word_ring words;
   uint64_t rows;
   uint64_t steps;
-  /// Turns, but for those that `bits` counts: of the pages so far, and of the dictionary.
+  /// Iterations, but for those that `bits` counts: of the pages so far, and of the dictionary.
   uint64_t turns;
   uint64_t dictionary_turns;
   uint64_t values;
@@ -120,8 +120,8 @@ inline bool page_ends(byte_stream& payload, bit_reader& bits, const decode_plan&
   return bits.at_end(payload);
 }
 
-/// Reads the dictionary page: an entry a turn. An entry that goes to device memory takes one more:
-/// it is written as two words.
+/// Reads the dictionary page: an entry per iteration. An entry that goes to device memory takes one
+/// more: it is written as two words.
 inline uint32_t read_dictionary(byte_stream& payload, scratch_stream& requests, lane_state& lane,
                                 const decode_plan& plan, const page_token& page) {
   dictionary_store& dictionary = lane.dictionary;

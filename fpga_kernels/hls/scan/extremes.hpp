@@ -109,7 +109,7 @@ STRING_ROWS:
       const uint64_t words_before = work.words_read;
       better = least ? less_behind(reference, best, requests, answers, work.words_read)
                      : less_behind(best, reference, requests, answers, work.words_read);
-      // A word of both strings a turn.
+      // A word of both strings per iteration.
       work.turns += (work.words_read - words_before) / 2;
     }
     if (!better) continue;

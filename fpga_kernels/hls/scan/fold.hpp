@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Folds the rows of a word into the states of their groups.
 //
-// A turn takes two rows, one beside the other, and all slots of both, whatever their groups: see
-// groups.hpp for why no turn waits for the one before. Where both rows are of one group, the second
-// one adds to what the first one gives. Sums of floats, which depend on the order of the rows, and
-// extremes of byte strings, which ask the memory, go row by row behind that.
+// An iteration takes two rows, one beside the other, and all slots of both, whatever their groups:
+// see groups.hpp for why none waits for the one before. Where both rows are of one group, the
+// second one adds to what the first one gives. Sums of floats, which depend on the order of the
+// rows, and extremes of byte strings, which ask the memory, go row by row behind that.
 #pragma once
 
 #include "../common/floats.hpp"
@@ -12,10 +12,10 @@
 
 namespace nearscan {
 
-/// Rows of a turn.
+/// Rows of an iteration.
 static constexpr uint32_t ROWS_A_TURN = 2;
 static_assert(ROWS_A_TURN == 2, "a pair: see add_pair");
-/// Turns from one sum of floats to the next, which needs it. Assumed: an adder in double precision.
+/// Iterations from one sum of floats to the next, which needs it. Assumed: an adder of doubles.
 static constexpr uint32_t FLOAT_TURNS = 8;
 
 /// The kinds of the slots, a bit each: those that go row by row, and sums that have met numbers of

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The states of the groups: all of them in memory, those of the latest words at hand.
 //
-// A state in memory is read two turns before it can be changed, so that rows of one group behind
-// each other would wait for each other. Eight groups, as many as a word can have, are therefore at
-// hand in registers, where a state is changed within a turn. A group that a word needs and that is
-// not there changes places with one that the word does not need; all that a word is missing do so
-// one a turn, and the word waits for the last of them.
+// A state in memory is read two iterations before it can be changed, so that rows of one group
+// behind each other would wait for each other. Eight groups, as many as a word can have, are
+// therefore at hand in registers, where a state is changed within an iteration. A group that a word
+// needs and that is not there changes places with one that the word does not need; all that a word
+// is missing do so one per iteration, and the word waits for the last of them.
 #pragma once
 
 #include "plan.hpp"
@@ -31,7 +31,7 @@ struct group_states {
 
 /// Groups at hand.
 static constexpr uint32_t GROUPS_AT_HAND = ROWS;
-/// Turns from the last change of places of a word to its first row: read, and two to get there.
+/// Iterations from a word's last change of places to its first row: read, and two to get there.
 static constexpr uint32_t EXCHANGE_DEPTH = 3;
 
 /// All groups of a command.
@@ -104,7 +104,7 @@ struct group_table {
     latest = place;
   }
 
-  /// Brings the groups of the rows `keep` to hand; gives the turns of that.
+  /// Brings the groups of the rows `keep` to hand; gives the iterations of that.
   NS_APART uint32_t bring(const uint32_t group_of[ROWS], uint8_t keep) {
     uint32_t taken = 0;
   TAKEN:

@@ -5,10 +5,10 @@
 // that needs some of those asks for them and waits in a ring while the words behind it are decoded,
 // so that the time of a look-up there is paid once and not for each.
 //
-// Two rows are looked up a turn, since the dictionary's memory has two ports, as has the store. As
-// many indexes are unpacked a turn as 64 bits hold, beside that, and the levels are read beside
-// both: a word takes what the slower of unpacking and looking up takes, which are 4 turns for eight
-// rows.
+// Two rows are looked up per iteration, since the dictionary's memory has two ports, as has the
+// store. As many indexes are unpacked per iteration as 64 bits hold, beside that, and the levels
+// are read beside both: a word takes what the slower of unpacking and looking up takes, which are 4
+// iterations for eight rows.
 #pragma once
 
 #include "dictionary.hpp"
@@ -29,16 +29,16 @@ INDEX_RUN:
 /// Room for the indexes of a word, and for what a take of bits writes behind them.
 static constexpr uint32_t INDEX_ROOM = 2 * ROWS;
 
-/// Turns in which `count` indexes of so many bits are unpacked.
+/// Iterations in which `count` indexes of so many bits are unpacked.
 inline uint32_t unpack_turns(uint32_t width, uint32_t count) {
   const uint32_t a_turn = width <= 8 ? 8 : width <= 16 ? 4 : 2;
   return (count + a_turn - 1) / a_turn;
 }
 
-/// Rows that are looked up, or put into a word, a turn.
+/// Rows that are looked up, or put into a word, per iteration.
 static constexpr uint32_t PUT_A_TURN = 2;
 
-/// Turns in which `count` rows are.
+/// Iterations in which `count` rows are.
 inline uint32_t put_turns(uint32_t count) { return (count + PUT_A_TURN - 1) / PUT_A_TURN; }
 
 /// The next `count` (<= 8) packed indexes of `width` bits each; gives one that none is above.
@@ -50,7 +50,7 @@ NS_HOT uint32_t take_packed(byte_stream& payload, bit_reader& bits, uint32_t wid
 }
 
 /// The next `count` (<= 8) dictionary indexes of a page, of `width` bits each where they are
-/// packed; gives the turns.
+/// packed; gives the iterations.
 NS_HOT uint32_t next_indexes(byte_stream& payload, bit_reader& bits, hybrid_run& run,
                              uint32_t width, uint32_t count, uint32_t indexes[INDEX_ROOM]) {
   uint32_t got = 0;

@@ -2,10 +2,10 @@
 // Evaluates predicate and projection programs.
 //
 // All steps share one arithmetic unit. A batch of words is evaluated step by step, and within a
-// step one or two words a turn: no turn waits for the one before, since the first result of a step
-// is needed no sooner than the next step begins. Words that the unit does not do in its pipeline
-// come again in a loop behind, one at a time: divisions, dates, IN, products of more than 64 bits a
-// side.
+// step one or two words per iteration: none waits for the one before, since the first result of a
+// step is needed no sooner than the next step begins. Words that the unit does not do in its
+// pipeline come again in a loop behind, one at a time: divisions, dates, IN, products of more than
+// 64 bits a side.
 #pragma once
 
 #include "batch.hpp"
@@ -13,17 +13,17 @@
 
 namespace nearscan {
 
-/// Turns of a word that comes again.
+/// Iterations of a word that comes again.
 inline uint32_t turns_apart(const step& at) {
   switch (at.op) {
     case OP_IN:
-      // A literal a turn.
+      // A literal per iteration.
       return operand_index(at.c) - operand_index(at.b) + 1;
     case OP_MULTIPLY:
     case OP_YEAR:
     case OP_MONTH:
     case OP_DAY:
-      // A row a turn.
+      // A row per iteration.
       return ROWS;
     default:
       return DIVIDE_TURNS;
@@ -49,8 +49,8 @@ AGAIN:
   return overflowed;
 }
 
-/// Evaluates step `index` for a batch, `Words` a turn, and adds its turns; true when a result left
-/// its width.
+/// Evaluates step `index` for a batch, `Words` per iteration, and adds its iterations; true when a
+/// result left its width.
 template <uint32_t Words>
 inline bool evaluate_step(const program_plan& plan, uint32_t index, const word_batch& batch,
                           step_values steps[BATCH_WORDS], uint64_t& turns) {
@@ -96,8 +96,8 @@ IN_PIPELINE:
   return overflowed;
 }
 
-/// Evaluates a whole program for a batch, `Words` a turn, and adds its turns; true when a result
-/// left its width.
+/// Evaluates a whole program for a batch, `Words` per iteration, and adds its iterations; true when
+/// a result left its width.
 template <uint32_t Words>
 inline bool evaluate_program(const program_plan& plan, const word_batch& batch,
                              step_values steps[BATCH_WORDS], uint64_t& turns) {

@@ -117,11 +117,11 @@ GATHER:
   return true;
 }
 
-/// Columns of a word that are sent on a turn: the steps' memory has as many copies to be read for
-/// that.
+/// Columns of a word that are sent per iteration: the steps' memory has as many copies to be read
+/// for that.
 static constexpr uint32_t SENT_COLUMNS = 2;
 
-/// Sends the columns of a word, those that only count left out; gives the turns.
+/// Sends the columns of a word, those that only count left out; gives the iterations.
 inline uint32_t send_columns(const project_plan& plan, uint8_t keep,
                              const value_token columns[LANES], const step_values& steps,
                              const row_token& rows, half_stream numbers[SLOTS],
@@ -149,7 +149,7 @@ COLUMNS:
   return (halves + SENT_COLUMNS - 1) / SENT_COLUMNS;
 }
 
-/// Passes on the output columns of a word; gives the turns.
+/// Passes on the output columns of a word; gives the iterations.
 inline uint64_t pass_on_word(const project_plan& plan, uint8_t keep,
                              const value_token columns[LANES], const step_values& steps,
                              top_chain& chain, row_stream& rows_out, half_stream numbers[SLOTS],

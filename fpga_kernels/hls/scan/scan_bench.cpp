@@ -6,7 +6,7 @@
 //     scan_bench full 6   one of the two, for a profiler: q6 or q1
 //
 // This is the speed of a simulation on this machine. It says nothing about hardware; of that, the
-// turns of the loops are shown.
+// iterations of the loops are shown.
 #include <ctime>
 
 #include "tb_run.hpp"

@@ -66,7 +66,7 @@ STORE:
 }
 
 /// Reads the dictionary slots and the entries of the store that a request names: for a row of the
-/// word each, or none. The store gives two a turn.
+/// word each, or none. The store gives two per iteration.
 inline found_token look_up_slots(const scratch_token& token, const int32_t store[STORE_ENTRIES],
                                  const uint64_t* memory) {
   found_token found = found_token();

@@ -94,7 +94,7 @@ struct pattern_run {
 };
 
 /// The outcomes of all tests of a column against literals for one value, one bit a test, and the
-/// turns: one for each literal, and one for each of its words that is compared.
+/// iterations: one for each literal, and one for each of its words that is compared.
 inline uint16_t run_tests(const string_prefix& value, const lane_tests& tests, uint64_t& turns) {
   uint16_t outcomes = 0;
   uint32_t literal = 0;

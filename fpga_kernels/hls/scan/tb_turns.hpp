@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests the counts of the stages: turns that were worked out by hand, the same in every depth mode.
+// Tests the counts of the stages: iterations worked out by hand, the same in every depth mode.
 #pragma once
 
 #include "tb_run.hpp"
@@ -61,7 +61,7 @@ inline uint64_t dictionary_turns(const result_record& header) {
   return header.dictionary_turns_lane_max;
 }
 
-/// A step over 16 words takes 8 turns; over one word as many as it is deep.
+/// A step over 16 words takes 8 iterations; over one word as many as it is deep.
 inline void turns_of_programs(tally& all) {
   const step below = make_step(OP_LESS, column_at(0), literal_at(0));
   scan_model model = make_turn_model();
@@ -87,7 +87,7 @@ inline void turns_of_programs(tally& all) {
   check_turns(all, "one word", small, filter_turns, 6 + 6);
 }
 
-/// Two output columns of a word are sent a turn, and wide ones twice.
+/// Two output columns of a word are sent per iteration, and wide ones twice.
 inline void turns_of_output(tally& all) {
   scan_model model = make_turn_model();
   model.states = false;
@@ -115,8 +115,8 @@ inline void turns_of_output(tally& all) {
   check_turns(all, "a top in the other order", model, project_turns, 128 + 0 + 1 + 126 * 2);
 }
 
-/// Two kept rows a turn. Beside them: a group to clear, to bring to hand (4) and to show (1, and 1
-/// a column).
+/// Two kept rows per iteration. Beside them: a group to clear, to bring to hand (4) and to show (1,
+/// and 1 a column).
 inline void turns_of_groups(tally& all) {
   scan_model model = make_turn_model();
   model.slots = {make_slot(FUNCTION_SUM, column_at(0))};
@@ -139,7 +139,7 @@ inline void turns_of_groups(tally& all) {
   check_turns(all, "sixteen groups", model, aggregate_turns, 16 * (4 + 8 + 3) + 17 + (17 + 16 * 2));
 }
 
-/// Two rows of a word a turn, unless 64 bits hold fewer.
+/// Two rows of a word per iteration, unless 64 bits hold fewer.
 inline void turns_of_pages(tally& all) {
   scan_model model = make_turn_model();
   check_turns(all, "8-byte numbers", model, decode_turns, 128);
@@ -150,7 +150,7 @@ inline void turns_of_pages(tally& all) {
   // -99 in two bytes, and four widths.
   model.columns[0].style.other = direct::differences;
   check_turns(all, "differences", model, decode_turns, 64 + 6 + 2 + 4);
-  // All entries are on chip: an entry a turn. Two 4-byte entries are a token.
+  // All entries are on chip: an entry per iteration. Two 4-byte entries are a token.
   model.columns = {make_turn_column(1000, 1000, layout::dictionary, PHYSICAL_INT32)};
   model.rows = 1000;
   check_turns(all, "a dictionary", model, dictionary_turns, 1000);
@@ -158,7 +158,7 @@ inline void turns_of_pages(tally& all) {
   model.rows = 5000;
   check_turns(all, "a large dictionary in the store", model, dictionary_turns, 5000);
   check_turns(all, "look-ups in the store", model, dictionary_reads, 0);
-  // From the first entry that needs more than 32 bits on all go to device memory, in two turns
+  // From the first entry that needs more than 32 bits on all go to device memory, in two iterations
   // each.
   model.columns = {make_turn_column(5000, 5000, layout::dictionary)};
   model.columns[0].cells[4500].number = static_cast<int64_t>(1) << 31;

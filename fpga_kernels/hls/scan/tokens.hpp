@@ -140,8 +140,8 @@ static constexpr uint8_t SCRATCH_END = 3;
 static constexpr uint8_t SCRATCH_FIRST_WORDS = 4;
 static constexpr uint8_t SCRATCH_STORE = 5;
 
-/// Entries of 32 bits in the store: 16 URAMs of two ports. Two look-ups a turn are as many as a
-/// dictionary on chip gives.
+/// Entries of 32 bits in the store: 16 URAMs of two ports. Two look-ups per iteration are as many
+/// as a dictionary on chip gives.
 static constexpr uint32_t STORE_ENTRIES = 131072;
 
 /// Dictionary entries that were looked up.
@@ -165,8 +165,8 @@ inline uint64_t reference_length(uint64_t reference) {
 /// Its first word in scratch.
 inline uint64_t reference_word(uint64_t reference) { return reference >> STRING_LENGTH_BITS; }
 
-/// The work of a stage, and its end; each adds to the report of the stage before it. A turn is one
-/// pass of a loop that begins one each cycle.
+/// The work of a stage, and its end; each adds to the report of the stage before it. The loops that
+/// are counted begin an iteration each cycle.
 struct report {
   uint32_t status;
   uint32_t detail_column;
@@ -176,12 +176,12 @@ struct report {
   uint64_t pages;
   uint64_t bytes_decompressed;
   uint64_t snappy_tokens;
-  /// Turns of data pages.
+  /// Iterations of data pages.
   uint64_t decompress_turns;
   uint64_t values_decoded;
   uint64_t decode_steps_lane_max;
   uint64_t decode_turns;
-  /// Turns of the dictionary page, decompressing or decoding it.
+  /// Iterations of the dictionary page, decompressing or decoding it.
   uint64_t dictionary_turns;
   uint64_t dictionary_entries;
   uint64_t dictionary_reads;

@@ -21,7 +21,7 @@ inline bool comes_before(const top_place& a, const top_place& b) {
   return a.behind != b.behind ? b.behind : a.number < b.number;
 }
 
-/// The places of the best rows, in their order, in a small memory. A row takes a turn to be
+/// The places of the best rows, in their order, in a small memory. A row takes an iteration to be
 /// compared with the last of them, and one more for each that it comes before: few rows come before
 /// any once the chain is full.
 struct top_chain {

@@ -70,8 +70,8 @@ inline bool has_numbers(const decode_plan& plan, uint8_t encoding) {
   return in_words && encoding == ENCODING_PLAIN;
 }
 
-/// The next `count` numbers of such a page, and the turns that they take: 8 bytes of plain ones a
-/// turn.
+/// The next `count` numbers of such a page, and the iterations that they take: 8 bytes of plain
+/// ones per iteration.
 inline uint32_t next_numbers(byte_stream& payload, lane_state& lane, const decode_plan& plan,
                              const open_page& open, uint32_t count, uint64_t numbers[2 * ROWS],
                              uint32_t& turns) {
@@ -88,7 +88,7 @@ inline uint32_t next_numbers(byte_stream& payload, lane_state& lane, const decod
   return lane.bits.overrun ? STATUS_CORRUPT : STATUS_OK;
 }
 
-/// Reads the numbers of a part of a word: two rows a turn, unless the page gives fewer.
+/// Reads the numbers of a part of a word: two rows per iteration, unless the page gives fewer.
 NS_APART uint32_t decode_numbers(byte_stream& payload, lane_state& lane, const decode_plan& plan,
                                  const open_page& open, const word_part& part) {
   value_token& word = lane.words.filling();

@@ -3,7 +3,7 @@
 //
 // Eight rows without a null, their indexes of one run. Where all entries are on chip and no word
 // before waits for device memory, nothing about such a word waits for anything but the input, so
-// that the loop takes the turns of its look-ups; other rows go a part of a word at a time.
+// that the loop takes the iterations of its look-ups; other rows go a part of a word at a time.
 #pragma once
 
 #include "indexes.hpp"

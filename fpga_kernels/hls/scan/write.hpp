@@ -33,7 +33,7 @@ CLEAR_COLUMNS:
 struct payload_writer {
   scratch_token line;
   uint64_t at;
-  /// Turns of all loops of the stage, which follow each other.
+  /// Iterations of all loops of the stage, which follow each other.
   uint64_t turns;
   uint32_t checksum;
 
@@ -180,7 +180,7 @@ COLUMNS:
       writer.put(out, block.valid[column][word]);
     }
     write_values<scratch_stream&>(block, column, plan.width[column], writer, out);
-    // A number a turn, and a wide one in two.
+    // A number per iteration, and a wide one in two.
     writer.turns += block.rows * (plan.width[column] == WIDTH_W128 ? 2u : 1u);
     if (plan.width[column] == WIDTH_BYTES) {
       // Their lengths were added up before.
@@ -209,7 +209,7 @@ PUT_COLUMNS:
   block.rows++;
 }
 
-/// Turns as a result tells them.
+/// Iterations as a result tells them.
 inline uint32_t turns_32(uint64_t turns) {
   return turns < 0xffffffffu ? static_cast<uint32_t>(turns) : 0xffffffffu;
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Array Merge of the SmartSSD study: two sorted arrays in, one sorted array without duplicates out.
 //
-// A turn takes one element, which waits in a register, and reads the one that follows it: what to
-// read next is known only when two elements have been compared. With a buffer there is, as in the
-// study, a single one: a third of it is a block of `a`, a third one of `b`, a third one of `c`.
+// An iteration takes one element, which waits in a register, and reads the one that follows it:
+// what to read next is known only when two elements have been compared. A unit with a buffer has,
+// as in the study, a single one: a third is a block of `a`, a third one of `b`, a third one of `c`.
 //
 // A unit merges what lies between its two cuts (cut.hpp) and writes its piece to `c`, where the
 // elements before its first cut leave room for it. How long a piece is, is known behind it:
@@ -27,7 +27,7 @@ struct merge_input {
   int32_t head;
 };
 
-/// A merge between two turns.
+/// A merge between two iterations.
 struct merge_cursor {
   merge_input a;
   merge_input b;
@@ -51,7 +51,7 @@ inline void open_input(const int32_t* elements, uint64_t first, uint64_t count,
 inline bool has_head(const merge_input& input) { return input.at < input.end; }
 inline bool is_open(const merge_input& input) { return has_head(input) || input.is_last; }
 
-/// Whether the next turn needs nothing but what can be reached.
+/// Whether the next iteration needs nothing but what can be reached.
 inline bool can_turn(const merge_cursor& cursor) {
   return is_open(cursor.a) && is_open(cursor.b) && (has_head(cursor.a) || has_head(cursor.b)) &&
          cursor.out < cursor.out_end;
@@ -81,8 +81,8 @@ inline void merge_turn(const int32_t* a, const int32_t* b, int32_t* c, merge_cur
   }
 }
 
-/// Merges as far as the cursor reaches. A turn depends on the one before it, so the tool will find
-/// a longer interval than is asked for.
+/// Merges as far as the cursor reaches. An iteration depends on the one before it, so the tool will
+/// find a longer interval than is asked for.
 template <bool Pipelined>
 inline void merge_elements(const int32_t* a, const int32_t* b, int32_t* c, merge_cursor& cursor,
                            study_steps& steps) {

@@ -47,7 +47,7 @@ struct study_steps {
   access_counts a;
   access_counts b;
   access_counts c;
-  /// Turns of the loop that computes; those of copies are the beats.
+  /// Iterations of the loop that computes; those of copies are the beats.
   uint64_t iterations;
   /// Comparisons of elements.
   uint64_t comparisons;

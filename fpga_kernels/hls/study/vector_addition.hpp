@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Vector Addition of the SmartSSD study: c[i] = a[i] + b[i], which wraps.
 //
-// Without a buffer a turn has three accesses to one port, of three arrays in turn. With one, as in
-// the study, there is a single buffer: a block of `a` is copied in, the block of `b` is added to
-// it, and the sums are copied out to `c`.
+// Without a buffer an iteration has three accesses to one port, of three arrays in turn. With one,
+// as in the study, there is a single buffer: a block of `a` is copied in, the block of `b` is added
+// to it, and the sums are copied out to `c`.
 #pragma once
 
 #include "local_memory.hpp"
