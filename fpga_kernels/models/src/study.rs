@@ -80,7 +80,7 @@ pub struct Variant {
     /// global memory an element at a time. Of bytes that are no whole element, the last are left
     /// unused.
     pub buffer_bytes: Option<u32>,
-    /// Whether its loops start a turn each cycle.
+    /// Whether its loops start an iteration each cycle.
     pub pipelined: bool,
 }
 
@@ -106,7 +106,7 @@ pub struct Steps {
     pub b: Accesses,
     /// Writes.
     pub c: Accesses,
-    /// Turns of the loop that computes; those of copies are the beats.
+    /// Iterations of the loop that computes; those of copies are the beats.
     pub iterations: u64,
     /// Comparisons of elements.
     pub comparisons: u64,

@@ -74,8 +74,8 @@ proptest! {
         prop_assert_eq!(one.answer, vec![expected]);
         prop_assert_eq!(one.passes.len(), 2);
         for pass in segments.passes.iter().chain(&one.passes) {
-            let turns: u64 = pass.iter().map(|steps| steps.iterations).sum();
-            prop_assert_eq!(turns, (a.len() + b.len()) as u64);
+            let iterations: u64 = pass.iter().map(|steps| steps.iterations).sum();
+            prop_assert_eq!(iterations, (a.len() + b.len()) as u64);
         }
         prop_assert_eq!(moved(&one.passes[0], |steps| steps.c), 0);
     }
@@ -91,7 +91,7 @@ fn every_counter_stands_where_the_kernel_puts_it() {
     let run = count(&[1; 300], 1, 1).unwrap();
     let expected = Steps { a: lines, iterations: 19, comparisons: 300, ..Steps::default() };
     assert_eq!(run.passes, [[expected]]);
-    // 1 to 20: a line and four elements, by 40 turns.
+    // 1 to 20: a line and four elements, by 40 iterations.
     let array: Vec<i32> = (1..=20).collect();
     let run = merge(&array, &array, Form::Segments, 1).unwrap();
     let steps = run.passes[0][0];

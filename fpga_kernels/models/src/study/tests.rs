@@ -89,8 +89,8 @@ proptest! {
         prop_assert_eq!(join.joined, expected.len() as u64);
         prop_assert_eq!(join.a.singles, expected.len() as u64);
         prop_assert_eq!(moved(&run.units, |steps| steps.c), expected.len() as u64);
-        let turns: u64 = run.units.iter().map(|steps| steps.iterations).sum();
-        prop_assert_eq!(turns, (a.len() + b.len()) as u64);
+        let iterations: u64 = run.units.iter().map(|steps| steps.iterations).sum();
+        prop_assert_eq!(iterations, (a.len() + b.len()) as u64);
         prop_assert_eq!(run.answer, expected);
     }
 }
