@@ -115,7 +115,7 @@ mod tests {
     #[case(best(Kernel::ArrayMerge, 15), "Array Merge, buffer of 256 KiB, 15 units")]
     #[case(pipelined(plain(Kernel::Average)), "Average, 1 unit, pipelined")]
     #[case(buffered(Kernel::VectorAddition, 1 << 20), "Vector Addition, buffer of 1 MiB, 1 unit")]
-    fn a_build_has_a_name(#[case] build: Build, #[case] name: &str) {
+    fn description_names_kernel_buffer_and_units(#[case] build: Build, #[case] name: &str) {
         assert_eq!(describe(build), name);
     }
 }

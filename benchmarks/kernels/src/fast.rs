@@ -142,7 +142,7 @@ mod tests {
     #[case("Average", |golden: &mut Golden| golden.average.count -= 1)]
     #[case("Vector Addition", |golden: &mut Golden| golden.added[999] ^= 1)]
     #[case("Array Merge, segments", |golden: &mut Golden| { golden.merged.pop(); })]
-    fn a_wrong_answer_ends_the_run(#[case] job: &str, #[case] spoil: fn(&mut Golden)) {
+    fn wrong_answer_ends_the_run(#[case] job: &str, #[case] spoil: fn(&mut Golden)) {
         let data = Data::new(1000, 1);
         let mut golden = data.golden();
         assert!(fast_of(&data, &golden).is_ok());

@@ -202,7 +202,7 @@ mod tests {
     #[case(&[1, 1, 5, 5], &[0, 1, 5, 9, 9], &[0, 1, 5, 9])]
     #[case(&[i32::MAX], &[i32::MAX, i32::MAX], &[i32::MAX])]
     #[case(&[7, 7, 7], &[7, 7], &[7])]
-    fn the_merge_leaves_each_value_once(
+    fn merge_leaves_each_value_once(
         #[case] a: &[i32],
         #[case] b: &[i32],
         #[case] expected: &[i32],

@@ -172,7 +172,7 @@ mod tests {
     #[case(Kernel::Average, |golden: &mut Golden| golden.average.sum -= 1)]
     #[case(Kernel::VectorAddition, |golden: &mut Golden| golden.added[999] ^= 1)]
     #[case(Kernel::ArrayMerge, |golden: &mut Golden| { golden.merged.pop(); })]
-    fn a_wrong_answer_ends_the_run(#[case] kernel: Kernel, #[case] spoil: fn(&mut Golden)) {
+    fn wrong_answer_ends_the_run(#[case] kernel: Kernel, #[case] spoil: fn(&mut Golden)) {
         let data = Data::new(1000, 1);
         let mut golden = data.golden();
         assert!(runs_of(&data, &golden, &[best(kernel, 3)]).is_ok());

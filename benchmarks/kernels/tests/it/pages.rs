@@ -37,7 +37,7 @@ fn check(page: &str, heading: &str, table: &Table) {
 }
 
 #[test]
-fn the_timing_model_has_the_figures_of_the_command() {
+fn timing_model_has_the_figures_of_the_command() {
     let [calibrated, compared, shapes, _] = tables::judged(&REPORT.judgement);
     let page = "docs/timing-model.md";
     check(page, "\n**Set.**", &calibrated);
@@ -46,7 +46,7 @@ fn the_timing_model_has_the_figures_of_the_command() {
 }
 
 #[test]
-fn the_readme_has_the_figures_of_the_command() {
+fn readme_has_the_figures_of_the_command() {
     let [_, compared, _, _] = tables::judged(&REPORT.judgement);
     check("README.md", "\n### The SmartSSD study\n", &compared);
     check("README.md", "\n**The fast set.**", &tables::fast_set(&REPORT.runs, &REPORT.fast));
