@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cell_may_repeat_the_one_above() {
+    fn cell_may_repeat_the_one_above() {
         let rows = read_answer("k,v\n1,a\n=,b\n=,=\n2,=\n,c\n=,=\n");
         let expected = ["k v", "1 a", "1 b", "1 b", "2 b", " c", " c"];
         assert_eq!(rows.iter().map(|row| row.join(" ")).collect::<Vec<_>>(), expected);
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_ends_where_the_next_one_begins() {
+    fn answer_ends_where_the_next_one_begins() {
         let stored = "# about\n# q01\nk\n1\n# q02\nk\n\n";
         assert_eq!(section(stored, 1), Some("k\n1\n"));
         assert_eq!(section(stored, 2), Some("k\n\n"));

@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_decodes_with_its_cores_until_its_link_is_the_limit() {
+    fn host_decodes_with_its_cores_until_its_link_is_the_limit() {
         let two = versus(2);
         assert!((two.host_seconds - 0.5).abs() < 1e-9, "{two:?}");
         assert!((two.cores_freed - 9.9).abs() < 1e-9, "{two:?}");
