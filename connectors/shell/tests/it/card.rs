@@ -85,8 +85,8 @@ fn q1_and_q6_run_on_the_card_and_nothing_is_copied() {
 }
 
 #[test]
-fn a_query_outlives_the_process_of_its_card() {
-    if !has_runtime("card::a_query_outlives_the_process_of_its_card") {
+fn query_outlives_the_process_of_its_card() {
+    if !has_runtime("card::query_outlives_the_process_of_its_card") {
         return;
     }
     let folder = folder();
@@ -146,7 +146,7 @@ fn there_is_one_card_in_the_emulation() {
 }
 
 #[test]
-fn the_program_is_not_linked_to_the_runtime() {
+fn program_is_not_linked_to_the_runtime() {
     let program = env!("CARGO_BIN_EXE_nearscan");
     let listed = Command::new("ldd").arg(program).output().unwrap();
     let libraries = String::from_utf8(listed.stdout).unwrap();

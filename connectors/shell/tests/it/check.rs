@@ -50,7 +50,7 @@ fn assert_model_is_found(out: &str, json: &serde_json::Value) {
 }
 
 #[test]
-fn an_emulated_drive_has_the_parameters_of_its_model() {
+fn emulated_drive_has_the_parameters_of_its_model() {
     let folder = tempfile::tempdir().unwrap();
     fs::create_dir(folder.path().join("root")).unwrap();
     let root = folder.path().join("root").canonicalize().unwrap();
@@ -64,8 +64,8 @@ fn an_emulated_drive_has_the_parameters_of_its_model() {
 }
 
 #[test]
-fn a_card_in_emulation_has_the_parameters_of_its_model() {
-    if !has_runtime("check::a_card_in_emulation_has_the_parameters_of_its_model") {
+fn card_in_emulation_has_the_parameters_of_its_model() {
+    if !has_runtime("check::card_in_emulation_has_the_parameters_of_its_model") {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
@@ -77,8 +77,8 @@ fn a_card_in_emulation_has_the_parameters_of_its_model() {
 }
 
 #[test]
-fn a_served_card_passes_the_suite_of_two_processes_at_once() {
-    if !has_runtime("check::a_served_card_passes_the_suite_of_two_processes_at_once") {
+fn served_card_passes_the_suite_of_two_processes_at_once() {
+    if !has_runtime("check::served_card_passes_the_suite_of_two_processes_at_once") {
         return;
     }
     let folder = tempfile::tempdir().unwrap();

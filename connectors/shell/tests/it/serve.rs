@@ -92,7 +92,7 @@ fn served_drive_runs_units_of_another_process(
 }
 
 #[test]
-fn a_server_has_one_drive_and_a_place_to_listen() {
+fn server_has_one_drive_and_a_place_to_listen() {
     let (_, err, status) = run(&["drive", "serve", "--listen", "127.0.0.1:0"]);
     assert_eq!((err.lines().next(), status), (Some("error: a server has one drive"), 2));
     let (_, err, status) = run(&["drive", "serve", "--drive", "cpu:", "--listen", "nowhere"]);
@@ -155,7 +155,7 @@ pub(crate) fn is_host(process_id: u32) -> bool {
 }
 
 #[test]
-fn a_query_outlives_the_process_of_its_drive() {
+fn query_outlives_the_process_of_its_drive() {
     let folder = folder();
     let (mut query, mut output) = hanging_query(folder.path());
     // Each one that comes is killed: whichever the commands are on, they are pushed back.
@@ -175,7 +175,7 @@ fn a_query_outlives_the_process_of_its_drive() {
 }
 
 #[test]
-fn the_process_of_a_drive_does_not_outlive_a_query_that_is_killed() {
+fn process_of_a_drive_does_not_outlive_a_query_that_is_killed() {
     let folder = folder();
     let (mut query, _output) = hanging_query(folder.path());
     let host = eventually("its drive is there", || {

@@ -59,7 +59,7 @@ fn query(command: &mut Command) -> Output {
 #[case::another_image_in_use("in_use", "is in use with another image")]
 #[case::an_image_that_does_not_load("load", "failed to load the image: code -22")]
 #[case::an_image_without_kernels("no_kernel", "failed to open a kernel")]
-fn a_card_that_cannot_be_opened_is_refused(#[case] wrong: &str, #[case] detail: &str) {
+fn card_that_cannot_be_opened_is_refused(#[case] wrong: &str, #[case] detail: &str) {
     let machine = machine();
     let (out, err, status) = finished(query(&mut with_card(machine.path(), wrong)));
     assert_eq!((out.as_str(), status), ("", 2), "{err}");
