@@ -202,7 +202,7 @@ async fn row_group_without_bounds_leaves_the_others_theirs() {
 #[case::least("SELECT min(k) FROM t", "5")]
 #[case::no_null_in_the_second("SELECT count(*) FROM t WHERE k IS NOT NULL AND id > 1", "2")]
 #[tokio::test]
-async fn an_unknown_number_of_nulls_is_not_none(
+async fn unknown_number_of_nulls_is_not_zero(
     #[case] sql: &str,
     #[case] expected: &str,
     #[values("none", "off", "force")] drive: &str,

@@ -35,7 +35,7 @@ async fn slow_host(data: &Data, mode: &str) -> Engine {
 }
 
 #[tokio::test]
-async fn the_host_is_as_the_settings_say() {
+async fn host_rates_follow_the_settings() {
     let data = Data::make().await;
     let engine = slow_host(&data, "auto").await;
     let set = "SELECT name, value FROM nearscan.host WHERE source = 'set' AND name LIKE '%per_s'";
@@ -49,7 +49,7 @@ async fn the_host_is_as_the_settings_say() {
 }
 
 #[tokio::test]
-async fn the_host_is_measured_where_the_cost_model_is_asked() {
+async fn host_is_measured_where_the_cost_model_is_asked() {
     const SOURCE: &str = "SELECT source FROM nearscan.host WHERE name = 'merge_rows_per_s'";
     let data = Data::make().await;
     for (mode, source) in [("off", "assumed"), ("force", "assumed"), ("auto", "measured")] {

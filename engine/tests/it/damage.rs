@@ -61,7 +61,7 @@ async fn detail(drive: &str, path: &str, sql: &str) -> String {
 #[case::filtered("SELECT a FROM 't.parquet' WHERE b <> 'text'")]
 #[case::grouped("SELECT max(b), count(*) FROM 't.parquet' GROUP BY a % 3")]
 #[tokio::test]
-async fn a_page_that_does_not_unpack_is_named(
+async fn page_that_does_not_unpack_is_named(
     #[case] sql: &str,
     #[values("none", "force")] drive: &str,
     #[values(3, 40)] behind: usize,
@@ -85,7 +85,7 @@ async fn a_page_that_does_not_unpack_is_named(
 
 #[rstest]
 #[tokio::test]
-async fn a_footer_that_cannot_be_read_is_named(#[values("t.parquet", "t.parq", "t")] name: &str) {
+async fn footer_that_cannot_be_read_is_named(#[values("t.parquet", "t.parq", "t")] name: &str) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(name).display().to_string();
     write(&path);
@@ -106,7 +106,7 @@ async fn a_footer_that_cannot_be_read_is_named(#[values("t.parquet", "t.parq", "
 
 /// Keys of a map cannot be read without its values, which is no damage.
 #[tokio::test]
-async fn a_map_beside_the_damage_is_not_to_blame() {
+async fn map_beside_the_damage_is_not_to_blame() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("t.parquet").display().to_string();
     let copy = format!(
@@ -131,7 +131,7 @@ async fn a_map_beside_the_damage_is_not_to_blame() {
 #[case::an_encoding_of_texts(false, "n", &[0x15, 0x00, 0x15, 0x06, 0x15, 0x06], (1, 0x0e), "not supported")]
 #[case::a_dictionary_of_301(true, "s", &[0x4c, 0x15, 0xd8, 0x04], (2, 0xda), "eof")]
 #[tokio::test]
-async fn a_page_header_that_lies_is_named(
+async fn page_header_that_lies_is_named(
     #[case] has_dictionary: bool,
     #[case] column: &str,
     #[case] header: &[u8],

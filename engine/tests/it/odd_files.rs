@@ -65,7 +65,7 @@ impl Pair {
 }
 
 #[tokio::test]
-async fn a_row_group_of_three_million_rows() {
+async fn row_group_of_three_million_rows_is_read_on_both_sides() {
     const ROWS: i32 = 3_000_000;
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("t.parquet");
@@ -91,7 +91,7 @@ async fn a_row_group_of_three_million_rows() {
 }
 
 #[tokio::test]
-async fn a_folder_of_six_hundred_files() {
+async fn folder_of_six_hundred_files_is_read_on_both_sides() {
     const FILES: i64 = 600;
     let folder = tempfile::tempdir().unwrap();
     for file in 0..FILES {

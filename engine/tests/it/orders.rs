@@ -66,7 +66,7 @@ const BY_TWO: &str = "SELECT k, v FROM t ORDER BY k, v";
 #[case::nulls_between("1 -, 6 7", ASCENDING, true)]
 #[case::nothing_but_nulls("1 2, - -", ASCENDING, true)]
 #[tokio::test]
-async fn a_sort_is_left_out_only_where_the_row_groups_follow(
+async fn sort_is_left_out_only_where_the_row_groups_follow(
     #[case] groups: &str,
     #[case] sql: &str,
     #[case] sorts: bool,
@@ -115,7 +115,7 @@ async fn orders_of_other_kinds(
 
 /// A declared order is not checked: that is how a known order is used without statistics.
 #[tokio::test]
-async fn an_order_that_the_user_declares_stands() {
+async fn order_that_the_user_declares_stands() {
     let folder = tempfile::tempdir().unwrap();
     let path = write(&folder, "5 9, 0 4", false, false);
     let engine = engine().await;
