@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn an_image_names_its_units_and_places_their_ports() {
+    fn image_names_its_units_and_places_their_ports() {
         let image = ImageDescription::of_name("smartssd_scan_merge").unwrap();
         let expected = "# SPDX-License-Identifier: Apache-2.0\n# marker\n\
              [connectivity]\n\
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn the_compiler_is_told_how_many_lanes_there_are() {
+    fn compiler_is_told_how_many_lanes_there_are() {
         let image = ImageDescription::of_name("smartssd_scan").unwrap();
         let arguments = compile_arguments(image, Kernel::Scan, "scan.xo").join(" ");
         assert_eq!(
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn the_kernels_of_the_sets_have_that_name_and_that_one_port() {
+    fn kernels_of_the_sets_have_that_name_and_that_one_port() {
         let root = Path::new("../hls");
         for (set, kernel) in SETS.iter().flat_map(|set| SET_KERNELS.map(|kernel| (set, kernel))) {
             let path = root.join(format!("{set}/{kernel}_top.cpp"));

@@ -188,7 +188,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_kernels_have_these_arguments_on_these_bundles() {
+    fn kernels_have_these_arguments_on_these_bundles() {
         for kernel in Kernel::ALL {
             let path = Path::new("../hls").join(kernel.source());
             let text = std::fs::read_to_string(path).unwrap();

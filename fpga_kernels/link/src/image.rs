@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn an_image_says_what_it_has() {
+    fn image_says_what_it_has() {
         let image = Image::read(&emulation(&IMAGES[0], FORMAT), FORMAT).unwrap();
         assert_eq!((image.units_of(Kernel::Scan), image.units_of(Kernel::Merge)), (4, 2));
         assert_eq!((image.lanes, image.merge_inputs), (16, 16));

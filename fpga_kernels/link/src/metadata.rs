@@ -172,7 +172,7 @@ mod tests {
     use crate::description::Kernel;
 
     #[test]
-    fn the_xml_has_every_argument_and_unit() {
+    fn xml_has_every_argument_and_unit() {
         let image = ImageDescription::of_name("emulation").unwrap();
         let text = xml(image);
         let arguments = arguments(&text);
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_a_whole_word() {
+    fn key_is_a_whole_word() {
         let own = "lanes 6\nlane 7\n";
         assert_eq!((value(own, "lanes"), value(own, "lane")), (Some("6"), Some("7")));
         assert_eq!(value(own, "x"), None);

@@ -162,7 +162,7 @@ mod tests {
     use crate::description::IMAGES;
 
     #[test]
-    fn an_image_is_the_same_each_time_and_unlike_others() {
+    fn image_is_the_same_each_time_and_unlike_others() {
         let format = Format { major: 1, minor: 3 };
         let [first, second] = [0, 0].map(|index| emulation(&IMAGES[index], format));
         assert_eq!(first, second);
