@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_of_zeros_is_malformed() {
+    fn command_of_zeros_is_malformed() {
         let mut output = vec![0; 64];
         let mut memories = Memories { input: &[], output: &mut output, scratch: &mut [] };
         scan(&[0; 128], &mut memories, &AtomicU32::new(0), Depths::Roomy).unwrap();

@@ -134,7 +134,7 @@ fn every_counter_stands_where_the_kernel_puts_it() {
 }
 
 #[test]
-fn a_mean_is_the_sum_by_the_count() {
+fn mean_is_the_sum_by_the_count() {
     assert_eq!(average(&[1, 2, 4, -9], PLAIN, 3).unwrap().answer.mean(), Some(-0.5));
     assert_eq!(average(&[], PLAIN, 1).unwrap().answer.mean(), None);
     let sum = average(&[i32::MAX; 1000], PLAIN, 7).unwrap().answer.mean();
@@ -170,7 +170,7 @@ fn refuses_arrays_that_do_not_fit_each_other() {
 #[case(1024)]
 #[case(256 * 1024)]
 #[case(BUFFER_BYTES_MAX)]
-fn a_buffer_of_the_study_changes_the_steps_alone(#[case] bytes: u32) {
+fn buffer_of_the_study_changes_the_steps_alone(#[case] bytes: u32) {
     let a: Vec<i32> = (0..300_000).collect();
     let b: Vec<i32> = (100_000..400_000).collect();
     let buffered = Variant { buffer_bytes: Some(bytes), pipelined: true };

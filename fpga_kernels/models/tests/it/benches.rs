@@ -136,80 +136,80 @@ pub(crate) fn run(command: &mut Command) -> String {
 }
 
 #[test]
-fn the_scan_kernel_does_what_the_golden_model_says() {
-    check("the_scan_kernel_does_what_the_golden_model_says", SCAN, &WHOLE);
+fn scan_kernel_does_what_the_golden_model_says() {
+    check("scan_kernel_does_what_the_golden_model_says", SCAN, &WHOLE);
 }
 
 #[test]
-fn the_scan_kernel_is_the_same_under_another_compiler() {
-    check("the_scan_kernel_is_the_same_under_another_compiler", SCAN, &BY_CLANG);
+fn scan_kernel_is_the_same_under_another_compiler() {
+    check("scan_kernel_is_the_same_under_another_compiler", SCAN, &BY_CLANG);
 }
 
 #[test]
-fn the_scan_kernel_stays_within_its_memories() {
-    check("the_scan_kernel_stays_within_its_memories", SCAN, &SANITIZED);
+fn scan_kernel_stays_within_its_memories() {
+    check("scan_kernel_stays_within_its_memories", SCAN, &SANITIZED);
 }
 
 #[test]
-fn a_scan_kernel_of_eight_lanes_refuses_more_columns() {
+fn scan_kernel_of_eight_lanes_refuses_more_columns() {
     let build = Build { flags: &["-std=c++14", "-O1", "-DNS_TB_SHORT", "-DNS_LANES=8"], ..WHOLE };
-    check("a_scan_kernel_of_eight_lanes_refuses_more_columns", SCAN, &build);
+    check("scan_kernel_of_eight_lanes_refuses_more_columns", SCAN, &build);
 }
 
 #[test]
-fn the_merge_kernel_does_what_the_golden_model_says() {
-    check("the_merge_kernel_does_what_the_golden_model_says", MERGE, &WHOLE);
+fn merge_kernel_does_what_the_golden_model_says() {
+    check("merge_kernel_does_what_the_golden_model_says", MERGE, &WHOLE);
 }
 
 #[test]
-fn the_merge_kernel_is_the_same_under_another_compiler() {
-    check("the_merge_kernel_is_the_same_under_another_compiler", MERGE, &BY_CLANG);
+fn merge_kernel_is_the_same_under_another_compiler() {
+    check("merge_kernel_is_the_same_under_another_compiler", MERGE, &BY_CLANG);
 }
 
 #[test]
-fn the_merge_kernel_stays_within_its_memories() {
-    check("the_merge_kernel_stays_within_its_memories", MERGE, &SANITIZED);
+fn merge_kernel_stays_within_its_memories() {
+    check("merge_kernel_stays_within_its_memories", MERGE, &SANITIZED);
 }
 
 #[test]
-fn the_kernels_of_the_study_do_what_the_golden_models_say() {
-    check("the_kernels_of_the_study_do_what_the_golden_models_say", STUDY, &WHOLE);
+fn kernels_of_the_study_do_what_the_golden_models_say() {
+    check("kernels_of_the_study_do_what_the_golden_models_say", STUDY, &WHOLE);
 }
 
 #[test]
-fn the_kernels_of_the_study_are_the_same_under_another_compiler() {
-    check("the_kernels_of_the_study_are_the_same_under_another_compiler", STUDY, &BY_CLANG);
+fn kernels_of_the_study_are_the_same_under_another_compiler() {
+    check("kernels_of_the_study_are_the_same_under_another_compiler", STUDY, &BY_CLANG);
 }
 
 #[test]
-fn the_kernels_of_the_study_stay_within_their_memories() {
-    check("the_kernels_of_the_study_stay_within_their_memories", STUDY, &SANITIZED);
+fn kernels_of_the_study_stay_within_their_memories() {
+    check("kernels_of_the_study_stay_within_their_memories", STUDY, &SANITIZED);
 }
 
 #[test]
-fn the_kernels_of_the_fast_set_do_what_the_golden_models_say() {
-    check("the_kernels_of_the_fast_set_do_what_the_golden_models_say", FAST, &WHOLE);
+fn kernels_of_the_fast_set_do_what_the_golden_models_say() {
+    check("kernels_of_the_fast_set_do_what_the_golden_models_say", FAST, &WHOLE);
 }
 
 #[test]
-fn the_kernels_of_the_fast_set_are_the_same_under_another_compiler() {
-    check("the_kernels_of_the_fast_set_are_the_same_under_another_compiler", FAST, &BY_CLANG);
+fn kernels_of_the_fast_set_are_the_same_under_another_compiler() {
+    check("kernels_of_the_fast_set_are_the_same_under_another_compiler", FAST, &BY_CLANG);
 }
 
 #[test]
-fn the_kernels_of_the_fast_set_stay_within_their_memories() {
-    check("the_kernels_of_the_fast_set_stay_within_their_memories", FAST, &SANITIZED);
+fn kernels_of_the_fast_set_stay_within_their_memories() {
+    check("kernels_of_the_fast_set_stay_within_their_memories", FAST, &SANITIZED);
 }
 
 #[test]
-fn a_deadlock_is_found_and_named() {
-    check("a_deadlock_is_found_and_named", DATAFLOW, &WHOLE);
+fn deadlock_is_found_and_named() {
+    check("deadlock_is_found_and_named", DATAFLOW, &WHOLE);
 }
 
 #[test]
-fn a_deadlock_is_found_with_the_switch_of_the_c_library() {
+fn deadlock_is_found_with_the_switch_of_the_c_library() {
     let build = Build { flags: &["-std=c++14", "-O1", "-DNS_PORTABLE_UCONTEXT"], ..WHOLE };
-    check("a_deadlock_is_found_with_the_switch_of_the_c_library", DATAFLOW, &build);
+    check("deadlock_is_found_with_the_switch_of_the_c_library", DATAFLOW, &build);
 }
 
 #[test]

@@ -243,7 +243,7 @@ fn results_of_scans_are_merged_where_they_lie() {
 }
 
 #[test]
-fn a_failure_says_where() {
+fn failure_says_where() {
     let fragment = Fragment {
         columns: vec![
             Column::new("good", ValueKind::Integer),

@@ -46,13 +46,13 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 }
 
 #[test]
-fn the_scan_kernel_stays_within_its_memories_on_inputs_of_fuzzers() {
-    let test = "the_scan_kernel_stays_within_its_memories_on_inputs_of_fuzzers";
+fn scan_kernel_stays_within_its_memories_on_inputs_of_fuzzers() {
+    let test = "scan_kernel_stays_within_its_memories_on_inputs_of_fuzzers";
     check(test, "scan", &["scan", "drives"]);
 }
 
 #[test]
-fn the_merge_kernel_stays_within_its_memories_on_inputs_of_fuzzers() {
-    let test = "the_merge_kernel_stays_within_its_memories_on_inputs_of_fuzzers";
+fn merge_kernel_stays_within_its_memories_on_inputs_of_fuzzers() {
+    let test = "merge_kernel_stays_within_its_memories_on_inputs_of_fuzzers";
     check(test, "merge", &["merge"]);
 }

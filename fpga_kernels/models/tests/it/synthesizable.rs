@@ -31,8 +31,8 @@ const KERNELS: &[&str] = &[
 ];
 
 #[test]
-fn the_kernels_use_nothing_that_synthesis_refuses() {
-    let name = "synthesizable::the_kernels_use_nothing_that_synthesis_refuses";
+fn kernels_use_nothing_that_synthesis_refuses() {
+    let name = "synthesizable::kernels_use_nothing_that_synthesis_refuses";
     if let Some(report) = check(name, KERNELS) {
         assert!(report.contains("0 findings"), "{report}");
     }
