@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn the_order_of_rows_counts_where_the_query_fixes_it() {
+    fn order_of_rows_counts_where_the_query_fixes_it() {
         let swapped = [right().slice(1, 1), right().slice(0, 1)];
         let ordered = Oracle::of(MERGES[0], &[right()]).unwrap();
         assert_eq!(ordered.difference(&swapped).unwrap(), "'<null> | 2' instead of 'a | 1'");

@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn the_drive_must_not_need_more_memory_than_the_host() {
+    fn drive_must_not_need_more_memory_than_the_host() {
         let limited = |off, force| {
             let limits =
                 vec![Limited { case: "q06", limit_mib: Some(1), off, force, leaks: vec![] }];

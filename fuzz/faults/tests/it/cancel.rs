@@ -100,7 +100,7 @@ async fn drop_everywhere(data: &Data, case: Case, setting: &Setting, baseline: &
 #[case::aggregate(AGGREGATE, 4)]
 #[case::merge(MERGES[0], 1)]
 #[case::mixed(MIXED, 4)]
-fn a_query_may_be_dropped_after_any_number_of_polls(#[case] case: Case, #[case] threads: usize) {
+fn query_may_be_dropped_after_any_number_of_polls(#[case] case: Case, #[case] threads: usize) {
     block_on(async {
         let data = data().await;
         let (_, baseline) = prepare(&data, case).await;
@@ -139,7 +139,7 @@ fn commands_of_a_dropped_query_are_counted_too() {
 #[case::merge_of_several(MERGES[0], 1, SEVERAL)]
 #[case::mixed(MIXED, 1, HANGS)]
 #[case::mixed_of_several(MIXED, 4, SEVERAL)]
-fn a_query_may_be_dropped_while_its_drive_hangs(
+fn query_may_be_dropped_while_its_drive_hangs(
     #[case] case: Case,
     #[case] threads: usize,
     #[case] faults: &str,

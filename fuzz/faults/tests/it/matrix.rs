@@ -57,7 +57,7 @@ fn every_fault_at_the_first_units_changes_no_row_and_leaves_nothing(#[case] list
 }
 
 #[test]
-fn a_fragment_that_always_fails_is_in_quarantine_until_the_drive_is_reset() {
+fn fragment_that_always_fails_is_in_quarantine_until_the_drive_is_reset() {
     let run = block_on(async {
         let data = data().await;
         let (oracle, baseline) = prepare(&data, cases("6")[0]).await;
