@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_error_of_one_run_only_is_a_difference_but_for_memory_where_it_is_tight() {
+    async fn error_of_one_run_only_is_a_difference_but_for_memory_where_it_is_tight() {
         let rows = one(&OFF).await;
         assert_eq!(against_off(&WAYS[0], &rows, &rows, false), None);
         assert!(against_off(&WAYS[0], &exists(), &rows, false).is_some());

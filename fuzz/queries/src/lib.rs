@@ -171,7 +171,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_of_an_option_counts() {
+    fn last_of_an_option_counts() {
         let words = ["queries", "--python", "p", "--keep", "a", "--seed", "1", "--keep", "b"];
         let options = <Options as clap::Parser>::try_parse_from(words).unwrap();
         assert_eq!(options.keep, PathBuf::from("b"));

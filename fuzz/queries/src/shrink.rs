@@ -246,7 +246,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_panic_differs_without_an_answer_of_duckdb() {
+    fn panic_differs_without_an_answer_of_duckdb() {
         let broken = || Err(Failed::Broken("panicked: x".to_owned()));
         let nothing = || Ok(None);
         let found = against_asked(broken(), false, nothing).unwrap();
