@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_of_the_files_is_always_the_same_part() {
+    fn part_of_the_files_is_always_the_same_part() {
         let part = DriveSetting { one_in: 10, ..CPU };
         let names: Vec<String> = (0..1000).map(|number| format!("file/{number}")).collect();
         let taken = names.iter().filter(|name| part.takes(name)).count();

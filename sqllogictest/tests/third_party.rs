@@ -91,7 +91,7 @@ fn files_of_every_dialect_run_on_the_drive() {
 }
 
 #[test]
-fn a_wrong_answer_is_shown_and_is_not_the_drives() {
+fn wrong_answer_is_shown_and_is_not_the_drives() {
     let text = "statement ok\nCREATE TABLE t(a INT) AS VALUES (1), (2)\n\n\
                 query I\nSELECT a FROM t WHERE a > 1\n----\n3\n";
     let folder = suite(&[("wrong.slt", text)]);
@@ -111,7 +111,7 @@ fn a_wrong_answer_is_shown_and_is_not_the_drives() {
 }
 
 #[test]
-fn a_file_that_does_not_end_costs_the_others_nothing() {
+fn file_that_does_not_end_costs_the_others_nothing() {
     let endless = "query I\nSELECT 1\n----\n1\n\nquery I\n\
                    SELECT count(*) FROM generate_series(1, 4000000000000) AS t(a) WHERE a % 7 = 3\n\
                    ----\n1\n\nquery I\nSELECT 2\n----\n2\n";
@@ -126,7 +126,7 @@ fn a_file_that_does_not_end_costs_the_others_nothing() {
 }
 
 #[test]
-fn a_process_that_dies_is_reported_with_its_record() {
+fn process_that_dies_is_reported_with_its_record() {
     // It requests more than the process may have, and an allocation that fails is an abort.
     let greedy = "query I\nSELECT 1\n----\n1\n\n\
                   query I\nSELECT length(repeat('x', 2000000000)) + length(repeat('y', 2000000000))\n\
@@ -151,7 +151,7 @@ fn files_are_chosen_and_modes_too() {
 }
 
 #[test]
-fn a_folder_without_tests_is_refused() {
+fn folder_without_tests_is_refused() {
     let folder = suite(&[("notes.txt", "nothing")]);
     let output =
         Command::new(env!("CARGO_BIN_EXE_nearscan-slt")).arg(folder.path()).output().unwrap();
@@ -166,7 +166,7 @@ const MODE: &str =
 const STONES: &str = "statement ok\nCREATE TABLE stones(a INT) AS VALUES (1), (2), (3), (4)\n\n";
 
 #[test]
-fn a_wrong_answer_of_the_drive_is_the_exit_status() {
+fn wrong_answer_of_the_drive_is_the_exit_status() {
     let text = format!(
         "{STONES}query I\nSELECT a FROM stones WHERE a > 0 \
          ORDER BY CASE WHEN {MODE} = 'force' THEN -a ELSE a END LIMIT 2\n----\n1\n2\n"
@@ -185,7 +185,7 @@ fn a_wrong_answer_of_the_drive_is_the_exit_status() {
 }
 
 #[test]
-fn a_wrong_answer_of_the_drive_is_one_whatever_the_suite_says() {
+fn wrong_answer_of_the_drive_is_one_whatever_the_suite_says() {
     let text = format!(
         "{STONES}query I\nSELECT CASE WHEN {MODE} = 'force' THEN a + 1 ELSE a END FROM stones \
          WHERE a > 3\n----\n5\n"
@@ -197,7 +197,7 @@ fn a_wrong_answer_of_the_drive_is_one_whatever_the_suite_says() {
 }
 
 #[test]
-fn a_crash_of_the_drive_alone_is_the_exit_status() {
+fn crash_of_the_drive_alone_is_the_exit_status() {
     // Without pushdown no row requests the memory.
     let text = format!(
         "{STONES}query I\nSELECT sum(length(repeat('x', CASE WHEN {MODE} = 'force' \
@@ -215,7 +215,7 @@ fn a_crash_of_the_drive_alone_is_the_exit_status() {
 }
 
 #[test]
-fn a_run_in_which_nothing_ran_is_no_success() {
+fn run_in_which_nothing_ran_is_no_success() {
     let folder = suite(&[("fine.slt", DATAFUSION)]);
     for options in [["--memory-limit", "1"], ["--time-limit", "0"]] {
         let (output, report) = run(folder.path(), &options);
@@ -226,7 +226,7 @@ fn a_run_in_which_nothing_ran_is_no_success() {
 }
 
 #[test]
-fn a_worker_ends_with_whoever_listens_to_it() {
+fn worker_ends_with_whoever_listens_to_it() {
     let endless = "query I\nSELECT count(*) FROM generate_series(1, 4000000000000) AS t(a) \
                    WHERE a % 7 = 3\n----\n1\n";
     let folder = suite(&[("endless.slt", endless)]);
@@ -249,7 +249,7 @@ fn a_worker_ends_with_whoever_listens_to_it() {
 }
 
 #[test]
-fn the_workers_of_a_program_that_is_killed_end() {
+fn workers_of_a_program_that_is_killed_end() {
     let endless = "query I\nSELECT count(*) FROM generate_series(1, 4000000000000) AS t(a) \
                    WHERE a % 7 = 3\n----\n1\n";
     let folder = suite(&[("endless.slt", endless)]);

@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_seed_draws_the_same_and_another_draws_another() {
+    fn same_seed_draws_the_same_and_another_draws_another() {
         let drawn = |seed| {
             let mut draw = Draw::new(seed);
             (0..8).map(|_| draw.below(100)).collect::<Vec<_>>()

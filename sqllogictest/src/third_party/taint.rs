@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_that_is_made_anew_is_right_again() {
+    fn table_that_is_made_anew_is_right_again() {
         let mut taint = Taint::default();
         taint.add("INSERT INTO t VALUES (what())", "why");
         taint.passed("CREATE TABLE IF NOT EXISTS t(a INT)");
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_view_is_what_its_table_becomes() {
+    fn view_is_what_its_table_becomes() {
         let mut taint = Taint::default();
         taint.passed("CREATE VIEW v AS SELECT a FROM t");
         taint.passed("CREATE VIEW w AS SELECT a FROM v");

@@ -113,7 +113,7 @@ async fn some_queries_promise_nothing_that_is_known(#[case] sql: &str) {
 }
 
 #[tokio::test]
-async fn an_execution_promises_what_was_prepared() {
+async fn execution_promises_what_was_prepared() {
     let engine = engine().await;
     let prepare = "PREPARE p(INT) AS SELECT a FROM t WHERE a > $1 ORDER BY b LIMIT 1";
     engine.sql(prepare).await.unwrap().collect().await.unwrap();

@@ -48,7 +48,7 @@ async fn without_a_drive_nothing_runs_on_it() {
 }
 
 #[tokio::test]
-async fn a_wrong_record_differs_from_the_suite_and_not_from_off() {
+async fn wrong_record_differs_from_the_suite_and_not_from_off() {
     let text = format!("{TABLE}query I\nSELECT a FROM t WHERE a > 2\n----\n4\n");
     let (counts, failures) = run(&text, Dialect::Sqlite, Mode::Force).await;
     assert_eq!((counts.failed, counts.differ_from_off), (1, 0));
@@ -77,7 +77,7 @@ async fn what_cannot_be_judged_is_unsupported(#[case] record: &str, #[case] reas
 }
 
 #[tokio::test]
-async fn a_table_that_lacks_a_statement_is_not_judged() {
+async fn table_that_lacks_a_statement_is_not_judged() {
     let text = format!(
         "{TABLE}statement ok\nINSERT INTO t VALUES (no_such(1), 'x')\n\n\
          query I\nSELECT count(*) FROM t WHERE a > 0\n----\n4\n\n\
@@ -103,7 +103,7 @@ async fn nulls_stand_where_they_stand_for_the_dialect() {
 }
 
 #[tokio::test]
-async fn a_table_of_files_that_are_not_there_is_unsupported() {
+async fn table_of_files_that_are_not_there_is_unsupported() {
     let text = "statement ok\nCREATE EXTERNAL TABLE t(a INT) STORED AS CSV \
                 LOCATION '../no/such/folder/a.csv'\n\n\
                 query I\nSELECT count(*) FROM t\n----\n3\n";
@@ -278,7 +278,7 @@ async fn queries_that_are_refused_are_not_compared_with_their_rows() {
 }
 
 #[tokio::test]
-async fn a_statement_of_another_connection_is_missed() {
+async fn statement_of_another_connection_is_missed() {
     let text = format!(
         "{TABLE}statement ok con1\nINSERT INTO t VALUES (4, 'z')\n\n\
          query I\nSELECT count(*) FROM t WHERE a > 0\n----\n4\n"

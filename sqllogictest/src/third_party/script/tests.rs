@@ -97,12 +97,12 @@ fn one_database_is_there() {
 #[rstest]
 #[case("statement ok\nA\n\nhalt\n\nstatement ok\nB\n", 1)]
 #[case("statement ok\nA\n\nonlyif mysql\nhalt\n\nstatement ok\nB\n", 2)]
-fn a_file_ends_with_halt(#[case] text: &str, #[case] expected: usize) {
+fn file_ends_with_halt(#[case] text: &str, #[case] expected: usize) {
     assert_eq!(records(text, Dialect::Sqlite).len(), expected);
 }
 
 #[test]
-fn a_message_may_have_paragraphs() {
+fn message_may_have_paragraphs() {
     let text = "query error\nA\n----\none\n\ntwo\n\n\nquery I\nB\n----\n1\n";
     let expected = ["a.test:1 Refusal A", "a.test:9 I Unsorted B -> 1"];
     assert_eq!(shown(text, Dialect::Datafusion), expected);
@@ -202,7 +202,7 @@ fn no_record_behind_what_is_required_vanishes() {
     "skipif nearscan\nonlyif datafusion\nstatement ok\nA\n",
     &["a.test:3 unsupported condition skipif nearscan"]
 )]
-fn a_condition_is_about_what_stands_behind_it(#[case] text: &str, #[case] expected: &[&str]) {
+fn condition_is_about_what_stands_behind_it(#[case] text: &str, #[case] expected: &[&str]) {
     assert_eq!(shown(text, Dialect::Duckdb), expected);
 }
 

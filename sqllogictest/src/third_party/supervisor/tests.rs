@@ -65,7 +65,7 @@ fn plan(folder: &Path, forced: &[&str], off: &[&str]) -> Plan {
 }
 
 #[test]
-fn a_process_that_is_through_and_ends_well_is_whole() {
+fn process_that_is_through_and_ends_well_is_whole() {
     let report = ends(&[FIRST, SECOND, END], &["exit 1\n"]);
     assert_eq!((report.end, report.same_end_off), (End::Whole, None));
     assert!(!report.ran_again);
@@ -79,7 +79,7 @@ fn a_process_that_is_through_and_ends_well_is_whole() {
 #[case(&[FIRST, CRASH], &[FIRST, HANG], Some(false))]
 #[case(&[FIRST, SECOND, END, CRASH], &[FIRST, SECOND, END], Some(false))]
 #[case(&[FIRST, SECOND, END, CRASH], &[FIRST, SECOND, END, CRASH], Some(true))]
-fn a_crash_is_excused_by_one_that_is_no_later(
+fn crash_is_excused_by_one_that_is_no_later(
     #[case] forced: &[&str],
     #[case] off: &[&str],
     #[case] expected: Option<bool>,
@@ -96,7 +96,7 @@ fn a_crash_is_excused_by_one_that_is_no_later(
 #[case(&[FIRST, HANG], &[FIRST, SECOND, HANG], "a:1", Some(false), true)]
 #[case(&[FIRST, HANG], &[FIRST, SECOND, END], "a:1", Some(false), true)]
 #[case(&[FIRST, SECOND, END, HANG], &[FIRST, SECOND, END], "its end", Some(false), true)]
-fn a_process_that_is_late_runs_again_with_more_time(
+fn process_that_is_late_runs_again_with_more_time(
     #[case] forced: &[&str],
     #[case] off: &[&str],
     #[case] place: &str,
@@ -109,14 +109,14 @@ fn a_process_that_is_late_runs_again_with_more_time(
 }
 
 #[test]
-fn a_process_that_is_late_once_is_counted() {
+fn process_that_is_late_once_is_counted() {
     let once = "if mkdir here; then exec sleep 600; fi\n";
     let report = ends(&[FIRST, once, SECOND, END], &[FIRST, SECOND, END]);
     assert_eq!((report.end, report.same_end_off, report.ran_again), (End::Whole, None, true));
 }
 
 #[test]
-fn the_reason_of_a_crash_is_its_last_words() {
+fn reason_of_a_crash_is_its_last_words() {
     let frames = "[ \"$RUST_BACKTRACE\" = 0 ] || echo 'at frame 7' >&2\n";
     let report = ends(&[FIRST, "echo why >&2\n", frames, "kill -SEGV $$\n"], &[FIRST, END]);
     let End::Crashed(how) = report.end else { panic!("{:?}", report.end) };
@@ -124,14 +124,14 @@ fn the_reason_of_a_crash_is_its_last_words() {
 }
 
 #[test]
-fn a_process_that_ends_before_its_end_has_crashed() {
+fn process_that_ends_before_its_end_has_crashed() {
     let report = ends(&[FIRST], &[FIRST, SECOND, END]);
     assert_eq!(report.end, End::Crashed("at a:1: it ended before its end".to_owned()));
     assert_eq!(report.same_end_off, Some(false));
 }
 
 #[test]
-fn a_file_whose_process_does_not_start_does_not_end_the_run() {
+fn file_whose_process_does_not_start_does_not_end_the_run() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("a.test"), "").unwrap();
     fs::write(folder.path().join("b.test"), "").unwrap();

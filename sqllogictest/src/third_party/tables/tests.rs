@@ -71,7 +71,7 @@ async fn what_did_not_change_is_not_copied_again() {
 }
 
 #[tokio::test]
-async fn an_empty_table_has_a_copy_too() {
+async fn empty_table_has_a_copy_too() {
     let mut session = Session::open().await;
     session.change("CREATE TABLE t(a INT NOT NULL, b DOUBLE, c DATE, d DECIMAL(10, 2))").await;
     assert_eq!(session.ask("SELECT count(*) FROM t WHERE a > 1").await.0, "0");
