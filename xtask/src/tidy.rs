@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_has_a_folder_a_name_and_an_extension() {
+    fn path_has_a_folder_a_name_and_an_extension() {
         let file = source("a/b/c.tar.gz", "");
         assert_eq!((file.folder(), file.file_name(), file.extension()), ("a/b", "c.tar.gz", "gz"));
         let top = source("justfile", "");
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn the_project_is_tidy() {
+    fn project_is_tidy() {
         let sources = Project::open().unwrap().sources().unwrap();
         let mut found = Vec::new();
         for check in CHECKS {

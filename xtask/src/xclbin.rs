@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn the_image_for_emulation_is_one_that_a_drive_takes() {
+    fn image_for_emulation_is_one_that_a_drive_takes() {
         let project = Project::open().unwrap();
         let folder = tempfile::tempdir().unwrap();
         let output = folder.path().join("new/a.xclbin");

@@ -18,7 +18,7 @@ fn paths(folder: &Path) -> Vec<String> {
 }
 
 #[test]
-fn a_file_is_a_line() {
+fn file_is_a_line() {
     let text = "path\tbase64\na-b\tAP8=\na/b\nc.txt\taWQsdgoxLDIK\n";
     let files: [(&str, &[u8]); 3] = [("c.txt", b"id,v\n1,2\n"), ("a/b", b""), ("a-b", &[0, 255])];
     assert_eq!(archive(&files).to_text(), text);
@@ -58,7 +58,7 @@ fn another_text_is_refused(#[case] text: &str, #[case] expected: TextError) {
 }
 
 #[test]
-fn a_folder_holds_what_was_unpacked_and_nothing_else() {
+fn folder_holds_what_was_unpacked_and_nothing_else() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path().join("new");
     let first = archive(&[("a", b"1"), ("b/c/d", b""), ("b/e", b"2"), ("f/g/h", b"")]);
@@ -87,7 +87,7 @@ fn what_another_process_writes_is_left_alone() {
 }
 
 #[test]
-fn a_file_is_an_archive_or_is_refused_by_name() {
+fn file_is_an_archive_or_is_refused_by_name() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.tsv");
     let written = archive(&[("a", b"1")]);

@@ -364,7 +364,7 @@ INFO: seed corpus: files: 2 min: 1b max: 9b total: 10b rss: 40Mb
     }
 
     #[test]
-    fn a_small_corpus_is_packed_from_what_was_kept() {
+    fn small_corpus_is_packed_from_what_was_kept() {
         let root = tempfile::tempdir().unwrap();
         let file = |name: &str| root.path().join(name);
         for folder in ["committed", "found", "merged"] {

@@ -208,7 +208,7 @@ fn every_layer_has_one_rule_and_every_place_is_named_once() {
 }
 
 #[test]
-fn the_workspace_keeps_to_the_table() {
+fn workspace_keeps_to_the_table() {
     let project = Project::open().unwrap();
     let workspace = metadata::read(&project).unwrap();
     assert_eq!(workspace.listed.len(), workspace.packages.len());

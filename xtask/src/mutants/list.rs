@@ -254,7 +254,7 @@ mod tests {
     #[case("b::works::case_1", false)]
     #[case("b::gone::case_1", false)]
     #[case("b::gone", false)]
-    fn a_test_is_named_by_its_last_part(#[case] test: &str, #[case] expected: bool) {
+    fn test_is_named_by_its_last_part(#[case] test: &str, #[case] expected: bool) {
         let rust = "mod b; fn works() {} \"named_by_a_text\"\n#[case::odd(1)]\n\
                     fn cases(#[case] number: u32) {} \n\
                     fn profiles(#[values(1, 2)] merge_units: u32) {} \n\

@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mutant_is_missed_only_where_a_test_ran() {
+    fn mutant_is_missed_only_where_a_test_ran() {
         let result = |count| format!("test result: ok. {count} passed; 0 failed; 0 ignored\n");
         assert_eq!(ended(0, &(result(0) + &result(2))).unwrap(), Outcome::Missed);
         assert!(ended(0, &result(0)).is_err());
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_a_long_text_is_shown() {
+    fn end_of_a_long_text_is_shown() {
         let text = (0..30).map(|line| format!("{line}\n")).collect::<String>();
         assert_eq!(last_lines(&text).lines().next(), Some("10"));
         assert_eq!(last_lines("one\n"), "one");

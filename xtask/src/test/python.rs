@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_environment_is_fresh_while_the_list_is_the_same() {
+    fn environment_is_fresh_while_the_list_is_the_same() {
         let folder = tempfile::tempdir().unwrap();
         let stamp = folder.path().join("stamp");
         assert!(!is_fresh(&stamp, "a==1\n"));

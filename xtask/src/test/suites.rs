@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_dies_without_a_result_is_a_failure() {
+    fn program_that_dies_without_a_result_is_a_failure() {
         for (format, script, expected) in [
             (Format::Libtest, "exit 101", "0 passed, 1 failed, 0 skipped"),
             (Format::Libtest, "kill -9 $$", "0 passed, 1 failed, 0 skipped"),
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn a_suite_whose_tool_is_missing_is_skipped() {
+    fn suite_whose_tool_is_missing_is_skipped() {
         let project = Project::open().unwrap();
         let setting = Setting {
             project: &project,

@@ -277,7 +277,7 @@ test result: ok. 4 passed; 0 failed; 1 ignored; 0 measured; 7 filtered out; fini
     }
 
     #[test]
-    fn a_program_is_one_test() {
+    fn program_is_one_test() {
         assert_eq!(Tally::of_exit("scan", true).report(), "1 passed, 0 failed, 0 skipped");
         assert_eq!(
             Tally::of_exit("scan", false).report(),
@@ -286,7 +286,7 @@ test result: ok. 4 passed; 0 failed; 1 ignored; 0 measured; 7 filtered out; fini
     }
 
     #[test]
-    fn a_test_that_skipped_itself_did_not_pass() {
+    fn test_that_skipped_itself_did_not_pass() {
         let mut tally = Tally { passed: 5, ..Tally::default() };
         tally.reclassify(Skip::parse_log("a\tneeds clang\nb\tno card\na\tneeds clang\n\n"));
         assert_eq!(

@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn an_input_without_an_end_has_crashed() {
+    fn input_without_an_end_has_crashed() {
         // `b` crashed, and libFuzzer went on behind it; the run of `d` was cut off.
         let notes = "4\n0\na\nb\nc\nd\nSTARTED 0 100\nFT 0 1 2 3\nCOV 0 1\n\
             STARTED 1 10\nSTARTED 2 30\nFT 2\nSTARTED 3 6\n";
