@@ -106,7 +106,7 @@ fn without(expr: Expr, barrier: &Arc<ScalarUDF>) -> Result<Transformed<Expr>> {
         Expr::ScalarFunction(ScalarFunction { func, args }) if func == *barrier => {
             match args.into_iter().next() {
                 Some(argument) => Transformed::yes(argument),
-                None => return internal_err!("a barrier has an argument"),
+                None => return internal_err!("a barrier was called without an argument"),
             }
         }
         other => Transformed::no(other),
@@ -153,7 +153,7 @@ impl ScalarUDFImpl for Barrier {
     fn return_type(&self, arguments: &[DataType]) -> Result<DataType> {
         match arguments {
             [argument, ..] => Ok(argument.clone()),
-            [] => internal_err!("a barrier has an argument"),
+            [] => internal_err!("a barrier was called without an argument"),
         }
     }
 
@@ -163,14 +163,14 @@ impl ScalarUDFImpl for Barrier {
                 Ok(Arc::new(argument.as_ref().clone().with_nullable(true)))
             }
             [argument, ..] => Ok(Arc::clone(argument)),
-            [] => internal_err!("a barrier has an argument"),
+            [] => internal_err!("a barrier was called without an argument"),
         }
     }
 
     fn invoke_with_args(&self, arguments: ScalarFunctionArgs) -> Result<ColumnarValue> {
         match arguments.args.into_iter().next() {
             Some(argument) => Ok(argument),
-            None => internal_err!("a barrier has an argument"),
+            None => internal_err!("a barrier was called without an argument"),
         }
     }
 }

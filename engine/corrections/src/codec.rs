@@ -66,17 +66,17 @@ impl PhysicalExtensionCodec for CorrectionsCodec {
         _proto_converter: &dyn PhysicalProtoConverterExtension,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let Some((kind, number)) = buf.strip_prefix(MAGIC).and_then(<[u8]>::split_first) else {
-            return internal_err!("not an operator of a correction");
+            return internal_err!("the bytes are not an encoded operator of a correction");
         };
         let Ok(number) = number.try_into().map(u64::from_le_bytes) else {
-            return internal_err!("the number of a correction's operator must have eight bytes");
+            return internal_err!("the number of an encoded operator must have eight bytes");
         };
         let input = only_child(inputs.to_vec())?;
         match kind {
             0 => Ok(barrier_above(input)),
             1 => Ok(restartable(input, number != 0)),
             2 => Ok(Piece::of_bytes(number).above(input)),
-            other => internal_err!("corrections have no operator {other}"),
+            other => internal_err!("unknown kind {other} of an encoded operator"),
         }
     }
 
@@ -98,7 +98,7 @@ impl PhysicalExtensionCodec for CorrectionsCodec {
     fn try_decode_udf(&self, name: &str, _buf: &[u8]) -> Result<Arc<ScalarUDF>> {
         match barrier::by_name(name) {
             Some(barrier) => Ok(barrier),
-            None => not_impl_err!("there is no function {name}"),
+            None => not_impl_err!("function '{name}' not found"),
         }
     }
 }

@@ -101,7 +101,7 @@ impl<P: PassThrough> PassThroughExec<P> {
 pub fn only_child(mut children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
     match (children.pop(), children.is_empty()) {
         (Some(child), true) => Ok(child),
-        _ => internal_err!("an operator with one child was given another number"),
+        _ => internal_err!("an operator with one child was given another number of children"),
     }
 }
 
@@ -168,7 +168,7 @@ impl<P: PassThrough> ExecutionPlan for PassThroughExec<P> {
     ) -> Result<Arc<Statistics>> {
         match input {
             [input] => Ok(Arc::clone(input)),
-            _ => internal_err!("an operator with one child was given statistics of another number"),
+            _ => internal_err!("an operator with one child needs the statistics of one child"),
         }
     }
 

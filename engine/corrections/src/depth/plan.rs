@@ -119,7 +119,7 @@ impl PhysicalOptimizerRule for GrowStackOfDeepPlans {
         }
         match physical_levels(plan.as_ref()) {
             levels if levels > MAX_LEVELS => not_impl_err!(
-                "a plan of more than {} joins, or {MAX_LEVELS} other operators, above each other",
+                "a plan with more than {} nested joins or {MAX_LEVELS} other nested operators",
                 MAX_LEVELS / JOIN_LEVELS
             ),
             levels if levels > LEVELS_OF_A_PIECE => Ok(with_pieces(plan)?.0),

@@ -39,13 +39,13 @@ pub(crate) fn levels(tokens: &[TokenWithSpan]) -> Result<usize> {
     };
     if tokens.iter().filter(is_term).count() > MAX_TERMS {
         return not_impl_err!(
-            "more than {MAX_TERMS} terms of AND or OR; write IN or VALUES for many values"
+            "more than {MAX_TERMS} terms joined by AND or OR; use IN or VALUES for many values"
         );
     }
     match of(tokens) {
         depth if depth > MAX_DEPTH => not_impl_err!(
-            "more than {MAX_DEPTH} operators in a row, or set operations; write IN or VALUES for \
-             many values, and set parentheses"
+            "more than {MAX_DEPTH} operators or set operations in a chain; use IN or VALUES for \
+             many values, or add parentheses"
         ),
         depth => Ok(depth),
     }

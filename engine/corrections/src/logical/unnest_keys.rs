@@ -117,8 +117,8 @@ fn refuse_guessed_keys(plan: &LogicalPlan) -> Result<()> {
     let is_used = |column: &Column| used.iter().any(|expr| expr.column_refs().contains(column));
     match guessed_keys(aggregate).find(|column| !is_used(column)) {
         Some(column) => not_impl_err!(
-            "GROUP BY over unnest of grouped rows, where {column} may or may not be a key; \
-             group by an expression, as coalesce(key)"
+            "GROUP BY above unnest of grouped rows, if it is not known whether {column} is a key; \
+             group by an expression such as coalesce(key)"
         ),
         None => Ok(()),
     }

@@ -158,7 +158,7 @@ impl PassThrough for Gate {
         _partition: usize,
         _context: Arc<TaskContext>,
     ) -> Result<SendableRecordBatchStream> {
-        internal_err!("a gate was left in a plan")
+        internal_err!("a gate of the planner was left in an executed plan")
     }
 }
 

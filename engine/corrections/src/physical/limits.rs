@@ -320,6 +320,6 @@ impl ExecutionPlan for Fence {
         _partition: usize,
         _context: Arc<TaskContext>,
     ) -> Result<SendableRecordBatchStream> {
-        internal_err!("a fence was left in a plan")
+        internal_err!("a fence of the planner was left in an executed plan")
     }
 }

@@ -53,7 +53,7 @@ impl VisitorMut for Clauses {
 
     fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<&'static str> {
         first(&[
-            ("FOR XML and FOR JSON", query.for_clause.is_some()),
+            ("FOR XML or FOR JSON", query.for_clause.is_some()),
             ("SETTINGS", query.settings.is_some()),
             ("FORMAT", query.format_clause.is_some()),
         ])
@@ -68,9 +68,9 @@ impl VisitorMut for Clauses {
             GroupByExpr::All(modifiers) | GroupByExpr::Expressions(_, modifiers) => modifiers,
         };
         first(&[
-            ("ILIKE behind *", select.projection.iter().any(has_ilike)),
-            ("EXCLUDE behind the columns of SELECT", select.exclude.is_some()),
-            ("SELECT AS STRUCT and AS VALUE", select.value_table_mode.is_some()),
+            ("ILIKE after *", select.projection.iter().any(has_ilike)),
+            ("EXCLUDE after the select list", select.exclude.is_some()),
+            ("SELECT AS STRUCT or AS VALUE", select.value_table_mode.is_some()),
             ("PREWHERE", select.prewhere.is_some()),
             ("CONNECT BY", !select.connect_by.is_empty()),
             ("GROUP BY .. WITH; write GROUP BY ROLLUP (..) or CUBE (..)", !modifiers.is_empty()),
@@ -98,7 +98,9 @@ fn options(column: &ColumnDef) -> ControlFlow<&'static str> {
         ControlFlow::Break(match option.option {
             ColumnOption::Generated { .. } => "GENERATED of a column",
             ColumnOption::Identity(_) => "IDENTITY of a column",
-            ColumnOption::DialectSpecific(_) => "AUTO_INCREMENT and the like of a column",
+            ColumnOption::DialectSpecific(_) => {
+                "AUTO_INCREMENT or another vendor option of a column"
+            }
             ColumnOption::Collation(_) => "COLLATE of a column",
             ColumnOption::OnUpdate(_) => "ON UPDATE of a column",
             ColumnOption::Materialized(_) => "MATERIALIZED of a column",

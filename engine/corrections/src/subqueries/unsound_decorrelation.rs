@@ -123,7 +123,7 @@ impl Place {
                 let is_known = self.is_top && matches!(self.kind, Kind::Scalar | Kind::Lateral);
                 let has_one_row = aggregate.group_expr.is_empty();
                 if has_one_row && !is_known || has_total(aggregate) {
-                    return refused("an aggregate without GROUP BY, or of grouping sets,");
+                    return refused("an aggregate without GROUP BY or with grouping sets");
                 }
                 if aggregate.aggr_expr.is_empty() && self.groups_by_more(plan)? {
                     return refused("GROUP BY without aggregates");

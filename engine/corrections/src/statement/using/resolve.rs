@@ -210,7 +210,7 @@ impl<'a> Resolver<'a> {
             }
             TableFactor::Derived { subquery, .. } => self.query(subquery),
             TableFactor::NestedJoin { .. } => {
-                not_impl_err!("an alias of joins in parentheses, beside USING or NATURAL")
+                not_impl_err!("an alias of joins in parentheses in a query with USING or NATURAL")
             }
             other => ended(other.visit(self)),
         }
@@ -230,7 +230,9 @@ impl<'a> Resolver<'a> {
                 });
                 Ok(vec![name])
             }
-            None => not_impl_err!("USING or NATURAL beside a table of this kind"),
+            None => {
+                not_impl_err!("USING or NATURAL with a table expression that cannot have an alias")
+            }
         }
     }
 
@@ -369,7 +371,7 @@ fn expanded(options: WildcardAdditionalOptions, scope: &Scope) -> Result<Vec<Sel
         let is_other = |other: &&Column| other.name == column.name && !other.is_merged;
         if column.is_merged && scope.columns.iter().any(|other| is_other(&other)) {
             return not_impl_err!(
-                "* over two columns '{}', one of them of USING or NATURAL; name the columns",
+                "* with two columns named '{}', one merged by USING or NATURAL; name the columns",
                 column.name
             );
         }
