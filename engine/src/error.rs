@@ -268,7 +268,7 @@ impl Error {
             }),
             Self::Parameter(ParameterError::Type { reason, .. }) => Some(reason.clone()),
             Self::Access(AccessError::ReadOnly { what }) => {
-                Some(format!("{what} would change something"))
+                Some(format!("{what} is not a read-only statement"))
             }
             Self::StatementCount { .. }
             | Self::TableExists { .. }
@@ -322,7 +322,7 @@ impl Error {
             Self::Path(PathError::NotLocal { .. }) => {
                 "copy the data to a local folder, or register an object store for the URL"
             }
-            Self::Timeout { .. } => "give the query more time, or let it read less",
+            Self::Timeout { .. } => "raise the timeout, or let the query read less",
             Self::Access(AccessError::ReadOnly { .. }) => "run it in a session that may write",
             Self::Access(AccessError::Outside { .. }) => {
                 "name a file below an allowed root, or have its table registered"
@@ -335,7 +335,7 @@ impl Error {
             Self::Drive { .. } => {
                 "without the drive everything runs on the CPU; leave --drive out for that"
             }
-            Self::DriveNameTaken { .. } => "give one of them a name of its own: NAME=URL",
+            Self::DriveNameTaken { .. } => "give each drive its own name: NAME=URL",
             Self::Memory(_) => {
                 "raise the limit (--memory-limit, or SET datafusion.runtime.memory_limit = '4G') \
                  or use fewer threads (--threads)"

@@ -50,7 +50,7 @@ impl StoreError {
     fn primary(&self) -> String {
         let url = &self.url;
         match self.problem {
-            StoreProblem::NotBuilt => format!("this program was built without a store for '{url}'"),
+            StoreProblem::NotBuilt => format!("this program was built without support for '{url}'"),
             StoreProblem::Settings => format!("no object store can be made for '{url}'"),
             StoreProblem::NoCredentials => format!("there are no credentials for '{url}'"),
             StoreProblem::Refused => format!("access to '{url}' was refused"),
@@ -115,21 +115,21 @@ static SETTINGS: [Settings; 3] = [
         schemes: &["s3", "s3a"],
         prefix: "AWS_",
         credentials: "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_SKIP_SIGNATURE=true \
-                      where everybody may read",
+                      for public data",
         endpoint: "AWS_ENDPOINT and AWS_REGION if they are set",
     },
     Settings {
         schemes: &["gs"],
         prefix: "GOOGLE_",
         credentials: "GOOGLE_SERVICE_ACCOUNT to the path of a key, or GOOGLE_SKIP_SIGNATURE=true \
-                      where everybody may read",
+                      for public data",
         endpoint: "GOOGLE_BASE_URL if it is set",
     },
     Settings {
         schemes: &["az", "azure", "adl", "abfs", "abfss"],
         prefix: "AZURE_",
         credentials: "AZURE_STORAGE_ACCOUNT_NAME and AZURE_STORAGE_ACCOUNT_KEY, or \
-                      AZURE_SKIP_SIGNATURE=true where everybody may read",
+                      AZURE_SKIP_SIGNATURE=true for public data",
         endpoint: "AZURE_STORAGE_ACCOUNT_NAME and AZURE_STORAGE_ENDPOINT",
     },
 ];
