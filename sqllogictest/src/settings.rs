@@ -29,21 +29,29 @@ pub struct DriveSetting {
     pub mode: &'static str,
     /// One file in so many is run, chosen by a hash of its name.
     pub one_in: u64,
+    /// Folders of which every file is run.
+    pub in_full: &'static [&'static str],
 }
 
 /// Without a drive.
-pub static CPU: DriveSetting = DriveSetting { name: "cpu", drive: None, mode: "off", one_in: 1 };
+pub static CPU: DriveSetting =
+    DriveSetting { name: "cpu", drive: None, mode: "off", one_in: 1, in_full: &[] };
 
 /// On a drive without faults.
-pub static EMULATED: DriveSetting =
-    DriveSetting { name: "emulated", drive: Some(LARGE_DRIVE), mode: "force", one_in: 1 };
+pub static EMULATED: DriveSetting = DriveSetting {
+    name: "emulated",
+    drive: Some(LARGE_DRIVE),
+    mode: "force",
+    one_in: 1,
+    in_full: &[],
+};
 
 /// All settings, in the order in which they run.
 pub static DRIVE_SETTINGS: [DriveSetting; 4] = [
     CPU,
     EMULATED,
-    DriveSetting { name: "emulated-faults", drive: Some(FAULTY_DRIVE), mode: "force", one_in: 1 },
-    DriveSetting { name: "xrt", drive: Some(CARD), mode: "force", one_in: 10 },
+    DriveSetting { name: "emulated-faults", drive: Some(FAULTY_DRIVE), ..EMULATED },
+    DriveSetting { name: "xrt", drive: Some(CARD), one_in: 10, in_full: &["tpcds/"], ..EMULATED },
 ];
 
 /// A card in XRT's software emulation, in a separate process; [`IMAGE`] is replaced by the file.
@@ -84,6 +92,9 @@ impl DriveSetting {
 
     /// Whether a file is run with this setting.
     pub fn takes(&self, name: &str) -> bool {
+        if self.in_full.iter().any(|folder| name.starts_with(folder)) {
+            return true;
+        }
         // FNV-1a, and a last round of Murmur for names that are alike: the same on every machine.
         let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
             (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
@@ -178,8 +189,7 @@ mod tests {
 
     #[tokio::test]
     async fn setting_whose_drive_cannot_be_opened_has_a_reason() {
-        let setting =
-            DriveSetting { name: "far", drive: Some("remote:nowhere"), mode: "force", one_in: 1 };
+        let setting = DriveSetting { name: "far", drive: Some("remote:nowhere"), ..EMULATED };
         let reason = setting.probe().await.unwrap_err().to_string();
         assert_eq!(reason, "error: invalid drive URL 'remote:nowhere'");
     }
@@ -192,6 +202,13 @@ mod tests {
         assert!((60..140).contains(&taken), "{taken}");
         assert!(names.iter().all(|name| CPU.takes(name)));
         assert!(part.takes("file/3") && !part.takes("file/0"));
+    }
+
+    #[test]
+    fn folder_in_full_has_every_file_taken() {
+        let part = DriveSetting { one_in: u64::MAX, in_full: &["tpcds/"], ..CPU };
+        assert!(part.takes("tpcds/q01_10"));
+        assert!(!part.takes("tpcds_like/q01_10"));
     }
 
     #[tokio::test]
