@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Hashes the sources of the kernels, so that an image which another build made is noticed.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 fn main() -> std::io::Result<()> {
     let sources = Path::new("../hls");

@@ -4,8 +4,7 @@
 //! With `NEARSCAN_STATIC_RUNTIME` set, a program that links them has the runtimes of C++ and of the
 //! compiler in it, for machines that have neither.
 
-use std::path::Path;
-use std::process::Command;
+use std::{path::Path, process::Command};
 
 fn main() {
     let hls = Path::new("../hls");

@@ -8,18 +8,23 @@
 //!
 //! Left to `cargo xtask test` are the tests in docs and the tests of [`SLOW`].
 
-use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
 
 use anyhow::{Context, Result};
 use clap::Args;
 use serde_json::Value;
 
-use crate::metadata::{self, Workspace};
-use crate::project::{self, Project};
-use crate::test::{self, Program, Tally};
-use crate::{ci, layers, tidy};
+use crate::{
+    ci, layers,
+    metadata::{self, Workspace},
+    project::{self, Project},
+    test::{self, Program, Tally},
+    tidy,
+};
 
 /// Parts of the names of tests that take more than ten seconds of a debug build.
 const SLOW: &[&str] = &[

@@ -5,14 +5,19 @@
 //! last line is always the tally of tests: where a step before the tests fails, the step counts as
 //! the one failure.
 
-use std::process::ExitCode;
-use std::time::{Duration, Instant};
+use std::{
+    process::ExitCode,
+    time::{Duration, Instant},
+};
 
 use anyhow::{Result, ensure};
 
-use crate::project::{self, Project};
-use crate::test::{Options, Tally};
-use crate::{codegen, layers, test, tidy};
+use crate::{
+    codegen, layers,
+    project::{self, Project},
+    test::{self, Options, Tally},
+    tidy,
+};
 
 /// One step before the tests.
 struct Step {

@@ -12,8 +12,10 @@
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use nearscan_link::IMAGES;
-use nearscan_link::configuration::{self, Configuration};
+use nearscan_link::{
+    IMAGES,
+    configuration::{self, Configuration},
+};
 
 use crate::project::Project;
 

@@ -4,15 +4,16 @@
 
 mod coverage;
 
-use std::path::Path;
-use std::process::ExitCode;
+use std::{path::Path, process::ExitCode};
 
 use anyhow::{Context, Result};
 use clap::Subcommand;
 
-use crate::program::Program;
-use crate::project::{self, Project};
-use crate::test::{Install, python};
+use crate::{
+    program::Program,
+    project::{self, Project},
+    test::{Install, python},
+};
 
 /// Which tests.
 #[derive(Debug, Subcommand)]

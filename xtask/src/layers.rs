@@ -18,8 +18,10 @@ use std::fmt;
 
 use anyhow::{Result, bail};
 
-use crate::metadata::{self, Dependency, Kind, Package, Workspace};
-use crate::project::Project;
+use crate::{
+    metadata::{self, Dependency, Kind, Package, Workspace},
+    project::Project,
+};
 
 /// Height of a crate; a crate imports lower ones only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -13,15 +13,16 @@ mod applied;
 mod list;
 mod trial;
 
-use std::collections::BTreeSet;
-use std::process::ExitCode;
+use std::{collections::BTreeSet, process::ExitCode};
 
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 
-use self::applied::Applied;
-use self::list::{Mutant, PATH};
-use self::trial::{Outcome, Trial};
+use self::{
+    applied::Applied,
+    list::{Mutant, PATH},
+    trial::{Outcome, Trial},
+};
 use crate::project::{self, Project};
 
 /// Options of the command.

@@ -2,8 +2,10 @@
 //! Runs third-party SQL tests on the emulated drive: it builds the optimised program, and runs it
 //! in the folder that the task was called from.
 
-use std::ffi::OsString;
-use std::process::{Command, ExitCode};
+use std::{
+    ffi::OsString,
+    process::{Command, ExitCode},
+};
 
 use anyhow::{Context, Result};
 use clap::Args;

@@ -24,8 +24,10 @@ use std::fmt;
 
 use anyhow::{Result, bail};
 
-use crate::codegen;
-use crate::project::{Project, Source};
+use crate::{
+    codegen,
+    project::{Project, Source},
+};
 
 /// A violation of the house style.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -7,11 +7,16 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail, ensure};
 use clap::{Args, ValueEnum};
 use nearscan_command::layout::{FORMAT_MAJOR, FORMAT_MINOR};
-use nearscan_link::metadata::Format;
-use nearscan_link::{IMAGES, ImageDescription, configuration, metadata, xclbin};
+use nearscan_link::{
+    IMAGES, ImageDescription, configuration,
+    metadata::{self, Format},
+    xclbin,
+};
 
-use crate::codegen;
-use crate::project::{self, Project};
+use crate::{
+    codegen,
+    project::{self, Project},
+};
 
 /// Which image.
 #[derive(Debug, Args)]

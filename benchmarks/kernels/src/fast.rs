@@ -7,9 +7,11 @@
 
 use std::{collections::HashMap, ops::ControlFlow};
 
-use nearscan_emulator::timing::Parameters;
-use nearscan_emulator::timing::fast::{Job, Performed, Profile};
-use nearscan_emulator::timing::study::Unbuildable;
+use nearscan_emulator::timing::{
+    Parameters,
+    fast::{Job, Performed, Profile},
+    study::Unbuildable,
+};
 use nearscan_models::fast::{self as kernels, Form};
 
 use crate::{

@@ -5,8 +5,10 @@
 
 use std::{collections::HashMap, ops::ControlFlow};
 
-use nearscan_emulator::timing::Parameters;
-use nearscan_emulator::timing::study::{Build, Kernel, Performed, Pipelining, Run, Unbuildable};
+use nearscan_emulator::timing::{
+    Parameters,
+    study::{Build, Kernel, Performed, Pipelining, Run, Unbuildable},
+};
 use nearscan_models::study::{self as kernels, Steps, Variant};
 
 use crate::{

@@ -6,8 +6,10 @@
 
 mod fast;
 
-use nearscan_emulator::timing::fast::Job;
-use nearscan_emulator::timing::study::{Build, Kernel};
+use nearscan_emulator::timing::{
+    fast::Job,
+    study::{Build, Kernel},
+};
 
 use crate::{
     builds::{best, buffered, describe_bytes, pipelined, plain, sweep_bytes},

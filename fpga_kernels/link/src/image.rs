@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! An image as a host takes it: one of ours, for the commands that this host sends.
 
-use crate::description::{Argument, Kernel};
-use crate::metadata::{self, ArgumentEntry, Format};
-use crate::parse::{ParseError, Target, Xclbin};
-use crate::xclbin::kind;
+use crate::{
+    description::{Argument, Kernel},
+    metadata::{self, ArgumentEntry, Format},
+    parse::{ParseError, Target, Xclbin},
+    xclbin::kind,
+};
 
 /// A unit of an image.
 #[derive(Debug, Clone, PartialEq, Eq)]

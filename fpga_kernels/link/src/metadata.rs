@@ -5,8 +5,10 @@
 
 use std::fmt::Write;
 
-use crate::KERNELS_HASH;
-use crate::description::{Argument, BUNDLES, ImageDescription, PLATFORM};
+use crate::{
+    KERNELS_HASH,
+    description::{Argument, BUNDLES, ImageDescription, PLATFORM},
+};
 
 /// Version of the lines that [`own`] writes.
 pub const VERSION: u32 = 1;

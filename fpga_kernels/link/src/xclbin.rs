@@ -23,8 +23,10 @@
 //!
 //! The sections follow, each on a multiple of 8.
 
-use crate::description::{Argument, BANK_BYTES, ImageDescription, PLATFORM};
-use crate::metadata::{self, Format};
+use crate::{
+    description::{Argument, BANK_BYTES, ImageDescription, PLATFORM},
+    metadata::{self, Format},
+};
 
 /// The magic word.
 pub const MAGIC: &[u8; 8] = b"xclbin2\0";

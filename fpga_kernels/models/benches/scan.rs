@@ -6,8 +6,10 @@
 //! crate itself is built with. Without `--bench`, as under `cargo test`, it runs at a hundredth of
 //! the size to see that it runs.
 
-use std::path::Path;
-use std::process::{Command, ExitCode};
+use std::{
+    path::Path,
+    process::{Command, ExitCode},
+};
 
 /// As in `build.rs`.
 const FLAGS: &[&str] = &[

@@ -14,10 +14,13 @@ mod ffi;
 
 use ffi::{Job, Output};
 
-use super::study::{
-    ArrayLengths, Average, Error, Record, Slice, Steps, check, check_units, length, steps,
+use super::{
+    Line,
+    study::{
+        ArrayLengths, Average, Error, Record, Slice, Steps, check, check_units, length, steps,
+    },
+    zeroed_lines,
 };
-use super::{Line, zeroed_lines};
 
 /// Elements of a line: what a light kernel does in a cycle.
 pub const LANES: u32 = 16;

@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Makes one engine and one emulated drive, for one run.
 
-use std::sync::Arc;
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use anyhow::{Context, Result};
-use nearscan::arrow::array::RecordBatch;
-use nearscan::drive::Drive;
-use nearscan::{Engine, PushdownContext, PushdownProfile, Query, QueryResult, QueryStream};
+use nearscan::{
+    Engine, PushdownContext, PushdownProfile, Query, QueryResult, QueryStream,
+    arrow::array::RecordBatch, drive::Drive,
+};
 use nearscan_emulator::{Config, Emulator};
 
-use crate::cases::Case;
-use crate::data::Data;
-use crate::waiting::{PATIENCE, remains};
+use crate::{
+    cases::Case,
+    data::Data,
+    waiting::{PATIENCE, remains},
+};
 
 /// The name of the drive.
 const DRIVE: &str = "emulated";

@@ -3,19 +3,28 @@
 //!
 //! The rows are those of the generator, so the stored answers hold.
 
-use std::fs::{self, File};
-use std::path::{Path, PathBuf};
+use std::{
+    fs::{self, File},
+    path::{Path, PathBuf},
+};
 
 use anyhow::{Context, Result};
-use nearscan::Engine;
-use nearscan::arrow::array::RecordBatch;
-use nearscan::parquet::arrow::ArrowWriter;
-use nearscan::parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
-use nearscan::parquet::basic::Compression;
-use nearscan::parquet::file::metadata::SortingColumn;
-use nearscan::parquet::file::properties::{WriterProperties, WriterPropertiesBuilder};
-use nearscan_tpch::generate::{self, Silent};
-use nearscan_tpch::{Layout, ScaleFactor, Table};
+use nearscan::{
+    Engine,
+    arrow::array::RecordBatch,
+    parquet::{
+        arrow::{ArrowWriter, arrow_reader::ParquetRecordBatchReaderBuilder},
+        basic::Compression,
+        file::{
+            metadata::SortingColumn,
+            properties::{WriterProperties, WriterPropertiesBuilder},
+        },
+    },
+};
+use nearscan_tpch::{
+    Layout, ScaleFactor, Table,
+    generate::{self, Silent},
+};
 
 /// The shape of written files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,14 +4,14 @@
 //! A command that is cancelled ends a little later, and so do tasks and threads: each is waited
 //! for, with a bound.
 
-use std::fmt;
-use std::fs;
-use std::time::Duration;
+use std::{fmt, fs, time::Duration};
 
 use tokio::runtime::Handle;
 
-use crate::bench::Bench;
-use crate::waiting::{PATIENCE, remains};
+use crate::{
+    bench::Bench,
+    waiting::{PATIENCE, remains},
+};
 
 /// Threads of drives by the beginnings of their names, of which the system keeps 15 bytes.
 const THREADS: [&str; 2] = ["emulated drive", "nearscan-cpu"];

@@ -8,11 +8,13 @@ use futures::FutureExt;
 use nearscan::Error;
 use serde::Serialize;
 
-use crate::bench::{Bench, Placing, Setting};
-use crate::data::Data;
-use crate::leaks::Baseline;
-use crate::oracle::Oracle;
-use crate::walk::QUERY_TIME_MAX;
+use crate::{
+    bench::{Bench, Placing, Setting},
+    data::Data,
+    leaks::Baseline,
+    oracle::Oracle,
+    walk::QUERY_TIME_MAX,
+};
 
 /// Limits in MiB; none is no limit.
 pub const LIMITS_MIB: [Option<u64>; 5] = [Some(1), Some(4), Some(16), Some(64), None];

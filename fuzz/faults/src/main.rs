@@ -9,18 +9,19 @@
     reason = "a command-line program: its findings are its output"
 )]
 
-use std::path::PathBuf;
-use std::process::ExitCode;
+use std::{path::PathBuf, process::ExitCode};
 
 use anyhow::{Context, Result};
-use clap::builder::PossibleValuesParser;
-use clap::{Parser, ValueHint};
+use clap::{Parser, ValueHint, builder::PossibleValuesParser};
 use nearscan_emulator::faults::Fault;
-use nearscan_faults::cases::{self, Case};
-use nearscan_faults::limits::{LIMITS_MIB, limited};
-use nearscan_faults::oracle::Oracle;
-use nearscan_faults::tally::{MIXTURES, QUARANTINE, Tally};
-use nearscan_faults::{Baseline, Data, Setting, walk};
+use nearscan_faults::{
+    Baseline, Data, Setting,
+    cases::{self, Case},
+    limits::{LIMITS_MIB, limited},
+    oracle::Oracle,
+    tally::{MIXTURES, QUARANTINE, Tally},
+    walk,
+};
 use nearscan_tpch::ScaleFactor;
 
 /// Fault simulation of queries on an emulated drive.

@@ -3,15 +3,19 @@
 //! if there is one.
 
 use anyhow::{Context, Result};
-use nearscan::arrow::array::RecordBatch;
-use nearscan::arrow::datatypes::SchemaRef;
-use nearscan::arrow::error::ArrowError;
-use nearscan::arrow::util::display::{ArrayFormatter, FormatOptions};
+use nearscan::arrow::{
+    array::RecordBatch,
+    datatypes::SchemaRef,
+    error::ArrowError,
+    util::display::{ArrayFormatter, FormatOptions},
+};
 use nearscan_tpch::answers;
 
-use crate::bench::{Bench, Setting};
-use crate::cases::{Case, RowOrder};
-use crate::data::Data;
+use crate::{
+    bench::{Bench, Setting},
+    cases::{Case, RowOrder},
+    data::Data,
+};
 
 /// NULL as text, and what is between two values: characters that no value has, so that other rows
 /// are other texts.

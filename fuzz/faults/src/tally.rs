@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Sums up all runs: counts by kind of fault, and every bad run.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+};
 
 use serde::Serialize;
 
-use crate::limits::{End, LIMITS_MIB, Limited};
-use crate::walk::{Run, Verdict};
+use crate::{
+    limits::{End, LIMITS_MIB, Limited},
+    walk::{Run, Verdict},
+};
 
 /// The name of the row of runs with all kinds of faults.
 pub const MIXTURES: &str = "mixtures";

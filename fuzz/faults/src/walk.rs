@@ -5,21 +5,20 @@
 //! kind with the same probability, each run with its own seed. Into quarantine and out of it: a
 //! drive whose kernels all fail, until it is reset.
 
-use std::collections::BTreeMap;
-use std::panic::AssertUnwindSafe;
-use std::time::Duration;
+use std::{collections::BTreeMap, panic::AssertUnwindSafe, time::Duration};
 
 use anyhow::{Result, bail};
 use futures::FutureExt;
-use nearscan::drive::Drive;
-use nearscan::drive::clock::Stopwatch;
+use nearscan::drive::{Drive, clock::Stopwatch};
 use nearscan_emulator::faults::Fault;
 use serde::Serialize;
 
-use crate::bench::{Bench, Counted, Setting};
-use crate::data::Data;
-use crate::leaks::{Baseline, Leak};
-use crate::oracle::Oracle;
+use crate::{
+    bench::{Bench, Counted, Setting},
+    data::Data,
+    leaks::{Baseline, Leak},
+    oracle::Oracle,
+};
 
 /// Commands of a query, at most: a walk that meets more does not end.
 const PLACES_MAX: u64 = 1000;

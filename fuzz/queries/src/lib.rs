@@ -47,8 +47,10 @@ use std::{
 
 use anyhow::{Result, bail};
 
-use crate::ledger::{Span, Stamp};
-use crate::run::{QUERIES_PER_BATCH, Shrunk};
+use crate::{
+    ledger::{Span, Stamp},
+    run::{QUERIES_PER_BATCH, Shrunk},
+};
 
 pub use crate::tally::{Runs, Tally};
 

@@ -2,8 +2,10 @@
 //! Implements the target `arguments`: values of the shell's options that the engine parses, which
 //! are drive URLs and sizes.
 
-use nearscan::DriveSpec;
-use nearscan::units::{format_bytes, parse_bytes};
+use nearscan::{
+    DriveSpec,
+    units::{format_bytes, parse_bytes},
+};
 
 /// Reads a text as a drive URL and as a size. Whether it is one of them.
 ///

@@ -6,8 +6,7 @@ use nearscan_command::{
     Width, join_parts,
 };
 
-use crate::drives::rows;
-use crate::sign;
+use crate::{drives::rows, sign};
 
 /// Widths of a result's columns, by number.
 const WIDTHS: [Width; 5] = [Width::Bool, Width::W32, Width::W64, Width::W128, Width::Bytes];

@@ -9,8 +9,7 @@
 use nearscan_command::{Command, Output, ResultHeader, ResultView, Row, Status, Value, Width};
 use nearscan_drive::{Fault, Outcome};
 
-use crate::call::Call;
-use crate::{host, kernel};
+use crate::{call::Call, host, kernel};
 
 /// Runs a call on the scan kernel and on the CPU drive. Whether both give rows.
 ///

@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Runs the CPU drive on the input of a kernel: device memory becomes a file.
 
-use std::cell::RefCell;
-use std::fs::File;
-use std::os::unix::fs::FileExt;
-use std::sync::Arc;
-use std::time::Duration;
+use std::{cell::RefCell, fs::File, os::unix::fs::FileExt, sync::Arc, time::Duration};
 
 use nearscan_command::{Command, InputRef};
 use nearscan_cpu::{CpuDrive, Options};

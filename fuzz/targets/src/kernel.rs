@@ -11,8 +11,7 @@ use nearscan_command::{Command, ResultHeader, Status};
 use nearscan_drive::{Completion, DriveTime, Fault, Outcome, Traffic};
 use nearscan_models::{Depths, Error, Line, Memories, zeroed_lines};
 
-use crate::call::Call;
-use crate::sign;
+use crate::{call::Call, sign};
 
 /// Rows of a unit: a few batches of the CPU drive, which takes 8192 rows at once.
 const ROWS_MAX: u64 = (1 << 15) - 1;

@@ -5,15 +5,19 @@
 
 use std::sync::atomic::AtomicU32;
 
-use nearscan_command::layout::{merge as merge_flags, section, sort};
-use nearscan_command::{Merge, ResultHeader, ResultView, Row, SortKey, Status, Width};
+use nearscan_command::{
+    Merge, ResultHeader, ResultView, Row, SortKey, Status, Width,
+    layout::{merge as merge_flags, section, sort},
+};
 use nearscan_conformance::evaluator::{Verdict, evaluate_merge};
 use nearscan_models::Error;
 
-use crate::call::Call;
-use crate::drives::rows;
-use crate::kernel::{lines, result_in};
-use crate::sign;
+use crate::{
+    call::Call,
+    drives::rows,
+    kernel::{lines, result_in},
+    sign,
+};
 
 /// Most rows that a command may declare; the kernel trusts the numbers that it reads.
 const ROWS_MAX: u64 = u64::MAX - 1;

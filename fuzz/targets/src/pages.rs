@@ -10,12 +10,13 @@ use nearscan_command::{
     Codec, Column, Command, Encodings, Envelope, Fragment, InputRef, Operand, Output, OutputRef,
     PhysicalType, Program, RowColumn, Unit, ValueKind, Width,
 };
-use nearscan_conformance::pages::{Flag, Page, PageKind, assemble, draft};
-use nearscan_conformance::{Random, random_column};
+use nearscan_conformance::{
+    Random,
+    pages::{Flag, Page, PageKind, assemble, draft},
+    random_column,
+};
 
-use crate::call::Call;
-use crate::choices::Choices;
-use crate::drives;
+use crate::{call::Call, choices::Choices, drives};
 
 /// Rows of a column.
 const ROWS_MAX: usize = 200;

@@ -3,10 +3,11 @@
 //!
 //! A drive that wraps the CPU drive records them, with the bytes of the files that they name.
 
-use std::fmt::{self, Debug};
-use std::os::unix::fs::FileExt;
-use std::sync::atomic::AtomicU32;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::{
+    fmt::{self, Debug},
+    os::unix::fs::FileExt,
+    sync::{Arc, Mutex, PoisonError, atomic::AtomicU32},
+};
 
 use bytemuck::cast_slice;
 use nearscan_command::{
@@ -20,8 +21,7 @@ use nearscan_drive::{
 };
 use nearscan_models::{Depths, Memories};
 
-use crate::call::Call;
-use crate::kernel::lines;
+use crate::{call::Call, kernel::lines};
 
 /// Bytes of a seed, at most: what is larger is slow and says no more.
 const SEED_BYTES_MAX: usize = 4096;

@@ -1,22 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Runs jobs on a drive, alone and queued, and takes their times.
 
-use std::collections::VecDeque;
-use std::ops::ControlFlow;
-use std::sync::Arc;
-use std::time::Duration;
+use std::{collections::VecDeque, ops::ControlFlow, sync::Arc, time::Duration};
 
 use futures::executor::block_on;
 use nearscan_command::{Command, Counters};
-use nearscan_drive::clock::Stopwatch;
 use nearscan_drive::{
     Drive, DriveTime, Measured, Modelled, Refusal, Session, SessionSpec, Submission, Ticket,
-    Traffic, Unlimited,
+    Traffic, Unlimited, clock::Stopwatch,
 };
 
-use crate::error::{Error, Result};
-use crate::job::Job;
-use crate::observed::{MeasuredSamples, ModelledSamples, Observed};
+use crate::{
+    error::{Error, Result},
+    job::Job,
+    observed::{MeasuredSamples, ModelledSamples, Observed},
+};
 
 /// Times that a job runs alone; one more before, which does not count.
 const RUNS_ALONE: usize = 7;

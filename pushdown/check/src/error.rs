@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Defines errors of a check. A drive that fails a case, or is slow, is not an error but a result.
 
-use std::io;
-use std::path::PathBuf;
+use std::{io, path::PathBuf};
 
 use nearscan_drive::{Fault, Refusal};
 

@@ -18,16 +18,16 @@
 
 use std::path::Path;
 
-use nearscan_command::requests::REQUEST_BYTES_MAX;
-use nearscan_command::{Counters, ResultHeader};
+use nearscan_command::{Counters, ResultHeader, requests::REQUEST_BYTES_MAX};
 use nearscan_drive::{Drive, Modelled};
-use nearscan_emulator::Build;
-use nearscan_emulator::timing::Parameters;
+use nearscan_emulator::{Build, timing::Parameters};
 
-use crate::bench::{Alone, Bench, Queued, Watch, to_f64};
-use crate::error::Result;
-use crate::job::{FILTER_ROWS, Job};
-use crate::observed::Observed;
+use crate::{
+    bench::{Alone, Bench, Queued, Watch, to_f64},
+    error::Result,
+    job::{FILTER_ROWS, Job},
+    observed::Observed,
+};
 
 /// Bytes of a result that is one count: its header, a block's, validity and 16 bytes.
 const COUNT_BYTES: u64 = ResultHeader::BYTES + 16 + 8 + 16;

@@ -7,8 +7,10 @@ use nearscan_command::{
     Aggregate, Column, Command, Envelope, Fragment, InputRef, Op, Operand, Output, Program,
     RowColumn, Step, Unit, ValueKind, Width,
 };
-use nearscan_conformance::pages::{ChunkLayout, write_chunk};
-use nearscan_conformance::{ColumnData, Values};
+use nearscan_conformance::{
+    ColumnData, Values,
+    pages::{ChunkLayout, write_chunk},
+};
 use nearscan_drive::{Drive, FileRef, Placement};
 
 use crate::error::{Error, Result};

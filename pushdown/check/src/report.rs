@@ -19,8 +19,10 @@ use nearscan_conformance::Report as Conformance;
 use nearscan_drive::{Capabilities, Drive, Identity};
 use serde_json::{Value, json};
 
-use crate::error::Error;
-use crate::figures::{Figure, Found, Left, Role};
+use crate::{
+    error::Error,
+    figures::{Figure, Found, Left, Role},
+};
 
 /// Version of the form for programs.
 const VERSION: u32 = 1;

@@ -5,11 +5,13 @@
 //! It takes rows in batches of any size and cuts them into blocks. Values are copied once, from
 //! their slices to their place in a pending column; a full block is moved to the payload.
 
-use crate::error::Error;
-use crate::layout::{BLOCK_HEADER_BYTES, BlockHeader, RESULT_HEADER_BYTES, Record};
-use crate::limits;
-use crate::result::ResultHeader;
-use crate::types::Width;
+use crate::{
+    error::Error,
+    layout::{BLOCK_HEADER_BYTES, BlockHeader, RESULT_HEADER_BYTES, Record},
+    limits,
+    result::ResultHeader,
+    types::Width,
+};
 
 /// Bytes of strings in one column of a block, above which the block ends early: ends are 32 bits
 /// wide.

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Defines [`Command`], a fragment bound to one unit of work, and its encoding.
 
-use crate::error::Error;
-use crate::fragment::Fragment;
-use crate::frame::{self, envelope_of};
-use crate::input::OutputRef;
-use crate::layout::{ColumnRecord, HEADER_BYTES, ReadingRecord, opcode, section, uses};
-use crate::limits;
-use crate::reference::{output_record, read_inputs, read_output, write_inputs, write_output};
-use crate::requests::MediaPlan;
-use crate::types::{Codec, Encodings, PhysicalType, ReadAs, Reading, ValueKind};
-use crate::unit::{Chunk, Unit};
-use crate::wire::{SectionReader, SectionWriter, mode_of, read_fragment, write_fragment};
+use crate::{
+    error::Error,
+    fragment::Fragment,
+    frame::{self, envelope_of},
+    input::OutputRef,
+    layout::{ColumnRecord, HEADER_BYTES, ReadingRecord, opcode, section, uses},
+    limits,
+    reference::{output_record, read_inputs, read_output, write_inputs, write_output},
+    requests::MediaPlan,
+    types::{Codec, Encodings, PhysicalType, ReadAs, Reading, ValueKind},
+    unit::{Chunk, Unit},
+    wire::{SectionReader, SectionWriter, mode_of, read_fragment, write_fragment},
+};
 
 pub use crate::envelope::Envelope;
 

@@ -6,11 +6,14 @@
 
 use std::fmt::Write;
 
-use crate::fragment::{Function, TestOp};
-use crate::layout::{self, Layout, operand, output_mode, section, sort, top, uses};
-use crate::program::Op;
-use crate::types::{Codec, Encoding, PhysicalType, ReadAs, ValueKind, Width};
-use crate::{Status, limits};
+use crate::{
+    Status,
+    fragment::{Function, TestOp},
+    layout::{self, Layout, operand, output_mode, section, sort, top, uses},
+    limits,
+    program::Op,
+    types::{Codec, Encoding, PhysicalType, ReadAs, ValueKind, Width},
+};
 
 /// The text of `fpga_kernels/hls/command_format.hpp`.
 pub fn generate() -> String {

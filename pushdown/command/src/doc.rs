@@ -15,14 +15,16 @@
 
 use std::fmt::Write;
 
-use crate::cpp_header::LIMITS;
-use crate::fragment::{Aggregate, Column, Fragment, Function, Output, TestOp};
-use crate::input::{InputRef, Version};
-use crate::layout::{self, HEADER_BYTES, Layout, Record, SECTION_BYTES, SectionEntry, section};
-use crate::program::{Op, Operand, Program, Step};
-use crate::types::{Codec, Encoding, Encodings, PhysicalType, ReadAs, Reading, ValueKind, Width};
-use crate::unit::{Chunk, Unit};
-use crate::{Command, Envelope, Status};
+use crate::{
+    Command, Envelope, Status,
+    cpp_header::LIMITS,
+    fragment::{Aggregate, Column, Fragment, Function, Output, TestOp},
+    input::{InputRef, Version},
+    layout::{self, HEADER_BYTES, Layout, Record, SECTION_BYTES, SectionEntry, section},
+    program::{Op, Operand, Program, Step},
+    types::{Codec, Encoding, Encodings, PhysicalType, ReadAs, Reading, ValueKind, Width},
+    unit::{Chunk, Unit},
+};
 
 /// The text of a block without a generator; a test refuses it.
 pub const UNKNOWN_BLOCK: &str = "(nothing generates a block of this name)";

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Defines [`Fragment`], the part of a plan that one command can express, without addresses.
 
-use crate::error::{Error, Place};
-use crate::limits;
-use crate::program::{Kind, Operand, Program, Scope, index_error, kind_of, limit, need};
-use crate::types::{ValueKind, Width, wire_enum};
+use crate::{
+    error::{Error, Place},
+    limits,
+    program::{Kind, Operand, Program, Scope, index_error, kind_of, limit, need},
+    types::{ValueKind, Width, wire_enum},
+};
 
 /// A column that a fragment reads, found by name in each file.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Encodes the frame of a command: its header, and the checksum over all of it.
 
-use crate::envelope::Envelope;
-use crate::error::Error;
-use crate::layout::{
-    COMMAND_MAGIC, CommandHeader, FORMAT_MAJOR, FORMAT_MINOR, HEADER_BYTES, Record,
+use crate::{
+    envelope::Envelope,
+    error::Error,
+    layout::{COMMAND_MAGIC, CommandHeader, FORMAT_MAJOR, FORMAT_MINOR, HEADER_BYTES, Record},
+    program::limit,
+    wire::{SectionWriter, check_version, join, read, split},
 };
-use crate::program::limit;
-use crate::wire::{SectionWriter, check_version, join, read, split};
 
 /// What the frame of a command says of its work.
 pub(crate) struct Work {

@@ -11,23 +11,25 @@
 //! - A merge is one unit of work: it has one result, or one failure. A drive may cut it into parts
 //!   for its kernels; the host does not see them.
 
-use crate::command::Command;
-use crate::envelope::Envelope;
-use crate::error::Error;
-use crate::fragment::Output;
-use crate::frame::{self, envelope_of};
-use crate::input::{InputRef, OutputRef};
-use crate::layout::{
-    HEADER_BYTES, MergePartRecord, MergeRecord, OutputColumnRecord, SECTION_CRITICAL,
-    SortKeyRecord, merge, opcode, output_mode, section, sort,
+use crate::{
+    command::Command,
+    envelope::Envelope,
+    error::Error,
+    fragment::Output,
+    frame::{self, envelope_of},
+    input::{InputRef, OutputRef},
+    layout::{
+        HEADER_BYTES, MergePartRecord, MergeRecord, OutputColumnRecord, SECTION_CRITICAL,
+        SortKeyRecord, merge, opcode, output_mode, section, sort,
+    },
+    limits,
+    parts::MergePart,
+    program::{Operand, limit},
+    reference::{output_record, read_inputs, read_output, write_inputs, write_output},
+    types::Width,
+    unit::OUTPUT_BYTES_MAX,
+    wire::{SectionReader, SectionWriter},
 };
-use crate::limits;
-use crate::parts::MergePart;
-use crate::program::{Operand, limit};
-use crate::reference::{output_record, read_inputs, read_output, write_inputs, write_output};
-use crate::types::Width;
-use crate::unit::OUTPUT_BYTES_MAX;
-use crate::wire::{SectionReader, SectionWriter};
 
 /// One key of an order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

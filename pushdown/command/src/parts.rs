@@ -3,10 +3,12 @@
 //!
 //! Parts are not visible outside of a drive: it returns one result, as if one kernel had merged.
 
-use crate::error::Error;
-use crate::limits::MERGE_PARTS_MAX;
-use crate::result::{Counters, ResultHeader};
-use crate::status::Status;
+use crate::{
+    error::Error,
+    limits::MERGE_PARTS_MAX,
+    result::{Counters, ResultHeader},
+    status::Status,
+};
 
 /// One of the parts that a drive cuts a merge into. The rows of all parts, one after the other, are
 /// those of the whole.

@@ -15,10 +15,12 @@
 //! Logic is three-valued: NULL AND FALSE is FALSE, NULL OR TRUE is TRUE, NOT NULL is NULL; a
 //! comparison with NULL is NULL; `a IN (..)` and BETWEEN follow from comparisons.
 
-use crate::error::{Error, Place};
-use crate::layout::{NONE, operand as packed};
-use crate::limits;
-use crate::types::{ValueKind, Width, wire_enum};
+use crate::{
+    error::{Error, Place},
+    layout::{NONE, operand as packed},
+    limits,
+    types::{ValueKind, Width, wire_enum},
+};
 
 wire_enum! {
     /// What a step does.

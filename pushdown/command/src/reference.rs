@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Encodes references to bytes: the inputs and outputs of scans and merges.
 
-use crate::error::Error;
-use crate::input::{Extent, InputRef, OutputRef, Version};
-use crate::layout::{ExtentRecord, InputRecord, OutputRecord, section};
-use crate::limits;
-use crate::program::limit;
-use crate::wire::{SectionReader, SectionWriter, join, split};
+use crate::{
+    error::Error,
+    input::{Extent, InputRef, OutputRef, Version},
+    layout::{ExtentRecord, InputRecord, OutputRecord, section},
+    limits,
+    program::limit,
+    wire::{SectionReader, SectionWriter, join, split},
+};
 
 /// Adds inputs, and the extents of those on NVMe blocks.
 pub(crate) fn write_inputs(inputs: &[InputRef], sections: &mut SectionWriter) {

@@ -15,16 +15,18 @@
 //!
 //! [`ResultView`] checks everything before it gives out a row: lengths, counts and both checksums.
 
-use crate::envelope::Envelope;
-use crate::error::Error;
-use crate::layout::{
-    BLOCK_HEADER_BYTES, BlockHeader, FORMAT_MAJOR, FORMAT_MINOR, RESULT_HEADER_BYTES, RESULT_MAGIC,
-    Record, ResultRecord,
+use crate::{
+    envelope::Envelope,
+    error::Error,
+    layout::{
+        BLOCK_HEADER_BYTES, BlockHeader, FORMAT_MAJOR, FORMAT_MINOR, RESULT_HEADER_BYTES,
+        RESULT_MAGIC, Record, ResultRecord,
+    },
+    limits,
+    status::Status,
+    types::Width,
+    wire::{check_version, join, read, split},
 };
-use crate::limits;
-use crate::status::Status;
-use crate::types::Width;
-use crate::wire::{check_version, join, read, split};
 
 /// What the stages of a kernel did. See [`ResultRecord`] for the meaning of each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Defines [`Unit`], the chunks of one row group that a fragment reads.
 
-use crate::error::{Error, Place};
-use crate::fragment::{Aggregate, Fragment, Function, Output};
-use crate::input::InputRef;
-use crate::limits;
-use crate::program::{Operand, limit};
-use crate::types::{Codec, Encoding, Encodings, PhysicalType, ReadAs, Reading, ValueKind, Width};
+use crate::{
+    error::{Error, Place},
+    fragment::{Aggregate, Fragment, Function, Output},
+    input::InputRef,
+    limits,
+    program::{Operand, limit},
+    types::{Codec, Encoding, Encodings, PhysicalType, ReadAs, Reading, ValueKind, Width},
+};
 
 /// One column chunk: its place, and the facts of the file's footer.
 ///

@@ -4,19 +4,21 @@
 //! A writer lays sections out one after the other, each on a 64-byte line, and a directory before
 //! them. A reader finds sections by number, refuses unknown critical ones and skips the others.
 
-use crate::error::Error;
-use crate::fragment::{
-    Aggregate, Column, Fragment, Function, Key, KeyRange, Output, RowColumn, StringTest, TestOp,
-    Top,
+use crate::{
+    error::Error,
+    fragment::{
+        Aggregate, Column, Fragment, Function, Key, KeyRange, Output, RowColumn, StringTest,
+        TestOp, Top,
+    },
+    layout::{
+        AggregateRecord, FORMAT_MAJOR, FORMAT_MINOR, FRAGMENT_MAGIC, KeyRangeRecord, KeyRecord,
+        LiteralRecord, OutputColumnRecord, Record, SECTION_BYTES, SECTION_CRITICAL, SectionEntry,
+        StepRecord, StringRecord, TestRecord, TopRecord, output_mode, section, top,
+    },
+    limits,
+    program::{Op, Operand, Program, Step},
+    types::{ValueKind, Width},
 };
-use crate::layout::{
-    AggregateRecord, FORMAT_MAJOR, FORMAT_MINOR, FRAGMENT_MAGIC, KeyRangeRecord, KeyRecord,
-    LiteralRecord, OutputColumnRecord, Record, SECTION_BYTES, SECTION_CRITICAL, SectionEntry,
-    StepRecord, StringRecord, TestRecord, TopRecord, output_mode, section, top,
-};
-use crate::limits;
-use crate::program::{Op, Operand, Program, Step};
-use crate::types::{ValueKind, Width};
 
 /// Collects sections.
 #[derive(Default)]

@@ -3,8 +3,10 @@
 
 use nearscan_command::{Fragment, Merge, Output, Status, limits};
 
-use crate::data::Table;
-use crate::pages::{WrittenChunk, write_chunk};
+use crate::{
+    data::Table,
+    pages::{WrittenChunk, write_chunk},
+};
 
 /// The expectation of a case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

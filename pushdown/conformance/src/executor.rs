@@ -1,28 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Runs one case on a drive.
 
-use std::future::Future;
-use std::path::Path;
-use std::pin::pin;
-use std::sync::Arc;
-use std::task::{Context, Poll, Wake, Waker};
-use std::thread::Thread;
-use std::time::Duration;
+use std::{
+    future::Future,
+    path::Path,
+    pin::pin,
+    sync::Arc,
+    task::{Context, Poll, Wake, Waker},
+    thread::Thread,
+    time::Duration,
+};
 
 use nearscan_command::{
     Command, Envelope, InputRef, Output, OutputRef, ResultHeader, ResultView, Row, Unit, Value,
     Version, Width,
 };
-use nearscan_drive::clock::Stopwatch;
 use nearscan_drive::{
     Completion, Drive, Failure, Fault, FileRef, Outcome, Placement, Refusal, Session, SessionSpec,
-    Submission, Ticket, Unlimited, Work,
+    Submission, Ticket, Unlimited, Work, clock::Stopwatch,
 };
 
-use crate::case::{Case, Inputs};
-use crate::file::{Folder, TemporaryFile};
-use crate::judge::{Answer, judge};
-use crate::report::Report;
+use crate::{
+    case::{Case, Inputs},
+    file::{Folder, TemporaryFile},
+    judge::{Answer, judge},
+    report::Report,
+};
 
 /// Time after which a command counts as hung.
 const PATIENCE: Duration = Duration::from_secs(120);

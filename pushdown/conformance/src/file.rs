@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Writes chunks to temporary files.
 
-use std::io;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::{
+    io,
+    path::{Path, PathBuf},
+    sync::atomic::{AtomicU64, Ordering},
+};
 
 use nearscan_drive::FileRef;
 

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Generates random fragments over random data.
 
-use nearscan_command::pattern::{ANY, ONE};
 use nearscan_command::{
     Aggregate, Column, Fragment, Function, Key, Op, Operand, Output, PhysicalType, Program,
     RowColumn, Step, StringTest, TestOp, Top, Value, ValueKind, Width, limits,
+    pattern::{ANY, ONE},
 };
 
-use crate::case::Case;
-use crate::data::{ColumnData, Table, Values};
-use crate::random::Random;
-use crate::tables::random_column;
+use crate::{
+    case::Case,
+    data::{ColumnData, Table, Values},
+    random::Random,
+    tables::random_column,
+};
 
 /// A case made of `random`; `seed` is part of its name.
 pub(crate) fn random_case(random: &mut Random, seed: u64) -> Case {

@@ -3,8 +3,10 @@
 
 use nearscan_command::{Output, ResultHeader, Row, Status, Value};
 
-use crate::case::{Case, Expectation, MergeCase};
-use crate::evaluator::{Verdict, evaluate, evaluate_merge};
+use crate::{
+    case::{Case, Expectation, MergeCase},
+    evaluator::{Verdict, evaluate, evaluate_merge},
+};
 
 /// What the drive made of a command.
 pub(crate) enum Answer {

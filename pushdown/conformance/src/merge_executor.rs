@@ -3,11 +3,13 @@
 
 use nearscan_command::{MergeCommand, OutputRef};
 
-use crate::case::MergeCase;
-use crate::executor::{End, Executor, answer_of, describe};
-use crate::file::TemporaryFile;
-use crate::judge::{Answer, judge_merge};
-use crate::report::Report;
+use crate::{
+    case::MergeCase,
+    executor::{End, Executor, answer_of, describe},
+    file::TemporaryFile,
+    judge::{Answer, judge_merge},
+    report::Report,
+};
 
 impl Executor<'_> {
     /// Runs a case and notes what came of it.

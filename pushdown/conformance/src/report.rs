@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The result of a run of the suite.
 
-use std::collections::BTreeMap;
-use std::fmt;
+use std::{collections::BTreeMap, fmt};
 
 /// A case that did not pass.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -6,12 +6,16 @@
 //! may refuse. Commands take their envelope from the test, which numbers them.
 #![expect(clippy::unwrap_used, reason = "helpers of tests: a panic shows where")]
 
-use std::fs::OpenOptions;
-use std::io::Write;
-use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::{
+    fs::OpenOptions,
+    io::Write,
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
 
 use nearscan_command::{
     Aggregate, Chunk, Column, Command, Envelope, Fragment, Function, InputRef, Merge, MergeCommand,
@@ -22,10 +26,12 @@ use nearscan_drive::{
     SessionSpec, Submission, Ticket, Unlimited, Work,
 };
 
-use crate::data::{ColumnData, Values};
-use crate::executor::wait;
-use crate::file::{Folder, TemporaryFile};
-use crate::pages::{ChunkLayout, write_chunk};
+use crate::{
+    data::{ColumnData, Values},
+    executor::wait,
+    file::{Folder, TemporaryFile},
+    pages::{ChunkLayout, write_chunk},
+};
 
 /// Time that a command of a test has; none takes nearly as long.
 pub const PATIENCE: Duration = Duration::from_secs(60);

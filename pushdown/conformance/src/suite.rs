@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Runs all cases against one drive.
 
-use std::ops::ControlFlow;
-use std::path::PathBuf;
+use std::{ops::ControlFlow, path::PathBuf};
 
 use nearscan_drive::Drive;
 
-use crate::case::{Case, MergeCase};
-use crate::cases;
-use crate::executor::Executor;
-use crate::fragments::random_case;
-use crate::random::Random;
-use crate::report::Report;
+use crate::{
+    case::{Case, MergeCase},
+    cases,
+    executor::Executor,
+    fragments::random_case,
+    random::Random,
+    report::Report,
+};
 
 /// What to run.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,9 +3,11 @@
 
 use nearscan_command::ReadAs;
 
-use crate::data::{ColumnData, Presence, Values};
-use crate::pages::ChunkLayout;
-use crate::random::Random;
+use crate::{
+    data::{ColumnData, Presence, Values},
+    pages::ChunkLayout,
+    random::Random,
+};
 
 /// A column of `rows` values.
 pub fn random_column(random: &mut Random, rows: usize) -> ColumnData {

@@ -9,11 +9,13 @@
 #![expect(clippy::unwrap_used, reason = "a panic shows where")]
 #![expect(clippy::print_stdout, reason = "a bench prints what it measures")]
 
-use std::fs::File;
-use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::time::Duration;
+use std::{
+    fs::File,
+    os::unix::fs::MetadataExt,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
 use futures::executor::block_on;
 use nearscan_command::{
@@ -26,12 +28,14 @@ use nearscan_cpu::{CpuDrive, Options};
 use nearscan_drive::{
     Drive, DriveTime, FileRef, Outcome, Placement, Session, SessionSpec, Submission, Unlimited,
 };
-use parquet::basic::{Compression, Type};
-use parquet::data_type::{ByteArray, ByteArrayType, Int32Type, Int64Type};
-use parquet::file::metadata::RowGroupMetaData;
-use parquet::file::properties::WriterProperties;
-use parquet::file::writer::SerializedFileWriter;
-use parquet::schema::parser::parse_message_type;
+use parquet::{
+    basic::{Compression, Type},
+    data_type::{ByteArray, ByteArrayType, Int32Type, Int64Type},
+    file::{
+        metadata::RowGroupMetaData, properties::WriterProperties, writer::SerializedFileWriter,
+    },
+    schema::parser::parse_message_type,
+};
 
 const ROWS: usize = 1 << 20;
 const ROWS_TINY: usize = 1 << 12;

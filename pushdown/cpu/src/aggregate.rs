@@ -4,11 +4,13 @@
 use arrow::buffer::BooleanBuffer;
 use nearscan_command::{Aggregate, Function, Operand, Value, Width, float_at, float_order};
 
-use crate::compare::Number;
-use crate::error::Stop;
-use crate::fold::{Fold, Groups, State, count, each, fold};
-use crate::scope::Scope;
-use crate::values::{NumberValues, intersect};
+use crate::{
+    compare::Number,
+    error::Stop,
+    fold::{Fold, Groups, State, count, each, fold},
+    scope::Scope,
+    values::{NumberValues, intersect},
+};
 
 /// One slot: its state in every group.
 #[derive(Debug)]

@@ -8,9 +8,11 @@
 use arrow::buffer::BooleanBuffer;
 use nearscan_command::{Op, Width};
 
-use crate::compare::{Number, Side};
-use crate::error::Stop;
-use crate::values::{NumberValues, Numbers, intersect};
+use crate::{
+    compare::{Number, Side},
+    error::Stop,
+    values::{NumberValues, Numbers, intersect},
+};
 
 /// `a op b` for each of `rows` rows.
 ///

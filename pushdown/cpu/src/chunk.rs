@@ -3,21 +3,18 @@
 
 use std::sync::Arc;
 
-use arrow::array::BooleanBufferBuilder;
-use arrow::buffer::BooleanBuffer;
+use arrow::{array::BooleanBufferBuilder, buffer::BooleanBuffer};
 use bytes::Bytes;
 use nearscan_command::{Chunk, Detail, Encoding, PhysicalType, Status};
 
-use crate::decode::levels::Levels;
-use crate::decode::numbers::PageNumbers;
-use crate::decode::reading;
-use crate::decode::runs::Runs;
-use crate::decode::strings::PageStrings;
-use crate::dictionary::Dictionary;
-use crate::error::Stop;
-use crate::pages::{DataPage, Page, Pages};
-use crate::values::{Numbers, Strings, View};
-use crate::vector::{Coded, Vector};
+use crate::{
+    decode::{levels::Levels, numbers::PageNumbers, reading, runs::Runs, strings::PageStrings},
+    dictionary::Dictionary,
+    error::Stop,
+    pages::{DataPage, Page, Pages},
+    values::{Numbers, Strings, View},
+    vector::{Coded, Vector},
+};
 
 /// Reads a chunk from its first row to its last.
 pub(crate) struct ChunkReader {

@@ -6,9 +6,11 @@
 
 use nearscan_command::{Key, KeyRange};
 
-use crate::error::Stop;
-use crate::values::{NumberValues, Numbers, is_set};
-use crate::vector::{Coded, Vector};
+use crate::{
+    error::Stop,
+    values::{NumberValues, Numbers, is_set},
+    vector::{Coded, Vector},
+};
 
 /// Places up to which a table is worth its memory: it stays in the second cache.
 const PLACES_MAX: usize = 1 << 16;

@@ -4,8 +4,10 @@
 use arrow::buffer::BooleanBuffer;
 use nearscan_command::Op;
 
-use crate::values::{NumberValues, Numbers, intersect};
-use crate::vector::Truth;
+use crate::{
+    values::{NumberValues, Numbers, intersect},
+    vector::Truth,
+};
 
 /// A numeric operand.
 #[derive(Debug, Clone, Copy)]

@@ -4,9 +4,11 @@
 use arrow::buffer::BooleanBuffer;
 use nearscan_command::{Op, Width};
 
-use crate::compare::{Number, Side};
-use crate::error::Stop;
-use crate::values::Numbers;
+use crate::{
+    compare::{Number, Side},
+    error::Stop,
+    values::Numbers,
+};
 
 /// The year, month or day of `a` for each of `rows` rows.
 ///

@@ -5,10 +5,10 @@ use arrow::buffer::BooleanBuffer;
 use bytes::Bytes;
 use nearscan_command::{Chunk, Encoding, PhysicalType, Status};
 
-use crate::decode::numbers::PageNumbers;
-use crate::decode::reading;
-use crate::decode::strings::PageStrings;
-use crate::values::{NumberValues, Numbers, Strings};
+use crate::{
+    decode::{numbers::PageNumbers, reading, strings::PageStrings},
+    values::{NumberValues, Numbers, Strings},
+};
 
 /// The entries of a dictionary.
 ///

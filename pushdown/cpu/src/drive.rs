@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Implements [`CpuDrive`].
 
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{
+    Arc, Mutex,
+    atomic::{AtomicU64, Ordering},
+};
 
 use nearscan_command::{Encodings, limits};
 use nearscan_drive::{
@@ -11,9 +13,7 @@ use nearscan_drive::{
 };
 use uuid::Uuid;
 
-use crate::pool::Pool;
-use crate::session::CpuSession;
-use crate::shared::Shared;
+use crate::{pool::Pool, session::CpuSession, shared::Shared};
 
 /// How a CPU drive is set up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

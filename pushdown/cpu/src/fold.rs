@@ -6,9 +6,7 @@
 
 use arrow::buffer::BooleanBuffer;
 
-use crate::compare::Number;
-use crate::error::Stop;
-use crate::values::NumberValues;
+use crate::{compare::Number, error::Stop, values::NumberValues};
 
 /// A slot's state in one group.
 #[derive(Debug, Clone, Copy, Default)]

@@ -9,13 +9,15 @@ use std::collections::HashMap;
 
 use nearscan_command::{Aggregate, Fragment, Key, ResultHeader, ResultWriter, Row, Status, Value};
 
-use crate::aggregate::Slot;
-use crate::combine::Combined;
-use crate::error::Stop;
-use crate::fold::Groups;
-use crate::scope::Scope;
-use crate::values::{NumberValues, is_set};
-use crate::vector::Vector;
+use crate::{
+    aggregate::Slot,
+    combine::Combined,
+    error::Stop,
+    fold::Groups,
+    scope::Scope,
+    values::{NumberValues, is_set},
+    vector::Vector,
+};
 
 /// The states of all groups of a unit.
 #[derive(Debug)]

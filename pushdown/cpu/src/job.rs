@@ -1,26 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Runs one command, from its chunks to its result.
 
-use std::fs::File;
-use std::io;
-use std::os::unix::fs::FileExt;
-use std::time::Duration;
+use std::{fs::File, io, os::unix::fs::FileExt, time::Duration};
 
 use bytes::Bytes;
 use nearscan_command::{
     Aggregate, Command, Counters, Fragment, InputRef, Operand, Output, ResultHeader, Status,
 };
-use nearscan_drive::clock::Stopwatch;
-use nearscan_drive::{CancelWord, Failure, FileTable};
+use nearscan_drive::{CancelWord, Failure, FileTable, clock::Stopwatch};
 
-use crate::chunk::ChunkReader;
-use crate::error::Stop;
-use crate::groups::States;
-use crate::program::Prepared;
-use crate::rows::RowOutput;
-use crate::scope::Scope;
-use crate::selection::Selection;
-use crate::vector::Vector;
+use crate::{
+    chunk::ChunkReader, error::Stop, groups::States, program::Prepared, rows::RowOutput,
+    scope::Scope, selection::Selection, vector::Vector,
+};
 
 /// Rows of a batch: a column of numbers takes 64 KiB, so a handful of them stay in the second
 /// cache.

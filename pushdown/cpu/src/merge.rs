@@ -5,9 +5,10 @@
 //! unpacked into columns, a heap of their next rows determines the order, and rows are gathered in
 //! batches.
 
-use std::cmp::Ordering;
-use std::collections::BinaryHeap;
-use std::collections::binary_heap::PeekMut;
+use std::{
+    cmp::Ordering,
+    collections::{BinaryHeap, binary_heap::PeekMut},
+};
 
 use nearscan_command::{
     BlockColumn, CellColumn, Cells, ColumnarWriter, Counters, MergeCommand, ResultHeader,
@@ -15,8 +16,10 @@ use nearscan_command::{
 };
 use nearscan_drive::{Failure, FileTable};
 
-use crate::error::Stop;
-use crate::job::{self, Limits};
+use crate::{
+    error::Stop,
+    job::{self, Limits},
+};
 
 /// Rows that are gathered together.
 const BATCH_ROWS: usize = 8192;

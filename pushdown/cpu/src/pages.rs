@@ -8,8 +8,10 @@
 use bytes::Bytes;
 use nearscan_command::{Chunk, Codec, Encoding, PhysicalType, Status};
 
-use crate::decode::levels::Levels;
-use crate::header::{DataPage2, PageHeader, PageKind};
+use crate::{
+    decode::levels::Levels,
+    header::{DataPage2, PageHeader, PageKind},
+};
 
 /// The pages of one chunk, in order.
 pub(crate) struct Pages {

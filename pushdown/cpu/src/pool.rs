@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Runs jobs on a fixed number of threads.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread::JoinHandle;
+use std::{
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    thread::JoinHandle,
+};
 
 use nearscan_drive::JobQueue;
 

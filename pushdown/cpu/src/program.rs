@@ -6,15 +6,17 @@ use std::cell::OnceCell;
 use arrow::buffer::BooleanBuffer;
 use nearscan_command::{Fragment, Op, Operand, Program, Step};
 
-use crate::arithmetic::arithmetic;
-use crate::compare::{List, Number, compare, is_distinct};
-use crate::dates::part;
-use crate::dictionary::Dictionary;
-use crate::error::Stop;
-use crate::scope::Scope;
-use crate::select::select;
-use crate::strings::PreparedTest;
-use crate::vector::{Truth, Vector};
+use crate::{
+    arithmetic::arithmetic,
+    compare::{List, Number, compare, is_distinct},
+    dates::part,
+    dictionary::Dictionary,
+    error::Stop,
+    scope::Scope,
+    select::select,
+    strings::PreparedTest,
+    vector::{Truth, Vector},
+};
 
 /// A prepared program: lists are sorted, sets of strings are hashed.
 #[derive(Debug)]

@@ -5,13 +5,10 @@ use nearscan_command::{
     CellColumn, Cells, ColumnarWriter, Error, Operand, ResultHeader, RowColumn, Status, Top, Width,
 };
 
-use crate::compare::Number;
-use crate::error::Stop;
-use crate::scope::Scope;
-use crate::selection::Selection;
-use crate::top::TopRows;
-use crate::values::NumberValues;
-use crate::vector::Vector;
+use crate::{
+    compare::Number, error::Stop, scope::Scope, selection::Selection, top::TopRows,
+    values::NumberValues, vector::Vector,
+};
 
 /// Writes kept rows until the limit is reached or the output is full.
 #[derive(Debug)]

@@ -4,8 +4,10 @@
 use arrow::buffer::BooleanBuffer;
 use nearscan_command::Operand;
 
-use crate::compare::Number;
-use crate::vector::{Coded, Truth, Vector};
+use crate::{
+    compare::Number,
+    vector::{Coded, Truth, Vector},
+};
 
 /// The values of a batch.
 #[derive(Clone, Copy)]

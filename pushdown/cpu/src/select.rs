@@ -4,10 +4,12 @@
 use arrow::buffer::BooleanBuffer;
 use nearscan_command::Width;
 
-use crate::compare::{Number, Side};
-use crate::error::Stop;
-use crate::values::{NumberValues, Numbers};
-use crate::vector::Truth;
+use crate::{
+    compare::{Number, Side},
+    error::Stop,
+    values::{NumberValues, Numbers},
+    vector::Truth,
+};
 
 /// `taken` where `truth` is true, else `other`, for each of `rows` rows.
 ///

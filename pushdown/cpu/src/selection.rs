@@ -3,8 +3,7 @@
 
 use std::ops::Range;
 
-use arrow::array::BooleanBufferBuilder;
-use arrow::buffer::BooleanBuffer;
+use arrow::{array::BooleanBufferBuilder, buffer::BooleanBuffer};
 
 /// Rows of a batch, in their order.
 #[derive(Debug, Clone, PartialEq, Eq)]

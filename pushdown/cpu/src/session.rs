@@ -1,24 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Implements the work of one query: leases, submissions, completions.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
-use std::sync::atomic::Ordering;
-use std::time::Duration;
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
 
 use bytes::Bytes;
 use futures::channel::oneshot;
 use nearscan_command::ResultHeader;
-use nearscan_drive::clock::Stopwatch;
 use nearscan_drive::{
     CancelOutcome, CancelWord, Completion, DriveTime, Failure, Lease, Outcome, Refusal,
-    Reservation, Session, SessionSpec, Submission, Ticket, Traffic, Work,
+    Reservation, Session, SessionSpec, Submission, Ticket, Traffic, Work, clock::Stopwatch,
 };
 
-use crate::error::Stop;
-use crate::job::{self, Limits};
-use crate::merge;
-use crate::shared::{Place, Shared};
+use crate::{
+    error::Stop,
+    job::{self, Limits},
+    merge,
+    shared::{Place, Shared},
+};
 
 /// The work of one query.
 #[derive(Debug)]

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Holds what the sessions of a CPU drive share: its files, its threads, its commands in flight.
 
-use std::collections::HashMap;
-use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::AtomicU64},
+};
 
 use nearscan_drive::{CancelWord, Capabilities, FileTable};
 

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Evaluates string tests: once for each entry of a dictionary, otherwise for each value.
 
-use std::cell::OnceCell;
-use std::collections::HashSet;
+use std::{cell::OnceCell, collections::HashSet};
 
 use arrow::buffer::BooleanBuffer;
 use nearscan_command::{StringTest, TestOp};
 
-use crate::dictionary::Dictionary;
-use crate::like::Like;
-use crate::values::Strings;
-use crate::vector::{Truth, Vector};
+use crate::{
+    dictionary::Dictionary,
+    like::Like,
+    values::Strings,
+    vector::{Truth, Vector},
+};
 
 /// A test made ready.
 #[derive(Debug)]

@@ -6,8 +6,10 @@ use std::collections::BinaryHeap;
 
 use nearscan_command::Top;
 
-use crate::compare::{Number, Side};
-use crate::scope::Scope;
+use crate::{
+    compare::{Number, Side},
+    scope::Scope,
+};
 
 /// Of two ranks the lower comes first. The first half says on which side of the numbers nulls are.
 type Rank = (bool, i128);

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Holds the values of a batch: one vector for each column or step.
 
-use std::cell::OnceCell;
-use std::sync::Arc;
+use std::{cell::OnceCell, sync::Arc};
 
 use arrow::buffer::BooleanBuffer;
 
-use crate::dictionary::Dictionary;
-use crate::selection::Selection;
-use crate::values::{NumberValues, Numbers, Strings, look_up};
+use crate::{
+    dictionary::Dictionary,
+    selection::Selection,
+    values::{NumberValues, Numbers, Strings, look_up},
+};
 
 /// One value for each row of a batch.
 #[derive(Debug, Clone)]

@@ -2,8 +2,7 @@
 //! Charges host memory that a drive uses for a query: the engine implements [`Budget`] over the
 //! query's memory pool.
 
-use std::fmt::Debug;
-use std::sync::Arc;
+use std::{fmt::Debug, sync::Arc};
 
 /// Grants host memory.
 pub trait Budget: Send + Sync + Debug {

@@ -6,9 +6,11 @@ use std::sync::Arc;
 use bytes::Bytes;
 use nearscan_command::{Command, Envelope, Error, MergeCommand, ResultView, Status, Width};
 
-use crate::budget::{Budget, Charged, Reservation};
-use crate::error::Failure;
-use crate::time::DriveTime;
+use crate::{
+    budget::{Budget, Charged, Reservation},
+    error::Failure,
+    time::DriveTime,
+};
 
 /// Bytes that crossed media, link and host memory for one command, each counted once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

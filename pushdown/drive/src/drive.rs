@@ -1,24 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Defines the traits [`Drive`], and [`Session`] for the work of one query.
 
-use std::fmt::Debug;
-use std::future::Future;
-use std::pin::Pin;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::task::{Context, Poll};
-use std::time::Duration;
+use std::{
+    fmt::Debug,
+    future::Future,
+    pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
+    task::{Context, Poll},
+    time::Duration,
+};
 
 use futures::channel::oneshot;
 use nearscan_command::{Command, Envelope, MergeCommand};
 use uuid::Uuid;
 
-use crate::budget::Budget;
-use crate::capabilities::Capabilities;
-use crate::completion::Completion;
-use crate::cost::CostSnapshot;
-use crate::error::{Failure, Refusal};
-use crate::placement::{FileRef, Placement};
+use crate::{
+    budget::Budget,
+    capabilities::Capabilities,
+    completion::Completion,
+    cost::CostSnapshot,
+    error::{Failure, Refusal},
+    placement::{FileRef, Placement},
+};
 
 /// Stable identity of a drive.
 #[derive(Debug, Clone, PartialEq, Eq)]

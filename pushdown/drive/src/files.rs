@@ -8,16 +8,20 @@
 //! - Bytes are of the version that a command names: it is checked before and after reading, because
 //!   a file may be overwritten in the meantime.
 
-use std::collections::HashMap;
-use std::fs::File;
-use std::io;
-use std::path::{Path, PathBuf};
-use std::sync::{PoisonError, RwLock};
+use std::{
+    collections::HashMap,
+    fs::File,
+    io,
+    path::{Path, PathBuf},
+    sync::{PoisonError, RwLock},
+};
 
 use nearscan_command::{InputRef, Version};
 
-use crate::error::Failure;
-use crate::placement::{FileRef, Placement, file_version};
+use crate::{
+    error::Failure,
+    placement::{FileRef, Placement, file_version},
+};
 
 /// Paths by number, and back.
 #[derive(Debug, Default)]

@@ -17,17 +17,16 @@
 //!   from the work, not from the messages on the socket, so they equal those of an in-process
 //!   drive.
 
-use std::fmt::Debug;
-use std::fs::File;
-use std::os::unix::net::UnixListener;
-use std::sync::Arc;
+use std::{fmt::Debug, fs::File, os::unix::net::UnixListener, sync::Arc};
 
 use nearscan_command::{Counters, MediaPlan, MergeCut};
 
-use crate::cost::CostSnapshot;
-use crate::drive::Work;
-use crate::error::{Failure, Refusal};
-use crate::time::Modelled;
+use crate::{
+    cost::CostSnapshot,
+    drive::Work,
+    error::{Failure, Refusal},
+    time::Modelled,
+};
 
 /// Makes memory of so many bytes that two parties can map: a file without a name.
 pub type MakeMemory = fn(u64) -> std::io::Result<File>;

@@ -13,10 +13,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use nearscan_command::Command;
 
-use crate::completion::Completion;
-use crate::cost::{CostSnapshot, Kernel, Load, RateSource, RequestClass};
-use crate::fit::Sums;
-use crate::time::{DriveTime, ModelId, Modelled};
+use crate::{
+    completion::Completion,
+    cost::{CostSnapshot, Kernel, Load, RateSource, RequestClass},
+    fit::Sums,
+    time::{DriveTime, ModelId, Modelled},
+};
 
 /// Measured commands of a kernel and class after which older ones count half: a drive that ages
 /// or is shared is judged by how it is now. A model does not age.

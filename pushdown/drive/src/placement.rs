@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Describes which files a drive holds.
 
-use std::path::PathBuf;
-use std::time::UNIX_EPOCH;
+use std::{path::PathBuf, time::UNIX_EPOCH};
 
 use nearscan_command::Version;
 

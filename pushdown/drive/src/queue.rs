@@ -9,8 +9,10 @@
 //! - `push` never waits; only `next` does.
 //! - After [`JobQueue::close`] nothing is added, and every job that was added is still handed out.
 
-use std::collections::VecDeque;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::{
+    collections::VecDeque,
+    sync::{Condvar, Mutex, MutexGuard, PoisonError},
+};
 
 /// Jobs that wait for a worker, and the number of those that are being done.
 #[derive(Debug)]

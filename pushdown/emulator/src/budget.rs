@@ -5,8 +5,7 @@
 //! Nothing was synthesised: the ledger states the source of each stage's figures, and a design that
 //! does not fit by it is refused all the same.
 
-use std::collections::BTreeMap;
-use std::fmt;
+use std::{collections::BTreeMap, fmt};
 
 use serde::Deserialize;
 

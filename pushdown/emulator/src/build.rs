@@ -2,8 +2,7 @@
 //! Describes the build of an emulated drive's FPGA: the number and width of its units, and whether
 //! they fit.
 
-use std::collections::BTreeMap;
-use std::fmt;
+use std::{collections::BTreeMap, fmt};
 
 use nearscan_command::limits;
 

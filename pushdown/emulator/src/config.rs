@@ -3,9 +3,11 @@
 
 use std::path::PathBuf;
 
-use crate::build::{Build, Profile};
-use crate::faults::FaultPlan;
-use crate::timing::Parameters;
+use crate::{
+    build::{Build, Profile},
+    faults::FaultPlan,
+    timing::Parameters,
+};
 
 /// Configuration of an [`Emulator`](crate::Emulator).
 #[derive(Debug, Clone, PartialEq)]

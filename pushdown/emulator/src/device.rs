@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Accounts for device memory: leases are taken from it, and nothing is allocated.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
 
 use nearscan_drive::{Lease, Refusal};
 

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Implements [`Emulator`]: the drive, its sessions and the threads that simulate it.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::JoinHandle;
+use std::{
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    thread::JoinHandle,
+};
 
 use nearscan_command::limits;
 use nearscan_drive::{
@@ -13,11 +17,13 @@ use nearscan_drive::{
 };
 use uuid::Uuid;
 
-use crate::config::Config;
-use crate::device::Memory;
-use crate::faults::Fault;
-use crate::shared::{Job, Shared};
-use crate::strikes::Strikes;
+use crate::{
+    config::Config,
+    device::Memory,
+    faults::Fault,
+    shared::{Job, Shared},
+    strikes::Strikes,
+};
 
 /// An emulated SmartSSD.
 #[derive(Debug)]

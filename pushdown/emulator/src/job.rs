@@ -6,9 +6,11 @@ use std::sync::atomic::Ordering;
 use nearscan_command::{Counters, ResultHeader, Status};
 use nearscan_drive::{Completion, DriveTime, Failure, Modelled, Outcome, Work};
 
-use crate::faults::{self, Fault, INJECTED};
-use crate::kernels::{Device, Progress};
-use crate::shared::{Job, Shared};
+use crate::{
+    faults::{self, Fault, INJECTED},
+    kernels::{Device, Progress},
+    shared::{Job, Shared},
+};
 
 /// Interval at which a hanging kernel checks for cancellation.
 const HANG_POLL: std::time::Duration = std::time::Duration::from_millis(1);

@@ -6,9 +6,7 @@ use nearscan_command::{Command, Envelope, MediaPlan, OutputRef, ResultHeader, St
 use nearscan_drive::{CancelWord, Failure, FileTable, Modelled, Traffic};
 use nearscan_models::{Depths, Line, Memories};
 
-use crate::config::Config;
-use crate::faults::PAGE_BIT;
-use crate::media::load;
+use crate::{config::Config, faults::PAGE_BIT, media::load};
 
 /// What a run has moved and taken so far.
 #[derive(Debug, Default)]

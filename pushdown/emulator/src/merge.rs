@@ -14,8 +14,10 @@ use nearscan_command::{
 use nearscan_drive::Failure;
 use nearscan_models::Line;
 
-use crate::config::Config;
-use crate::kernels::{Device, Progress, failed, lines, memory_size, result_in};
+use crate::{
+    config::Config,
+    kernels::{Device, Progress, failed, lines, memory_size, result_in},
+};
 
 /// The results of scans in device memory.
 struct Scanned {

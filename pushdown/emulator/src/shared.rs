@@ -2,16 +2,20 @@
 //! Holds what an emulated drive, its sessions and its threads share: its files and memory, and the
 //! jobs that wait or run.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{
+    Arc, Mutex, PoisonError,
+    atomic::{AtomicBool, AtomicU64, Ordering},
+};
 
 use futures::channel::oneshot;
 use nearscan_drive::{Budget, CancelWord, Completion, FileTable, JobQueue, Lease, Refusal, Work};
 
-use crate::config::Config;
-use crate::device::Memory;
-use crate::faults::{ABSENT_REQUESTS, Fault, INJECTED};
-use crate::strikes::Strikes;
+use crate::{
+    config::Config,
+    device::Memory,
+    faults::{ABSENT_REQUESTS, Fault, INJECTED},
+    strikes::Strikes,
+};
 
 /// The state that drive, sessions and threads share.
 #[derive(Debug)]

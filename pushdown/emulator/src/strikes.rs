@@ -5,8 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use nearscan_drive::Work;
 
-use crate::config::Config;
-use crate::faults::Fault;
+use crate::{config::Config, faults::Fault};
 
 /// The faults of one drive since it was opened.
 #[derive(Debug, Default)]

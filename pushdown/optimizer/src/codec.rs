@@ -9,33 +9,38 @@
 
 mod merge;
 
-use std::path::PathBuf;
-use std::sync::Arc;
+use std::{path::PathBuf, sync::Arc};
 
 use arrow::datatypes::Schema;
-use datafusion::common::{DataFusionError, internal_datafusion_err, internal_err};
-use datafusion::error::Result;
-use datafusion::execution::TaskContext;
-use datafusion::logical_expr::ScalarUDF;
-use datafusion::physical_expr::PhysicalExpr;
-use datafusion::physical_plan::ExecutionPlan;
-use datafusion_proto::bytes::{
-    physical_plan_from_bytes_with_proto_converter, physical_plan_to_bytes_with_proto_converter,
+use datafusion::{
+    common::{DataFusionError, internal_datafusion_err, internal_err},
+    error::Result,
+    execution::TaskContext,
+    logical_expr::ScalarUDF,
+    physical_expr::PhysicalExpr,
+    physical_plan::ExecutionPlan,
 };
-use datafusion_proto::physical_plan::{
-    PhysicalExtensionCodec, PhysicalPlanDecodeContext, PhysicalProtoConverterExtension,
+use datafusion_proto::{
+    bytes::{
+        physical_plan_from_bytes_with_proto_converter, physical_plan_to_bytes_with_proto_converter,
+    },
+    physical_plan::{
+        PhysicalExtensionCodec, PhysicalPlanDecodeContext, PhysicalProtoConverterExtension,
+    },
+    protobuf,
 };
-use datafusion_proto::protobuf;
 use nearscan_command::{Chunk, Codec, Encodings, Fragment, PhysicalType, ReadAs, Reading, Version};
 use nearscan_corrections::codec::{CorrectionsCodec, MAGIC};
 use nearscan_drive::FileRef;
 use prost::Message;
 
-use crate::cost::UnitEstimate;
-use crate::decision::{Costs, KeepReason};
-use crate::exec::{PushdownExec, PushdownMergeExec, Pushed, Replaced, RowsShape};
-use crate::lower::aggregate::{Meaning, Source};
-use crate::units::PlannedUnit;
+use crate::{
+    cost::UnitEstimate,
+    decision::{Costs, KeepReason},
+    exec::{PushdownExec, PushdownMergeExec, Pushed, Replaced, RowsShape},
+    lower::aggregate::{Meaning, Source},
+    units::PlannedUnit,
+};
 
 /// Reads and writes [`PushdownExec`] and [`PushdownMergeExec`].
 #[derive(Debug, Clone, Copy, Default)]

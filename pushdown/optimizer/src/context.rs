@@ -2,17 +2,23 @@
 //! Holds what planning and execution share in a session: drives, fallback, log, quarantine, and the
 //! inputs of the cost model: observed commands, rates of the host, number of running queries.
 
-use std::collections::HashMap;
-use std::fmt;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
-use std::time::Duration;
+use std::{
+    collections::HashMap,
+    fmt,
+    sync::{
+        Arc, Mutex, PoisonError, RwLock,
+        atomic::{AtomicU32, AtomicU64, Ordering},
+    },
+    time::Duration,
+};
 
 use nearscan_drive::{CostSnapshot, Drive, Drives, Observation, Observer};
 
-use crate::cost::CoreRates;
-use crate::log::PushdownLog;
-use crate::quarantine::{Pass, Quarantine};
+use crate::{
+    cost::CoreRates,
+    log::PushdownLog,
+    quarantine::{Pass, Quarantine},
+};
 
 /// Shared by the rule and the operators; an extension of the session's configuration.
 #[derive(Debug)]

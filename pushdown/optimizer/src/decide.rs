@@ -22,34 +22,40 @@
 use std::sync::Arc;
 
 use arrow::datatypes::Schema;
-use datafusion::common::tree_node::TreeNode;
-use datafusion::error::Result;
-use datafusion::physical_expr::PhysicalExpr;
-use datafusion::physical_expr_common::physical_expr::fmt_sql;
-use datafusion::physical_plan::aggregates::{AggregateExec, AggregateMode};
-use datafusion::physical_plan::filter::{FilterExec, FilterExecBuilder};
-use datafusion::physical_plan::projection::ProjectionExec;
-use datafusion::physical_plan::sorts::sort::SortExec;
-use datafusion::physical_plan::{
-    ChildrenPropertiesMode, ExecutionPlan, InputOrderMode, ReplaceChildrenOptions,
+use datafusion::{
+    common::tree_node::TreeNode,
+    error::Result,
+    physical_expr::PhysicalExpr,
+    physical_expr_common::physical_expr::fmt_sql,
+    physical_plan::{
+        ChildrenPropertiesMode, ExecutionPlan, InputOrderMode, ReplaceChildrenOptions,
+        aggregates::{AggregateExec, AggregateMode},
+        filter::{FilterExec, FilterExecBuilder},
+        projection::ProjectionExec,
+        sorts::sort::SortExec,
+    },
 };
 use nearscan_command::{Fragment, Top, limits};
 use nearscan_corrections::input_of_barrier;
 
-use crate::decision::{Candidate, Costs, Decision, KeepReason, Kept};
-use crate::exec::{PushdownExec, Pushed, Replaced, RowsShape};
-use crate::lower::aggregate::{Source, States, lower_aggregate};
-use crate::lower::builder::Target;
-use crate::lower::keys::lower_keys;
-use crate::lower::rows::lower_rows;
-use crate::lower::{FragmentBuilder, Lowered};
-use crate::merge::{is_over_scans_alone, merges, weigh};
-use crate::phases::{final_over, partial_of};
-use crate::place::{KeptShare, Placed, place_units};
-use crate::planning::{DriveView, PlanningContext};
-use crate::scan::{Scan, Stack, split, substitute, without_barriers};
-use crate::settings::{DriveChoice, FloatOrder, PushdownMode};
-use crate::units::{FooterBounds, ScanUnits, kept_by};
+use crate::{
+    decision::{Candidate, Costs, Decision, KeepReason, Kept},
+    exec::{PushdownExec, Pushed, Replaced, RowsShape},
+    lower::{
+        FragmentBuilder, Lowered,
+        aggregate::{Source, States, lower_aggregate},
+        builder::Target,
+        keys::lower_keys,
+        rows::lower_rows,
+    },
+    merge::{is_over_scans_alone, merges, weigh},
+    phases::{final_over, partial_of},
+    place::{KeptShare, Placed, place_units},
+    planning::{DriveView, PlanningContext},
+    scan::{Scan, Stack, split, substitute, without_barriers},
+    settings::{DriveChoice, FloatOrder, PushdownMode},
+    units::{FooterBounds, ScanUnits, kept_by},
+};
 
 /// Replaces the fragments that should run on a drive; returns the plan, and the decision about each
 /// scan.

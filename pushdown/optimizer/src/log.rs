@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Records the outcome of each unit of work, for the table `nearscan.pushdown_log`.
 
-use std::collections::VecDeque;
-use std::sync::{Mutex, PoisonError};
+use std::{
+    collections::VecDeque,
+    sync::{Mutex, PoisonError},
+};
 
 use crate::cost::UnitEstimate;
 

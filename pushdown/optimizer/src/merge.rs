@@ -30,32 +30,35 @@ pub(crate) mod part;
 mod sorted;
 pub(crate) mod windows;
 
-use std::collections::HashMap;
-use std::sync::Arc;
+use std::{collections::HashMap, sync::Arc};
 
-use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
-use datafusion::datasource::source::DataSourceExec;
-use datafusion::error::Result;
-use datafusion::physical_expr::LexOrdering;
-use datafusion::physical_expr::expressions::Column;
-use datafusion::physical_plan::aggregates::AggregateExec;
-use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
-use datafusion::physical_plan::filter::FilterExec;
-use datafusion::physical_plan::projection::ProjectionExec;
-use datafusion::physical_plan::repartition::RepartitionExec;
-use datafusion::physical_plan::sorts::sort::SortExec;
-use datafusion::physical_plan::sorts::sort_preserving_merge::SortPreservingMergeExec;
-use datafusion::physical_plan::union::UnionExec;
-use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
+use datafusion::{
+    common::tree_node::{Transformed, TreeNode, TreeNodeRecursion},
+    datasource::source::DataSourceExec,
+    error::Result,
+    physical_expr::{LexOrdering, expressions::Column},
+    physical_plan::{
+        ExecutionPlan, ExecutionPlanProperties,
+        aggregates::AggregateExec,
+        coalesce_partitions::CoalescePartitionsExec,
+        filter::FilterExec,
+        projection::ProjectionExec,
+        repartition::RepartitionExec,
+        sorts::{sort::SortExec, sort_preserving_merge::SortPreservingMergeExec},
+        union::UnionExec,
+    },
+};
 use nearscan_command::{Merge, Output, SortKey};
 
-use crate::cost::{MergeVolume, Volume, estimate_merge};
-use crate::decision::{Candidate, Costs, KeepReason, Kept};
-use crate::exec::{Merged, PushdownExec, PushdownMergeExec, Replaced, UnitPlace};
-use crate::lower::Lowered;
-use crate::merge::windows::{Run, Terms, windows};
-use crate::place::{self, KeptShare};
-use crate::planning::PlanningContext;
+use crate::{
+    cost::{MergeVolume, Volume, estimate_merge},
+    decision::{Candidate, Costs, KeepReason, Kept},
+    exec::{Merged, PushdownExec, PushdownMergeExec, Replaced, UnitPlace},
+    lower::Lowered,
+    merge::windows::{Run, Terms, windows},
+    place::{self, KeptShare},
+    planning::PlanningContext,
+};
 
 /// Puts merges over pushed scans on the drive of the scans, and notes at the candidates of those
 /// that stay why they do.

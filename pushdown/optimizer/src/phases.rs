@@ -4,9 +4,13 @@
 
 use std::sync::Arc;
 
-use datafusion::error::Result;
-use datafusion::physical_plan::ExecutionPlan;
-use datafusion::physical_plan::aggregates::{AggregateExec, AggregateMode};
+use datafusion::{
+    error::Result,
+    physical_plan::{
+        ExecutionPlan,
+        aggregates::{AggregateExec, AggregateMode},
+    },
+};
 
 /// The partial aggregate that a single one would start with.
 pub(crate) fn partial_of(aggregate: &AggregateExec) -> Result<Arc<dyn ExecutionPlan>> {

@@ -4,19 +4,23 @@
 
 use std::sync::Arc;
 
-use datafusion::physical_plan::ExecutionPlan;
-use datafusion::physical_plan::statistics::{StatisticsArgs, StatisticsContext};
+use datafusion::physical_plan::{
+    ExecutionPlan,
+    statistics::{StatisticsArgs, StatisticsContext},
+};
 use nearscan_command::{Chunk, Fragment, Key, Output, ResultHeader, ValueKind, Width, limits};
 use nearscan_drive::Placement;
 
-use crate::cost::{HostRates, UnitEstimate, Volume, estimate};
-use crate::decision::{Costs, KeepReason, Kept};
-use crate::exec::bound_unit;
-use crate::lower::Lowered;
-use crate::planning::DriveView;
-use crate::scan::Stack;
-use crate::units::{
-    PlannedUnit, RowGroup, ScanUnits, chunk_metadata, chunk_of, dictionary_bytes, kept_by,
+use crate::{
+    cost::{HostRates, UnitEstimate, Volume, estimate},
+    decision::{Costs, KeepReason, Kept},
+    exec::bound_unit,
+    lower::Lowered,
+    planning::DriveView,
+    scan::Stack,
+    units::{
+        PlannedUnit, RowGroup, ScanUnits, chunk_metadata, chunk_of, dictionary_bytes, kept_by,
+    },
 };
 
 /// The units of a fragment on one drive.

@@ -4,8 +4,7 @@
 
 use nearscan_drive::{Capabilities, CostSnapshot};
 
-use crate::cost::HostRates;
-use crate::settings::PushdownOptions;
+use crate::{cost::HostRates, settings::PushdownOptions};
 
 /// A drive as the optimizer sees it: values only.
 #[derive(Debug, Clone)]

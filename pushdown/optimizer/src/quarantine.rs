@@ -35,9 +35,11 @@
 //!   failed.
 //! - An entry does not go back to an earlier epoch, and what is of an earlier one changes nothing.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
 
 use nearscan_command::Status;
 use nearscan_drive::{Failure, Fault};

@@ -5,18 +5,19 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use datafusion::config::ConfigOptions;
-use datafusion::error::Result;
-use datafusion::execution::SessionStateBuilder;
-use datafusion::physical_optimizer::PhysicalOptimizerRule;
-use datafusion::physical_plan::ExecutionPlan;
+use datafusion::{
+    config::ConfigOptions, error::Result, execution::SessionStateBuilder,
+    physical_optimizer::PhysicalOptimizerRule, physical_plan::ExecutionPlan,
+};
 
-use crate::context::PushdownContext;
-use crate::cost::{CoreRates, HostRates};
-use crate::decide::decide;
-use crate::decision::Candidate;
-use crate::planning::{DriveView, PlanningContext};
-use crate::settings::{HostOptions, NearscanOptions};
+use crate::{
+    context::PushdownContext,
+    cost::{CoreRates, HostRates},
+    decide::decide,
+    decision::Candidate,
+    planning::{DriveView, PlanningContext},
+    settings::{HostOptions, NearscanOptions},
+};
 
 tokio::task_local! {
     /// The decisions of the rule. DataFusion's rules return nothing but a plan, and one rule serves

@@ -15,21 +15,29 @@
 use std::sync::Arc;
 
 use arrow::datatypes::Schema;
-use datafusion::common::tree_node::{Transformed, TreeNode};
-use datafusion::datasource::physical_plan::{FileScanConfig, FileSource, ParquetSource};
-use datafusion::datasource::source::DataSourceExec;
-use datafusion::physical_expr::PhysicalExpr;
-use datafusion::physical_expr::expressions::{Column, TryCastExpr};
-use datafusion::physical_expr::utils::split_conjunction;
-use datafusion::physical_plan::filter::FilterExec;
-use datafusion::physical_plan::projection::ProjectionExec;
-use datafusion::physical_plan::repartition::RepartitionExec;
-use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties, Partitioning};
+use datafusion::{
+    common::tree_node::{Transformed, TreeNode},
+    datasource::{
+        physical_plan::{FileScanConfig, FileSource, ParquetSource},
+        source::DataSourceExec,
+    },
+    physical_expr::{
+        PhysicalExpr,
+        expressions::{Column, TryCastExpr},
+        utils::split_conjunction,
+    },
+    physical_plan::{
+        ExecutionPlan, ExecutionPlanProperties, Partitioning, filter::FilterExec,
+        projection::ProjectionExec, repartition::RepartitionExec,
+    },
+};
 
 use nearscan_corrections::behind_barrier;
 
-use crate::decision::{KeepReason, Kept};
-use crate::lower::Lowered;
+use crate::{
+    decision::{KeepReason, Kept},
+    lower::Lowered,
+};
 
 /// A Parquet scan.
 #[derive(Clone, Copy)]

@@ -7,8 +7,10 @@
 
 use arrow::datatypes::{DataType, TimeUnit};
 use nearscan_command::{PhysicalType, ReadAs, Reading};
-use parquet::basic::{ConvertedType, LogicalType, TimeUnit as StoredUnit, Type};
-use parquet::schema::types::ColumnDescriptor;
+use parquet::{
+    basic::{ConvertedType, LogicalType, TimeUnit as StoredUnit, Type},
+    schema::types::ColumnDescriptor,
+};
 
 /// The physical type and the reading of a column of `data_type`; nothing when its stored values
 /// have another meaning.

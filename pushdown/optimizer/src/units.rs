@@ -5,30 +5,38 @@
 use std::sync::Arc;
 
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
-use datafusion::common::ScalarValue;
-use datafusion::datasource::listing::PartitionedFile;
-use datafusion::datasource::physical_plan::FileSource;
-use datafusion::datasource::physical_plan::parquet::{
-    ParquetAccessPlan, ParquetFileMetrics, RowGroupAccessPlanFilter,
+use datafusion::{
+    common::ScalarValue,
+    datasource::{
+        listing::PartitionedFile,
+        physical_plan::{
+            FileSource,
+            parquet::{ParquetAccessPlan, ParquetFileMetrics, RowGroupAccessPlanFilter},
+        },
+    },
+    physical_expr::{PhysicalExpr, utils::reassign_expr_columns},
+    physical_optimizer::pruning::{PruningPredicate, PruningPredicateBuilder},
+    physical_plan::metrics::ExecutionPlanMetricsSet,
 };
-use datafusion::physical_expr::PhysicalExpr;
-use datafusion::physical_expr::utils::reassign_expr_columns;
-use datafusion::physical_optimizer::pruning::{PruningPredicate, PruningPredicateBuilder};
-use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
 use nearscan_command::{Chunk, Codec, Column, Encoding, Encodings};
 use nearscan_drive::{FileRef, Refused};
-use parquet::basic::{Compression, Encoding as ParquetEncoding};
-use parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData};
-use parquet::file::statistics::Statistics;
-use parquet::schema::types::SchemaDescriptor;
+use parquet::{
+    basic::{Compression, Encoding as ParquetEncoding},
+    file::{
+        metadata::{ColumnChunkMetaData, RowGroupMetaData},
+        statistics::Statistics,
+    },
+    schema::types::SchemaDescriptor,
+};
 
-use crate::cost::UnitEstimate;
-use crate::decision::{KeepReason, Kept};
-use crate::facts::FileFacts;
-use crate::lower::Lowered;
-use crate::lower::aggregate::ColumnBounds;
-use crate::scan::{Scan, split};
-use crate::stored::stored_as;
+use crate::{
+    cost::UnitEstimate,
+    decision::{KeepReason, Kept},
+    facts::FileFacts,
+    lower::{Lowered, aggregate::ColumnBounds},
+    scan::{Scan, split},
+    stored::stored_as,
+};
 
 /// One row group of one file.
 #[derive(Debug, Clone)]

@@ -10,16 +10,13 @@
 #![expect(clippy::unwrap_used, reason = "a panic shows where")]
 #![expect(clippy::print_stdout, reason = "a bench prints what it measures")]
 
-use std::collections::VecDeque;
-use std::sync::Arc;
-use std::time::Duration;
+use std::{collections::VecDeque, sync::Arc, time::Duration};
 
 use futures::executor::block_on;
 use nearscan_command::Command;
 use nearscan_conformance::sample::{self, PATIENCE, Sample, envelope, session};
 use nearscan_cpu::{CpuDrive, Options as CpuOptions};
-use nearscan_drive::clock::Stopwatch;
-use nearscan_drive::{Drive, Outcome, Session, Ticket};
+use nearscan_drive::{Drive, Outcome, Session, Ticket, clock::Stopwatch};
 use nearscan_remote::{Address, Listener, Options, RemoteDrive, ServerOptions, serve};
 use tokio::sync::oneshot;
 

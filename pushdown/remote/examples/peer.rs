@@ -15,15 +15,13 @@
 #![expect(clippy::unwrap_used, reason = "a panic shows where")]
 #![expect(clippy::print_stdout, reason = "tests wait for what is printed")]
 
-use std::future::pending;
-use std::io;
-use std::path::Path;
-use std::sync::Arc;
-use std::time::Duration;
+use std::{future::pending, io, path::Path, sync::Arc, time::Duration};
 
-use nearscan_conformance::pages::ChunkLayout;
-use nearscan_conformance::sample::{Sample, envelope, session, submit};
-use nearscan_conformance::{ColumnData, Options as Suite, Values, check_with};
+use nearscan_conformance::{
+    ColumnData, Options as Suite, Values, check_with,
+    pages::ChunkLayout,
+    sample::{Sample, envelope, session, submit},
+};
 use nearscan_emulator::{Config, Emulator};
 use nearscan_remote::{
     Address, HostOptions, HostedDrive, Listener, Options, Program as HostProgram, RemoteDrive,

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Defines [`Address`], where a drive is served, and parses it.
 
-use std::fmt;
-use std::path::PathBuf;
-use std::str::FromStr;
+use std::{fmt, path::PathBuf, str::FromStr};
 
 /// Where a drive is served.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

@@ -2,8 +2,7 @@
 //! Defines why a drive could not be reached, served or hosted. Later errors, while commands run,
 //! are refusals or failures of the drive.
 
-use std::io;
-use std::path::PathBuf;
+use std::{io, path::PathBuf};
 
 use crate::address::Address;
 

@@ -5,16 +5,18 @@
 //! completion is the client's. So the batches do not have the columns of the query: each has one
 //! row, the next bytes of the result, at most [`PART_BYTES_MAX`]. Any Flight client can read that.
 
-use std::collections::HashMap;
-use std::sync::{Arc, LazyLock};
+use std::{
+    collections::HashMap,
+    sync::{Arc, LazyLock},
+};
 
-use arrow_array::cast::AsArray;
-use arrow_array::{Array, BinaryArray, RecordBatch};
+use arrow_array::{Array, BinaryArray, RecordBatch, cast::AsArray};
 use arrow_buffer::{Buffer, OffsetBuffer};
-use arrow_flight::utils::flight_data_to_arrow_batch;
-use arrow_flight::{FlightData, SchemaAsIpc};
-use arrow_ipc::root_as_message;
-use arrow_ipc::writer::{DictionaryTracker, IpcDataGenerator, IpcWriteContext, IpcWriteOptions};
+use arrow_flight::{FlightData, SchemaAsIpc, utils::flight_data_to_arrow_batch};
+use arrow_ipc::{
+    root_as_message,
+    writer::{DictionaryTracker, IpcDataGenerator, IpcWriteContext, IpcWriteOptions},
+};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use bytes::Bytes;
 

@@ -12,9 +12,13 @@
 #![expect(clippy::missing_safety_doc, reason = "the same")]
 #![expect(missing_docs, reason = "the functions are XRT's")]
 
-use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::{
+    ffi::{CStr, c_char, c_int, c_uint, c_void},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicU32, AtomicUsize, Ordering},
+    },
+};
 
 use nearscan_models::{Depths, Line, Memories};
 

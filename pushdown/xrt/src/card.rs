@@ -11,25 +11,28 @@
 //! - A card is closed in that order, whatever went wrong before; one that is lost is never touched
 //!   again, and what it holds is leaked.
 
-use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::{
+    os::unix::net::{UnixListener, UnixStream},
+    path::Path,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
 
 use nearscan_drive::CardModel;
-use nearscan_link::description::BANK_BYTES;
-use nearscan_link::{Argument, Image, Kernel, Target};
+use nearscan_link::{Argument, Image, Kernel, Target, description::BANK_BYTES};
 
-use crate::address::Address;
-use crate::checks::{self, Sysfs};
-use crate::config::{Config, PeerToPeer};
-use crate::debian_shim;
-use crate::environment::{DEVICES, Environment};
-use crate::error::OpenError;
-use crate::handles::{Buffer, BufferKind, CallFailed, Device, nameless_memory};
-use crate::pool::Pool;
-use crate::process::{Preparation, Process, process};
-use crate::signals;
-use crate::unit::ComputeUnit;
+use crate::{
+    address::Address,
+    checks::{self, Sysfs},
+    config::{Config, PeerToPeer},
+    debian_shim,
+    environment::{DEVICES, Environment},
+    error::OpenError,
+    handles::{Buffer, BufferKind, CallFailed, Device, nameless_memory},
+    pool::Pool,
+    process::{Preparation, Process, process},
+    signals,
+    unit::ComputeUnit,
+};
 
 /// An open card.
 #[derive(Debug)]

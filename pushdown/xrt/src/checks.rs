@@ -8,8 +8,10 @@ use std::path::{Path, PathBuf};
 
 use nearscan_link::Image;
 
-use crate::address::{Address, is_bus_address};
-use crate::error::OpenError;
+use crate::{
+    address::{Address, is_bus_address},
+    error::OpenError,
+};
 
 /// The folder of the system's devices.
 #[derive(Debug, Clone)]

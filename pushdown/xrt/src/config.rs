@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Holds the configuration of a drive over XRT: `xrt:INDEX-or-BDF?xclbin=FILE&root=MOUNT`.
 
-use std::path::PathBuf;
-use std::time::Duration;
+use std::{path::PathBuf, time::Duration};
 
 /// Whether the disk writes into the card.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -13,8 +13,7 @@
 
 use std::ffi::c_void;
 
-use crate::error::OpenError;
-use crate::library::Library;
+use crate::{error::OpenError, library::Library};
 
 /// The function that enlarges the buffer.
 const FUNCTION: &std::ffi::CStr = c"_ZN12xclcpuemhal29CpuemShim10alloc_voidEm";

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Implements [`XrtDrive`]: the drive, its sessions and its threads.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::JoinHandle;
+use std::{
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    thread::JoinHandle,
+};
 
 use nearscan_command::layout::{FORMAT_MAJOR, FORMAT_MINOR};
 use nearscan_drive::{
@@ -11,16 +15,16 @@ use nearscan_drive::{
     FileTable, Identity, JobQueue, Lease, Placement, RatesByRequest, Refusal, Session, SessionSpec,
     Submission, Ticket,
 };
-use nearscan_link::description::BANK_BYTES;
-use nearscan_link::metadata::Format;
-use nearscan_link::{Image, Kernel, Target};
+use nearscan_link::{Image, Kernel, Target, description::BANK_BYTES, metadata::Format};
 use uuid::Uuid;
 
-use crate::card::{Card, UNITS_BYTES};
-use crate::config::Config;
-use crate::error::OpenError;
-use crate::running::{Pending, Running};
-use crate::shared::{Job, Shared};
+use crate::{
+    card::{Card, UNITS_BYTES},
+    config::Config,
+    error::OpenError,
+    running::{Pending, Running},
+    shared::{Job, Shared},
+};
 
 /// Threads for each unit that scans: while one waits for the kernel, the other reads.
 const THREADS_PER_UNIT: usize = 2;

@@ -10,9 +10,11 @@
 //! - No two processes have the same socket or folder: those that share one connect to each other
 //!   and die.
 
-use std::ffi::OsString;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::{
+    ffi::OsString,
+    path::{Path, PathBuf},
+    sync::atomic::{AtomicU32, Ordering},
+};
 
 use crate::error::OpenError;
 

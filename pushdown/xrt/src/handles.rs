@@ -7,12 +7,16 @@
 //!   The owner of an object closes it, or leaks it on purpose.
 //! - An object is used by one thread at a time, or through `&self` where the runtime allows it.
 
-use std::ffi::{CString, c_int, c_void};
-use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Condvar, Mutex, PoisonError};
-use std::time::Duration;
+use std::{
+    ffi::{CString, c_int, c_void},
+    os::unix::ffi::OsStrExt,
+    path::Path,
+    sync::{
+        Condvar, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 use nearscan_link::Argument;
 

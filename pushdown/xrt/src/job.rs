@@ -4,17 +4,18 @@
 use std::sync::atomic::Ordering;
 
 use nearscan_command::{Command, Counters, InputRef, MediaPlan, OutputRef, ResultHeader};
-use nearscan_drive::clock::Stopwatch;
-use nearscan_drive::{Failure, Modelled, Outcome, Traffic, Work};
+use nearscan_drive::{Failure, Modelled, Outcome, Traffic, Work, clock::Stopwatch};
 use nearscan_link::Argument;
 
-use crate::handles::{Buffer, BufferKind, Part};
-use crate::library::Handle;
-use crate::media::{Way, load, way};
-use crate::pool::Pooled;
-use crate::running::Pending;
-use crate::shared::{Job, Shared};
-use crate::unit::{ComputeUnit, Memories, kernel};
+use crate::{
+    handles::{Buffer, BufferKind, Part},
+    library::Handle,
+    media::{Way, load, way},
+    pool::Pooled,
+    running::Pending,
+    shared::{Job, Shared},
+    unit::{ComputeUnit, Memories, kernel},
+};
 
 /// What a job has moved and taken so far.
 #[derive(Debug, Default)]

@@ -6,9 +6,11 @@
 //! - A library that was opened stays open: its threads and handlers outlive the code that opened
 //!   it.
 
-use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
-use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::{
+    ffi::{CStr, CString, c_char, c_int, c_uint, c_void},
+    os::unix::ffi::OsStrExt,
+    path::Path,
+};
 
 use nearscan_link::Target;
 

@@ -5,13 +5,14 @@
 //! host's cache (`O_DIRECT`), so that offset, length and address are on blocks, which the plan of a
 //! command sees to. Where that cannot be, the host reads and copies.
 
-use std::fs::{File, OpenOptions};
-use std::io;
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
-use std::path::Path;
+use std::{
+    fs::{File, OpenOptions},
+    io,
+    os::unix::fs::{FileExt, OpenOptionsExt},
+    path::Path,
+};
 
-use nearscan_command::requests::BLOCK_BYTES;
-use nearscan_command::{MediaPlan, Span};
+use nearscan_command::{MediaPlan, Span, requests::BLOCK_BYTES};
 use nearscan_drive::{Failure, FileTable};
 
 /// How bytes come into device memory.

@@ -11,10 +11,12 @@ use nearscan_command::{
 use nearscan_drive::Failure;
 use nearscan_link::Argument;
 
-use crate::handles::{BufferKind, Part};
-use crate::job::{Execution, Progress, Target, clear_header, fetch, header_of, memory_size};
-use crate::pool::Pooled;
-use crate::unit::{ComputeUnit, Memories, kernel};
+use crate::{
+    handles::{BufferKind, Part},
+    job::{Execution, Progress, Target, clear_header, fetch, header_of, memory_size},
+    pool::Pooled,
+    unit::{ComputeUnit, Memories, kernel},
+};
 
 /// Parts of a buffer begin on a multiple of this.
 const PART_ALIGN_BYTES: u64 = 4096;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Pools buffers for reuse, because the runtime keeps a part of each until the device is closed.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
 
 use crate::handles::{Buffer, BufferPlace, CallFailed, Device};
 

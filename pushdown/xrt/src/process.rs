@@ -12,15 +12,19 @@
 //!
 //! - One process reaches cards or emulates them: the runtime chooses once.
 
-use std::ffi::CStr;
-use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::{
+    ffi::CStr,
+    path::{Path, PathBuf},
+    sync::{Mutex, PoisonError},
+};
 
 use nearscan_link::Target;
 
-use crate::environment::{Environment, emulation_mode};
-use crate::error::OpenError;
-use crate::library::{self, Api, Library};
+use crate::{
+    environment::{Environment, emulation_mode},
+    error::OpenError,
+    library::{self, Api, Library},
+};
 
 /// The state that all drives of the process share; it is never released.
 #[derive(Debug)]

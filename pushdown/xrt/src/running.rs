@@ -13,14 +13,19 @@
 //!
 //! - Every command is answered once, by the first that does.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::Duration;
+use std::{
+    sync::{
+        Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 use futures::channel::oneshot;
 use nearscan_command::Envelope;
-use nearscan_drive::clock::Stopwatch;
-use nearscan_drive::{CancelWord, Completion, DriveTime, Failure, Outcome, Traffic};
+use nearscan_drive::{
+    CancelWord, Completion, DriveTime, Failure, Outcome, Traffic, clock::Stopwatch,
+};
 
 /// How often deadlines are looked at.
 const TICK: Duration = Duration::from_millis(5);

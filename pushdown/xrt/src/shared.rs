@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Holds what a drive, its sessions and its threads share: the card, and the jobs that wait or run.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, AtomicU64},
+};
 
 use nearscan_command::MergeCut;
 use nearscan_drive::{
     Budget, CardModel, DriveTime, FileTable, JobQueue, Lease, Measured, Modelled, Work,
 };
 
-use crate::card::Card;
-use crate::running::{Pending, Running};
+use crate::{
+    card::Card,
+    running::{Pending, Running},
+};
 
 /// The state that drive, sessions and threads share.
 #[derive(Debug)]

@@ -4,8 +4,7 @@
 //! With the first image that a device loads in emulation, the runtime installs handlers which kill
 //! the whole process group.
 
-use std::ffi::c_int;
-use std::mem::MaybeUninit;
+use std::{ffi::c_int, mem::MaybeUninit};
 
 /// The signals that it takes.
 const SIGNALS: [c_int; 5] =

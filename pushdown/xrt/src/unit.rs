@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Holds a compute unit: its kernel, opened exclusively, and the run that is reused for each start.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::{
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
 
 use nearscan_command::limits;
 use nearscan_drive::Failure;
 use nearscan_link::{Argument, Kernel as KernelName, Unit};
 
-use crate::handles::{Buffer, BufferKind, BufferPlace, CallFailed, Device, Kernel, Run, state};
-use crate::library::Handle;
-use crate::running::{Pending, Running};
+use crate::{
+    handles::{Buffer, BufferKind, BufferPlace, CallFailed, Device, Kernel, Run, state},
+    library::Handle,
+    running::{Pending, Running},
+};
 
 /// How long a kernel is waited for before the cancel word is looked at again.
 const TICK: Duration = Duration::from_millis(1);

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Tests that packing round-trips, and the text of an archive.
 
-use proptest::collection::{btree_map, vec};
-use proptest::prelude::{any, prop_assert_eq, proptest};
+use proptest::{
+    collection::{btree_map, vec},
+    prelude::{any, prop_assert_eq, proptest},
+};
 use rstest::rstest;
 
 use super::*;

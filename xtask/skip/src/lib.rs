@@ -7,10 +7,12 @@
 
 #![forbid(unsafe_code)]
 
-use std::ffi::OsString;
-use std::fs::OpenOptions;
-use std::io::{self, Write};
-use std::path::Path;
+use std::{
+    ffi::OsString,
+    fs::OpenOptions,
+    io::{self, Write},
+    path::Path,
+};
 
 /// Variable with the name of the file for lines.
 const LOG: &str = "NEARSCAN_SKIP_LOG";

@@ -13,16 +13,20 @@
 
 mod corpus;
 
-use std::fs::File;
-use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::{
+    fs::File,
+    path::{Path, PathBuf},
+    process::{Command, ExitCode},
+};
 
 use anyhow::{Context, Result, ensure};
 use clap::Args;
 use nearscan_archive::Archive;
 
-use crate::project::{self, Project};
-use crate::test::{Install, packages};
+use crate::{
+    project::{self, Project},
+    test::{Install, packages},
+};
 
 /// Options of the command.
 #[derive(Debug, Args)]

@@ -8,9 +8,11 @@
 //!   end of a pipe that only this program holds, and then puts the file back from a copy. It is in
 //!   its own group, so that an interrupt from the terminal does not reach it.
 
-use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::{
+    os::unix::process::CommandExt,
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+};
 
 use anyhow::{Context, Result, ensure};
 

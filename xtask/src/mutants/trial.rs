@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Builds and runs the tests of an applied mutant.
 
-use std::fmt;
-use std::io::{BufRead, BufReader};
-use std::process::{Command, ExitStatus, Stdio};
-use std::time::Instant;
+use std::{
+    fmt,
+    io::{BufRead, BufReader},
+    process::{Command, ExitStatus, Stdio},
+    time::Instant,
+};
 
 use anyhow::{Context, Result, bail, ensure};
 
 use super::list::Mutant;
-use crate::project::Project;
-use crate::test::{Format, Reader, Tally};
+use crate::{
+    project::Project,
+    test::{Format, Reader, Tally},
+};
 
 /// The time limit of the tests, in seconds: a mutant may make something never end.
 const SECONDS_MAX: u32 = 900;

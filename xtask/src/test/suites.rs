@@ -4,13 +4,17 @@
 //! A suite that is not a Rust test is a row of [`OTHER`]: the command, the tools without which it
 //! is skipped, and how it says what it did.
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::process::{Command, Stdio};
+use std::{
+    io::{BufRead, BufReader, Read, Write},
+    process::{Command, Stdio},
+};
 
 use anyhow::{Context, Result};
 
-use super::tally::{Format, Reader, Tally};
-use super::{Program, Setting};
+use super::{
+    Program, Setting,
+    tally::{Format, Reader, Tally},
+};
 use crate::project::{self, Project};
 
 /// A program that runs tests.

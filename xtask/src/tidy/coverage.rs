@@ -7,8 +7,10 @@
 //! `NO_FACTS`). Test text is what only tests compile or run: `#[cfg(test)]` parts, files of tests,
 //! SQL tests, test benches of kernels, and the conformance suite.
 
-use super::rust_text::{blank, has_word};
-use super::{Finding, Source};
+use super::{
+    Finding, Source,
+    rust_text::{blank, has_word},
+};
 
 /// An enum whose every variant is tested.
 struct Tested {

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Checks where unsafe code is, and that an ignored test has a reason.
 
-use super::rust_text::{blank, has_word};
-use super::{Finding, Source};
+use super::{
+    Finding, Source,
+    rust_text::{blank, has_word},
+};
 
 /// Folders of the crates that may hold unsafe code, each with what it is for.
 const UNSAFE_CRATES: &[(&str, &str)] = &[

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Checks a file's text for leftovers, long lines, too many lines, and paths of one machine.
 
-use super::rust_text::{blank, has_word};
-use super::{Finding, Source};
+use super::{
+    Finding, Source,
+    rust_text::{blank, has_word},
+};
 
 /// Columns of a line, at most.
 const COLUMNS_MAX: usize = 100;

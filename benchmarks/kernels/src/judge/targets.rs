@@ -3,8 +3,10 @@
 //!
 //! The study has no figures for these; the reference is its host, by the model.
 
-use nearscan_emulator::timing::fast::{Job, SHARE_ENOUGH};
-use nearscan_emulator::timing::study::Kernel;
+use nearscan_emulator::timing::{
+    fast::{Job, SHARE_ENOUGH},
+    study::Kernel,
+};
 use serde::Serialize;
 
 use crate::{

@@ -4,8 +4,7 @@
 //! The colours are those of Okabe and Ito, which are distinguishable with red-green colour
 //! blindness. Count and Average touch the same bytes, so their lines coincide; one is dashed.
 
-use nearscan_emulator::timing::fast::Job;
-use nearscan_emulator::timing::study::Kernel;
+use nearscan_emulator::timing::{fast::Job, study::Kernel};
 use nearscan_models::fast::Form;
 use plotters::prelude::{RGBColor, SeriesLabelPosition};
 

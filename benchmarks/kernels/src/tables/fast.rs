@@ -2,8 +2,10 @@
 //! Makes the tables of the fast set: the rate of each job, and the gain of further units for a
 //! merge.
 
-use nearscan_emulator::timing::fast::{Job, SHARE_ENOUGH};
-use nearscan_emulator::timing::study::Kernel;
+use nearscan_emulator::timing::{
+    fast::{Job, SHARE_ENOUGH},
+    study::Kernel,
+};
 
 use crate::{
     builds::best,

@@ -3,8 +3,11 @@
 
 use std::{ops::ControlFlow, sync::LazyLock};
 
-use nearscan_kernels::report::{DEFAULT_ELEMENTS, DEFAULT_SEED, HostLoops, Options, Report};
-use nearscan_kernels::{Table, tables};
+use nearscan_kernels::{
+    Table,
+    report::{DEFAULT_ELEMENTS, DEFAULT_SEED, HostLoops, Options, Report},
+    tables,
+};
 
 static REPORT: LazyLock<Report> = LazyLock::new(|| {
     let host = HostLoops::Omitted;

@@ -4,9 +4,13 @@
 //!
 //! The arguments are laid out as the C++ structs of `fpga_kernels/models/shim/fast.cpp`.
 
-use super::super::Line;
-use super::super::study::{ArrayLengths, MergeShare, Record, Slice};
-use super::LANES;
+use super::{
+    super::{
+        Line,
+        study::{ArrayLengths, MergeShare, Record, Slice},
+    },
+    LANES,
+};
 
 /// The end of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

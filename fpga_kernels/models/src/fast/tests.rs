@@ -3,12 +3,13 @@
 
 use std::collections::BTreeSet;
 
-use proptest::collection::vec;
-use proptest::prelude::*;
+use proptest::{collection::vec, prelude::*};
 use rstest::rstest;
 
-use super::super::study::{Accesses, UNITS_MAX};
-use super::*;
+use super::{
+    super::study::{Accesses, UNITS_MAX},
+    *,
+};
 
 /// Numbers of any size, or few enough different ones for duplicates.
 fn arrays() -> impl Strategy<Value = Vec<i32>> {

@@ -3,8 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use proptest::collection::vec;
-use proptest::prelude::*;
+use proptest::{collection::vec, prelude::*};
 use rstest::rstest;
 
 use super::*;

@@ -4,8 +4,10 @@
 //! Each configuration is compiled once and takes some seconds. Warnings are errors: the kernels are
 //! read by a third compiler that nobody here has.
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::{
+    path::{Path, PathBuf},
+    process::Command,
+};
 
 use nearscan_skip::skip;
 

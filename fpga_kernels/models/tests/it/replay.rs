@@ -3,8 +3,10 @@
 //!
 //! The other checks of the fuzzers on a result are made where they are, without sanitizers.
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::{
+    path::{Path, PathBuf},
+    process::Command,
+};
 
 use nearscan_archive::Archive;
 

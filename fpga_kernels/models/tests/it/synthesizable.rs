@@ -4,8 +4,7 @@
 //! `hls/check_synthesizable.py` reads the tree; it has samples that break one rule each, and it
 //! must refuse every one of them.
 
-use std::path::Path;
-use std::process::Command;
+use std::{path::Path, process::Command};
 
 use crate::benches::run;
 

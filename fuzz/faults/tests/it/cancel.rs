@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Tests that a stream that is dropped after any number of polls leaks nothing.
 
-use std::task::Poll;
-use std::time::Duration;
+use std::{task::Poll, time::Duration};
 
 use futures::StreamExt;
 use nearscan::QueryStream;
-use nearscan_faults::cases::{MERGES, RowOrder};
-use nearscan_faults::{Baseline, Bench, Case, Data, Setting};
+use nearscan_faults::{
+    Baseline, Bench, Case, Data, Setting,
+    cases::{MERGES, RowOrder},
+};
 use rstest::rstest;
 
 use crate::{block_on, data, prepare};

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Tests a few queries under memory limits.
 
-use nearscan_faults::limits::{LIMITS_MIB, limited};
-use nearscan_faults::tally::Tally;
+use nearscan_faults::{
+    limits::{LIMITS_MIB, limited},
+    tally::Tally,
+};
 
 use crate::{block_on, cases, data, prepare};
 

@@ -12,11 +12,12 @@ mod limits;
 mod matrix;
 mod unreadable;
 
-use std::path::Path;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::{
+    path::Path,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
 
-use nearscan_faults::oracle::Oracle;
-use nearscan_faults::{Baseline, Case, Data, Setting, cases, walk};
+use nearscan_faults::{Baseline, Case, Data, Setting, cases, oracle::Oracle, walk};
 
 /// Holds off the other tests of this process until it is dropped.
 fn alone() -> MutexGuard<'static, ()> {

@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Tests the first units of a few queries with every kind of fault.
 
-use std::sync::Arc;
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
-use nearscan::arrow::array::{AsArray, Int32Array, RecordBatch};
-use nearscan::arrow::compute::concat_batches;
-use nearscan::arrow::datatypes::Int32Type;
+use nearscan::arrow::{
+    array::{AsArray, Int32Array, RecordBatch},
+    compute::concat_batches,
+    datatypes::Int32Type,
+};
 use nearscan_emulator::faults::Fault;
-use nearscan_faults::oracle::Oracle;
-use nearscan_faults::tally::{MIXTURES, QUARANTINE, Tally};
-use nearscan_faults::{Bench, Setting, walk};
+use nearscan_faults::{
+    Bench, Setting,
+    oracle::Oracle,
+    tally::{MIXTURES, QUARANTINE, Tally},
+    walk,
+};
 use rstest::rstest;
 
 use crate::{block_on, cases, data, prepare};

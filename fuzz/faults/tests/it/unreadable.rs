@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Tests unreadable data: the query fails, with a drive as without, and leaks nothing.
 
-use std::fs::{self, File, OpenOptions};
-use std::os::unix::fs::FileExt;
-use std::path::Path;
+use std::{
+    fs::{self, File, OpenOptions},
+    os::unix::fs::FileExt,
+    path::Path,
+};
 
-use nearscan::Error;
-use nearscan::parquet::file::reader::{FileReader, SerializedFileReader};
+use nearscan::{
+    Error,
+    parquet::file::reader::{FileReader, SerializedFileReader},
+};
 use nearscan_faults::{Bench, Setting};
 use rstest::rstest;
 

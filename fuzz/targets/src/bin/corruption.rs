@@ -4,8 +4,7 @@
 #![forbid(unsafe_code)]
 #![expect(clippy::print_stdout, reason = "a command-line program: its findings are its output")]
 
-use std::num::NonZeroUsize;
-use std::process::ExitCode;
+use std::{num::NonZeroUsize, process::ExitCode};
 
 use clap::Parser;
 use nearscan_targets::{Every, Walk};

@@ -3,8 +3,7 @@
 //! `seeds FOLDER` makes `FOLDER/TARGET/NUMBER`.
 #![forbid(unsafe_code)]
 
-use std::io;
-use std::path::Path;
+use std::{io, path::Path};
 
 use nearscan_targets::seeds;
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Runs a query over a corrupt file in two engines, without a drive and with one.
 
-use std::cell::Cell;
-use std::path::Path;
+use std::{cell::Cell, path::Path};
 
 use nearscan::{Engine, Error};
 use tempfile::TempDir;

@@ -5,13 +5,17 @@
 //! A file with one corruption has to meet more than a file with several: a query over it returns
 //! the same rows without a drive and with one, and an error about a page says where the page is.
 
-use std::any::Any;
-use std::ops::AddAssign;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::{
+    any::Any,
+    ops::AddAssign,
+    panic::{AssertUnwindSafe, catch_unwind},
+};
 
-use super::SAMPLES;
-use super::bench::{Bench, Ended, QUERIES};
-use super::sample::{Corruption, Kind};
+use super::{
+    SAMPLES,
+    bench::{Bench, Ended, QUERIES},
+    sample::{Corruption, Kind},
+};
 
 /// The share of the cases that is tried: one of each so many; 1 tries all.
 #[derive(Debug, Clone, Copy)]

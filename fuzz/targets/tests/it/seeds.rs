@@ -5,8 +5,7 @@ use std::sync::atomic::AtomicU32;
 
 use nearscan_command::{Command, ResultHeader, Status};
 use nearscan_models::zeroed_lines;
-use nearscan_targets::call::Call;
-use nearscan_targets::{TARGETS, seeds};
+use nearscan_targets::{TARGETS, call::Call, seeds};
 
 #[test]
 fn seeds_of_the_suite_are_calls_of_valid_commands() {

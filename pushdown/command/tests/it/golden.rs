@@ -16,17 +16,19 @@
 //! [`FORMAT_MAJOR`]: nearscan_command::layout::FORMAT_MAJOR
 //! [`FORMAT_MINOR`]: nearscan_command::layout::FORMAT_MINOR
 
-use std::collections::BTreeMap;
-use std::fmt::Write;
-use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
+use std::{
+    collections::BTreeMap,
+    fmt::Write,
+    path::PathBuf,
+    sync::{Mutex, PoisonError},
+};
 
-use nearscan_command::layout::{FORMAT_MAJOR, FORMAT_MINOR};
 use nearscan_command::{
     Aggregate, Chunk, Codec, Column, Command, Counters, Detail, Encoding, Encodings, Envelope,
     Extent, Fragment, Function, InputRef, Key, MergeCommand, MergePart, Op, Operand, Output,
     OutputRef, PhysicalType, Program, Reading, ResultHeader, ResultView, ResultWriter, RowColumn,
     Status, Step, StringTest, TestOp, Unit, Value, ValueKind, Version, Width, doc,
+    layout::{FORMAT_MAJOR, FORMAT_MINOR},
 };
 
 use crate::{merges, shapes};

@@ -5,9 +5,7 @@ use nearscan_command::{Command, Error, Fragment, ResultHeader, ResultView, Width
 use proptest::prelude::*;
 use rstest::rstest;
 
-use crate::any;
-use crate::golden;
-use crate::shapes;
+use crate::{any, golden, shapes};
 
 /// Where a command's checksum stands.
 const CHECKSUM: std::ops::Range<usize> = 12..16;

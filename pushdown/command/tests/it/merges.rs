@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Tests merge commands: their encoding round-trips, and invalid merges are refused.
 
-use nearscan_command::layout::{HEADER_BYTES, SECTION_CRITICAL, section};
 use nearscan_command::{
     Command, Envelope, Error, InputRef, Merge, MergeCommand, MergePart, Operand, Output, OutputRef,
-    RowColumn, SortKey, Top, Width, limits,
+    RowColumn, SortKey, Top, Width,
+    layout::{HEADER_BYTES, SECTION_CRITICAL, section},
+    limits,
 };
 use proptest::prelude::*;
 use rstest::rstest;
 
-use crate::malformed::fix_checksum;
-use crate::{any, golden, shapes};
+use crate::{any, golden, malformed::fix_checksum, shapes};
 
 const fn key(column: u16) -> SortKey {
     SortKey { column, descending: false, nulls_first: false }

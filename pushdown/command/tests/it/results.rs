@@ -8,8 +8,7 @@ use nearscan_command::{
 use proptest::prelude::*;
 use rstest::rstest;
 
-use crate::golden;
-use crate::malformed::sealed;
+use crate::{golden, malformed::sealed};
 
 fn value(width: Width) -> BoxedStrategy<Value> {
     let some = match width {

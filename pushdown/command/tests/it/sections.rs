@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Tests sections that are unknown, duplicate, or misplaced.
 
-use nearscan_command::layout::{
-    FORMAT_MINOR, HEADER_BYTES, KEY_RANGE_BYTES, SECTION_CRITICAL, section,
+use nearscan_command::{
+    Command, Error, Fragment,
+    layout::{FORMAT_MINOR, HEADER_BYTES, KEY_RANGE_BYTES, SECTION_CRITICAL, section},
 };
-use nearscan_command::{Command, Error, Fragment};
 
-use crate::golden;
-use crate::malformed::fix_checksum;
-use crate::shapes;
+use crate::{golden, malformed::fix_checksum, shapes};
 
 /// A directory entry, as bytes.
 fn entry(kind: u16, flags: u16, count: u32, offset: u32, bytes: u32) -> [u8; 16] {

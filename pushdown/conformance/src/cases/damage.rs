@@ -4,13 +4,15 @@
 use nearscan_command::{Codec, Encoding, Encodings};
 
 use super::select_all;
-use crate::case::{Case, Expectation};
-use crate::data::{ColumnData, Table, Values};
-use crate::pages::{
-    ChunkLayout, HeaderStyle, Page, PageKind, ValueLayout, WrittenChunk, assemble, draft,
-    encode_runs, number, snappy,
+use crate::{
+    case::{Case, Expectation},
+    data::{ColumnData, Table, Values},
+    pages::{
+        ChunkLayout, HeaderStyle, Page, PageKind, ValueLayout, WrittenChunk, assemble, draft,
+        encode_runs, number, snappy,
+    },
+    random::Random,
 };
-use crate::random::Random;
 
 /// Thirty rows in three pages, of each type.
 fn tables() -> Vec<(&'static str, Table)> {

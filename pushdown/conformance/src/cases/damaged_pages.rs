@@ -4,11 +4,13 @@
 use nearscan_command::Codec;
 
 use super::damage::{headers_of, with_pages};
-use crate::case::{Case, Expectation};
-use crate::data::{ColumnData, Presence, Table, Values};
-use crate::pages::{
-    ChunkLayout, Delta, Direct, Flag, HeaderStyle, Levels, Page, PageVersion, Runs, SecondVersion,
-    lz4, snappy::Style,
+use crate::{
+    case::{Case, Expectation},
+    data::{ColumnData, Presence, Table, Values},
+    pages::{
+        ChunkLayout, Delta, Direct, Flag, HeaderStyle, Levels, Page, PageVersion, Runs,
+        SecondVersion, lz4, snappy::Style,
+    },
 };
 
 /// Thirty rows in three pages, a fifth of them NULL if there are levels.

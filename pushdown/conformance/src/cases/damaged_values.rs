@@ -3,11 +3,15 @@
 
 use nearscan_command::{Encoding, Encodings, PhysicalType};
 
-use super::damage::with_pages;
-use super::damaged_pages::{integers, table, truths};
-use crate::case::{Case, Expectation};
-use crate::data::{Presence, Table, Values};
-use crate::pages::{ChunkLayout, Delta, Direct, Runs, Tail, encode_runs, number};
+use super::{
+    damage::with_pages,
+    damaged_pages::{integers, table, truths},
+};
+use crate::{
+    case::{Case, Expectation},
+    data::{Presence, Table, Values},
+    pages::{ChunkLayout, Delta, Direct, Runs, Tail, encode_runs, number},
+};
 
 /// A page whose body is something else.
 fn with_body(

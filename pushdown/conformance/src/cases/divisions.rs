@@ -3,10 +3,11 @@
 
 use nearscan_command::{Fragment, Op, Operand, Step, Width};
 
-use super::programs::EDGES;
-use super::{col, column, lit, over, plain, project, step};
-use crate::case::Case;
-use crate::data::{Table, Values};
+use super::{col, column, lit, over, plain, programs::EDGES, project, step};
+use crate::{
+    case::Case,
+    data::{Table, Values},
+};
 
 const DIVISIONS: [Op; 4] = [Op::Divide, Op::DivideRound, Op::DivideFloor, Op::Remainder];
 

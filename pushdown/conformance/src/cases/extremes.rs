@@ -3,11 +3,12 @@
 
 use nearscan_command::{Aggregate, Fragment, Function, Op, Operand, Program, Step, Width};
 
-use super::strings::layouts;
-use super::{aggregate, col, column, lit, over, states, step};
-use crate::case::Case;
-use crate::data::{ColumnData, Table, Values};
-use crate::pages::ChunkLayout;
+use super::{aggregate, col, column, lit, over, states, step, strings::layouts};
+use crate::{
+    case::Case,
+    data::{ColumnData, Table, Values},
+    pages::ChunkLayout,
+};
 
 fn extreme(function: Function, column: u16) -> Aggregate {
     Aggregate::new(function, col(column), Width::Bytes)

@@ -4,8 +4,10 @@
 use nearscan_command::{Aggregate, Fragment, Function, Op, Operand, Program, Step, Width};
 
 use super::{aggregate, col, column, lit, over, plain, states, step};
-use crate::case::Case;
-use crate::data::{Table, Values};
+use crate::{
+    case::Case,
+    data::{Table, Values},
+};
 
 fn sum(column: u16) -> Aggregate {
     Aggregate::new(Function::SumFloat, col(column), Width::W64)

@@ -4,9 +4,11 @@
 use nearscan_command::{Aggregate, Encoding, Fragment, Function, Op, Program, Step, limits};
 
 use super::{aggregate, col, column, lit, over, states};
-use crate::case::Case;
-use crate::data::{ColumnData, Table, Values};
-use crate::pages::{ChunkLayout, Runs, ValueLayout};
+use crate::{
+    case::Case,
+    data::{ColumnData, Table, Values},
+    pages::{ChunkLayout, Runs, ValueLayout},
+};
 
 fn slots() -> Vec<Aggregate> {
     vec![

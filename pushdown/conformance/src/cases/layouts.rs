@@ -6,10 +6,12 @@ use nearscan_command::{
 };
 
 use super::{aggregate, col, lit, over, select_all, states};
-use crate::case::Case;
-use crate::data::{ColumnData, Presence, Table, Values};
-use crate::pages::{ChunkLayout, HeaderStyle, Levels, Runs, ValueLayout, snappy::Style};
-use crate::random::Random;
+use crate::{
+    case::Case,
+    data::{ColumnData, Presence, Table, Values},
+    pages::{ChunkLayout, HeaderStyle, Levels, Runs, ValueLayout, snappy::Style},
+    random::Random,
+};
 
 /// Rows of every type, a tenth of them NULL.
 fn mixed(rows: usize, layout: &ChunkLayout) -> Table {

@@ -8,10 +8,12 @@ use nearscan_drive::{
 };
 
 use super::{aggregate, col, column, over, plain, select_all, states};
-use crate::case::{Case, MergeCase};
-use crate::data::{Table, Values};
-use crate::executor::{Executor, is_late_refusal, other_version, patiently, wait};
-use crate::report::Report;
+use crate::{
+    case::{Case, MergeCase},
+    data::{Table, Values},
+    executor::{Executor, is_late_refusal, other_version, patiently, wait},
+    report::Report,
+};
 
 /// Commands that are submitted before the first one is waited for.
 const AT_ONCE: usize = 200;

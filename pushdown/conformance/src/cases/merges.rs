@@ -6,11 +6,13 @@ use nearscan_command::{
 };
 
 use super::{col, column, lit, over, plain, rows, step};
-use crate::case::{Case, Expectation, MergeCase};
-use crate::data::{ColumnData, Table, Values};
-use crate::evaluator::{evaluate, order};
-use crate::fragments::random_case;
-use crate::random::Random;
+use crate::{
+    case::{Case, Expectation, MergeCase},
+    data::{ColumnData, Table, Values},
+    evaluator::{evaluate, order},
+    fragments::random_case,
+    random::Random,
+};
 
 /// A subject: its name, and what makes its cases when they are run.
 pub(crate) type MergeGroup = (&'static str, fn() -> Vec<MergeCase>);

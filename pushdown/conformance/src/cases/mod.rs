@@ -26,9 +26,11 @@ use nearscan_command::{
     StringTest, TestOp, ValueKind, Width,
 };
 
-use crate::case::Case;
-use crate::data::{ColumnData, Table, Values};
-use crate::pages::ChunkLayout;
+use crate::{
+    case::Case,
+    data::{ColumnData, Table, Values},
+    pages::ChunkLayout,
+};
 
 pub(crate) use lifecycle::lifecycle;
 pub(crate) use merges::{MERGE_GROUPS, random_merge};

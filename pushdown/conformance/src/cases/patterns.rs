@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //! LIKE: patterns of every shape against strings that nearly match.
 
-use nearscan_command::pattern::{ANY, ONE};
-use nearscan_command::{Fragment, Op, Program, Step, TestOp, limits};
+use nearscan_command::{
+    Fragment, Op, Program, Step, TestOp, limits,
+    pattern::{ANY, ONE},
+};
 
-use super::strings::layouts;
-use super::{over, select_all, step, test};
-use crate::case::Case;
-use crate::data::{ColumnData, Table, Values};
+use super::{over, select_all, step, strings::layouts, test};
+use crate::{
+    case::Case,
+    data::{ColumnData, Table, Values},
+};
 
 /// A pattern as SQL has it.
 fn like(text: &str) -> Vec<u8> {

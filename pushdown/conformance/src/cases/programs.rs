@@ -4,8 +4,10 @@
 use nearscan_command::{Fragment, Op, Operand, Program, Step, Width};
 
 use super::{col, column, lit, over, plain, project, rows, select_all, step};
-use crate::case::Case;
-use crate::data::{Table, Values};
+use crate::{
+    case::Case,
+    data::{Table, Values},
+};
 
 const ARITHMETIC: [Op; 3] = [Op::Add, Op::Subtract, Op::Multiply];
 const WIDTHS: [Width; 3] = [Width::W32, Width::W64, Width::W128];

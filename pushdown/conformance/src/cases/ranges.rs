@@ -6,8 +6,10 @@ use nearscan_command::{
 };
 
 use super::{aggregate, col, column, lit, over, plain, step};
-use crate::case::Case;
-use crate::data::{Table, Values};
+use crate::{
+    case::Case,
+    data::{Table, Values},
+};
 
 fn slots() -> Vec<Aggregate> {
     vec![

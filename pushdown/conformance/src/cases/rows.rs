@@ -6,8 +6,10 @@ use nearscan_command::{
 };
 
 use super::{col, column, lit, over, plain, rows, select_all, step};
-use crate::case::{Case, Expectation};
-use crate::data::{Table, Values};
+use crate::{
+    case::{Case, Expectation},
+    data::{Table, Values},
+};
 
 fn numbers(count: i64) -> Table {
     Table::new(vec![

@@ -5,12 +5,14 @@
 use nearscan_command::{Aggregate, Codec, Fragment, Function, Op, Program, ReadAs, Step};
 
 use super::{aggregate, col, lit, select_all, states};
-use crate::case::Case;
-use crate::data::{ColumnData, Presence, Table, Values};
-use crate::pages::{
-    ChunkLayout, Delta, Direct, Flag, HeaderStyle, Levels, PageVersion, Runs, Tail, ValueLayout,
+use crate::{
+    case::Case,
+    data::{ColumnData, Presence, Table, Values},
+    pages::{
+        ChunkLayout, Delta, Direct, Flag, HeaderStyle, Levels, PageVersion, Runs, Tail, ValueLayout,
+    },
+    random::Random,
 };
-use crate::random::Random;
 
 /// Rows of every stored type, an eighth of them NULL where the layout has levels.
 fn table(rows: usize, layout: &ChunkLayout) -> Table {

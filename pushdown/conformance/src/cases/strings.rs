@@ -4,9 +4,11 @@
 use nearscan_command::{Codec, Fragment, Function, Op, Program, Step, TestOp, Width};
 
 use super::{aggregate, col, over, rows, select_all, states, step, test};
-use crate::case::Case;
-use crate::data::{ColumnData, Table, Values};
-use crate::pages::{ChunkLayout, ValueLayout};
+use crate::{
+    case::Case,
+    data::{ColumnData, Table, Values},
+    pages::{ChunkLayout, ValueLayout},
+};
 
 /// Strings at and beside every edge that comparing in words of 8 bytes has.
 fn edges() -> Vec<Option<Vec<u8>>> {

@@ -4,8 +4,10 @@
 use nearscan_command::{Fragment, Op, Operand, Output, Program, RowColumn, Step, Top, Width};
 
 use super::{col, column, lit, over, plain, step};
-use crate::case::Case;
-use crate::data::{Table, Values};
+use crate::{
+    case::Case,
+    data::{Table, Values},
+};
 
 /// A name, and the number of each row, if it has one.
 type Numbers = (&'static str, fn(i64) -> Option<i64>);

@@ -5,9 +5,11 @@
 use nearscan_command::{Aggregate, Fragment, Function, Op, Program, ReadAs, Step, Width};
 
 use super::{aggregate, col, lit, rows, select_all, states};
-use crate::case::{Case, Expectation};
-use crate::data::{ColumnData, Table, Values};
-use crate::pages::ChunkLayout;
+use crate::{
+    case::{Case, Expectation},
+    data::{ColumnData, Table, Values},
+    pages::ChunkLayout,
+};
 
 /// A name, and the values of 600 rows.
 type Sample = (String, Values);

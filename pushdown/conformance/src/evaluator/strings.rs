@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Evaluates tests of byte strings.
 
-use nearscan_command::pattern::{ANY, ONE};
-use nearscan_command::{StringTest, TestOp};
+use nearscan_command::{
+    StringTest, TestOp,
+    pattern::{ANY, ONE},
+};
 
 /// Whether a byte string passes a test.
 pub(super) fn passes(test: &StringTest, value: &[u8]) -> bool {

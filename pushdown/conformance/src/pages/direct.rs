@@ -3,8 +3,10 @@
 
 use nearscan_command::{Encoding, PhysicalType};
 
-use super::runs::{Runs, encode_runs};
-use super::varint::{varint, zigzag};
+use super::{
+    runs::{Runs, encode_runs},
+    varint::{varint, zigzag},
+};
 use crate::random::Random;
 
 /// The encoding of values where no dictionary is used.

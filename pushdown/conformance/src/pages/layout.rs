@@ -3,11 +3,8 @@
 
 use nearscan_command::{Codec, Encoding};
 
-use super::direct::Direct;
-use super::runs::Runs;
-use super::snappy::Style;
-use crate::random::Random;
-use crate::values::Presence;
+use super::{direct::Direct, runs::Runs, snappy::Style};
+use crate::{random::Random, values::Presence};
 
 /// Whether values are encoded as dictionary indexes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -13,8 +13,7 @@ pub mod snappy;
 mod thrift;
 mod varint;
 
-use std::collections::HashMap;
-use std::ops::Range;
+use std::{collections::HashMap, ops::Range};
 
 use nearscan_command::{Codec, Encoding, Encodings};
 

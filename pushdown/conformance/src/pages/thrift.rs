@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Writes page headers in Thrift's compact protocol, by hand.
 
-use super::varint::{varint, zigzag};
-use super::{Flag, HeaderStyle, Page, PageKind};
+use super::{
+    Flag, HeaderStyle, Page, PageKind,
+    varint::{varint, zigzag},
+};
 
 const TRUE: u8 = 1;
 const FALSE: u8 = 2;

@@ -2,12 +2,16 @@
 //! Implements a drive that reads pages with this folder's reader, evaluates them by the evaluator,
 //! and then makes one deliberate mistake.
 
-use std::collections::HashSet;
-use std::os::unix::fs::MetadataExt;
-use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::{
+    collections::HashSet,
+    os::unix::fs::MetadataExt,
+    path::PathBuf,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
 
 use bytes::Bytes;
 use nearscan_command::{

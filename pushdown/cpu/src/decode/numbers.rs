@@ -5,9 +5,7 @@
 use bytes::Bytes;
 use nearscan_command::{Chunk, Encoding, PhysicalType, Status};
 
-use super::bits::unpack;
-use super::delta::Delta;
-use super::runs::Runs;
+use super::{bits::unpack, delta::Delta, runs::Runs};
 
 /// The representation of one value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Decodes Parquet's hybrid of runs and bit-packed groups.
 
-use arrow::array::BooleanBufferBuilder;
-use arrow::util::bit_chunk_iterator::UnalignedBitChunk;
+use arrow::{array::BooleanBufferBuilder, util::bit_chunk_iterator::UnalignedBitChunk};
 use bytes::Bytes;
 use nearscan_command::Status;
 

@@ -3,10 +3,12 @@
 
 use bytes::Bytes;
 use nearscan_command::{Chunk, Encodings, ReadAs, Status, Value};
-use nearscan_conformance::pages::{
-    ChunkLayout, Flag, PageVersion, ValueLayout, WrittenChunk, assemble, draft, write_chunk,
+use nearscan_conformance::{
+    Presence, Random, Values,
+    pages::{
+        ChunkLayout, Flag, PageVersion, ValueLayout, WrittenChunk, assemble, draft, write_chunk,
+    },
 };
-use nearscan_conformance::{Presence, Random, Values};
 
 use super::read;
 use crate::error::Stop;

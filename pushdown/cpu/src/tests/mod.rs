@@ -7,10 +7,7 @@ mod written;
 use bytes::Bytes;
 use nearscan_command::{Chunk, Value};
 
-use crate::chunk::ChunkReader;
-use crate::error::Stop;
-use crate::values::is_set;
-use crate::vector::Vector;
+use crate::{chunk::ChunkReader, error::Stop, values::is_set, vector::Vector};
 
 /// The values of a chunk, read in batches of `batch_rows`.
 fn read(chunk: &Chunk, bytes: &Bytes, rows: usize, batch_rows: usize) -> Result<Vec<Value>, Stop> {

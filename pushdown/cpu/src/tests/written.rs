@@ -7,15 +7,19 @@ use bytes::Bytes;
 use nearscan_command::{
     Chunk, Codec, Encodings, PhysicalType, ReadAs, Reading, Value, float_order, widened_float,
 };
-use parquet::basic::{Compression, Encoding, Repetition, Type};
-use parquet::data_type::{
-    BoolType, ByteArray, ByteArrayType, DataType, DoubleType, FixedLenByteArray,
-    FixedLenByteArrayType, FloatType, Int32Type, Int64Type,
+use parquet::{
+    basic::{Compression, Encoding, Repetition, Type},
+    data_type::{
+        BoolType, ByteArray, ByteArrayType, DataType, DoubleType, FixedLenByteArray,
+        FixedLenByteArrayType, FloatType, Int32Type, Int64Type,
+    },
+    file::{
+        metadata::ColumnChunkMetaData,
+        properties::{WriterProperties, WriterVersion},
+        writer::SerializedFileWriter,
+    },
+    schema::types::Type as SchemaType,
 };
-use parquet::file::metadata::ColumnChunkMetaData;
-use parquet::file::properties::{WriterProperties, WriterVersion};
-use parquet::file::writer::SerializedFileWriter;
-use parquet::schema::types::Type as SchemaType;
 
 use super::read;
 

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Tests the parts of the contract that are specific to the CPU drive.
 
-use std::sync::Arc;
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use futures::executor::block_on;
 use nearscan_command::{Command, Envelope, InputRef, ResultHeader, Status};
-use nearscan_conformance::pages::ChunkLayout;
-use nearscan_conformance::sample::{PATIENCE, Room, Sample, run, session, session_with, submit};
-use nearscan_conformance::{ColumnData, Values};
+use nearscan_conformance::{
+    ColumnData, Values,
+    pages::ChunkLayout,
+    sample::{PATIENCE, Room, Sample, run, session, session_with, submit},
+};
 use nearscan_cpu::{CpuDrive, Options};
 use nearscan_drive::{
     CancelOutcome, Drive, DriveTime, Failure, Fault, Kernel, Load, Observation, Outcome,

@@ -5,14 +5,18 @@
 //! of a command is kept by its number until the work ends. A fault of a merge strikes its merge
 //! kernel; a fault of its input strikes the input of its first scan.
 
-use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::{
+    collections::HashMap,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
 
 use nearscan_drive::{Failure, Modelled, Refusal, Work};
 
-use crate::config::Config;
-use crate::faults::{self, Fault, INJECTED};
-use crate::strikes::Strikes;
+use crate::{
+    config::Config,
+    faults::{self, Fault, INJECTED},
+    strikes::Strikes,
+};
 
 /// What happens to a kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,12 +4,13 @@
 //! The runtime chooses the addresses. Bytes are moved by reads and writes of the file, which the
 //! runtime's mapping of it sees at once; so no memory of the drive is shared with it unseen.
 
-use std::collections::BTreeMap;
-use std::fs::File;
-use std::io;
-use std::os::fd::AsRawFd;
-use std::os::unix::fs::FileExt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::{
+    collections::BTreeMap,
+    fs::File,
+    io,
+    os::{fd::AsRawFd, unix::fs::FileExt},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
 
 use nearscan_drive::MakeMemory;
 

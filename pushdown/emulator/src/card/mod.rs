@@ -22,9 +22,13 @@ mod session;
 mod unit;
 mod wire;
 
-use std::os::unix::net::UnixListener;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::{
+    os::unix::net::UnixListener,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
 
 use nearscan_command::{Counters, MediaPlan, MergeCut};
 use nearscan_drive::{
@@ -32,8 +36,7 @@ use nearscan_drive::{
 };
 use nearscan_link::{Image, Kernel};
 
-use crate::build::Build;
-use crate::config::Config;
+use crate::{build::Build, config::Config};
 use fates::Fates;
 
 /// An emulated card for XRT's software emulation.

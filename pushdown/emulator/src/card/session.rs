@@ -7,18 +7,22 @@
 //!   would wait for ever.
 //! - Calls come one after the other; kernels run on threads of their units meanwhile.
 
-use std::io::{self, Write};
-use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::Path;
-use std::sync::Arc;
+use std::{
+    io::{self, Write},
+    os::unix::net::{UnixListener, UnixStream},
+    path::Path,
+    sync::Arc,
+};
 
 use nearscan_drive::MakeMemory;
 use nearscan_link::{KERNELS_HASH, Kernel, metadata};
 
-use super::fates::Fates;
-use super::memory::DeviceMemory;
-use super::unit::{ComputeUnit, REGISTER_BYTES};
-use super::wire::{Answer, Call};
+use super::{
+    fates::Fates,
+    memory::DeviceMemory,
+    unit::{ComputeUnit, REGISTER_BYTES},
+    wire::{Answer, Call},
+};
 
 /// Numbers of the calls that mean something here.
 mod call {

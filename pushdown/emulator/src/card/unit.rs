@@ -9,19 +9,25 @@
 //! A kernel has no way to fail but its result's status. One that cannot run at all, because an
 //! argument points nowhere, ends without a result; the host finds none where it should be.
 
-use std::io;
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::{
+    io,
+    sync::{
+        Arc, Condvar, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU32, Ordering},
+        mpsc::{Receiver, Sender, channel},
+    },
+    time::Duration,
+};
 
 use bytemuck::cast_slice_mut;
 use nearscan_command::{Envelope, ResultHeader, Status, limits};
 use nearscan_link::{Argument, Kernel};
 use nearscan_models::{Depths, Memories};
 
-use super::fates::{Fate, Fates};
-use super::memory::DeviceMemory;
+use super::{
+    fates::{Fate, Fates},
+    memory::DeviceMemory,
+};
 use crate::faults::{PAGE_BIT, SLOW_PAUSE};
 
 /// Bytes of registers of a unit.

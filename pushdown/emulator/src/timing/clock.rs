@@ -6,8 +6,7 @@
 //! needs more than one row of clock regions has longer nets and one more multiplexer for each
 //! row it reaches, and the tool scales the clock of the whole kernel down.
 
-use super::Parameters;
-use super::unbuildable::Unbuildable;
+use super::{Parameters, unbuildable::Unbuildable};
 
 /// Local memory of every compute unit of a design.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

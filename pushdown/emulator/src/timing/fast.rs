@@ -14,13 +14,14 @@
 //! A pass takes as long as its slowest unit, held up by those that share the bank with it; passes
 //! come one after the other. Times are of kernels alone, as in the study.
 
-use nearscan_models::fast::Form;
-use nearscan_models::study::{Accesses, Steps};
+use nearscan_models::{
+    fast::Form,
+    study::{Accesses, Steps},
+};
 
-use super::schedule::Pipelining;
-use super::study::Kernel;
-use super::unbuildable::Unbuildable;
-use super::{Parameters, bank::Bursts};
+use super::{
+    Parameters, bank::Bursts, schedule::Pipelining, study::Kernel, unbuildable::Unbuildable,
+};
 
 /// Bytes of a line: the width of the kernels' port.
 const LINE_BYTES: f64 = 64.0;

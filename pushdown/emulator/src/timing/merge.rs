@@ -9,8 +9,7 @@
 
 use nearscan_command::Counters;
 
-use super::bank::Bursts;
-use super::{Parameters, whole};
+use super::{Parameters, bank::Bursts, whole};
 
 /// Bytes of a line, and of a word of payload.
 const LINE_BYTES: f64 = 64.0;

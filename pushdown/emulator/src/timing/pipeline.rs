@@ -21,8 +21,7 @@
 use nearscan_command::Counters;
 use nearscan_drive::{ModelId, Modelled};
 
-use super::stages::kernel_ns;
-use super::{Parameters, whole};
+use super::{Parameters, stages::kernel_ns, whole};
 use crate::build::Build;
 
 /// Version of this model, shown with every figure.

@@ -11,8 +11,7 @@ use nearscan_drive::{
 };
 
 use super::Parameters;
-use crate::build::Profile;
-use crate::config::Config;
+use crate::{build::Profile, config::Config};
 
 /// Rows, bytes or words of a command that is large: what it takes beside them does not show.
 const MANY: u32 = 1 << 24;

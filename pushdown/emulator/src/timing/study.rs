@@ -26,11 +26,9 @@ use std::fmt;
 
 use nearscan_models::study::{Accesses, Steps};
 
-use super::port::Access;
-use super::{LocalMemory, Parameters, bank::Bursts};
+use super::{LocalMemory, Parameters, bank::Bursts, port::Access};
 
-pub use super::schedule::Pipelining;
-pub use super::unbuildable::Unbuildable;
+pub use super::{schedule::Pipelining, unbuildable::Unbuildable};
 
 /// A kernel of the study, on 32-bit integers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

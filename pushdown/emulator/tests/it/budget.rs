@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Tests the ledger of the kernels' resources: which designs fit, and that the ledger states it.
 
-use nearscan_emulator::budget::{Design, Ledger, Stage};
-use nearscan_emulator::timing::Parameters;
-use nearscan_emulator::{Build, Profile};
+use nearscan_emulator::{
+    Build, Profile,
+    budget::{Design, Ledger, Stage},
+    timing::Parameters,
+};
 use nearscan_link::{IMAGES, Kernel};
 
 fn ledger() -> Ledger {

@@ -1,19 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Tests the emulated card with hand-made calls in the protocol of XRT's software emulation.
 
-use std::fs::File;
-use std::io::{Read, Write};
-use std::os::unix::fs::FileExt;
-use std::os::unix::net::{UnixListener, UnixStream};
-use std::sync::Arc;
+use std::{
+    fs::File,
+    io::{Read, Write},
+    os::unix::{
+        fs::FileExt,
+        net::{UnixListener, UnixStream},
+    },
+    sync::Arc,
+};
 
 use nearscan_command::{Command, Envelope, InputRef, OutputRef, ResultHeader, Status};
-use nearscan_conformance::Random;
-use nearscan_conformance::sample::Sample;
+use nearscan_conformance::{Random, sample::Sample};
 use nearscan_drive::CardModel;
 use nearscan_emulator::{Config, EmulatedCard};
-use nearscan_link::metadata::{Format, xml};
-use nearscan_link::{IMAGES, Image, KERNELS_HASH, xclbin};
+use nearscan_link::{
+    IMAGES, Image, KERNELS_HASH,
+    metadata::{Format, xml},
+    xclbin,
+};
 
 use crate::scan::open;
 

@@ -5,11 +5,15 @@
 
 use std::sync::OnceLock;
 
-use nearscan_emulator::timing::Parameters;
-use nearscan_emulator::timing::fast::{Job, Limit, Performed, Profile, SHARE_ENOUGH};
-use nearscan_emulator::timing::study::{Kernel, Unbuildable};
-use nearscan_models::fast::{self, Form};
-use nearscan_models::study::{self, UNITS_MAX};
+use nearscan_emulator::timing::{
+    Parameters,
+    fast::{Job, Limit, Performed, Profile, SHARE_ENOUGH},
+    study::{Kernel, Unbuildable},
+};
+use nearscan_models::{
+    fast::{self, Form},
+    study::{self, UNITS_MAX},
+};
 use rstest::rstest;
 
 const MERGES: [Form; 2] = [Form::Segments, Form::OneArray];

@@ -13,8 +13,10 @@ use nearscan_drive::{
     CancelOutcome, Completion, Drive, Failure, Fault, Outcome, Refusal, Session, SessionSpec,
     Unlimited, Work,
 };
-use nearscan_emulator::faults::{ABSENT_REQUESTS, SLOWDOWN};
-use nearscan_emulator::{Config, Emulator};
+use nearscan_emulator::{
+    Config, Emulator,
+    faults::{ABSENT_REQUESTS, SLOWDOWN},
+};
 use rstest::rstest;
 
 use crate::scan::open;

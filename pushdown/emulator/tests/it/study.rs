@@ -5,8 +5,10 @@
 //! others are compared, and one of them at most is independent of what was set. Then,
 //! for each mechanism, what is lost without it.
 
-use nearscan_emulator::timing::Parameters;
-use nearscan_emulator::timing::study::{Build, Kernel, Performed, Pipelining};
+use nearscan_emulator::timing::{
+    Parameters,
+    study::{Build, Kernel, Performed, Pipelining},
+};
 use nearscan_models::study::{Accesses, Steps};
 use rstest::rstest;
 

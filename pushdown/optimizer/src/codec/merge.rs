@@ -4,24 +4,24 @@
 use std::sync::Arc;
 
 use arrow::datatypes::{Schema, SchemaRef};
-use datafusion::common::internal_err;
-use datafusion::error::Result;
-use datafusion::physical_expr::LexOrdering;
-use datafusion::physical_plan::ExecutionPlan;
-use datafusion_proto::physical_plan::from_proto::parse_physical_sort_exprs;
-use datafusion_proto::physical_plan::to_proto::serialize_physical_sort_exprs;
-use datafusion_proto::physical_plan::{
-    PhysicalExtensionCodec, PhysicalPlanDecodeContext, PhysicalProtoConverterExtension,
+use datafusion::{
+    common::internal_err, error::Result, physical_expr::LexOrdering, physical_plan::ExecutionPlan,
 };
-use datafusion_proto::protobuf;
+use datafusion_proto::{
+    physical_plan::{
+        PhysicalExtensionCodec, PhysicalPlanDecodeContext, PhysicalProtoConverterExtension,
+        from_proto::parse_physical_sort_exprs, to_proto::serialize_physical_sort_exprs,
+    },
+    protobuf,
+};
 use nearscan_command::{Merge, SortKey};
 use prost::Message;
 
 use super::{CostsNode, external, index, read_costs, small, write_costs};
-use crate::exec::{
-    MergeWindow, Merged, PushdownMergeExec, UnitPlace, WindowInput, sorted_properties,
+use crate::{
+    exec::{MergeWindow, Merged, PushdownMergeExec, UnitPlace, WindowInput, sorted_properties},
+    merge::windows::Span,
 };
-use crate::merge::windows::Span;
 
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct MergeNode {

@@ -7,20 +7,26 @@
 
 use std::sync::Arc;
 
-use arrow::array::{
-    Array, ArrayData, ArrayRef, BinaryArray, BinaryViewArray, BooleanArray, Decimal128Array,
-    Decimal256Array, Float64Array, Int8Array, Int16Array, Int32Array, Int64Array, LargeBinaryArray,
-    LargeStringBuilder, RecordBatch, RecordBatchOptions, StringBuilder, StringViewBuilder,
-    UInt8Array, UInt16Array, UInt32Array, UInt64Array, make_array,
+use arrow::{
+    array::{
+        Array, ArrayData, ArrayRef, BinaryArray, BinaryViewArray, BooleanArray, Decimal128Array,
+        Decimal256Array, Float64Array, Int8Array, Int16Array, Int32Array, Int64Array,
+        LargeBinaryArray, LargeStringBuilder, RecordBatch, RecordBatchOptions, StringBuilder,
+        StringViewBuilder, UInt8Array, UInt16Array, UInt32Array, UInt64Array, make_array,
+    },
+    compute::cast,
+    datatypes::{DataType, Field, Float32Type, Float64Type, SchemaRef, i256},
 };
-use arrow::compute::cast;
-use arrow::datatypes::{DataType, Field, Float32Type, Float64Type, SchemaRef, i256};
-use datafusion::common::{DataFusionError, ScalarValue, internal_datafusion_err, internal_err};
-use datafusion::error::Result;
+use datafusion::{
+    common::{DataFusionError, ScalarValue, internal_datafusion_err, internal_err},
+    error::Result,
+};
 use nearscan_command::{Block, BlockColumn, ResultView, float_at};
 
-use crate::exec::pushed::Replaced;
-use crate::lower::aggregate::{Meaning, Source};
+use crate::{
+    exec::pushed::Replaced,
+    lower::aggregate::{Meaning, Source},
+};
 
 /// Returns the batches of a result; `folder_values` are the file's values of partition columns.
 pub(crate) fn to_batches(

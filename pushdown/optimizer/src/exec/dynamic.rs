@@ -8,16 +8,18 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use datafusion::common::tree_node::{Transformed, TreeNode};
-use datafusion::error::Result;
-use datafusion::physical_expr::PhysicalExpr;
-use datafusion::physical_expr::expressions::DynamicFilterPhysicalExpr;
+use datafusion::{
+    common::tree_node::{Transformed, TreeNode},
+    error::Result,
+    physical_expr::{PhysicalExpr, expressions::DynamicFilterPhysicalExpr},
+};
 use nearscan_command::Fragment;
 
-use crate::exec::pushed::RowsShape;
-use crate::lower::FragmentBuilder;
-use crate::lower::builder::Target;
-use crate::scan::{split, substitute};
+use crate::{
+    exec::pushed::RowsShape,
+    lower::{FragmentBuilder, builder::Target},
+    scan::{split, substitute},
+};
 
 /// Whether an expression contains a dynamic filter.
 pub(crate) fn is_dynamic(expr: &Arc<dyn PhysicalExpr>) -> bool {

@@ -3,19 +3,22 @@
 
 use std::sync::Arc;
 
-use datafusion::common::internal_err;
-use datafusion::common::tree_node::{Transformed, TreeNode};
-use datafusion::datasource::listing::PartitionedFile;
-use datafusion::datasource::physical_plan::parquet::ParquetAccessPlan;
-use datafusion::datasource::physical_plan::{FileGroup, FileScanConfigBuilder};
-use datafusion::datasource::source::DataSourceExec;
-use datafusion::error::Result;
-use datafusion::execution::{SendableRecordBatchStream, TaskContext};
-use datafusion::physical_plan::repartition::RepartitionExec;
-use datafusion::physical_plan::{ExecutionPlan, execute_stream};
+use datafusion::{
+    common::{
+        internal_err,
+        tree_node::{Transformed, TreeNode},
+    },
+    datasource::{
+        listing::PartitionedFile,
+        physical_plan::{FileGroup, FileScanConfigBuilder, parquet::ParquetAccessPlan},
+        source::DataSourceExec,
+    },
+    error::Result,
+    execution::{SendableRecordBatchStream, TaskContext},
+    physical_plan::{ExecutionPlan, execute_stream, repartition::RepartitionExec},
+};
 
-use crate::scan::Scan;
-use crate::units::PlannedUnit;
+use crate::{scan::Scan, units::PlannedUnit};
 
 /// Runs the replaced plan over one unit.
 pub(crate) fn execute_unit(

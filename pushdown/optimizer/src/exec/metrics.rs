@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Counts what EXPLAIN ANALYZE shows of a [`PushdownExec`](super::PushdownExec).
 
-use std::borrow::Cow;
-use std::sync::{Arc, OnceLock};
-use std::time::Duration;
+use std::{
+    borrow::Cow,
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
 use arrow::array::RecordBatch;
 use datafusion::physical_plan::metrics::{
@@ -13,8 +15,7 @@ use nearscan_drive::{Completion, DriveTime};
 
 use crate::exec::modelled::ModelledTime;
 
-use crate::cost::whole_ns;
-use crate::decision::Costs;
+use crate::{cost::whole_ns, decision::Costs};
 
 /// The reason why a unit was pushed back to the host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -36,24 +36,27 @@ mod show;
 mod unit;
 mod verify;
 
-use std::fmt;
-use std::sync::Arc;
+use std::{fmt, sync::Arc};
 
-use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
-use datafusion::common::{Statistics, internal_err};
-use datafusion::config::ConfigOptions;
-use datafusion::error::Result;
-use datafusion::execution::{SendableRecordBatchStream, TaskContext};
-use datafusion::physical_expr::PhysicalExpr;
-use datafusion::physical_plan::coop::cooperative;
-use datafusion::physical_plan::execution_plan::{EmissionType, SchedulingType};
-use datafusion::physical_plan::filter_pushdown::{
-    ChildPushdownResult, FilterPushdownPhase, FilterPushdownPropagation, PushedDown,
-};
-use datafusion::physical_plan::metrics::{ExecutionPlanMetricsSet, MetricsSet};
-use datafusion::physical_plan::{
-    DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, Partitioning,
-    PlanProperties, ReplaceChildrenOptions,
+use datafusion::{
+    common::{
+        Statistics, internal_err,
+        tree_node::{Transformed, TreeNode, TreeNodeRecursion},
+    },
+    config::ConfigOptions,
+    error::Result,
+    execution::{SendableRecordBatchStream, TaskContext},
+    physical_expr::PhysicalExpr,
+    physical_plan::{
+        DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, Partitioning,
+        PlanProperties, ReplaceChildrenOptions,
+        coop::cooperative,
+        execution_plan::{EmissionType, SchedulingType},
+        filter_pushdown::{
+            ChildPushdownResult, FilterPushdownPhase, FilterPushdownPropagation, PushedDown,
+        },
+        metrics::{ExecutionPlanMetricsSet, MetricsSet},
+    },
 };
 use nearscan_command::{Fragment, Output};
 

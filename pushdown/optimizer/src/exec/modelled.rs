@@ -4,10 +4,12 @@
 //! Partitions share a drive, so their times do not add up. The busy times of each resource do, and
 //! the time is computed from their sums.
 
-use std::any::Any;
-use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::{
+    any::Any,
+    fmt,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
 
 use datafusion::physical_plan::metrics::CustomMetricValue;
 use nearscan_drive::Modelled;

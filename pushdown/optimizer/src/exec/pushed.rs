@@ -7,9 +7,11 @@ use arrow::datatypes::SchemaRef;
 use datafusion::physical_expr::PhysicalExpr;
 use nearscan_command::Fragment;
 
-use crate::decision::Costs;
-use crate::lower::aggregate::{Meaning, Source};
-use crate::units::PlannedUnit;
+use crate::{
+    decision::Costs,
+    lower::aggregate::{Meaning, Source},
+    units::PlannedUnit,
+};
 
 /// The sources of the output's columns.
 #[derive(Debug, Clone)]

@@ -4,21 +4,30 @@
 use std::sync::Arc;
 
 use arrow::array::RecordBatch;
-use datafusion::common::internal_datafusion_err;
-use datafusion::error::Result;
-use datafusion::execution::TaskContext;
-use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
-use datafusion::physical_plan::ExecutionPlan;
-use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
-use futures::stream::{self, BoxStream};
-use futures::{Stream, StreamExt, TryStreamExt};
+use datafusion::{
+    common::internal_datafusion_err,
+    error::Result,
+    execution::{
+        TaskContext,
+        memory_pool::{MemoryConsumer, MemoryReservation},
+    },
+    physical_plan::{ExecutionPlan, stream::RecordBatchStreamAdapter},
+};
+use futures::{
+    Stream, StreamExt, TryStreamExt,
+    stream::{self, BoxStream},
+};
 use nearscan_drive::Budget;
 
-use crate::context::PushdownContext;
-use crate::exec::PushdownExec;
-use crate::exec::metrics::PushdownMetrics;
-use crate::exec::unit::{Charged, OpenDrive, UnitRows, UnitRunner};
-use crate::settings::NearscanOptions;
+use crate::{
+    context::PushdownContext,
+    exec::{
+        PushdownExec,
+        metrics::PushdownMetrics,
+        unit::{Charged, OpenDrive, UnitRows, UnitRunner},
+    },
+    settings::NearscanOptions,
+};
 
 /// Units of one partition in flight: one runs, one is loaded, one is handed over.
 pub(super) const UNITS_IN_FLIGHT: usize = 3;

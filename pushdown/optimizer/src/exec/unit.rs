@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Runs one unit of work: on the drive, then on the fallback, then by the replaced plan.
 
-use std::sync::Arc;
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
-use arrow::array::RecordBatch;
-use arrow::datatypes::SchemaRef;
-use datafusion::error::Result;
-use datafusion::execution::memory_pool::MemoryReservation;
-use datafusion::execution::{SendableRecordBatchStream, TaskContext};
-use datafusion::physical_plan::ExecutionPlan;
-use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use arrow::{array::RecordBatch, datatypes::SchemaRef};
+use datafusion::{
+    error::Result,
+    execution::{SendableRecordBatchStream, TaskContext, memory_pool::MemoryReservation},
+    physical_plan::{ExecutionPlan, stream::RecordBatchStreamAdapter},
+};
 use futures::TryStreamExt;
 use nearscan_command::{Command, Envelope, Fragment, InputRef, Status, Unit};
 use nearscan_drive::{
@@ -18,13 +16,18 @@ use nearscan_drive::{
     Refusal, Session, SessionSpec, Submission, Traffic, Work,
 };
 
-use crate::context::PushdownContext;
-use crate::exec::metrics::{PushBack, PushdownMetrics};
-use crate::exec::pushed::Pushed;
-use crate::exec::{arrays, fallback, verify};
-use crate::log::LogEntry;
-use crate::settings::Verify;
-use crate::units::PlannedUnit;
+use crate::{
+    context::PushdownContext,
+    exec::{
+        arrays, fallback,
+        metrics::{PushBack, PushdownMetrics},
+        pushed::Pushed,
+        verify,
+    },
+    log::LogEntry,
+    settings::Verify,
+    units::PlannedUnit,
+};
 
 /// The state shared by the units of one partition.
 pub(crate) struct UnitRunner {

@@ -10,18 +10,19 @@
 
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, UInt64Array};
-use arrow::compute::concat_batches;
-use arrow::datatypes::{SchemaRef, UInt64Type};
-use arrow::row::{RowConverter, SortField};
-use datafusion::common::exec_err;
-use datafusion::error::Result;
-use datafusion::execution::SendableRecordBatchStream;
-use datafusion::physical_plan::common::collect;
+use arrow::{
+    array::{Array, ArrayRef, AsArray, RecordBatch, UInt64Array},
+    compute::concat_batches,
+    datatypes::{SchemaRef, UInt64Type},
+    row::{RowConverter, SortField},
+};
+use datafusion::{
+    common::exec_err, error::Result, execution::SendableRecordBatchStream,
+    physical_plan::common::collect,
+};
 use nearscan_command::{Fragment, Output};
 
-use crate::exec::pushed::Pushed;
-use crate::units::PlannedUnit;
+use crate::{exec::pushed::Pushed, units::PlannedUnit};
 
 /// Whether the rows of a fragment can be compared with those of the replaced plan.
 pub(crate) fn is_comparable(pushed: &Pushed, fragment: &Fragment) -> bool {

@@ -21,18 +21,26 @@
 use std::sync::Arc;
 
 use arrow::datatypes::DataType;
-use datafusion::common::ScalarValue;
-use datafusion::physical_expr::PhysicalExpr;
-use datafusion::physical_expr::aggregate::AggregateFunctionExpr;
-use datafusion::physical_expr::expressions::{CastExpr, Column, Literal};
+use datafusion::{
+    common::ScalarValue,
+    physical_expr::{
+        PhysicalExpr,
+        aggregate::AggregateFunctionExpr,
+        expressions::{CastExpr, Column, Literal},
+    },
+};
 use nearscan_command::{Aggregate, Function, Key, Operand, Width};
 
-use crate::decision::{KeepReason, Kept};
-use crate::lower::builder::Target;
-use crate::lower::expr::refuse;
-use crate::lower::types::{Number, is_binary, is_string};
-use crate::lower::{FragmentBuilder, Lowered};
-use crate::settings::FloatOrder;
+use crate::{
+    decision::{KeepReason, Kept},
+    lower::{
+        FragmentBuilder, Lowered,
+        builder::Target,
+        expr::refuse,
+        types::{Number, is_binary, is_string},
+    },
+    settings::FloatOrder,
+};
 
 /// Facts of the footers about the input of an aggregate.
 pub(crate) trait ColumnBounds {

@@ -7,11 +7,15 @@ use nearscan_command::{
     TestOp, Top, limits, pattern,
 };
 
-use crate::decision::{KeepReason, Kept};
-use crate::lower::Lowered;
-use crate::lower::ranges::{Conjunct, join_bounds, sweep};
-use crate::lower::steps::index;
-use crate::lower::types::column_kind;
+use crate::{
+    decision::{KeepReason, Kept},
+    lower::{
+        Lowered,
+        ranges::{Conjunct, join_bounds, sweep},
+        steps::index,
+        types::column_kind,
+    },
+};
 
 /// Which program a step goes to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

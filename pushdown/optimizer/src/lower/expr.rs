@@ -15,18 +15,23 @@
 //! NULL or an error, and other functions have no counterpart.
 
 use arrow::datatypes::DataType;
-use datafusion::logical_expr::Operator;
-use datafusion::physical_expr::PhysicalExpr;
-use datafusion::physical_expr::ScalarFunctionExpr;
-use datafusion::physical_expr::expressions::{
-    BinaryExpr, CaseExpr, CastExpr, Column, Literal, NegativeExpr,
+use datafusion::{
+    logical_expr::Operator,
+    physical_expr::{
+        PhysicalExpr, ScalarFunctionExpr,
+        expressions::{BinaryExpr, CaseExpr, CastExpr, Column, Literal, NegativeExpr},
+    },
 };
 use nearscan_command::{Op, Operand, Step, Width};
 
-use crate::decision::{KeepReason, Kept};
-use crate::lower::builder::Target;
-use crate::lower::types::{HasZone, Number, per_second};
-use crate::lower::{FragmentBuilder, Lowered};
+use crate::{
+    decision::{KeepReason, Kept},
+    lower::{
+        FragmentBuilder, Lowered,
+        builder::Target,
+        types::{HasZone, Number, per_second},
+    },
+};
 
 /// A lowered number.
 #[derive(Debug, Clone, Copy)]

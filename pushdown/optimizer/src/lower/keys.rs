@@ -15,18 +15,25 @@
 
 use std::sync::Arc;
 
-use datafusion::logical_expr::Operator;
-use datafusion::physical_expr::PhysicalExpr;
-use datafusion::physical_expr::ScalarFunctionExpr;
-use datafusion::physical_expr::expressions::{BinaryExpr, CaseExpr, CastExpr, Column, Literal};
+use datafusion::{
+    logical_expr::Operator,
+    physical_expr::{
+        PhysicalExpr, ScalarFunctionExpr,
+        expressions::{BinaryExpr, CaseExpr, CastExpr, Column, Literal},
+    },
+};
 use nearscan_command::{Key, Operand, limits};
 
-use crate::decision::{KeepReason, Kept};
-use crate::lower::aggregate::{ColumnBounds, Source, States};
-use crate::lower::builder::Target;
-use crate::lower::expr::data_type;
-use crate::lower::types::{Number, column_kind};
-use crate::lower::{FragmentBuilder, Lowered};
+use crate::{
+    decision::{KeepReason, Kept},
+    lower::{
+        FragmentBuilder, Lowered,
+        aggregate::{ColumnBounds, Source, States},
+        builder::Target,
+        expr::data_type,
+        types::{Number, column_kind},
+    },
+};
 
 /// Lowers group keys, each over the table's columns.
 pub(crate) fn lower_keys(

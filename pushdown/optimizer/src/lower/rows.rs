@@ -4,15 +4,16 @@
 use std::sync::Arc;
 
 use arrow::datatypes::DataType;
-use datafusion::physical_expr::PhysicalExpr;
-use datafusion::physical_expr::expressions::Column;
+use datafusion::physical_expr::{PhysicalExpr, expressions::Column};
 use nearscan_command::{Operand, RowColumn, Width};
 
-use crate::lower::aggregate::{Meaning, Source};
-use crate::lower::builder::Target;
-use crate::lower::expr::refuse;
-use crate::lower::types::{Number, is_binary, is_string};
-use crate::lower::{FragmentBuilder, Lowered};
+use crate::lower::{
+    FragmentBuilder, Lowered,
+    aggregate::{Meaning, Source},
+    builder::Target,
+    expr::refuse,
+    types::{Number, is_binary, is_string},
+};
 
 /// Lowers the output expressions of a scan, filter or projection: the columns of the result, and
 /// the source of each output.

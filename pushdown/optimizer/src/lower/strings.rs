@@ -7,18 +7,21 @@
 
 use std::sync::Arc;
 
-use datafusion::common::ScalarValue;
-use datafusion::physical_expr::PhysicalExpr;
-use datafusion::physical_expr::ScalarFunctionExpr;
-use datafusion::physical_expr::expressions::{
-    BinaryExpr, CastExpr, Column, InListExpr, LikeExpr, Literal,
+use datafusion::{
+    common::ScalarValue,
+    physical_expr::{
+        PhysicalExpr, ScalarFunctionExpr,
+        expressions::{BinaryExpr, CastExpr, Column, InListExpr, LikeExpr, Literal},
+    },
 };
 use nearscan_command::{Op, Operand, Step, TestOp, pattern};
 
-use crate::lower::builder::Target;
-use crate::lower::expr::{data_type, refuse};
-use crate::lower::types::{is_binary, is_string};
-use crate::lower::{FragmentBuilder, Lowered};
+use crate::lower::{
+    FragmentBuilder, Lowered,
+    builder::Target,
+    expr::{data_type, refuse},
+    types::{is_binary, is_string},
+};
 
 /// The column's place in the table, if the expression is a column of byte strings, possibly cast
 /// between string types.

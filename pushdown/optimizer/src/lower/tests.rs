@@ -6,20 +6,20 @@
 use std::sync::Arc;
 
 use arrow::datatypes::{DataType, Field, Schema, TimeUnit};
-use datafusion::common::DFSchema;
-use datafusion::logical_expr::simplify::SimplifyContext;
-use datafusion::optimizer::simplify_expressions::ExprSimplifier;
-use datafusion::physical_expr::PhysicalExpr;
-use datafusion::prelude::SessionContext;
+use datafusion::{
+    common::DFSchema, logical_expr::simplify::SimplifyContext,
+    optimizer::simplify_expressions::ExprSimplifier, physical_expr::PhysicalExpr,
+    prelude::SessionContext,
+};
 use nearscan_command::{
     Fragment, Op, Operand, Output, Program, Step, TestOp, Width, float_order, pattern,
 };
 use rstest::rstest;
 
-use crate::decision::KeepReason;
-use crate::lower::builder::Target;
-use crate::lower::rows::lower_rows;
-use crate::lower::{FragmentBuilder, Lowered};
+use crate::{
+    decision::KeepReason,
+    lower::{FragmentBuilder, Lowered, builder::Target, rows::lower_rows},
+};
 
 /// Columns of the files: integers, a date, decimals of two scales, strings, what no drive reads.
 fn schema() -> Schema {

@@ -13,21 +13,28 @@
 use std::sync::Arc;
 
 use arrow::datatypes::DataType;
-use datafusion::common::ScalarValue;
-use datafusion::logical_expr::Operator;
-use datafusion::physical_expr::PhysicalExpr;
-use datafusion::physical_expr::expressions::{
-    BinaryExpr, CaseExpr, Column, InListExpr, IsNotNullExpr, IsNullExpr, LikeExpr, Literal, NotExpr,
+use datafusion::{
+    common::ScalarValue,
+    logical_expr::Operator,
+    physical_expr::{
+        PhysicalExpr, ScalarFunctionExpr,
+        expressions::{
+            BinaryExpr, CaseExpr, Column, InListExpr, IsNotNullExpr, IsNullExpr, LikeExpr, Literal,
+            NotExpr,
+        },
+        split_conjunction,
+    },
 };
-use datafusion::physical_expr::{ScalarFunctionExpr, split_conjunction};
 use nearscan_command::{Op, Operand, Step, Width};
 
-use crate::lower::builder::Target;
-use crate::lower::expr::{data_type, lower_when, refuse};
-use crate::lower::steps::mirror;
-use crate::lower::strings;
-use crate::lower::types::Number;
-use crate::lower::{FragmentBuilder, Lowered};
+use crate::lower::{
+    FragmentBuilder, Lowered,
+    builder::Target,
+    expr::{data_type, lower_when, refuse},
+    steps::mirror,
+    strings,
+    types::Number,
+};
 
 impl FragmentBuilder<'_> {
     /// Lowers an expression with a truth value.

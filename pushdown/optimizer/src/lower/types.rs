@@ -9,8 +9,10 @@ use arrow::datatypes::{DataType, Field, TimeUnit};
 use datafusion::common::ScalarValue;
 use nearscan_command::{ValueKind, Width, float_order, widened_float};
 
-use crate::decision::{KeepReason, Kept};
-use crate::lower::Lowered;
+use crate::{
+    decision::{KeepReason, Kept},
+    lower::Lowered,
+};
 
 /// A number as a command computes it: an integer with a meaning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

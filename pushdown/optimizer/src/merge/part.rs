@@ -3,13 +3,19 @@
 
 use std::sync::Arc;
 
-use arrow::array::{ArrayData, make_array};
-use arrow::buffer::Buffer;
-use arrow::datatypes::DataType;
-use datafusion::common::ScalarValue;
-use datafusion::logical_expr::Operator;
-use datafusion::physical_expr::expressions::{BinaryExpr, IsNotNullExpr, IsNullExpr, Literal};
-use datafusion::physical_expr::{PhysicalExpr, PhysicalSortExpr, conjunction};
+use arrow::{
+    array::{ArrayData, make_array},
+    buffer::Buffer,
+    datatypes::DataType,
+};
+use datafusion::{
+    common::ScalarValue,
+    logical_expr::Operator,
+    physical_expr::{
+        PhysicalExpr, PhysicalSortExpr, conjunction,
+        expressions::{BinaryExpr, IsNotNullExpr, IsNullExpr, Literal},
+    },
+};
 
 use crate::merge::windows::{NULLS_FIRST, NULLS_LAST, Rank, Span};
 

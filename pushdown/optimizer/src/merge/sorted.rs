@@ -2,17 +2,19 @@
 //! Finds the sorted units of pushed scans, and the bounds of their keys in the footers.
 
 use arrow::datatypes::DataType;
-use datafusion::physical_expr::expressions::Column;
-use datafusion::physical_expr::{LexOrdering, PhysicalSortExpr};
+use datafusion::physical_expr::{LexOrdering, PhysicalSortExpr, expressions::Column};
 use parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData, SortingColumn};
 
-use crate::exec::Replaced;
-use crate::exec::{MergeWindow, PushdownExec, RowsShape, UnitPlace, WindowInput, bound_unit};
-use crate::facts::FileFacts;
-use crate::merge::part::rank_of_nulls;
-use crate::merge::windows::{Run, Span, Window, rank};
-use crate::scan::{Scan, Stack};
-use crate::units::{PlannedUnit, chunk_range};
+use crate::{
+    exec::{MergeWindow, PushdownExec, Replaced, RowsShape, UnitPlace, WindowInput, bound_unit},
+    facts::FileFacts,
+    merge::{
+        part::rank_of_nulls,
+        windows::{Run, Span, Window, rank},
+    },
+    scan::{Scan, Stack},
+    units::{PlannedUnit, chunk_range},
+};
 
 /// A sorted unit, and its place in the plan.
 #[derive(Debug, Clone, Copy)]

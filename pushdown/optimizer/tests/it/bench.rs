@@ -2,39 +2,50 @@
 //! Provides for every test a folder with tables, sessions with and without the rule, and facts at
 //! the scans.
 
-use std::collections::HashMap;
-use std::fs::File;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::{
+    collections::HashMap,
+    fs::File,
+    path::{Path, PathBuf},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
 
-use arrow::array::RecordBatch;
-use arrow::util::display::{ArrayFormatter, FormatOptions};
-use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TreeNode};
-use datafusion::datasource::physical_plan::{FileGroup, FileScanConfigBuilder, ParquetSource};
-use datafusion::datasource::source::DataSourceExec;
-use datafusion::error::Result;
-use datafusion::execution::SessionStateBuilder;
-use datafusion::execution::config::SessionConfig;
-use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
-use datafusion::physical_optimizer::PhysicalOptimizerRule;
-use datafusion::physical_plan::metrics::MetricsSet;
-use datafusion::physical_plan::{ExecutionPlan, collect, displayable};
-use datafusion::prelude::SessionContext;
+use arrow::{
+    array::RecordBatch,
+    util::display::{ArrayFormatter, FormatOptions},
+};
+use datafusion::{
+    common::{
+        config::ConfigOptions,
+        tree_node::{Transformed, TreeNode},
+    },
+    datasource::{
+        physical_plan::{FileGroup, FileScanConfigBuilder, ParquetSource},
+        source::DataSourceExec,
+    },
+    error::Result,
+    execution::{
+        SessionStateBuilder,
+        config::SessionConfig,
+        runtime_env::{RuntimeEnv, RuntimeEnvBuilder},
+    },
+    physical_optimizer::PhysicalOptimizerRule,
+    physical_plan::{ExecutionPlan, collect, displayable, metrics::MetricsSet},
+    prelude::SessionContext,
+};
 use nearscan_corrections::install;
 use nearscan_drive::{Capabilities, Drive, Drives, FileRef};
-use nearscan_optimizer::decide::decide;
 use nearscan_optimizer::{
     Candidate, Decision, FileFacts, Kept, NearscanOptions, PushdownContext, PushdownExec,
-    PushdownMergeExec, PushdownRule, planning_context,
+    PushdownMergeExec, PushdownRule, decide::decide, planning_context,
 };
 use parquet::file::metadata::ParquetMetaDataReader;
 use tempfile::TempDir;
 
-use crate::drive::Fake;
-use crate::files;
+use crate::{drive::Fake, files};
 
 type Rule = Arc<dyn PhysicalOptimizerRule + Send + Sync>;
 

@@ -4,19 +4,25 @@
 
 use std::sync::Arc;
 
-use datafusion::physical_plan::{ExecutionPlan, collect};
-use datafusion::prelude::SessionContext;
-use datafusion_proto::bytes::{
-    physical_plan_from_bytes_with_extension_codec, physical_plan_to_bytes_with_extension_codec,
+use datafusion::{
+    physical_plan::{ExecutionPlan, collect},
+    prelude::SessionContext,
 };
-use datafusion_proto::physical_plan::{DefaultPhysicalProtoConverter, PhysicalExtensionCodec};
+use datafusion_proto::{
+    bytes::{
+        physical_plan_from_bytes_with_extension_codec, physical_plan_to_bytes_with_extension_codec,
+    },
+    physical_plan::{DefaultPhysicalProtoConverter, PhysicalExtensionCodec},
+};
 use nearscan_drive::{Capabilities, Drives};
 use nearscan_optimizer::{PushdownCodec, PushdownExec};
 use rstest::rstest;
 
-use crate::bench::{Bench, Run, pushed, shown, texts};
-use crate::drive::Fake;
-use crate::files;
+use crate::{
+    bench::{Bench, Run, pushed, shown, texts},
+    drive::Fake,
+    files,
+};
 
 /// The plan after a journey.
 pub(crate) fn travelled(

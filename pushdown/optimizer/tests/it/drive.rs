@@ -4,18 +4,24 @@
 //!
 //! It completes inside `submit`, or when the test says so; nothing depends on time.
 
-use std::collections::HashMap;
-use std::fs::File;
-use std::path::PathBuf;
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::{
+    collections::HashMap,
+    fs::File,
+    path::PathBuf,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicI64, AtomicU64, Ordering},
+    },
+};
 
-use arrow::array::{Array, AsArray};
-use arrow::datatypes::{
-    DataType, Date32Type, Decimal128Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type,
-    Int64Type, Time32MillisecondType, Time64MicrosecondType, TimeUnit, TimestampMicrosecondType,
-    TimestampMillisecondType, TimestampNanosecondType, UInt8Type, UInt16Type, UInt32Type,
-    UInt64Type,
+use arrow::{
+    array::{Array, AsArray},
+    datatypes::{
+        DataType, Date32Type, Decimal128Type, Float32Type, Float64Type, Int8Type, Int16Type,
+        Int32Type, Int64Type, Time32MillisecondType, Time64MicrosecondType, TimeUnit,
+        TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType, UInt8Type,
+        UInt16Type, UInt32Type, UInt64Type,
+    },
 };
 use futures::channel::oneshot::Sender;
 use nearscan_command::{
@@ -28,8 +34,7 @@ use nearscan_drive::{
     RateSource, RatesByRequest, Refusal, RequestClass, Reservation, Schedule, Session, SessionSpec,
     StageTimes, Submission, Ticket, Traffic, Work,
 };
-use parquet::arrow::ProjectionMask;
-use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::arrow::{ProjectionMask, arrow_reader::ParquetRecordBatchReaderBuilder};
 
 /// What the drive does with a command.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,17 +3,23 @@
 //! drive reads. The values follow from the row's number; they must not change, since plans depend
 //! on their footers.
 
-use std::path::Path;
-use std::sync::{Arc, OnceLock};
-
-use arrow::array::{
-    ArrayRef, BooleanArray, Date32Array, Decimal128Array, Float64Array, Int32Array, Int64Array,
-    ListBuilder, RecordBatch, StringArray, StringBuilder,
+use std::{
+    path::Path,
+    sync::{Arc, OnceLock},
 };
-use arrow::datatypes::{Field, Schema};
-use parquet::arrow::ArrowWriter;
-use parquet::basic::{Compression, Encoding};
-use parquet::file::properties::{WriterProperties, WriterPropertiesBuilder};
+
+use arrow::{
+    array::{
+        ArrayRef, BooleanArray, Date32Array, Decimal128Array, Float64Array, Int32Array, Int64Array,
+        ListBuilder, RecordBatch, StringArray, StringBuilder,
+    },
+    datatypes::{Field, Schema},
+};
+use parquet::{
+    arrow::ArrowWriter,
+    basic::{Compression, Encoding},
+    file::properties::{WriterProperties, WriterPropertiesBuilder},
+};
 
 use crate::bench::Bench;
 

@@ -10,9 +10,11 @@ use nearscan_optimizer::{KeepReason, Kept, quarantine};
 use parquet::basic::{Compression, ZstdLevel};
 use rstest::rstest;
 
-use crate::bench::{Bench, Facts, pushed};
-use crate::drive::Fake;
-use crate::files;
+use crate::{
+    bench::{Bench, Facts, pushed},
+    drive::Fake,
+    files,
+};
 
 /// Reads, filters and sums one column.
 const SUM: &str = "SELECT sum(l_quantity) FROM lineitem WHERE l_tax < 0.02";

@@ -8,13 +8,14 @@ use arrow::array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray}
 use nearscan_command::Status;
 use nearscan_drive::{Capabilities, Failure, Refusal};
 use nearscan_optimizer::KeepReason;
-use parquet::file::metadata::SortingColumn;
-use parquet::file::properties::WriterPropertiesBuilder;
+use parquet::file::{metadata::SortingColumn, properties::WriterPropertiesBuilder};
 use rstest::rstest;
 
-use crate::bench::{Bench, shown};
-use crate::drive::{Act, Fake};
-use crate::files;
+use crate::{
+    bench::{Bench, shown},
+    drive::{Act, Fake},
+    files,
+};
 
 /// Rows of `k`, which ascends or descends and repeats, `v`, which distinguishes rows, and a text.
 fn sorted(rows: i64, key: impl Fn(i64) -> Option<i64>, first: i64) -> RecordBatch {

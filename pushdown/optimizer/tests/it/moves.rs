@@ -5,8 +5,7 @@
 use nearscan_optimizer::log::LogEntry;
 use rstest::rstest;
 
-use crate::bench::Bench;
-use crate::drive::COMMAND_NS;
+use crate::{bench::Bench, drive::COMMAND_NS};
 
 #[rstest]
 #[case::count_and_average("SELECT count(*), avg(l_quantity) FROM lineitem WHERE l_quantity < 24")]

@@ -9,8 +9,10 @@ use nearscan_drive::{Capabilities, Drive, Drives, Failure, Refusal};
 use nearscan_optimizer::{Decision, KeepReason, quarantine};
 use rstest::rstest;
 
-use crate::bench::{Bench, Run};
-use crate::drive::{Act, Fake};
+use crate::{
+    bench::{Bench, Run},
+    drive::{Act, Fake},
+};
 
 const ROWS: &str = "SELECT l_orderkey, l_comment, l_code FROM lineitem WHERE l_quantity < 20";
 const STATES: &str =

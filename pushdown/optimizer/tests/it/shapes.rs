@@ -6,8 +6,7 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, Int32Array, Int64Array, RecordBatch};
 use rstest::rstest;
 
-use crate::bench::Bench;
-use crate::files;
+use crate::{bench::Bench, files};
 
 /// A column of numbers.
 type Numbers<'a> = (&'a str, &'a [Option<i64>]);

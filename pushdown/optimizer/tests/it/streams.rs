@@ -8,8 +8,10 @@ use datafusion::physical_plan::execute_stream;
 use futures::StreamExt;
 use rstest::rstest;
 
-use crate::bench::{Bench, plan_of, texts};
-use crate::drive::Act;
+use crate::{
+    bench::{Bench, plan_of, texts},
+    drive::Act,
+};
 
 const ROWS: &str = "SELECT l_orderkey, l_comment FROM lineitem WHERE l_quantity < 20";
 

@@ -11,12 +11,10 @@ use arrow::array::{
     TimestampNanosecondArray, UInt8Array, UInt16Array, UInt32Array, UInt64Array,
 };
 use nearscan_drive::Capabilities;
-use nearscan_optimizer::Decision;
-use nearscan_optimizer::functions::pushdown_functions;
+use nearscan_optimizer::{Decision, functions::pushdown_functions};
 use rstest::rstest;
 
-use crate::bench::Bench;
-use crate::files;
+use crate::{bench::Bench, files};
 
 const ROWS: usize = 4000;
 

@@ -6,9 +6,11 @@ use std::sync::Arc;
 use insta::assert_snapshot;
 use nearscan_drive::{Capabilities, Drives};
 
-use crate::bench::{Bench, Facts, shown};
-use crate::drive::Fake;
-use crate::files;
+use crate::{
+    bench::{Bench, Facts, shown},
+    drive::Fake,
+    files,
+};
 
 /// The plan and its candidates, once it is known to have stayed as it was.
 async fn untouched(bench: &Bench, sql: &str) -> String {

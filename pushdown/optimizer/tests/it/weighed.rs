@@ -6,13 +6,14 @@ use std::sync::Arc;
 
 use datafusion::physical_plan::collect;
 use nearscan_drive::Capabilities;
-use nearscan_optimizer::cost::UnitEstimate;
-use nearscan_optimizer::{Candidate, Decision, KeepReason};
+use nearscan_optimizer::{Candidate, Decision, KeepReason, cost::UnitEstimate};
 use rstest::rstest;
 
-use crate::bench::{Bench, pushed, shown};
-use crate::drive::Fake;
-use crate::merges::{UNION, two_tables};
+use crate::{
+    bench::{Bench, pushed, shown},
+    drive::Fake,
+    merges::{UNION, two_tables},
+};
 
 /// A drive that merges, in `auto`, on a host of these rates.
 fn weighing(drive: Fake, host: Host) -> Bench {

@@ -10,10 +10,11 @@ use nearscan_drive::{Completion, DriveTime, Failure, Lease, Measured, Outcome, T
 use prost::Message;
 use tokio::sync::mpsc;
 
-use super::Place;
-use super::waiting::Commands;
-use crate::convert::id_bytes;
-use crate::protocol::{Cancel, Request, ToServer};
+use super::{Place, waiting::Commands};
+use crate::{
+    convert::id_bytes,
+    protocol::{Cancel, Request, ToServer},
+};
 
 /// A command that was handed over, with what it holds.
 pub(super) struct Awaited {

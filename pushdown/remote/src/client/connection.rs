@@ -2,30 +2,37 @@
 //! Implements [`Connection`]: one connection to one run of a server, the calls over it, and the
 //! task that detects its end and opens the next.
 
-use std::collections::HashMap;
-use std::error::Error as _;
-use std::os::unix::ffi::OsStrExt;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::{
+    collections::HashMap,
+    error::Error as _,
+    os::unix::ffi::OsStrExt,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
 
-use arrow_flight::Action;
-use arrow_flight::flight_service_client::FlightServiceClient;
+use arrow_flight::{Action, flight_service_client::FlightServiceClient};
 use bytes::Bytes;
 use nearscan_command::layout::FORMAT_MAJOR;
 use nearscan_drive::{Capabilities, CostSnapshot, FileRef, Identity, Placement, Refusal};
 use prost::Message;
 use tokio::sync::{Notify, watch};
-use tonic::transport::{Channel, Endpoint};
-use tonic::{Code, Status};
+use tonic::{
+    Code, Status,
+    transport::{Channel, Endpoint},
+};
 use uuid::Uuid;
 
 use super::{Options, Shared, State, Watcher, tag_file};
-use crate::address::Address;
-use crate::error::Error;
-use crate::protocol::{
-    self, Ask, Health, Hello, Locate, Located, MESSAGE_BYTES_MAX, PROTOCOL_MAJOR, PROTOCOL_MINOR,
-    Welcome, action,
+use crate::{
+    address::Address,
+    error::Error,
+    protocol::{
+        self, Ask, Health, Hello, Locate, Located, MESSAGE_BYTES_MAX, PROTOCOL_MAJOR,
+        PROTOCOL_MINOR, Welcome, action,
+    },
 };
 
 /// Files whose place is remembered; then all are forgotten.

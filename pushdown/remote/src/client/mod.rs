@@ -10,21 +10,26 @@ mod connection;
 mod session;
 mod waiting;
 
-use std::fmt::Debug;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
-use std::time::Duration;
+use std::{
+    fmt::Debug,
+    sync::{
+        Arc, Mutex, PoisonError, RwLock,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
 
 use nearscan_command::InputRef;
 use nearscan_drive::{
     Capabilities, CostSnapshot, Drive, FileRef, Identity, Lease, Placement, Refusal, Session,
     SessionSpec, Work,
 };
-use tokio::runtime::{Builder, Handle, Runtime};
-use tokio::sync::watch;
+use tokio::{
+    runtime::{Builder, Handle, Runtime},
+    sync::watch,
+};
 
-use crate::address::Address;
-use crate::error::Error;
+use crate::{address::Address, error::Error};
 use connection::Connection;
 
 /// Hears of the connections of a drive.

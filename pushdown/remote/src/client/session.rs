@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Implements [`RemoteSession`], the work of one query, which is one exchange with the server.
 
-use std::sync::Arc;
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use arrow_flight::{FlightData, FlightDescriptor};
 use nearscan_command::ResultHeader;
@@ -11,17 +10,24 @@ use nearscan_drive::{
     Work,
 };
 use prost::Message;
-use tokio::runtime::Handle;
-use tokio::sync::{mpsc, oneshot};
+use tokio::{
+    runtime::Handle,
+    sync::{mpsc, oneshot},
+};
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Status, Streaming};
 
-use super::command::{Awaited, cancel_message, message_of};
-use super::connection::{Connection, reason_of};
-use super::waiting::{Commands, Expected};
-use super::{Shared, untag_files};
-use crate::convert::id_bytes;
-use crate::protocol::{self, Event, FromServer, Open, Request, SESSION, Submit};
+use super::{
+    Shared,
+    command::{Awaited, cancel_message, message_of},
+    connection::{Connection, reason_of},
+    untag_files,
+    waiting::{Commands, Expected},
+};
+use crate::{
+    convert::id_bytes,
+    protocol::{self, Event, FromServer, Open, Request, SESSION, Submit},
+};
 use receive::Receiver;
 
 mod receive;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Keeps the commands of a session that wait for their end.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
 
 use nearscan_drive::{Completion, Refusal};
 use tokio::sync::oneshot;

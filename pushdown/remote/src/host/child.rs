@@ -2,23 +2,29 @@
 //! Implements the process of a hosted drive, from both sides: [`Host`] is the parent's thread that
 //! starts it and starts it again, [`serve_hosted`] is what the child runs.
 
-use std::fs::DirBuilder;
-use std::io::{self, BufRead, BufReader, Read};
-use std::os::unix::fs::DirBuilderExt;
-use std::path::PathBuf;
-use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::{
+    fs::DirBuilder,
+    io::{self, BufRead, BufReader, Read},
+    os::unix::fs::DirBuilderExt,
+    path::PathBuf,
+    process::{Child, ChildStdin, Command, ExitStatus, Stdio},
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
 
-use nearscan_drive::Drive;
-use nearscan_drive::clock::{self, Stopwatch};
+use nearscan_drive::{
+    Drive,
+    clock::{self, Stopwatch},
+};
 use tokio::sync::oneshot;
 use uuid::Uuid;
 
 use super::{HostOptions, Program};
-use crate::address::Address;
-use crate::error::Error;
-use crate::server::{Listener, ServerOptions, serve};
+use crate::{
+    address::Address,
+    error::Error,
+    server::{Listener, ServerOptions, serve},
+};
 
 /// A process that lived so long did not die of how it was started.
 const LONG: Duration = Duration::from_secs(10);

@@ -13,18 +13,17 @@
 
 mod child;
 
-use std::ffi::OsString;
-use std::path::PathBuf;
-use std::sync::Arc;
-use std::time::Duration;
+use std::{ffi::OsString, path::PathBuf, sync::Arc, time::Duration};
 
 use nearscan_drive::{
     Capabilities, CostSnapshot, Drive, FileRef, Identity, Placement, Refusal, Session, SessionSpec,
 };
 
-use crate::address::Address;
-use crate::client::{Options, RemoteDrive, Watcher};
-use crate::error::Error;
+use crate::{
+    address::Address,
+    client::{Options, RemoteDrive, Watcher},
+    error::Error,
+};
 use child::Host;
 pub use child::serve_hosted;
 

@@ -12,8 +12,10 @@ use tokio::sync::Notify;
 use tonic::Status;
 
 use super::{Served, Stage};
-use crate::convert::id_bytes;
-use crate::protocol::{self, Ended, Submit};
+use crate::{
+    convert::id_bytes,
+    protocol::{self, Ended, Submit},
+};
 
 /// Time between two attempts to submit while other commands keep the drive busy, when none of this
 /// server's ends in between: the drive may have other users.

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Implements [`Listener`]: a bound socket, which is removed when it is no longer needed.
 
-use std::fs::Permissions;
-use std::io;
-use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
-use std::path::{Path, PathBuf};
+use std::{
+    fs::Permissions,
+    io,
+    os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt},
+    path::{Path, PathBuf},
+};
 
 use tokio::net::{TcpListener, UnixListener};
 
-use crate::address::Address;
-use crate::error::Error;
+use crate::{address::Address, error::Error};
 
 /// A socket that clients can connect to.
 #[derive(Debug)]

@@ -9,25 +9,33 @@ mod listener;
 mod service;
 mod session;
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
 
 use arrow_flight::flight_service_server::FlightServiceServer;
 use bytes::Bytes;
 use nearscan_drive::{Budget, Drive, Refusal, SessionSpec, Unlimited};
 use prost::Message;
-use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::sync::{Notify, watch};
-use tokio_stream::Stream;
-use tokio_stream::wrappers::UnixListenerStream;
-use tonic::Status;
-use tonic::transport::Server;
-use tonic::transport::server::{Connected, TcpIncoming};
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    sync::{Notify, watch},
+};
+use tokio_stream::{Stream, wrappers::UnixListenerStream};
+use tonic::{
+    Status,
+    transport::{
+        Server,
+        server::{Connected, TcpIncoming},
+    },
+};
 use uuid::Uuid;
 
-use crate::error::Error;
-use crate::protocol::MESSAGE_BYTES_MAX;
+use crate::{error::Error, protocol::MESSAGE_BYTES_MAX};
 pub use listener::Listener;
 use listener::Socket;
 use service::Service;

@@ -2,16 +2,12 @@
 //! Implements the Flight service: actions, and one exchange for each session. Flight's methods for
 //! tables are not offered.
 
-use std::ffi::OsString;
-use std::os::unix::ffi::OsStringExt;
-use std::pin::Pin;
-use std::sync::Arc;
-use std::time::Duration;
+use std::{ffi::OsString, os::unix::ffi::OsStringExt, pin::Pin, sync::Arc, time::Duration};
 
-use arrow_flight::flight_service_server::FlightService;
 use arrow_flight::{
     Action, ActionType, Criteria, Empty, FlightData, FlightDescriptor, FlightInfo,
     HandshakeRequest, HandshakeResponse, PollInfo, PutResult, SchemaResult, Ticket,
+    flight_service_server::FlightService,
 };
 use bytes::Bytes;
 use futures::{StreamExt, TryStreamExt, stream};
@@ -19,16 +15,19 @@ use nearscan_command::layout::FORMAT_MAJOR;
 use nearscan_drive::{FileRef, Placement, Refusal, SessionSpec};
 use prost::Message;
 use tokio::sync::{Mutex, mpsc};
-use tokio_stream::Stream;
-use tokio_stream::wrappers::ReceiverStream;
+use tokio_stream::{Stream, wrappers::ReceiverStream};
 use tonic::{Request, Response, Status, Streaming};
 
-use super::session::{Session, WAITING_MESSAGES};
-use super::{Served, Stage, read};
-use crate::convert::id_of;
-use crate::protocol::{
-    self, Ask, Capabilities, Health, Hello, Locate, Located, Open, PROTOCOL_MAJOR, PROTOCOL_MINOR,
-    SESSION, Snapshot, ToServer, Welcome, action,
+use super::{
+    Served, Stage, read,
+    session::{Session, WAITING_MESSAGES},
+};
+use crate::{
+    convert::id_of,
+    protocol::{
+        self, Ask, Capabilities, Health, Hello, Locate, Located, Open, PROTOCOL_MAJOR,
+        PROTOCOL_MINOR, SESSION, Snapshot, ToServer, Welcome, action,
+    },
 };
 
 /// The time that each message that opens a session may take.

@@ -2,21 +2,27 @@
 //! Runs one session of a client: it runs commands, sends their completions, and cancels the rest
 //! when the client is gone.
 
-use std::collections::HashMap;
-use std::sync::Arc;
+use std::{collections::HashMap, sync::Arc};
 
 use arrow_flight::FlightData;
 use nearscan_drive::{Failure, Outcome};
 use prost::Message;
-use tokio::sync::{Mutex, Notify, mpsc};
-use tokio::task::JoinSet;
+use tokio::{
+    sync::{Mutex, Notify, mpsc},
+    task::JoinSet,
+};
 use tonic::{Status, Streaming};
 
-use super::command::{Answer, Running, Taken};
-use super::{Served, Stage, read};
-use crate::convert::id_of;
-use crate::protocol::{Cancel, End, Ended, Event, Failed, FromServer, Opened, Request, ToServer};
-use crate::results;
+use super::{
+    Served, Stage,
+    command::{Answer, Running, Taken},
+    read,
+};
+use crate::{
+    convert::id_of,
+    protocol::{Cancel, End, Ended, Event, Failed, FromServer, Opened, Request, ToServer},
+    results,
+};
 
 /// Messages that wait for the connection, each with up to a part of a result.
 pub(super) const WAITING_MESSAGES: usize = 4;

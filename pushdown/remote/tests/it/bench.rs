@@ -1,19 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Provides a server for the tests, in this process or another one.
 
-use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdout, Command as Process, Stdio};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::thread::JoinHandle;
-use std::time::Duration;
+use std::{
+    io::{BufRead, BufReader},
+    path::{Path, PathBuf},
+    process::{Child, ChildStdout, Command as Process, Stdio},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    thread::JoinHandle,
+    time::Duration,
+};
 
 use nearscan_command::{Command, Envelope};
 use nearscan_conformance::sample::{self, PATIENCE, Sample};
-use nearscan_drive::clock::{self, Stopwatch};
 use nearscan_drive::{
     Completion, Drive, Outcome, Refusal, Session, SessionSpec, Ticket, Unlimited,
+    clock::{self, Stopwatch},
 };
 use nearscan_emulator::{Config, Emulator};
 use nearscan_remote::{Address, Error, Listener, Options, RemoteDrive, ServerOptions, serve};

@@ -2,12 +2,10 @@
 //! Tests peers that are gone or silent: waiting commands end in time, later ones are refused at
 //! once, and a restarted peer has a new epoch.
 
-use std::sync::Arc;
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use nearscan_conformance::sample::{self, Sample, session};
-use nearscan_drive::clock::Stopwatch;
-use nearscan_drive::{Drive, Failure, Outcome, Refusal, SessionSpec, Unlimited};
+use nearscan_drive::{Drive, Failure, Outcome, Refusal, SessionSpec, Unlimited, clock::Stopwatch};
 use nearscan_emulator::Emulator;
 use nearscan_remote::{Error, Options, RemoteDrive};
 use rstest::rstest;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Tests drives in separate processes, when one of both processes ends.
 
-use std::path::PathBuf;
-use std::time::Duration;
+use std::{path::PathBuf, time::Duration};
 
 use nearscan_conformance::sample::{Sample, session};
 use nearscan_drive::{Drive, Refusal};

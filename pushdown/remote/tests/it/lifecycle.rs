@@ -2,13 +2,13 @@
 //! Tests commands that are refused, time out, are cancelled, reset or shut down, and the resources
 //! that they hold.
 
-use std::sync::Arc;
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use nearscan_command::ResultHeader;
 use nearscan_conformance::sample::{self, PATIENCE, Room, Sample, session, session_with};
-use nearscan_drive::clock::Stopwatch;
-use nearscan_drive::{Budget, CancelOutcome, Drive, DriveTime, Failure, Outcome, Refusal, Ticket};
+use nearscan_drive::{
+    Budget, CancelOutcome, Drive, DriveTime, Failure, Outcome, Refusal, Ticket, clock::Stopwatch,
+};
 use nearscan_emulator::Emulator;
 use nearscan_remote::{Options, RemoteDrive};
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Tests the permissions and the removal of sockets.
 
-use std::os::unix::fs::PermissionsExt;
-use std::sync::Arc;
+use std::{os::unix::fs::PermissionsExt, sync::Arc};
 
 use nearscan_remote::{Error, Listener};
 

@@ -3,14 +3,18 @@
 
 use std::sync::Arc;
 
-use arrow_flight::flight_service_client::FlightServiceClient;
-use arrow_flight::{Action, Empty, FlightData, FlightDescriptor, SchemaAsIpc};
+use arrow_flight::{
+    Action, Empty, FlightData, FlightDescriptor, SchemaAsIpc,
+    flight_service_client::FlightServiceClient,
+};
 use arrow_ipc::writer::IpcWriteOptions;
 use arrow_schema::{DataType, Field, Schema};
 use nearscan_emulator::Emulator;
 use rstest::rstest;
-use tonic::transport::{Channel, Endpoint};
-use tonic::{Code, Status};
+use tonic::{
+    Code, Status,
+    transport::{Channel, Endpoint},
+};
 
 use crate::bench::{Served, Way, emulated, sums_up, wait};
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Starts this program as the separate process of a test.
 
-use std::process::{Command, Output, Stdio};
-use std::time::Duration;
+use std::{
+    process::{Command, Output, Stdio},
+    time::Duration,
+};
 
 use nearscan_drive::clock::{Stopwatch, pause};
 

@@ -1,27 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Tests the drive on XRT's own software emulation.
 
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::time::Duration;
-
-use nearscan_command::layout::{FORMAT_MAJOR, FORMAT_MINOR};
-use nearscan_command::{ResultHeader, Status};
-use nearscan_conformance::sample::{
-    PATIENCE, Sample, envelope, merge, modelled, run, run_within, session, submit,
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
 };
-use nearscan_conformance::{Options, check, check_with};
+
+use nearscan_command::{
+    ResultHeader, Status,
+    layout::{FORMAT_MAJOR, FORMAT_MINOR},
+};
+use nearscan_conformance::{
+    Options, check, check_with,
+    sample::{PATIENCE, Sample, envelope, merge, modelled, run, run_within, session, submit},
+};
 use nearscan_drive::{CancelOutcome, CardModel, Completion, Drive, Failure, Outcome, Refusal};
 use nearscan_emulator::{Config as CardConfig, EmulatedCard, Emulator, Profile};
-use nearscan_link::metadata::Format;
-use nearscan_link::{ImageDescription, Target, xclbin};
+use nearscan_link::{ImageDescription, Target, metadata::Format, xclbin};
 use nearscan_xrt::{
     Config, Environment, OpenError, PeerToPeer, Preparation, XrtDrive, prepare, read_image,
 };
 
-use crate::child;
-use crate::proxy::{Link, Proxy};
-use crate::trial::{Runtime, Trial};
+use crate::{
+    child,
+    proxy::{Link, Proxy},
+    trial::{Runtime, Trial},
+};
 
 pub(crate) fn trials() -> Vec<Trial> {
     let xrt = |name, body| Trial::new(name, Runtime::Xrt, body);

@@ -1,16 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Tests the drive on a library that simulates XRT with a card, healthy or not.
 
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
-use nearscan_conformance::sample::{Sample, envelope, merge, run, run_within, session};
-use nearscan_conformance::{Options, check_with};
+use nearscan_conformance::{
+    Options, check_with,
+    sample::{Sample, envelope, merge, run, run_within, session},
+};
 use nearscan_drive::{Drive, DriveTime, Failure, Outcome, Session};
 use nearscan_xrt::{Config, OpenError, XrtDrive};
 
-use crate::emulation::image;
-use crate::trial::{Runtime, Trial};
+use crate::{
+    emulation::image,
+    trial::{Runtime, Trial},
+};
 
 pub(crate) fn trials() -> Vec<Trial> {
     let fake = |name, body| Trial::new(name, Runtime::Fake, body);

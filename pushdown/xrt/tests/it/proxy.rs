@@ -2,10 +2,14 @@
 //! Simulates a card that vanishes: the emulated one, behind a connection that can be cut or
 //! delayed.
 
-use std::io::{Read, Write};
-use std::os::unix::net::{UnixListener, UnixStream};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::{
+    io::{Read, Write},
+    os::unix::net::{UnixListener, UnixStream},
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
+};
 
 use nearscan_command::MergeCut;
 use nearscan_drive::{CardModel, DeviceClock, Failure, MakeMemory, Modelled, Refusal, Work};

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Removes rows of a sorted stream that equal the one before them.
 
-use arrow::array::{ArrayRef, BooleanArray, RecordBatch};
-use arrow::compute::filter_record_batch;
-use arrow::datatypes::Schema;
-use arrow::row::{OwnedRow, RowConverter, SortField};
+use arrow::{
+    array::{ArrayRef, BooleanArray, RecordBatch},
+    compute::filter_record_batch,
+    datatypes::Schema,
+    row::{OwnedRow, RowConverter, SortField},
+};
 use datafusion::error::Result;
 
 /// Removes repeated rows.

@@ -15,30 +15,28 @@ mod distinct;
 mod run;
 mod verify;
 
-use std::fmt;
-use std::sync::Arc;
+use std::{fmt, sync::Arc};
 
 #[cfg(feature = "proto")]
 use arrow::datatypes::SchemaRef;
-use datafusion::common::internal_err;
-use datafusion::common::tree_node::TreeNodeRecursion;
-use datafusion::config::ConfigOptions;
-use datafusion::error::Result;
-use datafusion::execution::{SendableRecordBatchStream, TaskContext};
-use datafusion::physical_expr::{EquivalenceProperties, LexOrdering, PhysicalExpr};
-use datafusion::physical_plan::coop::cooperative;
-use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType, SchedulingType};
-use datafusion::physical_plan::filter_pushdown::{FilterDescription, FilterPushdownPhase};
-use datafusion::physical_plan::metrics::{ExecutionPlanMetricsSet, MetricsSet};
-use datafusion::physical_plan::{
-    DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties,
-    ReplaceChildrenOptions,
+use datafusion::{
+    common::{internal_err, tree_node::TreeNodeRecursion},
+    config::ConfigOptions,
+    error::Result,
+    execution::{SendableRecordBatchStream, TaskContext},
+    physical_expr::{EquivalenceProperties, LexOrdering, PhysicalExpr},
+    physical_plan::{
+        DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties,
+        ReplaceChildrenOptions,
+        coop::cooperative,
+        execution_plan::{Boundedness, EmissionType, SchedulingType},
+        filter_pushdown::{FilterDescription, FilterPushdownPhase},
+        metrics::{ExecutionPlanMetricsSet, MetricsSet},
+    },
 };
 use nearscan_command::Merge;
 
-use crate::decision::Costs;
-use crate::exec::PushdownExec;
-use crate::merge::windows::Span;
+use crate::{decision::Costs, exec::PushdownExec, merge::windows::Span};
 
 /// Which unit of the scans below.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

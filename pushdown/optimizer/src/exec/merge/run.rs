@@ -10,34 +10,42 @@
 
 use std::sync::Arc;
 
-use arrow::array::RecordBatch;
-use arrow::datatypes::SchemaRef;
-use datafusion::common::internal_err;
-use datafusion::error::Result;
-use datafusion::execution::memory_pool::MemoryReservation;
-use datafusion::execution::{SendableRecordBatchStream, TaskContext};
-use datafusion::physical_expr::PhysicalExpr;
-use datafusion::physical_plan::ExecutionPlan;
-use datafusion::physical_plan::filter::batch_filter;
-use datafusion::physical_plan::sorts::streaming_merge::StreamingMergeBuilder;
-use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
-use futures::stream::{self, BoxStream};
-use futures::{StreamExt, TryStreamExt};
+use arrow::{array::RecordBatch, datatypes::SchemaRef};
+use datafusion::{
+    common::internal_err,
+    error::Result,
+    execution::{SendableRecordBatchStream, TaskContext, memory_pool::MemoryReservation},
+    physical_expr::PhysicalExpr,
+    physical_plan::{
+        ExecutionPlan, filter::batch_filter, sorts::streaming_merge::StreamingMergeBuilder,
+        stream::RecordBatchStreamAdapter,
+    },
+};
+use futures::{
+    StreamExt, TryStreamExt,
+    stream::{self, BoxStream},
+};
 use nearscan_command::{Command, Envelope, Fragment, MergeCommand};
 use nearscan_drive::{Completion, Fault, Kernel, Observation};
 
-use crate::exec::dynamic::Narrowing;
-use crate::exec::merge::distinct::Distinct;
-use crate::exec::merge::verify;
-use crate::exec::merge::{MergeWindow, Merged, PushdownMergeExec, UnitPlace, WindowInput};
-use crate::exec::metrics::{PushBack, PushdownMetrics};
-use crate::exec::pushed::Pushed;
-use crate::exec::run::{UNITS_IN_FLIGHT, limit, unit_runner};
-use crate::exec::unit::{Charged, Cost, Returned, UnitRows, UnitRunner, fault_reason, row_count};
-use crate::exec::{arrays, fallback};
-use crate::merge::part;
-use crate::settings::Verify;
-use crate::units::PlannedUnit;
+use crate::{
+    exec::{
+        arrays,
+        dynamic::Narrowing,
+        fallback,
+        merge::{
+            MergeWindow, Merged, PushdownMergeExec, UnitPlace, WindowInput, distinct::Distinct,
+            verify,
+        },
+        metrics::{PushBack, PushdownMetrics},
+        pushed::Pushed,
+        run::{UNITS_IN_FLIGHT, limit, unit_runner},
+        unit::{Charged, Cost, Returned, UnitRows, UnitRunner, fault_reason, row_count},
+    },
+    merge::part,
+    settings::Verify,
+    units::PlannedUnit,
+};
 
 /// Runs a merge.
 pub(super) fn merged_stream(

@@ -2,13 +2,12 @@
 //! Implements `nearscan.pushdown.verify` for merges: the host merges each window too.
 
 use arrow::array::RecordBatch;
-use datafusion::common::exec_err;
-use datafusion::error::Result;
-use datafusion::execution::SendableRecordBatchStream;
-use datafusion::physical_plan::common::collect;
+use datafusion::{
+    common::exec_err, error::Result, execution::SendableRecordBatchStream,
+    physical_plan::common::collect,
+};
 
-use crate::exec::merge::Merged;
-use crate::exec::verify::encoded;
+use crate::exec::{merge::Merged, verify::encoded};
 
 /// Compares the rows of a window of `units` row groups with those that the host merged.
 ///

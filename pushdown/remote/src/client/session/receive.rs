@@ -8,11 +8,15 @@ use arrow_flight::FlightData;
 use bytes::Bytes;
 use nearscan_drive::{Charged, Completion, Failure, Outcome, Reservation};
 
-use super::super::waiting::{Commands, Expected};
-use super::{Account, read};
-use crate::convert::{id_of, time_of, traffic_of};
-use crate::protocol::{End, Ended, Event};
-use crate::results::read_part;
+use super::{
+    super::waiting::{Commands, Expected},
+    Account, read,
+};
+use crate::{
+    convert::{id_of, time_of, traffic_of},
+    protocol::{End, Ended, Event},
+    results::read_part,
+};
 
 /// A result of which bytes are to come.
 #[derive(Debug)]
