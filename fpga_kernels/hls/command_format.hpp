@@ -740,12 +740,12 @@ struct result_record {
   uint64_t rows_out;  // 80: rows in the payload: kept rows, or groups
   uint64_t payload_bytes;  // 88: bytes after this header
   uint64_t continuation_row;  // 96: first row of the unit that is not in the payload; equal to rows_in when complete
-  uint32_t filter_turns;  // 104: iterations of the filter
-  uint32_t project_turns;  // 108: iterations of the projection
-  uint32_t aggregate_turns;  // 112: iterations of the aggregates
-  uint32_t write_turns;  // 116: iterations of the stage that writes the payload
-  uint32_t decode_turns_lane_max;  // 120: iterations of the busiest decoder on data pages
-  uint32_t dictionary_turns_lane_max;  // 124: iterations of the busiest lane on its dictionary page, decompressing or decoding it
+  uint32_t filter_iterations;  // 104: iterations of the filter
+  uint32_t project_iterations;  // 108: iterations of the projection
+  uint32_t aggregate_iterations;  // 112: iterations of the aggregates
+  uint32_t write_iterations;  // 116: iterations of the stage that writes the payload
+  uint32_t decode_iterations_lane_max;  // 120: iterations of the busiest decoder on data pages
+  uint32_t dictionary_iterations_lane_max;  // 124: iterations of the busiest lane on its dictionary page, decompressing or decoding it
   uint64_t lines_read;  // 128: 64-byte lines read from the input
   uint64_t pages;  // 136: pages, all columns
   uint64_t bytes_decompressed;  // 144: bytes after decompression, all columns
@@ -783,12 +783,12 @@ static_assert(offsetof(result_record, rows_kept) == 72, "result_record");
 static_assert(offsetof(result_record, rows_out) == 80, "result_record");
 static_assert(offsetof(result_record, payload_bytes) == 88, "result_record");
 static_assert(offsetof(result_record, continuation_row) == 96, "result_record");
-static_assert(offsetof(result_record, filter_turns) == 104, "result_record");
-static_assert(offsetof(result_record, project_turns) == 108, "result_record");
-static_assert(offsetof(result_record, aggregate_turns) == 112, "result_record");
-static_assert(offsetof(result_record, write_turns) == 116, "result_record");
-static_assert(offsetof(result_record, decode_turns_lane_max) == 120, "result_record");
-static_assert(offsetof(result_record, dictionary_turns_lane_max) == 124, "result_record");
+static_assert(offsetof(result_record, filter_iterations) == 104, "result_record");
+static_assert(offsetof(result_record, project_iterations) == 108, "result_record");
+static_assert(offsetof(result_record, aggregate_iterations) == 112, "result_record");
+static_assert(offsetof(result_record, write_iterations) == 116, "result_record");
+static_assert(offsetof(result_record, decode_iterations_lane_max) == 120, "result_record");
+static_assert(offsetof(result_record, dictionary_iterations_lane_max) == 124, "result_record");
 static_assert(offsetof(result_record, lines_read) == 128, "result_record");
 static_assert(offsetof(result_record, pages) == 136, "result_record");
 static_assert(offsetof(result_record, bytes_decompressed) == 144, "result_record");
@@ -826,12 +826,12 @@ inline result_record load_result_record(const uint64_t* words, uint32_t at) {
   record.rows_out = static_cast<uint64_t>(words[at / 8 + 10] >> 0);
   record.payload_bytes = static_cast<uint64_t>(words[at / 8 + 11] >> 0);
   record.continuation_row = static_cast<uint64_t>(words[at / 8 + 12] >> 0);
-  record.filter_turns = static_cast<uint32_t>(words[at / 8 + 13] >> 0);
-  record.project_turns = static_cast<uint32_t>(words[at / 8 + 13] >> 32);
-  record.aggregate_turns = static_cast<uint32_t>(words[at / 8 + 14] >> 0);
-  record.write_turns = static_cast<uint32_t>(words[at / 8 + 14] >> 32);
-  record.decode_turns_lane_max = static_cast<uint32_t>(words[at / 8 + 15] >> 0);
-  record.dictionary_turns_lane_max = static_cast<uint32_t>(words[at / 8 + 15] >> 32);
+  record.filter_iterations = static_cast<uint32_t>(words[at / 8 + 13] >> 0);
+  record.project_iterations = static_cast<uint32_t>(words[at / 8 + 13] >> 32);
+  record.aggregate_iterations = static_cast<uint32_t>(words[at / 8 + 14] >> 0);
+  record.write_iterations = static_cast<uint32_t>(words[at / 8 + 14] >> 32);
+  record.decode_iterations_lane_max = static_cast<uint32_t>(words[at / 8 + 15] >> 0);
+  record.dictionary_iterations_lane_max = static_cast<uint32_t>(words[at / 8 + 15] >> 32);
   record.lines_read = static_cast<uint64_t>(words[at / 8 + 16] >> 0);
   record.pages = static_cast<uint64_t>(words[at / 8 + 17] >> 0);
   record.bytes_decompressed = static_cast<uint64_t>(words[at / 8 + 18] >> 0);
@@ -871,12 +871,12 @@ inline void store_result_record(const result_record& record, uint64_t* words) {
   words[10] = static_cast<uint64_t>(record.rows_out) << 0;
   words[11] = static_cast<uint64_t>(record.payload_bytes) << 0;
   words[12] = static_cast<uint64_t>(record.continuation_row) << 0;
-  words[13] = static_cast<uint64_t>(record.filter_turns) << 0 |
-             static_cast<uint64_t>(record.project_turns) << 32;
-  words[14] = static_cast<uint64_t>(record.aggregate_turns) << 0 |
-             static_cast<uint64_t>(record.write_turns) << 32;
-  words[15] = static_cast<uint64_t>(record.decode_turns_lane_max) << 0 |
-             static_cast<uint64_t>(record.dictionary_turns_lane_max) << 32;
+  words[13] = static_cast<uint64_t>(record.filter_iterations) << 0 |
+             static_cast<uint64_t>(record.project_iterations) << 32;
+  words[14] = static_cast<uint64_t>(record.aggregate_iterations) << 0 |
+             static_cast<uint64_t>(record.write_iterations) << 32;
+  words[15] = static_cast<uint64_t>(record.decode_iterations_lane_max) << 0 |
+             static_cast<uint64_t>(record.dictionary_iterations_lane_max) << 32;
   words[16] = static_cast<uint64_t>(record.lines_read) << 0;
   words[17] = static_cast<uint64_t>(record.pages) << 0;
   words[18] = static_cast<uint64_t>(record.bytes_decompressed) << 0;

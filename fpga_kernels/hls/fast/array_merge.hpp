@@ -28,32 +28,32 @@ static constexpr uint32_t JOB_COUNT = 1;
 static constexpr uint32_t JOB_PLACE = 2;
 
 /// The counts of the merging stage.
-struct merge_turns {
+struct merge_iterations {
   uint64_t put_out;
-  uint64_t turns;
+  uint64_t iterations;
   uint64_t comparisons;
 };
 
 /// Stage: takes the lower of the elements that wait and puts it out, unless it is a duplicate.
 inline void merge_heads(line_stream& of_a, line_stream& of_b, const merge_part& part,
                         uint64_t first, request_stream& requests, packed_stream& packed,
-                        merge_turns& done) {
+                        merge_iterations& done) {
   input_head a = input_head();
   input_head b = input_head();
   open_head(part.a, of_a, requests, SOURCE_A, a);
   open_head(part.b, of_b, requests, SOURCE_B, b);
   line_packer packer(first);
-  merge_turns counted = merge_turns();
+  merge_iterations counted = merge_iterations();
   int32_t last = 0;
-TURNS:
+ITERATIONS:
   while (a.left > 0 || b.left > 0) {
 #pragma HLS LOOP_TRIPCOUNT min = 0 max = 2147483647
 #pragma HLS PIPELINE II = 1
     const bool both = a.left > 0 && b.left > 0;
     const bool take_a = both ? a.element <= b.element : a.left > 0;
     const int32_t taken = take_a ? a.element : b.element;
-    const bool has_last = counted.turns > 0;
-    counted.turns++;
+    const bool has_last = counted.iterations > 0;
+    counted.iterations++;
     counted.comparisons += (both ? 1 : 0) + (has_last ? 1 : 0);
     if (!has_last || taken != last) {
       packer.put(taken, packed);
@@ -73,7 +73,7 @@ TURNS:
 /// The three stages.
 inline void run_merge(const line_t* a, const line_t* b, line_t* c, int32_t* c_elements,
                       const merge_part& part, const destination& to, access_counts& reads_a,
-                      access_counts& reads_b, access_counts& writes, merge_turns& turns,
+                      access_counts& reads_b, access_counts& writes, merge_iterations& iterations,
                       bool& fits) {
 #pragma HLS DATAFLOW
   line_stream of_a;
@@ -82,7 +82,7 @@ inline void run_merge(const line_t* a, const line_t* b, line_t* c, int32_t* c_el
   packed_stream packed;
   NS_REGION(flow);
   NS_STAGE(flow, read_inputs(a, b, part, requests, of_a, of_b, reads_a, reads_b));
-  NS_STAGE(flow, merge_heads(of_a, of_b, part, to.first, requests, packed, turns));
+  NS_STAGE(flow, merge_heads(of_a, of_b, part, to.first, requests, packed, iterations));
   NS_STAGE(flow, write_packed(packed, to, c, c_elements, writes, fits));
   NS_RUN(flow);
 }
@@ -102,14 +102,14 @@ inline study_record merge_share_of_unit(const line_t* a, const line_t* b, line_t
   const merge_part part = {{low.a, high.a - low.a}, {low.b, high.b - low.b}};
   if (job == JOB_SEGMENT) to.first = low.a + low.b;
   to.is_written = job != JOB_COUNT;
-  merge_turns turns;
+  merge_iterations iterations;
   bool fits = true;
-  run_merge(a, b, c, c_elements, part, to, steps.a, steps.b, steps.c, turns, fits);
+  run_merge(a, b, c, c_elements, part, to, steps.a, steps.b, steps.c, iterations, fits);
   if (to.is_written && !fits) record.status = study::STUDY_PIECES;
-  record.elements = turns.put_out;
+  record.elements = iterations.put_out;
   record.first = to.first;
-  steps.iterations = turns.turns;
-  steps.comparisons += turns.comparisons;
+  steps.iterations = iterations.iterations;
+  steps.comparisons += iterations.comparisons;
   return record;
 }
 

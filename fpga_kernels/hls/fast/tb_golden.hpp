@@ -25,7 +25,7 @@ inline void check_light(checker& check, const study_record& record, uint64_t cou
   check_bursts(check, "a", record.steps.a, lines);
   check_bursts(check, "b", record.steps.b, three ? lines : 0);
   check_bursts(check, "c", record.steps.c, three ? lines : 0);
-  check.equal("turns", record.steps.iterations, lines);
+  check.equal("iterations", record.steps.iterations, lines);
   check.equal("singles", record.steps.a.singles + record.steps.b.singles + record.steps.c.singles,
               0);
 }
@@ -107,7 +107,7 @@ inline void check_pass(checker& check, const merge_pass& pass, const elements_t&
                        uint64_t inputs, bool is_written) {
   elements_t output(pass.output.size(), UNTOUCHED_ELEMENT);
   uint64_t put_out = 0;
-  uint64_t turns = 0;
+  uint64_t iterations = 0;
   for (const study_record& record : pass.records) {
     check.equal("status", record.status, nearscan::study::STUDY_OK);
     const uint64_t count = record.elements;
@@ -116,10 +116,10 @@ inline void check_pass(checker& check, const merge_pass& pass, const elements_t&
     }
     check_writes(check, record.steps.c, record.first, is_written ? count : 0);
     put_out += count;
-    turns += record.steps.iterations;
+    iterations += record.steps.iterations;
   }
   check.equal("elements put out", put_out, expected.size());
-  check.equal("turns", turns, inputs);
+  check.equal("iterations", iterations, inputs);
   if (pass.output != output) check.all.fail(check.where, "another output");
 }
 

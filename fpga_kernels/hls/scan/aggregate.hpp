@@ -93,9 +93,9 @@ GROUPS:
   for (uint32_t group = 0; group < shape.groups; group++) {
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 1024
     const group_states& states = groups.memory[group];
-    work.turns++;
+    work.iterations++;
     if (plan.key_count != 0 && states.rows == 0) continue;
-    work.turns += plan.column_count;
+    work.iterations += plan.column_count;
     i128 value[SLOTS];
     row_token row = row_token();
     row.keep = 1;
@@ -158,7 +158,7 @@ READ_SLOTS:
               slots);
   }
   if (!groups.find(group_of, rows.keep, place_of)) {
-    work.turns += groups.bring(group_of, rows.keep);
+    work.iterations += groups.bring(group_of, rows.keep);
     groups.find(group_of, rows.keep, place_of);
   }
   const output_plan* columns = plan.columns + plan.key_count;
@@ -224,7 +224,7 @@ inline void aggregate(const aggregate_plan& plan, key_stream keys[LANES], row_st
     const bool fits = read_shape(plan, keys, shape);
     slot_kinds kinds = {0, 0};
     if (fits) groups.clear(shape.groups);
-    if (fits) work.turns += shape.groups;
+    if (fits) work.iterations += shape.groups;
   IN_ORDER:
     for (uint32_t index = plan.key_count; index < plan.column_count; index++) {
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 16
@@ -244,7 +244,7 @@ inline void aggregate(const aggregate_plan& plan, key_stream keys[LANES], row_st
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 268435456
       const row_token rows = rows_in.read();
       if (rows.last) break;
-      work.turns += rows.wide != 0 ? 2 : 1;
+      work.iterations += rows.wide != 0 ? 2 : 1;
       rows_out.write(rows);
     PASS_COLUMNS:
       for (uint32_t index = 0; index < static_cast<uint32_t>(SLOTS); index++) {
@@ -262,7 +262,7 @@ inline void aggregate(const aggregate_plan& plan, key_stream keys[LANES], row_st
   fail(own, status);
   own.rows_aggregated = folded.rows_aggregated;
   own.string_words = work.words_read;
-  own.aggregate_turns = work.turns;
+  own.aggregate_iterations = work.iterations;
   reports_out.write(own);
 }
 

@@ -24,7 +24,7 @@ static constexpr uint32_t PROJECT_WORDS = 1;
 static constexpr uint32_t STEP_DEPTH = 6;
 static constexpr uint32_t MULTIPLY_DEPTH = 12;
 /// Iterations of a division: eight dividers side by side, each makes one of 128 bits per iteration.
-static constexpr uint32_t DIVIDE_TURNS = 128;
+static constexpr uint32_t DIVIDE_ITERATIONS = 128;
 
 /// Words of all columns, and the rows of each that are looked at.
 struct word_batch {
@@ -34,12 +34,12 @@ struct word_batch {
 };
 
 /// The iterations of loops that overlap.
-struct overlapped_turns {
+struct overlapped_iterations {
   uint64_t gather;
   uint64_t evaluate;
   uint64_t pass_on;
 
-  overlapped_turns() : gather(0), evaluate(0), pass_on(0) {}
+  overlapped_iterations() : gather(0), evaluate(0), pass_on(0) {}
 
   uint64_t busiest() const { return max_u64(gather, max_u64(evaluate, pass_on)); }
 };

@@ -14,9 +14,9 @@ struct bit_reader {
   bool ended;
   bool overrun;
   /// Iterations for lengths and other numbers that are read a byte per iteration.
-  uint64_t turns;
+  uint64_t iterations;
 
-  bit_reader() : ended(true), overrun(false), turns(0) {}
+  bit_reader() : ended(true), overrun(false), iterations(0) {}
 
   void start_page() {
     window.clear();
@@ -54,7 +54,7 @@ struct bit_reader {
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 10
       const uint64_t byte = take(in, 8);
       number |= (byte & 0x7f) << (7 * group);
-      turns++;
+      iterations++;
       more = (byte & 0x80) != 0;
     }
     if (more) overrun = true;

@@ -56,7 +56,7 @@ inline uint32_t open_data_page(byte_stream& payload, scratch_stream& requests, f
     const uint32_t status = store_streams(payload, requests, lane.bits, plan, lane.scratch, rest,
                                           lane.slot_words, lane.steps, lane.split);
     // A word of a stream per iteration.
-    lane.turns += lane.steps - steps_before;
+    lane.iterations += lane.steps - steps_before;
     return status;
   }
   return STATUS_OK;
@@ -198,8 +198,8 @@ PAGES:
   fail_lane(own, status, plan.column, failed_page, 0);
   own.values_decoded = lane.values;
   own.decode_steps_lane_max = lane.steps;
-  own.decode_turns = lane.turns + lane.bits.turns;
-  own.dictionary_turns = max_u64(own.dictionary_turns, lane.dictionary_turns);
+  own.decode_iterations = lane.iterations + lane.bits.iterations;
+  own.dictionary_iterations = max_u64(own.dictionary_iterations, lane.dictionary_iterations);
   own.dictionary_entries = lane.dictionary.entries;
   own.dictionary_reads = lane.dictionary_reads;
   reports_out.write(own);

@@ -11,7 +11,7 @@ namespace nearscan {
 
 /// Passes an uncompressed page on, token by token; the last one stays with whoever ends the page.
 inline uint32_t pass_through(byte_stream& in, page_reader& reader, const page_token& page,
-                             byte_stream& out, uint64_t& turns) {
+                             byte_stream& out, uint64_t& iterations) {
   uint64_t passed = 0;
 COPY:
   while (!reader.ended) {
@@ -20,7 +20,7 @@ COPY:
     byte_token token = in.read();
     reader.ended = token.last;
     passed += token.count;
-    turns++;
+    iterations++;
     token.last = false;
     out.write(token);
   }
@@ -31,7 +31,7 @@ COPY:
 
 /// Passes the first `count` bytes of a page on; false when it ends before.
 inline bool pass_levels(byte_stream& in, page_reader& reader, uint32_t count, byte_stream& out,
-                        uint64_t& turns) {
+                        uint64_t& iterations) {
 LEVELS:
   for (uint32_t left = count; left > 0;) {
 #pragma HLS PIPELINE II = 1
@@ -40,15 +40,15 @@ LEVELS:
     if (!reader.fill(in, some)) return false;
     out.write(byte_token{reader.take(some), some, false});
     left -= some;
-    turns++;
+    iterations++;
   }
   return true;
 }
 
 /// Decompresses what stands behind the levels.
 inline uint32_t unpack(uint8_t codec, byte_stream& in, const page_token& page, codec_state& state,
-                       page_history& history, byte_stream& out, uint64_t& turns) {
-  if (!pass_levels(in, state.reader, page.level_bytes, out, turns)) return STATUS_CORRUPT;
+                       page_history& history, byte_stream& out, uint64_t& iterations) {
+  if (!pass_levels(in, state.reader, page.level_bytes, out, iterations)) return STATUS_CORRUPT;
   const packed_sizes sizes = {page.compressed_bytes - page.level_bytes,
                               page.uncompressed_bytes - page.level_bytes};
   if (codec == CODEC_SNAPPY) return unpack_snappy(in, sizes, state, history, out);
@@ -67,8 +67,8 @@ inline void decompress(const decompress_plan& plan, page_stream& pages_in, byte_
   uint32_t status = STATUS_OK;
   uint64_t bytes = 0;
   // A page's tokens, and what of it is passed on as it is.
-  uint64_t data_turns = 0;
-  uint64_t dictionary_turns = 0;
+  uint64_t data_iterations = 0;
+  uint64_t dictionary_iterations = 0;
   uint32_t failed_page = 0;
   uint32_t page_count = 0;
 PAGES:
@@ -83,14 +83,15 @@ PAGES:
       pages_out.write(page);
       const bool packed = page.compressed && plan.codec != CODEC_UNCOMPRESSED;
       const uint64_t tokens_before = state.tokens;
-      uint64_t turns = 0;
-      status = packed ? unpack(plan.codec, payload_in, page, state, history, payload_out, turns)
-                      : pass_through(payload_in, state.reader, page, payload_out, turns);
-      turns += state.tokens - tokens_before;
+      uint64_t iterations = 0;
+      status = packed
+                   ? unpack(plan.codec, payload_in, page, state, history, payload_out, iterations)
+                   : pass_through(payload_in, state.reader, page, payload_out, iterations);
+      iterations += state.tokens - tokens_before;
       if (page.kind == PAGE_DICTIONARY) {
-        dictionary_turns += turns;
+        dictionary_iterations += iterations;
       } else {
-        data_turns += turns;
+        data_iterations += iterations;
       }
       payload_out.write(byte_token{state.end.hold, static_cast<uint8_t>(state.end.held), true});
       bytes += page.uncompressed_bytes;
@@ -103,8 +104,8 @@ PAGES:
   pages_out.write(end);
   report own = reports_in.read();
   own.snappy_tokens = state.tokens;
-  own.decompress_turns = data_turns;
-  own.dictionary_turns = dictionary_turns;
+  own.decompress_iterations = data_iterations;
+  own.dictionary_iterations = dictionary_iterations;
   own.bytes_decompressed = bytes;
   fail_lane(own, status, plan.column, failed_page, 0);
   reports_out.write(own);

@@ -68,7 +68,7 @@ struct delta_reader {
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 128
         widths[i] = static_cast<uint8_t>(bits.take(in, 8));
       }
-      bits.turns += miniblocks;
+      bits.iterations += miniblocks;
       miniblock = 0;
     }
     left = miniblock_values;
@@ -98,7 +98,7 @@ struct delta_reader {
   /// The next `count` (<= 8) values, of which the low `stored_bits` (32 or 64) count, and the
   /// iterations that they take.
   uint32_t next(byte_stream& in, bit_reader& bits, uint32_t stored_bits, uint32_t count,
-                uint64_t numbers[2 * ROWS], uint32_t& turns) {
+                uint64_t numbers[2 * ROWS], uint32_t& iterations) {
     if (count == 0) return STATUS_OK;
     uint32_t status = open ? static_cast<uint32_t>(STATUS_OK) : read_header(in, bits);
     if (status != STATUS_OK) return status;
@@ -118,7 +118,7 @@ struct delta_reader {
         if (status != STATUS_OK) return status;
       }
       const uint32_t some = left < count - got ? left : count - got;
-      turns += take_differences(in, bits, some, numbers + got);
+      iterations += take_differences(in, bits, some, numbers + got);
     PREFIX:
       for (uint32_t i = got; i < got + some; i++) {
 #pragma HLS UNROLL

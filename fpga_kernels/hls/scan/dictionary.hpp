@@ -54,8 +54,8 @@ struct lane_state {
   uint64_t rows;
   uint64_t steps;
   /// Iterations, but for those that `bits` counts: of the pages so far, and of the dictionary.
-  uint64_t turns;
-  uint64_t dictionary_turns;
+  uint64_t iterations;
+  uint64_t dictionary_iterations;
   uint64_t values;
   uint64_t dictionary_reads;
   bool data_seen;
@@ -72,8 +72,8 @@ inline void open_lane(lane_state& lane, const decode_plan& plan) {
   lane.dictionary.slots = plan.scratch_begin;
   lane.rows = 0;
   lane.steps = 0;
-  lane.turns = 0;
-  lane.dictionary_turns = 0;
+  lane.iterations = 0;
+  lane.dictionary_iterations = 0;
   lane.values = 0;
   lane.dictionary_reads = 0;
   lane.data_seen = false;
@@ -91,12 +91,12 @@ NS_APART stored_value take_stored(byte_stream& payload, bit_reader& bits, uint32
 NS_HOT uint32_t read_plain(byte_stream& payload, scratch_stream& requests, lane_state& lane,
                            const decode_plan& plan, tested_value& read) {
   read.outcomes = 0;
-  lane.turns += plan.stored_bits > 64 ? 2 : 1;
+  lane.iterations += plan.stored_bits > 64 ? 2 : 1;
   stored_value stored = {0, 0};
   switch (plan.stored_bits) {
     case 0:
       return read_string(payload, requests, lane.bits, plan, lane.string_words, lane.scratch,
-                         lane.steps, lane.turns, read);
+                         lane.steps, lane.iterations, read);
     case 32:
       stored.first = lane.bits.take(payload, 32);
       read.value = static_cast<int32_t>(static_cast<uint32_t>(stored.first));
@@ -151,7 +151,7 @@ ENTRIES:
     } else {
       lane.slot_words.put_pair(requests, dictionary.slot(entry), static_cast<uint64_t>(read.value),
                                read.outcomes);
-      lane.turns++;
+      lane.iterations++;
     }
     lane.steps++;
     if (lane.steps > plan.steps_max) return STATUS_STEPS_EXCEEDED;
@@ -160,8 +160,8 @@ ENTRIES:
   lane.string_words.flush(requests);
   lane.stored_entries.flush(requests);
   // No row comes before the dictionary is whole.
-  lane.dictionary_turns = lane.turns;
-  lane.turns = 0;
+  lane.dictionary_iterations = lane.iterations;
+  lane.iterations = 0;
   if (!page_ends(payload, lane.bits, plan)) return STATUS_CORRUPT;
   dictionary.entries = page.value_count;
   return STATUS_OK;

@@ -77,7 +77,7 @@ FIRST_WORDS:
 /// The work of the aggregates.
 struct fold_work {
   uint64_t words_read;
-  uint64_t turns;
+  uint64_t iterations;
 };
 
 /// Keeps the least or the greatest string of `rows` in their groups' states.
@@ -92,7 +92,7 @@ NS_RARE void fold_strings(group_table& groups, uint32_t slot, bool least,
     work.words_read += count_bits(asked.rows);
   }
   // Rows are looked at once to ask and once to compare.
-  work.turns += 2 * ROWS;
+  work.iterations += 2 * ROWS;
 STRING_ROWS:
   for (int row = 0; row < ROWS; row++) {
     const uint64_t reference = static_cast<uint64_t>(strings.low.row[row]);
@@ -110,7 +110,7 @@ STRING_ROWS:
       better = least ? less_behind(reference, best, requests, answers, work.words_read)
                      : less_behind(best, reference, requests, answers, work.words_read);
       // A word of both strings per iteration.
-      work.turns += (work.words_read - words_before) / 2;
+      work.iterations += (work.words_read - words_before) / 2;
     }
     if (!better) continue;
     states.state[slot] = make_i128(reference, first);

@@ -44,10 +44,10 @@ READ_LANES:
 struct filter_progress {
   uint64_t rows_in;
   uint64_t rows_kept;
-  uint64_t turns;
+  uint64_t iterations;
   bool too_long;
 
-  filter_progress() : rows_in(0), rows_kept(0), turns(0), too_long(false) {}
+  filter_progress() : rows_in(0), rows_kept(0), iterations(0), too_long(false) {}
 };
 
 /// Rows of the next word, 0 when there is none.
@@ -118,15 +118,15 @@ inline void filter(const filter_plan& plan, value_stream lanes[LANES],
 BATCHES:
   while (more) {
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 16777216
-    overlapped_turns turns;
+    overlapped_iterations iterations;
     more = gather_words(plan, lanes, batch, progress);
     if (batch.words == 0) break;
-    turns.gather = batch.words;
-    overflowed =
-        evaluate_program<FILTER_WORDS>(plan.program, batch, steps, turns.evaluate) || overflowed;
+    iterations.gather = batch.words;
+    overflowed = evaluate_program<FILTER_WORDS>(plan.program, batch, steps, iterations.evaluate) ||
+                 overflowed;
     if (!overflowed) progress.rows_kept += pass_on_words(plan, batch, steps, forwarded, kept);
-    turns.pass_on = batch.words;
-    progress.turns += turns.busiest();
+    iterations.pass_on = batch.words;
+    progress.iterations += iterations.busiest();
   }
   keep_token end = keep_token();
   end.last = true;
@@ -140,7 +140,7 @@ REPORTS:
   if (progress.too_long) fail(own, STATUS_STEPS_EXCEEDED);
   own.rows_in = progress.rows_in;
   own.rows_kept = progress.rows_kept;
-  own.filter_turns = progress.turns;
+  own.filter_iterations = progress.iterations;
   reports_out.write(own);
 }
 

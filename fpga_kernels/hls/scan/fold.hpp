@@ -13,10 +13,10 @@
 namespace nearscan {
 
 /// Rows of an iteration.
-static constexpr uint32_t ROWS_A_TURN = 2;
-static_assert(ROWS_A_TURN == 2, "a pair: see add_pair");
+static constexpr uint32_t ROWS_PER_ITERATION = 2;
+static_assert(ROWS_PER_ITERATION == 2, "a pair: see add_pair");
 /// Iterations from one sum of floats to the next, which needs it. Assumed: an adder of doubles.
-static constexpr uint32_t FLOAT_TURNS = 8;
+static constexpr uint32_t FLOAT_ITERATIONS = 8;
 
 /// The kinds of the slots, a bit each: those that go row by row, and sums that have met numbers of
 /// more than 64 bits.
@@ -151,12 +151,12 @@ inline bool fold_rows_of_word(const output_plan* columns, const slot_kinds& kind
                               const word_slots& slots, uint8_t keep, const uint8_t place_of[ROWS],
                               group_table& groups, fold_work& work) {
   bool overflowed = false;
-TURNS:
-  for (uint32_t first = 0; first < static_cast<uint32_t>(ROWS); first += ROWS_A_TURN) {
+ITERATIONS:
+  for (uint32_t first = 0; first < static_cast<uint32_t>(ROWS); first += ROWS_PER_ITERATION) {
 #pragma HLS PIPELINE II = 1
-    const uint32_t both = (keep >> first) & ((1u << ROWS_A_TURN) - 1);
+    const uint32_t both = (keep >> first) & ((1u << ROWS_PER_ITERATION) - 1);
     if (both == 0) continue;
-    work.turns++;
+    work.iterations++;
     group_states& one = groups.at_hand[place_of[first]];
     group_states& other = groups.at_hand[place_of[first + 1]];
     add_pair(slots, first, one, other);
@@ -179,7 +179,7 @@ FLOAT_ROWS:
     const uint64_t bits = order_bits(static_cast<uint64_t>(number.low.row[row]));
     states.state[slot] = static_cast<i128>(add_floats(states.low(slot), bits));
     states.mark(slot);
-    work.turns += FLOAT_TURNS;
+    work.iterations += FLOAT_ITERATIONS;
   }
 }
 

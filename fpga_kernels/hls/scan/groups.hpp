@@ -113,18 +113,18 @@ struct group_table {
       const uint8_t place = place_of[group_of[row]];
       if (((keep >> row) & 1) != 0 && place != IN_MEMORY) taken |= 1u << place;
     }
-    uint32_t turns = EXCHANGE_DEPTH;
+    uint32_t iterations = EXCHANGE_DEPTH;
   MISSING:
     for (int row = 0; row < ROWS; row++) {
 #pragma HLS PIPELINE II = 1
       if (((keep >> row) & 1) == 0) continue;
       if (place_of[group_of[row]] == IN_MEMORY) {
         exchange(group_of[row], taken);
-        turns++;
+        iterations++;
       }
       taken |= 1u << place_of[group_of[row]];
     }
-    return turns;
+    return iterations;
   }
 
   /// Writes all groups at hand to memory.

@@ -30,16 +30,18 @@ INDEX_RUN:
 static constexpr uint32_t INDEX_ROOM = 2 * ROWS;
 
 /// Iterations in which `count` indexes of so many bits are unpacked.
-inline uint32_t unpack_turns(uint32_t width, uint32_t count) {
-  const uint32_t a_turn = width <= 8 ? 8 : width <= 16 ? 4 : 2;
-  return (count + a_turn - 1) / a_turn;
+inline uint32_t unpack_iterations(uint32_t width, uint32_t count) {
+  const uint32_t per_iteration = width <= 8 ? 8 : width <= 16 ? 4 : 2;
+  return (count + per_iteration - 1) / per_iteration;
 }
 
 /// Rows that are looked up, or put into a word, per iteration.
-static constexpr uint32_t PUT_A_TURN = 2;
+static constexpr uint32_t PUT_PER_ITERATION = 2;
 
 /// Iterations in which `count` rows are.
-inline uint32_t put_turns(uint32_t count) { return (count + PUT_A_TURN - 1) / PUT_A_TURN; }
+inline uint32_t put_iterations(uint32_t count) {
+  return (count + PUT_PER_ITERATION - 1) / PUT_PER_ITERATION;
+}
 
 /// The next `count` (<= 8) packed indexes of `width` bits each; gives one that none is above.
 NS_HOT uint32_t take_packed(byte_stream& payload, bit_reader& bits, uint32_t width, uint32_t count,
@@ -54,7 +56,7 @@ NS_HOT uint32_t take_packed(byte_stream& payload, bit_reader& bits, uint32_t wid
 NS_HOT uint32_t next_indexes(byte_stream& payload, bit_reader& bits, hybrid_run& run,
                              uint32_t width, uint32_t count, uint32_t indexes[INDEX_ROOM]) {
   uint32_t got = 0;
-  uint32_t turns = 0;
+  uint32_t iterations = 0;
 INDEXES_OF_WORD:
   while (got < count) {
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 2
@@ -63,9 +65,9 @@ INDEXES_OF_WORD:
     const uint32_t some = run.left < count - got ? run.left : count - got;
     if (run.packed) {
       take_packed(payload, bits, width, some, indexes + got);
-      turns += unpack_turns(width, some);
+      iterations += unpack_iterations(width, some);
     } else {
-      turns++;
+      iterations++;
     REPEATED:
       for (uint32_t i = got; i < got + some; i++) {
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 8
@@ -75,7 +77,7 @@ INDEXES_OF_WORD:
     got += some;
     run.left -= some;
   }
-  return turns;
+  return iterations;
 }
 
 /// Rows of a page that go into one word: where in the word, how many, and which have a value.
@@ -193,8 +195,8 @@ inline uint32_t decode_indexes(byte_stream& payload, lane_state& lane, const dec
                                const word_part& part, hybrid_run& run, uint32_t width) {
   uint32_t indexes[INDEX_ROOM];
   const uint32_t count = count_bits(part.valid);
-  const uint32_t turns = next_indexes(payload, lane.bits, run, width, count, indexes);
-  lane.turns += max_u64(turns, put_turns(part.count));
+  const uint32_t iterations = next_indexes(payload, lane.bits, run, width, count, indexes);
+  lane.iterations += max_u64(iterations, put_iterations(part.count));
   if (lane.bits.overrun) return STATUS_CORRUPT;
   return look_up(lane, plan, part, count, indexes);
 }

@@ -49,7 +49,7 @@ LEVELS:
     const uint64_t word = bits.take(payload, left < 8 ? static_cast<uint32_t>(8 * left) : 64);
     levels.words[at / 8] = single ? mirror_bytes(word) : word;
   }
-  bits.turns += (length + 7) / 8;
+  bits.iterations += (length + 7) / 8;
   levels.bit = 0;
   levels.bit_end = static_cast<uint32_t>(8 * length);
   run.left = single ? 0x7fffffffu : 0;

@@ -14,7 +14,7 @@
 namespace nearscan {
 
 /// Iterations of a word that comes again.
-inline uint32_t turns_apart(const step& at) {
+inline uint32_t iterations_apart(const step& at) {
   switch (at.op) {
     case OP_IN:
       // A literal per iteration.
@@ -26,7 +26,7 @@ inline uint32_t turns_apart(const step& at) {
       // A row per iteration.
       return ROWS;
     default:
-      return DIVIDE_TURNS;
+      return DIVIDE_ITERATIONS;
   }
 }
 
@@ -34,7 +34,7 @@ inline uint32_t turns_apart(const step& at) {
 /// when a result left its width.
 NS_RARE bool evaluate_again(const program_plan& plan, const step& at, uint32_t index,
                             const word_batch& batch, uint32_t again, step_operands& numbers,
-                            step_values steps[BATCH_WORDS], uint32_t& turns) {
+                            step_values steps[BATCH_WORDS], uint32_t& iterations) {
   bool overflowed = false;
 AGAIN:
   for (uint32_t word = 0; word < batch.words; word++) {
@@ -44,7 +44,7 @@ AGAIN:
     numbers.fetch(plan, at, columns, steps[word]);
     overflowed |=
         evaluate_fetched(plan, at, index, columns, batch.rows[word], numbers, steps[word]);
-    turns += turns_apart(at);
+    iterations += iterations_apart(at);
   }
   return overflowed;
 }
@@ -53,7 +53,7 @@ AGAIN:
 /// result left its width.
 template <uint32_t Words>
 inline bool evaluate_step(const program_plan& plan, uint32_t index, const word_batch& batch,
-                          step_values steps[BATCH_WORDS], uint64_t& turns) {
+                          step_values steps[BATCH_WORDS], uint64_t& iterations) {
   const step at = plan.steps[index];
   const bool is_logic = at.op >= OP_IS_NULL && ((RARE_STEPS >> at.op) & 1) == 0;
   const bool is_apart = ((APART_STEPS >> at.op) & 1) != 0;
@@ -61,7 +61,7 @@ inline bool evaluate_step(const program_plan& plan, uint32_t index, const word_b
   numbers.start(plan, at);
   bool overflowed = false;
   uint32_t again = is_apart ? (1u << batch.words) - 1 : 0;
-  uint32_t step_turns = 0;
+  uint32_t step_iterations = 0;
 IN_PIPELINE:
   for (uint32_t first = 0; first < batch.words && !is_apart; first += Words) {
 #pragma HLS PIPELINE II = 1
@@ -86,13 +86,13 @@ IN_PIPELINE:
       overflowed |=
           evaluate_fetched(plan, at, index, columns, batch.rows[word], numbers, steps[word]);
     }
-    step_turns++;
+    step_iterations++;
   }
   if (again != 0) {
-    overflowed |= evaluate_again(plan, at, index, batch, again, numbers, steps, step_turns);
+    overflowed |= evaluate_again(plan, at, index, batch, again, numbers, steps, step_iterations);
   }
   const uint32_t depth = at.op == OP_MULTIPLY ? MULTIPLY_DEPTH : STEP_DEPTH;
-  turns += max_u64(step_turns, depth);
+  iterations += max_u64(step_iterations, depth);
   return overflowed;
 }
 
@@ -100,12 +100,12 @@ IN_PIPELINE:
 /// a result left its width.
 template <uint32_t Words>
 inline bool evaluate_program(const program_plan& plan, const word_batch& batch,
-                             step_values steps[BATCH_WORDS], uint64_t& turns) {
+                             step_values steps[BATCH_WORDS], uint64_t& iterations) {
   bool overflowed = false;
 STEPS:
   for (uint32_t index = 0; index < plan.step_count; index++) {
 #pragma HLS LOOP_TRIPCOUNT min = 0 max = 32
-    overflowed = evaluate_step<Words>(plan, index, batch, steps, turns) || overflowed;
+    overflowed = evaluate_step<Words>(plan, index, batch, steps, iterations) || overflowed;
   }
   return overflowed;
 }

@@ -158,7 +158,7 @@ inline uint64_t pass_on_word(const project_plan& plan, uint8_t keep,
   out.wide = 0;
   out.keep = keep;
   out.last = false;
-  uint64_t turns = 1;
+  uint64_t iterations = 1;
 DESCRIBE:
   for (uint32_t index = 0; index < static_cast<uint32_t>(SLOTS); index++) {
 #pragma HLS UNROLL
@@ -166,11 +166,11 @@ DESCRIBE:
     describe_column(plan, index, keep, columns, steps, out);
   }
   if (plan.top.count != 0) {
-    turns = 0;
-    out.keep = admit_rows(plan, keep, columns, steps, chain, turns);
+    iterations = 0;
+    out.keep = admit_rows(plan, keep, columns, steps, chain, iterations);
   }
   if (out.keep != 0) rows_out.write(out);
-  return max_u64(turns, send_columns(plan, keep, columns, steps, out, numbers, faults));
+  return max_u64(iterations, send_columns(plan, keep, columns, steps, out, numbers, faults));
 }
 
 /// Stage: kept rows in, their output columns out.
@@ -180,29 +180,29 @@ inline void project(const project_plan& plan, keep_stream& kept_in, value_stream
   word_batch batch;
   step_values steps[BATCH_WORDS];
   uint64_t rows = 0;
-  uint64_t all_turns = 0;
+  uint64_t all_iterations = 0;
   project_faults faults = {false, false};
   top_chain chain;
   bool more = true;
 BATCHES:
   while (more) {
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 16777216
-    overlapped_turns turns;
+    overlapped_iterations iterations;
     more = gather_kept(plan, kept_in, forwarded, batch);
     if (batch.words == 0) break;
-    turns.gather = batch.words;
+    iterations.gather = batch.words;
     faults.overflowed =
-        evaluate_program<PROJECT_WORDS>(plan.program, batch, steps, turns.evaluate) ||
+        evaluate_program<PROJECT_WORDS>(plan.program, batch, steps, iterations.evaluate) ||
         faults.overflowed;
   PASS_ON:
     for (uint32_t word = 0; word < batch.words; word++) {
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 16
       rows += count_bits(batch.rows[word]);
       if (faults.overflowed || faults.outside) continue;
-      turns.pass_on += pass_on_word(plan, batch.rows[word], batch.columns[word], steps[word], chain,
-                                    rows_out, numbers, faults);
+      iterations.pass_on += pass_on_word(plan, batch.rows[word], batch.columns[word], steps[word],
+                                         chain, rows_out, numbers, faults);
     }
-    all_turns += turns.busiest();
+    all_iterations += iterations.busiest();
   }
   row_token end = row_token();
   end.last = true;
@@ -211,7 +211,7 @@ BATCHES:
   if (faults.outside) fail(own, STATUS_GROUP_CARDINALITY);
   if (faults.overflowed) fail(own, STATUS_OVERFLOW);
   own.rows_projected = rows;
-  own.project_turns = all_turns;
+  own.project_iterations = all_iterations;
   reports_out.write(own);
 }
 

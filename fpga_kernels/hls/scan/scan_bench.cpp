@@ -139,10 +139,11 @@ bool measure(const char* name, const scan_model& model, uint64_t repeats) {
               megabytes / mean);
   const result_record& header = result.header;
   const double words = static_cast<double>(model.rows) / ROWS;
-  std::printf("  turns a word: decode %.2f, filter %.2f, project %.2f, aggregate %.2f\n",
-              header.decode_turns_lane_max / words, header.filter_turns / words,
-              header.project_turns / words, header.aggregate_turns / words);
-  std::printf("  turns before the first word: dictionary %u\n", header.dictionary_turns_lane_max);
+  std::printf("  iterations per word: decode %.2f, filter %.2f, project %.2f, aggregate %.2f\n",
+              header.decode_iterations_lane_max / words, header.filter_iterations / words,
+              header.project_iterations / words, header.aggregate_iterations / words);
+  std::printf("  iterations before the first word: dictionary %u\n",
+              header.dictionary_iterations_lane_max);
   return true;
 }
 

@@ -11,7 +11,7 @@
 #include "tb_refused.hpp"
 #include "tb_shapes.hpp"
 #include "tb_storage.hpp"
-#include "tb_turns.hpp"
+#include "tb_iterations.hpp"
 
 namespace {
 
@@ -38,7 +38,7 @@ void run_everything(tally& all) {
   limits(all);
   widest(all);
   shapes(all);
-  turns(all);
+  iterations(all);
   refused(all);
   for (uint64_t seed = 0; seed < RANDOM_CASES; seed++) random_case(all, seed);
   malformed(all, MALFORMED_CASES);

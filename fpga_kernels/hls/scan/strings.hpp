@@ -20,7 +20,7 @@ struct string_prefix {
 /// A literal has at most 128 bytes, so the prefix decides. Padding with zero puts a string before
 /// its extensions except where these go on with zero bytes; the lengths decide then.
 inline int compare_literal(const string_prefix& value, const lane_tests& tests, uint32_t index,
-                           uint64_t& turns) {
+                           uint64_t& iterations) {
   const uint32_t length = tests.length[index];
   const uint32_t words = (length + 7) / 8;
   int order = 0;
@@ -29,7 +29,7 @@ COMPARE:
 #pragma HLS PIPELINE II = 1
     // Behind the longer of the two there are only zeros.
     if (order != 0 || (i >= words && i * 8 >= value.length)) break;
-    turns++;
+    iterations++;
     const uint64_t theirs = i < words ? tests.words[tests.word_first[index] + i] : 0;
     const uint64_t a = byte_swap(value.words[i]);
     const uint64_t b = byte_swap(theirs);
@@ -95,7 +95,8 @@ struct pattern_run {
 
 /// The outcomes of all tests of a column against literals for one value, one bit a test, and the
 /// iterations: one for each literal, and one for each of its words that is compared.
-inline uint16_t run_tests(const string_prefix& value, const lane_tests& tests, uint64_t& turns) {
+inline uint16_t run_tests(const string_prefix& value, const lane_tests& tests,
+                          uint64_t& iterations) {
   uint16_t outcomes = 0;
   uint32_t literal = 0;
 TESTS:
@@ -105,10 +106,10 @@ TESTS:
   LITERALS:
     for (; literal < tests.string_end[test]; literal++) {
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 256
-      turns++;
+      iterations++;
       // Lengths that differ decide equality without looking at a byte.
       if (tests.op[test] == TEST_IN && value.length != tests.length[literal]) continue;
-      const int order = compare_literal(value, tests, literal, turns);
+      const int order = compare_literal(value, tests, literal, iterations);
       switch (tests.op[test]) {
         case TEST_IN:
           passes = passes || order == 0;
@@ -155,7 +156,7 @@ struct tested_value {
 /// Reads one string of a plain page: tests it and, if it is shown, puts it into scratch.
 inline uint32_t read_string(byte_stream& payload, scratch_stream& requests, bit_reader& bits,
                             const decode_plan& plan, scratch_buffer& buffer,
-                            scratch_cursor& scratch, uint64_t& steps, uint64_t& turns,
+                            scratch_cursor& scratch, uint64_t& steps, uint64_t& iterations,
                             tested_value& read) {
   string_prefix prefix;
   pattern_run patterns;
@@ -187,14 +188,14 @@ WORDS:
       const uint32_t count = left < 8 ? static_cast<uint32_t>(left) : 8;
       patterns.take(plan.tests, word, count);
       steps += count - 1;
-      turns += count - 1;
+      iterations += count - 1;
     }
     if (plan.needs_bytes) buffer.put(requests, where / 8 + i, word);
     steps++;
-    turns++;
+    iterations++;
   }
   read.value = static_cast<int64_t>(((where / 8) << STRING_LENGTH_BITS) | length);
-  read.outcomes = run_tests(prefix, plan.tests, turns);
+  read.outcomes = run_tests(prefix, plan.tests, iterations);
   if (plan.tests.pattern_mask != 0) {
     read.outcomes = static_cast<uint16_t>(read.outcomes | patterns.outcomes(plan.tests));
   }

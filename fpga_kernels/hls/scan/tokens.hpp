@@ -177,12 +177,12 @@ struct report {
   uint64_t bytes_decompressed;
   uint64_t snappy_tokens;
   /// Iterations of data pages.
-  uint64_t decompress_turns;
+  uint64_t decompress_iterations;
   uint64_t values_decoded;
   uint64_t decode_steps_lane_max;
-  uint64_t decode_turns;
+  uint64_t decode_iterations;
   /// Iterations of the dictionary page, decompressing or decoding it.
-  uint64_t dictionary_turns;
+  uint64_t dictionary_iterations;
   uint64_t dictionary_entries;
   uint64_t dictionary_reads;
   uint64_t rows_in;
@@ -190,9 +190,9 @@ struct report {
   uint64_t rows_projected;
   uint64_t rows_aggregated;
   uint64_t string_words;
-  uint64_t filter_turns;
-  uint64_t project_turns;
-  uint64_t aggregate_turns;
+  uint64_t filter_iterations;
+  uint64_t project_iterations;
+  uint64_t aggregate_iterations;
 };
 
 inline report empty_report() {
@@ -235,11 +235,11 @@ inline void merge_lane(report& all, const report& lane) {
   all.pages += lane.pages;
   all.bytes_decompressed += lane.bytes_decompressed;
   all.snappy_tokens += lane.snappy_tokens;
-  all.decompress_turns = max_u64(all.decompress_turns, lane.decompress_turns);
+  all.decompress_iterations = max_u64(all.decompress_iterations, lane.decompress_iterations);
   all.values_decoded += lane.values_decoded;
   all.decode_steps_lane_max = max_u64(all.decode_steps_lane_max, lane.decode_steps_lane_max);
-  all.decode_turns = max_u64(all.decode_turns, lane.decode_turns);
-  all.dictionary_turns = max_u64(all.dictionary_turns, lane.dictionary_turns);
+  all.decode_iterations = max_u64(all.decode_iterations, lane.decode_iterations);
+  all.dictionary_iterations = max_u64(all.dictionary_iterations, lane.dictionary_iterations);
   all.dictionary_entries += lane.dictionary_entries;
   all.dictionary_reads += lane.dictionary_reads;
 }

@@ -31,8 +31,8 @@ struct top_chain {
   top_chain() : size(0) {}
 
   /// Whether the row at `fresh` can be among the first `count`; then it takes its place.
-  bool admit(const top_place& fresh, uint32_t count, uint64_t& turns) {
-    turns++;
+  bool admit(const top_place& fresh, uint32_t count, uint64_t& iterations) {
+    iterations++;
     if (size == count && !comes_before(fresh, place[count - 1])) {
       return !comes_before(place[count - 1], fresh);
     }
@@ -43,7 +43,7 @@ struct top_chain {
 #pragma HLS PIPELINE II = 1
       if (at == 0 || !comes_before(fresh, place[at - 1])) break;
       place[at] = place[at - 1];
-      turns++;
+      iterations++;
       at--;
     }
     place[at] = fresh;
@@ -53,7 +53,7 @@ struct top_chain {
 
 /// Which of the rows `keep` can be among the first.
 NS_RARE uint8_t admit_rows(const project_plan& plan, uint8_t keep, const value_token columns[LANES],
-                           const step_values& steps, top_chain& chain, uint64_t& turns) {
+                           const step_values& steps, top_chain& chain, uint64_t& iterations) {
   number_word number;
   fetch_numbers(plan.program, plan.top.operand, columns, steps, number);
   const uint8_t valid = fetch_valid(plan.program, plan.top.operand, columns, steps);
@@ -66,7 +66,7 @@ ADMIT_ROWS:
     top_place place = {is_null != plan.top.nulls_first, 0};
     // The complement turns the order round, and there is one of every number.
     if (!is_null) place.number = plan.top.descending ? ~value : value;
-    admitted |= static_cast<uint32_t>(chain.admit(place, plan.top.count, turns)) << row;
+    admitted |= static_cast<uint32_t>(chain.admit(place, plan.top.count, iterations)) << row;
   }
   return static_cast<uint8_t>(admitted);
 }

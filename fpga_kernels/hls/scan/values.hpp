@@ -58,7 +58,7 @@ inline uint32_t read_value(byte_stream& payload, scratch_stream& requests, found
     default:
       return read_plain(payload, requests, lane, plan, read);
   }
-  lane.turns++;
+  lane.iterations++;
   read.outcomes = 0;
   return status != STATUS_OK ? status : to_number(plan, stored, read.value);
 }
@@ -74,16 +74,16 @@ inline bool has_numbers(const decode_plan& plan, uint8_t encoding) {
 /// ones per iteration.
 inline uint32_t next_numbers(byte_stream& payload, lane_state& lane, const decode_plan& plan,
                              const open_page& open, uint32_t count, uint64_t numbers[2 * ROWS],
-                             uint32_t& turns) {
+                             uint32_t& iterations) {
   if (open.encoding == ENCODING_DELTA_BINARY_PACKED) {
-    return lane.delta.next(payload, lane.bits, plan.stored_bits, count, numbers, turns);
+    return lane.delta.next(payload, lane.bits, plan.stored_bits, count, numbers, iterations);
   }
   if (plan.stored_bits == 32) {
     lane.bits.take_numbers<2>(payload, 32, count, numbers);
-    turns = (count + 1) / 2;
+    iterations = (count + 1) / 2;
   } else {
     lane.bits.take_numbers<1>(payload, 64, count, numbers);
-    turns = count;
+    iterations = count;
   }
   return lane.bits.overrun ? STATUS_CORRUPT : STATUS_OK;
 }
@@ -93,9 +93,10 @@ NS_APART uint32_t decode_numbers(byte_stream& payload, lane_state& lane, const d
                                  const open_page& open, const word_part& part) {
   value_token& word = lane.words.filling();
   uint64_t numbers[2 * ROWS];
-  uint32_t turns = 0;
-  uint32_t status = next_numbers(payload, lane, plan, open, count_bits(part.valid), numbers, turns);
-  lane.turns += max_u64(turns, put_turns(part.count));
+  uint32_t iterations = 0;
+  uint32_t status =
+      next_numbers(payload, lane, plan, open, count_bits(part.valid), numbers, iterations);
+  lane.iterations += max_u64(iterations, put_iterations(part.count));
   uint32_t next = 0;
 PUT:
   for (uint32_t i = 0; i < part.count && status == STATUS_OK; i++) {

@@ -41,9 +41,10 @@ REPEATED:
 #pragma HLS UNROLL
     indexes[row] = run.value;
   }
-  const uint32_t unpacked = run.packed ? unpack_turns(width, ROWS) : 1;
-  const uint32_t word_turns = unpacked > put_turns(ROWS) ? unpacked : put_turns(ROWS);
-  lane.turns += static_cast<uint64_t>(rows / ROWS) * word_turns;
+  const uint32_t unpacked = run.packed ? unpack_iterations(width, ROWS) : 1;
+  const uint32_t word_iterations =
+      unpacked > put_iterations(ROWS) ? unpacked : put_iterations(ROWS);
+  lane.iterations += static_cast<uint64_t>(rows / ROWS) * word_iterations;
   uint32_t largest = run.value;
   uint32_t status = STATUS_OK;
   uint32_t left = rows;

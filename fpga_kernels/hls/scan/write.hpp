@@ -34,10 +34,10 @@ struct payload_writer {
   scratch_token line;
   uint64_t at;
   /// Iterations of all loops of the stage, which follow each other.
-  uint64_t turns;
+  uint64_t iterations;
   uint32_t checksum;
 
-  payload_writer() : line(), at(RESULT_RECORD_BYTES / 8), turns(0), checksum(CRC32C_START) {
+  payload_writer() : line(), at(RESULT_RECORD_BYTES / 8), iterations(0), checksum(CRC32C_START) {
     line.kind = SCRATCH_WRITE;
     line.at = at;
   }
@@ -135,7 +135,7 @@ PIECES:
     written.next(block, column, &at, &left);
     const words_token piece = strings.read();
     due--;
-    writer.turns += LINE_WORDS;
+    writer.iterations += LINE_WORDS;
   PIECE_WORDS:
     for (uint32_t i = 0; i < LINE_WORDS; i++) {
 #pragma HLS PIPELINE II = 1
@@ -169,11 +169,11 @@ inline bool flush_block(const write_plan& plan, block_buffer& block, scratch_str
   store_block_header(header, words);
 HEADER_WORDS:
   for (uint32_t word = 0; word < BLOCK_HEADER_BYTES / 8; word++) writer.put(out, words[word]);
-  writer.turns += BLOCK_HEADER_BYTES / 8;
+  writer.iterations += BLOCK_HEADER_BYTES / 8;
 COLUMNS:
   for (uint32_t column = 0; column < plan.column_count; column++) {
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 20
-    writer.turns += (block.rows + 63) / 64;
+    writer.iterations += (block.rows + 63) / 64;
   VALID:
     for (uint32_t word = 0; word < (block.rows + 63) / 64; word++) {
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 16
@@ -181,10 +181,10 @@ COLUMNS:
     }
     write_values<scratch_stream&>(block, column, plan.width[column], writer, out);
     // A number per iteration, and a wide one in two.
-    writer.turns += block.rows * (plan.width[column] == WIDTH_W128 ? 2u : 1u);
+    writer.iterations += block.rows * (plan.width[column] == WIDTH_W128 ? 2u : 1u);
     if (plan.width[column] == WIDTH_BYTES) {
       // Their lengths were added up before.
-      writer.turns += block.rows;
+      writer.iterations += block.rows;
       counters.string_words += write_strings(block, column, requests, strings, writer, out);
     }
   }
@@ -210,8 +210,8 @@ PUT_COLUMNS:
 }
 
 /// Iterations as a result tells them.
-inline uint32_t turns_32(uint64_t turns) {
-  return turns < 0xffffffffu ? static_cast<uint32_t>(turns) : 0xffffffffu;
+inline uint32_t iterations_32(uint64_t iterations) {
+  return iterations < 0xffffffffu ? static_cast<uint32_t>(iterations) : 0xffffffffu;
 }
 
 /// The header of a result, complete but for its own checksum.
@@ -226,7 +226,7 @@ inline result_record make_header(const write_plan& plan, const report& own) {
   record.pages = own.pages;
   record.bytes_decompressed = own.bytes_decompressed;
   record.snappy_tokens = own.snappy_tokens;
-  record.snappy_tokens_lane_max = own.decompress_turns;
+  record.snappy_tokens_lane_max = own.decompress_iterations;
   record.values_decoded = own.values_decoded;
   record.decode_steps_lane_max = own.decode_steps_lane_max;
   record.dictionary_entries = own.dictionary_entries;
@@ -234,11 +234,11 @@ inline result_record make_header(const write_plan& plan, const report& own) {
   record.rows_filtered = own.rows_in;
   record.rows_projected = own.rows_projected;
   record.rows_aggregated = own.rows_aggregated;
-  record.decode_turns_lane_max = turns_32(own.decode_turns);
-  record.dictionary_turns_lane_max = turns_32(own.dictionary_turns);
-  record.filter_turns = turns_32(own.filter_turns);
-  record.project_turns = turns_32(own.project_turns);
-  record.aggregate_turns = turns_32(own.aggregate_turns);
+  record.decode_iterations_lane_max = iterations_32(own.decode_iterations);
+  record.dictionary_iterations_lane_max = iterations_32(own.dictionary_iterations);
+  record.filter_iterations = iterations_32(own.filter_iterations);
+  record.project_iterations = iterations_32(own.project_iterations);
+  record.aggregate_iterations = iterations_32(own.aggregate_iterations);
   return record;
 }
 
@@ -284,7 +284,7 @@ WORDS:
         read_numbers(numbers[column], rows.is_wide(column), row_words[column]);
       }
     }
-    writer.turns += ROWS;
+    writer.iterations += ROWS;
   ROWS_OF_WORD:
     for (int row = 0; row < ROWS; row++) {
       const bool wanted = counters.rows_out + block.rows < plan.rows_max;
@@ -311,7 +311,7 @@ WORDS:
   record.string_words = own.string_words + counters.string_words;
   record.payload_words = writer.at - RESULT_RECORD_BYTES / 8;
   record.blocks = counters.blocks;
-  record.write_turns = turns_32(writer.turns);
+  record.write_iterations = iterations_32(writer.iterations);
   send_header(record, out);
 }
 

@@ -52,7 +52,7 @@ inline bool has_head(const merge_input& input) { return input.at < input.end; }
 inline bool is_open(const merge_input& input) { return has_head(input) || input.is_last; }
 
 /// Whether the next iteration needs nothing but what can be reached.
-inline bool can_turn(const merge_cursor& cursor) {
+inline bool can_iterate(const merge_cursor& cursor) {
   return is_open(cursor.a) && is_open(cursor.b) && (has_head(cursor.a) || has_head(cursor.b)) &&
          cursor.out < cursor.out_end;
 }
@@ -64,7 +64,7 @@ inline void next_head(const int32_t* elements, merge_input& input) {
 }
 
 /// Takes the lower of the elements that wait and puts it out, unless it is a duplicate.
-inline void merge_turn(const int32_t* a, const int32_t* b, int32_t* c, merge_cursor& cursor,
+inline void merge_iteration(const int32_t* a, const int32_t* b, int32_t* c, merge_cursor& cursor,
                        study_steps& steps) {
   const bool both = has_head(cursor.a) && has_head(cursor.b);
   const bool take_a = both ? cursor.a.head <= cursor.b.head : has_head(cursor.a);
@@ -88,17 +88,17 @@ inline void merge_elements(const int32_t* a, const int32_t* b, int32_t* c, merge
                            study_steps& steps) {
   if (Pipelined) {
   MERGE_PIPELINED:
-    while (can_turn(cursor)) {
+    while (can_iterate(cursor)) {
 #pragma HLS LOOP_TRIPCOUNT min = 0 max = 1073741824
 #pragma HLS PIPELINE II = 1
-      merge_turn(a, b, c, cursor, steps);
+      merge_iteration(a, b, c, cursor, steps);
     }
   } else {
   MERGE:
-    while (can_turn(cursor)) {
+    while (can_iterate(cursor)) {
 #pragma HLS LOOP_TRIPCOUNT min = 0 max = 1073741824
 #pragma HLS PIPELINE off
-      merge_turn(a, b, c, cursor, steps);
+      merge_iteration(a, b, c, cursor, steps);
     }
   }
 }

@@ -126,7 +126,7 @@ inline void check_refused(tally& all, const std::string& name, const study_recor
   checker check = {all, name};
   check.equal("status", record.status, status);
   check.equal("elements", record.elements, 0);
-  check.equal("turns", record.steps.iterations, 0);
+  check.equal("iterations", record.steps.iterations, 0);
 }
 
 /// Units that `check_cuts` asks for.
@@ -150,8 +150,8 @@ inline void check_cuts(tally& all, Merge merge, Probes probes_of) {
     if (is_whole_search && probes < 4 * 9) all.fail("cuts", "too few probes");
   }
   const records_t run = merge(elements_t(900, 5), elements_t(600, 5));
-  check.equal("turns of the first of one run", run[0].steps.iterations, 0);
-  check.equal("turns of the last of one run", run[CUT_UNITS - 1].steps.iterations, 1500);
+  check.equal("iterations of the first of one run", run[0].steps.iterations, 0);
+  check.equal("iterations of the last of one run", run[CUT_UNITS - 1].steps.iterations, 1500);
   check.equal("elements of the last", run[CUT_UNITS - 1].elements, 1);
   check.equal("first of the last", run[CUT_UNITS - 1].first, 0);
 }

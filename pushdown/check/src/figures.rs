@@ -6,10 +6,10 @@
 //! trip    alone(nothing)                                          a command that scans no column
 //! setup   alone(nothing) - busy                                   a start that nothing hides
 //! start   busy                                                    a start between two others
-//! kernel  turns / (queued(large filter) - queued(small filter)) / units
+//! kernel  iterations / (queued(large filter) - queued(small filter)) / units
 //! media   bytes / (alone(bytes) - alone(nothing))                 one request
 //!         bytes / queued(bytes)                                   requests in flight
-//! link    bytes / (alone(result) - alone(count) - turns / clock)
+//! link    bytes / (alone(result) - alone(count) - iterations / clock)
 //! ```
 //!
 //! The time of a batch is that of its busiest resource. For filters that is the kernel; empty scans
@@ -192,8 +192,8 @@ fn kernel(
     let large = bench.queued(&large, FILTER_COMMANDS)?;
     let busy = formulas.busy(&small, &large);
     found.figures.extend([formulas.setup(empty, &busy), formulas.start(&busy)]);
-    if busiest_turns(&large.told.counters) == 0 {
-        found.leave(&RATES, "the drive counts no turns of a kernel");
+    if busiest_iterations(&large.told.counters) == 0 {
+        found.leave(&RATES, "the drive counts no iterations of a kernel");
         return Ok(None);
     }
     let [rows, clock] = formulas.kernel(&small, &large);
@@ -224,11 +224,15 @@ fn link(
     Ok(())
 }
 
-/// Turns of the loop of a kernel that made most of them while rows flowed.
-fn busiest_turns(counters: &Counters) -> u32 {
-    let Counters { decode_turns_lane_max, filter_turns, project_turns, .. } = *counters;
-    let turns = [decode_turns_lane_max, filter_turns, project_turns];
-    turns.into_iter().chain([counters.aggregate_turns, counters.write_turns]).fold(0, u32::max)
+/// Iterations of the loop of a kernel that made most of them while rows flowed.
+fn busiest_iterations(counters: &Counters) -> u32 {
+    let Counters { decode_iterations_lane_max, filter_iterations, project_iterations, .. } =
+        *counters;
+    let iterations = [decode_iterations_lane_max, filter_iterations, project_iterations];
+    iterations
+        .into_iter()
+        .chain([counters.aggregate_iterations, counters.write_iterations])
+        .fold(0, u32::max)
 }
 
 /// Makes figures of times, for a drive with so many compute units.
@@ -331,9 +335,9 @@ impl Formulas {
     fn link(&self, rows: &Alone, count: &Alone, clock: &Figure) -> Figure {
         let more = |what: fn(&Alone) -> u64| to_f64(what(rows).saturating_sub(what(count)));
         let bytes = more(|alone| alone.told.traffic.link_bytes);
-        let turns = more(|alone| busiest_turns(&alone.told.counters).into());
+        let iterations = more(|alone| busiest_iterations(&alone.told.counters).into());
         let rate = |rows: f64, [count, clock_hz]: [f64; 2]| {
-            bytes / (rows - count - turns / clock_hz * 1e9) * 1e9
+            bytes / (rows - count - iterations / clock_hz * 1e9) * 1e9
         };
         Figure {
             name: "link_bytes_per_s",
@@ -341,14 +345,14 @@ impl Formulas {
             role: Role::Parameter,
             model: self.model.link_bytes_per_s,
             found: rows.here.with([&count.here, &clock.found], rate),
-            how: "a result of 4 MiB alone, less a count of its rows and turns at clock_hz",
+            how: "a result of 4 MiB alone, less a count of its rows and iterations at clock_hz",
         }
     }
 
     fn kernel(&self, small: &Queued, large: &Queued) -> [Figure; 2] {
         let [small_rows, large_rows] = FILTER_ROWS.map(f64::from);
-        let turns = |queued: &Queued| f64::from(busiest_turns(&queued.told.counters));
-        let (rows, turns) = (large_rows - small_rows, turns(large) - turns(small));
+        let iterations = |queued: &Queued| f64::from(busiest_iterations(&queued.told.counters));
+        let (rows, iterations) = (large_rows - small_rows, iterations(large) - iterations(small));
         let rate = |amount: f64| {
             let units = f64::from(self.units);
             let each = |large: f64, [small]: [f64; 1]| amount / (large - small) / units * 1e9;
@@ -359,7 +363,7 @@ impl Formulas {
                 name: "filter_rows_per_s",
                 unit: "rows/s",
                 role: Role::Expectation,
-                model: rows * self.model.clock_hz / turns,
+                model: rows * self.model.clock_hz / iterations,
                 found: rate(rows),
                 how: "rows that a large filter has more than a small one, of one unit",
             },
@@ -368,8 +372,8 @@ impl Formulas {
                 unit: "Hz",
                 role: Role::Parameter,
                 model: self.model.clock_hz,
-                found: rate(turns),
-                how: "the same, by the turns that the kernel counts",
+                found: rate(iterations),
+                how: "the same, by the iterations that the kernel counts",
             },
         ]
     }
@@ -485,15 +489,16 @@ mod tests {
         assert!((figure.model / model - 1.0).abs() < 1e-4, "{}", figure.model);
     }
 
-    fn turns(filter_turns: u32, decode_turns_lane_max: u32) -> Told {
-        let counters = Counters { filter_turns, decode_turns_lane_max, ..Counters::default() };
+    fn iterations(filter_iterations: u32, decode_iterations_lane_max: u32) -> Told {
+        let counters =
+            Counters { filter_iterations, decode_iterations_lane_max, ..Counters::default() };
         Told { counters, ..Told::default() }
     }
 
     #[test]
     fn clock_is_the_iterations_per_second_of_the_busiest_loop() {
-        let small = queued(&[60e3], turns(20_000, 16_384));
-        let large = queued(&[160e3], turns(80_000, 65_536));
+        let small = queued(&[60e3], iterations(20_000, 16_384));
+        let large = queued(&[160e3], iterations(80_000, 65_536));
         let [rows, clock] = Formulas::new(2).kernel(&small, &large);
         assert_found(&clock, 60_000.0 / 200e-6);
         assert_found(&rows, 98_304.0 / 200e-6);
@@ -507,11 +512,11 @@ mod tests {
             let traffic = nearscan_drive::Traffic { link_bytes, ..Default::default() };
             Told { traffic, ..told }
         };
-        let rows = Alone { told: sent(4_000_300, turns(400_000, 0)), ..alone(&[6e6], &[]) };
-        let count = Alone { told: sent(300, turns(0, 100_000)), ..alone(&[1e6], &[]) };
+        let rows = Alone { told: sent(4_000_300, iterations(400_000, 0)), ..alone(&[6e6], &[]) };
+        let count = Alone { told: sent(300, iterations(0, 100_000)), ..alone(&[1e6], &[]) };
         let formulas = Formulas::new(2);
-        let [_, clock] =
-            formulas.kernel(&queued(&[1e5], turns(0, 0)), &queued(&[2e5], turns(20_000, 0)));
+        let [_, clock] = formulas
+            .kernel(&queued(&[1e5], iterations(0, 0)), &queued(&[2e5], iterations(20_000, 0)));
         // 300,000 iterations at 100 MHz are 3 of the 5 ms.
         assert_found(&formulas.link(&rows, &count, &clock), 4e6 / 2e-3);
     }

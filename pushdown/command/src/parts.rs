@@ -137,16 +137,18 @@ impl Counters {
             string_words: self.string_words.saturating_add(other.string_words),
             payload_words: self.payload_words.saturating_add(other.payload_words),
             blocks: self.blocks.saturating_add(other.blocks),
-            filter_turns: self.filter_turns.saturating_add(other.filter_turns),
-            project_turns: self.project_turns.saturating_add(other.project_turns),
-            aggregate_turns: self.aggregate_turns.saturating_add(other.aggregate_turns),
-            write_turns: self.write_turns.saturating_add(other.write_turns),
-            decode_turns_lane_max: self
-                .decode_turns_lane_max
-                .saturating_add(other.decode_turns_lane_max),
-            dictionary_turns_lane_max: self
-                .dictionary_turns_lane_max
-                .saturating_add(other.dictionary_turns_lane_max),
+            filter_iterations: self.filter_iterations.saturating_add(other.filter_iterations),
+            project_iterations: self.project_iterations.saturating_add(other.project_iterations),
+            aggregate_iterations: self
+                .aggregate_iterations
+                .saturating_add(other.aggregate_iterations),
+            write_iterations: self.write_iterations.saturating_add(other.write_iterations),
+            decode_iterations_lane_max: self
+                .decode_iterations_lane_max
+                .saturating_add(other.decode_iterations_lane_max),
+            dictionary_iterations_lane_max: self
+                .dictionary_iterations_lane_max
+                .saturating_add(other.dictionary_iterations_lane_max),
         }
     }
 }
@@ -204,11 +206,11 @@ mod tests {
     #[test]
     fn row_counts_that_overflow_are_an_error() {
         let header = ResultHeader::decode(&part(&[1])).unwrap();
-        let counters = Counters { lines_read: u64::MAX, write_turns: 7, ..header.counters };
+        let counters = Counters { lines_read: u64::MAX, write_iterations: 7, ..header.counters };
         let busy = ResultHeader { payload_bytes: 0, counters, ..header }.encode();
         let joined = join_parts(&[&busy, &busy]).unwrap();
         let sum = ResultHeader::decode(&joined).unwrap().counters;
-        assert_eq!((sum.lines_read, sum.write_turns, sum.values_decoded), (u64::MAX, 14, 2));
+        assert_eq!((sum.lines_read, sum.write_iterations, sum.values_decoded), (u64::MAX, 14, 2));
         let many = ResultHeader { payload_bytes: 0, rows_out: u64::MAX, ..header }.encode();
         let what = "the parts have more rows than can be counted";
         assert_eq!(join_parts(&[&many, &many]), Err(Error::Inconsistent { what }));

@@ -10,7 +10,7 @@
 //! clock     kernel clock                                   local memories that spread over rows
 //! schedule  cycles of a loop                               initiation interval, depth
 //! link      flash to device memory, device memory to host  request sizes, requests in flight
-//! stages    turns of the scan kernel's stages              what waits, and what works side by side
+//! stages    iterations of the scan kernel's stages         what waits, and what works side by side
 //! ```
 //!
 //! [`study`] puts them together for the four kernels of the SmartSSD study, [`fast`] for the same

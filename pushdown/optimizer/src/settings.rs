@@ -254,7 +254,7 @@ pub static SETTINGS: &[Setting] = &[
         key: "nearscan.host.result_bytes_per_s",
         values: RATE_VALUES,
         default: MEASURED,
-        description: "Bytes a second that one core turns from a drive's result into arrays, \
+        description: "Bytes a second that one core iterations from a drive's result into arrays, \
                       for the same estimates",
         get: |options| shown_rate(options.host.result_bytes_per_s),
         set: |options, value| store(&mut options.host.result_bytes_per_s, parse_rate(value)),

@@ -110,7 +110,7 @@ fn drive_with_a_clock_has_only_measured_figures() {
     }
     let left = json["left_out"].as_array().unwrap();
     let reason = |name| left.iter().find(|left| left["name"] == name).unwrap()["reason"].clone();
-    assert_eq!(reason("clock_hz"), "the drive counts no turns of a kernel");
+    assert_eq!(reason("clock_hz"), "the drive counts no iterations of a kernel");
     assert_eq!(reason("link_bytes_per_s"), "the drive sends nothing over a link");
     assert_eq!(reason("p2p_4_kib_bytes_per_s"), reason("media_bytes_per_s"));
 }

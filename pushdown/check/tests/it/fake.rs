@@ -152,10 +152,10 @@ fn result(command: &Command) -> (Bytes, Counters) {
     let rows = command.unit.rows.min(1 << 20);
     let is_count = matches!(command.fragment.output, Output::States { .. });
     let rows_out = if is_count { 1 } else { rows };
-    let turns = |turns: u64| u32::try_from(turns).unwrap();
+    let iterations = |iterations: u64| u32::try_from(iterations).unwrap();
     let counters = Counters {
-        filter_turns: turns(rows),
-        write_turns: turns(rows_out * 2),
+        filter_iterations: iterations(rows),
+        write_iterations: iterations(rows_out * 2),
         ..Counters::default()
     };
     let widths = command.fragment.output_widths();
@@ -173,9 +173,9 @@ fn result(command: &Command) -> (Bytes, Counters) {
 }
 
 fn modelled(traffic: &Traffic, counters: &Counters) -> Modelled {
-    let turns = counters.filter_turns.max(counters.write_turns);
+    let iterations = counters.filter_iterations.max(counters.write_iterations);
     // 5 ns each, by the clock.
-    let kernel_ns = START_NS + FILL_NS + u64::from(turns) * 5;
+    let kernel_ns = START_NS + FILL_NS + u64::from(iterations) * 5;
     let wait_ns = if traffic.media_bytes == 0 { 0 } else { MEDIA_LATENCY_NS };
     Modelled {
         model: ModelId { version: 1, config_hash: 0, schedule: Schedule::Assumed },

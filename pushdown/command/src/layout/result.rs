@@ -44,17 +44,17 @@ record! {
         /// first row of the unit that is not in the payload; equal to rows_in when complete
         96 continuation_row: u64,
         /// iterations of the filter
-        104 filter_turns: u32,
+        104 filter_iterations: u32,
         /// iterations of the projection
-        108 project_turns: u32,
+        108 project_iterations: u32,
         /// iterations of the aggregates
-        112 aggregate_turns: u32,
+        112 aggregate_iterations: u32,
         /// iterations of the stage that writes the payload
-        116 write_turns: u32,
+        116 write_iterations: u32,
         /// iterations of the busiest decoder on data pages
-        120 decode_turns_lane_max: u32,
+        120 decode_iterations_lane_max: u32,
         /// iterations of the busiest lane on its dictionary page, decompressing or decoding it
-        124 dictionary_turns_lane_max: u32,
+        124 dictionary_iterations_lane_max: u32,
         /// 64-byte lines read from the input
         128 lines_read: u64,
         /// pages, all columns

@@ -232,12 +232,12 @@ pub(crate) fn header() -> ResultHeader {
         rows_kept: 3,
         continuation_row: 5000,
         counters: Counters {
-            filter_turns: 4,
-            project_turns: 5,
-            aggregate_turns: 6,
-            write_turns: 7,
-            decode_turns_lane_max: 8,
-            dictionary_turns_lane_max: 9,
+            filter_iterations: 4,
+            project_iterations: 5,
+            aggregate_iterations: 6,
+            write_iterations: 7,
+            decode_iterations_lane_max: 8,
+            dictionary_iterations_lane_max: 9,
             lines_read: 10,
             pages: 11,
             bytes_decompressed: 12,
@@ -468,12 +468,12 @@ fn result_of_version_1_0_keeps_its_meaning() {
     let [old, new] = [&old, &new].map(|bytes| ResultView::parse(bytes, &widths).unwrap());
     // Version 1.0 has no counters of iterations.
     let counters = Counters {
-        filter_turns: 0,
-        project_turns: 0,
-        aggregate_turns: 0,
-        write_turns: 0,
-        decode_turns_lane_max: 0,
-        dictionary_turns_lane_max: 0,
+        filter_iterations: 0,
+        project_iterations: 0,
+        aggregate_iterations: 0,
+        write_iterations: 0,
+        decode_iterations_lane_max: 0,
+        dictionary_iterations_lane_max: 0,
         ..new.header.counters
     };
     assert_eq!(old.header, ResultHeader { counters, ..new.header });

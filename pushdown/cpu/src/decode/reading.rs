@@ -5,7 +5,7 @@ use nearscan_command::{Chunk, PhysicalType, ReadAs, Reading, Status, float_order
 
 use crate::values::NumberValues;
 
-/// Turns stored values into numbers, in place; those of 8 bytes without a sign stay bits until
+/// Converts stored values to numbers, in place; those of 8 bytes without a sign stay bits until
 /// [`widen`].
 ///
 /// # Errors

@@ -6,8 +6,8 @@
 //!
 //! ```text
 //! search   a round trip for each probe: the next one depends on it
-//! stream   the longest of its lanes (a turn a cycle) and the two channels of its port (a line a
-//!          cycle), which run side by side; a round trip each to fill and to drain
+//! stream   the longest of its lanes (an iteration per cycle) and the two channels of its port (a
+//!          line a cycle), which run side by side; a round trip each to fill and to drain
 //! bank     the bursts of a unit take at least what the bank takes for them, alone as well
 //! ```
 //!
@@ -182,15 +182,15 @@ impl Parameters {
         let probes = steps.a.singles + steps.b.singles;
         let reads = (steps.a.beats + steps.b.beats) as f64;
         let writes = steps.c.beats as f64 + steps.c.singles as f64 * self.single_beat_cycles();
-        let turns = self.element_loop(Pipelining::Requested).cycles(steps.iterations as f64);
+        let iterations = self.element_loop(Pipelining::Requested).cycles(steps.iterations as f64);
         let port = reads.max(writes);
         let fill_and_drain = 2.0 * self.dependent_read_cycles();
         let bursts = self.line_bursts(steps);
-        let unheld_ns = (port.max(turns) + fill_and_drain) * cycle_ns;
+        let unheld_ns = (port.max(iterations) + fill_and_drain) * cycle_ns;
         Alone {
             search_ns: probes as f64 * self.dependent_read_cycles() * cycle_ns,
             port_ns: port * cycle_ns,
-            lanes_ns: turns * cycle_ns,
+            lanes_ns: iterations * cycle_ns,
             stream_ns: unheld_ns.max(self.bank_ns(&bursts)),
             bursts,
         }

@@ -100,12 +100,14 @@ parameters! {
         "Of a burst beside its data. Set on 3.5 and 3.8; a row takes 14 to open.";
     bank_turnaround_ns = 11.5, Calibrated,
         "Of a burst of writes in addition. Set on 2.5; the data sheet has 7.5 from write to read.";
-    loop_interval_cycles = 1.0, Assumed, "Cycles from one turn of a pipelined loop to the next.";
-    loop_body_cycles = 4.0, Assumed, "Cycles of one turn of a small loop that is not pipelined.";
+    loop_interval_cycles = 1.0, Assumed,
+        "Cycles from one iteration of a pipelined loop to the next.";
+    loop_body_cycles = 4.0, Assumed,
+        "Cycles of one iteration of a small loop that is not pipelined.";
     pipelined_by_default = 1.0, DataSheet,
         "1: the tool pipelines innermost loops that do not ask for it. 0: it does not.";
     compare_cycles = 6.0, Assumed,
-        "Cycles of a turn of the study's merge on chip: the next turn needs its outcome.";
+        "Cycles of an iteration of the study's merge on chip: the next one needs its outcome.";
     join_accesses = 2.0, Assumed,
         "Single beats for each element that is moved after a merge into one array. 0: none moves.";
     host_light_cycles = 7.4, Calibrated,

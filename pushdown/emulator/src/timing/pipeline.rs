@@ -6,8 +6,8 @@
 //! ```text
 //! setup   starting a command through the runtime, and waiting for its first request
 //! media   all requests, as many in flight as the drive keeps
-//! kernel  taking the command, and cycles of the stages / clock; cycles come from the turns that
-//!         the stages made
+//! kernel  taking the command, and cycles of the stages / clock; cycles come from the iterations
+//!         that the stages made
 //! merge   setup, and the slowest part of the merge; its scans come before it
 //! link    bytes of the result / host link bandwidth, and one latency
 //! ```

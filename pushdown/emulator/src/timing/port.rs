@@ -24,7 +24,7 @@ impl Parameters {
     }
 
     /// Cycles that one iteration of a plain loop over `arguments` arrays keeps its busiest port.
-    pub(super) fn turn_cycles(&self, arguments: u32) -> f64 {
+    pub(super) fn iteration_cycles(&self, arguments: u32) -> f64 {
         match self.access(arguments) {
             Access::Bursts => 1.0,
             Access::SingleBeats => {
@@ -49,12 +49,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn arguments_that_share_a_port_take_turns() {
+    fn arguments_that_share_a_port_take_iterations() {
         let parameters = Parameters::default();
-        assert!((parameters.turn_cycles(1) - 1.0).abs() < 1e-9);
-        assert!((parameters.turn_cycles(3) - 3.0 * 58.0 / 16.0).abs() < 1e-9);
+        assert!((parameters.iteration_cycles(1) - 1.0).abs() < 1e-9);
+        assert!((parameters.iteration_cycles(3) - 3.0 * 58.0 / 16.0).abs() < 1e-9);
         let apart = Parameters { unit_ports: 3.0, ..parameters };
-        assert!((apart.turn_cycles(3) - 1.0).abs() < 1e-9);
+        assert!((apart.iteration_cycles(3) - 1.0).abs() < 1e-9);
     }
 
     #[test]

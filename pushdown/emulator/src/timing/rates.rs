@@ -25,10 +25,10 @@ const WORD_BYTES: f64 = 8.0;
 /// Compressed bytes of all columns for each iteration of the dictionary phase, which is one a
 /// token: TPC-H Q1 and Q6 have 5 to 6, since prices are nearly all different and most of what they
 /// read.
-const BYTES_PER_DICTIONARY_TURN: u32 = 5;
+const BYTES_PER_DICTIONARY_ITERATION: u32 = 5;
 
 /// Rows that each stage moves an iteration.
-const ROWS_PER_TURN: u32 = 2;
+const ROWS_PER_ITERATION: u32 = 2;
 
 /// Comparisons for each row of a merge of a few inputs: eight of them are three rounds.
 const ORDER_STEPS: u64 = 3;
@@ -82,12 +82,15 @@ impl Parameters {
         let each = |counters: &Counters| mean(kernel_ns(counters) - empty_ns);
         let bytes = Counters {
             lines_read: u64::from(MANY) / LINE_BYTES,
-            dictionary_turns_lane_max: MANY / BYTES_PER_DICTIONARY_TURN,
+            dictionary_iterations_lane_max: MANY / BYTES_PER_DICTIONARY_ITERATION,
             ..Counters::default()
         };
-        let turns = MANY / ROWS_PER_TURN;
-        let rows =
-            Counters { decode_turns_lane_max: turns, filter_turns: turns, ..Counters::default() };
+        let iterations = MANY / ROWS_PER_ITERATION;
+        let rows = Counters {
+            decode_iterations_lane_max: iterations,
+            filter_iterations: iterations,
+            ..Counters::default()
+        };
         KernelRates {
             setup_ns: to_f64(empty_ns),
             ns_per_media_byte: each(&bytes),
@@ -171,7 +174,7 @@ mod tests {
     fn a_scan_has_the_rates_of_its_stages() {
         let parameters = Parameters::default();
         let rates = parameters.scan_rates();
-        let rows = Counters { filter_turns: 500_000, ..Counters::default() };
+        let rows = Counters { filter_iterations: 500_000, ..Counters::default() };
         let modelled = parameters.scan(&Profile::default().build(), std::iter::empty(), &rows);
         let load = Load { commands: 1, rows: 1_000_000, ..Load::default() };
         near(rates.busy_ns(&load), to_f64(modelled.kernel_ns));

@@ -29,8 +29,8 @@ pub(super) struct Loop {
 
 impl Loop {
     /// Cycles of so many iterations.
-    pub(super) fn cycles(&self, turns: f64) -> f64 {
-        turns * self.interval_cycles + self.depth_cycles
+    pub(super) fn cycles(&self, iterations: f64) -> f64 {
+        iterations * self.interval_cycles + self.depth_cycles
     }
 }
 

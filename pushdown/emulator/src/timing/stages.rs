@@ -23,21 +23,21 @@ const BEFORE_ROWS: [KernelStage; 2] = [KernelStage::Start, KernelStage::Dictiona
 impl Parameters {
     /// What each stage of the scan kernel takes for a command that counted this.
     pub(super) fn stages(&self, counters: &Counters) -> StageTimes {
-        let turns = |turns: f64| self.stage_loop().cycles(turns);
+        let iterations = |iterations: f64| self.stage_loop().cycles(iterations);
         let cycles = |stage| match stage {
             // Loading the command, and filling the pipeline.
             KernelStage::Start => self.fill_cycles,
-            KernelStage::Dictionary => turns(counters.dictionary_turns_lane_max.into()),
+            KernelStage::Dictionary => iterations(counters.dictionary_iterations_lane_max.into()),
             // A line an iteration.
-            KernelStage::Fetch => turns(counters.lines_read as f64),
-            KernelStage::Decompress => turns(counters.snappy_tokens_lane_max as f64),
-            KernelStage::Decode => turns(counters.decode_turns_lane_max.into()),
+            KernelStage::Fetch => iterations(counters.lines_read as f64),
+            KernelStage::Decompress => iterations(counters.snappy_tokens_lane_max as f64),
+            KernelStage::Decode => iterations(counters.decode_iterations_lane_max.into()),
             // A single beat each.
             KernelStage::LookUp => counters.dictionary_reads as f64 * self.single_beat_cycles(),
-            KernelStage::Filter => turns(counters.filter_turns.into()),
-            KernelStage::Project => turns(counters.project_turns.into()),
-            KernelStage::Aggregate => turns(counters.aggregate_turns.into()),
-            KernelStage::Write => turns(counters.write_turns.into()),
+            KernelStage::Filter => iterations(counters.filter_iterations.into()),
+            KernelStage::Project => iterations(counters.project_iterations.into()),
+            KernelStage::Aggregate => iterations(counters.aggregate_iterations.into()),
+            KernelStage::Write => iterations(counters.write_iterations.into()),
         };
         KernelStage::ALL.into_iter().fold(StageTimes::default(), |times, (stage, _, _)| {
             let waited_ns = if stage == KernelStage::Start { self.start_ns } else { 0.0 };
@@ -60,28 +60,28 @@ mod tests {
     /// Counters in which one stage has more to do than all others.
     fn counters_of(stage: KernelStage) -> Counters {
         let rest = Counters {
-            dictionary_turns_lane_max: 30_000,
+            dictionary_iterations_lane_max: 30_000,
             lines_read: 30_000,
             snappy_tokens_lane_max: 30_000,
-            decode_turns_lane_max: 30_000,
+            decode_iterations_lane_max: 30_000,
             dictionary_reads: 8000,
-            filter_turns: 30_000,
-            project_turns: 30_000,
-            aggregate_turns: 30_000,
-            write_turns: 30_000,
+            filter_iterations: 30_000,
+            project_iterations: 30_000,
+            aggregate_iterations: 30_000,
+            write_iterations: 30_000,
             ..Counters::default()
         };
         match stage {
             KernelStage::Start => Counters::default(),
-            KernelStage::Dictionary => Counters { dictionary_turns_lane_max: 60_000, ..rest },
+            KernelStage::Dictionary => Counters { dictionary_iterations_lane_max: 60_000, ..rest },
             KernelStage::Fetch => Counters { lines_read: 60_000, ..rest },
             KernelStage::Decompress => Counters { snappy_tokens_lane_max: 60_000, ..rest },
-            KernelStage::Decode => Counters { decode_turns_lane_max: 60_000, ..rest },
+            KernelStage::Decode => Counters { decode_iterations_lane_max: 60_000, ..rest },
             KernelStage::LookUp => Counters { dictionary_reads: 24_000, ..rest },
-            KernelStage::Filter => Counters { filter_turns: 60_000, ..rest },
-            KernelStage::Project => Counters { project_turns: 60_000, ..rest },
-            KernelStage::Aggregate => Counters { aggregate_turns: 60_000, ..rest },
-            KernelStage::Write => Counters { write_turns: 60_000, ..rest },
+            KernelStage::Filter => Counters { filter_iterations: 60_000, ..rest },
+            KernelStage::Project => Counters { project_iterations: 60_000, ..rest },
+            KernelStage::Aggregate => Counters { aggregate_iterations: 60_000, ..rest },
+            KernelStage::Write => Counters { write_iterations: 60_000, ..rest },
         }
     }
 

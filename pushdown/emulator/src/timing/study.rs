@@ -6,12 +6,12 @@
 //! what each unit counted ([`Performed`]), with these rules:
 //!
 //! ```text
-//! Count, Average   plain     one turn an element
-//!                  buffered  a turn to copy it and a turn to look at it; a round trip a block
+//! Count, Average   plain     one iteration an element
+//!                  buffered  an iteration to copy it and one to look at it; a round trip a block
 //! Vector Addition  plain     three accesses an element, on one port
 //!                  buffered  the three loops over a block overlap; a round trip a block
-//! Array Merge      plain     a round trip a read, a comparison a turn, and a single beat to write
-//!                  buffered  a comparison a turn, copies hidden; a round trip a block
+//! Array Merge      plain     a round trip a read, a comparison an iteration, one beat to write
+//!                  buffered  a comparison per iteration, copies hidden; a round trip a block
 //!                  both      a round trip for each read in search of a unit's share; then one unit
 //!                            joins the pieces: single beats, not shared out
 //! ```
@@ -162,31 +162,32 @@ impl Parameters {
     }
 
     fn light(&self, build: Build, steps: &Steps) -> Alone {
-        let turns = self.element_loop(build.pipelining).cycles(steps.iterations as f64);
+        let iterations = self.element_loop(build.pipelining).cycles(steps.iterations as f64);
         let read = moved(steps.a);
         match build.buffer_bytes {
             None => Alone {
-                cycles: turns.max(read * self.turn_cycles(1)) + self.dependent_read_cycles(),
+                cycles: iterations.max(read * self.iteration_cycles(1))
+                    + self.dependent_read_cycles(),
                 bursts: self.plain(Access::Bursts, read, 0.0),
             },
             Some(_) => Alone {
-                cycles: read * self.turn_cycles(1) + turns + self.blocks_cycles(steps),
+                cycles: read * self.iteration_cycles(1) + iterations + self.blocks_cycles(steps),
                 bursts: self.copied(read, 0.0),
             },
         }
     }
 
     fn addition(&self, build: Build, steps: &Steps) -> Alone {
-        let turns = self.element_loop(build.pipelining).cycles(steps.iterations as f64);
+        let iterations = self.element_loop(build.pipelining).cycles(steps.iterations as f64);
         let (read, written) = (moved(steps.a) + moved(steps.b), moved(steps.c));
         match build.buffer_bytes {
             None => Alone {
-                cycles: turns.max(steps.iterations as f64 * self.turn_cycles(3))
+                cycles: iterations.max(steps.iterations as f64 * self.iteration_cycles(3))
                     + self.dependent_read_cycles(),
                 bursts: self.plain(self.access(3), read, written),
             },
             Some(_) => Alone {
-                cycles: turns + self.blocks_cycles(steps),
+                cycles: iterations + self.blocks_cycles(steps),
                 bursts: self.copied(read, written),
             },
         }
@@ -207,7 +208,7 @@ impl Parameters {
             },
             Some(_) => Alone {
                 cycles: waiting
-                    + compare.max((read - one_by_one) * self.turn_cycles(1))
+                    + compare.max((read - one_by_one) * self.iteration_cycles(1))
                     + self.blocks_cycles(steps),
                 bursts: self.copied(read, written),
             },

@@ -207,7 +207,7 @@ mod without {
     }
 
     #[test]
-    fn turns_of_a_cycle_array_merge_needs_more_units() {
+    fn iterations_of_a_cycle_array_merge_needs_more_units() {
         let parameters = Parameters::default();
         let job = Job::ArrayMerge(Form::Segments);
         let alone = profile(&parameters, job, 1);
