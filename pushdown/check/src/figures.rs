@@ -507,7 +507,7 @@ mod tests {
     }
 
     #[test]
-    fn the_link_takes_what_the_kernel_does_not_of_a_large_result() {
+    fn link_bandwidth_excludes_kernel_time_of_a_large_result() {
         let sent = |link_bytes, told| {
             let traffic = nearscan_drive::Traffic { link_bytes, ..Default::default() };
             Told { traffic, ..told }

@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_that_failed_is_the_result() {
+    fn failed_part_becomes_the_result() {
         let failed = |status| ResultHeader::failed(&Envelope::default(), status).encode();
         let parts = [part(&[1]), failed(Status::NotSorted), failed(Status::Corrupt)];
         let joined = join_parts(&parts).unwrap();

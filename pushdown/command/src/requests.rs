@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gap_is_read_when_a_request_would_cost_more() {
+    fn gap_is_read_when_request_would_cost_more() {
         let near = range(0, 8192 + GAP_BYTES_MAX, 4096);
         assert_eq!(spans(&[range(0, 0, 8192), near]), [(0, 0, 12_288 + GAP_BYTES_MAX)]);
         let far = range(0, 12_288 + GAP_BYTES_MAX, 4096);

@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_failure_wins_over_ok_and_the_lower_code_over_the_higher() {
+    fn failure_wins_over_ok_and_lower_code_over_higher() {
         assert_eq!(Status::Ok.merge(Status::Overflow), Status::Overflow);
         assert_eq!(Status::Overflow.merge(Status::Ok), Status::Overflow);
         assert_eq!(Status::Overflow.merge(Status::Corrupt), Status::Corrupt);

@@ -353,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn a_widened_float_is_the_same_number() {
+    fn widened_float_is_the_same_number() {
         for number in [0.0, -0.0, 1.5, f32::MIN_POSITIVE, 1e-45, -f32::MAX, f32::INFINITY] {
             assert_eq!(widened_float(number).to_bits(), f64::from(number).to_bits());
         }

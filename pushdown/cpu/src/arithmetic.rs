@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn the_least_number_by_minus_one_leaves_64_bits() {
+    fn least_number_by_minus_one_leaves_64_bits() {
         let least = i128::from(i64::MIN);
         let [divide, round, floor, rest] = divided(vec![least], -1, Width::W64);
         for result in [divide, round, floor] {

@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sum_that_leaves_128_bits_is_an_overflow() {
+    fn sum_that_leaves_128_bits_is_overflow() {
         let numbers = Numbers { values: NumberValues::of(vec![i128::MAX, 1]), validity: None };
         let mut states = [State::default()];
         let number = Number::Vector(&numbers);

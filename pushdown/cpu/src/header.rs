@@ -333,7 +333,7 @@ mod tests {
         [0x15, 0, 0x15, 34, 0x15, 18, 0x2c, 0x15, 0xc8, 1, 0x15, 0, 0x15, 6, 0x15, 6, 0, 0];
 
     #[test]
-    fn a_header_is_read_and_unknown_fields_are_skipped() {
+    fn header_is_read_and_unknown_fields_are_skipped() {
         let kind = PageKind::Data { rows: 100, encoding: 0, level_encoding: 3 };
         let header = PageHeader { kind, uncompressed_bytes: 17, compressed_bytes: 9 };
         assert_eq!(PageHeader::read(&DATA), Ok((header, 18)));

@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn a_comparison_is_null_where_a_side_is() {
+    fn comparison_is_null_where_side_is() {
         let holds = BooleanBuffer::from(vec![true, true, false, false]);
         let valid = BooleanBuffer::from(vec![true, false, true, false]);
         assert_eq!(letters(&Truth::of(holds.clone(), Some(&valid))), "tnfn");

@@ -241,7 +241,7 @@ mod tests {
     #[case::less_than_the_top(None, Some(3), 10, 2, false)]
     #[case::a_top_of_fewer_rows(None, Some(3), 2, 2, true)]
     #[case::a_top_of_more_than_was_kept(None, Some(3), 4, 5, false)]
-    fn a_scan_accounts_for_its_rows(
+    fn scan_accounts_for_its_rows(
         #[case] limit: Option<u64>,
         #[case] top: Option<u32>,
         #[case] rows_kept: u64,
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn a_scan_is_of_its_whole_unit() {
+    fn scan_is_of_its_whole_unit() {
         let command = scan(None, envelope());
         for rows_in in [9, 11] {
             let found = completion([rows_in, 9, 9], |_| {}).check(&command).map(|_| ());
@@ -296,7 +296,7 @@ mod tests {
     #[case::there_was_none(true, 0, 0, true)]
     #[case::more_than_there_were(true, 3, 4, false)]
     #[case::more_than_the_units_have(false, 21, 21, false)]
-    fn a_merge_accounts_for_its_rows(
+    fn merge_accounts_for_its_rows(
         #[case] distinct: bool,
         #[case] rows_kept: u64,
         #[case] rows_out: u64,
@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn a_merge_is_of_its_command_and_whole() {
+    fn merge_is_of_its_command_and_whole() {
         let change = |change: fn(&mut ResultHeader)| check(false, 20, 20, change);
         let accounting = |found| matches!(found, Err(Fault::Accounting(_)));
         assert!(accounting(change(|header| header.command_id = 8)));

@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lane_is_busy_with_each_amount() {
+    fn lane_is_busy_with_each_amount() {
         let rates = KernelRates {
             setup_ns: 1000.0,
             ns_per_media_byte: 0.5,

@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn the_slowest_stage_is_found_in_a_sum() {
+    fn slowest_stage_is_found_in_sum() {
         let one = StageTimes::default().with(KernelStage::Decode, 5).with(KernelStage::Filter, 4);
         assert_eq!(one.slowest(), (KernelStage::Decode, 5));
         let two = one.plus(StageTimes::default().with(KernelStage::Filter, 2));

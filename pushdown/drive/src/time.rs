@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn the_limit_is_the_busiest_resource() {
+    fn limit_is_busiest_resource() {
         let limit = |figure: Modelled| figure.limit();
         assert_eq!(limit(modelled(100, 50, 1)), Limit::Media);
         assert_eq!(limit(modelled(100, 150, 1)), Limit::Kernel(KernelStage::Filter));
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn a_merge_waits_for_its_scans_and_they_share_the_units() {
+    fn merge_waits_for_its_scans_and_they_share_units() {
         let merge = Modelled { merge_ns: 500, ..modelled(100, 800, 4) };
         // 800 of kernel on four units, a mean pass through what else a scan takes, then the merge.
         assert_eq!(merge.makespan_ns(), 200 + (900 / 4 - 200 / 4) + 500);

@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn the_profile_of_the_card_is_as_wide_as_fits() {
+    fn profile_of_card_is_as_wide_as_fits() {
         let build = Profile::SmartSsd.build();
         assert_eq!(Profile::SmartSsd.admits(&build), Ok(()));
         let wider = Build { lanes: build.lanes + 1, ..build };

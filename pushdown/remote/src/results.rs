@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_part_is_an_error() {
+    fn damaged_part_is_error() {
         let message = part(Bytes::from_static(b"abc")).unwrap();
         let cut = FlightData { data_body: message.data_body.slice(..4), ..message.clone() };
         assert!(read_part(&cut, |_| {}).is_err());

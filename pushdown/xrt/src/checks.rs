@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn the_function_that_manages_is_not_the_card() {
+    fn function_that_manages_is_not_card() {
         let machine = Machine::new();
         machine.make("bus/pci/devices/0000:03:00.0");
         let detail = absence(&machine.sysfs, &card("0000:03:00.0"));
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn an_image_for_another_platform_is_refused() {
+    fn image_for_another_platform_is_refused() {
         let machine = Machine::new();
         let address = card("0000:03:00.1");
         before(&machine.sysfs, &address, &image()).unwrap();

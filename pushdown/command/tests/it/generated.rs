@@ -11,7 +11,7 @@ fn committed(path: &str) -> String {
 }
 
 #[test]
-fn the_header_of_the_kernels_is_fresh() {
+fn kernel_header_is_fresh() {
     assert!(
         committed("fpga_kernels/hls/command_format.hpp") == cpp_header::generate(),
         "run `cargo xtask codegen`"
@@ -19,7 +19,7 @@ fn the_header_of_the_kernels_is_fresh() {
 }
 
 #[test]
-fn the_tables_of_the_page_are_fresh_and_complete() {
+fn format_tables_are_fresh_and_complete() {
     let page = committed("docs/command-format.md");
     assert!(page == doc::generate(&page), "run `cargo xtask codegen`");
     assert!(!page.contains(doc::UNKNOWN_BLOCK));

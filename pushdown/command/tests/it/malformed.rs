@@ -30,7 +30,7 @@ fn is_consistent(command: &Command) -> bool {
 #[case(golden::inputs())]
 #[case(shapes::states())]
 #[case(shapes::rows())]
-fn a_truncated_command_is_refused(#[case] command: Command) {
+fn truncated_command_is_refused(#[case] command: Command) {
     let bytes = command.encode().unwrap();
     for length in 0..bytes.len() {
         assert!(
@@ -73,7 +73,7 @@ fn changed_byte_is_detected_by_the_checksum(#[case] command: Command) {
 #[case(golden::inputs())]
 #[case(shapes::states())]
 #[case(shapes::rows())]
-fn a_changed_byte_with_a_right_checksum_is_refused_or_valid(#[case] command: Command) {
+fn changed_byte_with_right_checksum_is_refused_or_valid(#[case] command: Command) {
     let good = command.encode().unwrap();
     let mut refused = 0;
     for at in 0..good.len() {
@@ -92,7 +92,7 @@ fn a_changed_byte_with_a_right_checksum_is_refused_or_valid(#[case] command: Com
 }
 
 #[test]
-fn a_changed_byte_of_a_fragment_is_refused_or_valid() {
+fn changed_byte_of_fragment_is_refused_or_valid() {
     let command = golden::strings();
     let good = command.fragment.encode().unwrap();
     for at in 0..good.len() {
@@ -115,7 +115,7 @@ fn a_changed_byte_of_a_fragment_is_refused_or_valid() {
 const WIDTHS: [Width; 5] = [Width::Bool, Width::W32, Width::W64, Width::W128, Width::Bytes];
 
 #[test]
-fn a_truncated_result_is_refused() {
+fn truncated_result_is_refused() {
     let bytes = golden::result();
     for length in 0..bytes.len() {
         assert!(ResultView::parse(&bytes[..length], &WIDTHS).is_err(), "{length}");
@@ -144,7 +144,7 @@ pub(crate) fn sealed(payload: &[u8], rows_out: u64) -> Vec<u8> {
 }
 
 #[test]
-fn a_changed_byte_of_a_payload_with_right_checksums_does_not_panic() {
+fn changed_byte_of_payload_with_right_checksums_does_not_panic() {
     let good = golden::result();
     let (header, payload) = good.split_at(usize::try_from(ResultHeader::BYTES).unwrap());
     let rows_out = ResultHeader::decode(header).unwrap().rows_out;

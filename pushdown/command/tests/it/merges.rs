@@ -220,7 +220,7 @@ fn scans_with_other_columns_are_refused_in_a_merge() {
 }
 
 #[test]
-fn a_truncated_merge_is_refused() {
+fn truncated_merge_is_refused() {
     let bytes = distinct().encode().unwrap();
     for length in 0..bytes.len() {
         let cut = MergeCommand::decode(&bytes[..length]);
@@ -239,7 +239,7 @@ fn a_truncated_merge_is_refused() {
 }
 
 #[test]
-fn a_changed_byte_is_refused_or_valid() {
+fn changed_byte_is_refused_or_valid() {
     let good = distinct().encode().unwrap();
     let mut refused = 0;
     for at in 0..good.len() {
@@ -315,7 +315,7 @@ fn scans_tile_their_section() {
 }
 
 #[test]
-fn a_scan_has_no_sections_of_a_merge_nor_a_merge_those_of_a_scan() {
+fn scan_has_no_sections_of_merge_nor_merge_those_of_scan() {
     let with_kind = |bytes: Vec<u8>, from: u16, to: u16| {
         let mut bytes = bytes;
         let directory = &mut bytes[HEADER_BYTES as usize..];

@@ -140,7 +140,7 @@ fn blocks_of_the_columnar_writer_do_not_depend_on_its_batches() {
 }
 
 #[test]
-fn a_block_of_long_strings_ends_before_its_ends_do() {
+fn block_of_long_strings_ends_before_its_ends_do() {
     let long = vec![b'x'; 30 << 20];
     let strings: Vec<&[u8]> = vec![&long; 5];
     let mut writer = ColumnarWriter::new(&[Width::Bytes]);
@@ -210,7 +210,7 @@ fn rows_without_columns_are_counted() {
 #[case(vec![Value::Number(1), Value::Number(2)])]
 #[case(vec![Value::Number(i128::from(i32::MAX) + 1), Value::Null])]
 #[case(vec![Value::Bytes(vec![]), Value::Null])]
-fn a_row_that_does_not_fit_is_refused(#[case] row: Row) {
+fn row_that_does_not_fit_is_refused(#[case] row: Row) {
     let mut writer = ResultWriter::new(vec![Width::W32, Width::Bytes]);
     assert!(matches!(writer.push(row), Err(Error::Inconsistent { .. })));
     assert_eq!(ResultHeader::decode(&writer.finish(golden::header())).unwrap().rows_out, 0);

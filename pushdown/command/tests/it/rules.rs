@@ -69,7 +69,7 @@ fn step(op: Op, width: Width, a: Operand, b: Operand, c: Operand) -> Step {
 #[case::distinct_strings(step(Op::IsDistinct, Width::Bool, S, S, NONE))]
 #[case::distinct_as_number(step(Op::IsNotDistinct, Width::W64, A, ONE, NONE))]
 #[case::in_too_much(step(Op::In, Width::Bool, A, ONE, Operand::Literal(5)))]
-fn a_step_of_the_wrong_kind_is_refused(#[case] step: Step) {
+fn step_of_wrong_kind_is_refused(#[case] step: Step) {
     let in_predicate = Fragment { predicate: Program::new([step]), ..fragment() };
     assert!(in_predicate.check().is_err());
     assert!(in_predicate.encode().is_err());
@@ -78,7 +78,7 @@ fn a_step_of_the_wrong_kind_is_refused(#[case] step: Step) {
 }
 
 #[test]
-fn a_predicate_ends_in_a_truth_value() {
+fn predicate_ends_in_truth_value() {
     let number = Step::arithmetic(Op::Add, Width::W64, A, ONE);
     let ends_in_number = Fragment { predicate: Program::new([number]), ..fragment() };
     assert!(ends_in_number.check().is_err());
@@ -103,7 +103,7 @@ fn a_predicate_ends_in_a_truth_value() {
     filter: Operand::Step(0),
     ..Aggregate::count_rows()
 })]
-fn a_slot_of_the_wrong_kind_is_refused(#[case] slot: Aggregate) {
+fn slot_of_wrong_kind_is_refused(#[case] slot: Aggregate) {
     let states = |slot| Fragment {
         output: Output::States { keys: vec![], aggregates: vec![slot] },
         ..fragment()
@@ -118,7 +118,7 @@ fn a_slot_of_the_wrong_kind_is_refused(#[case] slot: Aggregate) {
 #[case(S, Width::W64)]
 #[case(Operand::Test(0), Width::Bool)]
 #[case(NONE, Width::W64)]
-fn an_output_column_of_the_wrong_kind_is_refused(#[case] operand: Operand, #[case] width: Width) {
+fn output_column_of_wrong_kind_is_refused(#[case] operand: Operand, #[case] width: Width) {
     let rows = Fragment {
         output: Output::Rows {
             columns: vec![RowColumn { operand, width }],
@@ -140,7 +140,7 @@ fn an_output_column_of_the_wrong_kind_is_refused(#[case] operand: Operand, #[cas
 #[case::literals_too_large(2, TestOp::In, 200, 100)]
 #[case::two_patterns(2, TestOp::Like, 2, 1)]
 #[case::pattern_too_long(2, TestOp::Like, 1, limits::PATTERN_PLACES_MAX as usize + 1)]
-fn a_string_test_out_of_bounds_is_refused(
+fn string_test_out_of_bounds_is_refused(
     #[case] column: u16,
     #[case] op: TestOp,
     #[case] count: usize,

@@ -36,12 +36,12 @@ fn keys_by_codes_and_by_ranges_go_together() {
 #[case::range_of_nothing(Key::range(FLAG, 0, 0))]
 #[case::range_too_wide(Key::range(FLAG, 0, limits::GROUPS_MAX))]
 #[case::range_beyond_64_bits(Key::range(FLAG, i64::MAX, 1))]
-fn a_key_of_the_wrong_kind_is_refused(#[case] key: Key) {
+fn key_of_wrong_kind_is_refused(#[case] key: Key) {
     assert!(grouped_by(vec![key]).is_err());
 }
 
 #[test]
-fn a_key_is_listed_once_with_a_range_or_without() {
+fn key_is_listed_once_with_range_or_without() {
     let twice = grouped_by(vec![Key::column(0), Key::range(FLAG, 0, 2)]);
     assert_eq!(twice, Err(Error::Inconsistent { what: "a group key is listed twice" }));
 }
@@ -60,7 +60,7 @@ fn ordered_by(top: Top, limit: Option<u64>) -> Result<(), Error> {
 #[case::no_such_step(Operand::Step(9), 1)]
 #[case::no_rows(FLAG, 0)]
 #[case::too_many_rows(FLAG, limits::TOP_MAX + 1)]
-fn a_top_of_the_wrong_kind_is_refused(#[case] operand: Operand, #[case] count: u32) {
+fn top_of_wrong_kind_is_refused(#[case] operand: Operand, #[case] count: u32) {
     let top = Top { operand, descending: false, nulls_first: true, count };
     assert!(ordered_by(top, None).is_err());
 }
@@ -119,7 +119,7 @@ fn read_as(column: usize, reading: Reading) -> Result<Command, Error> {
 #[case::bytes_too_long(6, ReadAs::BigEndian, 0, 17)]
 #[case::bytes_little_endian(6, ReadAs::Signed, 0, 16)]
 #[case::too_many_bits(1, ReadAs::Signed, 65, 0)]
-fn a_reading_of_another_type_is_refused(
+fn reading_of_another_type_is_refused(
     #[case] column: usize,
     #[case] rule: ReadAs,
     #[case] bits: u8,
@@ -184,7 +184,7 @@ fn lane_memory_covers_the_needs_of_its_column() {
 }
 
 #[test]
-fn the_strings_of_an_extreme_are_kept() {
+fn extreme_of_strings_is_kept() {
     let scratch_of = |function, width| {
         let Command { fragment, unit, .. } = shapes::states();
         let aggregates = vec![Aggregate::new(function, NOTE, width)];

@@ -66,19 +66,19 @@ fn with_entry(extra: [u8; 16]) -> Vec<u8> {
 }
 
 #[test]
-fn an_unknown_optional_section_is_skipped() {
+fn unknown_optional_section_is_skipped() {
     let bytes = with_entry(entry(900, 0, 3, 0, 64));
     assert_eq!(Command::decode(&bytes), Ok(golden::q6()));
 }
 
 #[test]
-fn an_unknown_critical_section_is_refused() {
+fn unknown_critical_section_is_refused() {
     let bytes = with_entry(entry(900, SECTION_CRITICAL, 3, 0, 64));
     assert_eq!(Command::decode(&bytes), Err(Error::UnknownSection { kind: 900 }));
 }
 
 #[test]
-fn an_unknown_section_must_lie_within_the_command_and_on_a_line() {
+fn unknown_section_must_lie_within_command_and_on_line() {
     let outside = with_entry(entry(900, 0, 0, 64, u32::MAX));
     assert!(matches!(Command::decode(&outside), Err(Error::Truncated { part: "section", .. })));
     let crooked = with_entry(entry(900, 0, 0, 8, 8));
@@ -92,7 +92,7 @@ fn duplicate_section_is_refused() {
 }
 
 #[test]
-fn a_command_without_an_output_section_is_refused() {
+fn command_without_output_section_is_refused() {
     let mut bytes = golden::q6().encode().unwrap();
     let at = place(&bytes, section::OUTPUT);
     // The section has an unused number and is not critical, so it is skipped.
@@ -127,7 +127,7 @@ fn another_major_version_is_refused_and_another_minor_one_is_read() {
 }
 
 #[test]
-fn an_opcode_without_a_meaning_is_refused() {
+fn opcode_without_meaning_is_refused() {
     let mut bytes = golden::q6().encode().unwrap();
     bytes[16] = 9;
     fix_checksum(&mut bytes);
@@ -175,7 +175,7 @@ fn range_of_a_missing_or_repeated_key_is_refused() {
 }
 
 #[test]
-fn a_top_has_known_flags() {
+fn top_with_unknown_flags_is_refused() {
     let with_flags = |flags| with_byte(&shapes::rows(), section::TOP, 2, flags);
     assert_eq!(with_flags(3), Ok(shapes::rows()));
     let Ok(nulls_last) = with_flags(1) else { panic!("nulls may come last") };

@@ -124,7 +124,7 @@ pub(crate) fn rows() -> Command {
 }
 
 #[test]
-fn the_columns_are_of_every_type() {
+fn columns_are_of_every_type() {
     assert!(PhysicalType::ALL.iter().map(|(it, _)| *it).eq(TYPES.map(|(_, it)| it)));
     let bytes = columns().iter().filter(|column| column.kind == ValueKind::Bytes).count();
     assert_eq!(bytes, 1);

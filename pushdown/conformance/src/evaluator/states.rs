@@ -202,7 +202,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_sum_may_leave_128_bits_on_the_way() {
+    fn intermediate_sum_may_exceed_128_bits() {
         let mut sum = Sum::default();
         for number in [i128::MAX, i128::MAX, i128::MIN, -5, i128::MIN] {
             sum.add(number);

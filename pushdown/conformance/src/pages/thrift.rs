@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn the_checksum_is_that_of_gzip() {
+    fn checksum_equals_that_of_gzip() {
         assert_eq!(crc32(b"123456789"), 0xcbf4_3926);
     }
 }

@@ -66,7 +66,7 @@ fn predicate_keeps_a_row_only_if_true() {
 }
 
 #[test]
-fn a_test_of_null_is_null() {
+fn test_of_null_is_null() {
     let test = Step::test(0);
     let kept = evaluate(&fragment(vec![test], vec![], both()), &table());
     assert_eq!(kept.rows_kept, 3);
@@ -141,7 +141,7 @@ fn null_is_a_group_and_groups_need_rows() {
 }
 
 #[test]
-fn a_sum_is_exact_and_its_absolutes_may_be_too_large() {
+fn sum_is_exact_and_its_absolutes_may_be_too_large() {
     let slot = Aggregate::new(Function::Sum, Operand::Literal(0), Width::W128);
     let mut sums = fragment(
         vec![],
@@ -191,7 +191,7 @@ fn key_by_range_allows_null_and_no_value_outside() {
 }
 
 #[test]
-fn a_top_keeps_ties_and_every_row_that_can_be_among_the_first() {
+fn top_keeps_ties_and_every_candidate_row() {
     let kept = |numbers: &[Option<i128>], descending, nulls_first, count| {
         let columns = vec![RowColumn { operand: A, width: Width::W64 }];
         let top = Some(Top { operand: A, descending, nulls_first, count });

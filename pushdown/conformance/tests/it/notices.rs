@@ -102,7 +102,7 @@ fn flaw_of_the_life_cycle_is_detected(#[case] flaw: Flaw, #[case] names: &[&str]
 }
 
 #[test]
-fn a_report_without_a_case_is_not_clean() {
+fn report_without_case_is_not_clean() {
     let options = Options { prefix: "no such case".to_owned(), ..Options::default() };
     assert!(!check_with(&Fake::new(Flaw::Nothing), &options).is_clean());
 }

@@ -32,7 +32,7 @@ fn start(threads: usize, in_flight_max: u32) -> CpuDrive {
 }
 
 #[test]
-fn a_completion_is_measured_and_accounts_for_its_bytes() {
+fn completion_is_measured_and_accounts_for_its_bytes() {
     let drive = start(1, 4);
     let sample = hundreds(50_000);
     let command = sum(&sample, &drive, 1, 0);
@@ -85,7 +85,7 @@ fn full_queue_and_duplicate_command_id_are_refused() {
 }
 
 #[test]
-fn a_command_that_waited_too_long_times_out() {
+fn command_that_waited_too_long_times_out() {
     let drive = start(1, 3);
     let sample = hundreds(200_000);
     let session = session(&drive);
@@ -148,7 +148,7 @@ fn shut_down_drive_finishes_its_commands_and_refuses_new_ones() {
 }
 
 #[test]
-fn a_lease_is_charged_to_the_query_until_the_command_has_ended() {
+fn lease_is_charged_to_query_until_command_has_ended() {
     let drive = start(1, 4);
     let room = Room::new(1500);
     let session = session_with(&drive, Arc::<Room>::clone(&room));
@@ -189,7 +189,7 @@ fn input_other_than_a_file_is_not_supported() {
 }
 
 #[test]
-fn a_damaged_chunk_names_its_column() {
+fn damaged_chunk_names_its_column() {
     let drive = start(1, 4);
     let sample = hundreds(1000);
     let mut command = sum(&sample, &drive, 1, 0);

@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_has_nine_bytes_before_its_body() {
+    fn answer_has_nine_bytes_before_its_body() {
         let message = Answer::yes_or_no(true).bytes(2, b"xy").number(3, 300).message();
         assert_eq!(message[..9], [0x09, 9, 0, 0, 0, 0, 0, 0, 0]);
         assert_eq!(message[9..], [0x08, 1, 0x12, 2, b'x', b'y', 0x18, 0xac, 0x02]);

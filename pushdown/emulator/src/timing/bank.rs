@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn a_write_takes_longer_than_a_read() {
+    fn write_takes_longer_than_read() {
         let parameters = Parameters::default();
         let writes = Bursts { reads: 0.0, writes: 1.0, bytes: 64.0 };
         let more = parameters.service_ns(&writes) - parameters.service_ns(&READS);

@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn a_second_row_slows_the_clock() {
+    fn second_row_slows_clock() {
         let clock =
             |bytes| Parameters::default().kernel_clock_hz(LocalMemory { bytes, units: 1 }).unwrap();
         assert!((clock(256 * KIB) - 300e6).abs() < 1.0);

@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_alone_waits_for_its_longest_request() {
+    fn command_alone_waits_for_its_longest_request() {
         let alone = Parameters::default().media(std::iter::once(1 << 20));
         assert!((alone.busy_ns + alone.wait_ns - 1e9 * 1_048_576.0 / 1.59e9).abs() < 1.0);
         let nothing = Parameters::default().media(std::iter::empty());

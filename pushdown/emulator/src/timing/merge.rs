@@ -88,7 +88,7 @@ mod tests {
     };
 
     #[test]
-    fn a_merge_pays_for_waits_comparisons_lines_and_words() {
+    fn merge_pays_for_waits_comparisons_lines_and_words() {
         let parameters = Parameters::default();
         let cycles = parameters.merge_cycles(&PART);
         assert!((cycles - (116.0 + 400.0 + 10.0 + 15.0)).abs() < 1e-6, "{cycles}");

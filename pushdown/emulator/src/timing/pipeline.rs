@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn a_megabyte_from_the_media_takes_its_share_of_the_bandwidth() {
+    fn megabyte_from_media_takes_its_share_of_bandwidth() {
         let requests = [1 << 20, 1 << 20, 1 << 20].into_iter();
         let time = Parameters::default().scan(&build(), requests, &Counters::default());
         assert_eq!(time.media_ns, 967_917);

@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn a_scan_has_the_rates_of_its_stages() {
+    fn scan_has_rates_of_its_stages() {
         let parameters = Parameters::default();
         let rates = parameters.scan_rates();
         let rows = Counters { filter_iterations: 500_000, ..Counters::default() };
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn a_merge_has_the_rates_of_its_loops() {
+    fn merge_has_rates_of_its_loops() {
         let parameters = Parameters::default();
         let rates = parameters.merge_rates(2);
         // A million rows of two words out of eight inputs.

@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn the_busiest_stage_decides_once_rows_flow() {
+    fn busiest_stage_decides_once_rows_flow() {
         let stages = KernelStage::ALL.map(|(stage, _, _)| stage);
         for stage in stages.into_iter().filter(|stage| !BEFORE_ROWS.contains(stage)) {
             let most = if stage == KernelStage::LookUp { 290_000 } else { 200_000 };

@@ -22,7 +22,7 @@ fn count(design: &Design, per: &str) -> u32 {
 }
 
 #[test]
-fn a_design_fits_when_the_ledger_says_so() {
+fn design_fits_when_ledger_says_so() {
     let ledger = ledger();
     for design in &ledger.designs {
         let over: Vec<_> = ledger.over(&design.counts).iter().map(|over| over.resource).collect();
@@ -31,7 +31,7 @@ fn a_design_fits_when_the_ledger_says_so() {
 }
 
 #[test]
-fn the_builds_of_the_study_fit() {
+fn builds_of_study_fit() {
     let ledger = ledger();
     for words in ["study, fifteen units", "buffers of 256 KiB"] {
         let design = design(&ledger, words);
@@ -44,7 +44,7 @@ fn the_builds_of_the_study_fit() {
 }
 
 #[test]
-fn the_builds_of_the_fast_set_fit() {
+fn builds_of_fast_set_fit() {
     let ledger = ledger();
     for words in ["fast, a light kernel", "fast, array merge"] {
         let design = design(&ledger, words);
@@ -56,7 +56,7 @@ fn the_builds_of_the_fast_set_fit() {
 }
 
 #[test]
-fn the_drives_of_each_profile_are_in_the_ledger() {
+fn drives_of_each_profile_are_in_ledger() {
     let ledger = ledger();
     let of = |words: &str| design(&ledger, words);
     let fits = of("scan, one unit of 7 lanes");
@@ -130,7 +130,7 @@ fn page_lists_the_resources_of_the_builds() {
 }
 
 #[test]
-fn the_images_of_the_card_fit_and_the_first_is_the_default() {
+fn images_of_card_fit_and_first_is_default() {
     let builds = IMAGES.iter().filter(|image| image.name != "emulation").map(|image| {
         let units_of = |kernel| {
             let units = image.all_units().filter(|(unit, _)| *unit == kernel).count();

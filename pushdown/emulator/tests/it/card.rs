@@ -183,7 +183,7 @@ fn result_in(output: &File) -> ResultHeader {
 }
 
 #[test]
-fn a_kernel_runs_on_the_buffers_that_the_runtime_maps() {
+fn kernel_runs_on_buffers_that_runtime_maps() {
     let (mut runtime, command, output) = prepared("", &Sample::plain(1000));
     assert_eq!(runtime.control(), 4);
     for _ in 0..3 {
@@ -206,7 +206,7 @@ fn kernel_with_an_invalid_address_ends_without_a_result() {
 }
 
 #[test]
-fn a_cancel_word_that_is_written_reaches_the_kernel() {
+fn cancel_word_that_is_written_reaches_kernel() {
     let (mut runtime, _, output) = prepared("", &Sample::plain(10));
     // Before the start it is a word like any other, which the kernel finds set.
     runtime.copy_in(ARGUMENTS[4], &1u32.to_le_bytes());
@@ -220,7 +220,7 @@ fn a_cancel_word_that_is_written_reaches_the_kernel() {
 }
 
 #[test]
-fn an_image_for_other_kernels_does_not_load() {
+fn image_for_other_kernels_does_not_load() {
     let mut runtime = Runtime::start("");
     assert!(!runtime.load("no bitstream: kernels 0000000000000000"));
     assert!(runtime.load(KERNELS_HASH));

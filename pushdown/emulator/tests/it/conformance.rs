@@ -7,9 +7,7 @@ use nearscan_emulator::{Build, Config, Emulator, Profile};
 use rstest::rstest;
 
 #[rstest]
-fn the_emulated_drive_passes_the_suite(
-    #[values(Profile::SmartSsd, Profile::Unlimited)] profile: Profile,
-) {
+fn emulated_drive_passes_suite(#[values(Profile::SmartSsd, Profile::Unlimited)] profile: Profile) {
     let drive = Emulator::open(Config::of_profile(profile));
     let report = check(&drive);
     assert!(report.is_clean(), "{report}");
@@ -30,7 +28,7 @@ fn merges_in_parts_are_the_same_merges(#[values(1, 2, 3, 5)] merge_units: u32) {
 }
 
 #[test]
-fn the_suite_passes_from_several_threads_at_once() {
+fn suite_passes_from_several_threads_at_once() {
     let drive = Emulator::open(Config::of_profile(Profile::Unlimited));
     std::thread::scope(|scope| {
         for seed in 1..=2 {

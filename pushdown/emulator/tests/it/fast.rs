@@ -98,7 +98,7 @@ fn rows() -> Vec<String> {
 }
 
 #[test]
-fn the_page_has_the_figures_of_the_fast_set() {
+fn page_has_figures_of_fast_set() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/timing-model.md");
     let page = std::fs::read_to_string(path).unwrap();
     let shown: Vec<_> = page.lines().filter(|line| line.starts_with("| fast: ")).collect();
@@ -145,7 +145,7 @@ mod without {
 
     /// Equal elements fall to one unit: what a merge without a merge path is.
     #[test]
-    fn a_cut_array_merge_does_not_scale() {
+    fn cut_merge_does_not_scale() {
         let equal = [vec![3; ELEMENTS / 8], vec![3; ELEMENTS / 8]];
         let parameters = Parameters::default();
         for job in MERGES.map(Job::ArrayMerge) {
@@ -159,7 +159,7 @@ mod without {
     }
 
     #[test]
-    fn a_limit_of_the_bank_one_unit_is_as_fast_as_its_port() {
+    fn bank_limit_unit_is_as_fast_as_its_port() {
         let parameters = Parameters::default();
         let held = profile(&parameters, Job::Count, 1);
         assert_eq!(held.limit, Limit::Bank);
@@ -191,7 +191,7 @@ mod without {
     }
 
     #[test]
-    fn a_round_trip_the_search_for_cuts_is_free() {
+    fn round_trips_search_for_cuts_is_free() {
         let short = arrays().clone().map(|mut array| {
             array.truncate(1000);
             array
@@ -207,7 +207,7 @@ mod without {
     }
 
     #[test]
-    fn iterations_of_a_cycle_array_merge_needs_more_units() {
+    fn single_cycle_iterations_merge_needs_more_units() {
         let parameters = Parameters::default();
         let job = Job::ArrayMerge(Form::Segments);
         let alone = profile(&parameters, job, 1);
@@ -218,7 +218,7 @@ mod without {
     }
 
     #[test]
-    fn a_turnaround_writing_costs_what_reading_does() {
+    fn turnaround_writes_cost_as_much_as_reads() {
         let parameters = Parameters::default();
         let none = Parameters { bank_turnaround_ns: 0.0, ..parameters.clone() };
         let limits = |job| {

@@ -136,7 +136,7 @@ fn fault_at_a_place_strikes_that_command_only() {
 }
 
 #[test]
-fn a_reset_in_flight_fails_what_runs_and_new_sessions_work() {
+fn reset_in_flight_fails_what_runs_and_new_sessions_work() {
     let scan = Sample::plain(100);
     let drive = open("hang@0,reset@1");
     let before = session(&drive);
@@ -230,7 +230,7 @@ fn hanging_kernel_releases_its_memory_when_cancelled() {
 }
 
 #[test]
-fn a_file_that_has_changed_is_stale() {
+fn file_that_has_changed_is_stale() {
     let scan = Sample::plain(100);
     let drive = open("");
     let session = session(&drive);
@@ -253,7 +253,7 @@ fn reset_voids_earlier_sessions() {
 }
 
 #[test]
-fn a_full_queue_and_a_full_memory_refuse() {
+fn full_queue_and_full_memory_refuse() {
     let scan = Sample::plain(100);
     let config = [("faults", "hang:1"), ("memory", "1048576")];
     let drive = Emulator::open(Config::from_parameters(config).unwrap());
@@ -276,7 +276,7 @@ fn a_full_queue_and_a_full_memory_refuse() {
 }
 
 #[test]
-fn the_same_command_takes_the_same_modelled_time() {
+fn same_command_takes_same_modelled_time() {
     let time = || {
         let scan = Sample::plain(5000);
         let drive = open("");

@@ -9,7 +9,7 @@ use nearscan_emulator::{Build, Config, Emulator, Profile};
 use crate::scan::open;
 
 #[test]
-fn the_merged_result_alone_crosses_the_link() {
+fn merged_result_alone_crosses_link() {
     let scans = [1000, 10, 3000].map(Sample::plain);
     let drive = open("");
     let session = session(&drive);
@@ -86,7 +86,7 @@ fn parts_on_several_units_give_the_same_merge() {
 }
 
 #[test]
-fn the_page_has_the_times_of_a_merge() {
+fn page_has_times_of_merge() {
     let scans = [100_000, 100_000].map(Sample::plain);
     let rows = [1, 2, 5].map(|units| {
         let (_, merge_ns) = merged_by(units, &scans, None);
@@ -99,7 +99,7 @@ fn the_page_has_the_times_of_a_merge() {
 }
 
 #[test]
-fn a_merge_that_is_too_short_to_cut_is_not_cut() {
+fn merge_that_is_too_short_to_cut_is_not_cut() {
     let scans = [1000, 1000].map(Sample::plain);
     assert_eq!(merged_by(5, &scans, None), merged_by(1, &scans, None));
 }
@@ -131,7 +131,7 @@ fn fault_plan_depends_on_the_scans_of_a_merge() {
 }
 
 #[test]
-fn a_lease_must_hold_scans_and_merged_result() {
+fn lease_must_hold_scans_and_merged_result() {
     let scans = [100, 200].map(Sample::plain);
     let drive = Emulator::open(Config::of_profile(Profile::Unlimited));
     let session = session(&drive);

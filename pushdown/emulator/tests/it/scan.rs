@@ -29,7 +29,7 @@ fn count_and_sum_return_with_their_traffic() {
 }
 
 #[test]
-fn a_command_of_more_columns_than_lanes_is_not_supported() {
+fn command_of_more_columns_than_lanes_is_not_supported() {
     let scan = Sample::plain(10);
     let drive = Emulator::open(Config::from_parameters([("lanes", "2")]).unwrap());
     assert_eq!(drive.capabilities().columns_max, 2);

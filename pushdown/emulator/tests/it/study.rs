@@ -128,7 +128,7 @@ mod calibrated {
     #[rstest]
     #[case(Kernel::Average, 10.1)]
     #[case(Kernel::ArrayMerge, 0.36)]
-    fn the_slowest_host_is_the_study_s(#[case] kernel: Kernel, #[case] study: f64) {
+    fn slowest_host_is_that_of_the_study(#[case] kernel: Kernel, #[case] study: f64) {
         check(against_host(&Parameters::default(), kernel, 0.8), study, WITHIN);
     }
 }
@@ -180,14 +180,14 @@ mod compared {
     }
 
     #[test]
-    fn a_buffer_slows_kernels_of_one_argument() {
+    fn buffer_slows_kernels_of_one_argument() {
         for kernel in [Kernel::Count, Kernel::Average] {
             assert!(buffer_gain(&Parameters::default(), kernel, BEST_BUFFER) < 1.0);
         }
     }
 
     #[test]
-    fn a_buffer_is_best_at_256_kib() {
+    fn buffer_is_best_at_256_kib() {
         let gain = |kib| buffer_gain(&Parameters::default(), Kernel::VectorAddition, kib * KIB);
         let rising = [1, 2, 4, 8, 16, 32, 64, 128, 256].map(gain);
         assert!(rising.is_sorted_by(|one, next| one < next), "{rising:?}");
@@ -212,7 +212,7 @@ mod compared {
     }
 
     #[test]
-    fn a_unit_among_many_does_less_but_more_than_its_share_of_one() {
+    fn unit_among_many_does_less_but_more_than_its_share_of_one() {
         for kernel in Kernel::ALL {
             let of_one =
                 |units| units_gain(&Parameters::default(), kernel, units) / f64::from(units);
@@ -229,14 +229,14 @@ mod without {
     use super::*;
 
     #[test]
-    fn a_shared_port_the_buffer_of_vector_addition_gains_nothing() {
+    fn shared_port_buffer_of_vector_addition_gains_nothing() {
         let apart = Parameters { unit_ports: 3.0, ..Parameters::default() };
         assert!(buffer_gain(&apart, Kernel::VectorAddition, BEST_BUFFER) <= 1.0);
         assert!(buffer_gain(&Parameters::default(), Kernel::VectorAddition, BEST_BUFFER) > 10.0);
     }
 
     #[test]
-    fn a_round_trip_a_small_buffer_is_as_good_as_a_large_one() {
+    fn round_trip_small_buffer_is_as_good_as_large_one() {
         // As many requests in flight as hide it, so that single beats cost what they did.
         let near = Parameters {
             port_round_trip_cycles: 58.0 / 16.0,
@@ -282,14 +282,14 @@ mod without {
     }
 
     #[test]
-    fn a_slower_clock_nothing_declines_beyond_256_kib() {
+    fn slower_clock_nothing_declines_beyond_256_kib() {
         let steady = Parameters { clock_row_delay_ns: 0.0, ..Parameters::default() };
         let gain = |kib| buffer_gain(&steady, Kernel::VectorAddition, kib * KIB);
         assert!(gain(512) > gain(256) && gain(1024) > gain(512));
     }
 
     #[test]
-    fn a_join_array_merge_scales_with_units() {
+    fn join_array_merge_scales_with_units() {
         let none = Parameters { join_accesses: 0.0, ..Parameters::default() };
         let gain = units_gain(&none, Kernel::ArrayMerge, 15);
         assert!(gain > 10.0, "{gain}");
@@ -316,7 +316,7 @@ mod uneven {
     }
 
     #[test]
-    fn the_slowest_unit_decides() {
+    fn slowest_unit_decides() {
         let build = best(Kernel::VectorAddition, 4);
         let even = seconds_of(build, &[1 << 20; 4]);
         let uneven = seconds_of(build, &[1 << 21, 1 << 19, 1 << 20, 1 << 19]);
@@ -335,7 +335,7 @@ mod uneven {
     }
 
     #[test]
-    fn the_search_for_a_share_is_charged_a_round_trip_a_read() {
+    fn search_for_share_is_charged_round_trip_read() {
         let build = best(Kernel::ArrayMerge, 1);
         let without = steps(build, 1 << 20);
         let mut with = without;

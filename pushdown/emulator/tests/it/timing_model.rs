@@ -18,7 +18,7 @@ fn page() -> String {
 }
 
 #[test]
-fn the_page_has_the_parameters_of_the_model() {
+fn page_has_parameters_of_model() {
     let page = page();
     let shown: Vec<_> = page.lines().filter(|line| line.starts_with("| `")).collect();
     let rows = rows();

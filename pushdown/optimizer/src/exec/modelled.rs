@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_real_drive_has_none() {
+    fn real_drive_has_none() {
         let none = ModelledTime::default();
         assert_eq!((none.as_usize(), none.to_string().as_str()), (0, "0ns"));
     }

@@ -220,7 +220,7 @@ async fn every_branch_of_a_union_is_its_own_fragment() {
 }
 
 #[tokio::test]
-async fn an_aggregate_in_a_scalar_subquery_is_offloaded_and_its_user_is_not() {
+async fn aggregate_in_scalar_subquery_is_offloaded_and_its_user_is_not() {
     let sql = "SELECT count(*) FROM lineitem \
                WHERE l_quantity > (SELECT avg(l_quantity) FROM lineitem WHERE l_tax > 0.02)";
     assert_snapshot!(Bench::new().decided(sql).await, @r"

@@ -72,7 +72,7 @@ fn stable_union() -> Vec<String> {
 
 #[rstest]
 #[tokio::test]
-async fn a_sorted_union_is_merged_on_the_drive_and_stays_stable(
+async fn sorted_union_is_merged_on_drive_and_stays_stable(
     #[values("1", "2")] partitions: &str,
     #[values("false", "true")] verify: &str,
 ) {
@@ -110,7 +110,7 @@ fn overlapping(bench: Bench, groups: i64) -> Bench {
 
 #[rstest]
 #[tokio::test]
-async fn a_sort_of_sorted_row_groups_is_a_merge(#[values("1", "2")] partitions: &str) {
+async fn sort_of_sorted_row_groups_is_merge(#[values("1", "2")] partitions: &str) {
     let bench = overlapping(merging(16), 4)
         .set("datafusion.execution.target_partitions", partitions)
         .set("datafusion.execution.collect_statistics", "false");
@@ -161,7 +161,7 @@ async fn long_inputs_are_merged_in_windows(#[case] verify: bool) {
 #[case::filtered("SELECT k FROM a WHERE v % 2 = 0 UNION SELECT k FROM b WHERE v > 1100 ORDER BY k")]
 #[case::of_three("SELECT k FROM a UNION SELECT k FROM b UNION SELECT k FROM a ORDER BY k")]
 #[tokio::test]
-async fn a_sorted_union_without_duplicates(
+async fn sorted_union_without_duplicates(
     #[case] sql: &str,
     #[values("1", "2")] partitions: &str,
     #[values(2, 16)] merge_inputs_max: u32,
@@ -296,7 +296,7 @@ async fn windows_that_are_pushed_back_lose_no_row() {
 #[case::several_windows(4)]
 #[case::as_few_as_can_be(16)]
 #[tokio::test]
-async fn a_merge_that_fails_in_a_row_is_quarantined(#[case] merge_inputs_max: u32) {
+async fn merge_that_fails_in_row_is_quarantined(#[case] merge_inputs_max: u32) {
     let bench = two_tables(merging(merge_inputs_max));
     bench.drive.on_merges(Act::Fail(Failure::Timeout));
     let mut timeouts = 0;
@@ -326,7 +326,7 @@ async fn a_merge_that_fails_in_a_row_is_quarantined(#[case] merge_inputs_max: u3
 }
 
 #[tokio::test]
-async fn a_drive_that_does_not_merge_leaves_it_to_the_host() {
+async fn drive_that_does_not_merge_leaves_it_to_host() {
     let bench = two_tables(merging(0));
     let run = bench.check(UNION).await;
     assert!(!shown(&run.plan).contains("PushdownMergeExec"), "{}", shown(&run.plan));

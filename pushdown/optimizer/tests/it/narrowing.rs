@@ -39,7 +39,7 @@ async fn bounds_of_a_join_reach_the_drive(#[values("1", "2")] partitions: &str) 
 }
 
 #[tokio::test]
-async fn the_kth_row_of_a_top_k_narrows_later_units() {
+async fn kth_row_of_top_k_prunes_later_units() {
     let bench = one_partition();
     let sql = "SELECT l_orderkey, l_comment FROM lineitem WHERE l_quantity < 20 \
                ORDER BY l_orderkey, l_comment LIMIT 3";
@@ -62,7 +62,7 @@ async fn pushed_back_unit_is_narrowed_correctly() {
 }
 
 #[tokio::test]
-async fn a_filter_over_a_computed_column_is_lowered_through_it() {
+async fn filter_over_computed_column_is_lowered_through_it() {
     let bench = one_partition();
     let sql = "SELECT k, l_comment FROM (SELECT l_orderkey + 5 AS k, l_comment FROM lineitem \
                WHERE l_tax > 0.02) JOIN orders ON k = o_orderkey WHERE o_custkey = 7 ORDER BY 2";

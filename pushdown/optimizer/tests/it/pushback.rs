@@ -93,7 +93,7 @@ async fn unit_without_a_completion_runs_on_the_host(#[values(ROWS, STATES)] sql:
 }
 
 #[tokio::test]
-async fn a_lease_that_is_refused_is_low_memory() {
+async fn lease_that_is_refused_is_low_memory() {
     let bench = one_partition();
     bench.drive.refuse_leases(2);
     let run = bench.check(ROWS).await;
@@ -129,7 +129,7 @@ fn with_fallback() -> (Bench, Arc<Fake>) {
 
 #[rstest]
 #[tokio::test]
-async fn the_fallback_gets_the_unit_and_no_other(#[values(ROWS, STATES)] sql: &str) {
+async fn fallback_gets_unit_and_no_other(#[values(ROWS, STATES)] sql: &str) {
     let (bench, fallback) = with_fallback();
     bench.drive.on(1, Act::End(Status::Encoding));
     let run = bench.check(sql).await;
@@ -157,7 +157,7 @@ async fn replaced_plan_runs_what_the_fallback_cannot(
 }
 
 #[tokio::test]
-async fn an_overflow_is_not_computed_again_by_the_fallback() {
+async fn overflow_is_not_computed_again_by_fallback() {
     let (bench, fallback) = with_fallback();
     bench.drive.on(1, Act::End(Status::Overflow));
     bench.check(STATES).await;
@@ -174,7 +174,7 @@ async fn an_overflow_is_not_computed_again_by_the_fallback() {
 #[case::of_the_sum_of_sums("SELECT sum(l_huge) FROM lineitem WHERE l_orderkey < 4000", 4)]
 #[case::of_a_comparison("SELECT count(*) FROM lineitem WHERE l_huge * 4096 > 5", 4)]
 #[tokio::test]
-async fn an_overflow_gives_what_datafusion_wraps_to(#[case] sql: &str, #[case] units: usize) {
+async fn overflow_gives_what_datafusion_wraps_to(#[case] sql: &str, #[case] units: usize) {
     let bench = one_partition();
     let run = bench.check(sql).await;
     assert_eq!(run.pushbacks(), [("pushback_overflow".to_owned(), units)]);
@@ -245,7 +245,7 @@ async fn into_quarantine(bench: &Bench) {
 }
 
 #[tokio::test]
-async fn a_quarantine_ends_with_a_probe_after_its_cooling_time() {
+async fn quarantine_ends_with_probe_after_its_cooling_time() {
     let bench = one_partition();
     into_quarantine(&bench).await;
     bench.advance(quarantine::COOLING_MIN);
@@ -278,7 +278,7 @@ async fn quarantine_ends_when_the_drive_restarts() {
 /// A drive whose process dies of a fragment is another drive each time, and still the fragment is
 /// known.
 #[tokio::test]
-async fn a_fragment_that_kills_its_drive_is_quarantined() {
+async fn fragment_that_kills_its_drive_is_quarantined() {
     let bench = one_partition();
     let counter = |word: &str, count| (format!("pushback_{word}"), count);
     let of_all_units = [counter("fault", 4)];

@@ -6,7 +6,7 @@ use insta::assert_snapshot;
 use crate::bench::{Bench, shown};
 
 #[tokio::test]
-async fn a_filter_with_its_embedded_projection() {
+async fn filter_with_its_embedded_projection() {
     let sql = "SELECT l_orderkey, l_shipmode FROM lineitem WHERE l_quantity < 5";
     assert_snapshot!(Bench::new().decided(sql).await, @r"
     input:
@@ -49,7 +49,7 @@ async fn arithmetic_above_a_filter() {
 }
 
 #[tokio::test]
-async fn a_limit_above_a_filter_is_its_fetch() {
+async fn limit_above_filter_is_its_fetch() {
     let sql = "SELECT l_orderkey FROM lineitem WHERE l_quantity < 5 LIMIT 7";
     assert_snapshot!(Bench::new().decided(sql).await, @r"
     input:
@@ -83,7 +83,7 @@ async fn conjuncts_without_a_counterpart_stay_above() {
 }
 
 #[tokio::test]
-async fn an_aggregate_above_a_conjunct_that_stays_is_kept() {
+async fn aggregate_above_conjunct_that_stays_is_kept() {
     let sql = "SELECT count(*) FROM lineitem WHERE l_quantity < 5 AND l_comment ILIKE '%9'";
     assert_snapshot!(Bench::new().decided(sql).await, @r"
     input:
@@ -106,7 +106,7 @@ async fn an_aggregate_above_a_conjunct_that_stays_is_kept() {
 }
 
 #[tokio::test]
-async fn a_projection_without_a_counterpart_stays_above_its_filter() {
+async fn projection_without_counterpart_stays_above_its_filter() {
     let sql = "SELECT upper(l_shipmode) FROM lineitem WHERE l_quantity < 5";
     assert_snapshot!(Bench::new().decided(sql).await, @r"
     input:
@@ -122,7 +122,7 @@ async fn a_projection_without_a_counterpart_stays_above_its_filter() {
 }
 
 #[tokio::test]
-async fn an_aggregate_that_stays_leaves_its_filter_to_the_drive() {
+async fn aggregate_that_stays_leaves_its_filter_to_drive() {
     let sql = "SELECT approx_distinct(l_partkey) FROM lineitem WHERE l_quantity < 5";
     assert_snapshot!(Bench::new().decided(sql).await, @r"
     input:
@@ -142,7 +142,7 @@ async fn an_aggregate_that_stays_leaves_its_filter_to_the_drive() {
 }
 
 #[tokio::test]
-async fn a_scan_that_filters_needs_no_filter_above() {
+async fn scan_that_filters_needs_no_filter_above() {
     let bench = Bench::new().set("datafusion.execution.parquet.pushdown_filters", "true");
     let sql = "SELECT l_orderkey FROM lineitem WHERE l_quantity < 5";
     assert_snapshot!(bench.decided(sql).await, @r"
@@ -156,7 +156,7 @@ async fn a_scan_that_filters_needs_no_filter_above() {
 }
 
 #[tokio::test]
-async fn a_scan_alone_is_offloaded_when_nothing_above_was_kept() {
+async fn scan_alone_is_offloaded_when_nothing_above_was_kept() {
     let sql = "SELECT l_orderkey FROM lineitem ORDER BY l_orderkey";
     assert_snapshot!(Bench::new().decided(sql).await, @r"
     input:

@@ -33,7 +33,7 @@ fn table_of(files: &[&[Numbers<'_>]]) -> Bench {
 const SUM: &str = "SELECT count(*), sum(v), min(k) FROM t WHERE k > 1";
 
 #[tokio::test]
-async fn a_file_without_rows_has_no_units() {
+async fn file_without_rows_has_no_units() {
     let bench = table_of(&[&[("k", &[]), ("v", &[])]]);
     let run = bench.check(SUM).await;
     assert_eq!(run.rows, ["0 | NULL | NULL"]);
@@ -57,7 +57,7 @@ async fn units_of_several_files_are_distinguished() {
 
 #[rstest]
 #[tokio::test]
-async fn a_file_without_a_column_is_read_by_the_host(#[values("1", "2")] partitions: &str) {
+async fn file_without_column_is_read_by_host(#[values("1", "2")] partitions: &str) {
     let numbers = [Some(5), Some(7)];
     let bench = table_of(&[&[("k", &numbers), ("v", &numbers)], &[("k", &numbers)]])
         .set("datafusion.execution.target_partitions", partitions);

@@ -57,7 +57,7 @@ async fn no_unit_is_submitted_after_a_limit(
 
 #[rstest]
 #[tokio::test]
-async fn a_dropped_stream_cancels_what_runs(#[values(0, 1, 2)] batches: usize) {
+async fn dropped_stream_cancels_what_runs(#[values(0, 1, 2)] batches: usize) {
     let bench = one_partition();
     for row_group in batches..4 {
         bench.drive.on(row_group, Act::Hang);

@@ -32,7 +32,7 @@ async fn query_answered_by_footers_has_no_scan() {
 }
 
 #[tokio::test]
-async fn a_sum_of_floating_point_depends_on_its_order() {
+async fn sum_of_floating_point_depends_on_its_order() {
     let sql = "SELECT sum(l_weight) FROM lineitem";
     assert_snapshot!(untouched(&Bench::new(), sql).await, @r"
     plan:
@@ -78,7 +78,7 @@ async fn ilike_has_no_counterpart_above_a_round_robin_either() {
 }
 
 #[tokio::test]
-async fn a_nested_column() {
+async fn nested_column() {
     let sql = "SELECT l_tags FROM lineitem WHERE l_tax < 0.02";
     assert_snapshot!(untouched(&Bench::new(), sql).await, @r"
     plan:
@@ -119,7 +119,7 @@ async fn distinct_aggregates_of_one_partition() {
 }
 
 #[tokio::test]
-async fn an_ordered_aggregate() {
+async fn ordered_aggregate() {
     let sql = "SELECT first_value(l_tax ORDER BY l_shipdate) FROM lineitem";
     assert_snapshot!(untouched(&Bench::new(), sql).await, @r"
     plan:
@@ -131,7 +131,7 @@ async fn an_ordered_aggregate() {
 }
 
 #[tokio::test]
-async fn a_limit_in_the_scan() {
+async fn limit_in_scan() {
     let sql = "SELECT l_orderkey FROM lineitem LIMIT 7";
     assert_snapshot!(untouched(&Bench::new(), sql).await, @r"
     plan:
@@ -198,7 +198,7 @@ async fn no_facts() {
 }
 
 #[tokio::test]
-async fn a_partition_column_that_is_referenced() {
+async fn partition_column_that_is_referenced() {
     let bench = files::with_partitions(Bench::new());
     let sql = "SELECT sum(o_custkey * part) FROM parts";
     assert_snapshot!(untouched(&bench, sql).await, @r"

@@ -54,7 +54,7 @@ fn is_offloaded(candidate: &Candidate) -> bool {
 }
 
 #[tokio::test]
-async fn a_fast_host_keeps_a_merge_and_its_scans_go_by_their_own_estimates() {
+async fn fast_host_keeps_merge_and_its_scans_go_by_their_own_estimates() {
     let bench = weighing(merging(), SLOW_DECODER);
     let (_, output, candidates) = bench.decide(UNION).await;
     let plan = shown(&output);
@@ -72,7 +72,7 @@ async fn a_fast_host_keeps_a_merge_and_its_scans_go_by_their_own_estimates() {
 }
 
 #[tokio::test]
-async fn a_slow_host_gives_a_merge_to_the_drive_with_its_scans() {
+async fn slow_host_gives_merge_to_drive_with_its_scans() {
     let drive = merging().with_scans(|rates| rates.setup_ns = 10_000.0);
     let bench = weighing(drive, SLOW_MERGER);
     let (_, output, candidates) = bench.decide(UNION).await;
@@ -113,7 +113,7 @@ async fn other_merges_are_weighed_too(#[case] sql: &str) {
 
 /// The host merges ten million rows a second on a core, as the drive does, and scans faster.
 #[tokio::test]
-async fn a_merge_that_an_idle_host_keeps_leaves_it_when_it_is_busy() {
+async fn merge_that_idle_host_keeps_leaves_it_when_it_is_busy() {
     let host = Host { merge_rows_per_s: 20_000_000, ..FAST };
     let bench = weighing(merging(), host);
     let merges = async || {
@@ -130,7 +130,7 @@ async fn a_merge_that_an_idle_host_keeps_leaves_it_when_it_is_busy() {
 }
 
 #[tokio::test]
-async fn a_drive_of_unknown_speed_is_not_used_until_it_has_run_something() {
+async fn drive_of_unknown_speed_is_not_used_until_it_has_run_something() {
     let sql = "SELECT sum(v) FROM a WHERE v >= 0";
     let bench = weighing(merging().without_rates(), SLOW_DECODER);
     let kept = bench.kept(sql).await;
@@ -162,7 +162,7 @@ async fn observed_commands_refine_the_rates_of_a_drive() {
 }
 
 #[tokio::test]
-async fn the_same_commands_lead_to_the_same_decisions() {
+async fn same_commands_lead_to_same_decisions() {
     let sql = "SELECT sum(v) FROM a WHERE v >= 0";
     let mut estimates = Vec::new();
     for partitions in ["1", "2", "2"] {

@@ -13,7 +13,7 @@ use crate::bench::{Peer, Served, Way, eventually};
 #[rstest]
 #[case::over_tcp(Way::Tcp)]
 #[case::over_a_unix_socket(Way::Unix)]
-fn an_emulated_drive_that_is_served_passes_the_suite(#[case] way: Way) {
+fn emulated_drive_that_is_served_passes_suite(#[case] way: Way) {
     let emulator = Arc::new(Emulator::open(Config::of_profile(Profile::Unlimited)));
     let served = Served::start(Arc::<Emulator>::clone(&emulator), way);
     let drive = served.connect();
@@ -24,7 +24,7 @@ fn an_emulated_drive_that_is_served_passes_the_suite(#[case] way: Way) {
 }
 
 #[test]
-fn the_suite_passes_from_several_threads_at_once() {
+fn suite_passes_from_several_threads_at_once() {
     let emulator = Arc::new(Emulator::open(Config::of_profile(Profile::Unlimited)));
     let served = Served::start(Arc::<Emulator>::clone(&emulator), Way::Unix);
     let drive = served.connect();
@@ -44,7 +44,7 @@ fn the_suite_passes_from_several_threads_at_once() {
 #[rstest]
 #[case::over_tcp(Way::Tcp)]
 #[case::over_a_unix_socket(Way::Unix)]
-fn the_suite_passes_from_two_processes_at_once(#[case] way: Way) {
+fn suite_passes_from_two_processes_at_once(#[case] way: Way) {
     let emulator = Arc::new(Emulator::open(Config::of_profile(Profile::Unlimited)));
     let served = Served::start(Arc::<Emulator>::clone(&emulator), way);
     let address = served.address.to_string();

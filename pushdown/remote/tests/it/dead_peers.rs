@@ -21,7 +21,7 @@ const SOON: Duration = Duration::from_secs(15);
 #[rstest]
 #[case::over_tcp(Way::Tcp)]
 #[case::over_a_unix_socket(Way::Unix)]
-fn a_server_that_is_killed_is_a_push_back_and_a_new_one_has_a_new_epoch(#[case] way: Way) {
+fn server_that_is_killed_is_push_back_and_new_one_has_new_epoch(#[case] way: Way) {
     let mut place = Place::new(way);
     let (mut server, address) = Peer::serve(&place, &["faults=hang:1"]);
     let drive = RemoteDrive::connect(&address, options()).unwrap();
@@ -56,7 +56,7 @@ fn a_server_that_is_killed_is_a_push_back_and_a_new_one_has_a_new_epoch(#[case] 
 }
 
 #[test]
-fn a_server_that_is_silent_is_a_push_back() {
+fn server_that_is_silent_is_push_back() {
     let place = Place::new(Way::Unix);
     let (server, address) = Peer::serve(&place, &["faults=hang:1"]);
     let drive = RemoteDrive::connect(&address, options()).unwrap();
@@ -76,7 +76,7 @@ fn a_server_that_is_silent_is_a_push_back() {
 }
 
 #[test]
-fn a_command_is_given_up_when_the_server_does_not_end_it() {
+fn command_is_given_up_when_server_does_not_end_it() {
     let place = Place::new(Way::Unix);
     let (server, address) = Peer::serve(&place, &["faults=hang:1"]);
     let hour = Duration::from_secs(3600);
@@ -110,7 +110,7 @@ fn commands_of_a_killed_client_are_cancelled() {
 }
 
 #[test]
-fn an_address_without_a_server_is_unreachable() {
+fn address_without_server_is_unreachable() {
     let place = Place::new(Way::Unix);
     let error = RemoteDrive::connect(&place.address, options()).unwrap_err();
     assert!(matches!(error, Error::Unreachable { .. }), "{error}");

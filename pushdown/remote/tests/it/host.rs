@@ -68,7 +68,7 @@ fn silent_process_is_killed_and_restarted() {
 }
 
 #[test]
-fn the_process_ends_with_its_drive() {
+fn process_ends_with_its_drive() {
     let drive = hosted(&[]);
     let process_id = drive.process_id().unwrap();
     let folder = folder_of(process_id);
@@ -79,7 +79,7 @@ fn the_process_ends_with_its_drive() {
 }
 
 #[test]
-fn a_drive_that_is_shut_down_ends_its_process() {
+fn drive_that_is_shut_down_ends_its_process() {
     let drive = hosted(&[]);
     let process_id = drive.process_id().unwrap();
     drive.shutdown();
@@ -88,7 +88,7 @@ fn a_drive_that_is_shut_down_ends_its_process() {
 }
 
 #[test]
-fn the_process_ends_when_its_parent_is_killed() {
+fn process_ends_when_its_parent_is_killed() {
     let mut parent = Peer::start(&["host"]);
     let line = parent.line();
     let process_id: u32 = line.strip_prefix("hosting ").unwrap().parse().unwrap();

@@ -54,7 +54,7 @@ fn remote_completion_has_the_bytes_and_time_of_the_local_one() {
 }
 
 #[test]
-fn a_result_of_many_parts_arrives_whole() {
+fn result_of_many_parts_arrives_whole() {
     let (_emulator, served) = served("");
     let drive = served.connect();
     let sample = Sample::common(400_000);
@@ -67,7 +67,7 @@ fn a_result_of_many_parts_arrives_whole() {
 }
 
 #[test]
-fn a_full_queue_and_a_full_memory_refuse() {
+fn full_queue_and_full_memory_refuse() {
     let (emulator, served) = served("hang:1");
     let drive = served.connect();
     let session = session(&drive);
@@ -136,7 +136,7 @@ fn timed_out_command_is_ended_by_the_server_and_releases_its_memory() {
 }
 
 #[test]
-fn a_command_is_cancelled_by_its_number() {
+fn command_is_cancelled_by_its_number() {
     let (emulator, served) = served("hang:1");
     let drive = served.connect();
     let session = session(&drive);
@@ -151,7 +151,7 @@ fn a_command_is_cancelled_by_its_number() {
 }
 
 #[test]
-fn a_result_is_charged_while_it_is_held_and_refused_when_it_does_not_fit() {
+fn result_is_charged_while_it_is_held_and_refused_when_it_does_not_fit() {
     let (_emulator, served) = served("");
     let drive = served.connect();
     let room = Room::new(1 << 20);
@@ -225,7 +225,7 @@ fn shut_down_drive_finishes_its_commands_and_refuses_new_ones() {
 }
 
 #[test]
-fn a_client_that_drops_its_drive_leaves_nothing_behind() {
+fn client_that_drops_its_drive_leaves_nothing_behind() {
     let (emulator, served) = served("hang:1");
     let drive = served.connect();
     let session = session(&drive);

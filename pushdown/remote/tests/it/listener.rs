@@ -8,7 +8,7 @@ use nearscan_remote::{Error, Listener};
 use crate::bench::{Peer, Place, Served, Way, emulated, sums_up, wait};
 
 #[test]
-fn a_socket_is_for_its_owner_only_and_is_not_taken_away() {
+fn socket_is_for_its_owner_only_and_is_not_taken_away() {
     let place = Place::new(Way::Unix);
     let listener = wait(Listener::bind(&place.address)).unwrap();
     let path = place.folder.path().join("drive");
@@ -20,7 +20,7 @@ fn a_socket_is_for_its_owner_only_and_is_not_taken_away() {
 }
 
 #[test]
-fn a_socket_that_a_dead_server_left_is_replaced() {
+fn socket_that_dead_server_left_is_replaced() {
     let place = Place::new(Way::Unix);
     let (mut server, address) = Peer::serve(&place, &[]);
     server.kill();
@@ -41,7 +41,7 @@ fn file_other_than_a_socket_is_not_removed() {
 }
 
 #[test]
-fn a_port_is_taken_once() {
+fn port_is_taken_once() {
     let place = Place::new(Way::Tcp);
     let served = Served::start(emulated(""), Way::Tcp);
     drop(place);

@@ -107,7 +107,7 @@ fn exchange_without_a_session_is_refused_and_others_continue() {
 }
 
 #[test]
-fn a_session_may_begin_with_a_schema_and_says_what_its_batches_are() {
+fn session_may_begin_with_schema_and_says_what_its_batches_are() {
     let (_served, uri) = served();
     wait(async {
         // Protobuf: the third field is the run of the server.

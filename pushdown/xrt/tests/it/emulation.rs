@@ -32,7 +32,7 @@ pub(crate) fn trials() -> Vec<Trial> {
     let xrt = |name, body| Trial::new(name, Runtime::Xrt, body);
     vec![
         xrt("the_emulated_card_passes_the_suite", passes_the_suite),
-        xrt("the_suite_passes_from_several_threads_at_once", passes_from_threads),
+        xrt("suite_passes_from_several_threads_at_once", passes_from_threads),
         xrt("the_suite_passes_without_peer_to_peer", passes_by_copies),
         xrt("merges_in_parts_are_the_same_merges", merges_in_parts),
         xrt("times_are_those_of_the_in_process_drive", times_are_equal),
