@@ -144,7 +144,7 @@ fn wide_divide_floor(a: i128, b: i128) -> Option<i128> {
 mod tests {
     use super::*;
 
-    /// What each division gives of `values` by `divisor`.
+    /// The results of the three divisions and the remainder of `values` by `divisor`.
     fn divided(values: Vec<i128>, divisor: i128, width: Width) -> [Result<Vec<i128>, Stop>; 4] {
         let rows = values.len();
         let numbers = Numbers { values: NumberValues::of(values), validity: None };

@@ -15,7 +15,7 @@ use uuid::Uuid;
 
 use crate::{pool::Pool, session::CpuSession, shared::Shared};
 
-/// How a CPU drive is set up.
+/// The settings of a CPU drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Options {
     /// Number of its threads.

@@ -36,7 +36,7 @@ impl Groups<'_> {
     }
 }
 
-/// How two numbers become one.
+/// The operation that combines two numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fold {
     Sum,

@@ -9,7 +9,7 @@ use nearscan_command::{Encoding, Status};
 /// The header of one page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PageHeader {
-    /// What the page is.
+    /// The kind of the page.
     pub(crate) kind: PageKind,
     /// Bytes of the body uncompressed.
     pub uncompressed_bytes: usize,
@@ -17,7 +17,7 @@ pub struct PageHeader {
     pub compressed_bytes: usize,
 }
 
-/// What a page is; encodings are Parquet's numbers.
+/// The kind of a page; encodings are Parquet's numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PageKind {
     /// Values, version 1.
@@ -30,7 +30,7 @@ pub(crate) enum PageKind {
     Data2(DataPage2),
 }
 
-/// What the header of a data page of version 2 says.
+/// The header of a data page of version 2.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct DataPage2 {
     /// Values, nulls included.

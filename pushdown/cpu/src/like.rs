@@ -21,11 +21,11 @@ pub(crate) enum Like<'a> {
     Exact(&'a [u8]),
     /// Text, and anything in between.
     Pieces {
-        /// What it starts with.
+        /// The bytes that a match starts with.
         prefix: &'a [u8],
-        /// What comes behind that, in this order.
+        /// The pieces that follow the prefix, in this order.
         middle: Vec<Finder<'a>>,
-        /// What it ends with.
+        /// The bytes that a match ends with.
         suffix: &'a [u8],
     },
     /// Anything else.

@@ -17,7 +17,7 @@ use crate::{
 pub(crate) struct Pages {
     chunk: Chunk,
     bytes: Bytes,
-    /// Where the next header starts.
+    /// Offset in bytes of the next page header.
     at: usize,
     /// Pages before it.
     index: u32,
@@ -27,7 +27,7 @@ pub(crate) struct Pages {
     snappy: snap::raw::Decoder,
 }
 
-/// What there is to decode.
+/// A page to decode.
 #[derive(Debug)]
 pub(crate) enum Page {
     /// A dictionary of plain entries.
@@ -41,7 +41,7 @@ pub(crate) enum Page {
 pub(crate) struct DataPage {
     pub(crate) rows: usize,
     pub(crate) levels: Levels,
-    /// How many rows the header says are null.
+    /// The number of null rows, if the header states it.
     pub(crate) nulls: Option<usize>,
     pub(crate) encoding: Encoding,
     pub(crate) values: Bytes,

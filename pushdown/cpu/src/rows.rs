@@ -20,7 +20,7 @@ pub(crate) struct RowOutput<'a> {
     bytes_max: u64,
 }
 
-/// What cells borrow from: bitmaps and references unpacked for the writer.
+/// Buffers that cells borrow from: bitmaps and references unpacked for the writer.
 struct Unpacked<'a> {
     validity: Option<Vec<bool>>,
     truth: Vec<bool>,

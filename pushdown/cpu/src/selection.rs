@@ -32,7 +32,7 @@ impl Selection {
         Self::Runs { runs: Vec::from([Range { start: 0, end: count }]), count }
     }
 
-    /// How many rows.
+    /// The number of selected rows.
     pub(crate) const fn len(&self) -> usize {
         match self {
             Self::Rows(rows) => rows.len(),

@@ -38,12 +38,12 @@ pub(crate) struct Delta {
 #[derive(Debug, Clone, Copy, Default)]
 struct Block {
     least: i64,
-    /// Where the width of the next miniblock stands.
+    /// Offset in bytes of the width of the next miniblock.
     width_at: usize,
     miniblocks_left: usize,
     /// Bits a difference of the current miniblock.
     width: u32,
-    /// Where the next difference stands.
+    /// Offset in bits of the next difference.
     bit: usize,
     /// Differences left in the miniblock.
     left: usize,

@@ -53,7 +53,7 @@ impl Levels {
         }
     }
 
-    /// How many of the next `rows` rows are not null.
+    /// The number of rows among the next `rows` that are not null.
     ///
     /// # Errors
     /// [`Status::Corrupt`] when there are fewer levels.

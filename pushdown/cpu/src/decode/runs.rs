@@ -18,7 +18,7 @@ pub(crate) struct Runs {
     run: Run,
 }
 
-/// What is left of the current run.
+/// The rest of the current run.
 #[derive(Debug, Clone, Copy)]
 enum Run {
     Repeated { value: u32, left: usize },

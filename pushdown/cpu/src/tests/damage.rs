@@ -58,7 +58,7 @@ fn chunk(seed: u64) -> (Chunk, Bytes, Vec<Value>) {
     (described(&values, &layout, &written), Bytes::from(written.bytes), expected)
 }
 
-/// What a command says of a chunk.
+/// The description of a chunk in a command.
 fn described(values: &Values, layout: &ChunkLayout, written: &WrittenChunk) -> Chunk {
     Chunk {
         input: 0,
