@@ -305,7 +305,7 @@ impl Error {
             Self::NotGrouped { column } => {
                 return Some(format!("add {column} to GROUP BY, or use first_value({column})"));
             }
-            Self::StatementCount { found: 0 } => "write a statement",
+            Self::StatementCount { found: 0 } => "pass one statement",
             Self::StatementCount { .. } => "run them one by one, or as a script",
             Self::TableExists { .. } => "use CREATE OR REPLACE, or DROP TABLE first",
             Self::Store(error) => return error.hint(),
@@ -332,9 +332,7 @@ impl Error {
             }
             Self::Configuration(_) => "SHOW ALL lists all settings and their values",
             Self::DriveSpec(error) => return Some(format!("write {}", error.usage)),
-            Self::Drive { .. } => {
-                "without the drive everything runs on the CPU; leave --drive out for that"
-            }
+            Self::Drive { .. } => "omit --drive to run everything on the CPU",
             Self::DriveNameTaken { .. } => "give each drive its own name: NAME=URL",
             Self::Memory(_) => {
                 "raise the limit (--memory-limit, or SET datafusion.runtime.memory_limit = '4G') \
@@ -473,7 +471,7 @@ mod tests {
         let error = Error::StatementCount { found: 0 };
         assert_eq!(
             error.render(),
-            "error: expected one statement, found 0\n  hint: write a statement"
+            "error: expected one statement, found 0\n  hint: pass one statement"
         );
         let error = Error::Plan(Box::new(DataFusionError::Plan("x".to_owned())));
         assert_eq!(error.render(), "error: invalid statement\n  detail: x");

@@ -54,7 +54,7 @@ impl StoreError {
             StoreProblem::Settings => format!("no object store can be made for '{url}'"),
             StoreProblem::NoCredentials => format!("there are no credentials for '{url}'"),
             StoreProblem::Refused => format!("access to '{url}' was refused"),
-            StoreProblem::Unencrypted => format!("the server of '{url}' has no encryption"),
+            StoreProblem::Unencrypted => format!("the server of '{url}' does not use encryption"),
             StoreProblem::Unreachable => format!("the server of '{url}' does not answer"),
             StoreProblem::Failed => format!("the store of '{url}' failed"),
         }
@@ -75,9 +75,10 @@ impl StoreError {
             (StoreProblem::NoCredentials | StoreProblem::Refused, Some(settings)) => {
                 Some(format!("set {}", settings.credentials))
             }
-            (StoreProblem::Unencrypted, Some(settings)) => {
-                Some(format!("set {}ALLOW_HTTP=true if that is meant", settings.prefix))
-            }
+            (StoreProblem::Unencrypted, Some(settings)) => Some(format!(
+                "set {}ALLOW_HTTP=true to allow unencrypted connections",
+                settings.prefix
+            )),
             (StoreProblem::Unreachable, Some(settings)) => {
                 Some(format!("check the network, and {}", settings.endpoint))
             }

@@ -65,7 +65,7 @@ fn card_that_cannot_be_opened_is_refused(#[case] wrong: &str, #[case] detail: &s
     assert_eq!((out.as_str(), status), ("", 2), "{err}");
     assert!(err.starts_with("error: drive 'xrt' cannot be opened\n"), "{err}");
     assert!(err.contains(detail), "{err}");
-    assert!(err.ends_with("leave --drive out for that\n"), "{err}");
+    assert!(err.ends_with("omit --drive to run everything on the CPU\n"), "{err}");
 }
 
 #[test]

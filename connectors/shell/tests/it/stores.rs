@@ -181,8 +181,11 @@ fn server_without_encryption_is_used_only_if_that_is_allowed() {
     let Some(store) = store("s3", test) else { return };
     let sql = "SELECT * FROM 's3://bucket/data/t.parquet'";
     let error = store.error(sql, &[("AWS_ALLOW_HTTP", "false")]);
-    assert!(error.contains("has no encryption\n"), "{error}");
-    assert!(error.ends_with("hint: set AWS_ALLOW_HTTP=true if that is meant\n"), "{error}");
+    assert!(error.contains("does not use encryption\n"), "{error}");
+    assert!(
+        error.ends_with("hint: set AWS_ALLOW_HTTP=true to allow unencrypted connections\n"),
+        "{error}"
+    );
 }
 
 /// The way in which a server does not answer.

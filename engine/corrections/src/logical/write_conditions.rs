@@ -95,6 +95,6 @@ fn kept(rows: &LogicalPlan) -> Result<LogicalPlan> {
             };
             LogicalPlan::Filter(Filter::try_new(predicate, Arc::new(kept(input)?))?)
         }
-        _ => return not_impl_err!("DELETE or UPDATE of other rows than those of a condition"),
+        _ => return not_impl_err!("DELETE or UPDATE whose rows are not chosen by WHERE alone"),
     })
 }

@@ -80,9 +80,9 @@ impl VisitorMut for Clauses {
     fn pre_visit_table_factor(&mut self, table: &mut TableFactor) -> ControlFlow<&'static str> {
         match table {
             TableFactor::Table { version, with_ordinality, partitions, sample, .. } => first(&[
-                ("a version of a table", version.is_some()),
+                ("a table version", version.is_some()),
                 ("WITH ORDINALITY", *with_ordinality),
-                ("PARTITION of a table", !partitions.is_empty()),
+                ("a PARTITION clause on a table", !partitions.is_empty()),
                 ("TABLESAMPLE", sample.is_some()),
             ]),
             TableFactor::Derived { sample, .. } => first(&[("TABLESAMPLE", sample.is_some())]),
@@ -96,18 +96,18 @@ impl VisitorMut for Clauses {
 fn options(column: &ColumnDef) -> ControlFlow<&'static str> {
     column.options.iter().try_for_each(|option| {
         ControlFlow::Break(match option.option {
-            ColumnOption::Generated { .. } => "GENERATED of a column",
-            ColumnOption::Identity(_) => "IDENTITY of a column",
+            ColumnOption::Generated { .. } => "GENERATED columns",
+            ColumnOption::Identity(_) => "IDENTITY columns",
             ColumnOption::DialectSpecific(_) => {
-                "AUTO_INCREMENT or another vendor option of a column"
+                "AUTO_INCREMENT or another vendor option on a column"
             }
-            ColumnOption::Collation(_) => "COLLATE of a column",
-            ColumnOption::OnUpdate(_) => "ON UPDATE of a column",
-            ColumnOption::Materialized(_) => "MATERIALIZED of a column",
-            ColumnOption::Ephemeral(_) => "EPHEMERAL of a column",
-            ColumnOption::Alias(_) => "ALIAS of a column",
-            ColumnOption::Policy(_) => "a policy of a column",
-            ColumnOption::Invisible => "INVISIBLE of a column",
+            ColumnOption::Collation(_) => "COLLATE on a column",
+            ColumnOption::OnUpdate(_) => "ON UPDATE on a column",
+            ColumnOption::Materialized(_) => "MATERIALIZED columns",
+            ColumnOption::Ephemeral(_) => "EPHEMERAL columns",
+            ColumnOption::Alias(_) => "ALIAS columns",
+            ColumnOption::Policy(_) => "a policy on a column",
+            ColumnOption::Invisible => "INVISIBLE columns",
             _ => return ControlFlow::Continue(()),
         })
     })

@@ -42,7 +42,7 @@ pub(crate) fn reject(plan: LogicalPlan) -> Result<LogicalPlan> {
         node.apply_expressions(|expr| {
             expr.apply(|part| {
                 if matches!(part, Expr::SetComparison(_)) && !is_condition {
-                    return not_impl_err!("ANY and ALL of a subquery outside of a condition");
+                    return not_impl_err!("ANY or ALL over a subquery outside of WHERE or HAVING");
                 }
                 if let Some(Subquery { subquery, .. }) = subquery(part) {
                     Place::of(Kind::of(part)).check(subquery)?;
@@ -102,7 +102,7 @@ impl Place {
                     && OneRow::of(plan).is_some_and(|row| row.has_constant()) =>
             {
                 refused(
-                    "a column that does not depend on an aggregate, beside one without GROUP BY,",
+                    "an aggregate without GROUP BY next to a column that does not depend on it,",
                 )
             }
             // DataFusion does not find an aggregate below.
