@@ -31,27 +31,27 @@ const PATIENCE: Duration = Duration::from_secs(120);
 /// Called before each step; returns whether to continue.
 pub type Watch<'a> = dyn FnMut(&str) -> ControlFlow<()> + 'a;
 
-/// What a command took alone, by two clocks.
+/// The times of a command alone, by two clocks.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Alone {
     /// By the clock of this machine, from its submission until its completion is here, in ns.
     pub(crate) here: Observed,
     /// By the clock of the drive where it has one, else by that of this machine, in ns.
     pub(crate) drive: Observed,
-    /// What one of them moved and did.
+    /// The traffic and the counters of one of them.
     pub(crate) told: Told,
 }
 
-/// What each further command took while others were in flight.
+/// The time of each further command while others were in flight.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Queued {
     /// By the clock of this machine, in ns.
     pub(crate) each: Observed,
-    /// What one of them moved and did.
+    /// The traffic and the counters of one of them.
     pub(crate) told: Told,
 }
 
-/// What a drive says of a command beside its time.
+/// The report of a drive about a command, beside its time.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(crate) struct Told {
     pub(crate) traffic: Traffic,
@@ -203,7 +203,7 @@ struct Batch {
     told: Told,
 }
 
-/// What the commands of a batch told so far.
+/// The sum of the reports of the commands of a batch so far.
 #[derive(Default)]
 struct Done {
     modelled: Option<Modelled>,

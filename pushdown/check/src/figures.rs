@@ -52,7 +52,7 @@ pub struct Figure {
     pub role: Role,
     /// The model's value.
     pub model: f64,
-    /// What was found.
+    /// The value that was found.
     pub found: Observed,
     /// How.
     pub how: &'static str,
@@ -171,7 +171,7 @@ fn media(
     Ok(())
 }
 
-/// What filters tell; gives the clock, if they tell that.
+/// The figures of a kernel from filters; returns the clock, if they determine it.
 fn kernel(
     bench: &mut Bench<'_, '_>,
     formulas: &Formulas,
@@ -246,7 +246,7 @@ impl Formulas {
         Self { model: Parameters::default(), units: units.max(1) }
     }
 
-    /// What an empty scan takes of a unit, by what filters take for each of their rows.
+    /// The time of an empty scan on a unit, less what filters take for each of their rows.
     fn busy(&self, small: &Queued, large: &Queued) -> Observed {
         let [small_rows, large_rows] = FILTER_ROWS.map(f64::from);
         let share = small_rows / (large_rows - small_rows);
@@ -378,7 +378,7 @@ impl Formulas {
         ]
     }
 
-    /// What the model expects of a read, alone.
+    /// The modelled time of a read alone.
     fn read(&self, bytes: u64) -> Modelled {
         let requests = (0..bytes.div_ceil(REQUEST_BYTES_MAX))
             .map(|request| (bytes - request * REQUEST_BYTES_MAX).min(REQUEST_BYTES_MAX));
@@ -387,7 +387,7 @@ impl Formulas {
         Modelled { link_ns: self.model.link_ns(COUNT_BYTES), ..scan }
     }
 
-    /// What one of many such commands takes of the busiest resource.
+    /// The time that one of many such commands takes of the busiest resource.
     fn busiest_ns(&self, command: &Modelled) -> f64 {
         let kernel_ns = command.kernel_ns / u64::from(self.units);
         to_f64(command.media_ns.max(kernel_ns).max(command.link_ns))

@@ -43,7 +43,7 @@ pub use figures::{Figure, Left, Role};
 pub use observed::{MeasuredSamples, ModelledSamples, Observed};
 pub use report::Report;
 
-/// How much of the conformance suite is run.
+/// The share of the conformance suite that runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Extent {
     /// All cases that are written down, and a few random ones.
@@ -67,10 +67,10 @@ impl Extent {
     }
 }
 
-/// What to do.
+/// The steps to run, and their extent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
-    /// How much of the suite.
+    /// The share of the conformance suite.
     pub conformance: Extent,
     /// Seed of its random cases, if not the usual one.
     pub seed: Option<u64>,

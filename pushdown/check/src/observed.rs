@@ -15,9 +15,9 @@ pub struct ModelledSamples(Vec<f64>);
 /// A quantity with its measured and modelled samples; both may be empty.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Observed {
-    /// What was measured.
+    /// The measured samples.
     pub measured: MeasuredSamples,
-    /// What was modelled.
+    /// The modelled samples.
     pub modelled: ModelledSamples,
 }
 
@@ -57,12 +57,12 @@ impl ModelledSamples {
 }
 
 impl Observed {
-    /// What a formula makes of each sample.
+    /// Applies a formula to each sample.
     pub(crate) fn map(&self, formula: impl Fn(f64) -> f64) -> Self {
         self.with([], |ns, []| formula(ns))
     }
 
-    /// What a formula makes of each sample and the medians of other quantities. There is nothing
+    /// Applies a formula to each sample and the medians of other quantities. There is nothing
     /// where one of these is missing.
     pub(crate) fn with<const N: usize>(
         &self,

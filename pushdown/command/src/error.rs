@@ -54,7 +54,7 @@ pub enum Error {
     SectionCount {
         /// Its name.
         section: &'static str,
-        /// How often it was found.
+        /// Number of its occurrences.
         count: u32,
     },
     /// A number has no variant.
@@ -68,7 +68,7 @@ pub enum Error {
     /// More of something than the format allows.
     #[error("{actual} {what}, the limit is {limit}")]
     Limit {
-        /// What there is too much of.
+        /// The items that are too many.
         what: &'static str,
         /// The number.
         actual: u64,
@@ -78,7 +78,7 @@ pub enum Error {
     /// An index points at nothing, or forward.
     #[error("{what} {index} is out of range, there are {count}")]
     Index {
-        /// What is indexed.
+        /// The items that the index counts.
         what: &'static str,
         /// The index.
         index: u64,
@@ -90,7 +90,7 @@ pub enum Error {
     Kind {
         /// Where.
         place: Place,
-        /// What it needs.
+        /// The kind that is required.
         expected: &'static str,
     },
     /// A number does not fit the output column that it is written to.

@@ -13,7 +13,7 @@ use crate::{
 pub struct Column {
     /// Name of a top-level column.
     pub name: String,
-    /// What its values are.
+    /// Kind of the decoded values.
     pub kind: ValueKind,
 }
 
@@ -25,7 +25,7 @@ impl Column {
 }
 
 wire_enum! {
-    /// How a string test compares a value with its literals, byte by byte.
+    /// The comparison of a string with the literals of a test, byte by byte.
     TestOp: u16 ("string test") {
         /// equal to any of the literals
         In = 1,
@@ -148,11 +148,11 @@ wire_enum! {
 /// `width`, and possibly when the sum of the operands' absolute values leaves 128 bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Aggregate {
-    /// What it keeps.
+    /// The function that is computed.
     pub function: Function,
-    /// What is aggregated: a column, a step of the projection, a literal.
+    /// The values that are aggregated: a column, a step of the projection, or a literal.
     pub operand: Operand,
-    /// What the state must fit in.
+    /// The width that the state must fit in.
     pub width: Width,
     /// Only rows for which this step of the projection is true; [`Operand::None`] for all.
     pub filter: Operand,
@@ -185,7 +185,7 @@ pub struct Key {
 pub struct KeyRange {
     /// The least.
     pub first: i64,
-    /// How many, the least included.
+    /// Number of values of the range, the least included.
     pub count: u32,
 }
 
@@ -218,7 +218,7 @@ pub struct Top {
     pub descending: bool,
     /// Whether nulls come before all numbers (else behind them).
     pub nulls_first: bool,
-    /// How many rows are asked for.
+    /// Number of rows that are asked for.
     pub count: u32,
 }
 
@@ -227,7 +227,7 @@ pub struct Top {
 pub struct RowColumn {
     /// A column, a step of the projection, a literal or NULL.
     pub operand: Operand,
-    /// How its values are written.
+    /// Width of the values in the result.
     pub width: Width,
 }
 
@@ -237,7 +237,7 @@ pub enum Output {
     /// Aggregate states: one row a group, first the keys, then the slots (each 16 bytes). Without
     /// keys there is exactly one row.
     States {
-        /// What to group by.
+        /// The keys of the groups, in the order of the output.
         keys: Vec<Key>,
         /// The slots.
         aggregates: Vec<Aggregate>,
@@ -258,17 +258,17 @@ pub enum Output {
 /// predicate, a projection and aggregates or rows.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Fragment {
-    /// What is read.
+    /// The columns that are read.
     pub columns: Vec<Column>,
     /// Which rows are kept; empty keeps all.
     pub predicate: Program,
-    /// What is computed of the kept rows.
+    /// The values that are computed of the kept rows.
     pub projection: Program,
     /// Numbers that the programs refer to.
     pub literals: Vec<i128>,
     /// String tests, in the order of their columns.
     pub tests: Vec<StringTest>,
-    /// What comes back.
+    /// The form of the result.
     pub output: Output,
 }
 
@@ -351,7 +351,7 @@ impl Fragment {
         Ok(())
     }
 
-    /// What the lane of one column has room for.
+    /// Checks that the string tests of one column fit in its lane.
     fn check_lane_tests(&self, column: u16) -> Result<(), Error> {
         let tests = || self.tests.iter().filter(|test| test.column == column);
         let literals = || tests().flat_map(|test| &test.strings);
@@ -435,7 +435,7 @@ impl Fragment {
         }
     }
 
-    /// How the state of a slot is written.
+    /// The width in which the state of a slot is written.
     fn slot_width(&self, slot: &Aggregate) -> Width {
         let operand = match slot.operand {
             Operand::Column(column) => self.columns.get(usize::from(column)),

@@ -9,7 +9,7 @@ use crate::{
     wire::{SectionWriter, check_version, join, read, split},
 };
 
-/// What the frame of a command says of its work.
+/// The work that the frame of a command describes.
 pub(crate) struct Work {
     pub(crate) opcode: u16,
     pub(crate) hash: u64,
@@ -108,7 +108,7 @@ pub(crate) fn open(
     Ok((header, bytes))
 }
 
-/// Where the checksum is in the header.
+/// Offset of the checksum in the header, in bytes.
 const CHECKSUM_AT: usize = 12;
 
 /// The envelope that a header carries.

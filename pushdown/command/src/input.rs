@@ -36,7 +36,7 @@ pub enum InputRef {
     FileRange {
         /// The number that the drive gave the file.
         file_id: u64,
-        /// What the file was.
+        /// The version of the file at planning time.
         version: Version,
         /// First byte.
         offset: u64,
@@ -49,7 +49,7 @@ pub enum InputRef {
         partition: u64,
         /// Its number.
         object: u64,
-        /// What the object was.
+        /// The version of the object at planning time.
         version: Version,
         /// First byte.
         offset: u64,
@@ -68,7 +68,7 @@ pub enum InputRef {
         skip: u64,
         /// Bytes.
         length: u64,
-        /// What the file was.
+        /// The version of the file at planning time.
         version: Version,
     },
     /// The output of another command.
@@ -104,7 +104,7 @@ impl InputRef {
     }
 }
 
-/// Where a command's result goes.
+/// The destination of a command's result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum OutputRef {
     /// To the host with the completion.

@@ -209,7 +209,7 @@ record! {
 }
 
 record! {
-    /// Where bytes come from.
+    /// The source of a range of bytes.
     InputRecord, INPUT_BYTES = 64 {
         /// 1 device range, 2 file range, 3 object range, 4 NVMe extents, 5 output of a command
         0 kind: u16,
@@ -383,7 +383,7 @@ record! {
 }
 
 record! {
-    /// How the values of one column are read.
+    /// The reading of the stored values of one column as numbers.
     ReadingRecord, READING_BYTES = 8 {
         /// how bytes stand for a number
         0 rule: u8,
@@ -411,7 +411,7 @@ record! {
 }
 
 record! {
-    /// How results of scans become one.
+    /// The way in which results of scans are merged.
     MergeRecord, MERGE_BYTES = 8 {
         /// bit 0: a row that equals the one before it in all keys is left out
         0 flags: u16,
@@ -447,7 +447,7 @@ record! {
 }
 
 record! {
-    /// What comes back.
+    /// The form and the destination of the result.
     OutputRecord, OUTPUT_BYTES = 64 {
         /// 1 aggregate states, 2 rows
         0 mode: u16,

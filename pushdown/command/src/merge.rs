@@ -102,9 +102,9 @@ pub struct MergeCommand {
     /// The inputs; where they say that their results go does not matter, only how much room these
     /// have.
     pub scans: Vec<Command>,
-    /// How they are merged.
+    /// The merge of the results of the scans.
     pub merge: Merge,
-    /// Where the result goes.
+    /// The destination of the merged result.
     pub output: OutputRef,
 }
 

@@ -42,7 +42,7 @@ impl MergePart {
 /// its merge units.
 const PART_ROOM_BYTES: u64 = 1024;
 
-/// How a drive cuts merges.
+/// The limits by which a drive cuts merges into parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MergeCut {
     /// Units that merge.
@@ -114,8 +114,9 @@ pub fn join_parts(parts: &[impl AsRef<[u8]>]) -> Result<Vec<u8>, Error> {
 }
 
 impl Counters {
-    /// What both did, added up; of a merge, the steps of a lane as well, for it has one. A sum that
-    /// is too large ends at the largest: it says how much was done, and no row depends on it.
+    /// The sums of the counters of both; of a merge, also the steps of its one lane. A sum that is
+    /// too large ends at the largest number: counters say how much was done, and no row depends on
+    /// them.
     fn plus(&self, other: &Self) -> Self {
         Self {
             lines_read: self.lines_read.saturating_add(other.lines_read),

@@ -23,7 +23,7 @@ use crate::{
 };
 
 wire_enum! {
-    /// What a step does.
+    /// The operation of a step.
     Op: u8 ("operation") {
         /// `a + b`
         Add = 1,
@@ -94,7 +94,7 @@ impl Op {
     }
 }
 
-/// Where a step, slot or output column takes a value from.
+/// The source of a value of a step, slot or output column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Operand {
     /// A column of the fragment.
@@ -142,9 +142,9 @@ impl Operand {
 /// One step of a [`Program`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Step {
-    /// What it does.
+    /// The operation.
     pub op: Op,
-    /// What an arithmetic result must fit in; [`Width::Bool`] for truth values.
+    /// The width that an arithmetic result must fit in; [`Width::Bool`] for truth values.
     pub width: Width,
     /// First operand.
     pub a: Operand,
@@ -209,7 +209,7 @@ pub struct Program {
     pub steps: Vec<Step>,
 }
 
-/// What a program may refer to.
+/// The values that a program may refer to.
 pub(crate) struct Scope<'a> {
     pub(crate) columns: &'a [ValueKind],
     pub(crate) literals: &'a [i128],

@@ -163,7 +163,7 @@ fn read_input(record: &InputRecord, extents: &[ExtentRecord]) -> Result<InputRef
     })
 }
 
-/// Where the result goes.
+/// The destination of the result.
 pub(crate) fn read_output(record: &OutputRecord) -> Result<OutputRef, Error> {
     let OutputRecord { handle, offset, bytes_max, .. } = *record;
     Ok(match record.kind {

@@ -29,7 +29,7 @@ pub const REQUEST_BYTES_MAX: u64 = 1 << 20;
 pub struct Span {
     /// The number that the drive gave the file.
     pub file_id: u64,
-    /// What the file was.
+    /// The version of the file at planning time.
     pub version: Version,
     /// First byte in the file.
     pub offset: u64,
@@ -69,7 +69,7 @@ impl Span {
     }
 }
 
-/// What to read, and where everything is then.
+/// The requests to the media, and the place of each input in the memory after them.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct MediaPlan {
     /// The spans, in the order of file and offset.
@@ -142,7 +142,7 @@ fn span_of(input: &InputRef) -> Option<Span> {
     }
 }
 
-/// Where the first block behind `length` bytes from `from` on begins.
+/// The start of the first block that begins at least `length` bytes behind `from`.
 fn block_behind(from: u64, length: u64) -> u64 {
     let end = from.saturating_add(length);
     end.checked_next_multiple_of(BLOCK_BYTES).unwrap_or(u64::MAX)

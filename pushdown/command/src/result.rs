@@ -28,7 +28,7 @@ use crate::{
     wire::{check_version, join, read, split},
 };
 
-/// What the stages of a kernel did. See [`ResultRecord`] for the meaning of each.
+/// Counters of the work of a kernel's stages. See [`ResultRecord`] for the meaning of each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[expect(missing_docs, reason = "the layout table documents each counter")]
 pub struct Counters {
@@ -55,7 +55,7 @@ pub struct Counters {
     pub blocks: u64,
 }
 
-/// Where in the unit a failure was found.
+/// The place in a unit of work at which a failure was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Detail {
     /// The column of the fragment.
@@ -71,7 +71,7 @@ pub struct Detail {
 pub struct ResultHeader {
     /// The outcome; anything but [`Status::Ok`] voids the payload.
     pub status: Status,
-    /// Where it failed, if that is known.
+    /// The place of the failure, if it is known.
     pub detail: Option<Detail>,
     /// Which command this answers.
     pub command_id: u128,
@@ -91,7 +91,7 @@ pub struct ResultHeader {
     pub payload_checksum: u32,
     /// First row of the unit that is not in the payload.
     pub continuation_row: u64,
-    /// What the stages did.
+    /// Counters of the work of the stages.
     pub counters: Counters,
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Defines the small enums of the format: physical types, codecs, encodings, widths.
 //!
-//! Where Parquet has numbers for them, ours are the same.
+//! The numbers are those of Parquet for everything that Parquet numbers.
 
 use crate::error::Error;
 
@@ -25,7 +25,7 @@ macro_rules! wire_enum {
             pub const ALL: &'static [(Self, &'static str)] =
                 &[$((Self::$variant, stringify!($variant)),)*];
 
-            /// What is said of each variant, in the same order: the page of documentation shows it.
+            /// The doc comment of each variant, in the same order, for the page of documentation.
             pub const DOCS: &'static [&'static str] = &[$(concat!($($vdoc),*),)*];
 
             /// The number on the wire.
@@ -49,7 +49,7 @@ macro_rules! wire_enum {
 pub(crate) use wire_enum;
 
 wire_enum! {
-    /// How a column is stored, numbered as in Parquet.
+    /// The physical type of a column, numbered as in Parquet.
     PhysicalType: u8 ("physical type") {
         /// Truth values, a bit each.
         Boolean = 0,
@@ -94,7 +94,7 @@ impl PhysicalType {
 }
 
 wire_enum! {
-    /// How the bytes of a stored value represent a number.
+    /// The rule by which the bytes of a stored value represent a number.
     ReadAs: u8 ("reading") {
         /// Two's complement, little endian; a truth value is 0 or 1. Byte strings stay as they are.
         Signed = 0,
@@ -108,10 +108,10 @@ wire_enum! {
     }
 }
 
-/// How the values of a column chunk are read.
+/// The reading of the stored values of a column chunk as numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Reading {
-    /// How bytes represent a number.
+    /// The rule by which bytes represent a number.
     pub rule: ReadAs,
     /// Bits that the number must fit in (signed or not, as the rule says), else the chunk is
     /// [`Corrupt`](crate::Status::Corrupt); 0 for as many as are stored.
@@ -159,7 +159,7 @@ pub const fn widened_float(number: f32) -> f64 {
 }
 
 wire_enum! {
-    /// How pages are compressed, numbered as in Parquet.
+    /// The compression of pages, numbered as in Parquet.
     Codec: u8 ("codec") {
         /// Not at all.
         Uncompressed = 0,
@@ -171,7 +171,7 @@ wire_enum! {
 }
 
 wire_enum! {
-    /// How the values of a page are encoded, numbered as in Parquet.
+    /// The encoding of the values of a page, numbered as in Parquet.
     Encoding: u8 ("encoding") {
         /// Values one after the other, little endian; byte arrays with a 4-byte length before each.
         Plain = 0,
@@ -195,7 +195,7 @@ wire_enum! {
 pub struct Encodings(u16);
 
 impl Encodings {
-    /// What common writers use of the encodings unless they are told otherwise.
+    /// The encodings that common writers use by default.
     pub const SCAN: Self = Self(
         1 << Encoding::Plain as u16
             | 1 << Encoding::PlainDictionary as u16
@@ -254,7 +254,7 @@ impl std::fmt::Debug for Encodings {
 }
 
 wire_enum! {
-    /// What a decoded value is, whatever its storage.
+    /// The kind of a decoded value, whatever its storage.
     ValueKind: u8 ("value kind") {
         /// A number of up to 64 bits: integers, dates, times, unscaled decimals.
         Integer = 0,

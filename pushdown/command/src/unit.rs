@@ -32,7 +32,7 @@ pub struct Chunk {
     pub codec: Codec,
     /// Which encodings may occur.
     pub encodings: Encodings,
-    /// How stored values represent numbers.
+    /// The reading of stored values as numbers.
     pub reading: Reading,
 }
 
@@ -41,7 +41,7 @@ pub struct Chunk {
 pub struct Unit {
     /// Rows of the row group.
     pub rows: u64,
-    /// Where the chunks lie.
+    /// The ranges of bytes that hold the chunks.
     pub inputs: Vec<InputRef>,
     /// One for each column of the fragment.
     pub chunks: Vec<Chunk>,

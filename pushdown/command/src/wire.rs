@@ -480,7 +480,7 @@ impl Fragment {
     /// The fragment as bytes that can be stored or sent.
     ///
     /// # Errors
-    /// What [`Fragment::check`] finds.
+    /// The errors of [`Fragment::check`].
     pub fn encode(&self) -> Result<Vec<u8>, Error> {
         self.check()?;
         Ok(fragment_bytes(self))

@@ -19,7 +19,7 @@ pub enum Expectation {
     NotWrong,
 }
 
-/// How a unit names its bytes.
+/// The way in which a unit of work refers to its bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Inputs {
     /// One range of the file holds all chunks.
@@ -35,7 +35,7 @@ pub struct Case {
     pub name: String,
     /// The values.
     pub table: Table,
-    /// What to do.
+    /// The fragment to run.
     pub fragment: Fragment,
     /// The chunks in the file.
     pub chunks: Vec<WrittenChunk>,
@@ -96,7 +96,7 @@ impl Case {
 pub struct MergeCase {
     /// Says what it is about.
     pub name: String,
-    /// What is merged.
+    /// The scans whose results are merged.
     pub scans: Vec<Case>,
     /// How.
     pub merge: Merge,

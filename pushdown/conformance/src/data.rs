@@ -10,14 +10,14 @@ pub use crate::values::{Presence, Values};
 /// A column and how its chunk is written.
 #[derive(Debug, Clone)]
 pub struct ColumnData {
-    /// What is in it.
+    /// The values of the column.
     pub values: Values,
-    /// How it is written.
+    /// The layout of the chunk that is written.
     pub layout: ChunkLayout,
 }
 
 impl ColumnData {
-    /// What a command says of the chunk, once it is written at this place of an input.
+    /// The description of the chunk in a command, once it is written at this place of an input.
     pub fn chunk(&self, written: &WrittenChunk, input: u16, offset: u64) -> Chunk {
         Chunk {
             input,

@@ -18,7 +18,7 @@ use numbers::{civil, divide_floor, divide_round};
 use states::evaluate_states;
 use strings::passes;
 
-/// What a command gives for certain rows.
+/// The result that a command must have for certain rows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verdict {
     /// The rows of the result; `None` when the unit must end with a status that is allowed. Of
@@ -144,7 +144,7 @@ fn run(program: &Program, fragment: &Fragment, row: &Row) -> Result<Vec<Option<i
     Ok(steps)
 }
 
-/// What a step can refer to.
+/// The values that a step can refer to.
 struct Scope<'a> {
     fragment: &'a Fragment,
     row: &'a Row,

@@ -241,7 +241,7 @@ pub(crate) fn wait<F: Future>(future: F) -> Option<F::Output> {
     }
 }
 
-/// What the completion says, once it is known to be one of this command.
+/// Reads the answer in a completion, after checking that it belongs to this command.
 fn read_answer(command: &Command, completion: &Completion) -> Result<Answer, String> {
     let bytes_max = command.output.bytes_max();
     let answer = answer_of(completion, &command.envelope, bytes_max, completion.check(command))?;
@@ -255,7 +255,7 @@ fn read_answer(command: &Command, completion: &Completion) -> Result<Answer, Str
     Ok(answer)
 }
 
-/// What a completion says that was `checked` as one of a command with this envelope.
+/// Reads the answer in a completion that was `checked` to belong to a command with this envelope.
 pub(crate) fn answer_of(
     completion: &Completion,
     envelope: &Envelope,

@@ -328,7 +328,7 @@ impl<'a> Maker<'a> {
         keys
     }
 
-    /// What a step may well be.
+    /// The likely range of a step's values.
     fn range_of(&mut self, op: Op, operand: Operand) -> Key {
         match op {
             Op::Month => Key::range(operand, 1, 12),

@@ -8,7 +8,7 @@ use crate::{
     evaluator::{Verdict, evaluate, evaluate_merge},
 };
 
-/// What the drive made of a command.
+/// The answer of the drive to a command.
 pub(crate) enum Answer {
     Rows { header: Box<ResultHeader>, rows: Vec<Row> },
     Refused(String, Option<Status>),
@@ -52,7 +52,7 @@ fn expected(verdict: &Verdict) -> String {
     }
 }
 
-/// What else than rows is due.
+/// The failure that a drive may report instead of rows.
 fn failure(verdict: &Verdict) -> &'static str {
     match (verdict.overflow_allowed, verdict.outside_allowed) {
         (_, false) => "an overflow",

@@ -8,7 +8,7 @@ use std::{collections::BTreeMap, fmt};
 pub struct Failed {
     /// The case.
     pub name: String,
-    /// What was wrong, with the fragment.
+    /// The description of the failure, with the fragment.
     pub description: String,
 }
 

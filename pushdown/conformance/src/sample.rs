@@ -239,7 +239,7 @@ pub fn run_within(
     Ok(wait(ticket).expect("a command ends"))
 }
 
-/// What the model says of a command's time.
+/// The modelled time of a command.
 pub fn modelled(completion: &Completion) -> Modelled {
     let DriveTime::Modelled(time) = completion.time else { panic!("{:?}", completion.time) };
     time

@@ -14,7 +14,7 @@ use crate::{
     report::Report,
 };
 
-/// What to run.
+/// The cases to run, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
     /// Seed of the random cases; the report names it.
@@ -23,7 +23,7 @@ pub struct Options {
     pub random_cases: u32,
     /// Only cases whose name starts so.
     pub prefix: String,
-    /// Where a folder with the files of the cases is made, for a drive that does not hold those in
+    /// The parent of the folder for the files of the cases, for a drive that does not hold those in
     /// the system's folder of temporary files.
     pub folder: Option<PathBuf>,
 }
@@ -37,7 +37,7 @@ impl Default for Options {
 /// Random scans for each random merge, which has several of them.
 const MERGES_ONE_IN: u32 = 4;
 
-/// What is run and judged.
+/// A case that is run and judged.
 enum Trial {
     Scan(Box<Case>),
     Merge(MergeCase),

@@ -26,14 +26,14 @@ pub fn random_column(random: &mut Random, rows: usize) -> ColumnData {
     ColumnData { values, layout: ChunkLayout::random(random, presence) }
 }
 
-/// What the values of a column are like.
+/// The distribution of the values of a column.
 struct Filler {
     rows: usize,
     /// Tenths of the rows that are null.
     null_share: usize,
     /// Whether most values are those of the row before.
     has_runs: bool,
-    /// How far numbers are from zero.
+    /// The largest distance of numbers from zero.
     reach: i64,
     has_extremes: bool,
 }

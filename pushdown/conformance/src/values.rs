@@ -16,7 +16,7 @@ pub enum Values {
         rule: ReadAs,
         /// Bits that the numbers fit in.
         bits: u8,
-        /// What is stored.
+        /// The stored values.
         values: Vec<Option<i32>>,
     },
     /// Stored as INT64.
@@ -100,7 +100,7 @@ impl Values {
         }
     }
 
-    /// How what is stored represents numbers.
+    /// The rule by which stored values represent numbers.
     pub const fn reading(&self) -> Reading {
         match self {
             Self::Boolean(_) | Self::Int32(_) | Self::Int64(_) | Self::Bytes(_) => Reading::PLAIN,

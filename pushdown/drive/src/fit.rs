@@ -69,7 +69,7 @@ impl Sums {
         }
     }
 
-    /// What was added.
+    /// Number of observations that were added.
     pub fn observations(&self) -> u64 {
         self.observations
     }
@@ -124,7 +124,7 @@ impl Normal {
     }
 
     /// Adds what the drive's own rates say of a few loads, each as a small part of an observation.
-    /// Where commands were all alike, say row groups of one size, this keeps the rates of what did
+    /// If all commands were alike, say row groups of one size, this keeps the rates of what did
     /// not vary from taking any value that happens to fit.
     fn anchor(&mut self, own: &KernelRates) {
         for load in ANCHORS {

@@ -144,7 +144,7 @@ pub struct Composed {
     pub measured: Measured,
     /// Modelled time of the drive.
     pub modelled: Modelled,
-    /// How the two overlap: `serial` adds them, `overlapped` takes the longer.
+    /// The rule by which the two overlap: `serial` adds them, `overlapped` takes the longer.
     pub overlap_rule: &'static str,
 }
 

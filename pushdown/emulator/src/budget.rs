@@ -51,14 +51,14 @@ pub struct Part {
     pub fill_share: f64,
 }
 
-/// What a stage takes, each time it is built.
+/// The resources of a stage, each time it is built.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct Stage {
     /// The group that it is built with: one for each scan unit, lane, merge unit.
     pub per: String,
     /// Its name.
     pub name: String,
-    /// What it takes.
+    /// The resources of one instance.
     #[serde(flatten)]
     pub resources: Resources,
     /// `counted`, `vendor` or `assumed`.
@@ -67,7 +67,7 @@ pub struct Stage {
     pub why: String,
 }
 
-/// What is built.
+/// The stages of a design, as counts.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Design {
     /// Its name.
@@ -75,7 +75,7 @@ pub struct Design {
     /// Resources of which it needs more than it may use, as the ledger has it.
     #[serde(default)]
     pub over: Vec<String>,
-    /// How often each group of stages is built.
+    /// Number of instances of each group of stages.
     pub counts: BTreeMap<String, u32>,
 }
 
@@ -84,9 +84,9 @@ pub struct Design {
 pub struct Over {
     /// Its name.
     pub resource: &'static str,
-    /// How much of it is needed.
+    /// The amount that the design needs.
     pub needed: u64,
-    /// How much of it may be used.
+    /// The amount that a design may use.
     pub usable: u64,
 }
 
@@ -135,7 +135,7 @@ impl Ledger {
         over.collect()
     }
 
-    /// How much of a resource a design may use; no port goes to the shell.
+    /// The amount of a resource that a design may use; no port goes to the shell.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,

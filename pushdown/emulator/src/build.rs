@@ -26,7 +26,7 @@ impl Build {
     /// A lane more would never have a column.
     pub const LANES_MAX: u32 = limits::COLUMNS_MAX;
 
-    /// How often it has each group of stages of the ledger.
+    /// Number of instances of each group of stages of the ledger.
     pub fn counts(&self) -> BTreeMap<String, u32> {
         BTreeMap::from([
             ("scan_unit".to_owned(), self.scan_units),
@@ -77,10 +77,10 @@ impl Profile {
         }
     }
 
-    /// Whether a build fits such a device.
+    /// Checks that a build fits such a device.
     ///
     /// # Errors
-    /// What of it there is too little of.
+    /// The resources that do not suffice.
     pub fn admits(self, build: &Build) -> Result<(), String> {
         if self == Self::Unlimited {
             return Ok(());

@@ -59,9 +59,9 @@ pub enum ConfigError {
          not ask"
     )]
     DoesNotFit {
-        /// What was to be built.
+        /// The build that was asked for.
         build: Build,
-        /// What it needs too much of.
+        /// The resources of which it needs too much.
         over: String,
     },
 }

@@ -43,11 +43,11 @@ use std::time::Duration;
 use nearscan_command::MediaPlan;
 use nearscan_drive::{Failure, Modelled, Work};
 
-/// How many times as long the media take for a slow command: what a drive that collects garbage
+/// Factor on the media time of a slow command: what a drive that collects garbage
 /// shows in its slowest percent of reads.
 pub const SLOWDOWN: u64 = 8;
 
-/// How much longer a slow command takes on the real clock: enough for other commands to overtake
+/// Additional time of a slow command on the real clock: enough for other commands to overtake
 /// it.
 pub(crate) const SLOW_PAUSE: Duration = Duration::from_millis(20);
 
@@ -121,7 +121,7 @@ impl FaultPlan {
     /// Reads `kind:probability,kind@place,...`.
     ///
     /// # Errors
-    /// What would have been expected.
+    /// The form that was expected.
     pub fn parse(text: &str) -> Result<Self, String> {
         let names: Vec<&str> = Fault::ALL.iter().map(|(_, name)| *name).collect();
         let kind = |name: &str| Fault::ALL.iter().find(|(_, other)| *other == name);
@@ -193,7 +193,7 @@ pub(crate) fn result_byte(seed: u64, work: &Work) -> u64 {
     draw(seed, RESULT_SALT, work)
 }
 
-/// What a command takes while the media are slow.
+/// The time of a command while the media are slow.
 pub(crate) fn slowed(time: Modelled) -> Modelled {
     Modelled { media_ns: time.media_ns.saturating_mul(SLOWDOWN), ..time }
 }

@@ -8,7 +8,7 @@ use nearscan_models::{Depths, Line, Memories};
 
 use crate::{config::Config, faults::PAGE_BIT, media::load};
 
-/// What a run has moved and taken so far.
+/// The bytes that a run has moved and the time that it has taken so far.
 #[derive(Debug, Default)]
 pub(crate) struct Progress {
     pub(crate) traffic: Traffic,
@@ -80,7 +80,7 @@ impl Device<'_> {
     }
 }
 
-/// What a kernel of fewer lanes than the command has columns leaves behind.
+/// The result of a kernel that has fewer lanes than the command has columns.
 fn refuse(envelope: &Envelope, output: &mut [u64]) -> Result<ResultHeader, Failure> {
     let header = ResultHeader::failed(envelope, Status::Unsupported);
     let bytes = header.encode();

@@ -55,7 +55,7 @@ impl Shared {
         self.strikes.strikes(&self.config, fault, work, place)
     }
 
-    /// What strikes the kernel of that command.
+    /// The fault that strikes the kernel of a command, if one does.
     pub(crate) fn strikes_kernel(&self, work: &Work, place: u64) -> Option<Fault> {
         self.strikes.of_kernel(&self.config, work, place)
     }
@@ -87,7 +87,7 @@ impl Shared {
 #[derive(Debug)]
 pub(crate) struct Job {
     pub(crate) work: Work,
-    /// Where it is in the order of submission.
+    /// Its place in the order of submission.
     pub(crate) place: u64,
     /// Released when the job ends, not before.
     pub(crate) lease: Lease,

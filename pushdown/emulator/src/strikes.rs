@@ -29,7 +29,7 @@ impl Strikes {
         strikes
     }
 
-    /// What strikes a kernel that runs: one fault at most.
+    /// The fault that strikes a running kernel; there is one at most.
     pub(crate) fn of_kernel(&self, config: &Config, work: &Work, place: u64) -> Option<Fault> {
         let kinds = [Fault::Slow, Fault::CorruptPage, Fault::KernelError, Fault::Corrupt];
         kinds.into_iter().find(|fault| self.strikes(config, *fault, work, place))

@@ -20,7 +20,7 @@ use nearscan_drive::{Drive, Outcome, Session, Ticket, clock::Stopwatch};
 use nearscan_remote::{Address, Listener, Options, RemoteDrive, ServerOptions, serve};
 use tokio::sync::oneshot;
 
-/// How much is done for each line.
+/// The amount of work for each line of the output.
 struct Amount {
     commands: u32,
     rows: u32,

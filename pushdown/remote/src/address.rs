@@ -3,7 +3,7 @@
 
 use std::{fmt, path::PathBuf, str::FromStr};
 
-/// Where a drive is served.
+/// The address at which a drive is served.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Address {
     /// A socket in the file system: `unix:PATH`.

@@ -222,7 +222,7 @@ pub(crate) fn time_of(from: Option<&protocol::Time>) -> DriveTime {
     }
 }
 
-/// What a command moved.
+/// The bytes that a command moved.
 pub(crate) const fn traffic_of(ended: &protocol::Ended) -> Traffic {
     Traffic {
         media_bytes: ended.media_bytes,

@@ -87,7 +87,7 @@ pub(crate) struct Welcome {
     pub(crate) capabilities: Capabilities,
 }
 
-/// What a drive can run; numbers are those of the command format.
+/// The capabilities of a drive; numbers are those of the command format.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct Capabilities {
     #[prost(uint32, tag = "1")]
@@ -222,7 +222,7 @@ pub(crate) struct Fit {
     pub(crate) residual: f64,
 }
 
-/// What a client says in a session.
+/// A message of a client in a session.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct ToServer {
     #[prost(oneof = "Request", tags = "1, 2, 3")]
@@ -276,7 +276,7 @@ pub(crate) struct Cancel {
     pub(crate) command_id: Vec<u8>,
 }
 
-/// What the server says in a session.
+/// A message of the server in a session.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct FromServer {
     #[prost(oneof = "Event", tags = "1, 2")]

@@ -102,7 +102,7 @@ fn warnings(sysfs: &Sysfs, address: &Address, root: Option<&Path>) -> Vec<&'stat
     warnings
 }
 
-/// Where the disk of a folder is among the devices.
+/// The device of the disk that holds a folder.
 fn disk_of(sysfs: &Sysfs, folder: &Path) -> Option<PathBuf> {
     use std::os::unix::fs::MetadataExt;
     let device = std::fs::metadata(folder).ok()?.dev();

@@ -6,7 +6,7 @@ use std::{path::PathBuf, time::Duration};
 /// Whether the disk writes into the card.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum PeerToPeer {
-    /// Where card and file system can.
+    /// P2P if card and file system support it.
     #[default]
     Auto,
     /// Never: the host reads, and copies.

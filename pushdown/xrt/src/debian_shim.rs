@@ -18,11 +18,11 @@ use crate::{error::OpenError, library::Library};
 /// The function that enlarges the buffer.
 const FUNCTION: &std::ffi::CStr = c"_ZN12xclcpuemhal29CpuemShim10alloc_voidEm";
 
-/// How it begins, up to where the size is in the object.
+/// The first bytes of the function, up to the offset of the size in the object.
 const BEGIN: [u8; 15] =
     [0x55, 0x48, 0x89, 0xf5, 0x53, 0x48, 0x89, 0xfb, 0x48, 0x83, 0xec, 0x08, 0x48, 0x8b, 0x87];
 
-/// What is at [`STORE_AT`], before where the buffer is in the object.
+/// The bytes at [`STORE_AT`], before the offset of the buffer in the object.
 const STORE: [u8; 3] = [0x48, 0x89, 0x83];
 const STORE_AT: usize = 0x30;
 
@@ -33,10 +33,10 @@ const CODE_BYTES: usize = STORE_AT + STORE.len() + 4;
 /// which is not set here).
 const PACKET_BYTES: usize = 8 << 20;
 
-/// What a message has beside its data, with much to spare.
+/// Bytes of a message beside its data, with much to spare.
 const MESSAGE_BYTES: usize = 64 << 10;
 
-/// What was done.
+/// The outcome of the correction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Done {
     /// The buffer is as large as it will have to be.
@@ -88,7 +88,7 @@ pub(crate) fn prime(library: &Library, shim: *mut c_void) -> Result<Done, OpenEr
 
 const PRIMED_BYTES: usize = PACKET_BYTES + MESSAGE_BYTES;
 
-/// Where the object has what.
+/// Offsets of the members of the object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Members {
     size: usize,

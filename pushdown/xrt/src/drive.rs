@@ -198,8 +198,8 @@ impl Drive for XrtDrive {
         self.shared.running.count()
     }
 
-    /// What the runtime still holds of a card that is lost can not be released: the process is to
-    /// be ended by [`leave`](crate::leave).
+    /// The reason why a card is lost. The runtime cannot release its resources then: the process
+    /// is to be ended by [`leave`](crate::leave).
     fn lost(&self) -> Option<String> {
         self.shared.running.lost().map(str::to_owned)
     }

@@ -20,9 +20,9 @@ use crate::error::OpenError;
 
 /// Chooses the emulation.
 const MODE: &str = "XCL_EMULATION_MODE";
-/// Where the description of the device is.
+/// Path of the description of the device.
 const CONFIGURATION: &str = "EMCONFIG_PATH";
-/// Where the runtime may write.
+/// Path of the folder that the runtime may write to.
 const RUN_FOLDER: &str = "SDACCEL_EM_RUN_DIR";
 /// The last part of the socket's name.
 const SOCKET: &str = "EMULATION_SOCKETID";

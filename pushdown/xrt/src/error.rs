@@ -55,7 +55,7 @@ pub enum OpenError {
     /// One process reaches cards or emulates them, not both.
     #[error("this process was prepared for {prepared}, and one process has one of both")]
     OtherTarget {
-        /// What it was prepared for.
+        /// The purpose that the process was prepared for.
         prepared: &'static str,
     },
     /// A card is wanted where the environment requests emulation.
@@ -89,7 +89,7 @@ pub enum OpenError {
     NoCard {
         /// Which was requested.
         target: String,
-        /// What else was found out.
+        /// Findings in addition.
         detail: String,
     },
     /// This process has opened it already.
@@ -124,7 +124,7 @@ pub enum OpenError {
     Card {
         /// Which card.
         target: String,
-        /// What was tried.
+        /// The step that was tried.
         what: &'static str,
         /// The message of the runtime.
         reason: String,
@@ -132,7 +132,7 @@ pub enum OpenError {
     /// The counter-measure for the runtime's own mistake found it in an unknown state.
     #[error("the software emulation of XRT is in an unexpected state: {reason}")]
     Shim {
-        /// What is unexpected.
+        /// The finding that was not expected.
         reason: &'static str,
     },
     /// No thread could be started.

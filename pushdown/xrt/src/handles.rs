@@ -168,7 +168,7 @@ impl Kernel {
     }
 }
 
-/// What a buffer is for.
+/// The purpose of a buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum BufferKind {
     /// Copied to and from by the host. In emulation this kind has its own copy on the host's side,
@@ -301,7 +301,7 @@ pub(crate) mod state {
     pub(crate) const ERROR: c_int = 5;
 }
 
-/// Where a run's end is told.
+/// The signal that a run has ended.
 #[derive(Debug, Default)]
 struct Signal {
     state: Mutex<Option<c_int>>,

@@ -17,7 +17,7 @@ use crate::{
     unit::{ComputeUnit, Memories, kernel},
 };
 
-/// What a job has moved and taken so far.
+/// The bytes that a job has moved and the time that it has taken so far.
 #[derive(Debug, Default)]
 pub(crate) struct Progress {
     pub(crate) traffic: Traffic,
@@ -64,10 +64,10 @@ pub(crate) struct Execution<'a> {
     pub(crate) pending: &'a Pending,
 }
 
-/// Where a scan's result goes: a buffer, or a part of one.
+/// The destination of a scan's result: a buffer, or a part of one.
 pub(crate) struct Target<'a> {
     pub(crate) buffer: &'a mut Buffer,
-    /// What the kernel is shown of it; the whole without one.
+    /// The part that the kernel sees; without one it sees the whole.
     pub(crate) part: Option<&'a Part>,
     /// Its first byte.
     pub(crate) offset: usize,

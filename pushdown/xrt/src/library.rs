@@ -16,7 +16,7 @@ use nearscan_link::Target;
 
 use crate::error::OpenError;
 
-/// What the runtime gives out for a device, kernel, buffer or run.
+/// A handle of the runtime for a device, kernel, buffer or run.
 pub(crate) type Handle = *mut c_void;
 
 /// Called by the runtime when a run changes its state: run, state, what was given with it.

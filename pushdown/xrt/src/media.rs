@@ -15,7 +15,7 @@ use std::{
 use nearscan_command::{MediaPlan, Span, requests::BLOCK_BYTES};
 use nearscan_drive::{Failure, FileTable};
 
-/// How bytes come into device memory.
+/// The way in which bytes reach device memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Way {
     /// From the disk, past the host.

@@ -37,7 +37,7 @@ pub(crate) struct Process {
     pub(crate) environment: Option<Environment>,
 }
 
-/// What the process is prepared for.
+/// The use of the runtime that the process is prepared for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Preparation {
     /// Cards, or their emulation.

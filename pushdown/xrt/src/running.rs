@@ -27,7 +27,7 @@ use nearscan_drive::{
     CancelWord, Completion, DriveTime, Failure, Outcome, Traffic, clock::Stopwatch,
 };
 
-/// How often deadlines are looked at.
+/// Interval of the checks for deadlines that have passed.
 const TICK: Duration = Duration::from_millis(5);
 
 /// A command that was taken.

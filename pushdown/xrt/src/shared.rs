@@ -32,7 +32,7 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    /// How merges are cut.
+    /// The limits by which merges are cut into parts.
     pub(crate) fn merge_cut(&self) -> MergeCut {
         let units = u32::try_from(self.card.merges.len()).unwrap_or(u32::MAX);
         let cut = MergeCut { units, part_rows: MergeCut::PART_ROWS };
@@ -52,7 +52,7 @@ impl Shared {
         }
     }
 
-    /// What a command took: on a card by the clock, in emulation by the model.
+    /// The time of a command: measured on a card, modelled in emulation.
     pub(crate) fn time_of(
         &self,
         modelled: Option<Modelled>,

@@ -16,7 +16,7 @@ use crate::{
     running::{Pending, Running},
 };
 
-/// How long a kernel is waited for before the cancel word is looked at again.
+/// Interval at which the cancel word is checked while a kernel runs.
 const TICK: Duration = Duration::from_millis(1);
 
 /// Bytes of what small arguments point to.
@@ -30,14 +30,14 @@ pub(crate) struct ComputeUnit {
     slot: Mutex<Option<Slot>>,
 }
 
-/// What one start of the kernel needs.
+/// The buffers of one start of the kernel.
 #[derive(Debug)]
 pub(crate) struct Slot {
     run: Run,
     kernel: Kernel,
     command: Buffer,
     cancel: Buffer,
-    /// What kernels are shown that work in no scratch.
+    /// A buffer for kernels that need no scratch memory.
     spare: Buffer,
 }
 
@@ -110,7 +110,7 @@ impl ComputeUnit {
         }
     }
 
-    /// Where a buffer for an argument has to be.
+    /// The memory in which a buffer for an argument has to be.
     pub(crate) fn place(&self, kind: BufferKind, argument: Argument) -> BufferPlace {
         let group = self.groups.get(argument.index() as usize).copied().unwrap_or(0);
         BufferPlace { kind, group }

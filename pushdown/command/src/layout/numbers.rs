@@ -48,10 +48,10 @@ pub mod section {
     /// At most one [`crate::layout::MergePartRecord`], in the form that a kernel reads.
     pub const MERGE_PART: u16 = 21;
 
-    /// What a scan or a stored fragment does not have.
+    /// Sections that neither a scan nor a stored fragment has.
     pub const OF_MERGES_ONLY: [u16; 4] = [SCANS, MERGE, MERGE_KEYS, MERGE_PART];
 
-    /// What a merge has, in the form that a host sends.
+    /// Sections of a merge, in the form that a host sends.
     pub const OF_MERGES: [u16; 6] = [INPUTS, OUTPUT, OUTPUT_COLUMNS, SCANS, MERGE, MERGE_KEYS];
 
     /// Every section with its name, for the C++ header.
@@ -110,7 +110,7 @@ pub mod merge {
     pub const DISTINCT: u16 = 1;
 }
 
-/// How an operand is packed into 16 bits: kind in the top three, index below; all ones is no
+/// The packing of an operand into 16 bits: kind in the top three, index below; all ones is no
 /// operand.
 pub mod operand {
     /// A column of the unit.
@@ -123,7 +123,7 @@ pub mod operand {
     pub const TEST: u16 = 3;
     /// NULL; its index is zero.
     pub const NULL: u16 = 4;
-    /// Where the kind starts.
+    /// Position of the lowest bit of the kind.
     pub const KIND_SHIFT: u16 = 13;
 }
 

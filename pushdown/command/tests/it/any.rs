@@ -75,7 +75,7 @@ enum Kind {
     Bytes,
 }
 
-/// What operands of each kind there are.
+/// The operands of each kind that exist so far.
 struct Pool {
     operands: Vec<(Operand, Kind)>,
 }

@@ -302,7 +302,7 @@ fn dump(bytes: &[u8]) -> String {
     out
 }
 
-/// What [`dump`] wrote, as bytes.
+/// The bytes that [`dump`] wrote as text.
 fn undump(text: &str) -> Vec<u8> {
     let mut out = Vec::new();
     for line in text.lines().filter(|line| *line != "*") {
@@ -319,7 +319,7 @@ fn file(version: &str) -> PathBuf {
     folder.join(format!("{version}.hex"))
 }
 
-/// What the file of a version holds: dumps by their names.
+/// The dumps in the file of a version, by their names.
 fn dumps(version: &str) -> BTreeMap<String, String> {
     let text = std::fs::read_to_string(file(version)).unwrap_or_default();
     let mut dumps: BTreeMap<String, String> = BTreeMap::new();
@@ -333,7 +333,7 @@ fn dumps(version: &str) -> BTreeMap<String, String> {
     dumps
 }
 
-/// What an earlier version of this crate wrote.
+/// The bytes that an earlier version of this crate wrote.
 fn stored(name: &str, version: &str) -> Vec<u8> {
     undump(&dumps(version)[name])
 }

@@ -7,7 +7,7 @@ use rstest::rstest;
 
 use crate::{any, golden, shapes};
 
-/// Where a command's checksum stands.
+/// Offsets of a command's checksum.
 const CHECKSUM: std::ops::Range<usize> = 12..16;
 
 /// Corrects the checksum, so that the rest is checked.
@@ -17,7 +17,7 @@ pub(crate) fn fix_checksum(bytes: &mut [u8]) {
     bytes[CHECKSUM].copy_from_slice(&sum.to_le_bytes());
 }
 
-/// What decodes after damage passed every check: it encodes and decodes to itself.
+/// Whether a command that was decoded after damage encodes and decodes to itself.
 fn is_consistent(command: &Command) -> bool {
     let bytes = command.encode().unwrap();
     Command::decode(&bytes).as_ref() == Ok(command)

@@ -49,7 +49,7 @@ fn distinct() -> MergeCommand {
     command
 }
 
-/// Where the results of `count` scans are on a device.
+/// The ranges of device memory that hold the results of `count` scans.
 pub(crate) fn ranges(count: u64) -> Vec<InputRef> {
     let range = |index| InputRef::DeviceRange { lease: 1, offset: index * 4096, length: 4000 };
     (0..count).map(range).collect()

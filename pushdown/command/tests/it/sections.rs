@@ -28,7 +28,7 @@ fn directory(bytes: &[u8]) -> Vec<[u8; 16]> {
         .collect()
 }
 
-/// Where the directory has a section.
+/// Offset of a section's entry in the directory.
 fn place(bytes: &[u8], kind: u16) -> usize {
     let is_it = |entry: &[u8; 16]| entry[..2] == kind.to_le_bytes();
     HEADER_BYTES as usize + directory(bytes).iter().position(is_it).unwrap() * 16

@@ -87,7 +87,7 @@ fn difference_tables() -> Vec<(&'static str, Table)> {
     ]
 }
 
-/// Where the parts of a page of differences are: it has no levels and fewer than 64 values.
+/// Offsets of the parts of a page of differences: it has no levels and fewer than 64 values.
 mod part {
     use std::ops::Range;
 

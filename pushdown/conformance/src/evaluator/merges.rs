@@ -7,7 +7,7 @@ use nearscan_command::{Merge, Row, SortKey, Status, Value};
 
 use super::Verdict;
 
-/// What a merge gives for certain rows.
+/// The result that a merge must have for certain rows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MergeVerdict {
     /// The rows of the result in their order; `None` when it must end with a status that is

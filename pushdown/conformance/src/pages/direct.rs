@@ -33,11 +33,11 @@ pub struct Delta {
     pub miniblocks: u32,
     /// Bits of a difference, if it needs fewer.
     pub width_min: u8,
-    /// What is after the last value.
+    /// The bytes after the last value.
     pub tail: Tail,
 }
 
-/// What is after the last value of a page of differences.
+/// The bytes after the last value of a page of differences.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tail {
     /// The rest of its miniblock; miniblocks that are not needed have no bits.

@@ -27,7 +27,7 @@ pub enum ValueLayout {
 }
 
 impl ValueLayout {
-    /// What writers do by default.
+    /// The layout that writers choose by default.
     pub const DICTIONARY: Self = Self::Dictionary {
         label: Encoding::RleDictionary,
         index_runs: Runs::Mixed,
@@ -45,7 +45,7 @@ impl ValueLayout {
     }
 }
 
-/// What a page header has beside what it must have.
+/// The optional fields of a page header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HeaderStyle {
     /// Nothing.
@@ -99,7 +99,7 @@ pub enum Levels {
     BitPacked,
 }
 
-/// How a chunk is written.
+/// The layout of a written chunk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChunkLayout {
     /// Whether there are definition levels.
@@ -116,9 +116,9 @@ pub struct ChunkLayout {
     pub levels: Levels,
     /// Rows of the pages, over and over; 0 is an empty page. Without any there is one page.
     pub page_rows: Vec<usize>,
-    /// What headers have.
+    /// The optional fields of page headers.
     pub header: HeaderStyle,
-    /// How the codec is used.
+    /// The way in which the codec compresses.
     pub packing: Style,
     /// Whether an index page is among the data pages.
     pub index_pages: bool,

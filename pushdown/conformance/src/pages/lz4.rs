@@ -76,7 +76,7 @@ impl Writer {
         }
     }
 
-    /// What of a length does not fit in the token.
+    /// Writes the part of a length that does not fit in the token.
     fn length(&mut self, length: usize) {
         let Some(mut rest) = length.checked_sub(15) else { return };
         while rest >= 255 {

@@ -23,7 +23,7 @@ pub use direct::{Delta, Direct, Tail};
 pub use layout::{ChunkLayout, Flag, HeaderStyle, Levels, PageVersion, ValueLayout};
 pub use runs::{Runs, encode_runs};
 
-/// What a page is, numbered as in Parquet.
+/// The kind of a page, numbered as in Parquet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PageKind {
     /// Values, version 1.
@@ -36,7 +36,7 @@ pub enum PageKind {
     DataV2,
 }
 
-/// What the header of a data page of version 2 says beside what that of version 1 does.
+/// The fields that only headers of data pages of version 2 have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SecondVersion {
     /// Rows that are null.
@@ -54,27 +54,27 @@ pub struct SecondVersion {
 /// A page before it is compressed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Page {
-    /// What it is.
+    /// The kind of the page.
     pub kind: PageKind,
-    /// What its header says: rows, or dictionary entries.
+    /// The count in its header: rows, or dictionary entries.
     pub value_count: i64,
     /// Encoding of the values, as Parquet's number.
     pub encoding: i64,
     /// Encoding of the definition levels, as Parquet's number.
     pub level_encoding: i64,
-    /// What only headers of version 2 say.
+    /// The fields that only headers of version 2 have.
     pub second: SecondVersion,
     /// Levels and values.
     pub body: Vec<u8>,
-    /// How much of the body is levels.
+    /// Bytes of levels in the body.
     pub levels: usize,
-    /// What its header says of its size uncompressed, if not the truth.
+    /// The uncompressed size that its header states, if it is wrong.
     pub uncompressed_size: Option<i64>,
-    /// What its header says of its size compressed, if not the truth.
+    /// The compressed size that its header states, if it is wrong.
     pub compressed_size: Option<i64>,
-    /// What is in the file instead of the compressed body (in version 2 behind the levels).
+    /// The bytes in place of the compressed body (in version 2 behind the levels).
     pub compressed: Option<Vec<u8>>,
-    /// What else its header has.
+    /// The optional fields of its header.
     pub style: HeaderStyle,
 }
 
@@ -87,7 +87,7 @@ pub struct WrittenChunk {
     pub uncompressed_bytes: u64,
     /// Encodings that occur.
     pub encodings: Encodings,
-    /// Where page headers are.
+    /// The ranges of bytes of the page headers.
     pub headers: Vec<Range<usize>>,
     /// Entries of the dictionary; `None` when there is none.
     pub dictionary_entries: Option<u64>,

@@ -109,7 +109,7 @@ fn second_header(inner: &mut Struct, page: &Page) {
     write_fields(inner, page.style, &fields);
 }
 
-/// What a data page's header has beside what it must have; statistics are field `id`.
+/// Writes the optional fields of a data page's header; statistics are field `id`.
 fn extras(inner: &mut Struct, style: HeaderStyle, id: i64) {
     match style {
         HeaderStyle::Statistics => inner.inner(id, |statistics| {

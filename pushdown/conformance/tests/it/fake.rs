@@ -27,7 +27,7 @@ use nearscan_drive::{
 
 use crate::reader::read_chunk;
 
-/// What it does wrong.
+/// A deliberate bug of the drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Flaw {
     Nothing,

@@ -233,7 +233,7 @@ fn case_treats_null_as_false_and_checks_both_branches() {
     assert_eq!(select(Width::W32, A, Operand::Literal(2)), None);
 }
 
-/// What a scan gives, as the evaluator has it.
+/// The verdict of the evaluator on a scan with these rows.
 fn given(rows: Vec<Row>) -> Verdict {
     let rows_kept = rows.len() as u64;
     Verdict { rows: Some(rows), overflow_allowed: false, outside_allowed: false, rows_kept }

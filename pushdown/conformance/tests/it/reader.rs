@@ -250,7 +250,7 @@ impl<'a> Input<'a> {
     }
 }
 
-/// What matters of a page header.
+/// The fields of a page header that the tests compare.
 #[derive(Debug)]
 struct Header {
     kind: i64,

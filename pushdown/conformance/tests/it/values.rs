@@ -5,7 +5,7 @@ use nearscan_command::{Chunk, PhysicalType, ReadAs, Value};
 
 use crate::reader::{Damaged, Input, Result};
 
-/// What stored bytes represent.
+/// The value that stored bytes represent.
 pub(crate) fn number_of(stored: &[u8], chunk: &Chunk) -> Result<Value> {
     let little = stored.iter().rev().fold(0u128, |number, byte| number << 8 | u128::from(*byte));
     let big = stored.iter().fold(0u128, |number, byte| number << 8 | u128::from(*byte));

@@ -18,7 +18,7 @@ use crate::{
     strikes::Strikes,
 };
 
-/// What happens to a kernel.
+/// The end that a fault prepares for a kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fate {
     /// It does not end until it is cancelled.
@@ -62,7 +62,7 @@ impl Fates {
         self.strikes.count()
     }
 
-    /// What happens to the kernel of a command.
+    /// The end that is prepared for the kernel of a command.
     pub(super) fn of(&self, command_id: u128) -> Option<Fate> {
         self.kernels().get(&command_id).copied()
     }
@@ -122,7 +122,7 @@ impl Fates {
         Ok(())
     }
 
-    /// What work takes of which the clock says `time`.
+    /// The time of a piece of work, as the card's clock says, if the model says `time`.
     pub(super) fn took(&self, work: &Work, time: Modelled) -> Modelled {
         match self.of(work.envelope().command_id) {
             Some(Fate::Slow) => faults::slowed(time),

@@ -37,7 +37,7 @@ pub(super) const REGISTER_BYTES: usize = 4096;
 /// because all calls wait for each other.
 const PATIENCE: Duration = Duration::from_micros(100);
 
-/// Where a command has its identity.
+/// Offset of a command's identity in its header, in bytes.
 const COMMAND_ID_AT: usize = 32;
 
 /// The states of the control register.
@@ -216,7 +216,7 @@ impl Runner {
         }
     }
 
-    /// What happens to a kernel before it starts.
+    /// Applies a fault that comes before the kernel starts.
     fn strike_before(&self, fate: Option<Fate>, input: &mut [u8]) {
         match fate {
             Some(Fate::Hang) => {

@@ -37,8 +37,8 @@ impl Parameters {
         if count > 0.0 { count * self.service_ns(bursts) } else { 0.0 }
     }
 
-    /// How many times the rate of one unit `units` of them reach. Alone a unit takes `alone_ns` for
-    /// its bursts.
+    /// The rate of `units` compute units, as a multiple of that of one. Alone a unit takes
+    /// `alone_ns` for its bursts.
     pub(super) fn speedup(&self, units: u32, alone_ns: f64, bursts: &Bursts) -> f64 {
         let count = bursts.reads + bursts.writes;
         if count <= 0.0 || alone_ns <= 0.0 {

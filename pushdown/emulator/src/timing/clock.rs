@@ -45,7 +45,7 @@ impl Parameters {
         Ok(block_rows.max(ultra_rows))
     }
 
-    /// How much of a resource of the part a design may use.
+    /// The amount of a resource of the part that a design may use.
     fn usable(&self, of_part: f64) -> f64 {
         of_part * self.dynamic_share * self.fill_share
     }

@@ -32,7 +32,7 @@ pub const SHARE_ENOUGH: f64 = 0.8;
 /// A job of the fast set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Job {
-    /// How many elements equal a value.
+    /// Counts the elements that equal a value.
     Count,
     /// The mean of all elements.
     Average,
@@ -63,12 +63,12 @@ impl Job {
     }
 }
 
-/// What a job did.
+/// The work that a job did.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Performed {
     /// Elements of one array; of a merge, elements of both inputs.
     pub elements: u64,
-    /// What each unit did in each pass.
+    /// The steps of each unit in each pass.
     pub passes: Vec<Vec<Steps>>,
 }
 
@@ -96,7 +96,7 @@ pub struct Profile {
     pub elements_per_s: f64,
     /// Bytes a second to and from the memory, of all passes.
     pub bytes_per_s: f64,
-    /// What the bank gives for that mix of reads and writes in the longest bursts.
+    /// The rate of the bank for this mix of reads and writes in the longest bursts.
     pub bank_bytes_per_s: f64,
     /// Its bottleneck.
     pub limit: Limit,
@@ -109,7 +109,7 @@ impl Profile {
     }
 }
 
-/// What one unit takes in one pass, with the bank to itself.
+/// The times of one unit in one pass, with the bank to itself.
 #[derive(Debug, Clone, Copy)]
 struct Alone {
     search_ns: f64,
@@ -160,7 +160,7 @@ impl Parameters {
     /// that there are ports for. `perform` runs the job on so many units.
     ///
     /// # Errors
-    /// What `perform` ends with.
+    /// The errors of `perform`.
     pub fn fast_enough<E: From<Unbuildable>>(
         &self,
         job: Job,
@@ -196,7 +196,7 @@ impl Parameters {
         }
     }
 
-    /// What a unit asks of the bank. The port cuts a longer burst into several.
+    /// The bursts that a unit asks of the bank. The port cuts a longer burst into several.
     fn line_bursts(&self, steps: &Steps) -> Bursts {
         let bursts =
             |array: Accesses| (array.bursts as f64).max(array.beats as f64 / self.port_burst_beats);

@@ -8,12 +8,12 @@
 
 use super::Parameters;
 
-/// What reading the input of a scan takes.
+/// The time to read the input of a scan.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct MediaTime {
     /// Of the media, with other commands' requests in flight.
     pub(super) busy_ns: f64,
-    /// What a command alone waits beside that.
+    /// The time that a command alone waits in addition.
     pub(super) wait_ns: f64,
 }
 

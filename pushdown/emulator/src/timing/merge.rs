@@ -40,7 +40,7 @@ impl Parameters {
             + self.word_loop().cycles((counters.lines_read + words) as f64)
     }
 
-    /// What a part asks of the bank: bursts that it waits for, taken to be of one line, bursts that
+    /// The bursts that a part asks of the bank: those it waits for, taken to be of one line, those
     /// it reads ahead, and its payload.
     fn merge_bursts(&self, counters: &Counters) -> Bursts {
         let written_bytes = counters.payload_words as f64 * WORD_BYTES;

@@ -42,7 +42,7 @@ pub struct Parameter {
     pub value: f64,
     /// Source of the default value.
     pub source: Source,
-    /// What it is, and why this value.
+    /// The meaning of the parameter, and the reason for its value.
     pub meaning: &'static str,
 }
 

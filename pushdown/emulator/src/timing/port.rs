@@ -8,7 +8,7 @@
 
 use super::Parameters;
 
-/// How a loop reaches the memory.
+/// The way in which a loop accesses the memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Access {
     /// Consecutive addresses in bursts.
@@ -18,7 +18,7 @@ pub(super) enum Access {
 }
 
 impl Parameters {
-    /// How a plain loop over `arguments` arrays reaches them.
+    /// The way in which a plain loop over `arguments` arrays accesses them.
     pub(super) fn access(&self, arguments: u32) -> Access {
         if f64::from(arguments) > self.unit_ports { Access::SingleBeats } else { Access::Bursts }
     }

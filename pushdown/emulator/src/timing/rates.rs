@@ -37,7 +37,7 @@ const ORDER_STEPS: u64 = 3;
 const REQUEST_BYTES: [u64; 4] = [4 << 10, 64 << 10, 1 << 20, 4 << 20];
 
 impl Config {
-    /// What a drive of this configuration says of its speed before a command has run: the first
+    /// The speed that a drive of this configuration states before a command has run: the first
     /// snapshot, of a drive where nothing runs.
     pub(crate) fn rates(&self) -> CostSnapshot {
         let Self { timing, build, .. } = self;
@@ -72,7 +72,7 @@ impl Parameters {
         MediaRates::new(REQUEST_BYTES.map(point).map(at_most).to_vec())
     }
 
-    /// What a scan takes of a compute unit: its start, each byte as part of a line and of a
+    /// The time that a scan takes of a unit: its start, each byte as part of a line and of a
     /// dictionary, and each row, as if the one were not hidden by the other.
     pub fn scan_rates(&self) -> KernelRates {
         let kernel_ns = |counters: &Counters| {
@@ -101,7 +101,7 @@ impl Parameters {
         }
     }
 
-    /// What the merging of a merge takes on so many units: its start, the comparisons of each row,
+    /// The time of a merge on so many units: its start, the comparisons of each row,
     /// and for each word of the result its share of a line read, a value taken and a word written.
     pub fn merge_rates(&self, units: u32) -> KernelRates {
         let merge_ns = |counters: &Counters| self.merge_ns(&shared_out(counters, units));
@@ -128,7 +128,7 @@ impl Parameters {
     }
 }
 
-/// What each of `units` does of a merge.
+/// The share of each of `units` in a merge.
 fn shared_out(counters: &Counters, units: u32) -> Vec<Counters> {
     let units = units.max(1);
     let share = |amount: u64| amount / u64::from(units);

@@ -21,7 +21,7 @@ use super::{Parameters, whole};
 const BEFORE_ROWS: [KernelStage; 2] = [KernelStage::Start, KernelStage::Dictionary];
 
 impl Parameters {
-    /// What each stage of the scan kernel takes for a command that counted this.
+    /// The time of each stage of the scan kernel for a command with these counters.
     pub(super) fn stages(&self, counters: &Counters) -> StageTimes {
         let iterations = |iterations: f64| self.stage_loop().cycles(iterations);
         let cycles = |stage| match stage {

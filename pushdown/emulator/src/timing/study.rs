@@ -33,7 +33,7 @@ pub use super::{schedule::Pipelining, unbuildable::Unbuildable};
 /// A kernel of the study, on 32-bit integers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kernel {
-    /// How many elements equal a value.
+    /// Counts the elements that equal a value.
     Count,
     /// The mean of all elements.
     Average,
@@ -72,7 +72,7 @@ pub struct Build {
     pub pipelining: Pipelining,
 }
 
-/// What a kernel did, as its counters say.
+/// The work of a kernel, by its counters.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Performed<'a> {
     /// Each unit, at the same time as the others.
@@ -81,7 +81,7 @@ pub struct Performed<'a> {
     pub join: Option<&'a Steps>,
 }
 
-/// What a kernel takes.
+/// The time of a kernel, and where it went.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Run {
     /// Cycles of the kernel clock.
@@ -104,7 +104,7 @@ struct Alone {
 }
 
 impl Parameters {
-    /// What a kernel of the study takes.
+    /// The time of a kernel of the study.
     ///
     /// # Errors
     /// When the build does not fit on the part.
@@ -220,7 +220,7 @@ impl Parameters {
         steps.blocks as f64 * self.dependent_read_cycles()
     }
 
-    /// What a plain loop asks of the bank to read and write so many elements.
+    /// The bursts of a plain loop that reads and writes so many elements.
     fn plain(&self, access: Access, read: f64, written: f64) -> Bursts {
         let beats = match access {
             Access::Bursts => self.port_burst_beats,
@@ -229,7 +229,7 @@ impl Parameters {
         Bursts { reads: read / beats, writes: written / beats, bytes: beats * self.element_bytes }
     }
 
-    /// What a loop that copies blocks asks of the bank.
+    /// The bursts of a loop that copies blocks.
     fn copied(&self, read: f64, written: f64) -> Bursts {
         let elements = self.copy_burst_bytes / self.element_bytes;
         let bytes = self.copy_burst_bytes;

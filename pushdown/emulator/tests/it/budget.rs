@@ -16,7 +16,7 @@ fn design<'a>(ledger: &'a Ledger, words: &str) -> &'a Design {
     ledger.designs.iter().find(|design| design.name.contains(words)).unwrap()
 }
 
-/// How often a design has a group of stages.
+/// Number of instances of a group of stages in a design.
 fn count(design: &Design, per: &str) -> u32 {
     design.counts.get(per).copied().unwrap_or(0)
 }

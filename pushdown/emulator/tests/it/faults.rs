@@ -32,7 +32,7 @@ fn merged_scans(scans: &[Sample], drive: &Emulator, session: &dyn Session) -> Wo
     merge(scans, drive, envelope(session, 9)).into()
 }
 
-/// How work ends on a drive with these faults.
+/// The end of a piece of work on a drive with these faults.
 fn end_of(make: Make, faults: &str) -> Result<Outcome, Refusal> {
     let scans = [100, 200].map(Sample::plain);
     let drive = open(faults);

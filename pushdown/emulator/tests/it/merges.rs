@@ -51,7 +51,7 @@ fn scans_of_a_merge_take_their_own_time_except_for_the_link() {
     assert!(merged.link_ns < 2 * alone.link_ns, "{} {}", merged.link_ns, alone.link_ns);
 }
 
-/// What a drive with so many merge units makes of a merge.
+/// The rows and the time of a merge on a drive with so many merge units.
 fn merged_by(merge_units: u32, scans: &[Sample], bytes_max: Option<u64>) -> (Vec<i128>, u64) {
     let build = Build { merge_units, ..Profile::Unlimited.build() };
     let drive = Emulator::open(Config { build, ..Config::default() });

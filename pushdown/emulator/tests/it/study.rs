@@ -73,7 +73,7 @@ fn seconds(parameters: &Parameters, build: Build) -> f64 {
     parameters.study(build, Performed { units: &units, join }).unwrap().seconds()
 }
 
-/// How many times faster `to` is than `from`.
+/// The speed of `to` as a multiple of that of `from`.
 fn gain(parameters: &Parameters, from: Build, to: Build) -> f64 {
     seconds(parameters, from) / seconds(parameters, to)
 }

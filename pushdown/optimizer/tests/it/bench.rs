@@ -260,7 +260,7 @@ impl Bench {
         }
     }
 
-    /// How many row groups of the one scan of a statement were kept, and why the first was.
+    /// Number of row groups of a statement's one scan that were kept, and the reason of the first.
     pub(crate) async fn units_kept(&self, sql: &str) -> (usize, Kept) {
         let (_, output, candidates) = self.decide(sql).await;
         let [candidate] = candidates.as_slice() else { panic!("one scan: {candidates:?}") };
@@ -290,7 +290,7 @@ impl Bench {
         run
     }
 
-    /// What the host gives.
+    /// The rows that the host returns.
     pub(crate) async fn expected(&self, sql: &str) -> Vec<String> {
         let batches = self.host().await.sql(sql).await.unwrap().collect().await.unwrap();
         texts(&batches)

@@ -36,7 +36,7 @@ use nearscan_drive::{
 };
 use parquet::arrow::{ProjectionMask, arrow_reader::ParquetRecordBatchReaderBuilder};
 
-/// What the drive does with a command.
+/// The drive's reaction to a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Act {
     /// The right answer.
@@ -67,7 +67,7 @@ pub(crate) enum Act {
     Forget,
 }
 
-/// What happened so far.
+/// The commands and completions so far.
 #[derive(Debug, Default)]
 struct Ledger {
     files: Vec<PathBuf>,
@@ -162,12 +162,12 @@ impl Fake {
         self.without_merge_rates()
     }
 
-    /// What to do with the commands for a row group.
+    /// Sets the reaction to the commands for a row group.
     pub(crate) fn on(&self, row_group: usize, act: Act) {
         self.state.ledger.lock().unwrap().acts.insert(row_group, act);
     }
 
-    /// What to do with merges.
+    /// Sets the reaction to merges.
     pub(crate) fn on_merges(&self, act: Act) {
         self.state.ledger.lock().unwrap().act_on_merges = Some(act);
     }
@@ -194,7 +194,7 @@ impl Fake {
         ledger.commands.iter().map(|(_, command)| command.clone()).collect()
     }
 
-    /// What all completions moved.
+    /// The sum of the traffic of all completions.
     pub(crate) fn traffic(&self) -> Traffic {
         self.state.ledger.lock().unwrap().traffic
     }

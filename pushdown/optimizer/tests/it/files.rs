@@ -52,7 +52,7 @@ fn days(rows: i64, value: impl Fn(i64) -> i64) -> ArrayRef {
     Arc::new(numbers::<Date32Array, i32>(rows, day))
 }
 
-/// What `lineitem` holds. The keys ascend, so that each row group has its own range.
+/// The rows of `lineitem`. The keys ascend, so that each row group has its own range.
 fn lineitem(rows: i64) -> RecordBatch {
     let int32 = |value: fn(i64) -> i64| -> ArrayRef {
         Arc::new(numbers::<Int32Array, i32>(rows, |row| Some(i32::try_from(value(row)).unwrap())))
@@ -100,7 +100,7 @@ fn lineitem(rows: i64) -> RecordBatch {
     batch_of(columns, |name| matches!(name, "l_code" | "l_note" | "l_tags"))
 }
 
-/// What `orders` holds: every fourth order of `lineitem`, over two row groups.
+/// The rows of `orders`: every fourth order of `lineitem`, over two row groups.
 pub(crate) fn orders(rows: i64) -> RecordBatch {
     let columns: Vec<(&str, ArrayRef)> = vec![
         ("o_orderkey", Arc::new(numbers::<Int64Array, i64>(rows, |row| Some(row * 4)))),
@@ -140,7 +140,7 @@ pub(crate) fn with_partitions(bench: Bench) -> Bench {
     ))
 }
 
-/// How files are written: Snappy, dictionaries, and one column without either.
+/// The properties of the written files: Snappy, dictionaries, and one column without either.
 pub(crate) fn usual() -> WriterPropertiesBuilder {
     WriterProperties::builder()
         .set_compression(Compression::SNAPPY)

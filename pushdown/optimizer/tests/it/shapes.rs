@@ -90,7 +90,7 @@ async fn partition_columns_may_choose_files(#[case] sql: &str, #[case] units: us
     assert_eq!(bench.check(sql).await.metric("units_drive"), units);
 }
 
-/// What only folders tell is the same for all rows of a unit; the host adds it.
+/// A partition column is the same for all rows of a unit; the host adds it.
 #[rstest]
 #[case::group("SELECT part, count(*), sum(o_orderkey) FROM parts GROUP BY part ORDER BY part")]
 #[case::groups(

@@ -20,9 +20,9 @@ use crate::{
 pub(super) struct Awaited {
     pub(super) command_id: u128,
     pub(super) attempt: u32,
-    /// Where its completion is wanted.
+    /// The channel that takes its completion.
     pub(super) reply: oneshot::Sender<Completion>,
-    /// Where it comes from.
+    /// The channel that its completion comes from.
     pub(super) arrived: tokio::sync::oneshot::Receiver<Completion>,
     pub(super) outgoing: mpsc::Sender<FlightData>,
     pub(super) commands: Commands,

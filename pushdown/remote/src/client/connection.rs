@@ -57,7 +57,7 @@ pub(super) struct Connection {
     placements: Mutex<HashMap<FileRef, u64>>,
 }
 
-/// What there is to know after the first messages.
+/// The facts about a drive after the first messages.
 pub(super) struct Opened {
     pub(super) connection: Arc<Connection>,
     pub(super) identity: Identity,
@@ -156,7 +156,7 @@ fn with_causes(error: &dyn std::error::Error) -> String {
     text
 }
 
-/// What a status says, and what caused it.
+/// The message of a status, and its cause.
 pub(super) fn reason_of(status: &Status) -> String {
     match status.source() {
         Some(cause) => with_causes(cause),

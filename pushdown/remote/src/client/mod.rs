@@ -41,7 +41,7 @@ pub(crate) trait Watcher: Debug + Send + Sync {
     fn lost(&self);
 }
 
-/// How a drive is reached.
+/// The settings of a connection to a drive.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// Kind of drive that its identity shows.
@@ -263,7 +263,7 @@ fn wait<T: Send + 'static>(
     receiver.recv().ok()
 }
 
-/// What a call that did not come back is.
+/// The refusal for a call without an answer.
 fn no_answer() -> Refusal {
     Refusal::Gone { reason: "its runtime ended".to_owned() }
 }

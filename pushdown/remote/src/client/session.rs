@@ -105,7 +105,7 @@ async fn try_open(
     Ok(RemoteSession { shared, connection, handle, epoch, commands, outgoing })
 }
 
-/// What a message of the server says beside the bytes that it carries.
+/// Reads a message of the server, without the bytes that it carries.
 fn read(message: &FlightData) -> Result<Option<Event>, Status> {
     let said = FromServer::decode(message.app_metadata.clone());
     said.map(|said| said.event).map_err(|error| Status::internal(error.to_string()))
@@ -228,5 +228,5 @@ impl Session for RemoteSession {
     }
 }
 
-/// Where the bytes of results are charged.
+/// The memory pool that the bytes of results are charged to.
 type Account = Arc<dyn Budget>;

@@ -20,7 +20,7 @@ pub(super) struct Waiting {
     ended: Option<String>,
 }
 
-/// What is known of a command whose end is to come.
+/// A command whose end is awaited.
 #[derive(Debug)]
 pub(super) struct Expected {
     /// Room for its result.

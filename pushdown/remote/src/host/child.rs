@@ -78,7 +78,7 @@ impl Host {
         Ok(host)
     }
 
-    /// Where the drive is served.
+    /// Path of the socket at which the drive is served.
     pub(super) fn socket(&self) -> PathBuf {
         self.folder.join("drive")
     }

@@ -38,10 +38,10 @@ pub struct Program {
     pub arguments: Vec<OsString>,
 }
 
-/// How a drive is hosted.
+/// The settings of a hosted drive.
 #[derive(Debug, Clone)]
 pub struct HostOptions {
-    /// How the drive is reached.
+    /// The settings of the connection to the drive.
     pub remote: Options,
     /// The time that the first start may take.
     pub start_timeout: Duration,

@@ -54,7 +54,7 @@ impl Listener {
         }
     }
 
-    /// Where it listens: with port 0 the port that the system chose.
+    /// The address at which the server listens: with port 0 the port that the system chose.
     pub fn address(&self) -> &Address {
         &self.address
     }

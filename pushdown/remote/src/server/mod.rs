@@ -40,15 +40,15 @@ pub use listener::Listener;
 use listener::Socket;
 use service::Service;
 
-/// How a drive is served.
+/// The settings of a server.
 #[derive(Debug, Clone)]
 pub struct ServerOptions {
-    /// How often a client that says nothing is asked whether it is there.
+    /// Interval at which a silent client is asked whether it is there.
     pub keep_alive_interval: Duration,
     /// The time that it may take to answer; then its sessions end.
     pub keep_alive_timeout: Duration,
-    /// How long commands that run may go on once the server is to stop, and again how long the
-    /// drive may take to shut down.
+    /// Time for running commands to end once the server is to stop, and again for the
+    /// drive to shut down.
     pub grace: Duration,
     /// Host memory for results on their way to clients, and for what else the drive charges.
     pub host_bytes_max: u64,
@@ -71,7 +71,7 @@ const STREAMS_MAX: u32 = 512;
 /// The time that a connection may take to close once nothing runs on it.
 const CLOSING: Duration = Duration::from_secs(1);
 
-/// What the server is doing.
+/// The state of the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Stage {
     Serving,

@@ -27,7 +27,7 @@ use crate::{
 /// Messages that wait for the connection, each with up to a part of a result.
 pub(super) const WAITING_MESSAGES: usize = 4;
 
-/// Where the messages to a client go. The parts of a result follow each other, so the sender of one
+/// The messages to a client. The parts of a result follow each other, so the sender of one
 /// holds the lock until the last.
 type Outgoing = Mutex<mpsc::Sender<Result<FlightData, Status>>>;
 

@@ -80,7 +80,7 @@ fn actions_are_listed() {
     assert_eq!(names.len(), 5);
 }
 
-/// How an exchange ends that begins with this message.
+/// The end of an exchange that begins with this message.
 async fn exchange(uri: &str, first: FlightData) -> Status {
     let messages = futures::stream::iter([first]);
     match connect(uri).await.do_exchange(messages).await {

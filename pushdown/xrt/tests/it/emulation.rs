@@ -291,7 +291,7 @@ fn long_names() {
     assert!(error.contains("has a name of more than"), "{error}");
 }
 
-/// What of this process is in the folders for passing things.
+/// Files that this process left in the folders for shared data.
 fn leftovers() -> Vec<String> {
     let mine = format!("nearscan-xrt-{}-", std::process::id());
     let user = std::env::var_os("USER").unwrap();

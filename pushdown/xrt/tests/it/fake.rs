@@ -188,7 +188,7 @@ fn no_kernel() {
     assert_eq!(refusal(), "the card 0 failed to open a kernel: code 0");
 }
 
-/// How one scan ends.
+/// The end of one scan.
 fn end_of(drive: &dyn Drive, session: &dyn Session, rows: u32) -> Outcome {
     let scan = Sample::plain(rows);
     let command = scan.rows(drive, envelope(session, 1));

@@ -18,11 +18,11 @@ pub(crate) enum Runtime {
 pub(crate) struct Trial {
     pub(crate) name: &'static str,
     pub(crate) runtime: Runtime,
-    /// What the process does; a panic fails the test.
+    /// The code that the process runs; a panic fails the test.
     pub(crate) body: fn(),
-    /// What the process is given beside its name.
+    /// Prepares the process: its environment and arguments beside its name.
     pub(crate) prepare: fn(&mut Command),
-    /// What it has to say on standard error; empty for nothing in particular.
+    /// The text that is expected on standard error; empty for nothing in particular.
     pub(crate) says: &'static str,
 }
 

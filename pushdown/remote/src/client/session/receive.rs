@@ -24,11 +24,11 @@ struct Coming {
     expected: Option<Expected>,
     ended: Ended,
     left_bytes: u64,
-    /// What came of it so far, or why it is not kept.
+    /// The bytes so far, or the reason why they are not kept.
     kept: Result<Charged, Failure>,
 }
 
-/// What the server says in one session.
+/// The receiver of the server's messages in one session.
 #[derive(Debug)]
 pub(super) struct Receiver {
     commands: Commands,
