@@ -126,6 +126,7 @@ const PLACES: &[(&str, Layer)] = &[
     (DRIVE_CHECK, L7),
     (KERNEL_BENCHMARK, L7),
     ("benchmarks/tpch", L7),
+    ("benchmarks/peers", L7),
     (FUZZ_TARGETS, L7),
     (SHELL, L8),
     (ARCHIVE, Tasks),

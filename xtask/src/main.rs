@@ -9,6 +9,7 @@
 //! - `test`: every test of the project, on a machine that may lack half of the tools.
 //! - `xclbin`: the image of an FPGA, or the one that XRT's software emulation loads.
 //! - `slt`: runs third-party SQL tests on the emulated drive.
+//! - `peers`: compares speed and memory with those of other engines.
 //! - `check`: formatting, lints, and the tests of what changed.
 //! - `dist`: builds the program for distribution.
 //! - `ci`: the whole gate, step by step, timed.
@@ -32,6 +33,7 @@ mod fuzz;
 mod layers;
 mod metadata;
 mod mutants;
+mod peers;
 mod program;
 mod project;
 mod slt;
@@ -79,6 +81,8 @@ enum Task {
     Fuzz(fuzz::Fuzz),
     /// Run other people's SQL tests on the emulated drive
     Slt(slt::Options),
+    /// Compare speed and memory with DuckDB, Polars and DataFusion on the same files
+    Peers(peers::Options),
     /// Apply deliberate bugs, one at a time, and see whether the tests detect them
     Mutants(mutants::Options),
     /// Run what CI runs, in its order
@@ -108,6 +112,7 @@ fn run(task: &Task) -> Result<ExitCode> {
         Task::Xclbin(options) => xclbin::run(&project, options)?,
         Task::Fuzz(fuzz) => return fuzz::run(&project, fuzz),
         Task::Slt(options) => return slt::run(&project, options),
+        Task::Peers(options) => return peers::run(&project, options),
         Task::Mutants(options) => return mutants::run(&project, options),
         Task::Ci => return Ok(ci::run(&project)),
     }

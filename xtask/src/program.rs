@@ -40,7 +40,7 @@ impl Program {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{fuzz, slt};
+    use crate::{fuzz, peers, slt};
 
     #[test]
     fn each_program_is_in_an_existing_package() {
@@ -51,7 +51,14 @@ mod tests {
             .output()
             .unwrap();
         let metadata = String::from_utf8(metadata.stdout).unwrap();
-        for program in [fuzz::QUERIES, fuzz::FAULTS, fuzz::CORRUPTION, slt::PROGRAM] {
+        for program in [
+            fuzz::QUERIES,
+            fuzz::FAULTS,
+            fuzz::CORRUPTION,
+            slt::PROGRAM,
+            peers::WORKER,
+            peers::SHELL,
+        ] {
             let arguments = program.arguments();
             let package = arguments.iter().rposition(|it| *it == "-p").unwrap() + 1;
             assert_eq!(arguments[package..=package + 2], [program.package, "--bin", program.name]);

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command line: `cargo xtask peers` builds the programs and calls it."""
+
+import argparse
+import fnmatch
+import os
+import sys
+
+from . import chart, run
+from .process import Engine, peer
+from .report import Report
+from .suites import clickbench, scan, tpch
+
+SUITES = {"tpch": tpch, "scan": scan, "clickbench": clickbench}
+PEERS = ("duckdb", "polars", "datafusion")
+
+
+def arguments():
+    parser = argparse.ArgumentParser(prog="cargo xtask peers", description=__doc__)
+    parser.add_argument("suite", choices=SUITES)
+    parser.add_argument("--worker", required=True, help=argparse.SUPPRESS)
+    parser.add_argument("--nearscan", required=True, help=argparse.SUPPRESS)
+    parser.add_argument("--data", default="data/peers", help="folder of the files that it makes")
+    parser.add_argument("--scale-factor", type=float, default=1.0, help="tpch: size of the data")
+    parser.add_argument("--rows", type=int, help="scan, clickbench: rows of the main table")
+    parser.add_argument("--threads", type=int, default=os.cpu_count())
+    parser.add_argument("--runs", type=int, default=3, help="timed runs; the median counts")
+    parser.add_argument("--queries", metavar="PATTERN,...", help="those to run, such as q01,q1*")
+    parser.add_argument("--peers", metavar="NAME,...", default=",".join(PEERS))
+    parser.add_argument(
+        "--also",
+        metavar="KEY=VALUE,...",
+        action="append",
+        default=[],
+        help="run Nearscan once more, with these settings",
+    )
+    parser.add_argument("--memory-limit-bytes", type=int)
+    parser.add_argument("--cold", action="store_true", help="evict the files before each run")
+    parser.add_argument("--json", metavar="FILE", help="also write the results as JSON")
+    parser.add_argument("--chart", metavar="FILE", help="also draw the ratios, as SVG or PNG")
+    return parser.parse_args()
+
+
+def main():
+    options = arguments()
+    own = [Engine("nearscan", (options.worker,))]
+    for text in options.also:
+        settings = dict(pair.split("=", 1) for pair in text.split(","))
+        own.append(Engine(f"nearscan[{text}]", (options.worker,), settings))
+    peers = [peer(name) for name in options.peers.split(",") if name]
+    queries = SUITES[options.suite].queries(options)
+    if options.queries:
+        patterns = options.queries.split(",")
+        queries = [q for q in queries if any(fnmatch.fnmatch(q.name, p) for p in patterns)]
+    about = {
+        "threads": options.threads,
+        "runs": options.runs,
+        "cold": options.cold,
+        "memory_limit_bytes": options.memory_limit_bytes,
+    }
+    report = Report(options.suite, [e.name for e in own], [e.name for e in peers], about)
+    print(report.heading())
+    for query in queries:
+        outcomes, versions = run.run(query, [*peers, *own], options)
+        report.add(query, outcomes, versions)
+        print(report.line(query.name), flush=True)
+        for problem in report.problems(query.name):
+            print(problem, flush=True)
+    report.summary()
+    if options.json:
+        report.write(options.json)
+    if options.chart:
+        chart.draw(report, options.chart)
+    return 1 if report.failed() else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The report of a run: a line for each query, geometric means, JSON.
+
+A ratio is the time of an engine divided by that of the fastest peer that gave the right rows;
+below 1 the engine is faster than all of them. Engines without a time have no ratio, and a geometric
+mean is over the queries that have one; the report says how many those are.
+"""
+
+import json
+import math
+import sys
+
+
+class Report:
+    """Outcomes of queries, in the order in which they ran.
+
+    `own` are the engines under test, `peers` those that they are compared with."""
+
+    def __init__(self, suite, own, peers, about):
+        self.suite = suite
+        self.own = own
+        self.peers = peers
+        self.about = about
+        self.versions = {}
+        self.outcomes = {}
+
+    def add(self, query, outcomes, versions):
+        self.versions.update(versions)
+        self.outcomes[query.name] = outcomes
+
+    def best(self, query):
+        """The fastest peer of a query: name and seconds, or None."""
+        times = {name: self.outcomes[query][name].median() for name in self.peers}
+        times = {name: seconds for name, seconds in times.items() if seconds is not None}
+        return min(times.items(), key=lambda item: item[1]) if times else None
+
+    def ratio(self, query, engine):
+        """The time of an engine as a multiple of that of the fastest peer, or None."""
+        best, seconds = self.best(query), self.outcomes[query][engine].median()
+        return seconds / best[1] if best and seconds is not None else None
+
+    def geometric_mean(self, engine, queries=None):
+        """The mean ratio of an engine, and the number of queries that it is over."""
+        ratios = [self.ratio(query, engine) for query in queries or self.outcomes]
+        ratios = [ratio for ratio in ratios if ratio is not None]
+        mean = math.exp(sum(map(math.log, ratios)) / len(ratios)) if ratios else None
+        return mean, len(ratios)
+
+    def heading(self):
+        names = [*self.own, *self.peers]
+        cells = [f"{name + ' ms':>{width(name)}}" for name in names]
+        ratios = [f"{'ratio':>7}" for _ in self.own]
+        return " ".join([f"{'query':<22}", *cells, *ratios, " best peer"])
+
+    def line(self, query):
+        cells = []
+        for name in [*self.own, *self.peers]:
+            seconds = self.outcomes[query][name].median()
+            text = "-" if seconds is None else f"{seconds * 1e3:.1f}"
+            cells.append(f"{text:>{width(name)}}")
+        ratios = [self.ratio(query, name) for name in self.own]
+        ratios = [f"{'-' if ratio is None else format(ratio, '.2f'):>7}" for ratio in ratios]
+        best = self.best(query)
+        return " ".join([f"{query:<22}", *cells, *ratios, f" {best[0] if best else '-'}"])
+
+    def problems(self, query):
+        for name, outcome in self.outcomes[query].items():
+            if outcome.problem:
+                yield f"  {name}: {outcome.problem.splitlines()[0][:160]}"
+
+    def summary(self):
+        for name in [*self.own, *self.peers]:
+            mean, count = self.geometric_mean(name)
+            if mean is not None:
+                version = self.versions.get(name, "")
+                peak = max(outcomes[name].peak_bytes for outcomes in self.outcomes.values())
+                print(
+                    f"{name} {version}: {mean:.2f} of the best peer, geometric mean of {count};"
+                    f" peak memory {peak / 2**20:.0f} MiB"
+                )
+        for own in self.own:
+            for peer in self.peers:
+                less, count = self.less_memory(own, peer)
+                print(f"{own} has a lower peak than {peer} in {less} of {count} queries")
+
+    def less_memory(self, own, peer):
+        """The number of queries in which an engine has the lower peak of two, and of those that
+        both ran."""
+        pairs = [(outcomes[own], outcomes[peer]) for outcomes in self.outcomes.values()]
+        pairs = [pair for pair in pairs if all(outcome.median() is not None for outcome in pair)]
+        return sum(one.peak_bytes < other.peak_bytes for one, other in pairs), len(pairs)
+
+    def failed(self):
+        """Whether an engine under test has no right rows for a query."""
+        return any(
+            outcomes[name].problem for outcomes in self.outcomes.values() for name in self.own
+        )
+
+    def to_json(self):
+        return {
+            "suite": self.suite,
+            **self.about,
+            "versions": self.versions,
+            "geometric_means": {
+                name: self.geometric_mean(name)[0] for name in [*self.own, *self.peers]
+            },
+            "queries": {
+                query: {
+                    "ratios": {name: self.ratio(query, name) for name in self.own},
+                    "engines": {
+                        name: {
+                            "seconds": outcome.seconds,
+                            "peak_bytes": outcome.peak_bytes,
+                            "problem": outcome.problem,
+                        }
+                        for name, outcome in outcomes.items()
+                    },
+                }
+                for query, outcomes in self.outcomes.items()
+            },
+        }
+
+    def write(self, path):
+        with open(path, "w") as file:
+            json.dump(self.to_json(), file, indent=1)
+            file.write("\n")
+        print(f"wrote {path}", file=sys.stderr)
+
+
+def width(name):
+    return max(len(name) + 3, 11)

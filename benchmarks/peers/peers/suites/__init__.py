@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Suites of queries, and the text files that hold them.
+
+A file of queries is SQL; a comment in a line of its own begins each of them:
+
+    -- query NAME [columns: 1 2 | none] [for: ENGINE]
+
+`columns` are those that are compared, from 1, where ties leave the others open; none compares only
+the number of rows. `for` gives an engine a text of its own where its dialect needs one.
+"""
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+
+QUERIES = Path(__file__).resolve().parent.parent.parent / "queries"
+
+HEADING = re.compile(
+    r"^-- query (?P<name>\S+)(?: columns: (?P<columns>none|[\d ]*\d))?(?: for: (?P<engine>\w+))?$"
+)
+
+
+@dataclass
+class Query:
+    """A query, with the tables that it runs on."""
+
+    name: str
+    text: str
+    columns: list[int] | None = None
+    texts: dict[str, str] = field(default_factory=dict)
+    tables: dict[str, str] = field(default_factory=dict)
+
+    def sql(self, engine):
+        """The text for an engine."""
+        return self.texts.get(engine, self.text)
+
+
+def parse(text):
+    """The queries of a file, in its order.
+
+    >>> (query,) = parse("-- query a\\nSELECT 1;\\n-- query a for: polars\\nSELECT 2")
+    >>> query.sql("duckdb"), query.sql("polars")
+    ('SELECT 1', 'SELECT 2')
+    """
+    queries = {}
+    parts = re.split(r"(?m)^(?=-- query )", text)
+    for part in parts[1:]:
+        heading, body = part.split("\n", 1)
+        found = HEADING.match(heading)
+        if found is None:
+            raise ValueError(f"not a heading of a query: {heading}")
+        name, sql = found["name"], body.strip().rstrip(";")
+        if found["engine"]:
+            queries[name].texts[found["engine"]] = sql
+        else:
+            queries[name] = Query(name, sql, columns_of(found["columns"]))
+    return list(queries.values())
+
+
+def columns_of(text):
+    """The places of the columns that are compared, from 0, or None for all of them."""
+    if text is None:
+        return None
+    return [] if text == "none" else [int(place) - 1 for place in text.split()]
+
+
+def read(file):
+    """The queries of a file of this benchmark."""
+    return parse((QUERIES / file).read_text())

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The 22 queries of TPC-H, on the files that `nearscan tpch generate` writes."""
+
+import re
+import subprocess
+from pathlib import Path
+
+from . import QUERIES, Query
+
+TEXTS = QUERIES.parent.parent / "tpch" / "queries"
+
+VIEW = re.compile(
+    r"CREATE VIEW (?P<name>\w+)\s*(?P<columns>\([^)]*\))?\s*AS\s+(?P<body>.*?);\s*"
+    r"(?P<query>SELECT.*?);\s*DROP VIEW.*",
+    re.IGNORECASE | re.DOTALL,
+)
+
+
+def queries(options):
+    folder = Path(options.data) / "tpch"
+    scale = f"{options.scale_factor:g}"
+    subprocess.run(
+        [options.nearscan, "tpch", "generate", "--scale-factor", scale, "--data", str(folder)],
+        check=True,
+    )
+    files = (folder / f"sf{scale}").glob("*.parquet")
+    tables = {file.stem: str(file) for file in files}
+    texts = sorted(TEXTS.glob("q*.sql"))
+    return [Query(file.stem, one_statement(file.read_text()), tables=tables) for file in texts]
+
+
+def one_statement(text):
+    """The text with a view turned into a common table expression.
+
+    >>> one_statement("CREATE VIEW v (a) AS SELECT 1;\\nSELECT a FROM v;\\nDROP VIEW v;")
+    'WITH v (a) AS (SELECT 1)\\nSELECT a FROM v'
+    """
+    text = re.sub(r"(?m)^--.*\n", "", text).strip()
+    view = VIEW.fullmatch(text)
+    if view is None:
+        return text.rstrip(";")
+    name = " ".join(filter(None, (view["name"], view["columns"])))
+    return f"WITH {name} AS ({view['body']})\n{view['query']}"

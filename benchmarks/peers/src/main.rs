@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Runs queries on Nearscan for the comparison with other engines (`cargo xtask peers`).
+//!
+//! It speaks the protocol of `peers/worker.py`: one JSON object in a line on standard input, one on
+//! standard output. The first message opens an engine with tables, every further one runs a query.
+//! The time of a query is from its text to all of its rows in memory; writing them to a file comes
+//! after. Which queries run, how often, and whether their rows are right is decided by the caller.
+
+#![forbid(unsafe_code)]
+#![expect(clippy::print_stdout, reason = "the protocol is on standard output")]
+
+use std::{
+    collections::BTreeMap,
+    fs::File,
+    io::{self, BufRead},
+    path::{Path, PathBuf},
+    time::Instant,
+};
+
+use anyhow::{Context, Result, bail};
+use nearscan::{
+    Engine, QueryResult, Session,
+    datafusion::arrow::{datatypes::Schema, ipc::writer::FileWriter},
+};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+/// Stack of a thread, as in the shell, for deep expressions.
+const STACK_BYTES: usize = 8 << 20;
+
+/// The first message: the engine to open, and its tables.
+#[derive(Debug, Deserialize)]
+struct Open {
+    /// Location of each table by its name: a file, a folder or a pattern.
+    tables: BTreeMap<String, String>,
+    /// Number of threads.
+    threads: usize,
+    /// Bytes that the memory pool may hold.
+    memory_limit_bytes: Option<u64>,
+    /// Settings by their keys.
+    #[serde(default)]
+    settings: BTreeMap<String, String>,
+}
+
+/// A further message: a query to run.
+#[derive(Debug, Deserialize)]
+struct Run {
+    sql: String,
+    /// The file to write the rows to, in the file format of Arrow IPC.
+    answer: Option<PathBuf>,
+}
+
+fn main() -> Result<()> {
+    let mut lines = io::stdin().lock().lines();
+    let Some(first) = lines.next() else { bail!("no message that opens an engine") };
+    let open: Open = serde_json::from_str(&first?).context("the first message")?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(open.threads)
+        .thread_stack_size(STACK_BYTES)
+        .enable_all()
+        .build()?;
+    let session = runtime.block_on(session(&open))?;
+    answer(&json!({ "version": env!("CARGO_PKG_VERSION") }));
+    for line in lines {
+        let run: Run = serde_json::from_str(&line?).context("a message that runs a query")?;
+        let ended = runtime.block_on(timed(&session, &run));
+        answer(&ended.unwrap_or_else(|error| json!({ "error": format!("{error:#}") })));
+    }
+    Ok(())
+}
+
+fn answer(message: &Value) {
+    println!("{message}");
+}
+
+async fn session(open: &Open) -> Result<Session> {
+    let mut builder = Engine::builder().threads(open.threads);
+    if let Some(bytes) = open.memory_limit_bytes {
+        builder = builder.memory_limit(bytes);
+    }
+    for (key, value) in &open.settings {
+        builder = builder.set(key, value);
+    }
+    let session = builder.build().await?.session();
+    for (name, location) in &open.tables {
+        session.register(name, location).await?;
+    }
+    Ok(session)
+}
+
+async fn timed(session: &Session, run: &Run) -> Result<Value> {
+    let start = Instant::now();
+    let result = session.sql(&run.sql).await?.collect().await?;
+    let seconds = start.elapsed().as_secs_f64();
+    if let Some(path) = &run.answer {
+        write(&result, path).with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    Ok(json!({ "seconds": seconds }))
+}
+
+fn write(result: &QueryResult, path: &Path) -> Result<()> {
+    let schema = Schema::new(result.schema.fields().clone());
+    let mut writer = FileWriter::try_new(File::create(path)?, &schema)?;
+    for batch in &result.batches {
+        writer.write(batch)?;
+    }
+    Ok(writer.finish()?)
+}

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Suites on small tables: all engines run, and their rows agree.
+
+use std::{
+    ffi::OsString,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use serde_json::Value;
+
+/// Queries of each suite that together use every table, writer and form of a query file.
+const SCAN: &str = "group_low/*,aggregate_integers/duckdb,top/polars,wide_table,many_files";
+const CLICKBENCH: &str = "q03,q18,q29,q35,q41";
+
+#[test]
+fn engines_agree_on_single_tables() {
+    let Some(python) = nearscan_skip::python("suites::engines_agree_on_single_tables") else {
+        return;
+    };
+    agree(&python, "scan", SCAN, 8);
+}
+
+#[test]
+fn engines_agree_on_clickbench() {
+    let Some(python) = nearscan_skip::python("suites::engines_agree_on_clickbench") else { return };
+    agree(&python, "clickbench", CLICKBENCH, 5);
+}
+
+#[test]
+fn unit_tests_in_python_pass() {
+    let Some(python) = nearscan_skip::python("suites::unit_tests_in_python_pass") else { return };
+    let tests = project().join("tests");
+    let output = command(&python)
+        .args(["-m", "unittest", "discover", "--start-directory"])
+        .arg(tests)
+        .output()
+        .unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{errors}");
+    assert!(!errors.contains("Ran 0 tests"), "{errors}");
+}
+
+/// Runs queries of a suite once and checks that every engine ran each of them with the same rows.
+fn agree(python: &OsString, suite: &str, queries: &str, count: usize) {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("peers");
+    let json = folder.join(format!("{suite}.json"));
+    let chart = folder.join(format!("{suite}.svg"));
+    std::fs::create_dir_all(&folder).unwrap();
+    let output = command(python)
+        .args(["-m", "peers", suite, "--rows", "20000", "--runs", "1", "--threads", "2"])
+        .args(["--queries", queries, "--also", "nearscan.pushdown.mode=off"])
+        .arg("--data")
+        .arg(&folder)
+        .arg("--json")
+        .arg(&json)
+        .arg("--chart")
+        .arg(&chart)
+        .args(["--worker", env!("CARGO_BIN_EXE_nearscan-peer"), "--nearscan", "not-needed"])
+        .output()
+        .unwrap();
+    let table = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{table}\n{}", String::from_utf8_lossy(&output.stderr));
+    let report: Value = serde_json::from_slice(&std::fs::read(json).unwrap()).unwrap();
+    let queries = report["queries"].as_object().unwrap();
+    assert_eq!(queries.len(), count, "{table}");
+    for (name, query) in queries {
+        let engines = query["engines"].as_object().unwrap();
+        assert_eq!(engines.len(), 5, "{name}");
+        for (engine, outcome) in engines {
+            assert_eq!(outcome["problem"], Value::Null, "{name}, {engine}\n{table}");
+            assert_eq!(outcome["seconds"].as_array().unwrap().len(), 1, "{name}, {engine}");
+            assert!(outcome["peak_bytes"].as_u64().unwrap() > 1 << 20, "{name}, {engine}");
+        }
+        assert!(query["ratios"]["nearscan"].as_f64().unwrap() > 0.0, "{name}");
+    }
+    assert!(std::fs::read_to_string(chart).unwrap().contains("time / best peer"));
+}
+
+fn command(python: &OsString) -> Command {
+    let mut command = Command::new(python);
+    command.env("PYTHONPATH", project());
+    command
+}
+
+fn project() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+}
