@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Compares Nearscan with other engines: it builds the programs, makes the Python environment, and runs the comparison of `benchmarks/peers`
-//! in the folder that the task was called from.
+//! Compares Nearscan with other engines: it builds the programs, makes the Python environment, and
+//! runs the comparison of `benchmarks/peers` in the folder that the task was called from.
 
 use std::{
     ffi::OsString,

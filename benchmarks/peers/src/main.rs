@@ -14,7 +14,6 @@ use std::{
     fs::File,
     io::{self, BufRead},
     path::{Path, PathBuf},
-    time::Instant,
 };
 
 use anyhow::{Context, Result, bail};
@@ -22,6 +21,7 @@ use nearscan::{
     Engine, QueryResult, Session,
     datafusion::arrow::{datatypes::Schema, ipc::writer::FileWriter},
 };
+use nearscan_drive::clock::Stopwatch;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -89,7 +89,7 @@ async fn session(open: &Open) -> Result<Session> {
 }
 
 async fn timed(session: &Session, run: &Run) -> Result<Value> {
-    let start = Instant::now();
+    let start = Stopwatch::start();
     let result = session.sql(&run.sql).await?.collect().await?;
     let seconds = start.elapsed().as_secs_f64();
     if let Some(path) = &run.answer {

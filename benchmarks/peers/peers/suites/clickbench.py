@@ -2,9 +2,9 @@
 """The 43 queries of ClickBench, over a generated table of its schema.
 
 The published table is too large to fetch for a test. This one has its 105 columns, and what the
-queries depend on: users, sites, phrases and addresses that follow a power law, mostly empty phrases,
-long addresses with common beginnings, flags that are mostly zero, rows in the order of sites and then
-of time, as in the published files. Its figures are comparable within one run only.
+queries depend on: users, sites, phrases and addresses that follow a power law, mostly empty
+phrases, long addresses with common beginnings, flags that are mostly zero, rows in the order of
+sites and then of time, as in the published files. Its figures are comparable within one run only.
 """
 
 from dataclasses import replace
@@ -29,6 +29,7 @@ HOSTS = [
     "realty.example", "shop.google.test", "tours.example", "video.example", "weather.example",
 ]  # fmt: skip
 WORDS = ["best", "buy", "cheap", "city", "film", "Google", "house", "map", "new", "price", "sale"]
+WIDTHS = [1024, 1280, 1366, 1440, 1600, 1920]
 PHONES = ["", "", "", "", "iPad", "iPhone 2", "C5-00", "W995", "Optimus", "Xperia", "S5230"]
 
 # Columns that only `SELECT *` reads hold one of a few values.
@@ -81,7 +82,8 @@ def queries(options):
 def batches(rows, size=500_000):
     """The rows in batches."""
     random = numpy.random.default_rng(43)
-    addresses = pool(random, 400_000, "http://{host}/{word}/{word}-{number}?from={word}&page={page}")
+    form = "http://{host}/{word}/{word}-{number}?from={word}&page={page}"
+    addresses = pool(random, 400_000, form)
     titles = pool(random, 100_000, "{word} {word} {number} - {host}")
     phrases = pool(random, 200_000, "{word} {word} {number}")
     # Sites in order: each begins where the one before ends.
@@ -124,7 +126,7 @@ def batch(random, sites, share, addresses, titles, phrases):
         "URL": emptied(random, addresses.take(pyarrow.array(address)), 0.01),
         "Referer": emptied(random, addresses.take(pyarrow.array(referer)), 0.2),
         "IsRefresh": flags(random, count, 0.1),
-        "ResolutionWidth": random.choice([1024, 1280, 1366, 1440, 1600, 1920], count).astype("int16"),
+        "ResolutionWidth": random.choice(WIDTHS, count).astype("int16"),
         "ResolutionHeight": random.choice([768, 800, 900, 1024, 1080], count).astype("int16"),
         "MobilePhone": few(random, count).astype("int16"),
         "MobilePhoneModel": pyarrow.array(PHONES).take(random.integers(0, len(PHONES), count)),
