@@ -19,7 +19,7 @@ use datafusion::{
     },
 };
 use nearscan_drive::{Drive, Drives, clock::Stopwatch};
-use nearscan_optimizer::{PushdownContext, PushdownRule};
+use nearscan_optimizer::{FusedScanRule, PushdownContext, PushdownRule};
 
 use crate::{
     drive_spec::{DriveScheme, DriveSpec},
@@ -152,6 +152,7 @@ impl EngineBuilder {
         }
         let mut state = nearscan_corrections::install(state, NearscanOptions::corrections_of)?;
         PushdownRule::new(context).install(&mut state);
+        FusedScanRule.install(&mut state);
         parquet::install(&mut state);
         let engine = Engine::new(state, catalogs, self.drives);
         for (key, value) in self.settings {

@@ -23,13 +23,16 @@ use datafusion::{
 use futures::{StreamExt, stream};
 use nearscan_corrections::Correction;
 use nearscan_drive::{FileRef, Placement};
-use nearscan_optimizer::{FileFacts, NearscanOptions, PushdownContext, settings::PushdownMode};
+use nearscan_optimizer::{
+    FileFacts, NearscanOptions, PushdownContext,
+    settings::{PushdownMode, ScanReader},
+};
 
 use super::{equality::EqualityColumns, metadata::FooterCache, scan::parquet_scan_of, statistics};
 use crate::host;
 
-/// Returns `plan` with facts attached to every local Parquet file that it scans; unchanged if no
-/// drive could use them.
+/// Returns `plan` with facts attached to every local Parquet file that it scans; unchanged if
+/// neither a drive nor the fused scan could use them.
 pub(crate) async fn attach(
     plan: Arc<dyn ExecutionPlan>,
     session: &dyn Session,
@@ -39,10 +42,13 @@ pub(crate) async fn attach(
     };
     let options = session.config_options().extensions.get::<NearscanOptions>();
     let off = options.is_some_and(|options| options.pushdown.mode == PushdownMode::Off);
-    if off || context.drives.is_empty() {
+    let is_fused = options.is_none_or(|options| options.scan == ScanReader::Fused);
+    let has_drives = !off && !context.drives.is_empty();
+    if has_drives {
+        host::calibrate(session, &context).await;
+    } else if !is_fused {
         return Ok(plan);
     }
-    host::calibrate(session, &context).await;
     let mut scans = Vec::new();
     plan.apply(|node| {
         scans.extend(scan_of(node).cloned());

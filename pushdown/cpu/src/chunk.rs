@@ -11,22 +11,30 @@ use crate::{
     decode::{levels::Levels, numbers::PageNumbers, reading, runs::Runs, strings::PageStrings},
     dictionary::Dictionary,
     error::Stop,
-    pages::{DataPage, Page, Pages},
+    pages::{DataPage, Page, Pages, RawPage},
     values::{Numbers, Strings, View},
     vector::{Coded, Vector},
 };
 
 /// Reads a chunk from its first row to its last.
+#[derive(Debug)]
 pub(crate) struct ChunkReader {
     /// Which column of the fragment, for details of a status.
     column: usize,
     chunk: Chunk,
     pages: Pages,
+    /// The dictionary page, as long as no page of values was opened.
+    raw_dictionary: Option<RawPage>,
     dictionary: Option<Arc<Dictionary>>,
     page: Option<OpenPage>,
+    /// Rows to skip before the next one that is read.
+    to_skip: usize,
+    /// Pages that were never decompressed, because all of their rows were skipped.
+    pages_skipped: u64,
 }
 
 /// The page that is being read.
+#[derive(Debug)]
 struct OpenPage {
     rows_left: usize,
     levels: Levels,
@@ -35,6 +43,7 @@ struct OpenPage {
     values: PageValues,
 }
 
+#[derive(Debug)]
 enum PageValues {
     Codes(Runs),
     Numbers(PageNumbers),
@@ -56,7 +65,26 @@ impl ChunkReader {
     /// A reader of `bytes`, which are the whole chunk.
     pub(crate) fn open(column: usize, chunk: &Chunk, bytes: Bytes, rows: u64) -> Self {
         let pages = Pages::new(*chunk, bytes, rows);
-        Self { column, chunk: *chunk, pages, dictionary: None, page: None }
+        Self {
+            column,
+            chunk: *chunk,
+            pages,
+            raw_dictionary: None,
+            dictionary: None,
+            page: None,
+            to_skip: 0,
+            pages_skipped: 0,
+        }
+    }
+
+    /// Skips the next `rows` rows. Pages are decompressed only if a row of theirs is read.
+    pub(crate) const fn skip(&mut self, rows: usize) {
+        self.to_skip += rows;
+    }
+
+    /// Pages that were never decompressed.
+    pub(crate) const fn pages_skipped(&self) -> u64 {
+        self.pages_skipped
     }
 
     /// The next `rows` values, `[rows]`; as codes when all of them are.
@@ -90,6 +118,7 @@ impl ChunkReader {
     }
 
     fn read_rows(&mut self, rows: usize) -> Result<Vector, Status> {
+        self.skip_now()?;
         let is_nullable = self.chunk.definition_level_max > 0;
         let mut levels = BooleanBufferBuilder::new(if is_nullable { rows } else { 0 });
         let mut dense = Dense::Codes(Vec::with_capacity(rows));
@@ -118,17 +147,60 @@ impl ChunkReader {
         Ok(self.vector(dense, validity, rows))
     }
 
-    /// Opens the next page of values; takes a dictionary in on the way.
+    /// Opens the next page of values.
     fn next_page(&mut self) -> Result<OpenPage, Status> {
+        let raw = self.next_raw()?;
+        self.open_raw(&raw)
+    }
+
+    /// The next page of values, not yet decompressed; takes a dictionary in on the way.
+    fn next_raw(&mut self) -> Result<RawPage, Status> {
         loop {
-            match self.pages.next()?.ok_or(Status::Corrupt)? {
-                Page::Dictionary { bytes, entries } => {
-                    let dictionary = Dictionary::read(&self.chunk, bytes, entries)?;
-                    self.dictionary = Some(Arc::new(dictionary));
-                }
-                Page::Data(page) => return self.open_page(page),
+            let raw = self.pages.next_raw()?.ok_or(Status::Corrupt)?;
+            if raw.rows > 0 {
+                return Ok(raw);
+            }
+            if self.raw_dictionary.replace(raw).is_some() {
+                return Err(Status::Corrupt);
             }
         }
+    }
+
+    fn open_raw(&mut self, raw: &RawPage) -> Result<OpenPage, Status> {
+        if let Some(page) = self.raw_dictionary.take()
+            && let Page::Dictionary { bytes, entries } = self.pages.open(&page)?
+        {
+            let dictionary = Dictionary::read(&self.chunk, bytes, entries)?;
+            self.dictionary = Some(Arc::new(dictionary));
+        }
+        match self.pages.open(raw)? {
+            Page::Data(page) => self.open_page(page),
+            Page::Dictionary { .. } => Err(Status::Corrupt),
+        }
+    }
+
+    /// Skips the rows that are to be skipped.
+    fn skip_now(&mut self) -> Result<(), Status> {
+        while self.to_skip > 0 {
+            let Some(page) = &mut self.page else {
+                let raw = self.next_raw()?;
+                if raw.rows <= self.to_skip {
+                    self.to_skip -= raw.rows;
+                    self.pages_skipped += 1;
+                } else {
+                    self.page = Some(self.open_raw(&raw)?);
+                }
+                continue;
+            };
+            let piece = self.to_skip.min(page.rows_left);
+            self.to_skip -= piece;
+            if piece == page.rows_left {
+                self.page = None;
+            } else {
+                page.skip(piece)?;
+            }
+        }
+        Ok(())
     }
 
     fn open_page(&self, page: DataPage) -> Result<OpenPage, Status> {
@@ -213,6 +285,22 @@ impl ChunkReader {
                 let views = spread(views, validity.as_ref());
                 Vector::Strings(Strings { buffers, views, validity })
             }
+        }
+    }
+}
+
+impl OpenPage {
+    /// Skips `rows` rows, fewer than are left.
+    fn skip(&mut self, rows: usize) -> Result<(), Status> {
+        let count = self.levels.skip(rows)?;
+        self.rows_left -= rows;
+        if let Some(nulls) = &mut self.nulls_left {
+            *nulls = nulls.checked_sub(rows - count).ok_or(Status::Corrupt)?;
+        }
+        match &mut self.values {
+            PageValues::Codes(runs) => runs.skip(count),
+            PageValues::Numbers(numbers) => numbers.skip(count),
+            PageValues::Strings(strings) => strings.skip(count),
         }
     }
 }

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Reads the dictionary of a chunk.
 
+use std::sync::OnceLock;
+
 use arrow::buffer::BooleanBuffer;
 use bytes::Bytes;
 use nearscan_command::{Chunk, Encoding, PhysicalType, Status};
 
 use crate::{
     decode::{numbers::PageNumbers, reading, strings::PageStrings},
+    fused::EntryViews,
     values::{NumberValues, Numbers, Strings},
 };
 
@@ -20,6 +23,8 @@ pub(crate) struct Dictionary {
     /// `[entries]`, what is wrong with each; `None` when nothing is.
     faults: Option<Vec<Status>>,
     len: usize,
+    /// Made when they are first asked for.
+    views: OnceLock<EntryViews>,
 }
 
 #[derive(Debug)]
@@ -40,7 +45,7 @@ impl Dictionary {
             strings.read(len, 0, &mut views)?;
             let buffers = vec![strings.bytes().clone()];
             let entries = Entries::Strings(Strings { buffers, views, validity: None });
-            return Ok(Self { entries, faults: None, len });
+            return Ok(Self { entries, faults: None, len, views: OnceLock::new() });
         }
         let mut numbers = PageNumbers::open(chunk, Encoding::Plain, bytes, || Ok(len))?;
         let mut values = Vec::new();
@@ -54,7 +59,7 @@ impl Dictionary {
         }
         let values = reading::widen(values, chunk);
         let entries = Entries::Numbers(Numbers { values, validity: None });
-        Ok(Self { entries, faults, len })
+        Ok(Self { entries, faults, len, views: OnceLock::new() })
     }
 
     /// The number of entries.
@@ -76,6 +81,12 @@ impl Dictionary {
             Entries::Strings(strings) => Some(strings),
             Entries::Numbers(_) => None,
         }
+    }
+
+    /// The entries as Arrow views, when they are byte strings.
+    pub(crate) fn entry_views(&self) -> Option<&EntryViews> {
+        let strings = self.strings()?;
+        Some(self.views.get_or_init(|| EntryViews::of(strings)))
     }
 
     /// Checks that every code is of an entry that can be read.

@@ -114,8 +114,8 @@ fn read_range(file: &File, from: u64, length: u64) -> io::Result<Vec<u8>> {
 
 /// The state that is kept between batches.
 struct Work<'a> {
-    predicate: Prepared<'a>,
-    projection: Prepared<'a>,
+    predicate: Prepared,
+    projection: Prepared,
     /// Which columns are looked at after the predicate.
     is_used: Vec<bool>,
     sink: Sink<'a>,
@@ -228,7 +228,7 @@ impl<'a> Work<'a> {
 }
 
 /// Which columns the projection, the slots, the keys or the output refer to.
-fn used_columns(fragment: &Fragment) -> Vec<bool> {
+pub(crate) fn used_columns(fragment: &Fragment) -> Vec<bool> {
     let mut is_used = vec![false; fragment.columns.len()];
     let mut mark = |column: u16| {
         if let Some(slot) = is_used.get_mut(usize::from(column)) {

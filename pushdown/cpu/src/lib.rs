@@ -35,7 +35,7 @@
 //! - Any bytes end in a status: allocations and loops are bounded by the rows of the unit and the
 //!   bytes of the chunk, not by what a page declares.
 //! - No more commands are taken than `in_flight_max`; each is cancelled within a batch.
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 mod aggregate;
 mod arithmetic;
@@ -48,6 +48,7 @@ mod dictionary;
 mod drive;
 mod error;
 mod fold;
+pub mod fused;
 mod groups;
 mod header;
 mod job;

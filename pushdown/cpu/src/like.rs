@@ -16,25 +16,25 @@ use nearscan_command::{StringTest, TestOp, pattern};
 
 /// A pattern made ready.
 #[derive(Debug)]
-pub(crate) enum Like<'a> {
+pub(crate) enum Like {
     /// No more than this text.
-    Exact(&'a [u8]),
+    Exact(Box<[u8]>),
     /// Text, and anything in between.
     Pieces {
         /// The bytes that a match starts with.
-        prefix: &'a [u8],
+        prefix: Box<[u8]>,
         /// The pieces that follow the prefix, in this order.
-        middle: Vec<Finder<'a>>,
+        middle: Vec<Finder<'static>>,
         /// The bytes that a match ends with.
-        suffix: &'a [u8],
+        suffix: Box<[u8]>,
     },
     /// Anything else.
-    General(&'a StringTest),
+    General(StringTest),
 }
 
-impl<'a> Like<'a> {
+impl Like {
     /// The pattern of a test, if it is one of LIKE.
-    pub(crate) fn of(test: &'a StringTest) -> Option<Self> {
+    pub(crate) fn of(test: &StringTest) -> Option<Self> {
         if test.op != TestOp::Like {
             return None;
         }
@@ -43,22 +43,23 @@ impl<'a> Like<'a> {
         let prefix = pieces.next().unwrap_or_default();
         let mut middle: Vec<&[u8]> = pieces.collect();
         if text.contains(&pattern::ONE) || !middle.iter().all(|piece| starts_character(piece)) {
-            return Some(Self::General(test));
+            return Some(Self::General(test.clone()));
         }
         let Some(suffix) = middle.pop() else {
-            return Some(Self::Exact(text));
+            return Some(Self::Exact(text.into()));
         };
         middle.retain(|piece| !piece.is_empty());
-        let middle = middle.into_iter().map(Finder::new).collect();
-        Some(Self::Pieces { prefix, middle, suffix })
+        let middle = middle.into_iter().map(|piece| Finder::new(piece).into_owned()).collect();
+        Some(Self::Pieces { prefix: prefix.into(), middle, suffix: suffix.into() })
     }
 
     /// Whether `value` is like the pattern.
     pub(crate) fn matches(&self, value: &[u8]) -> bool {
         match self {
-            Self::Exact(text) => value == *text,
+            Self::Exact(text) => *value == **text,
             Self::Pieces { prefix, middle, suffix } => {
-                let rest = value.strip_prefix(*prefix).and_then(|rest| rest.strip_suffix(*suffix));
+                let rest = value.strip_prefix(&**prefix);
+                let rest = rest.and_then(|rest| rest.strip_suffix(&**suffix));
                 let Some(mut rest) = rest else { return false };
                 middle.iter().all(|piece| match piece.find(rest) {
                     Some(at) => {
@@ -134,7 +135,7 @@ mod tests {
     fn only_like_tests_are_prepared() {
         let exact = StringTest { op: TestOp::In, ..test(b"a") };
         assert!(Like::of(&exact).is_none());
-        assert!(matches!(Like::of(&test(b"a")), Some(Like::Exact(b"a"))));
+        assert!(matches!(Like::of(&test(b"a")), Some(Like::Exact(text)) if *text == *b"a"));
         assert!(matches!(Like::of(&test(b"a_")), Some(Like::General(_))));
     }
 }

@@ -14,17 +14,29 @@ use crate::{
 };
 
 /// The pages of one chunk, in order.
+#[derive(Debug)]
 pub(crate) struct Pages {
     chunk: Chunk,
     bytes: Bytes,
     /// Offset in bytes of the next page header.
     at: usize,
+    /// Offset in bytes of the body of the page that was read last.
+    body_at: usize,
     /// Pages before it.
     index: u32,
     /// Rows of the unit that are left.
     rows_left: u64,
     has_dictionary: bool,
     snappy: snap::raw::Decoder,
+}
+
+/// A page whose body is still as it is stored.
+#[derive(Debug)]
+pub(crate) struct RawPage {
+    header: PageHeader,
+    body: Bytes,
+    /// 0 for a dictionary.
+    pub(crate) rows: usize,
 }
 
 /// A page to decode.
@@ -51,12 +63,21 @@ impl Pages {
     /// The pages in `bytes`, which are the whole chunk.
     pub(crate) fn new(chunk: Chunk, bytes: Bytes, rows: u64) -> Self {
         let snappy = snap::raw::Decoder::new();
-        Self { chunk, bytes, at: 0, index: 0, rows_left: rows, has_dictionary: false, snappy }
+        Self {
+            chunk,
+            bytes,
+            at: 0,
+            body_at: 0,
+            index: 0,
+            rows_left: rows,
+            has_dictionary: false,
+            snappy,
+        }
     }
 
     /// The number of the page that was read last, and its first byte after the header.
     pub(crate) const fn place(&self) -> (u32, usize) {
-        (self.index.saturating_sub(1), self.at)
+        (self.index.saturating_sub(1), self.body_at)
     }
 
     /// The next page that holds something, `None` after the last one.
@@ -64,42 +85,63 @@ impl Pages {
     /// # Errors
     /// [`Status::Corrupt`], or [`Status::Encoding`] for what no command allows.
     pub(crate) fn next(&mut self) -> Result<Option<Page>, Status> {
+        match self.next_raw()? {
+            Some(raw) => self.open(&raw).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// The next page that holds something, not yet decompressed, `None` after the last one.
+    ///
+    /// # Errors
+    /// [`Status::Corrupt`] for a header that does not fit the chunk.
+    pub(crate) fn next_raw(&mut self) -> Result<Option<RawPage>, Status> {
         while self.at < self.bytes.len() {
             self.index = self.index.saturating_add(1);
             let (header, length) = PageHeader::read(&self.bytes[self.at..])?;
             self.at += length;
+            self.body_at = self.at;
             if header.compressed_bytes > self.bytes.len() - self.at {
                 return Err(Status::Corrupt);
             }
             let body = self.bytes.slice(self.at..self.at + header.compressed_bytes);
-            let page = self.page(&header, body)?;
+            let rows = match &header.kind {
+                PageKind::Index | PageKind::Dictionary { .. } => 0,
+                PageKind::Data { rows, .. } => self.claim(*rows)?,
+                PageKind::Data2(data) => {
+                    check_levels(data, body.len())?;
+                    self.claim(data.values)?
+                }
+            };
             self.at += header.compressed_bytes;
-            if page.is_some() {
-                return Ok(page);
+            if rows > 0 || matches!(header.kind, PageKind::Dictionary { .. }) {
+                return Ok(Some(RawPage { header, body, rows }));
             }
         }
         Ok(None)
     }
 
-    fn page(&mut self, header: &PageHeader, body: Bytes) -> Result<Option<Page>, Status> {
-        match header.kind {
-            PageKind::Index => Ok(None),
+    /// Decompresses a page.
+    ///
+    /// # Errors
+    /// [`Status::Corrupt`], or [`Status::Encoding`] for what no command allows.
+    pub(crate) fn open(&mut self, raw: &RawPage) -> Result<Page, Status> {
+        let RawPage { header, body, rows } = raw;
+        let (body, rows) = (body.clone(), *rows);
+        match &header.kind {
+            // No page of rows.
+            PageKind::Index => Err(Status::Corrupt),
             PageKind::Dictionary { entries, encoding } => {
                 let bytes = self.decompress(body, header.uncompressed_bytes)?;
-                self.dictionary(bytes, entries as usize, encoding).map(Some)
+                self.dictionary(bytes, *entries as usize, *encoding)
             }
-            PageKind::Data { rows, encoding, level_encoding } => {
-                let rows = self.claim(rows)?;
-                if rows == 0 {
-                    return Ok(None);
-                }
-                let encoding = self.admit(encoding)?;
+            PageKind::Data { encoding, level_encoding, .. } => {
+                let encoding = self.admit(*encoding)?;
                 let bytes = self.decompress(body, header.uncompressed_bytes)?;
-                let (levels, values) = self.levels(&bytes, rows, level_encoding)?;
-                let page = DataPage { rows, levels, nulls: None, encoding, values };
-                Ok(Some(Page::Data(page)))
+                let (levels, values) = self.levels(&bytes, rows, *level_encoding)?;
+                Ok(Page::Data(DataPage { rows, levels, nulls: None, encoding, values }))
             }
-            PageKind::Data2(data) => self.data2(&data, &body, header.uncompressed_bytes),
+            PageKind::Data2(data) => self.data2(data, &body, rows, header.uncompressed_bytes),
         }
     }
 
@@ -148,17 +190,10 @@ impl Pages {
         &mut self,
         page: &DataPage2,
         body: &Bytes,
+        rows: usize,
         uncompressed_bytes: usize,
-    ) -> Result<Option<Page>, Status> {
+    ) -> Result<Page, Status> {
         let level_bytes = page.definition_bytes + page.repetition_bytes;
-        let is_flat = page.rows == page.values && page.repetition_bytes == 0;
-        if !is_flat || page.nulls > page.values || level_bytes > body.len() {
-            return Err(Status::Corrupt);
-        }
-        let rows = self.claim(page.values)?;
-        if rows == 0 {
-            return Ok(None);
-        }
         let encoding = self.admit(page.encoding)?;
         let levels = match self.chunk.definition_level_max {
             0 if page.nulls > 0 => return Err(Status::Corrupt),
@@ -174,7 +209,7 @@ impl Pages {
             false => values,
         };
         let nulls = Some(page.nulls as usize);
-        Ok(Some(Page::Data(DataPage { rows, levels, nulls, encoding, values })))
+        Ok(Page::Data(DataPage { rows, levels, nulls, encoding, values }))
     }
 
     /// Takes `rows` of the rows that are left.
@@ -240,6 +275,16 @@ const SNAPPY_EXPANSION_MAX: usize = 22;
 
 /// A byte of LZ4 lengthens a copy by 255 at most.
 const LZ4_EXPANSION_MAX: usize = 255;
+
+/// Checks that a page of version 2 is flat, and its levels are within its body.
+fn check_levels(page: &DataPage2, body_bytes: usize) -> Result<(), Status> {
+    let level_bytes = page.definition_bytes + page.repetition_bytes;
+    let is_flat = page.rows == page.values && page.repetition_bytes == 0;
+    if !is_flat || page.nulls > page.values || level_bytes > body_bytes {
+        return Err(Status::Corrupt);
+    }
+    Ok(())
+}
 
 /// Parquet's number of an encoding.
 fn parse_encoding(number: i64) -> Result<Encoding, Status> {

@@ -20,39 +20,46 @@ use crate::{
 
 /// A prepared program: lists are sorted, sets of strings are hashed.
 #[derive(Debug)]
-pub(crate) struct Prepared<'a> {
-    steps: Vec<PreparedStep<'a>>,
-    literals: &'a [i128],
+pub(crate) struct Prepared {
+    steps: Vec<PreparedStep>,
+    literals: Vec<i128>,
     /// For each test of the fragment.
-    tests: Vec<PreparedTest<'a>>,
+    tests: Vec<PreparedTest>,
 }
 
 #[derive(Debug)]
-struct PreparedStep<'a> {
-    step: &'a Step,
+struct PreparedStep {
+    step: Step,
     list: Option<List>,
     /// Its outcome for each entry of the dictionary of its column; a chunk has one at most.
     table: OnceCell<Vec<u8>>,
 }
 
-impl<'a> Prepared<'a> {
-    pub(crate) fn new(fragment: &'a Fragment, program: &'a Program) -> Self {
+impl Prepared {
+    pub(crate) fn new(fragment: &Fragment, program: &Program) -> Self {
         let list = |step: &Step| match (step.op, step.b, step.c) {
             (Op::In, Operand::Literal(first), Operand::Literal(last)) => {
                 fragment.literals.get(usize::from(first)..=usize::from(last)).map(List::new)
             }
             _ => None,
         };
-        let step = |step| PreparedStep { step, list: list(step), table: OnceCell::new() };
+        let step =
+            |step: &Step| PreparedStep { step: *step, list: list(step), table: OnceCell::new() };
         Self {
             steps: program.steps.iter().map(step).collect(),
-            literals: &fragment.literals,
+            literals: fragment.literals.clone(),
             tests: fragment.tests.iter().map(PreparedTest::new).collect(),
         }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
         self.steps.is_empty()
+    }
+
+    /// Prepares for another chunk of each column.
+    pub(crate) fn forget_dictionaries(&mut self) {
+        self.steps.iter_mut().for_each(|step| drop(step.table.take()));
+        self.tests.iter_mut().for_each(PreparedTest::forget_dictionary);
     }
 
     /// The values of all steps over `rows` rows.
@@ -62,7 +69,7 @@ impl<'a> Prepared<'a> {
     pub(crate) fn run(&self, columns: &[Vector], rows: usize) -> Result<Vec<Vector>, Stop> {
         let mut steps = Vec::with_capacity(self.steps.len());
         for step in &self.steps {
-            let scope = Scope { columns, steps: &steps, literals: self.literals };
+            let scope = Scope { columns, steps: &steps, literals: &self.literals };
             let value = match step.by_entry(&scope) {
                 Some(truth) => Vector::Truth(truth),
                 None => self.step(step, &scope, rows)?,
@@ -74,7 +81,7 @@ impl<'a> Prepared<'a> {
 
     fn step(
         &self,
-        prepared: &PreparedStep<'_>,
+        prepared: &PreparedStep,
         scope: &Scope<'_>,
         rows: usize,
     ) -> Result<Vector, Stop> {
@@ -126,7 +133,7 @@ impl<'a> Prepared<'a> {
     }
 }
 
-impl PreparedStep<'_> {
+impl PreparedStep {
     /// A comparison, BETWEEN or IN.
     fn compare(&self, a: Number<'_>, b: Number<'_>, c: Number<'_>, rows: usize) -> Truth {
         match (self.step.op, &self.list) {

@@ -9,7 +9,7 @@ use arrow::{array::BooleanBufferBuilder, buffer::BooleanBuffer};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Selection {
     /// Some here and there.
-    Rows(Vec<usize>),
+    Rows(Vec<u32>),
     /// Nearly all: the runs between the rows that are dropped.
     Runs { runs: Vec<Range<usize>>, count: usize },
 }
@@ -22,7 +22,8 @@ impl Selection {
     /// The first `count_max` rows of a bitmap, of which `count` are set.
     pub(crate) fn of(bits: &BooleanBuffer, count: usize, count_max: usize) -> Self {
         if count > count_max || count * 10 < bits.len() * RUNS_FROM_TENTHS {
-            return Self::Rows(bits.set_indices().take(count_max).collect());
+            let rows = bits.set_indices_u32().take(count_max);
+            return Self::Rows(rows.collect());
         }
         Self::Runs { runs: bits.set_slices().map(|(start, end)| start..end).collect(), count }
     }
@@ -30,6 +31,22 @@ impl Selection {
     /// The first `count` rows.
     pub(crate) fn first(count: usize) -> Self {
         Self::Runs { runs: Vec::from([Range { start: 0, end: count }]), count }
+    }
+
+    /// These rows.
+    pub(crate) fn rows(rows: &[u32]) -> Self {
+        Self::Rows(rows.to_vec())
+    }
+
+    /// The places of the rows.
+    pub(crate) fn places(&self) -> Vec<u32> {
+        match self {
+            Self::Rows(rows) => rows.clone(),
+            Self::Runs { runs, .. } => {
+                let place = |row| u32::try_from(row).unwrap_or(u32::MAX);
+                runs.iter().flat_map(|run| run.clone().map(place)).collect()
+            }
+        }
     }
 
     /// The number of selected rows.
@@ -43,7 +60,7 @@ impl Selection {
     /// The values of these rows.
     pub(crate) fn pick<T: Copy>(&self, values: &[T]) -> Vec<T> {
         match self {
-            Self::Rows(rows) => rows.iter().map(|row| values[*row]).collect(),
+            Self::Rows(rows) => rows.iter().map(|row| values[*row as usize]).collect(),
             Self::Runs { runs, count } => {
                 let mut out = Vec::with_capacity(*count);
                 runs.iter().for_each(|run| out.extend_from_slice(&values[run.clone()]));
@@ -56,7 +73,7 @@ impl Selection {
     pub(crate) fn pick_bits(&self, bits: &BooleanBuffer) -> BooleanBuffer {
         match self {
             Self::Rows(rows) => {
-                BooleanBuffer::collect_bool(rows.len(), |index| bits.value(rows[index]))
+                BooleanBuffer::collect_bool(rows.len(), |index| bits.value(rows[index] as usize))
             }
             Self::Runs { runs, count } => {
                 let mut out = BooleanBufferBuilder::new(*count);

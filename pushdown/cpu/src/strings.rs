@@ -15,18 +15,18 @@ use crate::{
 
 /// A test made ready.
 #[derive(Debug)]
-pub(crate) struct PreparedTest<'a> {
-    test: &'a StringTest,
-    matcher: Matcher<'a>,
+pub(crate) struct PreparedTest {
+    test: StringTest,
+    matcher: Matcher,
     /// Its outcome for each entry of the column's dictionary; a chunk has one at most.
     table: OnceCell<Vec<u8>>,
 }
 
 #[derive(Debug)]
-enum Matcher<'a> {
+enum Matcher {
     /// The literals of a long list.
-    Set(HashSet<&'a [u8]>),
-    Like(Like<'a>),
+    Set(HashSet<Vec<u8>>),
+    Like(Like),
     /// As the test is.
     Plain,
 }
@@ -34,15 +34,20 @@ enum Matcher<'a> {
 /// Up to so many strings are compared one by one: hashing a string costs as much.
 const STRINGS_LINEAR_MAX: usize = 4;
 
-impl<'a> PreparedTest<'a> {
-    pub(crate) fn new(test: &'a StringTest) -> Self {
+impl PreparedTest {
+    pub(crate) fn new(test: &StringTest) -> Self {
         let is_long = test.op == TestOp::In && test.strings.len() > STRINGS_LINEAR_MAX;
         let matcher = match Like::of(test) {
             Some(like) => Matcher::Like(like),
-            None if is_long => Matcher::Set(test.strings.iter().map(Vec::as_slice).collect()),
+            None if is_long => Matcher::Set(test.strings.iter().cloned().collect()),
             None => Matcher::Plain,
         };
-        Self { test, matcher, table: OnceCell::new() }
+        Self { test: test.clone(), matcher, table: OnceCell::new() }
+    }
+
+    /// Prepares for another chunk of the column.
+    pub(crate) fn forget_dictionary(&mut self) {
+        self.table.take();
     }
 
     /// Which rows pass.

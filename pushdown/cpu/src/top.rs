@@ -28,7 +28,7 @@ impl TopRows {
     }
 
     /// Which of `rows` kept rows are not left out, in their order.
-    pub(crate) fn select(&mut self, scope: &Scope<'_>, rows: usize) -> Vec<usize> {
+    pub(crate) fn select(&mut self, scope: &Scope<'_>, rows: usize) -> Vec<u32> {
         let number = scope.number(self.top.operand);
         let mut selected = Vec::new();
         match (number, number.narrow(), number.validity()) {
@@ -40,7 +40,7 @@ impl TopRows {
                         continue;
                     }
                     if self.take(self.rank(Some(i128::from(*value)))) {
-                        selected.push(row);
+                        selected.push(u32::try_from(row).unwrap_or(u32::MAX));
                     }
                 }
             }
@@ -52,7 +52,7 @@ impl TopRows {
                         Number::Null => None,
                     };
                     if self.take(self.rank(value)) {
-                        selected.push(row);
+                        selected.push(u32::try_from(row).unwrap_or(u32::MAX));
                     }
                 }
             }
@@ -115,7 +115,7 @@ mod tests {
             let columns = [Vector::Numbers(numbers)];
             let scope = Scope { columns: &columns, steps: &[], literals: &[] };
             let new = rows.select(&scope, values.len());
-            out.extend(new.into_iter().map(|row| batch * 2 + row));
+            out.extend(new.into_iter().map(|row| batch * 2 + row as usize));
         }
         out
     }

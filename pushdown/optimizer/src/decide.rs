@@ -296,7 +296,9 @@ impl Walk<'_> {
         };
         let mut builder = FragmentBuilder::new(schema, stack.scan.file_columns());
         let order = self.planning.options.float_order;
-        let lowered = lower_states(&mut builder, aggregate, stack, &units, order);
+        let lowered = lower_conjuncts(&mut builder, &stack.conjuncts).and_then(|()| {
+            lower_aggregate_states(&mut builder, aggregate, stack, &units, order)
+        });
         let (fragment, states) = match lowered.and_then(|states| {
             Ok((builder.states(states.keys.clone(), states.slots.clone())?, states))
         }) {
@@ -460,7 +462,8 @@ fn lowers(stack: &Stack<'_>, conjunct: &Arc<dyn PhysicalExpr>, outputs: &Schema)
         .is_some_and(|expr| builder.lower_truth(Target::Predicate, expr.as_ref()).is_ok())
 }
 
-fn lower_states(
+/// Lowers the keys and slots of a partial aggregate over a stack.
+pub(crate) fn lower_aggregate_states(
     builder: &mut FragmentBuilder<'_>,
     aggregate: &AggregateExec,
     stack: &Stack<'_>,
@@ -484,7 +487,6 @@ fn lower_states(
         Some(expr) => Ok(expr),
         None => Err(Kept::new(KeepReason::Expression, expr.to_string())),
     };
-    lower_conjuncts(builder, &stack.conjuncts)?;
     let mut states = States::default();
     let keys = aggregate.group_expr().expr().iter();
     let keys = keys.map(|(expr, _)| over_table(expr)).collect::<Lowered<Vec<_>>>()?;

@@ -82,27 +82,13 @@ pub(crate) fn place_units(
                     Err(reason)
                 }
             };
-            planned.push(planned_unit(unit, chunks));
+            planned.push(PlannedUnit::new(unit, chunks));
         }
         placed.partitions.push(planned);
     }
     match placed.kept {
         Some((_, kept)) if on_drive == 0 => Err(kept),
         _ => Ok(placed),
-    }
-}
-
-fn planned_unit(unit: &RowGroup<'_>, chunks: Result<Vec<Chunk>, KeepReason>) -> PlannedUnit {
-    let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
-    PlannedUnit {
-        file: unit.facts.file.clone(),
-        row_group: count(unit.index),
-        row_group_count: count(unit.facts.metadata.num_row_groups()),
-        rows: u64::try_from(unit.metadata().num_rows()).unwrap_or(0),
-        folder_values: unit.file.partition_values.clone(),
-        kept: chunks.as_ref().err().copied(),
-        chunks: chunks.unwrap_or_default(),
-        estimate: None,
     }
 }
 

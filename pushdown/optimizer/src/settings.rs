@@ -65,6 +65,16 @@ pub enum FloatOrder {
     Free,
 }
 
+/// The reader of Parquet scans that no drive has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum ScanReader {
+    /// The fused scan, for every row group that it can read.
+    #[default]
+    Fused,
+    /// DataFusion's own.
+    DataFusion,
+}
+
 /// Settings below `nearscan.pushdown`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct PushdownOptions {
@@ -113,6 +123,8 @@ pub struct NearscanOptions {
     pub pushdown: PushdownOptions,
     /// Settings below `nearscan.host`.
     pub host: HostOptions,
+    /// `nearscan.scan`.
+    pub scan: ScanReader,
     /// `nearscan.corrections`.
     pub corrections: CorrectionSet,
 }
@@ -217,6 +229,15 @@ pub static SETTINGS: &[Setting] = &[
         set: |options, value| store(&mut options.pushdown.timeout, parse_timeout(value)),
     },
     Setting {
+        key: "nearscan.scan",
+        values: "fused or datafusion",
+        default: "fused",
+        description: "Which reader Parquet scans have that no drive has: the one that decodes, \
+                      filters and aggregates in one pass, where it can (fused), or DataFusion's",
+        get: |options| options.scan.to_string(),
+        set: |options, value| store(&mut options.scan, value.parse().ok()),
+    },
+    Setting {
         key: "nearscan.corrections",
         values: "all, none, or names of nearscan.corrections with commas between",
         default: "all",
@@ -254,7 +275,7 @@ pub static SETTINGS: &[Setting] = &[
         key: "nearscan.host.result_bytes_per_s",
         values: RATE_VALUES,
         default: MEASURED,
-        description: "Bytes a second that one core iterations from a drive's result into arrays, \
+        description: "Bytes a second that one core converts from a drive's result into arrays, \
                       for the same estimates",
         get: |options| shown_rate(options.host.result_bytes_per_s),
         set: |options, value| store(&mut options.host.result_bytes_per_s, parse_rate(value)),
@@ -348,6 +369,27 @@ impl FromStr for PushdownMode {
             "auto" => Ok(Self::Auto),
             "force" => Ok(Self::Force),
             "off" => Ok(Self::Off),
+            _ => Err(()),
+        }
+    }
+}
+
+impl fmt::Display for ScanReader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Fused => "fused",
+            Self::DataFusion => "datafusion",
+        })
+    }
+}
+
+impl FromStr for ScanReader {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        match text.to_ascii_lowercase().as_str() {
+            "fused" => Ok(Self::Fused),
+            "datafusion" => Ok(Self::DataFusion),
             _ => Err(()),
         }
     }

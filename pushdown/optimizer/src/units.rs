@@ -74,6 +74,23 @@ pub(crate) struct PlannedUnit {
     pub estimate: Option<UnitEstimate>,
 }
 
+impl PlannedUnit {
+    /// The unit of a row group with its chunks, or the reason why it is planned for the host.
+    pub(crate) fn new(unit: &RowGroup<'_>, chunks: Result<Vec<Chunk>, KeepReason>) -> Self {
+        let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+        Self {
+            file: unit.facts.file.clone(),
+            row_group: count(unit.index),
+            row_group_count: count(unit.facts.metadata.num_row_groups()),
+            rows: u64::try_from(unit.metadata().num_rows()).unwrap_or(0),
+            folder_values: unit.file.partition_values.clone(),
+            kept: chunks.as_ref().err().copied(),
+            chunks: chunks.unwrap_or_default(),
+            estimate: None,
+        }
+    }
+}
+
 /// The row groups of a scan, partition by partition, without those that statistics rule out.
 pub(crate) struct ScanUnits<'a> {
     pub(crate) partitions: Vec<Vec<RowGroup<'a>>>,

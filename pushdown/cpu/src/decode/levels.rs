@@ -30,6 +30,19 @@ impl Levels {
         Self::Packed { bytes: Bytes::from(turned), bit: 0 }
     }
 
+    /// Skips the levels of `rows` rows; gives how many of them are not null.
+    ///
+    /// # Errors
+    /// [`Status::Corrupt`] when there are fewer levels.
+    pub(crate) fn skip(&mut self, rows: usize) -> Result<usize, Status> {
+        match self {
+            Self::Required => Ok(rows),
+            Self::Runs(_) | Self::Packed { .. } => {
+                self.read(rows, &mut BooleanBufferBuilder::new(rows))
+            }
+        }
+    }
+
     /// Appends the levels of `rows` rows; gives how many rows are not null.
     ///
     /// # Errors

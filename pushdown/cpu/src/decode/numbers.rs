@@ -84,6 +84,36 @@ impl PageNumbers {
         }
     }
 
+    /// Skips `count` values.
+    ///
+    /// # Errors
+    /// [`Status::Corrupt`] when there are fewer.
+    pub(crate) fn skip(&mut self, count: usize) -> Result<(), Status> {
+        match self {
+            Self::Plain { bytes, at, stored } => {
+                let end =
+                    count.checked_mul(stored.bytes()).and_then(|length| at.checked_add(length));
+                *at = end.filter(|end| *end <= bytes.len()).ok_or(Status::Corrupt)?;
+            }
+            Self::Split { at, values, .. } => {
+                *at += count;
+                if *at > *values {
+                    return Err(Status::Corrupt);
+                }
+            }
+            Self::Bits { bytes, bit } => {
+                *bit += count;
+                if *bit > bytes.len() * 8 {
+                    return Err(Status::Corrupt);
+                }
+            }
+            Self::Runs(runs) => runs.skip(count)?,
+            // Each value depends on the one before.
+            Self::Delta(delta) => delta.read(count, &mut Vec::with_capacity(count))?,
+        }
+        Ok(())
+    }
+
     /// Appends `count` values.
     ///
     /// # Errors

@@ -58,6 +58,20 @@ impl Runs {
         Ok(())
     }
 
+    /// Skips `count` values.
+    ///
+    /// # Errors
+    /// [`Status::Corrupt`] when there are fewer.
+    pub(crate) fn skip(&mut self, count: usize) -> Result<(), Status> {
+        let mut left = count;
+        while left > 0 {
+            left -= match self.piece(left)? {
+                Piece::Repeated { count, .. } | Piece::Packed { count, .. } => count,
+            };
+        }
+        Ok(())
+    }
+
     /// Appends `count` values of one bit; gives how many are 1.
     ///
     /// # Errors

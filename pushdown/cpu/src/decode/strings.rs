@@ -24,6 +24,17 @@ impl PageStrings {
         &self.bytes
     }
 
+    /// Skips `count` strings.
+    ///
+    /// # Errors
+    /// [`Status::Corrupt`] when there are fewer.
+    pub(crate) fn skip(&mut self, count: usize) -> Result<(), Status> {
+        for _ in 0..count {
+            self.next()?;
+        }
+        Ok(())
+    }
+
     /// Appends `count` strings as places in buffer number `buffer`.
     ///
     /// # Errors
@@ -34,17 +45,24 @@ impl PageStrings {
         buffer: u32,
         out: &mut Vec<View>,
     ) -> Result<(), Status> {
+        out.reserve(count);
         for _ in 0..count {
-            let rest = &self.bytes[self.at..];
-            let length = u32::from_le_bytes(*rest.first_chunk().ok_or(Status::Corrupt)?);
-            if length as usize > rest.len() - 4 {
-                return Err(Status::Corrupt);
-            }
-            let start = u32::try_from(self.at + 4).map_err(|_| Status::Corrupt)?;
+            let (start, length) = self.next()?;
             out.push(View { buffer, start, length });
-            self.at += 4 + length as usize;
         }
         Ok(())
+    }
+
+    /// Start and length of the next string.
+    fn next(&mut self) -> Result<(u32, u32), Status> {
+        let rest = self.bytes.get(self.at..).unwrap_or_default();
+        let length = u32::from_le_bytes(*rest.first_chunk().ok_or(Status::Corrupt)?);
+        if length as usize > rest.len() - 4 {
+            return Err(Status::Corrupt);
+        }
+        let start = u32::try_from(self.at + 4).map_err(|_| Status::Corrupt)?;
+        self.at += 4 + length as usize;
+        Ok((start, length))
     }
 }
 

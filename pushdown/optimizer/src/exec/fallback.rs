@@ -18,6 +18,8 @@ use datafusion::{
     physical_plan::{ExecutionPlan, execute_stream, repartition::RepartitionExec},
 };
 
+use parquet::arrow::arrow_reader::RowSelector;
+
 use crate::{scan::Scan, units::PlannedUnit};
 
 /// Runs the replaced plan over one unit.
@@ -38,6 +40,16 @@ pub(crate) fn execute_whole_unit(
     execute_stream(restrict(plan, unit, Pruning::Off)?, context)
 }
 
+/// Runs the replaced plan over the rows from `first` on of one unit.
+pub(crate) fn execute_rest(
+    plan: &Arc<dyn ExecutionPlan>,
+    unit: &PlannedUnit,
+    first: u64,
+    context: Arc<TaskContext>,
+) -> Result<SendableRecordBatchStream> {
+    execute_stream(restrict_to(plan, unit, first, Pruning::AsPlanned)?, context)
+}
+
 /// Whether a scan may prune by statistics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Pruning {
@@ -51,6 +63,16 @@ fn restrict(
     unit: &PlannedUnit,
     pruning: Pruning,
 ) -> Result<Arc<dyn ExecutionPlan>> {
+    restrict_to(plan, unit, 0, pruning)
+}
+
+/// `plan` with its scan reading the rows from `first` on of one row group, in one partition.
+fn restrict_to(
+    plan: &Arc<dyn ExecutionPlan>,
+    unit: &PlannedUnit,
+    first: u64,
+    pruning: Pruning,
+) -> Result<Arc<dyn ExecutionPlan>> {
     let restricted = Arc::clone(plan).transform_up(|node| {
         if let Some(repartition) = node.downcast_ref::<RepartitionExec>() {
             return Ok(Transformed::yes(Arc::clone(repartition.input())));
@@ -61,6 +83,14 @@ fn restrict(
         };
         let mut access = ParquetAccessPlan::new_none(unit.row_group_count as usize);
         access.scan(unit.row_group as usize);
+        if first > 0 {
+            let size = |rows: u64| usize::try_from(rows).unwrap_or(usize::MAX);
+            let rest = vec![
+                RowSelector::skip(size(first)),
+                RowSelector::select(size(unit.rows.saturating_sub(first))),
+            ];
+            access.scan_selection(unit.row_group as usize, rest.into());
+        }
         let mut file = file.clone();
         file.range = None;
         file.extensions.insert(access);

@@ -24,15 +24,15 @@
 //!   machine.
 //! - Every byte is counted once: operator metrics are the sums over completions.
 
-mod arrays;
+pub(crate) mod arrays;
 mod dynamic;
-mod fallback;
+pub(crate) mod fallback;
 mod merge;
 mod metrics;
 mod modelled;
 mod pushed;
 mod run;
-mod show;
+pub(crate) mod show;
 mod unit;
 mod verify;
 
@@ -69,6 +69,7 @@ pub(crate) use pushed::{Pushed, Replaced, RowsShape};
 pub(crate) use unit::bound_unit;
 
 use dynamic::Narrowing;
+pub(crate) use dynamic::is_dynamic;
 
 /// Returns the plan with the id of another query, under which the log records its units.
 ///
@@ -308,7 +309,7 @@ impl ExecutionPlan for PushdownExec {
         let taken: Vec<_> = match (phase, &self.pushed.replaced) {
             (FilterPushdownPhase::Post, Replaced::Rows(_)) => {
                 let filters = offered.into_iter().map(|offer| offer.filter);
-                filters.filter(dynamic::is_dynamic).collect()
+                filters.filter(is_dynamic).collect()
             }
             _ => Vec::new(),
         };

@@ -39,6 +39,17 @@ pub(crate) struct FragmentBuilder<'a> {
     tests: Vec<StringTest>,
     /// Conjuncts of the predicate, joined when the fragment is finished.
     verdicts: Vec<Operand>,
+    /// Whether the limits of the command format apply.
+    bounds: Bounds,
+}
+
+/// The limits of a fragment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Bounds {
+    /// Those of the command format.
+    Command,
+    /// Those of its numbers of columns, literals, tests and steps.
+    Numbers,
 }
 
 impl<'a> FragmentBuilder<'a> {
@@ -53,7 +64,13 @@ impl<'a> FragmentBuilder<'a> {
             literals: Vec::new(),
             tests: Vec::new(),
             verdicts: Vec::new(),
+            bounds: Bounds::Command,
         }
+    }
+
+    /// Makes an empty fragment for the host, to which the limits of commands do not apply.
+    pub(crate) fn for_host(schema: &'a Schema, file_columns: usize) -> Self {
+        Self { bounds: Bounds::Numbers, ..Self::new(schema, file_columns) }
     }
 
     /// Makes a builder from a finished fragment, to narrow its predicate.
@@ -71,6 +88,7 @@ impl<'a> FragmentBuilder<'a> {
             literals: fragment.literals.clone(),
             tests: fragment.tests.clone(),
             verdicts,
+            bounds: Bounds::Command,
         }
     }
 
@@ -137,15 +155,19 @@ impl<'a> FragmentBuilder<'a> {
         op: TestOp,
         strings: Vec<Vec<u8>>,
     ) -> Lowered<Operand> {
+        let is_bounded = self.bounds == Bounds::Command;
         let long = strings.iter().find(|text| text.len() > limits::STRING_BYTES_MAX as usize);
-        if let Some(text) = long {
+        if let Some(text) = long.filter(|_| is_bounded) {
             let detail = format!("a string literal of {} bytes", text.len());
             return Err(Kept::new(KeepReason::Expression, detail));
         }
         let places =
             |text: &Vec<u8>| text.iter().filter(|item| **item != pattern::ANY).count() as u64;
         let places_max = u64::from(limits::PATTERN_PLACES_MAX);
-        if op == TestOp::Like && strings.iter().any(|text| places(text) > places_max) {
+        if is_bounded
+            && op == TestOp::Like
+            && strings.iter().any(|text| places(text) > places_max)
+        {
             let detail = format!("a pattern of more than {places_max} places");
             return Err(Kept::new(KeepReason::Expression, detail));
         }
@@ -216,6 +238,7 @@ impl<'a> FragmentBuilder<'a> {
             output,
         };
         match fragment.check() {
+            _ if self.bounds == Bounds::Numbers => Ok(fragment),
             Ok(()) => Ok(fragment),
             Err(error) => Err(Kept::new(KeepReason::Expression, error.to_string())),
         }
@@ -225,7 +248,8 @@ impl<'a> FragmentBuilder<'a> {
     pub(crate) fn conjunction(&mut self, target: Target, verdicts: &[Operand]) -> Lowered<Operand> {
         // Joined bounds leave unused steps, which are removed from a predicate only, and a range
         // needs two literals.
-        let has_room = self.literals.len() + 2 * verdicts.len() <= limits::LITERALS_MAX as usize;
+        let has_room = self.bounds == Bounds::Numbers
+            || self.literals.len() + 2 * verdicts.len() <= limits::LITERALS_MAX as usize;
         let conjuncts = match target {
             Target::Predicate if has_room => join_bounds(&self.predicate, &self.literals, verdicts),
             _ => verdicts.iter().copied().map(Conjunct::Verdict).collect(),
@@ -279,6 +303,10 @@ impl<'a> FragmentBuilder<'a> {
     }
 
     fn room(&self, count: usize, limit: u32, what: &str) -> Lowered<()> {
+        let limit = match self.bounds {
+            Bounds::Command => limit,
+            Bounds::Numbers => u32::from(u16::MAX),
+        };
         if (count as u64) < u64::from(limit) {
             Ok(())
         } else {

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Defines [`ScanPlan`], what a scan computes, and [`RowFilter`].
+
+use std::{error::Error, fmt::Debug, sync::Arc};
+
+use arrow::{
+    array::{ArrayRef, BooleanArray},
+    datatypes::DataType,
+};
+use nearscan_command::{Fragment, Operand, Output};
+
+/// A condition that a fragment cannot express.
+pub trait RowFilter: Debug + Send + Sync {
+    /// The columns of the fragment that it reads.
+    fn columns(&self) -> &[usize];
+
+    /// Whether it can fail, or depends on more than its columns: then it only sees rows that every
+    /// condition before it kept.
+    fn is_fallible(&self) -> bool;
+
+    /// Whether it only saves work, so that it may be left out where it drops too few rows.
+    fn is_optional(&self) -> bool {
+        false
+    }
+
+    /// Whether it keeps every row at the moment, so that its columns need not be read for it.
+    fn is_idle(&self) -> bool {
+        false
+    }
+
+    /// Whether each of `rows` rows is kept; NULL drops a row. `columns` are in the order of
+    /// [`RowFilter::columns`].
+    ///
+    /// # Errors
+    /// Those of the condition; they fail the query.
+    fn evaluate(
+        &self,
+        columns: Vec<ArrayRef>,
+        rows: usize,
+    ) -> Result<BooleanArray, Box<dyn Error + Send + Sync>>;
+}
+
+/// What a scan computes of each row group.
+#[derive(Debug, Clone)]
+pub struct ScanPlan {
+    /// Columns, predicate and output. Limits of the command format do not apply. Columns of rows
+    /// are columns of the fragment, not steps; a limit or a top is ignored.
+    pub fragment: Fragment,
+    /// The type of each column of the fragment as an array.
+    pub types: Vec<DataType>,
+    /// Further conditions; all of them must hold. Those that are not fallible may be evaluated in
+    /// any order, and the others after them, in this order.
+    pub filters: Vec<Arc<dyn RowFilter>>,
+}
+
+impl ScanPlan {
+    /// The columns that the output consists of, if it is rows.
+    pub(super) fn row_columns(&self) -> Option<Vec<usize>> {
+        match &self.fragment.output {
+            Output::Rows { columns, .. } => {
+                let columns = columns.iter().filter_map(|column| match column.operand {
+                    Operand::Column(column) => Some(usize::from(column)),
+                    _ => None,
+                });
+                Some(columns.collect())
+            }
+            Output::States { .. } => None,
+        }
+    }
+}

@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Implements [`FusedScanExec`], which runs a [`ScanPlan`] over row groups on the host.
+//!
+//! The operator has no children: the subplan that it replaces is a field, and is not shown.
+
+use std::{fmt, sync::Arc};
+
+use arrow::datatypes::FieldRef;
+use datafusion::{
+    common::{Statistics, internal_err, tree_node::TreeNodeRecursion},
+    config::ConfigOptions,
+    error::Result,
+    execution::{SendableRecordBatchStream, TaskContext},
+    physical_expr::{PhysicalExpr, expressions::Column},
+    physical_plan::{
+        DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, Partitioning,
+        PlanProperties, ReplaceChildrenOptions,
+        coop::cooperative,
+        execution_plan::{EmissionType, SchedulingType},
+        filter_pushdown::{
+            ChildPushdownResult, FilterPushdownPhase, FilterPushdownPropagation, PushedDown,
+        },
+        metrics::{ExecutionPlanMetricsSet, MetricsSet},
+    },
+};
+use nearscan_command::{Operand, Output};
+use nearscan_cpu::fused::ScanPlan;
+
+use super::{filter::columns_of, run, share::Executions};
+use crate::{
+    exec::{Replaced, is_dynamic, show},
+    lower::aggregate::{Meaning, Source},
+    units::PlannedUnit,
+};
+
+/// The work of a [`FusedScanExec`].
+#[derive(Debug, Clone)]
+pub(crate) struct Fused {
+    /// Name of the table.
+    pub(crate) table: String,
+    /// What is computed of each row group.
+    pub(crate) scan: Arc<ScanPlan>,
+    /// The row groups of each partition.
+    pub(crate) partitions: Vec<Vec<PlannedUnit>>,
+    /// The predicate for EXPLAIN.
+    pub(crate) filter: String,
+    /// Rows after which a partition may stop.
+    pub(crate) fetch: Option<usize>,
+    /// Whether an operator above relies on the order of a partition's rows.
+    pub(crate) is_ordered: bool,
+    /// Rows of a batch, at least, but for the last one.
+    pub(crate) batch_rows: usize,
+    /// The sources of the output's columns, if it is states.
+    pub(crate) states: Option<Replaced>,
+    /// The output's columns, if it is rows.
+    pub(crate) rows: Option<RowOutput>,
+}
+
+/// The columns of rows.
+#[derive(Debug, Clone)]
+pub(crate) struct RowOutput {
+    /// The source of each column that is read.
+    pub(crate) sources: Vec<Source>,
+    /// The field of each of them.
+    pub(crate) fields: Vec<FieldRef>,
+    /// The outputs as expressions over them; none if they are the outputs.
+    pub(crate) computed: Option<Vec<Arc<dyn PhysicalExpr>>>,
+}
+
+impl Fused {
+    /// The column of the fragment that an output is, if it is one.
+    pub(super) fn column_of_output(&self, output: usize) -> Option<usize> {
+        let rows = self.rows.as_ref()?;
+        let read = match &rows.computed {
+            None => output,
+            Some(computed) => computed.get(output)?.downcast_ref::<Column>()?.index(),
+        };
+        let source = rows.sources.get(read).filter(|it| it.meaning != Meaning::FolderValue)?;
+        let Output::Rows { columns, .. } = &self.scan.fragment.output else { return None };
+        match columns.get(source.column)?.operand {
+            Operand::Column(column) => Some(usize::from(column)),
+            _ => None,
+        }
+    }
+}
+
+/// Decodes, filters and aggregates Parquet row groups in one pass.
+#[derive(Debug, Clone)]
+pub struct FusedScanExec {
+    fused: Arc<Fused>,
+    /// The subplan that this node replaces.
+    plan: Arc<dyn ExecutionPlan>,
+    /// Dynamic filters of operators above, over the outputs.
+    dynamic_filters: Vec<Arc<dyn PhysicalExpr>>,
+    executions: Arc<Executions>,
+    properties: Arc<PlanProperties>,
+    metrics: ExecutionPlanMetricsSet,
+}
+
+impl FusedScanExec {
+    /// An operator that does `fused` in place of `plan`.
+    pub(super) fn new(fused: Fused, plan: Arc<dyn ExecutionPlan>) -> Self {
+        let properties = PlanProperties::new(
+            // The rows are the same, so what holds of them still holds.
+            plan.equivalence_properties().clone(),
+            Partitioning::UnknownPartitioning(fused.partitions.len()),
+            EmissionType::Incremental,
+            plan.boundedness(),
+        )
+        .with_scheduling_type(SchedulingType::Cooperative);
+        Self {
+            fused: Arc::new(fused),
+            plan,
+            dynamic_filters: Vec::new(),
+            executions: Arc::default(),
+            properties: Arc::new(properties),
+            metrics: ExecutionPlanMetricsSet::new(),
+        }
+    }
+
+    pub(super) fn fused(&self) -> &Arc<Fused> {
+        &self.fused
+    }
+
+    pub(super) fn executions(&self) -> &Executions {
+        &self.executions
+    }
+
+    pub(super) fn dynamic_filters(&self) -> &[Arc<dyn PhysicalExpr>] {
+        &self.dynamic_filters
+    }
+
+    pub(super) fn metrics_set(&self) -> &ExecutionPlanMetricsSet {
+        &self.metrics
+    }
+
+    /// The subplan that this node replaces; not a child.
+    pub fn replaced(&self) -> &Arc<dyn ExecutionPlan> {
+        &self.plan
+    }
+
+    /// Row groups of all partitions.
+    pub fn row_group_count(&self) -> usize {
+        self.fused.partitions.iter().map(Vec::len).sum()
+    }
+
+    fn fmt_scan(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let fragment = &self.fused.scan.fragment;
+        let columns: Vec<&str> =
+            fragment.columns.iter().map(|column| column.name.as_str()).collect();
+        write!(f, "table={}, columns=[{}]", self.fused.table, columns.join(", "))?;
+        if !self.fused.filter.is_empty() {
+            write!(f, ", filter={}", self.fused.filter)?;
+        }
+        if let Output::States { keys, aggregates } = &fragment.output {
+            let shown: Vec<String> =
+                aggregates.iter().map(|slot| show::aggregate(fragment, slot)).collect();
+            write!(f, ", aggregates=[{}]", shown.join(", "))?;
+            if !keys.is_empty() {
+                let keys = keys.iter().map(|key| show::operand(fragment, key.operand));
+                write!(f, ", group_by=[{}]", keys.collect::<Vec<_>>().join(", "))?;
+            }
+        }
+        if let Some(computed) = self.fused.rows.as_ref().and_then(|rows| rows.computed.as_ref()) {
+            let shown: Vec<String> = computed.iter().map(ToString::to_string).collect();
+            write!(f, ", projection=[{}]", shown.join(", "))?;
+        }
+        if let Some(fetch) = self.fused.fetch {
+            write!(f, ", fetch={fetch}")?;
+        }
+        write!(f, ", row_groups={}", self.row_group_count())?;
+        match self.dynamic_filters.is_empty() {
+            true => Ok(()),
+            false => write!(f, ", dynamic_filter=true"),
+        }
+    }
+}
+
+impl DisplayAs for FusedScanExec {
+    fn fmt_as(&self, t: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match t {
+            DisplayFormatType::Default | DisplayFormatType::Verbose => {
+                f.write_str("FusedScanExec: ")?;
+                self.fmt_scan(f)
+            }
+            DisplayFormatType::TreeRender => {
+                writeln!(f, "table={}", self.fused.table)?;
+                writeln!(f, "row_groups={}", self.row_group_count())
+            }
+        }
+    }
+}
+
+impl ExecutionPlan for FusedScanExec {
+    fn name(&self) -> &str {
+        "FusedScanExec"
+    }
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        &self.properties
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        Vec::new()
+    }
+
+    fn with_new_children(
+        self: Arc<Self>,
+        children: Vec<Arc<dyn ExecutionPlan>>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        match children.len() {
+            0 => Ok(self),
+            count => internal_err!("FusedScanExec has no children, {count} were given"),
+        }
+    }
+
+    fn replace_children(
+        self: Arc<Self>,
+        children: Vec<Arc<dyn ExecutionPlan>>,
+        _options: ReplaceChildrenOptions,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        match children.len() {
+            0 => Ok(self),
+            count => internal_err!("FusedScanExec has no children, {count} were given"),
+        }
+    }
+
+    fn apply_expressions(
+        &self,
+        f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        // A join updates its dynamic filter only if it finds the filter below itself.
+        let mut recursion = TreeNodeRecursion::Continue;
+        for filter in &self.dynamic_filters {
+            recursion = f(filter)?;
+            if recursion == TreeNodeRecursion::Stop {
+                break;
+            }
+        }
+        Ok(recursion)
+    }
+
+    fn reset_state(self: Arc<Self>) -> Result<Arc<dyn ExecutionPlan>> {
+        let (executions, metrics) = (Arc::default(), ExecutionPlanMetricsSet::new());
+        Ok(Arc::new(Self { executions, metrics, ..Self::clone(&self) }))
+    }
+
+    fn execute(
+        &self,
+        partition: usize,
+        context: Arc<TaskContext>,
+    ) -> Result<SendableRecordBatchStream> {
+        Ok(Box::pin(cooperative(run::partition_stream(self, partition, &context)?)))
+    }
+
+    fn metrics(&self) -> Option<MetricsSet> {
+        Some(self.metrics.clone_inner())
+    }
+
+    #[expect(deprecated, reason = "the replaced plan still answers through it")]
+    fn partition_statistics(&self, partition: Option<usize>) -> Result<Arc<Statistics>> {
+        match partition {
+            // Row groups are shared, so statistics of a partition of the replaced plan do not apply.
+            Some(_) => Ok(Arc::new(Statistics::new_unknown(&self.schema()))),
+            None => self.plan.partition_statistics(None),
+        }
+    }
+
+    fn fetch(&self) -> Option<usize> {
+        self.fused.fetch
+    }
+
+    fn handle_child_pushdown_result(
+        &self,
+        phase: FilterPushdownPhase,
+        child_pushdown_result: ChildPushdownResult,
+        _config: &ConfigOptions,
+    ) -> Result<FilterPushdownPropagation<Arc<dyn ExecutionPlan>>> {
+        let offered = child_pushdown_result.parent_filters;
+        // The answer is always no: a filter may be left out, and the operator above still checks.
+        let filters = vec![PushedDown::No; offered.len()];
+        let is_evaluable = |filter: &Arc<dyn PhysicalExpr>| {
+            let columns = columns_of(filter);
+            is_dynamic(filter)
+                && columns.iter().all(|column| self.fused.column_of_output(*column).is_some())
+        };
+        let taken: Vec<_> = match phase {
+            FilterPushdownPhase::Post => {
+                offered.into_iter().map(|offer| offer.filter).filter(is_evaluable).collect()
+            }
+            FilterPushdownPhase::Pre => Vec::new(),
+        };
+        if taken.is_empty() {
+            return Ok(FilterPushdownPropagation { filters, updated_node: None });
+        }
+        let executions = Arc::default();
+        let node = Self { dynamic_filters: taken, executions, ..self.clone() };
+        Ok(FilterPushdownPropagation { filters, updated_node: Some(Arc::new(node)) })
+    }
+}

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Replaces DataFusion's Parquet scans by [`FusedScanExec`], which decodes, filters and aggregates
+//! row groups in one pass on the host, without any drive.
+//!
+//! ```text
+//! AggregateExec: mode=Partial      =>  FusedScanExec: aggregates=[..]
+//!   FilterExec: l_quantity < 24
+//!     DataSourceExec: lineitem
+//!
+//! HashJoinExec                     =>  HashJoinExec
+//!   FilterExec: o_orderdate < ..         FusedScanExec: filter=..
+//!     DataSourceExec: orders
+//!   DataSourceExec: lineitem             FusedScanExec: dynamic_filter=true
+//! ```
+//!
+//! - `rule`: [`FusedScanRule`], its place among the rules.
+//! - `decide`: which nodes are replaced, and by what.
+//! - `filter`: conditions that a fragment cannot express, evaluated by DataFusion's expressions.
+//! - `exec`: the operator; `run`: its streams; `share`: how its partitions share row groups.
+//!
+//! # Invariants
+//!
+//! - The output has the schema of the replaced node, and the same rows; their order is that of the
+//!   files within a row group, and of a whole partition if an operator above relies on it.
+//! - A row group that cannot be read, or stops in the middle, is read by the replaced plan, from the
+//!   first row that was not returned.
+
+mod decide;
+mod exec;
+mod filter;
+mod rule;
+mod run;
+mod share;
+
+pub use exec::FusedScanExec;
+pub use rule::{FusedScanRule, ScanChoice};

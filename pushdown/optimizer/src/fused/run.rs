@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Runs the row groups of one partition as a stream.
+
+use std::{fs::File, io, os::unix::fs::FileExt, sync::Arc};
+
+use arrow::{
+    array::{ArrayRef, RecordBatch, RecordBatchOptions},
+    compute::cast,
+    datatypes::{Schema, SchemaRef},
+};
+use bytes::Bytes;
+use datafusion::{
+    common::internal_err,
+    error::{DataFusionError, Result},
+    execution::{
+        SendableRecordBatchStream, TaskContext,
+        memory_pool::{MemoryConsumer, MemoryReservation},
+    },
+    physical_plan::{
+        ExecutionPlan,
+        metrics::{BaselineMetrics, Count, ExecutionPlanMetricsSet, MetricBuilder},
+        stream::RecordBatchStreamAdapter,
+    },
+};
+use futures::{TryStreamExt, stream, stream::BoxStream};
+use nearscan_command::ResultView;
+use nearscan_cpu::fused::{Progress, Scan, ScanError, ScanPlan};
+use nearscan_drive::file_version;
+
+use super::{
+    exec::{Fused, FusedScanExec},
+    filter::DynamicFilter,
+    share::Share,
+};
+use crate::{
+    exec::{arrays, fallback},
+    lower::aggregate::Meaning,
+    units::PlannedUnit,
+};
+
+/// Runs one partition.
+pub(super) fn partition_stream(
+    exec: &FusedScanExec,
+    partition: usize,
+    task: &Arc<TaskContext>,
+) -> Result<RecordBatchStreamAdapter<BoxStream<'static, Result<RecordBatch>>>> {
+    let fused = Arc::clone(exec.fused());
+    let counts: Vec<usize> = fused.partitions.iter().map(Vec::len).collect();
+    let share = exec.executions().start(task, &counts, partition, !fused.is_ordered);
+    let memory =
+        MemoryConsumer::new(format!("FusedScanExec[{partition}]")).register(task.memory_pool());
+    let plan = with_dynamic_filters(&fused, exec);
+    let runner = Runner {
+        scan: Scan::new(plan),
+        share,
+        schema: exec.schema(),
+        plan: Arc::clone(exec.replaced()),
+        task: Arc::clone(task),
+        memory,
+        metrics: Metrics::new(exec.metrics_set(), partition),
+        left: fused.fetch.unwrap_or(usize::MAX),
+        unit: None,
+        fallback: None,
+        fused,
+    };
+    let batches = stream::try_unfold(runner, async |mut runner| {
+        let batch = runner.next().await?;
+        Ok(batch.map(|batch| (batch, runner)))
+    });
+    Ok(RecordBatchStreamAdapter::new(exec.schema(), Box::pin(batches)))
+}
+
+/// The plan of the scan with the dynamic filters of this operator.
+fn with_dynamic_filters(fused: &Fused, exec: &FusedScanExec) -> Arc<ScanPlan> {
+    if exec.dynamic_filters().is_empty() {
+        return Arc::clone(&fused.scan);
+    }
+    let mut plan = ScanPlan::clone(&fused.scan);
+    for filter in exec.dynamic_filters() {
+        let columns = |output| fused.column_of_output(output);
+        if let Some(filter) = DynamicFilter::over_outputs(filter, &exec.schema(), columns) {
+            // Before the filters that can fail, which stay last.
+            plan.filters.insert(0, Arc::new(filter));
+        }
+    }
+    Arc::new(plan)
+}
+
+/// The counters of one partition.
+struct Metrics {
+    baseline: BaselineMetrics,
+    row_groups: Count,
+    row_groups_datafusion: Count,
+    rows_in: Count,
+    bytes_read: Count,
+    pages_skipped: Count,
+}
+
+impl Metrics {
+    fn new(metrics: &ExecutionPlanMetricsSet, partition: usize) -> Self {
+        let count = |name: &'static str| MetricBuilder::new(metrics).counter(name, partition);
+        Self {
+            baseline: BaselineMetrics::new(metrics, partition),
+            row_groups: count("row_groups"),
+            row_groups_datafusion: count("row_groups_datafusion"),
+            rows_in: count("rows_in"),
+            bytes_read: count("bytes_read"),
+            pages_skipped: count("pages_skipped"),
+        }
+    }
+}
+
+/// The row group that is being read.
+struct OpenUnit {
+    /// Its partition and its place there.
+    at: (usize, usize),
+    file: File,
+}
+
+struct Runner {
+    fused: Arc<Fused>,
+    scan: Scan,
+    share: Share,
+    schema: SchemaRef,
+    /// The replaced plan.
+    plan: Arc<dyn ExecutionPlan>,
+    task: Arc<TaskContext>,
+    memory: MemoryReservation,
+    metrics: Metrics,
+    unit: Option<OpenUnit>,
+    /// The replaced plan over the rest of the row group.
+    fallback: Option<SendableRecordBatchStream>,
+    /// Rows still wanted.
+    left: usize,
+}
+
+impl Runner {
+    /// The next batch; none at the end.
+    async fn next(&mut self) -> Result<Option<RecordBatch>> {
+        if self.left == 0 {
+            return Ok(None);
+        }
+        let batch = self.next_uncut().await?;
+        let batch = batch.map(|batch| batch.slice(0, batch.num_rows().min(self.left)));
+        if let Some(batch) = &batch {
+            self.left -= batch.num_rows();
+            self.metrics.baseline.record_output(batch.num_rows());
+        }
+        Ok(batch)
+    }
+
+    async fn next_uncut(&mut self) -> Result<Option<RecordBatch>> {
+        loop {
+            if let Some(stream) = &mut self.fallback {
+                if let Some(batch) = stream.try_next().await? {
+                    return Ok(Some(batch));
+                }
+                self.fallback = None;
+            }
+            if self.unit.is_none() {
+                match self.share.next() {
+                    Some(at) => self.open(at)?,
+                    None if self.scan.rows_ready() > 0 => return self.take_rows(),
+                    None => return Ok(None),
+                }
+                continue;
+            }
+            if let Some(batch) = self.advance()? {
+                return Ok(Some(batch));
+            }
+            tokio::task::consume_budget().await;
+        }
+    }
+
+    fn unit(&self, (partition, place): (usize, usize)) -> Option<&PlannedUnit> {
+        self.fused.partitions.get(partition)?.get(place)
+    }
+
+    /// Begins a row group.
+    fn open(&mut self, at: (usize, usize)) -> Result<()> {
+        let fused = Arc::clone(&self.fused);
+        let Some(unit) = fused.partitions.get(at.0).and_then(|units| units.get(at.1)) else {
+            return internal_err!("the scan has no row group {at:?}");
+        };
+        self.metrics.row_groups.add(1);
+        self.metrics.rows_in.add(usize::try_from(unit.rows).unwrap_or(usize::MAX));
+        let file = match unit.kept {
+            Some(_) => None,
+            None => open_file(unit).ok(),
+        };
+        match file {
+            Some(file) => {
+                self.scan.open(unit.rows, unit.chunks.clone());
+                self.unit = Some(OpenUnit { at, file });
+                Ok(())
+            }
+            // It reports what is wrong with the file.
+            None => self.fall_back(unit, 0),
+        }
+    }
+
+    /// Reads the rows from `first` on of a row group by the replaced plan.
+    fn fall_back(&mut self, unit: &PlannedUnit, first: u64) -> Result<()> {
+        self.metrics.row_groups_datafusion.add(1);
+        self.unit = None;
+        self.memory.free();
+        let task = Arc::clone(&self.task);
+        self.fallback = Some(fallback::execute_rest(&self.plan, unit, first, task)?);
+        Ok(())
+    }
+
+    /// Processes a batch; returns rows if there are enough.
+    fn advance(&mut self) -> Result<Option<RecordBatch>> {
+        let Some(open) = &self.unit else { return Ok(None) };
+        let at = open.at;
+        let timer = self.metrics.baseline.elapsed_compute().clone();
+        let timer = timer.timer();
+        let progress = self.scan.advance();
+        drop(timer);
+        match progress {
+            Ok(Progress::NeedsBytes) => self.read().map(|()| None),
+            Ok(Progress::Batch) => match self.scan.rows_ready() >= self.fused.batch_rows {
+                true => self.take_rows(),
+                false => Ok(None),
+            },
+            Ok(Progress::Done) => self.finish_unit(at),
+            Err(ScanError::Filter(error)) => Err(from_filter(error)),
+            Err(error) => {
+                tracing::debug!(table = self.fused.table, %error, "DataFusion reads a row group");
+                let fused = Arc::clone(&self.fused);
+                let Some(unit) = fused.partitions.get(at.0).and_then(|units| units.get(at.1))
+                else {
+                    return internal_err!("the scan has no row group {at:?}");
+                };
+                let first = if self.fused.states.is_some() { 0 } else { self.scan.rows_done() };
+                let ready = match self.scan.rows_ready() > 0 {
+                    true => self.take_rows_of(unit)?,
+                    false => None,
+                };
+                self.fall_back(unit, first)?;
+                Ok(ready)
+            }
+        }
+    }
+
+    /// Reads the chunks that the scan needs.
+    fn read(&mut self) -> Result<()> {
+        let Some(open) = &self.unit else { return Ok(()) };
+        let Some(unit) = self.unit(open.at) else { return Ok(()) };
+        let mut read = Vec::new();
+        for column in self.scan.needs() {
+            let Some(chunk) = unit.chunks.get(column) else {
+                return internal_err!("the row group has no chunk {column}");
+            };
+            let length = usize::try_from(chunk.length).unwrap_or(usize::MAX);
+            self.memory.try_grow(length)?;
+            self.metrics.bytes_read.add(length);
+            let mut bytes = vec![0; length];
+            open.file.read_exact_at(&mut bytes, chunk.offset)?;
+            read.push((column, Bytes::from(bytes)));
+        }
+        read.into_iter().for_each(|(column, bytes)| self.scan.give(column, bytes));
+        Ok(())
+    }
+
+    /// Ends a row group; returns its states, or the rows that must not mix with those of another.
+    fn finish_unit(&mut self, at: (usize, usize)) -> Result<Option<RecordBatch>> {
+        self.unit = None;
+        self.memory.free();
+        let skipped = usize::try_from(self.scan.take_pages_skipped()).unwrap_or(usize::MAX);
+        self.metrics.pages_skipped.add(skipped);
+        let fused = Arc::clone(&self.fused);
+        let Some(unit) = fused.partitions.get(at.0).and_then(|units| units.get(at.1)) else {
+            return internal_err!("the scan has no row group {at:?}");
+        };
+        if let Some(states) = &fused.states {
+            let bytes = match self.scan.take_states() {
+                Ok(bytes) => bytes,
+                Err(ScanError::Status(_)) => return self.fall_back(unit, 0).map(|()| None),
+                Err(error) => return Err(DataFusionError::External(Box::new(error))),
+            };
+            let widths = fused.scan.fragment.output_widths();
+            let view = ResultView::parse(&bytes, &widths)
+                .map_err(|error| DataFusionError::External(Box::new(error)))?;
+            let batches = arrays::to_batches(&view, states, &unit.folder_values, &self.schema)?;
+            let batch = arrow::compute::concat_batches(&self.schema, &batches)?;
+            return Ok((batch.num_rows() > 0).then_some(batch));
+        }
+        let has_folder_values =
+            self.fused.rows.as_ref().is_some_and(|rows| {
+                rows.sources.iter().any(|source| source.meaning == Meaning::FolderValue)
+            });
+        let ready = self.scan.rows_ready();
+        match ready >= self.fused.batch_rows || has_folder_values && ready > 0 {
+            true => self.take_rows_of(unit),
+            false => Ok(None),
+        }
+    }
+
+    fn take_rows(&mut self) -> Result<Option<RecordBatch>> {
+        let fused = Arc::clone(&self.fused);
+        let at = self.unit.as_ref().map(|open| open.at);
+        let unit = at.and_then(|at| fused.partitions.get(at.0)?.get(at.1));
+        match unit.or_else(|| fused.partitions.iter().flatten().next()) {
+            Some(unit) => self.take_rows_of(unit),
+            None => Ok(None),
+        }
+    }
+
+    /// The rows that are ready, of `unit` if values of its folder are among them.
+    fn take_rows_of(&mut self, unit: &PlannedUnit) -> Result<Option<RecordBatch>> {
+        let Some(output) = &self.fused.rows else { return Ok(None) };
+        let (read, rows) = match self.scan.take_rows() {
+            Ok(taken) => taken,
+            Err(error) => return Err(DataFusionError::External(Box::new(error))),
+        };
+        let options = RecordBatchOptions::new().with_row_count(Some(rows));
+        let column = |(source, field): (&_, &Arc<arrow::datatypes::Field>)| -> Result<ArrayRef> {
+            let source: &crate::lower::aggregate::Source = source;
+            if source.meaning == Meaning::FolderValue {
+                let Some(value) = unit.folder_values.get(source.column) else {
+                    return internal_err!("the folder has no value for {}", field.name());
+                };
+                return Ok(cast(&value.to_array_of_size(rows)?, field.data_type())?);
+            }
+            match read.get(source.column) {
+                Some(array) => Ok(Arc::clone(array)),
+                None => internal_err!("the scan has no column for {}", field.name()),
+            }
+        };
+        let columns = output.sources.iter().zip(&output.fields).map(column);
+        let columns = columns.collect::<Result<Vec<_>>>()?;
+        let Some(computed) = &output.computed else {
+            let schema = Arc::clone(&self.schema);
+            return Ok(Some(RecordBatch::try_new_with_options(schema, columns, &options)?));
+        };
+        let schema = Arc::new(Schema::new(output.fields.clone()));
+        let batch = RecordBatch::try_new_with_options(schema, columns, &options)?;
+        let columns = computed.iter().map(|expr| expr.evaluate(&batch)?.into_array(rows));
+        let columns = columns.collect::<Result<Vec<_>>>()?;
+        let schema = Arc::clone(&self.schema);
+        Ok(Some(RecordBatch::try_new_with_options(schema, columns, &options)?))
+    }
+}
+
+/// Opens the file of a row group, if it is still the one that was planned.
+fn open_file(unit: &PlannedUnit) -> io::Result<File> {
+    let file = File::open(&unit.file.path)?;
+    match file_version(&file.metadata()?) == unit.file.version {
+        true => Ok(file),
+        false => Err(io::Error::other("the file has changed")),
+    }
+}
+
+/// The error of a condition as DataFusion's own.
+fn from_filter(error: Box<dyn std::error::Error + Send + Sync>) -> DataFusionError {
+    match error.downcast::<DataFusionError>() {
+        Ok(error) => *error,
+        Err(error) => DataFusionError::External(error),
+    }
+}

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Shares the row groups of a scan among the partitions that run.
+//!
+//! Each partition has a list of row groups from planning. A partition that has finished its own
+//! takes from the end of the longest list of another one, so that one long row group, or one busy
+//! core, does not hold the rest. Only lists of partitions whose stream runs in the same execution
+//! are taken from: an operator that executes a single partition, or each partition on another
+//! machine, gets exactly the row groups of that partition.
+
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+};
+
+use datafusion::execution::TaskContext;
+
+/// The executions of an operator.
+#[derive(Debug, Default)]
+pub(super) struct Executions(Mutex<Vec<Execution>>);
+
+/// One execution: its partitions share a task context, and each of them runs once.
+#[derive(Debug)]
+struct Execution {
+    context: Weak<TaskContext>,
+    lists: Arc<Mutex<Vec<List>>>,
+}
+
+/// The row groups of one partition, as places in its list of the plan.
+#[derive(Debug, Default)]
+struct List {
+    left: VecDeque<usize>,
+    stream: Stream,
+}
+
+/// Whether the stream of a partition runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Stream {
+    #[default]
+    NotStarted,
+    Runs,
+    Ended,
+}
+
+/// The right of one stream to take row groups.
+#[derive(Debug)]
+pub(super) struct Share {
+    lists: Arc<Mutex<Vec<List>>>,
+    partition: usize,
+    takes_from_others: bool,
+}
+
+impl Executions {
+    /// Starts the stream of a partition; `counts` are the numbers of row groups of all partitions.
+    pub(super) fn start(
+        &self,
+        context: &Arc<TaskContext>,
+        counts: &[usize],
+        partition: usize,
+        takes_from_others: bool,
+    ) -> Share {
+        let mut executions = lock(&self.0);
+        executions.retain(|execution| execution.context.strong_count() > 0);
+        let is_free = |execution: &&Execution| {
+            let is_same = std::ptr::eq(execution.context.as_ptr(), Arc::as_ptr(context));
+            let lists = lock(&execution.lists);
+            is_same && lists.get(partition).is_some_and(|list| list.stream == Stream::NotStarted)
+        };
+        let lists = match executions.iter().find(is_free) {
+            Some(execution) => Arc::clone(&execution.lists),
+            None => {
+                let list = |count: &usize| List { left: (0..*count).collect(), ..List::default() };
+                let lists = Arc::new(Mutex::new(counts.iter().map(list).collect()));
+                let context = Arc::downgrade(context);
+                executions.push(Execution { context, lists: Arc::clone(&lists) });
+                lists
+            }
+        };
+        if let Some(list) = lock(&lists).get_mut(partition) {
+            list.stream = Stream::Runs;
+        }
+        Share { lists, partition, takes_from_others }
+    }
+}
+
+impl Share {
+    /// The partition and place of the next row group; none when no more is left.
+    pub(super) fn next(&self) -> Option<(usize, usize)> {
+        let mut lists = lock(&self.lists);
+        if let Some(place) = lists.get_mut(self.partition)?.left.pop_front() {
+            return Some((self.partition, place));
+        }
+        if !self.takes_from_others {
+            return None;
+        }
+        let running = lists.iter_mut().enumerate().filter(|(_, list)| list.stream == Stream::Runs);
+        let (partition, longest) = running.max_by_key(|(_, list)| list.left.len())?;
+        longest.left.pop_back().map(|place| (partition, place))
+    }
+}
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        if let Some(list) = lock(&self.lists).get_mut(self.partition) {
+            list.stream = Stream::Ended;
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const COUNTS: &[usize] = &[3, 1, 2];
+
+    fn rest(share: &Share) -> Vec<(usize, usize)> {
+        std::iter::from_fn(|| share.next()).collect()
+    }
+
+    #[test]
+    fn partition_takes_from_the_end_of_lists_of_running_partitions() {
+        let (executions, context) = (Executions::default(), Arc::default());
+        let first = executions.start(&context, COUNTS, 0, true);
+        let second = executions.start(&context, COUNTS, 1, true);
+        assert_eq!(second.next(), Some((1, 0)));
+        assert_eq!(second.next(), Some((0, 2)));
+        assert_eq!(first.next(), Some((0, 0)));
+        assert_eq!(rest(&second), [(0, 1)]);
+        assert_eq!(rest(&first), []);
+        // The third list is of a partition that does not run.
+        assert_eq!(rest(&executions.start(&context, COUNTS, 2, true)), [(2, 0), (2, 1)]);
+    }
+
+    #[test]
+    fn partition_alone_has_exactly_its_row_groups() {
+        let (executions, context) = (Executions::default(), Arc::default());
+        let dropped = executions.start(&context, COUNTS, 0, true);
+        drop(dropped);
+        assert_eq!(rest(&executions.start(&context, COUNTS, 1, true)), [(1, 0)]);
+        let ordered = executions.start(&context, COUNTS, 2, false);
+        assert_eq!(rest(&ordered), [(2, 0), (2, 1)]);
+    }
+
+    #[test]
+    fn executions_do_not_share() {
+        let (executions, context, other) = (Executions::default(), Arc::default(), Arc::default());
+        let first = executions.start(&context, COUNTS, 1, true);
+        let again = executions.start(&context, COUNTS, 1, true);
+        let elsewhere = executions.start(&other, COUNTS, 0, true);
+        assert_eq!(rest(&first), [(1, 0)]);
+        assert_eq!(rest(&again), [(1, 0)]);
+        assert_eq!(rest(&elsewhere), [(0, 0), (0, 1), (0, 2)]);
+    }
+}
