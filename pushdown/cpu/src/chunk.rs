@@ -8,6 +8,7 @@ use bytes::Bytes;
 use nearscan_command::{Chunk, Detail, Encoding, PhysicalType, Status};
 
 use crate::{
+    buffers::Buffers,
     decode::{levels::Levels, numbers::PageNumbers, reading, runs::Runs, strings::PageStrings},
     dictionary::Dictionary,
     error::Stop,
@@ -62,9 +63,15 @@ enum Dense {
 }
 
 impl ChunkReader {
-    /// A reader of `bytes`, which are the whole chunk.
-    pub(crate) fn open(column: usize, chunk: &Chunk, bytes: Bytes, rows: u64) -> Self {
-        let pages = Pages::new(*chunk, bytes, rows);
+    /// A reader of `bytes`, which are the whole chunk; pages are decompressed into `buffers`.
+    pub(crate) fn open(
+        column: usize,
+        chunk: &Chunk,
+        bytes: Bytes,
+        rows: u64,
+        buffers: Buffers,
+    ) -> Self {
+        let pages = Pages::new(*chunk, bytes, rows, buffers);
         Self {
             column,
             chunk: *chunk,

@@ -22,8 +22,13 @@ pub(crate) struct State {
 pub(crate) enum Groups<'a> {
     /// All to the only one.
     One,
-    /// `[rows]`.
-    Many(&'a [u32]),
+    /// To several.
+    Many {
+        /// `[rows]`.
+        groups: &'a [u32],
+        /// Rows of each group, `[groups]`.
+        counts: &'a [u32],
+    },
 }
 
 impl Groups<'_> {
@@ -31,7 +36,7 @@ impl Groups<'_> {
     pub(crate) const fn of(&self, row: usize) -> usize {
         match self {
             Self::One => 0,
-            Self::Many(groups) => groups[row] as usize,
+            Self::Many { groups, .. } => groups[row] as usize,
         }
     }
 }
@@ -76,7 +81,13 @@ pub(crate) fn count(
                 state.count += count as u64;
             }
         }
-        Groups::Many(groups) => each(counted, rows, |row| states[groups[row] as usize].count += 1),
+        Groups::Many { counts, .. } if counted.is_none() => {
+            let counts = states.iter_mut().zip(counts);
+            counts.for_each(|(state, count)| state.count += u64::from(*count));
+        }
+        Groups::Many { groups, .. } => {
+            each(counted, rows, |row| states[groups[row] as usize].count += 1);
+        }
     }
 }
 
@@ -190,22 +201,63 @@ fn local(
             }
             vec![Local { count, value }]
         }
-        (Groups::Many(groups), counted) => {
+        (Groups::Many { groups, counts }, None) => {
+            let values = in_lanes(values, groups, group_count, start, fold);
+            let local = |(count, value): (&u32, i64)| Local { count: *count, value };
+            counts.iter().zip(values).map(local).collect()
+        }
+        (Groups::Many { groups, .. }, Some(counted)) => {
             let mut locals = vec![Local { count: 0, value: start }; group_count];
-            let mut one = |group: u32, new: i64| {
-                let local = &mut locals[group as usize];
+            for row in counted.set_indices() {
+                let local = &mut locals[groups[row] as usize];
                 local.count += 1;
-                local.value = fold(local.value, new);
-            };
-            match counted {
-                None => groups.iter().zip(values).for_each(|(group, value)| one(*group, *value)),
-                Some(counted) => {
-                    counted.set_indices().for_each(|row| one(groups[row], values[row]));
-                }
+                local.value = fold(local.value, values[row]);
             }
             locals
         }
     }
+}
+
+/// Rows that are folded side by side: a row need not wait for the one before, if that is of the
+/// same group.
+const LANES: usize = 4;
+
+/// Groups up to which lanes are worth their memory.
+const LANE_GROUPS_MAX: usize = 256;
+
+/// Folds the values of each group, `[groups]`.
+fn in_lanes(
+    values: &[i64],
+    groups: &[u32],
+    group_count: usize,
+    start: i64,
+    fold: impl Fn(i64, i64) -> i64,
+) -> Vec<i64> {
+    if group_count > LANE_GROUPS_MAX {
+        let mut folded = vec![start; group_count];
+        for (group, value) in groups.iter().zip(values) {
+            let local = &mut folded[*group as usize];
+            *local = fold(*local, *value);
+        }
+        return folded;
+    }
+    let mut lanes = [(); LANES].map(|()| [start; LANE_GROUPS_MAX]);
+    let (group_words, group_rest) = groups.as_chunks::<LANES>();
+    let (value_words, value_rest) = values.as_chunks::<LANES>();
+    // A group number is masked, so that no check of its bound is needed.
+    let place = |group: u32| group as usize % LANE_GROUPS_MAX;
+    for (groups, values) in group_words.iter().zip(value_words) {
+        for lane in 0..LANES {
+            let local = &mut lanes[lane][place(groups[lane])];
+            *local = fold(*local, values[lane]);
+        }
+    }
+    for (group, value) in group_rest.iter().zip(value_rest) {
+        let local = &mut lanes[0][place(*group)];
+        *local = fold(*local, *value);
+    }
+    let of_group = |group: usize| lanes.iter().fold(start, |all, lane| fold(all, lane[group]));
+    (0..group_count).map(of_group).collect()
 }
 
 #[cfg(test)]
@@ -234,7 +286,7 @@ mod tests {
         for shift in [0, most - 10, 1 << 80] {
             let values: Vec<i128> = [7, -2, 4, 9, 3].map(|value| value + shift).to_vec();
             let of = |how, groups, counted| folded(how, values.clone(), groups, counted);
-            let groups = Groups::Many(&[0, 1, 1, 1, 0]);
+            let groups = Groups::Many { groups: &[0, 1, 1, 1, 0], counts: &[2, 3, 0] };
             let sums = [(3, 15 + 2 * shift), (2, 2 + 2 * shift), (0, 0)];
             assert_eq!(of(Fold::Sum, groups, Some(&counted)), sums);
             let sums = [(3, 15 + 2 * shift), (3, 11 + 3 * shift), (0, 0)];

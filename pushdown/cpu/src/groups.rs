@@ -28,6 +28,8 @@ pub(crate) struct States {
     combined: Combined,
     /// Group of each row of a batch; kept for its memory.
     batch: Vec<u32>,
+    /// Rows of each group in a batch.
+    counts: Vec<u32>,
 }
 
 /// The groups that there are.
@@ -61,6 +63,7 @@ impl States {
             slots,
             combined: Combined::new(keys),
             batch: Vec::new(),
+            counts: Vec::new(),
         };
         if keys.is_empty() {
             // The one group is there even if no row is.
@@ -89,9 +92,13 @@ impl States {
         if !self.combined.number(&vectors, rows, batch, |row| index.find(&vectors, row))? {
             index.number(&vectors, rows, batch)?;
         }
+        self.counts.clear();
+        self.counts.resize(self.index.rows.len(), 0);
+        self.batch.iter().for_each(|group| self.counts[*group as usize] += 1);
+        let groups = Groups::Many { groups: &self.batch, counts: &self.counts };
         for slot in &mut self.slots {
             slot.resize(self.index.rows.len());
-            slot.update(scope, Groups::Many(&self.batch), rows)?;
+            slot.update(scope, groups, rows)?;
         }
         Ok(())
     }

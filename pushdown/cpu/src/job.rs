@@ -10,8 +10,8 @@ use nearscan_command::{
 use nearscan_drive::{CancelWord, Failure, FileTable, clock::Stopwatch};
 
 use crate::{
-    chunk::ChunkReader, error::Stop, groups::States, program::Prepared, rows::RowOutput,
-    scope::Scope, selection::Selection, vector::Vector,
+    buffers::Buffers, chunk::ChunkReader, error::Stop, groups::States, program::Prepared,
+    rows::RowOutput, scope::Scope, selection::Selection, vector::Vector,
 };
 
 /// Rows of a batch: a column of numbers takes 64 KiB, so a handful of them stay in the second
@@ -82,6 +82,7 @@ fn open_chunks(
     media_bytes: &mut u64,
 ) -> Result<Vec<ChunkReader>, Stop> {
     let unit = &command.unit;
+    let buffers = Buffers::default();
     let mut readers = Vec::with_capacity(unit.chunks.len());
     for (column, chunk) in unit.chunks.iter().enumerate() {
         limits.check()?;
@@ -95,7 +96,8 @@ fn open_chunks(
         let from = offset.saturating_add(chunk.offset);
         let bytes = file.read(|file| read_range(file, from, chunk.length))?;
         *media_bytes += chunk.length;
-        readers.push(ChunkReader::open(column, chunk, Bytes::from(bytes), unit.rows));
+        let bytes = Bytes::from(bytes);
+        readers.push(ChunkReader::open(column, chunk, bytes, unit.rows, buffers.clone()));
     }
     Ok(readers)
 }

@@ -39,6 +39,7 @@
 
 mod aggregate;
 mod arithmetic;
+mod buffers;
 mod chunk;
 mod combine;
 mod compare;
@@ -70,5 +71,6 @@ mod top;
 mod values;
 mod vector;
 
+pub use buffers::{Buffer, Buffers};
 pub use drive::{CpuDrive, Options};
 pub use header::PageHeader;

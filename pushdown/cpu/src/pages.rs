@@ -9,6 +9,7 @@ use bytes::Bytes;
 use nearscan_command::{Chunk, Codec, Encoding, PhysicalType, Status};
 
 use crate::{
+    buffers::Buffers,
     decode::levels::Levels,
     header::{DataPage2, PageHeader, PageKind},
 };
@@ -28,6 +29,7 @@ pub(crate) struct Pages {
     rows_left: u64,
     has_dictionary: bool,
     snappy: snap::raw::Decoder,
+    buffers: Buffers,
 }
 
 /// A page whose body is still as it is stored.
@@ -61,7 +63,7 @@ pub(crate) struct DataPage {
 
 impl Pages {
     /// The pages in `bytes`, which are the whole chunk.
-    pub(crate) fn new(chunk: Chunk, bytes: Bytes, rows: u64) -> Self {
+    pub(crate) fn new(chunk: Chunk, bytes: Bytes, rows: u64, buffers: Buffers) -> Self {
         let snappy = snap::raw::Decoder::new();
         Self {
             chunk,
@@ -72,6 +74,7 @@ impl Pages {
             rows_left: rows,
             has_dictionary: false,
             snappy,
+            buffers,
         }
     }
 
@@ -243,14 +246,17 @@ impl Pages {
             Codec::Snappy => {
                 let length = snap::raw::decompress_len(&body).map_err(|_| Status::Corrupt)?;
                 self.justify(length, body.len(), SNAPPY_EXPANSION_MAX)?;
-                let out = self.snappy.decompress_vec(&body).map_err(|_| Status::Corrupt)?;
-                Ok(Bytes::from(out))
+                let mut out = self.buffers.take(length);
+                match self.snappy.decompress(&body, out.bytes_mut()) {
+                    Ok(written) if written == length => Ok(out.freeze()),
+                    Ok(_) | Err(_) => Err(Status::Corrupt),
+                }
             }
             Codec::Lz4Raw => {
                 self.justify(length, body.len(), LZ4_EXPANSION_MAX)?;
-                let mut out = vec![0; length];
-                match lz4_flex::block::decompress_into(&body, &mut out) {
-                    Ok(written) if written == length => Ok(Bytes::from(out)),
+                let mut out = self.buffers.take(length);
+                match lz4_flex::block::decompress_into(&body, out.bytes_mut()) {
+                    Ok(written) if written == length => Ok(out.freeze()),
                     Ok(_) | Err(_) => Err(Status::Corrupt),
                 }
             }
@@ -326,7 +332,7 @@ mod tests {
     }
 
     fn next(chunk: Chunk, bytes: &[u8]) -> Result<Option<DataPage>, Status> {
-        match Pages::new(chunk, Bytes::copy_from_slice(bytes), 4).next()? {
+        match Pages::new(chunk, Bytes::copy_from_slice(bytes), 4, Buffers::default()).next()? {
             Some(Page::Data(page)) => Ok(Some(page)),
             Some(Page::Dictionary { .. }) => panic!("a dictionary"),
             None => Ok(None),
@@ -385,7 +391,7 @@ mod tests {
         assert_eq!(of(Codec::Lz4Raw, 4, &body[..4]), Err(Status::Corrupt));
         // A page without values may be without bytes.
         assert_eq!(of(Codec::Lz4Raw, 0, &[]), Ok(0));
-        let pages = Pages::new(chunk(Codec::Lz4Raw, 0), Bytes::new(), 4);
+        let pages = Pages::new(chunk(Codec::Lz4Raw, 0), Bytes::new(), 4, Buffers::default());
         assert_eq!(pages.justify(300, 2, 255), Ok(()));
         assert_eq!(pages.justify(300, 0, 255), Err(Status::Corrupt));
         assert_eq!(pages.justify(301, 300, 255), Err(Status::Corrupt));

@@ -296,9 +296,8 @@ impl Walk<'_> {
         };
         let mut builder = FragmentBuilder::new(schema, stack.scan.file_columns());
         let order = self.planning.options.float_order;
-        let lowered = lower_conjuncts(&mut builder, &stack.conjuncts).and_then(|()| {
-            lower_aggregate_states(&mut builder, aggregate, stack, &units, order)
-        });
+        let lowered = lower_conjuncts(&mut builder, &stack.conjuncts)
+            .and_then(|()| lower_aggregate_states(&mut builder, aggregate, stack, &units, order));
         let (fragment, states) = match lowered.and_then(|states| {
             Ok((builder.states(states.keys.clone(), states.slots.clone())?, states))
         }) {

@@ -35,5 +35,5 @@ mod scan;
 mod views;
 
 pub use plan::{RowFilter, ScanPlan};
-pub(crate) use views::EntryViews;
 pub use scan::{Progress, Scan, ScanError};
+pub(crate) use views::EntryViews;

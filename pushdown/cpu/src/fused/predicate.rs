@@ -188,9 +188,8 @@ impl Conjunct {
             Test::Program(_) => false,
             Test::Filter { filter, .. } => filter.is_optional(),
         };
-        self.is_left_out = is_optional
-            && self.seen >= OPTIONAL_SEEN_MIN
-            && self.share_kept() > OPTIONAL_KEPT_MAX;
+        self.is_left_out =
+            is_optional && self.seen >= OPTIONAL_SEEN_MIN && self.share_kept() > OPTIONAL_KEPT_MAX;
     }
 
     /// Which rows it keeps.

@@ -9,8 +9,8 @@ use nearscan_command::{Chunk, Envelope, Output, ResultHeader, Status};
 
 use super::{arrays::ColumnBuilder, batch::Batch, plan::ScanPlan, predicate::Predicate};
 use crate::{
-    chunk::ChunkReader, error::Stop, groups::States, job::used_columns, program::Prepared,
-    scope::Scope,
+    buffers::Buffers, chunk::ChunkReader, error::Stop, groups::States, job::used_columns,
+    program::Prepared, scope::Scope,
 };
 
 /// Rows of a batch: a column of numbers takes 64 KiB, so a handful of them stay in the second
@@ -79,6 +79,7 @@ pub struct Scan {
     /// `rows_kept` before this row group.
     rows_kept_before: u64,
     pages_skipped: u64,
+    buffers: Buffers,
 }
 
 #[derive(Debug)]
@@ -113,6 +114,7 @@ impl Scan {
             rows_kept: 0,
             rows_kept_before: 0,
             pages_skipped: 0,
+            buffers: Buffers::default(),
             plan,
         }
     }
@@ -149,9 +151,15 @@ impl Scan {
         needs
     }
 
+    /// The memory of pages, which is good for the bytes of chunks too.
+    pub const fn buffers(&self) -> &Buffers {
+        &self.buffers
+    }
+
     /// Gives the bytes of a column chunk.
     pub fn give(&mut self, column: usize, bytes: Bytes) {
-        let mut reader = ChunkReader::open(column, &self.chunks[column], bytes, self.rows);
+        let buffers = self.buffers.clone();
+        let mut reader = ChunkReader::open(column, &self.chunks[column], bytes, self.rows, buffers);
         reader.skip(self.skipped[column]);
         self.readers[column] = Some(reader);
     }
@@ -280,4 +288,3 @@ impl Scan {
         Ok(states.finish(&self.plan.fragment, header)?)
     }
 }
-

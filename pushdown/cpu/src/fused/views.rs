@@ -54,13 +54,11 @@ impl EntryViews {
     /// Those of the entries of a dictionary, which are in one buffer.
     pub(crate) fn of(entries: &Strings) -> Self {
         let rows = 0..entries.views.len();
-        let views = rows.clone().map(|row| {
-            let start = entries.views[row].start;
-            make_view(entries.get(row), 0, start)
-        });
+        let views =
+            rows.clone().map(|row| make_view(entries.get(row), 0, entries.views[row].start));
         Self {
             views: views.collect(),
-            is_utf8: rows.clone().all(|row| simdutf8::basic::from_utf8(entries.get(row)).is_ok()),
+            is_utf8: are_utf8(entries, rows.len()),
             has_long: rows.into_iter().any(|row| entries.get(row).len() > INLINE_BYTES_MAX),
         }
     }
@@ -93,7 +91,8 @@ impl ViewBuilder {
 
     fn push_coded(&mut self, coded: &Coded, rows: usize) -> Result<(), Stop> {
         let dictionary: &Dictionary = &coded.dictionary;
-        let (Some(entries), Some(strings)) = (dictionary.entry_views(), dictionary.strings()) else {
+        let (Some(entries), Some(strings)) = (dictionary.entry_views(), dictionary.strings())
+        else {
             return Err(Stop::status(Status::Unsupported));
         };
         if self.is_text && !entries.is_utf8 {
@@ -114,6 +113,9 @@ impl ViewBuilder {
     }
 
     fn push_strings(&mut self, strings: &Strings, rows: usize) -> Result<(), Stop> {
+        if self.is_text && !are_utf8(strings, rows) {
+            return Err(Stop::status(Status::Corrupt));
+        }
         let buffers: Vec<u32> = strings.buffers.iter().map(|bytes| self.buffer(bytes)).collect();
         self.views.reserve(rows);
         for row in 0..rows {
@@ -121,9 +123,6 @@ impl ViewBuilder {
                 true => strings.get(row),
                 false => &[],
             };
-            if self.is_text && simdutf8::basic::from_utf8(bytes).is_err() {
-                return Err(Stop::status(Status::Corrupt));
-            }
             let place = &strings.views[row];
             let buffer = buffers.get(place.buffer as usize).copied().unwrap_or(0);
             self.views.push(make_view(bytes, buffer, place.start));
@@ -133,7 +132,8 @@ impl ViewBuilder {
 
     /// The number of a buffer.
     fn buffer(&mut self, bytes: &Bytes) -> u32 {
-        let is_same = |other: &Bytes| other.as_ptr() == bytes.as_ptr() && other.len() == bytes.len();
+        let is_same =
+            |other: &Bytes| other.as_ptr() == bytes.as_ptr() && other.len() == bytes.len();
         let index = self.buffers.iter().rposition(is_same).unwrap_or_else(|| {
             self.buffers.push(bytes.clone());
             self.buffers.len() - 1
@@ -168,6 +168,29 @@ impl ViewBuilder {
             }
         }
     }
+}
+
+/// Bytes per string up to which a whole stretch of a page is looked at rather than each string.
+const STRETCH_BYTES_MAX: usize = 256;
+
+/// Whether the strings of the first `rows` rows are UTF-8.
+fn are_utf8(strings: &Strings, rows: usize) -> bool {
+    // The stretch of the one buffer with all strings, and the lengths between them: bytes below 128
+    // as long as no string is longer than that.
+    if let ([buffer], Some(first), Some(last)) =
+        (&*strings.buffers, strings.views.first(), strings.views[..rows].last())
+        && strings.validity.is_none()
+    {
+        let stretch = first.start as usize..(last.start + last.length) as usize;
+        let is_short = stretch.len() <= rows * STRETCH_BYTES_MAX;
+        if is_short && buffer.get(stretch).is_some_and(<[u8]>::is_ascii) {
+            return true;
+        }
+    }
+    (0..rows).all(|row| {
+        let bytes = strings.get(row);
+        bytes.is_ascii() || simdutf8::basic::from_utf8(bytes).is_ok()
+    })
 }
 
 /// The view of a string in buffer 0, moved to another buffer, whose number is at its place in

@@ -135,7 +135,13 @@ fn unused_dictionary_entry_may_be_invalid() {
     let written = write_chunk(&values, &layout);
     let chunk = described(&values, &layout, &written);
     let bytes = Bytes::from(written.bytes);
-    let mut reader = crate::chunk::ChunkReader::open(0, &chunk, bytes.clone(), 3);
+    let mut reader = crate::chunk::ChunkReader::open(
+        0,
+        &chunk,
+        bytes.clone(),
+        3,
+        crate::buffers::Buffers::default(),
+    );
     assert_eq!(status(reader.read(1)), Status::Ok);
     assert_eq!(status(reader.read(1)), Status::Overflow);
     let narrow = nearscan_command::Reading { bits: 1, rule: ReadAs::BigEndian, length: 9 };

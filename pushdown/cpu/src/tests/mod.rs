@@ -7,11 +7,11 @@ mod written;
 use bytes::Bytes;
 use nearscan_command::{Chunk, Value};
 
-use crate::{chunk::ChunkReader, error::Stop, values::is_set, vector::Vector};
+use crate::{buffers::Buffers, chunk::ChunkReader, error::Stop, values::is_set, vector::Vector};
 
 /// The values of a chunk, read in batches of `batch_rows`.
 fn read(chunk: &Chunk, bytes: &Bytes, rows: usize, batch_rows: usize) -> Result<Vec<Value>, Stop> {
-    let mut reader = ChunkReader::open(0, chunk, bytes.clone(), rows as u64);
+    let mut reader = ChunkReader::open(0, chunk, bytes.clone(), rows as u64, Buffers::default());
     let mut values = Vec::new();
     while values.len() < rows {
         let batch = batch_rows.min(rows - values.len());

@@ -97,10 +97,7 @@ impl Walk {
         if before.iter().zip(&after).all(|(old, new)| Arc::ptr_eq(old, new)) {
             return Ok(plan);
         }
-        plan.replace_children(
-            after,
-            ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute),
-        )
+        plan.replace_children(after, ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute))
     }
 
     /// The scan that returns the states of a partial aggregate, below a final one if the aggregate
@@ -183,7 +180,8 @@ impl Walk {
         filters: Vec<Arc<dyn RowFilter>>,
     ) -> Lowered<Fused> {
         let schema = stack.scan.table_schema();
-        let data_type = |name: &String| schema.field_with_name(name).map(|it| it.data_type().clone());
+        let data_type =
+            |name: &String| schema.field_with_name(name).map(|it| it.data_type().clone());
         let types = fragment.columns.iter().filter_map(|column| data_type(&column.name).ok());
         let types: Vec<_> = types.collect();
         let mut kept: Option<(usize, Kept)> = None;

@@ -49,7 +49,8 @@ impl ExprFilter {
             columns.push(usize::from(builder.column(*column)?));
         }
         let schema = builder.schema();
-        let fields = table_columns.iter().filter_map(|column| schema.fields().get(*column).cloned());
+        let fields =
+            table_columns.iter().filter_map(|column| schema.fields().get(*column).cloned());
         let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
         Ok(Self { expr: rebased(expr, &table_columns), columns, schema, is_fallible })
     }
@@ -70,8 +71,7 @@ impl RowFilter for ExprFilter {
         rows: usize,
     ) -> Result<BooleanArray, Box<dyn Error + Send + Sync>> {
         let options = RecordBatchOptions::new().with_row_count(Some(rows));
-        let batch =
-            RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options)?;
+        let batch = RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options)?;
         let verdict = self.expr.evaluate(&batch)?.into_array(rows)?;
         match verdict.data_type() {
             DataType::Boolean => Ok(verdict.as_boolean().clone()),

@@ -36,7 +36,9 @@ impl fmt::Display for ScanChoice {
             None => write!(f, "{}: reader=fused", self.table),
         }?;
         match &self.row_groups_kept {
-            Some((count, kept)) => write!(f, ", of {count} row groups datafusion ({})", reason(kept)),
+            Some((count, kept)) => {
+                write!(f, ", of {count} row groups datafusion ({})", reason(kept))
+            }
             None => Ok(()),
         }
     }

@@ -8,7 +8,6 @@ use arrow::{
     compute::cast,
     datatypes::{Schema, SchemaRef},
 };
-use bytes::Bytes;
 use datafusion::{
     common::internal_err,
     error::{DataFusionError, Result},
@@ -255,9 +254,9 @@ impl Runner {
             let length = usize::try_from(chunk.length).unwrap_or(usize::MAX);
             self.memory.try_grow(length)?;
             self.metrics.bytes_read.add(length);
-            let mut bytes = vec![0; length];
-            open.file.read_exact_at(&mut bytes, chunk.offset)?;
-            read.push((column, Bytes::from(bytes)));
+            let mut buffer = self.scan.buffers().take(length);
+            open.file.read_exact_at(buffer.bytes_mut(), chunk.offset)?;
+            read.push((column, buffer.freeze()));
         }
         read.into_iter().for_each(|(column, bytes)| self.scan.give(column, bytes));
         Ok(())
@@ -286,10 +285,9 @@ impl Runner {
             let batch = arrow::compute::concat_batches(&self.schema, &batches)?;
             return Ok((batch.num_rows() > 0).then_some(batch));
         }
-        let has_folder_values =
-            self.fused.rows.as_ref().is_some_and(|rows| {
-                rows.sources.iter().any(|source| source.meaning == Meaning::FolderValue)
-            });
+        let has_folder_values = self.fused.rows.as_ref().is_some_and(|rows| {
+            rows.sources.iter().any(|source| source.meaning == Meaning::FolderValue)
+        });
         let ready = self.scan.rows_ready();
         match ready >= self.fused.batch_rows || has_folder_values && ready > 0 {
             true => self.take_rows_of(unit),

@@ -164,9 +164,7 @@ impl<'a> FragmentBuilder<'a> {
         let places =
             |text: &Vec<u8>| text.iter().filter(|item| **item != pattern::ANY).count() as u64;
         let places_max = u64::from(limits::PATTERN_PLACES_MAX);
-        if is_bounded
-            && op == TestOp::Like
-            && strings.iter().any(|text| places(text) > places_max)
+        if is_bounded && op == TestOp::Like && strings.iter().any(|text| places(text) > places_max)
         {
             let detail = format!("a pattern of more than {places_max} places");
             return Err(Kept::new(KeepReason::Expression, detail));
