@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Adds the row `pushdown` to EXPLAIN and EXPLAIN ANALYZE: a line for each candidate scan, with its
-//! drive or the reason why it was kept.
+//! Adds two rows to EXPLAIN and EXPLAIN ANALYZE: `pushdown`, a line for each candidate scan, with
+//! its drive or the reason why it was kept; and `scan`, a line for each Parquet scan of the host,
+//! with its reader and the reason.
 //!
 //! DataFusion's list of plan types is closed and its explain operator holds finished text, so the
-//! planner wraps that operator in an [`ExplainPushdownExec`], which appends a row. The candidates
-//! are the scans that our rule visited while it planned the inner statement. Formats that show only
-//! the logical plan (PGJSON, GRAPHVIZ) stay unchanged.
+//! planner wraps that operator in an [`ExplainScansExec`], which appends the rows. The scans are
+//! those that our rules visited while they planned the inner statement. Formats that show only the
+//! logical plan (PGJSON, GRAPHVIZ) stay unchanged.
 
 use std::{fmt, sync::Arc};
 
@@ -27,7 +28,7 @@ use datafusion::{
     physical_planner::{DefaultPhysicalPlanner, PhysicalPlanner},
 };
 use futures::{StreamExt, stream};
-use nearscan_optimizer::recorded;
+use nearscan_optimizer::{ScanChoice, recorded};
 
 /// Plans as DataFusion does, and wraps explaining operators.
 #[derive(Debug)]
@@ -50,11 +51,15 @@ impl QueryPlanner for Planner {
         if !shows_operators {
             return planning.await;
         }
-        let (plan, candidates) = recorded(planning).await;
-        let lines: Vec<String> = candidates.iter().map(ToString::to_string).collect();
-        match lines.is_empty() {
+        let ((plan, candidates), choices) = ScanChoice::recorded(recorded(planning)).await;
+        let rows: Vec<(&'static str, String)> =
+            [("pushdown", lines(&candidates)), ("scan", lines(&choices))]
+                .into_iter()
+                .filter(|(_, lines)| !lines.is_empty())
+                .collect();
+        match rows.is_empty() {
             true => plan,
-            false => Ok(Arc::new(ExplainPushdownExec { input: plan?, lines: lines.join("\n") })),
+            false => Ok(Arc::new(ExplainScansExec { input: plan?, rows })),
         }
     }
 }
@@ -66,22 +71,27 @@ fn shows_operators(format: &ExplainFormat) -> bool {
     }
 }
 
-/// Adds a row to the output of an explaining operator.
-#[derive(Debug)]
-struct ExplainPushdownExec {
-    input: Arc<dyn ExecutionPlan>,
-    lines: String,
+fn lines(scans: &[impl ToString]) -> String {
+    scans.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 
-impl DisplayAs for ExplainPushdownExec {
+/// Adds rows to the output of an explaining operator.
+#[derive(Debug)]
+struct ExplainScansExec {
+    input: Arc<dyn ExecutionPlan>,
+    /// Type and text of each row.
+    rows: Vec<(&'static str, String)>,
+}
+
+impl DisplayAs for ExplainScansExec {
     fn fmt_as(&self, _t: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("ExplainPushdownExec")
+        f.write_str("ExplainScansExec")
     }
 }
 
-impl ExecutionPlan for ExplainPushdownExec {
+impl ExecutionPlan for ExplainScansExec {
     fn name(&self) -> &'static str {
-        "ExplainPushdownExec"
+        "ExplainScansExec"
     }
 
     fn properties(&self) -> &Arc<PlanProperties> {
@@ -104,8 +114,8 @@ impl ExecutionPlan for ExplainPushdownExec {
         mut children: Vec<Arc<dyn ExecutionPlan>>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         match (children.pop(), children.len()) {
-            (Some(input), 0) => Ok(Arc::new(Self { input, lines: self.lines.clone() })),
-            _ => internal_err!("ExplainPushdownExec has one child"),
+            (Some(input), 0) => Ok(Arc::new(Self { input, rows: self.rows.clone() })),
+            _ => internal_err!("ExplainScansExec has one child"),
         }
     }
 
@@ -115,8 +125,8 @@ impl ExecutionPlan for ExplainPushdownExec {
         _options: ReplaceChildrenOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         match (children.pop(), children.len()) {
-            (Some(input), 0) => Ok(Arc::new(Self { input, lines: self.lines.clone() })),
-            _ => internal_err!("ExplainPushdownExec has one child"),
+            (Some(input), 0) => Ok(Arc::new(Self { input, rows: self.rows.clone() })),
+            _ => internal_err!("ExplainScansExec has one child"),
         }
     }
 
@@ -126,17 +136,16 @@ impl ExecutionPlan for ExplainPushdownExec {
         context: Arc<TaskContext>,
     ) -> Result<SendableRecordBatchStream> {
         let schema = self.schema();
-        let row = explain_row(&schema, &self.lines);
-        let rows = self.input.execute(partition, context)?.chain(stream::once(async { row }));
+        let rows = explain_rows(&schema, &self.rows);
+        let rows = self.input.execute(partition, context)?.chain(stream::once(async { rows }));
         Ok(Box::pin(RecordBatchStreamAdapter::new(schema, rows)))
     }
 }
 
-/// The row `pushdown`.
-fn explain_row(schema: &SchemaRef, lines: &str) -> Result<RecordBatch> {
+fn explain_rows(schema: &SchemaRef, rows: &[(&'static str, String)]) -> Result<RecordBatch> {
     let columns: Vec<ArrayRef> = vec![
-        Arc::new(StringArray::from(vec!["pushdown"])),
-        Arc::new(StringArray::from(vec![lines])),
+        Arc::new(rows.iter().map(|(kind, _)| Some(*kind)).collect::<StringArray>()),
+        Arc::new(rows.iter().map(|(_, lines)| Some(lines)).collect::<StringArray>()),
     ];
     Ok(RecordBatch::try_new(Arc::clone(schema), columns)?)
 }

@@ -27,28 +27,41 @@ pub struct DriveSetting {
     pub drive: Option<&'static str>,
     /// Value of `nearscan.pushdown.mode`.
     pub mode: &'static str,
+    /// Value of `nearscan.scan`.
+    pub scan: &'static str,
     /// One file in so many is run, chosen by a hash of its name.
     pub one_in: u64,
     /// Folders of which every file is run.
     pub in_full: &'static [&'static str],
 }
 
-/// Without a drive.
-pub static CPU: DriveSetting =
-    DriveSetting { name: "cpu", drive: None, mode: "off", one_in: 1, in_full: &[] };
+/// Without a drive, by DataFusion's reader: what the others are compared with.
+pub static CPU: DriveSetting = DriveSetting {
+    name: "cpu",
+    drive: None,
+    mode: "off",
+    scan: "datafusion",
+    one_in: 1,
+    in_full: &[],
+};
+
+/// Without a drive, by the fused scan.
+pub static FUSED: DriveSetting = DriveSetting { name: "fused", scan: "fused", ..CPU };
 
 /// On a drive without faults.
 pub static EMULATED: DriveSetting = DriveSetting {
     name: "emulated",
     drive: Some(LARGE_DRIVE),
     mode: "force",
+    scan: "fused",
     one_in: 1,
     in_full: &[],
 };
 
 /// All settings, in the order in which they run.
-pub static DRIVE_SETTINGS: [DriveSetting; 4] = [
+pub static DRIVE_SETTINGS: [DriveSetting; 5] = [
     CPU,
+    FUSED,
     EMULATED,
     DriveSetting { name: "emulated-faults", drive: Some(FAULTY_DRIVE), ..EMULATED },
     DriveSetting { name: "xrt", drive: Some(CARD), one_in: 10, in_full: &["tpcds/"], ..EMULATED },
@@ -87,7 +100,8 @@ impl DriveSetting {
                 None => builder.drive(url)?,
             };
         }
-        Ok(builder.set("nearscan.pushdown.mode", self.mode).build().await?)
+        let builder = builder.set("nearscan.pushdown.mode", self.mode);
+        Ok(builder.set("nearscan.scan", self.scan).build().await?)
     }
 
     /// Whether a file is run with this setting.

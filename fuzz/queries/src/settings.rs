@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Defines the configurations in which a query runs, and selects those of each query.
 //!
-//! Every query runs without a drive; what it gives there is held against DuckDB, and the other ways
-//! against it. Of these a query gets [`WAYS_PER_QUERY`], in turn, so that after some batches each
+//! Every query runs without a drive and without the fused scan; what it gives there is held against
+//! DuckDB, and the other ways against it. Of these a query gets [`WAYS_PER_QUERY`], in turn, so that after some batches each
 //! shape of query has met each of them.
 
 use std::path::Path;
@@ -44,6 +44,7 @@ pub(crate) struct Way {
 pub(crate) const TWO_FILES: &str = "f";
 
 const MODE: &str = "nearscan.pushdown.mode";
+const SCAN: &str = "nearscan.scan";
 const VERIFY: &str = "nearscan.pushdown.verify";
 const BATCH_SIZE: &str = "datafusion.execution.batch_size";
 
@@ -65,11 +66,22 @@ const FORCED: Way = Way {
     sets: &[(MODE, "force")],
 };
 
-/// Without a drive: DataFusion.
-pub(crate) const OFF: Way = Way { name: "off", drive: None, sets: &[(MODE, "off")], ..FORCED };
+/// Without a drive or a reader of ours: DataFusion.
+pub(crate) const OFF: Way =
+    Way { name: "off", drive: None, sets: &[(MODE, "off"), (SCAN, "datafusion")], ..FORCED };
+
+/// Without a drive.
+const FUSED: Way = Way { name: "fused", sets: &[(MODE, "off")], ..OFF };
 
 /// The others.
-pub(crate) const WAYS: [Way; 9] = [
+pub(crate) const WAYS: [Way; 11] = [
+    FUSED,
+    Way {
+        name: "fused-small-batches",
+        threads: 5,
+        sets: &[(MODE, "off"), (BATCH_SIZE, "7")],
+        ..FUSED
+    },
     FORCED,
     Way { name: "faults", drive: Some(FAULTY), ..FORCED },
     Way { name: "force-1-thread", threads: 1, ..FORCED },
@@ -141,12 +153,12 @@ mod tests {
     #[test]
     fn after_some_queries_every_pair_of_ways_was_there() {
         let mut pairs = BTreeSet::new();
-        for number in 0..72 {
+        for number in 0..110 {
             let [one, other] = ways_of(number);
             assert_ne!(one, other);
             pairs.insert((one.name, other.name));
         }
-        assert_eq!(pairs.len(), 72);
+        assert_eq!(pairs.len(), 110);
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -75,7 +75,8 @@ impl Engines {
     fn start() -> Self {
         let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
         let folder = TempDir::new().expect("a folder for temporary files");
-        let plain = runtime.block_on(open(Engine::builder()));
+        let plain = Engine::builder().set("nearscan.scan", "datafusion");
+        let plain = runtime.block_on(open(plain));
         for (name, query) in TABLES {
             let path = folder.path().join(name).with_extension("parquet");
             let copy = format!("COPY ({query}) TO '{}' STORED AS PARQUET", path.display());

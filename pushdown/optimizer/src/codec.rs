@@ -5,7 +5,8 @@
 //! A drive is serialised as its name: on the other machine, `execute` looks the name up among the
 //! attached drives, and runs units on the host if the drive or the file is missing. Dynamic filters
 //! are serialised by the converter in use, which keeps a filter shared between a join and its scan
-//! if it can.
+//! if it can. A fused scan is serialised as the plan that it replaces: which row groups it reads, and
+//! how, follows from the footers of files, which the other machine does not have at hand.
 
 mod merge;
 
@@ -38,6 +39,7 @@ use crate::{
     cost::UnitEstimate,
     decision::{Costs, KeepReason},
     exec::{PushdownExec, PushdownMergeExec, Pushed, Replaced, RowsShape},
+    fused::FusedScanExec,
     lower::aggregate::{Meaning, Source},
     units::PlannedUnit,
 };
@@ -171,6 +173,9 @@ struct OperatorNode {
     pushdown: Option<PushdownNode>,
     #[prost(message, optional, tag = "2")]
     merge: Option<merge::MergeNode>,
+    /// The plan that a fused scan replaces.
+    #[prost(bytes = "vec", optional, tag = "3")]
+    scan: Option<Vec<u8>>,
 }
 
 impl PhysicalExtensionCodec for PushdownCodec {
@@ -192,6 +197,9 @@ impl PhysicalExtensionCodec for PushdownCodec {
                 let decode = PhysicalPlanDecodeContext::new(ctx, self);
                 Ok(Arc::new(merge::read(&node, inputs, &decode, proto_converter)?))
             }
+            OperatorNode { scan: Some(plan), .. } => {
+                physical_plan_from_bytes_with_proto_converter(&plan, ctx, self, proto_converter)
+            }
             OperatorNode { .. } => internal_err!("no pushdown operator"),
         }
     }
@@ -210,6 +218,10 @@ impl PhysicalExtensionCodec for PushdownCodec {
             operator.pushdown = Some(self.write(exec, proto_converter)?);
         } else if let Some(exec) = node.downcast_ref::<PushdownMergeExec>() {
             operator.merge = Some(merge::write(exec, self, proto_converter)?);
+        } else if let Some(exec) = node.downcast_ref::<FusedScanExec>() {
+            let plan = Arc::clone(exec.replaced());
+            let plan = physical_plan_to_bytes_with_proto_converter(plan, self, proto_converter)?;
+            operator.scan = Some(plan.to_vec());
         } else {
             return internal_err!("{} is not an operator of this codec", node.name());
         }

@@ -27,6 +27,9 @@ const AGAIN: usize = 3;
 /// The setting that says where queries run.
 const MODE: &str = "nearscan.pushdown.mode";
 
+/// The setting that says which reader scans have.
+const SCAN: &str = "nearscan.scan";
+
 impl FileRunner {
     /// Asks again with pushdown off, and compares.
     pub(super) async fn compare_with_off(
@@ -136,9 +139,12 @@ impl FileRunner {
     }
 
     async fn with_off<T>(&self, run: impl Future<Output = T>) -> Result<T> {
+        let scan = self.engine.options().scan.to_string();
         self.engine.set(MODE, Mode::Off.name()).await?;
+        self.engine.set(SCAN, "datafusion").await?;
         let done = run.await;
         self.engine.set(MODE, self.mode.name()).await?;
+        self.engine.set(SCAN, &scan).await?;
         Ok(done)
     }
 }
