@@ -13,9 +13,14 @@ use crate::{
     dictionary::Dictionary,
     error::Stop,
     pages::{DataPage, Page, Pages, RawPage},
+    selection::Selection,
     values::{Numbers, Strings, View},
     vector::{Coded, Vector},
 };
+
+/// Of so many rows at least one is selected if all of them are decoded: decoding a row costs a small
+/// part of what finding a single one costs.
+const SPARSE_ROWS_MIN: usize = 32;
 
 /// Reads a chunk from its first row to its last.
 #[derive(Debug)]
@@ -124,11 +129,55 @@ impl ChunkReader {
         Stop::Status { status, detail: Some(Detail { column, page, offset: offset as u64 }) }
     }
 
+    /// The values at `selected` of the next `rows` rows, in ascending order, `[selected]`. Pages
+    /// without a selected row are not decompressed if the selection is sparse.
+    ///
+    /// # Errors
+    /// As [`ChunkReader::read`].
+    pub(crate) fn read_selected(&mut self, rows: usize, selected: &[u32]) -> Result<Vector, Stop> {
+        if selected.len() * SPARSE_ROWS_MIN > rows {
+            return Ok(self.read(rows)?.gather(&Selection::rows(selected)));
+        }
+        self.read_sparse(rows, selected).map_err(|status| self.stop(status))
+    }
+
     fn read_rows(&mut self, rows: usize) -> Result<Vector, Status> {
-        self.skip_now()?;
-        let is_nullable = self.chunk.definition_level_max > 0;
-        let mut levels = BooleanBufferBuilder::new(if is_nullable { rows } else { 0 });
+        let mut levels = self.levels(rows);
         let mut dense = Dense::Codes(Vec::with_capacity(rows));
+        let present = self.append_rows(rows, &mut dense, &mut levels)?;
+        let validity = (present < rows).then(|| levels.finish());
+        Ok(self.vector(dense, validity, rows))
+    }
+
+    fn read_sparse(&mut self, rows: usize, selected: &[u32]) -> Result<Vector, Status> {
+        let count = selected.len();
+        let mut levels = self.levels(count);
+        let mut dense = Dense::Codes(Vec::with_capacity(count));
+        let (mut at, mut present) = (0, 0);
+        // Runs of rows that follow each other.
+        for run in selected.chunk_by(|row, next| *next == row + 1) {
+            let first = run.first().map_or(0, |row| *row as usize);
+            self.skip(first - at);
+            present += self.append_rows(run.len(), &mut dense, &mut levels)?;
+            at = first + run.len();
+        }
+        self.skip(rows - at);
+        let validity = (present < count).then(|| levels.finish());
+        Ok(self.vector(dense, validity, count))
+    }
+
+    fn levels(&self, rows: usize) -> BooleanBufferBuilder {
+        BooleanBufferBuilder::new(if self.chunk.definition_level_max > 0 { rows } else { 0 })
+    }
+
+    /// Appends the next `rows` rows; gives how many of them are not null.
+    fn append_rows(
+        &mut self,
+        rows: usize,
+        dense: &mut Dense,
+        levels: &mut BooleanBufferBuilder,
+    ) -> Result<usize, Status> {
+        self.skip_now()?;
         let (mut left, mut present) = (rows, 0);
         while left > 0 {
             let mut page = match self.page.take() {
@@ -136,8 +185,8 @@ impl ChunkReader {
                 None => self.next_page()?,
             };
             let piece = left.min(page.rows_left);
-            let count = page.levels.read(piece, &mut levels)?;
-            self.read_values(&mut page.values, count, &mut dense)?;
+            let count = page.levels.read(piece, levels)?;
+            self.read_values(&mut page.values, count, dense)?;
             page.rows_left -= piece;
             if let Some(nulls) = &mut page.nulls_left {
                 *nulls = nulls.checked_sub(piece - count).ok_or(Status::Corrupt)?;
@@ -150,8 +199,7 @@ impl ChunkReader {
             left -= piece;
             present += count;
         }
-        let validity = (present < rows).then(|| levels.finish());
-        Ok(self.vector(dense, validity, rows))
+        Ok(present)
     }
 
     /// Opens the next page of values.

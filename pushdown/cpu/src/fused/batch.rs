@@ -47,10 +47,9 @@ impl Batch {
         if self.is_read[column] {
             return Ok(());
         }
-        let vector = reader.read(self.rows)?;
         self.columns[column] = match &self.selected {
-            None => vector,
-            Some(rows) => vector.gather(&Selection::rows(rows)),
+            None => reader.read(self.rows)?,
+            Some(rows) => reader.read_selected(self.rows, rows)?,
         };
         self.is_read[column] = true;
         Ok(())

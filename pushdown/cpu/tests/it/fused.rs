@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Scans files of another writer, and compares the arrays with those that were written.
+
+use std::sync::Arc;
+
+use arrow::{
+    array::{
+        ArrayRef, AsArray, BinaryViewArray, BooleanArray, Date32Array, Decimal128Array,
+        Float32Array, Float64Array, Int8Array, Int32Array, Int64Array, RecordBatch,
+        StringViewArray, TimestampMicrosecondArray, UInt16Array, UInt64Array,
+    },
+    compute::{concat_batches, filter_record_batch},
+    datatypes::{DataType, Int32Type, Schema},
+};
+use bytes::Bytes;
+use nearscan_command::{
+    Chunk, Codec, Column, Encodings, Fragment, Op, Operand, Output, PhysicalType, Program, ReadAs,
+    Reading, RowColumn, Status, Step, Width,
+};
+use nearscan_conformance::Random;
+use nearscan_cpu::fused::{Progress, RowFilter, Scan, ScanError, ScanPlan};
+use parquet::{
+    arrow::ArrowWriter,
+    basic::{Compression, Encoding, Type},
+    file::{
+        metadata::{ParquetMetaData, ParquetMetaDataReader},
+        properties::{WriterProperties, WriterPropertiesBuilder, WriterVersion},
+    },
+};
+use rstest::rstest;
+
+const ROWS: usize = 20_000;
+
+/// A column of every type, `number` first; of each value one in seven is NULL.
+fn table() -> RecordBatch {
+    let mut random = Random::new(3);
+    let mut numbers = |below: usize| -> Vec<Option<i64>> {
+        let one = |random: &mut Random| i64::try_from(random.below(below)).unwrap();
+        (0..ROWS).map(|_| (!random.one_in(7)).then(|| one(&mut random))).collect()
+    };
+    let number: Vec<i64> = (0..ROWS).map(|row| i64::try_from(row).unwrap()).collect();
+    let few = numbers(40);
+    let many = numbers(1 << 40);
+    let small = |value: &Option<i64>| value.map(|value| i32::try_from(value % 90).unwrap());
+    let text = |value: &Option<i64>| {
+        value.map(|value| match value % 3 {
+            0 => format!("{value}"),
+            1 => format!("a longer text with the number {value}"),
+            _ => format!("größer als {value}"),
+        })
+    };
+    let columns: Vec<(&str, ArrayRef)> = vec![
+        ("number", Arc::new(Int64Array::from(number))),
+        ("few", Arc::new(few.iter().map(small).collect::<Int32Array>())),
+        (
+            "tiny",
+            Arc::new(few.iter().map(|it| small(it).map(|it| it as i8)).collect::<Int8Array>()),
+        ),
+        ("day", Arc::new(few.iter().map(small).collect::<Date32Array>())),
+        (
+            "u16",
+            Arc::new(few.iter().map(|it| small(it).map(|it| it as u16)).collect::<UInt16Array>()),
+        ),
+        (
+            "u64",
+            Arc::new(
+                many.iter().map(|it| it.map(|it| it as u64 + (1 << 63))).collect::<UInt64Array>(),
+            ),
+        ),
+        ("moment", Arc::new(TimestampMicrosecondArray::from(many.clone()))),
+        ("price", {
+            let prices: Decimal128Array =
+                many.iter().map(|it| it.map(|it| i128::from(it % 99_999) - 40)).collect();
+            Arc::new(prices.with_precision_and_scale(15, 2).unwrap())
+        }),
+        ("wide", {
+            let wide: Decimal128Array =
+                few.iter().map(|it| it.map(|it| i128::from(it) - 20)).collect();
+            Arc::new(wide.with_precision_and_scale(30, 4).unwrap())
+        }),
+        (
+            "float",
+            Arc::new(many.iter().map(|it| it.map(|it| it as f32 / 7.0)).collect::<Float32Array>()),
+        ),
+        (
+            "double",
+            Arc::new(
+                many.iter().map(|it| it.map(|it| -(it as f64) / 3.0)).collect::<Float64Array>(),
+            ),
+        ),
+        ("flag", Arc::new(few.iter().map(|it| it.map(|it| it % 3 == 0)).collect::<BooleanArray>())),
+        ("text", Arc::new(many.iter().map(text).collect::<StringViewArray>())),
+        ("word", Arc::new(few.iter().map(text).collect::<StringViewArray>())),
+        (
+            "bytes",
+            Arc::new(
+                few.iter().map(|it| it.map(|it| vec![0xff, it as u8])).collect::<BinaryViewArray>(),
+            ),
+        ),
+    ];
+    RecordBatch::try_from_iter_with_nullable(
+        columns.into_iter().map(|(name, array)| (name, array, name != "number")),
+    )
+    .unwrap()
+}
+
+struct File {
+    bytes: Bytes,
+    footer: ParquetMetaData,
+    table: RecordBatch,
+}
+
+impl File {
+    fn write(properties: WriterPropertiesBuilder) -> Self {
+        let table = table();
+        let mut bytes = Vec::new();
+        let properties = properties.set_max_row_group_row_count(Some(9000)).build();
+        let mut writer =
+            ArrowWriter::try_new(&mut bytes, table.schema(), Some(properties)).unwrap();
+        writer.write(&table).unwrap();
+        writer.close().unwrap();
+        let bytes = Bytes::from(bytes);
+        let footer = ParquetMetaDataReader::new().parse_and_finish(&bytes).unwrap();
+        Self { bytes, footer, table }
+    }
+
+    /// The chunk of a column in a row group.
+    fn chunk(&self, group: usize, name: &str) -> Chunk {
+        let schema = self.table.schema();
+        let (index, field) = schema.column_with_name(name).unwrap();
+        let column = self.footer.row_group(group).column(index);
+        let (offset, length) = column.byte_range();
+        let physical_type = match column.column_type() {
+            Type::BOOLEAN => PhysicalType::Boolean,
+            Type::INT32 => PhysicalType::Int32,
+            Type::INT64 => PhysicalType::Int64,
+            Type::FLOAT => PhysicalType::Float,
+            Type::DOUBLE => PhysicalType::Double,
+            Type::BYTE_ARRAY => PhysicalType::ByteArray,
+            _ => PhysicalType::FixedLenByteArray,
+        };
+        let (rule, bits) = match field.data_type() {
+            DataType::Int8 => (ReadAs::Signed, 8),
+            DataType::UInt16 => (ReadAs::Unsigned, 16),
+            DataType::UInt64 => (ReadAs::Unsigned, 0),
+            DataType::Float32 | DataType::Float64 => (ReadAs::FloatOrder, 0),
+            DataType::Decimal128(_, _) if physical_type == PhysicalType::FixedLenByteArray => {
+                (ReadAs::BigEndian, 0)
+            }
+            _ => (ReadAs::Signed, 0),
+        };
+        let length_of_value = u16::try_from(column.column_descr().type_length().max(0)).unwrap();
+        Chunk {
+            input: 0,
+            offset,
+            length,
+            uncompressed_bytes: column.uncompressed_size().cast_unsigned(),
+            physical_type,
+            definition_level_max: column.column_descr().max_def_level().cast_unsigned() as u8,
+            codec: match column.compression() {
+                Compression::UNCOMPRESSED => Codec::Uncompressed,
+                Compression::SNAPPY => Codec::Snappy,
+                _ => Codec::Lz4Raw,
+            },
+            encodings: Encodings::ALL,
+            reading: Reading { rule, bits, length: length_of_value },
+        }
+    }
+
+    /// A plan that shows all columns where `predicate` holds.
+    fn plan(&self, predicate: Program, literals: Vec<i128>) -> ScanPlan {
+        let schema = self.table.schema();
+        let column = |name: &String| Column::new(name, self.chunk(0, name).physical_type.kind());
+        let shown = |index| RowColumn {
+            operand: Operand::Column(u16::try_from(index).unwrap()),
+            width: Width::W64,
+        };
+        let fragment = Fragment {
+            columns: schema.fields().iter().map(|field| column(field.name())).collect(),
+            predicate,
+            projection: Program::default(),
+            literals,
+            tests: vec![],
+            output: Output::Rows {
+                columns: (0..schema.fields().len()).map(shown).collect(),
+                limit: None,
+                top: None,
+            },
+        };
+        let types = schema.fields().iter().map(|field| field.data_type().clone()).collect();
+        ScanPlan { fragment, types, filters: vec![] }
+    }
+
+    /// The rows of a plan, and the pages that were skipped.
+    fn scan(&self, plan: ScanPlan) -> Result<(RecordBatch, u64), ScanError> {
+        let mut scan = Scan::new(Arc::new(plan));
+        let schema = self.table.schema();
+        let mut batches = Vec::new();
+        for group in 0..self.footer.num_row_groups() {
+            let chunks: Vec<Chunk> =
+                schema.fields().iter().map(|field| self.chunk(group, field.name())).collect();
+            let rows = self.footer.row_group(group).num_rows().cast_unsigned();
+            scan.open(rows, chunks.clone());
+            loop {
+                match scan.advance()? {
+                    Progress::NeedsBytes => {
+                        for column in scan.needs() {
+                            let chunk = chunks[column];
+                            let start = usize::try_from(chunk.offset).unwrap();
+                            let end = start + usize::try_from(chunk.length).unwrap();
+                            scan.give(column, self.bytes.slice(start..end));
+                        }
+                    }
+                    Progress::Batch if scan.rows_ready() > 5000 => {
+                        batches.push(batch(&mut scan, &schema)?);
+                    }
+                    Progress::Batch => {}
+                    Progress::Done => break,
+                }
+            }
+        }
+        batches.push(batch(&mut scan, &schema)?);
+        Ok((concat_batches(&schema, &batches).unwrap(), scan.take_pages_skipped()))
+    }
+}
+
+fn batch(scan: &mut Scan, schema: &Arc<Schema>) -> Result<RecordBatch, ScanError> {
+    let (columns, _) = scan.take_rows()?;
+    Ok(RecordBatch::try_new(Arc::clone(schema), columns)?)
+}
+
+fn properties() -> WriterPropertiesBuilder {
+    WriterProperties::builder()
+        .set_compression(Compression::SNAPPY)
+        .set_data_page_row_count_limit(700)
+        .set_write_batch_size(100)
+}
+
+const COLUMN: fn(u16) -> Operand = Operand::Column;
+
+#[rstest]
+#[case::dictionary(properties())]
+#[case::plain(properties().set_dictionary_enabled(false))]
+#[case::fallback(properties().set_dictionary_page_size_limit(2000))]
+#[case::second_version(properties().set_writer_version(WriterVersion::PARQUET_2_0)
+    .set_column_encoding("text".into(), Encoding::PLAIN))]
+#[case::uncompressed(properties().set_compression(Compression::UNCOMPRESSED))]
+#[case::lz4(properties().set_compression(Compression::LZ4_RAW))]
+fn arrays_are_those_that_were_written(#[case] properties: WriterPropertiesBuilder) {
+    let file = File::write(properties);
+    let (all, _) = file.scan(file.plan(Program::default(), vec![])).unwrap();
+    assert_eq!(all, file.table);
+    // few < 5 AND number >= first
+    let predicate = || {
+        Program::new([
+            Step::compare(Op::Less, COLUMN(1), Operand::Literal(0)),
+            Step::compare(Op::GreaterOrEqual, COLUMN(0), Operand::Literal(1)),
+            Step::compare(Op::And, Operand::Step(0), Operand::Step(1)),
+        ])
+    };
+    let few = file.table.column(1).as_primitive::<Int32Type>();
+    let few: Vec<bool> = few.iter().map(|it| it.is_some_and(|it| it < 5)).collect();
+    // Of the second row group many rows are left, or few.
+    for first in [5000, 17_000] {
+        let kept: BooleanArray = (0..ROWS).map(|row| Some(row >= first && few[row])).collect();
+        let expected = filter_record_batch(&file.table, &kept).unwrap();
+        let literals = vec![5, i128::try_from(first).unwrap()];
+        let (some, skipped) = file.scan(file.plan(predicate(), literals)).unwrap();
+        assert_eq!(some, expected);
+        assert_eq!(skipped > 0, first == 17_000, "{skipped} pages were skipped");
+    }
+}
+
+/// Keeps rows whose number divides by some other.
+#[derive(Debug)]
+struct Divides(i64);
+
+impl RowFilter for Divides {
+    fn columns(&self) -> &[usize] {
+        &[0]
+    }
+
+    fn is_fallible(&self) -> bool {
+        true
+    }
+
+    fn evaluate(
+        &self,
+        columns: Vec<ArrayRef>,
+        rows: usize,
+    ) -> Result<BooleanArray, Box<dyn std::error::Error + Send + Sync>> {
+        let numbers = columns[0].as_primitive::<arrow::datatypes::Int64Type>();
+        assert_eq!(numbers.len(), rows);
+        if numbers.iter().flatten().any(|number| number < 100) {
+            return Err("a number below 100".into());
+        }
+        Ok(numbers.iter().map(|number| Some(number? % self.0 == 0)).collect())
+    }
+}
+
+#[test]
+fn filter_that_can_fail_sees_rows_that_the_predicate_keeps() {
+    let file = File::write(properties());
+    let from = |least| {
+        let predicate =
+            Program::new([Step::compare(Op::GreaterOrEqual, COLUMN(0), Operand::Literal(0))]);
+        let plan = file.plan(predicate, vec![least]);
+        file.scan(ScanPlan { filters: vec![Arc::new(Divides(1000))], ..plan })
+    };
+    let (rows, _) = from(100).unwrap();
+    let kept: BooleanArray = (0..ROWS).map(|row| Some(row >= 100 && row % 1000 == 0)).collect();
+    assert_eq!(rows, filter_record_batch(&file.table, &kept).unwrap());
+    let error = from(99).unwrap_err();
+    assert!(
+        matches!(&error, ScanError::Filter(error) if error.to_string() == "a number below 100")
+    );
+}
+
+#[test]
+fn text_that_is_not_utf8_is_a_status() {
+    let file = File::write(properties());
+    let mut plan = file.plan(Program::default(), vec![]);
+    let bytes = file.table.schema().index_of("bytes").unwrap();
+    plan.types[bytes] = DataType::Utf8View;
+    let error = file.scan(plan).unwrap_err();
+    assert!(matches!(error, ScanError::Status(Status::Corrupt)), "{error}");
+}
+
+#[test]
+fn column_chunk_without_a_kept_row_is_not_needed() {
+    let file = File::write(properties());
+    let predicate = Program::new([Step::compare(Op::Less, COLUMN(0), Operand::Literal(0))]);
+    let plan = file.plan(predicate, vec![10]);
+    let mut scan = Scan::new(Arc::new(plan));
+    let schema = file.table.schema();
+    let needed = |group: usize, scan: &mut Scan| {
+        let chunks: Vec<Chunk> =
+            schema.fields().iter().map(|field| file.chunk(group, field.name())).collect();
+        scan.open(file.footer.row_group(group).num_rows().cast_unsigned(), chunks.clone());
+        let mut needed = Vec::new();
+        while scan.advance().unwrap() != Progress::Done {
+            for column in scan.needs() {
+                needed.push(column);
+                let (offset, length) = (chunks[column].offset, chunks[column].length);
+                let range = offset as usize..(offset + length) as usize;
+                scan.give(column, file.bytes.slice(range));
+            }
+        }
+        needed
+    };
+    assert_eq!(needed(0, &mut scan), (0..schema.fields().len()).collect::<Vec<_>>());
+    assert_eq!(needed(1, &mut scan), [0]);
+    assert_eq!(scan.rows_kept(), 10);
+}
