@@ -48,7 +48,7 @@ use datafusion::{
     physical_plan::{ExecutionPlan, metrics::ExecutionPlanMetricsSet},
 };
 use nearscan_cpu::PageHeader;
-use nearscan_optimizer::PushdownExec;
+use nearscan_optimizer::{FusedScanExec, PushdownExec};
 
 use super::scan::parquet_scan_of;
 use crate::{
@@ -96,6 +96,9 @@ fn scans_of(plan: &Arc<dyn ExecutionPlan>) -> Vec<Scan> {
     let walked = plan.apply(|node| {
         if let Some(pushed) = node.downcast_ref::<PushdownExec>() {
             scans.extend(scans_of(pushed.replaced()));
+        }
+        if let Some(fused) = node.downcast_ref::<FusedScanExec>() {
+            scans.extend(scans_of(fused.replaced()));
         }
         scans.extend(parquet_scan_of(node).cloned().map(Scan));
         Ok(TreeNodeRecursion::Continue)

@@ -10,7 +10,9 @@
 //! The reader of a file returns one footer, whatever the predicate is. So the last rule of the
 //! physical optimizer inspects each scan's predicate, which is complete by then, and attaches the
 //! [`EqualityColumns`] to its files: those that the predicate compares with numbers by `=`, `<>`
-//! and IN, and uses in no other way. The reader keeps [`bounds`] of these columns only.
+//! and IN, and uses in no other way. The reader keeps [`bounds`] of these columns only. The same
+//! rule also runs before scans are placed on drives or fused, and gives the [`FileFacts`] of the
+//! files the bounds of these columns: these scans prune row groups when they are planned.
 //!
 //! ```text
 //! x = 5 AND (y > 3 OR x IN (6, 7))     x: bounds, y: none
@@ -39,6 +41,7 @@ use datafusion::{
         },
         source::DataSourceExec,
     },
+    execution::SessionStateBuilder,
     logical_expr::Operator,
     parquet::file::{
         metadata::ColumnChunkMetaData,
@@ -55,7 +58,10 @@ use datafusion::{
     physical_plan::ExecutionPlan,
 };
 
-use super::scan::parquet_scan_of;
+use nearscan_corrections::Correction;
+use nearscan_optimizer::{FileFacts, NearscanOptions, PushdownRule};
+
+use super::{scan::parquet_scan_of, statistics};
 
 /// Floating-point columns of a scan that its predicate uses only for equality with numbers.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
@@ -65,6 +71,17 @@ pub(super) struct EqualityColumns(Arc<BTreeSet<String>>);
 /// predicates of scans.
 #[derive(Debug)]
 pub(super) struct MarkEqualityColumns;
+
+impl MarkEqualityColumns {
+    /// Puts the rule into a session that is being built, before scans are placed, and at the end.
+    pub(super) fn install(state: &mut SessionStateBuilder) {
+        let rules = &mut state.physical_optimizers().get_or_insert_default().rules;
+        if let Some(slot) = rules.iter().position(|rule| rule.name() == PushdownRule::NAME) {
+            rules.insert(slot, Arc::new(Self));
+        }
+        state.physical_optimizer_rules().get_or_insert_default().push(Arc::new(Self));
+    }
+}
 
 impl EqualityColumns {
     fn of(predicate: &Arc<dyn PhysicalExpr>, schema: &Schema) -> Self {
@@ -107,15 +124,22 @@ impl PhysicalOptimizerRule for MarkEqualityColumns {
     fn optimize(
         &self,
         plan: Arc<dyn ExecutionPlan>,
-        _options: &ConfigOptions,
+        options: &ConfigOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
+        let is_sound =
+            NearscanOptions::corrections_of(options).contains(Correction::RemoveUnsoundStatistics);
         let marked = plan.transform_down(|node| {
             let Some(scan) = parquet_scan_of(&node) else { return Ok(Transformed::no(node)) };
             let columns = equality_columns(scan);
-            if columns.0.is_empty() {
+            let has_marks = scan
+                .file_groups
+                .iter()
+                .flat_map(FileGroup::iter)
+                .any(|file| file.extensions.contains::<EqualityColumns>());
+            if columns.0.is_empty() && !has_marks {
                 return Ok(Transformed::no(node));
             }
-            let scan = marked(scan.clone(), &columns);
+            let scan = marked(scan.clone(), &columns, is_sound)?;
             Ok(Transformed::yes(DataSourceExec::from_data_source(scan) as _))
         })?;
         Ok(marked.data)
@@ -130,20 +154,31 @@ impl PhysicalOptimizerRule for MarkEqualityColumns {
     }
 }
 
-fn marked(scan: FileScanConfig, columns: &EqualityColumns) -> FileScanConfig {
+/// Returns the scan with columns attached to its files; facts get the bounds of these columns if
+/// the others are removed from them.
+fn marked(
+    scan: FileScanConfig,
+    columns: &EqualityColumns,
+    is_sound: bool,
+) -> Result<FileScanConfig> {
     let mut groups = Vec::with_capacity(scan.file_groups.len());
     for group in &scan.file_groups {
-        let files = group.files().iter().cloned().map(|mut file| {
+        let files = group.files().iter().cloned().map(|mut file| -> Result<_> {
+            if is_sound && let Some(facts) = file.extensions.get::<FileFacts>() {
+                let metadata = statistics::of_row_groups(Arc::clone(&facts.stated), columns)?;
+                let facts = FileFacts { metadata, ..facts.clone() };
+                file.extensions.insert(facts);
+            }
             file.extensions.insert(columns.clone());
-            file
+            Ok(file)
         });
-        let mut marked = FileGroup::new(files.collect());
+        let mut marked = FileGroup::new(files.collect::<Result<_>>()?);
         if let Some(statistics) = group.file_statistics(None) {
             marked = marked.with_statistics(Arc::new(statistics.clone()));
         }
         groups.push(marked);
     }
-    FileScanConfigBuilder::from(scan).with_file_groups(groups).build()
+    Ok(FileScanConfigBuilder::from(scan).with_file_groups(groups).build())
 }
 
 fn equality_columns(scan: &FileScanConfig) -> EqualityColumns {

@@ -92,12 +92,16 @@ async fn attach_to_scan(
             let size_hint = file.metadata_size_hint;
             let read = footers.read(&store, &file.object_meta, size_hint, PageIndexPolicy::Skip);
             // A file that cannot be read gets no facts; the scan will report the error.
-            let footer = read.await.ok().and_then(|footer| match is_sound {
-                true => statistics::of_row_groups(footer, &EqualityColumns::default()).ok(),
-                false => Some(footer),
+            let footers = read.await.ok().and_then(|stated| {
+                let none = EqualityColumns::default();
+                let metadata = match is_sound {
+                    true => statistics::of_row_groups(Arc::clone(&stated), &none).ok()?,
+                    false => Arc::clone(&stated),
+                };
+                Some((metadata, stated))
             });
-            if let Some(footer) = footer {
-                file.extensions.insert(facts(&file, footer, context));
+            if let Some((metadata, stated)) = footers {
+                file.extensions.insert(facts(&file, metadata, stated, context));
             }
             file
         });
@@ -109,6 +113,7 @@ async fn attach_to_scan(
 fn facts(
     file: &PartitionedFile,
     metadata: Arc<ParquetMetaData>,
+    stated: Arc<ParquetMetaData>,
     context: &PushdownContext,
 ) -> FileFacts {
     let path = PathBuf::from(format!("/{}", file.object_meta.location));
@@ -123,5 +128,5 @@ fn facts(
         (name, placement)
     };
     let placements = context.drives.list().into_iter().map(place).collect();
-    FileFacts { file, metadata, placements }
+    FileFacts { file, metadata, stated, placements }
 }

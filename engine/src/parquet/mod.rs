@@ -49,5 +49,5 @@ pub(crate) fn install(state: &mut SessionStateBuilder) {
     let formats = state.file_formats().get_or_insert_default();
     formats.retain(|format| format.get_ext() != ours.get_ext());
     formats.push(ours);
-    state.physical_optimizer_rules().get_or_insert_default().push(Arc::new(MarkEqualityColumns));
+    MarkEqualityColumns::install(state);
 }

@@ -54,19 +54,32 @@ async fn bounds_of_other_columns_still_rule_row_groups_out() {
     let path = write(&folder);
     let engine = engine().await;
     engine.register("t", &path).await.unwrap();
-    let query = engine.sql("SELECT x FROM t WHERE z = 2 AND x > 0").await.unwrap();
-    let result = query.collect().await.unwrap();
+    let sql = "SELECT x FROM t WHERE z = 2 AND x > 0";
+    let result = engine.sql(sql).await.unwrap().collect().await.unwrap();
     assert_eq!(result.profile.rows, 2);
-    let plan = &result.profile.plan;
-    assert!(plan.contains("row_groups_pruned_statistics=3 total → 1 matched"), "{plan}");
+    assert_eq!(row_groups_read(&engine, sql).await, "3 total → 1 matched");
+    assert_eq!(row_groups_fused(&engine, sql).await, "1");
 }
 
-/// Returns the number of row groups of a scan, and how many of them its bounds could not rule out.
+/// Returns the number of row groups of a scan by DataFusion, and how many of them its bounds could
+/// not rule out.
 async fn row_groups_read(engine: &nearscan::Engine, sql: &str) -> String {
-    let result = engine.sql(sql).await.unwrap().collect().await.unwrap();
-    let plan = &result.profile.plan;
+    let plan = plan_by(engine, "datafusion", sql).await;
     let pruned = plan.split("row_groups_pruned_statistics=").nth(1);
-    pruned.unwrap_or(plan).split(',').next().unwrap_or(plan).to_owned()
+    pruned.unwrap_or(&plan).split(',').next().unwrap_or(&plan).to_owned()
+}
+
+/// Returns the number of row groups that the bounds of a fused scan could not rule out.
+async fn row_groups_fused(engine: &nearscan::Engine, sql: &str) -> String {
+    let plan = plan_by(engine, "fused", sql).await;
+    let read = plan.split("row_groups=").nth(1);
+    read.unwrap_or(&plan).split(',').next().unwrap_or(&plan).to_owned()
+}
+
+/// Returns the plan of a query that has run with a reader.
+async fn plan_by(engine: &nearscan::Engine, reader: &str, sql: &str) -> String {
+    engine.set("nearscan.scan", reader).await.unwrap();
+    engine.sql(sql).await.unwrap().collect().await.unwrap().profile.plan
 }
 
 #[rstest]
@@ -94,8 +107,11 @@ async fn float_bounds_prune_row_groups_by_equality_alone(
     let folder = tempfile::tempdir().unwrap();
     let engine = engine().await;
     engine.register("t", &write(&folder)).await.unwrap();
-    let found = row_groups_read(&engine, &format!("SELECT id FROM t WHERE {predicate}")).await;
+    let sql = format!("SELECT id FROM t WHERE {predicate}");
+    let found = row_groups_read(&engine, &sql).await;
     assert_eq!(found, format!("3 total → {read} matched"));
+    let count = read.split(' ').next().unwrap_or(read);
+    assert_eq!(row_groups_fused(&engine, &sql).await, count);
 }
 
 #[tokio::test]
@@ -191,6 +207,7 @@ async fn row_group_without_bounds_leaves_the_others_theirs() {
     for predicate in ["s > 'x'", "k > 7"] {
         let sql = format!("SELECT id FROM t WHERE {predicate}");
         assert_eq!(row_groups_read(&engine, &sql).await, "2 total → 1 matched", "{predicate}");
+        assert_eq!(row_groups_fused(&engine, &sql).await, "1", "{predicate}");
     }
 }
 

@@ -12,8 +12,10 @@ use parquet::file::metadata::ParquetMetaData;
 pub struct FileFacts {
     /// The path of the file, and its identity when its footer was read.
     pub file: FileRef,
-    /// Its footer.
+    /// Its footer, with bounds that are sound for the predicate of the scan.
     pub metadata: Arc<ParquetMetaData>,
+    /// Its footer as it is in the file.
+    pub stated: Arc<ParquetMetaData>,
     /// For each attached drive whether it holds the file.
     pub placements: Vec<(String, Placement)>,
 }

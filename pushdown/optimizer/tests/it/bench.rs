@@ -39,8 +39,8 @@ use datafusion::{
 use nearscan_corrections::install;
 use nearscan_drive::{Capabilities, Drive, Drives, FileRef};
 use nearscan_optimizer::{
-    Candidate, Decision, FileFacts, Kept, NearscanOptions, PushdownContext, PushdownExec,
-    PushdownMergeExec, PushdownRule, decide::decide, planning_context,
+    Candidate, Decision, FileFacts, FusedScanRule, Kept, NearscanOptions, PushdownContext,
+    PushdownExec, PushdownMergeExec, PushdownRule, decide::decide, planning_context,
 };
 use parquet::file::metadata::ParquetMetaDataReader;
 use tempfile::TempDir;
@@ -203,6 +203,13 @@ impl Bench {
     /// The session as the engine makes it.
     pub(crate) async fn pushing(&self) -> SessionContext {
         self.session(self.pushing_state()).await
+    }
+
+    /// The session as the engine makes it, with the fused scan.
+    pub(crate) async fn fused(&self) -> SessionContext {
+        let mut state = self.pushing_state();
+        FusedScanRule.install(&mut state);
+        self.session(state).await
     }
 
     /// The session without the rule.
@@ -409,7 +416,8 @@ impl AttachFacts {
                 ParquetMetaDataReader::new().parse_and_finish(&File::open(path).unwrap()).unwrap();
             let drives = self.context.drives.list().into_iter();
             let placements = drives.map(|(name, drive)| (name, drive.locate(&file))).collect();
-            FileFacts { file, metadata: Arc::new(metadata), placements }
+            let metadata = Arc::new(metadata);
+            FileFacts { file, stated: Arc::clone(&metadata), metadata, placements }
         });
         facts.clone()
     }

@@ -9,6 +9,7 @@ mod bench;
 mod codec;
 mod drive;
 mod files;
+mod fused;
 mod keeps;
 mod merges;
 mod moves;

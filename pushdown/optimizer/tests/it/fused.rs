@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Tests the fused scan of the host: what it replaces, and that the rows stay the same.
+
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, Int64Array, RecordBatch};
+use datafusion::{
+    common::tree_node::{TreeNode, TreeNodeRecursion},
+    physical_plan::{ExecutionPlan, collect},
+};
+use nearscan_optimizer::{FusedScanExec, ScanChoice};
+use parquet::basic::{Compression, ZstdLevel};
+use rstest::rstest;
+
+use crate::{
+    bench::{Bench, Facts, plan_of, shown, texts},
+    files,
+};
+
+/// Without drives.
+fn bench() -> Bench {
+    Bench::new().set("nearscan.pushdown.mode", "off")
+}
+
+/// Runs a statement with the fused scan, and compares its rows with those of DataFusion.
+async fn check(bench: &Bench, sql: &str) -> Arc<dyn ExecutionPlan> {
+    let session = bench.fused().await;
+    let plan = plan_of(&session, sql).await;
+    let batches = collect(Arc::clone(&plan), session.task_ctx()).await.unwrap();
+    let expected = bench.expected(sql).await;
+    assert!(!expected.is_empty(), "a test without rows tests nothing");
+    assert_eq!(texts(&batches), expected, "{sql}\n{}", shown(&plan));
+    plan
+}
+
+/// The sum of a metric over the fused scans of a plan.
+fn metric(plan: &Arc<dyn ExecutionPlan>, name: &str) -> usize {
+    let mut sum = 0;
+    plan.apply(|node| {
+        if let Some(exec) = node.downcast_ref::<FusedScanExec>() {
+            let value = exec.metrics().and_then(|metrics| metrics.sum_by_name(name));
+            sum += value.map_or(0, |value| value.as_usize());
+        }
+        Ok(TreeNodeRecursion::Continue)
+    })
+    .unwrap();
+    sum
+}
+
+#[rstest]
+#[case::rows("SELECT * EXCEPT (l_tags, l_wide) FROM lineitem ORDER BY l_orderkey, l_linenumber")]
+#[case::no_column("SELECT 1 FROM lineitem WHERE l_tax < 0.02")]
+#[case::filtered("SELECT l_comment, l_tax FROM lineitem WHERE l_quantity < 4 ORDER BY 1, 2")]
+#[case::computed("SELECT l_tax * 2 AS t, l_shipdate + 3 FROM lineitem ORDER BY 1, 2")]
+#[case::not_in_a_fragment(
+    "SELECT l_orderkey FROM lineitem WHERE l_comment ILIKE '%NUMBER 3%' AND l_tax > 0 ORDER BY 1"
+)]
+#[case::aggregate("SELECT count(*), sum(l_tax), max(l_comment) FROM lineitem WHERE l_tax < 0.05")]
+#[case::grouped(
+    "SELECT l_returnflag, avg(l_quantity) FROM lineitem WHERE l_shipdate < DATE '1998-01-01' \
+     GROUP BY l_returnflag ORDER BY 1"
+)]
+#[case::grouped_by_many("SELECT l_orderkey, count(*) FROM lineitem GROUP BY 1 ORDER BY 1")]
+#[case::joined(
+    "SELECT o_custkey, sum(l_tax) FROM lineitem JOIN orders ON l_orderkey = o_orderkey \
+     WHERE o_custkey < 20 GROUP BY 1 ORDER BY 1"
+)]
+#[case::first("SELECT l_orderkey, l_extendedprice FROM lineitem ORDER BY 2 DESC, 1 LIMIT 5")]
+#[tokio::test]
+async fn rows_are_those_of_datafusion(
+    #[case] sql: &str,
+    #[values("1", "2", "3")] partitions: &str,
+    #[values("8192", "5")] batch_rows: &str,
+) {
+    let bench = bench()
+        .set("datafusion.execution.target_partitions", partitions)
+        .set("datafusion.execution.batch_size", batch_rows);
+    let plan = check(&bench, sql).await;
+    let shown = shown(&plan);
+    assert!(shown.contains("FusedScanExec") && !shown.contains("DataSourceExec"), "{shown}");
+    assert_eq!(metric(&plan, "row_groups_datafusion"), 0);
+}
+
+/// DataFusion itself divides by zero here.
+#[tokio::test]
+async fn condition_that_can_fail_sees_rows_that_those_before_it_keep() {
+    let sql =
+        "SELECT count(*) FROM lineitem WHERE l_linenumber <> 1 AND 7 / (l_linenumber - 1) > 2";
+    let bench = bench();
+    let session = bench.fused().await;
+    let rows = session.sql(sql).await.unwrap().collect().await.unwrap();
+    // Of 4,000 rows, numbered from 1 to 7 in turn, those with 2 and 3.
+    assert_eq!(texts(&rows), ["1144"]);
+}
+
+#[tokio::test]
+async fn aggregate_is_computed_in_the_scan() {
+    let sql = "SELECT l_returnflag, sum(l_tax) FROM lineitem WHERE l_tax < 0.05 GROUP BY 1";
+    let bench = bench();
+    let session = bench.fused().await;
+    let shown = shown(&plan_of(&session, sql).await);
+    let expected = "FusedScanExec: table=lineitem, columns=[l_tax, l_returnflag], \
+                    filter=l_tax < 0.05, aggregates=[sum(l_tax)], group_by=[l_returnflag], \
+                    row_groups=";
+    assert!(shown.contains(expected), "{shown}");
+    assert!(!shown.contains("mode=Partial"), "{shown}");
+}
+
+#[tokio::test]
+async fn dynamic_filter_of_a_join_drops_rows_in_the_scan() {
+    let sql = "SELECT count(l_comment) FROM lineitem JOIN orders ON l_orderkey = o_orderkey \
+               WHERE o_custkey < 3";
+    let plan = check(&bench(), sql).await;
+    let shown = shown(&plan);
+    assert!(shown.contains("dynamic_filter=true"), "{shown}");
+    let (read, kept) = (metric(&plan, "rows_in"), metric(&plan, "output_rows"));
+    assert!(kept * 2 < read, "{kept} of {read} rows are kept");
+}
+
+#[rstest]
+#[case::setting(bench().set("nearscan.scan", "datafusion"), "SELECT l_tax FROM lineitem")]
+#[case::no_facts(bench().facts(Facts::Missing), "SELECT l_tax FROM lineitem")]
+#[case::limit(bench(), "SELECT l_tax FROM lineitem LIMIT 3")]
+#[tokio::test]
+async fn scan_stays_with_datafusion(#[case] bench: Bench, #[case] sql: &str) {
+    let session = bench.fused().await;
+    let (plan, choices) = ScanChoice::recorded(plan_of(&session, sql)).await;
+    assert!(!shown(&plan).contains("FusedScanExec"), "{}", shown(&plan));
+    assert!(choices.iter().all(|choice| choice.kept.is_some()), "{choices:?}");
+}
+
+#[tokio::test]
+async fn choice_names_reader_and_reason() {
+    let bench = bench();
+    let session = bench.fused().await;
+    let (_, choices) =
+        ScanChoice::recorded(plan_of(&session, "SELECT l_tax FROM lineitem LIMIT 3")).await;
+    let shown: Vec<String> = choices.iter().map(ToString::to_string).collect();
+    assert_eq!(shown, ["lineitem: reader=datafusion (scan_option: a limit in the scan)"]);
+    let (_, choices) = ScanChoice::recorded(plan_of(&session, "SELECT l_tax FROM lineitem")).await;
+    let shown: Vec<String> = choices.iter().map(ToString::to_string).collect();
+    assert_eq!(shown, ["lineitem: reader=fused"]);
+}
+
+/// A table of two files, one of which the fused scan cannot read.
+fn half_readable() -> Bench {
+    let bench = bench();
+    let folder = bench.path("t");
+    std::fs::create_dir_all(&folder).unwrap();
+    for (name, codec) in
+        [("a", Compression::SNAPPY), ("b", Compression::ZSTD(ZstdLevel::try_new(1).unwrap()))]
+    {
+        let numbers: ArrayRef = Arc::new(Int64Array::from_iter_values(0..1000));
+        let batch = RecordBatch::try_from_iter([("k", numbers)]).unwrap();
+        let path = folder.join(format!("{name}.parquet"));
+        files::write(&path, &batch, files::usual().set_compression(codec));
+    }
+    bench.sql(format!(
+        "CREATE EXTERNAL TABLE t (k BIGINT) STORED AS PARQUET LOCATION '{}/'",
+        folder.display()
+    ))
+}
+
+#[rstest]
+#[case::rows("SELECT k FROM t WHERE k > 700 ORDER BY k")]
+#[case::states("SELECT count(*), sum(k) FROM t WHERE k > 700")]
+#[tokio::test]
+async fn row_group_that_cannot_be_read_is_read_by_datafusion(#[case] sql: &str) {
+    let plan = check(&half_readable(), sql).await;
+    assert!(metric(&plan, "row_groups_datafusion") > 0, "{}", shown(&plan));
+    assert!(metric(&plan, "row_groups") > metric(&plan, "row_groups_datafusion"));
+}
