@@ -122,6 +122,9 @@ static constexpr uint8_t READ_AS_BIG_ENDIAN = 3u;
 
 static constexpr uint8_t CODEC_UNCOMPRESSED = 0u;
 static constexpr uint8_t CODEC_SNAPPY = 1u;
+static constexpr uint8_t CODEC_GZIP = 2u;
+static constexpr uint8_t CODEC_BROTLI = 4u;
+static constexpr uint8_t CODEC_ZSTD = 6u;
 static constexpr uint8_t CODEC_LZ4_RAW = 7u;
 
 static constexpr uint8_t ENCODING_PLAIN = 0u;

@@ -165,9 +165,20 @@ wire_enum! {
         Uncompressed = 0,
         /// Raw Snappy, one block a page.
         Snappy = 1,
+        /// Gzip, whole members.
+        Gzip = 2,
+        /// Brotli.
+        Brotli = 4,
+        /// Zstandard, whole frames.
+        Zstd = 6,
         /// The block format of LZ4, one block a page, without a frame.
         Lz4Raw = 7,
     }
+}
+
+impl Codec {
+    /// The codecs of the scan kernel.
+    pub const SCAN: &'static [Self] = &[Self::Uncompressed, Self::Snappy, Self::Lz4Raw];
 }
 
 wire_enum! {

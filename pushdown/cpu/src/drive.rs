@@ -6,7 +6,7 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
-use nearscan_command::{Encodings, limits};
+use nearscan_command::{Codec, Encodings, limits};
 use nearscan_drive::{
     CancelWord, Capabilities, CostSnapshot, Drive, FileRef, FileTable, Identity, Placement,
     RatesByRequest, Refusal, Session, SessionSpec,
@@ -61,6 +61,7 @@ impl CpuDrive {
             // keys: a result has no more room for groups than other drives have.
             memory_bytes: 0,
             dictionary_bytes_max: u64::MAX,
+            codecs: Codec::ALL.iter().map(|(codec, _)| *codec).collect(),
             encodings: Encodings::ALL,
             merge_inputs_max: limits::MERGE_INPUTS_MAX,
             ..Capabilities::of_scan_kernel()

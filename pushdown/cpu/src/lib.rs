@@ -41,6 +41,7 @@ mod aggregate;
 mod arithmetic;
 mod buffers;
 mod chunk;
+mod codecs;
 mod combine;
 mod compare;
 mod dates;

@@ -10,6 +10,7 @@ use nearscan_command::{Chunk, Codec, Encoding, PhysicalType, Status};
 
 use crate::{
     buffers::Buffers,
+    codecs::{Decompressor, length_of},
     decode::levels::Levels,
     header::{DataPage2, PageHeader, PageKind},
 };
@@ -28,7 +29,7 @@ pub(crate) struct Pages {
     /// Rows of the unit that are left.
     rows_left: u64,
     has_dictionary: bool,
-    snappy: snap::raw::Decoder,
+    decompressor: Decompressor,
     buffers: Buffers,
 }
 
@@ -64,7 +65,6 @@ pub(crate) struct DataPage {
 impl Pages {
     /// The pages in `bytes`, which are the whole chunk.
     pub(crate) fn new(chunk: Chunk, bytes: Bytes, rows: u64, buffers: Buffers) -> Self {
-        let snappy = snap::raw::Decoder::new();
         Self {
             chunk,
             bytes,
@@ -73,7 +73,7 @@ impl Pages {
             index: 0,
             rows_left: rows,
             has_dictionary: false,
-            snappy,
+            decompressor: Decompressor::default(),
             buffers,
         }
     }
@@ -241,46 +241,12 @@ impl Pages {
             // Some writers write no bytes for a page without values.
             return Ok(body);
         }
-        match self.chunk.codec {
-            Codec::Uncompressed => Ok(body),
-            Codec::Snappy => {
-                let length = snap::raw::decompress_len(&body).map_err(|_| Status::Corrupt)?;
-                self.justify(length, body.len(), SNAPPY_EXPANSION_MAX)?;
-                let mut out = self.buffers.take(length);
-                match self.snappy.decompress(&body, out.bytes_mut()) {
-                    Ok(written) if written == length => Ok(out.freeze()),
-                    Ok(_) | Err(_) => Err(Status::Corrupt),
-                }
-            }
-            Codec::Lz4Raw => {
-                self.justify(length, body.len(), LZ4_EXPANSION_MAX)?;
-                let mut out = self.buffers.take(length);
-                match lz4_flex::block::decompress_into(&body, out.bytes_mut()) {
-                    Ok(written) if written == length => Ok(out.freeze()),
-                    Ok(_) | Err(_) => Err(Status::Corrupt),
-                }
-            }
-        }
-    }
-
-    /// Checks that `compressed` bytes, and this chunk, can become `length` bytes.
-    fn justify(
-        &self,
-        length: usize,
-        compressed: usize,
-        expansion_max: usize,
-    ) -> Result<(), Status> {
-        let is_possible =
-            length as u64 <= self.chunk.uncompressed_bytes && length / expansion_max <= compressed;
-        if is_possible { Ok(()) } else { Err(Status::Corrupt) }
+        let length = length_of(self.chunk.codec, &body, length, self.chunk.uncompressed_bytes)?;
+        let mut out = self.buffers.take(length);
+        self.decompressor.decompress(self.chunk.codec, &body, out.bytes_mut())?;
+        Ok(out.freeze())
     }
 }
-
-/// The shortest copy of Snappy that says most: 64 bytes in 3.
-const SNAPPY_EXPANSION_MAX: usize = 22;
-
-/// A byte of LZ4 lengthens a copy by 255 at most.
-const LZ4_EXPANSION_MAX: usize = 255;
 
 /// Checks that a page of version 2 is flat, and its levels are within its body.
 fn check_levels(page: &DataPage2, body_bytes: usize) -> Result<(), Status> {
@@ -391,10 +357,6 @@ mod tests {
         assert_eq!(of(Codec::Lz4Raw, 4, &body[..4]), Err(Status::Corrupt));
         // A page without values may be without bytes.
         assert_eq!(of(Codec::Lz4Raw, 0, &[]), Ok(0));
-        let pages = Pages::new(chunk(Codec::Lz4Raw, 0), Bytes::new(), 4, Buffers::default());
-        assert_eq!(pages.justify(300, 2, 255), Ok(()));
-        assert_eq!(pages.justify(300, 0, 255), Err(Status::Corrupt));
-        assert_eq!(pages.justify(301, 300, 255), Err(Status::Corrupt));
     }
 
     #[test]

@@ -70,7 +70,7 @@ impl Capabilities {
         Self {
             version: 1,
             physical_types: PhysicalType::ALL.iter().map(|(ty, _)| *ty).collect(),
-            codecs: Codec::ALL.iter().map(|(codec, _)| *codec).collect(),
+            codecs: Codec::SCAN.to_vec(),
             encodings: Encodings::ALL,
             operations: Op::ALL.iter().map(|(op, _)| *op).collect(),
             tests: TestOp::ALL.iter().map(|(test, _)| *test).collect(),

@@ -284,7 +284,10 @@ fn codec_of(chunk: &ColumnChunkMetaData, name: &str) -> Lowered<Codec> {
     match chunk.compression() {
         Compression::UNCOMPRESSED => Ok(Codec::Uncompressed),
         Compression::SNAPPY => Ok(Codec::Snappy),
+        Compression::GZIP(_) => Ok(Codec::Gzip),
+        Compression::BROTLI(_) => Ok(Codec::Brotli),
         Compression::LZ4_RAW => Ok(Codec::Lz4Raw),
+        Compression::ZSTD(_) => Ok(Codec::Zstd),
         other => Err(Kept::new(KeepReason::Codec, format!("column {name} is {other}"))),
     }
 }

@@ -207,6 +207,9 @@ impl Page {
             (None, Codec::Uncompressed) => values.to_vec(),
             (None, Codec::Snappy) => snappy::compress(values, layout.packing),
             (None, Codec::Lz4Raw) => lz4::compress(values, layout.packing),
+            (None, Codec::Gzip | Codec::Brotli | Codec::Zstd) => {
+                unreachable!("no layout has a codec that the kernel does not read")
+            }
         };
         [levels, &packed].concat()
     }

@@ -21,7 +21,7 @@ use nearscan_conformance::Random;
 use nearscan_cpu::fused::{Progress, RowFilter, Scan, ScanError, ScanPlan};
 use parquet::{
     arrow::ArrowWriter,
-    basic::{Compression, Encoding, Type},
+    basic::{BrotliLevel, Compression, Encoding, GzipLevel, Type, ZstdLevel},
     file::{
         metadata::{ParquetMetaData, ParquetMetaDataReader},
         properties::{WriterProperties, WriterPropertiesBuilder, WriterVersion},
@@ -160,6 +160,9 @@ impl File {
             codec: match column.compression() {
                 Compression::UNCOMPRESSED => Codec::Uncompressed,
                 Compression::SNAPPY => Codec::Snappy,
+                Compression::GZIP(_) => Codec::Gzip,
+                Compression::BROTLI(_) => Codec::Brotli,
+                Compression::ZSTD(_) => Codec::Zstd,
                 _ => Codec::Lz4Raw,
             },
             encodings: Encodings::ALL,
@@ -246,6 +249,9 @@ const COLUMN: fn(u16) -> Operand = Operand::Column;
     .set_column_encoding("text".into(), Encoding::PLAIN))]
 #[case::uncompressed(properties().set_compression(Compression::UNCOMPRESSED))]
 #[case::lz4(properties().set_compression(Compression::LZ4_RAW))]
+#[case::zstd(properties().set_compression(Compression::ZSTD(ZstdLevel::default())))]
+#[case::gzip(properties().set_compression(Compression::GZIP(GzipLevel::default())))]
+#[case::brotli(properties().set_compression(Compression::BROTLI(BrotliLevel::default())))]
 fn arrays_are_those_that_were_written(#[case] properties: WriterPropertiesBuilder) {
     let file = File::write(properties);
     let (all, _) = file.scan(file.plan(Program::default(), vec![])).unwrap();
