@@ -116,6 +116,14 @@ struct OpenUnit {
     file: File,
 }
 
+/// The end of reading chunks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Read {
+    Done,
+    /// The query's memory pool has no room for them.
+    NoMemory,
+}
+
 struct Runner {
     fused: Arc<Fused>,
     scan: Scan,
@@ -217,7 +225,10 @@ impl Runner {
         let progress = self.scan.advance();
         drop(timer);
         match progress {
-            Ok(Progress::NeedsBytes) => self.read().map(|()| None),
+            Ok(Progress::NeedsBytes) => match self.read()? {
+                Read::Done => Ok(None),
+                Read::NoMemory => self.give_up(at),
+            },
             Ok(Progress::Batch) => match self.scan.rows_ready() >= self.fused.batch_rows {
                 true => self.take_rows(),
                 false => Ok(None),
@@ -226,40 +237,46 @@ impl Runner {
             Err(ScanError::Filter(error)) => Err(from_filter(error)),
             Err(error) => {
                 tracing::debug!(table = self.fused.table, %error, "DataFusion reads a row group");
-                let fused = Arc::clone(&self.fused);
-                let Some(unit) = fused.partitions.get(at.0).and_then(|units| units.get(at.1))
-                else {
-                    return internal_err!("the scan has no row group {at:?}");
-                };
-                let first = if self.fused.states.is_some() { 0 } else { self.scan.rows_done() };
-                let ready = match self.scan.rows_ready() > 0 {
-                    true => self.take_rows_of(unit)?,
-                    false => None,
-                };
-                self.fall_back(unit, first)?;
-                Ok(ready)
+                self.give_up(at)
             }
         }
     }
 
-    /// Reads the chunks that the scan needs.
-    fn read(&mut self) -> Result<()> {
-        let Some(open) = &self.unit else { return Ok(()) };
-        let Some(unit) = self.unit(open.at) else { return Ok(()) };
+    /// Leaves the rest of a row group to the replaced plan; returns the rows that are ready.
+    fn give_up(&mut self, at: (usize, usize)) -> Result<Option<RecordBatch>> {
+        let fused = Arc::clone(&self.fused);
+        let Some(unit) = fused.partitions.get(at.0).and_then(|units| units.get(at.1)) else {
+            return internal_err!("the scan has no row group {at:?}");
+        };
+        let first = if fused.states.is_some() { 0 } else { self.scan.rows_done() };
+        let ready = match self.scan.rows_ready() > 0 {
+            true => self.take_rows_of(unit)?,
+            false => None,
+        };
+        self.fall_back(unit, first)?;
+        Ok(ready)
+    }
+
+    /// Reads the chunks that the scan needs, if there is memory for them.
+    fn read(&mut self) -> Result<Read> {
+        let Some(open) = &self.unit else { return Ok(Read::Done) };
+        let Some(unit) = self.unit(open.at) else { return Ok(Read::Done) };
         let mut read = Vec::new();
         for column in self.scan.needs() {
             let Some(chunk) = unit.chunks.get(column) else {
                 return internal_err!("the row group has no chunk {column}");
             };
             let length = usize::try_from(chunk.length).unwrap_or(usize::MAX);
-            self.memory.try_grow(length)?;
+            if self.memory.try_grow(length).is_err() {
+                return Ok(Read::NoMemory);
+            }
             self.metrics.bytes_read.add(length);
             let mut buffer = self.scan.buffers().take(length);
             open.file.read_exact_at(buffer.bytes_mut(), chunk.offset)?;
             read.push((column, buffer.freeze()));
         }
         read.into_iter().for_each(|(column, bytes)| self.scan.give(column, bytes));
-        Ok(())
+        Ok(Read::Done)
     }
 
     /// Ends a row group; returns its states, or the rows that must not mix with those of another.
