@@ -7,12 +7,10 @@
 //! is set, and greater where not, so `<` and `<=` would lose rows by the minimum, and `>` and `>=`
 //! by the maximum.
 //!
-//! The reader of a file returns one footer, whatever the predicate is. So the last rule of the
-//! physical optimizer inspects each scan's predicate, which is complete by then, and attaches the
-//! [`EqualityColumns`] to its files: those that the predicate compares with numbers by `=`, `<>`
-//! and IN, and uses in no other way. The reader keeps [`bounds`] of these columns only. The same
-//! rule also runs before scans are placed on drives or fused, and gives the [`FileFacts`] of the
-//! files the bounds of these columns: these scans prune row groups when they are planned.
+//! The reader of a file returns one footer, whatever the predicate is. So a rule
+//! ([`marks`](super::marks)) attaches the [`EqualityColumns`] of a scan's predicate to its files:
+//! those that the predicate compares with numbers by `=`, `<>` and IN, and uses in no other way.
+//! The reader keeps [`bounds`] of these columns only.
 //!
 //! ```text
 //! x = 5 AND (y > 3 OR x IN (6, 7))     x: bounds, y: none
@@ -30,18 +28,7 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use datafusion::{
     arrow::datatypes::{DataType, Schema},
-    common::{
-        Result, ScalarValue,
-        config::ConfigOptions,
-        tree_node::{Transformed, TreeNode},
-    },
-    datasource::{
-        physical_plan::{
-            FileGroup, FileScanConfig, FileScanConfigBuilder, FileSource, ParquetSource,
-        },
-        source::DataSourceExec,
-    },
-    execution::SessionStateBuilder,
+    common::ScalarValue,
     logical_expr::Operator,
     parquet::file::{
         metadata::ColumnChunkMetaData,
@@ -54,40 +41,23 @@ use datafusion::{
         },
         utils::collect_columns,
     },
-    physical_optimizer::PhysicalOptimizerRule,
-    physical_plan::ExecutionPlan,
 };
-
-use nearscan_corrections::Correction;
-use nearscan_optimizer::{FileFacts, NearscanOptions, PushdownRule};
-
-use super::{scan::parquet_scan_of, statistics};
 
 /// Floating-point columns of a scan that its predicate uses only for equality with numbers.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub(super) struct EqualityColumns(Arc<BTreeSet<String>>);
 
-/// Attaches the [`EqualityColumns`] to the files of each Parquet scan. No later rule may change the
-/// predicates of scans.
-#[derive(Debug)]
-pub(super) struct MarkEqualityColumns;
-
-impl MarkEqualityColumns {
-    /// Puts the rule into a session that is being built, before scans are placed, and at the end.
-    pub(super) fn install(state: &mut SessionStateBuilder) {
-        let rules = &mut state.physical_optimizers().get_or_insert_default().rules;
-        if let Some(slot) = rules.iter().position(|rule| rule.name() == PushdownRule::NAME) {
-            rules.insert(slot, Arc::new(Self));
-        }
-        state.physical_optimizer_rules().get_or_insert_default().push(Arc::new(Self));
-    }
-}
-
 impl EqualityColumns {
-    fn of(predicate: &Arc<dyn PhysicalExpr>, schema: &Schema) -> Self {
+    /// The columns of a predicate over `schema`.
+    pub(super) fn of(predicate: &Arc<dyn PhysicalExpr>, schema: &Schema) -> Self {
         let mut uses = Uses { schema, equality: BTreeSet::new(), other: BTreeSet::new() };
         uses.collect(predicate);
         Self(Arc::new(uses.equality.difference(&uses.other).cloned().collect()))
+    }
+
+    /// Whether there are none.
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 
     /// Whether a column chunk belongs to one of the columns.
@@ -118,75 +88,6 @@ pub(super) fn bounds(stated: &ChunkStatistics) -> Option<ChunkStatistics> {
         ChunkStatistics::Double(stated) => wider!(Double, stated),
         _ => None,
     }
-}
-
-impl PhysicalOptimizerRule for MarkEqualityColumns {
-    fn optimize(
-        &self,
-        plan: Arc<dyn ExecutionPlan>,
-        options: &ConfigOptions,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        let is_sound =
-            NearscanOptions::corrections_of(options).contains(Correction::RemoveUnsoundStatistics);
-        let marked = plan.transform_down(|node| {
-            let Some(scan) = parquet_scan_of(&node) else { return Ok(Transformed::no(node)) };
-            let columns = equality_columns(scan);
-            let has_marks = scan
-                .file_groups
-                .iter()
-                .flat_map(FileGroup::iter)
-                .any(|file| file.extensions.contains::<EqualityColumns>());
-            if columns.0.is_empty() && !has_marks {
-                return Ok(Transformed::no(node));
-            }
-            let scan = marked(scan.clone(), &columns, is_sound)?;
-            Ok(Transformed::yes(DataSourceExec::from_data_source(scan) as _))
-        })?;
-        Ok(marked.data)
-    }
-
-    fn name(&self) -> &'static str {
-        "MarkEqualityColumns"
-    }
-
-    fn schema_check(&self) -> bool {
-        true
-    }
-}
-
-/// Returns the scan with columns attached to its files; facts get the bounds of these columns if
-/// the others are removed from them.
-fn marked(
-    scan: FileScanConfig,
-    columns: &EqualityColumns,
-    is_sound: bool,
-) -> Result<FileScanConfig> {
-    let mut groups = Vec::with_capacity(scan.file_groups.len());
-    for group in &scan.file_groups {
-        let files = group.files().iter().cloned().map(|mut file| -> Result<_> {
-            if is_sound && let Some(facts) = file.extensions.get::<FileFacts>() {
-                let metadata = statistics::of_row_groups(Arc::clone(&facts.stated), columns)?;
-                let facts = FileFacts { metadata, ..facts.clone() };
-                file.extensions.insert(facts);
-            }
-            file.extensions.insert(columns.clone());
-            Ok(file)
-        });
-        let mut marked = FileGroup::new(files.collect::<Result<_>>()?);
-        if let Some(statistics) = group.file_statistics(None) {
-            marked = marked.with_statistics(Arc::new(statistics.clone()));
-        }
-        groups.push(marked);
-    }
-    Ok(FileScanConfigBuilder::from(scan).with_file_groups(groups).build())
-}
-
-fn equality_columns(scan: &FileScanConfig) -> EqualityColumns {
-    let source = scan.file_source.downcast_ref::<ParquetSource>();
-    let predicate = source.and_then(FileSource::filter);
-    predicate
-        .map(|predicate| EqualityColumns::of(&predicate, scan.file_schema()))
-        .unwrap_or_default()
 }
 
 /// The columns of a predicate, by their uses.

@@ -11,6 +11,7 @@
 //! | `validate` | validates Parquet metadata before allocating from it |
 //! | `statistics` | removes Parquet statistics that DataFusion would use unsoundly |
 //! | `equality` | lets the bounds of floating-point columns prune row groups by equality |
+//! | `marks` | attaches the columns that are compared by equality to the files of scans |
 //! | `ordering` | verifies the sort orders that files declare |
 //! | `facts` | attaches footers and drives to files for the optimizer |
 //! | `reader` | reads footers and column chunks for scans, and validates them |
@@ -21,6 +22,7 @@ mod diagnose;
 mod equality;
 mod facts;
 mod format;
+mod marks;
 mod metadata;
 mod ordering;
 mod reader;
@@ -35,8 +37,8 @@ use std::sync::Arc;
 
 use datafusion::{datasource::file_format::FileFormatFactory, execution::SessionStateBuilder};
 
-use equality::MarkEqualityColumns;
 use format::SoundFormatFactory;
+use marks::MarkEqualityColumns;
 
 pub(crate) use diagnose::explain;
 pub(crate) use format::STATISTICS_CACHE_BYTES;

@@ -18,8 +18,8 @@ use crate::{
     vector::{Coded, Vector},
 };
 
-/// Of so many rows at least one is selected if all of them are decoded: decoding a row costs a small
-/// part of what finding a single one costs.
+/// Of so many rows at least one is selected if all of them are decoded: decoding a row costs a
+/// small part of what finding a single one costs.
 const SPARSE_ROWS_MIN: usize = 32;
 
 /// Reads a chunk from its first row to its last.

@@ -9,7 +9,7 @@ use nearscan_command::{Chunk, Encoding, PhysicalType, Status};
 
 use crate::{
     decode::{numbers::PageNumbers, reading, strings::PageStrings},
-    fused::EntryViews,
+    entry_views::EntryViews,
     values::{NumberValues, Numbers, Strings},
 };
 

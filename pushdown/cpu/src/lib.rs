@@ -48,6 +48,7 @@ mod dates;
 mod decode;
 mod dictionary;
 mod drive;
+mod entry_views;
 mod error;
 mod fold;
 pub mod fused;

@@ -5,8 +5,8 @@
 //! A drive is serialised as its name: on the other machine, `execute` looks the name up among the
 //! attached drives, and runs units on the host if the drive or the file is missing. Dynamic filters
 //! are serialised by the converter in use, which keeps a filter shared between a join and its scan
-//! if it can. A fused scan is serialised as the plan that it replaces: which row groups it reads, and
-//! how, follows from the footers of files, which the other machine does not have at hand.
+//! if it can. A fused scan is serialised as the plan that it replaces: which row groups it reads,
+//! and how, follows from the footers of files, which the other machine does not have at hand.
 
 mod merge;
 

@@ -11,7 +11,7 @@ use arrow::{
 };
 use nearscan_command::{Status, float_at};
 
-use super::{scan::ScanError, views::ViewBuilder};
+use super::{error::ScanError, views::ViewBuilder};
 use crate::{
     error::Stop,
     values::{NumberValues, Numbers},

@@ -3,8 +3,8 @@
 
 use nearscan_command::{Fragment, Op, Operand, Program, Step};
 
-/// The conjuncts of the predicate: programs whose last step is the verdict. None if the predicate is
-/// empty.
+/// The conjuncts of the predicate: programs whose last step is the verdict. None if the predicate
+/// is empty.
 pub(super) fn split(predicate: &Program) -> Vec<Program> {
     let Some(last) = predicate.steps.len().checked_sub(1) else { return Vec::new() };
     let mut verdicts = Vec::new();

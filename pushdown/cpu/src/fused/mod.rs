@@ -28,12 +28,13 @@
 mod arrays;
 mod batch;
 mod conjuncts;
+mod error;
 mod plan;
 mod predicate;
 mod scan;
 #[expect(unsafe_code, reason = "arrays of views that were checked when they were made")]
 mod views;
 
+pub use error::ScanError;
 pub use plan::{RowFilter, ScanPlan};
-pub use scan::{Progress, Scan, ScanError};
-pub(crate) use views::EntryViews;
+pub use scan::{Progress, Scan};

@@ -2,8 +2,8 @@
 //! Evaluates the conjuncts of a predicate one after the other, each over the rows that those before
 //! it kept.
 //!
-//! Conjuncts that cannot fail are ordered by cost and by the share of rows that they dropped so far:
-//! first the one that drops most rows for its cost. The order is a function of the data, no clock
+//! Conjuncts that cannot fail are ordered by cost and by the share of rows that they dropped so
+//! far: first the one that drops most rows for its cost. The order is a function of the data, no clock
 //! is involved, and it is renewed with each row group.
 
 use std::sync::Arc;
@@ -15,8 +15,8 @@ use super::{
     arrays::ColumnBuilder,
     batch::Batch,
     conjuncts::{columns_of, split},
+    error::ScanError,
     plan::{RowFilter, ScanPlan},
-    scan::ScanError,
 };
 use crate::{
     chunk::ChunkReader, error::Stop, program::Prepared, selection::Selection, vector::Vector,

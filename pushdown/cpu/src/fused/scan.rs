@@ -1,50 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Implements [`Scan`], which runs a [`ScanPlan`] over row groups.
 
-use std::{error::Error, sync::Arc};
+use std::sync::Arc;
 
 use arrow::array::ArrayRef;
 use bytes::Bytes;
 use nearscan_command::{Chunk, Envelope, Output, ResultHeader, Status};
 
-use super::{arrays::ColumnBuilder, batch::Batch, plan::ScanPlan, predicate::Predicate};
+use super::{
+    arrays::ColumnBuilder, batch::Batch, error::ScanError, plan::ScanPlan, predicate::Predicate,
+};
 use crate::{
-    buffers::Buffers, chunk::ChunkReader, error::Stop, groups::States, job::used_columns,
-    program::Prepared, scope::Scope,
+    buffers::Buffers, chunk::ChunkReader, groups::States, job::used_columns, program::Prepared,
+    scope::Scope,
 };
 
 /// Rows of a batch: a column of numbers takes 64 KiB, so a handful of them stay in the second
 /// cache.
 const BATCH_ROWS: usize = 8192;
-
-/// The reason why a scan stopped.
-#[derive(Debug, thiserror::Error)]
-pub enum ScanError {
-    /// The bytes are not what this scan reads, or a number left its width.
-    #[error("status {0:?}")]
-    Status(Status),
-    /// A condition failed.
-    #[error(transparent)]
-    Filter(Box<dyn Error + Send + Sync>),
-    /// The caller has not given the bytes of a column that [`Scan::needs`] listed.
-    #[error("the bytes of column {column} are missing")]
-    MissingBytes {
-        /// Place of the column in the fragment.
-        column: usize,
-    },
-    /// Arrow refused an array.
-    #[error(transparent)]
-    Array(#[from] arrow::error::ArrowError),
-}
-
-impl From<Stop> for ScanError {
-    fn from(stop: Stop) -> Self {
-        match stop {
-            Stop::Status { status, .. } => Self::Status(status),
-            Stop::Failed(failure) => Self::Filter(Box::new(failure)),
-        }
-    }
-}
 
 /// What a scan did last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -17,13 +17,11 @@ use nearscan_command::Status;
 
 use crate::{
     dictionary::Dictionary,
+    entry_views::{INLINE_BYTES_MAX, are_utf8},
     error::Stop,
     values::{Strings, is_set},
     vector::{Coded, Vector},
 };
-
-/// Bytes of the longest string that a view has in itself.
-const INLINE_BYTES_MAX: usize = 12;
 
 /// Lowest bit of the number of the buffer in the view of a longer string.
 const BUFFER_SHIFT: u32 = 64;
@@ -39,29 +37,6 @@ pub(super) struct ViewBuilder {
     /// Each is in one of `buffers`, or in itself; of a text it is valid UTF-8.
     views: Vec<u128>,
     buffers: Vec<Bytes>,
-}
-
-/// The views of the entries of a dictionary, in buffer 0.
-#[derive(Debug)]
-pub(crate) struct EntryViews {
-    views: Vec<u128>,
-    is_utf8: bool,
-    /// Whether a view refers to the buffer.
-    has_long: bool,
-}
-
-impl EntryViews {
-    /// Those of the entries of a dictionary, which are in one buffer.
-    pub(crate) fn of(entries: &Strings) -> Self {
-        let rows = 0..entries.views.len();
-        let views =
-            rows.clone().map(|row| make_view(entries.get(row), 0, entries.views[row].start));
-        Self {
-            views: views.collect(),
-            is_utf8: are_utf8(entries, rows.len()),
-            has_long: rows.into_iter().any(|row| entries.get(row).len() > INLINE_BYTES_MAX),
-        }
-    }
 }
 
 impl ViewBuilder {
@@ -168,29 +143,6 @@ impl ViewBuilder {
             }
         }
     }
-}
-
-/// Bytes per string up to which a whole stretch of a page is looked at rather than each string.
-const STRETCH_BYTES_MAX: usize = 256;
-
-/// Whether the strings of the first `rows` rows are UTF-8.
-fn are_utf8(strings: &Strings, rows: usize) -> bool {
-    // The stretch of the one buffer with all strings, and the lengths between them: bytes below 128
-    // as long as no string is longer than that.
-    if let ([buffer], Some(first), Some(last)) =
-        (&*strings.buffers, strings.views.first(), strings.views[..rows].last())
-        && strings.validity.is_none()
-    {
-        let stretch = first.start as usize..(last.start + last.length) as usize;
-        let is_short = stretch.len() <= rows * STRETCH_BYTES_MAX;
-        if is_short && buffer.get(stretch).is_some_and(<[u8]>::is_ascii) {
-            return true;
-        }
-    }
-    (0..rows).all(|row| {
-        let bytes = strings.get(row);
-        bytes.is_ascii() || simdutf8::basic::from_utf8(bytes).is_ok()
-    })
 }
 
 /// The view of a string in buffer 0, moved to another buffer, whose number is at its place in

@@ -2,8 +2,8 @@
 //! Decides which nodes of a plan a fused scan replaces.
 //!
 //! At each node the largest part is tried first: a partial aggregate over a stack of filters and
-//! projections over a scan, then a filter over a scan, then the scan alone. Whatever of an aggregate
-//! cannot be computed in the scan stays above it. Conditions always move into the scan: those
+//! projections over a scan, then a filter over a scan, then the scan alone. Whatever of an
+//! aggregate cannot be computed in the scan stays above it. Conditions always move into the scan: those
 //! without a counterpart in a fragment are evaluated there by DataFusion's expressions.
 
 use std::sync::Arc;
@@ -23,9 +23,10 @@ use nearscan_corrections::input_of_barrier;
 use nearscan_cpu::fused::{RowFilter, ScanPlan};
 
 use super::{
-    exec::{Fused, FusedScanExec, RowOutput},
+    choice::ScanChoice,
+    exec::FusedScanExec,
     filter::{ExprFilter, columns_of, is_infallible, rebased},
-    rule::ScanChoice,
+    work::{Fused, RowOutput},
 };
 use crate::{
     decide::lower_aggregate_states,

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Implements [`FusedScanExec`], which runs a [`ScanPlan`] over row groups on the host.
+//! Implements [`FusedScanExec`], which scans row groups on the host.
 //!
 //! The operator has no children: the subplan that it replaces is a field, and is not shown.
 
 use std::{fmt, sync::Arc};
 
-use arrow::datatypes::FieldRef;
 use datafusion::{
     common::{Statistics, internal_err, tree_node::TreeNodeRecursion},
     config::ConfigOptions,
     error::Result,
     execution::{SendableRecordBatchStream, TaskContext},
-    physical_expr::{PhysicalExpr, expressions::Column},
+    physical_expr::PhysicalExpr,
     physical_plan::{
         DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, Partitioning,
         PlanProperties, ReplaceChildrenOptions,
@@ -23,66 +22,15 @@ use datafusion::{
         metrics::{ExecutionPlanMetricsSet, MetricsSet},
     },
 };
-use nearscan_command::{Operand, Output};
-use nearscan_cpu::fused::ScanPlan;
+use nearscan_command::Output;
 
-use super::{filter::columns_of, run, share::Executions};
-use crate::{
-    exec::{Replaced, is_dynamic, show},
-    lower::aggregate::{Meaning, Source},
-    units::PlannedUnit,
+use super::{
+    filter::columns_of,
+    run::{self, Start},
+    share::Executions,
+    work::Fused,
 };
-
-/// The work of a [`FusedScanExec`].
-#[derive(Debug, Clone)]
-pub(crate) struct Fused {
-    /// Name of the table.
-    pub(crate) table: String,
-    /// What is computed of each row group.
-    pub(crate) scan: Arc<ScanPlan>,
-    /// The row groups of each partition.
-    pub(crate) partitions: Vec<Vec<PlannedUnit>>,
-    /// The predicate for EXPLAIN.
-    pub(crate) filter: String,
-    /// Rows after which a partition may stop.
-    pub(crate) fetch: Option<usize>,
-    /// Whether an operator above relies on the order of a partition's rows.
-    pub(crate) is_ordered: bool,
-    /// Rows of a batch, at least, but for the last one.
-    pub(crate) batch_rows: usize,
-    /// The sources of the output's columns, if it is states.
-    pub(crate) states: Option<Replaced>,
-    /// The output's columns, if it is rows.
-    pub(crate) rows: Option<RowOutput>,
-}
-
-/// The columns of rows.
-#[derive(Debug, Clone)]
-pub(crate) struct RowOutput {
-    /// The source of each column that is read.
-    pub(crate) sources: Vec<Source>,
-    /// The field of each of them.
-    pub(crate) fields: Vec<FieldRef>,
-    /// The outputs as expressions over them; none if they are the outputs.
-    pub(crate) computed: Option<Vec<Arc<dyn PhysicalExpr>>>,
-}
-
-impl Fused {
-    /// The column of the fragment that an output is, if it is one.
-    pub(super) fn column_of_output(&self, output: usize) -> Option<usize> {
-        let rows = self.rows.as_ref()?;
-        let read = match &rows.computed {
-            None => output,
-            Some(computed) => computed.get(output)?.downcast_ref::<Column>()?.index(),
-        };
-        let source = rows.sources.get(read).filter(|it| it.meaning != Meaning::FolderValue)?;
-        let Output::Rows { columns, .. } = &self.scan.fragment.output else { return None };
-        match columns.get(source.column)?.operand {
-            Operand::Column(column) => Some(usize::from(column)),
-            _ => None,
-        }
-    }
-}
+use crate::exec::{is_dynamic, show};
 
 /// Decodes, filters and aggregates Parquet row groups in one pass.
 #[derive(Debug, Clone)]
@@ -116,22 +64,6 @@ impl FusedScanExec {
             properties: Arc::new(properties),
             metrics: ExecutionPlanMetricsSet::new(),
         }
-    }
-
-    pub(super) fn fused(&self) -> &Arc<Fused> {
-        &self.fused
-    }
-
-    pub(super) fn executions(&self) -> &Executions {
-        &self.executions
-    }
-
-    pub(super) fn dynamic_filters(&self) -> &[Arc<dyn PhysicalExpr>] {
-        &self.dynamic_filters
-    }
-
-    pub(super) fn metrics_set(&self) -> &ExecutionPlanMetricsSet {
-        &self.metrics
     }
 
     /// The subplan that this node replaces; not a child.
@@ -250,7 +182,14 @@ impl ExecutionPlan for FusedScanExec {
         partition: usize,
         context: Arc<TaskContext>,
     ) -> Result<SendableRecordBatchStream> {
-        Ok(Box::pin(cooperative(run::partition_stream(self, partition, &context)?)))
+        let start = Start {
+            fused: &self.fused,
+            plan: &self.plan,
+            dynamic_filters: &self.dynamic_filters,
+            executions: &self.executions,
+            metrics: &self.metrics,
+        };
+        Ok(Box::pin(cooperative(run::partition_stream(start, partition, &context)?)))
     }
 
     fn metrics(&self) -> Option<MetricsSet> {
@@ -260,7 +199,7 @@ impl ExecutionPlan for FusedScanExec {
     #[expect(deprecated, reason = "the replaced plan still answers through it")]
     fn partition_statistics(&self, partition: Option<usize>) -> Result<Arc<Statistics>> {
         match partition {
-            // Row groups are shared, so statistics of a partition of the replaced plan do not apply.
+            // Row groups are shared, so statistics of a replaced partition do not apply.
             Some(_) => Ok(Arc::new(Statistics::new_unknown(&self.schema()))),
             None => self.plan.partition_statistics(None),
         }

@@ -13,8 +13,8 @@
 //!   DataSourceExec: lineitem             FusedScanExec: dynamic_filter=true
 //! ```
 //!
-//! - `rule`: [`FusedScanRule`], its place among the rules.
-//! - `decide`: which nodes are replaced, and by what.
+//! - `rule`: [`FusedScanRule`], its place among the rules; `choice`: what EXPLAIN shows of it.
+//! - `decide`: which nodes are replaced, and by what; `work`: the description of a scan.
 //! - `filter`: conditions that a fragment cannot express, evaluated by DataFusion's expressions.
 //! - `exec`: the operator; `run`: its streams; `share`: how its partitions share row groups.
 //!
@@ -22,15 +22,18 @@
 //!
 //! - The output has the schema of the replaced node, and the same rows; their order is that of the
 //!   files within a row group, and of a whole partition if an operator above relies on it.
-//! - A row group that cannot be read, or stops in the middle, is read by the replaced plan, from the
-//!   first row that was not returned.
+//! - A row group that cannot be read, or stops in the middle, is read by the replaced plan, from
+//!   the first row that was not returned.
 
+mod choice;
 mod decide;
 mod exec;
 mod filter;
 mod rule;
 mod run;
 mod share;
+mod work;
 
+pub use choice::ScanChoice;
 pub use exec::FusedScanExec;
-pub use rule::{FusedScanRule, ScanChoice};
+pub use rule::FusedScanRule;

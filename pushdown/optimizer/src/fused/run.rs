@@ -15,6 +15,7 @@ use datafusion::{
         SendableRecordBatchStream, TaskContext,
         memory_pool::{MemoryConsumer, MemoryReservation},
     },
+    physical_expr::PhysicalExpr,
     physical_plan::{
         ExecutionPlan,
         metrics::{BaselineMetrics, Count, ExecutionPlanMetricsSet, MetricBuilder},
@@ -27,9 +28,9 @@ use nearscan_cpu::fused::{Progress, Scan, ScanError, ScanPlan};
 use nearscan_drive::file_version;
 
 use super::{
-    exec::{Fused, FusedScanExec},
     filter::DynamicFilter,
-    share::Share,
+    share::{Executions, Share},
+    work::Fused,
 };
 use crate::{
     exec::{arrays, fallback},
@@ -37,26 +38,37 @@ use crate::{
     units::PlannedUnit,
 };
 
+/// What the streams of an operator start from.
+pub(super) struct Start<'a> {
+    pub(super) fused: &'a Arc<Fused>,
+    /// The replaced plan.
+    pub(super) plan: &'a Arc<dyn ExecutionPlan>,
+    /// Over the outputs.
+    pub(super) dynamic_filters: &'a [Arc<dyn PhysicalExpr>],
+    pub(super) executions: &'a Executions,
+    pub(super) metrics: &'a ExecutionPlanMetricsSet,
+}
+
 /// Runs one partition.
 pub(super) fn partition_stream(
-    exec: &FusedScanExec,
+    start: Start<'_>,
     partition: usize,
     task: &Arc<TaskContext>,
 ) -> Result<RecordBatchStreamAdapter<BoxStream<'static, Result<RecordBatch>>>> {
-    let fused = Arc::clone(exec.fused());
+    let fused = Arc::clone(start.fused);
+    let schema = start.plan.schema();
     let counts: Vec<usize> = fused.partitions.iter().map(Vec::len).collect();
-    let share = exec.executions().start(task, &counts, partition, !fused.is_ordered);
+    let share = start.executions.start(task, &counts, partition, !fused.is_ordered);
     let memory =
         MemoryConsumer::new(format!("FusedScanExec[{partition}]")).register(task.memory_pool());
-    let plan = with_dynamic_filters(&fused, exec);
     let runner = Runner {
-        scan: Scan::new(plan),
+        scan: Scan::new(with_dynamic_filters(&start, &schema)),
         share,
-        schema: exec.schema(),
-        plan: Arc::clone(exec.replaced()),
+        schema: Arc::clone(&schema),
+        plan: Arc::clone(start.plan),
         task: Arc::clone(task),
         memory,
-        metrics: Metrics::new(exec.metrics_set(), partition),
+        metrics: Metrics::new(start.metrics, partition),
         left: fused.fetch.unwrap_or(usize::MAX),
         unit: None,
         fallback: None,
@@ -66,18 +78,19 @@ pub(super) fn partition_stream(
         let batch = runner.next().await?;
         Ok(batch.map(|batch| (batch, runner)))
     });
-    Ok(RecordBatchStreamAdapter::new(exec.schema(), Box::pin(batches)))
+    Ok(RecordBatchStreamAdapter::new(schema, Box::pin(batches)))
 }
 
-/// The plan of the scan with the dynamic filters of this operator.
-fn with_dynamic_filters(fused: &Fused, exec: &FusedScanExec) -> Arc<ScanPlan> {
-    if exec.dynamic_filters().is_empty() {
+/// The plan of the scan with the dynamic filters of its operator.
+fn with_dynamic_filters(start: &Start<'_>, outputs: &Schema) -> Arc<ScanPlan> {
+    let fused = start.fused;
+    if start.dynamic_filters.is_empty() {
         return Arc::clone(&fused.scan);
     }
     let mut plan = ScanPlan::clone(&fused.scan);
-    for filter in exec.dynamic_filters() {
+    for filter in start.dynamic_filters {
         let columns = |output| fused.column_of_output(output);
-        if let Some(filter) = DynamicFilter::over_outputs(filter, &exec.schema(), columns) {
+        if let Some(filter) = DynamicFilter::over_outputs(filter, outputs, columns) {
             // Before the filters that can fail, which stay last.
             plan.filters.insert(0, Arc::new(filter));
         }
