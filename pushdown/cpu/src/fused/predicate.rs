@@ -3,8 +3,8 @@
 //! it kept.
 //!
 //! Conjuncts that cannot fail are ordered by cost and by the share of rows that they dropped so
-//! far: first the one that drops most rows for its cost. The order is a function of the data, no clock
-//! is involved, and it is renewed with each row group.
+//! far: first the one that drops most rows for its cost. The order is a function of the data, no
+//! clock is involved, and it is renewed with each row group.
 
 use std::sync::Arc;
 

@@ -3,8 +3,8 @@
 //!
 //! At each node the largest part is tried first: a partial aggregate over a stack of filters and
 //! projections over a scan, then a filter over a scan, then the scan alone. Whatever of an
-//! aggregate cannot be computed in the scan stays above it. Conditions always move into the scan: those
-//! without a counterpart in a fragment are evaluated there by DataFusion's expressions.
+//! aggregate cannot be computed in the scan stays above it. Conditions always move into the scan:
+//! those without a counterpart in a fragment are evaluated there by DataFusion's expressions.
 
 use std::sync::Arc;
 
