@@ -2,8 +2,8 @@
 //! Defines the configurations in which a query runs, and selects those of each query.
 //!
 //! Every query runs without a drive and without the fused scan; what it gives there is held against
-//! DuckDB, and the other ways against it. Of these a query gets [`WAYS_PER_QUERY`], in turn, so that
-//! after some batches each shape of query has met each of them.
+//! DuckDB, and the other ways against it. Of these a query gets [`WAYS_PER_QUERY`], in turn, so
+//! that after some batches each shape of query has met each of them.
 
 use std::path::Path;
 
