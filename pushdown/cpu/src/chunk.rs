@@ -123,6 +123,14 @@ impl ChunkReader {
         }
     }
 
+    /// Checks the headers of pages that were not read, after the last row was read or skipped.
+    ///
+    /// # Errors
+    /// A status when they do not fit the chunk.
+    pub(crate) fn check_rest(&mut self) -> Result<(), Stop> {
+        self.pages.check_rest().map_err(|status| self.stop(status))
+    }
+
     fn stop(&self, status: Status) -> Stop {
         let (page, offset) = self.pages.place();
         let column = u32::try_from(self.column).unwrap_or(u32::MAX);

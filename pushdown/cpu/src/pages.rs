@@ -124,6 +124,15 @@ impl Pages {
         Ok(None)
     }
 
+    /// Checks the headers of the pages that are left, and that all rows are in pages.
+    ///
+    /// # Errors
+    /// [`Status::Corrupt`]
+    pub(crate) fn check_rest(&mut self) -> Result<(), Status> {
+        while self.next_raw()?.is_some() {}
+        if self.rows_left == 0 { Ok(()) } else { Err(Status::Corrupt) }
+    }
+
     /// Decompresses a page.
     ///
     /// # Errors

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Runs a query over a corrupt file in two engines, without a drive and with one.
+//! Runs a query over a corrupt file in two engines: by DataFusion's reader, and with a drive or by
+//! the fused scan.
 
 use std::{cell::Cell, path::Path};
 
@@ -29,13 +30,14 @@ pub(super) struct Bench {
     runtime: Runtime,
     plain: Engine,
     with_drive: Engine,
+    fused: Engine,
     folder: TempDir,
     /// Files that were written: each has its own name, since footers are cached by name.
     written: Cell<u64>,
 }
 
 impl Bench {
-    /// Starts both engines.
+    /// Starts the engines.
     ///
     /// # Panics
     /// When they do not start.
@@ -47,11 +49,13 @@ impl Bench {
         let open = |builder: nearscan::EngineBuilder| {
             runtime.block_on(builder.threads(1).build()).expect("an engine")
         };
-        let (plain, with_drive) = (open(Engine::builder()), open(with_drive));
-        Self { runtime, plain, with_drive, folder, written: Cell::new(0) }
+        let plain = open(Engine::builder().set("nearscan.scan", "datafusion"));
+        let (with_drive, fused) = (open(with_drive), open(Engine::builder()));
+        Self { runtime, plain, with_drive, fused, folder, written: Cell::new(0) }
     }
 
-    /// Runs one of the queries over a file with these bytes, without a drive and with one.
+    /// Runs one of the queries over a file with these bytes, by DataFusion's reader, and with a
+    /// drive or by the fused scan, in turn.
     ///
     /// # Panics
     /// When the engine does, or says too little of what is wrong.
@@ -60,7 +64,12 @@ impl Bench {
         let path = self.folder.path().join(format!("{number}.parquet"));
         std::fs::write(&path, bytes).expect("a file is written");
         let sql = QUERIES[query].replace("{}", &path.display().to_string());
-        let ended = [&self.plain, &self.with_drive].map(|engine| {
+        // All queries over a file alike.
+        let other = match number / QUERIES.len() as u64 % 2 {
+            0 => &self.with_drive,
+            _ => &self.fused,
+        };
+        let ended = [&self.plain, other].map(|engine| {
             self.runtime.block_on(async {
                 match rows(engine, &sql).await {
                     Ok(rows) => Ended::Rows(rows),

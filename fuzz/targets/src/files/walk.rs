@@ -91,8 +91,8 @@ enum Right {
 fn check_corrupt(bench: &Bench, damaged: &Damaged, query: usize) -> Result<Right, String> {
     match bench.run(&damaged.bytes, query) {
         [Ended::Rows(off), Ended::Rows(force)] if off == force => Ok(Right::Rows),
-        [Ended::Rows(off), Ended::Rows(force)] => {
-            Err(format!("{} rows, and {} others with a drive", off.len(), force.len()))
+        [Ended::Rows(off), Ended::Rows(other)] => {
+            Err(format!("{} rows, and {} others by us", off.len(), other.len()))
         }
         [Ended::Error(text), force] => {
             let has_place = text.contains(", row group ") && text.contains(", byte ");
@@ -104,12 +104,12 @@ fn check_corrupt(bench: &Bench, damaged: &Damaged, query: usize) -> Result<Right
             match force {
                 _ if is_in_page && !has_place => Err(format!("no place in {text}")),
                 Ended::Rows(_) if !is_in_page && !is_in_index => {
-                    Err(format!("without a drive alone: {text}"))
+                    Err(format!("by DataFusion alone: {text}"))
                 }
                 _ => Ok(Right::Error),
             }
         }
-        [Ended::Rows(_), Ended::Error(text)] => Err(format!("with a drive alone: {text}")),
+        [Ended::Rows(_), Ended::Error(text)] => Err(format!("by us alone: {text}")),
     }
 }
 

@@ -56,24 +56,44 @@ trait FromNumber: Copy + Default {
 
 /// Numbers fit, because the reading of the chunk checks it, except in null rows.
 macro_rules! from_number {
-    ($($integer:ty)*) => {$(
+    ($($integer:ty: $($lint:ident)*;)*) => {$(
         impl FromNumber for $integer {
-            #[expect(
-                clippy::allow_attributes, clippy::cast_possible_truncation,
-                clippy::cast_sign_loss, reason = "checked when it was read"
-            )]
+            #[expect($(clippy::$lint,)* reason = "checked when it was read")]
             fn narrow(number: i64) -> Self {
                 number as Self
             }
 
-            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "as above")]
+            #[expect($(clippy::$lint,)* reason = "checked when it was read")]
             fn wide(number: i128) -> Self {
                 number as Self
             }
         }
     )*};
 }
-from_number!(i8 i16 i32 u8 u16 u32 u64);
+from_number! {
+    i8: cast_possible_truncation;
+    i16: cast_possible_truncation;
+    i32: cast_possible_truncation;
+    u8: cast_possible_truncation cast_sign_loss;
+    u16: cast_possible_truncation cast_sign_loss;
+    u32: cast_possible_truncation cast_sign_loss;
+}
+
+impl FromNumber for u64 {
+    #[expect(clippy::cast_sign_loss, reason = "checked when it was read")]
+    fn narrow(number: i64) -> Self {
+        number as Self
+    }
+
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "checked when it was read"
+    )]
+    fn wide(number: i128) -> Self {
+        number as Self
+    }
+}
 
 impl FromNumber for i64 {
     fn narrow(number: i64) -> Self {

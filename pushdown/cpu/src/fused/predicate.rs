@@ -212,7 +212,10 @@ impl Conjunct {
                 let arrays = arrays.collect::<Result<Vec<_>, ScanError>>()?;
                 let verdict = filter.evaluate(arrays, rows).map_err(ScanError::Filter)?;
                 let (is_true, nulls) = (verdict.values().clone(), verdict.nulls());
-                Ok(nulls.map_or(is_true.clone(), |nulls| &is_true & nulls.inner()))
+                Ok(match nulls {
+                    None => is_true,
+                    Some(nulls) => &is_true & nulls.inner(),
+                })
             }
         }
     }

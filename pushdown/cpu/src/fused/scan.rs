@@ -58,7 +58,7 @@ pub struct Scan {
 #[derive(Debug)]
 enum Sink {
     Rows { columns: Vec<usize>, builders: Vec<ColumnBuilder>, rows: usize },
-    States(Option<States>),
+    States(Option<Box<States>>),
 }
 
 impl Scan {
@@ -107,7 +107,7 @@ impl Scan {
         if let Sink::States(states) = &mut self.sink
             && let Output::States { keys, aggregates } = &self.plan.fragment.output
         {
-            *states = Some(States::new(keys, aggregates, u64::MAX));
+            *states = Some(Box::new(States::new(keys, aggregates, u64::MAX)));
         }
     }
 
@@ -163,7 +163,8 @@ impl Scan {
     /// Processes the next batch.
     ///
     /// # Errors
-    /// [`ScanError`]; the batch has then added nothing to rows. States are lost.
+    /// [`ScanError`]; the batch has then added nothing to rows, or all rows are done and something
+    /// is wrong behind them. States are lost.
     pub fn advance(&mut self) -> Result<Progress, ScanError> {
         if self.rows_done == self.rows {
             return Ok(Progress::Done);
@@ -191,12 +192,14 @@ impl Scan {
         }
         batch.skip_others(&mut self.readers, &mut self.skipped);
         self.rows_done += batch.rows() as u64;
-        if self.rows_done == self.rows {
-            let readers = self.readers.iter().flatten();
-            self.pages_skipped += readers.map(ChunkReader::pages_skipped).sum::<u64>();
-            return Ok(Progress::Done);
+        if self.rows_done < self.rows {
+            return Ok(Progress::Batch);
         }
-        Ok(Progress::Batch)
+        for reader in self.readers.iter_mut().flatten() {
+            self.pages_skipped += reader.pages_skipped();
+            reader.check_rest()?;
+        }
+        Ok(Progress::Done)
     }
 
     /// Adds the rows of a batch to the output.

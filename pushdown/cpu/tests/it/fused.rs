@@ -54,17 +54,27 @@ fn table() -> RecordBatch {
         ("few", Arc::new(few.iter().map(small).collect::<Int32Array>())),
         (
             "tiny",
-            Arc::new(few.iter().map(|it| small(it).map(|it| it as i8)).collect::<Int8Array>()),
+            Arc::new(
+                few.iter()
+                    .map(|it| small(it).map(|it| i8::try_from(it).unwrap()))
+                    .collect::<Int8Array>(),
+            ),
         ),
         ("day", Arc::new(few.iter().map(small).collect::<Date32Array>())),
         (
             "u16",
-            Arc::new(few.iter().map(|it| small(it).map(|it| it as u16)).collect::<UInt16Array>()),
+            Arc::new(
+                few.iter()
+                    .map(|it| small(it).map(|it| u16::try_from(it).unwrap()))
+                    .collect::<UInt16Array>(),
+            ),
         ),
         (
             "u64",
             Arc::new(
-                many.iter().map(|it| it.map(|it| it as u64 + (1 << 63))).collect::<UInt64Array>(),
+                many.iter()
+                    .map(|it| it.map(|it| it.cast_unsigned() + (1 << 63)))
+                    .collect::<UInt64Array>(),
             ),
         ),
         ("moment", Arc::new(TimestampMicrosecondArray::from(many.clone()))),
@@ -94,7 +104,9 @@ fn table() -> RecordBatch {
         (
             "bytes",
             Arc::new(
-                few.iter().map(|it| it.map(|it| vec![0xff, it as u8])).collect::<BinaryViewArray>(),
+                few.iter()
+                    .map(|it| it.map(|it| vec![0xff, u8::try_from(it).unwrap()]))
+                    .collect::<BinaryViewArray>(),
             ),
         ),
     ];
@@ -156,7 +168,7 @@ impl File {
             length,
             uncompressed_bytes: column.uncompressed_size().cast_unsigned(),
             physical_type,
-            definition_level_max: column.column_descr().max_def_level().cast_unsigned() as u8,
+            definition_level_max: u8::try_from(column.column_descr().max_def_level()).unwrap(),
             codec: match column.compression() {
                 Compression::UNCOMPRESSED => Codec::Uncompressed,
                 Compression::SNAPPY => Codec::Snappy,
@@ -168,6 +180,11 @@ impl File {
             encodings: Encodings::ALL,
             reading: Reading { rule, bits, length: length_of_value },
         }
+    }
+
+    fn bytes_of(&self, chunk: Chunk) -> Bytes {
+        let start = usize::try_from(chunk.offset).unwrap();
+        self.bytes.slice(start..start + usize::try_from(chunk.length).unwrap())
     }
 
     /// A plan that shows all columns where `predicate` holds.
@@ -208,10 +225,7 @@ impl File {
                 match scan.advance()? {
                     Progress::NeedsBytes => {
                         for column in scan.needs() {
-                            let chunk = chunks[column];
-                            let start = usize::try_from(chunk.offset).unwrap();
-                            let end = start + usize::try_from(chunk.length).unwrap();
-                            scan.give(column, self.bytes.slice(start..end));
+                            scan.give(column, self.bytes_of(chunks[column]));
                         }
                     }
                     Progress::Batch if scan.rows_ready() > 5000 => {
@@ -347,9 +361,7 @@ fn column_chunk_without_a_kept_row_is_not_needed() {
         while scan.advance().unwrap() != Progress::Done {
             for column in scan.needs() {
                 needed.push(column);
-                let (offset, length) = (chunks[column].offset, chunks[column].length);
-                let range = offset as usize..(offset + length) as usize;
-                scan.give(column, file.bytes.slice(range));
+                scan.give(column, file.bytes_of(chunks[column]));
             }
         }
         needed

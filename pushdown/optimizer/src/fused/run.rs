@@ -72,6 +72,7 @@ pub(super) fn partition_stream(
         left: fused.fetch.unwrap_or(usize::MAX),
         unit: None,
         fallback: None,
+        only_checks: false,
         fused,
     };
     let batches = stream::try_unfold(runner, async |mut runner| {
@@ -150,6 +151,8 @@ struct Runner {
     unit: Option<OpenUnit>,
     /// The replaced plan over the rest of the row group.
     fallback: Option<SendableRecordBatchStream>,
+    /// Whether its rows were returned already, so that only its error counts.
+    only_checks: bool,
     /// Rows still wanted.
     left: usize,
 }
@@ -172,10 +175,11 @@ impl Runner {
     async fn next_uncut(&mut self) -> Result<Option<RecordBatch>> {
         loop {
             if let Some(stream) = &mut self.fallback {
-                if let Some(batch) = stream.try_next().await? {
-                    return Ok(Some(batch));
+                match stream.try_next().await? {
+                    Some(_) if self.only_checks => continue,
+                    Some(batch) => return Ok(Some(batch)),
+                    None => self.fallback = None,
                 }
-                self.fallback = None;
             }
             if self.unit.is_none() {
                 match self.share.next() {
@@ -224,6 +228,9 @@ impl Runner {
         self.metrics.row_groups_datafusion.add(1);
         self.unit = None;
         self.memory.free();
+        // If every row was returned, the plan runs over all of them, to report what is wrong.
+        self.only_checks = first > 0 && first == unit.rows;
+        let first = if self.only_checks { 0 } else { first };
         let task = Arc::clone(&self.task);
         self.fallback = Some(fallback::execute_rest(&self.plan, unit, first, task)?);
         Ok(())
