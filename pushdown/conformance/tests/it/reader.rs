@@ -57,6 +57,8 @@ fn decompress(body: &[u8], chunk: &Chunk, header: &Header) -> Result<Vec<u8>> {
         Codec::Uncompressed => values.to_vec(),
         Codec::Snappy => snappy::decompress(values).ok_or(Damaged)?,
         Codec::Lz4Raw => lz4::decompress(values).ok_or(Damaged)?,
+        // No layout has them.
+        Codec::Gzip | Codec::Brotli | Codec::Zstd => return Err(Damaged),
     };
     Ok([levels, &values].concat())
 }
