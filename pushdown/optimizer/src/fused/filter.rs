@@ -98,7 +98,7 @@ pub(super) fn rebased(expr: &Arc<dyn PhysicalExpr>, columns: &[usize]) -> Arc<dy
     let moved = Arc::clone(expr).transform_up(|node| {
         let Some(column) = node.downcast_ref::<Column>() else { return Ok(Transformed::no(node)) };
         let place = columns.iter().position(|other| *other == column.index());
-        let place = place.unwrap_or(column.index());
+        let place = place.unwrap_or_else(|| column.index());
         Ok(Transformed::yes(Arc::new(Column::new(column.name(), place)) as _))
     });
     moved.map_or_else(|_| Arc::clone(expr), |moved| moved.data)
