@@ -16,7 +16,7 @@ pub enum ScanError {
     /// A condition failed.
     #[error(transparent)]
     Filter(Box<dyn Error + Send + Sync>),
-    /// The caller has not given the bytes of a column that [`Scan::needs`] listed.
+    /// The caller has not given the bytes of a column that the scan needs.
     #[error("the bytes of column {column} are missing")]
     MissingBytes {
         /// Place of the column in the fragment.
