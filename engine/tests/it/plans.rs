@@ -56,6 +56,9 @@ async fn filter_on_a_cast_rules_row_groups_out() {
     engine.register("t", &path).await.unwrap();
     let day = "SELECT count(*) FROM t WHERE CAST(ts AS DATE) = DATE '1970-01-03'";
     let plan = text(&engine, &format!("EXPLAIN ANALYZE {day}")).await;
+    assert!(plan.contains("row_groups=4, metrics"), "{plan}");
+    engine.set("nearscan.scan", "datafusion").await.unwrap();
+    let plan = text(&engine, &format!("EXPLAIN ANALYZE {day}")).await;
     assert!(plan.contains("row_groups_pruned_statistics=10 total → 4 matched"), "{plan}");
 }
 
@@ -88,6 +91,7 @@ async fn one_extreme_alone_narrows_its_scan(#[case] aggregates: &str, #[case] ex
     let location = write(&folder).await;
     let engine = engine().await;
     engine.register("t", &location).await.unwrap();
+    engine.set("nearscan.scan", "datafusion").await.unwrap();
     let sql = format!("EXPLAIN SELECT {aggregates} FROM t WHERE c > 0 OR b > 0");
     let plan = text(&engine, &sql).await;
     assert_eq!(plan.contains("DynamicFilter"), expected, "{plan}");

@@ -47,6 +47,7 @@ async fn dropped_stream_ends_all_its_tasks() {
 async fn profile_tells_plan_operators_and_rows() {
     let data = Data::make().await;
     let engine = data.engine().await;
+    engine.set("nearscan.scan", "datafusion").await.unwrap();
     let query = engine.sql("SELECT v, count(*) FROM t WHERE k <= 500 GROUP BY v").await.unwrap();
     let profile = query.collect().await.unwrap().profile;
     assert_eq!(profile.rows, 10);

@@ -27,6 +27,7 @@ use crate::support::{Data, engine, failure, text};
 async fn plans_are_those_of_plain_datafusion(#[case] sql: &str) {
     let data = Data::make().await;
     let engine = data.engine().await;
+    engine.set("nearscan.scan", "datafusion").await.unwrap();
     let plain = SessionContext::new_with_config(SessionConfig::new().with_target_partitions(2));
     let path = data.path("t.parquet");
     plain.register_parquet("t", path, ParquetReadOptions::default()).await.unwrap();
@@ -62,6 +63,7 @@ async fn scanned_tables(engine: &Engine, sql: &str) -> Vec<String> {
 async fn every_way_to_make_a_table_tells_its_scans_the_name() {
     let data = Data::make().await;
     let engine = data.engine().await;
+    engine.set("nearscan.scan", "datafusion").await.unwrap();
     let path = data.path("t.parquet");
     let create = format!("CREATE EXTERNAL TABLE made STORED AS PARQUET LOCATION '{path}'");
     engine.sql(&create).await.unwrap();

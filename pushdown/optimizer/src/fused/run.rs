@@ -105,7 +105,7 @@ struct Metrics {
     row_groups: Count,
     row_groups_datafusion: Count,
     rows_in: Count,
-    bytes_read: Count,
+    bytes_scanned: Count,
     pages_skipped: Count,
 }
 
@@ -117,7 +117,7 @@ impl Metrics {
             row_groups: count("row_groups"),
             row_groups_datafusion: count("row_groups_datafusion"),
             rows_in: count("rows_in"),
-            bytes_read: count("bytes_read"),
+            bytes_scanned: count("bytes_scanned"),
             pages_skipped: count("pages_skipped"),
         }
     }
@@ -290,7 +290,7 @@ impl Runner {
             if self.memory.try_grow(length).is_err() {
                 return Ok(Read::NoMemory);
             }
-            self.metrics.bytes_read.add(length);
+            self.metrics.bytes_scanned.add(length);
             let mut buffer = self.scan.buffers().take(length);
             open.file.read_exact_at(buffer.bytes_mut(), chunk.offset)?;
             read.push((column, buffer.freeze()));
