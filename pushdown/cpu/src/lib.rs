@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Implements a drive on the host's processor, which runs every command on Arrow buffers.
+//! Runs scans on the host's processor: as a drive, which runs every command on Arrow buffers, and
+//! for the engine itself ([`fused`]).
 //!
 //! ```text
 //! job     version check, read whole chunks            job.rs, files.rs

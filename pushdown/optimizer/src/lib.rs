@@ -16,13 +16,14 @@
 //!         DataSourceExec: lineitem
 //! ```
 //!
-//! Merges of sorted rows over such scans become [`PushdownMergeExec`], in a second walk.
+//! Merges of sorted rows over such scans become [`PushdownMergeExec`], in a second walk. Scans that
+//! no drive has become [`FusedScanExec`]s, by another rule ([`FusedScanRule`]).
 //!
 //! # What this crate does not do
 //!
-//! It uses no backend, file system or clock: facts, capabilities, rates and time are passed in as
-//! values. Queries that footer statistics answer are rewritten by earlier rules, so they are not
-//! offloaded.
+//! Deciding uses no backend, file system or clock: facts, capabilities, rates and time are passed
+//! in as values. Of the operators only the fused scan reads files. Queries that footer statistics
+//! answer are rewritten by earlier rules, so they are not offloaded.
 //!
 //! # Invariants
 //!
