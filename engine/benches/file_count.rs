@@ -47,6 +47,7 @@ use nearscan::{
     drive::clock::Stopwatch,
     parquet::arrow::ArrowWriter,
 };
+use nearscan_optimizer::FusedScanExec;
 
 /// Partitions of both sides.
 const PARTITIONS: usize = 2;
@@ -197,8 +198,12 @@ impl Session {
     }
 }
 
-/// The files of all scans below `plan`; one may be cut in two for two partitions.
+/// The files of all scans below `plan`; one may be cut in two for two partitions. A fused scan has
+/// those of the scan that it replaced.
 fn scanned_files(plan: &dyn ExecutionPlan) -> BTreeSet<String> {
+    if let Some(fused) = plan.downcast_ref::<FusedScanExec>() {
+        return scanned_files(fused.replaced().as_ref());
+    }
     let scan = plan.downcast_ref::<DataSourceExec>();
     let scan = scan.and_then(DataSourceExec::downcast_to_file_source::<ParquetSource>);
     let files = scan.into_iter().flat_map(|(scan, _)| &scan.file_groups).flat_map(FileGroup::files);
