@@ -15,7 +15,8 @@
 //! | query | text | last row, through `Engine::sql` and `SessionContext::sql` |
 //! | planning | text | the open stream of the physical plan, through the same |
 //!
-//! Times are measured with warm caches; a first planning and run does not count. Views that a query
+//! Times are measured with warm caches; a first planning and run does not count. Tasks of a stream
+//! that was opened and dropped have ended before the next planning starts. Views that a query
 //! needs are made and dropped outside of the time. The answers of both are checked, against the
 //! stored ones where there are some; the hash of a result is of its rows as text.
 //!
@@ -50,6 +51,7 @@ use nearscan_tpch::{
     queries::{self, Query},
     run,
 };
+use tokio::runtime::Handle;
 
 /// Options of the benchmark.
 #[derive(Debug, Clone, Parser)]
@@ -279,8 +281,17 @@ impl Sides {
                     elapsed
                 }
             };
+            ended_tasks().await;
         }
         Pair { engine: times[Side::Engine as usize], plain: times[Side::Plain as usize] }
+    }
+}
+
+/// Waits until the tasks of a dropped stream have ended: an open stream reads ahead, and the next
+/// planning must not share the processors with it.
+async fn ended_tasks() {
+    while Handle::current().metrics().num_alive_tasks() > 0 {
+        tokio::time::sleep(Duration::from_micros(200)).await;
     }
 }
 
