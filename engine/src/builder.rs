@@ -28,7 +28,7 @@ use crate::{
     error::{Error, Result},
     explain::Planner,
     object_stores::ObjectStores,
-    parquet::{self, TableFactory},
+    parquet::{self, CheckedFooters, TableFactory},
     settings::NearscanOptions,
     store::LocalFiles,
     system::{SCHEMA_NAME, SettingsTable, SystemSchema},
@@ -125,6 +125,7 @@ impl EngineBuilder {
         let context = Arc::new(PushdownContext::new(Arc::new(drives), fallback, now));
         let mut config = SessionConfig::new()
             .with_extension(Arc::clone(&context))
+            .with_extension(Arc::<CheckedFooters>::default())
             .with_information_schema(true)
             .with_create_default_catalog_and_schema(false)
             .with_option_extension(NearscanOptions::default());

@@ -28,7 +28,7 @@ use nearscan_optimizer::{
     settings::{PushdownMode, ScanReader},
 };
 
-use super::{equality::EqualityColumns, metadata::FooterCache, scan::parquet_scan_of, statistics};
+use super::{metadata::FooterCache, scan::parquet_scan_of};
 use crate::host;
 
 /// Returns `plan` with facts attached to every local Parquet file that it scans; unchanged if
@@ -92,15 +92,14 @@ async fn attach_to_scan(
             let size_hint = file.metadata_size_hint;
             let read = footers.read(&store, &file.object_meta, size_hint, PageIndexPolicy::Skip);
             // A file that cannot be read gets no facts; the scan will report the error.
-            let footers = read.await.ok().and_then(|stated| {
-                let none = EqualityColumns::default();
+            let read = read.await.ok().and_then(|stated| {
                 let metadata = match is_sound {
-                    true => statistics::of_row_groups(Arc::clone(&stated), &none).ok()?,
+                    true => footers.sound(&stated).ok()?,
                     false => Arc::clone(&stated),
                 };
                 Some((metadata, stated))
             });
-            if let Some((metadata, stated)) = footers {
+            if let Some((metadata, stated)) = read {
                 file.extensions.insert(facts(&file, metadata, stated, context));
             }
             file

@@ -18,6 +18,7 @@
 //! | `scan` | finds the scans of Parquet files in physical plans |
 //! | `diagnose` | finds the column chunk and page that a scan could not decode |
 
+mod checked;
 mod diagnose;
 mod equality;
 mod facts;
@@ -40,6 +41,7 @@ use datafusion::{datasource::file_format::FileFormatFactory, execution::SessionS
 use format::SoundFormatFactory;
 use marks::MarkEqualityColumns;
 
+pub(crate) use checked::CheckedFooters;
 pub(crate) use diagnose::explain;
 pub(crate) use format::STATISTICS_CACHE_BYTES;
 pub(crate) use table::TableFactory;
