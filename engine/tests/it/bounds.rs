@@ -72,7 +72,9 @@ async fn row_groups_read(engine: &nearscan::Engine, sql: &str) -> String {
 /// Returns the number of row groups that the bounds of a fused scan could not rule out.
 async fn row_groups_fused(engine: &nearscan::Engine, sql: &str) -> String {
     let plan = plan_by(engine, "fused", sql).await;
-    let read = plan.split("row_groups=").nth(1);
+    let metrics =
+        plan.split("FusedScanExec").nth(1).and_then(|scan| scan.split("metrics=[").nth(1));
+    let read = metrics.and_then(|metrics| metrics.split(" row_groups=").nth(1));
     read.unwrap_or(&plan).split(',').next().unwrap_or(&plan).to_owned()
 }
 

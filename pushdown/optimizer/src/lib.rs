@@ -50,6 +50,7 @@ mod merge;
 mod phases;
 mod place;
 pub mod planning;
+mod pruning;
 pub mod quarantine;
 mod rule;
 mod scan;

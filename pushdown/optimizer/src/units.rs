@@ -4,19 +4,14 @@
 
 use std::sync::Arc;
 
-use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use arrow::datatypes::{DataType, Schema};
 use datafusion::{
     common::ScalarValue,
     datasource::{
         listing::PartitionedFile,
-        physical_plan::{
-            FileSource,
-            parquet::{ParquetAccessPlan, ParquetFileMetrics, RowGroupAccessPlanFilter},
-        },
+        physical_plan::parquet::{ParquetAccessPlan, RowGroupAccessPlanFilter},
     },
-    physical_expr::{PhysicalExpr, utils::reassign_expr_columns},
-    physical_optimizer::pruning::{PruningPredicate, PruningPredicateBuilder},
-    physical_plan::metrics::ExecutionPlanMetricsSet,
+    physical_expr::PhysicalExpr,
 };
 use nearscan_command::{Chunk, Codec, Column, Encoding, Encodings};
 use nearscan_drive::{FileRef, Refused};
@@ -26,7 +21,6 @@ use parquet::{
         metadata::{ColumnChunkMetaData, RowGroupMetaData},
         statistics::Statistics,
     },
-    schema::types::SchemaDescriptor,
 };
 
 use crate::{
@@ -34,7 +28,8 @@ use crate::{
     decision::{KeepReason, Kept},
     facts::FileFacts,
     lower::{Lowered, aggregate::ColumnBounds},
-    scan::{Scan, split},
+    pruning::Pruning,
+    scan::Scan,
     stored::stored_as,
 };
 
@@ -91,7 +86,7 @@ impl PlannedUnit {
     }
 }
 
-/// The row groups of a scan, partition by partition, without those that statistics rule out.
+/// The row groups of a scan, partition by partition.
 pub(crate) struct ScanUnits<'a> {
     pub(crate) partitions: Vec<Vec<RowGroup<'a>>>,
 }
@@ -100,8 +95,15 @@ impl<'a> ScanUnits<'a> {
     /// Finds the row groups of `scan` that neither `conjuncts` (over the table) nor the scan's own
     /// predicate rule out.
     pub(crate) fn find(scan: &Scan<'a>, conjuncts: &[Arc<dyn PhysicalExpr>]) -> Lowered<Self> {
-        let pruning = Pruning::of(scan, conjuncts);
-        let metrics = ExecutionPlanMetricsSet::new();
+        Self::collect(scan, Pruning::of(scan, conjuncts).as_ref())
+    }
+
+    /// Finds all row groups of `scan`, for a scan that rules row groups out while it runs.
+    pub(crate) fn unpruned(scan: &Scan<'a>) -> Lowered<Self> {
+        Self::collect(scan, None)
+    }
+
+    fn collect(scan: &Scan<'a>, pruning: Option<&Pruning>) -> Lowered<Self> {
         let mut partitions = Vec::with_capacity(scan.config.file_groups.len());
         for group in &scan.config.file_groups {
             let mut units = Vec::new();
@@ -113,7 +115,7 @@ impl<'a> ScanUnits<'a> {
                 if file.extensions.contains::<ParquetAccessPlan>() {
                     return Err(Kept::new(KeepReason::ScanOption, "chosen row groups"));
                 }
-                let found = remaining(file, facts, pruning.as_ref(), &metrics);
+                let found = remaining(file, facts, pruning);
                 units.extend(found.into_iter().map(|index| RowGroup { file, facts, index }));
             }
             partitions.push(units);
@@ -140,99 +142,19 @@ impl<'a> ScanUnits<'a> {
     }
 }
 
-/// A predicate for pruning by statistics.
-struct Pruning {
-    conjuncts: Vec<Arc<dyn PhysicalExpr>>,
-    /// The columns that the files of the table are expected to have.
-    table: SchemaRef,
-    /// For files that have them in this order.
-    usual: Option<PruningPredicate>,
-}
-
-impl Pruning {
-    /// The predicate of a scan; nothing when there is none, or it must not be used.
-    fn of(scan: &Scan<'_>, conjuncts: &[Arc<dyn PhysicalExpr>]) -> Option<Self> {
-        if !scan.source.table_parquet_options().global.pruning {
-            return None;
-        }
-        let mut conjuncts = conjuncts.to_vec();
-        // The scan's predicate also has what a filter above the fragment tests: rows of a row group
-        // that it rules out would cross the link to be dropped.
-        for hint in scan.source.filter().iter().flat_map(split) {
-            if !conjuncts.contains(&hint) {
-                conjuncts.push(hint);
-            }
-        }
-        let table = Arc::clone(scan.config.file_schema());
-        let usual = predicate_over(conjuncts.clone(), &table);
-        (!conjuncts.is_empty()).then_some(Self { conjuncts, table, usual })
-    }
-
-    /// The predicate over the columns in the order of a file, and these columns: statistics are
-    /// found by a column's place.
-    fn over_file(&self, descriptor: &SchemaDescriptor) -> Option<(PruningPredicate, SchemaRef)> {
-        let schema = Arc::new(in_file_order(&self.table, descriptor));
-        let conjuncts = self
-            .conjuncts
-            .iter()
-            .map(|conjunct| reassign_expr_columns(Arc::clone(conjunct), &schema).ok());
-        let predicate = predicate_over(conjuncts.collect::<Option<Vec<_>>>()?, &schema)?;
-        Some((predicate, schema))
-    }
-
-    /// Whether a file has the table's columns in the table's order.
-    fn is_usual(&self, descriptor: &SchemaDescriptor) -> bool {
-        let stored = descriptor.root_schema().get_fields().iter().map(|field| field.name());
-        stored.eq(self.table.fields().iter().map(|field| field.name()))
-    }
-}
-
-fn predicate_over(
-    conjuncts: Vec<Arc<dyn PhysicalExpr>>,
-    schema: &SchemaRef,
-) -> Option<PruningPredicate> {
-    let predicate = datafusion::physical_expr::conjunction_opt(conjuncts)?;
-    let builder = PruningPredicateBuilder::new().with_file_schema(Arc::clone(schema));
-    builder.build(predicate).map(Arc::unwrap_or_clone)
-}
-
 /// Row groups of a file within its range that statistics do not rule out.
-fn remaining(
-    file: &PartitionedFile,
-    facts: &FileFacts,
-    pruning: Option<&Pruning>,
-    metrics: &ExecutionPlanMetricsSet,
-) -> Vec<usize> {
+fn remaining(file: &PartitionedFile, facts: &FileFacts, pruning: Option<&Pruning>) -> Vec<usize> {
     let groups = facts.metadata.row_groups();
     let mut filter = RowGroupAccessPlanFilter::new(ParquetAccessPlan::new_all(groups.len()));
     if let Some(range) = &file.range {
         filter.prune_by_range(groups, range);
     }
+    let mut remaining: Vec<usize> = filter.row_group_indexes().collect();
     if let Some(pruning) = pruning {
-        let metrics = ParquetFileMetrics::new(0, file.object_meta.location.as_ref(), metrics);
-        let descriptor = facts.metadata.file_metadata().schema_descr();
-        if pruning.is_usual(descriptor) {
-            if let Some(usual) = &pruning.usual {
-                filter.prune_by_statistics(&pruning.table, descriptor, groups, usual, &metrics);
-            }
-        } else if let Some((predicate, schema)) = pruning.over_file(descriptor) {
-            filter.prune_by_statistics(&schema, descriptor, groups, &predicate, &metrics);
-        }
+        let mut kept = pruning.keeps(&facts.metadata, &remaining).into_iter();
+        remaining.retain(|_| kept.next().unwrap_or(true));
     }
-    filter.row_group_indexes().collect()
-}
-
-/// The columns of a file in its order, those of the table with the table's types, and behind them
-/// those that only the table has.
-fn in_file_order(table: &Schema, descriptor: &SchemaDescriptor) -> Schema {
-    let stored = descriptor.root_schema().get_fields();
-    let field = |name: &str| match table.field_with_name(name) {
-        Ok(field) => field.clone(),
-        Err(_) => Field::new(name, DataType::Null, true),
-    };
-    let is_missing = |field: &&Arc<Field>| stored.iter().all(|it| it.name() != field.name());
-    let missing = table.fields().iter().filter(is_missing).map(|field| field.as_ref().clone());
-    Schema::new(stored.iter().map(|it| field(it.name())).chain(missing).collect::<Vec<_>>())
+    remaining
 }
 
 /// The chunk of a fragment's column in a row group, checked against what the table says of the

@@ -10,8 +10,7 @@ use std::sync::Arc;
 
 use datafusion::{
     error::Result,
-    physical_expr::{PhysicalExpr, expressions::Column, utils::conjunction_opt},
-    physical_expr_common::physical_expr::fmt_sql,
+    physical_expr::{PhysicalExpr, expressions::Column},
     physical_plan::{
         ChildrenPropertiesMode, ExecutionPlan, ReplaceChildrenOptions,
         aggregates::{AggregateExec, AggregateMode},
@@ -26,7 +25,7 @@ use super::{
     choice::ScanChoice,
     exec::FusedScanExec,
     filter::{ExprFilter, columns_of, is_infallible, rebased},
-    work::{Fused, RowOutput},
+    work::{Fused, FusedUnit, RowOutput},
 };
 use crate::{
     decide::lower_aggregate_states,
@@ -34,6 +33,7 @@ use crate::{
     exec::Replaced,
     lower::{FragmentBuilder, Lowered, builder::Target, rows::lower_rows},
     phases::{final_over, partial_of},
+    pruning::{self, Pruning},
     scan::{Scan, Stack, without_barriers},
     settings::FloatOrder,
     units::{PlannedUnit, RowGroup, ScanUnits, chunk_metadata, chunk_of, dictionary_bytes},
@@ -125,7 +125,7 @@ impl Walk {
         stack: &Stack<'_>,
     ) -> Lowered<(Fused, Replaced)> {
         stack.check_options()?;
-        let units = ScanUnits::find(&stack.scan, &stack.conjuncts)?;
+        let units = ScanUnits::unpruned(&stack.scan)?;
         let schema = stack.scan.table_schema();
         let mut builder = FragmentBuilder::for_host(schema, stack.scan.file_columns());
         let filters = lower_filters(&mut builder, &stack.conjuncts)?;
@@ -144,7 +144,7 @@ impl Walk {
     ) -> Lowered<Arc<dyn ExecutionPlan>> {
         stack.check_options()?;
         stack.check_order()?;
-        let units = ScanUnits::find(&stack.scan, &stack.conjuncts)?;
+        let units = ScanUnits::unpruned(&stack.scan)?;
         let schema = stack.scan.table_schema();
         let mut builder = FragmentBuilder::for_host(schema, stack.scan.file_columns());
         let is_plain = |output: &Arc<dyn PhysicalExpr>| output.downcast_ref::<Column>().is_some();
@@ -195,10 +195,11 @@ impl Walk {
                 kept.get_or_insert((0, reason)).0 += 1;
                 word
             });
-            PlannedUnit::new(unit, chunks)
+            let footer = Arc::clone(&unit.facts.metadata);
+            FusedUnit { planned: PlannedUnit::new(unit, chunks), footer }
         };
         let dealt = units.deal(stack.partitions);
-        let partitions: Vec<Vec<PlannedUnit>> =
+        let partitions: Vec<Vec<FusedUnit>> =
             dealt.iter().map(|units| units.iter().map(&mut planned).collect()).collect();
         if let Some((all, reason)) = &kept
             && *all == count
@@ -213,7 +214,10 @@ impl Walk {
             table,
             scan: Arc::new(ScanPlan { fragment, types, filters }),
             partitions,
-            filter: shown(&stack.conjuncts),
+            files: Arc::clone(config.file_schema()),
+            prunes: pruning::is_enabled(&stack.scan),
+            pruning: Pruning::of(&stack.scan, &stack.conjuncts).map(Arc::new),
+            conjuncts: stack.conjuncts.clone(),
             fetch: stack.fetch,
             is_ordered: config.preserve_order || !config.output_ordering.is_empty(),
             batch_rows: self.batch_rows,
@@ -266,10 +270,4 @@ fn check_keys(fragment: &Fragment, units: &ScanUnits<'_>) -> Lowered<()> {
         }
     }
     Ok(())
-}
-
-/// Formats conjuncts for EXPLAIN.
-fn shown(conjuncts: &[Arc<dyn PhysicalExpr>]) -> String {
-    let predicate = conjunction_opt(conjuncts.iter().map(without_barriers));
-    predicate.map_or_else(String::new, |predicate| fmt_sql(predicate.as_ref()).to_string())
 }

@@ -10,7 +10,8 @@ use datafusion::{
     config::ConfigOptions,
     error::Result,
     execution::{SendableRecordBatchStream, TaskContext},
-    physical_expr::PhysicalExpr,
+    physical_expr::{PhysicalExpr, utils::conjunction_opt},
+    physical_expr_common::physical_expr::fmt_sql,
     physical_plan::{
         DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, Partitioning,
         PlanProperties, ReplaceChildrenOptions,
@@ -30,7 +31,10 @@ use super::{
     share::Executions,
     work::Fused,
 };
-use crate::exec::{is_dynamic, show};
+use crate::{
+    exec::{is_dynamic, show},
+    scan::without_barriers,
+};
 
 /// Decodes, filters and aggregates Parquet row groups in one pass.
 #[derive(Debug, Clone)]
@@ -81,8 +85,9 @@ impl FusedScanExec {
         let columns: Vec<&str> =
             fragment.columns.iter().map(|column| column.name.as_str()).collect();
         write!(f, "table={}, columns=[{}]", self.fused.table, columns.join(", "))?;
-        if !self.fused.filter.is_empty() {
-            write!(f, ", filter={}", self.fused.filter)?;
+        let filter = conjunction_opt(self.fused.conjuncts.iter().map(without_barriers));
+        if let Some(filter) = filter {
+            write!(f, ", filter={}", fmt_sql(filter.as_ref()))?;
         }
         if let Output::States { keys, aggregates } = &fragment.output {
             let shown: Vec<String> =

@@ -32,6 +32,7 @@ mod filter;
 mod rule;
 mod run;
 mod share;
+mod skip;
 mod work;
 
 pub use choice::ScanChoice;

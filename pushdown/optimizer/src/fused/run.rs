@@ -30,6 +30,7 @@ use nearscan_drive::file_version;
 use super::{
     filter::DynamicFilter,
     share::{Executions, Share},
+    skip::SkippedRowGroups,
     work::Fused,
 };
 use crate::{
@@ -37,6 +38,10 @@ use crate::{
     lower::aggregate::Meaning,
     units::PlannedUnit,
 };
+
+/// Batches that a stream processes, or row groups that it opens, before it gives way to other tasks
+/// and can be cancelled: about a millisecond.
+const STEPS_IN_TURN: usize = 8;
 
 /// What the streams of an operator start from.
 pub(super) struct Start<'a> {
@@ -64,6 +69,7 @@ pub(super) fn partition_stream(
     let runner = Runner {
         scan: Scan::new(with_dynamic_filters(&start, &schema)),
         share,
+        skipped: SkippedRowGroups::new(&fused, start.dynamic_filters),
         schema: Arc::clone(&schema),
         plan: Arc::clone(start.plan),
         task: Arc::clone(task),
@@ -73,6 +79,7 @@ pub(super) fn partition_stream(
         unit: None,
         fallback: None,
         only_checks: false,
+        steps_in_turn: 0,
         fused,
     };
     let batches = stream::try_unfold(runner, async |mut runner| {
@@ -103,6 +110,7 @@ fn with_dynamic_filters(start: &Start<'_>, outputs: &Schema) -> Arc<ScanPlan> {
 struct Metrics {
     baseline: BaselineMetrics,
     row_groups: Count,
+    row_groups_pruned: Count,
     row_groups_datafusion: Count,
     rows_in: Count,
     bytes_scanned: Count,
@@ -115,6 +123,7 @@ impl Metrics {
         Self {
             baseline: BaselineMetrics::new(metrics, partition),
             row_groups: count("row_groups"),
+            row_groups_pruned: count("row_groups_pruned"),
             row_groups_datafusion: count("row_groups_datafusion"),
             rows_in: count("rows_in"),
             bytes_scanned: count("bytes_scanned"),
@@ -142,6 +151,7 @@ struct Runner {
     fused: Arc<Fused>,
     scan: Scan,
     share: Share,
+    skipped: SkippedRowGroups,
     schema: SchemaRef,
     /// The replaced plan.
     plan: Arc<dyn ExecutionPlan>,
@@ -153,6 +163,8 @@ struct Runner {
     fallback: Option<SendableRecordBatchStream>,
     /// Whether its rows were returned already, so that only its error counts.
     only_checks: bool,
+    /// Batches and row groups since the stream last gave way to other tasks.
+    steps_in_turn: usize,
     /// Rows still wanted.
     left: usize,
 }
@@ -187,17 +199,15 @@ impl Runner {
                     None if self.scan.rows_ready() > 0 => return self.take_rows(),
                     None => return Ok(None),
                 }
-                continue;
-            }
-            if let Some(batch) = self.advance()? {
+            } else if let Some(batch) = self.advance()? {
                 return Ok(Some(batch));
             }
-            tokio::task::consume_budget().await;
+            self.steps_in_turn += 1;
+            if self.steps_in_turn == STEPS_IN_TURN {
+                self.steps_in_turn = 0;
+                tokio::task::yield_now().await;
+            }
         }
-    }
-
-    fn unit(&self, (partition, place): (usize, usize)) -> Option<&PlannedUnit> {
-        self.fused.partitions.get(partition)?.get(place)
     }
 
     /// Begins a row group.
@@ -206,6 +216,11 @@ impl Runner {
         let Some(unit) = fused.partitions.get(at.0).and_then(|units| units.get(at.1)) else {
             return internal_err!("the scan has no row group {at:?}");
         };
+        if self.skipped.contains(unit) {
+            self.metrics.row_groups_pruned.add(1);
+            return Ok(());
+        }
+        let unit = &unit.planned;
         self.metrics.row_groups.add(1);
         self.metrics.rows_in.add(usize::try_from(unit.rows).unwrap_or(usize::MAX));
         let file = match unit.kept {
@@ -265,7 +280,7 @@ impl Runner {
     /// Leaves the rest of a row group to the replaced plan; returns the rows that are ready.
     fn give_up(&mut self, at: (usize, usize)) -> Result<Option<RecordBatch>> {
         let fused = Arc::clone(&self.fused);
-        let Some(unit) = fused.partitions.get(at.0).and_then(|units| units.get(at.1)) else {
+        let Some(unit) = fused.unit(at) else {
             return internal_err!("the scan has no row group {at:?}");
         };
         let first = if fused.states.is_some() { 0 } else { self.scan.rows_done() };
@@ -280,7 +295,7 @@ impl Runner {
     /// Reads the chunks that the scan needs, if there is memory for them.
     fn read(&mut self) -> Result<Read> {
         let Some(open) = &self.unit else { return Ok(Read::Done) };
-        let Some(unit) = self.unit(open.at) else { return Ok(Read::Done) };
+        let Some(unit) = self.fused.unit(open.at) else { return Ok(Read::Done) };
         let mut read = Vec::new();
         for column in self.scan.needs() {
             let Some(chunk) = unit.chunks.get(column) else {
@@ -306,7 +321,7 @@ impl Runner {
         let skipped = usize::try_from(self.scan.take_pages_skipped()).unwrap_or(usize::MAX);
         self.metrics.pages_skipped.add(skipped);
         let fused = Arc::clone(&self.fused);
-        let Some(unit) = fused.partitions.get(at.0).and_then(|units| units.get(at.1)) else {
+        let Some(unit) = fused.unit(at) else {
             return internal_err!("the scan has no row group {at:?}");
         };
         if let Some(states) = &fused.states {
@@ -335,8 +350,9 @@ impl Runner {
     fn take_rows(&mut self) -> Result<Option<RecordBatch>> {
         let fused = Arc::clone(&self.fused);
         let at = self.unit.as_ref().map(|open| open.at);
-        let unit = at.and_then(|at| fused.partitions.get(at.0)?.get(at.1));
-        match unit.or_else(|| fused.partitions.iter().flatten().next()) {
+        let unit = at.and_then(|at| fused.unit(at));
+        let any = || fused.partitions.iter().flatten().next().map(|unit| &unit.planned);
+        match unit.or_else(any) {
             Some(unit) => self.take_rows_of(unit),
             None => Ok(None),
         }

@@ -3,14 +3,16 @@
 
 use std::sync::Arc;
 
-use arrow::datatypes::FieldRef;
+use arrow::datatypes::{FieldRef, SchemaRef};
 use datafusion::physical_expr::{PhysicalExpr, expressions::Column};
 use nearscan_command::{Operand, Output};
 use nearscan_cpu::fused::ScanPlan;
+use parquet::file::metadata::ParquetMetaData;
 
 use crate::{
     exec::Replaced,
     lower::aggregate::{Meaning, Source},
+    pruning::Pruning,
     units::PlannedUnit,
 };
 
@@ -22,9 +24,15 @@ pub(crate) struct Fused {
     /// What is computed of each row group.
     pub(crate) scan: Arc<ScanPlan>,
     /// The row groups of each partition.
-    pub(crate) partitions: Vec<Vec<PlannedUnit>>,
-    /// The predicate for EXPLAIN.
-    pub(crate) filter: String,
+    pub(crate) partitions: Vec<Vec<FusedUnit>>,
+    /// The columns of the files.
+    pub(crate) files: SchemaRef,
+    /// Whether statistics may rule row groups out.
+    pub(crate) prunes: bool,
+    /// The predicate over statistics.
+    pub(crate) pruning: Option<Arc<Pruning>>,
+    /// The conditions on its rows, over the table.
+    pub(crate) conjuncts: Vec<Arc<dyn PhysicalExpr>>,
     /// Rows after which a partition may stop.
     pub(crate) fetch: Option<usize>,
     /// Whether an operator above relies on the order of a partition's rows.
@@ -35,6 +43,14 @@ pub(crate) struct Fused {
     pub(crate) states: Option<Replaced>,
     /// The output's columns, if it is rows.
     pub(crate) rows: Option<RowOutput>,
+}
+
+/// A row group, and the footer of its file.
+#[derive(Debug, Clone)]
+pub(crate) struct FusedUnit {
+    pub(crate) planned: PlannedUnit,
+    /// With bounds that are sound for the scan's predicate.
+    pub(crate) footer: Arc<ParquetMetaData>,
 }
 
 /// The columns of rows.
@@ -49,6 +65,11 @@ pub(crate) struct RowOutput {
 }
 
 impl Fused {
+    /// A row group, by its partition and its place there.
+    pub(super) fn unit(&self, (partition, place): (usize, usize)) -> Option<&PlannedUnit> {
+        Some(&self.partitions.get(partition)?.get(place)?.planned)
+    }
+
     /// The column of the fragment that an output is, if it is one.
     pub(super) fn column_of_output(&self, output: usize) -> Option<usize> {
         let rows = self.rows.as_ref()?;

@@ -117,6 +117,30 @@ async fn dynamic_filter_of_a_join_drops_rows_in_the_scan() {
     assert!(kept * 2 < read, "{kept} of {read} rows are kept");
 }
 
+/// The keys of `lineitem` ascend over its four row groups.
+#[rstest]
+#[case::predicate("SELECT l_tax FROM lineitem WHERE l_orderkey < 50", "true", [1, 3])]
+#[case::aggregate("SELECT count(*), sum(l_tax) FROM lineitem WHERE l_orderkey < 50", "true", [1, 3])]
+#[case::top_k("SELECT l_orderkey, l_linenumber FROM lineitem ORDER BY 1, 2 LIMIT 5", "true", [1, 3])]
+#[case::no_pruning("SELECT l_tax FROM lineitem WHERE l_orderkey < 50", "false", [4, 0])]
+#[case::top_k_without_pruning(
+    "SELECT l_orderkey, l_linenumber FROM lineitem ORDER BY 1, 2 LIMIT 5", "false", [4, 0]
+)]
+#[tokio::test]
+async fn statistics_rule_row_groups_out(
+    #[case] sql: &str,
+    #[case] setting: &str,
+    #[case] counts: [usize; 2],
+) {
+    let bench = bench()
+        .set("datafusion.execution.target_partitions", "1")
+        .set("datafusion.execution.batch_size", "500")
+        .set("datafusion.execution.parquet.pruning", setting);
+    let plan = check(&bench, sql).await;
+    let found = [metric(&plan, "row_groups"), metric(&plan, "row_groups_pruned")];
+    assert_eq!(found, counts, "{}", shown(&plan));
+}
+
 #[rstest]
 #[case::setting(bench().set("nearscan.scan", "datafusion"), "SELECT l_tax FROM lineitem")]
 #[case::no_facts(bench().facts(Facts::Missing), "SELECT l_tax FROM lineitem")]
