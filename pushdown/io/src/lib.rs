@@ -19,9 +19,10 @@
 //! - A buffer is owned by its read until the kernel has let go of it: dropping a future or a reader
 //!   never lets the kernel write to memory that was freed ([`Target`], [`Backend`]).
 //! - A read gives all of its bytes or an error.
-//! - Memory is bounded by what callers give and by [`Pool`], and is
+//! - Memory is bounded by what callers give, by [`Pool`] and by the bound of [`ReadAhead`], and is
 //!   charged ([`Charge`]) where this crate decides how much it is.
 
+mod ahead;
 mod backend;
 mod begin;
 mod driver;
@@ -45,6 +46,7 @@ mod sys;
 mod target;
 mod threads;
 
+pub use ahead::{LocalReadAhead, ReadAhead, Request as AheadRequest};
 pub use backend::{Backend, Done, Memory, Request, Wait};
 pub use engine::Wrap;
 pub use error::{Error, Failed};
