@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Checks that reads go on where the kernel refuses a ring, and that the reason is told: a filter of
+//! system calls is put on one thread, as containers put it on all.
+
+use std::thread;
+
+use nearscan_io::{Engine, Error, Options, Polling, Reader};
+
+use crate::helpers::{Sample, engines, has_ring};
+
+const IO_URING_SETUP: u32 = 425;
+
+/// Forbids this thread, and those that it starts, to set up a ring; false if that cannot be.
+fn forbid_ring(errno: u32) -> bool {
+    const LOAD: u16 = 0x20;
+    const IF_EQUAL: u16 = 0x15;
+    const RETURN: u16 = 0x06;
+    const ALLOW: u32 = 0x7fff_0000;
+    const ERROR: u32 = 0x0005_0000;
+    let filter = [
+        libc::sock_filter { code: LOAD, jt: 0, jf: 0, k: 0 },
+        libc::sock_filter { code: IF_EQUAL, jt: 0, jf: 1, k: IO_URING_SETUP },
+        libc::sock_filter { code: RETURN, jt: 0, jf: 0, k: ERROR | errno },
+        libc::sock_filter { code: RETURN, jt: 0, jf: 0, k: ALLOW },
+    ];
+    let program = libc::sock_fprog {
+        len: u16::try_from(filter.len()).unwrap(),
+        filter: filter.as_ptr().cast_mut(),
+    };
+    // SAFETY: it has no effect on memory.
+    let result = unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) };
+    // SAFETY: the program outlives the call, which copies it.
+    result == 0
+        && unsafe {
+            libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const program)
+        } == 0
+}
+
+fn refused(errno: i32, expected: &str) {
+    let sample = Sample::new(1 << 20);
+    let errno = u32::try_from(errno).unwrap();
+    let is_forbidden = thread::scope(|scope| {
+        let filtered = || {
+            if !forbid_ring(errno) {
+                return false;
+            }
+            let reader = Reader::new(&Options::default()).unwrap();
+            let report = reader.report();
+            assert_eq!(report.engine, Engine::Pread);
+            assert!(report.reason.contains(expected), "{}", report.reason);
+            assert!(!report.registered_files.is_on() && !report.registered_buffers.is_on());
+            let file = reader.open(sample.file.path()).unwrap();
+            sample.make_cold();
+            let found = reader.read_ranges_blocking(&file, &[5..900_000]).unwrap();
+            assert!(found[0] == sample.bytes[5..900_000]);
+            let found = reader.local().unwrap().read(&file, 7, vec![0; 5000]).unwrap();
+            assert!(found == sample.bytes[7..5007]);
+            let named = Reader::new(&Options { engine: Engine::IoUring, ..Options::default() });
+            match named {
+                Err(error @ Error::Ring { .. }) => {
+                    assert!(error.detail().unwrap().contains(expected) && error.hint().is_some());
+                }
+                other => panic!("{other:?}"),
+            }
+            true
+        };
+        scope.spawn(filtered).join().unwrap()
+    });
+    if !is_forbidden {
+        nearscan_skip::skip("fallback", "this thread may not filter its system calls");
+    }
+}
+
+#[test]
+fn forbidden_ring_is_replaced_by_pread() {
+    refused(libc::EPERM, "it is forbidden");
+}
+
+#[test]
+fn missing_ring_is_replaced_by_pread() {
+    refused(libc::ENOSYS, "the kernel has none");
+}
+
+#[test]
+fn ring_beyond_the_limit_of_memory_is_replaced_by_pread() {
+    refused(libc::ENOMEM, "RLIMIT_MEMLOCK");
+}
+
+#[test]
+fn report_says_what_there_is_and_why() {
+    for engine in engines("fallback::report_says_what_there_is_and_why") {
+        let options = Options { engine, queue_depth: 7, ..Options::default() };
+        let report = Reader::new(&options).unwrap().report().clone();
+        assert_eq!((report.engine, report.queue_depth), (engine, 7));
+        assert_eq!(report.request_bytes, 1 << 20);
+        assert!(!report.reason.is_empty());
+        assert!(!report.sqpoll.is_on() && !report.iopoll.is_on(), "they take a core");
+        assert_eq!(report.registered_files.is_on(), engine == Engine::IoUring);
+    }
+    let automatic = Reader::new(&Options::default()).unwrap();
+    let expected = if has_ring() { Engine::IoUring } else { Engine::Pread };
+    assert_eq!(automatic.report().engine, expected);
+}
+
+#[test]
+fn polling_gives_the_same_bytes_or_is_off_with_a_reason() {
+    let sample = Sample::new(1 << 20);
+    let options = Options { sqpoll: Polling::On, iopoll: Polling::On, ..Options::default() };
+    let reader = Reader::new(&options).unwrap();
+    let cores = thread::available_parallelism().unwrap().get();
+    if cores <= 4 {
+        assert!(!reader.report().sqpoll.is_on() && !reader.report().iopoll.is_on());
+    }
+    let file = reader.open(sample.file.path()).unwrap();
+    for _ in 0..3 {
+        sample.make_cold();
+        let found = reader.read_ranges_blocking(&file, &[5..900_000]).unwrap();
+        assert!(found[0] == sample.bytes[5..900_000]);
+    }
+}
