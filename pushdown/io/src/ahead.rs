@@ -210,7 +210,10 @@ impl LocalReadAhead {
     /// # Errors
     /// As there.
     pub fn fill(&mut self, local: &mut Local) -> Result<(), Error> {
-        self.0.fill(|request| local.begin_range(&request.file, &request.range))
+        let filled = self.0.fill(|request| local.begin_range(&request.file, &request.range));
+        // In one call: the scan decodes while the device works.
+        local.poll();
+        filled
     }
 
     /// As [`ReadAhead::next`]. All calls are given the same reader.

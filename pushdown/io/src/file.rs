@@ -21,6 +21,7 @@ use crate::{
     error::Error,
     interrupt::Interrupt,
     sys::{self, Alignment},
+    target::BLOCK,
 };
 
 /// The way of a request.
@@ -72,6 +73,9 @@ struct DirectFile {
     file: fs::File,
     alignment: Alignment,
 }
+
+/// The alignment of direct reads where the system does not know it.
+const ASSUMED: Alignment = Alignment { offset: BLOCK, memory: BLOCK };
 
 static NEXT_ID: AtomicU64 = AtomicU64::new(0);
 
@@ -189,7 +193,7 @@ impl File {
 
     fn direct(&self) -> Option<&DirectFile> {
         let open = || {
-            let alignment = sys::direct_alignment(&self.0.buffered)?;
+            let alignment = sys::direct_alignment(&self.0.buffered, ASSUMED)?;
             // Another open of the same file, whatever its path names by now.
             let same = format!("/proc/self/fd/{}", self.0.buffered.as_raw_fd());
             let file = OpenOptions::new().read(true).custom_flags(libc::O_DIRECT).open(same);

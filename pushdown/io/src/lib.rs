@@ -25,6 +25,7 @@
 mod ahead;
 mod backend;
 mod begin;
+pub mod bench;
 mod driver;
 mod engine;
 mod error;

@@ -68,11 +68,19 @@ impl Local {
         &self.parts.report
     }
 
-    /// Begins to fill `target` with the bytes at `offset`.
+    /// Begins to fill `target` with the bytes at `offset`, and sends the requests at once.
     pub fn begin<T: Target>(&mut self, file: &File, offset: u64, target: T) -> Pending<T> {
+        let pending = self.queue(file, offset, target);
+        self.poll();
+        pending
+    }
+
+    /// The same, but what cannot be served from the cache is sent with the next call that waits,
+    /// polls or begins: one call of the system for many reads.
+    pub fn queue<T: Target>(&mut self, file: &File, offset: u64, target: T) -> Pending<T> {
         let wanted = Wanted { file, offset, bytes: target.length() };
         let (pending, start) = begin::read(&self.parts.options, &self.inbox, wanted, target);
-        self.start(start.into_iter().collect());
+        self.queue_starts(start.into_iter().collect());
         pending
     }
 
@@ -98,7 +106,7 @@ impl Local {
     /// # Errors
     /// [`Failed`] with the buffer.
     pub fn read<T: Target>(&mut self, file: &File, offset: u64, target: T) -> Result<T, Failed<T>> {
-        let pending = self.begin(file, offset, target);
+        let pending = self.queue(file, offset, target);
         self.wait(pending)
     }
 
@@ -116,7 +124,7 @@ impl Local {
             reads.push((pending, place));
             starts.extend(start);
         }
-        self.start(starts);
+        self.queue_starts(starts);
         let mut buffers = Vec::with_capacity(reads.len());
         for (pending, place) in reads {
             buffers.push(begin::bytes(self.wait(pending), place)?);
@@ -138,17 +146,14 @@ impl Local {
     ) -> Result<(Pending<Aligned>, Place), Error> {
         let begun = begin::range(&self.parts.options, &self.inbox, file, range)?;
         let (pending, place, start) = begun;
-        self.start(start.into_iter().collect());
+        self.queue_starts(start.into_iter().collect());
         Ok((pending, place))
     }
 
-    fn start(&mut self, starts: Vec<Start>) {
-        if starts.is_empty() {
-            return;
+    fn queue_starts(&mut self, starts: Vec<Start>) {
+        if !starts.is_empty() {
+            self.driver.take(Orders { starts, ..Orders::default() });
         }
-        self.take_orders();
-        self.driver.take(Orders { starts, ..Orders::default() });
-        self.driver.turn(Wait::Never);
     }
 
     /// Reads that were dropped are cancelled.

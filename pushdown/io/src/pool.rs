@@ -23,7 +23,7 @@ use std::{
 use crate::{
     error::Error,
     sys,
-    target::{BLOCK, Registered, Target},
+    target::{BLOCK, LARGE_PAGE, Registered, Target, layout},
 };
 
 /// Grants memory: the engine implements it over its memory pool.
@@ -91,9 +91,6 @@ pub struct PoolOptions {
 
 /// Most buffers of a pool.
 pub const BUFFERS_MAX: usize = 1 << 16;
-
-/// Bytes to which a pool's memory is aligned: a large page.
-const LARGE_PAGE: usize = 2 << 20;
 
 /// Most bytes that a ring registers as one buffer.
 const PART_BYTES_MAX: usize = 1 << 30;
@@ -356,11 +353,10 @@ impl Arena {
     fn new(bytes: usize) -> Result<Self, Error> {
         let none =
             || Error::Memory { bytes: bytes as u64, reason: "the system has no memory".to_owned() };
-        let align = if bytes >= LARGE_PAGE { LARGE_PAGE } else { BLOCK };
-        let layout = Layout::from_size_align(bytes, align).map_err(|_| none())?;
+        let layout = layout(bytes).ok_or_else(none)?;
         // SAFETY: the size is not zero, as the callers see to.
         let start = NonNull::new(unsafe { alloc(layout) }).ok_or_else(none)?;
-        if align == LARGE_PAGE {
+        if layout.align() == LARGE_PAGE {
             // Before the first write, which is when pages come to be.
             sys::expect_large_pages(start.as_ptr(), bytes);
         }

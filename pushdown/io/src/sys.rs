@@ -8,8 +8,6 @@ use std::{
     os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd},
 };
 
-use crate::target::BLOCK;
-
 /// The number of `cachestat` (Linux 6.5), the same on every architecture; `libc` has no name yet.
 const SYS_CACHESTAT: libc::c_long = 451;
 
@@ -108,10 +106,9 @@ pub(crate) fn page_bytes() -> u64 {
     u64::try_from(bytes).unwrap_or(4096).max(512)
 }
 
-/// The alignment that direct reads of a file need; none if it does not have them. Where the system
-/// does not know it (before Linux 6.1), that of [`BLOCK`].
-pub(crate) fn direct_alignment(file: &File) -> Option<Alignment> {
-    let assumed = Alignment { offset: BLOCK, memory: BLOCK };
+/// The alignment that direct reads of a file need; none if it does not have them; `assumed` where
+/// the system does not know it (before Linux 6.1).
+pub(crate) fn direct_alignment(file: &File, assumed: Alignment) -> Option<Alignment> {
     let mut state = MaybeUninit::<libc::statx>::zeroed();
     // SAFETY: the path is a string, the structure outlives the call.
     let result = unsafe {

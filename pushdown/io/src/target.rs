@@ -8,10 +8,14 @@ use std::{
     ptr::NonNull,
 };
 
-use crate::error::Error;
+use crate::{error::Error, sys};
 
 /// Bytes to which buffers are aligned: a multiple of every disk's block that is known.
 pub const BLOCK: usize = 4096;
+
+/// Bytes of a large page, to which longer buffers are aligned. A device is given each page apart that
+/// is not next to the last one in its memory: of 1 MiB in small pages these are up to 256 pieces.
+pub(crate) const LARGE_PAGE: usize = 2 << 20;
 
 /// Memory that the kernel, or a device, writes to while a read runs.
 ///
@@ -58,7 +62,7 @@ unsafe impl Target for Vec<u8> {
 /// A buffer aligned to [`BLOCK`], whose bytes can be seen as far as they were read.
 pub struct Aligned {
     memory: NonNull<u8>,
-    capacity: usize,
+    layout: Layout,
     filled: usize,
 }
 
@@ -78,17 +82,21 @@ impl Aligned {
             reason: "the system has no memory".to_owned(),
         };
         let capacity = capacity.max(1).checked_next_multiple_of(BLOCK).ok_or_else(none)?;
-        let layout = Layout::from_size_align(capacity, BLOCK).map_err(|_| none())?;
+        let layout = layout(capacity).ok_or_else(none)?;
         // SAFETY: the size is not zero.
         let memory = unsafe { alloc(layout) };
         let memory = NonNull::new(memory).ok_or_else(none)?;
-        Ok(Self { memory, capacity, filled: 0 })
+        if layout.align() == LARGE_PAGE {
+            // Before the first write, which is when pages come to be.
+            sys::expect_large_pages(memory.as_ptr(), capacity);
+        }
+        Ok(Self { memory, layout, filled: 0 })
     }
 
     /// Bytes that fit.
     #[must_use]
     pub fn capacity(&self) -> usize {
-        self.capacity
+        self.layout.size()
     }
 
     /// Shows the first `filled` bytes.
@@ -96,9 +104,15 @@ impl Aligned {
     /// # Safety
     /// They were written to.
     pub(crate) unsafe fn set_filled(&mut self, filled: usize) {
-        debug_assert!(filled <= self.capacity, "more bytes than there is room for");
+        debug_assert!(filled <= self.layout.size(), "more bytes than there is room for");
         self.filled = filled;
     }
+}
+
+/// The layout of a buffer of whole blocks.
+pub(crate) fn layout(bytes: usize) -> Option<Layout> {
+    let align = if bytes >= LARGE_PAGE { LARGE_PAGE } else { BLOCK };
+    Layout::from_size_align(bytes, align).ok()
 }
 
 impl AsRef<[u8]> for Aligned {
@@ -110,17 +124,15 @@ impl AsRef<[u8]> for Aligned {
 
 impl Drop for Aligned {
     fn drop(&mut self) {
-        // SAFETY: `new` made the same layout.
-        let layout = unsafe { Layout::from_size_align_unchecked(self.capacity, BLOCK) };
         // SAFETY: allocated in `new` with this layout.
-        unsafe { dealloc(self.memory.as_ptr(), layout) };
+        unsafe { dealloc(self.memory.as_ptr(), self.layout) };
     }
 }
 
 impl fmt::Debug for Aligned {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Aligned")
-            .field("capacity", &self.capacity)
+            .field("capacity", &self.layout.size())
             .field("filled", &self.filled)
             .finish_non_exhaustive()
     }
@@ -133,7 +145,7 @@ unsafe impl Target for Aligned {
     }
 
     fn length(&self) -> usize {
-        self.capacity
+        self.layout.size()
     }
 }
 

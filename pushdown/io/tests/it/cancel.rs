@@ -17,7 +17,7 @@ use nearscan_io::{
     Unlimited, faults::Faults,
 };
 
-use crate::helpers::{Graveyard, Guarded, Random, Sample, engines, survivable};
+use crate::helpers::{Graveyard, Guarded, Random, Sample, engines, one, survivable};
 
 const LENGTH: usize = 2 << 20;
 const BUFFER: usize = 256 << 10;
@@ -204,9 +204,9 @@ fn closed_file_is_not_kept_open() {
             let file = File::from_std(sample.file.path(), locked);
             let mut local = reader.local().unwrap();
             if is_local {
-                assert!(local.read_ranges(&file, &[0..10]).is_ok());
+                assert!(local.read_ranges(&file, &one(0..10)).is_ok());
             } else {
-                assert!(reader.read_ranges_blocking(&file, &[0..10]).is_ok());
+                assert!(reader.read_ranges_blocking(&file, &one(0..10)).is_ok());
             }
             assert!(!is_closed(&sample));
             drop(file);

@@ -6,7 +6,7 @@ use std::{ops::Range, sync::Arc, thread};
 use futures::executor::block_on;
 use nearscan_io::{Aligned, Direct, Engine, File, Options, Pool, PoolOptions, Reader, Unlimited};
 
-use crate::helpers::{Random, Sample, cache_only, engines, survivable};
+use crate::helpers::{Random, Sample, cache_only, engines, one, survivable};
 
 const LENGTH: usize = (3 << 20) + 123;
 
@@ -104,7 +104,7 @@ fn cached_bytes_need_no_request() {
     let file = reader.open(sample.file.path()).unwrap();
     // Read as other programs do, so that it is in the cache.
     assert_eq!(std::fs::read(sample.file.path()).unwrap().len(), LENGTH);
-    let found = reader.read_ranges_blocking(&file, &[0..LENGTH as u64]).unwrap();
+    let found = reader.read_ranges_blocking(&file, &one(0..LENGTH as u64)).unwrap();
     assert!(found[0] == sample.bytes);
     assert!(reader.read_blocking(&file, 1, vec![0; 8192]).unwrap() == sample.bytes[1..8193]);
 }
@@ -116,14 +116,14 @@ fn direct_read_leaves_nothing_in_the_cache() {
     let reader = Reader::new(&Options::default()).unwrap();
     let file = reader.open(sample.file.path()).unwrap();
     let cache = cache_only();
-    let is_cached = || cache.read_ranges_blocking(&file, &[0..1 << 20]).is_ok();
+    let is_cached = || cache.read_ranges_blocking(&file, &one(0..1 << 20)).is_ok();
     if !file.has_direct() || is_cached() {
         let reason = "the file system of temporary files has no direct reads";
         nearscan_skip::skip("contents::direct_read_leaves_nothing_in_the_cache", reason);
         return;
     }
     for _ in 0..2 {
-        let found = reader.read_ranges_blocking(&file, &[0..1 << 20]).unwrap();
+        let found = reader.read_ranges_blocking(&file, &one(0..1 << 20)).unwrap();
         assert!(found[0] == sample.bytes[..1 << 20]);
         assert!(!is_cached());
     }

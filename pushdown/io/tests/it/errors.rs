@@ -5,7 +5,7 @@
 use futures::executor::block_on;
 use nearscan_io::{Direct, Error, File, Options, Reader, faults::Faults};
 
-use crate::helpers::{Sample, engines};
+use crate::helpers::{Sample, engines, one};
 
 const LENGTH: usize = (1 << 20) + 77;
 
@@ -30,11 +30,11 @@ fn range_past_the_end_is_an_error() {
                     other => panic!("{other:?} for {range:?}"),
                 }
             }
-            let far = reader.read_ranges_blocking(&file, &[1 << 40..(1 << 40) + 10]);
+            let far = reader.read_ranges_blocking(&file, &one(1 << 40..(1 << 40) + 10));
             assert!(matches!(far, Err(Error::End { .. })), "{far:?}");
-            let beyond = reader.read_ranges_blocking(&file, &[u64::MAX - 10..u64::MAX]);
+            let beyond = reader.read_ranges_blocking(&file, &one(u64::MAX - 10..u64::MAX));
             assert!(beyond.is_err(), "{beyond:?}");
-            let last = reader.read_ranges_blocking(&file, &[length - 5..length]).unwrap();
+            let last = reader.read_ranges_blocking(&file, &one(length - 5..length)).unwrap();
             assert!(last[0] == sample.bytes[LENGTH - 5..]);
         }
     }
@@ -72,7 +72,7 @@ fn failure_of_any_request_is_reported_with_its_place() {
             };
             let reader = Reader::builder(&options).wrap(faults.wrap()).start().unwrap();
             let file = reader.open(sample.file.path()).unwrap();
-            match reader.read_ranges_blocking(&file, &[100..700_000]) {
+            match reader.read_ranges_blocking(&file, &one(100..700_000)) {
                 Ok(found) => assert!(found[0] == sample.bytes[100..700_000], "seed {seed}"),
                 Err(Error::Read { path, offset, length, source }) => {
                     assert_eq!(source.raw_os_error(), Some(libc::EIO));
@@ -98,7 +98,7 @@ fn request_that_is_interrupted_for_ever_ends() {
     let options = Options { direct: Direct::Always, ..Options::default() };
     let reader = Reader::builder(&options).wrap(faults.wrap()).start().unwrap();
     let file = reader.open(sample.file.path()).unwrap();
-    let failed = reader.read_ranges_blocking(&file, &[0..100]);
+    let failed = reader.read_ranges_blocking(&file, &one(0..100));
     assert!(matches!(failed, Err(Error::Read { .. })), "{failed:?}");
 }
 
@@ -115,7 +115,7 @@ fn direct_reads_that_are_refused_are_buffered() {
         let reader = Reader::builder(&options).wrap(faults.wrap()).start().unwrap();
         let file = reader.open(sample.file.path()).unwrap();
         // The buffered request may fail too; then it is for good.
-        if let Ok(found) = reader.read_ranges_blocking(&file, &[0..10_000]) {
+        if let Ok(found) = reader.read_ranges_blocking(&file, &one(0..10_000)) {
             assert!(found[0] == sample.bytes[..10_000]);
             is_buffered = true;
         }
@@ -141,7 +141,7 @@ fn folder_cannot_be_read() {
     for engine in engines("errors::folder_cannot_be_read") {
         let reader = Reader::new(&Options { engine, ..Options::default() }).unwrap();
         let file = reader.open(folder.path()).unwrap();
-        let failed = reader.read_ranges_blocking(&file, &[0..10]);
+        let failed = reader.read_ranges_blocking(&file, &one(0..10));
         assert!(matches!(failed, Err(Error::Read { .. })), "{failed:?}");
     }
 }

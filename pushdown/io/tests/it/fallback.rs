@@ -6,7 +6,7 @@ use std::thread;
 
 use nearscan_io::{Engine, Error, Options, Polling, Reader};
 
-use crate::helpers::{Sample, engines, has_ring};
+use crate::helpers::{Sample, engines, has_ring, one};
 
 const IO_URING_SETUP: u32 = 425;
 
@@ -51,7 +51,7 @@ fn refused(errno: i32, expected: &str) {
             assert!(!report.registered_files.is_on() && !report.registered_buffers.is_on());
             let file = reader.open(sample.file.path()).unwrap();
             sample.make_cold();
-            let found = reader.read_ranges_blocking(&file, &[5..900_000]).unwrap();
+            let found = reader.read_ranges_blocking(&file, &one(5..900_000)).unwrap();
             assert!(found[0] == sample.bytes[5..900_000]);
             let found = reader.local().unwrap().read(&file, 7, vec![0; 5000]).unwrap();
             assert!(found == sample.bytes[7..5007]);
@@ -114,7 +114,7 @@ fn polling_gives_the_same_bytes_or_is_off_with_a_reason() {
     let file = reader.open(sample.file.path()).unwrap();
     for _ in 0..3 {
         sample.make_cold();
-        let found = reader.read_ranges_blocking(&file, &[5..900_000]).unwrap();
+        let found = reader.read_ranges_blocking(&file, &one(5..900_000)).unwrap();
         assert!(found[0] == sample.bytes[5..900_000]);
     }
 }

@@ -5,6 +5,7 @@
 use std::{
     fs::File as StdFile,
     io::Write,
+    ops::Range,
     os::fd::AsRawFd,
     ptr::NonNull,
     sync::{Arc, Mutex},
@@ -52,6 +53,11 @@ impl Sample {
     pub(crate) fn length(&self) -> u64 {
         self.bytes.len() as u64
     }
+}
+
+/// A list of one range.
+pub(crate) fn one(range: Range<u64>) -> [Range<u64>; 1] {
+    std::array::from_fn(|_| range.clone())
 }
 
 /// Whether the kernel has a ring.
