@@ -13,8 +13,8 @@ use crate::{error::Error, sys};
 /// Bytes to which buffers are aligned: a multiple of every disk's block that is known.
 pub const BLOCK: usize = 4096;
 
-/// Bytes of a large page, to which longer buffers are aligned. A device is given each page apart that
-/// is not next to the last one in its memory: of 1 MiB in small pages these are up to 256 pieces.
+/// Bytes of a large page, to which longer buffers are aligned. A device is given each page apart
+/// that is not next to the last one in its memory: of 1 MiB in small pages up to 256 pieces.
 pub(crate) const LARGE_PAGE: usize = 2 << 20;
 
 /// Memory that the kernel, or a device, writes to while a read runs.

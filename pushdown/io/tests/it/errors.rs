@@ -2,8 +2,19 @@
 //! Checks that a read that cannot give all of its bytes says so, where it went wrong, and gives the
 //! buffer back.
 
+use std::{
+    io,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
 use futures::executor::block_on;
-use nearscan_io::{Direct, Error, File, Options, Reader, faults::Faults};
+use nearscan_io::{
+    Access, Backend, Direct, Done, Error, File, Interrupt, Options, Reader, Request, Wait,
+    faults::Faults,
+};
 
 use crate::helpers::{Sample, engines, one};
 
@@ -102,25 +113,56 @@ fn request_that_is_interrupted_for_ever_ends() {
     assert!(matches!(failed, Err(Error::Read { .. })), "{failed:?}");
 }
 
+/// Refuses direct reads, as some file systems do that open a file with `O_DIRECT`.
+#[derive(Debug)]
+struct NoDirect {
+    inner: Box<dyn Backend>,
+    refused: Vec<u64>,
+    count: Arc<AtomicUsize>,
+}
+
+// SAFETY: requests that are refused are not sent, and the inner backend keeps to the contract.
+unsafe impl Backend for NoDirect {
+    unsafe fn submit(&mut self, request: Request) -> io::Result<()> {
+        if request.access == Access::Direct {
+            self.refused.push(request.token);
+            self.count.fetch_add(1, Ordering::SeqCst);
+            return Ok(());
+        }
+        // SAFETY: the caller's.
+        unsafe { self.inner.submit(request) }
+    }
+
+    fn reap(&mut self, wait: Wait, done: &mut Vec<Done>) -> io::Result<()> {
+        let wait = if self.refused.is_empty() { wait } else { Wait::Never };
+        let refused = || Err(io::Error::from_raw_os_error(libc::EINVAL));
+        done.extend(self.refused.drain(..).map(|token| Done { token, result: refused() }));
+        self.inner.reap(wait, done)
+    }
+
+    fn cancel(&mut self, token: u64) {
+        self.inner.cancel(token);
+    }
+
+    fn interrupt(&self) -> Arc<dyn Interrupt> {
+        self.inner.interrupt()
+    }
+}
+
 #[test]
 fn direct_reads_that_are_refused_are_buffered() {
     let sample = Sample::new(LENGTH);
-    sample.make_cold();
-    // Some file systems open a file with `O_DIRECT` and refuse its reads.
-    let faults = Faults { seed: 3, failing: 128, errno: libc::EINVAL, ..Faults::default() };
-    let options = Options { request_bytes: 16 << 10, ..Options::default() };
-    let mut is_buffered = false;
-    for seed in 0..20 {
-        let faults = Faults { seed, ..faults };
-        let reader = Reader::builder(&options).wrap(faults.wrap()).start().unwrap();
-        let file = reader.open(sample.file.path()).unwrap();
-        // The buffered request may fail too; then it is for good.
-        if let Ok(found) = reader.read_ranges_blocking(&file, &one(0..10_000)) {
-            assert!(found[0] == sample.bytes[..10_000]);
-            is_buffered = true;
-        }
-    }
-    assert!(is_buffered);
+    let count = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&count);
+    let builder = Reader::builder(&Options { direct: Direct::Always, ..Options::default() });
+    let reader = builder.wrap(Arc::new(move |inner| {
+        Box::new(NoDirect { inner, refused: Vec::new(), count: Arc::clone(&counted) })
+    }));
+    let reader = reader.start().unwrap();
+    let file = reader.open(sample.file.path()).unwrap();
+    let found = reader.read_ranges_blocking(&file, &one(10..LENGTH as u64)).unwrap();
+    assert!(found[0] == sample.bytes[10..]);
+    assert_eq!(count.load(Ordering::SeqCst) > 0, file.has_direct());
 }
 
 #[test]

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Checks that reads go on where the kernel refuses a ring, and that the reason is told: a filter of
-//! system calls is put on one thread, as containers put it on all.
+//! Checks that reads go on where the kernel refuses a ring, and that the reason is told: a filter
+//! of system calls is put on one thread, as containers put it on all.
 
 use std::thread;
 
