@@ -42,7 +42,7 @@ struct Plan {
 
 /// A read that the scan has not come to yet.
 struct Lead {
-    read: Pending<Aligned>,
+    read: Read<Aligned>,
     place: Place,
     charged: Charged,
 }
@@ -82,7 +82,7 @@ impl Plan {
                 Err(_) => return Ok(()),
             };
             let (read, place) = begin(request)?;
-            self.running.push_back(Lead { read, place, charged });
+            self.running.push_back(Lead { read: Read(read), place, charged });
             self.bytes += bytes;
             self.waiting.pop_front();
         }
@@ -152,15 +152,18 @@ impl ReadAhead {
         self.plan.fill(|request| reader.begin_range(&request.file, &request.range))
     }
 
-    /// The bytes of the next request; none after the last, or after an error.
+    /// The bytes of the next request; none after the last, or after an error. A call that is
+    /// dropped before it ends takes nothing.
     ///
     /// # Errors
     /// Those of the read, and those of [`ReadAhead::fill`].
     pub async fn next(&mut self) -> Option<Result<Bytes, Error>> {
         let result = match self.fill() {
             Ok(()) => {
-                let Lead { read, place, charged } = self.plan.next()?;
-                finish(Read(read).await, place, charged)
+                // It stays in the plan until it has ended: this future may be dropped before.
+                let result = (&mut self.plan.running.front_mut()?.read).await;
+                let Lead { place, charged, .. } = self.plan.next()?;
+                finish(result, place, charged)
             }
             Err(error) => Err(error),
         };
@@ -224,7 +227,7 @@ impl LocalReadAhead {
         let result = match self.fill(local) {
             Ok(()) => {
                 let Lead { read, place, charged } = self.0.next()?;
-                finish(local.wait(read), place, charged)
+                finish(local.wait(read.0), place, charged)
             }
             Err(error) => Err(error),
         };

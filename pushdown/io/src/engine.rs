@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Chooses between `io_uring` and `pread`, and reports the choice.
 
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
 
 use crate::{
     backend::Backend,
@@ -26,12 +29,30 @@ pub(crate) struct Parts {
     pub(crate) threads: Option<Arc<Threads>>,
 }
 
+/// What a backend has.
+#[derive(Debug)]
+pub(crate) struct Found {
+    at_start: Report,
+    is_iopoll_refused: Arc<AtomicBool>,
+}
+
+impl Found {
+    /// As it is by now.
+    pub(crate) fn report(&self) -> Report {
+        let mut report = self.at_start.clone();
+        if self.is_iopoll_refused.load(Ordering::Relaxed) {
+            report.iopoll = Feature::off("the device is not polled");
+        }
+        report
+    }
+}
+
 impl Parts {
     /// Makes a backend.
     ///
     /// # Errors
     /// [`Error::Ring`] if there is no ring and nothing else will do; [`Error::Thread`].
-    pub(crate) fn make(&mut self, issuer: Issuer) -> Result<(Box<dyn Backend>, Report), Error> {
+    pub(crate) fn make(&mut self, issuer: Issuer) -> Result<(Box<dyn Backend>, Found), Error> {
         let (backend, report) = match self.options.engine {
             Engine::Pread => self.pread("it was asked for".to_owned())?,
             Engine::Auto => match Ring::new(&self.options, issuer, self.pool.as_ref()) {
@@ -51,12 +72,12 @@ impl Parts {
         Ok((backend, report))
     }
 
-    fn ring(&self, ring: Ring, facts: Facts) -> (Box<dyn Backend>, Report) {
+    fn ring(&self, ring: Ring, facts: Facts) -> (Box<dyn Backend>, Found) {
         let report = self.report(Engine::IoUring, facts);
         (Box::new(ring), report)
     }
 
-    fn pread(&mut self, reason: String) -> Result<(Box<dyn Backend>, Report), Error> {
+    fn pread(&mut self, reason: String) -> Result<(Box<dyn Backend>, Found), Error> {
         let threads = match &self.threads {
             Some(threads) => Arc::clone(threads),
             None => Threads::start(self.options.threads)?,
@@ -70,12 +91,13 @@ impl Parts {
             registered_files: none(),
             sqpoll: none(),
             iopoll: none(),
+            is_iopoll_refused: Arc::default(),
         };
         Ok((Box::new(port), self.report(Engine::Pread, facts)))
     }
 
-    fn report(&self, engine: Engine, facts: Facts) -> Report {
-        Report {
+    fn report(&self, engine: Engine, facts: Facts) -> Found {
+        let at_start = Report {
             engine,
             reason: facts.reason,
             queue_depth: self.options.queue_depth,
@@ -85,6 +107,7 @@ impl Parts {
             registered_files: facts.registered_files,
             sqpoll: facts.sqpoll,
             iopoll: facts.iopoll,
-        }
+        };
+        Found { at_start, is_iopoll_refused: facts.is_iopoll_refused }
     }
 }

@@ -24,7 +24,7 @@ pub struct Faults {
     pub slow: u8,
     /// Requests that give fewer bytes than requested.
     pub short: u8,
-    /// Requests that are interrupted (`EINTR`, `EAGAIN`).
+    /// Requests that are interrupted (`EINTR`, `EAGAIN`, `ECANCELED`).
     pub interrupted: u8,
     /// Requests that fail for good.
     pub failing: u8,
@@ -143,7 +143,8 @@ unsafe impl Backend for Faulty {
             return Ok(());
         }
         if self.random.strikes(self.faults.interrupted) {
-            let errno = if self.random.strikes(128) { libc::EINTR } else { libc::EAGAIN };
+            let errnos = [libc::EINTR, libc::EAGAIN, libc::ECANCELED, libc::EINTR];
+            let errno = errnos[usize::from(self.random.next().to_le_bytes()[0] % 4)];
             self.hold(Done { token, result: Err(io::Error::from_raw_os_error(errno)) });
             return Ok(());
         }

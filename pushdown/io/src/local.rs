@@ -13,7 +13,7 @@ use crate::{
     backend::Wait,
     begin::{self, Place},
     driver::Driver,
-    engine::Parts,
+    engine::{Found, Parts},
     error::{Error, Failed},
     file::File,
     inbox::Inbox,
@@ -41,7 +41,7 @@ pub struct Local {
 #[derive(Debug)]
 struct LocalParts {
     options: Options,
-    report: Report,
+    found: Found,
     _pool: Option<Pool>,
 }
 
@@ -55,17 +55,17 @@ impl Interrupt for NoInterrupt {
 
 impl Local {
     pub(crate) fn new(mut parts: Parts) -> Result<Self, Error> {
-        let (backend, report) = parts.make(Issuer::AnyThread)?;
+        let (backend, found) = parts.make(Issuer::AnyThread)?;
         let driver = Driver::new(backend, parts.options.queue_depth);
         let inbox = Inbox::new(Arc::new(NoInterrupt));
-        let parts = LocalParts { options: parts.options, report, _pool: parts.pool };
+        let parts = LocalParts { options: parts.options, found, _pool: parts.pool };
         Ok(Self { driver, inbox, parts })
     }
 
     /// What it got: that of its own ring.
     #[must_use]
-    pub fn report(&self) -> &Report {
-        &self.parts.report
+    pub fn report(&self) -> Report {
+        self.parts.found.report()
     }
 
     /// Begins to fill `target` with the bytes at `offset`, and sends the requests at once.

@@ -20,7 +20,7 @@ use crate::{
     backend::Wait,
     begin::{self, Place},
     driver::Driver,
-    engine::{Parts, Wrap},
+    engine::{Found, Parts, Wrap},
     error::{Error, Failed},
     file::File,
     inbox::Inbox,
@@ -41,14 +41,14 @@ pub struct Reader(Arc<Inner>);
 
 struct Inner {
     parts: Parts,
-    report: Report,
+    found: Found,
     inbox: Arc<Inbox>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl fmt::Debug for Reader {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Reader").field("report", &self.0.report).finish_non_exhaustive()
+        f.debug_struct("Reader").field("report", &self.report()).finish_non_exhaustive()
     }
 }
 
@@ -85,7 +85,7 @@ impl Builder {
         let (sender, receiver) = mpsc::channel();
         let thread = thread::Builder::new().name("nearscan-io".to_owned()).spawn(move || {
             // A ring belongs to the thread that makes it, so it is made here.
-            let (backend, report) = match parts.make(Issuer::OneThread) {
+            let (backend, found) = match parts.make(Issuer::OneThread) {
                 Ok(made) => made,
                 Err(error) => {
                     drop(sender.send(Err(error)));
@@ -96,14 +96,14 @@ impl Builder {
             let driver = Driver::new(backend, parts.options.queue_depth);
             // The pool is registered for as long as there is the ring.
             let pool = parts.pool.clone();
-            drop(sender.send(Ok((parts, report, Arc::clone(&inbox)))));
+            drop(sender.send(Ok((parts, found, Arc::clone(&inbox)))));
             run(driver, &inbox);
             drop(pool);
         });
         let thread = thread.map_err(|source| Error::Thread { source })?;
         let made = receiver.recv().map_err(|_| Error::Closed)?;
-        let (parts, report, inbox) = made?;
-        Ok(Reader(Arc::new(Inner { parts, report, inbox, thread: Mutex::new(Some(thread)) })))
+        let (parts, found, inbox) = made?;
+        Ok(Reader(Arc::new(Inner { parts, found, inbox, thread: Mutex::new(Some(thread)) })))
     }
 }
 
@@ -164,8 +164,8 @@ impl Reader {
 
     /// What it got of what it was asked for.
     #[must_use]
-    pub fn report(&self) -> &Report {
-        &self.0.report
+    pub fn report(&self) -> Report {
+        self.0.found.report()
     }
 
     /// Opens a file. Any reader can read it.

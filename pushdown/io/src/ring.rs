@@ -15,7 +15,10 @@ mod setup;
 use std::{
     io,
     os::fd::{AsFd, AsRawFd, OwnedFd},
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use io_uring::{IoUring, cqueue, opcode, squeue, types};
@@ -57,6 +60,7 @@ pub(crate) struct Ring {
     /// Requests in the polled ring, which are repeated in the main one if it turns out that the
     /// device cannot be polled.
     polled_requests: Vec<Request>,
+    is_iopoll_refused: Arc<AtomicBool>,
 }
 
 /// One ring of the kernel.
@@ -112,6 +116,7 @@ impl Ring {
             is_armed: false,
             has_interrupt: issuer == Issuer::OneThread,
             polled_requests: Vec::new(),
+            is_iopoll_refused: Arc::clone(&facts.is_iopoll_refused),
         };
         Ok((ring, facts))
     }
@@ -187,6 +192,7 @@ impl Ring {
             self.complete_polled(done)?;
         }
         self.polled = None;
+        self.is_iopoll_refused.store(true, Ordering::Relaxed);
         Ok(())
     }
 }

@@ -4,7 +4,10 @@
 //! The kernel is asked, never its version: a filter of system calls, as containers have, refuses
 //! what the version promises.
 
-use std::{io, num::NonZero, thread};
+use std::{
+    io,
+    sync::{Arc, atomic::AtomicBool},
+};
 
 use io_uring::{IoUring, Probe, opcode};
 
@@ -23,13 +26,12 @@ pub(crate) struct Facts {
     pub(crate) registered_files: Feature,
     pub(crate) sqpoll: Feature,
     pub(crate) iopoll: Feature,
+    /// Set once the device turns out not to be polled, which its first read shows.
+    pub(crate) is_iopoll_refused: Arc<AtomicBool>,
 }
 
 /// The kernel's thread that polls sleeps after this time without a request.
 const SQPOLL_IDLE_MS: u32 = 50;
-
-/// Cores up to which polling is never worth one of them, as [`Facts`] say when asked for it.
-const CORES_FEW: usize = 4;
 
 /// The operations that are used.
 const OPERATIONS: &[(&str, u8)] = &[
@@ -79,6 +81,7 @@ pub(super) fn main(
         registered_files,
         sqpoll,
         iopoll: Feature::off("not asked for"),
+        is_iopoll_refused: Arc::default(),
     };
     Ok((Half { ring, in_flight: 0, registers: Registers::new(pool, files) }, facts))
 }
@@ -86,10 +89,6 @@ pub(super) fn main(
 /// The ring for direct reads of a polled device.
 pub(super) fn polled(options: &Options, facts: &mut Facts) -> Option<Half> {
     if options.iopoll == Polling::Off {
-        return None;
-    }
-    if cores() <= CORES_FEW {
-        facts.iopoll = few_cores();
         return None;
     }
     let ring = IoUring::builder().setup_iopoll().setup_clamp().build(entries(options));
@@ -108,17 +107,8 @@ pub(super) fn polled(options: &Options, facts: &mut Facts) -> Option<Half> {
 fn sqpoll(options: &Options) -> (bool, Feature) {
     match options.sqpoll {
         Polling::Off => (false, Feature::off("not asked for")),
-        Polling::On if cores() <= CORES_FEW => (false, few_cores()),
         Polling::On => (true, Feature::On),
     }
-}
-
-fn few_cores() -> Feature {
-    Feature::off(format!("it takes a core, and there are {} of them", cores()))
-}
-
-fn cores() -> usize {
-    thread::available_parallelism().map_or(1, NonZero::get)
 }
 
 fn entries(options: &Options) -> u32 {

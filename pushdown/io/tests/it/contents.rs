@@ -6,7 +6,7 @@ use std::{ops::Range, sync::Arc, thread};
 use futures::executor::block_on;
 use nearscan_io::{Aligned, Direct, Engine, File, Options, Pool, PoolOptions, Reader, Unlimited};
 
-use crate::helpers::{Random, Sample, cache_only, engines, one, survivable};
+use crate::helpers::{Graveyard, Guarded, Random, Sample, cache_only, engines, one, survivable};
 
 const LENGTH: usize = (3 << 20) + 123;
 
@@ -80,6 +80,7 @@ fn buffers_of_any_kind_are_filled() {
             }
             let mut local = reader.local().unwrap();
             let file = reader.open(sample.file.path()).unwrap();
+            let graveyard = Arc::new(Graveyard::default());
             for offset in [0, 1, 4096, 100_000, sample.length() - pool.buffer_bytes() as u64] {
                 sample.make_cold();
                 let from = usize::try_from(offset).unwrap();
@@ -91,6 +92,10 @@ fn buffers_of_any_kind_are_filled() {
                 // Not aligned, and so long that its end is no block.
                 let read = block_on(reader.read(&file, offset, vec![0; 9_999])).unwrap();
                 assert!(*read == sample.bytes[from..from + 9_999], "vector at {offset}");
+                // Aligned, and with no room behind its end.
+                let read = block_on(reader.read(&file, offset, Guarded::new(9_999, &graveyard)));
+                let read = read.ok().unwrap();
+                assert!(*read.bytes() == sample.bytes[from..from + 9_999], "aligned at {offset}");
             }
         }
     }

@@ -4,7 +4,7 @@
 
 use std::thread;
 
-use nearscan_io::{Engine, Error, Options, Polling, Reader};
+use nearscan_io::{Engine, Error, Feature, Options, Polling, Reader};
 
 use crate::helpers::{Sample, engines, has_ring, one};
 
@@ -90,7 +90,7 @@ fn ring_beyond_the_limit_of_memory_is_replaced_by_pread() {
 fn report_says_what_there_is_and_why() {
     for engine in engines("fallback::report_says_what_there_is_and_why") {
         let options = Options { engine, queue_depth: 7, ..Options::default() };
-        let report = Reader::new(&options).unwrap().report().clone();
+        let report = Reader::new(&options).unwrap().report();
         assert_eq!((report.engine, report.queue_depth), (engine, 7));
         assert_eq!(report.request_bytes, 1 << 20);
         assert!(!report.reason.is_empty());
@@ -105,16 +105,21 @@ fn report_says_what_there_is_and_why() {
 #[test]
 fn polling_gives_the_same_bytes_or_is_off_with_a_reason() {
     let sample = Sample::new(1 << 20);
-    let options = Options { sqpoll: Polling::On, iopoll: Polling::On, ..Options::default() };
-    let reader = Reader::new(&options).unwrap();
-    let cores = thread::available_parallelism().unwrap().get();
-    if cores <= 4 {
-        assert!(!reader.report().sqpoll.is_on() && !reader.report().iopoll.is_on());
-    }
-    let file = reader.open(sample.file.path()).unwrap();
-    for _ in 0..3 {
-        sample.make_cold();
-        let found = reader.read_ranges_blocking(&file, &one(5..900_000)).unwrap();
-        assert!(found[0] == sample.bytes[5..900_000]);
+    for (sqpoll, iopoll) in [(Polling::On, Polling::Off), (Polling::Off, Polling::On)] {
+        let options = Options { sqpoll, iopoll, request_bytes: 64 << 10, ..Options::default() };
+        let reader = Reader::new(&options).unwrap();
+        let asked = || match sqpoll {
+            Polling::On => reader.report().sqpoll,
+            Polling::Off => reader.report().iopoll,
+        };
+        let file = reader.open(sample.file.path()).unwrap();
+        for _ in 0..3 {
+            sample.make_cold();
+            let found = reader.read_ranges_blocking(&file, &one(5..900_000)).unwrap();
+            assert!(found[0] == sample.bytes[5..900_000]);
+        }
+        if let Feature::Off { reason } = asked() {
+            assert!(reason != "not asked for", "{:?}", reader.report());
+        }
     }
 }

@@ -100,6 +100,7 @@ fn who_asks_first_is_served_first_also_if_others_leave() {
     // The second may not overtake, and neither may who did not wait.
     assert!(waits[1].as_mut().poll(&mut context).is_pending());
     assert!(pool.try_take().is_none());
+    assert!(Box::pin(pool.take()).as_mut().poll(&mut context).is_pending());
     // The first leaves: it is the second's turn.
     drop(waits.remove(0));
     let Poll::Ready(taken) = waits[0].as_mut().poll(&mut context) else {
