@@ -6,12 +6,13 @@ use std::thread;
 
 use nearscan_io::{Engine, Error, Feature, Options, Polling, Reader};
 
-use crate::helpers::{Sample, engines, has_ring, one};
+use crate::helpers::{Sample, cache_only, engines, has_ring, one};
 
 const IO_URING_SETUP: u32 = 425;
+const CACHESTAT: u32 = 451;
 
-/// Forbids this thread, and those that it starts, to set up a ring; false if that cannot be.
-fn forbid_ring(errno: u32) -> bool {
+/// Forbids this thread, and those that it starts, a system call; false if that cannot be.
+fn forbid(call: u32, errno: u32) -> bool {
     const LOAD: u16 = 0x20;
     const IF_EQUAL: u16 = 0x15;
     const RETURN: u16 = 0x06;
@@ -19,7 +20,7 @@ fn forbid_ring(errno: u32) -> bool {
     const ERROR: u32 = 0x0005_0000;
     let filter = [
         libc::sock_filter { code: LOAD, jt: 0, jf: 0, k: 0 },
-        libc::sock_filter { code: IF_EQUAL, jt: 0, jf: 1, k: IO_URING_SETUP },
+        libc::sock_filter { code: IF_EQUAL, jt: 0, jf: 1, k: call },
         libc::sock_filter { code: RETURN, jt: 0, jf: 0, k: ERROR | errno },
         libc::sock_filter { code: RETURN, jt: 0, jf: 0, k: ALLOW },
     ];
@@ -36,12 +37,12 @@ fn forbid_ring(errno: u32) -> bool {
         } == 0
 }
 
-fn refused(errno: i32, expected: &str) {
+fn refused(test: &str, errno: i32, expected: &str) {
     let sample = Sample::new(1 << 20);
     let errno = u32::try_from(errno).unwrap();
     let is_forbidden = thread::scope(|scope| {
         let filtered = || {
-            if !forbid_ring(errno) {
+            if !forbid(IO_URING_SETUP, errno) {
                 return false;
             }
             let reader = Reader::new(&Options::default()).unwrap();
@@ -67,23 +68,56 @@ fn refused(errno: i32, expected: &str) {
         scope.spawn(filtered).join().unwrap()
     });
     if !is_forbidden {
-        nearscan_skip::skip("fallback", "this thread may not filter its system calls");
+        nearscan_skip::skip(test, "this thread may not filter its system calls");
     }
 }
 
 #[test]
 fn forbidden_ring_is_replaced_by_pread() {
-    refused(libc::EPERM, "it is forbidden");
+    refused("fallback::forbidden_ring_is_replaced_by_pread", libc::EPERM, "it is forbidden");
 }
 
 #[test]
 fn missing_ring_is_replaced_by_pread() {
-    refused(libc::ENOSYS, "the kernel has none");
+    refused("fallback::missing_ring_is_replaced_by_pread", libc::ENOSYS, "the kernel has none");
 }
 
 #[test]
 fn ring_beyond_the_limit_of_memory_is_replaced_by_pread() {
-    refused(libc::ENOMEM, "RLIMIT_MEMLOCK");
+    refused(
+        "fallback::ring_beyond_the_limit_of_memory_is_replaced_by_pread",
+        libc::ENOMEM,
+        "RLIMIT_MEMLOCK",
+    );
+}
+
+#[test]
+fn cache_that_cannot_be_asked_is_tried() {
+    let sample = Sample::new(1 << 20);
+    let reader = Reader::new(&Options::default()).unwrap();
+    let is_forbidden = thread::scope(|scope| {
+        let filtered = || {
+            if !forbid(CACHESTAT, u32::try_from(libc::EPERM).unwrap()) {
+                return false;
+            }
+            let file = reader.open(sample.file.path()).unwrap();
+            sample.make_cold();
+            for _ in 0..3 {
+                let found = reader.read_ranges_blocking(&file, &one(5..900_000)).unwrap();
+                assert!(found[0] == sample.bytes[5..900_000]);
+            }
+            // Once another program has read it, it is served from the cache.
+            assert_eq!(std::fs::read(sample.file.path()).unwrap().len(), 1 << 20);
+            let found = cache_only().read_ranges_blocking(&file, &one(0..1 << 20)).unwrap();
+            assert!(found[0] == sample.bytes);
+            true
+        };
+        scope.spawn(filtered).join().unwrap()
+    });
+    if !is_forbidden {
+        let test = "fallback::cache_that_cannot_be_asked_is_tried";
+        nearscan_skip::skip(test, "this thread may not filter its system calls");
+    }
 }
 
 #[test]
