@@ -12,7 +12,7 @@ use std::{
 
 use futures::executor::block_on;
 use nearscan_io::{
-    Access, Backend, Direct, Done, Error, File, Interrupt, Options, Reader, Request, Wait,
+    Access, Aligned, Backend, Direct, Done, Error, File, Interrupt, Options, Reader, Request, Wait,
     faults::Faults,
 };
 
@@ -163,6 +163,58 @@ fn direct_reads_that_are_refused_are_buffered() {
     let found = reader.read_ranges_blocking(&file, &one(10..LENGTH as u64)).unwrap();
     assert!(found[0] == sample.bytes[10..]);
     assert_eq!(count.load(Ordering::SeqCst) > 0, file.has_direct());
+}
+
+/// Breaks down at the first request that it is given.
+#[derive(Debug)]
+struct Broken {
+    inner: Box<dyn Backend>,
+    is_broken: bool,
+}
+
+// SAFETY: as the inner backend, which waits for its requests when it is dropped.
+unsafe impl Backend for Broken {
+    unsafe fn submit(&mut self, request: Request) -> io::Result<()> {
+        self.is_broken = true;
+        // SAFETY: the caller's.
+        unsafe { self.inner.submit(request) }
+    }
+
+    fn reap(&mut self, wait: Wait, done: &mut Vec<Done>) -> io::Result<()> {
+        if self.is_broken {
+            return Err(io::Error::other("it broke down"));
+        }
+        self.inner.reap(wait, done)
+    }
+
+    fn cancel(&mut self, token: u64) {
+        self.inner.cancel(token);
+    }
+
+    fn interrupt(&self) -> Arc<dyn Interrupt> {
+        self.inner.interrupt()
+    }
+}
+
+#[test]
+fn broken_engine_ends_every_read_and_keeps_memory_that_it_may_write_to() {
+    let sample = Sample::new(LENGTH);
+    for engine in
+        engines("errors::broken_engine_ends_every_read_and_keeps_memory_that_it_may_write_to")
+    {
+        let options =
+            Options { engine, direct: Direct::Always, queue_depth: 1, ..Options::default() };
+        let wrap = |inner| Box::new(Broken { inner, is_broken: false }) as Box<dyn Backend>;
+        let reader = Reader::builder(&options).wrap(Arc::new(wrap)).start().unwrap();
+        let file = reader.open(sample.file.path()).unwrap();
+        let buffer = || Aligned::new(8192).unwrap();
+        let failed = reader.read_blocking(&file, 0, buffer()).unwrap_err();
+        assert!(matches!(failed.error, Error::Engine { .. }), "{:?}", failed.error);
+        assert!(failed.target.is_none(), "the kernel may write to it");
+        let failed = reader.read_blocking(&file, 0, buffer()).unwrap_err();
+        assert!(matches!(failed.error, Error::Engine { .. }), "{:?}", failed.error);
+        assert!(failed.target.is_some());
+    }
 }
 
 #[test]

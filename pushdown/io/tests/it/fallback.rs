@@ -136,6 +136,14 @@ fn report_says_what_there_is_and_why() {
     assert_eq!(automatic.report().engine, expected);
 }
 
+fn some_device_is_polled() -> bool {
+    let Ok(devices) = std::fs::read_dir("/sys/block") else { return true };
+    devices.flatten().any(|device| {
+        let polled = std::fs::read_to_string(device.path().join("queue/io_poll"));
+        !polled.is_ok_and(|polled| polled.trim() == "0")
+    })
+}
+
 #[test]
 fn polling_gives_the_same_bytes_or_is_off_with_a_reason() {
     let sample = Sample::new(1 << 20);
@@ -151,6 +159,9 @@ fn polling_gives_the_same_bytes_or_is_off_with_a_reason() {
             sample.make_cold();
             let found = reader.read_ranges_blocking(&file, &one(5..900_000)).unwrap();
             assert!(found[0] == sample.bytes[5..900_000]);
+        }
+        if iopoll == Polling::On && file.has_direct() && !some_device_is_polled() {
+            assert!(!asked().is_on(), "{:?}", reader.report());
         }
         if let Feature::Off { reason } = asked() {
             assert!(reason != "not asked for", "{:?}", reader.report());
