@@ -91,8 +91,12 @@ impl Default for Options {
     }
 }
 
-/// The default of [`Options::gap_bytes`]: see the measurement in `ranges.rs`.
-pub const GAP_BYTES: u64 = 64 << 10;
+/// The default of [`Options::gap_bytes`], where reading a gap costs what a request of its own costs.
+///
+/// Measured with `bench` (`AsyncRegistered`, random, depth 32, median of 7 rounds, a virtual disk
+/// on 2 cores): two requests of 64 KiB take 82 us; as one with a gap of 0 between them 78 us, of
+/// 32 KiB 84 us, of 64 KiB 99 us. It is also the gap of the spans of a drive's command.
+pub const GAP_BYTES: u64 = 32 << 10;
 
 impl Options {
     /// The same with every number within its limits.

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Joins near ranges of a file to spans, each of which is one read.
 //!
-//! The default bound of a gap is where reading it costs what a request of its own costs
-//! (`bench::gap`).
+//! The default bound of a gap is [`crate::GAP_BYTES`].
 
 use std::ops::Range;
 
