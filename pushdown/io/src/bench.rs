@@ -143,8 +143,10 @@ pub fn run(path: &Path, plan: &Plan, clock: &dyn Fn() -> Duration) -> Result<Tab
         Peer::IfThere => fio::probe(),
         Peer::Never => Feature::off("not asked for"),
     };
-    let ring = match Reader::new(&Options { engine: Engine::IoUring, ..Options::default() }) {
-        Ok(_) => Feature::On,
+    let options = Options { engine: Engine::IoUring, ..Options::default() };
+    // A reader and a local one have a ring each.
+    let ring = match Reader::new(&options).and_then(|reader| reader.local().map(drop)) {
+        Ok(()) => Feature::On,
         Err(error) => Feature::off(error.detail().unwrap_or_else(|| error.to_string())),
     };
     let mut rows = Vec::new();

@@ -276,6 +276,8 @@ impl Running {
         if self.is_failing() {
             return;
         }
+        // A later piece finds no byte at its own start, which is not where the file ends.
+        let end = self.start.file.length().map_or(end, |length| length.min(end));
         self.error = Some(Error::End {
             path: self.start.file.path().to_owned(),
             offset: self.start.offset,

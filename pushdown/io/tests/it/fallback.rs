@@ -4,7 +4,7 @@
 
 use std::thread;
 
-use nearscan_io::{Engine, Error, Feature, Options, Polling, Reader};
+use nearscan_io::{Direct, Engine, Error, Feature, Options, Polling, Reader};
 
 use crate::helpers::{Sample, cache_only, engines, has_ring, one};
 
@@ -106,6 +106,9 @@ fn cache_that_cannot_be_asked_is_tried() {
                 let found = reader.read_ranges_blocking(&file, &one(5..900_000)).unwrap();
                 assert!(found[0] == sample.bytes[5..900_000]);
             }
+            if !sample.tells_cached() {
+                return true;
+            }
             // Once another program has read it, it is served from the cache.
             assert_eq!(std::fs::read(sample.file.path()).unwrap().len(), 1 << 20);
             let found = cache_only().read_ranges_blocking(&file, &one(0..1 << 20)).unwrap();
@@ -131,9 +134,10 @@ fn report_says_what_there_is_and_why() {
         assert!(!report.sqpoll.is_on() && !report.iopoll.is_on(), "they take a core");
         assert_eq!(report.registered_files.is_on(), engine == Engine::IoUring);
     }
-    let automatic = Reader::new(&Options::default()).unwrap();
-    let expected = if has_ring() { Engine::IoUring } else { Engine::Pread };
-    assert_eq!(automatic.report().engine, expected);
+    if has_ring() {
+        let automatic = Reader::new(&Options::default()).unwrap();
+        assert_eq!(automatic.report().engine, Engine::IoUring);
+    }
 }
 
 fn some_device_is_polled() -> bool {
@@ -148,7 +152,13 @@ fn some_device_is_polled() -> bool {
 fn polling_gives_the_same_bytes_or_is_off_with_a_reason() {
     let sample = Sample::new(1 << 20);
     for (sqpoll, iopoll) in [(Polling::On, Polling::Off), (Polling::Off, Polling::On)] {
-        let options = Options { sqpoll, iopoll, request_bytes: 64 << 10, ..Options::default() };
+        let options = Options {
+            sqpoll,
+            iopoll,
+            direct: Direct::Always,
+            request_bytes: 64 << 10,
+            ..Options::default()
+        };
         let reader = Reader::new(&options).unwrap();
         let asked = || match sqpoll {
             Polling::On => reader.report().sqpoll,

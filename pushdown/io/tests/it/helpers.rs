@@ -50,6 +50,18 @@ impl Sample {
         unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED) };
     }
 
+    /// Whether the file system can be asked for bytes that are cached (`RWF_NOWAIT`).
+    pub(crate) fn tells_cached(&self) -> bool {
+        let file = StdFile::open(self.file.path()).unwrap();
+        let mut byte = 0_u8;
+        let vector = libc::iovec { iov_base: (&raw mut byte).cast(), iov_len: 1 };
+        // SAFETY: the byte and the vector outlive the call.
+        let bytes =
+            unsafe { libc::preadv2(file.as_raw_fd(), &raw const vector, 1, 0, libc::RWF_NOWAIT) };
+        let error = std::io::Error::last_os_error();
+        bytes >= 0 || error.raw_os_error() != Some(libc::EOPNOTSUPP)
+    }
+
     pub(crate) fn length(&self) -> u64 {
         self.bytes.len() as u64
     }
@@ -60,9 +72,22 @@ pub(crate) fn one(range: Range<u64>) -> [Range<u64>; 1] {
     std::array::from_fn(|_| range.clone())
 }
 
-/// Whether the kernel has a ring.
+/// Memory that the rings of all tests together need, which run at once.
+const RINGS_BYTES: u64 = 4 << 20;
+
+/// Whether this process may pin the memory of as many rings as there are tests.
+fn may_pin() -> bool {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: the structure outlives the call.
+    let result = unsafe { libc::getrlimit(libc::RLIMIT_MEMLOCK, &raw mut limit) };
+    // SAFETY: it takes no memory.
+    let is_root = unsafe { libc::geteuid() } == 0;
+    is_root || result == 0 && limit.rlim_cur >= RINGS_BYTES
+}
+
+/// Whether the kernel has rings, enough for all tests.
 pub(crate) fn has_ring() -> bool {
-    Reader::new(&Options { engine: Engine::IoUring, ..Options::default() }).is_ok()
+    may_pin() && Reader::new(&Options { engine: Engine::IoUring, ..Options::default() }).is_ok()
 }
 
 /// The engines of this machine; says that `test` is skipped in part where there is no ring.
@@ -70,7 +95,7 @@ pub(crate) fn engines(test: &str) -> Vec<Engine> {
     if has_ring() {
         return vec![Engine::IoUring, Engine::Pread];
     }
-    nearscan_skip::skip(test, "the kernel has no io_uring: with pread only");
+    nearscan_skip::skip(test, "there is no io_uring, or RLIMIT_MEMLOCK is small: with pread only");
     vec![Engine::Pread]
 }
 
