@@ -108,7 +108,7 @@ fn finish(
     place: Place,
     charged: Charged,
 ) -> Result<Bytes, Error> {
-    let buffer = begin::filled(result, place)?;
+    let buffer = result?;
     Ok(Bytes::from_owner(Owned { buffer, _charged: charged }).slice(place.from..place.to))
 }
 

@@ -31,15 +31,17 @@ pub(crate) fn read<T: Target>(
     options: &Options,
     inbox: &Arc<Inbox>,
     wanted: Wanted<'_>,
-    target: T,
+    mut target: T,
 ) -> (Pending<T>, Option<Start>) {
     let pieces = wanted.pieces(&target, options);
     if pieces.is_empty() {
+        // SAFETY: all of it was copied from the cache.
+        unsafe { target.set_filled(wanted.bytes) };
         return (Pending::ended(Ok(target)), None);
     }
     let memory = Whole { pointer: target.pointer(), registered: target.registered() };
     let number = inbox.number();
-    let (pending, job) = Pending::new(target, inbox, number);
+    let (pending, job) = Pending::new(target, wanted.bytes, inbox, number);
     let start = Start {
         number,
         file: wanted.file.clone(),
@@ -82,16 +84,5 @@ pub(crate) fn bytes(
     result: Result<Aligned, Failed<Aligned>>,
     place: Place,
 ) -> Result<Bytes, Error> {
-    Ok(Bytes::from_owner(filled(result, place)?).slice(place.from..place.to))
-}
-
-/// The buffer of a range whose read has ended, showing its bytes.
-pub(crate) fn filled(
-    result: Result<Aligned, Failed<Aligned>>,
-    place: Place,
-) -> Result<Aligned, Error> {
-    let mut buffer = result?;
-    // SAFETY: the read has ended well, so the bytes up to `to` were written.
-    unsafe { buffer.set_filled(place.to) };
-    Ok(buffer)
+    Ok(Bytes::from_owner(result?).slice(place.from..place.to))
 }

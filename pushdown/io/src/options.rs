@@ -91,11 +91,11 @@ impl Default for Options {
     }
 }
 
-/// The default of [`Options::gap_bytes`], where reading a gap costs what a request of its own costs.
+/// The default of [`Options::gap_bytes`], where reading a gap costs what a request of its own does.
 ///
 /// Measured with `bench` (`AsyncRegistered`, random, depth 32, median of 7 rounds, a virtual disk
-/// on 2 cores): two requests of 64 KiB take 82 us; as one with a gap of 0 between them 78 us, of
-/// 32 KiB 84 us, of 64 KiB 99 us. It is also the gap of the spans of a drive's command.
+/// on 2 cores): two requests of 64 KiB take 82 us; as one without a gap 78 us, with a gap of 32 KiB
+/// 84 us, of 64 KiB 99 us. It is also the gap of the spans of a drive's command.
 pub const GAP_BYTES: u64 = 32 << 10;
 
 impl Options {

@@ -60,14 +60,20 @@ impl<T> Slot<T> {
 
 struct Owner<T> {
     target: T,
+    /// Bytes that a read that ends well has filled.
+    bytes: usize,
     slot: Arc<Slot<T>>,
 }
 
 impl<T: Target> Job for Owner<T> {
     fn end(self: Box<Self>, result: Result<(), Error>) {
-        let Self { target, slot } = *self;
+        let Self { mut target, bytes, slot } = *self;
         slot.end(match result {
-            Ok(()) => Ok(target),
+            Ok(()) => {
+                // SAFETY: all pieces of the read have ended well.
+                unsafe { target.set_filled(bytes) };
+                Ok(target)
+            }
             Err(error) => Err(Failed { error, target: Some(target) }),
         });
     }
@@ -96,9 +102,14 @@ impl<T: Target> fmt::Debug for Pending<T> {
 
 impl<T: Target> Pending<T> {
     /// Both sides of a read.
-    pub(crate) fn new(target: T, inbox: &Arc<Inbox>, number: u64) -> (Self, Box<dyn Job>) {
+    pub(crate) fn new(
+        target: T,
+        bytes: usize,
+        inbox: &Arc<Inbox>,
+        number: u64,
+    ) -> (Self, Box<dyn Job>) {
         let slot = Arc::new(Slot(Mutex::new(State::Running(None))));
-        let owner = Owner { target, slot: Arc::clone(&slot) };
+        let owner = Owner { target, bytes, slot: Arc::clone(&slot) };
         (Self { slot, running: Some((Arc::clone(inbox), number)) }, Box::new(owner))
     }
 

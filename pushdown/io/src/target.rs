@@ -33,6 +33,14 @@ pub unsafe trait Target: Send + 'static {
     /// Number of bytes.
     fn length(&self) -> usize;
 
+    /// Notes that a read has filled the first `bytes`.
+    ///
+    /// # Safety
+    /// They were written to.
+    unsafe fn set_filled(&mut self, bytes: usize) {
+        let _ = bytes;
+    }
+
     /// The place among the buffers that a ring may have registered.
     fn registered(&self) -> Option<Registered> {
         None
@@ -98,15 +106,6 @@ impl Aligned {
     pub fn capacity(&self) -> usize {
         self.layout.size()
     }
-
-    /// Shows the first `filled` bytes.
-    ///
-    /// # Safety
-    /// They were written to.
-    pub(crate) unsafe fn set_filled(&mut self, filled: usize) {
-        debug_assert!(filled <= self.layout.size(), "more bytes than there is room for");
-        self.filled = filled;
-    }
 }
 
 /// The layout of a buffer of whole blocks.
@@ -146,6 +145,11 @@ unsafe impl Target for Aligned {
 
     fn length(&self) -> usize {
         self.layout.size()
+    }
+
+    unsafe fn set_filled(&mut self, bytes: usize) {
+        debug_assert!(bytes <= self.layout.size(), "more bytes than there is room for");
+        self.filled = bytes;
     }
 }
 
