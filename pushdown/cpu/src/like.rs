@@ -58,9 +58,7 @@ impl Like {
         match self {
             Self::Exact(text) => *value == **text,
             Self::Pieces { prefix, middle, suffix } => {
-                let rest = value.strip_prefix(&**prefix);
-                let rest = rest.and_then(|rest| rest.strip_suffix(&**suffix));
-                let Some(mut rest) = rest else { return false };
+                let Some(mut rest) = between(value, prefix, suffix) else { return false };
                 middle.iter().all(|piece| match piece.find(rest) {
                     Some(at) => {
                         rest = &rest[at + piece.needle().len()..];
@@ -72,6 +70,15 @@ impl Like {
             Self::General(test) => test.passes(value),
         }
     }
+}
+
+/// What is between a prefix and a suffix; nothing if one of them is missing.
+///
+/// Empty ones are not compared: an empty slice may point to memory that is not mapped, where the
+/// masked loads of glibc's `memcmp` take 40 ns, although they read nothing.
+fn between<'a>(value: &'a [u8], prefix: &[u8], suffix: &[u8]) -> Option<&'a [u8]> {
+    let rest = if prefix.is_empty() { value } else { value.strip_prefix(prefix)? };
+    if suffix.is_empty() { Some(rest) } else { rest.strip_suffix(suffix) }
 }
 
 /// Whether a piece, if there is anything in it, begins as a character of UTF-8 does.
