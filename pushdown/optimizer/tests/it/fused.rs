@@ -120,8 +120,10 @@ async fn dynamic_filter_of_a_join_drops_rows_in_the_scan() {
 /// The keys of `lineitem` ascend over its four row groups.
 #[rstest]
 #[case::predicate("SELECT l_tax FROM lineitem WHERE l_orderkey < 50", "true", [1, 3])]
-#[case::aggregate("SELECT count(*), sum(l_tax) FROM lineitem WHERE l_orderkey < 50", "true", [1, 3])]
-#[case::top_k("SELECT l_orderkey, l_linenumber FROM lineitem ORDER BY 1, 2 LIMIT 5", "true", [1, 3])]
+#[case::aggregate("SELECT sum(l_tax) FROM lineitem WHERE l_orderkey < 50", "true", [1, 3])]
+#[case::top_k(
+    "SELECT l_orderkey, l_linenumber FROM lineitem ORDER BY 1, 2 LIMIT 5", "true", [1, 3]
+)]
 #[case::no_pruning("SELECT l_tax FROM lineitem WHERE l_orderkey < 50", "false", [4, 0])]
 #[case::top_k_without_pruning(
     "SELECT l_orderkey, l_linenumber FROM lineitem ORDER BY 1, 2 LIMIT 5", "false", [4, 0]
