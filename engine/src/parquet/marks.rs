@@ -3,8 +3,8 @@
 //! optimizer.
 //!
 //! It runs twice: before scans are placed on drives or fused, where it gives the [`FileFacts`] of
-//! the files the bounds of these columns, because such scans prune row groups when they are
-//! planned; and at the end, when the predicates of all other scans are complete.
+//! the files the bounds of these columns, because such scans prune row groups by these facts; and
+//! at the end, when the predicates of all other scans are complete.
 
 use std::sync::Arc;
 
