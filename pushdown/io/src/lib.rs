@@ -61,4 +61,5 @@ pub use options::{
 pub use pool::{BUFFERS_MAX, Charge, Pool, PoolOptions, Pooled, Take, Unlimited};
 pub use reader::{Builder, Reader};
 pub use slot::{Pending, Read};
+pub use sys::memory_bytes;
 pub use target::{Aligned, BLOCK, Registered, Target};
