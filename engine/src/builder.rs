@@ -30,10 +30,11 @@ use crate::{
     object_stores::ObjectStores,
     parquet::{self, CheckedFooters, TableFactory},
     settings::NearscanOptions,
-    store::LocalFiles,
+    store::{LocalFiles, reads::LocalReads},
     system::{SCHEMA_NAME, SettingsTable, SystemSchema},
     system_corrections::CorrectionsTable,
     system_drives::{DrivesTable, FunctionsTable, LogTable},
+    system_io::IoTable,
     system_rates::{HostTable, RatesTable},
 };
 
@@ -134,13 +135,14 @@ impl EngineBuilder {
         }
         let catalogs: Arc<dyn CatalogProviderList> = Arc::new(MemoryCatalogProviderList::new());
         let options = config.options();
+        let reads = LocalReads::default();
         catalogs.register_catalog(
             options.catalog.default_catalog.clone(),
-            default_catalog(&options.catalog.default_schema)?,
+            default_catalog(&options.catalog.default_schema, &reads)?,
         );
         let runtime = self.runtime()?.build_arc()?;
         let files = ObjectStoreUrl::local_filesystem();
-        runtime.register_object_store(files.as_ref(), Arc::new(LocalFiles::default()));
+        runtime.register_object_store(files.as_ref(), Arc::new(LocalFiles::new(reads.clone())));
         let mut state = SessionStateBuilder::new()
             .with_config(config)
             .with_runtime_env(runtime)
@@ -155,7 +157,7 @@ impl EngineBuilder {
         PushdownRule::new(context).install(&mut state);
         FusedScanRule.install(&mut state);
         parquet::install(&mut state);
-        let engine = Engine::new(state, catalogs, self.drives);
+        let engine = Engine::new(state, catalogs, self.drives, reads);
         for (key, value) in self.settings {
             engine.set(&key, &value).await?;
         }
@@ -188,7 +190,7 @@ impl EngineBuilder {
 }
 
 /// Makes a catalog with an empty schema for the user's tables and the system schema.
-fn default_catalog(schema: &str) -> Result<Arc<dyn CatalogProvider>> {
+fn default_catalog(schema: &str, reads: &LocalReads) -> Result<Arc<dyn CatalogProvider>> {
     let catalog = MemoryCatalogProvider::new();
     catalog.register_schema(schema, Arc::new(MemorySchemaProvider::new()))?;
     let system = SystemSchema::new(vec![
@@ -197,6 +199,7 @@ fn default_catalog(schema: &str) -> Result<Arc<dyn CatalogProvider>> {
         Arc::new(RatesTable),
         Arc::new(FunctionsTable),
         Arc::new(HostTable),
+        Arc::new(IoTable(reads.clone())),
         Arc::new(LogTable),
         Arc::new(SettingsTable),
     ]);

@@ -17,6 +17,7 @@ use crate::{
     error::{Error, PathError, Result},
     overlay::OverlayCatalogList,
     session::Session,
+    store::reads::LocalReads,
 };
 
 /// Runs SQL over files and tables, with drives attached.
@@ -74,14 +75,15 @@ impl Engine {
         state: SessionStateBuilder,
         catalogs: Arc<dyn CatalogProviderList>,
         drives: Vec<DriveSpec>,
+        reads: LocalReads,
     ) -> Self {
-        let first = Session::new(state, Arc::clone(&catalogs), Access::default());
+        let first = Session::new(state, Arc::clone(&catalogs), Access::default(), Some(reads));
         Self { first, catalogs, drives: drives.into() }
     }
 
     /// Makes a session with the current settings and functions of the engine, and with its tables.
     /// Tables that the session creates or drops and settings that it changes affect no other
-    /// session.
+    /// session; it cannot change settings below `nearscan.io`, which are of the engine.
     ///
     /// A service can make one for each request: this opens no file and calls no drive.
     #[must_use]
@@ -95,7 +97,7 @@ impl Engine {
         let state =
             SessionStateBuilder::new_from_existing(self.first.uncorrected_context().state());
         let catalogs = OverlayCatalogList::over(Arc::clone(&self.catalogs));
-        Session::new(state, Arc::new(catalogs), options.access)
+        Session::new(state, Arc::new(catalogs), options.access, None)
     }
 
     /// Adds an object store for all sessions: locations below `url`, for example `s3://bucket`, are

@@ -252,6 +252,7 @@ impl Error {
             Self::Setting(SettingError::InvalidValue { expected, .. }) => {
                 Some(format!("it takes {expected}"))
             }
+            Self::Setting(SettingError::Impossible { reason, .. }) => Some(reason.to_string()),
             Self::Path(PathError::Mixed { formats, .. }) => Some(formats.join(", ")),
             Self::DriveSpec(error) => Some(error.reason.clone()),
             Self::Store(error) => error.detail(),
@@ -329,6 +330,12 @@ impl Error {
             }
             Self::Setting(SettingError::UnknownKey { .. }) => {
                 "SELECT * FROM nearscan.settings lists all of them"
+            }
+            Self::Setting(SettingError::OfEngine { .. }) => {
+                "set it where the engine is made, or in its first session"
+            }
+            Self::Setting(SettingError::Impossible { .. }) => {
+                "with auto, files are read with pread where there is no io_uring"
             }
             Self::Configuration(_) => "SHOW ALL lists all settings and their values",
             Self::DriveSpec(error) => return Some(format!("write {}", error.usage)),

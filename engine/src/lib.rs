@@ -125,7 +125,8 @@
 //!
 //! A service makes a [`Session`] for each request, which opens no file and calls no drive. It sees
 //! the tables of the engine; tables that it creates or drops and settings that it changes affect no
-//! other session. [`SessionOptions`] restrict a session to reading, and to some folders.
+//! other session. Settings below `nearscan.io` are of the engine, and its first session alone can
+//! change them. [`SessionOptions`] restrict a session to reading, and to some folders.
 //!
 //! ```
 //! use nearscan::{Engine, Error, SessionOptions, error::AccessError};
@@ -216,6 +217,7 @@ mod stream;
 mod system;
 mod system_corrections;
 mod system_drives;
+mod system_io;
 mod system_rates;
 pub mod units;
 

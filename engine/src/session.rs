@@ -31,8 +31,9 @@ use crate::{
     files, host,
     prepared::PreparedStatements,
     query::Query,
-    settings::{NearscanOptions, PREFIX},
+    settings::{NearscanOptions, PREFIX, SETTINGS, Setting, SettingError},
     statement::{self, Ending, Statement},
+    store::reads::LocalReads,
     system::SCHEMA_NAME,
 };
 
@@ -44,6 +45,8 @@ pub struct Session {
     context: SessionContext,
     prepared: Arc<PreparedStatements>,
     access: Arc<Access>,
+    /// The reader of local files, in the first session of its engine only.
+    reads: Option<LocalReads>,
 }
 
 /// A table of the session.
@@ -57,11 +60,12 @@ pub struct TableName {
 
 impl Session {
     /// Makes a session with the settings and functions of a state, the tables of a list of
-    /// catalogs, and its permissions.
+    /// catalogs, and its permissions; the first session of an engine has its reader too.
     pub(crate) fn new(
         state: SessionStateBuilder,
         catalogs: Arc<dyn CatalogProviderList>,
         access: Access,
+        reads: Option<LocalReads>,
     ) -> Self {
         let access = Arc::new(access);
         let link = SessionLink::new(Arc::clone(&access));
@@ -69,7 +73,7 @@ impl Session {
         let context = SessionContext::new_with_state(state.with_catalog_list(catalogs).build());
         let weak = context.state_weak_ref();
         link.set(move || weak.upgrade().map(|state| state.read().clone()));
-        Self { context, prepared: Arc::default(), access }
+        Self { context, prepared: Arc::default(), access, reads }
     }
 
     /// Makes a table of a file, a folder, a pattern such as `data/*.parquet`, or a URL.
@@ -194,6 +198,7 @@ impl Session {
     /// [`Error::Setting`] or [`Error::Configuration`] if there is no such setting or the value is
     /// invalid.
     pub async fn set(&self, key: &str, value: &str) -> Result<()> {
+        self.apply(key, value)?;
         let variable = SetVariable { variable: key.to_owned(), value: value.to_owned() };
         let plan = LogicalPlan::Statement(SetStatement::SetVariable(variable));
         Box::pin(self.context.execute_logical_plan(plan)).await?;
@@ -264,6 +269,9 @@ impl Session {
             other => other,
         };
         self.access.check_plan(&plan)?;
+        if let LogicalPlan::Statement(SetStatement::SetVariable(set)) = &plan {
+            self.apply(&set.variable, &set.value).map_err(external)?;
+        }
         let levels = depth::levels(&plan);
         let frame = match plan {
             LogicalPlan::Ddl(_) | LogicalPlan::Statement(_) => {
@@ -282,13 +290,30 @@ impl Session {
         Ok(Query::new(DataFrame::new(self.context.state(), nothing), 1))
     }
 
+    /// Has a setting of the engine take effect, with the next read; other settings only have to be
+    /// stored.
+    fn apply(&self, key: &str, value: &str) -> Result<(), SettingError> {
+        let is_meant = |setting: &&Setting| setting.key == key && setting.is_of_engine();
+        let Some(Setting { key, .. }) = SETTINGS.iter().find(is_meant) else { return Ok(()) };
+        let reads = self.reads.as_ref().ok_or(SettingError::OfEngine { key })?;
+        let mut options = self.options();
+        options.set_value(key, value)?;
+        reads.apply(options.io).map_err(|reason| {
+            let (value, reason) = (value.into(), reason.into());
+            SettingError::Impossible { key, value, reason }
+        })
+    }
+
     /// Resets a setting of Nearscan: DataFusion resets only its own.
     fn reset(&self, key: &str) -> Result<Query, DataFusionError> {
+        if let Some(setting) = SETTINGS.iter().find(|setting| setting.key == key) {
+            self.apply(key, setting.default).map_err(external)?;
+        }
         let state = self.context.state_ref();
         let mut state = state.write();
         let options = state.config_mut().options_mut();
         if let Some(options) = options.extensions.get_mut::<NearscanOptions>() {
-            options.reset(key).map_err(|error| DataFusionError::External(error.into()))?;
+            options.reset(key).map_err(external)?;
         }
         drop(state);
         self.done()
@@ -320,6 +345,10 @@ impl Session {
         let schemas = catalog.schema_names();
         schemas.into_iter().filter_map(|name| catalog.schema(&name).map(|it| (name, it))).collect()
     }
+}
+
+fn external(error: SettingError) -> DataFusionError {
+    DataFusionError::External(error.into())
 }
 
 impl std::fmt::Debug for Session {

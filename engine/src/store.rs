@@ -6,10 +6,12 @@
 //! process; large requests are therefore checked against the file first. A client that reads the
 //! tail of a Parquet file will decode its footer, which allocates what the footer declares; so the
 //! footer is checked at the same time ([`footer`]), and returned from memory when it is requested
-//! ([`ending`]). Everything else is delegated to that store.
+//! ([`ending`]). Ranges are read by the engine's reader ([`reads`]). Everything else is delegated to
+//! that store.
 
 pub(crate) mod ending;
 mod footer;
+pub(crate) mod reads;
 
 use std::{
     collections::HashMap,
@@ -36,6 +38,7 @@ use futures::{
 use tokio::runtime::Handle;
 
 use ending::{Ending, EndingError, Part};
+use reads::LocalReads;
 
 /// Largest request, in bytes, that is not checked against the file first.
 const FREE_BYTES: u64 = 64 << 20;
@@ -57,11 +60,17 @@ const MAGIC: &[u8] = b"PAR1";
 #[derive(Debug, Clone, Default)]
 pub(crate) struct LocalFiles {
     files: Arc<LocalFileSystem>,
+    reads: LocalReads,
     /// Parts of files that were read with the tail, and not requested yet.
     ahead: Arc<Mutex<HashMap<Path, Vec<Part>>>>,
 }
 
 impl LocalFiles {
+    /// Makes a store that reads ranges with this reader.
+    pub(crate) fn new(reads: LocalReads) -> Self {
+        Self { reads, ..Self::default() }
+    }
+
     async fn check(&self, location: &Path, ranges: &[Range<u64>]) -> Result<()> {
         let is_backward = |range: &Range<u64>| range.start > range.end;
         let lengths = ranges.iter().map(|range| range.end.saturating_sub(range.start));
@@ -202,7 +211,11 @@ impl ObjectStore for LocalFiles {
             return Ok(vec![ending.tail]);
         }
         self.check(location, ranges).await?;
-        let read = self.files.get_ranges(location, ranges).await?;
+        let path = self.files.path_to_filesystem(location)?;
+        let read = match self.reads.read(path, ranges).await {
+            Some(read) => read,
+            None => self.files.get_ranges(location, ranges).await?,
+        };
         for (range, bytes) in ranges.iter().zip(&read) {
             if bytes.ends_with(MAGIC) {
                 self.read_ending(location, range.end).await?;
@@ -247,7 +260,11 @@ impl ObjectStore for LocalFiles {
 mod tests {
     use std::os::unix::fs::FileExt;
 
+    use nearscan_io::Direct;
+    use rstest::rstest;
+
     use super::*;
+    use crate::settings::IoOptions;
 
     #[tokio::test]
     async fn metadata_of_a_file_is_that_of_the_library() {
@@ -285,6 +302,52 @@ mod tests {
         }
         let beyond = 5..11;
         assert!(store.get_ranges(&location, &[beyond]).await.is_err());
+    }
+
+    /// What cannot be read has the error of the library's store, and the rest its bytes.
+    #[rstest]
+    #[case::within(vec![0..10, 4000..9000, 20_000..20_001])]
+    #[case::overlapping(vec![0..10_000, 5..6, 9000..20_001])]
+    #[case::none(vec![])]
+    #[case::empty(vec![0..10, 5..5])]
+    #[case::empty_beyond_the_end(vec![30_000..30_000])]
+    #[case::over_the_end(vec![0..10, 20_000..20_002])]
+    #[case::behind_the_end(vec![20_001..20_005])]
+    #[tokio::test]
+    async fn ranges_are_those_of_the_library(
+        #[case] ranges: Vec<Range<u64>>,
+        #[values("file", "folder", "missing")] name: &str,
+        #[values(Direct::Auto, Direct::Always)] direct: Direct,
+    ) {
+        let folder = tempfile::tempdir().unwrap();
+        let bytes: Vec<u8> = (0..20_001_u32).map(|at| at.to_le_bytes()[0]).collect();
+        std::fs::write(folder.path().join("file"), bytes).unwrap();
+        std::fs::create_dir(folder.path().join("folder")).unwrap();
+        let location = Path::from_absolute_path(folder.path().join(name)).unwrap();
+        let reads = LocalReads::default();
+        reads.apply(IoOptions { direct, ..IoOptions::default() }).unwrap();
+        let store = LocalFiles::new(reads);
+        let found = store.get_ranges(&location, &ranges).await;
+        let of_library = store.files.get_ranges(&location, &ranges).await;
+        match (found, of_library) {
+            (Ok(found), Ok(of_library)) => assert_eq!(found, of_library),
+            (Err(found), Err(of_library)) => assert_eq!(found.to_string(), of_library.to_string()),
+            (found, of_library) => panic!("{found:?} instead of {of_library:?}"),
+        }
+    }
+
+    #[tokio::test]
+    async fn reads_of_files_are_done_by_the_reader() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        std::fs::write(&path, vec![7; 3 << 20]).unwrap();
+        let reads = LocalReads::default();
+        // One that is small enough for the thread that asks, and one that is not.
+        for range in [1..4000, 5..3 << 20] {
+            let read = reads.read(path.clone(), std::slice::from_ref(&range)).await.unwrap();
+            assert_eq!(read[0].len() as u64, range.end - range.start);
+            assert!(read[0].iter().all(|byte| *byte == 7));
+        }
     }
 
     /// Makes a footer with an index in each of two places.

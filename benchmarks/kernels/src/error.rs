@@ -41,7 +41,7 @@ pub enum Error {
     #[error("cannot draw {figure}: {reason}")]
     Draw {
         /// Name of the figure.
-        figure: &'static str,
+        figure: String,
         /// The message of the drawing library.
         reason: String,
     },

@@ -4,7 +4,7 @@
 //! Each is drawn once, as SVG, and made into pixels from that. Text in the pixels is set in a font
 //! that the program carries, so they look alike on a machine without fonts.
 
-mod chart;
+pub mod chart;
 mod charts;
 
 use std::{
@@ -22,6 +22,7 @@ use crate::{
     fast::Fast,
     runs::Runs,
 };
+use chart::Chart;
 
 /// Width and height of a figure; an image has [`SCALE`] times as many pixels.
 pub const SIZE: (u32, u32) = (800, 500);
@@ -33,14 +34,22 @@ pub const SCALE: u16 = 2;
 /// # Errors
 /// When a figure cannot be drawn or a file not be written.
 pub fn save(runs: &Runs, fast: &Fast, folder: &Path) -> Result<Vec<PathBuf>> {
+    save_charts(&charts::all(runs, fast), folder)
+}
+
+/// Writes charts to a folder, as [`save`] does.
+///
+/// # Errors
+/// As [`save`].
+pub fn save_charts(charts: &[Chart], folder: &Path) -> Result<Vec<PathBuf>> {
     write(folder, |folder| fs::create_dir_all(folder))?;
     let mut files = Vec::new();
-    for chart in charts::all(runs, fast) {
-        let failed = |reason| Error::Draw { figure: chart.name, reason };
+    for chart in charts {
+        let failed = |reason| Error::Draw { figure: chart.name.clone(), reason };
         let svg = chart.draw().map_err(|error| failed(error.to_string()))?;
         let image = pixels(&svg).map_err(failed)?;
         for (extension, bytes) in [("svg", svg.as_bytes()), ("png", &image)] {
-            let path = folder.join(chart.name).with_extension(extension);
+            let path = folder.join(&chart.name).with_extension(extension);
             write(&path, |path| fs::write(path, bytes))?;
             files.push(path);
         }

@@ -135,7 +135,7 @@ mod tests {
         a=b=c = --memory-limit 4GiB 1e300 -1 nan --threads 0 18446744073709551616 \
         --temp-directory --progress auto --drive emulated: --continue-on-error --help --version \
         -- - --- tpch run generate --scale-factor 0.01 --query 6 drive list serve check bench \
-        kernels explain-json x.parquet -co -cf";
+        kernels io --depth --block-bytes explain-json x.parquet -co -cf";
 
     fn word() -> impl Strategy<Value = String> {
         let words: Vec<&str> = WORDS.split_whitespace().collect();

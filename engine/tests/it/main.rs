@@ -24,6 +24,8 @@ mod plans;
 #[cfg(test)]
 mod queries;
 #[cfg(test)]
+mod reads;
+#[cfg(test)]
 mod repeats;
 #[cfg(test)]
 mod running;

@@ -9,6 +9,7 @@ mod fio;
 
 use std::{
     collections::VecDeque,
+    ops::ControlFlow,
     path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
@@ -131,13 +132,36 @@ pub struct Table {
     pub ring: Feature,
 }
 
+/// How far a measurement is, in turns of single ways.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Progress {
+    /// Turns that have ended.
+    pub done: u64,
+    /// Turns of the whole measurement.
+    pub all: u64,
+}
+
+/// Most memory that the buffers of one way take.
+#[must_use]
+pub fn memory_bytes(plan: &Plan) -> u64 {
+    let depth = plan.depths.iter().copied().max().unwrap_or(1);
+    let block_bytes = plan.cases.iter().map(|case| u64::from(case.block_bytes)).max().unwrap_or(0);
+    block_bytes.saturating_mul(buffer_count(depth) as u64)
+}
+
 /// Measures.
 ///
-/// `clock` gives the time since any fixed moment and never goes back.
+/// `clock` gives the time since any fixed moment and never goes back. `watch` is called before each
+/// turn, and may end the measurement.
 ///
 /// # Errors
-/// [`Error::End`] for a file shorter than a block, and those of its reads.
-pub fn run(path: &Path, plan: &Plan, clock: &dyn Fn() -> Duration) -> Result<Table, Error> {
+/// [`Error::End`] for a file shorter than a block, [`Error::Stopped`], and those of its reads.
+pub fn run(
+    path: &Path,
+    plan: &Plan,
+    clock: &dyn Fn() -> Duration,
+    watch: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+) -> Result<Table, Error> {
     let file = File::open(path)?;
     let fio = match plan.fio {
         Peer::IfThere => fio::probe(),
@@ -150,9 +174,14 @@ pub fn run(path: &Path, plan: &Plan, clock: &dyn Fn() -> Duration) -> Result<Tab
         Err(error) => Feature::off(error.detail().unwrap_or_else(|| error.to_string())),
     };
     let mut rows = Vec::new();
+    let ways = ways(plan, &fio, &ring);
+    let rounds = plan.rounds.max(1);
+    let all = (plan.cases.len() * ways.len()) as u64 * u64::from(rounds);
+    let mut turns = (0..).map(|done| watch(Progress { done, all }));
     for case in &plan.cases {
-        let mut of_case = ways(plan, &fio, &ring)
-            .into_iter()
+        let mut of_case = ways
+            .iter()
+            .copied()
             .map(|(mode, depth)| Row {
                 case: *case,
                 mode,
@@ -161,8 +190,11 @@ pub fn run(path: &Path, plan: &Plan, clock: &dyn Fn() -> Duration) -> Result<Tab
                 rounds: Vec::new(),
             })
             .collect::<Vec<_>>();
-        for round in 0..plan.rounds.max(1) {
+        for round in 0..rounds {
             for row in &mut of_case {
+                if turns.next() == Some(ControlFlow::Break(())) {
+                    return Err(Error::Stopped);
+                }
                 let run = Run::new(&file, row, round, clock)?;
                 row.rounds.push(run.measure()?);
             }
@@ -203,6 +235,10 @@ fn median(rounds: &[u64]) -> u64 {
 
 /// Fewest buffers of a way: enough for a pool to have large pages with blocks of 64 KiB.
 const BUFFERS_MIN: usize = 32;
+
+fn buffer_count(depth: u32) -> usize {
+    usize::try_from(depth).unwrap_or(1).saturating_mul(4).max(BUFFERS_MIN)
+}
 
 /// One round of one way.
 struct Run<'a> {
@@ -301,7 +337,7 @@ impl<'a> Run<'a> {
 
     /// Buffers for the reads in flight, and for those behind them while the oldest is late.
     fn many(&self) -> usize {
-        usize::try_from(self.depth).unwrap_or(1).saturating_mul(4).max(BUFFERS_MIN)
+        buffer_count(self.depth)
     }
 
     fn block_bytes(&self) -> usize {

@@ -77,6 +77,9 @@ pub enum Error {
         /// The message of the system.
         source: io::Error,
     },
+    /// Whoever watches a measurement ended it.
+    #[error("the measurement was ended before it was done")]
+    Stopped,
     /// The other program of a comparison did not give figures.
     #[error("fio gave no figures")]
     Fio {
@@ -102,7 +105,7 @@ impl Error {
             Self::Ring { reason } | Self::Memory { reason, .. } | Self::Fio { reason } => {
                 Some(reason.clone())
             }
-            Self::Range { .. } | Self::Closed => None,
+            Self::Range { .. } | Self::Closed | Self::Stopped => None,
         }
     }
 
@@ -122,6 +125,7 @@ impl Error {
             | Self::Range { .. }
             | Self::Engine { .. }
             | Self::Closed
+            | Self::Stopped
             | Self::Thread { .. } => None,
         }
     }

@@ -128,6 +128,12 @@ impl File {
         self.alignment().is_some()
     }
 
+    /// Has all reads go through the page cache, whatever a reader is asked for: for a file that is
+    /// to be found there by the next one who reads it. No effect once a read was direct.
+    pub fn keep_to_cache(&self) {
+        drop(self.0.direct.set(None));
+    }
+
     /// The alignment of direct reads; none if there are none.
     pub(crate) fn alignment(&self) -> Option<Alignment> {
         self.direct().map(|direct| direct.alignment)

@@ -56,9 +56,10 @@ pub use interrupt::Interrupt;
 pub use local::Local;
 pub use options::{
     Direct, Engine, Feature, GAP_BYTES, Options, Polling, QUEUE_DEPTH_MAX, REGISTERED_FILES_MAX,
-    REQUEST_BYTES_MAX, Report, THREADS_MAX,
+    REQUEST_BYTES_MAX, Report, THREADS_MAX, UnknownWord,
 };
 pub use pool::{BUFFERS_MAX, Charge, Pool, PoolOptions, Pooled, Take, Unlimited};
 pub use reader::{Builder, Reader};
 pub use slot::{Pending, Read};
+pub use sys::memory_bytes;
 pub use target::{Aligned, BLOCK, Registered, Target};

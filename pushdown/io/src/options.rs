@@ -4,10 +4,12 @@
 //! A number out of its limits is moved into them; what the machine refuses is left out with a
 //! reason. So the same options work everywhere, and the report says what they came to.
 
+use std::{fmt, str::FromStr};
+
 use crate::target::BLOCK;
 
 /// What sends requests to the system.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Engine {
     /// `io_uring` where it can be had, else `pread`.
     #[default]
@@ -19,7 +21,7 @@ pub enum Engine {
 }
 
 /// When reads go past the page cache (`O_DIRECT`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Direct {
     /// For what is mostly not in the page cache, where offset and buffer are aligned.
     #[default]
@@ -114,6 +116,57 @@ impl Options {
     }
 }
 
+/// A word that names no value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("there is no such value")]
+pub struct UnknownWord;
+
+impl fmt::Display for Engine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Auto => "auto",
+            Self::IoUring => "io_uring",
+            Self::Pread => "pread",
+        })
+    }
+}
+
+impl FromStr for Engine {
+    type Err = UnknownWord;
+
+    fn from_str(word: &str) -> Result<Self, UnknownWord> {
+        match word.to_ascii_lowercase().as_str() {
+            "auto" => Ok(Self::Auto),
+            "io_uring" => Ok(Self::IoUring),
+            "pread" => Ok(Self::Pread),
+            _ => Err(UnknownWord),
+        }
+    }
+}
+
+impl fmt::Display for Direct {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Auto => "auto",
+            Self::Never => "never",
+            Self::Always => "always",
+        })
+    }
+}
+
+impl FromStr for Direct {
+    type Err = UnknownWord;
+
+    fn from_str(word: &str) -> Result<Self, UnknownWord> {
+        match word.to_ascii_lowercase().as_str() {
+            "auto" => Ok(Self::Auto),
+            "never" => Ok(Self::Never),
+            "always" => Ok(Self::Always),
+            _ => Err(UnknownWord),
+        }
+    }
+}
+
 /// A thing that a reader has, or has not, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Feature {
@@ -135,6 +188,15 @@ impl Feature {
     #[must_use]
     pub fn is_on(&self) -> bool {
         matches!(self, Self::On)
+    }
+}
+
+impl fmt::Display for Feature {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::On => f.write_str("on"),
+            Self::Off { reason } => write!(f, "off: {reason}"),
+        }
     }
 }
 
@@ -164,6 +226,18 @@ pub struct Report {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn words_name_what_they_are_written_for() {
+        for engine in [Engine::Auto, Engine::IoUring, Engine::Pread] {
+            assert_eq!(engine.to_string().parse(), Ok(engine));
+        }
+        for direct in [Direct::Auto, Direct::Never, Direct::Always] {
+            assert_eq!(direct.to_string().to_uppercase().parse(), Ok(direct));
+        }
+        assert_eq!("aio".parse::<Engine>(), Err(UnknownWord));
+        assert_eq!("sometimes".parse::<Direct>(), Err(UnknownWord));
+    }
 
     #[test]
     fn numbers_are_moved_into_their_limits() {

@@ -106,6 +106,14 @@ pub(crate) fn page_bytes() -> u64 {
     u64::try_from(bytes).unwrap_or(4096).max(512)
 }
 
+/// Bytes of the machine's memory; 0 if the system does not say.
+#[must_use]
+pub fn memory_bytes() -> u64 {
+    // SAFETY: it reads a number of the system.
+    let pages = unsafe { libc::sysconf(libc::_SC_PHYS_PAGES) };
+    u64::try_from(pages).unwrap_or(0).saturating_mul(page_bytes())
+}
+
 /// The alignment that direct reads of a file need; none if it does not have them; `assumed` where
 /// the system does not know it (before Linux 6.1).
 pub(crate) fn direct_alignment(file: &File, assumed: Alignment) -> Option<Alignment> {

@@ -9,6 +9,8 @@
 //!
 //! This module does not depend on the engine, only on DataFusion's configuration traits.
 
+mod io;
+
 use std::{any::Any, fmt, str::FromStr, time::Duration};
 
 use datafusion::{
@@ -16,6 +18,8 @@ use datafusion::{
     config::{ConfigEntry, ConfigExtension, ConfigOptions, ExtensionOptions},
 };
 use nearscan_corrections::CorrectionSet;
+
+pub use io::IoOptions;
 
 /// Prefix of every key.
 pub const PREFIX: &str = "nearscan";
@@ -125,6 +129,8 @@ pub struct NearscanOptions {
     pub host: HostOptions,
     /// `nearscan.scan`.
     pub scan: ScanReader,
+    /// Settings below `nearscan.io`.
+    pub io: IoOptions,
     /// `nearscan.corrections`.
     pub corrections: CorrectionSet,
 }
@@ -148,6 +154,22 @@ pub enum SettingError {
         /// The valid values.
         expected: &'static str,
     },
+    /// The setting is one of the engine, and another of its sessions asked for it.
+    #[error("setting '{key}' is of the whole engine")]
+    OfEngine {
+        /// The key with its prefix.
+        key: &'static str,
+    },
+    /// The machine does not have what the setting asks for.
+    #[error("setting '{key}' cannot be '{value}' here")]
+    Impossible {
+        /// The key with its prefix.
+        key: &'static str,
+        /// The value as it was written.
+        value: Box<str>,
+        /// What refuses it.
+        reason: Box<str>,
+    },
 }
 
 /// One row of the table of settings.
@@ -169,6 +191,12 @@ impl Setting {
     #[must_use]
     pub fn value(&self, options: &NearscanOptions) -> String {
         (self.get)(options)
+    }
+
+    /// Whether it has one value for all sessions of an engine.
+    #[must_use]
+    pub fn is_of_engine(&self) -> bool {
+        self.key.starts_with("nearscan.io.")
     }
 }
 
@@ -236,6 +264,40 @@ pub static SETTINGS: &[Setting] = &[
                       filters and aggregates in one pass, where it can (fused), or DataFusion's",
         get: |options| options.scan.to_string(),
         set: |options, value| store(&mut options.scan, value.parse().ok()),
+    },
+    Setting {
+        key: "nearscan.io.engine",
+        values: "auto, io_uring or pread",
+        default: "auto",
+        description: "What sends reads of local files to the system, for the whole engine: \
+                      io_uring where it can be had (auto), it or an error, or pread on threads",
+        get: |options| options.io.engine.to_string(),
+        set: |options, value| store(&mut options.io.engine, value.parse().ok()),
+    },
+    Setting {
+        key: "nearscan.io.queue_depth",
+        values: "a whole number from 1 to 4096",
+        default: "32",
+        description: "Reads of local files in flight at once, for the whole engine",
+        get: |options| options.io.queue_depth.to_string(),
+        set: |options, value| store(&mut options.io.queue_depth, io::parse_depth(value)),
+    },
+    Setting {
+        key: "nearscan.io.request_bytes",
+        values: "a whole number from 4096 to 67108864, in steps of 4096",
+        default: "1048576",
+        description: "Bytes of the largest request; longer reads are several, for the whole engine",
+        get: |options| options.io.request_bytes.to_string(),
+        set: |options, value| store(&mut options.io.request_bytes, io::parse_request(value)),
+    },
+    Setting {
+        key: "nearscan.io.direct",
+        values: "auto, never or always",
+        default: "auto",
+        description: "When reads go past the page cache, for the whole engine: for what is not in \
+                      it of files that memory cannot hold (auto), never, or always",
+        get: |options| options.io.direct.to_string(),
+        set: |options, value| store(&mut options.io.direct, value.parse().ok()),
     },
     Setting {
         key: "nearscan.corrections",
@@ -480,6 +542,12 @@ mod tests {
     #[case("nearscan.pushdown.allow_float_reorder", "1", "true")]
     #[case("nearscan.pushdown.timeout", "250ms", "250ms")]
     #[case("nearscan.pushdown.timeout", " 2min ", "2m")]
+    #[case("nearscan.io.engine", "IO_URING", "io_uring")]
+    #[case("nearscan.io.engine", "pread", "pread")]
+    #[case("nearscan.io.queue_depth", "4096", "4096")]
+    #[case("nearscan.io.request_bytes", "4096", "4096")]
+    #[case("io.request_bytes", "67108864", "67108864")]
+    #[case("nearscan.io.direct", "always", "always")]
     #[case("nearscan.host.decode_bytes_per_s", "2000000000", "2000000000")]
     #[case("nearscan.host.decode_values_per_s", "5", "5")]
     #[case("nearscan.host.merge_rows_per_s", "18446744073709551615", "18446744073709551615")]
@@ -499,6 +567,13 @@ mod tests {
     #[case("nearscan.pushdown.timeout", "5")]
     #[case("nearscan.pushdown.timeout", "0s")]
     #[case("nearscan.pushdown.timeout", "2days")]
+    #[case("nearscan.io.engine", "aio")]
+    #[case("nearscan.io.queue_depth", "0")]
+    #[case("nearscan.io.queue_depth", "4097")]
+    #[case("nearscan.io.request_bytes", "4097")]
+    #[case("nearscan.io.request_bytes", "0")]
+    #[case("nearscan.io.request_bytes", "67112960")]
+    #[case("nearscan.io.direct", "true")]
     #[case("nearscan.host.merge_rows_per_s", "0")]
     #[case("nearscan.host.decode_bytes_per_s", "-1")]
     #[case("nearscan.host.decode_values_per_s", "1e9")]

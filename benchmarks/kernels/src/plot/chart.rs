@@ -11,6 +11,8 @@ use plotters::{
     style::text_anchor::{HPos, Pos, VPos},
 };
 
+pub use plotters::prelude::{RGBColor, SeriesLabelPosition};
+
 use super::SIZE;
 
 const FONT: &str = "sans-serif";
@@ -27,68 +29,87 @@ type Context<'a> = ChartContext<'a, SVGBackend<'a>, Cartesian2d<Axis, Axis>>;
 
 /// The mapping of values to positions on an axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Scale {
+pub enum Scale {
+    /// Equal steps are equally long.
     Linear,
+    /// Equal ratios are.
     Log,
 }
 
 /// An axis.
 #[derive(Clone)]
-pub(super) struct Axis {
+pub struct Axis {
     /// The quantity that it shows, with its unit.
-    pub(super) title: &'static str,
-    pub(super) scale: Scale,
+    pub title: &'static str,
+    /// Where its values are.
+    pub scale: Scale,
     /// Its first and last value.
-    pub(super) ends: (f64, f64),
+    pub ends: (f64, f64),
     /// The values that are labelled.
-    pub(super) ticks: Vec<f64>,
+    pub ticks: Vec<f64>,
     /// Formats the label of a value.
-    pub(super) describe: fn(f64) -> String,
+    pub describe: fn(f64) -> String,
 }
 
 /// Whether a line is drawn through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Stroke {
+pub enum Stroke {
+    /// It is.
     Solid,
+    /// It has gaps.
     Dashed,
 }
 
 /// Figures of ours.
-pub(super) struct Line {
-    pub(super) label: String,
-    pub(super) colour: RGBColor,
-    pub(super) stroke: Stroke,
-    pub(super) points: Vec<(f64, f64)>,
+pub struct Line {
+    /// The name in the legend.
+    pub label: String,
+    /// Its colour.
+    pub colour: RGBColor,
+    /// Whether it is drawn through.
+    pub stroke: Stroke,
+    /// The points that it joins.
+    pub points: Vec<(f64, f64)>,
 }
 
 /// Figures of the study, which the legend names once for all colours.
-pub(super) struct Points {
-    pub(super) colour: RGBColor,
-    pub(super) points: Vec<(f64, f64)>,
+pub struct Points {
+    /// Their colour.
+    pub colour: RGBColor,
+    /// Their places.
+    pub points: Vec<(f64, f64)>,
 }
 
 /// Bars from the lower end of the axis, with their values above them.
-pub(super) struct Bars {
-    pub(super) label: String,
-    pub(super) colour: RGBColor,
+pub struct Bars {
+    /// The name in the legend.
+    pub label: String,
+    /// Their colour.
+    pub colour: RGBColor,
     /// Width, in values of the axis.
-    pub(super) width: f64,
+    pub width: f64,
     /// The middle of a bar, and its height.
-    pub(super) bars: Vec<(f64, f64)>,
+    pub bars: Vec<(f64, f64)>,
 }
 
 /// A chart.
-pub(super) struct Chart {
+pub struct Chart {
     /// Name of the file.
-    pub(super) name: &'static str,
-    pub(super) title: String,
-    pub(super) x: Axis,
-    pub(super) y: Axis,
-    pub(super) bars: Vec<Bars>,
-    pub(super) lines: Vec<Line>,
-    pub(super) study: Vec<Points>,
+    pub name: String,
+    /// The title, which says whether figures are modelled or measured.
+    pub title: String,
+    /// The axis from left to right.
+    pub x: Axis,
+    /// The axis upward.
+    pub y: Axis,
+    /// Bars, behind everything else.
+    pub bars: Vec<Bars>,
+    /// Lines.
+    pub lines: Vec<Line>,
+    /// Points of the study; may be none.
+    pub study: Vec<Points>,
     /// The position of the legend, where there is room for it.
-    pub(super) legend: SeriesLabelPosition,
+    pub legend: SeriesLabelPosition,
 }
 
 impl Axis {

@@ -6,9 +6,8 @@
 
 use nearscan_emulator::timing::{fast::Job, study::Kernel};
 use nearscan_models::fast::Form;
-use plotters::prelude::{RGBColor, SeriesLabelPosition};
 
-use super::chart::{Axis, Bars, Chart, Line, Points, Scale, Stroke};
+use super::chart::{Axis, Bars, Chart, Line, Points, RGBColor, Scale, SeriesLabelPosition, Stroke};
 use crate::{
     builds::{best, buffered, plain, sweep_bytes},
     fast::Fast,
@@ -57,7 +56,7 @@ fn sweep(runs: &Runs) -> Chart {
     let study = sweep_bytes().filter_map(|bytes| Some((kib(bytes), study::sweep_gain(bytes)?)));
     let ours = Line { label: "modelled".to_owned(), ..line(kernel, sweep_bytes().map(gain)) };
     Chart {
-        name: "buffer_sweep",
+        name: "buffer_sweep".to_owned(),
         title: format!("{kernel}: gain of a buffer over none (modelled)"),
         x: Axis {
             title: "buffer of a unit",
@@ -99,7 +98,7 @@ fn units(runs: &Runs) -> Chart {
         study_points(kernel, vec![point])
     };
     Chart {
-        name: "units",
+        name: "units".to_owned(),
         title: "Gain of compute units over one (modelled; study: best)".to_owned(),
         x: units_axis(),
         y: gain_axis((0.8, 5.4), (1..=5).map(f64::from).collect()),
@@ -125,7 +124,7 @@ fn units_each(runs: &Runs) -> Chart {
         points: (1..=UNITS_MAX).map(f64::from).map(|units| (units, 1.0 / units)).collect(),
     };
     Chart {
-        name: "units_each",
+        name: "units_each".to_owned(),
         title: "What a unit among N does of one alone (modelled)".to_owned(),
         x: units_axis(),
         y: Axis {
@@ -151,7 +150,7 @@ fn whole(runs: &Runs) -> Chart {
     let bars =
         |label: &str, colour, bars| Bars { label: label.to_owned(), colour, width: WIDTH, bars };
     Chart {
-        name: "combined",
+        name: "combined".to_owned(),
         title: "All that helps, over a plain loop on one unit (modelled)".to_owned(),
         x: Axis {
             title: "kernel",
@@ -187,7 +186,7 @@ fn host(runs: &Runs) -> Chart {
         Kernel::ALL.into_iter().filter(|kernel| !study::against_host(*kernel).is_empty());
     let study = |kernel| study_points(kernel, study::against_host(kernel).to_vec());
     Chart {
-        name: "host_clock",
+        name: "host_clock".to_owned(),
         title: "The drive against one core of the study's host (modelled)".to_owned(),
         x: Axis {
             title: "clock of the host, GHz",
@@ -246,7 +245,7 @@ fn fast_units(runs: &Runs, fast: &Fast) -> Chart {
         points: places().map(|(x, _)| (x, host)).collect(),
     });
     Chart {
-        name: "fast_units",
+        name: "fast_units".to_owned(),
         title: "The fast set's Array Merge over compute units (modelled)".to_owned(),
         x: units_axis(),
         y: Axis {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Implements `nearscan drive bench`: it runs the kernels and prints the report of
-//! `nearscan-kernels`.
+//! `nearscan-kernels`, or measures reads ([`io`]).
+
+mod io;
 
 use std::{
     ops::ControlFlow,
@@ -21,6 +23,7 @@ use crate::{
     failure::{Failure, Result, print},
     progress::bar,
 };
+use io::IoArgs;
 
 #[derive(Debug, Clone, Subcommand)]
 pub(crate) enum BenchCommand {
@@ -30,6 +33,12 @@ pub(crate) enum BenchCommand {
     /// says that all figures that are compared are within a tenth of the study, all shapes of its
     /// curves hold, and the fast set of kernels reaches its targets.
     Kernels(KernelsArgs),
+    /// Measure reads of a file past the page cache, beside fio with the same sizes if it is there
+    ///
+    /// One request at a time, and many at a time through io_uring: as they are, into registered
+    /// buffers, and through a reader that threads share. The ways take turns in each round, and the
+    /// figure of a way is its median.
+    Io(IoArgs),
 }
 
 /// Options of the benchmark of the kernels.
@@ -61,13 +70,20 @@ pub(crate) struct KernelsArgs {
     no_host: bool,
 }
 
-/// Runs a benchmark away from this thread, which waits for signals.
+/// Runs a benchmark.
 pub(super) async fn run(
     command: &BenchCommand,
     when: ProgressWhen,
     queries: &Handle,
 ) -> Result<()> {
-    let BenchCommand::Kernels(arguments) = command;
+    match command {
+        BenchCommand::Kernels(arguments) => run_kernels(arguments, when, queries).await,
+        BenchCommand::Io(arguments) => io::run(arguments, when, queries).await,
+    }
+}
+
+/// Runs the kernels away from this thread, which waits for signals.
+async fn run_kernels(arguments: &KernelsArgs, when: ProgressWhen, queries: &Handle) -> Result<()> {
     let host = if arguments.no_host { HostLoops::Omitted } else { HostLoops::Measured };
     let options = Options { elements: arguments.elements, seed: arguments.seed, host };
     // Dropped with this future at Ctrl-C, which the work sees at the next build.

@@ -14,6 +14,8 @@ mod fuzzed;
 #[cfg(test)]
 mod program;
 #[cfg(test)]
+mod reads;
+#[cfg(test)]
 mod serve;
 #[cfg(test)]
 mod sick_card;

@@ -200,3 +200,24 @@ fn local_reader_may_change_its_thread() {
         }
     }
 }
+
+#[test]
+fn file_that_is_kept_to_the_cache_is_found_there() {
+    let sample = Sample::new(LENGTH);
+    if !sample.tells_cached() {
+        let test = "contents::file_that_is_kept_to_the_cache_is_found_there";
+        nearscan_skip::skip(test, "the file system does not tell what is cached");
+        return;
+    }
+    for engine in engines("contents::file_that_is_kept_to_the_cache_is_found_there") {
+        let options = Options { engine, direct: Direct::Always, ..Options::default() };
+        let reader = Reader::new(&options).unwrap();
+        let file = File::open(sample.file.path()).unwrap();
+        file.keep_to_cache();
+        assert!(!file.has_direct());
+        sample.make_cold();
+        let whole = one(0..sample.length());
+        assert!(reader.read_ranges_blocking(&file, &whole).unwrap()[0] == sample.bytes);
+        assert!(cache_only().read_ranges_blocking(&file, &whole).unwrap()[0] == sample.bytes);
+    }
+}
