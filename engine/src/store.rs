@@ -6,8 +6,8 @@
 //! process; large requests are therefore checked against the file first. A client that reads the
 //! tail of a Parquet file will decode its footer, which allocates what the footer declares; so the
 //! footer is checked at the same time ([`footer`]), and returned from memory when it is requested
-//! ([`ending`]). Ranges are read by the engine's reader ([`reads`]). Everything else is delegated to
-//! that store.
+//! ([`ending`]). Ranges are read by the engine's reader ([`reads`]). Everything else is delegated
+//! to that store.
 
 pub(crate) mod ending;
 mod footer;
