@@ -95,13 +95,24 @@ pub(super) fn columns_of(expr: &Arc<dyn PhysicalExpr>) -> Vec<usize> {
 
 /// The expression with each column replaced by its place in `columns`.
 pub(super) fn rebased(expr: &Arc<dyn PhysicalExpr>, columns: &[usize]) -> Arc<dyn PhysicalExpr> {
-    let moved = Arc::clone(expr).transform_up(|node| {
-        let Some(column) = node.downcast_ref::<Column>() else { return Ok(Transformed::no(node)) };
-        let place = columns.iter().position(|other| *other == column.index());
-        let place = place.unwrap_or_else(|| column.index());
-        Ok(Transformed::yes(Arc::new(Column::new(column.name(), place)) as _))
+    with_columns(expr, |column| {
+        let place = columns.iter().position(|other| *other == column.index())?;
+        Some(Column::new(column.name(), place))
+    })
+}
+
+/// The expression with other columns; a column for which there is none stays.
+pub(super) fn with_columns(
+    expr: &Arc<dyn PhysicalExpr>,
+    other: impl Fn(&Column) -> Option<Column>,
+) -> Arc<dyn PhysicalExpr> {
+    let changed = Arc::clone(expr).transform_up(|node| {
+        match node.downcast_ref::<Column>().and_then(&other) {
+            Some(column) => Ok(Transformed::yes(Arc::new(column) as _)),
+            None => Ok(Transformed::no(node)),
+        }
     });
-    moved.map_or_else(|_| Arc::clone(expr), |moved| moved.data)
+    changed.map_or_else(|_| Arc::clone(expr), |changed| changed.data)
 }
 
 /// Whether a condition cannot fail, whatever the values of its columns are, and depends on nothing

@@ -29,10 +29,10 @@ mod choice;
 mod decide;
 mod exec;
 mod filter;
+mod prune;
 mod rule;
 mod run;
 mod share;
-mod skip;
 mod work;
 
 pub use choice::ScanChoice;

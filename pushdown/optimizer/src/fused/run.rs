@@ -29,8 +29,8 @@ use nearscan_drive::file_version;
 
 use super::{
     filter::DynamicFilter,
+    prune::RowGroupPruner,
     share::{Executions, Share},
-    skip::SkippedRowGroups,
     work::Fused,
 };
 use crate::{
@@ -69,7 +69,7 @@ pub(super) fn partition_stream(
     let runner = Runner {
         scan: Scan::new(with_dynamic_filters(&start, &schema)),
         share,
-        skipped: SkippedRowGroups::new(&fused, start.dynamic_filters),
+        pruner: RowGroupPruner::new(&fused, start.dynamic_filters),
         schema: Arc::clone(&schema),
         plan: Arc::clone(start.plan),
         task: Arc::clone(task),
@@ -151,7 +151,7 @@ struct Runner {
     fused: Arc<Fused>,
     scan: Scan,
     share: Share,
-    skipped: SkippedRowGroups,
+    pruner: RowGroupPruner,
     schema: SchemaRef,
     /// The replaced plan.
     plan: Arc<dyn ExecutionPlan>,
@@ -213,10 +213,10 @@ impl Runner {
     /// Begins a row group.
     fn open(&mut self, at: (usize, usize)) -> Result<()> {
         let fused = Arc::clone(&self.fused);
-        let Some(unit) = fused.partitions.get(at.0).and_then(|units| units.get(at.1)) else {
+        let Some(unit) = fused.unit(at) else {
             return internal_err!("the scan has no row group {at:?}");
         };
-        if self.skipped.contains(unit) {
+        if self.pruner.rules_out(unit) {
             self.metrics.row_groups_pruned.add(1);
             return Ok(());
         }
@@ -283,6 +283,7 @@ impl Runner {
         let Some(unit) = fused.unit(at) else {
             return internal_err!("the scan has no row group {at:?}");
         };
+        let unit = &unit.planned;
         let first = if fused.states.is_some() { 0 } else { self.scan.rows_done() };
         let ready = match self.scan.rows_ready() > 0 {
             true => self.take_rows_of(unit)?,
@@ -298,7 +299,7 @@ impl Runner {
         let Some(unit) = self.fused.unit(open.at) else { return Ok(Read::Done) };
         let mut read = Vec::new();
         for column in self.scan.needs() {
-            let Some(chunk) = unit.chunks.get(column) else {
+            let Some(chunk) = unit.planned.chunks.get(column) else {
                 return internal_err!("the row group has no chunk {column}");
             };
             let length = usize::try_from(chunk.length).unwrap_or(usize::MAX);
@@ -324,6 +325,7 @@ impl Runner {
         let Some(unit) = fused.unit(at) else {
             return internal_err!("the scan has no row group {at:?}");
         };
+        let unit = &unit.planned;
         if let Some(states) = &fused.states {
             let bytes = match self.scan.take_states() {
                 Ok(bytes) => bytes,
@@ -351,9 +353,8 @@ impl Runner {
         let fused = Arc::clone(&self.fused);
         let at = self.unit.as_ref().map(|open| open.at);
         let unit = at.and_then(|at| fused.unit(at));
-        let any = || fused.partitions.iter().flatten().next().map(|unit| &unit.planned);
-        match unit.or_else(any) {
-            Some(unit) => self.take_rows_of(unit),
+        match unit.or_else(|| fused.partitions.iter().flatten().next()) {
+            Some(unit) => self.take_rows_of(&unit.planned),
             None => Ok(None),
         }
     }

@@ -66,8 +66,8 @@ pub(crate) struct RowOutput {
 
 impl Fused {
     /// A row group, by its partition and its place there.
-    pub(super) fn unit(&self, (partition, place): (usize, usize)) -> Option<&PlannedUnit> {
-        Some(&self.partitions.get(partition)?.get(place)?.planned)
+    pub(super) fn unit(&self, (partition, place): (usize, usize)) -> Option<&FusedUnit> {
+        self.partitions.get(partition)?.get(place)
     }
 
     /// The column of the fragment that an output is, if it is one.

@@ -1,33 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Rules out row groups before they are read, by the scan's predicate and by dynamic filters.
+//! Prunes row groups by their statistics: those that the scan's predicate rules out, and those that
+//! dynamic filters rule out.
 //!
-//! Both are asked when a row group is about to be opened: until then a join or a top-k above may
-//! have narrowed its filter.
+//! It does so when a row group is about to be opened, because until then a join or a top-k above
+//! may have narrowed its filter.
 
 use std::sync::Arc;
 
-use arrow::datatypes::{DataType, SchemaRef};
+use arrow::datatypes::SchemaRef;
 use datafusion::{
-    common::tree_node::{Transformed, TreeNode},
     physical_expr::{PhysicalExpr, expressions::Column},
     physical_expr_common::physical_expr::{snapshot_generation, snapshot_physical_expr},
 };
 
 use super::{
-    filter::columns_of,
+    filter::{columns_of, with_columns},
     work::{Fused, FusedUnit},
 };
 use crate::pruning::Pruning;
 
-/// The row groups that a stream need not read.
+/// Prunes the row groups of one stream.
 #[derive(Debug)]
-pub(super) struct SkippedRowGroups {
+pub(super) struct RowGroupPruner {
     predicate: Option<Arc<Pruning>>,
     dynamic: Vec<DynamicBounds>,
 }
 
-impl SkippedRowGroups {
-    /// Those of a scan with dynamic filters over its outputs.
+impl RowGroupPruner {
+    /// The pruner of a scan with dynamic filters over its outputs.
     pub(super) fn new(fused: &Fused, dynamic_filters: &[Arc<dyn PhysicalExpr>]) -> Self {
         let bounds = |filter| DynamicBounds::new(fused, filter);
         let dynamic = match fused.prunes {
@@ -38,11 +38,11 @@ impl SkippedRowGroups {
     }
 
     /// Whether no row of a row group can be one of the result.
-    pub(super) fn contains(&mut self, unit: &FusedUnit) -> bool {
+    pub(super) fn rules_out(&mut self, unit: &FusedUnit) -> bool {
         let Ok(index) = usize::try_from(unit.planned.row_group) else { return false };
-        let rules_out = |pruning: &Pruning| pruning.keeps(&unit.footer, &[index]) == [false];
-        self.predicate.as_deref().is_some_and(rules_out)
-            || self.dynamic.iter_mut().any(|bounds| bounds.current().is_some_and(rules_out))
+        let is_ruled_out = |pruning: &Pruning| pruning.keeps(&unit.footer, &[index]) == [false];
+        self.predicate.as_deref().is_some_and(is_ruled_out)
+            || self.dynamic.iter_mut().any(|bounds| bounds.current().is_some_and(is_ruled_out))
     }
 }
 
@@ -66,18 +66,15 @@ impl DynamicBounds {
         };
         // Bounds of floats leave NaN out, which is above all numbers.
         let has_bounds = |output: usize| {
-            place(output).is_some_and(|index| !is_float(files.field(index).data_type()))
+            place(output).is_some_and(|index| !files.field(index).data_type().is_floating())
         };
         if !columns_of(filter).into_iter().all(has_bounds) {
             return None;
         }
-        let moved = Arc::clone(filter).transform_up(|node| {
-            let column = node.downcast_ref::<Column>().and_then(|column| place(column.index()));
-            let Some(index) = column else { return Ok(Transformed::no(node)) };
-            let name = files.field(index).name();
-            Ok(Transformed::yes(Arc::new(Column::new(name, index)) as _))
+        let filter = with_columns(filter, |column| {
+            let index = place(column.index())?;
+            Some(Column::new(files.field(index).name(), index))
         });
-        let filter = moved.ok()?.data;
         Some(Self { filter, files: Arc::clone(files), generation: None, pruning: None })
     }
 
@@ -92,8 +89,4 @@ impl DynamicBounds {
         }
         self.pruning.as_ref()
     }
-}
-
-const fn is_float(data_type: &DataType) -> bool {
-    matches!(data_type, DataType::Float16 | DataType::Float32 | DataType::Float64)
 }
