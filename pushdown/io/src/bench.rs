@@ -2,7 +2,7 @@
 //! Measures reads of one file past the page cache: one at a time, many at a time, and into
 //! registered buffers, beside `fio` with the same sizes.
 //!
-//! The ways take turns, round by round, so that other load on the machine strikes all of them, and
+//! The modes take turns, round by round, so that other load on the machine strikes all of them, and
 //! the figure of a way is its median. It prints nothing and reads no clock: the caller gives one.
 
 mod fio;
@@ -73,7 +73,7 @@ pub enum Mode {
 pub struct Plan {
     /// What is read.
     pub cases: Vec<Case>,
-    /// Requests in flight, of the ways that have several.
+    /// Requests in flight, of the asynchronous modes.
     pub depths: Vec<u32>,
     /// Rounds, at least 1.
     pub rounds: u32,
@@ -132,7 +132,7 @@ pub struct Table {
     pub ring: Feature,
 }
 
-/// How far a measurement is, in turns of single ways.
+/// How far a measurement is, in turns of single modes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Progress {
     /// Turns that have ended.
@@ -174,12 +174,12 @@ pub fn run(
         Err(error) => Feature::off(error.detail().unwrap_or_else(|| error.to_string())),
     };
     let mut rows = Vec::new();
-    let ways = ways(plan, &fio, &ring);
+    let modes = modes(plan, &fio, &ring);
     let rounds = plan.rounds.max(1);
-    let all = (plan.cases.len() * ways.len()) as u64 * u64::from(rounds);
+    let all = (plan.cases.len() * modes.len()) as u64 * u64::from(rounds);
     let mut turns = (0..).map(|done| watch(Progress { done, all }));
     for case in &plan.cases {
-        let mut of_case = ways
+        let mut of_case = modes
             .iter()
             .copied()
             .map(|(mode, depth)| Row {
@@ -207,7 +207,7 @@ pub fn run(
     Ok(Table { rows, fio, ring })
 }
 
-fn ways(plan: &Plan, fio: &Feature, ring: &Feature) -> Vec<(Mode, u32)> {
+fn modes(plan: &Plan, fio: &Feature, ring: &Feature) -> Vec<(Mode, u32)> {
     let mut modes = vec![Mode::Sync, Mode::SyncPool];
     if ring.is_on() {
         modes.extend([Mode::Async, Mode::AsyncRegistered, Mode::AsyncShared]);
@@ -267,7 +267,7 @@ impl<'a> Run<'a> {
             let path = file.path().to_owned();
             return Err(Error::End { path, offset: 0, length: block_bytes, end: length });
         }
-        // What other rounds and ways have read may be in caches behind the system's.
+        // What other rounds and modes have read may be in caches behind the system's.
         let seed = (u64::from(round) + 1) * 1_000_003
             + u64::from(row.depth) * 7919
             + match row.mode {
@@ -383,7 +383,7 @@ impl<'a> Run<'a> {
         let length = self.case.block_bytes;
         let start = (self.clock)();
         for (offset, buffer) in self.offsets().zip(buffers.iter().cycle()) {
-            // SAFETY: the buffer has this length, and nobody looks at it.
+            // SAFETY: the buffer has this length, and no other thread reads or writes it.
             let read = unsafe { sys::pread(handle, offset, buffer.pointer(), length) };
             let (path, length) = (|| self.file.path().to_owned(), u64::from(length));
             match read.map(u64::from) {

@@ -62,7 +62,7 @@ impl Inbox {
         Ok(())
     }
 
-    /// Says that nobody waits for a read.
+    /// Cancels a read, whose future was dropped.
     pub(crate) fn cancel(&self, number: u64) {
         {
             let mut orders = self.lock();

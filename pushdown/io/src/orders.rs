@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Defines what a driver is told: reads to begin, and reads that nobody waits for any more.
+//! Defines what a driver is told: reads to begin, and reads to cancel.
 
 use std::fmt;
 
@@ -33,7 +33,7 @@ impl fmt::Debug for Start {
 #[derive(Debug, Default)]
 pub(crate) struct Orders {
     pub(crate) starts: Vec<Start>,
-    /// Reads that nobody waits for.
+    /// Reads to cancel, because their futures were dropped.
     pub(crate) cancelled: Vec<u64>,
     /// Whether all reads are to end.
     pub(crate) is_closed: bool,

@@ -152,13 +152,13 @@ impl Pool {
         (self.0.buffer_bytes as u64).saturating_mul(self.0.buffers as u64)
     }
 
-    /// Buffers that nobody has.
+    /// Free buffers.
     #[must_use]
     pub fn free(&self) -> usize {
         self.0.lock().free.len()
     }
 
-    /// Takes a buffer, if one is free and nobody waits for it.
+    /// Takes a buffer, if one is free and no earlier caller waits for it.
     #[must_use]
     pub fn try_take(&self) -> Option<Pooled> {
         let mut state = self.0.lock();

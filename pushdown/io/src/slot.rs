@@ -5,7 +5,7 @@
 //! # Invariants
 //!
 //! - The buffer is owned by the read until it ends, whoever waits: dropping the waiting side says
-//!   that nobody needs the bytes, and frees nothing.
+//!   that the bytes are not needed, and frees nothing.
 //! - Each read ends once.
 
 use std::{

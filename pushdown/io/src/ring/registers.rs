@@ -2,7 +2,7 @@
 //! Keeps what a ring has registered: the parts of one pool, and files.
 //!
 //! A registered file is open in the kernel until it is taken out. So a ring is interrupted when a
-//! file of its table is closed, and takes it out before it waits again; one that nobody runs just
+//! file of its table is closed, and takes it out before it waits again; one that is idle just
 //! then does so when it is used next. A ring without a free slot uses the file's descriptor.
 
 use std::{os::fd::AsRawFd, sync::Arc};
