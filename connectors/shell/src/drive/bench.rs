@@ -33,11 +33,11 @@ pub(crate) enum BenchCommand {
     /// says that all figures that are compared are within a tenth of the study, all shapes of its
     /// curves hold, and the fast set of kernels reaches its targets.
     Kernels(KernelsArgs),
-    /// Measure reads of a file past the page cache, beside fio with the same sizes if it is there
+    /// Measure direct reads of a file (O_DIRECT), beside fio with the same sizes if it is there
     ///
-    /// One request at a time, and many at a time through io_uring: as they are, into registered
-    /// buffers, and through a reader that threads share. The ways take turns in each round, and the
-    /// figure of a way is its median.
+    /// Synchronous reads, and asynchronous ones through io_uring: into any buffer, into registered
+    /// buffers, and through a reader that threads share. The modes take turns in each round, and
+    /// the figure of a mode is its median.
     Io(IoArgs),
 }
 

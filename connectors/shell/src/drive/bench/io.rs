@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Implements `nearscan drive bench io`: it measures reads of a file past the page cache, one at a
-//! time and many at a time, beside `fio` with the same sizes, and prints the rates.
+//! Implements `nearscan drive bench io`: it measures direct reads of a file (`O_DIRECT`),
+//! synchronous and asynchronous, beside `fio` with the same sizes, and prints the rates.
 
 mod chart;
 mod report;
@@ -42,7 +42,7 @@ pub(crate) struct IoArgs {
     #[arg(long, value_name = "N", value_delimiter = ',', value_parser = block_bytes)]
     block_bytes: Vec<u32>,
 
-    /// Numbers of requests in flight, of the ways that have several [default: 1,4,8,16,32]
+    /// Numbers of requests in flight, of the asynchronous modes [default: 1,4,8,16,32]
     #[arg(
         long,
         value_name = "N",
@@ -51,7 +51,7 @@ pub(crate) struct IoArgs {
     )]
     depth: Vec<u32>,
 
-    /// Rounds, in each of which every way has its turn
+    /// Rounds, in each of which every mode has its turn
     #[arg(
         long,
         value_name = "N",
@@ -60,7 +60,7 @@ pub(crate) struct IoArgs {
     )]
     rounds: u32,
 
-    /// Bytes that a way reads in its turn [default: 64 MiB of blocks below 1 MiB, else 256 MiB]
+    /// Bytes that a mode reads in its turn [default: 64 MiB of blocks below 1 MiB, else 256 MiB]
     #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(1..))]
     round_bytes: Option<u64>,
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Shows measured rates of reads: a table for each case with the ratios of the best ways below it,
+//! Shows measured rates of reads: a table for each case with the ratios of the best modes below it,
 //! and the same as JSON.
 
 use std::path::{Path, PathBuf};
@@ -23,12 +23,12 @@ pub(super) struct Report {
     pub(super) table: Table,
 }
 
-/// The ways to read with one request in flight, and with several.
+/// The modes with one request in flight, and with several.
 const ONE: [Mode; 2] = [Mode::Sync, Mode::SyncPool];
 const MANY: [Mode; 3] = [Mode::Async, Mode::AsyncRegistered, Mode::AsyncShared];
 const FIO: [Mode; 2] = [Mode::FioSync, Mode::FioAsync];
 
-/// All ways, in the order of the table.
+/// All modes, in the order of the table.
 pub(super) const MODES: [Mode; 7] = [
     Mode::Sync,
     Mode::SyncPool,
@@ -89,13 +89,13 @@ impl Report {
         Ok(Self { file: file.to_owned(), file_bytes, has_direct, plan, table })
     }
 
-    /// The rate of a way at a depth, if it was measured.
+    /// The rate of a mode at a depth, if it was measured.
     pub(super) fn rate(&self, case: Case, mode: Mode, depth: u32) -> Option<u64> {
         let is_it = |row: &&Row| (row.case, row.mode, row.depth) == (case, mode, depth);
         self.table.rows.iter().find(is_it).map(|row| row.bytes_per_second)
     }
 
-    /// The highest rate of some ways.
+    /// The highest rate of some modes.
     fn best(&self, case: Case, modes: &[Mode]) -> Option<u64> {
         let rows = self.table.rows.iter();
         let rows = rows.filter(|row| row.case == case && modes.contains(&row.mode));
@@ -125,7 +125,7 @@ impl Report {
             "{}, {}: reads {}, MB/s, measured, {rounds}\n",
             self.file.display(),
             format_bytes(self.file_bytes),
-            if self.has_direct { "past the page cache" } else { "through the page cache" },
+            if self.has_direct { "direct (O_DIRECT)" } else { "through the page cache" },
         );
         if !self.has_direct {
             text.push_str("The file system has no direct reads.\n");
@@ -147,7 +147,7 @@ impl Report {
         let column = |name: String, heading: String| Column { name, heading };
         let depth = |depth: &u32| column(format!("depth_{depth}"), format!("depth {depth}"));
         let mut columns = vec![
-            column("way".to_owned(), "way".to_owned()),
+            column("mode".to_owned(), "mode".to_owned()),
             column("one".to_owned(), "one at a time".to_owned()),
         ];
         columns.extend(self.plan.depths.iter().map(depth));
@@ -260,10 +260,10 @@ pub(super) mod tests {
     #[test]
     fn text_has_a_column_for_one_at_a_time_and_for_each_depth() {
         let expected = "\
-f.bin, 3.0 MiB: reads past the page cache, MB/s, measured, one round
+f.bin, 3.0 MiB: reads direct (O_DIRECT), MB/s, measured, one round
 
 random blocks of 64.0 KiB, 1.0 MiB a round
-  way                one at a time  depth 1  depth 8
+  mode               one at a time  depth 1  depth 8
   sync                         500        -        -
   sync, large pages            400        -        -
   async                          -      450      900
