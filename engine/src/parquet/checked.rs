@@ -13,7 +13,7 @@ use datafusion::parquet::{errors::Result as ParquetResult, file::metadata::Parqu
 
 use super::{equality::EqualityColumns, statistics};
 
-/// Footers without which the memory is not searched for those that are gone.
+/// With fewer footers than these, those that are gone are kept.
 const SMALL: usize = 64;
 
 /// The footers of an engine that were validated.
