@@ -215,6 +215,10 @@ pub(crate) fn split(predicate: &Arc<dyn PhysicalExpr>) -> Vec<Arc<dyn PhysicalEx
 /// not see through an expression. For lowering only: pruning of row groups is DataFusion's, and
 /// must not see through them either.
 pub(crate) fn without_barriers(expr: &Arc<dyn PhysicalExpr>) -> Arc<dyn PhysicalExpr> {
+    // A rewrite costs much more than a look, and hardly any expression has a barrier.
+    if !expr.exists(|node| Ok(behind_barrier(node).is_some())).unwrap_or(true) {
+        return Arc::clone(expr);
+    }
     let bare = Arc::clone(expr).transform_up(|node| {
         Ok(match behind_barrier(&node) {
             Some(hidden) => Transformed::yes(Arc::clone(hidden)),
@@ -227,6 +231,9 @@ pub(crate) fn without_barriers(expr: &Arc<dyn PhysicalExpr>) -> Arc<dyn Physical
 /// `expr` over `schema` without casts to the type that is there already: corrections put them where
 /// the operators of the host must not see through an expression. Nothing when it has no type.
 fn plain(expr: Arc<dyn PhysicalExpr>, schema: &Schema) -> Option<Arc<dyn PhysicalExpr>> {
+    if !expr.exists(|node| Ok(node.downcast_ref::<TryCastExpr>().is_some())).unwrap_or(true) {
+        return Some(expr);
+    }
     let plain = expr.transform_up(|node| {
         let Some(cast) = node.downcast_ref::<TryCastExpr>() else {
             return Ok(Transformed::no(node));

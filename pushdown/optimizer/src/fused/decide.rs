@@ -236,11 +236,11 @@ fn lower_filters(
     let mut is_behind_fallible = false;
     for conjunct in conjuncts {
         if !is_behind_fallible {
-            let mut trial = builder.clone();
             let bare = without_barriers(conjunct);
-            if let Ok(verdict) = trial.lower_truth(Target::Predicate, bare.as_ref()) {
-                trial.keep_where(verdict);
-                *builder = trial;
+            let lowered =
+                builder.attempt(|builder| builder.lower_truth(Target::Predicate, bare.as_ref()));
+            if let Ok(verdict) = lowered {
+                builder.keep_where(verdict);
                 continue;
             }
         }

@@ -26,8 +26,8 @@ pub(crate) enum Target {
     Projection,
 }
 
-/// A fragment under construction.
-#[derive(Debug, Clone)]
+/// A fragment under construction. Until it is finished, everything in it is only appended to.
+#[derive(Debug)]
 pub(crate) struct FragmentBuilder<'a> {
     /// The table: file columns, then partition columns.
     schema: &'a Schema,
@@ -90,6 +90,22 @@ impl<'a> FragmentBuilder<'a> {
             verdicts,
             bounds: Bounds::Command,
         }
+    }
+
+    /// Does `work`; when it fails, the builder is as it was before.
+    pub(crate) fn attempt<T>(&mut self, work: impl FnOnce(&mut Self) -> Lowered<T>) -> Lowered<T> {
+        let columns = self.columns.len();
+        let (predicate, projection) = (self.predicate.len(), self.projection.len());
+        let (literals, tests) = (self.literals.len(), self.tests.len());
+        let verdicts = self.verdicts.len();
+        work(self).inspect_err(|_| {
+            self.columns.truncate(columns);
+            self.predicate.truncate(predicate);
+            self.projection.truncate(projection);
+            self.literals.truncate(literals);
+            self.tests.truncate(tests);
+            self.verdicts.truncate(verdicts);
+        })
     }
 
     /// The table's schema.
