@@ -7,6 +7,7 @@
 //! scan       row group by row group, batch by batch          scan.rs
 //!   batch    columns are read when a row needs them          batch.rs
 //!   predicate  conjuncts, the cheapest that drops most first  predicate.rs, conjuncts.rs
+//!   keys     of joins, which drop rows without a partner    keys.rs
 //!   output   rows as arrays, or states of aggregates         arrays.rs, views.rs
 //! ```
 //!
@@ -29,6 +30,7 @@ mod arrays;
 mod batch;
 mod conjuncts;
 mod error;
+mod keys;
 mod plan;
 mod predicate;
 mod scan;
@@ -36,5 +38,6 @@ mod scan;
 mod views;
 
 pub use error::ScanError;
+pub use keys::JoinKeys;
 pub use plan::{RowFilter, ScanPlan};
 pub use scan::{Progress, Scan};

@@ -9,6 +9,8 @@ use arrow::{
 };
 use nearscan_command::{Fragment, Operand, Output};
 
+use super::keys::JoinKeys;
+
 /// A condition that a fragment cannot express.
 pub trait RowFilter: Debug + Send + Sync {
     /// The columns of the fragment that it reads.
@@ -51,6 +53,9 @@ pub struct ScanPlan {
     /// Further conditions; all of them must hold. Those that are not fallible may be evaluated in
     /// any order, and the others after them, in this order.
     pub filters: Vec<Arc<dyn RowFilter>>,
+    /// Columns of the fragment, and the keys of the joins on them: rows without a partner may be
+    /// dropped, once all keys are known.
+    pub keys: Vec<(usize, Arc<JoinKeys>)>,
 }
 
 impl ScanPlan {

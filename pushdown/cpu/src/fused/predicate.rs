@@ -16,6 +16,7 @@ use super::{
     batch::Batch,
     conjuncts::{columns_of, split},
     error::ScanError,
+    keys::JoinKeys,
     plan::{RowFilter, ScanPlan},
 };
 use crate::{
@@ -50,18 +51,23 @@ struct Conjunct {
 enum Test {
     Program(Prepared),
     Filter { filter: Arc<dyn RowFilter>, types: Vec<DataType> },
+    Keys(Arc<JoinKeys>),
 }
 
 /// Cost of a test of strings, and of a filter, by row.
 const STRING_COST: f64 = 4.0;
 const FILTER_COST: f64 = 16.0;
 
+/// Cost of a look-up of a join's key.
+const KEYS_COST: f64 = 3.0;
+
 /// Cost of reading a column that no conjunct before has read.
 const READ_COST: f64 = 2.0;
 
 /// Share of rows that an optional filter may keep: dropping one row in five saves as much as the
-/// filter costs.
+/// filter costs, and one in twenty as much as a look-up of its key.
 const OPTIONAL_KEPT_MAX: f64 = 0.8;
+const KEYS_KEPT_MAX: f64 = 0.95;
 
 /// Rows of which that share is taken.
 const OPTIONAL_SEEN_MIN: u64 = 4096;
@@ -98,6 +104,17 @@ impl Predicate {
             seen: 0,
             kept: 0,
         }));
+        conjuncts.extend(plan.keys.iter().map(|(column, keys)| Conjunct {
+            test: Test::Keys(Arc::clone(keys)),
+            columns: vec![*column],
+            cost: KEYS_COST,
+            is_fixed: false,
+            is_left_out: false,
+            seen: 0,
+            kept: 0,
+        }));
+        // Those that can fail stay behind the others.
+        conjuncts.sort_by_key(|conjunct| conjunct.is_fixed);
         Self { conjuncts, is_output }
     }
 
@@ -180,16 +197,17 @@ impl Conjunct {
         match &self.test {
             Test::Program(_) => false,
             Test::Filter { filter, .. } => self.is_left_out || filter.is_idle(),
+            Test::Keys(keys) => self.is_left_out || keys.set().is_none(),
         }
     }
 
     fn leave_out_if_useless(&mut self) {
-        let is_optional = match &self.test {
-            Test::Program(_) => false,
-            Test::Filter { filter, .. } => filter.is_optional(),
+        let kept_max = match &self.test {
+            Test::Filter { filter, .. } if filter.is_optional() => OPTIONAL_KEPT_MAX,
+            Test::Keys(_) => KEYS_KEPT_MAX,
+            Test::Program(_) | Test::Filter { .. } => return,
         };
-        self.is_left_out =
-            is_optional && self.seen >= OPTIONAL_SEEN_MIN && self.share_kept() > OPTIONAL_KEPT_MAX;
+        self.is_left_out = self.seen >= OPTIONAL_SEEN_MIN && self.share_kept() > kept_max;
     }
 
     /// Which rows it keeps.
@@ -202,6 +220,10 @@ impl Conjunct {
                     _ => Err(Stop::status(nearscan_command::Status::Malformed).into()),
                 }
             }
+            Test::Keys(keys) => Ok(match keys.set() {
+                Some(set) => set.holds(&columns[self.columns[0]], rows),
+                None => BooleanBuffer::new_set(rows),
+            }),
             Test::Filter { filter, types } => {
                 let array = |(column, data_type): (&usize, &DataType)| {
                     let mut builder = ColumnBuilder::new(data_type);

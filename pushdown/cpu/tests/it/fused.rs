@@ -18,7 +18,7 @@ use nearscan_command::{
     Reading, RowColumn, Status, Step, Width,
 };
 use nearscan_conformance::Random;
-use nearscan_cpu::fused::{Progress, RowFilter, Scan, ScanError, ScanPlan};
+use nearscan_cpu::fused::{JoinKeys, Progress, RowFilter, Scan, ScanError, ScanPlan};
 use parquet::{
     arrow::ArrowWriter,
     basic::{BrotliLevel, Compression, Encoding, GzipLevel, Type, ZstdLevel},
@@ -208,7 +208,7 @@ impl File {
             },
         };
         let types = schema.fields().iter().map(|field| field.data_type().clone()).collect();
-        ScanPlan { fragment, types, filters: vec![] }
+        ScanPlan { fragment, types, filters: vec![], keys: vec![] }
     }
 
     /// The rows of a plan, and the pages that were skipped.
@@ -334,6 +334,28 @@ fn filter_that_can_fail_sees_rows_that_the_predicate_keeps() {
     assert!(
         matches!(&error, ScanError::Filter(error) if error.to_string() == "a number below 100")
     );
+}
+
+#[test]
+fn rows_whose_key_a_join_lacks_are_dropped_once_its_keys_are_known() {
+    let file = File::write(properties());
+    let of_scan = |keys: &Arc<JoinKeys>| {
+        let plan = file.plan(Program::default(), vec![]);
+        file.scan(ScanPlan { keys: vec![(0, Arc::clone(keys))], ..plan }).unwrap().0
+    };
+    let wanted = || (0..i64::try_from(ROWS).unwrap()).step_by(10);
+    for range in [Some(0..=20_000), None] {
+        let keys = Arc::new(JoinKeys::new(1, range));
+        keys.begin(0);
+        keys.add(wanted());
+        assert_eq!(of_scan(&keys), file.table);
+        keys.end();
+        let rows = of_scan(&keys);
+        let numbers = rows.column(0).as_primitive::<arrow::datatypes::Int64Type>();
+        let kept: Vec<i64> = numbers.values().iter().copied().collect();
+        assert!(wanted().all(|key| kept.binary_search(&key).is_ok()));
+        assert!(kept.len() < file.table.num_rows() / 8, "{} rows are kept", kept.len());
+    }
 }
 
 #[test]

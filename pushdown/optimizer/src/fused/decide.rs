@@ -212,7 +212,7 @@ impl Walk {
         let config = stack.scan.config;
         Ok(Fused {
             table,
-            scan: Arc::new(ScanPlan { fragment, types, filters }),
+            scan: Arc::new(ScanPlan { fragment, types, filters, keys: Vec::new() }),
             partitions,
             files: Arc::clone(config.file_schema()),
             prunes: pruning::is_enabled(&stack.scan),

@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Holds the keys of a join's build side, so that the scan of its probe side can drop rows without
+//! a partner.
+//!
+//! The build side adds its keys while it is read; when its last partition has ended, they become a
+//! [`KeySet`]: a bitmap over the range of the probe side's values if that is short enough, else a
+//! blocked Bloom filter ([Putze et al. 2007](https://doi.org/10.1007/978-3-540-72845-0_9)). A set
+//! may hold more keys than were added, never fewer.
+//!
+//! # What this module does not do
+//!
+//! It does not join: rows that it keeps may have no partner. It knows no NULL keys: the caller
+//! leaves them out, and keeps rows whose key is NULL.
+
+use std::{
+    ops::RangeInclusive,
+    sync::{Mutex, MutexGuard, OnceLock, PoisonError},
+};
+
+use arrow::buffer::BooleanBuffer;
+
+use crate::{
+    values::NumberValues,
+    vector::{Coded, Vector},
+};
+
+/// Values of the range of a bitmap: 16 MiB.
+const BITMAP_VALUES_MAX: u64 = 1 << 27;
+
+/// Keys of a Bloom filter: with more, a build side hardly drops a row, and while they are collected
+/// they take 64 MiB.
+const BLOOM_KEYS_MAX: usize = 8 << 20;
+
+/// Bits of a Bloom filter by key: one row in a hundred without a partner passes.
+const BLOOM_BITS_BY_KEY: usize = 12;
+
+/// Keys of one build side.
+#[derive(Debug)]
+pub struct JoinKeys {
+    collected: Mutex<Collected>,
+    /// `None` in it if the keys are not all known.
+    set: OnceLock<Option<KeySet>>,
+}
+
+#[derive(Debug)]
+struct Collected {
+    /// Which partitions of the build side have begun, and how many of all have ended.
+    has_begun: Vec<bool>,
+    ended: usize,
+    keys: Keys,
+}
+
+#[derive(Debug)]
+enum Keys {
+    Bitmap(Bitmap),
+    List(Vec<i64>),
+    /// There were too many, or there was no memory.
+    GivenUp,
+}
+
+/// A set of keys.
+#[derive(Debug)]
+pub(super) enum KeySet {
+    Bitmap(Bitmap),
+    Bloom(Bloom),
+}
+
+impl JoinKeys {
+    /// Of a build side of so many partitions; `probed` is the range of the probe side's values, if
+    /// it is known.
+    pub fn new(partitions: usize, probed: Option<RangeInclusive<i64>>) -> Self {
+        let bitmap = probed.and_then(|range| Bitmap::over(&range));
+        let keys = bitmap.map_or_else(|| Keys::List(Vec::new()), Keys::Bitmap);
+        let has_begun = vec![false; partitions];
+        Self {
+            collected: Mutex::new(Collected { has_begun, ended: 0, keys }),
+            set: OnceLock::new(),
+        }
+    }
+
+    /// Begins a partition. When one begins again, its rows may be others than before, so the keys
+    /// are given up.
+    pub fn begin(&self, partition: usize) {
+        let mut collected = self.lock();
+        match collected.has_begun.get_mut(partition) {
+            Some(has_begun) if !*has_begun => *has_begun = true,
+            _ => collected.keys = Keys::GivenUp,
+        }
+    }
+
+    /// Adds keys.
+    pub fn add(&self, keys: impl Iterator<Item = i64>) {
+        let mut collected = self.lock();
+        match &mut collected.keys {
+            Keys::Bitmap(bitmap) => keys.for_each(|key| bitmap.insert(key)),
+            Keys::List(list) => {
+                list.extend(keys);
+                if list.len() > BLOOM_KEYS_MAX {
+                    collected.keys = Keys::GivenUp;
+                }
+            }
+            Keys::GivenUp => {}
+        }
+    }
+
+    /// Bytes of memory that the keys take.
+    pub fn bytes(&self) -> usize {
+        match &self.lock().keys {
+            Keys::Bitmap(bitmap) => size_of_val(bitmap.words.as_slice()),
+            Keys::List(list) => size_of_val(list.as_slice()),
+            Keys::GivenUp => 0,
+        }
+    }
+
+    /// Gives the keys up, so that every row of the probe side passes.
+    pub fn give_up(&self) {
+        self.lock().keys = Keys::GivenUp;
+    }
+
+    /// Ends a partition, after its last key.
+    pub fn end(&self) {
+        let mut collected = self.lock();
+        collected.ended += 1;
+        if collected.ended == collected.has_begun.len() {
+            let keys = std::mem::replace(&mut collected.keys, Keys::GivenUp);
+            self.set.get_or_init(|| match keys {
+                Keys::Bitmap(bitmap) => Some(KeySet::Bitmap(bitmap)),
+                Keys::List(keys) => Some(KeySet::Bloom(Bloom::of(&keys))),
+                Keys::GivenUp => None,
+            });
+        }
+    }
+
+    /// The set, once all keys are in it.
+    pub(super) fn set(&self) -> Option<&KeySet> {
+        self.set.get()?.as_ref()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Collected> {
+        self.collected.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl KeySet {
+    /// Which of `rows` rows may have a partner; those with a NULL are kept.
+    pub(super) fn holds(&self, vector: &Vector, rows: usize) -> BooleanBuffer {
+        let holds = match vector {
+            Vector::Numbers(numbers) => match &numbers.values {
+                NumberValues::Narrow(values) => self.of_values(&values[..rows]),
+                NumberValues::Wide(_) => BooleanBuffer::new_set(rows),
+            },
+            Vector::Coded(coded) => self.of_codes(coded, rows),
+            Vector::Strings(_) | Vector::Truth(_) | Vector::Unused => BooleanBuffer::new_set(rows),
+        };
+        match vector.validity_bits() {
+            None => holds,
+            Some(validity) => &holds | &!&validity.slice(0, rows),
+        }
+    }
+
+    fn of_values(&self, values: &[i64]) -> BooleanBuffer {
+        match self {
+            Self::Bitmap(bitmap) => {
+                BooleanBuffer::collect_bool(values.len(), |row| bitmap.has(values[row]))
+            }
+            Self::Bloom(bloom) => {
+                BooleanBuffer::collect_bool(values.len(), |row| bloom.has(values[row]))
+            }
+        }
+    }
+
+    fn of_codes(&self, coded: &Coded, rows: usize) -> BooleanBuffer {
+        let entries = coded.dictionary.numbers().map(|numbers| &numbers.values);
+        let Some(NumberValues::Narrow(entries)) = entries else {
+            return BooleanBuffer::new_set(rows);
+        };
+        let value = |row: usize| entries[coded.codes[row] as usize];
+        match self {
+            Self::Bitmap(bitmap) => BooleanBuffer::collect_bool(rows, |row| bitmap.has(value(row))),
+            Self::Bloom(bloom) => BooleanBuffer::collect_bool(rows, |row| bloom.has(value(row))),
+        }
+    }
+}
+
+/// A bit for each value of a range.
+#[derive(Debug)]
+pub(super) struct Bitmap {
+    first: i64,
+    words: Vec<u64>,
+}
+
+impl Bitmap {
+    /// Nothing in it; none if the range is too long.
+    fn over(range: &RangeInclusive<i64>) -> Option<Self> {
+        let values = range.end().checked_sub(*range.start())?;
+        let values = u64::try_from(values).ok().filter(|values| *values < BITMAP_VALUES_MAX)?;
+        let words = usize::try_from(values / 64).ok()? + 1;
+        Some(Self { first: *range.start(), words: vec![0; words] })
+    }
+
+    /// The word and the bit of a value; of one outside the range a word that is not there.
+    const fn place(&self, value: i64) -> (usize, u32) {
+        let place = value.wrapping_sub(self.first).cast_unsigned();
+        ((place >> 6) as usize, (place & 63) as u32)
+    }
+
+    fn insert(&mut self, key: i64) {
+        let (word, bit) = self.place(key);
+        if let Some(word) = self.words.get_mut(word) {
+            *word |= 1 << bit;
+        }
+    }
+
+    /// A value outside the range is kept: the range may be wrong, as statistics of files are.
+    fn has(&self, value: i64) -> bool {
+        let (word, bit) = self.place(value);
+        self.words.get(word).is_none_or(|word| word >> bit & 1 != 0)
+    }
+}
+
+/// Lanes of a block.
+const LANES: usize = 8;
+
+/// Odd numbers, one for each lane of a block, that spread hashes over its bits: those of Parquet's
+/// Bloom filters.
+const SALTS: [u32; LANES] = [
+    0x47b6_137b,
+    0x4497_4d91,
+    0x8824_ad5b,
+    0xa2b7_289d,
+    0x7054_95c7,
+    0x2df1_424b,
+    0x9efc_4947,
+    0x5c6b_fb31,
+];
+
+/// A blocked Bloom filter: a key sets one bit in each lane of one block of 32 bytes.
+#[derive(Debug)]
+pub(super) struct Bloom {
+    blocks: Vec<[u32; LANES]>,
+}
+
+impl Bloom {
+    fn of(keys: &[i64]) -> Self {
+        let blocks = (keys.len() * BLOOM_BITS_BY_KEY).div_ceil(LANES * 32).max(1);
+        let mut bloom = Self { blocks: vec![[0; LANES]; blocks] };
+        for key in keys {
+            let (block, bits) = bloom.place(*key);
+            bloom.blocks[block].iter_mut().zip(bits).for_each(|(lane, bit)| *lane |= bit);
+        }
+        bloom
+    }
+
+    /// The block of a key, and its bit in each lane.
+    fn place(&self, key: i64) -> (usize, [u32; LANES]) {
+        let hash = mixed(key.cast_unsigned());
+        #[expect(clippy::cast_possible_truncation, reason = "both are halves of it")]
+        let (high, low) = ((hash >> 32) as usize, hash as u32);
+        let block = (high * self.blocks.len()) >> 32;
+        (block, SALTS.map(|salt| 1 << (low.wrapping_mul(salt) >> 27)))
+    }
+
+    fn has(&self, key: i64) -> bool {
+        let (block, bits) = self.place(key);
+        self.blocks[block].iter().zip(bits).fold(0, |missing, (lane, bit)| missing | (bit & !lane))
+            == 0
+    }
+}
+
+/// A hash of a number: the finaliser of MurmurHash3.
+const fn mixed(mut key: u64) -> u64 {
+    key = (key ^ (key >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
+    key = (key ^ (key >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
+    key ^ (key >> 33)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::values::Numbers;
+
+    fn held(keys: &JoinKeys, values: &[i64]) -> Option<Vec<bool>> {
+        let vector = Vector::Numbers(Numbers::narrow(values.to_vec(), None));
+        Some(keys.set()?.holds(&vector, values.len()).iter().collect())
+    }
+
+    #[test]
+    fn bitmap_holds_its_keys_and_values_outside_its_range() {
+        let keys = JoinKeys::new(1, Some(-5..=100));
+        keys.begin(0);
+        keys.add([-5, 7, 100, 101, i64::MIN].into_iter());
+        keys.end();
+        let values = [-6, -5, -4, 7, 8, 100, 101, i64::MIN, i64::MAX];
+        let expected = [true, true, false, true, false, true, true, true, true];
+        assert_eq!(held(&keys, &values).as_deref(), Some(expected.as_slice()));
+    }
+
+    #[test]
+    fn bloom_filter_holds_its_keys_and_few_others() {
+        let keys = JoinKeys::new(1, None);
+        keys.begin(0);
+        keys.add((0..10_000).map(|key| key * 7));
+        keys.end();
+        let own: Vec<i64> = (0..10_000).map(|key| key * 7).collect();
+        assert!(held(&keys, &own).is_some_and(|held| held.iter().all(|is_held| *is_held)));
+        let others: Vec<i64> = (0..10_000).map(|key| key * 7 + 3).collect();
+        let passed = held(&keys, &others).map(|held| held.iter().filter(|it| **it).count());
+        assert!(passed.is_some_and(|passed| passed < 300), "{passed:?} of 10,000 pass");
+    }
+
+    #[test]
+    fn row_with_null_key_is_kept() {
+        let keys = JoinKeys::new(1, Some(0..=10));
+        keys.begin(0);
+        keys.end();
+        let validity = BooleanBuffer::from(vec![true, false]);
+        let vector = Vector::Numbers(Numbers::narrow(vec![3, 0], Some(validity)));
+        let held = keys.set().map(|set| set.holds(&vector, 2).iter().collect::<Vec<_>>());
+        assert_eq!(held, Some(vec![false, true]));
+    }
+
+    #[test]
+    fn keys_are_a_set_only_after_all_partitions_have_ended() {
+        let keys = Arc::new(JoinKeys::new(2, Some(0..=10)));
+        keys.begin(0);
+        keys.add([1].into_iter());
+        keys.end();
+        assert_eq!(held(&keys, &[1, 2]), None);
+        keys.begin(1);
+        keys.end();
+        assert_eq!(held(&keys, &[1, 2]), Some(vec![true, false]));
+    }
+
+    #[test]
+    fn keys_are_given_up_when_a_partition_begins_again() {
+        let keys = JoinKeys::new(2, Some(0..=10));
+        keys.begin(0);
+        keys.end();
+        keys.begin(0);
+        keys.end();
+        assert_eq!(held(&keys, &[1]), None);
+    }
+
+    #[test]
+    fn keys_are_given_up_when_they_are_too_many() {
+        let keys = JoinKeys::new(1, None);
+        keys.begin(0);
+        keys.add(0..=BLOOM_KEYS_MAX as i64);
+        keys.end();
+        assert_eq!(held(&keys, &[1]), None);
+    }
+}
