@@ -41,6 +41,19 @@ pub trait PassThrough: fmt::Debug + Send + Sync + Sized + 'static {
     /// If it cannot be over that input.
     fn over(&self, input: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>>;
 
+    /// Returns what EXPLAIN shows behind the name.
+    fn details(&self) -> String {
+        String::new()
+    }
+
+    /// Returns the operator as it was before any execution; by default over the input alike.
+    ///
+    /// # Errors
+    /// If it cannot be over that input.
+    fn reset(&self, input: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
+        self.over(input)
+    }
+
     /// Decides which filters from above are pushed to the input; by default all whose columns it
     /// has.
     ///
@@ -109,7 +122,13 @@ impl<P: PassThrough> DisplayAs for PassThroughExec<P> {
     fn fmt_as(&self, form: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match form {
             DisplayFormatType::TreeRender => Ok(()),
-            DisplayFormatType::Default | DisplayFormatType::Verbose => f.write_str(P::NAME),
+            DisplayFormatType::Default | DisplayFormatType::Verbose => {
+                f.write_str(P::NAME)?;
+                match self.special.details() {
+                    details if details.is_empty() => Ok(()),
+                    details => write!(f, ": {details}"),
+                }
+            }
         }
     }
 }
@@ -140,6 +159,10 @@ impl<P: PassThrough> ExecutionPlan for PassThroughExec<P> {
         children: Vec<Arc<dyn ExecutionPlan>>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         self.special.over(only_child(children)?)
+    }
+
+    fn reset_state(self: Arc<Self>) -> Result<Arc<dyn ExecutionPlan>> {
+        self.special.reset(Arc::clone(&self.input))
     }
 
     fn apply_expressions(
