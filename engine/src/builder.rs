@@ -19,7 +19,7 @@ use datafusion::{
     },
 };
 use nearscan_drive::{Drive, Drives, clock::Stopwatch};
-use nearscan_optimizer::{FusedScanRule, PushdownContext, PushdownRule};
+use nearscan_optimizer::{FusedScanRule, JoinKeysRule, PushdownContext, PushdownRule};
 
 use crate::{
     drive_spec::{DriveScheme, DriveSpec},
@@ -156,6 +156,7 @@ impl EngineBuilder {
         let mut state = nearscan_corrections::install(state, NearscanOptions::corrections_of)?;
         PushdownRule::new(context).install(&mut state);
         FusedScanRule.install(&mut state);
+        JoinKeysRule.install(&mut state);
         parquet::install(&mut state);
         let engine = Engine::new(state, catalogs, self.drives, reads);
         for (key, value) in self.settings {

@@ -10,7 +10,7 @@ use nearscan::{
 };
 use rstest::rstest;
 
-use crate::support::{Data, ROWS, engine, engine_with_drive, shown};
+use crate::support::{Data, ROWS, engine, engine_with_drive, rows_of, shown};
 
 /// A query that does not end in time.
 const ENDLESS: &str = "SELECT sum(value) FROM generate_series(1, 1000000000000)";
@@ -66,6 +66,16 @@ async fn values_that_do_not_fit_the_parameters_are_refused() {
     assert!(query.collect().await.is_err());
 }
 
+/// The build side of the join has another key in each step.
+const RECURSIVE_JOIN: &str = "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT k + 1 FROM r JOIN t ON k = n \
+     WHERE k + n < 200) SELECT count(*), sum(n) FROM r";
+
+#[tokio::test]
+async fn recursive_query_joins_a_scan_in_each_step() {
+    let data = Data::make().await;
+    assert_eq!(rows_of(&data.engine().await, RECURSIVE_JOIN).await, ["100 5050"]);
+}
+
 #[rstest]
 #[case::off("off")]
 #[case::force("force")]
@@ -82,6 +92,7 @@ async fn planned_query_has_its_rows_in_each_run(#[case] mode: &str) {
         "SELECT k FROM t WHERE k > (SELECT avg(k) * 1.99 FROM t) ORDER BY k",
         "WITH RECURSIVE r AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM r WHERE n < 5) \
          SELECT sum(n) FROM r",
+        RECURSIVE_JOIN,
     ] {
         let query = engine.sql(sql).await.unwrap();
         let expected = shown(query.collect().await.unwrap());
@@ -148,7 +159,7 @@ async fn run_has_an_id_of_its_own_which_the_log_knows() {
         ids.push(result.unwrap().profile.query_id.unwrap().to_string());
     }
     let logged = "SELECT DISTINCT query_id FROM nearscan.pushdown_log ORDER BY 1";
-    let logged = crate::support::rows_of(&engine, logged).await;
+    let logged = rows_of(&engine, logged).await;
     ids.sort();
     ids.dedup();
     assert_eq!(ids.len(), 3);

@@ -64,6 +64,6 @@ pub use context::PushdownContext;
 pub use decision::{Candidate, Costs, Decision, KeepReason, Kept};
 pub use exec::{ModelledTime, PushdownExec, PushdownMergeExec, with_query_id};
 pub use facts::FileFacts;
-pub use fused::{FusedScanExec, FusedScanRule, ScanChoice};
+pub use fused::{FusedScanExec, FusedScanRule, JoinKeysRule, ScanChoice};
 pub use rule::{PushdownRule, core_rates, planning_context, recorded};
 pub use settings::NearscanOptions;

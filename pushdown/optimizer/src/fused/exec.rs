@@ -13,8 +13,8 @@ use datafusion::{
     physical_expr::{PhysicalExpr, utils::conjunction_opt},
     physical_expr_common::physical_expr::fmt_sql,
     physical_plan::{
-        DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, Partitioning,
-        PlanProperties, ReplaceChildrenOptions,
+        DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties,
+        ReplaceChildrenOptions,
         coop::cooperative,
         execution_plan::{EmissionType, SchedulingType},
         filter_pushdown::{
@@ -27,6 +27,7 @@ use nearscan_command::Output;
 
 use super::{
     filter::columns_of,
+    keys::LinkedKeys,
     run::{self, Start},
     share::Executions,
     work::Fused,
@@ -44,6 +45,8 @@ pub struct FusedScanExec {
     plan: Arc<dyn ExecutionPlan>,
     /// Dynamic filters of operators above, over the outputs.
     dynamic_filters: Vec<Arc<dyn PhysicalExpr>>,
+    /// Keys of joins above.
+    keys: Vec<LinkedKeys>,
     executions: Arc<Executions>,
     properties: Arc<PlanProperties>,
     metrics: ExecutionPlanMetricsSet,
@@ -52,20 +55,14 @@ pub struct FusedScanExec {
 impl FusedScanExec {
     /// An operator that does `fused` in place of `plan`.
     pub(super) fn new(fused: Fused, plan: Arc<dyn ExecutionPlan>) -> Self {
-        let properties = PlanProperties::new(
-            // The rows are the same, so what holds of them still holds.
-            plan.equivalence_properties().clone(),
-            Partitioning::UnknownPartitioning(fused.partitions.len()),
-            EmissionType::Incremental,
-            plan.boundedness(),
-        )
-        .with_scheduling_type(SchedulingType::Cooperative);
+        let properties = properties_over(&plan, fused.partitions.len());
         Self {
             fused: Arc::new(fused),
             plan,
             dynamic_filters: Vec::new(),
+            keys: Vec::new(),
             executions: Arc::default(),
-            properties: Arc::new(properties),
+            properties,
             metrics: ExecutionPlanMetricsSet::new(),
         }
     }
@@ -78,6 +75,24 @@ impl FusedScanExec {
     /// Row groups of all partitions.
     pub fn row_group_count(&self) -> usize {
         self.fused.partitions.iter().map(Vec::len).sum()
+    }
+
+    /// The dynamic filters, over the outputs.
+    pub(super) fn dynamic_filters(&self) -> &[Arc<dyn PhysicalExpr>] {
+        &self.dynamic_filters
+    }
+
+    /// The work of the scan.
+    pub(super) fn fused(&self) -> &Fused {
+        &self.fused
+    }
+
+    /// The scan with keys of one more join.
+    pub(super) fn with_keys(&self, keys: impl IntoIterator<Item = LinkedKeys>) -> Self {
+        let mut node = self.clone();
+        node.keys.extend(keys);
+        node.executions = Arc::default();
+        node
     }
 
     fn fmt_scan(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -106,11 +121,39 @@ impl FusedScanExec {
             write!(f, ", fetch={fetch}")?;
         }
         write!(f, ", row_groups={}", self.row_group_count())?;
-        match self.dynamic_filters.is_empty() {
+        if !self.dynamic_filters.is_empty() {
+            f.write_str(", dynamic_filter=true")?;
+        }
+        let name = |keys: &LinkedKeys| fragment.columns.get(keys.column).map(|it| it.name.as_str());
+        let keys: Vec<&str> = self.keys.iter().filter_map(name).collect();
+        match keys.is_empty() {
             true => Ok(()),
-            false => write!(f, ", dynamic_filter=true"),
+            false => write!(f, ", join_keys=[{}]", keys.join(", ")),
         }
     }
+}
+
+/// The properties of a scan in place of `plan`: its rows are the same, so what holds of them still
+/// holds.
+fn properties_over(plan: &Arc<dyn ExecutionPlan>, partitions: usize) -> Arc<PlanProperties> {
+    let of_plan = plan.properties();
+    let is_dealt = matches!(
+        of_plan.output_partitioning(),
+        Partitioning::UnknownPartitioning(count) if *count == partitions
+    );
+    if is_dealt
+        && of_plan.emission_type == EmissionType::Incremental
+        && of_plan.scheduling_type == SchedulingType::Cooperative
+    {
+        return Arc::clone(of_plan);
+    }
+    let properties = PlanProperties::new(
+        of_plan.equivalence_properties().clone(),
+        Partitioning::UnknownPartitioning(partitions),
+        EmissionType::Incremental,
+        of_plan.boundedness,
+    );
+    Arc::new(properties.with_scheduling_type(SchedulingType::Cooperative))
 }
 
 impl DisplayAs for FusedScanExec {
@@ -178,8 +221,12 @@ impl ExecutionPlan for FusedScanExec {
     }
 
     fn reset_state(self: Arc<Self>) -> Result<Arc<dyn ExecutionPlan>> {
+        // The operators that made the filters make others next time, or none: those of the past
+        // must not drop rows of the future.
+        let (dynamic_filters, keys) = (Vec::new(), Vec::new());
         let (executions, metrics) = (Arc::default(), ExecutionPlanMetricsSet::new());
-        Ok(Arc::new(Self { executions, metrics, ..Self::clone(&self) }))
+        let node = Self { dynamic_filters, keys, executions, metrics, ..Self::clone(&self) };
+        Ok(Arc::new(node))
     }
 
     fn execute(
@@ -191,6 +238,7 @@ impl ExecutionPlan for FusedScanExec {
             fused: &self.fused,
             plan: &self.plan,
             dynamic_filters: &self.dynamic_filters,
+            keys: &self.keys,
             executions: &self.executions,
             metrics: &self.metrics,
         };

@@ -16,6 +16,8 @@
 //! - `rule`: [`FusedScanRule`], its place among the rules; `choice`: what EXPLAIN shows of it.
 //! - `decide`: which nodes are replaced, and by what; `work`: the description of a scan.
 //! - `filter`: conditions that a fragment cannot express, evaluated by DataFusion's expressions.
+//! - `keys`: collects the keys of a join's build side, for the scan of its probe side; `link`:
+//!   [`JoinKeysRule`], which joins get it.
 //! - `exec`: the operator; `run`: its streams; `share`: how its partitions share row groups.
 //!
 //! # Invariants
@@ -29,6 +31,8 @@ mod choice;
 mod decide;
 mod exec;
 mod filter;
+mod keys;
+mod link;
 mod prune;
 mod rule;
 mod run;
@@ -37,4 +41,5 @@ mod work;
 
 pub use choice::ScanChoice;
 pub use exec::FusedScanExec;
+pub use link::JoinKeysRule;
 pub use rule::FusedScanRule;

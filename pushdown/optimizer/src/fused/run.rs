@@ -29,6 +29,7 @@ use nearscan_drive::file_version;
 
 use super::{
     filter::DynamicFilter,
+    keys::{LinkedKeys, dynamic_ids},
     prune::RowGroupPruner,
     share::{Executions, Share},
     work::Fused,
@@ -50,6 +51,7 @@ pub(super) struct Start<'a> {
     pub(super) plan: &'a Arc<dyn ExecutionPlan>,
     /// Over the outputs.
     pub(super) dynamic_filters: &'a [Arc<dyn PhysicalExpr>],
+    pub(super) keys: &'a [LinkedKeys],
     pub(super) executions: &'a Executions,
     pub(super) metrics: &'a ExecutionPlanMetricsSet,
 }
@@ -89,14 +91,20 @@ pub(super) fn partition_stream(
     Ok(RecordBatchStreamAdapter::new(schema, Box::pin(batches)))
 }
 
-/// The plan of the scan with the dynamic filters of its operator.
+/// The plan of the scan with the dynamic filters of its operator, but for those of a join whose
+/// keys it has: these drop the same rows, and cost much less.
 fn with_dynamic_filters(start: &Start<'_>, outputs: &Schema) -> Arc<ScanPlan> {
     let fused = start.fused;
     if start.dynamic_filters.is_empty() {
         return Arc::clone(&fused.scan);
     }
     let mut plan = ScanPlan::clone(&fused.scan);
-    for filter in start.dynamic_filters {
+    plan.keys = start.keys.iter().map(|it| (it.column, Arc::clone(&it.keys))).collect();
+    let has_keys = |filter: &&Arc<dyn PhysicalExpr>| {
+        let joins = dynamic_ids(filter);
+        joins.iter().all(|join| start.keys.iter().any(|it| it.join == *join))
+    };
+    for filter in start.dynamic_filters.iter().filter(|filter| !has_keys(filter)) {
         let columns = |output| fused.column_of_output(output);
         if let Some(filter) = DynamicFilter::over_outputs(filter, outputs, columns) {
             // Before the filters that can fail, which stay last.

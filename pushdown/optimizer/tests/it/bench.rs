@@ -39,8 +39,9 @@ use datafusion::{
 use nearscan_corrections::install;
 use nearscan_drive::{Capabilities, Drive, Drives, FileRef};
 use nearscan_optimizer::{
-    Candidate, Decision, FileFacts, FusedScanRule, Kept, NearscanOptions, PushdownContext,
-    PushdownExec, PushdownMergeExec, PushdownRule, decide::decide, planning_context,
+    Candidate, Decision, FileFacts, FusedScanRule, JoinKeysRule, Kept, NearscanOptions,
+    PushdownContext, PushdownExec, PushdownMergeExec, PushdownRule, decide::decide,
+    planning_context,
 };
 use parquet::file::metadata::ParquetMetaDataReader;
 use tempfile::TempDir;
@@ -209,6 +210,7 @@ impl Bench {
     pub(crate) async fn fused(&self) -> SessionContext {
         let mut state = self.pushing_state();
         FusedScanRule.install(&mut state);
+        JoinKeysRule.install(&mut state);
         self.session(state).await
     }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, Int64Array, RecordBatch};
 use datafusion::{
     common::tree_node::{TreeNode, TreeNodeRecursion},
-    physical_plan::{ExecutionPlan, collect},
+    physical_plan::{ExecutionPlan, collect, execution_plan::reset_plan_states},
 };
 use nearscan_optimizer::{FusedScanExec, ScanChoice};
 use parquet::basic::{Compression, ZstdLevel};
@@ -106,15 +106,80 @@ async fn aggregate_is_computed_in_the_scan() {
     assert!(!shown.contains("mode=Partial"), "{shown}");
 }
 
+/// Every fourth order of `lineitem` is in `orders`, with customers from 0 to 49.
+#[rstest]
+#[case::inner(
+    "lineitem JOIN orders ON l_orderkey = o_orderkey WHERE o_custkey < 3",
+    "[l_orderkey]"
+)]
+#[case::semi(
+    "lineitem WHERE l_orderkey IN (SELECT o_orderkey FROM orders WHERE o_custkey < 3)",
+    "[l_orderkey]"
+)]
+#[case::dates(
+    "lineitem JOIN orders ON l_shipdate = o_orderdate WHERE o_custkey < 3",
+    "[l_shipdate]"
+)]
+#[case::two_keys(
+    "lineitem JOIN orders ON l_orderkey = o_orderkey AND l_shipdate = o_orderdate - 1 \
+     WHERE o_custkey < 30",
+    "[l_orderkey"
+)]
+#[case::below_another_join(
+    "orders AS c JOIN (lineitem JOIN orders ON l_orderkey = o_orderkey AND o_custkey < 3) \
+     ON c.o_orderkey = l_orderkey",
+    "[l_orderkey, l_orderkey]"
+)]
 #[tokio::test]
-async fn dynamic_filter_of_a_join_drops_rows_in_the_scan() {
-    let sql = "SELECT count(l_comment) FROM lineitem JOIN orders ON l_orderkey = o_orderkey \
-               WHERE o_custkey < 3";
-    let plan = check(&bench(), sql).await;
+async fn join_keys_drop_rows_without_a_partner(
+    #[case] from: &str,
+    #[case] keys: &str,
+    #[values("1", "3")] partitions: &str,
+) {
+    let bench = bench().set("datafusion.execution.target_partitions", partitions);
+    let plan = check(&bench, &format!("SELECT count(l_comment), sum(l_tax) FROM {from}")).await;
     let shown = shown(&plan);
-    assert!(shown.contains("dynamic_filter=true"), "{shown}");
+    assert!(shown.contains(&format!("join_keys={keys}")), "{shown}");
     let (read, kept) = (metric(&plan, "rows_in"), metric(&plan, "output_rows"));
     assert!(kept * 2 < read, "{kept} of {read} rows are kept");
+}
+
+#[rstest]
+#[case::left("SELECT count(*), count(o_custkey) FROM lineitem LEFT JOIN orders")]
+#[case::full("SELECT count(*), count(o_custkey) FROM lineitem FULL JOIN orders")]
+#[tokio::test]
+async fn scan_has_no_keys_of_a_join_that_preserves_its_rows(#[case] select: &str) {
+    let sql = format!("{select} ON l_orderkey = o_orderkey AND o_custkey < 3");
+    let shown = shown(&check(&bench(), &sql).await);
+    let scan = shown.lines().find(|line| line.contains("table=lineitem")).unwrap();
+    assert!(!scan.contains("join_keys"), "{shown}");
+}
+
+#[tokio::test]
+async fn dynamic_filter_of_strings_drops_rows_in_the_scan() {
+    let sql = "SELECT count(a.l_tax) FROM lineitem AS a JOIN \
+               (SELECT DISTINCT l_comment FROM lineitem WHERE l_orderkey < 9) AS b \
+               ON a.l_comment = b.l_comment";
+    let plan = check(&bench(), sql).await;
+    let shown = shown(&plan);
+    assert!(shown.contains("dynamic_filter=true") && !shown.contains("join_keys"), "{shown}");
+    let (read, kept) = (metric(&plan, "rows_in"), metric(&plan, "output_rows"));
+    assert!(kept * 4 < read * 3, "{kept} of {read} rows are kept");
+}
+
+/// Another run may have other keys.
+#[tokio::test]
+async fn plan_that_was_reset_has_no_filters_of_the_run_before() {
+    let sql = "SELECT count(l_comment) FROM lineitem JOIN orders ON l_orderkey = o_orderkey \
+               WHERE o_custkey < 3";
+    let bench = bench();
+    let plan = check(&bench, sql).await;
+    let again = reset_plan_states(plan).unwrap();
+    let shown = shown(&again);
+    assert!(!shown.contains("join_keys") && !shown.contains("JoinKeysExec"), "{shown}");
+    assert!(!shown.contains("dynamic_filter=true"), "{shown}");
+    let rows = collect(again, bench.fused().await.task_ctx()).await.unwrap();
+    assert_eq!(texts(&rows), bench.expected(sql).await);
 }
 
 /// The keys of `lineitem` ascend over its four row groups.

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Collects the keys of a join's build side while the join reads it, for scans of its probe side.
+//!
+//! The join reads its probe side when all of its build side is read, so the keys are complete when
+//! the scan starts. If they are not, the scan keeps every row.
+
+use std::{
+    pin::Pin,
+    sync::{Arc, Mutex, PoisonError},
+    task::{Context, Poll},
+};
+
+use arrow::{
+    array::{Array, ArrayRef, AsArray},
+    compute::cast,
+    datatypes::{DataType, Int64Type, SchemaRef},
+    record_batch::RecordBatch,
+};
+use datafusion::{
+    common::tree_node::{TreeNode, TreeNodeRecursion},
+    error::Result,
+    execution::{
+        RecordBatchStream, SendableRecordBatchStream, TaskContext,
+        memory_pool::{MemoryConsumer, MemoryReservation},
+    },
+    physical_expr::{PhysicalExpr, expressions::DynamicFilterPhysicalExpr},
+    physical_plan::ExecutionPlan,
+};
+use futures::{Stream, StreamExt};
+use nearscan_corrections::pass_through::{PassThrough, PassThroughExec};
+use nearscan_cpu::fused::JoinKeys;
+
+/// Keys of a join above a scan.
+#[derive(Debug, Clone)]
+pub(super) struct LinkedKeys {
+    /// The identity of the join's dynamic filter.
+    pub(super) join: u64,
+    /// The column of the fragment that the join compares with them.
+    pub(super) column: usize,
+    pub(super) keys: Arc<JoinKeys>,
+}
+
+/// The identities of the dynamic filters in an expression.
+pub(super) fn dynamic_ids(expr: &Arc<dyn PhysicalExpr>) -> Vec<u64> {
+    let mut ids = Vec::new();
+    let visited = expr.apply(|node| {
+        if node.downcast_ref::<DynamicFilterPhysicalExpr>().is_some() {
+            ids.extend(node.expression_id());
+        }
+        Ok(TreeNodeRecursion::Continue)
+    });
+    debug_assert!(visited.is_ok(), "the visitor does not fail");
+    ids
+}
+
+/// Whether keys of a type can be collected: those that are numbers of 64 bits.
+pub(super) const fn is_key_type(data_type: &DataType) -> bool {
+    matches!(
+        data_type,
+        DataType::Int8
+            | DataType::Int16
+            | DataType::Int32
+            | DataType::Int64
+            | DataType::UInt8
+            | DataType::UInt16
+            | DataType::UInt32
+            | DataType::Date32
+    )
+}
+
+/// Collects keys of the rows that pass.
+#[derive(Debug, Clone)]
+pub(super) struct Collector {
+    /// The key expressions over the rows, and the keys that they make.
+    keys: Vec<(Arc<dyn PhysicalExpr>, Arc<JoinKeys>)>,
+    memory: SharedMemory,
+}
+
+/// The memory of the keys, in the pool of the first execution.
+type SharedMemory = Arc<Mutex<Option<MemoryReservation>>>;
+
+impl Collector {
+    /// The operator over the build side of a join.
+    pub(super) fn over_build_side(
+        keys: Vec<(Arc<dyn PhysicalExpr>, Arc<JoinKeys>)>,
+        build: Arc<dyn ExecutionPlan>,
+    ) -> Arc<dyn ExecutionPlan> {
+        Arc::new(PassThroughExec::new(Self { keys, memory: Arc::default() }, build))
+    }
+}
+
+impl PassThrough for Collector {
+    const NAME: &'static str = "JoinKeysExec";
+
+    fn over(&self, input: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
+        Ok(Arc::new(PassThroughExec::new(self.clone(), input)))
+    }
+
+    fn details(&self) -> String {
+        let keys: Vec<String> = self.keys.iter().map(|(key, _)| key.to_string()).collect();
+        format!("keys=[{}]", keys.join(", "))
+    }
+
+    /// The scan forgets the keys too, so nothing is left to do.
+    fn reset(&self, input: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
+        Ok(input)
+    }
+
+    fn execute(
+        &self,
+        input: &Arc<dyn ExecutionPlan>,
+        partition: usize,
+        context: Arc<TaskContext>,
+    ) -> Result<SendableRecordBatchStream> {
+        let pool = context.memory_pool();
+        let reserve = || MemoryConsumer::new(Self::NAME).register(pool);
+        self.memory.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(reserve);
+        self.keys.iter().for_each(|(_, keys)| keys.begin(partition));
+        let rows = input.execute(partition, Arc::clone(&context))?;
+        let (keys, memory) = (self.keys.clone(), Arc::clone(&self.memory));
+        Ok(Box::pin(Collecting { rows, keys, memory }))
+    }
+}
+
+/// The rows of one partition, whose keys are collected.
+struct Collecting {
+    rows: SendableRecordBatchStream,
+    keys: Vec<(Arc<dyn PhysicalExpr>, Arc<JoinKeys>)>,
+    memory: SharedMemory,
+}
+
+impl Collecting {
+    fn take_keys(&self, batch: &RecordBatch) -> Result<()> {
+        let mut bytes = 0;
+        for (key, keys) in &self.keys {
+            add(keys, &key.evaluate(batch)?.into_array(batch.num_rows())?)?;
+            bytes += keys.bytes();
+        }
+        let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
+        if memory.as_mut().is_some_and(|memory| memory.try_resize(bytes).is_err()) {
+            self.keys.iter().for_each(|(_, keys)| keys.give_up());
+        }
+        Ok(())
+    }
+}
+
+/// Adds the values of an array that are not NULL.
+fn add(keys: &JoinKeys, array: &ArrayRef) -> Result<()> {
+    let numbers = match array.data_type() {
+        DataType::Int64 => Arc::clone(array),
+        _ => cast(array, &DataType::Int64)?,
+    };
+    let numbers = numbers.as_primitive::<Int64Type>();
+    match numbers.null_count() {
+        0 => keys.add(numbers.values().iter().copied()),
+        _ => keys.add(numbers.iter().flatten()),
+    }
+    Ok(())
+}
+
+impl Stream for Collecting {
+    type Item = Result<RecordBatch>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let polled = self.rows.poll_next_unpin(context);
+        Poll::Ready(match std::task::ready!(polled) {
+            Some(Ok(batch)) => Some(self.take_keys(&batch).map(|()| batch)),
+            None => {
+                self.keys.drain(..).for_each(|(_, keys)| keys.end());
+                None
+            }
+            error => error,
+        })
+    }
+}
+
+impl RecordBatchStream for Collecting {
+    fn schema(&self) -> SchemaRef {
+        self.rows.schema()
+    }
+}
