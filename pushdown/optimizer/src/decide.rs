@@ -23,7 +23,7 @@ use std::sync::Arc;
 
 use arrow::datatypes::Schema;
 use datafusion::{
-    common::tree_node::TreeNode,
+    common::tree_node::{TreeNode, TreeNodeRecursion},
     error::Result,
     physical_expr::PhysicalExpr,
     physical_expr_common::physical_expr::fmt_sql,
@@ -67,6 +67,10 @@ pub fn decide(
     plan: Arc<dyn ExecutionPlan>,
     planning: &PlanningContext,
 ) -> Result<(Arc<dyn ExecutionPlan>, Vec<Candidate>)> {
+    if let Some(kept) = no_drive(planning) {
+        let candidates = candidates_kept(&plan, &kept)?;
+        return Ok((plan, candidates));
+    }
     let weighing = match planning.options.mode {
         PushdownMode::Auto => Weighing::Decides,
         PushdownMode::Force | PushdownMode::Off => Weighing::Absent,
@@ -78,6 +82,39 @@ pub fn decide(
         Weighing::Decides | Weighing::Noted => plan,
     };
     Ok((plan, walk.candidates))
+}
+
+/// The reason why no scan can be offloaded, whatever the plan is.
+fn no_drive(planning: &PlanningContext) -> Option<Kept> {
+    if planning.options.mode == PushdownMode::Off {
+        return Some(Kept::new(KeepReason::ModeOff, ""));
+    }
+    if allowed_drives(planning).next().is_some() {
+        return None;
+    }
+    let detail = match &planning.options.drive {
+        DriveChoice::Any => String::new(),
+        DriveChoice::Named(name) => format!("no drive is called {name}"),
+    };
+    Some(Kept::new(KeepReason::NoDrive, detail))
+}
+
+fn allowed_drives(planning: &PlanningContext) -> impl Iterator<Item = &DriveView> {
+    planning.drives.iter().filter(|drive| match &planning.options.drive {
+        DriveChoice::Any => true,
+        DriveChoice::Named(name) => drive.name == *name,
+    })
+}
+
+/// All scans of a plan, kept for the same reason.
+fn candidates_kept(plan: &Arc<dyn ExecutionPlan>, kept: &Kept) -> Result<Vec<Candidate>> {
+    let mut candidates = Vec::new();
+    plan.apply(|node| {
+        candidates
+            .extend(Scan::of(node).map(|scan| Candidate::kept(scan.table_name(), kept.clone())));
+        Ok(TreeNodeRecursion::Continue)
+    })?;
+    Ok(candidates)
 }
 
 /// The role of the cost model.
@@ -257,14 +294,7 @@ impl Walk<'_> {
                 Arc::new(offload.exec)
             }
             Err(kept) => {
-                self.candidates.push(Candidate {
-                    table,
-                    costs: kept.costs,
-                    decision: Decision::Keep(kept),
-                    merge: None,
-                    above: None,
-                    units_kept: None,
-                });
+                self.candidates.push(Candidate::kept(table, kept));
                 Arc::clone(plan)
             }
         }
@@ -367,27 +397,10 @@ impl Walk<'_> {
         Ok(Some(Arc::new(rebuilt)))
     }
 
-    /// Checks what every fragment over a stack needs: a mode, a drive, known options, facts.
+    /// Checks what every fragment over a stack needs: known options, facts.
     fn begin<'a>(&self, stack: &Stack<'a>) -> Lowered<ScanUnits<'a>> {
-        if self.planning.options.mode == PushdownMode::Off {
-            return Err(Kept::new(KeepReason::ModeOff, ""));
-        }
-        if self.allowed_drives().next().is_none() {
-            let detail = match &self.planning.options.drive {
-                DriveChoice::Any => String::new(),
-                DriveChoice::Named(name) => format!("no drive is called {name}"),
-            };
-            return Err(Kept::new(KeepReason::NoDrive, detail));
-        }
         stack.check_options()?;
         ScanUnits::find(&stack.scan, &stack.conjuncts)
-    }
-
-    fn allowed_drives(&self) -> impl Iterator<Item = &DriveView> {
-        self.planning.drives.iter().filter(|drive| match &self.planning.options.drive {
-            DriveChoice::Any => true,
-            DriveChoice::Named(name) => drive.name == *name,
-        })
     }
 
     /// The first drive that holds every file and can run the fragment; the last refusal otherwise.
@@ -400,7 +413,7 @@ impl Walk<'_> {
         replaced: Replaced,
     ) -> Lowered<Offload> {
         let mut last = Kept::new(KeepReason::NoDrive, "");
-        for drive in self.allowed_drives() {
+        for drive in allowed_drives(self.planning) {
             match self.place(drive, stack, units, &fragment, &replaced_plan) {
                 Ok((placed, costs)) => {
                     let exec = PushdownExec::new(

@@ -165,6 +165,20 @@ pub struct Candidate {
     pub units_kept: Option<(usize, Kept)>,
 }
 
+impl Candidate {
+    /// A scan of a table that stays on the host.
+    pub(crate) fn kept(table: String, kept: Kept) -> Self {
+        Self {
+            table,
+            costs: kept.costs,
+            decision: Decision::Keep(kept),
+            merge: None,
+            above: None,
+            units_kept: None,
+        }
+    }
+}
+
 impl fmt::Display for Candidate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: ", self.table)?;
