@@ -67,7 +67,7 @@ impl Walk {
     fn visit(&mut self, plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
         if let Some(aggregate) = plan.downcast_ref::<AggregateExec>()
             && matches!(aggregate.mode(), AggregateMode::Partial | AggregateMode::Single)
-            && let Some(fused) = self.fuse_states(aggregate)?
+            && let Some(fused) = self.fuse_states(&plan, aggregate)?
         {
             return Ok(fused);
         }
@@ -101,14 +101,18 @@ impl Walk {
         plan.replace_children(after, ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute))
     }
 
-    /// The scan that returns the states of a partial aggregate, below a final one if the aggregate
-    /// has a single phase; nothing if the scan cannot compute them.
-    fn fuse_states(&mut self, aggregate: &AggregateExec) -> Result<Option<Arc<dyn ExecutionPlan>>> {
+    /// The scan that returns the states of a partial aggregate, which is `plan`, below a final one
+    /// if the aggregate has a single phase; nothing if the scan cannot compute them.
+    fn fuse_states(
+        &mut self,
+        plan: &Arc<dyn ExecutionPlan>,
+        aggregate: &AggregateExec,
+    ) -> Result<Option<Arc<dyn ExecutionPlan>>> {
         let input = input_of_barrier(aggregate.input()).unwrap_or_else(|| aggregate.input());
         let Some(stack) = Stack::read(input) else { return Ok(None) };
         let Ok((fused, replaced)) = self.lower_states(aggregate, &stack) else { return Ok(None) };
         let partial = match aggregate.mode() {
-            AggregateMode::Partial => Arc::new(aggregate.clone()) as Arc<dyn ExecutionPlan>,
+            AggregateMode::Partial => Arc::clone(plan),
             _ => partial_of(aggregate)?,
         };
         let fused = Fused { states: Some(replaced), ..fused };
