@@ -127,7 +127,7 @@ fn check_dictionary(
     index: usize,
 ) -> Lowered<()> {
     let column = &fragment.columns[index];
-    let Some(chunk) = chunk_metadata(unit, &column.name) else { return Ok(()) };
+    let Some(chunk) = chunk_metadata(unit.metadata(), &column.name) else { return Ok(()) };
     let bytes = dictionary_bytes(chunk);
     let is_key = match &fragment.output {
         Output::States { keys, .. } => {

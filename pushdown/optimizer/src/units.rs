@@ -161,12 +161,7 @@ fn remaining(file: &PartitionedFile, facts: &FileFacts, pruning: Option<&Pruning
 /// column.
 pub(crate) fn chunk_of(group: &RowGroup<'_>, column: &Column, schema: &Schema) -> Lowered<Chunk> {
     let name = &column.name;
-    let metadata = group.metadata();
-    let found = metadata.columns().iter().find(|chunk| {
-        let path = chunk.column_path().parts();
-        path.first() == Some(name)
-    });
-    let Some(chunk) = found else {
+    let Some(chunk) = chunk_metadata(group.metadata(), name) else {
         let detail = format!("column {name} is missing in {}", group.file.object_meta.location);
         return Err(Kept::new(KeepReason::Type, detail));
     };
@@ -246,15 +241,15 @@ pub(crate) fn dictionary_bytes(chunk: &ColumnChunkMetaData) -> u64 {
     size.and_then(|size| u64::try_from(size).ok()).unwrap_or(0)
 }
 
-/// The chunk of a column by name, for facts about it.
+/// The chunk of a column by name.
 pub(crate) fn chunk_metadata<'a>(
-    group: &RowGroup<'a>,
+    group: &'a RowGroupMetaData,
     name: &str,
 ) -> Option<&'a ColumnChunkMetaData> {
     let is_named = |chunk: &&ColumnChunkMetaData| {
         chunk.column_path().parts().first().is_some_and(|part| part == name)
     };
-    group.metadata().columns().iter().find(is_named)
+    group.columns().iter().find(is_named)
 }
 
 /// Converts a refusal of a drive to a reason.
@@ -286,21 +281,15 @@ impl ColumnBounds for FooterBounds<'_, '_> {
 
     fn range(&self, table_index: usize) -> Option<(i64, i64)> {
         let field = self.schema.fields().get(table_index)?;
-        let mut range: Option<(i64, i64)> = None;
-        for unit in self.units.iter() {
-            let chunk = chunk_metadata(unit, field.name())?;
-            let Some((least, greatest)) = chunk_range(chunk, field.data_type())? else { continue };
-            let (first, last) = range.unwrap_or((least, greatest));
-            range = Some((first.min(least), last.max(greatest)));
-        }
+        let groups = self.units.iter().map(RowGroup::metadata);
         // If all values are NULL, any range holds.
-        Some(range.unwrap_or((0, 0)))
+        Some(column_range(groups, field.name(), field.data_type())?.unwrap_or((0, 0)))
     }
 
     fn check_dictionary(&self, table_index: usize) -> Lowered<()> {
         let Some(field) = self.schema.fields().get(table_index) else { return Ok(()) };
         for unit in self.units.iter() {
-            let Some(chunk) = chunk_metadata(unit, field.name()) else { continue };
+            let Some(chunk) = chunk_metadata(unit.metadata(), field.name()) else { continue };
             if chunk.num_values() > 0 && dictionary_bytes(chunk) == 0 {
                 let detail = format!("group key {} has no dictionary", field.name());
                 return Err(Kept::new(KeepReason::GroupCardinality, detail));
@@ -308,6 +297,23 @@ impl ColumnBounds for FooterBounds<'_, '_> {
         }
         Ok(())
     }
+}
+
+/// The least and the greatest value of a column in some row groups, `Some(None)` when all are null,
+/// nothing if one of them has no statistics.
+pub(crate) fn column_range<'a>(
+    groups: impl IntoIterator<Item = &'a RowGroupMetaData>,
+    name: &str,
+    data_type: &DataType,
+) -> Option<Option<(i64, i64)>> {
+    let mut range: Option<(i64, i64)> = None;
+    for group in groups {
+        let chunk = chunk_metadata(group, name)?;
+        let Some((least, greatest)) = chunk_range(chunk, data_type)? else { continue };
+        let (first, last) = range.unwrap_or((least, greatest));
+        range = Some((first.min(least), last.max(greatest)));
+    }
+    Some(range)
 }
 
 /// The least and the greatest value of a chunk as statistics have it, `Some(None)` when all are

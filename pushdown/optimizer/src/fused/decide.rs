@@ -266,7 +266,7 @@ fn check_keys(fragment: &Fragment, units: &ScanUnits<'_>) -> Lowered<()> {
     for column in keys.iter().filter_map(Key::code_column) {
         let Some(column) = fragment.columns.get(usize::from(column)) else { continue };
         for unit in units.iter() {
-            let chunk = chunk_metadata(unit, &column.name);
+            let chunk = chunk_metadata(unit.metadata(), &column.name);
             if chunk.is_some_and(|chunk| dictionary_bytes(chunk) > KEY_DICTIONARY_BYTES_MAX) {
                 let detail = format!("the dictionary of {} is large", column.name);
                 return Err(Kept::new(KeepReason::GroupCardinality, detail));

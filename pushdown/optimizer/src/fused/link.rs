@@ -34,9 +34,9 @@ use nearscan_cpu::fused::JoinKeys;
 use super::{
     exec::FusedScanExec,
     keys::{Collector, LinkedKeys, is_key_type},
-    work::Fused,
+    work::{Fused, FusedUnit},
 };
-use crate::units::chunk_range;
+use crate::units::column_range;
 
 /// Links joins to the scans of their probe sides.
 #[derive(Debug, Clone, Copy, Default)]
@@ -174,19 +174,9 @@ fn keys_of(fused: &Fused, filter: &Arc<dyn PhysicalExpr>, join: &mut Join) -> Ve
 
 /// The range of a column's values, if all footers have it.
 fn range_of(fused: &Fused, column: usize) -> Option<RangeInclusive<i64>> {
-    let (name, data_type) =
-        (&fused.scan.fragment.columns.get(column)?.name, fused.scan.types.get(column)?);
-    let mut range: Option<(i64, i64)> = None;
-    for unit in fused.partitions.iter().flatten() {
-        let group = unit.footer.row_group(usize::try_from(unit.planned.row_group).ok()?);
-        let is_named = |part: &String| part == name;
-        let chunk = group
-            .columns()
-            .iter()
-            .find(|chunk| chunk.column_path().parts().first().is_some_and(is_named))?;
-        let Some((least, greatest)) = chunk_range(chunk, data_type)? else { continue };
-        let (first, last) = range.unwrap_or((least, greatest));
-        range = Some((first.min(least), last.max(greatest)));
-    }
-    range.map(|(first, last)| first..=last)
+    let name = &fused.scan.fragment.columns.get(column)?.name;
+    let data_type = fused.scan.types.get(column)?;
+    let units = fused.partitions.iter().flatten();
+    let groups = units.map(FusedUnit::metadata).collect::<Option<Vec<_>>>()?;
+    column_range(groups, name, data_type)?.map(|(first, last)| first..=last)
 }

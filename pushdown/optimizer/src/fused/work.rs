@@ -7,7 +7,7 @@ use arrow::datatypes::{FieldRef, SchemaRef};
 use datafusion::physical_expr::{PhysicalExpr, expressions::Column};
 use nearscan_command::{Operand, Output};
 use nearscan_cpu::fused::ScanPlan;
-use parquet::file::metadata::ParquetMetaData;
+use parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
 
 use crate::{
     exec::Replaced,
@@ -51,6 +51,13 @@ pub(crate) struct FusedUnit {
     pub(crate) planned: PlannedUnit,
     /// With bounds that are sound for the scan's predicate.
     pub(crate) footer: Arc<ParquetMetaData>,
+}
+
+impl FusedUnit {
+    /// The row group in the footer.
+    pub(crate) fn metadata(&self) -> Option<&RowGroupMetaData> {
+        self.footer.row_groups().get(usize::try_from(self.planned.row_group).ok()?)
+    }
 }
 
 /// The columns of rows.
