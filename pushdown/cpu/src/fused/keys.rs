@@ -14,7 +14,10 @@
 
 use std::{
     ops::RangeInclusive,
-    sync::{Mutex, MutexGuard, OnceLock, PoisonError},
+    sync::{
+        Mutex, MutexGuard, OnceLock, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use arrow::buffer::BooleanBuffer;
@@ -37,9 +40,13 @@ const BLOOM_BITS_BY_KEY: usize = 12;
 /// Keys of one build side.
 #[derive(Debug)]
 pub struct JoinKeys {
+    /// The range of the probe side's values, if it is known.
+    probed: Option<RangeInclusive<i64>>,
     collected: Mutex<Collected>,
     /// `None` in it if the keys are not all known.
     set: OnceLock<Option<KeySet>>,
+    /// Whether a partition of the build side has begun again, so that the set is of the past.
+    is_outdated: AtomicBool,
 }
 
 #[derive(Debug)]
@@ -52,6 +59,8 @@ struct Collected {
 
 #[derive(Debug)]
 enum Keys {
+    /// No partition has begun.
+    Awaited,
     Bitmap(Bitmap),
     List(Vec<i64>),
     /// There were too many, or there was no memory.
@@ -69,12 +78,12 @@ impl JoinKeys {
     /// Of a build side of so many partitions; `probed` is the range of the probe side's values, if
     /// it is known.
     pub fn new(partitions: usize, probed: Option<RangeInclusive<i64>>) -> Self {
-        let bitmap = probed.and_then(|range| Bitmap::over(&range));
-        let keys = bitmap.map_or_else(|| Keys::List(Vec::new()), Keys::Bitmap);
         let has_begun = vec![false; partitions];
         Self {
-            collected: Mutex::new(Collected { has_begun, ended: 0, keys }),
+            probed,
+            collected: Mutex::new(Collected { has_begun, ended: 0, keys: Keys::Awaited }),
             set: OnceLock::new(),
+            is_outdated: AtomicBool::new(false),
         }
     }
 
@@ -84,7 +93,14 @@ impl JoinKeys {
         let mut collected = self.lock();
         match collected.has_begun.get_mut(partition) {
             Some(has_begun) if !*has_begun => *has_begun = true,
-            _ => collected.keys = Keys::GivenUp,
+            _ => {
+                collected.keys = Keys::GivenUp;
+                self.is_outdated.store(true, Ordering::Release);
+            }
+        }
+        if matches!(collected.keys, Keys::Awaited) {
+            let bitmap = self.probed.as_ref().and_then(Bitmap::over);
+            collected.keys = bitmap.map_or_else(|| Keys::List(Vec::new()), Keys::Bitmap);
         }
     }
 
@@ -99,7 +115,7 @@ impl JoinKeys {
                     collected.keys = Keys::GivenUp;
                 }
             }
-            Keys::GivenUp => {}
+            Keys::Awaited | Keys::GivenUp => {}
         }
     }
 
@@ -108,7 +124,7 @@ impl JoinKeys {
         match &self.lock().keys {
             Keys::Bitmap(bitmap) => size_of_val(bitmap.words.as_slice()),
             Keys::List(list) => size_of_val(list.as_slice()),
-            Keys::GivenUp => 0,
+            Keys::Awaited | Keys::GivenUp => 0,
         }
     }
 
@@ -126,14 +142,17 @@ impl JoinKeys {
             self.set.get_or_init(|| match keys {
                 Keys::Bitmap(bitmap) => Some(KeySet::Bitmap(bitmap)),
                 Keys::List(keys) => Some(KeySet::Bloom(Bloom::of(&keys))),
-                Keys::GivenUp => None,
+                Keys::Awaited | Keys::GivenUp => None,
             });
         }
     }
 
     /// The set, once all keys are in it.
     pub(super) fn set(&self) -> Option<&KeySet> {
-        self.set.get()?.as_ref()
+        match self.is_outdated.load(Ordering::Acquire) {
+            true => None,
+            false => self.set.get()?.as_ref(),
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, Collected> {
@@ -335,12 +354,15 @@ mod tests {
 
     #[test]
     fn keys_are_given_up_when_a_partition_begins_again() {
-        let keys = JoinKeys::new(2, Some(0..=10));
-        keys.begin(0);
-        keys.end();
-        keys.begin(0);
-        keys.end();
-        assert_eq!(held(&keys, &[1]), None);
+        for partitions in [1, 2] {
+            let keys = JoinKeys::new(partitions, Some(0..=10));
+            keys.begin(0);
+            keys.end();
+            assert_eq!(held(&keys, &[1]).is_some(), partitions == 1);
+            keys.begin(0);
+            keys.end();
+            assert_eq!(held(&keys, &[1]), None);
+        }
     }
 
     #[test]
