@@ -80,39 +80,22 @@ impl Predicate {
     pub(super) fn new(plan: &ScanPlan, is_output: Vec<bool>) -> Self {
         let fragment = &plan.fragment;
         let programs = split(&fragment.predicate);
-        let mut conjuncts: Vec<Conjunct> = programs
-            .iter()
-            .map(|program| Conjunct {
-                test: Test::Program(Prepared::new(fragment, program)),
-                columns: columns_of(program, fragment),
-                cost: cost_of(program, fragment),
-                is_fixed: false,
-                is_left_out: false,
-                seen: 0,
-                kept: 0,
-            })
-            .collect();
-        conjuncts.extend(plan.filters.iter().map(|filter| Conjunct {
-            test: Test::Filter {
-                filter: Arc::clone(filter),
-                types: filter.columns().iter().map(|column| plan.types[*column].clone()).collect(),
-            },
-            columns: filter.columns().to_vec(),
-            cost: FILTER_COST,
-            is_fixed: filter.is_fallible(),
-            is_left_out: false,
-            seen: 0,
-            kept: 0,
-        }));
-        conjuncts.extend(plan.keys.iter().map(|(column, keys)| Conjunct {
-            test: Test::Keys(Arc::clone(keys)),
-            columns: vec![*column],
-            cost: KEYS_COST,
-            is_fixed: false,
-            is_left_out: false,
-            seen: 0,
-            kept: 0,
-        }));
+        let of_program = |program: &Program| {
+            let test = Test::Program(Prepared::new(fragment, program));
+            Conjunct::new(test, columns_of(program, fragment), cost_of(program, fragment))
+        };
+        let of_filter = |filter: &Arc<dyn RowFilter>| {
+            let types = filter.columns().iter().map(|column| plan.types[*column].clone());
+            let test = Test::Filter { filter: Arc::clone(filter), types: types.collect() };
+            let conjunct = Conjunct::new(test, filter.columns().to_vec(), FILTER_COST);
+            Conjunct { is_fixed: filter.is_fallible(), ..conjunct }
+        };
+        let of_keys = |(column, keys): &(usize, Arc<JoinKeys>)| {
+            Conjunct::new(Test::Keys(Arc::clone(keys)), vec![*column], KEYS_COST)
+        };
+        let mut conjuncts: Vec<Conjunct> = programs.iter().map(of_program).collect();
+        conjuncts.extend(plan.filters.iter().map(of_filter));
+        conjuncts.extend(plan.keys.iter().map(of_keys));
         // Those that can fail stay behind the others.
         conjuncts.sort_by_key(|conjunct| conjunct.is_fixed);
         Self { conjuncts, is_output }
@@ -192,6 +175,11 @@ impl Predicate {
 }
 
 impl Conjunct {
+    /// One that may change its place, and has seen no row.
+    fn new(test: Test, columns: Vec<usize>, cost: f64) -> Self {
+        Self { test, columns, cost, is_fixed: false, is_left_out: false, seen: 0, kept: 0 }
+    }
+
     /// Whether it need not be evaluated at the moment.
     fn is_idle(&self) -> bool {
         match &self.test {
