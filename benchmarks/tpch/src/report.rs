@@ -197,6 +197,21 @@ impl RunReport {
         text
     }
 
+    /// Returns the line about queries of which nothing went to an attached drive; nothing if there
+    /// are none.
+    #[must_use]
+    pub fn note_on_unused_drive(&self) -> Option<String> {
+        self.drive.as_ref()?;
+        let is_unused = |query: &&QueryReport| query.units_drive == 0 && query.units_cpu == 0;
+        match self.queries.iter().filter(is_unused).count() {
+            0 => None,
+            count => Some(format!(
+                "no scan of {count} of the queries went to the drive; EXPLAIN says why, and\n\
+                 --set nearscan.pushdown.mode=force sends all that it can run"
+            )),
+        }
+    }
+
     /// Emulated drives against a host without them, a line a query; nothing where none ran. Both
     /// sides are modelled.
     #[must_use]
@@ -322,6 +337,18 @@ pub(crate) mod tests {
         let expected = "geometric mean 0.200 s over 2 queries, 1 ok, 2 wrong\n\
                         q02 is wrong: 3 rows instead of 4\nq03 failed: error: x";
         assert_eq!(report.summary(), expected);
+    }
+
+    #[test]
+    fn unused_drive_is_explained_where_one_is_attached() {
+        let unused = QueryReport { units_drive: 0, ..query(1, &[0.5], Checked::Ok) };
+        let mut report = report(vec![query(6, &[0.5], Checked::Ok)]);
+        assert_eq!(report.note_on_unused_drive(), None);
+        report.queries.push(unused);
+        let note = report.note_on_unused_drive().unwrap_or_default();
+        assert!(note.starts_with("no scan of 1 of the queries went to the drive"), "{note}");
+        report.drive = None;
+        assert_eq!(report.note_on_unused_drive(), None);
     }
 
     #[test]

@@ -129,6 +129,9 @@ async fn run_queries(engine: &EngineArgs, arguments: &RunArgs) -> Result<()> {
     .await;
     printed?;
     print(&report.summary())?;
+    if let Some(note) = report.note_on_unused_drive() {
+        print(&note)?;
+    }
     if let Some(table) = report.versus_table(&engine.host_rates().await) {
         print(&format!("\n{table}"))?;
     }
