@@ -13,7 +13,7 @@ use crate::{
     orders::Start,
     piece::{Wanted, Whole},
     slot::Pending,
-    target::{Aligned, BLOCK, Target},
+    target::{BLOCK, Target},
 };
 
 /// A range in the aligned buffer that it is read to.
@@ -54,16 +54,18 @@ pub(crate) fn read<T: Target>(
     (pending, Some(start))
 }
 
-/// Begins a read of a range to a buffer of its own, from the block on that holds its first byte.
-pub(crate) fn range(
+/// Begins a read of a range to a buffer that `make` makes of as many bytes as are needed: from the
+/// block on that holds the first byte of the range.
+pub(crate) fn range<T: Target>(
     options: &Options,
     inbox: &Arc<Inbox>,
     file: &File,
     range: &Range<u64>,
-) -> Result<(Pending<Aligned>, Place, Option<Start>), Error> {
+    make: impl FnOnce(usize) -> Result<T, Error>,
+) -> Result<(Pending<T>, Place, Option<Start>), Error> {
     let place = place(range)?;
     let offset = range.start - place.from as u64;
-    let buffer = Aligned::new(place.to)?;
+    let buffer = make(place.to)?;
     let wanted = Wanted { file, offset, bytes: place.to };
     let (pending, start) = read(options, inbox, wanted, buffer);
     Ok((pending, place, start))
@@ -80,8 +82,8 @@ pub(crate) fn place(range: &Range<u64>) -> Result<Place, Error> {
 }
 
 /// The bytes of a range whose read has ended.
-pub(crate) fn bytes(
-    result: Result<Aligned, Failed<Aligned>>,
+pub(crate) fn bytes<T: Target + AsRef<[u8]> + Sync>(
+    result: Result<T, Failed<T>>,
     place: Place,
 ) -> Result<Bytes, Error> {
     Ok(Bytes::from_owner(result?).slice(place.from..place.to))

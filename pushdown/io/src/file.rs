@@ -9,6 +9,7 @@
 use std::{
     fs::{self, OpenOptions},
     io,
+    ops::Range,
     os::{fd::AsRawFd, unix::fs::OpenOptionsExt},
     path::{Path, PathBuf},
     sync::{
@@ -132,6 +133,13 @@ impl File {
     /// to be found there by the next one who reads it. No effect once a read was direct.
     pub fn keep_to_cache(&self) {
         drop(self.0.direct.set(None));
+    }
+
+    /// Whether a range is in the page cache as a whole, as far as the system tells.
+    #[must_use]
+    pub fn is_cached(&self, range: &Range<u64>) -> bool {
+        let length = range.end.saturating_sub(range.start);
+        self.cached(range.start, length) == Cached::All
     }
 
     /// The alignment of direct reads; none if there are none.

@@ -19,13 +19,13 @@
 //! - A buffer is owned by its read until the kernel has let go of it: dropping a future or a reader
 //!   never lets the kernel write to memory that was freed ([`Target`], [`Backend`]).
 //! - A read gives all of its bytes or an error.
-//! - Memory is bounded by what callers give, by [`Pool`] and by the bound of [`ReadAhead`], and is
-//!   charged ([`Charge`]) where this crate decides how much it is.
+//! - Memory is bounded by what callers give, by [`Pool`] and by [`Buffers`], and is charged
+//!   ([`Charge`]) where this crate decides how much it is.
 
-mod ahead;
 mod backend;
 mod begin;
 pub mod bench;
+mod buffers;
 mod driver;
 mod engine;
 mod error;
@@ -47,8 +47,8 @@ mod sys;
 mod target;
 mod threads;
 
-pub use ahead::{LocalReadAhead, ReadAhead, Request as AheadRequest};
 pub use backend::{Backend, Done, Memory, Request, Wait};
+pub use buffers::Buffers;
 pub use engine::Wrap;
 pub use error::{Error, Failed};
 pub use file::{Access, File};
@@ -59,7 +59,7 @@ pub use options::{
     REQUEST_BYTES_MAX, Report, THREADS_MAX, UnknownWord,
 };
 pub use pool::{BUFFERS_MAX, Charge, Pool, PoolOptions, Pooled, Take, Unlimited};
-pub use reader::{Builder, Reader};
+pub use reader::{Builder, RangeRead, Reader};
 pub use slot::{Pending, Read};
 pub use sys::memory_bytes;
 pub use target::{Aligned, BLOCK, Registered, Target};

@@ -11,7 +11,7 @@ use bytes::Bytes;
 
 use crate::{
     backend::Wait,
-    begin::{self, Place},
+    begin,
     driver::Driver,
     engine::{Found, Parts},
     error::{Error, Failed},
@@ -119,7 +119,7 @@ impl Local {
         let mut starts = Vec::new();
         let mut reads = Vec::with_capacity(spans.spans.len());
         for span in &spans.spans {
-            let begun = begin::range(&self.parts.options, &self.inbox, file, span)?;
+            let begun = begin::range(&self.parts.options, &self.inbox, file, span, Aligned::new)?;
             let (pending, place, start) = begun;
             reads.push((pending, place));
             starts.extend(start);
@@ -136,18 +136,6 @@ impl Local {
     pub fn poll(&mut self) {
         self.take_orders();
         self.driver.turn(Wait::Never);
-    }
-
-    /// Begins a read of one range to memory of its own.
-    pub(crate) fn begin_range(
-        &mut self,
-        file: &File,
-        range: &Range<u64>,
-    ) -> Result<(Pending<Aligned>, Place), Error> {
-        let begun = begin::range(&self.parts.options, &self.inbox, file, range)?;
-        let (pending, place, start) = begun;
-        self.queue_starts(start.into_iter().collect());
-        Ok((pending, place))
     }
 
     fn queue_starts(&mut self, starts: Vec<Start>) {

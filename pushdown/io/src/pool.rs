@@ -68,12 +68,6 @@ impl Charged {
     }
 }
 
-impl Charged {
-    pub(crate) fn bytes(&self) -> u64 {
-        self.bytes
-    }
-}
-
 impl Drop for Charged {
     fn drop(&mut self) {
         self.charge.shrink(self.bytes);

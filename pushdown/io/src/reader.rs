@@ -9,7 +9,9 @@ use std::{
     future::Future,
     ops::Range,
     path::Path,
+    pin::Pin,
     sync::{Arc, Mutex, PoisonError, mpsc},
+    task::{Context, Poll},
     thread::{self, JoinHandle},
 };
 
@@ -19,6 +21,7 @@ use futures::executor::block_on;
 use crate::{
     backend::Wait,
     begin::{self, Place},
+    buffers::{Buffers, Lent},
     driver::Driver,
     engine::{Found, Parts, Wrap},
     error::{Error, Failed},
@@ -239,16 +242,21 @@ impl Reader {
         block_on(self.read_ranges(file, ranges))
     }
 
-    /// Begins a read of one range to memory of its own.
-    pub(crate) fn begin_range(
+    /// Begins to read a range to a buffer of `buffers`, at once: also before the first poll.
+    ///
+    /// # Errors
+    /// [`Error::Range`] if the range is wrong, [`Error::Memory`] if no buffer is to be had.
+    pub fn read_range(
         &self,
         file: &File,
         range: &Range<u64>,
-    ) -> Result<(Pending<Aligned>, Place), Error> {
-        let begun = begin::range(&self.0.parts.options, &self.0.inbox, file, range)?;
-        let (pending, place, start) = begun;
+        buffers: &Buffers,
+    ) -> Result<RangeRead, Error> {
+        let Inner { parts: Parts { options, .. }, inbox, .. } = &*self.0;
+        let lend = |bytes| buffers.lend(bytes);
+        let (pending, place, start) = begin::range(options, inbox, file, range, lend)?;
         self.start(start.into_iter().collect());
-        Ok((pending, place))
+        Ok(RangeRead { read: Read(pending), place })
     }
 
     fn begin_ranges(&self, file: &File, ranges: &[Range<u64>]) -> Result<Begun, Error> {
@@ -257,7 +265,7 @@ impl Reader {
         let mut starts = Vec::new();
         let mut reads = Vec::with_capacity(spans.spans.len());
         for span in &spans.spans {
-            let (pending, place, start) = begin::range(options, inbox, file, span)?;
+            let (pending, place, start) = begin::range(options, inbox, file, span, Aligned::new)?;
             reads.push((pending, place));
             starts.extend(start);
         }
@@ -272,6 +280,24 @@ impl Reader {
         for start in self.0.inbox.start(starts).err().into_iter().flatten() {
             start.job.end(Err(Error::Closed));
         }
+    }
+}
+
+/// A read of a range under way, as a future of its bytes. Their buffer is lent again when the last
+/// clone of them is dropped.
+#[must_use = "a read that is dropped is cancelled"]
+#[derive(Debug)]
+pub struct RangeRead {
+    read: Read<Lent>,
+    place: Place,
+}
+
+impl Future for RangeRead {
+    type Output = Result<Bytes, Error>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let place = self.place;
+        Pin::new(&mut self.read).poll(context).map(|result| begin::bytes(result, place))
     }
 }
 

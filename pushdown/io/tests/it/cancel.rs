@@ -13,11 +13,13 @@ use std::{
 
 use futures::{Future, executor::block_on};
 use nearscan_io::{
-    AheadRequest, Direct, Engine, Error, Failed, File, LocalReadAhead, Options, ReadAhead, Reader,
-    Unlimited, faults::Faults,
+    Buffers, Charge, Direct, Engine, Error, Failed, File, Options, Reader, faults::Faults,
 };
 
-use crate::helpers::{Graveyard, Guarded, Random, Sample, engines, one, survivable};
+use crate::{
+    helpers::{Graveyard, Guarded, Random, Sample, engines, one, survivable},
+    pool::Limited,
+};
 
 const LENGTH: usize = 2 << 20;
 const BUFFER: usize = 256 << 10;
@@ -157,41 +159,29 @@ fn reader_may_be_dropped_while_others_read() {
 }
 
 #[test]
-fn scan_may_be_dropped_after_any_number_of_requests() {
+fn reads_of_a_scan_may_be_dropped_after_any_number_of_them() {
     let sample = Sample::new(LENGTH);
-    for engine in engines("cancel::scan_may_be_dropped_after_any_number_of_requests") {
-        for taken in 0..10 {
+    for engine in engines("cancel::reads_of_a_scan_may_be_dropped_after_any_number_of_them") {
+        for taken in 0..9 {
             let builder = Reader::builder(&options(engine));
             let reader = builder.wrap(survivable(taken).wrap()).start().unwrap();
             let file = reader.open(sample.file.path()).unwrap();
-            let requests: Vec<AheadRequest> = (0..8)
-                .map(|at| AheadRequest {
-                    file: file.clone(),
-                    range: at * 100_000..(at + 1) * 100_000,
-                })
-                .collect();
-            let mut ahead = ReadAhead::new(&reader, requests.clone(), 300_000, Arc::new(Unlimited));
-            let mut local = reader.local().unwrap();
-            let mut beside = LocalReadAhead::new(requests, 300_000, Arc::new(Unlimited));
-            for at in 0..taken.min(8) {
-                let from = usize::try_from(at * 100_000).unwrap();
-                let expected = &sample.bytes[from..from + 100_000];
-                // A wait that is dropped takes nothing.
-                let polled = poll_once(&mut Box::pin(ahead.next()));
-                let found = match polled {
-                    Poll::Ready(found) => found,
-                    Poll::Pending => ahead.next_blocking(),
-                };
-                assert!(found.unwrap().unwrap() == expected);
-                assert!(beside.next(&mut local).unwrap().unwrap() == expected);
-            }
-            if taken > 8 {
-                assert!(ahead.next_blocking().is_none() && beside.next(&mut local).is_none());
+            let limited = Limited::new(u64::MAX);
+            let charge: Arc<dyn Charge> = Arc::<Limited>::clone(&limited);
+            let buffers = Buffers::new(charge, 300_000);
+            let range = |at: u64| at * 100_000..(at + 1) * 100_000;
+            let mut reads: Vec<_> =
+                (0..8).map(|at| reader.read_range(&file, &range(at), &buffers).unwrap()).collect();
+            for (at, read) in reads.drain(..usize::try_from(taken.min(8)).unwrap()).enumerate() {
+                let expected = &sample.bytes[at * 100_000..][..100_000];
+                assert!(block_on(read).unwrap() == expected);
             }
             // In the middle of a wait too.
-            if taken % 2 == 0 {
-                drop(poll_once(&mut Box::pin(ahead.next())));
+            if let Some(read) = reads.first_mut() {
+                drop(poll_once(read));
             }
+            drop((reads, reader, buffers));
+            assert_eq!(limited.left(), u64::MAX, "all memory was given back");
         }
     }
 }

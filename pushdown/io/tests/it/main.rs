@@ -2,8 +2,8 @@
 //! Tests the reader from outside, over each engine, with and without faults.
 #![expect(clippy::unwrap_used, reason = "helpers of tests: a panic shows where")]
 
-mod ahead;
 mod bench;
+mod buffers;
 mod cancel;
 mod contents;
 mod errors;
