@@ -19,7 +19,7 @@ use datafusion::{
     },
 };
 use nearscan_drive::{Drive, Drives, clock::Stopwatch};
-use nearscan_optimizer::{FusedScanRule, JoinKeysRule, PushdownContext, PushdownRule};
+use nearscan_optimizer::{FusedScanRule, JoinKeysRule, LocalReads, PushdownContext, PushdownRule};
 
 use crate::{
     drive_spec::{DriveScheme, DriveSpec},
@@ -30,7 +30,7 @@ use crate::{
     object_stores::ObjectStores,
     parquet::{self, CheckedFooters, TableFactory},
     settings::NearscanOptions,
-    store::{LocalFiles, reads::LocalReads},
+    store::LocalFiles,
     system::{SCHEMA_NAME, SettingsTable, SystemSchema},
     system_corrections::CorrectionsTable,
     system_drives::{DrivesTable, FunctionsTable, LogTable},
@@ -135,7 +135,7 @@ impl EngineBuilder {
         }
         let catalogs: Arc<dyn CatalogProviderList> = Arc::new(MemoryCatalogProviderList::new());
         let options = config.options();
-        let reads = LocalReads::default();
+        let reads = context.reads.clone();
         catalogs.register_catalog(
             options.catalog.default_catalog.clone(),
             default_catalog(&options.catalog.default_schema, &reads)?,

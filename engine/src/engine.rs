@@ -9,6 +9,7 @@ use std::{ops::Deref, sync::Arc};
 use datafusion::{
     catalog::CatalogProviderList, execution::SessionStateBuilder, object_store::ObjectStore,
 };
+use nearscan_optimizer::LocalReads;
 use url::Url;
 
 use crate::{
@@ -17,7 +18,6 @@ use crate::{
     error::{Error, PathError, Result},
     overlay::OverlayCatalogList,
     session::Session,
-    store::reads::LocalReads,
 };
 
 /// Runs SQL over files and tables, with drives attached.

@@ -22,7 +22,7 @@ use datafusion::{
 };
 
 use nearscan_corrections::{depth, plan_statement};
-use nearscan_optimizer::cost::HostRates;
+use nearscan_optimizer::{LocalReads, cost::HostRates};
 
 use crate::{
     access::Access,
@@ -33,7 +33,6 @@ use crate::{
     query::Query,
     settings::{NearscanOptions, PREFIX, SETTINGS, Setting, SettingError},
     statement::{self, Ending, Statement},
-    store::reads::LocalReads,
     system::SCHEMA_NAME,
 };
 

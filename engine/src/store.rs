@@ -35,10 +35,10 @@ use futures::{
     StreamExt,
     stream::{self, BoxStream},
 };
+use nearscan_optimizer::LocalReads;
 use tokio::runtime::Handle;
 
 use ending::{Ending, EndingError, Part};
-use reads::LocalReads;
 
 /// Largest request, in bytes, that is not checked against the file first.
 const FREE_BYTES: u64 = 64 << 20;
@@ -212,7 +212,7 @@ impl ObjectStore for LocalFiles {
         }
         self.check(location, ranges).await?;
         let path = self.files.path_to_filesystem(location)?;
-        let read = match self.reads.read(path, ranges).await {
+        let read = match reads::read(&self.reads, path, ranges).await {
             Some(read) => read,
             None => self.files.get_ranges(location, ranges).await?,
         };
@@ -341,10 +341,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("file");
         std::fs::write(&path, vec![7; 3 << 20]).unwrap();
-        let reads = LocalReads::default();
+        let local = LocalReads::default();
         // One that is small enough for the thread that asks, and one that is not.
         for range in [1..4000, 5..3 << 20] {
-            let read = reads.read(path.clone(), std::slice::from_ref(&range)).await.unwrap();
+            let ranges = std::slice::from_ref(&range);
+            let read = reads::read(&local, path.clone(), ranges).await.unwrap();
             assert_eq!(read[0].len() as u64, range.end - range.start);
             assert!(read[0].iter().all(|byte| *byte == 7));
         }

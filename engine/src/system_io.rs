@@ -12,8 +12,9 @@ use datafusion::{
     common::Result,
 };
 
+use nearscan_optimizer::LocalReads;
+
 use crate::{
-    store::reads::LocalReads,
     system::SystemTable,
     system_drives::{schema_of, strings},
 };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Keeps the memory of column chunks and pages for the next ones: a fresh allocation of this size
-//! costs a page fault every 4 KiB, which is more than decompressing takes.
+//! Keeps the memory of pages for the next ones: a fresh allocation of this size costs a page fault
+//! every 4 KiB, which is more than decompressing takes.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 
@@ -16,7 +16,10 @@ pub struct Buffers(Arc<Mutex<Kept>>);
 #[derive(Debug, Default)]
 struct Kept {
     buffers: Vec<Vec<u8>>,
+    /// Of `buffers`.
     bytes: usize,
+    /// Of all buffers, those in use too.
+    all_bytes: usize,
 }
 
 /// A buffer of a pool, to be filled; it returns to the pool when it is dropped.
@@ -34,14 +37,32 @@ impl Buffers {
         let memory = self.find(length);
         let mut memory = memory.unwrap_or_default();
         if memory.len() < length {
+            self.lock().all_bytes += length - memory.len();
             memory.resize(length, 0);
         }
         Buffer { memory, length, pool: self.clone() }
     }
 
+    /// Bytes of all buffers: those in use, and those that are kept.
+    pub fn bytes(&self) -> usize {
+        self.lock().all_bytes
+    }
+
+    /// Frees the buffers that are kept.
+    pub fn free_kept(&self) {
+        let mut kept = self.lock();
+        kept.all_bytes -= kept.bytes;
+        kept.bytes = 0;
+        kept.buffers.clear();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Kept> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// The smallest kept buffer that is large enough, else the largest one.
     fn find(&self, length: usize) -> Option<Vec<u8>> {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.lock();
         let fits = kept.buffers.iter().enumerate().filter(|(_, buffer)| buffer.len() >= length);
         let best = fits.min_by_key(|(_, buffer)| buffer.len());
         let best = best.or_else(|| kept.buffers.iter().enumerate().max_by_key(|(_, it)| it.len()));
@@ -72,11 +93,13 @@ impl AsRef<[u8]> for Buffer {
 
 impl Drop for Buffer {
     fn drop(&mut self) {
-        let mut kept = self.pool.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.pool.lock();
         let bytes = kept.bytes + self.memory.len();
         if bytes <= KEPT_BYTES_MAX {
             kept.bytes = bytes;
             kept.buffers.push(std::mem::take(&mut self.memory));
+        } else {
+            kept.all_bytes -= self.memory.len();
         }
     }
 }
@@ -111,5 +134,22 @@ mod tests {
         let large = buffers.take(2 * KEPT_BYTES_MAX);
         drop(large);
         assert!(buffers.0.lock().unwrap().bytes <= KEPT_BYTES_MAX);
+    }
+
+    #[test]
+    fn bytes_are_those_in_use_and_those_kept() {
+        let buffers = Buffers::default();
+        let used = buffers.take(100);
+        drop(buffers.take(30));
+        assert_eq!(buffers.bytes(), 130);
+        // The short one is made longer.
+        drop(buffers.take(50));
+        assert_eq!(buffers.bytes(), 150);
+        buffers.free_kept();
+        assert_eq!(buffers.bytes(), 100);
+        drop(used);
+        buffers.free_kept();
+        drop(buffers.take(2 * KEPT_BYTES_MAX));
+        assert_eq!(buffers.bytes(), 0);
     }
 }

@@ -18,6 +18,7 @@ use crate::{
     cost::CoreRates,
     log::PushdownLog,
     quarantine::{Pass, Quarantine},
+    reads::LocalReads,
 };
 
 /// Shared by the rule and the operators; an extension of the session's configuration.
@@ -29,6 +30,8 @@ pub struct PushdownContext {
     pub fallback: Option<Arc<dyn Drive>>,
     /// The outcome of each unit.
     pub log: PushdownLog,
+    /// The reader of local files.
+    pub reads: LocalReads,
     quarantine: Arc<Quarantine>,
     clock: Clock,
     /// Observed commands, by drive.
@@ -53,6 +56,7 @@ impl PushdownContext {
             drives,
             fallback,
             log: PushdownLog::default(),
+            reads: LocalReads::default(),
             quarantine: Arc::default(),
             clock: Clock(Box::new(now)),
             observers: Mutex::default(),

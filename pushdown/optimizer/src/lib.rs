@@ -22,7 +22,7 @@
 //! # What this crate does not do
 //!
 //! Deciding uses no backend, file system or clock: facts, capabilities, rates and time are passed
-//! in as values. Of the operators only the fused scan reads files. Queries that footer statistics
+//! in as values. Of the operators only the fused scan reads files, through [`LocalReads`]. Queries that footer statistics
 //! answer are rewritten by earlier rules, so they are not offloaded.
 //!
 //! # Invariants
@@ -52,6 +52,7 @@ mod place;
 pub mod planning;
 mod pruning;
 pub mod quarantine;
+mod reads;
 mod rule;
 mod scan;
 pub mod settings;
@@ -65,5 +66,6 @@ pub use decision::{Candidate, Costs, Decision, KeepReason, Kept};
 pub use exec::{ModelledTime, PushdownExec, PushdownMergeExec, with_query_id};
 pub use facts::FileFacts;
 pub use fused::{FusedScanExec, FusedScanRule, JoinKeysRule, ScanChoice};
+pub use reads::{LocalReader, LocalReads};
 pub use rule::{PushdownRule, core_rates, planning_context, recorded};
 pub use settings::NearscanOptions;

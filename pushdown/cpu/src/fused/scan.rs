@@ -124,7 +124,16 @@ impl Scan {
         needs
     }
 
-    /// The memory of pages, which is good for the bytes of chunks too.
+    /// Lets go of the chunks of the row group, of which no row is processed any more. Rows and
+    /// states that are ready stay.
+    pub fn close(&mut self) {
+        self.readers.clear();
+        self.chunks.clear();
+        self.waiting = None;
+        self.rows = self.rows_done;
+    }
+
+    /// The memory of pages.
     pub const fn buffers(&self) -> &Buffers {
         &self.buffers
     }

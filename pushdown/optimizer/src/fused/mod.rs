@@ -18,7 +18,8 @@
 //! - `filter`: conditions that a fragment cannot express, evaluated by DataFusion's expressions.
 //! - `keys`: collects the keys of a join's build side, for the scan of its probe side; `link`:
 //!   [`JoinKeysRule`], which joins get it.
-//! - `exec`: the operator; `run`: its streams; `share`: how its partitions share row groups.
+//! - `exec`: the operator; `run`: its streams; `share`: how its partitions share row groups;
+//!   `source`: opens row groups and reads their chunks, of later ones ahead.
 //!
 //! # Invariants
 //!
@@ -37,6 +38,7 @@ mod prune;
 mod rule;
 mod run;
 mod share;
+mod source;
 mod work;
 
 pub use choice::ScanChoice;

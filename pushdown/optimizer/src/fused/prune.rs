@@ -37,6 +37,11 @@ impl RowGroupPruner {
         Self { predicate: fused.pruning.clone(), dynamic }
     }
 
+    /// Whether its answer about a row group may change while the query runs.
+    pub(super) const fn is_dynamic(&self) -> bool {
+        !self.dynamic.is_empty()
+    }
+
     /// Whether no row of a row group can be one of the result.
     pub(super) fn rules_out(&mut self, unit: &FusedUnit) -> bool {
         let Ok(index) = usize::try_from(unit.planned.row_group) else { return false };

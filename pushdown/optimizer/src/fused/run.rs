@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Runs the row groups of one partition as a stream.
 
-use std::{fs::File, io, os::unix::fs::FileExt, sync::Arc};
+use std::sync::Arc;
 
 use arrow::{
     array::{ArrayRef, RecordBatch, RecordBatchOptions},
@@ -18,20 +18,20 @@ use datafusion::{
     physical_expr::PhysicalExpr,
     physical_plan::{
         ExecutionPlan,
-        metrics::{BaselineMetrics, Count, ExecutionPlanMetricsSet, MetricBuilder},
+        metrics::{BaselineMetrics, Count, ExecutionPlanMetricsSet, MetricBuilder, Time},
         stream::RecordBatchStreamAdapter,
     },
 };
 use futures::{TryStreamExt, stream, stream::BoxStream};
 use nearscan_command::ResultView;
 use nearscan_cpu::fused::{Progress, Scan, ScanError, ScanPlan};
-use nearscan_drive::file_version;
 
 use super::{
     filter::DynamicFilter,
     keys::{LinkedKeys, dynamic_ids},
     prune::RowGroupPruner,
-    share::{Executions, Share},
+    share::Executions,
+    source::{OpenUnit, Source},
     work::Fused,
 };
 use crate::{
@@ -66,17 +66,16 @@ pub(super) fn partition_stream(
     let schema = start.plan.schema();
     let counts: Vec<usize> = fused.partitions.iter().map(Vec::len).collect();
     let share = start.executions.start(task, &counts, partition, !fused.is_ordered);
-    let memory =
-        MemoryConsumer::new(format!("FusedScanExec[{partition}]")).register(task.memory_pool());
+    let metrics = Metrics::new(start.metrics, partition);
+    let pruner = RowGroupPruner::new(&fused, start.dynamic_filters);
     let runner = Runner {
         scan: Scan::new(with_dynamic_filters(&start, &schema)),
-        share,
-        pruner: RowGroupPruner::new(&fused, start.dynamic_filters),
+        source: Source::new(&fused, share, pruner, metrics.row_groups_pruned.clone(), task),
+        page_memory: MemoryConsumer::new("FusedScanExec pages").register(task.memory_pool()),
         schema: Arc::clone(&schema),
         plan: Arc::clone(start.plan),
         task: Arc::clone(task),
-        memory,
-        metrics: Metrics::new(start.metrics, partition),
+        metrics,
         left: fused.fetch.unwrap_or(usize::MAX),
         unit: None,
         fallback: None,
@@ -123,6 +122,8 @@ struct Metrics {
     rows_in: Count,
     bytes_scanned: Count,
     pages_skipped: Count,
+    /// Copying from the page cache, and waiting for the device.
+    read_time: Time,
 }
 
 impl Metrics {
@@ -136,35 +137,20 @@ impl Metrics {
             rows_in: count("rows_in"),
             bytes_scanned: count("bytes_scanned"),
             pages_skipped: count("pages_skipped"),
+            read_time: MetricBuilder::new(metrics).subset_time("read_time", partition),
         }
     }
-}
-
-/// The row group that is being read.
-struct OpenUnit {
-    /// Its partition and its place there.
-    at: (usize, usize),
-    file: File,
-}
-
-/// The end of reading chunks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Read {
-    Done,
-    /// The query's memory pool has no room for them.
-    NoMemory,
 }
 
 struct Runner {
     fused: Arc<Fused>,
     scan: Scan,
-    share: Share,
-    pruner: RowGroupPruner,
+    source: Source,
+    page_memory: MemoryReservation,
     schema: SchemaRef,
     /// The replaced plan.
     plan: Arc<dyn ExecutionPlan>,
     task: Arc<TaskContext>,
-    memory: MemoryReservation,
     metrics: Metrics,
     unit: Option<OpenUnit>,
     /// The replaced plan over the rest of the row group.
@@ -202,12 +188,12 @@ impl Runner {
                 }
             }
             if self.unit.is_none() {
-                match self.share.next() {
-                    Some(at) => self.open(at)?,
+                match self.source.next() {
+                    Some(unit) => self.open(unit)?,
                     None if self.scan.rows_ready() > 0 => return self.take_rows(),
                     None => return Ok(None),
                 }
-            } else if let Some(batch) = self.advance()? {
+            } else if let Some(batch) = self.advance().await? {
                 return Ok(Some(batch));
             }
             self.steps_in_turn += 1;
@@ -219,38 +205,28 @@ impl Runner {
     }
 
     /// Begins a row group.
-    fn open(&mut self, at: (usize, usize)) -> Result<()> {
+    fn open(&mut self, open: OpenUnit) -> Result<()> {
         let fused = Arc::clone(&self.fused);
-        let Some(unit) = fused.unit(at) else {
-            return internal_err!("the scan has no row group {at:?}");
+        let Some(unit) = fused.unit(open.at) else {
+            return internal_err!("the scan has no row group {:?}", open.at);
         };
-        if self.pruner.rules_out(unit) {
-            self.metrics.row_groups_pruned.add(1);
-            return Ok(());
-        }
         let unit = &unit.planned;
         self.metrics.row_groups.add(1);
         self.metrics.rows_in.add(usize::try_from(unit.rows).unwrap_or(usize::MAX));
-        let file = match unit.kept {
-            Some(_) => None,
-            None => open_file(unit).ok(),
-        };
-        match file {
-            Some(file) => {
-                self.scan.open(unit.rows, unit.chunks.clone());
-                self.unit = Some(OpenUnit { at, file });
-                Ok(())
-            }
+        if !open.is_readable() {
             // It reports what is wrong with the file.
-            None => self.fall_back(unit, 0),
+            return self.fall_back(unit, 0);
         }
+        self.scan.open(unit.rows, unit.chunks.clone());
+        self.unit = Some(open);
+        Ok(())
     }
 
     /// Reads the rows from `first` on of a row group by the replaced plan.
     fn fall_back(&mut self, unit: &PlannedUnit, first: u64) -> Result<()> {
         self.metrics.row_groups_datafusion.add(1);
+        self.scan.close();
         self.unit = None;
-        self.memory.free();
         // If every row was returned, the plan runs over all of them, to report what is wrong.
         self.only_checks = first > 0 && first == unit.rows;
         let first = if self.only_checks { 0 } else { first };
@@ -260,17 +236,25 @@ impl Runner {
     }
 
     /// Processes a batch; returns rows if there are enough.
-    fn advance(&mut self) -> Result<Option<RecordBatch>> {
+    async fn advance(&mut self) -> Result<Option<RecordBatch>> {
         let Some(open) = &self.unit else { return Ok(None) };
         let at = open.at;
         let timer = self.metrics.baseline.elapsed_compute().clone();
         let timer = timer.timer();
         let progress = self.scan.advance();
         drop(timer);
+        if let Err(error) = self.charge_pages() {
+            tracing::debug!(table = self.fused.table, %error, "DataFusion reads a row group");
+            return self.give_up(at);
+        }
         match progress {
-            Ok(Progress::NeedsBytes) => match self.read()? {
-                Read::Done => Ok(None),
-                Read::NoMemory => self.give_up(at),
+            Ok(Progress::NeedsBytes) => match self.read().await {
+                Ok(()) => Ok(None),
+                Err(error) => {
+                    let detail = error.detail();
+                    tracing::debug!(table = self.fused.table, %error, detail, "not read here");
+                    self.give_up(at)
+                }
             },
             Ok(Progress::Batch) => match self.scan.rows_ready() >= self.fused.batch_rows {
                 true => self.take_rows(),
@@ -301,32 +285,35 @@ impl Runner {
         Ok(ready)
     }
 
-    /// Reads the chunks that the scan needs, if there is memory for them.
-    fn read(&mut self) -> Result<Read> {
-        let Some(open) = &self.unit else { return Ok(Read::Done) };
-        let Some(unit) = self.fused.unit(open.at) else { return Ok(Read::Done) };
-        let mut read = Vec::new();
-        for column in self.scan.needs() {
-            let Some(chunk) = unit.planned.chunks.get(column) else {
-                return internal_err!("the row group has no chunk {column}");
-            };
-            let length = usize::try_from(chunk.length).unwrap_or(usize::MAX);
-            if self.memory.try_grow(length).is_err() {
-                return Ok(Read::NoMemory);
-            }
-            self.metrics.bytes_scanned.add(length);
-            let mut buffer = self.scan.buffers().take(length);
-            open.file.read_exact_at(buffer.bytes_mut(), chunk.offset)?;
-            read.push((column, buffer.freeze()));
+    /// Charges what pages take, once more without what is kept for later pages.
+    fn charge_pages(&self) -> Result<()> {
+        let buffers = self.scan.buffers();
+        if buffers.bytes() == self.page_memory.size() {
+            return Ok(());
         }
-        read.into_iter().for_each(|(column, bytes)| self.scan.give(column, bytes));
-        Ok(Read::Done)
+        self.page_memory.try_resize(buffers.bytes()).or_else(|_| {
+            buffers.free_kept();
+            self.page_memory.try_resize(buffers.bytes())
+        })
+    }
+
+    /// Reads the chunks that the scan needs.
+    async fn read(&mut self) -> Result<(), nearscan_io::Error> {
+        let Some(unit) = &mut self.unit else { return Ok(()) };
+        let timer = self.metrics.read_time.timer();
+        let read = self.source.read(unit, &self.scan.needs()).await?;
+        drop(timer);
+        for (column, bytes) in read {
+            self.metrics.bytes_scanned.add(bytes.len());
+            self.scan.give(column, bytes);
+        }
+        Ok(())
     }
 
     /// Ends a row group; returns its states, or the rows that must not mix with those of another.
     fn finish_unit(&mut self, at: (usize, usize)) -> Result<Option<RecordBatch>> {
         self.unit = None;
-        self.memory.free();
+        self.scan.close();
         let skipped = usize::try_from(self.scan.take_pages_skipped()).unwrap_or(usize::MAX);
         self.metrics.pages_skipped.add(skipped);
         let fused = Arc::clone(&self.fused);
@@ -400,15 +387,6 @@ impl Runner {
         let columns = columns.collect::<Result<Vec<_>>>()?;
         let schema = Arc::clone(&self.schema);
         Ok(Some(RecordBatch::try_new_with_options(schema, columns, &options)?))
-    }
-}
-
-/// Opens the file of a row group, if it is still the one that was planned.
-fn open_file(unit: &PlannedUnit) -> io::Result<File> {
-    let file = File::open(&unit.file.path)?;
-    match file_version(&file.metadata()?) == unit.file.version {
-        true => Ok(file),
-        false => Err(io::Error::other("the file has changed")),
     }
 }
 

@@ -96,6 +96,14 @@ impl Share {
         let (partition, longest) = running.max_by_key(|(_, list)| list.left.len())?;
         longest.left.pop_back().map(|place| (partition, place))
     }
+
+    /// The next row group of the partition's own list, if more than `left_min` are left there.
+    pub(super) fn next_of_own(&self, left_min: usize) -> Option<(usize, usize)> {
+        let mut lists = lock(&self.lists);
+        let left = &mut lists.get_mut(self.partition)?.left;
+        let place = if left.len() > left_min { left.pop_front() } else { None };
+        place.map(|place| (self.partition, place))
+    }
 }
 
 impl Drop for Share {
@@ -132,6 +140,17 @@ mod tests {
         assert_eq!(rest(&first), []);
         // The third list is of a partition that does not run.
         assert_eq!(rest(&executions.start(&context, COUNTS, 2, true)), [(2, 0), (2, 1)]);
+    }
+
+    #[test]
+    fn row_groups_that_are_left_for_others_are_not_taken_ahead() {
+        let (executions, context) = (Executions::default(), Arc::default());
+        let share = executions.start(&context, COUNTS, 0, true);
+        assert_eq!(share.next_of_own(2), Some((0, 0)));
+        assert_eq!(share.next_of_own(2), None);
+        assert_eq!(share.next_of_own(0), Some((0, 1)));
+        assert_eq!(rest(&share), [(0, 2)]);
+        assert_eq!(share.next_of_own(0), None);
     }
 
     #[test]
