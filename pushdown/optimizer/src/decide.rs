@@ -28,10 +28,11 @@ use datafusion::{
     physical_expr::PhysicalExpr,
     physical_expr_common::physical_expr::fmt_sql,
     physical_plan::{
-        ChildrenPropertiesMode, ExecutionPlan, InputOrderMode, ReplaceChildrenOptions,
+        ExecutionPlan, InputOrderMode,
         aggregates::{AggregateExec, AggregateMode},
         filter::{FilterExec, FilterExecBuilder},
         projection::ProjectionExec,
+        replace_children_if_necessary,
         sorts::sort::SortExec,
     },
 };
@@ -204,8 +205,7 @@ impl Walk<'_> {
         } else if let Some(sort) = plan.downcast_ref::<SortExec>()
             && let Some(input) = self.offload_top(sort)
         {
-            let options = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute);
-            return plan.replace_children(vec![input], options);
+            return replace_children_if_necessary(plan, vec![input]);
         }
         // Of a stack that was tried, only a round-robin repartition remains above the scan.
         self.visit_children(plan, above)
@@ -216,16 +216,10 @@ impl Walk<'_> {
         plan: Arc<dyn ExecutionPlan>,
         above: Option<Kept>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        let before: Vec<_> = plan.children().into_iter().map(Arc::clone).collect();
-        let mut after = Vec::with_capacity(before.len());
-        for child in &before {
-            after.push(self.visit(Arc::clone(child), above.clone())?);
-        }
-        if before.iter().zip(&after).all(|(old, new)| Arc::ptr_eq(old, new)) {
-            return Ok(plan);
-        }
-        let options = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute);
-        plan.replace_children(after, options)
+        let children: Vec<_> = plan.children().into_iter().map(Arc::clone).collect();
+        let children = children.into_iter().map(|child| self.visit(child, above.clone()));
+        let after = children.collect::<Result<Vec<_>>>()?;
+        replace_children_if_necessary(plan, after)
     }
 
     fn visit_aggregate(

@@ -12,9 +12,10 @@ use datafusion::{
     error::Result,
     physical_expr::{PhysicalExpr, expressions::Column},
     physical_plan::{
-        ChildrenPropertiesMode, ExecutionPlan, ReplaceChildrenOptions,
+        ExecutionPlan,
         aggregates::{AggregateExec, AggregateMode},
         filter::FilterExec,
+        replace_children_if_necessary,
     },
 };
 use nearscan_command::{Chunk, Fragment, Key, Output};
@@ -90,15 +91,10 @@ impl Walk {
     }
 
     fn visit_children(&mut self, plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
-        let before: Vec<_> = plan.children().into_iter().map(Arc::clone).collect();
-        let mut after = Vec::with_capacity(before.len());
-        for child in &before {
-            after.push(self.visit(Arc::clone(child))?);
-        }
-        if before.iter().zip(&after).all(|(old, new)| Arc::ptr_eq(old, new)) {
-            return Ok(plan);
-        }
-        plan.replace_children(after, ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute))
+        let children: Vec<_> = plan.children().into_iter().map(Arc::clone).collect();
+        let children = children.into_iter().map(|child| self.visit(child));
+        let after = children.collect::<Result<Vec<_>>>()?;
+        replace_children_if_necessary(plan, after)
     }
 
     /// The scan that returns the states of a partial aggregate, which is `plan`, below a final one

@@ -25,8 +25,9 @@ use datafusion::{
     },
     physical_optimizer::PhysicalOptimizerRule,
     physical_plan::{
-        ChildrenPropertiesMode, ExecutionPlan, ExecutionPlanProperties, ReplaceChildrenOptions,
+        ExecutionPlan, ExecutionPlanProperties,
         joins::{HashJoinExec, JoinOn},
+        replace_children_if_necessary,
     },
 };
 use nearscan_cpu::fused::JoinKeys;
@@ -93,7 +94,7 @@ fn link(plan: Arc<dyn ExecutionPlan>, joins: &mut Vec<Join>) -> Result<Arc<dyn E
     let Some(join) = join else {
         let children = plan.children().into_iter().map(Arc::clone);
         let children = children.map(|child| link(child, joins)).collect::<Result<Vec<_>>>()?;
-        return over(plan, children);
+        return replace_children_if_necessary(plan, children);
     };
     let children: Vec<_> = plan.children().into_iter().map(Arc::clone).collect();
     let [build, probe] = children.as_slice() else { return Ok(plan) };
@@ -108,22 +109,7 @@ fn link(plan: Arc<dyn ExecutionPlan>, joins: &mut Vec<Join>) -> Result<Arc<dyn E
         true => build,
         false => Collector::over_build_side(keys, build),
     };
-    over(plan, vec![build, probe])
-}
-
-/// `plan` over other children, if they are others.
-fn over(
-    plan: Arc<dyn ExecutionPlan>,
-    children: Vec<Arc<dyn ExecutionPlan>>,
-) -> Result<Arc<dyn ExecutionPlan>> {
-    let is_same = plan.children().into_iter().zip(&children).all(|(a, b)| Arc::ptr_eq(a, b));
-    match is_same {
-        true => Ok(plan),
-        false => {
-            let options = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Keep);
-            plan.replace_children(children, options)
-        }
-    }
+    replace_children_if_necessary(plan, vec![build, probe])
 }
 
 /// A join that has pushed a dynamic filter down.
