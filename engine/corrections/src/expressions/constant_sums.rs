@@ -4,13 +4,14 @@
 //! If two aggregates are sums of `x` and a constant, DataFusion rewrites `sum(x + 6)` to
 //! `sum(x) + 6 * count(x)`, so that they share a common subexpression. But the count of rows may
 //! not fit in the type of the constant; sums of floating-point numbers differ; and if `x` is cast
-//! and the query counts or sums `x` too, two aggregates get one name and the query is refused. In
-//! these cases the addition is hidden behind an alias while the rule runs.
+//! and the query counts or sums another cast of `x` too, two aggregates get one name, because names
+//! leave casts out, and the query is refused. In these cases the addition is hidden behind an alias
+//! while the rule runs.
 
 use datafusion::{
     arrow::datatypes::DataType,
     common::{
-        Result,
+        Result, ScalarValue,
         tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion},
     },
     logical_expr::{
@@ -44,33 +45,45 @@ pub(super) fn simplify(
     rule.rewrite(hidden.data, config)?.transform_data(|plan| map_arguments(plan, &show))
 }
 
-/// Whether the rewritten sums are equal, and their names differ from those of other aggregates.
+/// Whether the rewritten sums are equal, and no two different aggregates get one name.
 fn is_sound(aggregates: &[Expr]) -> bool {
-    aggregates.iter().all(|aggregate| match constant(aggregate) {
-        Some(constant) => holds_counts(&constant),
-        None => !shares_name(aggregate),
-    })
+    let holds_counts = |aggregate| {
+        constant(aggregate).is_none_or(|(constant, _)| holds_counts(&constant.data_type()))
+    };
+    let mut summed: Vec<(String, &Expr)> = Vec::new();
+    aggregates.iter().all(holds_counts)
+        && aggregates.iter().filter_map(counted_or_summed).all(|expr| {
+            let name = expr.schema_name().to_string();
+            let is_other = |(other, same): &(String, &Expr)| *other == name && *same != expr;
+            let is_unique = !summed.iter().any(is_other);
+            summed.push((name, expr));
+            is_unique
+        })
 }
 
-/// Whether an aggregate may have the name of an aggregate that the rule adds.
-fn shares_name(aggregate: &Expr) -> bool {
+/// Returns what an aggregate counts or sums up once the rule has run.
+fn counted_or_summed(aggregate: &Expr) -> Option<&Expr> {
+    if let Some((_, summed)) = constant(aggregate) {
+        return Some(summed);
+    }
     match aggregate {
-        Expr::Alias(alias) => shares_name(&alias.expr),
-        Expr::AggregateFunction(AggregateFunction { func, .. }) => {
-            matches!(func.name(), "count" | "sum")
+        Expr::Alias(alias) => counted_or_summed(&alias.expr),
+        Expr::AggregateFunction(AggregateFunction { func, params }) => {
+            let argument = params.args.first();
+            argument.filter(|_| matches!(func.name(), "count" | "sum"))
         }
-        _ => false,
+        _ => None,
     }
 }
 
-/// Returns the type of the constant in `sum(x + constant)`.
-fn constant(aggregate: &Expr) -> Option<DataType> {
+/// Returns the constant in `sum(x + constant)`, and `x`.
+fn constant(aggregate: &Expr) -> Option<(&ScalarValue, &Expr)> {
     match aggregate {
         Expr::Alias(alias) => constant(&alias.expr),
         Expr::AggregateFunction(AggregateFunction { params, .. }) => match params.args.as_slice() {
             [Expr::BinaryExpr(BinaryExpr { left, op: Operator::Plus, right })] => {
-                let value = left.as_literal().or_else(|| right.as_literal());
-                value.map(|value| value.data_type())
+                let of_left = left.as_literal().map(|value| (value, right.as_ref()));
+                of_left.or_else(|| right.as_literal().map(|value| (value, left.as_ref())))
             }
             _ => None,
         },

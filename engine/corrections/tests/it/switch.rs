@@ -52,3 +52,21 @@ async fn physical(state: &SessionState, plan: &datafusion::logical_expr::Logical
     let plan = state.create_physical_plan(plan).await.unwrap();
     displayable(plan.as_ref()).indent(true).to_string()
 }
+
+/// The rewrite is left alone where it is sound: beside the sum of the column itself.
+#[tokio::test]
+async fn sums_of_a_column_and_constants_share_one_aggregate() {
+    let session = Corrected::with(CorrectionSet::ALL);
+    session.rows(TABLES[0]).await;
+    for (sql, aggregates) in [
+        ("SELECT sum(a), sum(a + 1), sum(a + 2) FROM t", 2),
+        ("SELECT sum(a + 1), sum(a + 2) FROM t", 2),
+        // Its argument is no cast, as that of the sums is: two aggregates would get one name.
+        ("SELECT count(a), sum(a + 1), sum(a + 2) FROM t", 3),
+    ] {
+        let plan = session.plan(sql).await.unwrap();
+        let plan = physical(&session.context.state(), &plan).await;
+        let shown = plan.lines().find(|line| line.contains("AggregateExec")).unwrap();
+        assert_eq!(shown.matches("sum(").count() + shown.matches("count(").count(), aggregates);
+    }
+}
