@@ -152,6 +152,18 @@ fn add_floats(
     rows: usize,
 ) {
     let Number::Vector(numbers) = number else { return };
+    if let (Groups::One, NumberValues::Narrow(values), [state]) =
+        (groups, &numbers.values, &mut *states)
+    {
+        let mut sum = state.unwrap_or(0.0);
+        match counted {
+            None => values[..rows].iter().for_each(|value| sum += float_at(*value)),
+            Some(counted) => counted.set_indices().for_each(|row| sum += float_at(values[row])),
+        }
+        let is_any = counted.map_or(rows > 0, |counted| counted.count_set_bits() > 0);
+        *state = if is_any { Some(sum) } else { *state };
+        return;
+    }
     let mut add = |row: usize| {
         let order = match &numbers.values {
             NumberValues::Narrow(values) => values[row],

@@ -11,6 +11,7 @@ use nearscan_command::{Op, Width};
 use crate::{
     compare::{Number, Side},
     error::Stop,
+    simd::by_level,
     values::{NumberValues, Numbers, intersect},
 };
 
@@ -60,10 +61,12 @@ fn product_fits(a: Side<'_, i64>, b: Side<'_, i64>, rows: usize) -> bool {
     bits(a) + bits(b) < 63
 }
 
-/// Bits of the largest size of a value.
-fn size_bits(values: &[i64]) -> u32 {
-    let sizes = values.iter().fold(0, |sizes, value| sizes | (value ^ (value >> 63)));
-    64 - sizes.leading_zeros()
+by_level! {
+    /// Bits of the largest size of a value.
+    pub(crate) fn size_bits[](values: &[i64]) -> u32 {
+        let sizes = values.iter().fold(0, |sizes, value| sizes | (value ^ (value >> 63)));
+        64 - sizes.leading_zeros()
+    }
 }
 
 /// The results in 64 bits, and whether none of them was cut.
@@ -73,21 +76,47 @@ fn zip(
     rows: usize,
     apply: impl Fn(i64, i64) -> (i64, bool),
 ) -> (Vec<i64>, bool) {
-    let mut is_cut = false;
-    let mut one = |a, b| {
-        let (value, cut) = apply(a, b);
-        is_cut |= cut;
-        value
-    };
-    let values: Vec<i64> = match (a, b) {
-        (Side::Slice(a), Side::Slice(b)) => {
-            a[..rows].iter().zip(&b[..rows]).map(|(a, b)| one(*a, *b)).collect()
+    match (a, b) {
+        (Side::Slice(a), Side::Slice(b)) => both(&a[..rows], &b[..rows], apply),
+        (Side::Slice(a), Side::Constant(b)) => each(&a[..rows], |a| apply(a, b)),
+        (Side::Constant(a), Side::Slice(b)) => each(&b[..rows], |b| apply(a, b)),
+        (Side::Constant(a), Side::Constant(b)) => {
+            let (value, is_cut) = apply(a, b);
+            (vec![value; rows], !is_cut)
         }
-        (Side::Slice(a), Side::Constant(b)) => a[..rows].iter().map(|a| one(*a, b)).collect(),
-        (Side::Constant(a), Side::Slice(b)) => b[..rows].iter().map(|b| one(a, *b)).collect(),
-        (Side::Constant(a), Side::Constant(b)) => vec![one(a, b); rows],
-    };
-    (values, !is_cut)
+    }
+}
+
+by_level! {
+    /// The results of one side, and whether none of them was cut.
+    fn each[F: Fn(i64) -> (i64, bool)](values: &[i64], apply: F) -> (Vec<i64>, bool) {
+        let mut is_cut = false;
+        let mut results = Vec::with_capacity(values.len());
+        results.extend(values.iter().map(|value| {
+            let (result, cut) = apply(*value);
+            is_cut |= cut;
+            result
+        }));
+        (results, !is_cut)
+    }
+}
+
+by_level! {
+    /// The results of two sides of one length, and whether none of them was cut.
+    fn both[F: Fn(i64, i64) -> (i64, bool)](
+        a: &[i64],
+        b: &[i64],
+        apply: F,
+    ) -> (Vec<i64>, bool) {
+        let mut is_cut = false;
+        let mut results = Vec::with_capacity(a.len());
+        results.extend(a.iter().zip(b).map(|(a, b)| {
+            let (result, cut) = apply(*a, *b);
+            is_cut |= cut;
+            result
+        }));
+        (results, !is_cut)
+    }
 }
 
 /// The results in 128 bits; null rows hold zero.
@@ -160,6 +189,7 @@ fn wide_divide_floor(a: i128, b: i128) -> Option<i128> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::simd::at_each_level;
 
     /// The results of the three divisions and the remainder of `values` by `divisor`.
     fn divided(values: Vec<i128>, divisor: i128, width: Width) -> [Result<Vec<i128>, Stop>; 4] {
@@ -170,6 +200,33 @@ mod tests {
             let result = arithmetic(op, width, a, b, rows)?;
             Ok((0..rows).filter_map(|row| result.get(row)).collect())
         })
+    }
+
+    #[test]
+    fn results_and_cuts_agree_at_each_level_with_those_of_rows() {
+        let a: Vec<i64> = (0..100).map(|row: i64| (row - 50).wrapping_pow(9)).collect();
+        let b: Vec<i64> = (0..100).map(|row: i64| row * 7 - 300).collect();
+        for (op, apply) in [
+            (Op::Add, i128::checked_add as fn(i128, i128) -> Option<i128>),
+            (Op::Subtract, i128::checked_sub),
+            (Op::Multiply, i128::checked_mul),
+        ] {
+            for rows in [0, 1, 7, 100] {
+                let numbers = |values: &[i64]| Numbers::narrow(values[..rows].to_vec(), None);
+                let (left, right) = (numbers(&a), numbers(&b));
+                let row = |(a, b): (&i64, &i64)| apply(i128::from(*a), i128::from(*b)).unwrap();
+                let expected: Vec<i128> = a.iter().zip(&b).take(rows).map(row).collect();
+                let bits = size_bits(&a[..rows]);
+                for found in at_each_level(|| {
+                    let (left, right) = (Number::Vector(&left), Number::Vector(&right));
+                    let numbers = arithmetic(op, Width::W128, left, right, rows).unwrap();
+                    let values: Vec<_> = (0..rows).filter_map(|row| numbers.get(row)).collect();
+                    (values, size_bits(&a[..rows]))
+                }) {
+                    assert_eq!(found, (expected.clone(), bits), "{op:?} of {rows}");
+                }
+            }
+        }
     }
 
     #[test]

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Compares numbers with numbers and with lists.
 
-use arrow::buffer::BooleanBuffer;
+use arrow::buffer::{BooleanBuffer, MutableBuffer};
 use nearscan_command::Op;
 
 use crate::{
+    simd::by_level,
     values::{NumberValues, Numbers, intersect},
     vector::Truth,
 };
@@ -119,22 +120,58 @@ fn zip(
     holds: impl Fn(i64, i64) -> bool,
 ) -> BooleanBuffer {
     match (a, b) {
-        (Side::Slice(a), Side::Slice(b)) => {
-            let (a, b) = (&a[..rows], &b[..rows]);
-            BooleanBuffer::collect_bool(rows, |row| holds(a[row], b[row]))
-        }
-        (Side::Slice(a), Side::Constant(b)) => {
-            let a = &a[..rows];
-            BooleanBuffer::collect_bool(rows, |row| holds(a[row], b))
-        }
-        (Side::Constant(a), Side::Slice(b)) => {
-            let b = &b[..rows];
-            BooleanBuffer::collect_bool(rows, |row| holds(a, b[row]))
-        }
+        (Side::Slice(a), Side::Slice(b)) => both(&a[..rows], &b[..rows], holds),
+        (Side::Slice(a), Side::Constant(b)) => each(&a[..rows], |a| holds(a, b)),
+        (Side::Constant(a), Side::Slice(b)) => each(&b[..rows], |b| holds(a, b)),
         (Side::Constant(a), Side::Constant(b)) => match holds(a, b) {
             true => BooleanBuffer::new_set(rows),
             false => BooleanBuffer::new_unset(rows),
         },
+    }
+}
+
+/// Rows of a word of a bitmap.
+const WORD: usize = 64;
+
+by_level! {
+    /// A bitmap of the values that `holds` is true of.
+    fn each[F: Fn(i64) -> bool](values: &[i64], holds: F) -> BooleanBuffer {
+        let (words, rest) = values.as_chunks::<WORD>();
+        let mut bits = MutableBuffer::with_capacity(values.len().div_ceil(WORD) * 8);
+        for values in words {
+            let mut word = 0;
+            for row in 0..WORD {
+                word |= u64::from(holds(values[row])) << row;
+            }
+            bits.push(word);
+        }
+        if !rest.is_empty() {
+            let bit = |(row, value): (usize, &i64)| u64::from(holds(*value)) << row;
+            bits.push(rest.iter().enumerate().map(bit).fold(0, |word, bit| word | bit));
+        }
+        BooleanBuffer::new(bits.into(), 0, values.len())
+    }
+}
+
+by_level! {
+    /// A bitmap of the pairs that `holds` is true of; both sides have the same length.
+    fn both[F: Fn(i64, i64) -> bool](a: &[i64], b: &[i64], holds: F) -> BooleanBuffer {
+        let ((a_words, a_rest), (b_words, b_rest)) =
+            (a.as_chunks::<WORD>(), b.as_chunks::<WORD>());
+        let mut bits = MutableBuffer::with_capacity(a.len().div_ceil(WORD) * 8);
+        for (a, b) in a_words.iter().zip(b_words) {
+            let mut word = 0;
+            for row in 0..WORD {
+                word |= u64::from(holds(a[row], b[row])) << row;
+            }
+            bits.push(word);
+        }
+        if !a_rest.is_empty() {
+            let pairs = a_rest.iter().zip(b_rest).enumerate();
+            let bit = |(row, (a, b)): (usize, (&i64, &i64))| u64::from(holds(*a, *b)) << row;
+            bits.push(pairs.map(bit).fold(0, |word, bit| word | bit));
+        }
+        BooleanBuffer::new(bits.into(), 0, a.len())
     }
 }
 
@@ -170,15 +207,12 @@ impl List {
             Number::Vector(Numbers { values: NumberValues::Narrow(values), .. }) => {
                 let values = &values[..rows];
                 if self.narrow.len() <= LINEAR_MAX {
-                    BooleanBuffer::collect_bool(rows, |row| {
-                        self.narrow
-                            .iter()
-                            .fold(false, |found, entry| found | (*entry == values[row]))
-                    })
+                    let find = |value| {
+                        self.narrow.iter().fold(false, |found, entry| found | (*entry == value))
+                    };
+                    each(values, find)
                 } else {
-                    BooleanBuffer::collect_bool(rows, |row| {
-                        self.narrow.binary_search(&values[row]).is_ok()
-                    })
+                    each(values, |value| self.narrow.binary_search(&value).is_ok())
                 }
             }
             Number::Vector(Numbers { values: NumberValues::Wide(values), .. }) => {
@@ -194,6 +228,7 @@ impl List {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::simd::at_each_level;
 
     fn numbers(values: &[Option<i128>]) -> Numbers {
         Numbers {
@@ -202,6 +237,30 @@ mod tests {
                 .iter()
                 .any(Option::is_none)
                 .then(|| values.iter().map(Option::is_some).collect()),
+        }
+    }
+
+    #[test]
+    fn comparisons_agree_at_each_level_with_comparing_row_by_row() {
+        let values: Vec<i64> = (0..200).map(|row: i64| row * 37 % 91 - 45).collect();
+        let others: Vec<i64> = (0..200).map(|row: i64| row * 53 % 91 - 45).collect();
+        let wrap = |values: &[i64]| Numbers::narrow(values.to_vec(), None);
+        let list = List::new(&[-3, 0, 7]);
+        for rows in [0, 1, 63, 64, 65, 200] {
+            let (a, b) = (wrap(&values[..rows]), wrap(&others[..rows]));
+            for found in at_each_level(|| {
+                let (a, b) = (Number::Vector(&a), Number::Vector(&b));
+                let less = compare(Op::Less, a, b, rows).is_true;
+                let most = compare(Op::LessOrEqual, Number::Constant(7), b, rows).is_true;
+                (less, most, list.contains(a, rows).is_true)
+            }) {
+                let row = |row: usize| (values[row], others[row]);
+                let bits = |holds: fn(i64, i64) -> bool| {
+                    BooleanBuffer::collect_bool(rows, |at| holds(row(at).0, row(at).1))
+                };
+                let listed = bits(|a, _| [-3, 0, 7].contains(&a));
+                assert_eq!(found, (bits(|a, b| a < b), bits(|_, b| 7 <= b), listed), "{rows}");
+            }
         }
     }
 

@@ -10,6 +10,7 @@ use nearscan_command::{Chunk, Encoding, PhysicalType, Status};
 use crate::{
     decode::{numbers::PageNumbers, reading, strings::PageStrings},
     entry_views::EntryViews,
+    simd::by_level,
     values::{NumberValues, Numbers, Strings},
 };
 
@@ -50,12 +51,10 @@ impl Dictionary {
         let mut numbers = PageNumbers::open(chunk, Encoding::Plain, bytes, || Ok(len))?;
         let mut values = Vec::new();
         let mut faults = None;
-        if chunk.reading.bits == 0 && chunk.physical_type != PhysicalType::FixedLenByteArray {
-            numbers.read(len, &mut values)?;
-            reading::apply(&mut values, chunk)?;
-        } else {
-            let all = read_each(chunk, &mut numbers, len, &mut values)?;
-            faults = all.iter().any(|fault| *fault != Status::Ok).then_some(all);
+        let all = numbers.clone().read(len, &mut values);
+        if all.and_then(|()| reading::apply(&mut values, chunk)).is_err() {
+            values.clear();
+            faults = Some(read_each(chunk, &mut numbers, len, &mut values)?);
         }
         let values = reading::widen(values, chunk);
         let entries = Entries::Numbers(Numbers { values, validity: None });
@@ -94,7 +93,7 @@ impl Dictionary {
     /// # Errors
     /// [`Status::Corrupt`] for a code without an entry, else what is wrong with the entry.
     pub(crate) fn check(&self, codes: &[u32]) -> Result<(), Status> {
-        let most = codes.iter().fold(0, |most, code| most.max(*code));
+        let most = highest(codes);
         if !codes.is_empty() && most as usize >= self.len {
             return Err(Status::Corrupt);
         }
@@ -129,6 +128,13 @@ impl Dictionary {
     /// For each entry whether it is in a bitmap, 0 or 1, as a table to look codes up in.
     pub(crate) fn table(holds: &BooleanBuffer) -> Vec<u8> {
         holds.iter().map(u8::from).collect()
+    }
+}
+
+by_level! {
+    /// The highest code; 0 if there is none.
+    fn highest[](codes: &[u32]) -> u32 {
+        codes.iter().fold(0, |most, code| most.max(*code))
     }
 }
 

@@ -6,7 +6,9 @@
 
 use arrow::buffer::BooleanBuffer;
 
-use crate::{compare::Number, error::Stop, values::NumberValues};
+use crate::{
+    arithmetic::size_bits, compare::Number, error::Stop, simd::by_level, values::NumberValues,
+};
 
 /// A slot's state in one group.
 #[derive(Debug, Clone, Copy, Default)]
@@ -168,10 +170,8 @@ impl Taken<'_> {
 
 /// Whether no sum of some of the values leaves 64 bits.
 fn sum_fits(values: &[i64]) -> bool {
-    let sizes = values.iter().fold(0, |sizes, value| sizes | (value ^ (value >> 63)));
-    let bits = 64 - sizes.leading_zeros();
     let bits_of_count = usize::BITS - values.len().leading_zeros();
-    bits + bits_of_count < 63
+    size_bits(values) + bits_of_count < 63
 }
 
 const fn add(a: i64, b: i64) -> i64 {
@@ -189,7 +189,7 @@ fn local(
 ) -> Vec<Local> {
     match (groups, counted) {
         (Groups::One, None) => {
-            let value = values.iter().fold(start, |value, new| fold(value, *new));
+            let value = fold_all(values, start, fold);
             let count = u32::try_from(values.len()).unwrap_or(u32::MAX);
             vec![Local { count, value }]
         }
@@ -215,6 +215,13 @@ fn local(
             }
             locals
         }
+    }
+}
+
+by_level! {
+    /// Folds all values.
+    fn fold_all[F: Fn(i64, i64) -> i64](values: &[i64], start: i64, fold: F) -> i64 {
+        values.iter().fold(start, |value, new| fold(value, *new))
     }
 }
 
@@ -263,7 +270,7 @@ fn in_lanes(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::values::Numbers;
+    use crate::{simd::at_each_level, values::Numbers};
 
     fn folded(
         how: Fold,
@@ -276,6 +283,21 @@ mod tests {
         let numbers = Numbers { values: NumberValues::of(values), validity: None };
         fold(how, &mut states, Number::Vector(&numbers), groups, counted, rows).unwrap();
         states.into_iter().map(|state| (state.count, state.value)).collect()
+    }
+
+    #[test]
+    fn all_values_are_folded_alike_at_each_level() {
+        let values: Vec<i64> = (0..100).map(|row: i64| row * 37 % 91 - 45).collect();
+        for rows in [0, 1, 9, 100] {
+            let values = &values[..rows];
+            let sum = values.iter().sum::<i64>();
+            let most = values.iter().copied().fold(-50, i64::max);
+            for found in at_each_level(|| {
+                (fold_all(values, 0, add), fold_all(values, -50, i64::max), sum_fits(values))
+            }) {
+                assert_eq!(found, (sum, most, true));
+            }
+        }
     }
 
     #[test]

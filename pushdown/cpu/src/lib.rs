@@ -67,6 +67,7 @@ mod select;
 mod selection;
 mod session;
 mod shared;
+mod simd;
 mod strings;
 #[cfg(test)]
 mod tests;

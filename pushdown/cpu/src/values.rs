@@ -5,6 +5,8 @@ use arrow::buffer::BooleanBuffer;
 use bytes::Bytes;
 use nearscan_command::Width;
 
+use crate::simd::by_level;
+
 /// Numbers; what is in null rows does not matter.
 #[derive(Debug, Clone)]
 pub(crate) struct Numbers {
@@ -76,8 +78,10 @@ impl Numbers {
     }
 }
 
-fn all_fit_32(values: &[i64]) -> bool {
-    values.iter().fold(true, |fit, value| fit & i32::try_from(*value).is_ok())
+by_level! {
+    fn all_fit_32[](values: &[i64]) -> bool {
+        values.iter().fold(true, |fit, value| fit & i32::try_from(*value).is_ok())
+    }
 }
 
 impl NumberValues {
@@ -104,9 +108,11 @@ impl NumberValues {
     }
 }
 
-/// The entries at `codes`, each of which is there.
-pub(crate) fn look_up<T: Copy>(entries: &[T], codes: &[u32]) -> Vec<T> {
-    codes.iter().map(|code| entries[*code as usize]).collect()
+by_level! {
+    /// The entries at `codes`, each of which is there.
+    pub(crate) fn look_up[T: Copy](entries: &[T], codes: &[u32]) -> Vec<T> {
+        codes.iter().map(|code| entries[*code as usize]).collect()
+    }
 }
 
 /// Whether `row` is in the bitmap; `None` means all rows.
@@ -123,5 +129,25 @@ pub(crate) fn intersect(
         (Some(a), Some(b)) => Some(a & b),
         (Some(one), None) | (None, Some(one)) => Some(one.clone()),
         (None, None) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simd::at_each_level;
+
+    #[test]
+    fn entries_are_looked_up_alike_at_each_level() {
+        let entries: Vec<i64> = (0..300).map(|entry| entry * entry).collect();
+        let codes: Vec<u32> = (0..100).map(|row| row * 37 % 300).collect();
+        let expected: Vec<i64> = codes.iter().map(|code| i64::from(code * code)).collect();
+        for found in at_each_level(|| look_up(&entries, &codes)) {
+            assert_eq!(found, expected);
+        }
+        let sizes: Vec<i64> = vec![i64::from(i32::MIN); 70];
+        for found in at_each_level(|| (all_fit_32(&sizes), all_fit_32(&[1 << 40; 70]))) {
+            assert_eq!(found, (true, false));
+        }
     }
 }

@@ -8,6 +8,7 @@ use arrow::buffer::BooleanBuffer;
 use crate::{
     dictionary::Dictionary,
     selection::Selection,
+    simd::by_level,
     values::{NumberValues, Numbers, Strings, look_up},
 };
 
@@ -183,8 +184,9 @@ impl Vector {
     }
 }
 
+by_level! {
 /// A bitmap of bytes that are 0 or 1.
-fn pack(bytes: &[u8]) -> BooleanBuffer {
+fn pack[](bytes: &[u8]) -> BooleanBuffer {
     /// Moves bit 0 of byte `i` to bit `56 + i`: a one at `56 - 7 * i` for each.
     const GATHER: u64 = 0x0102_0408_1020_4080;
     let eight = |bytes: [u8; 8]| {
@@ -201,10 +203,12 @@ fn pack(bytes: &[u8]) -> BooleanBuffer {
     }
     BooleanBuffer::new(bits.into(), 0, bytes.len())
 }
+}
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::simd::at_each_level;
 
     /// Every pair of false, NULL and true.
     fn pairs() -> (Truth, Truth) {
@@ -237,11 +241,12 @@ mod tests {
     }
 
     #[test]
-    fn bytes_are_packed_into_bits() {
+    fn bytes_are_packed_into_bits_at_each_level() {
         for len in [0, 1, 8, 13, 64, 100] {
             let bytes: Vec<u8> = (0..len).map(|row| u8::from(row % 3 == 1 || row > 90)).collect();
-            let bits: Vec<u8> = pack(&bytes).iter().map(u8::from).collect();
-            assert_eq!(bits, bytes);
+            for packed in at_each_level(|| pack(&bytes)) {
+                assert_eq!(packed.iter().map(u8::from).collect::<Vec<_>>(), bytes);
+            }
         }
     }
 

@@ -204,6 +204,7 @@ fn plain(bytes: &[u8], stored: Stored, out: &mut Vec<i64>) -> Result<(), Status>
             let (values, _) = bytes.as_chunks();
             out.extend(values.iter().map(|value| i64::from_le_bytes(*value)));
         }
+        Stored::Fixed(length @ 1..=8) => short_big_endian(bytes, length, out),
         Stored::Fixed(length) => {
             for value in bytes.chunks_exact(length.max(1)) {
                 out.push(big_endian(value).ok_or(Status::Overflow)?);
@@ -212,6 +213,22 @@ fn plain(bytes: &[u8], stored: Stored, out: &mut Vec<i64>) -> Result<(), Status>
         Stored::Bit => return Err(Status::Encoding),
     }
     Ok(())
+}
+
+/// Appends numbers of `length` bytes, at most 8: the first bytes of a word each, as long as there
+/// are whole words.
+fn short_big_endian(bytes: &[u8], length: usize, out: &mut Vec<i64>) {
+    let shift = 64 - 8 * length;
+    let values = bytes.len() / length;
+    let whole = (bytes.len() / length).min((bytes.len() + length).saturating_sub(8) / length);
+    out.reserve(values);
+    out.extend((0..whole).map(|index| {
+        let word =
+            bytes[index * length..].first_chunk().map_or(0, |word| i64::from_be_bytes(*word));
+        word >> shift
+    }));
+    let rest = bytes[whole * length..].chunks_exact(length);
+    out.extend(rest.filter_map(big_endian));
 }
 
 /// Joins values from their streams.
@@ -339,6 +356,21 @@ mod tests {
         assert_eq!(runs(&[], 0), Ok(vec![]));
         let int32 = chunk(PhysicalType::Int32, 0);
         assert_eq!(read(&int32, Encoding::Rle, &[2, 0, 0, 0, 8, 1], 4), Err(Status::Encoding));
+    }
+
+    #[test]
+    fn short_big_endian_numbers_are_those_of_each_alone() {
+        let bytes: Vec<u8> = (0..200u32).map(|n| (n * 83 % 256) as u8).collect();
+        for length in 1..=8 {
+            for count in 0..20 {
+                let bytes = &bytes[..count * length];
+                let mut out = vec![5];
+                short_big_endian(bytes, length, &mut out);
+                let alone = bytes.chunks_exact(length).filter_map(big_endian);
+                let expected: Vec<i64> = [5].into_iter().chain(alone).collect();
+                assert_eq!(out, expected, "{count} of {length} bytes");
+            }
+        }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use nearscan_command::{Chunk, PhysicalType, ReadAs, Reading, Status, float_order, widened_float};
 
-use crate::values::NumberValues;
+use crate::{simd::by_level, values::NumberValues};
 
 /// Converts stored values to numbers, in place; those of 8 bytes without a sign stay bits until
 /// [`widen`].
@@ -16,20 +16,38 @@ pub(crate) fn apply(values: &mut [i64], chunk: &Chunk) -> Result<(), Status> {
             values.iter_mut().for_each(|value| *value &= i64::from(u32::MAX));
         }
         (ReadAs::FloatOrder, PhysicalType::Float) => {
-            for value in values.iter_mut() {
-                let [low @ .., _, _, _, _] = value.to_le_bytes();
-                *value = float_order(widened_float(f32::from_le_bytes(low)));
-            }
+            order_floats(values);
         }
-        (ReadAs::FloatOrder, _) => {
-            for value in values.iter_mut() {
-                *value = float_order(f64::from_bits(value.cast_unsigned()));
-            }
-        }
+        (ReadAs::FloatOrder, _) => order_doubles(values),
         (ReadAs::Signed | ReadAs::Unsigned | ReadAs::BigEndian, _) => {}
     }
-    let is_outside = values.iter().fold(false, |any, value| any | !fits(*value, chunk.reading));
+    let is_bounded = (1..64).contains(&chunk.reading.bits);
+    let is_outside = is_bounded && values.iter().any(|value| !fits(*value, chunk.reading));
     if is_outside { Err(Status::Corrupt) } else { Ok(()) }
+}
+
+by_level! {
+    /// The places of floats of 4 bytes, which are the low half of each value.
+    fn order_floats[](values: &mut [i64]) -> () {
+        let float = |value: i64| {
+            let [low @ .., _, _, _, _] = value.to_le_bytes();
+            f32::from_le_bytes(low)
+        };
+        // The payload of a NaN has to be moved by hand.
+        if values.iter().fold(false, |any, value| any | float(*value).is_nan()) {
+            values.iter_mut().for_each(|value| *value = float_order(widened_float(float(*value))));
+        } else {
+            values.iter_mut().for_each(|value| *value = float_order(f64::from(float(*value))));
+        }
+    }
+}
+
+by_level! {
+    fn order_doubles[](values: &mut [i64]) -> () {
+        for value in values.iter_mut() {
+            *value = float_order(f64::from_bits(value.cast_unsigned()));
+        }
+    }
 }
 
 /// Whether a number fits its bits.
