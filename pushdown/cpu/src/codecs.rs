@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Decompresses the bodies of pages. Every codec has its library; none of them trusts a page.
+//! Decompresses the bodies of pages. Every codec but Snappy has its library; none trusts a page.
 
 use std::{
     fmt,
@@ -7,6 +7,8 @@ use std::{
 };
 
 use nearscan_command::{Codec, Status};
+
+use crate::snappy;
 
 /// Decompresses pages of one chunk; keeps what a codec needs from page to page.
 #[derive(Default)]
@@ -48,7 +50,7 @@ pub(crate) fn length_of(
     chunk_bytes: u64,
 ) -> Result<usize, Status> {
     let length = match codec {
-        Codec::Snappy => snap::raw::decompress_len(body).map_err(|_| Status::Corrupt)?,
+        Codec::Snappy => snappy::length(body)?,
         Codec::Uncompressed | Codec::Gzip | Codec::Brotli | Codec::Lz4Raw | Codec::Zstd => declared,
     };
     let is_possible = length as u64 <= chunk_bytes && length / expansion_max(codec) <= body.len();
@@ -72,7 +74,7 @@ impl Decompressor {
                 out.get_mut(..body.len()).ok_or(Status::Corrupt)?.copy_from_slice(body);
                 Some(body.len())
             }
-            Codec::Snappy => snap::raw::Decoder::new().decompress(body, out).ok(),
+            Codec::Snappy => snappy::decompress(body, out).ok().map(|()| length),
             Codec::Lz4Raw => lz4_flex::block::decompress_into(body, out).ok(),
             Codec::Zstd => self.zstd(body, out).ok(),
             Codec::Gzip => whole(flate2::bufread::MultiGzDecoder::new(body), out).ok(),

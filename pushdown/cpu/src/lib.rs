@@ -5,6 +5,7 @@
 //! ```text
 //! job     version check, read whole chunks            job.rs, files.rs
 //! chunk   headers -> pages -> bodies decompressed     header.rs, pages.rs
+//!         by codec                                    codecs.rs, snappy/
 //!         -> batches of up to 8192 values or codes    chunk.rs, dictionary.rs, decode/
 //! program predicate over every row -> bitmap          program.rs, compare.rs, strings.rs, like.rs
 //!         kept rows gathered                          selection.rs, vector.rs
@@ -68,6 +69,7 @@ mod selection;
 mod session;
 mod shared;
 mod simd;
+pub mod snappy;
 mod strings;
 #[cfg(test)]
 mod tests;

@@ -10,7 +10,10 @@ use super::{
 const UNSAFE_CRATES: &[(&str, &str)] = &[
     ("pushdown/drive", "aligned buffers that a device writes into"),
     ("pushdown/io", "the ring of io_uring"),
-    ("pushdown/cpu", "vector instructions, found at run time"),
+    (
+        "pushdown/cpu",
+        "vector instructions found at run time, views of strings, copies of a decompressor",
+    ),
     ("pushdown/xrt", "the C interface of XRT"),
     ("fpga_kernels/models", "calls into the C++ kernels"),
     ("connectors/python", "what PyO3 expands to"),
