@@ -12,10 +12,9 @@ use datafusion::{
     error::Result,
     physical_expr::{PhysicalExpr, expressions::Column},
     physical_plan::{
-        ExecutionPlan,
+        ChildrenPropertiesMode, ExecutionPlan, ExecutionPlanProperties, ReplaceChildrenOptions,
         aggregates::{AggregateExec, AggregateMode},
         filter::FilterExec,
-        replace_children_if_necessary,
     },
 };
 use nearscan_command::{Chunk, Fragment, Key, Output};
@@ -94,7 +93,7 @@ impl Walk {
         let children: Vec<_> = plan.children().into_iter().map(Arc::clone).collect();
         let children = children.into_iter().map(|child| self.visit(child));
         let after = children.collect::<Result<Vec<_>>>()?;
-        replace_children_if_necessary(plan, after)
+        over(plan, after)
     }
 
     /// The scan that returns the states of a partial aggregate, which is `plan`, below a final one
@@ -225,6 +224,26 @@ impl Walk {
             rows: None,
         })
     }
+}
+
+/// `plan` over other children: themselves, or scans in their place, which differ from what they
+/// replace in their partitioning, and in when they give batches, of which operators above keep
+/// nothing that matters to bounded inputs. So their own properties hold as long as partitions do.
+fn over(
+    plan: Arc<dyn ExecutionPlan>,
+    children: Vec<Arc<dyn ExecutionPlan>>,
+) -> Result<Arc<dyn ExecutionPlan>> {
+    let pairs = || plan.children().into_iter().zip(&children);
+    if pairs().all(|(before, after)| Arc::ptr_eq(before, after)) {
+        return Ok(plan);
+    }
+    let is_alike =
+        pairs().all(|(before, after)| before.output_partitioning() == after.output_partitioning());
+    let mode = match is_alike {
+        true => ChildrenPropertiesMode::Keep,
+        false => ChildrenPropertiesMode::Recompute,
+    };
+    plan.replace_children(children, ReplaceChildrenOptions::new(mode))
 }
 
 /// Lowers conditions into the predicate, as long as all are infallible; the others become filters.
