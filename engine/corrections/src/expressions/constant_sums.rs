@@ -3,10 +3,10 @@
 //!
 //! If two aggregates are sums of `x` and a constant, DataFusion rewrites `sum(x + 6)` to
 //! `sum(x) + 6 * count(x)`, so that they share a common subexpression. But the count of rows may
-//! not fit in the type of the constant; sums of floating-point numbers differ; and if `x` is cast
-//! and the query counts or sums another cast of `x` too, two aggregates get one name, because names
-//! leave casts out, and the query is refused. In these cases the addition is hidden behind an alias
-//! while the rule runs.
+//! not fit in the type of the constant; sums of floating-point numbers differ; and if the query has
+//! the same aggregate of `x` and of a cast of `x`, they get one name, because names leave casts out,
+//! and the query is refused. In these cases the addition is hidden behind an alias while the rule
+//! runs.
 
 use datafusion::{
     arrow::datatypes::DataType,
@@ -50,29 +50,38 @@ fn is_sound(aggregates: &[Expr]) -> bool {
     let holds_counts = |aggregate| {
         constant(aggregate).is_none_or(|(constant, _)| holds_counts(&constant.data_type()))
     };
-    let mut summed: Vec<(String, &Expr)> = Vec::new();
+    // Anything else may be simplified to what another aggregate has.
+    let is_plain = |expr: &&Expr| match expr {
+        Expr::Cast(cast) => matches!(*cast.expr, Expr::Column(_)),
+        other => matches!(other, Expr::Column(_) | Expr::Literal(_, _)),
+    };
+    let is_alone = aggregates.iter().all(|aggregate| constant(aggregate).is_some());
+    let mut named: Vec<(String, Vec<&Expr>)> = Vec::new();
     aggregates.iter().all(holds_counts)
-        && aggregates.iter().filter_map(counted_or_summed).all(|expr| {
-            let name = expr.schema_name().to_string();
-            let is_other = |(other, same): &(String, &Expr)| *other == name && *same != expr;
-            let is_unique = !summed.iter().any(is_other);
-            summed.push((name, expr));
-            is_unique
+        && aggregates.iter().flat_map(names).all(|(name, arguments)| {
+            let is_other =
+                |(other, those): &(String, Vec<&Expr>)| *other == name && *those != arguments;
+            let is_unique = !named.iter().any(is_other);
+            let is_known = is_alone || arguments.iter().all(is_plain);
+            named.push((name, arguments));
+            is_unique && is_known
         })
 }
 
-/// Returns what an aggregate counts or sums up once the rule has run.
-fn counted_or_summed(aggregate: &Expr) -> Option<&Expr> {
+/// Returns the names, without aliases, of what an aggregate becomes once the rule has run, and the
+/// arguments of each.
+fn names(aggregate: &Expr) -> Vec<(String, Vec<&Expr>)> {
     if let Some((_, summed)) = constant(aggregate) {
-        return Some(summed);
+        let name = summed.schema_name().to_string();
+        let named = |function: &str| (format!("{function}({name})"), vec![summed]);
+        return vec![named("sum"), named("count")];
     }
     match aggregate {
-        Expr::Alias(alias) => counted_or_summed(&alias.expr),
-        Expr::AggregateFunction(AggregateFunction { func, params }) => {
-            let argument = params.args.first();
-            argument.filter(|_| matches!(func.name(), "count" | "sum"))
+        Expr::Alias(alias) => names(&alias.expr),
+        Expr::AggregateFunction(AggregateFunction { params, .. }) => {
+            vec![(aggregate.schema_name().to_string(), params.args.iter().collect())]
         }
-        _ => None,
+        _ => Vec::new(),
     }
 }
 
