@@ -44,7 +44,7 @@ impl Buffers {
     }
 
     /// Bytes of all buffers: those in use, and those that are kept.
-    pub fn bytes(&self) -> usize {
+    pub fn all_bytes(&self) -> usize {
         self.lock().all_bytes
     }
 
@@ -141,15 +141,15 @@ mod tests {
         let buffers = Buffers::default();
         let used = buffers.take(100);
         drop(buffers.take(30));
-        assert_eq!(buffers.bytes(), 130);
+        assert_eq!(buffers.all_bytes(), 130);
         // The short one is made longer.
         drop(buffers.take(50));
-        assert_eq!(buffers.bytes(), 150);
+        assert_eq!(buffers.all_bytes(), 150);
         buffers.free_kept();
-        assert_eq!(buffers.bytes(), 100);
+        assert_eq!(buffers.all_bytes(), 100);
         drop(used);
         buffers.free_kept();
         drop(buffers.take(2 * KEPT_BYTES_MAX));
-        assert_eq!(buffers.bytes(), 0);
+        assert_eq!(buffers.all_bytes(), 0);
     }
 }

@@ -139,11 +139,8 @@ by_level! {
         let (words, rest) = values.as_chunks::<WORD>();
         let mut bits = MutableBuffer::with_capacity(values.len().div_ceil(WORD) * 8);
         for values in words {
-            let mut word = 0;
-            for row in 0..WORD {
-                word |= u64::from(holds(values[row])) << row;
-            }
-            bits.push(word);
+            let bit = |(row, value): (usize, &i64)| u64::from(holds(*value)) << row;
+            bits.push(values.iter().enumerate().map(bit).fold(0, |word, bit| word | bit));
         }
         if !rest.is_empty() {
             let bit = |(row, value): (usize, &i64)| u64::from(holds(*value)) << row;
@@ -160,11 +157,9 @@ by_level! {
             (a.as_chunks::<WORD>(), b.as_chunks::<WORD>());
         let mut bits = MutableBuffer::with_capacity(a.len().div_ceil(WORD) * 8);
         for (a, b) in a_words.iter().zip(b_words) {
-            let mut word = 0;
-            for row in 0..WORD {
-                word |= u64::from(holds(a[row], b[row])) << row;
-            }
-            bits.push(word);
+            let pairs = a.iter().zip(b).enumerate();
+            let bit = |(row, (a, b)): (usize, (&i64, &i64))| u64::from(holds(*a, *b)) << row;
+            bits.push(pairs.map(bit).fold(0, |word, bit| word | bit));
         }
         if !a_rest.is_empty() {
             let pairs = a_rest.iter().zip(b_rest).enumerate();

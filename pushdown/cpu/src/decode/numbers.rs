@@ -360,7 +360,7 @@ mod tests {
 
     #[test]
     fn short_big_endian_numbers_are_those_of_each_alone() {
-        let bytes: Vec<u8> = (0..200u32).map(|n| (n * 83 % 256) as u8).collect();
+        let bytes: Vec<u8> = (0..200_u8).map(|n| n.wrapping_mul(83)).collect();
         for length in 1..=8 {
             for count in 0..20 {
                 let bytes = &bytes[..count * length];

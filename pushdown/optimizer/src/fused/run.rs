@@ -288,12 +288,12 @@ impl Runner {
     /// Charges what pages take, once more without what is kept for later pages.
     fn charge_pages(&self) -> Result<()> {
         let buffers = self.scan.buffers();
-        if buffers.bytes() == self.page_memory.size() {
+        if buffers.all_bytes() == self.page_memory.size() {
             return Ok(());
         }
-        self.page_memory.try_resize(buffers.bytes()).or_else(|_| {
+        self.page_memory.try_resize(buffers.all_bytes()).or_else(|_| {
             buffers.free_kept();
-            self.page_memory.try_resize(buffers.bytes())
+            self.page_memory.try_resize(buffers.all_bytes())
         })
     }
 

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, Int64Array, RecordBatch};
 use datafusion::{
     common::tree_node::{TreeNode, TreeNodeRecursion},
-    physical_plan::{ExecutionPlan, collect, execution_plan::reset_plan_states},
+    physical_plan::{ExecutionPlan, collect, execute_stream, execution_plan::reset_plan_states},
 };
+use futures::StreamExt;
 use nearscan_optimizer::{FusedScanExec, ScanChoice};
 use parquet::basic::{Compression, ZstdLevel};
 use rstest::rstest;
@@ -258,4 +259,28 @@ async fn row_group_that_cannot_be_read_is_read_by_datafusion(#[case] sql: &str) 
     let plan = check(&half_readable(), sql).await;
     assert!(metric(&plan, "row_groups_datafusion") > 0, "{}", shown(&plan));
     assert!(metric(&plan, "row_groups") > metric(&plan, "row_groups_datafusion"));
+}
+
+#[tokio::test]
+async fn chunks_and_pages_are_charged_while_a_stream_runs() {
+    // One partition, whose stream ends when it is dropped.
+    let bench = bench()
+        .set("datafusion.execution.batch_size", "5")
+        .set("datafusion.execution.target_partitions", "1");
+    let session = bench.fused().await;
+    let plan = plan_of(&session, "SELECT l_comment FROM lineitem WHERE l_tax < 0.05").await;
+    let mut stream = execute_stream(Arc::clone(&plan), session.task_ctx()).unwrap();
+    let first = stream.next().await.unwrap().unwrap();
+    let bytes = metric(&plan, "bytes_scanned");
+    assert!(bytes > 0 && bench.reserved_bytes() > bytes, "{bytes}: {}", bench.reserved_bytes());
+    drop((first, stream));
+    assert_eq!(bench.reserved_bytes(), 0);
+}
+
+#[tokio::test]
+async fn row_group_without_memory_for_its_chunks_is_read_by_datafusion() {
+    let bench = bench().memory_limit(100);
+    let plan = check(&bench, "SELECT count(*), sum(l_tax) FROM lineitem WHERE l_tax < 0.05").await;
+    assert_eq!(metric(&plan, "row_groups_datafusion"), metric(&plan, "row_groups"));
+    assert_eq!(bench.reserved_bytes(), 0);
 }
