@@ -22,8 +22,8 @@
 //! # What this crate does not do
 //!
 //! Deciding uses no backend, file system or clock: facts, capabilities, rates and time are passed
-//! in as values. Of the operators only the fused scan reads files, through [`LocalReads`]. Queries that footer statistics
-//! answer are rewritten by earlier rules, so they are not offloaded.
+//! in as values. Of the operators only the fused scan reads files, through [`LocalReads`]. Queries
+//! that footer statistics answer are rewritten by earlier rules, so they are not offloaded.
 //!
 //! # Invariants
 //!

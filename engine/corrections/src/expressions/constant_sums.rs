@@ -4,9 +4,9 @@
 //! If two aggregates are sums of `x` and a constant, DataFusion rewrites `sum(x + 6)` to
 //! `sum(x) + 6 * count(x)`, so that they share a common subexpression. But the count of rows may
 //! not fit in the type of the constant; sums of floating-point numbers differ; and if the query has
-//! the same aggregate of `x` and of a cast of `x`, they get one name, because names leave casts out,
-//! and the query is refused. In these cases the addition is hidden behind an alias while the rule
-//! runs.
+//! the same aggregate of `x` and of a cast of `x`, they get one name, because names leave casts
+//! out, and the query is refused. In these cases the addition is hidden behind an alias while the
+//! rule runs.
 
 use datafusion::{
     arrow::datatypes::DataType,
