@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Holds the one reader of local files that all sessions of an engine share.
+//! Holds the one reader of local files, which all sessions of an engine share.
 //!
 //! It is started at first use, and anew at the first use after its settings were changed; reads
 //! that are under way end with the reader that they began with.
