@@ -19,7 +19,7 @@
 //! - `keys`: collects the keys of a join's build side, for the scan of its probe side; `link`:
 //!   [`JoinKeysRule`], which joins get it.
 //! - `exec`: the operator; `run`: its streams; `share`: how its partitions share row groups;
-//!   `source`: opens row groups and reads their chunks, of later ones ahead.
+//!   `reader`: opens row groups and reads their chunks, of later ones ahead.
 //!
 //! # Invariants
 //!
@@ -35,10 +35,10 @@ mod filter;
 mod keys;
 mod link;
 mod prune;
+mod reader;
 mod rule;
 mod run;
 mod share;
-mod source;
 mod work;
 
 pub use choice::ScanChoice;

@@ -30,8 +30,8 @@ use super::{
     filter::DynamicFilter,
     keys::{LinkedKeys, dynamic_ids},
     prune::RowGroupPruner,
+    reader::{OpenUnit, RowGroupReader},
     share::Executions,
-    source::{OpenUnit, Source},
     work::Fused,
 };
 use crate::{
@@ -70,7 +70,7 @@ pub(super) fn partition_stream(
     let pruner = RowGroupPruner::new(&fused, start.dynamic_filters);
     let runner = Runner {
         scan: Scan::new(with_dynamic_filters(&start, &schema)),
-        source: Source::new(&fused, share, pruner, metrics.row_groups_pruned.clone(), task),
+        reader: RowGroupReader::new(&fused, share, pruner, metrics.row_groups_pruned.clone(), task),
         page_memory: MemoryConsumer::new("FusedScanExec pages").register(task.memory_pool()),
         schema: Arc::clone(&schema),
         plan: Arc::clone(start.plan),
@@ -145,7 +145,7 @@ impl Metrics {
 struct Runner {
     fused: Arc<Fused>,
     scan: Scan,
-    source: Source,
+    reader: RowGroupReader,
     page_memory: MemoryReservation,
     schema: SchemaRef,
     /// The replaced plan.
@@ -188,7 +188,7 @@ impl Runner {
                 }
             }
             if self.unit.is_none() {
-                match self.source.next() {
+                match self.reader.next() {
                     Some(unit) => self.open(unit)?,
                     None if self.scan.rows_ready() > 0 => return self.take_rows(),
                     None => return Ok(None),
@@ -301,7 +301,7 @@ impl Runner {
     async fn read(&mut self) -> Result<(), nearscan_io::Error> {
         let Some(unit) = &mut self.unit else { return Ok(()) };
         let timer = self.metrics.read_time.timer();
-        let read = self.source.read(unit, &self.scan.needs()).await?;
+        let read = self.reader.read(unit, &self.scan.needs()).await?;
         drop(timer);
         for (column, bytes) in read {
             self.metrics.bytes_scanned.add(bytes.len());

@@ -49,7 +49,7 @@ const KEPT_BYTES_MAX: usize = 32 << 20;
 
 /// The row groups of one partition.
 #[derive(Debug)]
-pub(super) struct Source {
+pub(super) struct RowGroupReader {
     fused: Arc<Fused>,
     share: Share,
     pruner: RowGroupPruner,
@@ -87,7 +87,7 @@ impl OpenUnit {
     }
 }
 
-impl Source {
+impl RowGroupReader {
     /// The row groups that `share` gives.
     pub(super) fn new(
         fused: &Arc<Fused>,
