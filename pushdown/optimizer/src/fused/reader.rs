@@ -122,7 +122,6 @@ impl RowGroupReader {
                 None => (self.open(self.share.next()?), false),
             };
             if was_checked || !self.rules_out(unit.at) {
-                self.read_ahead();
                 return Some(unit);
             }
         }
@@ -137,6 +136,7 @@ impl RowGroupReader {
         unit: &mut OpenUnit,
         columns: &[usize],
     ) -> Result<Vec<(usize, Bytes)>, Error> {
+        // Before any read ahead, which must not take the memory that these need.
         for column in columns {
             self.begin(unit, *column)?;
         }
