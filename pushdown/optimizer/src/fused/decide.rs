@@ -226,9 +226,11 @@ impl Walk {
     }
 }
 
-/// `plan` over other children: themselves, or scans in their place, which differ from what they
-/// replace in their partitioning, and in when they give batches, of which operators above keep
-/// nothing that matters to bounded inputs. So their own properties hold as long as partitions do.
+/// Returns `plan` over these children, some of which are scans in place of its own.
+///
+/// A scan has the properties of what it replaces, except for its partitioning, and for when it
+/// gives batches, which matters to unbounded inputs only. So `plan` keeps its properties if the
+/// partitioning of its children is the same.
 fn over(
     plan: Arc<dyn ExecutionPlan>,
     children: Vec<Arc<dyn ExecutionPlan>>,
