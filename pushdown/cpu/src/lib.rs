@@ -3,7 +3,7 @@
 //! for the engine itself ([`fused`]).
 //!
 //! ```text
-//! job     version check, read whole chunks            job.rs, files.rs
+//! job     version check, read whole chunks            job.rs
 //! chunk   headers -> pages -> bodies decompressed     header.rs, pages.rs
 //!         by codec                                    codecs.rs, snappy/
 //!         -> batches of up to 8192 values or codes    chunk.rs, dictionary.rs, decode/
@@ -16,8 +16,10 @@
 //! ```
 //!
 //! Values of a batch are in columns. A step is one tight loop over slices; which loop is decided
-//! once a batch, by whether both operands fit in 64 bits. Truth values are two bitmaps, *true* and
-//! *false*, so that three-valued AND, OR and NOT are one or two bitwise operations a word.
+//! once a batch, by whether both operands fit in 64 bits. The hot loops are compiled for several
+//! levels of vector instructions, of which the processor's is chosen (`simd.rs`). Truth values are
+//! two bitmaps, *true* and *false*, so that three-valued AND, OR and NOT are one or two bitwise
+//! operations a word.
 //!
 //! Dictionary-encoded columns stay indexes until their values are needed: a comparison with
 //! constants and a string test are evaluated once for each entry and looked up for each row; rows

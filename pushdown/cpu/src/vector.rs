@@ -185,24 +185,24 @@ impl Vector {
 }
 
 by_level! {
-/// A bitmap of bytes that are 0 or 1.
-fn pack[](bytes: &[u8]) -> BooleanBuffer {
-    /// Moves bit 0 of byte `i` to bit `56 + i`: a one at `56 - 7 * i` for each.
-    const GATHER: u64 = 0x0102_0408_1020_4080;
-    let eight = |bytes: [u8; 8]| {
-        let [.., top] = u64::from_le_bytes(bytes).wrapping_mul(GATHER).to_le_bytes();
-        top
-    };
-    let (groups, rest) = bytes.as_chunks();
-    let mut bits: Vec<u8> = Vec::with_capacity(bytes.len().div_ceil(8));
-    bits.extend(groups.iter().map(|group| eight(*group)));
-    if !rest.is_empty() {
-        let mut group = [0; 8];
-        group[..rest.len()].copy_from_slice(rest);
-        bits.push(eight(group));
+    /// A bitmap of bytes that are 0 or 1.
+    fn pack[](bytes: &[u8]) -> BooleanBuffer {
+        /// Moves bit 0 of byte `i` to bit `56 + i`: a one at `56 - 7 * i` for each.
+        const GATHER: u64 = 0x0102_0408_1020_4080;
+        let eight = |bytes: [u8; 8]| {
+            let [.., top] = u64::from_le_bytes(bytes).wrapping_mul(GATHER).to_le_bytes();
+            top
+        };
+        let (groups, rest) = bytes.as_chunks();
+        let mut bits: Vec<u8> = Vec::with_capacity(bytes.len().div_ceil(8));
+        bits.extend(groups.iter().map(|group| eight(*group)));
+        if !rest.is_empty() {
+            let mut group = [0; 8];
+            group[..rest.len()].copy_from_slice(rest);
+            bits.push(eight(group));
+        }
+        BooleanBuffer::new(bits.into(), 0, bytes.len())
     }
-    BooleanBuffer::new(bits.into(), 0, bytes.len())
-}
 }
 
 #[cfg(test)]
