@@ -6,7 +6,8 @@
 //! attached drives, and runs units on the host if the drive or the file is missing. Dynamic filters
 //! are serialised by the converter in use, which keeps a filter shared between a join and its scan
 //! if it can. A fused scan is serialised as the plan that it replaces: which row groups it reads,
-//! and how, follows from the footers of files, which the other machine does not have at hand.
+//! and how, follows from the footers of files, which the other machine does not have at hand. So
+//! nobody takes the keys of a join there, and the operator that collects them is its input.
 
 mod merge;
 
@@ -31,7 +32,10 @@ use datafusion_proto::{
     protobuf,
 };
 use nearscan_command::{Chunk, Codec, Encodings, Fragment, PhysicalType, ReadAs, Reading, Version};
-use nearscan_corrections::codec::{CorrectionsCodec, MAGIC};
+use nearscan_corrections::{
+    codec::{CorrectionsCodec, MAGIC},
+    pass_through::only_child,
+};
 use nearscan_drive::FileRef;
 use prost::Message;
 
@@ -39,7 +43,7 @@ use crate::{
     cost::UnitEstimate,
     decision::{Costs, KeepReason},
     exec::{PushdownExec, PushdownMergeExec, Pushed, Replaced, RowsShape},
-    fused::FusedScanExec,
+    fused::{FusedScanExec, collects_keys},
     lower::aggregate::{Meaning, Source},
     units::PlannedUnit,
 };
@@ -176,6 +180,9 @@ struct OperatorNode {
     /// The plan that a fused scan replaces.
     #[prost(bytes = "vec", optional, tag = "3")]
     scan: Option<Vec<u8>>,
+    /// Whether it is its input.
+    #[prost(bool, tag = "4")]
+    is_input: bool,
 }
 
 impl PhysicalExtensionCodec for PushdownCodec {
@@ -200,6 +207,7 @@ impl PhysicalExtensionCodec for PushdownCodec {
             OperatorNode { scan: Some(plan), .. } => {
                 physical_plan_from_bytes_with_proto_converter(&plan, ctx, self, proto_converter)
             }
+            OperatorNode { is_input: true, .. } => only_child(inputs.to_vec()),
             OperatorNode { .. } => internal_err!("no pushdown operator"),
         }
     }
@@ -222,6 +230,8 @@ impl PhysicalExtensionCodec for PushdownCodec {
             let plan = Arc::clone(exec.replaced());
             let plan = physical_plan_to_bytes_with_proto_converter(plan, self, proto_converter)?;
             operator.scan = Some(plan.to_vec());
+        } else if collects_keys(&node) {
+            operator.is_input = true;
         } else {
             return internal_err!("{} is not an operator of this codec", node.name());
         }

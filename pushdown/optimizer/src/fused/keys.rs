@@ -89,6 +89,11 @@ impl Collector {
     }
 }
 
+/// Whether an operator collects keys.
+pub(crate) fn collects_keys(node: &Arc<dyn ExecutionPlan>) -> bool {
+    node.is::<PassThroughExec<Collector>>()
+}
+
 impl PassThrough for Collector {
     const NAME: &'static str = "JoinKeysExec";
 

@@ -43,5 +43,6 @@ mod work;
 
 pub use choice::ScanChoice;
 pub use exec::FusedScanExec;
+pub(crate) use keys::collects_keys;
 pub use link::JoinKeysRule;
 pub use rule::FusedScanRule;

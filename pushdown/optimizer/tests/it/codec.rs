@@ -122,6 +122,29 @@ async fn decoded_plan_without_its_drive_runs_on_the_host(#[case] sql: &str) {
     assert_eq!(run.pushbacks(), [("pushback_fault".to_owned(), units)]);
 }
 
+/// The other machine chooses the reader itself.
+#[rstest]
+#[case::scan("SELECT l_comment, l_tax FROM lineitem WHERE l_quantity < 4 ORDER BY 1, 2")]
+#[case::states("SELECT l_returnflag, sum(l_tax) FROM lineitem GROUP BY 1 ORDER BY 1")]
+#[case::join_keys(
+    "SELECT count(l_comment) FROM lineitem JOIN orders ON l_orderkey = o_orderkey \
+     WHERE o_custkey < 3"
+)]
+#[tokio::test]
+async fn decoded_fused_scan_is_the_plan_that_it_replaces(#[case] sql: &str) {
+    let bench = Bench::new().set("nearscan.pushdown.mode", "off");
+    let session = bench.fused().await;
+    let sent = crate::bench::plan_of(&session, sql).await;
+    assert_eq!(shown(&sent).contains("JoinKeysExec"), sql.contains("JOIN"));
+    let arrived = travelled(&sent, &session);
+    let text = shown(&arrived);
+    assert!(text.contains("DataSourceExec"), "{text}");
+    assert!(!text.contains("FusedScanExec") && !text.contains("JoinKeysExec"), "{text}");
+    assert_eq!(arrived.schema(), sent.schema());
+    let batches = collect(arrived, session.task_ctx()).await.unwrap();
+    assert_eq!(texts(&batches), bench.expected(sql).await);
+}
+
 #[tokio::test]
 async fn only_our_operators_are_encoded() {
     let bench = Bench::new();
