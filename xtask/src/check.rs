@@ -2,9 +2,10 @@
 //! Implements the inner loop: formatting, lints, and the tests of changed crates.
 //!
 //! A crate has changed when a file of its folder differs from a commit, `HEAD` unless another is
-//! named. Its tests run, and those of the crates that import it directly. Lints and tests are built
-//! for the whole workspace, of which cargo builds only what changed: a build of single crates has
-//! other features, and would build DataFusion anew.
+//! named. Its tests run, and those of the crates that import it directly. Lints are those of the
+//! whole workspace, of which cargo checks only what changed. A build of single crates would have
+//! other features than the workspace, and build DataFusion anew, so the crates of
+//! [`WITH_ALL_FEATURES`] are always built too.
 //!
 //! Left to `cargo xtask test` are the tests in docs and the tests of [`SLOW`].
 
@@ -26,8 +27,17 @@ use crate::{
     tidy,
 };
 
-/// Parts of the names of tests that take more than ten seconds of a debug build.
+/// Packages that together need every feature of every library that the workspace needs.
+const WITH_ALL_FEATURES: [&str; 3] =
+    ["nearscan-optimizer", "nearscan-shell", "nearscan-sqllogictest"];
+
+/// Parts of the names of tests that take more than four seconds of a debug build.
 const SLOW: &[&str] = &[
+    "every_cell_of_the_table",
+    "run_up_to_a_limit",
+    "row_group_of_three_million_rows",
+    "chain_of_terms_runs_at_any_length",
+    "table_of_functions_matches",
     "random_queries_",
     "every_fault_at_the_first_units",
     "a_query_may_be_dropped",
@@ -93,9 +103,12 @@ fn concerned<'a>(workspace: &'a Workspace, files: &[String]) -> BTreeSet<&'a str
     imports.chain(changed.iter().copied()).map(|package| package.name.as_str()).collect()
 }
 
-/// Builds all tests; gives the programs of some packages.
+/// Builds the tests of some packages; gives their programs.
 fn build(project: &Project, packages: &BTreeSet<&str>) -> Result<Vec<Program>> {
-    let arguments = ["test", "--workspace", "--locked", "--no-run", "--message-format=json"];
+    let mut arguments =
+        vec!["test", "--locked", "--no-run", "--message-format=json", "--lib", "--bins", "--tests"];
+    let built = packages.iter().copied().chain(WITH_ALL_FEATURES);
+    arguments.extend(built.flat_map(|package| ["--package", package]));
     let messages = project::output(&mut project.cargo(&arguments))?;
     let programs = messages.lines().map(|line| program(line, packages));
     Ok(programs.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
@@ -157,6 +170,26 @@ mod tests {
         assert_eq!(of("engine/inner/src/lib.rs"), ["engine", "inner"]);
         assert_eq!(of("engine/src/lib.rs"), ["engine", "shell"]);
         assert_eq!(of("engine.md"), Vec::<&str>::new());
+    }
+
+    /// Lists the libraries of packages, each with its features.
+    fn libraries(packages: &[&str]) -> BTreeSet<String> {
+        let project = Project::open().unwrap();
+        let format = ["tree", "--locked", "--prefix=none", "--edges=normal,build,dev"];
+        let mut command = project.cargo(&format);
+        command.args(["--format={p} [{f}]"]).args(packages);
+        let listed = project::output(&mut command).unwrap();
+        let lines = listed.lines().map(|line| line.trim_end_matches(" (*)").to_owned());
+        lines.filter(|line| !line.is_empty()).collect()
+    }
+
+    #[test]
+    fn packages_with_all_features_have_those_of_the_workspace() {
+        let options = WITH_ALL_FEATURES.map(|package| ["--package", package]);
+        let some = libraries(options.as_flattened());
+        let all = libraries(&["--workspace"]);
+        let other: Vec<_> = some.difference(&all).collect();
+        assert!(!some.is_empty() && other.is_empty(), "they have other features: {other:?}");
     }
 
     #[test]

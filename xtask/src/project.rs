@@ -63,9 +63,13 @@ impl Project {
         let program = environment("CARGO").unwrap_or_else(|| "cargo".to_owned());
         let mut command = self.command(&program);
         command.args(arguments);
-        // Settings of the package xtask itself, which a nested cargo would hand on to others.
-        for name in ["CARGO_MANIFEST_DIR", "CARGO_MANIFEST_PATH", "CARGO_PKG_NAME"] {
-            command.env_remove(name);
+        // They describe the package xtask: build scripts that depend on their own would see a
+        // change, and all that depends on those would be built anew.
+        for (name, _) in std::env::vars_os() {
+            let is_of_xtask = |prefix| name.to_string_lossy().starts_with(prefix);
+            if is_of_xtask("CARGO_MANIFEST_") || is_of_xtask("CARGO_PKG_") {
+                command.env_remove(name);
+            }
         }
         command
     }
