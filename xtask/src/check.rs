@@ -7,7 +7,8 @@
 //! other features than the workspace, and build DataFusion anew, so the crates of
 //! [`WITH_ALL_FEATURES`] are always built too.
 //!
-//! Left to `cargo xtask test` are the tests in docs and the tests of [`SLOW`].
+//! Left to `cargo xtask test` are the tests in docs, the tests of [`SLOW`], and those of
+//! [`WHOLE_PROGRAM`].
 
 use std::{
     collections::BTreeSet,
@@ -31,13 +32,30 @@ use crate::{
 const WITH_ALL_FEATURES: [&str; 3] =
     ["nearscan-optimizer", "nearscan-shell", "nearscan-sqllogictest"];
 
+/// Packages that test the whole program. Their tests run if they changed themselves.
+const WHOLE_PROGRAM: [&str; 4] =
+    ["nearscan-sqllogictest", "nearscan-faults", "nearscan-queries", "nearscan-targets"];
+
 /// Parts of the names of tests that take more than four seconds of a debug build.
 const SLOW: &[&str] = &[
+    // The engine.
     "every_cell_of_the_table",
     "run_up_to_a_limit",
     "row_group_of_three_million_rows",
     "chain_of_terms_runs_at_any_length",
+    // The optimizer.
     "table_of_functions_matches",
+    // The shell.
+    "card::",
+    "check::",
+    "fuzzed::",
+    "program::tpch_",
+    "figures_are_drawn",
+    "reports_of_runs_are_compared",
+    "server_that_does_not_answer",
+    // TPC-H.
+    "overhead",
+    // Those of `WHOLE_PROGRAM`.
     "random_queries_",
     "every_fault_at_the_first_units",
     "a_query_may_be_dropped",
@@ -87,7 +105,7 @@ fn changed_files(project: &Project, since: &str) -> Result<Vec<String>> {
     Ok(files.filter(|file| !file.is_empty()).map(str::to_owned).collect())
 }
 
-/// The packages with a changed file, and those that import one of them.
+/// The packages with a changed file, and those that import one of them, but [`WHOLE_PROGRAM`].
 fn concerned<'a>(workspace: &'a Workspace, files: &[String]) -> BTreeSet<&'a str> {
     let packages = &workspace.packages;
     let owner = |file: &str| {
@@ -98,7 +116,8 @@ fn concerned<'a>(workspace: &'a Workspace, files: &[String]) -> BTreeSet<&'a str
     let changed: Vec<_> = files.iter().filter_map(|file| owner(file)).collect();
     let is_changed = |folder: &str| changed.iter().any(|package| package.folder == folder);
     let imports = packages.iter().filter(|package| {
-        package.dependencies.iter().filter_map(|it| it.folder.as_deref()).any(is_changed)
+        let mut imported = package.dependencies.iter().filter_map(|it| it.folder.as_deref());
+        !WHOLE_PROGRAM.contains(&package.name.as_str()) && imported.any(is_changed)
     });
     imports.chain(changed.iter().copied()).map(|package| package.name.as_str()).collect()
 }
@@ -162,6 +181,7 @@ mod tests {
             package("inner", "engine/inner", &[]),
             package("engine", "engine", &["engine/inner"]),
             package("shell", "shell", &["engine"]),
+            package(WHOLE_PROGRAM[0], "sql", &["engine"]),
         ];
         let workspace = Workspace { listed: Vec::new(), packages };
         let of = |file: &str| -> Vec<&str> {
@@ -169,6 +189,7 @@ mod tests {
         };
         assert_eq!(of("engine/inner/src/lib.rs"), ["engine", "inner"]);
         assert_eq!(of("engine/src/lib.rs"), ["engine", "shell"]);
+        assert_eq!(of("sql/src/lib.rs"), [WHOLE_PROGRAM[0]]);
         assert_eq!(of("engine.md"), Vec::<&str>::new());
     }
 
