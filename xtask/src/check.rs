@@ -55,6 +55,8 @@ const SLOW: &[&str] = &[
     "server_that_does_not_answer",
     // TPC-H.
     "overhead",
+    // The peers.
+    "engines_agree_on",
     // Those of `WHOLE_PROGRAM`.
     "random_queries_",
     "every_fault_at_the_first_units",
