@@ -2,14 +2,14 @@
 //! Holds the states of aggregate slots, for one group or for many.
 
 use arrow::buffer::BooleanBuffer;
-use nearscan_command::{Aggregate, Function, Operand, Value, Width, float_at, float_order};
+use nearscan_command::{Aggregate, Function, Operand, Value, Width, float_order};
 
 use crate::{
-    compare::Number,
     error::Stop,
+    floats::{Addition, add_floats},
     fold::{Fold, Groups, State, count, each, fold},
     scope::Scope,
-    values::{NumberValues, intersect},
+    values::intersect,
 };
 
 /// One slot: its state in every group.
@@ -25,16 +25,16 @@ enum States {
     /// Counts, sums and extremes of numbers.
     Numbers(Vec<State>),
     /// Sums of floats, `None` as long as there was none.
-    Floats(Vec<Option<f64>>),
+    Floats(Vec<Option<f64>>, Addition),
     /// Extremes of byte strings.
     Strings(Vec<Option<Box<[u8]>>>),
 }
 
 impl Slot {
     /// A slot without groups.
-    pub(crate) const fn new(aggregate: Aggregate) -> Self {
+    pub(crate) const fn new(aggregate: Aggregate, addition: Addition) -> Self {
         let states = match (aggregate.function, aggregate.width) {
-            (Function::SumFloat, _) => States::Floats(Vec::new()),
+            (Function::SumFloat, _) => States::Floats(Vec::new(), addition),
             (Function::Min | Function::Max, Width::Bytes) => States::Strings(Vec::new()),
             _ => States::Numbers(Vec::new()),
         };
@@ -44,7 +44,7 @@ impl Slot {
     /// Bytes of a written state, at least.
     pub(crate) const fn state_bytes_min(&self) -> u64 {
         match self.states {
-            States::Numbers(_) | States::Floats(_) => 16,
+            States::Numbers(_) | States::Floats(..) => 16,
             // Where the string ends.
             States::Strings(_) => 4,
         }
@@ -54,7 +54,7 @@ impl Slot {
     pub(crate) fn resize(&mut self, group_count: usize) {
         match &mut self.states {
             States::Numbers(states) => states.resize(group_count, State::default()),
-            States::Floats(states) => states.resize(group_count, None),
+            States::Floats(states, _) => states.resize(group_count, None),
             States::Strings(states) => states.resize(group_count, None),
         }
     }
@@ -99,7 +99,9 @@ impl Slot {
             (States::Numbers(states), Function::Sum | Function::SumFloat) => {
                 fold(Fold::Sum, states, number(), groups, counted, rows)?;
             }
-            (States::Floats(states), _) => add_floats(states, number(), groups, counted, rows),
+            (States::Floats(sums, addition), _) => {
+                add_floats(sums, *addition, number(), groups, counted, rows);
+            }
             (States::Strings(states), function) => {
                 let is_max = function == Function::Max;
                 keep_strings(states, scope, operand, groups, counted, rows, |new, old| {
@@ -120,7 +122,7 @@ impl Slot {
                 let value = states.get(group).and_then(Option::as_ref);
                 return Ok(value.map_or(Value::Null, |value| Value::Bytes(value.to_vec())));
             }
-            States::Floats(states) => match states.get(group).copied().flatten() {
+            States::Floats(states, _) => match states.get(group).copied().flatten() {
                 None => return Ok(Value::Null),
                 // The payload of a NaN from an addition depends on the machine.
                 Some(sum) if sum.is_nan() => i128::from(float_order(f64::NAN)),
@@ -141,40 +143,6 @@ impl Slot {
             Err(Stop::OVERFLOW)
         }
     }
-}
-
-/// Adds floats in the order of their rows, because their sum depends on it.
-fn add_floats(
-    states: &mut [Option<f64>],
-    number: Number<'_>,
-    groups: Groups<'_>,
-    counted: Option<&BooleanBuffer>,
-    rows: usize,
-) {
-    let Number::Vector(numbers) = number else { return };
-    if let (Groups::One, NumberValues::Narrow(values), [state]) =
-        (groups, &numbers.values, &mut *states)
-    {
-        let mut sum = state.unwrap_or(0.0);
-        match counted {
-            None => values[..rows].iter().for_each(|value| sum += float_at(*value)),
-            Some(counted) => counted.set_indices().for_each(|row| sum += float_at(values[row])),
-        }
-        let is_any = counted.map_or(rows > 0, |counted| counted.count_set_bits() > 0);
-        *state = if is_any { Some(sum) } else { *state };
-        return;
-    }
-    let mut add = |row: usize| {
-        let order = match &numbers.values {
-            NumberValues::Narrow(values) => values[row],
-            // No float: the sum of a column of integers means nothing, but it is defined.
-            NumberValues::Wide(values) => i64::try_from(values[row]).unwrap_or_default(),
-        };
-        if let Some(state) = states.get_mut(groups.of(row)) {
-            *state = Some(state.unwrap_or(0.0) + float_at(order));
-        }
-    };
-    each(counted, rows, &mut add);
 }
 
 /// Keeps a string where it `goes_before` what a group has.

@@ -13,6 +13,7 @@ use crate::{
     aggregate::Slot,
     combine::Combined,
     error::Stop,
+    floats::Addition,
     fold::Groups,
     scope::Scope,
     values::{NumberValues, is_set},
@@ -49,8 +50,14 @@ struct Index {
 }
 
 impl States {
-    pub(crate) fn new(keys: &[Key], aggregates: &[Aggregate], bytes_max: u64) -> Self {
-        let slots: Vec<Slot> = aggregates.iter().map(|aggregate| Slot::new(*aggregate)).collect();
+    pub(crate) fn new(
+        keys: &[Key],
+        aggregates: &[Aggregate],
+        addition: Addition,
+        bytes_max: u64,
+    ) -> Self {
+        let slot = |aggregate: &Aggregate| Slot::new(*aggregate, addition);
+        let slots: Vec<Slot> = aggregates.iter().map(slot).collect();
         let mut states = Self {
             index: Index {
                 keys: keys.to_vec(),

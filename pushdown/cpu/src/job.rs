@@ -10,8 +10,8 @@ use nearscan_command::{
 use nearscan_drive::{CancelWord, Failure, FileTable, clock::Stopwatch};
 
 use crate::{
-    buffers::Buffers, chunk::ChunkReader, error::Stop, groups::States, program::Prepared,
-    rows::RowOutput, scope::Scope, selection::Selection, vector::Vector,
+    buffers::Buffers, chunk::ChunkReader, error::Stop, floats::Addition, groups::States,
+    program::Prepared, rows::RowOutput, scope::Scope, selection::Selection, vector::Vector,
 };
 
 /// Rows of a batch: a column of numbers takes 64 KiB, so a handful of them stay in the second
@@ -140,7 +140,7 @@ impl<'a> Work<'a> {
             is_used: used_columns(fragment),
             sink: match &fragment.output {
                 Output::States { keys, aggregates } => {
-                    Sink::States(States::new(keys, aggregates, bytes_max))
+                    Sink::States(States::new(keys, aggregates, Addition::OfRows, bytes_max))
                 }
                 Output::Rows { columns, limit, top } => {
                     Sink::Rows(RowOutput::new(columns, *limit, *top, bytes_max))

@@ -10,7 +10,8 @@
 //! program predicate over every row -> bitmap          program.rs, compare.rs, strings.rs, like.rs
 //!         kept rows gathered                          selection.rs, vector.rs
 //!         projection over them                        arithmetic.rs, select.rs, dates.rs
-//! output  states                                      groups.rs, combine.rs, aggregate.rs, fold.rs
+//! output  states                                      groups.rs, combine.rs, aggregate.rs,
+//!                                                     fold.rs, floats.rs
 //!         or rows                                     rows.rs, top.rs
 //! merge   results of several jobs, row by row         merge.rs
 //! ```
@@ -54,6 +55,7 @@ mod dictionary;
 mod drive;
 mod entry_views;
 mod error;
+mod floats;
 mod fold;
 pub mod fused;
 mod groups;

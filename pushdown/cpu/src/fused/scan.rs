@@ -11,8 +11,8 @@ use super::{
     arrays::ColumnBuilder, batch::Batch, error::ScanError, plan::ScanPlan, predicate::Predicate,
 };
 use crate::{
-    buffers::Buffers, chunk::ChunkReader, groups::States, job::used_columns, program::Prepared,
-    scope::Scope,
+    buffers::Buffers, chunk::ChunkReader, floats::Addition, groups::States, job::used_columns,
+    program::Prepared, scope::Scope,
 };
 
 /// Rows of a batch: a column of numbers takes 64 KiB, so a handful of them stay in the second
@@ -107,7 +107,8 @@ impl Scan {
         if let Sink::States(states) = &mut self.sink
             && let Output::States { keys, aggregates } = &self.plan.fragment.output
         {
-            *states = Some(Box::new(States::new(keys, aggregates, u64::MAX)));
+            let new = States::new(keys, aggregates, Addition::Any, u64::MAX);
+            *states = Some(Box::new(new));
         }
     }
 
