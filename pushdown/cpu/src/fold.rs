@@ -194,12 +194,8 @@ fn local(
             vec![Local { count, value }]
         }
         (Groups::One, Some(counted)) => {
-            let (mut count, mut value) = (0, start);
-            for row in counted.set_indices() {
-                count += 1;
-                value = fold(value, values[row]);
-            }
-            vec![Local { count, value }]
+            let count = u32::try_from(counted.count_set_bits()).unwrap_or(u32::MAX);
+            vec![Local { count, value: fold_counted(values, counted, start, fold) }]
         }
         (Groups::Many { groups, counts }, None) => {
             let values = in_lanes(values, groups, group_count, start, fold);
@@ -222,6 +218,32 @@ by_level! {
     /// Folds all values.
     fn fold_all[F: Fn(i64, i64) -> i64](values: &[i64], start: i64, fold: F) -> i64 {
         values.iter().fold(start, |value, new| fold(value, *new))
+    }
+}
+
+by_level! {
+    /// Folds the counted values. The start stands for each of the others, and changes nothing.
+    fn fold_counted[F: Fn(i64, i64) -> i64](
+        values: &[i64],
+        counted: &BooleanBuffer,
+        start: i64,
+        fold: F,
+    ) -> i64 {
+        const WORD_ROWS: usize = 64;
+        let mut folded = start;
+        let mut take = |values: &[i64], word: u64| {
+            let counted = |(place, value): (usize, &i64)| {
+                if word >> place & 1 == 1 { *value } else { start }
+            };
+            folded = values.iter().enumerate().map(counted).fold(folded, &fold);
+        };
+        let chunks = counted.bit_chunks();
+        let (words, rest) = values.as_chunks::<WORD_ROWS>();
+        for (values, word) in words.iter().zip(chunks.iter()) {
+            take(values, word);
+        }
+        take(rest, chunks.remainder_bits());
+        folded
     }
 }
 
@@ -296,6 +318,15 @@ mod tests {
                 (fold_all(values, 0, add), fold_all(values, -50, i64::max), sum_fits(values))
             }) {
                 assert_eq!(found, (sum, most, true));
+            }
+            let counted = BooleanBuffer::collect_bool(rows, |row| row % 3 == 1);
+            let some = || values.iter().copied().skip(1).step_by(3);
+            let expected = (some().sum::<i64>(), some().fold(i64::MIN, i64::max));
+            for found in at_each_level(|| {
+                let most = fold_counted(values, &counted, i64::MIN, i64::max);
+                (fold_counted(values, &counted, 0, add), most)
+            }) {
+                assert_eq!(found, expected);
             }
         }
     }
