@@ -107,6 +107,23 @@ async fn aggregate_is_computed_in_the_scan() {
     assert!(!shown.contains("mode=Partial"), "{shown}");
 }
 
+/// DataFusion adds them in a fixed order in a single partition only.
+#[rstest]
+#[case::one("1", false)]
+#[case::several("2", true)]
+#[tokio::test]
+async fn floats_are_added_in_the_scan_if_there_are_several_partitions(
+    #[case] partitions: &str,
+    #[case] is_fused: bool,
+) {
+    let bench = bench().set("datafusion.execution.target_partitions", partitions);
+    let sql = "SELECT l_returnflag, sum(l_weight), avg(l_weight), avg(l_code) FROM lineitem \
+               GROUP BY 1 ORDER BY 1";
+    let shown = shown(&check(&bench, sql).await);
+    let aggregates = "aggregates=[sum(l_weight), avg(l_weight), avg(l_code)]";
+    assert_eq!(shown.contains(aggregates), is_fused, "{shown}");
+}
+
 /// Every fourth order of `lineitem` is in `orders`, with customers from 0 to 49.
 #[rstest]
 #[case::inner(
