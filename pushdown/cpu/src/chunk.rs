@@ -33,6 +33,8 @@ pub(crate) struct ChunkReader {
     raw_dictionary: Option<RawPage>,
     dictionary: Option<Arc<Dictionary>>,
     page: Option<OpenPage>,
+    /// Whether only definition levels are read.
+    reads_only_levels: bool,
     /// Rows to skip before the next one that is read.
     to_skip: usize,
     /// Pages that were never decompressed, because all of their rows were skipped.
@@ -54,6 +56,8 @@ enum PageValues {
     Codes(Runs),
     Numbers(PageNumbers),
     Strings(PageStrings),
+    /// Of a page of which only the levels are read.
+    NotRead,
 }
 
 /// The values of a batch that are not null.
@@ -65,6 +69,8 @@ enum Dense {
         buffers: Vec<Bytes>,
         views: Vec<View>,
     },
+    /// Only their number counts.
+    NotRead,
 }
 
 impl ChunkReader {
@@ -84,9 +90,16 @@ impl ChunkReader {
             raw_dictionary: None,
             dictionary: None,
             page: None,
+            reads_only_levels: false,
             to_skip: 0,
             pages_skipped: 0,
         }
+    }
+
+    /// The same reader, but of [`Vector::Validity`]: no value is decoded or checked.
+    pub(crate) const fn of_levels(mut self) -> Self {
+        self.reads_only_levels = true;
+        self
     }
 
     /// Skips the next `rows` rows. Pages are decompressed only if a row of theirs is read.
@@ -151,7 +164,7 @@ impl ChunkReader {
 
     fn read_rows(&mut self, rows: usize) -> Result<Vector, Status> {
         let mut levels = self.levels(rows);
-        let mut dense = Dense::Codes(Vec::with_capacity(rows));
+        let mut dense = self.no_values(rows);
         let present = self.append_rows(rows, &mut dense, &mut levels)?;
         let validity = (present < rows).then(|| levels.finish());
         Ok(self.vector(dense, validity, rows))
@@ -160,7 +173,7 @@ impl ChunkReader {
     fn read_sparse(&mut self, rows: usize, selected: &[u32]) -> Result<Vector, Status> {
         let count = selected.len();
         let mut levels = self.levels(count);
-        let mut dense = Dense::Codes(Vec::with_capacity(count));
+        let mut dense = self.no_values(count);
         let (mut at, mut present) = (0, 0);
         // Runs of rows that follow each other.
         for run in selected.chunk_by(|row, next| *next == row + 1) {
@@ -172,6 +185,14 @@ impl ChunkReader {
         self.skip(rows - at);
         let validity = (present < count).then(|| levels.finish());
         Ok(self.vector(dense, validity, count))
+    }
+
+    /// No values yet, with room for those of `rows` rows.
+    fn no_values(&self, rows: usize) -> Dense {
+        match self.reads_only_levels {
+            true => Dense::NotRead,
+            false => Dense::Codes(Vec::with_capacity(rows)),
+        }
     }
 
     fn levels(&self, rows: usize) -> BooleanBufferBuilder {
@@ -230,6 +251,11 @@ impl ChunkReader {
     }
 
     fn open_raw(&mut self, raw: &RawPage) -> Result<OpenPage, Status> {
+        if self.reads_only_levels {
+            let (levels, nulls_left) = self.pages.open_levels(raw)?;
+            let values = PageValues::NotRead;
+            return Ok(OpenPage { rows_left: raw.rows, levels, nulls_left, values });
+        }
         if let Some(page) = self.raw_dictionary.take()
             && let Page::Dictionary { bytes, entries } = self.pages.open(&page)?
         {
@@ -323,6 +349,7 @@ impl ChunkReader {
                 buffers.push(strings.bytes().clone());
                 strings.read(count, buffer, views)?;
             }
+            PageValues::NotRead => {}
         }
         Ok(())
     }
@@ -334,6 +361,7 @@ impl ChunkReader {
                 let codes = spread(codes, validity.as_ref());
                 Vector::Coded(Coded::new(Arc::clone(dictionary), codes, validity))
             }
+            (Dense::NotRead, _) => Vector::Validity(validity),
             // Every row is null.
             (Dense::Codes(_), _) if self.chunk.physical_type == PhysicalType::ByteArray => {
                 let views = vec![View::default(); rows];
@@ -364,6 +392,7 @@ impl OpenPage {
             PageValues::Codes(runs) => runs.skip(count),
             PageValues::Numbers(numbers) => numbers.skip(count),
             PageValues::Strings(strings) => strings.skip(count),
+            PageValues::NotRead => Ok(()),
         }
     }
 }
@@ -377,7 +406,9 @@ impl Dense {
         }
         match self {
             Self::Numbers(values) => values,
-            Self::Codes(_) | Self::Strings { .. } => unreachable!("a chunk has values of one kind"),
+            Self::Codes(_) | Self::Strings { .. } | Self::NotRead => {
+                unreachable!("a chunk has values of one kind")
+            }
         }
     }
 
@@ -392,7 +423,9 @@ impl Dense {
         }
         match self {
             Self::Strings { buffers, views } => (buffers, views),
-            Self::Codes(_) | Self::Numbers(_) => unreachable!("a chunk has values of one kind"),
+            Self::Codes(_) | Self::Numbers(_) | Self::NotRead => {
+                unreachable!("a chunk has values of one kind")
+            }
         }
     }
 
@@ -401,6 +434,7 @@ impl Dense {
         match self {
             Self::Codes(all) => all.extend_from_slice(codes),
             Self::Numbers(values) => values.extend(dictionary.stored(codes)),
+            Self::NotRead => {}
             Self::Strings { buffers, views } => {
                 let Some(entries) = dictionary.strings() else { return };
                 let shift = u32::try_from(buffers.len()).unwrap_or(u32::MAX);

@@ -157,6 +157,27 @@ impl Pages {
         }
     }
 
+    /// The definition levels of a page of values, and the number of nulls if its header has it. A
+    /// page of version 2 is not decompressed.
+    ///
+    /// # Errors
+    /// As [`Pages::open`].
+    pub(crate) fn open_levels(&mut self, raw: &RawPage) -> Result<(Levels, Option<usize>), Status> {
+        match &raw.header.kind {
+            PageKind::Index | PageKind::Dictionary { .. } => Err(Status::Corrupt),
+            PageKind::Data { .. } if self.chunk.definition_level_max == 0 => {
+                Ok((Levels::Required, None))
+            }
+            PageKind::Data { level_encoding, .. } => {
+                let bytes = self.decompress(raw.body.clone(), raw.header.uncompressed_bytes)?;
+                Ok((self.levels(&bytes, raw.rows, *level_encoding)?.0, None))
+            }
+            PageKind::Data2(data) => {
+                Ok((self.levels2(data, &raw.body)?, Some(data.nulls as usize)))
+            }
+        }
+    }
+
     fn dictionary(&mut self, bytes: Bytes, entries: usize, encoding: i64) -> Result<Page, Status> {
         match parse_encoding(encoding)? {
             Encoding::Plain | Encoding::PlainDictionary => {}
@@ -207,11 +228,7 @@ impl Pages {
     ) -> Result<Page, Status> {
         let level_bytes = page.definition_bytes + page.repetition_bytes;
         let encoding = self.admit(page.encoding)?;
-        let levels = match self.chunk.definition_level_max {
-            0 if page.nulls > 0 => return Err(Status::Corrupt),
-            0 => Levels::Required,
-            _ => Levels::runs(body.slice(..level_bytes)),
-        };
+        let levels = self.levels2(page, body)?;
         let values = body.slice(level_bytes..);
         let values = match page.is_compressed {
             true => {
@@ -222,6 +239,15 @@ impl Pages {
         };
         let nulls = Some(page.nulls as usize);
         Ok(Page::Data(DataPage { rows, levels, nulls, encoding, values }))
+    }
+
+    /// The levels of a page of version 2.
+    fn levels2(&self, page: &DataPage2, body: &Bytes) -> Result<Levels, Status> {
+        match self.chunk.definition_level_max {
+            0 if page.nulls > 0 => Err(Status::Corrupt),
+            0 => Ok(Levels::Required),
+            _ => Ok(Levels::runs(body.slice(..page.definition_bytes + page.repetition_bytes))),
+        }
     }
 
     /// Takes `rows` of the rows that are left.

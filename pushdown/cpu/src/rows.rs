@@ -142,7 +142,7 @@ fn unpack<'a>(scope: &Scope<'a>, operand: Operand, rows: usize) -> Unpacked<'a> 
                         unpacked.strings = (0..rows).map(|row| strings.get(row)).collect();
                     }
                 }
-                Vector::Numbers(_) | Vector::Unused => {}
+                Vector::Numbers(_) | Vector::Validity(_) | Vector::Unused => {}
             }
         }
     }
@@ -164,6 +164,6 @@ fn cells<'a>(scope: &Scope<'a>, operand: Operand, unpacked: &'a Unpacked<'_>) ->
             Number::Constant(value) => Cells::Constant(value),
             Number::Null => Cells::Null,
         },
-        Some(Vector::Unused) => Cells::Null,
+        Some(Vector::Validity(_) | Vector::Unused) => Cells::Null,
     }
 }

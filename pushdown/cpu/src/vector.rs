@@ -23,6 +23,8 @@ pub(crate) enum Vector {
     Strings(Strings),
     /// Numbers or byte strings as indexes into a dictionary.
     Coded(Coded),
+    /// Which rows are not NULL, of a column of which no more is asked; `None` when all are.
+    Validity(Option<BooleanBuffer>),
     /// Of a column that nothing refers to.
     Unused,
 }
@@ -125,12 +127,13 @@ impl Vector {
         }
     }
 
-    /// Which rows of numbers or strings are not NULL; `None` when all are.
+    /// Which rows of a column are not NULL; `None` when all are.
     pub(crate) const fn validity_bits(&self) -> Option<&BooleanBuffer> {
         match self {
             Self::Numbers(numbers) => numbers.validity.as_ref(),
             Self::Strings(strings) => strings.validity.as_ref(),
             Self::Coded(coded) => coded.validity.as_ref(),
+            Self::Validity(validity) => validity.as_ref(),
             Self::Truth(_) | Self::Unused => None,
         }
     }
@@ -140,7 +143,7 @@ impl Vector {
         match self {
             Self::Numbers(numbers) => Some(numbers),
             Self::Coded(coded) => coded.numbers(),
-            Self::Truth(_) | Self::Strings(_) | Self::Unused => None,
+            Self::Truth(_) | Self::Strings(_) | Self::Validity(_) | Self::Unused => None,
         }
     }
 
@@ -149,7 +152,7 @@ impl Vector {
         match self {
             Self::Strings(strings) => Some(strings),
             Self::Coded(coded) => coded.strings(),
-            Self::Truth(_) | Self::Numbers(_) | Self::Unused => None,
+            Self::Truth(_) | Self::Numbers(_) | Self::Validity(_) | Self::Unused => None,
         }
     }
 
@@ -179,6 +182,7 @@ impl Vector {
                 is_true: selection.pick_bits(&truth.is_true),
                 is_false: selection.pick_bits(&truth.is_false),
             }),
+            Self::Validity(validity) => Self::Validity(bits(validity)),
             Self::Unused => Self::Unused,
         }
     }

@@ -306,7 +306,9 @@ fn push<T: FromNumber>(out: &mut Vec<T>, vector: &Vector, rows: usize) -> Result
                 None => return Err(no_such_column()),
             }
         }
-        Vector::Strings(_) | Vector::Truth(_) | Vector::Unused => return Err(no_such_column()),
+        Vector::Strings(_) | Vector::Truth(_) | Vector::Validity(_) | Vector::Unused => {
+            return Err(no_such_column());
+        }
     }
     Ok(())
 }

@@ -77,6 +77,19 @@ pub(super) fn columns_of(program: &Program, fragment: &Fragment) -> Vec<usize> {
     columns
 }
 
+/// Which columns a program reads, but only to test whether they are NULL, `[columns]`.
+pub(super) fn only_tested_for_null(program: &Program, fragment: &Fragment) -> Vec<bool> {
+    let is_null_test = |step: &Step| matches!(step.op, Op::IsNull | Op::IsNotNull);
+    let mut is_only = vec![false; fragment.columns.len()];
+    let (tests, others): (Vec<Step>, Vec<Step>) =
+        program.steps.iter().partition(|it| is_null_test(it));
+    for (steps, only) in [(tests, true), (others, false)] {
+        let columns = columns_of(&Program { steps }, fragment);
+        columns.into_iter().for_each(|column| is_only[column] = only);
+    }
+    is_only
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -169,7 +169,9 @@ impl KeySet {
                 NumberValues::Wide(_) => BooleanBuffer::new_set(rows),
             },
             Vector::Coded(coded) => self.of_codes(coded, rows),
-            Vector::Strings(_) | Vector::Truth(_) | Vector::Unused => BooleanBuffer::new_set(rows),
+            Vector::Strings(_) | Vector::Truth(_) | Vector::Validity(_) | Vector::Unused => {
+                BooleanBuffer::new_set(rows)
+            }
         };
         match vector.validity_bits() {
             None => holds,

@@ -9,7 +9,7 @@ use arrow::{
 };
 use nearscan_command::{Fragment, Operand, Output};
 
-use super::keys::JoinKeys;
+use super::{conjuncts::only_tested_for_null, keys::JoinKeys};
 
 /// A condition that a fragment cannot express.
 pub trait RowFilter: Debug + Send + Sync {
@@ -59,6 +59,16 @@ pub struct ScanPlan {
 }
 
 impl ScanPlan {
+    /// The columns whose values nothing needs, only which of them are NULL, `[columns]`.
+    pub(super) fn columns_of_levels(&self, is_output: &[bool]) -> Vec<bool> {
+        let mut is_only = only_tested_for_null(&self.fragment.predicate, &self.fragment);
+        let filters = self.filters.iter().flat_map(|filter| filter.columns().iter().copied());
+        let keys = self.keys.iter().map(|(column, _)| *column);
+        filters.chain(keys).for_each(|column| is_only[column] = false);
+        is_only.iter_mut().zip(is_output).for_each(|(is_only, is_output)| *is_only &= !is_output);
+        is_only
+    }
+
     /// The columns that the output consists of, if it is rows.
     pub(super) fn row_columns(&self) -> Option<Vec<usize>> {
         match &self.fragment.output {

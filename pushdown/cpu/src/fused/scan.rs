@@ -38,6 +38,8 @@ pub struct Scan {
     projection: Prepared,
     /// Which columns the projection or the output needs.
     is_output: Vec<bool>,
+    /// Columns of which only definition levels are read.
+    has_only_levels: Vec<bool>,
     sink: Sink,
     readers: Vec<Option<ChunkReader>>,
     /// Rows that were skipped in columns without bytes.
@@ -76,6 +78,7 @@ impl Scan {
         Self {
             predicate: Predicate::new(&plan, is_output.clone()),
             projection: Prepared::new(&plan.fragment, &plan.fragment.projection),
+            has_only_levels: plan.columns_of_levels(&is_output),
             is_output,
             sink,
             readers: Vec::new(),
@@ -143,6 +146,9 @@ impl Scan {
     pub fn give(&mut self, column: usize, bytes: Bytes) {
         let buffers = self.buffers.clone();
         let mut reader = ChunkReader::open(column, &self.chunks[column], bytes, self.rows, buffers);
+        if self.has_only_levels[column] {
+            reader = reader.of_levels();
+        }
         reader.skip(self.skipped[column]);
         self.readers[column] = Some(reader);
     }

@@ -58,7 +58,7 @@ impl ViewBuilder {
         match vector {
             Vector::Strings(strings) => self.push_strings(strings, rows),
             Vector::Coded(coded) => self.push_coded(coded, rows),
-            Vector::Numbers(_) | Vector::Truth(_) | Vector::Unused => {
+            Vector::Numbers(_) | Vector::Truth(_) | Vector::Validity(_) | Vector::Unused => {
                 Err(Stop::status(Status::Unsupported))
             }
         }

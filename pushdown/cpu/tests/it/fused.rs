@@ -213,12 +213,27 @@ impl File {
 
     /// The rows of a plan, and the pages that were skipped.
     fn scan(&self, plan: ScanPlan) -> Result<(RecordBatch, u64), ScanError> {
+        self.scan_chunks(plan, |group, name| self.chunk(group, name))
+    }
+
+    /// The same, with chunks that are described in another way.
+    fn scan_chunks(
+        &self,
+        plan: ScanPlan,
+        chunk: impl Fn(usize, &str) -> Chunk,
+    ) -> Result<(RecordBatch, u64), ScanError> {
+        let table = self.table.schema();
+        let Output::Rows { columns, .. } = &plan.fragment.output else { panic!("no rows") };
+        let shown = columns.iter().filter_map(|column| match column.operand {
+            Operand::Column(column) => Some(usize::from(column)),
+            _ => None,
+        });
+        let schema = Arc::new(table.project(&shown.collect::<Vec<_>>()).unwrap());
         let mut scan = Scan::new(Arc::new(plan));
-        let schema = self.table.schema();
         let mut batches = Vec::new();
         for group in 0..self.footer.num_row_groups() {
             let chunks: Vec<Chunk> =
-                schema.fields().iter().map(|field| self.chunk(group, field.name())).collect();
+                table.fields().iter().map(|field| chunk(group, field.name())).collect();
             let rows = self.footer.row_group(group).num_rows().cast_unsigned();
             scan.open(rows, chunks.clone());
             loop {
@@ -288,6 +303,51 @@ fn arrays_are_those_that_were_written(#[case] properties: WriterPropertiesBuilde
         let (some, skipped) = file.scan(file.plan(predicate(), literals)).unwrap();
         assert_eq!(some, expected);
         assert_eq!(skipped > 0, first == 17_000, "{skipped} pages were skipped");
+    }
+}
+
+#[rstest]
+#[case::dictionary(properties())]
+#[case::plain(properties().set_dictionary_enabled(false))]
+#[case::fallback(properties().set_dictionary_page_size_limit(2000))]
+#[case::second_version(properties().set_writer_version(WriterVersion::PARQUET_2_0))]
+#[case::zstd(properties().set_compression(Compression::ZSTD(ZstdLevel::default())))]
+fn values_of_columns_that_are_only_tested_for_null_are_not_decoded(
+    #[case] properties: WriterPropertiesBuilder,
+) {
+    let file = File::write(properties);
+    let (few, text) = (1, 12);
+    // number >= first AND few IS NOT NULL AND text IS NULL
+    let predicate = || {
+        Program::new([
+            Step::compare(Op::GreaterOrEqual, COLUMN(0), Operand::Literal(0)),
+            Step::unary(Op::IsNotNull, COLUMN(few)),
+            Step::unary(Op::IsNull, COLUMN(text)),
+            Step::compare(Op::And, Operand::Step(0), Operand::Step(1)),
+            Step::compare(Op::And, Operand::Step(3), Operand::Step(2)),
+        ])
+    };
+    let is_valid = |column: u16, row| file.table.column(usize::from(column)).is_valid(row);
+    // Whoever decodes a value is told that its encoding is none of the command's.
+    let without_encodings = |group, name: &str| {
+        let chunk = file.chunk(group, name);
+        let encodings = Encodings::of([nearscan_command::Encoding::Rle]);
+        if ["few", "text"].contains(&name) { Chunk { encodings, ..chunk } } else { chunk }
+    };
+    // Of the last batch many rows are asked about, or few.
+    for first in [0, 5000, 19_900] {
+        let kept = |row| row >= first && is_valid(few, row) && !is_valid(text, row);
+        let kept: BooleanArray = (0..ROWS).map(|row| Some(kept(row))).collect();
+        let expected = filter_record_batch(&file.table, &kept).unwrap().project(&[0]).unwrap();
+        assert!(expected.num_rows() > 0);
+        let mut plan = file.plan(predicate(), vec![i128::try_from(first).unwrap()]);
+        let Output::Rows { columns, .. } = &mut plan.fragment.output else { panic!("no rows") };
+        columns.truncate(1);
+        let (rows, _) = file.scan_chunks(plan, without_encodings).unwrap();
+        assert_eq!(rows, expected);
+        // A column that is shown too is decoded.
+        let plan = file.plan(predicate(), vec![i128::try_from(first).unwrap()]);
+        assert!(file.scan_chunks(plan, without_encodings).is_err());
     }
 }
 
