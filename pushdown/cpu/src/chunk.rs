@@ -3,13 +3,16 @@
 
 use std::sync::Arc;
 
-use arrow::{array::BooleanBufferBuilder, buffer::BooleanBuffer};
+use arrow::buffer::BooleanBuffer;
 use bytes::Bytes;
 use nearscan_command::{Chunk, Detail, Encoding, PhysicalType, Status};
 
 use crate::{
     buffers::Buffers,
-    decode::{levels::Levels, numbers::PageNumbers, reading, runs::Runs, strings::PageStrings},
+    decode::{
+        bitmap::Bitmap, levels::Levels, numbers::PageNumbers, reading, runs::Runs,
+        strings::PageStrings,
+    },
     dictionary::Dictionary,
     error::Stop,
     pages::{DataPage, Page, Pages, RawPage},
@@ -195,8 +198,8 @@ impl ChunkReader {
         }
     }
 
-    fn levels(&self, rows: usize) -> BooleanBufferBuilder {
-        BooleanBufferBuilder::new(if self.chunk.definition_level_max > 0 { rows } else { 0 })
+    fn levels(&self, rows: usize) -> Bitmap {
+        Bitmap::with_capacity(if self.chunk.definition_level_max > 0 { rows } else { 0 })
     }
 
     /// Appends the next `rows` rows; gives how many of them are not null.
@@ -204,7 +207,7 @@ impl ChunkReader {
         &mut self,
         rows: usize,
         dense: &mut Dense,
-        levels: &mut BooleanBufferBuilder,
+        levels: &mut Bitmap,
     ) -> Result<usize, Status> {
         self.skip_now()?;
         let (mut left, mut present) = (rows, 0);

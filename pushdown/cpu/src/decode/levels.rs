@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Decodes definition levels of a flat column: a bit for each row, 1 where it is not null.
 
-use arrow::array::BooleanBufferBuilder;
 use bytes::Bytes;
 use nearscan_command::Status;
 
-use super::runs::{Runs, append_bits};
+use super::{bitmap::Bitmap, runs::Runs};
 
 /// The levels of a page.
 #[derive(Debug, Clone)]
@@ -37,9 +36,7 @@ impl Levels {
     pub(crate) fn skip(&mut self, rows: usize) -> Result<usize, Status> {
         match self {
             Self::Required => Ok(rows),
-            Self::Runs(_) | Self::Packed { .. } => {
-                self.read(rows, &mut BooleanBufferBuilder::new(rows))
-            }
+            Self::Runs(_) | Self::Packed { .. } => self.read(rows, &mut Bitmap::default()),
         }
     }
 
@@ -47,11 +44,7 @@ impl Levels {
     ///
     /// # Errors
     /// [`Status::Corrupt`] when there are fewer levels.
-    pub(crate) fn read(
-        &mut self,
-        rows: usize,
-        out: &mut BooleanBufferBuilder,
-    ) -> Result<usize, Status> {
+    pub(crate) fn read(&mut self, rows: usize, out: &mut Bitmap) -> Result<usize, Status> {
         match self {
             Self::Required => Ok(rows),
             Self::Runs(runs) => runs.read_bits(rows, out),
@@ -59,7 +52,7 @@ impl Levels {
                 if *bit + rows > bytes.len() * 8 {
                     return Err(Status::Corrupt);
                 }
-                let set = append_bits(bytes, *bit, rows, out);
+                let set = out.append_bits(bytes, *bit, rows);
                 *bit += rows;
                 Ok(set)
             }
@@ -72,13 +65,13 @@ impl Levels {
     /// [`Status::Corrupt`] when there are fewer levels.
     pub(crate) fn count(&self, rows: usize) -> Result<usize, Status> {
         let mut ahead = self.clone();
-        let mut bits = BooleanBufferBuilder::new(0);
+        let mut bits = Bitmap::default();
         let (mut left, mut set) = (rows, 0);
         while left > 0 {
             // In pieces, because a run may declare more rows than fit in memory.
             let piece = left.min(COUNT_ROWS);
             set += ahead.read(piece, &mut bits)?;
-            bits.truncate(0);
+            bits.clear();
             left -= piece;
         }
         Ok(set)
@@ -93,7 +86,7 @@ mod tests {
     use super::*;
 
     fn read(mut levels: Levels, pieces: &[usize]) -> Result<(usize, Vec<bool>), Status> {
-        let mut out = BooleanBufferBuilder::new(0);
+        let mut out = Bitmap::default();
         let set: Result<usize, Status> =
             pieces.iter().map(|rows| levels.read(*rows, &mut out)).sum();
         let out = out.finish();

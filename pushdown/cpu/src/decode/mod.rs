@@ -3,6 +3,7 @@
 //!
 //! ```text
 //! runs    runs and bit-packed groups: levels, dictionary indexes, truth values
+//! bitmap  bitmaps that grow by a few bits
 //! levels  which rows of a page are not null
 //! delta   differences of integers
 //! numbers plain, split into streams, and the meaning of stored bytes
@@ -13,6 +14,7 @@
 //! a missing value is [`Status::Corrupt`](nearscan_command::Status::Corrupt). So allocations and
 //! loops are bounded by the rows that are left, not by what a page declares.
 
+pub(crate) mod bitmap;
 pub(crate) mod bits;
 pub(crate) mod delta;
 pub(crate) mod levels;

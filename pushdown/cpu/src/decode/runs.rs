@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Decodes Parquet's hybrid of runs and bit-packed groups.
 
-use arrow::{array::BooleanBufferBuilder, util::bit_chunk_iterator::UnalignedBitChunk};
 use bytes::Bytes;
 use nearscan_command::Status;
 
-use super::bits::unpack_codes;
+use super::{bitmap::Bitmap, bits::unpack_codes};
 use crate::header::varint;
 
 /// Values of up to 32 bits as runs and groups.
@@ -76,11 +75,7 @@ impl Runs {
     ///
     /// # Errors
     /// [`Status::Corrupt`] when there are fewer, or a run is neither of 0 nor of 1.
-    pub(crate) fn read_bits(
-        &mut self,
-        count: usize,
-        out: &mut BooleanBufferBuilder,
-    ) -> Result<usize, Status> {
+    pub(crate) fn read_bits(&mut self, count: usize, out: &mut Bitmap) -> Result<usize, Status> {
         let (mut left, mut set) = (count, 0);
         while left > 0 {
             left -= match self.piece(left)? {
@@ -93,7 +88,7 @@ impl Runs {
                     count
                 }
                 Piece::Packed { bit, count } => {
-                    set += append_bits(&self.bytes, bit, count, out);
+                    set += out.append_bits(&self.bytes, bit, count);
                     count
                 }
             };
@@ -147,17 +142,6 @@ impl Runs {
     }
 }
 
-/// Appends `count` bits from bit `bit` on, which are there; gives how many are set.
-pub(crate) fn append_bits(
-    bytes: &Bytes,
-    bit: usize,
-    count: usize,
-    out: &mut BooleanBufferBuilder,
-) -> usize {
-    out.append_packed_range(bit..bit + count, bytes);
-    UnalignedBitChunk::new(bytes, bit, count).count_ones()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -201,7 +185,7 @@ mod tests {
     fn bits_are_counted() {
         let bits = |bytes: &[u8], pieces: &[usize]| {
             let mut runs = Runs::new(Bytes::copy_from_slice(bytes), 1);
-            let mut out = BooleanBufferBuilder::new(0);
+            let mut out = Bitmap::default();
             let set: Result<usize, Status> =
                 pieces.iter().map(|count| runs.read_bits(*count, &mut out)).sum();
             let out = out.finish();
