@@ -36,34 +36,35 @@ const WITH_ALL_FEATURES: [&str; 3] =
 const WHOLE_PROGRAM: [&str; 4] =
     ["nearscan-sqllogictest", "nearscan-faults", "nearscan-queries", "nearscan-targets"];
 
-/// Parts of the names of tests that take more than four seconds of a debug build.
-const SLOW: &[&str] = &[
-    // The engine.
-    "every_cell_of_the_table",
-    "run_up_to_a_limit",
-    "row_group_of_three_million_rows",
-    "chain_of_terms_runs_at_any_length",
-    // The optimizer.
-    "table_of_functions_matches",
-    // The shell.
-    "card::",
-    "check::",
-    "fuzzed::",
-    "program::tpch_",
-    "figures_are_drawn",
-    "reports_of_runs_are_compared",
-    "server_that_does_not_answer",
-    // TPC-H.
-    "overhead",
-    // The peers.
-    "engines_agree_on",
-    // Those of `WHOLE_PROGRAM`.
-    "random_queries_",
-    "every_fault_at_the_first_units",
-    "a_query_may_be_dropped",
-    "emulated_faults",
-    "emulated-faults",
-    "xrt/",
+/// Tests that take more than four seconds of a debug build, as parts of their names, by package.
+const SLOW: &[(&str, &[&str])] = &[
+    (
+        "nearscan",
+        &[
+            "every_cell_of_the_table",
+            "run_up_to_a_limit",
+            "row_group_of_three_million_rows",
+            "chain_of_terms_runs_at_any_length",
+        ],
+    ),
+    ("nearscan-optimizer", &["table_of_functions_matches"]),
+    (
+        "nearscan-shell",
+        &[
+            "card::",
+            "check::",
+            "fuzzed::",
+            "program::tpch_",
+            "figures_are_drawn",
+            "reports_of_runs_are_compared",
+            "server_that_does_not_answer",
+        ],
+    ),
+    ("nearscan-tpch", &["overhead_of_each_query"]),
+    ("nearscan-peers", &["engines_agree_on"]),
+    ("nearscan-queries", &["random_queries_"]),
+    ("nearscan-faults", &["every_fault_at_the_first_units", "a_query_may_be_dropped"]),
+    ("nearscan-sqllogictest", &["emulated_faults", "emulated-faults", "xrt/"]),
 ];
 
 /// Options of the command.
@@ -94,7 +95,7 @@ pub(crate) fn run(project: &Project, options: &Options) -> Result<ExitCode> {
     ci::clippy(project)?;
     println!("tests of {}", packages.iter().copied().collect::<Vec<_>>().join(", "));
     let programs = build(project, &packages)?;
-    let tally: Tally = test::run_programs(project, &programs, SLOW)?;
+    let tally: Tally = test::run_programs(project, &programs)?;
     Ok(tally.close())
 }
 
@@ -155,7 +156,9 @@ fn program(line: &str, packages: &BTreeSet<&str>) -> Result<Option<Program>> {
     }
     let target = text(&message["target"]["name"]).unwrap_or_default();
     let name = format!("{package} ({target})");
-    Ok(Some(Program { name, folder: folder.to_owned(), path: PathBuf::from(path) }))
+    let slow = SLOW.iter().find(|(other, _)| *other == package);
+    let skipped = slow.map_or(&[][..], |(_, tests)| tests);
+    Ok(Some(Program { name, folder: folder.to_owned(), path: PathBuf::from(path), skipped }))
 }
 
 #[cfg(test)]

@@ -71,20 +71,15 @@ pub(crate) fn run(project: &Project, options: &Options) -> Result<Tally> {
     Ok(tally)
 }
 
-/// Runs test programs that were built, with what is installed; tests whose names contain one of
-/// `skipped` are left out.
+/// Runs test programs that were built, with what is installed.
 ///
 /// # Errors
 /// When a program cannot be started.
-pub(crate) fn run_programs(
-    project: &Project,
-    programs: &[Program],
-    skipped: &[&str],
-) -> Result<Tally> {
+pub(crate) fn run_programs(project: &Project, programs: &[Program]) -> Result<Tally> {
     let setting = prepare(project, Install::Forbidden)?;
     let mut tally = Tally::default();
     for program in programs {
-        tally.add(suites::run_program(&setting, program, skipped)?);
+        tally.add(suites::run_program(&setting, program)?);
     }
     tally.reclassify(setting.logged_skips()?);
     Ok(tally)
@@ -98,6 +93,8 @@ pub(crate) struct Program {
     /// Folder of the package, absolute, in which it runs.
     pub(crate) folder: PathBuf,
     pub(crate) path: PathBuf,
+    /// Parts of the names of tests that are left out.
+    pub(crate) skipped: &'static [&'static str],
 }
 
 fn prepare(project: &Project, install: Install) -> Result<Setting<'_>> {

@@ -87,14 +87,10 @@ pub(super) fn run(setting: &Setting<'_>, suite: &Suite) -> Result<Tally> {
 ///
 /// # Errors
 /// When it cannot be started.
-pub(super) fn run_program(
-    setting: &Setting<'_>,
-    program: &Program,
-    skipped: &[&str],
-) -> Result<Tally> {
+pub(super) fn run_program(setting: &Setting<'_>, program: &Program) -> Result<Tally> {
     let mut command = Command::new(&program.path);
     command.current_dir(&program.folder).arg("--quiet");
-    command.args(skipped.iter().flat_map(|name| ["--skip", name]));
+    command.args(program.skipped.iter().flat_map(|name| ["--skip", name]));
     setting.announce(&mut command);
     println!("running the tests of {}", program.name);
     execute(&program.name, Format::Libtest, &mut command, &mut std::io::stdout())
