@@ -10,7 +10,7 @@ use nearscan_command::{Chunk, Detail, Encoding, PhysicalType, Status};
 use crate::{
     buffers::Buffers,
     decode::{
-        bitmap::Bitmap, levels::Levels, numbers::PageNumbers, reading, runs::Runs,
+        bitmap::BitmapBuilder, levels::Levels, numbers::PageNumbers, reading, runs::Runs,
         strings::PageStrings,
     },
     dictionary::Dictionary,
@@ -198,8 +198,8 @@ impl ChunkReader {
         }
     }
 
-    fn levels(&self, rows: usize) -> Bitmap {
-        Bitmap::with_capacity(if self.chunk.definition_level_max > 0 { rows } else { 0 })
+    fn levels(&self, rows: usize) -> BitmapBuilder {
+        BitmapBuilder::with_capacity(if self.chunk.definition_level_max > 0 { rows } else { 0 })
     }
 
     /// Appends the next `rows` rows; gives how many of them are not null.
@@ -207,7 +207,7 @@ impl ChunkReader {
         &mut self,
         rows: usize,
         dense: &mut Dense,
-        levels: &mut Bitmap,
+        levels: &mut BitmapBuilder,
     ) -> Result<usize, Status> {
         self.skip_now()?;
         let (mut left, mut present) = (rows, 0);

@@ -6,6 +6,7 @@ use nearscan_command::float_at;
 
 use crate::{
     compare::Number,
+    decode::bitmap::WORD_BITS,
     fold::{Groups, each},
     simd::by_level,
     values::NumberValues,
@@ -22,9 +23,6 @@ pub(crate) enum Addition {
 
 /// Floats that are added side by side: none waits for the one before it.
 const LANES: usize = 16;
-
-/// Rows of a word of a bitmap.
-const WORD_ROWS: usize = 64;
 
 /// Adds the counted floats to the sums of their groups; a sum is `None` as long as there was none.
 pub(crate) fn add_floats(
@@ -61,6 +59,7 @@ pub(crate) fn add_floats(
 
 /// `start` and the counted floats.
 fn sum_of(start: f64, addition: Addition, values: &[i64], counted: Option<&BooleanBuffer>) -> f64 {
+    debug_assert!(counted.is_none_or(|counted| counted.len() == values.len()), "a bit a value");
     match (addition, counted) {
         (Addition::OfRows, None) => values.iter().fold(start, |sum, value| sum + float_at(*value)),
         (Addition::OfRows, Some(counted)) => {
@@ -95,7 +94,7 @@ by_level! {
             }
         };
         let chunks = counted.bit_chunks();
-        let (words, rest) = values.as_chunks::<WORD_ROWS>();
+        let (words, rest) = values.as_chunks::<WORD_BITS>();
         for (values, word) in words.iter().zip(chunks.iter()) {
             add(values, word);
         }
@@ -150,7 +149,13 @@ mod tests {
 
     #[test]
     fn order_of_rows_is_kept_if_it_must_be() {
-        let floats = [1e16, 1.0, -1e16, 1.0];
-        assert_eq!(sum(Addition::OfRows, &floats, None), Some(1.0));
+        // In lanes, the last float meets the first one before the second one does.
+        let mut floats = [0.0; LANES + 1];
+        (floats[0], floats[1], floats[LANES]) = (1e16, 1.0, -1e16);
+        let counted = BooleanBuffer::new_set(floats.len());
+        for counted in [None, Some(&counted)] {
+            assert_eq!(sum(Addition::OfRows, &floats, counted), Some(0.0));
+            assert_eq!(sum(Addition::Any, &floats, counted), Some(1.0));
+        }
     }
 }

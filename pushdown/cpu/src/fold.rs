@@ -7,7 +7,8 @@
 use arrow::buffer::BooleanBuffer;
 
 use crate::{
-    arithmetic::size_bits, compare::Number, error::Stop, simd::by_level, values::NumberValues,
+    arithmetic::size_bits, compare::Number, decode::bitmap::WORD_BITS, error::Stop, simd::by_level,
+    values::NumberValues,
 };
 
 /// A slot's state in one group.
@@ -229,7 +230,7 @@ by_level! {
         start: i64,
         fold: F,
     ) -> i64 {
-        const WORD_ROWS: usize = 64;
+        debug_assert_eq!(counted.len(), values.len(), "a bit a value");
         let mut folded = start;
         let mut take = |values: &[i64], word: u64| {
             let counted = |(place, value): (usize, &i64)| {
@@ -238,7 +239,7 @@ by_level! {
             folded = values.iter().enumerate().map(counted).fold(folded, &fold);
         };
         let chunks = counted.bit_chunks();
-        let (words, rest) = values.as_chunks::<WORD_ROWS>();
+        let (words, rest) = values.as_chunks::<WORD_BITS>();
         for (values, word) in words.iter().zip(chunks.iter()) {
             take(values, word);
         }

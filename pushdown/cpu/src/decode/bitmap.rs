@@ -8,15 +8,16 @@ use arrow::buffer::{BooleanBuffer, Buffer};
 
 /// A bitmap that grows.
 #[derive(Debug, Default)]
-pub(crate) struct Bitmap {
+pub(crate) struct BitmapBuilder {
     /// Bits behind the last one are 0.
     words: Vec<u64>,
     len: usize,
 }
 
-const WORD_BITS: usize = 64;
+/// Bits of a word.
+pub(crate) const WORD_BITS: usize = 64;
 
-impl Bitmap {
+impl BitmapBuilder {
     /// An empty bitmap with room for `bits` bits.
     pub(crate) fn with_capacity(bits: usize) -> Self {
         Self { words: Vec::with_capacity(bits.div_ceil(WORD_BITS)), len: 0 }
@@ -106,7 +107,7 @@ mod tests {
         for before in [0, 1, 7, 63, 64, 65, 130] {
             for start in [0, 1, 5, 8, 63, 70] {
                 for count in [0, 1, 8, 56, 57, 63, 64, 65, 128, 200] {
-                    let mut bitmap = Bitmap::with_capacity(before);
+                    let mut bitmap = BitmapBuilder::with_capacity(before);
                     bitmap.append_n(before, true);
                     let piece = (start..start + count).map(bit_at);
                     let set = bitmap.append_bits(&bytes, start, count);
@@ -126,7 +127,7 @@ mod tests {
 
     #[test]
     fn cleared_bitmap_is_empty() {
-        let mut bitmap = Bitmap::default();
+        let mut bitmap = BitmapBuilder::default();
         bitmap.append_n(70, true);
         bitmap.clear();
         bitmap.append_n(2, false);

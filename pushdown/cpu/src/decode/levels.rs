@@ -4,7 +4,7 @@
 use bytes::Bytes;
 use nearscan_command::Status;
 
-use super::{bitmap::Bitmap, runs::Runs};
+use super::{bitmap::BitmapBuilder, runs::Runs};
 
 /// The levels of a page.
 #[derive(Debug, Clone)]
@@ -36,7 +36,7 @@ impl Levels {
     pub(crate) fn skip(&mut self, rows: usize) -> Result<usize, Status> {
         match self {
             Self::Required => Ok(rows),
-            Self::Runs(_) | Self::Packed { .. } => self.read(rows, &mut Bitmap::default()),
+            Self::Runs(_) | Self::Packed { .. } => self.read(rows, &mut BitmapBuilder::default()),
         }
     }
 
@@ -44,7 +44,7 @@ impl Levels {
     ///
     /// # Errors
     /// [`Status::Corrupt`] when there are fewer levels.
-    pub(crate) fn read(&mut self, rows: usize, out: &mut Bitmap) -> Result<usize, Status> {
+    pub(crate) fn read(&mut self, rows: usize, out: &mut BitmapBuilder) -> Result<usize, Status> {
         match self {
             Self::Required => Ok(rows),
             Self::Runs(runs) => runs.read_bits(rows, out),
@@ -65,7 +65,7 @@ impl Levels {
     /// [`Status::Corrupt`] when there are fewer levels.
     pub(crate) fn count(&self, rows: usize) -> Result<usize, Status> {
         let mut ahead = self.clone();
-        let mut bits = Bitmap::default();
+        let mut bits = BitmapBuilder::default();
         let (mut left, mut set) = (rows, 0);
         while left > 0 {
             // In pieces, because a run may declare more rows than fit in memory.
@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     fn read(mut levels: Levels, pieces: &[usize]) -> Result<(usize, Vec<bool>), Status> {
-        let mut out = Bitmap::default();
+        let mut out = BitmapBuilder::default();
         let set: Result<usize, Status> =
             pieces.iter().map(|rows| levels.read(*rows, &mut out)).sum();
         let out = out.finish();

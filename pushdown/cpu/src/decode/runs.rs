@@ -4,7 +4,7 @@
 use bytes::Bytes;
 use nearscan_command::Status;
 
-use super::{bitmap::Bitmap, bits::unpack_codes};
+use super::{bitmap::BitmapBuilder, bits::unpack_codes};
 use crate::header::varint;
 
 /// Values of up to 32 bits as runs and groups.
@@ -75,7 +75,11 @@ impl Runs {
     ///
     /// # Errors
     /// [`Status::Corrupt`] when there are fewer, or a run is neither of 0 nor of 1.
-    pub(crate) fn read_bits(&mut self, count: usize, out: &mut Bitmap) -> Result<usize, Status> {
+    pub(crate) fn read_bits(
+        &mut self,
+        count: usize,
+        out: &mut BitmapBuilder,
+    ) -> Result<usize, Status> {
         let (mut left, mut set) = (count, 0);
         while left > 0 {
             left -= match self.piece(left)? {
@@ -185,7 +189,7 @@ mod tests {
     fn bits_are_counted() {
         let bits = |bytes: &[u8], pieces: &[usize]| {
             let mut runs = Runs::new(Bytes::copy_from_slice(bytes), 1);
-            let mut out = Bitmap::default();
+            let mut out = BitmapBuilder::default();
             let set: Result<usize, Status> =
                 pieces.iter().map(|count| runs.read_bits(*count, &mut out)).sum();
             let out = out.finish();
