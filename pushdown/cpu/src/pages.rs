@@ -3,7 +3,8 @@
 //!
 //! Headers are validated: sizes are within the chunk, rows add up to those of the unit, a
 //! dictionary occurs once and before its indexes, and encodings are those that the footer lists.
-//! Bodies are checked where they are decoded.
+//! Bodies are checked where they are decoded. Of a page of which only the levels are read, the
+//! encoding of values is not checked.
 
 use bytes::Bytes;
 use nearscan_command::{Chunk, Codec, Encoding, PhysicalType, Status};

@@ -397,6 +397,36 @@ fn filter_that_can_fail_sees_rows_that_the_predicate_keeps() {
 }
 
 #[test]
+fn column_that_is_tested_for_null_is_decoded_if_anything_else_needs_it() {
+    let file = File::write(properties());
+    let hiding = |column: usize, predicate: Program| {
+        let mut plan = file.plan(predicate, vec![5]);
+        let Output::Rows { columns, .. } = &mut plan.fragment.output else { panic!("no rows") };
+        columns.remove(column);
+        plan
+    };
+    let has_number = || Program::new([Step::unary(Op::IsNotNull, COLUMN(0))]);
+    let filters: Vec<Arc<dyn RowFilter>> = vec![Arc::new(Divides(1000))];
+    let error = file.scan(ScanPlan { filters, ..hiding(0, has_number()) }).unwrap_err();
+    assert!(matches!(error, ScanError::Filter(_)), "{error}");
+    let keys = Arc::new(JoinKeys::new(1, Some(0..=20_000)));
+    keys.begin(0);
+    keys.add([5, 7].into_iter());
+    keys.end();
+    let plan = ScanPlan { keys: vec![(0, keys)], ..hiding(0, has_number()) };
+    assert_eq!(file.scan(plan).unwrap().0.num_rows(), 2);
+    // few IS NULL OR few < 5
+    let predicate = Program::new([
+        Step::unary(Op::IsNull, COLUMN(1)),
+        Step::compare(Op::Less, COLUMN(1), Operand::Literal(0)),
+        Step::compare(Op::Or, Operand::Step(0), Operand::Step(1)),
+    ]);
+    let few = file.table.column(1).as_primitive::<Int32Type>();
+    let kept = few.iter().filter(|it| it.is_none_or(|it| it < 5)).count();
+    assert_eq!(file.scan(hiding(1, predicate)).unwrap().0.num_rows(), kept);
+}
+
+#[test]
 fn rows_whose_key_a_join_lacks_are_dropped_once_its_keys_are_known() {
     let file = File::write(properties());
     let of_scan = |keys: &Arc<JoinKeys>| {
