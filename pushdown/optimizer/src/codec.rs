@@ -48,7 +48,8 @@ use crate::{
     units::PlannedUnit,
 };
 
-/// Reads and writes [`PushdownExec`] and [`PushdownMergeExec`].
+/// Reads and writes [`PushdownExec`], [`PushdownMergeExec`], [`FusedScanExec`], the operator that
+/// collects join keys, and the operators of corrections.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct PushdownCodec;
 
@@ -180,7 +181,7 @@ struct OperatorNode {
     /// The plan that a fused scan replaces.
     #[prost(bytes = "vec", optional, tag = "3")]
     scan: Option<Vec<u8>>,
-    /// Whether it is its input.
+    /// Whether it is left out, so that its input is decoded in its place.
     #[prost(bool, tag = "4")]
     is_input: bool,
 }
