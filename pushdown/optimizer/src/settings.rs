@@ -64,10 +64,10 @@ pub enum Verify {
 /// Whether sums of floating point may be added in another order than DataFusion's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum FloatOrder {
-    /// Such aggregates stay on the host.
+    /// DataFusion computes such aggregates.
     #[default]
     Keep,
-    /// Such aggregates may run on a drive, and their last digits may differ.
+    /// A drive or a fused scan may compute such aggregates, and their last digits may differ.
     Free,
 }
 

@@ -103,7 +103,7 @@ fn to_array(
             Arc::new(places.unary::<_, Float64Type>(float_at))
         }
         DataType::Float64 => {
-            Arc::new(numbers().map(|value| value.map(exact_float)).collect::<Float64Array>())
+            Arc::new(numbers().map(|value| value.map(float_of_sum)).collect::<Float64Array>())
         }
         DataType::Float32 => {
             let places = narrow::<Int64Array, i64>(numbers()).ok_or_else(out_of_range)?;
@@ -194,9 +194,10 @@ where
     fits.then_some(array)
 }
 
-/// Sums of integers that lowering has bounded by 2^53: the conversion is exact.
-#[expect(clippy::cast_precision_loss, reason = "bounded by 2^53 when it was lowered")]
-fn exact_float(sum: i128) -> f64 {
+/// Sums of integers. The conversion is exact up to 2^53, which lowering has made sure of unless
+/// sums of floats may be rounded in another way than DataFusion rounds them.
+#[expect(clippy::cast_precision_loss, reason = "lowering decides whether it may round")]
+fn float_of_sum(sum: i128) -> f64 {
     sum as f64
 }
 

@@ -128,7 +128,9 @@ impl Walk {
         let schema = stack.scan.table_schema();
         let mut builder = FragmentBuilder::for_host(schema, stack.scan.file_columns());
         let filters = lower_filters(&mut builder, &stack.conjuncts)?;
-        let states = lower_aggregate_states(&mut builder, aggregate, stack, &units, self.order)?;
+        // DataFusion adds the sums of several partitions in the order in which they come.
+        let order = if stack.partitions > 1 { FloatOrder::Free } else { self.order };
+        let states = lower_aggregate_states(&mut builder, aggregate, stack, &units, order)?;
         let fragment = builder.states(states.keys.clone(), states.slots.clone())?;
         check_keys(&fragment, &units)?;
         let fused = self.fused(stack, &units, fragment, filters)?;

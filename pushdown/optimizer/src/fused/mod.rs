@@ -24,8 +24,8 @@
 //! # Invariants
 //!
 //! - The output has the schema of the replaced node, and the same rows; their order is that of the
-//!   files within a row group, and of a whole partition if an operator above relies on it. With
-//!   several partitions, floats are added in no fixed order, which DataFusion has neither.
+//!   files within a row group, and of a whole partition if an operator above relies on it. Floats
+//!   of several partitions are added in no fixed order, as DataFusion adds them.
 //! - A row group that cannot be read, or stops in the middle, is read by the replaced plan, from
 //!   the first row that was not returned.
 

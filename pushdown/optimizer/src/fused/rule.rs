@@ -11,7 +11,7 @@ use datafusion::{
 use super::{choice, decide::decide};
 use crate::{
     PushdownRule,
-    settings::{FloatOrder, NearscanOptions, ScanReader},
+    settings::{NearscanOptions, ScanReader},
 };
 
 /// Replaces scans that no drive has.
@@ -32,13 +32,6 @@ impl FusedScanRule {
     }
 }
 
-/// Whether floats may be added in another order than that of the rows. With several partitions,
-/// DataFusion adds their sums in the order in which they come; with one, a sum is the same each
-/// time.
-const fn float_order(partitions: usize) -> FloatOrder {
-    if partitions > 1 { FloatOrder::Free } else { FloatOrder::Keep }
-}
-
 impl PhysicalOptimizerRule for FusedScanRule {
     fn optimize(
         &self,
@@ -49,7 +42,7 @@ impl PhysicalOptimizerRule for FusedScanRule {
         if options.is_some_and(|options| options.scan == ScanReader::DataFusion) {
             return Ok(plan);
         }
-        let order = float_order(config.execution.target_partitions);
+        let order = options.map(|options| options.pushdown.float_order).unwrap_or_default();
         let (plan, choices) = decide(plan, order, config.execution.batch_size.get())?;
         choice::record(choices);
         Ok(plan)

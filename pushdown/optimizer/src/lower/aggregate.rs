@@ -10,12 +10,13 @@
 //! | bool_and(x), bool_or(x) | MIN x, MAX x of 0 and 1 | value |
 //! | avg(x) of a decimal | COUNT x, SUM x | count, sum |
 //! | avg(x) of an integer column | COUNT x, SUM x | count, sum as Float64 |
-//! | sum(x), avg(x) of a float column | SUM of floats, COUNT x | only if the user lets sums be reordered |
+//! | sum(x), avg(x) of a float column | SUM of floats, COUNT x | sum, count; only if their order is free |
 //!
-//! DataFusion adds Float64 for the average of integers, in the order of rows. The drive adds
+//! DataFusion adds Float64 for the average of integers, in the order of rows. States are sums of
 //! integers, which is the same as long as no partial sum leaves the integers that Float64 holds
-//! exactly; that is certain when rows times the greatest absolute value is at most 2^53. Equal
-//! slots are shared. The extremes of floats are those of the total order, which DataFusion uses
+//! exactly; that is certain when rows times the greatest absolute value is at most 2^53, and does
+//! not matter if the order of floats is free. A sum of floats that is NaN is positive. Equal slots
+//! are shared. The extremes of floats are those of the total order, which DataFusion uses
 //! where it does not group.
 
 use std::sync::Arc;
