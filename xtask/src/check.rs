@@ -60,7 +60,7 @@ const SLOW: &[(&str, &[&str])] = &[
             "server_that_does_not_answer",
         ],
     ),
-    ("nearscan-tpch", &["overhead_of_each_query"]),
+    ("nearscan-tpch", &["overhead_of_each_query", "copies::"]),
     ("nearscan-peers", &["engines_agree_on"]),
     ("nearscan-queries", &["random_queries_"]),
     ("nearscan-faults", &["every_fault_at_the_first_units", "a_query_may_be_dropped"]),
