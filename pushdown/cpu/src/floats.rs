@@ -6,8 +6,7 @@ use nearscan_command::float_at;
 
 use crate::{
     compare::Number,
-    decode::bitmap::WORD_BITS,
-    fold::{Groups, each},
+    fold::{Groups, by_word, each},
     simd::by_level,
     values::NumberValues,
 };
@@ -59,7 +58,6 @@ pub(crate) fn add_floats(
 
 /// `start` and the counted floats.
 fn sum_of(start: f64, addition: Addition, values: &[i64], counted: Option<&BooleanBuffer>) -> f64 {
-    debug_assert!(counted.is_none_or(|counted| counted.len() == values.len()), "a bit a value");
     match (addition, counted) {
         (Addition::OfRows, None) => values.iter().fold(start, |sum, value| sum + float_at(*value)),
         (Addition::OfRows, Some(counted)) => {
@@ -87,18 +85,12 @@ by_level! {
     /// The sum of the counted floats. A zero stands for each of the others.
     fn sum_counted[](values: &[i64], counted: &BooleanBuffer) -> f64 {
         let mut lanes = [0.0; LANES];
-        let mut add = |values: &[i64], word: u64| {
+        by_word(values, counted, |values, word| {
             for (place, value) in values.iter().enumerate() {
                 let mask = (word >> place & 1).wrapping_neg();
                 lanes[place % LANES] += f64::from_bits(float_at(*value).to_bits() & mask);
             }
-        };
-        let chunks = counted.bit_chunks();
-        let (words, rest) = values.as_chunks::<WORD_BITS>();
-        for (values, word) in words.iter().zip(chunks.iter()) {
-            add(values, word);
-        }
-        add(rest, chunks.remainder_bits());
+        });
         lanes.iter().sum()
     }
 }

@@ -7,8 +7,7 @@
 use arrow::buffer::BooleanBuffer;
 
 use crate::{
-    arithmetic::size_bits, compare::Number, decode::bitmap::WORD_BITS, error::Stop, simd::by_level,
-    values::NumberValues,
+    arithmetic::size_bits, compare::Number, error::Stop, simd::by_level, values::NumberValues,
 };
 
 /// A slot's state in one group.
@@ -68,6 +67,19 @@ pub(crate) fn each(counted: Option<&BooleanBuffer>, rows: usize, visit: impl FnM
         None => (0..rows).for_each(visit),
         Some(counted) => counted.set_indices().for_each(visit),
     }
+}
+
+/// Calls `visit` with up to 64 values at a time, and a word whose bits say which of them are counted.
+#[inline(always)]
+pub(crate) fn by_word(values: &[i64], counted: &BooleanBuffer, mut visit: impl FnMut(&[i64], u64)) {
+    const WORD_BITS: usize = u64::BITS as usize;
+    debug_assert_eq!(counted.len(), values.len(), "there is a bit for each value");
+    let chunks = counted.bit_chunks();
+    let (words, rest) = values.as_chunks::<WORD_BITS>();
+    for (values, word) in words.iter().zip(chunks.iter()) {
+        visit(values, word);
+    }
+    visit(rest, chunks.remainder_bits());
 }
 
 /// Counts the rows of each group.
@@ -230,20 +242,13 @@ by_level! {
         start: i64,
         fold: F,
     ) -> i64 {
-        debug_assert_eq!(counted.len(), values.len(), "a bit a value");
         let mut folded = start;
-        let mut take = |values: &[i64], word: u64| {
+        by_word(values, counted, |values, word| {
             let counted = |(place, value): (usize, &i64)| {
                 if word >> place & 1 == 1 { *value } else { start }
             };
             folded = values.iter().enumerate().map(counted).fold(folded, &fold);
-        };
-        let chunks = counted.bit_chunks();
-        let (words, rest) = values.as_chunks::<WORD_BITS>();
-        for (values, word) in words.iter().zip(chunks.iter()) {
-            take(values, word);
-        }
-        take(rest, chunks.remainder_bits());
+        });
         folded
     }
 }

@@ -14,8 +14,7 @@ pub(crate) struct BitmapBuilder {
     len: usize,
 }
 
-/// Bits of a word.
-pub(crate) const WORD_BITS: usize = 64;
+const WORD_BITS: usize = u64::BITS as usize;
 
 impl BitmapBuilder {
     /// An empty bitmap with room for `bits` bits.
