@@ -6,7 +6,7 @@ use nearscan_command::{Aggregate, Function, Operand, Value, Width, float_order};
 
 use crate::{
     error::Stop,
-    floats::{Addition, add_floats},
+    floats::{AdditionOrder, add_floats},
     fold::{Fold, Groups, State, count, each, fold},
     scope::Scope,
     values::intersect,
@@ -25,16 +25,16 @@ enum States {
     /// Counts, sums and extremes of numbers.
     Numbers(Vec<State>),
     /// Sums of floats, `None` as long as there was none.
-    Floats(Vec<Option<f64>>, Addition),
+    Floats(Vec<Option<f64>>, AdditionOrder),
     /// Extremes of byte strings.
     Strings(Vec<Option<Box<[u8]>>>),
 }
 
 impl Slot {
     /// A slot without groups.
-    pub(crate) const fn new(aggregate: Aggregate, addition: Addition) -> Self {
+    pub(crate) const fn new(aggregate: Aggregate, order: AdditionOrder) -> Self {
         let states = match (aggregate.function, aggregate.width) {
-            (Function::SumFloat, _) => States::Floats(Vec::new(), addition),
+            (Function::SumFloat, _) => States::Floats(Vec::new(), order),
             (Function::Min | Function::Max, Width::Bytes) => States::Strings(Vec::new()),
             _ => States::Numbers(Vec::new()),
         };
@@ -99,8 +99,8 @@ impl Slot {
             (States::Numbers(states), Function::Sum | Function::SumFloat) => {
                 fold(Fold::Sum, states, number(), groups, counted, rows)?;
             }
-            (States::Floats(sums, addition), _) => {
-                add_floats(sums, *addition, number(), groups, counted, rows);
+            (States::Floats(sums, order), _) => {
+                add_floats(sums, *order, number(), groups, counted, rows);
             }
             (States::Strings(states), function) => {
                 let is_max = function == Function::Max;

@@ -13,7 +13,7 @@ use crate::{
 
 /// The order in which floats are added, which the last digits of a sum depend on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Addition {
+pub(crate) enum AdditionOrder {
     /// That of the rows.
     OfRows,
     /// Any that is fast.
@@ -26,7 +26,7 @@ const LANES: usize = 16;
 /// Adds the counted floats to the sums of their groups; a sum is `None` as long as there was none.
 pub(crate) fn add_floats(
     sums: &mut [Option<f64>],
-    addition: Addition,
+    order: AdditionOrder,
     number: Number<'_>,
     groups: Groups<'_>,
     counted: Option<&BooleanBuffer>,
@@ -39,32 +39,39 @@ pub(crate) fn add_floats(
         let count = counted.map_or(rows, BooleanBuffer::count_set_bits);
         if count > 0 {
             let start = sum.unwrap_or(0.0);
-            *sum = Some(sum_of(start, addition, &values[..rows], counted));
+            *sum = Some(sum_of(start, order, &values[..rows], counted));
         }
         return;
     }
     let mut add = |row: usize| {
-        let order = match &numbers.values {
+        let place = match &numbers.values {
             NumberValues::Narrow(values) => values[row],
             // No float: the sum of a column of integers means nothing, but it is defined.
             NumberValues::Wide(values) => i64::try_from(values[row]).unwrap_or_default(),
         };
         if let Some(sum) = sums.get_mut(groups.of(row)) {
-            *sum = Some(sum.unwrap_or(0.0) + float_at(order));
+            *sum = Some(sum.unwrap_or(0.0) + float_at(place));
         }
     };
     each(counted, rows, &mut add);
 }
 
 /// `start` and the counted floats.
-fn sum_of(start: f64, addition: Addition, values: &[i64], counted: Option<&BooleanBuffer>) -> f64 {
-    match (addition, counted) {
-        (Addition::OfRows, None) => values.iter().fold(start, |sum, value| sum + float_at(*value)),
-        (Addition::OfRows, Some(counted)) => {
+fn sum_of(
+    start: f64,
+    order: AdditionOrder,
+    values: &[i64],
+    counted: Option<&BooleanBuffer>,
+) -> f64 {
+    match (order, counted) {
+        (AdditionOrder::OfRows, None) => {
+            values.iter().fold(start, |sum, value| sum + float_at(*value))
+        }
+        (AdditionOrder::OfRows, Some(counted)) => {
             counted.set_indices().fold(start, |sum, row| sum + float_at(values[row]))
         }
-        (Addition::Any, None) => start + sum_all(values),
-        (Addition::Any, Some(counted)) => start + sum_counted(values, counted),
+        (AdditionOrder::Any, None) => start + sum_all(values),
+        (AdditionOrder::Any, Some(counted)) => start + sum_counted(values, counted),
     }
 }
 
@@ -102,12 +109,12 @@ mod tests {
     use super::*;
     use crate::{simd::at_each_level, values::Numbers};
 
-    fn sum(addition: Addition, floats: &[f64], counted: Option<&BooleanBuffer>) -> Option<f64> {
+    fn sum(order: AdditionOrder, floats: &[f64], counted: Option<&BooleanBuffer>) -> Option<f64> {
         let values = NumberValues::Narrow(floats.iter().copied().map(float_order).collect());
         let numbers = Numbers { values, validity: None };
         let mut sums = [None];
         let number = Number::Vector(&numbers);
-        add_floats(&mut sums, addition, number, Groups::One, counted, floats.len());
+        add_floats(&mut sums, order, number, Groups::One, counted, floats.len());
         sums[0]
     }
 
@@ -118,8 +125,8 @@ mod tests {
             let floats = &floats[..rows];
             let counted = BooleanBuffer::collect_bool(rows, |row| row % 3 != 1);
             for counted in [None, Some(&counted)] {
-                let expected = sum(Addition::OfRows, floats, counted);
-                for found in at_each_level(|| sum(Addition::Any, floats, counted)) {
+                let expected = sum(AdditionOrder::OfRows, floats, counted);
+                for found in at_each_level(|| sum(AdditionOrder::Any, floats, counted)) {
                     assert_eq!(found, expected, "{rows}");
                 }
             }
@@ -131,11 +138,11 @@ mod tests {
         let floats = [f64::NAN, 1.5, f64::INFINITY, f64::NEG_INFINITY, 2.0, -0.0];
         let some = BooleanBuffer::from(vec![false, true, false, false, true, true]);
         let none = BooleanBuffer::new_unset(floats.len());
-        for addition in [Addition::OfRows, Addition::Any] {
-            assert_eq!(sum(addition, &floats, Some(&some)), Some(3.5));
-            assert_eq!(sum(addition, &floats, Some(&none)), None);
-            assert!(sum(addition, &floats, None).is_some_and(f64::is_nan));
-            assert_eq!(sum(addition, &[-0.0], None).map(f64::to_bits), Some(0));
+        for order in [AdditionOrder::OfRows, AdditionOrder::Any] {
+            assert_eq!(sum(order, &floats, Some(&some)), Some(3.5));
+            assert_eq!(sum(order, &floats, Some(&none)), None);
+            assert!(sum(order, &floats, None).is_some_and(f64::is_nan));
+            assert_eq!(sum(order, &[-0.0], None).map(f64::to_bits), Some(0));
         }
     }
 
@@ -146,8 +153,8 @@ mod tests {
         (floats[0], floats[1], floats[LANES]) = (1e16, 1.0, -1e16);
         let counted = BooleanBuffer::new_set(floats.len());
         for counted in [None, Some(&counted)] {
-            assert_eq!(sum(Addition::OfRows, &floats, counted), Some(0.0));
-            assert_eq!(sum(Addition::Any, &floats, counted), Some(1.0));
+            assert_eq!(sum(AdditionOrder::OfRows, &floats, counted), Some(0.0));
+            assert_eq!(sum(AdditionOrder::Any, &floats, counted), Some(1.0));
         }
     }
 }

@@ -13,7 +13,7 @@ use crate::{
     aggregate::Slot,
     combine::Combined,
     error::Stop,
-    floats::Addition,
+    floats::AdditionOrder,
     fold::Groups,
     scope::Scope,
     values::{NumberValues, is_set},
@@ -53,10 +53,10 @@ impl States {
     pub(crate) fn new(
         keys: &[Key],
         aggregates: &[Aggregate],
-        addition: Addition,
+        order: AdditionOrder,
         bytes_max: u64,
     ) -> Self {
-        let slot = |aggregate: &Aggregate| Slot::new(*aggregate, addition);
+        let slot = |aggregate: &Aggregate| Slot::new(*aggregate, order);
         let slots: Vec<Slot> = aggregates.iter().map(slot).collect();
         let mut states = Self {
             index: Index {

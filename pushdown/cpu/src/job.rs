@@ -10,7 +10,7 @@ use nearscan_command::{
 use nearscan_drive::{CancelWord, Failure, FileTable, clock::Stopwatch};
 
 use crate::{
-    buffers::Buffers, chunk::ChunkReader, error::Stop, floats::Addition, groups::States,
+    buffers::Buffers, chunk::ChunkReader, error::Stop, floats::AdditionOrder, groups::States,
     program::Prepared, rows::RowOutput, scope::Scope, selection::Selection, vector::Vector,
 };
 
@@ -140,7 +140,7 @@ impl<'a> Work<'a> {
             is_used: used_columns(fragment),
             sink: match &fragment.output {
                 Output::States { keys, aggregates } => {
-                    Sink::States(States::new(keys, aggregates, Addition::OfRows, bytes_max))
+                    Sink::States(States::new(keys, aggregates, AdditionOrder::OfRows, bytes_max))
                 }
                 Output::Rows { columns, limit, top } => {
                     Sink::Rows(RowOutput::new(columns, *limit, *top, bytes_max))

@@ -11,7 +11,7 @@ use super::{
     arrays::ColumnBuilder, batch::Batch, error::ScanError, plan::ScanPlan, predicate::Predicate,
 };
 use crate::{
-    buffers::Buffers, chunk::ChunkReader, floats::Addition, groups::States, job::used_columns,
+    buffers::Buffers, chunk::ChunkReader, floats::AdditionOrder, groups::States, job::used_columns,
     program::Prepared, scope::Scope,
 };
 
@@ -110,7 +110,7 @@ impl Scan {
         if let Sink::States(states) = &mut self.sink
             && let Output::States { keys, aggregates } = &self.plan.fragment.output
         {
-            let new = States::new(keys, aggregates, Addition::Any, u64::MAX);
+            let new = States::new(keys, aggregates, AdditionOrder::Any, u64::MAX);
             *states = Some(Box::new(new));
         }
     }
