@@ -60,7 +60,7 @@ pub struct ScanPlan {
 
 impl ScanPlan {
     /// The columns whose values nothing needs, only which of them are NULL, `[columns]`.
-    pub(super) fn columns_of_levels(&self, is_output: &[bool]) -> Vec<bool> {
+    pub(super) fn columns_only_tested_for_null(&self, is_output: &[bool]) -> Vec<bool> {
         let mut is_only = only_tested_for_null(&self.fragment.predicate, &self.fragment);
         let filters = self.filters.iter().flat_map(|filter| filter.columns().iter().copied());
         let keys = self.keys.iter().map(|(column, _)| *column);

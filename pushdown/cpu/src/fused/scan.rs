@@ -39,7 +39,7 @@ pub struct Scan {
     /// Which columns the projection or the output needs.
     is_output: Vec<bool>,
     /// Columns of which only definition levels are read.
-    has_only_levels: Vec<bool>,
+    reads_only_levels: Vec<bool>,
     sink: Sink,
     readers: Vec<Option<ChunkReader>>,
     /// Rows that were skipped in columns without bytes.
@@ -78,7 +78,7 @@ impl Scan {
         Self {
             predicate: Predicate::new(&plan, is_output.clone()),
             projection: Prepared::new(&plan.fragment, &plan.fragment.projection),
-            has_only_levels: plan.columns_of_levels(&is_output),
+            reads_only_levels: plan.columns_only_tested_for_null(&is_output),
             is_output,
             sink,
             readers: Vec::new(),
@@ -146,7 +146,7 @@ impl Scan {
     pub fn give(&mut self, column: usize, bytes: Bytes) {
         let buffers = self.buffers.clone();
         let mut reader = ChunkReader::open(column, &self.chunks[column], bytes, self.rows, buffers);
-        if self.has_only_levels[column] {
+        if self.reads_only_levels[column] {
             reader = reader.of_levels();
         }
         reader.skip(self.skipped[column]);
