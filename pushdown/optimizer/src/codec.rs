@@ -6,8 +6,9 @@
 //! attached drives, and runs units on the host if the drive or the file is missing. Dynamic filters
 //! are serialised by the converter in use, which keeps a filter shared between a join and its scan
 //! if it can. A fused scan is serialised as the plan that it replaces: which row groups it reads,
-//! and how, follows from the footers of files, which the other machine does not have at hand. So
-//! nobody takes the keys of a join there, and the operator that collects them is its input.
+//! and how, follows from the footers of files, which the other machine does not have at hand. No
+//! scan uses the keys of a join there, so the operator that collects them is left out, and its
+//! input is decoded in its place.
 
 mod merge;
 
@@ -183,7 +184,7 @@ struct OperatorNode {
     scan: Option<Vec<u8>>,
     /// Whether it is left out, so that its input is decoded in its place.
     #[prost(bool, tag = "4")]
-    is_input: bool,
+    is_left_out: bool,
 }
 
 impl PhysicalExtensionCodec for PushdownCodec {
@@ -208,7 +209,7 @@ impl PhysicalExtensionCodec for PushdownCodec {
             OperatorNode { scan: Some(plan), .. } => {
                 physical_plan_from_bytes_with_proto_converter(&plan, ctx, self, proto_converter)
             }
-            OperatorNode { is_input: true, .. } => only_child(inputs.to_vec()),
+            OperatorNode { is_left_out: true, .. } => only_child(inputs.to_vec()),
             OperatorNode { .. } => internal_err!("no pushdown operator"),
         }
     }
@@ -232,7 +233,7 @@ impl PhysicalExtensionCodec for PushdownCodec {
             let plan = physical_plan_to_bytes_with_proto_converter(plan, self, proto_converter)?;
             operator.scan = Some(plan.to_vec());
         } else if collects_keys(&node) {
-            operator.is_input = true;
+            operator.is_left_out = true;
         } else {
             return internal_err!("{} is not an operator of this codec", node.name());
         }
