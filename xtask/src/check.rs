@@ -7,8 +7,7 @@
 //! other features than the workspace, and build DataFusion anew, so the crates of
 //! [`WITH_ALL_FEATURES`] are always built too.
 //!
-//! Left to `cargo xtask test` are the tests in docs, the tests of [`SLOW`], and those of
-//! [`WHOLE_PROGRAM`].
+//! Left to `cargo xtask test` are the tests in docs and the tests of [`SLOW`].
 
 use std::{
     collections::BTreeSet,
@@ -31,10 +30,6 @@ use crate::{
 /// Packages that together need every feature of every library that the workspace needs.
 const WITH_ALL_FEATURES: [&str; 3] =
     ["nearscan-optimizer", "nearscan-shell", "nearscan-sqllogictest"];
-
-/// Packages that test the whole program. Their tests run if they changed themselves.
-const WHOLE_PROGRAM: [&str; 4] =
-    ["nearscan-sqllogictest", "nearscan-faults", "nearscan-queries", "nearscan-targets"];
 
 /// Tests that take more than four seconds of a debug build, as parts of their names, by package.
 const SLOW: &[(&str, &[&str])] = &[
@@ -63,8 +58,15 @@ const SLOW: &[(&str, &[&str])] = &[
     ("nearscan-tpch", &["overhead_of_each_query", "copies::"]),
     ("nearscan-peers", &["engines_agree_on"]),
     ("nearscan-queries", &["random_queries_"]),
-    ("nearscan-faults", &["every_fault_at_the_first_units", "a_query_may_be_dropped"]),
-    ("nearscan-sqllogictest", &["emulated_faults", "emulated-faults", "xrt/"]),
+    (
+        "nearscan-faults",
+        &["every_fault_at_the_first_units", "query_may_be_dropped_", "with_little_memory"],
+    ),
+    // All SQL tests of a setting take minutes together; their rules and data are checked.
+    (
+        "nearscan-sqllogictest",
+        &["cpu::", "fused::", "emulated", "xrt::", "file_that_does_not_end", "process_that_dies"],
+    ),
 ];
 
 /// Options of the command.
@@ -108,7 +110,7 @@ fn changed_files(project: &Project, since: &str) -> Result<Vec<String>> {
     Ok(files.filter(|file| !file.is_empty()).map(str::to_owned).collect())
 }
 
-/// The packages with a changed file, and those that import one of them, but [`WHOLE_PROGRAM`].
+/// The packages with a changed file, and those that import one of them.
 fn concerned<'a>(workspace: &'a Workspace, files: &[String]) -> BTreeSet<&'a str> {
     let packages = &workspace.packages;
     let owner = |file: &str| {
@@ -119,8 +121,7 @@ fn concerned<'a>(workspace: &'a Workspace, files: &[String]) -> BTreeSet<&'a str
     let changed: Vec<_> = files.iter().filter_map(|file| owner(file)).collect();
     let is_changed = |folder: &str| changed.iter().any(|package| package.folder == folder);
     let imports = packages.iter().filter(|package| {
-        let mut imported = package.dependencies.iter().filter_map(|it| it.folder.as_deref());
-        !WHOLE_PROGRAM.contains(&package.name.as_str()) && imported.any(is_changed)
+        package.dependencies.iter().filter_map(|it| it.folder.as_deref()).any(is_changed)
     });
     imports.chain(changed.iter().copied()).map(|package| package.name.as_str()).collect()
 }
@@ -186,7 +187,6 @@ mod tests {
             package("inner", "engine/inner", &[]),
             package("engine", "engine", &["engine/inner"]),
             package("shell", "shell", &["engine"]),
-            package(WHOLE_PROGRAM[0], "sql", &["engine"]),
         ];
         let workspace = Workspace { listed: Vec::new(), packages };
         let of = |file: &str| -> Vec<&str> {
@@ -194,7 +194,6 @@ mod tests {
         };
         assert_eq!(of("engine/inner/src/lib.rs"), ["engine", "inner"]);
         assert_eq!(of("engine/src/lib.rs"), ["engine", "shell"]);
-        assert_eq!(of("sql/src/lib.rs"), [WHOLE_PROGRAM[0]]);
         assert_eq!(of("engine.md"), Vec::<&str>::new());
     }
 
