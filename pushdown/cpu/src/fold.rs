@@ -69,7 +69,7 @@ pub(crate) fn each(counted: Option<&BooleanBuffer>, rows: usize, visit: impl FnM
     }
 }
 
-/// Calls `visit` with up to 64 values at a time, and a word whose bits say which of them are counted.
+/// Calls `visit` with up to 64 values at a time, and a word whose bits say which are counted.
 #[inline(always)]
 pub(crate) fn by_word(values: &[i64], counted: &BooleanBuffer, mut visit: impl FnMut(&[i64], u64)) {
     const WORD_BITS: usize = u64::BITS as usize;
