@@ -2,8 +2,9 @@
 //! Caches the rates of a core between runs, as lines `name value` of a file in the user's cache
 //! folder.
 //!
-//! The first line identifies the machine and build. A file of another machine or build, a damaged
-//! file, and a folder that cannot be written are not errors: the host is measured again.
+//! The first line identifies the machine and the version. A file of another machine or version, a
+//! damaged file, and a folder that cannot be written are not errors: the host is measured again.
+//! Builds of one version share a file, so remove it after a change of what is measured.
 
 use std::{
     env, fs,
