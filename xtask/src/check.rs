@@ -55,17 +55,35 @@ const SLOW: &[(&str, &[&str])] = &[
             "server_that_does_not_answer",
         ],
     ),
-    ("nearscan-tpch", &["overhead_of_each_query", "copies::"]),
+    (
+        "nearscan-tpch",
+        &[
+            "copies::",
+            "file_does_not_depend_on_the_number_of_threads",
+            "generation_that_is_ended",
+            "overhead_of_each_query",
+        ],
+    ),
     ("nearscan-peers", &["engines_agree_on"]),
     ("nearscan-queries", &["random_queries_"]),
     (
         "nearscan-faults",
         &["every_fault_at_the_first_units", "query_may_be_dropped_", "with_little_memory"],
     ),
-    // All SQL tests of a setting take minutes together; their rules and data are checked.
+    // The SQL tests of a setting take minutes together; their rules are checked.
     (
         "nearscan-sqllogictest",
-        &["cpu::", "fused::", "emulated", "xrt::", "file_that_does_not_end", "process_that_dies"],
+        &[
+            "cpu::",
+            "fused::",
+            "emulated",
+            "xrt::",
+            "are_those_of_duckdb",
+            "is_what_make_data_writes",
+            "file_that_does_not_end",
+            "process_that_dies",
+            "process_that_is_late",
+        ],
     ),
 ];
 
