@@ -26,14 +26,15 @@ const CONFIGURATION: &str = "EMCONFIG_PATH";
 const RUN_FOLDER: &str = "SDACCEL_EM_RUN_DIR";
 /// The last part of the socket's name.
 const SOCKET: &str = "EMULATION_SOCKETID";
-/// The part before it; without one, all processes have the same socket.
+/// The folder in `/tmp` that the socket is in. It is one of ours: the user's own name may be that of
+/// a file, or of a folder of another user.
 const USER: &str = "USER";
 
 /// Names of folders and sockets begin so; the number of the process that made them follows.
 const PREFIX: &str = "nearscan-xrt-";
 
-/// Bytes of a socket's name, which the system limits.
-const SOCKET_NAME_BYTES_MAX: usize = 106;
+/// Where the runtime looks for folders of sockets.
+const SOCKETS: &str = "/tmp";
 
 /// The description of the device: one SmartSSD with one bank. The runtime ends the process when it
 /// cannot read it, and invents a device when it is not there. Sizes are words of a table.
@@ -52,8 +53,8 @@ pub(crate) const DEVICES: u32 = 1;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Environment {
     folder: PathBuf,
-    socket_name: String,
-    user: String,
+    /// Of the folder, of the socket, and of the folder that the socket is in.
+    name: String,
 }
 
 impl Environment {
@@ -61,18 +62,14 @@ impl Environment {
     /// dead processes have left.
     ///
     /// # Errors
-    /// [`OpenError::File`] when the folder cannot be made, [`OpenError::SocketName`].
+    /// [`OpenError::File`] when the folder cannot be made.
     pub fn make() -> Result<Self, OpenError> {
         static MADE: AtomicU32 = AtomicU32::new(0);
-        let user = variable(USER).filter(|user| !user.is_empty());
-        let user = user.unwrap_or_else(|| "nearscan".to_owned());
         let temporary = std::env::temp_dir();
-        let sockets = Path::new("/tmp").join(&user);
-        [&temporary, &sockets].into_iter().for_each(|folder| sweep(folder));
+        [&temporary, Path::new(SOCKETS)].into_iter().for_each(sweep);
         let number = MADE.fetch_add(1, Ordering::Relaxed);
         let name = format!("{PREFIX}{}-{number}", std::process::id());
-        let made = Self { folder: temporary.join(&name), socket_name: name, user };
-        made.check()?;
+        let made = Self { folder: temporary.join(&name), name };
         made.lay_out()?;
         Ok(made)
     }
@@ -83,8 +80,8 @@ impl Environment {
             (MODE, "sw_emu".into()),
             (CONFIGURATION, self.folder.clone().into()),
             (RUN_FOLDER, self.folder.clone().into()),
-            (SOCKET, self.socket_name.clone().into()),
-            (USER, self.user.clone().into()),
+            (SOCKET, self.name.clone().into()),
+            (USER, self.name.clone().into()),
         ]
     }
 
@@ -92,7 +89,6 @@ impl Environment {
     /// thread, new ones.
     pub(crate) fn of_process() -> Result<Self, OpenError> {
         if let Some(given) = Self::given() {
-            given.check()?;
             given.lay_out()?;
             return Ok(given);
         }
@@ -115,21 +111,14 @@ impl Environment {
         }
         let folder = PathBuf::from(variable(CONFIGURATION)?);
         let run_folder = PathBuf::from(variable(RUN_FOLDER)?);
-        let given = Self { folder, socket_name: variable(SOCKET)?, user: variable(USER)? };
+        let name = variable(SOCKET)?;
         // An environment that the user has set up is neither written nor removed.
-        let name = given.folder.file_name().map(|name| name.to_string_lossy().into_owned());
-        let is_ours = given.folder == run_folder
-            && given.socket_name.starts_with(PREFIX)
-            && name.is_some_and(|name| name == given.socket_name);
-        (is_ours && !given.user.is_empty()).then_some(given)
-    }
-
-    fn check(&self) -> Result<(), OpenError> {
-        let path = self.socket();
-        match path.as_os_str().len() < SOCKET_NAME_BYTES_MAX {
-            true => Ok(()),
-            false => Err(OpenError::SocketName { path, limit: SOCKET_NAME_BYTES_MAX }),
-        }
+        let folder_name = folder.file_name().map(|name| name.to_string_lossy().into_owned());
+        let is_ours = folder == run_folder
+            && name.starts_with(PREFIX)
+            && variable(USER)? == name
+            && folder_name.is_some_and(|folder_name| folder_name == name);
+        is_ours.then_some(Self { folder, name })
     }
 
     /// Makes the folder and the description of the device in it.
@@ -141,13 +130,13 @@ impl Environment {
 
     /// The socket that the runtime looks for.
     pub(crate) fn socket(&self) -> PathBuf {
-        Path::new("/tmp").join(&self.user).join(&self.socket_name)
+        Path::new(SOCKETS).join(&self.name).join(&self.name)
     }
 
     /// Removes the folder and the socket; what is not there is no matter.
     pub fn remove(&self) {
         drop(std::fs::remove_dir_all(&self.folder));
-        drop(std::fs::remove_file(self.socket()));
+        drop(std::fs::remove_dir_all(Path::new(SOCKETS).join(&self.name)));
     }
 }
 
@@ -209,15 +198,5 @@ mod tests {
         }
         sweep(folder.path());
         assert_eq!((dead.exists(), alive.exists(), other.exists()), (false, true, true));
-    }
-
-    #[test]
-    fn too_long_name_is_refused() {
-        let environment = Environment {
-            folder: PathBuf::new(),
-            socket_name: "a".to_owned(),
-            user: "u".repeat(120),
-        };
-        assert!(matches!(environment.check(), Err(OpenError::SocketName { .. })));
     }
 }

@@ -70,14 +70,6 @@ pub enum OpenError {
     /// An image for emulation needs something to emulate the card.
     #[error("the image is for software emulation, and no model of a card was given")]
     NoModel,
-    /// The path of the socket is too long for the system.
-    #[error("the socket {path} has a name of more than {limit} bytes: USER is too long")]
-    SocketName {
-        /// The socket.
-        path: PathBuf,
-        /// Bytes that would do.
-        limit: usize,
-    },
     /// The name of a card makes no sense.
     #[error("{target:?} is neither an index nor an address such as 0000:01:00.1")]
     Target {
