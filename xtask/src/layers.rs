@@ -109,6 +109,7 @@ const PLACES: &[(&str, Layer)] = &[
     ("pushdown/io", L1),
     ("fpga_kernels/models", L1),
     ("pushdown/cpu", L2),
+    ("pushdown/aggregate", L2),
     (CONFORMANCE, L2),
     ("pushdown/emulator", L3),
     ("pushdown/xrt", L3),

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Defines [`Error`].
+
+use arrow::{datatypes::DataType, error::ArrowError};
+
+/// Why rows could not be grouped.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A column has another type than it was planned with.
+    #[error("a column was planned for another type than {found}")]
+    Type {
+        /// The type that it has.
+        found: DataType,
+    },
+    /// A key is NULL in a column that was planned for none.
+    #[error("a key is NULL that was planned not to be")]
+    Null,
+    /// The arrays of the groups cannot be made.
+    #[error(transparent)]
+    Arrow(#[from] ArrowError),
+    /// A spilled block cannot be read back.
+    #[error("a spilled block is damaged: {what}")]
+    Damaged {
+        /// What is wrong with it.
+        what: &'static str,
+    },
+    /// A file of spilled blocks cannot be written or read.
+    #[error("spilled blocks: {0}")]
+    File(#[from] std::io::Error),
+}
+
+pub(crate) type Result<T> = std::result::Result<T, Error>;

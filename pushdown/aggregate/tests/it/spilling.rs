@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Tests rows that were written to files in between.
+
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, Int64Array, StringViewArray};
+use nearscan_aggregate::Values;
+use rstest::rstest;
+
+use crate::support::{Job, Table, expected, grouped, layout_of, states_over};
+
+const ROWS: i64 = 60_000;
+
+fn integers() -> ArrayRef {
+    Arc::new(Int64Array::from_iter_values((0..ROWS).map(|row| row * 7919 % 30_000)))
+}
+
+/// Integers that are first NULL in the last of the files.
+fn nullable() -> ArrayRef {
+    let value = |row| (row < ROWS - 9000 || row % 2 == 0).then_some(row * 7919 % 100);
+    Arc::new((0..ROWS).map(value).collect::<Int64Array>())
+}
+
+fn texts() -> ArrayRef {
+    Arc::new((0..ROWS).map(|row| Some(format!("text {}", row % 9000))).collect::<StringViewArray>())
+}
+
+#[rstest]
+#[case::words(vec![integers()])]
+#[case::words_then_wide(vec![nullable()])]
+#[case::wide(vec![integers(), nullable()])]
+#[case::texts(vec![texts(), nullable()])]
+fn groups_of_spilled_rows_are_those_of_a_map(
+    #[case] keys: Vec<ArrayRef>,
+    #[values(1, 3)] spills_after: usize,
+) {
+    let table = Table { keys, arguments: vec![nullable()] };
+    let states = states_over(&[Values::I64]);
+    let job = Job {
+        states: states.clone(),
+        outputs: 2,
+        collectors: 2,
+        batch_rows: 4096,
+        spills_after: Some(spills_after),
+    };
+    let answer = grouped(&table, layout_of(&table.keys), &job);
+    assert_eq!(answer, expected(&table, &states));
+}
