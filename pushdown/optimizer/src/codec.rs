@@ -8,7 +8,8 @@
 //! if it can. A fused scan is serialised as the plan that it replaces: which row groups it reads,
 //! and how, follows from the footers of files, which the other machine does not have at hand. No
 //! scan uses the keys of a join there, so the operator that collects them is left out, and its
-//! input is decoded in its place.
+//! input is decoded in its place. An aggregate of ours is serialised as the operators that it
+//! replaces.
 
 mod merge;
 
@@ -21,7 +22,7 @@ use datafusion::{
     execution::TaskContext,
     logical_expr::ScalarUDF,
     physical_expr::PhysicalExpr,
-    physical_plan::ExecutionPlan,
+    physical_plan::{ExecutionPlan, empty::EmptyExec},
 };
 use datafusion_proto::{
     bytes::{
@@ -41,6 +42,7 @@ use nearscan_drive::FileRef;
 use prost::Message;
 
 use crate::{
+    aggregate::{PartitionedAggregateExec, replaced_over},
     cost::UnitEstimate,
     decision::{Costs, KeepReason},
     exec::{PushdownExec, PushdownMergeExec, Pushed, Replaced, RowsShape},
@@ -49,8 +51,9 @@ use crate::{
     units::PlannedUnit,
 };
 
-/// Reads and writes [`PushdownExec`], [`PushdownMergeExec`], [`FusedScanExec`], the operator that
-/// collects join keys, and the operators of corrections.
+/// Reads and writes [`PushdownExec`], [`PushdownMergeExec`], [`FusedScanExec`],
+/// [`PartitionedAggregateExec`], the operator that collects join keys, and the operators of
+/// corrections.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct PushdownCodec;
 
@@ -182,6 +185,9 @@ struct OperatorNode {
     /// The plan that a fused scan replaces.
     #[prost(bytes = "vec", optional, tag = "3")]
     scan: Option<Vec<u8>>,
+    /// The plan that an aggregate replaces, over an empty input.
+    #[prost(bytes = "vec", optional, tag = "5")]
+    aggregate: Option<Vec<u8>>,
     /// Whether it is left out, so that its input is decoded in its place.
     #[prost(bool, tag = "4")]
     is_left_out: bool,
@@ -210,6 +216,15 @@ impl PhysicalExtensionCodec for PushdownCodec {
                 physical_plan_from_bytes_with_proto_converter(&plan, ctx, self, proto_converter)
             }
             OperatorNode { is_left_out: true, .. } => only_child(inputs.to_vec()),
+            OperatorNode { aggregate: Some(plan), .. } => {
+                let plan = physical_plan_from_bytes_with_proto_converter(
+                    &plan,
+                    ctx,
+                    self,
+                    proto_converter,
+                )?;
+                replaced_over(&plan, &only_child(inputs.to_vec())?)
+            }
             OperatorNode { .. } => internal_err!("no pushdown operator"),
         }
     }
@@ -232,6 +247,13 @@ impl PhysicalExtensionCodec for PushdownCodec {
             let plan = Arc::clone(exec.replaced());
             let plan = physical_plan_to_bytes_with_proto_converter(plan, self, proto_converter)?;
             operator.scan = Some(plan.to_vec());
+        } else if let Some(exec) = node.downcast_ref::<PartitionedAggregateExec>() {
+            // The codec writes the input beside the operator, and gives it to whoever decodes.
+            let input = only_child(exec.children().into_iter().cloned().collect())?;
+            let empty: Arc<dyn ExecutionPlan> = Arc::new(EmptyExec::new(input.schema()));
+            let plan = replaced_over(exec.replaced(), &empty)?;
+            let plan = physical_plan_to_bytes_with_proto_converter(plan, self, proto_converter)?;
+            operator.aggregate = Some(plan.to_vec());
         } else if collects_keys(&node) {
             operator.is_left_out = true;
         } else {

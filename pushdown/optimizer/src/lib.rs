@@ -34,6 +34,7 @@
 //!   kept.
 #![forbid(unsafe_code)]
 
+mod aggregate;
 #[cfg(feature = "proto")]
 pub mod codec;
 pub mod context;
@@ -41,6 +42,7 @@ pub mod cost;
 pub mod decide;
 pub mod decision;
 mod exec;
+mod executions;
 pub mod facts;
 pub mod functions;
 mod fused;
@@ -59,6 +61,7 @@ pub mod settings;
 mod stored;
 mod units;
 
+pub use aggregate::{PartitionedAggregateExec, PartitionedAggregateRule};
 #[cfg(feature = "proto")]
 pub use codec::PushdownCodec;
 pub use context::PushdownContext;

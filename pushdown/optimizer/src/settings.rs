@@ -81,6 +81,16 @@ pub enum ScanReader {
     DataFusion,
 }
 
+/// The operator of grouped aggregates.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum AggregateOperator {
+    /// The one whose hash tables stay in the cache, for every function that it computes.
+    #[default]
+    Partitioned,
+    /// DataFusion's own.
+    DataFusion,
+}
+
 /// Settings below `nearscan.pushdown`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct PushdownOptions {
@@ -131,6 +141,8 @@ pub struct NearscanOptions {
     pub host: HostOptions,
     /// `nearscan.scan`.
     pub scan: ScanReader,
+    /// `nearscan.aggregate`.
+    pub aggregate: AggregateOperator,
     /// Settings below `nearscan.io`.
     pub io: IoOptions,
     /// `nearscan.corrections`.
@@ -266,6 +278,15 @@ pub static SETTINGS: &[Setting] = &[
                       filters and aggregates in one pass, where it can (fused), or DataFusion's",
         get: |options| options.scan.to_string(),
         set: |options, value| store(&mut options.scan, value.parse().ok()),
+    },
+    Setting {
+        key: "nearscan.aggregate",
+        values: "partitioned or datafusion",
+        default: "partitioned",
+        description: "Which operator groups rows: the one whose hash tables stay in the cache, \
+                      where it can (partitioned), or DataFusion's",
+        get: |options| options.aggregate.to_string(),
+        set: |options, value| store(&mut options.aggregate, value.parse().ok()),
     },
     Setting {
         key: "nearscan.io.engine",
@@ -415,49 +436,30 @@ impl ExtensionOptions for NearscanOptions {
     }
 }
 
-impl fmt::Display for PushdownMode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Auto => "auto",
-            Self::Force => "force",
-            Self::Off => "off",
-        })
-    }
-}
-
-impl FromStr for PushdownMode {
-    type Err = ();
-
-    fn from_str(text: &str) -> Result<Self, ()> {
-        match text.to_ascii_lowercase().as_str() {
-            "auto" => Ok(Self::Auto),
-            "force" => Ok(Self::Force),
-            "off" => Ok(Self::Off),
-            _ => Err(()),
+/// Implements `Display` and `FromStr` for values that are words; case does not matter.
+macro_rules! impl_words {
+    ($type:ty { $($value:ident = $word:literal),+ $(,)? }) => {
+        impl fmt::Display for $type {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(match self { $(Self::$value => $word),+ })
+            }
         }
-    }
-}
 
-impl fmt::Display for ScanReader {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Fused => "fused",
-            Self::DataFusion => "datafusion",
-        })
-    }
-}
+        impl FromStr for $type {
+            type Err = ();
 
-impl FromStr for ScanReader {
-    type Err = ();
-
-    fn from_str(text: &str) -> Result<Self, ()> {
-        match text.to_ascii_lowercase().as_str() {
-            "fused" => Ok(Self::Fused),
-            "datafusion" => Ok(Self::DataFusion),
-            _ => Err(()),
+            fn from_str(text: &str) -> Result<Self, ()> {
+                match text.to_ascii_lowercase().as_str() {
+                    $($word => Ok(Self::$value),)+
+                    _ => Err(()),
+                }
+            }
         }
-    }
+    };
 }
+impl_words!(PushdownMode { Auto = "auto", Force = "force", Off = "off" });
+impl_words!(ScanReader { Fused = "fused", DataFusion = "datafusion" });
+impl_words!(AggregateOperator { Partitioned = "partitioned", DataFusion = "datafusion" });
 
 impl fmt::Display for DriveChoice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

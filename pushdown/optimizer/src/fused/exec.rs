@@ -29,11 +29,12 @@ use super::{
     filter::columns_of,
     keys::LinkedKeys,
     run::{self, Start},
-    share::Executions,
+    share::Lists,
     work::Fused,
 };
 use crate::{
     exec::{is_dynamic, show},
+    executions::Executions,
     scan::without_barriers,
 };
 
@@ -47,7 +48,7 @@ pub struct FusedScanExec {
     dynamic_filters: Vec<Arc<dyn PhysicalExpr>>,
     /// Keys of joins above.
     keys: Vec<LinkedKeys>,
-    executions: Arc<Executions>,
+    executions: Arc<Executions<Lists>>,
     properties: Arc<PlanProperties>,
     metrics: ExecutionPlanMetricsSet,
 }

@@ -31,11 +31,12 @@ use super::{
     keys::{LinkedKeys, dynamic_ids},
     prune::RowGroupPruner,
     reader::{OpenUnit, RowGroupReader},
-    share::Executions,
+    share::{self, Lists},
     work::Fused,
 };
 use crate::{
     exec::{arrays, fallback},
+    executions::Executions,
     lower::aggregate::Meaning,
     units::PlannedUnit,
 };
@@ -52,7 +53,7 @@ pub(super) struct Start<'a> {
     /// Over the outputs.
     pub(super) dynamic_filters: &'a [Arc<dyn PhysicalExpr>],
     pub(super) keys: &'a [LinkedKeys],
-    pub(super) executions: &'a Executions,
+    pub(super) executions: &'a Executions<Lists>,
     pub(super) metrics: &'a ExecutionPlanMetricsSet,
 }
 
@@ -65,7 +66,7 @@ pub(super) fn partition_stream(
     let fused = Arc::clone(start.fused);
     let schema = start.plan.schema();
     let counts: Vec<usize> = fused.partitions.iter().map(Vec::len).collect();
-    let share = start.executions.start(task, &counts, partition, !fused.is_ordered);
+    let share = share::start(start.executions, task, &counts, partition, !fused.is_ordered);
     let metrics = Metrics::new(start.metrics, partition);
     let pruner = RowGroupPruner::new(&fused, start.dynamic_filters);
     let runner = Runner {

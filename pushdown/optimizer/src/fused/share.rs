@@ -9,25 +9,19 @@
 
 use std::{
     collections::VecDeque,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use datafusion::execution::TaskContext;
 
-/// The executions of an operator.
-#[derive(Debug, Default)]
-pub(super) struct Executions(Mutex<Vec<Execution>>);
+use crate::executions::Executions;
 
-/// One execution: its partitions share a task context, and each of them runs once.
-#[derive(Debug)]
-struct Execution {
-    context: Weak<TaskContext>,
-    lists: Arc<Mutex<Vec<List>>>,
-}
+/// The lists of all partitions.
+pub(super) type Lists = Mutex<Vec<List>>;
 
 /// The row groups of one partition, as places in its list of the plan.
 #[derive(Debug, Default)]
-struct List {
+pub(super) struct List {
     left: VecDeque<usize>,
     stream: Stream,
 }
@@ -44,42 +38,26 @@ enum Stream {
 /// The right of one stream to take row groups.
 #[derive(Debug)]
 pub(super) struct Share {
-    lists: Arc<Mutex<Vec<List>>>,
+    lists: Arc<Lists>,
     partition: usize,
     takes_from_others: bool,
 }
 
-impl Executions {
-    /// Starts the stream of a partition; `counts` are the numbers of row groups of all partitions.
-    pub(super) fn start(
-        &self,
-        context: &Arc<TaskContext>,
-        counts: &[usize],
-        partition: usize,
-        takes_from_others: bool,
-    ) -> Share {
-        let mut executions = lock(&self.0);
-        executions.retain(|execution| execution.context.strong_count() > 0);
-        let is_free = |execution: &&Execution| {
-            let is_same = std::ptr::eq(execution.context.as_ptr(), Arc::as_ptr(context));
-            let lists = lock(&execution.lists);
-            is_same && lists.get(partition).is_some_and(|list| list.stream == Stream::NotStarted)
-        };
-        let lists = match executions.iter().find(is_free) {
-            Some(execution) => Arc::clone(&execution.lists),
-            None => {
-                let list = |count: &usize| List { left: (0..*count).collect(), ..List::default() };
-                let lists = Arc::new(Mutex::new(counts.iter().map(list).collect()));
-                let context = Arc::downgrade(context);
-                executions.push(Execution { context, lists: Arc::clone(&lists) });
-                lists
-            }
-        };
-        if let Some(list) = lock(&lists).get_mut(partition) {
-            list.stream = Stream::Runs;
-        }
-        Share { lists, partition, takes_from_others }
+/// Starts the stream of a partition; `counts` are the numbers of row groups of all partitions.
+pub(super) fn start(
+    executions: &Executions<Lists>,
+    context: &Arc<TaskContext>,
+    counts: &[usize],
+    partition: usize,
+    takes_from_others: bool,
+) -> Share {
+    let list = |count: &usize| List { left: (0..*count).collect(), ..List::default() };
+    let new = || Mutex::new(counts.iter().map(list).collect());
+    let lists = executions.start(context, counts.len(), partition, new);
+    if let Some(list) = lock(&lists).get_mut(partition) {
+        list.stream = Stream::Runs;
     }
+    Share { lists, partition, takes_from_others }
 }
 
 impl Share {
@@ -131,21 +109,21 @@ mod tests {
     #[test]
     fn partition_takes_from_the_end_of_lists_of_running_partitions() {
         let (executions, context) = (Executions::default(), Arc::default());
-        let first = executions.start(&context, COUNTS, 0, true);
-        let second = executions.start(&context, COUNTS, 1, true);
+        let first = start(&executions, &context, COUNTS, 0, true);
+        let second = start(&executions, &context, COUNTS, 1, true);
         assert_eq!(second.next(), Some((1, 0)));
         assert_eq!(second.next(), Some((0, 2)));
         assert_eq!(first.next(), Some((0, 0)));
         assert_eq!(rest(&second), [(0, 1)]);
         assert_eq!(rest(&first), []);
         // The third list is of a partition that does not run.
-        assert_eq!(rest(&executions.start(&context, COUNTS, 2, true)), [(2, 0), (2, 1)]);
+        assert_eq!(rest(&start(&executions, &context, COUNTS, 2, true)), [(2, 0), (2, 1)]);
     }
 
     #[test]
     fn row_groups_that_are_left_for_others_are_not_taken_ahead() {
         let (executions, context) = (Executions::default(), Arc::default());
-        let share = executions.start(&context, COUNTS, 0, true);
+        let share = start(&executions, &context, COUNTS, 0, true);
         assert_eq!(share.next_of_own(2), Some((0, 0)));
         assert_eq!(share.next_of_own(2), None);
         assert_eq!(share.next_of_own(0), Some((0, 1)));
@@ -156,19 +134,19 @@ mod tests {
     #[test]
     fn partition_alone_has_exactly_its_row_groups() {
         let (executions, context) = (Executions::default(), Arc::default());
-        let dropped = executions.start(&context, COUNTS, 0, true);
+        let dropped = start(&executions, &context, COUNTS, 0, true);
         drop(dropped);
-        assert_eq!(rest(&executions.start(&context, COUNTS, 1, true)), [(1, 0)]);
-        let ordered = executions.start(&context, COUNTS, 2, false);
+        assert_eq!(rest(&start(&executions, &context, COUNTS, 1, true)), [(1, 0)]);
+        let ordered = start(&executions, &context, COUNTS, 2, false);
         assert_eq!(rest(&ordered), [(2, 0), (2, 1)]);
     }
 
     #[test]
     fn executions_do_not_share() {
         let (executions, context, other) = (Executions::default(), Arc::default(), Arc::default());
-        let first = executions.start(&context, COUNTS, 1, true);
-        let again = executions.start(&context, COUNTS, 1, true);
-        let elsewhere = executions.start(&other, COUNTS, 0, true);
+        let first = start(&executions, &context, COUNTS, 1, true);
+        let again = start(&executions, &context, COUNTS, 1, true);
+        let elsewhere = start(&executions, &other, COUNTS, 0, true);
         assert_eq!(rest(&first), [(1, 0)]);
         assert_eq!(rest(&again), [(1, 0)]);
         assert_eq!(rest(&elsewhere), [(0, 0), (0, 1), (0, 2)]);

@@ -40,8 +40,8 @@ use nearscan_corrections::install;
 use nearscan_drive::{Capabilities, Drive, Drives, FileRef};
 use nearscan_optimizer::{
     Candidate, Decision, FileFacts, FusedScanRule, JoinKeysRule, Kept, NearscanOptions,
-    PushdownContext, PushdownExec, PushdownMergeExec, PushdownRule, decide::decide,
-    planning_context,
+    PartitionedAggregateRule, PushdownContext, PushdownExec, PushdownMergeExec, PushdownRule,
+    decide::decide, planning_context,
 };
 use parquet::file::metadata::ParquetMetaDataReader;
 use tempfile::TempDir;
@@ -211,6 +211,7 @@ impl Bench {
         let mut state = self.pushing_state();
         FusedScanRule.install(&mut state);
         JoinKeysRule.install(&mut state);
+        PartitionedAggregateRule.install(&mut state);
         self.session(state).await
     }
 

@@ -145,6 +145,25 @@ async fn decoded_fused_scan_is_the_plan_that_it_replaces(#[case] sql: &str) {
     assert_eq!(texts(&batches), bench.expected(sql).await);
 }
 
+/// Its replaced operators come back, over what was below it.
+#[tokio::test]
+async fn decoded_aggregate_is_the_operators_that_it_replaces() {
+    let bench =
+        Bench::new().set("nearscan.pushdown.mode", "off").set("nearscan.scan", "datafusion");
+    let session = bench.fused().await;
+    let sql = "SELECT c, count(*) FROM (SELECT l_orderkey, count(*) AS c FROM lineitem GROUP BY 1) \
+               GROUP BY 1 ORDER BY 1";
+    let sent = crate::bench::plan_of(&session, sql).await;
+    assert_eq!(shown(&sent).matches("PartitionedAggregateExec").count(), 2, "{}", shown(&sent));
+    let arrived = travelled(&sent, &session);
+    let text = shown(&arrived);
+    assert!(!text.contains("PartitionedAggregateExec"), "{text}");
+    assert_eq!(text.matches("mode=FinalPartitioned").count(), 2, "{text}");
+    assert_eq!(arrived.schema(), sent.schema());
+    let batches = collect(arrived, session.task_ctx()).await.unwrap();
+    assert_eq!(texts(&batches), bench.expected(sql).await);
+}
+
 #[tokio::test]
 async fn only_our_operators_are_encoded() {
     let bench = Bench::new();

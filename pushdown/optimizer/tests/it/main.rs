@@ -15,6 +15,7 @@ mod merges;
 mod moves;
 mod narrowing;
 mod ordering;
+mod partitioned;
 mod pushback;
 mod rows;
 mod shapes;

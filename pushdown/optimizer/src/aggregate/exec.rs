@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Implements [`PartitionedAggregateExec`], which groups and aggregates rows.
+
+use std::{fmt, sync::Arc};
+
+use datafusion::{
+    common::{Statistics, internal_err, tree_node::TreeNodeRecursion},
+    error::Result,
+    execution::{SendableRecordBatchStream, TaskContext},
+    physical_expr::PhysicalExpr,
+    physical_plan::{
+        DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties, ReplaceChildrenOptions,
+        aggregates::AggregateExec,
+        coop::cooperative,
+        metrics::{ExecutionPlanMetricsSet, MetricsSet},
+        replace_children_if_necessary,
+    },
+};
+
+use nearscan_corrections::pass_through::only_child;
+
+use super::{
+    collect::Collection,
+    plan::Planned,
+    run::{self, Start},
+};
+use crate::executions::Executions;
+
+/// Groups and aggregates the rows of all partitions of its input, in one step.
+#[derive(Debug)]
+pub struct PartitionedAggregateExec {
+    planned: Arc<Planned>,
+    /// The subplan that this node replaces; its innermost input is that of this node.
+    plan: Arc<dyn ExecutionPlan>,
+    executions: Executions<Collection>,
+    metrics: ExecutionPlanMetricsSet,
+}
+
+impl PartitionedAggregateExec {
+    /// An operator that does what was planned in place of `plan`.
+    pub(super) fn new(planned: Planned, plan: Arc<dyn ExecutionPlan>) -> Self {
+        let (executions, metrics) = (Executions::default(), ExecutionPlanMetricsSet::new());
+        Self { planned: Arc::new(planned), plan, executions, metrics }
+    }
+
+    /// The subplan that this node replaces, over this node's input.
+    pub fn replaced(&self) -> &Arc<dyn ExecutionPlan> {
+        &self.plan
+    }
+
+    /// The node over another input.
+    fn over(&self, input: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
+        let plan = replaced_over(&self.plan, &input)?;
+        let planned = Planned { input, ..Planned::clone(&self.planned) };
+        Ok(Arc::new(Self::new(planned, plan)))
+    }
+}
+
+/// What a node replaces, over another input: final aggregate, repartitioning and first aggregate.
+///
+/// # Errors
+/// If the plan is none that was replaced.
+pub(crate) fn replaced_over(
+    plan: &Arc<dyn ExecutionPlan>,
+    input: &Arc<dyn ExecutionPlan>,
+) -> Result<Arc<dyn ExecutionPlan>> {
+    with_innermost_input(plan, 3, input)
+}
+
+/// A chain of nodes over another input.
+fn with_innermost_input(
+    node: &Arc<dyn ExecutionPlan>,
+    depth: usize,
+    input: &Arc<dyn ExecutionPlan>,
+) -> Result<Arc<dyn ExecutionPlan>> {
+    if depth == 0 {
+        return Ok(Arc::clone(input));
+    }
+    let children = node.children();
+    let [child] = children.as_slice() else {
+        return internal_err!("an aggregate has one input");
+    };
+    let child = with_innermost_input(child, depth - 1, input)?;
+    replace_children_if_necessary(Arc::clone(node), vec![child])
+}
+
+impl DisplayAs for PartitionedAggregateExec {
+    fn fmt_as(&self, t: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = |f: &mut fmt::Formatter<'_>| {
+            let Some(last) = self.plan.downcast_ref::<AggregateExec>() else { return Ok(()) };
+            let schema = self.plan.schema();
+            let keys = self.planned.keys.iter().zip(schema.fields());
+            let keys: Vec<String> =
+                keys.map(|(key, field)| format!("{key} as {}", field.name())).collect();
+            let aggregates: Vec<&str> =
+                last.aggr_expr().iter().map(|aggregate| aggregate.name()).collect();
+            write!(f, "gby=[{}], aggr=[{}]", keys.join(", "), aggregates.join(", "))
+        };
+        match t {
+            DisplayFormatType::Default | DisplayFormatType::Verbose => {
+                f.write_str("PartitionedAggregateExec: ")?;
+                names(f)
+            }
+            DisplayFormatType::TreeRender => names(f),
+        }
+    }
+}
+
+impl ExecutionPlan for PartitionedAggregateExec {
+    fn name(&self) -> &str {
+        "PartitionedAggregateExec"
+    }
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        self.plan.properties()
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        vec![&self.planned.input]
+    }
+
+    fn with_new_children(
+        self: Arc<Self>,
+        children: Vec<Arc<dyn ExecutionPlan>>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        self.over(only_child(children)?)
+    }
+
+    fn replace_children(
+        self: Arc<Self>,
+        children: Vec<Arc<dyn ExecutionPlan>>,
+        _options: ReplaceChildrenOptions,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        self.over(only_child(children)?)
+    }
+
+    fn apply_expressions(
+        &self,
+        f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        let mut recursion = TreeNodeRecursion::Continue;
+        for expr in self.planned.keys.iter().chain(&self.planned.arguments) {
+            recursion = f(expr)?;
+            if recursion == TreeNodeRecursion::Stop {
+                break;
+            }
+        }
+        Ok(recursion)
+    }
+
+    fn reset_state(self: Arc<Self>) -> Result<Arc<dyn ExecutionPlan>> {
+        self.over(Arc::clone(&self.planned.input))
+    }
+
+    fn execute(
+        &self,
+        partition: usize,
+        context: Arc<TaskContext>,
+    ) -> Result<SendableRecordBatchStream> {
+        let start = Start {
+            planned: &self.planned,
+            schema: self.plan.schema(),
+            executions: &self.executions,
+            metrics: &self.metrics,
+        };
+        Ok(Box::pin(cooperative(run::partition_stream(start, partition, &context))))
+    }
+
+    fn metrics(&self) -> Option<MetricsSet> {
+        Some(self.metrics.clone_inner())
+    }
+
+    #[expect(deprecated, reason = "the replaced plan still answers through it")]
+    fn partition_statistics(&self, partition: Option<usize>) -> Result<Arc<Statistics>> {
+        self.plan.partition_statistics(partition)
+    }
+}
