@@ -19,7 +19,10 @@ use datafusion::{
     },
 };
 use nearscan_drive::{Drive, Drives, clock::Stopwatch};
-use nearscan_optimizer::{FusedScanRule, JoinKeysRule, LocalReads, PushdownContext, PushdownRule};
+use nearscan_optimizer::{
+    FusedScanRule, JoinKeysRule, LocalReads, PartitionedAggregateRule, PushdownContext,
+    PushdownRule,
+};
 
 use crate::{
     drive_spec::{DriveScheme, DriveSpec},
@@ -157,6 +160,7 @@ impl EngineBuilder {
         PushdownRule::new(context).install(&mut state);
         FusedScanRule.install(&mut state);
         JoinKeysRule.install(&mut state);
+        PartitionedAggregateRule.install(&mut state);
         parquet::install(&mut state);
         let engine = Engine::new(state, catalogs, self.drives, reads);
         for (key, value) in self.settings {

@@ -29,6 +29,8 @@ pub struct DriveSetting {
     pub mode: &'static str,
     /// Value of `nearscan.scan`.
     pub scan: &'static str,
+    /// Value of `nearscan.aggregate`.
+    pub aggregate: &'static str,
     /// One file in so many is run, chosen by a hash of its name.
     pub one_in: u64,
     /// Folders of which every file is run.
@@ -41,12 +43,14 @@ pub static CPU: DriveSetting = DriveSetting {
     drive: None,
     mode: "off",
     scan: "datafusion",
+    aggregate: "datafusion",
     one_in: 1,
     in_full: &[],
 };
 
 /// Without a drive, by the fused scan.
-pub static FUSED: DriveSetting = DriveSetting { name: "fused", scan: "fused", ..CPU };
+pub static FUSED: DriveSetting =
+    DriveSetting { name: "fused", scan: "fused", aggregate: "partitioned", ..CPU };
 
 /// On a drive without faults.
 pub static EMULATED: DriveSetting = DriveSetting {
@@ -54,6 +58,7 @@ pub static EMULATED: DriveSetting = DriveSetting {
     drive: Some(LARGE_DRIVE),
     mode: "force",
     scan: "fused",
+    aggregate: "partitioned",
     one_in: 1,
     in_full: &[],
 };
@@ -100,8 +105,11 @@ impl DriveSetting {
                 None => builder.drive(url)?,
             };
         }
-        let builder = builder.set("nearscan.pushdown.mode", self.mode);
-        Ok(builder.set("nearscan.scan", self.scan).build().await?)
+        let builder = builder
+            .set("nearscan.pushdown.mode", self.mode)
+            .set("nearscan.scan", self.scan)
+            .set("nearscan.aggregate", self.aggregate);
+        Ok(builder.build().await?)
     }
 
     /// Whether a file is run with this setting.

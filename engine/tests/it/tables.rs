@@ -28,6 +28,7 @@ async fn plans_are_those_of_plain_datafusion(#[case] sql: &str) {
     let data = Data::make().await;
     let engine = data.engine().await;
     engine.set("nearscan.scan", "datafusion").await.unwrap();
+    engine.set("nearscan.aggregate", "datafusion").await.unwrap();
     let plain = SessionContext::new_with_config(SessionConfig::new().with_target_partitions(2));
     let path = data.path("t.parquet");
     plain.register_parquet("t", path, ParquetReadOptions::default()).await.unwrap();

@@ -107,15 +107,16 @@ impl Bench {
     /// # Errors
     /// When the fault plan is none, or a table is missing.
     pub async fn open(data: &Data, setting: &Setting) -> Result<Self> {
-        let (mode, scan) = match setting.placing {
-            Placing::Off => ("off", "datafusion"),
-            Placing::Force => ("force", "fused"),
+        let (mode, scan, aggregate) = match setting.placing {
+            Placing::Off => ("off", "datafusion", "datafusion"),
+            Placing::Force => ("force", "fused", "partitioned"),
         };
         let mut builder = Engine::builder()
             .drive(&format!("{DRIVE}:"))?
             .threads(setting.threads)
             .set("nearscan.pushdown.mode", mode)
             .set("nearscan.scan", scan)
+            .set("nearscan.aggregate", aggregate)
             .set("nearscan.pushdown.timeout", format!("{}ms", setting.timeout.as_millis()));
         if let Some(bytes) = setting.memory_bytes {
             builder = builder.memory_limit(bytes);

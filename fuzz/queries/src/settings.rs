@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Defines the configurations in which a query runs, and selects those of each query.
 //!
-//! Every query runs without a drive and without the fused scan; what it gives there is held against
-//! DuckDB, and the other ways against it. Of these a query gets [`WAYS_PER_QUERY`], in turn, so
-//! that after some batches each shape of query has met each of them.
+//! Every query runs without a drive, the fused scan and our aggregates; what it gives there is held
+//! against DuckDB, and the other ways against it. Of these a query gets [`WAYS_PER_QUERY`], in
+//! turn, so that after some batches each shape of query has met each of them.
 
 use std::path::Path;
 
@@ -45,6 +45,7 @@ pub(crate) const TWO_FILES: &str = "f";
 
 const MODE: &str = "nearscan.pushdown.mode";
 const SCAN: &str = "nearscan.scan";
+const AGGREGATE: &str = "nearscan.aggregate";
 const VERIFY: &str = "nearscan.pushdown.verify";
 const BATCH_SIZE: &str = "datafusion.execution.batch_size";
 
@@ -66,9 +67,13 @@ const FORCED: Way = Way {
     sets: &[(MODE, "force")],
 };
 
-/// Without a drive or a reader of ours: DataFusion.
-pub(crate) const OFF: Way =
-    Way { name: "off", drive: None, sets: &[(MODE, "off"), (SCAN, "datafusion")], ..FORCED };
+/// Without a drive, a reader or an aggregate of ours: DataFusion.
+pub(crate) const OFF: Way = Way {
+    name: "off",
+    drive: None,
+    sets: &[(MODE, "off"), (SCAN, "datafusion"), (AGGREGATE, "datafusion")],
+    ..FORCED
+};
 
 /// Without a drive.
 const FUSED: Way = Way { name: "fused", sets: &[(MODE, "off")], ..OFF };

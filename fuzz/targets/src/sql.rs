@@ -75,7 +75,9 @@ impl Engines {
     fn start() -> Self {
         let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
         let folder = TempDir::new().expect("a folder for temporary files");
-        let plain = Engine::builder().set("nearscan.scan", "datafusion");
+        let plain = Engine::builder()
+            .set("nearscan.scan", "datafusion")
+            .set("nearscan.aggregate", "datafusion");
         let plain = runtime.block_on(open(plain));
         for (name, query) in TABLES {
             let path = folder.path().join(name).with_extension("parquet");

@@ -49,7 +49,8 @@ impl Bench {
         let open = |builder: nearscan::EngineBuilder| {
             runtime.block_on(builder.threads(1).build()).expect("an engine")
         };
-        let plain = open(Engine::builder().set("nearscan.scan", "datafusion"));
+        let plain = Engine::builder().set("nearscan.scan", "datafusion");
+        let plain = open(plain.set("nearscan.aggregate", "datafusion"));
         let (with_drive, fused) = (open(with_drive), open(Engine::builder()));
         Self { runtime, plain, with_drive, fused, folder, written: Cell::new(0) }
     }

@@ -30,6 +30,9 @@ const MODE: &str = "nearscan.pushdown.mode";
 /// The setting that says which reader scans have.
 const SCAN: &str = "nearscan.scan";
 
+/// The setting that says which operator groups rows.
+const AGGREGATE: &str = "nearscan.aggregate";
+
 impl FileRunner {
     /// Asks again with pushdown off, and compares.
     pub(super) async fn compare_with_off(
@@ -139,12 +142,15 @@ impl FileRunner {
     }
 
     async fn with_off<T>(&self, run: impl Future<Output = T>) -> Result<T> {
-        let scan = self.engine.options().scan.to_string();
+        let options = self.engine.options();
+        let (scan, aggregate) = (options.scan.to_string(), options.aggregate.to_string());
         self.engine.set(MODE, Mode::Off.name()).await?;
         self.engine.set(SCAN, "datafusion").await?;
+        self.engine.set(AGGREGATE, "datafusion").await?;
         let done = run.await;
         self.engine.set(MODE, self.mode.name()).await?;
         self.engine.set(SCAN, &scan).await?;
+        self.engine.set(AGGREGATE, &aggregate).await?;
         Ok(done)
     }
 }
