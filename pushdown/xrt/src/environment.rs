@@ -26,8 +26,8 @@ const CONFIGURATION: &str = "EMCONFIG_PATH";
 const RUN_FOLDER: &str = "SDACCEL_EM_RUN_DIR";
 /// The last part of the socket's name.
 const SOCKET: &str = "EMULATION_SOCKETID";
-/// The folder in `/tmp` that the socket is in. It is one of ours: the user's own name may be that of
-/// a file, or of a folder of another user.
+/// The folder in `/tmp` that the socket is in. It is one of ours: the user's own name may be that
+/// of a file, or of a folder of another user.
 const USER: &str = "USER";
 
 /// Names of folders and sockets begin so; the number of the process that made them follows.
