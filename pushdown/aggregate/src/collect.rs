@@ -14,7 +14,7 @@ use crate::{
     column::Column,
     error::Result,
     fold::{fold, grow},
-    keys::{ByteKeys, Keys, Kind, Words},
+    keys::{ByteKeys, Keys, Kind, TextKeys, Words},
     shape::Shape,
     table::Table,
 };
@@ -52,6 +52,7 @@ pub struct Collector {
 enum Rows {
     Word(Box<Collecting<Words<u64>>>),
     Wide(Box<Collecting<Words<u128>>>),
+    Text(Box<Collecting<TextKeys>>),
     Bytes(Box<Collecting<ByteKeys>>),
 }
 
@@ -61,6 +62,7 @@ macro_rules! with_rows {
         match $rows {
             Rows::Word($collecting) => $body,
             Rows::Wide($collecting) => $body,
+            Rows::Text($collecting) => $body,
             Rows::Bytes($collecting) => $body,
         }
     };
@@ -73,6 +75,7 @@ impl Collector {
         let rows = match shape.keys.first_kind() {
             Kind::Word => Rows::Word(Box::new(Collecting::new(&shape))),
             Kind::Wide => Rows::Wide(Box::new(Collecting::new(&shape))),
+            Kind::Text => Rows::Text(Box::new(Collecting::new(&shape))),
             Kind::Bytes => Rows::Bytes(Box::new(Collecting::new(&shape))),
         };
         Self { shape, rows, blocks: Vec::new(), bytes: 0 }

@@ -10,7 +10,7 @@ use crate::{
     column::Column,
     error::Result,
     fold::{fold, grow},
-    keys::{AnyKeys, ByteKeys, Keys, Kind, Words, with_keys},
+    keys::{AnyKeys, ByteKeys, Keys, Kind, TextKeys, Words, with_keys},
     shape::{Shape, State},
     spill::Spilled,
     table::Table,
@@ -148,6 +148,7 @@ impl Merger {
         let groups = match self.blocks.kind() {
             Kind::Word => self.merged::<Words<u64>>(partitions),
             Kind::Wide => self.merged::<Words<u128>>(partitions),
+            Kind::Text => self.merged::<TextKeys>(partitions),
             Kind::Bytes => self.merged::<ByteKeys>(partitions),
         };
         groups.map(Some)

@@ -4,7 +4,10 @@
 //! ```text
 //! partition = section of rows, section of groups
 //! section   = count (8 bytes), columns, keys
-//! keys      = words | length of all keys (8 bytes), their ends, their hashes, their bytes
+//! keys      = words
+//!           | length of all keys (8 bytes), their ends, their hashes, their bytes
+//!           | views, count of words (8 bytes), words, hashes, count of buffers (8 bytes),
+//!             length (8 bytes) and bytes of each buffer
 //! ```
 //!
 //! Numbers are in the order of this machine's bytes: a file does not outlive its query.
@@ -15,13 +18,14 @@ use std::{
     ops::Range,
 };
 
+use arrow::buffer::Buffer;
 use bytemuck::{Pod, cast_slice, cast_slice_mut};
 
 use crate::{
     block::{Block, Contents},
     column::{Column, with_values},
     error::{Error, Result},
-    keys::{ByteKeys, Keys, Kind, Words},
+    keys::{ByteKeys, Keys, Kind, TextKeys, Words},
     shape::Shape,
 };
 
@@ -63,7 +67,7 @@ pub fn write_blocks<W: Write>(
     let kind = blocks.iter().map(|block| block.keys.kind()).max().unwrap_or(Kind::Word);
     let blocks: Vec<Block> = match kind {
         Kind::Wide => blocks.into_iter().map(Block::widened).collect(),
-        Kind::Word | Kind::Bytes => blocks,
+        Kind::Word | Kind::Text | Kind::Bytes => blocks,
     };
     let mut offset = 0;
     let mut partitions = Vec::with_capacity(shape.partitions());
@@ -78,6 +82,7 @@ pub fn write_blocks<W: Write>(
             rows += match kind {
                 Kind::Word => put_section::<Words<u64>>(shape, contents, &slices, &mut buffer),
                 Kind::Wide => put_section::<Words<u128>>(shape, contents, &slices, &mut buffer),
+                Kind::Text => put_section::<TextKeys>(shape, contents, &slices, &mut buffer),
                 Kind::Bytes => put_section::<ByteKeys>(shape, contents, &slices, &mut buffer),
             };
         }
@@ -108,8 +113,9 @@ fn put_section<K: StoredKeys>(
     }
     put(buffer, &[keys.len() as u64]);
     columns.iter().for_each(|column| with_values!(column, values => put(buffer, values), ()));
+    let count = keys.len();
     keys.store(buffer);
-    keys.len()
+    count
 }
 
 fn columns_of(shape: &Shape, contents: Contents) -> Vec<Column> {
@@ -189,6 +195,7 @@ impl Spilled {
         let keys = match self.kind {
             Kind::Word => Words::<u64>::load(bytes, count)?.into_any(),
             Kind::Wide => Words::<u128>::load(bytes, count)?.into_any(),
+            Kind::Text => TextKeys::load(bytes, count)?.into_any(),
             Kind::Bytes => ByteKeys::load(bytes, count)?.into_any(),
         };
         Ok(Block::of_one_partition(contents, keys, columns))
@@ -197,7 +204,7 @@ impl Spilled {
 
 /// Keys that can be written to a file.
 trait StoredKeys: Keys {
-    fn store(&self, buffer: &mut Vec<u8>);
+    fn store(self, buffer: &mut Vec<u8>);
 
     fn load(bytes: &mut &[u8], count: usize) -> Result<Self>;
 }
@@ -206,7 +213,7 @@ impl<W: Pod> StoredKeys for Words<W>
 where
     Self: Keys,
 {
-    fn store(&self, buffer: &mut Vec<u8>) {
+    fn store(self, buffer: &mut Vec<u8>) {
         put(buffer, &self.0);
     }
 
@@ -216,7 +223,7 @@ where
 }
 
 impl StoredKeys for ByteKeys {
-    fn store(&self, buffer: &mut Vec<u8>) {
+    fn store(self, buffer: &mut Vec<u8>) {
         put(buffer, &[self.bytes.len() as u64]);
         put(buffer, &self.ends);
         put(buffer, &self.hashes);
@@ -232,5 +239,36 @@ impl StoredKeys for ByteKeys {
             true => Ok(Self { ends, hashes, bytes: take(bytes, length)? }),
             false => Err(Error::Damaged { what: "its keys end elsewhere" }),
         }
+    }
+}
+
+impl StoredKeys for TextKeys {
+    fn store(self, buffer: &mut Vec<u8>) {
+        let keys = self.ended();
+        put(buffer, &keys.views);
+        put(buffer, &[keys.words.len() as u64]);
+        put(buffer, &keys.words);
+        put(buffer, &keys.hashes);
+        put(buffer, &[keys.buffers.len() as u64]);
+        for texts in &keys.buffers {
+            put(buffer, &[texts.len() as u64]);
+            put(buffer, texts.as_slice());
+        }
+    }
+
+    fn load(bytes: &mut &[u8], count: usize) -> Result<Self> {
+        let views = take(bytes, count)?;
+        let words = take_count(bytes)?;
+        if words != 0 && words != count {
+            return Err(Error::Damaged { what: "its keys have no words" });
+        }
+        let words = take(bytes, words)?;
+        let hashes = take(bytes, count)?;
+        let mut buffers = Vec::new();
+        for _ in 0..take_count(bytes)? {
+            let length = take_count(bytes)?;
+            buffers.push(Buffer::from_vec(take::<u8>(bytes, length)?));
+        }
+        Self::of_parts(views, words, hashes, buffers)
     }
 }

@@ -14,7 +14,8 @@ pub struct KeyLayout {
     value_bits: u32,
     /// Columns that may be NULL.
     nullable: u32,
-    has_texts: bool,
+    /// Columns that are texts.
+    texts: usize,
 }
 
 /// One column of a key.
@@ -42,6 +43,8 @@ pub(crate) enum Kind {
     Word,
     /// In 128 bits.
     Wide,
+    /// As a text, and 128 bits beside it.
+    Text,
     /// In bytes.
     Bytes,
 }
@@ -51,23 +54,21 @@ impl KeyLayout {
     /// packed form.
     #[must_use]
     pub fn new(types: impl IntoIterator<Item = (DataType, bool)>) -> Option<Self> {
-        let mut layout = Self { columns: Vec::new(), value_bits: 0, nullable: 0, has_texts: false };
-        let mut texts = 0;
+        let mut layout = Self { columns: Vec::new(), value_bits: 0, nullable: 0, texts: 0 };
         for (data_type, is_nullable) in types {
             let value = match width_bits(&data_type) {
                 Some(width) => Value::Bits { width, shift: layout.value_bits },
-                None if is_text(&data_type) => Value::Text(texts),
+                None if is_text(&data_type) => Value::Text(layout.texts),
                 None => return None,
             };
             match value {
                 Value::Bits { width, .. } => layout.value_bits += width,
-                Value::Text(_) => texts += 1,
+                Value::Text(_) => layout.texts += 1,
             }
             let null = is_nullable.then_some(layout.nullable);
             layout.nullable += u32::from(is_nullable);
             layout.columns.push(KeyColumn { data_type, value, null });
         }
-        layout.has_texts = texts > 0;
         Some(layout)
     }
 
@@ -88,12 +89,17 @@ impl KeyLayout {
 
     /// The kind of keys that are made as long as no key is NULL.
     pub(crate) const fn first_kind(&self) -> Kind {
-        match self.value_bits {
-            _ if self.has_texts => Kind::Bytes,
-            0..=64 => Kind::Word,
-            _ if self.value_bits + self.nullable <= 128 => Kind::Wide,
+        match (self.texts, self.value_bits) {
+            (0, 0..=64) => Kind::Word,
+            (0, _) if self.value_bits + self.nullable <= 128 => Kind::Wide,
+            (1, _) if self.value_bits + self.nullable <= 128 => Kind::Text,
             _ => Kind::Bytes,
         }
+    }
+
+    /// Whether there are columns beside texts.
+    pub(super) const fn has_bits(&self) -> bool {
+        self.value_bits > 0
     }
 
     /// Whether words of 64 bits are too narrow for these rows, because keys are NULL.

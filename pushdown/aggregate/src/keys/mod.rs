@@ -3,7 +3,8 @@
 //!
 //! - `layout`: where each key column is in the packed key.
 //! - `words`: keys in an integer of 64 or 128 bits.
-//! - `bytes`: keys in a string of bytes, for texts and whatever is wider.
+//! - `texts`: keys of one text and up to 128 bits.
+//! - `bytes`: keys in a string of bytes, for several texts and whatever is wider.
 //!
 //! A nullable column has a bit beside its value, whose bits are then 0. The bits are above all
 //! values: as long as no key was NULL, values of 64 bits are packed in 64, and such a key is
@@ -11,6 +12,7 @@
 
 mod bytes;
 mod layout;
+mod texts;
 mod words;
 
 use std::ops::Range;
@@ -20,6 +22,7 @@ use arrow::array::ArrayRef;
 pub(crate) use bytes::ByteKeys;
 pub use layout::KeyLayout;
 pub(crate) use layout::Kind;
+pub(crate) use texts::TextKeys;
 pub(crate) use words::Words;
 
 use crate::error::Result;
@@ -72,6 +75,7 @@ pub(crate) trait Keys: Clone + Default + Send + Sync {
 pub(crate) enum AnyKeys {
     Word(Words<u64>),
     Wide(Words<u128>),
+    Text(TextKeys),
     Bytes(ByteKeys),
 }
 
@@ -81,6 +85,7 @@ macro_rules! with_keys {
         match $any {
             $crate::keys::AnyKeys::Word($keys) => $body,
             $crate::keys::AnyKeys::Wide($keys) => $body,
+            $crate::keys::AnyKeys::Text($keys) => $body,
             $crate::keys::AnyKeys::Bytes($keys) => $body,
         }
     };
@@ -100,6 +105,7 @@ impl AnyKeys {
         match self {
             Self::Word(_) => Kind::Word,
             Self::Wide(_) => Kind::Wide,
+            Self::Text(_) => Kind::Text,
             Self::Bytes(_) => Kind::Bytes,
         }
     }

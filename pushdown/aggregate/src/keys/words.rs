@@ -175,15 +175,17 @@ macro_rules! impl_keys {
 impl_keys!(u64, Word);
 impl_keys!(u128, Wide);
 
-/// Adds the columns to the words of their rows, which are 0.
-fn pack<W: Word>(layout: &KeyLayout, columns: &[ArrayRef], words: &mut [W]) -> Result<()> {
+/// Adds the columns to the words of their rows, which are 0; texts are not in words.
+pub(super) fn pack<W: Word>(
+    layout: &KeyLayout,
+    columns: &[ArrayRef],
+    words: &mut [W],
+) -> Result<()> {
     for (column, array) in layout.columns().iter().zip(columns) {
         if array.data_type() != &column.data_type || array.len() != words.len() {
             return Err(Error::Type { found: array.data_type().clone() });
         }
-        let Value::Bits { width, shift } = column.value else {
-            return Err(Error::Type { found: array.data_type().clone() });
-        };
+        let Value::Bits { width, shift } = column.value else { continue };
         let nulls = array.logical_nulls().filter(|nulls| nulls.null_count() > 0);
         let data = array.to_data();
         let nulls = nulls.as_ref();
@@ -234,11 +236,16 @@ fn add<W: Word>(words: &mut [W], values: impl Iterator<Item = W>, nulls: Option<
 
 /// The columns of keys.
 fn unpack<W: Word>(layout: &KeyLayout, words: &[W]) -> Result<Vec<ArrayRef>> {
-    layout.columns().iter().map(|column| unpack_column(layout, column, words)).collect()
+    layout.columns().iter().map(|column| bits_column(layout, column, words)).collect()
 }
 
+/// A column that is in words.
 #[expect(clippy::cast_possible_truncation, reason = "a value has no bits beyond its width")]
-fn unpack_column<W: Word>(layout: &KeyLayout, column: &KeyColumn, words: &[W]) -> Result<ArrayRef> {
+pub(super) fn bits_column<W: Word>(
+    layout: &KeyLayout,
+    column: &KeyColumn,
+    words: &[W],
+) -> Result<ArrayRef> {
     let Value::Bits { width, shift } = column.value else {
         return Err(Error::Type { found: column.data_type.clone() });
     };

@@ -22,14 +22,17 @@ fn nullable() -> ArrayRef {
 }
 
 fn texts() -> ArrayRef {
-    Arc::new((0..ROWS).map(|row| Some(format!("text {}", row % 9000))).collect::<StringViewArray>())
+    let text = |row| (row % 13 > 0).then(|| format!("a text of {} letters", row % 9000));
+    Arc::new((0..ROWS).map(text).collect::<StringViewArray>())
 }
 
 #[rstest]
 #[case::words(vec![integers()])]
 #[case::words_then_wide(vec![nullable()])]
 #[case::wide(vec![integers(), nullable()])]
-#[case::texts(vec![texts(), nullable()])]
+#[case::text(vec![texts()])]
+#[case::text_and_words(vec![texts(), nullable()])]
+#[case::two_texts(vec![texts(), nullable(), texts()])]
 fn groups_of_spilled_rows_are_those_of_a_map(
     #[case] keys: Vec<ArrayRef>,
     #[values(1, 3)] spills_after: usize,
