@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The report of a run: a line for each query, geometric means, JSON.
+"""The report of a run: a line for each query, geometric means, those of each kind of files, JSON.
 
 A ratio is the time of an engine divided by that of the fastest peer that gave the right rows;
 below 1 the engine is faster than all of them. Engines without a time have no ratio, and a geometric
@@ -59,7 +59,7 @@ class Report:
             text = "-" if seconds is None else f"{seconds * 1e3:.1f}"
             cells.append(f"{text:>{width(name)}}")
         ratios = [self.ratio(query, name) for name in self.own]
-        ratios = [f"{'-' if ratio is None else format(ratio, '.2f'):>7}" for ratio in ratios]
+        ratios = [f"{fixed(ratio):>7}" for ratio in ratios]
         best = self.best(query)
         return " ".join([f"{query:<22}", *cells, *ratios, f" {best[0] if best else '-'}"])
 
@@ -82,6 +82,34 @@ class Report:
             for peer in self.peers:
                 less, count = self.less_memory(own, peer)
                 print(f"{own} has a lower peak than {peer} in {less} of {count} queries")
+        self.files_summary()
+
+    def files(self):
+        """The queries on each kind of files, which is what follows the slash in their names."""
+        found = {}
+        for query in self.outcomes:
+            _, slash, kind = query.partition("/")
+            if slash:
+                found.setdefault(kind, []).append(query)
+        return found
+
+    def files_summary(self):
+        """A line for each kind of files and engine under test: that no kind is a cliff shows in the
+        worst ratio."""
+        kinds = self.files()
+        if kinds:
+            print(f"{'files':<16} {'engine':<22} {'mean':>7} {'worst':>7}  query")
+        for kind, queries in kinds.items():
+            for name in self.own:
+                mean, _ = self.geometric_mean(name, queries)
+                worst, ratio = self.worst(name, queries) or ("-", None)
+                print(f"{kind:<16} {name:<22} {fixed(mean):>7} {fixed(ratio):>7}  {worst}")
+
+    def worst(self, engine, queries):
+        """The query with the greatest ratio of an engine, and the ratio; None without any."""
+        ratios = [(query, self.ratio(query, engine)) for query in queries]
+        ratios = [pair for pair in ratios if pair[1] is not None]
+        return max(ratios, key=lambda pair: pair[1]) if ratios else None
 
     def less_memory(self, own, peer):
         """The number of queries in which an engine has the lower peak of two, and of those that
@@ -104,6 +132,16 @@ class Report:
             "geometric_means": {
                 name: self.geometric_mean(name)[0] for name in [*self.own, *self.peers]
             },
+            "files": {
+                kind: {
+                    name: {
+                        "geometric_mean": self.geometric_mean(name, queries)[0],
+                        "worst": self.worst(name, queries),
+                    }
+                    for name in self.own
+                }
+                for kind, queries in self.files().items()
+            },
             "queries": {
                 query: {
                     "ratios": {name: self.ratio(query, name) for name in self.own},
@@ -125,6 +163,10 @@ class Report:
             json.dump(self.to_json(), file, indent=1)
             file.write("\n")
         print(f"wrote {path}", file=sys.stderr)
+
+
+def fixed(number):
+    return "-" if number is None else f"{number:.2f}"
 
 
 def width(name):

@@ -1,16 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of the comparison of rows, of ratios and of the files of queries."""
 
+import contextlib
 import datetime
 import decimal
+import io
+import tempfile
 import unittest
+from pathlib import Path
+from unittest import mock
 
 import pyarrow
+from pyarrow import parquet
 
 from peers import answers
 from peers.report import Report
 from peers.run import Outcome
-from peers.suites import Query, parse, tpch
+from peers.suites import Query, files, layouts, parse, tpch
 
 
 def table(**columns):
@@ -91,6 +97,113 @@ class Ratios(unittest.TestCase):
 
     def test_median_of_runs_counts(self):
         self.assertEqual(Outcome([5.0, 1.0, 2.0]).median(), 2.0)
+
+
+class Kinds(unittest.TestCase):
+    """The queries of a suite on several kinds of files."""
+
+    def report(self):
+        report = Report("test", ["own"], ["peer"], {})
+        times = {"a/x": 2.0, "b/x": 8.0, "a/y": 1.0, "b/y": None, "c": 9.0}
+        for name, seconds in times.items():
+            own = Outcome([seconds], 1 << 20) if seconds else Outcome(problem="refused")
+            report.add(Query(name, ""), {"own": own, "peer": Outcome([1.0], 1 << 20)}, {})
+        return report
+
+    def test_kind_of_files_is_what_follows_the_slash(self):
+        self.assertEqual(self.report().files(), {"x": ["a/x", "b/x"], "y": ["a/y", "b/y"]})
+
+    def test_worst_query_of_each_kind_is_reported(self):
+        report = self.report()
+        self.assertEqual(report.worst("own", ["a/x", "b/x"]), ("b/x", 8.0))
+        self.assertIsNone(report.worst("own", ["b/y"]))
+        x, y = [found["own"] for found in report.to_json()["files"].values()]
+        self.assertAlmostEqual(x["geometric_mean"], 4.0)
+        self.assertEqual(x["worst"], ("b/x", 8.0))
+        self.assertEqual(y["worst"], ("a/y", 1.0))
+        lines = printed(report.files_summary)
+        self.assertEqual([line.split() for line in lines[1:]], [
+            ["x", "own", "4.00", "8.00", "b/x"],
+            ["y", "own", "1.00", "1.00", "a/y"],
+        ])  # fmt: skip
+
+    def test_queries_without_kinds_have_no_table(self):
+        report = Report("test", ["own"], ["peer"], {})
+        report.add(Query("c", ""), {"own": Outcome([1.0]), "peer": Outcome([1.0])}, {})
+        self.assertEqual(printed(report.files_summary), [])
+
+
+class Layouts(unittest.TestCase):
+    ROWS = 25_000
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        # So that files of this size have several row groups.
+        with (
+            mock.patch.object(files, "ROW_GROUP_ROWS", 8_000),
+            contextlib.redirect_stderr(io.StringIO()),
+        ):
+            cls.found = layouts.layouts(Path(cls.folder.name), cls.ROWS)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def footer(self, layout):
+        return parquet.read_metadata(self.found[layout])
+
+    def encodings(self, layout):
+        group = self.footer(layout).row_group(0)
+        chunks = map(group.column, range(group.num_columns))
+        return {chunk.path_in_schema: set(chunk.encodings) for chunk in chunks}
+
+    def test_rows_are_the_same_in_all(self):
+        expected = parquet.read_table(self.found["pyarrow"])
+        self.assertEqual(expected.num_rows, self.ROWS)
+        for layout, location in self.found.items():
+            with self.subTest(layout=layout):
+                actual = parquet.read_table(location).cast(expected.schema)
+                self.assertTrue(actual.equals(expected))
+
+    def test_codecs_are_those_of_the_names(self):
+        import duckdb
+
+        codecs = {"zstd": "ZSTD", "gzip": "GZIP", "lz4": "LZ4_RAW", "uncompressed": "UNCOMPRESSED"}
+        for layout in layouts.OPTIONS:
+            text = "SELECT DISTINCT compression FROM parquet_metadata(?)"
+            found = duckdb.execute(text, [self.found[layout]]).fetchall()
+            self.assertEqual(found, [(codecs.get(layout, "SNAPPY"),)], layout)
+
+    def test_row_groups_and_files_are_those_of_the_names(self):
+        counts = {"large-groups": 1, "small-groups": 3}
+        for layout in layouts.OPTIONS:
+            count = self.footer(layout).num_row_groups
+            self.assertEqual(count, counts.get(layout, 4), layout)
+        self.assertEqual(len(list(Path(self.found["many-files"]).iterdir())), layouts.MANY_FILES)
+
+    def test_encodings_are_those_of_the_names(self):
+        first = self.encodings("pyarrow")
+        for layout, chosen in {"delta": layouts.DELTA, "stream-split": layouts.SPLIT}.items():
+            for name, encodings in self.encodings(layout).items():
+                expected = {chosen[name], "RLE"} if name in chosen else first[name]
+                self.assertEqual(encodings, expected, f"{layout}, {name}")
+        for name, encodings in self.encodings("no-dictionary").items():
+            self.assertNotIn("RLE_DICTIONARY", encodings, name)
+
+    def test_pages_are_of_the_version_of_the_names(self):
+        # A header begins with its first field: the page's type, as a zigzag number.
+        for layout, page in {"pages-v2": b"\x15\x06", "pyarrow": b"\x15\x00"}.items():
+            place = self.footer(layout).row_group(0).column(0).data_page_offset
+            self.assertEqual(Path(self.found[layout]).read_bytes()[place : place + 2], page)
+
+
+def printed(action):
+    """The lines that an action prints."""
+    text = io.StringIO()
+    with contextlib.redirect_stdout(text):
+        action()
+    return text.getvalue().splitlines()
 
 
 class Files(unittest.TestCase):

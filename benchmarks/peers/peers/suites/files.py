@@ -30,13 +30,14 @@ def once(path, make):
     return str(path)
 
 
-def stream(path, batches, **options):
-    """Writes batches to one file by pyarrow."""
+def stream(path, batches, row_group_rows=None, **options):
+    """Writes batches to one file by pyarrow; a row group does not hold rows of two batches."""
     batches = iter(batches)
     head = next(batches)
     with parquet.ParquetWriter(path, head.schema, **options) as writer:
         for batch in itertools.chain([head], batches):
-            writer.write_table(pyarrow.Table.from_batches([batch]), ROW_GROUP_ROWS)
+            rows = row_group_rows or ROW_GROUP_ROWS
+            writer.write_table(pyarrow.Table.from_batches([batch]), rows)
 
 
 def copies(folder, make):

@@ -11,6 +11,8 @@ use serde_json::Value;
 
 /// Queries of each suite that together use every table, writer and form of a query file.
 const SCAN: &str = "group_low/*,aggregate_integers/duckdb,top/polars,wide_table,many_files";
+const LAYOUTS: &str = "numbers/delta,numbers/stream-split,filter_number/lz4,filter_text/delta,\
+                       filter_prefix/no-dictionary,group/many-files,rows/pages-v2,rows/duckdb";
 const CLICKBENCH: &str = "q03,q18,q29,q35,q41";
 
 #[test]
@@ -19,6 +21,18 @@ fn engines_agree_on_single_tables() {
         return;
     };
     agree(&python, "scan", SCAN, 8);
+}
+
+#[test]
+fn engines_agree_on_layouts() {
+    let Some(python) = nearscan_skip::python("suites::engines_agree_on_layouts") else { return };
+    let (report, table) = agree(&python, "layouts", LAYOUTS, 8);
+    let delta = &report["files"]["delta"]["nearscan"];
+    assert!(delta["geometric_mean"].as_f64().unwrap() > 0.0, "{table}");
+    assert!(delta["worst"][1].as_f64() >= delta["geometric_mean"].as_f64(), "{table}");
+    let heading = table.lines().position(|line| line.starts_with("files ")).unwrap();
+    let first = table.lines().nth(heading + 1).unwrap();
+    assert!(first.starts_with("delta ") && first.contains("/delta"), "{table}");
 }
 
 #[test]
@@ -41,8 +55,9 @@ fn unit_tests_in_python_pass() {
     assert!(!errors.contains("Ran 0 tests"), "{errors}");
 }
 
-/// Runs queries of a suite once and checks that every engine ran each of them with the same rows.
-fn agree(python: &OsString, suite: &str, queries: &str, count: usize) {
+/// Runs queries of a suite once and checks that every engine ran each of them with the same rows;
+/// returns the report as JSON and as text.
+fn agree(python: &OsString, suite: &str, queries: &str, count: usize) -> (Value, String) {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("peers");
     let json = folder.join(format!("{suite}.json"));
     let chart = folder.join(format!("{suite}.svg"));
@@ -75,6 +90,8 @@ fn agree(python: &OsString, suite: &str, queries: &str, count: usize) {
         assert!(query["ratios"]["nearscan"].as_f64().unwrap() > 0.0, "{name}");
     }
     assert!(std::fs::read_to_string(chart).unwrap().contains("time / best peer"));
+    let table = table.into_owned();
+    (report, table)
 }
 
 fn command(python: &OsString) -> Command {
