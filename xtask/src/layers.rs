@@ -86,6 +86,8 @@ const BEYOND: &[(&str, &[&str])] = &[
     (DRIVE_CHECK, &[CONFORMANCE, "pushdown/emulator"]),
     // Fuzzers call what reads foreign bytes where it reads them, first with the suite's commands.
     (FUZZ_TARGETS, &[CONFORMANCE, "fpga_kernels/models", "pushdown/cpu"]),
+    // It measures how long the decoder of queries takes without a query.
+    (PEERS, &["pushdown/cpu"]),
     // It counts the faults that the emulated drive makes.
     (FAULTS, &["pushdown/emulator"]),
     // Both handle files of tests, and are no part of the program.
@@ -127,7 +129,7 @@ const PLACES: &[(&str, Layer)] = &[
     (DRIVE_CHECK, L7),
     (KERNEL_BENCHMARK, L7),
     ("benchmarks/tpch", L7),
-    ("benchmarks/peers", L7),
+    (PEERS, L7),
     (FUZZ_TARGETS, L7),
     (SHELL, L8),
     (ARCHIVE, Tasks),
@@ -146,6 +148,7 @@ const OPTIMIZER: &str = "pushdown/optimizer";
 const FUZZ_TARGETS: &str = "fuzz/targets";
 const FAULTS: &str = "fuzz/faults";
 const KERNEL_BENCHMARK: &str = "benchmarks/kernels";
+const PEERS: &str = "benchmarks/peers";
 /// The report of a test that could not run; any crate's tests may import it.
 const SKIP: &str = "xtask/skip";
 const SHELL: &str = "connectors/shell";

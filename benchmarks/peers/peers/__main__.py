@@ -6,7 +6,7 @@ import fnmatch
 import os
 import sys
 
-from . import chart, run
+from . import chart, limits, run
 from .process import Engine, peer
 from .report import Report
 from .suites import clickbench, layouts, scan, tpch
@@ -36,6 +36,12 @@ def arguments():
     )
     parser.add_argument("--memory-limit-bytes", type=int)
     parser.add_argument("--cold", action="store_true", help="evict the files before each run")
+    parser.add_argument(
+        "--stream-bytes",
+        type=int,
+        default=1 << 30,
+        help="memory that is read to measure its bandwidth, for the queries with a decode limit",
+    )
     parser.add_argument("--json", metavar="FILE", help="also write the results as JSON")
     parser.add_argument("--chart", metavar="FILE", help="also draw the ratios, as SVG or PNG")
     return parser.parse_args()
@@ -59,13 +65,19 @@ def main():
         "memory_limit_bytes": options.memory_limit_bytes,
     }
     report = Report(options.suite, [e.name for e in own], [e.name for e in peers], about)
+    if any(query.reads for query in queries):
+        report.memory_bytes_per_second = limits.memory_bytes_per_second(own[0], options)
     print(report.heading())
     for query in queries:
         outcomes, versions = run.run(query, [*peers, *own], options)
         report.add(query, outcomes, versions)
+        if query.reads:
+            report.limits[query.name] = limits.decode(query, own[0], options)
         print(report.line(query.name), flush=True)
         for problem in report.problems(query.name):
             print(problem, flush=True)
+        for line in report.limit_lines(query.name):
+            print(line, flush=True)
     report.summary()
     if options.json:
         report.write(options.json)

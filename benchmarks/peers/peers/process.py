@@ -58,10 +58,19 @@ class Process:
         """The time of a query in seconds, and the peak of the process's memory in bytes."""
         with open(f"/proc/{self.child.pid}/clear_refs", "w") as file:
             file.write("5")
-        reply = self._call({"sql": sql, "answer": answer})
-        if "error" in reply:
-            raise Failed(reply["error"])
+        reply = self._ask({"sql": sql, "answer": answer})
         return reply["seconds"], self._peak_bytes()
+
+    def decode(self, reads):
+        """The time of reading and decoding columns and nothing else, in seconds, and the bytes of
+        their column chunks. Only the program `nearscan-peer` does it."""
+        reply = self._ask({"decode": {"table": reads.table, "columns": reads.columns}})
+        return reply["seconds"], reply["bytes"]
+
+    def stream(self, size):
+        """The time of reading `size` bytes of memory from the first to the last, in seconds, by the
+        program `nearscan-peer`."""
+        return self._ask({"stream": {"bytes": size}})["seconds"]
 
     def close(self):
         self.child.kill()
@@ -73,6 +82,12 @@ class Process:
         with open(f"/proc/{self.child.pid}/status") as file:
             line = next(line for line in file if line.startswith("VmHWM:"))
         return int(line.split()[1]) * 1024
+
+    def _ask(self, message):
+        reply = self._call(message)
+        if "error" in reply:
+            raise Failed(reply["error"])
+        return reply
 
     def _call(self, message):
         try:

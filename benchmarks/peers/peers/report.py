@@ -23,6 +23,8 @@ class Report:
         self.about = about
         self.versions = {}
         self.outcomes = {}
+        self.limits = {}
+        self.memory_bytes_per_second = None
 
     def add(self, query, outcomes, versions):
         self.versions.update(versions)
@@ -67,6 +69,34 @@ class Report:
         for name, outcome in self.outcomes[query].items():
             if outcome.problem:
                 yield f"  {name}: {outcome.problem.splitlines()[0][:160]}"
+
+    def limit_lines(self, query):
+        """What is measured beside a query: the time of decoding alone, and how fast its engines get
+        through the column chunks, beside how fast the memory is."""
+        limit = self.limits.get(query)
+        if limit is None:
+            return
+        if limit.problem:
+            yield f"  no decode limit: {limit.problem.splitlines()[0][:160]}"
+            return
+        yield (
+            f"  decode limit {limit.median() * 1e3:.1f} ms, {limit.bytes / 1e6:.1f} MB of column"
+            f" chunks, {self.speed(limit.median(), limit)}"
+        )
+        for name in self.own:
+            seconds = self.outcomes[query][name].median()
+            if seconds is not None:
+                multiple = seconds / limit.median()
+                yield f"  {name} {multiple:.2f} of that limit, {self.speed(seconds, limit)}"
+
+    def speed(self, seconds, limit):
+        """Bytes of column chunks per second, beside those that memory gives."""
+        speed = limit.bytes / seconds
+        text = f"{speed / 1e9:.2f} GB/s"
+        if self.memory_bytes_per_second:
+            share = 100 * speed / self.memory_bytes_per_second
+            text += f" ({share:.1f} % of the memory's {self.memory_bytes_per_second / 1e9:.1f})"
+        return text
 
     def summary(self):
         for name in [*self.own, *self.peers]:
@@ -129,6 +159,7 @@ class Report:
             "suite": self.suite,
             **self.about,
             "versions": self.versions,
+            "memory_bytes_per_second": self.memory_bytes_per_second,
             "geometric_means": {
                 name: self.geometric_mean(name)[0] for name in [*self.own, *self.peers]
             },
@@ -145,6 +176,7 @@ class Report:
             "queries": {
                 query: {
                     "ratios": {name: self.ratio(query, name) for name in self.own},
+                    "limit": self.limits[query].to_json() if query in self.limits else None,
                     "engines": {
                         name: {
                             "seconds": outcome.seconds,

@@ -8,6 +8,11 @@ The protocol is one JSON object in a line on standard input, one on standard out
     {"tables": {"t": "a.parquet"}, "threads": 2}       ->  {"version": "2.0.0"}
     {"sql": "SELECT ...", "answer": "rows.arrow"}      ->  {"seconds": 0.25} or {"error": "..."}
 
+The program `nearscan-peer` has two more, of which neither runs a query:
+
+    {"decode": {"table": "t", "columns": ["a"]}}       ->  {"seconds": 0.25, "bytes": 4096}
+    {"stream": {"bytes": 1073741824}}                  ->  {"seconds": 0.25}
+
 The time of a query is from its text to all of its rows in memory, in the form that the engine hands
 out by itself; converting them for the file comes after.
 """

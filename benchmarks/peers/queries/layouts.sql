@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Six queries that together read every column of the table, in each layout of its files.
 
--- query numbers
+-- query numbers reads: t id num big code tiny small gap_num ratio share gap_share price discount
 SELECT sum(id), avg(num), min(big), max(code), sum(tiny), max(small), sum(gap_num), avg(ratio),
   sum(share), sum(gap_share), sum(price), avg(discount)
 FROM t;

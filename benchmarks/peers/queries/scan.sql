@@ -7,13 +7,13 @@ SELECT count(*) FROM t;
 -- query count_nullable
 SELECT count(gap_num), count(gap_share), count(gap_low) FROM t;
 
--- query aggregate_integers
+-- query aggregate_integers reads: t id num tiny small code
 SELECT sum(id), avg(num), min(num), max(num), sum(tiny), max(small), min(code) FROM t;
 
--- query aggregate_decimals
+-- query aggregate_decimals reads: t price discount
 SELECT sum(price), avg(price), min(price), max(price), sum(price * (1 - discount)) FROM t;
 
--- query aggregate_floats
+-- query aggregate_floats reads: t share ratio gap_share
 SELECT sum(share), avg(ratio), min(share), max(ratio), avg(gap_share) FROM t;
 
 -- query extremes_of_texts_and_times
@@ -40,7 +40,7 @@ SELECT count(*), sum(share), max(num) FROM t WHERE price >= 50000.00;
 -- query filter_most
 SELECT sum(price), avg(share) FROM t WHERE tiny < 45;
 
--- query filter_all
+-- query filter_all reads: t num price share
 SELECT sum(price), avg(share) FROM t WHERE num >= 0;
 
 -- query filter_month

@@ -2,12 +2,16 @@
 //! Runs queries on Nearscan for the comparison with other engines (`cargo xtask peers`).
 //!
 //! It speaks the protocol of `peers/worker.py`: one JSON object in a line on standard input, one on
-//! standard output. The first message opens an engine with tables, every further one runs a query.
-//! The time of a query is from its text to all of its rows in memory; writing them to a file comes
-//! after. Which queries run, how often, and whether their rows are right is decided by the caller.
+//! standard output. The first message opens an engine with tables, every further one runs a query,
+//! or measures what bounds one: decoding its columns and nothing else, and reading memory. The time
+//! of a query is from its text to all of its rows in memory; writing them to a file comes after.
+//! Which queries run, how often, and whether their rows are right is decided by the caller.
 
 #![forbid(unsafe_code)]
 #![expect(clippy::print_stdout, reason = "the protocol is on standard output")]
+
+mod decode;
+mod stream;
 
 use std::{
     collections::BTreeMap,
@@ -42,12 +46,34 @@ struct Open {
     settings: BTreeMap<String, String>,
 }
 
-/// A further message: a query to run.
+/// A further message.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum Request {
+    Run(Run),
+    Decode { decode: Decode },
+    Stream { stream: Stream },
+}
+
+/// A query to run.
 #[derive(Debug, Deserialize)]
 struct Run {
     sql: String,
     /// The file to write the rows to, in the file format of Arrow IPC.
     answer: Option<PathBuf>,
+}
+
+/// Columns to decode.
+#[derive(Debug, Deserialize)]
+struct Decode {
+    table: String,
+    columns: Vec<String>,
+}
+
+/// Memory to read.
+#[derive(Debug, Deserialize)]
+struct Stream {
+    bytes: usize,
 }
 
 fn main() -> Result<()> {
@@ -62,8 +88,15 @@ fn main() -> Result<()> {
     let session = runtime.block_on(session(&open))?;
     answer(&json!({ "version": env!("CARGO_PKG_VERSION") }));
     for line in lines {
-        let run: Run = serde_json::from_str(&line?).context("a message that runs a query")?;
-        let ended = runtime.block_on(timed(&session, &run));
+        let request: Request = serde_json::from_str(&line?).context("a further message")?;
+        let ended = match request {
+            Request::Run(run) => runtime.block_on(timed(&session, &run)),
+            Request::Decode { decode } => decoded(&open, &decode),
+            Request::Stream { stream } => {
+                let time = stream::read(stream.bytes, open.threads);
+                Ok(json!({ "seconds": time.as_secs_f64() }))
+            }
+        };
         answer(&ended.unwrap_or_else(|error| json!({ "error": format!("{error:#}") })));
     }
     Ok(())
@@ -96,6 +129,14 @@ async fn timed(session: &Session, run: &Run) -> Result<Value> {
         write(&result, path).with_context(|| format!("cannot write {}", path.display()))?;
     }
     Ok(json!({ "seconds": seconds }))
+}
+
+fn decoded(open: &Open, decode: &Decode) -> Result<Value> {
+    let location = open.tables.get(&decode.table);
+    let location = location.with_context(|| format!("there is no table {}", decode.table))?;
+    let columns = decode::Columns::find(Path::new(location), &decode.columns)?;
+    let time = columns.decode(open.threads)?;
+    Ok(json!({ "seconds": time.as_secs_f64(), "bytes": columns.bytes() }))
 }
 
 fn write(result: &QueryResult, path: &Path) -> Result<()> {

@@ -5,6 +5,7 @@ import contextlib
 import datetime
 import decimal
 import io
+import re
 import tempfile
 import unittest
 from pathlib import Path
@@ -14,9 +15,10 @@ import pyarrow
 from pyarrow import parquet
 
 from peers import answers
+from peers.limits import Limit
 from peers.report import Report
 from peers.run import Outcome
-from peers.suites import Query, files, layouts, parse, tpch
+from peers.suites import Query, Reads, files, layouts, parse, read, scan, tpch
 
 
 def table(**columns):
@@ -133,6 +135,50 @@ class Kinds(unittest.TestCase):
         self.assertEqual(printed(report.files_summary), [])
 
 
+class Limits(unittest.TestCase):
+    def report(self, limit):
+        report = Report("test", ["own"], ["peer"], {})
+        report.memory_bytes_per_second = 10e9
+        report.add(Query("q", ""), {"own": Outcome([0.5]), "peer": Outcome([1.0])}, {})
+        report.limits["q"] = limit
+        return report
+
+    def test_limit_is_beside_the_ratio(self):
+        report = self.report(Limit([0.1, 0.2, 0.9], 10**9))
+        limit, own = report.limit_lines("q")
+        self.assertIn("decode limit 200.0 ms, 1000.0 MB", limit)
+        self.assertIn("5.00 GB/s (50.0 % of the memory's 10.0)", limit)
+        self.assertIn("own 2.50 of that limit, 2.00 GB/s (20.0 % of", own)
+        self.assertEqual(report.ratio("q", "own"), 0.5)
+        self.assertEqual(report.geometric_mean("own"), (0.5, 1))
+        self.assertEqual(report.to_json()["queries"]["q"]["limit"]["bytes"], 10**9)
+
+    def test_columns_that_cannot_be_decoded_fail_no_run(self):
+        report = self.report(Limit(problem="no decoder"))
+        self.assertEqual(list(report.limit_lines("q")), ["  no decode limit: no decoder"])
+        self.assertFalse(report.failed())
+
+    def test_query_without_columns_has_no_line(self):
+        report = self.report(Limit([1.0], 1))
+        report.limits.clear()
+        self.assertEqual(list(report.limit_lines("q")), [])
+
+    def test_columns_of_tpch_are_those_of_the_query(self):
+        for name, reads in tpch.READS.items():
+            text = (tpch.TEXTS / f"{name}.sql").read_text()
+            self.assertEqual(set(reads.columns), set(re.findall(r"\bl_\w+", text)))
+            self.assertIn(f"FROM {reads.table}\n", text)
+
+    def test_columns_of_single_tables_are_those_of_the_query(self):
+        names = next(scan.batches(1)).schema.names
+        found = [query for file in ["scan.sql", "layouts.sql"] for query in read(file)]
+        found = [query for query in found if query.reads]
+        self.assertGreater(len(found), 1)
+        for query in found:
+            used = [name for name in names if re.search(rf"\b{name}\b", query.text)]
+            self.assertEqual(sorted(query.reads.columns), sorted(used), query.name)
+
+
 class Layouts(unittest.TestCase):
     ROWS = 25_000
 
@@ -216,6 +262,12 @@ class Files(unittest.TestCase):
         self.assertEqual((first.name, first.columns), ("a", [0, 2]))
         self.assertEqual((first.sql("duckdb"), first.sql("polars")), ("SELECT 1", "SELECT 2"))
         self.assertEqual((second.columns, second.text), ([], "SELECT 3"))
+
+    def test_headings_name_the_columns_that_are_read(self):
+        text = "-- query a columns: none reads: t b c\nSELECT 1;\n-- query a for: polars\nSELECT 2"
+        (query,) = parse(text)
+        self.assertEqual((query.columns, query.reads), ([], Reads("t", ["b", "c"])))
+        self.assertEqual(query.sql("polars"), "SELECT 2")
 
     def test_wrong_heading_is_refused(self):
         with self.assertRaises(ValueError):

@@ -3,10 +3,12 @@
 
 A file of queries is SQL; a comment in a line of its own begins each of them:
 
-    -- query NAME [columns: 1 2 | none] [for: ENGINE]
+    -- query NAME [columns: 1 2 | none] [reads: TABLE COLUMN ...] [for: ENGINE]
 
 `columns` are those that are compared, from 1, where ties leave the others open; none compares only
-the number of rows. `for` gives an engine a text of its own where its dialect needs one.
+the number of rows. `reads` are the columns of which the query needs every value, so that decoding
+them is the least that it takes. `for` gives an engine a text of its own where its dialect needs
+one.
 """
 
 import re
@@ -16,8 +18,17 @@ from pathlib import Path
 QUERIES = Path(__file__).resolve().parent.parent.parent / "queries"
 
 HEADING = re.compile(
-    r"^-- query (?P<name>\S+)(?: columns: (?P<columns>none|[\d ]*\d))?(?: for: (?P<engine>\w+))?$"
+    r"^-- query (?P<name>\S+)(?: columns: (?P<columns>none|[\d ]*\d))?"
+    r"(?: reads: (?P<reads>\w+(?: \w+)+))?(?: for: (?P<engine>\w+))?$"
 )
+
+
+@dataclass(frozen=True)
+class Reads:
+    """Columns of a table."""
+
+    table: str
+    columns: list[str]
 
 
 @dataclass
@@ -29,6 +40,7 @@ class Query:
     columns: list[int] | None = None
     texts: dict[str, str] = field(default_factory=dict)
     tables: dict[str, str] = field(default_factory=dict)
+    reads: Reads | None = None
 
     def sql(self, engine):
         """The text for an engine."""
@@ -53,7 +65,8 @@ def parse(text):
         if found["engine"]:
             queries[name].texts[found["engine"]] = sql
         else:
-            queries[name] = Query(name, sql, columns_of(found["columns"]))
+            columns, reads = columns_of(found["columns"]), reads_of(found["reads"])
+            queries[name] = Query(name, sql, columns, reads=reads)
     return list(queries.values())
 
 
@@ -62,6 +75,14 @@ def columns_of(text):
     if text is None:
         return None
     return [] if text == "none" else [int(place) - 1 for place in text.split()]
+
+
+def reads_of(text):
+    """The table, which comes first, and its columns."""
+    if text is None:
+        return None
+    table, *columns = text.split()
+    return Reads(table, columns)
 
 
 def read(file):

@@ -5,7 +5,12 @@ import re
 import subprocess
 from pathlib import Path
 
-from . import QUERIES, Query
+from . import QUERIES, Query, Reads
+
+# Of a query over one table, the columns of which it needs the values.
+READS = {
+    "q06": Reads("lineitem", ["l_shipdate", "l_discount", "l_quantity", "l_extendedprice"]),
+}
 
 TEXTS = QUERIES.parent.parent / "tpch" / "queries"
 
@@ -26,7 +31,15 @@ def queries(options):
     files = (folder / f"sf{scale}").glob("*.parquet")
     tables = {file.stem: str(file) for file in files}
     texts = sorted(TEXTS.glob("q*.sql"))
-    return [Query(file.stem, one_statement(file.read_text()), tables=tables) for file in texts]
+    return [
+        Query(
+            file.stem,
+            one_statement(file.read_text()),
+            tables=tables,
+            reads=READS.get(file.stem),
+        )
+        for file in texts
+    ]
 
 
 def one_statement(text):

@@ -33,6 +33,16 @@ fn engines_agree_on_layouts() {
     let heading = table.lines().position(|line| line.starts_with("files ")).unwrap();
     let first = table.lines().nth(heading + 1).unwrap();
     assert!(first.starts_with("delta ") && first.contains("/delta"), "{table}");
+    // Beside the queries that have columns for it, the decode limit was measured.
+    for name in ["numbers/delta", "numbers/stream-split"] {
+        let limit = &report["queries"][name]["limit"];
+        assert_eq!(limit["problem"], Value::Null, "{name}\n{table}");
+        assert_eq!(limit["seconds"].as_array().unwrap().len(), 1, "{name}");
+        assert!(limit["bytes"].as_u64().unwrap() > 20_000, "{name}");
+    }
+    assert_eq!(report["queries"]["rows/duckdb"]["limit"], Value::Null);
+    assert!(report["memory_bytes_per_second"].as_f64().unwrap() > 1e6);
+    assert_eq!(table.matches("of that limit").count(), 4, "{table}");
 }
 
 #[test]
@@ -65,6 +75,7 @@ fn agree(python: &OsString, suite: &str, queries: &str, count: usize) -> (Value,
     let output = command(python)
         .args(["-m", "peers", suite, "--rows", "20000", "--runs", "1", "--threads", "2"])
         .args(["--queries", queries, "--also", "nearscan.pushdown.mode=off"])
+        .args(["--stream-bytes", "1048576"])
         .arg("--data")
         .arg(&folder)
         .arg("--json")
