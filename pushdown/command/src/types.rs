@@ -5,23 +5,28 @@
 
 use crate::error::Error;
 
-/// Declares an enum whose variants have fixed numbers on the wire.
+/// Declares an enum whose variants have fixed numbers on the wire. Variants `of_files_only` have
+/// numbers in Parquet, but are not on the wire.
 macro_rules! wire_enum {
     (
         $(#[$meta:meta])*
         $name:ident: $repr:ident ($what:literal) {
             $($(#[doc = $vdoc:literal])* $variant:ident = $code:literal,)*
         }
+        $(of_files_only {
+            $($(#[doc = $fdoc:literal])* $of_file:ident = $number:literal,)*
+        })?
     ) => {
         $(#[$meta])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[repr($repr)]
         pub enum $name {
             $($(#[doc = $vdoc])* $variant = $code,)*
+            $($($(#[doc = $fdoc])* $of_file = $number,)*)?
         }
 
         impl $name {
-            /// Every variant, with its name, in the order of declaration.
+            /// Every variant on the wire, with its name, in the order of declaration.
             pub const ALL: &'static [(Self, &'static str)] =
                 &[$((Self::$variant, stringify!($variant)),)*];
 
@@ -199,6 +204,24 @@ wire_enum! {
         /// The first bytes of all values, then the second ones, and so on.
         ByteStreamSplit = 9,
     }
+    of_files_only {
+        /// The lengths of all byte strings as differences, then their bytes.
+        DeltaLengthByteArray = 6,
+        /// How many bytes each string has in common with the one before, as differences, then the
+        /// bytes behind those as in [`Encoding::DeltaLengthByteArray`].
+        DeltaByteArray = 7,
+    }
+}
+
+impl Encoding {
+    /// The encoding that has this number in Parquet, on the wire or not.
+    pub fn of_file(number: u8) -> Option<Self> {
+        match number {
+            6 => Some(Self::DeltaLengthByteArray),
+            7 => Some(Self::DeltaByteArray),
+            _ => Self::from_code(number).ok(),
+        }
+    }
 }
 
 /// A set of [`Encoding`]s, one bit for each Parquet number.
@@ -214,12 +237,19 @@ impl Encodings {
             | 1 << Encoding::RleDictionary as u16,
     );
 
-    /// Every encoding of the format.
+    /// Every encoding of the format: what a command can have, and a drive at most reads.
     pub const ALL: Self = Self(
         Self::SCAN.0
             | 1 << Encoding::BitPacked as u16
             | 1 << Encoding::DeltaBinaryPacked as u16
             | 1 << Encoding::ByteStreamSplit as u16,
+    );
+
+    /// What the host reads by itself, without commands.
+    pub const HOST: Self = Self(
+        Self::ALL.0
+            | 1 << Encoding::DeltaLengthByteArray as u16
+            | 1 << Encoding::DeltaByteArray as u16,
     );
 
     /// The set with these members.
@@ -235,13 +265,19 @@ impl Encodings {
     /// The set with these bits.
     ///
     /// # Errors
-    /// [`Error::UnknownCode`] if a bit has no encoding.
+    /// [`Error::UnknownCode`] if a bit has no encoding on the wire.
     pub fn from_bits(bits: u16) -> Result<Self, Error> {
-        let known = Encoding::ALL.iter().fold(0, |all, (member, _)| all | 1 << member.code());
-        if bits & !known == 0 {
-            Ok(Self(bits))
-        } else {
-            Err(Error::UnknownCode { what: "set of encodings", value: u64::from(bits) })
+        Self(bits).check().map(|()| Self(bits))
+    }
+
+    /// Checks that a command can have this set.
+    ///
+    /// # Errors
+    /// [`Error::UnknownCode`] if a bit has no encoding on the wire.
+    pub(crate) fn check(self) -> Result<(), Error> {
+        match Self::ALL.contains_all(self) {
+            true => Ok(()),
+            false => Err(Error::UnknownCode { what: "set of encodings", value: u64::from(self.0) }),
         }
     }
 
@@ -259,7 +295,7 @@ impl Encodings {
 impl std::fmt::Debug for Encodings {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_set()
-            .entries(Encoding::ALL.iter().filter(|(e, _)| self.contains(*e)).map(|(e, _)| e))
+            .entries((0..16).filter_map(Encoding::of_file).filter(|member| self.contains(*member)))
             .finish()
     }
 }
@@ -328,13 +364,29 @@ mod tests {
         for (variant, name) in Encoding::ALL {
             assert_eq!(Encoding::from_code(variant.code()), Ok(*variant), "{name}");
         }
-        assert!(Encoding::from_code(7).is_err());
+        assert!(Encoding::from_code(10).is_err());
+    }
+
+    #[test]
+    fn encodings_of_files_only_are_not_on_the_wire() {
+        for encoding in [Encoding::DeltaLengthByteArray, Encoding::DeltaByteArray] {
+            assert_eq!(Encoding::of_file(encoding.code()), Some(encoding));
+            assert!(Encoding::from_code(encoding.code()).is_err());
+            assert!(Encoding::ALL.iter().all(|(member, _)| *member != encoding));
+            assert!(Encodings::HOST.contains(encoding) && !Encodings::ALL.contains(encoding));
+            assert!(Encodings::from_bits(Encodings::of([encoding]).bits()).is_err());
+            assert_eq!(format!("{:?}", Encodings::of([encoding])), format!("{{{encoding:?}}}"));
+        }
+        assert!(Encodings::from_bits(Encodings::HOST.bits()).is_err());
+        assert!(Encodings::HOST.contains_all(Encodings::ALL));
+        assert_eq!(Encoding::of_file(9), Some(Encoding::ByteStreamSplit));
+        assert_eq!(Encoding::of_file(10), None);
     }
 
     #[test]
     fn encodings_refuse_bits_without_a_member() {
         assert_eq!(Encodings::from_bits(Encodings::SCAN.bits()), Ok(Encodings::SCAN));
-        assert!(Encodings::from_bits(1 << 7).is_err());
+        assert!(Encodings::from_bits(1 << 10).is_err());
         let all = Encodings::of(Encoding::ALL.iter().map(|(member, _)| *member));
         assert_eq!(all, Encodings::ALL);
         assert!(Encodings::SCAN.contains_all(Encodings::of([Encoding::Plain])));

@@ -190,6 +190,7 @@ impl Chunk {
             return Err(Error::Kind { place, expected: "a physical type of the column's kind" });
         }
         self.reading.check(self.physical_type, place)?;
+        self.encodings.check()?;
         if self.definition_level_max > 1 {
             return Err(Error::Limit {
                 what: "definition levels",

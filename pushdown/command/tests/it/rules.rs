@@ -2,9 +2,9 @@
 //! Tests that invalid fragments and units are refused.
 
 use nearscan_command::{
-    Aggregate, Column, Command, Envelope, Error, Extent, Fragment, Function, InputRef, Key, Op,
-    Operand, Output, PhysicalType, Program, RowColumn, Step, StringTest, TestOp, ValueKind,
-    Version, Width, limits,
+    Aggregate, Column, Command, Encodings, Envelope, Error, Extent, Fragment, Function, InputRef,
+    Key, Op, Operand, Output, PhysicalType, Program, RowColumn, Step, StringTest, TestOp,
+    ValueKind, Version, Width, limits,
 };
 use rstest::rstest;
 
@@ -228,6 +228,8 @@ fn unit_must_match_its_fragment() {
     assert!(bind(|unit| unit.chunks[5].offset = u64::MAX).is_err());
     assert!(bind(|unit| unit.chunks[0].uncompressed_bytes = (2 << 30) + 1).is_err());
     assert!(bind(|unit| unit.inputs = vec![unit.inputs[0].clone(); 17]).is_err());
+    assert!(bind(|unit| unit.chunks[0].encodings = Encodings::ALL).is_ok());
+    assert!(bind(|unit| unit.chunks[0].encodings = Encodings::HOST).is_err());
 }
 
 #[test]

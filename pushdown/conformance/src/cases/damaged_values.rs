@@ -43,7 +43,9 @@ pub(super) fn encodings() -> Vec<Case> {
             let fits = match encoding {
                 Encoding::Plain | Encoding::PlainDictionary | Encoding::RleDictionary => true,
                 Encoding::Rle => physical_type == PhysicalType::Boolean,
-                Encoding::BitPacked => false,
+                Encoding::BitPacked | Encoding::DeltaLengthByteArray | Encoding::DeltaByteArray => {
+                    false
+                }
                 Encoding::DeltaBinaryPacked => physical_type == PhysicalType::Int64,
                 Encoding::ByteStreamSplit => {
                     !matches!(physical_type, PhysicalType::Boolean | PhysicalType::ByteArray)
