@@ -10,13 +10,14 @@ use nearscan_command::{Chunk, Detail, Encoding, PhysicalType, Status};
 use crate::{
     buffers::Buffers,
     decode::{
-        bitmap::BitmapBuilder, levels::Levels, numbers::PageNumbers, reading, runs::Runs,
-        strings::PageStrings,
+        bitmap::BitmapBuilder, delta_lengths::DeltaLengths, delta_strings::DeltaStrings,
+        levels::Levels, numbers::PageNumbers, reading, runs::Runs, strings::PageStrings,
     },
     dictionary::Dictionary,
     error::Stop,
     pages::{DataPage, Page, Pages, RawPage},
     selection::Selection,
+    string_batch::StringBatch,
     values::{Numbers, Strings, View},
     vector::{Coded, Vector},
 };
@@ -59,6 +60,8 @@ enum PageValues {
     Codes(Runs),
     Numbers(PageNumbers),
     Strings(PageStrings),
+    DeltaLengths(DeltaLengths),
+    DeltaStrings(DeltaStrings),
     /// Of a page of which only the levels are read.
     NotRead,
 }
@@ -68,10 +71,7 @@ enum Dense {
     Codes(Vec<u32>),
     /// As [`reading::apply`] leaves them.
     Numbers(Vec<i64>),
-    Strings {
-        buffers: Vec<Bytes>,
-        views: Vec<View>,
-    },
+    Strings(StringBatch),
     /// Only their number counts.
     NotRead,
 }
@@ -310,6 +310,12 @@ impl ChunkReader {
             (Encoding::Plain, PhysicalType::ByteArray) => {
                 PageValues::Strings(PageStrings::new(values))
             }
+            (Encoding::DeltaLengthByteArray, PhysicalType::ByteArray) => {
+                PageValues::DeltaLengths(DeltaLengths::open(values, count()?)?)
+            }
+            (Encoding::DeltaByteArray, PhysicalType::ByteArray) => {
+                PageValues::DeltaStrings(DeltaStrings::open(values, count()?)?)
+            }
             (encoding, _) => {
                 PageValues::Numbers(PageNumbers::open(&self.chunk, encoding, values, count)?)
             }
@@ -338,7 +344,7 @@ impl ChunkReader {
                 let mut codes = Vec::with_capacity(count);
                 runs.read(count, &mut codes)?;
                 dictionary.check(&codes)?;
-                dense.decode(dictionary, &codes);
+                dense.decode(dictionary, &codes)?;
             }
             PageValues::Numbers(numbers) => {
                 let values = dense.numbers(self.dictionary.as_deref());
@@ -347,10 +353,16 @@ impl ChunkReader {
                 reading::apply(&mut values[start..], &self.chunk)?;
             }
             PageValues::Strings(strings) => {
-                let (buffers, views) = dense.strings(self.dictionary.as_deref());
-                let buffer = u32::try_from(buffers.len()).map_err(|_| Status::Corrupt)?;
-                buffers.push(strings.bytes().clone());
+                let batch = dense.strings(self.dictionary.as_deref())?;
+                let (buffer, views) = batch.page(strings.bytes())?;
                 strings.read(count, buffer, views)?;
+            }
+            PageValues::DeltaLengths(strings) => {
+                strings.read(count, dense.strings(self.dictionary.as_deref())?)?;
+            }
+            PageValues::DeltaStrings(strings) => {
+                let batch = dense.strings(self.dictionary.as_deref())?;
+                strings.read(count, batch, self.pages.buffers())?;
             }
             PageValues::NotRead => {}
         }
@@ -375,7 +387,8 @@ impl ChunkReader {
                 let values = reading::widen(spread(values, validity.as_ref()), &self.chunk);
                 Vector::Numbers(Numbers { values, validity })
             }
-            (Dense::Strings { buffers, views }, _) => {
+            (Dense::Strings(batch), _) => {
+                let (buffers, views) = batch.finish();
                 let views = spread(views, validity.as_ref());
                 Vector::Strings(Strings { buffers, views, validity })
             }
@@ -395,6 +408,8 @@ impl OpenPage {
             PageValues::Codes(runs) => runs.skip(count),
             PageValues::Numbers(numbers) => numbers.skip(count),
             PageValues::Strings(strings) => strings.skip(count),
+            PageValues::DeltaLengths(strings) => strings.skip(count),
+            PageValues::DeltaStrings(strings) => strings.skip(count),
             PageValues::NotRead => Ok(()),
         }
     }
@@ -409,23 +424,23 @@ impl Dense {
         }
         match self {
             Self::Numbers(values) => values,
-            Self::Codes(_) | Self::Strings { .. } | Self::NotRead => {
+            Self::Codes(_) | Self::Strings(_) | Self::NotRead => {
                 unreachable!("a chunk has values of one kind")
             }
         }
     }
 
     /// The strings, those decoded that were codes so far.
-    fn strings(&mut self, dictionary: Option<&Dictionary>) -> (&mut Vec<Bytes>, &mut Vec<View>) {
+    fn strings(&mut self, dictionary: Option<&Dictionary>) -> Result<&mut StringBatch, Status> {
         if let Self::Codes(codes) = self {
             let codes = std::mem::take(codes);
-            *self = Self::Strings { buffers: Vec::new(), views: Vec::new() };
+            *self = Self::Strings(StringBatch::default());
             if let Some(dictionary) = dictionary.filter(|_| !codes.is_empty()) {
-                self.decode(dictionary, &codes);
+                self.decode(dictionary, &codes)?;
             }
         }
         match self {
-            Self::Strings { buffers, views } => (buffers, views),
+            Self::Strings(batch) => Ok(batch),
             Self::Codes(_) | Self::Numbers(_) | Self::NotRead => {
                 unreachable!("a chunk has values of one kind")
             }
@@ -433,21 +448,18 @@ impl Dense {
     }
 
     /// Appends entries of a dictionary to values that are not codes.
-    fn decode(&mut self, dictionary: &Dictionary, codes: &[u32]) {
+    fn decode(&mut self, dictionary: &Dictionary, codes: &[u32]) -> Result<(), Status> {
         match self {
             Self::Codes(all) => all.extend_from_slice(codes),
             Self::Numbers(values) => values.extend(dictionary.stored(codes)),
             Self::NotRead => {}
-            Self::Strings { buffers, views } => {
-                let Some(entries) = dictionary.strings() else { return };
-                let shift = u32::try_from(buffers.len()).unwrap_or(u32::MAX);
-                buffers.extend(entries.buffers.iter().cloned());
-                views.extend(codes.iter().map(|code| {
-                    let view = entries.views[*code as usize];
-                    View { buffer: view.buffer + shift, ..view }
-                }));
+            Self::Strings(batch) => {
+                if let Some(entries) = dictionary.strings() {
+                    batch.entries(entries, codes)?;
+                }
             }
         }
+        Ok(())
     }
 }
 

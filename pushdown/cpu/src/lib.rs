@@ -6,7 +6,8 @@
 //! job     version check, read whole chunks            job.rs
 //! chunk   headers -> pages -> bodies decompressed     header.rs, pages.rs
 //!         by codec                                    codecs.rs, snappy/
-//!         -> batches of up to 8192 values or codes    chunk.rs, dictionary.rs, decode/
+//!         -> batches of up to 8192 values or codes    chunk.rs, dictionary.rs, string_batch.rs,
+//!                                                     decode/
 //! program predicate over every row -> bitmap          program.rs, compare.rs, strings.rs, like.rs
 //!         kept rows gathered                          selection.rs, vector.rs
 //!         projection over them                        arithmetic.rs, select.rs, dates.rs
@@ -38,7 +39,8 @@
 //! - It agrees with the evaluator of the conformance crate. It answers `GroupCardinality` for a key
 //!   outside of its range only, never because there are too many groups.
 //! - Any bytes end in a status: allocations and loops are bounded by the rows of the unit and the
-//!   bytes of the chunk, not by what a page declares.
+//!   bytes of the chunk, not by what a page declares; what strings repeat of those before them, by
+//!   a limit for each batch.
 //! - No more commands are taken than `in_flight_max`; each is cancelled within a batch.
 #![deny(unsafe_code)]
 
@@ -74,6 +76,7 @@ mod session;
 mod shared;
 mod simd;
 pub mod snappy;
+mod string_batch;
 mod strings;
 #[cfg(test)]
 mod tests;

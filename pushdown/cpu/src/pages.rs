@@ -84,6 +84,11 @@ impl Pages {
         (self.index.saturating_sub(1), self.body_at)
     }
 
+    /// The memory of pages.
+    pub(crate) const fn buffers(&self) -> &Buffers {
+        &self.buffers
+    }
+
     /// The next page that holds something, `None` after the last one.
     ///
     /// # Errors
@@ -297,7 +302,7 @@ fn check_levels(page: &DataPage2, body_bytes: usize) -> Result<(), Status> {
 /// Parquet's number of an encoding.
 fn parse_encoding(number: i64) -> Result<Encoding, Status> {
     let number = u8::try_from(number).map_err(|_| Status::Encoding)?;
-    Encoding::from_code(number).map_err(|_| Status::Encoding)
+    Encoding::of_file(number).ok_or(Status::Encoding)
 }
 
 #[cfg(test)]

@@ -92,6 +92,32 @@ impl Delta {
         })
     }
 
+    /// The `count` integers of a page; a page of nulls may have no bytes at all.
+    ///
+    /// # Errors
+    /// As [`Delta::new`].
+    pub(crate) fn of_page(bytes: Bytes, bits: u32, count: usize) -> Result<Self, Status> {
+        /// Blocks of 128 values, of which there are none.
+        const NOTHING: &[u8] = &[0x80, 1, 1, 0, 0];
+        let bytes = if bytes.is_empty() { Bytes::from_static(NOTHING) } else { bytes };
+        Self::new(bytes, bits, count)
+    }
+
+    /// The first byte behind all values. Their bits are not read.
+    ///
+    /// # Errors
+    /// [`Status::Corrupt`] when a block contradicts the format.
+    pub(crate) fn end(&self) -> Result<usize, Status> {
+        let mut ahead = self.clone();
+        let mut left = self.left.saturating_sub(u64::from(self.is_first));
+        left = left.saturating_sub(self.block.left as u64);
+        while left > 0 {
+            ahead.next_miniblock()?;
+            left = left.saturating_sub(ahead.block.left as u64);
+        }
+        Ok(ahead.at)
+    }
+
     /// Appends `count` values.
     ///
     /// # Errors
@@ -208,6 +234,26 @@ mod tests {
         assert_eq!(of(8), Ok(()));
         assert_eq!(of(7), Err(Status::Corrupt));
         assert_eq!(of(9), Err(Status::Corrupt));
+    }
+
+    #[test]
+    fn end_is_behind_the_last_miniblock_that_is_needed() {
+        let behind = [&example()[..], &[0xff; 9]].concat();
+        let mut delta = Delta::new(Bytes::from(behind), 32, 8).unwrap();
+        // A miniblock of 32 differences of two bits.
+        assert_eq!(delta.end(), Ok(example().len()));
+        delta.read(3, &mut Vec::new()).unwrap();
+        assert_eq!(delta.end(), Ok(example().len()));
+        let of = |bytes: &[u8], count| {
+            Delta::of_page(Bytes::copy_from_slice(bytes), 32, count).and_then(|it| it.end())
+        };
+        assert_eq!(of(&[0x80, 1, 4, 1, 14, 3, 2], 1), Ok(5));
+        assert_eq!(of(&[0x80, 1, 4, 2, 14], 2), Err(Status::Corrupt));
+        // Two blocks, of no bits, whose miniblocks have 32 values each.
+        let blocks = [[0x80, 1, 4, 0x82], [1, 0, 0, 0], [0, 0, 0, 0], [0, 0, 0, 7]].concat();
+        assert_eq!(of(&blocks, 130), Ok(16));
+        assert!(Delta::of_page(Bytes::new(), 32, 0).is_ok());
+        assert_eq!(of(&[], 1), Err(Status::Corrupt));
     }
 
     #[test]

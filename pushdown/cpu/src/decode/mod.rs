@@ -2,12 +2,14 @@
 //! Decodes the bodies of pages from bytes to values.
 //!
 //! ```text
-//! runs    runs and bit-packed groups: levels, dictionary indexes, truth values
-//! bitmap  bitmaps that grow by a few bits
-//! levels  which rows of a page are not null
-//! delta   differences of integers
-//! numbers plain, split into streams, and the meaning of stored bytes
-//! strings byte strings, as places in their page
+//! runs           runs and bit-packed groups: levels, dictionary indexes, truth values
+//! bitmap         bitmaps that grow by a few bits
+//! levels         which rows of a page are not null
+//! delta          differences of integers
+//! delta_lengths  byte strings whose lengths are differences
+//! delta_strings  byte strings that are differences themselves
+//! numbers        plain, split into streams, and the meaning of stored bytes
+//! strings        byte strings, as places in their page
 //! ```
 //!
 //! A decoder holds a page's bytes and a place in them, and appends the requested number of values;
@@ -17,6 +19,8 @@
 pub(crate) mod bitmap;
 pub(crate) mod bits;
 pub(crate) mod delta;
+pub(crate) mod delta_lengths;
+pub(crate) mod delta_strings;
 pub(crate) mod levels;
 pub(crate) mod numbers;
 pub(crate) mod reading;

@@ -5,7 +5,7 @@
 use bytes::Bytes;
 use nearscan_command::{Chunk, Encoding, PhysicalType, Status};
 
-use super::{bits::unpack, delta::Delta, runs::Runs};
+use super::{bits::unpack, delta::Delta, delta_strings::DeltaStrings, runs::Runs};
 
 /// The representation of one value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,6 +46,9 @@ pub(crate) enum PageNumbers {
     Runs(Runs),
     /// Differences.
     Delta(Delta),
+    /// Values of `length` bytes, big endian, each as its difference from the one before; `bytes`
+    /// are those of the values that are being read.
+    Prefixed { strings: Box<DeltaStrings>, length: usize, bytes: Vec<u8> },
 }
 
 impl PageNumbers {
@@ -67,10 +70,14 @@ impl PageNumbers {
             (Encoding::Plain, _) => Ok(Self::Plain { bytes, at: 0, stored }),
             (Encoding::Rle, Stored::Bit) => truth_runs(&bytes),
             (Encoding::DeltaBinaryPacked, Stored::Four) if is_integer => {
-                delta(bytes, 32, count()?).map(Self::Delta)
+                Delta::of_page(bytes, 32, count()?).map(Self::Delta)
             }
             (Encoding::DeltaBinaryPacked, Stored::Eight) if is_integer => {
-                delta(bytes, 64, count()?).map(Self::Delta)
+                Delta::of_page(bytes, 64, count()?).map(Self::Delta)
+            }
+            (Encoding::DeltaByteArray, Stored::Fixed(length)) => {
+                let strings = Box::new(DeltaStrings::open(bytes, count()?)?);
+                Ok(Self::Prefixed { strings, length, bytes: Vec::new() })
             }
             (Encoding::ByteStreamSplit, Stored::Four | Stored::Eight | Stored::Fixed(_)) => {
                 let values = count()?;
@@ -110,6 +117,7 @@ impl PageNumbers {
             Self::Runs(runs) => runs.skip(count)?,
             // Each value depends on the one before.
             Self::Delta(delta) => delta.read(count, &mut Vec::with_capacity(count))?,
+            Self::Prefixed { strings, .. } => strings.skip(count)?,
         }
         Ok(())
     }
@@ -153,6 +161,11 @@ impl PageNumbers {
                 out.extend(values.into_iter().map(i64::from));
             }
             Self::Delta(delta) => delta.read(count, out)?,
+            Self::Prefixed { strings, length, bytes } => {
+                bytes.clear();
+                strings.read_fixed(count, *length, bytes)?;
+                plain(bytes, Stored::Fixed(*length), out)?;
+            }
         }
         Ok(())
     }
@@ -168,14 +181,6 @@ impl Stored {
             Self::Fixed(length) => length,
         }
     }
-}
-
-/// Differences; a page of nulls may have no bytes at all.
-fn delta(bytes: Bytes, bits: u32, count: usize) -> Result<Delta, Status> {
-    /// Blocks of 128 values, of which there are none.
-    const NOTHING: &[u8] = &[0x80, 1, 1, 0, 0];
-    let bytes = if bytes.is_empty() { Bytes::from_static(NOTHING) } else { bytes };
-    Delta::new(bytes, bits, count)
 }
 
 /// Runs of truth values behind their length; a page of nulls may have no bytes at all.

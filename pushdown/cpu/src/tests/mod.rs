@@ -2,6 +2,7 @@
 //! Tests reading of whole chunks: written by another program, and corrupt.
 
 mod damage;
+mod differences;
 mod written;
 
 use bytes::Bytes;

@@ -23,15 +23,15 @@ use parquet::{
 
 use super::read;
 
-const ROWS: usize = 3000;
+pub(super) const ROWS: usize = 3000;
 
 /// Row `row` is null.
-const fn is_null(row: usize) -> bool {
+pub(super) const fn is_null(row: usize) -> bool {
     row % 7 == 3 || (row > 800 && row < 1100)
 }
 
-/// Every choice of a writer that a drive reads; encodings are those of values without a dictionary.
-fn properties(encodings: &[Encoding]) -> Vec<WriterProperties> {
+/// Every choice of a writer that is read; encodings are those of values without a dictionary.
+pub(super) fn properties(encodings: &[Encoding]) -> Vec<WriterProperties> {
     let mut all = Vec::new();
     for version in [WriterVersion::PARQUET_1_0, WriterVersion::PARQUET_2_0] {
         for codec in [Compression::UNCOMPRESSED, Compression::SNAPPY, Compression::LZ4_RAW] {
@@ -87,6 +87,34 @@ fn write<T: DataType>(
     (group.column(0).clone(), Bytes::from(file))
 }
 
+/// Writes one column, and gives its chunk and the bytes of that.
+pub(super) fn chunk<T: DataType>(
+    properties: &WriterProperties,
+    is_nullable: bool,
+    reading: Reading,
+    values: &[T::T],
+) -> (Chunk, Bytes) {
+    let (column, file) = write::<T>(properties, is_nullable, reading.length, values);
+    let (start, length) = column.byte_range();
+    let chunk = Chunk {
+        input: 0,
+        offset: 0,
+        length,
+        uncompressed_bytes: column.uncompressed_size().cast_unsigned(),
+        physical_type: stored(T::get_physical_type()),
+        definition_level_max: u8::from(is_nullable),
+        codec: match column.compression() {
+            Compression::SNAPPY => Codec::Snappy,
+            Compression::LZ4_RAW => Codec::Lz4Raw,
+            _ => Codec::Uncompressed,
+        },
+        encodings: Encodings::HOST,
+        reading,
+    };
+    let start = usize::try_from(start).unwrap();
+    (chunk, file.slice(start..start + usize::try_from(length).unwrap()))
+}
+
 /// Checks that what the crate writes of `values` is read as `expected`.
 fn check<T: DataType>(
     reading: Reading,
@@ -96,25 +124,7 @@ fn check<T: DataType>(
     let (values, expected): (Vec<T::T>, Vec<Value>) = (0..ROWS).map(value).unzip();
     for properties in properties(encodings) {
         for is_nullable in [false, true] {
-            let (column, file) = write::<T>(&properties, is_nullable, reading.length, &values);
-            let (start, length) = column.byte_range();
-            let chunk = Chunk {
-                input: 0,
-                offset: 0,
-                length,
-                uncompressed_bytes: column.uncompressed_size().cast_unsigned(),
-                physical_type: stored(T::get_physical_type()),
-                definition_level_max: u8::from(is_nullable),
-                codec: match column.compression() {
-                    Compression::SNAPPY => Codec::Snappy,
-                    Compression::LZ4_RAW => Codec::Lz4Raw,
-                    _ => Codec::Uncompressed,
-                },
-                encodings: Encodings::ALL,
-                reading,
-            };
-            let start = usize::try_from(start).unwrap();
-            let bytes = file.slice(start..start + usize::try_from(length).unwrap());
+            let (chunk, bytes) = chunk::<T>(&properties, is_nullable, reading, &values);
             let found = read(&chunk, &bytes, ROWS, 512).unwrap();
             for (row, (found, expected)) in found.iter().zip(&expected).enumerate() {
                 let expected = if is_nullable && is_null(row) { &Value::Null } else { expected };
@@ -187,9 +197,12 @@ fn truth_values_are_read() {
     });
 }
 
+const STRINGS: [Encoding; 3] =
+    [Encoding::PLAIN, Encoding::DELTA_LENGTH_BYTE_ARRAY, Encoding::DELTA_BYTE_ARRAY];
+
 #[test]
 fn byte_strings_are_read() {
-    check::<ByteArrayType>(Reading::PLAIN, &[Encoding::PLAIN], |row| {
+    check::<ByteArrayType>(Reading::PLAIN, &STRINGS, |row| {
         let value = (number(row) % 1000).to_string().into_bytes();
         (ByteArray::from(value.clone()), Value::Bytes(value))
     });
@@ -199,7 +212,7 @@ fn byte_strings_are_read() {
 fn decimals_are_read() {
     for length in [3, 8, 16] {
         let reading = Reading { rule: ReadAs::BigEndian, bits: 0, length };
-        let encodings = [Encoding::PLAIN, Encoding::BYTE_STREAM_SPLIT];
+        let encodings = [Encoding::PLAIN, Encoding::BYTE_STREAM_SPLIT, Encoding::DELTA_BYTE_ARRAY];
         check::<FixedLenByteArrayType>(reading, &encodings, |row| {
             let value = i128::from(number(row) >> (64 - u32::from(length).min(8) * 8));
             let bytes = value.to_be_bytes()[16 - usize::from(length)..].to_vec();

@@ -177,7 +177,7 @@ impl File {
                 Compression::ZSTD(_) => Codec::Zstd,
                 _ => Codec::Lz4Raw,
             },
-            encodings: Encodings::ALL,
+            encodings: Encodings::HOST,
             reading: Reading { rule, bits, length: length_of_value },
         }
     }
@@ -268,6 +268,16 @@ fn properties() -> WriterPropertiesBuilder {
         .set_write_batch_size(100)
 }
 
+/// Strings and wide decimals have an encoding, and no dictionary.
+fn strings(encoding: Encoding) -> WriterPropertiesBuilder {
+    let of = |properties: WriterPropertiesBuilder, name: &str| {
+        properties.set_column_encoding(name.into(), encoding)
+    };
+    let texts = ["text", "word", "bytes"].into_iter();
+    let wide = ["wide"].into_iter().filter(|_| encoding == Encoding::DELTA_BYTE_ARRAY);
+    texts.chain(wide).fold(properties().set_dictionary_enabled(false), of)
+}
+
 const COLUMN: fn(u16) -> Operand = Operand::Column;
 
 #[rstest]
@@ -276,6 +286,10 @@ const COLUMN: fn(u16) -> Operand = Operand::Column;
 #[case::fallback(properties().set_dictionary_page_size_limit(2000))]
 #[case::second_version(properties().set_writer_version(WriterVersion::PARQUET_2_0)
     .set_column_encoding("text".into(), Encoding::PLAIN))]
+#[case::second_version_fallback(properties().set_writer_version(WriterVersion::PARQUET_2_0)
+    .set_dictionary_page_size_limit(2000))]
+#[case::delta_lengths(strings(Encoding::DELTA_LENGTH_BYTE_ARRAY))]
+#[case::delta_strings(strings(Encoding::DELTA_BYTE_ARRAY))]
 #[case::uncompressed(properties().set_compression(Compression::UNCOMPRESSED))]
 #[case::lz4(properties().set_compression(Compression::LZ4_RAW))]
 #[case::zstd(properties().set_compression(Compression::ZSTD(ZstdLevel::default())))]
