@@ -8,7 +8,9 @@ use datafusion::physical_plan::{
     ExecutionPlan,
     statistics::{StatisticsArgs, StatisticsContext},
 };
-use nearscan_command::{Chunk, Fragment, Key, Output, ResultHeader, ValueKind, Width, limits};
+use nearscan_command::{
+    Chunk, Encodings, Fragment, Key, Output, ResultHeader, ValueKind, Width, limits,
+};
 use nearscan_drive::Placement;
 
 use crate::{
@@ -109,7 +111,7 @@ fn chunks_on(
     let schema = stack.scan.table_schema();
     let mut chunks = Vec::with_capacity(fragment.columns.len());
     for (index, column) in fragment.columns.iter().enumerate() {
-        let chunk = chunk_of(unit, column, schema)?;
+        let chunk = chunk_of(unit, column, schema, Encodings::ALL)?;
         let about = format!("column {}", column.name);
         drive.capabilities.admits_chunk(&chunk).map_err(|refused| kept_by(refused, &about))?;
         check_dictionary(drive, unit, fragment, index)?;

@@ -158,8 +158,13 @@ fn remaining(file: &PartitionedFile, facts: &FileFacts, pruning: Option<&Pruning
 }
 
 /// The chunk of a fragment's column in a row group, checked against what the table says of the
-/// column.
-pub(crate) fn chunk_of(group: &RowGroup<'_>, column: &Column, schema: &Schema) -> Lowered<Chunk> {
+/// column; it has none but these `encodings`.
+pub(crate) fn chunk_of(
+    group: &RowGroup<'_>,
+    column: &Column,
+    schema: &Schema,
+    encodings: Encodings,
+) -> Lowered<Chunk> {
     let name = &column.name;
     let Some(chunk) = chunk_metadata(group.metadata(), name) else {
         let detail = format!("column {name} is missing in {}", group.file.object_meta.location);
@@ -192,7 +197,7 @@ pub(crate) fn chunk_of(group: &RowGroup<'_>, column: &Column, schema: &Schema) -
         physical_type,
         definition_level_max,
         codec: codec_of(chunk, name)?,
-        encodings: encodings_of(chunk, name)?,
+        encodings: encodings_of(chunk, name, encodings)?,
         reading,
     })
 }
@@ -209,23 +214,26 @@ fn codec_of(chunk: &ColumnChunkMetaData, name: &str) -> Lowered<Codec> {
     }
 }
 
-fn encodings_of(chunk: &ColumnChunkMetaData, name: &str) -> Lowered<Encodings> {
+fn encodings_of(chunk: &ColumnChunkMetaData, name: &str, known: Encodings) -> Lowered<Encodings> {
     let mut members = Vec::new();
     for encoding in chunk.encodings() {
-        members.push(match encoding {
+        let member = match encoding {
             ParquetEncoding::PLAIN => Encoding::Plain,
             ParquetEncoding::RLE => Encoding::Rle,
             ParquetEncoding::RLE_DICTIONARY => Encoding::RleDictionary,
             ParquetEncoding::PLAIN_DICTIONARY => Encoding::PlainDictionary,
             ParquetEncoding::DELTA_BINARY_PACKED => Encoding::DeltaBinaryPacked,
+            ParquetEncoding::DELTA_LENGTH_BYTE_ARRAY => Encoding::DeltaLengthByteArray,
+            ParquetEncoding::DELTA_BYTE_ARRAY => Encoding::DeltaByteArray,
             ParquetEncoding::BYTE_STREAM_SPLIT => Encoding::ByteStreamSplit,
             #[expect(deprecated, reason = "old files have it")]
             ParquetEncoding::BIT_PACKED => Encoding::BitPacked,
-            other => {
-                let detail = format!("column {name} has {other}");
-                return Err(Kept::new(KeepReason::Encoding, detail));
-            }
-        });
+        };
+        if !known.contains(member) {
+            let detail = format!("column {name} has {encoding}");
+            return Err(Kept::new(KeepReason::Encoding, detail));
+        }
+        members.push(member);
     }
     // A footer may leave out what every reader has to expect: a dictionary page is plain, levels
     // are RLE.

@@ -17,7 +17,7 @@ use datafusion::{
         filter::FilterExec,
     },
 };
-use nearscan_command::{Chunk, Fragment, Key, Output};
+use nearscan_command::{Chunk, Encodings, Fragment, Key, Output};
 use nearscan_corrections::input_of_barrier;
 use nearscan_cpu::fused::{RowFilter, ScanPlan};
 
@@ -276,7 +276,8 @@ fn lower_filters(
 
 fn chunks_of(unit: &RowGroup<'_>, fragment: &Fragment, stack: &Stack<'_>) -> Lowered<Vec<Chunk>> {
     let schema = stack.scan.table_schema();
-    fragment.columns.iter().map(|column| chunk_of(unit, column, schema)).collect()
+    let chunk = |column| chunk_of(unit, column, schema, Encodings::HOST);
+    fragment.columns.iter().map(chunk).collect()
 }
 
 /// Refuses group keys of which a row group has about as many as rows.

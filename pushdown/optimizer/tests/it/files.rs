@@ -53,7 +53,8 @@ fn days(rows: i64, value: impl Fn(i64) -> i64) -> ArrayRef {
 }
 
 /// The rows of `lineitem`. The keys ascend, so that each row group has its own range.
-fn lineitem(rows: i64) -> RecordBatch {
+pub(crate) fn lineitem() -> RecordBatch {
+    let rows = GROUPS * GROUP_ROWS;
     let int32 = |value: fn(i64) -> i64| -> ArrayRef {
         Arc::new(numbers::<Int32Array, i32>(rows, |row| Some(i32::try_from(value(row)).unwrap())))
     };
@@ -160,7 +161,7 @@ pub(crate) fn write_usual(folder: &Path) {
     let files = FILES.get_or_init(|| {
         let orders_groups = usual().set_max_row_group_row_count(Some(125));
         [
-            ("lineitem.parquet", encoded(&lineitem(GROUPS * GROUP_ROWS), usual())),
+            ("lineitem.parquet", encoded(&lineitem(), usual())),
             ("orders.parquet", encoded(&orders(250), orders_groups)),
         ]
     });

@@ -10,7 +10,7 @@ use datafusion::{
 };
 use futures::StreamExt;
 use nearscan_optimizer::{FusedScanExec, ScanChoice};
-use parquet::basic::{Compression, ZstdLevel};
+use parquet::basic::{Compression, Encoding, ZstdLevel};
 use rstest::rstest;
 
 use crate::{
@@ -249,6 +249,41 @@ async fn choice_names_reader_and_reason() {
     let (_, choices) = ScanChoice::recorded(plan_of(&session, "SELECT l_tax FROM lineitem")).await;
     let shown: Vec<String> = choices.iter().map(ToString::to_string).collect();
     assert_eq!(shown, ["lineitem: reader=fused"]);
+}
+
+/// `lineitem` with strings in an encoding of differences.
+fn with_differences(encoding: Encoding) -> Bench {
+    let properties = files::usual()
+        .set_dictionary_enabled(false)
+        .set_column_encoding("l_comment".into(), encoding)
+        .set_column_encoding("l_shipmode".into(), encoding)
+        .set_column_encoding("l_note".into(), encoding);
+    bench().table("deltas", &files::lineitem(), properties)
+}
+
+#[rstest]
+#[case::rows("SELECT l_comment, l_shipmode, l_note, l_tax FROM deltas ORDER BY l_comment")]
+#[case::filtered("SELECT l_note, l_tax FROM deltas WHERE l_comment LIKE '%17%' ORDER BY 1, 2")]
+#[case::few("SELECT l_comment, l_note FROM deltas WHERE l_orderkey % 50 = 7 ORDER BY 1")]
+#[case::grouped(
+    "SELECT l_shipmode, max(l_comment), count(l_note) FROM deltas GROUP BY 1 ORDER BY 1"
+)]
+#[tokio::test]
+async fn strings_stored_by_differences_are_read_in_the_scan(
+    #[case] sql: &str,
+    #[values(Encoding::DELTA_LENGTH_BYTE_ARRAY, Encoding::DELTA_BYTE_ARRAY)] encoding: Encoding,
+) {
+    let bench = with_differences(encoding);
+    let plan = check(&bench, sql).await;
+    let shown = shown(&plan);
+    assert!(shown.contains("FusedScanExec") && !shown.contains("DataSourceExec"), "{shown}");
+    assert_eq!(metric(&plan, "row_groups"), 4);
+    assert_eq!(metric(&plan, "row_groups_datafusion"), 0);
+    let choices = {
+        let session = bench.fused().await;
+        ScanChoice::recorded(plan_of(&session, sql)).await.1
+    };
+    assert!(choices.iter().all(|choice| choice.row_groups_kept.is_none()), "{choices:?}");
 }
 
 /// A table of two files, one of which the fused scan cannot read.

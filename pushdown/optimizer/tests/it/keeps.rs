@@ -101,15 +101,21 @@ async fn type_that_differs_in_a_file() {
     assert_eq!((run.metric("units_cpu"), count, run.pushbacks()), (1, 1, vec![]));
 }
 
+#[rstest]
 #[tokio::test]
-async fn encoding() {
-    let delta = parquet::basic::Encoding::DELTA_BYTE_ARRAY;
+async fn encoding(
+    #[values(
+        parquet::basic::Encoding::DELTA_BYTE_ARRAY,
+        parquet::basic::Encoding::DELTA_LENGTH_BYTE_ARRAY
+    )]
+    delta: parquet::basic::Encoding,
+) {
     let properties = files::usual().set_dictionary_enabled(false).set_encoding(delta);
     let texts: ArrayRef = Arc::new(StringArray::from_iter_values(["a", "ab", "abc"]));
     let batch = RecordBatch::try_from_iter([("s", texts)]).unwrap();
     let bench = Bench::new().table("deltas", &batch, properties);
     let kept = bench.kept("SELECT count(*) FROM deltas WHERE s > 'a'").await;
-    is(&kept, KeepReason::Encoding, "column s has DELTA_BYTE_ARRAY");
+    is(&kept, KeepReason::Encoding, &format!("column s has {delta}"));
 }
 
 #[tokio::test]
