@@ -2,7 +2,8 @@
 //! Remembers which footers were validated, so that each plan over a file does not do it again.
 //!
 //! A footer is known by its address while it is alive, that is, while the metadata cache or a plan
-//! holds it; this memory keeps no footer alive.
+//! holds it; this memory keeps no footer of a file alive. It keeps those that were made of them
+//! without unsound statistics, until the next footer is remembered after theirs is gone.
 
 use std::{
     collections::HashMap,
@@ -13,7 +14,7 @@ use datafusion::parquet::{errors::Result as ParquetResult, file::metadata::Parqu
 
 use super::{equality::EqualityColumns, statistics};
 
-/// With fewer footers than these, those that are gone are kept.
+/// With fewer footers than these, those that are gone are removed whenever one is added.
 const SMALL: usize = 64;
 
 /// The footers of an engine that were validated.
@@ -32,24 +33,34 @@ struct Memory {
 struct Checked {
     footer: Weak<ParquetMetaData>,
     file_bytes: u64,
-    /// Whether none of its statistics is unsound.
-    is_sound: bool,
+    sound: Sound,
+}
+
+/// What is known of the statistics of a footer.
+#[derive(Debug)]
+enum Sound {
+    /// Nothing yet.
+    Unknown,
+    /// None is unsound.
+    All,
+    /// Some are not in this copy of the footer.
+    Without(Arc<ParquetMetaData>),
 }
 
 impl CheckedFooters {
     /// Whether a footer was found valid for a file of this length.
     pub(super) fn contains(&self, footer: &Arc<ParquetMetaData>, file_bytes: u64) -> bool {
-        self.find(footer, |checked| checked.file_bytes == file_bytes)
+        self.find(footer, |checked| checked.file_bytes == file_bytes).unwrap_or(false)
     }
 
     /// Remembers a valid footer.
     pub(super) fn insert(&self, footer: &Arc<ParquetMetaData>, file_bytes: u64) {
         let mut memory = self.lock();
-        if memory.footers.len() >= memory.limit {
+        if memory.footers.len() < SMALL || memory.footers.len() >= memory.limit {
             memory.footers.retain(|_, checked| checked.footer.strong_count() > 0);
             memory.limit = SMALL.max(2 * memory.footers.len());
         }
-        let checked = Checked { footer: Arc::downgrade(footer), file_bytes, is_sound: false };
+        let checked = Checked { footer: Arc::downgrade(footer), file_bytes, sound: Sound::Unknown };
         memory.footers.insert(address(footer), checked);
     }
 
@@ -61,23 +72,33 @@ impl CheckedFooters {
         &self,
         footer: &Arc<ParquetMetaData>,
     ) -> ParquetResult<Arc<ParquetMetaData>> {
-        if self.find(footer, |checked| checked.is_sound) {
-            return Ok(Arc::clone(footer));
+        let known = self.find(footer, |checked| match &checked.sound {
+            Sound::Unknown => None,
+            Sound::All => Some(Arc::clone(footer)),
+            Sound::Without(sound) => Some(Arc::clone(sound)),
+        });
+        if let Some(known) = known.flatten() {
+            return Ok(known);
         }
         let sound = statistics::of_row_groups(Arc::clone(footer), &EqualityColumns::default())?;
-        if Arc::ptr_eq(&sound, footer)
-            && let Some(checked) = self.lock().footers.get_mut(&address(footer))
-        {
-            checked.is_sound = true;
-        }
+        self.find(footer, |checked| {
+            checked.sound = match Arc::ptr_eq(&sound, footer) {
+                true => Sound::All,
+                false => Sound::Without(Arc::clone(&sound)),
+            };
+        });
         Ok(sound)
     }
 
-    fn find(&self, footer: &Arc<ParquetMetaData>, is_it: impl Fn(&Checked) -> bool) -> bool {
-        let memory = self.lock();
-        memory.footers.get(&address(footer)).is_some_and(|checked| {
-            std::ptr::eq(checked.footer.as_ptr(), Arc::as_ptr(footer)) && is_it(checked)
-        })
+    /// What `of` says of a footer, if it was found valid.
+    fn find<T>(
+        &self,
+        footer: &Arc<ParquetMetaData>,
+        of: impl FnOnce(&mut Checked) -> T,
+    ) -> Option<T> {
+        let mut memory = self.lock();
+        let checked = memory.footers.get_mut(&address(footer))?;
+        std::ptr::eq(checked.footer.as_ptr(), Arc::as_ptr(footer)).then(|| of(checked))
     }
 
     fn lock(&self) -> MutexGuard<'_, Memory> {
@@ -134,6 +155,19 @@ mod tests {
     }
 
     #[test]
+    fn footer_without_unsound_statistics_is_made_once_and_dropped_with_its_own() {
+        let checked = CheckedFooters::default();
+        let unsound = footer(Arc::new(Float64Array::from(vec![1.0, 2.0])));
+        checked.insert(&unsound, 100);
+        let sound = checked.sound(&unsound).unwrap();
+        assert!(Arc::ptr_eq(&checked.sound(&unsound).unwrap(), &sound));
+        let sound = Arc::downgrade(&sound);
+        drop(unsound);
+        checked.insert(&integers(), 100);
+        assert_eq!(sound.strong_count(), 0);
+    }
+
+    #[test]
     fn sound_footer_is_returned_as_it_is() {
         let checked = CheckedFooters::default();
         let (sound, unsound) = (integers(), footer(Arc::new(Float64Array::from(vec![1.0, 2.0]))));
@@ -146,8 +180,7 @@ mod tests {
             let stated = found.row_group(0).column(0).statistics().unwrap();
             assert!(stated.min_bytes_opt().is_none(), "{stated:?}");
         }
-        assert!(
-            checked.find(&sound, |it| it.is_sound) && !checked.find(&unsound, |it| it.is_sound)
-        );
+        let is_kept = |footer| checked.find(footer, |it| matches!(it.sound, Sound::Without(_)));
+        assert_eq!((is_kept(&sound), is_kept(&unsound)), (Some(false), Some(true)));
     }
 }
