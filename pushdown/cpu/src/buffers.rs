@@ -34,12 +34,11 @@ pub struct Buffer {
 impl Buffers {
     /// A buffer of `length` bytes of any value.
     pub fn take(&self, length: usize) -> Buffer {
-        let memory = self.find(length);
-        let mut memory = memory.unwrap_or_default();
-        if memory.len() < length {
-            self.lock().all_bytes += length - memory.len();
-            memory.resize(length, 0);
-        }
+        let memory = self.find(length).unwrap_or_else(|| {
+            self.lock().all_bytes += length;
+            // Of zeros from the system, which are not written before they are needed.
+            vec![0; length]
+        });
         Buffer { memory, length, pool: self.clone() }
     }
 
@@ -60,7 +59,8 @@ impl Buffers {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The smallest kept buffer that is large enough, else the largest one.
+    /// The smallest kept buffer that is large enough; if there is none, the largest one is freed,
+    /// which the next one takes the place of.
     fn find(&self, length: usize) -> Option<Vec<u8>> {
         let mut kept = self.lock();
         let fits = kept.buffers.iter().enumerate().filter(|(_, buffer)| buffer.len() >= length);
@@ -69,6 +69,10 @@ impl Buffers {
         let index = best.map(|(index, _)| index)?;
         let memory = kept.buffers.swap_remove(index);
         kept.bytes -= memory.len();
+        if memory.len() < length {
+            kept.all_bytes -= memory.len();
+            return None;
+        }
         Some(memory)
     }
 }
@@ -142,7 +146,7 @@ mod tests {
         let used = buffers.take(100);
         drop(buffers.take(30));
         assert_eq!(buffers.all_bytes(), 130);
-        // The short one is made longer.
+        // In place of the short one.
         drop(buffers.take(50));
         assert_eq!(buffers.all_bytes(), 150);
         buffers.free_kept();
