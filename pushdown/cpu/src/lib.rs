@@ -8,7 +8,8 @@
 //!         by codec                                    codecs.rs, snappy/
 //!         -> batches of up to 8192 values or codes    chunk.rs, dictionary.rs, string_batch.rs,
 //!                                                     decode/
-//! program predicate over every row -> bitmap          program.rs, compare.rs, strings.rs, like.rs
+//! program predicate over every row -> bitmap          program.rs, compare.rs, strings.rs, like.rs,
+//!                                                     contains.rs
 //!         kept rows gathered                          selection.rs, vector.rs
 //!         projection over them                        arithmetic.rs, select.rs, dates.rs
 //! output  states                                      groups.rs, combine.rs, aggregate.rs,
@@ -51,6 +52,7 @@ mod chunk;
 mod codecs;
 mod combine;
 mod compare;
+mod contains;
 mod dates;
 mod decode;
 mod dictionary;

@@ -53,6 +53,14 @@ impl Like {
         Some(Self::Pieces { prefix: prefix.into(), middle, suffix: suffix.into() })
     }
 
+    /// A piece that every match holds, beside beginning and end: the longest.
+    pub(crate) fn piece(&self) -> Option<&Finder<'static>> {
+        match self {
+            Self::Pieces { middle, .. } => middle.iter().max_by_key(|piece| piece.needle().len()),
+            Self::Exact(_) | Self::General(_) => None,
+        }
+    }
+
     /// Whether `value` is like the pattern.
     pub(crate) fn matches(&self, value: &[u8]) -> bool {
         match self {

@@ -3,10 +3,11 @@
 
 use std::{cell::OnceCell, collections::HashSet};
 
-use arrow::buffer::BooleanBuffer;
+use arrow::buffer::{BooleanBuffer, Buffer};
 use nearscan_command::{StringTest, TestOp};
 
 use crate::{
+    contains::rows_with,
     dictionary::Dictionary,
     like::Like,
     values::Strings,
@@ -73,7 +74,17 @@ impl PreparedTest {
         };
         match &self.matcher {
             Matcher::Set(set) => each(&|value| set.contains(value)),
-            Matcher::Like(like) => each(&|value| like.matches(value)),
+            Matcher::Like(like) => match like.piece() {
+                Some(piece) => {
+                    let mut words = vec![0_u64; rows.div_ceil(64)];
+                    rows_with(piece, strings, rows, |row| {
+                        let is_like = like.matches(strings.get(row));
+                        words[row / 64] |= u64::from(is_like) << (row % 64);
+                    });
+                    BooleanBuffer::new(Buffer::from_vec(words), 0, rows)
+                }
+                None => each(&|value| like.matches(value)),
+            },
             Matcher::Plain => each(&|value| self.test.passes(value)),
         }
     }
