@@ -8,10 +8,11 @@ use bytes::Bytes;
 use nearscan_command::{Chunk, Encoding, PhysicalType, Status};
 
 use crate::{
-    decode::{numbers::PageNumbers, reading, strings::PageStrings},
+    decode::{entries::StoredEntries, numbers::PageNumbers, reading, strings::PageStrings},
     entry_views::EntryViews,
     simd::by_level,
     values::{NumberValues, Numbers, Strings},
+    vector::Vector,
 };
 
 /// The entries of a dictionary.
@@ -31,6 +32,11 @@ pub(crate) struct Dictionary {
 #[derive(Debug)]
 enum Entries {
     Numbers(Numbers),
+    /// Many numbers, decoded when all of them are asked for.
+    Stored {
+        entries: StoredEntries,
+        decoded: OnceLock<Numbers>,
+    },
     Strings(Strings),
 }
 
@@ -46,6 +52,10 @@ impl Dictionary {
             strings.read(len, 0, &mut views)?;
             let buffers = vec![strings.bytes().clone()];
             let entries = Entries::Strings(Strings { buffers, views, validity: None });
+            return Ok(Self { entries, faults: None, len, views: OnceLock::new() });
+        }
+        if let Some(entries) = StoredEntries::open(chunk, &bytes, len) {
+            let entries = Entries::Stored { entries, decoded: OnceLock::new() };
             return Ok(Self { entries, faults: None, len, views: OnceLock::new() });
         }
         let mut numbers = PageNumbers::open(chunk, Encoding::Plain, bytes, || Ok(len))?;
@@ -66,10 +76,47 @@ impl Dictionary {
         self.len
     }
 
-    /// The entries, when they are numbers.
-    pub(crate) const fn numbers(&self) -> Option<&Numbers> {
+    /// Whether the entries are numbers.
+    pub(crate) const fn has_numbers(&self) -> bool {
+        matches!(self.entries, Entries::Numbers(_) | Entries::Stored { .. })
+    }
+
+    /// All entries, when they are numbers.
+    pub(crate) fn numbers(&self) -> Option<&Numbers> {
         match &self.entries {
             Entries::Numbers(numbers) => Some(numbers),
+            Entries::Stored { entries, decoded } => {
+                Some(decoded.get_or_init(|| self.all_of(entries)))
+            }
+            Entries::Strings(_) => None,
+        }
+    }
+
+    fn all_of(&self, entries: &StoredEntries) -> Numbers {
+        let all = (0..=u32::MAX).take(self.len).collect::<Vec<_>>();
+        Numbers::narrow(entries.look_up(&all), None)
+    }
+
+    /// The entries as the values of rows.
+    pub(crate) fn to_vector(&self) -> Vector {
+        match &self.entries {
+            Entries::Numbers(numbers) => Vector::Numbers(numbers.clone()),
+            // Not kept, because they are as much as a page.
+            Entries::Stored { entries, .. } => Vector::Numbers(self.all_of(entries)),
+            Entries::Strings(strings) => Vector::Strings(strings.clone()),
+        }
+    }
+
+    /// Whether some entries cannot be read.
+    pub(crate) const fn has_faults(&self) -> bool {
+        self.faults.is_some()
+    }
+
+    /// The numbers of entries with these codes; none when the entries are byte strings.
+    pub(crate) fn look_up(&self, codes: &[u32]) -> Option<NumberValues> {
+        match &self.entries {
+            Entries::Numbers(numbers) => Some(numbers.values.look_up(codes)),
+            Entries::Stored { entries, .. } => Some(NumberValues::Narrow(entries.look_up(codes))),
             Entries::Strings(_) => None,
         }
     }
@@ -78,7 +125,7 @@ impl Dictionary {
     pub(crate) const fn strings(&self) -> Option<&Strings> {
         match &self.entries {
             Entries::Strings(strings) => Some(strings),
-            Entries::Numbers(_) => None,
+            Entries::Numbers(_) | Entries::Stored { .. } => None,
         }
     }
 
@@ -108,18 +155,15 @@ impl Dictionary {
 
     /// The numbers of entries with these codes, as a page that is not coded would store them.
     pub(crate) fn stored(&self, codes: &[u32]) -> Vec<i64> {
-        let at = |code: &u32| *code as usize;
-        match self.numbers().map(|numbers| &numbers.values) {
-            Some(NumberValues::Narrow(values)) => {
-                codes.iter().map(|code| values[at(code)]).collect()
-            }
+        match self.look_up(codes) {
+            Some(NumberValues::Narrow(values)) => values,
             // Without a sign: the low half is what was stored.
             Some(NumberValues::Wide(values)) => {
                 let low = |value: i128| {
                     let [low @ .., _, _, _, _, _, _, _, _] = value.to_le_bytes();
                     i64::from_le_bytes(low)
                 };
-                codes.iter().map(|code| low(values[at(code)])).collect()
+                values.into_iter().map(low).collect()
             }
             None => Vec::new(),
         }
@@ -127,7 +171,21 @@ impl Dictionary {
 
     /// For each entry whether it is in a bitmap, 0 or 1, as a table to look codes up in.
     pub(crate) fn table(holds: &BooleanBuffer) -> Vec<u8> {
-        holds.iter().map(u8::from).collect()
+        /// Bit `i` of byte `i`.
+        const DIAGONAL: u64 = 0x8040_2010_0804_0201;
+        const ONES: u64 = 0x0101_0101_0101_0101;
+        let bytes_of = |bits: u8| {
+            // In byte `i` the bit `i`, which is then moved to bit 0.
+            let spread = (u64::from(bits) * ONES) & DIAGONAL;
+            (((spread + 0x7f * ONES) >> 7) & ONES).to_le_bytes()
+        };
+        let chunks = holds.bit_chunks();
+        let mut table = Vec::with_capacity(holds.len() + 64);
+        for word in chunks.iter_padded() {
+            word.to_le_bytes().iter().for_each(|bits| table.extend_from_slice(&bytes_of(*bits)));
+        }
+        table.truncate(holds.len());
+        table
     }
 }
 
@@ -163,4 +221,19 @@ fn read_each(
         faults.push(fault);
     }
     Ok(faults)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn table_has_a_one_for_each_bit() {
+        for (start, len) in [(0, 0), (0, 8), (3, 61), (5, 64), (0, 200), (63, 130)] {
+            let bits = BooleanBuffer::collect_bool(start + len, |bit| bit * bit % 7 < 3);
+            let bits = bits.slice(start, len);
+            let expected: Vec<u8> = bits.iter().map(u8::from).collect();
+            assert_eq!(Dictionary::table(&bits), expected, "{len} from {start}");
+        }
+    }
 }

@@ -30,7 +30,7 @@ impl<'a> Scope<'a> {
     /// The rows of an operand that are codes of numbers.
     pub(crate) fn coded_numbers(&self, operand: Operand) -> Option<&'a Coded> {
         match self.vector(operand) {
-            Some(Vector::Coded(coded)) if coded.dictionary.numbers().is_some() => Some(coded),
+            Some(Vector::Coded(coded)) if coded.dictionary.has_numbers() => Some(coded),
             _ => None,
         }
     }

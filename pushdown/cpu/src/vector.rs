@@ -60,11 +60,12 @@ impl Coded {
 
     /// The numbers; none when the entries are byte strings.
     pub(crate) fn numbers(&self) -> Option<&Numbers> {
-        let entries = self.dictionary.numbers()?;
-        Some(self.numbers.get_or_init(|| Numbers {
-            values: entries.values.look_up(&self.codes),
-            validity: self.validity.clone(),
-        }))
+        if let Some(numbers) = self.numbers.get() {
+            return Some(numbers);
+        }
+        let values = self.dictionary.look_up(&self.codes)?;
+        let validity = self.validity.clone();
+        Some(self.numbers.get_or_init(|| Numbers { values, validity }))
     }
 
     /// The byte strings; none when the entries are numbers.
@@ -190,7 +191,7 @@ impl Vector {
 
 by_level! {
     /// A bitmap of bytes that are 0 or 1.
-    fn pack[](bytes: &[u8]) -> BooleanBuffer {
+    pub(crate) fn pack[](bytes: &[u8]) -> BooleanBuffer {
         /// Moves bit 0 of byte `i` to bit `56 + i`: a one at `56 - 7 * i` for each.
         const GATHER: u64 = 0x0102_0408_1020_4080;
         let eight = |bytes: [u8; 8]| {

@@ -8,6 +8,7 @@
 //! delta          differences of integers
 //! delta_lengths  byte strings whose lengths are differences
 //! delta_strings  byte strings that are differences themselves
+//! entries        numbers of a dictionary, looked up in its page
 //! numbers        plain, split into streams, and the meaning of stored bytes
 //! strings        byte strings, as places in their page
 //! ```
@@ -21,6 +22,7 @@ pub(crate) mod bits;
 pub(crate) mod delta;
 pub(crate) mod delta_lengths;
 pub(crate) mod delta_strings;
+pub(crate) mod entries;
 pub(crate) mod levels;
 pub(crate) mod numbers;
 pub(crate) mod reading;

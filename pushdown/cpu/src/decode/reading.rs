@@ -21,8 +21,7 @@ pub(crate) fn apply(values: &mut [i64], chunk: &Chunk) -> Result<(), Status> {
         (ReadAs::FloatOrder, _) => order_doubles(values),
         (ReadAs::Signed | ReadAs::Unsigned | ReadAs::BigEndian, _) => {}
     }
-    let is_bounded = (1..64).contains(&chunk.reading.bits);
-    let is_outside = is_bounded && values.iter().any(|value| !fits(*value, chunk.reading));
+    let is_outside = is_bounded(chunk) && values.iter().any(|value| !fits(*value, chunk.reading));
     if is_outside { Err(Status::Corrupt) } else { Ok(()) }
 }
 
@@ -48,6 +47,11 @@ by_level! {
             *value = float_order(f64::from_bits(value.cast_unsigned()));
         }
     }
+}
+
+/// Whether stored values of a chunk may be outside of the bits that its reading gives them.
+pub(crate) fn is_bounded(chunk: &Chunk) -> bool {
+    (1..64).contains(&chunk.reading.bits)
 }
 
 /// Whether a number fits its bits.

@@ -12,11 +12,7 @@ use arrow::{
 use nearscan_command::{Status, float_at};
 
 use super::{error::ScanError, views::ViewBuilder};
-use crate::{
-    error::Stop,
-    values::{NumberValues, Numbers},
-    vector::Vector,
-};
+use crate::{error::Stop, values::NumberValues, vector::Vector};
 
 /// A column that is being collected.
 #[derive(Debug)]
@@ -287,28 +283,18 @@ fn no_such_column() -> Stop {
 }
 
 fn push<T: FromNumber>(out: &mut Vec<T>, vector: &Vector, rows: usize) -> Result<(), Stop> {
-    match vector {
-        Vector::Numbers(Numbers { values: NumberValues::Narrow(values), .. }) => {
+    let looked_up = match vector {
+        Vector::Coded(coded) => coded.dictionary.look_up(&coded.codes[..rows]),
+        _ => None,
+    };
+    match looked_up.as_ref().or_else(|| vector.numbers().map(|numbers| &numbers.values)) {
+        Some(NumberValues::Narrow(values)) => {
             out.extend(values[..rows].iter().map(|value| T::narrow(*value)));
         }
-        Vector::Numbers(Numbers { values: NumberValues::Wide(values), .. }) => {
+        Some(NumberValues::Wide(values)) => {
             out.extend(values[..rows].iter().map(|value| T::wide(*value)));
         }
-        Vector::Coded(coded) => {
-            let codes = coded.codes[..rows].iter().map(|code| *code as usize);
-            match coded.dictionary.numbers().map(|numbers| &numbers.values) {
-                Some(NumberValues::Narrow(entries)) => {
-                    out.extend(codes.map(|code| T::narrow(entries[code])));
-                }
-                Some(NumberValues::Wide(entries)) => {
-                    out.extend(codes.map(|code| T::wide(entries[code])));
-                }
-                None => return Err(no_such_column()),
-            }
-        }
-        Vector::Strings(_) | Vector::Truth(_) | Vector::Validity(_) | Vector::Unused => {
-            return Err(no_such_column());
-        }
+        None => return Err(no_such_column()),
     }
     Ok(())
 }

@@ -191,14 +191,9 @@ impl KeySet {
     }
 
     fn of_codes(&self, coded: &Coded, rows: usize) -> BooleanBuffer {
-        let entries = coded.dictionary.numbers().map(|numbers| &numbers.values);
-        let Some(NumberValues::Narrow(entries)) = entries else {
-            return BooleanBuffer::new_set(rows);
-        };
-        let value = |row: usize| entries[coded.codes[row] as usize];
-        match self {
-            Self::Bitmap(bitmap) => BooleanBuffer::collect_bool(rows, |row| bitmap.has(value(row))),
-            Self::Bloom(bloom) => BooleanBuffer::collect_bool(rows, |row| bloom.has(value(row))),
+        match coded.dictionary.look_up(&coded.codes[..rows]) {
+            Some(NumberValues::Narrow(values)) => self.of_values(&values),
+            Some(NumberValues::Wide(_)) | None => BooleanBuffer::new_set(rows),
         }
     }
 }
