@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Reads a column chunk as batches of values.
 
-use std::sync::Arc;
+use std::{collections::VecDeque, sync::Arc};
 
 use arrow::buffer::BooleanBuffer;
 use bytes::Bytes;
@@ -37,6 +37,8 @@ pub(crate) struct ChunkReader {
     raw_dictionary: Option<RawPage>,
     dictionary: Option<Arc<Dictionary>>,
     page: Option<OpenPage>,
+    /// Pages of values behind it whose headers were read.
+    upcoming: VecDeque<RawPage>,
     /// Whether only definition levels are read.
     reads_only_levels: bool,
     /// Rows to skip before the next one that is read.
@@ -93,6 +95,7 @@ impl ChunkReader {
             raw_dictionary: None,
             dictionary: None,
             page: None,
+            upcoming: VecDeque::new(),
             reads_only_levels: false,
             to_skip: 0,
             pages_skipped: 0,
@@ -130,7 +133,7 @@ impl ChunkReader {
     pub(crate) fn finish(mut self) -> Result<(), Stop> {
         loop {
             return match self.pages.next() {
-                Ok(None) if self.page.is_none() => Ok(()),
+                Ok(None) if self.page.is_none() && self.upcoming.is_empty() => Ok(()),
                 // Of a chunk without rows.
                 Ok(Some(Page::Dictionary { .. })) => continue,
                 Ok(_) => Err(self.stop(Status::Corrupt)),
@@ -144,7 +147,13 @@ impl ChunkReader {
     /// # Errors
     /// A status when they do not fit the chunk.
     pub(crate) fn check_rest(&mut self) -> Result<(), Stop> {
-        self.pages.check_rest().map_err(|status| self.stop(status))
+        match self.pages.check_rest() {
+            Ok(pages) => {
+                self.pages_skipped += (pages + self.upcoming.len()) as u64;
+                Ok(())
+            }
+            Err(status) => Err(self.stop(status)),
+        }
     }
 
     fn stop(&self, status: Status) -> Stop {
@@ -240,8 +249,60 @@ impl ChunkReader {
         self.open_raw(&raw)
     }
 
-    /// The next page of values, not yet decompressed; takes a dictionary in on the way.
+    /// The dictionary of the next `rows` rows that are not skipped, if all of them are codes, and
+    /// every entry can be read. None of their pages is decompressed.
+    ///
+    /// # Errors
+    /// A status when the dictionary cannot be decoded, or headers do not fit the chunk.
+    pub(crate) fn dictionary_ahead(&mut self, rows: usize) -> Result<Option<&Dictionary>, Stop> {
+        match self
+            .are_codes_ahead(rows)
+            .and_then(|are| are.then(|| self.open_dictionary()).transpose())
+        {
+            Ok(None) => Ok(None),
+            Ok(Some(())) => Ok(self.dictionary.as_deref().filter(|it| !it.has_faults())),
+            Err(status) => Err(self.stop(status)),
+        }
+    }
+
+    /// Whether the next rows are codes, those that are skipped included.
+    fn are_codes_ahead(&mut self, rows: usize) -> Result<bool, Status> {
+        if self.reads_only_levels {
+            return Ok(false);
+        }
+        let mut left = self.to_skip + rows;
+        if let Some(page) = &self.page {
+            if !matches!(page.values, PageValues::Codes(_)) {
+                return Ok(false);
+            }
+            left = left.saturating_sub(page.rows_left);
+        }
+        let mut index = 0;
+        while left > 0 {
+            if index == self.upcoming.len() {
+                let raw = self.read_raw()?;
+                self.upcoming.push_back(raw);
+            }
+            let page = &self.upcoming[index];
+            if !page.has_codes() {
+                return Ok(false);
+            }
+            left = left.saturating_sub(page.rows);
+            index += 1;
+        }
+        Ok(true)
+    }
+
+    /// The next page of values, not yet decompressed.
     fn next_raw(&mut self) -> Result<RawPage, Status> {
+        match self.upcoming.pop_front() {
+            Some(raw) => Ok(raw),
+            None => self.read_raw(),
+        }
+    }
+
+    /// Reads the header of the next page of values; takes a dictionary in on the way.
+    fn read_raw(&mut self) -> Result<RawPage, Status> {
         loop {
             let raw = self.pages.next_raw()?.ok_or(Status::Corrupt)?;
             if raw.rows > 0 {
@@ -259,16 +320,22 @@ impl ChunkReader {
             let values = PageValues::NotRead;
             return Ok(OpenPage { rows_left: raw.rows, levels, nulls_left, values });
         }
+        self.open_dictionary()?;
+        match self.pages.open(raw)? {
+            Page::Data(page) => self.open_page(page),
+            Page::Dictionary { .. } => Err(Status::Corrupt),
+        }
+    }
+
+    /// Decodes the dictionary, if there is one that was not decoded yet.
+    fn open_dictionary(&mut self) -> Result<(), Status> {
         if let Some(page) = self.raw_dictionary.take()
             && let Page::Dictionary { bytes, entries } = self.pages.open(&page)?
         {
             let dictionary = Dictionary::read(&self.chunk, bytes, entries)?;
             self.dictionary = Some(Arc::new(dictionary));
         }
-        match self.pages.open(raw)? {
-            Page::Data(page) => self.open_page(page),
-            Page::Dictionary { .. } => Err(Status::Corrupt),
-        }
+        Ok(())
     }
 
     /// Skips the rows that are to be skipped.

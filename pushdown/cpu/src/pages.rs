@@ -43,6 +43,18 @@ pub(crate) struct RawPage {
     pub(crate) rows: usize,
 }
 
+impl RawPage {
+    /// Whether its values are codes of a dictionary.
+    pub(crate) fn has_codes(&self) -> bool {
+        let encoding = match &self.header.kind {
+            PageKind::Data { encoding, .. } => *encoding,
+            PageKind::Data2(data) => data.encoding,
+            PageKind::Index | PageKind::Dictionary { .. } => return false,
+        };
+        matches!(parse_encoding(encoding), Ok(Encoding::PlainDictionary | Encoding::RleDictionary))
+    }
+}
+
 /// A page to decode.
 #[derive(Debug)]
 pub(crate) enum Page {
@@ -130,13 +142,17 @@ impl Pages {
         Ok(None)
     }
 
-    /// Checks the headers of the pages that are left, and that all rows are in pages.
+    /// Checks the headers of the pages that are left, and that all rows are in pages; gives the
+    /// number of those pages.
     ///
     /// # Errors
     /// [`Status::Corrupt`]
-    pub(crate) fn check_rest(&mut self) -> Result<(), Status> {
-        while self.next_raw()?.is_some() {}
-        if self.rows_left == 0 { Ok(()) } else { Err(Status::Corrupt) }
+    pub(crate) fn check_rest(&mut self) -> Result<usize, Status> {
+        let mut pages = 0;
+        while self.next_raw()?.is_some() {
+            pages += 1;
+        }
+        if self.rows_left == 0 { Ok(pages) } else { Err(Status::Corrupt) }
     }
 
     /// Decompresses a page.
@@ -213,7 +229,7 @@ impl Pages {
                 if length > bytes.len() - 4 {
                     return Err(Status::Corrupt);
                 }
-                Ok((Levels::runs(bytes.slice(4..4 + length)), bytes.slice(4 + length..)))
+                Ok((Levels::runs(bytes.slice(4..4 + length), rows), bytes.slice(4 + length..)))
             }
             Encoding::BitPacked if self.chunk.encodings.contains(Encoding::BitPacked) => {
                 let length = rows.div_ceil(8);
@@ -252,7 +268,10 @@ impl Pages {
         match self.chunk.definition_level_max {
             0 if page.nulls > 0 => Err(Status::Corrupt),
             0 => Ok(Levels::Required),
-            _ => Ok(Levels::runs(body.slice(..page.definition_bytes + page.repetition_bytes))),
+            _ => {
+                let bytes = body.slice(..page.definition_bytes + page.repetition_bytes);
+                Ok(Levels::runs(bytes, page.values as usize))
+            }
         }
     }
 

@@ -11,6 +11,8 @@ use super::{bitmap::BitmapBuilder, runs::Runs};
 pub(crate) enum Levels {
     /// There are no levels: no row is null.
     Required,
+    /// All say that no row is null.
+    Present,
     /// As runs and groups.
     Runs(Runs),
     /// A bit each, from the lowest bit of a byte on.
@@ -18,9 +20,14 @@ pub(crate) enum Levels {
 }
 
 impl Levels {
-    /// Levels as runs and groups.
-    pub(crate) const fn runs(bytes: Bytes) -> Self {
-        Self::Runs(Runs::new(bytes, 1))
+    /// Levels of `rows` rows as runs and groups.
+    pub(crate) fn runs(bytes: Bytes, rows: usize) -> Self {
+        let runs = Runs::new(bytes, 1);
+        // As most writers have it of a page without nulls.
+        match runs.begins_with(1, rows) {
+            true => Self::Present,
+            false => Self::Runs(runs),
+        }
     }
 
     /// Levels of old writers, who began with the highest bit of a byte.
@@ -35,7 +42,7 @@ impl Levels {
     /// [`Status::Corrupt`] when there are fewer levels.
     pub(crate) fn skip(&mut self, rows: usize) -> Result<usize, Status> {
         match self {
-            Self::Required => Ok(rows),
+            Self::Required | Self::Present => Ok(rows),
             Self::Runs(_) | Self::Packed { .. } => self.read(rows, &mut BitmapBuilder::default()),
         }
     }
@@ -47,6 +54,10 @@ impl Levels {
     pub(crate) fn read(&mut self, rows: usize, out: &mut BitmapBuilder) -> Result<usize, Status> {
         match self {
             Self::Required => Ok(rows),
+            Self::Present => {
+                out.append_n(rows, true);
+                Ok(rows)
+            }
             Self::Runs(runs) => runs.read_bits(rows, out),
             Self::Packed { bytes, bit } => {
                 if *bit + rows > bytes.len() * 8 {
@@ -64,6 +75,9 @@ impl Levels {
     /// # Errors
     /// [`Status::Corrupt`] when there are fewer levels.
     pub(crate) fn count(&self, rows: usize) -> Result<usize, Status> {
+        if matches!(self, Self::Required | Self::Present) {
+            return Ok(rows);
+        }
         let mut ahead = self.clone();
         let mut bits = BitmapBuilder::default();
         let (mut left, mut set) = (rows, 0);
@@ -104,9 +118,21 @@ mod tests {
     }
 
     #[test]
+    fn single_run_of_rows_that_are_there_needs_no_decoding() {
+        let of = |bytes: &'static [u8], rows| Levels::runs(Bytes::from_static(bytes), rows);
+        assert!(matches!(of(&[20, 1], 10), Levels::Present));
+        assert!(matches!(of(&[20, 1, 8, 0], 9), Levels::Present));
+        assert_eq!(read(of(&[20, 1], 10), &[3, 7]), Ok((10, vec![true; 10])));
+        // Too short, of nulls, of groups, and of a level that there is not.
+        for bytes in [&[18, 1][..], &[20, 0], &[5, 0xff, 0xff], &[20, 2], &[]] {
+            assert!(matches!(of(bytes, 10), Levels::Runs(_)), "{bytes:?}");
+        }
+    }
+
+    #[test]
     fn levels_are_counted_without_being_taken() {
         // 200,000 rows that are there, then 8 that are not.
-        let levels = Levels::runs(Bytes::from_static(&[0x80, 0xb5, 0x18, 1, 3, 0]));
+        let levels = Levels::runs(Bytes::from_static(&[0x80, 0xb5, 0x18, 1, 3, 0]), 200_008);
         assert_eq!(levels.count(200_008), Ok(200_000));
         assert_eq!(levels.count(200_009), Err(Status::Corrupt));
         assert_eq!(read(levels, &[3]), Ok((3, vec![true; 3])));

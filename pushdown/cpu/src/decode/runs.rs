@@ -100,6 +100,14 @@ impl Runs {
         Ok(set)
     }
 
+    /// Whether the first run is of `value` and has at least `count` values.
+    pub(crate) fn begins_with(&self, value: u32, count: usize) -> bool {
+        let run = self.clone().next_run();
+        run.is_ok_and(
+            |run| matches!(run, Run::Repeated { value: of, left } if of == value && left >= count),
+        )
+    }
+
     /// Takes up to `count_max` values of one run, at least one.
     fn piece(&mut self, count_max: usize) -> Result<Piece, Status> {
         loop {

@@ -39,6 +39,17 @@ impl Batch {
         &self.columns
     }
 
+    /// Whether a column was read.
+    pub(super) fn has_read(&self, column: usize) -> bool {
+        self.is_read[column]
+    }
+
+    /// Drops all rows.
+    pub(super) fn drop_all(&mut self) {
+        self.selected = Some(Vec::new());
+        self.columns.fill_with(|| Vector::Unused);
+    }
+
     /// Reads a column, if it was not read yet.
     ///
     /// # Errors

@@ -7,6 +7,7 @@
 //! scan       row group by row group, batch by batch          scan.rs
 //!   batch    columns are read when a row needs them          batch.rs
 //!   predicate  conjuncts, the cheapest that drops most first  predicate.rs, conjuncts.rs
+//!   by_entry conjuncts decided by dictionaries            by_entry.rs
 //!   keys     of joins, which drop rows without a partner    keys.rs
 //!   output   rows as arrays, or states of aggregates         arrays.rs, views.rs
 //! ```
@@ -28,6 +29,7 @@
 
 mod arrays;
 mod batch;
+mod by_entry;
 mod conjuncts;
 mod error;
 mod keys;

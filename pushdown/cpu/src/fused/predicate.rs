@@ -14,6 +14,7 @@ use nearscan_command::{Fragment, Op, Operand, Program};
 use super::{
     arrays::ColumnBuilder,
     batch::Batch,
+    by_entry::ByEntry,
     conjuncts::{columns_of, split},
     error::ScanError,
     keys::JoinKeys,
@@ -36,6 +37,8 @@ pub(super) struct Predicate {
 struct Conjunct {
     test: Test,
     columns: Vec<usize>,
+    /// If the entries of a dictionary decide it.
+    by_entry: Option<ByEntry>,
     /// Cost of a row, relative to a comparison of a number with a constant.
     cost: f64,
     /// Whether it stays behind all that are before it.
@@ -82,7 +85,9 @@ impl Predicate {
         let programs = split(&fragment.predicate);
         let of_program = |program: &Program| {
             let test = Test::Program(Prepared::new(fragment, program));
-            Conjunct::new(test, columns_of(program, fragment), cost_of(program, fragment))
+            let columns = columns_of(program, fragment);
+            let by_entry = ByEntry::of(program, fragment);
+            Conjunct { by_entry, ..Conjunct::new(test, columns, cost_of(program, fragment)) }
         };
         let of_filter = |filter: &Arc<dyn RowFilter>| {
             let types = filter.columns().iter().map(|column| plan.types[*column].clone());
@@ -121,6 +126,9 @@ impl Predicate {
             if let Test::Program(program) = &mut conjunct.test {
                 program.forget_dictionaries();
             }
+            if let Some(by_entry) = &mut conjunct.by_entry {
+                by_entry.forget();
+            }
         }
         // Each run of conjuncts that may change places.
         for run in self.conjuncts.chunk_by_mut(|before, after| before.is_fixed == after.is_fixed) {
@@ -143,6 +151,10 @@ impl Predicate {
             }
             if self.conjuncts[index].is_idle() {
                 continue;
+            }
+            if self.conjuncts[index].drops_coded(batch, readers)? {
+                batch.drop_all();
+                return Ok(());
             }
             for column in &self.conjuncts[index].columns {
                 match &mut readers[*column] {
@@ -177,7 +189,16 @@ impl Predicate {
 impl Conjunct {
     /// One that may change its place, and has seen no row.
     fn new(test: Test, columns: Vec<usize>, cost: f64) -> Self {
-        Self { test, columns, cost, is_fixed: false, is_left_out: false, seen: 0, kept: 0 }
+        Self {
+            test,
+            columns,
+            by_entry: None,
+            cost,
+            is_fixed: false,
+            is_left_out: false,
+            seen: 0,
+            kept: 0,
+        }
     }
 
     /// Whether it need not be evaluated at the moment.
@@ -198,10 +219,35 @@ impl Conjunct {
         self.is_left_out = self.seen >= OPTIONAL_SEEN_MIN && self.share_kept() > kept_max;
     }
 
+    /// Whether it drops all rows of a batch by the dictionary of its column, which is not read then.
+    fn drops_coded(
+        &mut self,
+        batch: &Batch,
+        readers: &mut [Option<ChunkReader>],
+    ) -> Result<bool, ScanError> {
+        let (Some(by_entry), Test::Program(program)) = (&mut self.by_entry, &self.test) else {
+            return Ok(false);
+        };
+        let column = by_entry.column;
+        let Some(reader) = readers[column].as_mut().filter(|_| !batch.has_read(column)) else {
+            return Ok(false);
+        };
+        let Some(dictionary) = reader.dictionary_ahead(batch.rows())? else { return Ok(false) };
+        by_entry.learn(program, dictionary, batch.len());
+        if by_entry.drops_all() {
+            self.seen += batch.len() as u64;
+        }
+        Ok(by_entry.drops_all())
+    }
+
     /// Which rows it keeps.
     fn holds(&self, columns: &[Vector], rows: usize) -> Result<BooleanBuffer, ScanError> {
         match &self.test {
             Test::Program(program) => {
+                let by_entry = self.by_entry.as_ref().and_then(|it| it.holds(columns));
+                if let Some(holds) = by_entry {
+                    return Ok(holds);
+                }
                 let mut steps = program.run(columns, rows)?;
                 match steps.pop() {
                     Some(Vector::Truth(verdict)) => Ok(verdict.is_true),

@@ -212,8 +212,8 @@ impl Scan {
             return Ok(Progress::Batch);
         }
         for reader in self.readers.iter_mut().flatten() {
-            self.pages_skipped += reader.pages_skipped();
             reader.check_rest()?;
+            self.pages_skipped += reader.pages_skipped();
         }
         Ok(Progress::Done)
     }

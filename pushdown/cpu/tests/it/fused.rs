@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use arrow::{
     array::{
-        ArrayRef, AsArray, BinaryViewArray, BooleanArray, Date32Array, Decimal128Array,
+        Array, ArrayRef, AsArray, BinaryViewArray, BooleanArray, Date32Array, Decimal128Array,
         Float32Array, Float64Array, Int8Array, Int32Array, Int64Array, RecordBatch,
         StringViewArray, TimestampMicrosecondArray, UInt16Array, UInt64Array,
     },
     compute::{concat_batches, filter_record_batch},
-    datatypes::{DataType, Int32Type, Schema},
+    datatypes::{DataType, Int32Type, Int64Type, Schema},
 };
 use bytes::Bytes;
 use nearscan_command::{
@@ -383,7 +383,7 @@ impl RowFilter for Divides {
         columns: Vec<ArrayRef>,
         rows: usize,
     ) -> Result<BooleanArray, Box<dyn std::error::Error + Send + Sync>> {
-        let numbers = columns[0].as_primitive::<arrow::datatypes::Int64Type>();
+        let numbers = columns[0].as_primitive::<Int64Type>();
         assert_eq!(numbers.len(), rows);
         if numbers.iter().flatten().any(|number| number < 100) {
             return Err("a number below 100".into());
@@ -455,7 +455,7 @@ fn rows_whose_key_a_join_lacks_are_dropped_once_its_keys_are_known() {
         assert_eq!(of_scan(&keys), file.table);
         keys.end();
         let rows = of_scan(&keys);
-        let numbers = rows.column(0).as_primitive::<arrow::datatypes::Int64Type>();
+        let numbers = rows.column(0).as_primitive::<Int64Type>();
         let kept: Vec<i64> = numbers.values().iter().copied().collect();
         assert!(wanted().all(|key| kept.binary_search(&key).is_ok()));
         assert!(kept.len() < file.table.num_rows() / 8, "{} rows are kept", kept.len());
@@ -495,4 +495,62 @@ fn column_chunk_without_a_kept_row_is_not_needed() {
     assert_eq!(needed(0, &mut scan), (0..schema.fields().len()).collect::<Vec<_>>());
     assert_eq!(needed(1, &mut scan), [0]);
     assert_eq!(scan.rows_kept(), 10);
+}
+
+/// `few` is one of 40 numbers, `text` has a dictionary of all its values, `number` is never NULL.
+#[rstest]
+#[case::dictionary(properties())]
+#[case::second_version(properties().set_writer_version(WriterVersion::PARQUET_2_0))]
+#[case::fallback(properties().set_dictionary_page_size_limit(2000))]
+#[case::plain(properties().set_dictionary_enabled(false))]
+fn rows_are_those_that_pass_whatever_their_dictionary_has(
+    #[case] properties: WriterPropertiesBuilder,
+    #[values(-1, 17, 100)] number: i64,
+    #[values(Op::Equal, Op::NotEqual, Op::Less)] op: Op,
+) {
+    let file = File::write(properties);
+    let below = Step::compare(Op::Less, COLUMN(0), Operand::Literal(1));
+    let few = Step::compare(op, COLUMN(1), Operand::Literal(0));
+    let both = Step::compare(Op::And, Operand::Step(0), Operand::Step(1));
+    let values = file.table["few"].as_primitive::<Int32Type>();
+    let passes = |value: i32| match op {
+        Op::Equal => i64::from(value) == number,
+        Op::NotEqual => i64::from(value) != number,
+        _ => i64::from(value) < number,
+    };
+    for (predicate, rows) in [
+        (Program::new([few]), ROWS),
+        (Program::new([few, below, both]), 9500),
+        (Program::new([below, few, both]), 9500),
+    ] {
+        let literals = vec![i128::from(number), 9500];
+        let (found, _) = file.scan(file.plan(predicate, literals)).unwrap();
+        let row = |row: &usize| values.is_valid(*row) && passes(values.value(*row));
+        let expected: Vec<i64> =
+            (0..rows).filter(row).map(|row| i64::try_from(row).unwrap()).collect();
+        assert_eq!(found["number"].as_primitive::<Int64Type>().values().to_vec(), expected);
+    }
+}
+
+#[test]
+fn pages_of_codes_are_skipped_if_no_entry_of_their_dictionary_passes() {
+    let file = File::write(properties());
+    let equal = Program::new([Step::compare(Op::Equal, COLUMN(1), Operand::Literal(0))]);
+    let (found, skipped) = file.scan(file.plan(equal.clone(), vec![17])).unwrap();
+    assert!(found.num_rows() > 0);
+    let (found, skipped_all) = file.scan(file.plan(equal, vec![1000])).unwrap();
+    assert_eq!(found.num_rows(), 0);
+    assert!(skipped_all > skipped, "{skipped_all} {skipped}");
+}
+
+#[test]
+fn pages_of_codes_are_not_skipped_if_null_passes() {
+    let file = File::write(properties());
+    let predicate = Program::new([
+        Step::compare(Op::Equal, COLUMN(1), Operand::Literal(0)),
+        Step::unary(Op::IsNull, COLUMN(1)),
+        Step::compare(Op::Or, Operand::Step(0), Operand::Step(1)),
+    ]);
+    let (found, _) = file.scan(file.plan(predicate, vec![1000])).unwrap();
+    assert_eq!(found.num_rows(), file.table["few"].null_count());
 }
