@@ -161,10 +161,10 @@ mod tests {
         checked.insert(&unsound, 100);
         let sound = checked.sound(&unsound).unwrap();
         assert!(Arc::ptr_eq(&checked.sound(&unsound).unwrap(), &sound));
-        let sound = Arc::downgrade(&sound);
-        drop(unsound);
+        let kept = Arc::downgrade(&sound);
+        drop((unsound, sound));
         checked.insert(&integers(), 100);
-        assert_eq!(sound.strong_count(), 0);
+        assert_eq!(kept.strong_count(), 0);
     }
 
     #[test]
