@@ -3,23 +3,19 @@
 
 use std::{collections::VecDeque, sync::Arc};
 
-use arrow::buffer::BooleanBuffer;
 use bytes::Bytes;
-use nearscan_command::{Chunk, Detail, Encoding, PhysicalType, Status};
+use nearscan_command::{Chunk, Detail, Status};
 
 use crate::{
     buffers::Buffers,
-    decode::{
-        bitmap::BitmapBuilder, delta_lengths::DeltaLengths, delta_strings::DeltaStrings,
-        levels::Levels, numbers::PageNumbers, reading, runs::Runs, strings::PageStrings,
-    },
+    decode::bitmap::BitmapBuilder,
+    dense::Dense,
     dictionary::Dictionary,
     error::Stop,
-    pages::{DataPage, Page, Pages, RawPage},
+    open_page::{OpenPage, Source},
+    pages::{Page, Pages, RawPage},
     selection::Selection,
-    string_batch::StringBatch,
-    values::{Numbers, Strings, View},
-    vector::{Coded, Vector},
+    vector::Vector,
 };
 
 /// Of so many rows at least one is selected if all of them are decoded: decoding a row costs a
@@ -45,37 +41,6 @@ pub(crate) struct ChunkReader {
     to_skip: usize,
     /// Pages that were never decompressed, because all of their rows were skipped.
     pages_skipped: u64,
-}
-
-/// The page that is being read.
-#[derive(Debug)]
-struct OpenPage {
-    rows_left: usize,
-    levels: Levels,
-    /// Nulls that are still to come, if the header said how many there are.
-    nulls_left: Option<usize>,
-    values: PageValues,
-}
-
-#[derive(Debug)]
-enum PageValues {
-    Codes(Runs),
-    Numbers(PageNumbers),
-    Strings(PageStrings),
-    DeltaLengths(DeltaLengths),
-    DeltaStrings(DeltaStrings),
-    /// Of a page of which only the levels are read.
-    NotRead,
-}
-
-/// The values of a batch that are not null.
-enum Dense {
-    Codes(Vec<u32>),
-    /// As [`reading::apply`] leaves them.
-    Numbers(Vec<i64>),
-    Strings(StringBatch),
-    /// Only their number counts.
-    NotRead,
 }
 
 impl ChunkReader {
@@ -179,7 +144,7 @@ impl ChunkReader {
         let mut dense = self.no_values(rows);
         let present = self.append_rows(rows, &mut dense, &mut levels)?;
         let validity = (present < rows).then(|| levels.finish());
-        Ok(self.vector(dense, validity, rows))
+        Ok(dense.into_vector(&self.chunk, self.dictionary.as_ref(), validity, rows))
     }
 
     fn read_sparse(&mut self, rows: usize, selected: &[u32]) -> Result<Vector, Status> {
@@ -196,7 +161,7 @@ impl ChunkReader {
         }
         self.skip(rows - at);
         let validity = (present < count).then(|| levels.finish());
-        Ok(self.vector(dense, validity, count))
+        Ok(dense.into_vector(&self.chunk, self.dictionary.as_ref(), validity, count))
     }
 
     /// No values yet, with room for those of `rows` rows.
@@ -225,17 +190,15 @@ impl ChunkReader {
                 Some(page) => page,
                 None => self.next_page()?,
             };
-            let piece = left.min(page.rows_left);
-            let count = page.levels.read(piece, levels)?;
-            self.read_values(&mut page.values, count, dense)?;
-            page.rows_left -= piece;
-            if let Some(nulls) = &mut page.nulls_left {
-                *nulls = nulls.checked_sub(piece - count).ok_or(Status::Corrupt)?;
-            }
-            match page.rows_left {
-                0 if page.nulls_left.is_some_and(|nulls| nulls > 0) => return Err(Status::Corrupt),
-                0 => {}
-                _ => self.page = Some(page),
+            let piece = left.min(page.rows_left());
+            let source = Source {
+                chunk: &self.chunk,
+                dictionary: self.dictionary.as_deref(),
+                buffers: self.pages.buffers(),
+            };
+            let count = page.read(piece, &source, dense, levels)?;
+            if page.rows_left() > 0 {
+                self.page = Some(page);
             }
             left -= piece;
             present += count;
@@ -272,10 +235,10 @@ impl ChunkReader {
         }
         let mut left = self.to_skip + rows;
         if let Some(page) = &self.page {
-            if !matches!(page.values, PageValues::Codes(_)) {
+            if !page.has_codes() {
                 return Ok(false);
             }
-            left = left.saturating_sub(page.rows_left);
+            left = left.saturating_sub(page.rows_left());
         }
         let mut index = 0;
         while left > 0 {
@@ -317,12 +280,11 @@ impl ChunkReader {
     fn open_raw(&mut self, raw: &RawPage) -> Result<OpenPage, Status> {
         if self.reads_only_levels {
             let (levels, nulls_left) = self.pages.open_levels(raw)?;
-            let values = PageValues::NotRead;
-            return Ok(OpenPage { rows_left: raw.rows, levels, nulls_left, values });
+            return Ok(OpenPage::of_levels(raw.rows, levels, nulls_left));
         }
         self.open_dictionary()?;
         match self.pages.open(raw)? {
-            Page::Data(page) => self.open_page(page),
+            Page::Data(page) => OpenPage::new(&self.chunk, page),
             Page::Dictionary { .. } => Err(Status::Corrupt),
         }
     }
@@ -351,9 +313,9 @@ impl ChunkReader {
                 }
                 continue;
             };
-            let piece = self.to_skip.min(page.rows_left);
+            let piece = self.to_skip.min(page.rows_left());
             self.to_skip -= piece;
-            if piece == page.rows_left {
+            if piece == page.rows_left() {
                 self.page = None;
             } else {
                 page.skip(piece)?;
@@ -361,181 +323,4 @@ impl ChunkReader {
         }
         Ok(())
     }
-
-    fn open_page(&self, page: DataPage) -> Result<OpenPage, Status> {
-        let DataPage { rows, levels, nulls, encoding, values } = page;
-        let count = || levels.count(rows);
-        let values = match (encoding, self.chunk.physical_type) {
-            (Encoding::PlainDictionary | Encoding::RleDictionary, _) => {
-                // A page of nulls may have no indexes, not even their width.
-                let width = u32::from(values.first().copied().unwrap_or(0));
-                if width > 32 {
-                    return Err(Status::Corrupt);
-                }
-                PageValues::Codes(Runs::new(values.slice(values.len().min(1)..), width))
-            }
-            (Encoding::Plain, PhysicalType::ByteArray) => {
-                PageValues::Strings(PageStrings::new(values))
-            }
-            (Encoding::DeltaLengthByteArray, PhysicalType::ByteArray) => {
-                PageValues::DeltaLengths(DeltaLengths::open(values, count()?)?)
-            }
-            (Encoding::DeltaByteArray, PhysicalType::ByteArray) => {
-                PageValues::DeltaStrings(DeltaStrings::open(values, count()?)?)
-            }
-            (encoding, _) => {
-                PageValues::Numbers(PageNumbers::open(&self.chunk, encoding, values, count)?)
-            }
-        };
-        Ok(OpenPage { rows_left: rows, levels, nulls_left: nulls, values })
-    }
-
-    /// Appends the next `count` values of a page.
-    fn read_values(
-        &self,
-        values: &mut PageValues,
-        count: usize,
-        dense: &mut Dense,
-    ) -> Result<(), Status> {
-        if count == 0 {
-            return Ok(());
-        }
-        match values {
-            PageValues::Codes(runs) => {
-                let dictionary = self.dictionary.as_ref().ok_or(Status::Corrupt)?;
-                if let Dense::Codes(codes) = dense {
-                    let start = codes.len();
-                    runs.read(count, codes)?;
-                    return dictionary.check(&codes[start..]);
-                }
-                let mut codes = Vec::with_capacity(count);
-                runs.read(count, &mut codes)?;
-                dictionary.check(&codes)?;
-                dense.decode(dictionary, &codes)?;
-            }
-            PageValues::Numbers(numbers) => {
-                let values = dense.numbers(self.dictionary.as_deref());
-                let start = values.len();
-                numbers.read(count, values)?;
-                reading::apply(&mut values[start..], &self.chunk)?;
-            }
-            PageValues::Strings(strings) => {
-                let batch = dense.strings(self.dictionary.as_deref())?;
-                let (buffer, views) = batch.page(strings.bytes())?;
-                strings.read(count, buffer, views)?;
-            }
-            PageValues::DeltaLengths(strings) => {
-                strings.read(count, dense.strings(self.dictionary.as_deref())?)?;
-            }
-            PageValues::DeltaStrings(strings) => {
-                let batch = dense.strings(self.dictionary.as_deref())?;
-                strings.read(count, batch, self.pages.buffers())?;
-            }
-            PageValues::NotRead => {}
-        }
-        Ok(())
-    }
-
-    /// Moves values to the rows that are not null.
-    fn vector(&self, dense: Dense, validity: Option<BooleanBuffer>, rows: usize) -> Vector {
-        match (dense, &self.dictionary) {
-            (Dense::Codes(codes), Some(dictionary)) if dictionary.len() > 0 => {
-                let codes = spread(codes, validity.as_ref());
-                Vector::Coded(Coded::new(Arc::clone(dictionary), codes, validity))
-            }
-            (Dense::NotRead, _) => Vector::Validity(validity),
-            // Every row is null.
-            (Dense::Codes(_), _) if self.chunk.physical_type == PhysicalType::ByteArray => {
-                let views = vec![View::default(); rows];
-                Vector::Strings(Strings { buffers: Vec::new(), views, validity })
-            }
-            (Dense::Codes(_), _) => Vector::Numbers(Numbers::narrow(vec![0; rows], validity)),
-            (Dense::Numbers(values), _) => {
-                let values = reading::widen(spread(values, validity.as_ref()), &self.chunk);
-                Vector::Numbers(Numbers { values, validity })
-            }
-            (Dense::Strings(batch), _) => {
-                let (buffers, views) = batch.finish();
-                let views = spread(views, validity.as_ref());
-                Vector::Strings(Strings { buffers, views, validity })
-            }
-        }
-    }
-}
-
-impl OpenPage {
-    /// Skips `rows` rows, fewer than are left.
-    fn skip(&mut self, rows: usize) -> Result<(), Status> {
-        let count = self.levels.skip(rows)?;
-        self.rows_left -= rows;
-        if let Some(nulls) = &mut self.nulls_left {
-            *nulls = nulls.checked_sub(rows - count).ok_or(Status::Corrupt)?;
-        }
-        match &mut self.values {
-            PageValues::Codes(runs) => runs.skip(count),
-            PageValues::Numbers(numbers) => numbers.skip(count),
-            PageValues::Strings(strings) => strings.skip(count),
-            PageValues::DeltaLengths(strings) => strings.skip(count),
-            PageValues::DeltaStrings(strings) => strings.skip(count),
-            PageValues::NotRead => Ok(()),
-        }
-    }
-}
-
-impl Dense {
-    /// The numbers, those decoded that were codes so far.
-    fn numbers(&mut self, dictionary: Option<&Dictionary>) -> &mut Vec<i64> {
-        if let Self::Codes(codes) = self {
-            let values = dictionary.map(|dictionary| dictionary.stored(codes));
-            *self = Self::Numbers(values.unwrap_or_default());
-        }
-        match self {
-            Self::Numbers(values) => values,
-            Self::Codes(_) | Self::Strings(_) | Self::NotRead => {
-                unreachable!("a chunk has values of one kind")
-            }
-        }
-    }
-
-    /// The strings, those decoded that were codes so far.
-    fn strings(&mut self, dictionary: Option<&Dictionary>) -> Result<&mut StringBatch, Status> {
-        if let Self::Codes(codes) = self {
-            let codes = std::mem::take(codes);
-            *self = Self::Strings(StringBatch::default());
-            if let Some(dictionary) = dictionary.filter(|_| !codes.is_empty()) {
-                self.decode(dictionary, &codes)?;
-            }
-        }
-        match self {
-            Self::Strings(batch) => Ok(batch),
-            Self::Codes(_) | Self::Numbers(_) | Self::NotRead => {
-                unreachable!("a chunk has values of one kind")
-            }
-        }
-    }
-
-    /// Appends entries of a dictionary to values that are not codes.
-    fn decode(&mut self, dictionary: &Dictionary, codes: &[u32]) -> Result<(), Status> {
-        match self {
-            Self::Codes(all) => all.extend_from_slice(codes),
-            Self::Numbers(values) => values.extend(dictionary.stored(codes)),
-            Self::NotRead => {}
-            Self::Strings(batch) => {
-                if let Some(entries) = dictionary.strings() {
-                    batch.entries(entries, codes)?;
-                }
-            }
-        }
-        Ok(())
-    }
-}
-
-/// Moves values to the rows that are not null; the others get a default.
-fn spread<T: Copy + Default>(values: Vec<T>, validity: Option<&BooleanBuffer>) -> Vec<T> {
-    let Some(validity) = validity else { return values };
-    let mut out = vec![T::default(); validity.len()];
-    for (row, value) in validity.set_indices().zip(values) {
-        out[row] = value;
-    }
-    out
 }

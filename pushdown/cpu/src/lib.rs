@@ -6,8 +6,8 @@
 //! job     version check, read whole chunks            job.rs
 //! chunk   headers -> pages -> bodies decompressed     header.rs, pages.rs
 //!         by codec                                    codecs.rs, snappy/
-//!         -> batches of up to 8192 values or codes    chunk.rs, dictionary.rs, string_batch.rs,
-//!                                                     decode/
+//!         -> batches of up to 8192 values or codes    chunk.rs, open_page.rs, dense.rs,
+//!                                                     dictionary.rs, string_batch.rs, decode/
 //! program predicate over every row -> bitmap          program.rs, compare.rs, strings.rs, like.rs,
 //!                                                     contains.rs
 //!         kept rows gathered                          selection.rs, vector.rs
@@ -55,6 +55,7 @@ mod compare;
 mod contains;
 mod dates;
 mod decode;
+mod dense;
 mod dictionary;
 mod drive;
 mod entry_views;
@@ -67,6 +68,7 @@ mod header;
 mod job;
 mod like;
 mod merge;
+mod open_page;
 mod pages;
 mod pool;
 mod program;
