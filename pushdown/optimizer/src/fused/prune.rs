@@ -13,6 +13,8 @@ use datafusion::{
     physical_expr_common::physical_expr::{snapshot_generation, snapshot_physical_expr},
 };
 
+use parquet::file::metadata::ParquetMetaData;
+
 use super::{
     filter::{columns_of, with_columns},
     work::{Fused, FusedUnit},
@@ -23,6 +25,8 @@ use crate::pruning::Pruning;
 #[derive(Debug)]
 pub(super) struct RowGroupPruner {
     predicate: Option<Arc<Pruning>>,
+    /// What the predicate says of each row group of the last file, which is asked about once.
+    kept: Option<(Arc<ParquetMetaData>, Vec<bool>)>,
     dynamic: Vec<DynamicBounds>,
 }
 
@@ -34,7 +38,7 @@ impl RowGroupPruner {
             true => dynamic_filters.iter().filter_map(bounds).collect(),
             false => Vec::new(),
         };
-        Self { predicate: fused.pruning.clone(), dynamic }
+        Self { predicate: fused.pruning.clone(), kept: None, dynamic }
     }
 
     /// Whether its answer about a row group may change while the query runs.
@@ -46,8 +50,19 @@ impl RowGroupPruner {
     pub(super) fn rules_out(&mut self, unit: &FusedUnit) -> bool {
         let Ok(index) = usize::try_from(unit.planned.row_group) else { return false };
         let is_ruled_out = |pruning: &Pruning| pruning.keeps(&unit.footer, &[index]) == [false];
-        self.predicate.as_deref().is_some_and(is_ruled_out)
+        !self.keeps(&unit.footer, index)
             || self.dynamic.iter_mut().any(|bounds| bounds.current().is_some_and(is_ruled_out))
+    }
+
+    /// Whether the predicate keeps a row group of a file.
+    fn keeps(&mut self, footer: &Arc<ParquetMetaData>, index: usize) -> bool {
+        let Some(predicate) = &self.predicate else { return true };
+        let is_known = self.kept.as_ref().is_some_and(|(of, _)| Arc::ptr_eq(of, footer));
+        if !is_known {
+            let all: Vec<usize> = (0..footer.num_row_groups()).collect();
+            self.kept = Some((Arc::clone(footer), predicate.keeps(footer, &all)));
+        }
+        self.kept.as_ref().and_then(|(_, kept)| kept.get(index)) != Some(&false)
     }
 }
 

@@ -117,12 +117,15 @@ impl RowGroupReader {
         std::mem::swap(&mut self.columns_before, &mut self.columns);
         self.columns.clear();
         loop {
-            let (unit, was_checked) = match self.ahead.pop_front() {
-                Some(unit) => (unit, !self.pruner.is_dynamic()),
-                None => (self.open(self.share.next()?), false),
-            };
-            if was_checked || !self.rules_out(unit.at) {
-                return Some(unit);
+            if let Some(unit) = self.ahead.pop_front() {
+                if !self.pruner.is_dynamic() || !self.rules_out(unit.at) {
+                    return Some(unit);
+                }
+            } else {
+                let at = self.share.next()?;
+                if !self.rules_out(at) {
+                    return Some(self.open(at));
+                }
             }
         }
     }
