@@ -12,7 +12,6 @@ use crate::{
     entry_views::EntryViews,
     simd::by_level,
     values::{NumberValues, Numbers, Strings},
-    vector::Vector,
 };
 
 /// The entries of a dictionary.
@@ -97,13 +96,12 @@ impl Dictionary {
         Numbers::narrow(entries.look_up(&all), None)
     }
 
-    /// The entries as the values of rows.
-    pub(crate) fn to_vector(&self) -> Vector {
+    /// A copy of all entries, when they are numbers. Many are not kept decoded for that.
+    pub(crate) fn to_numbers(&self) -> Option<Numbers> {
         match &self.entries {
-            Entries::Numbers(numbers) => Vector::Numbers(numbers.clone()),
-            // Not kept, because they are as much as a page.
-            Entries::Stored { entries, .. } => Vector::Numbers(self.all_of(entries)),
-            Entries::Strings(strings) => Vector::Strings(strings.clone()),
+            Entries::Numbers(numbers) => Some(numbers.clone()),
+            Entries::Stored { entries, .. } => Some(self.all_of(entries)),
+            Entries::Strings(_) => None,
         }
     }
 

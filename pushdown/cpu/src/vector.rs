@@ -120,6 +120,15 @@ impl Truth {
 }
 
 impl Vector {
+    /// The entries of a dictionary as the values of rows.
+    pub(crate) fn of_entries(dictionary: &Dictionary) -> Self {
+        match (dictionary.to_numbers(), dictionary.strings()) {
+            (Some(numbers), _) => Self::Numbers(numbers),
+            (None, Some(strings)) => Self::Strings(strings.clone()),
+            (None, None) => Self::Unused,
+        }
+    }
+
     /// Which rows are not NULL; `None` when all are.
     pub(crate) fn validity(&self) -> Option<BooleanBuffer> {
         match self {

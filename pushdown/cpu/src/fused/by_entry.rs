@@ -86,7 +86,7 @@ impl ByEntry {
         }
         let mut columns: Vec<Vector> =
             std::iter::repeat_with(|| Vector::Unused).take(self.column).collect();
-        columns.push(dictionary.to_vector());
+        columns.push(Vector::of_entries(dictionary));
         // What cannot be evaluated stays unknown, and fails where rows are evaluated.
         let Ok(mut steps) = program.run(&columns, dictionary.len()) else { return };
         let Some(Vector::Truth(verdict)) = steps.pop() else { return };

@@ -219,7 +219,8 @@ impl Conjunct {
         self.is_left_out = self.seen >= OPTIONAL_SEEN_MIN && self.share_kept() > kept_max;
     }
 
-    /// Whether it drops all rows of a batch by the dictionary of its column, which is not read then.
+    /// Whether it drops all rows of a batch by the dictionary of its column, which is then not
+    /// read.
     fn drops_coded(
         &mut self,
         batch: &Batch,
