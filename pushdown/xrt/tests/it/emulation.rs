@@ -231,7 +231,7 @@ fn faults_are_equal() {
     let drive = open_with(card_config(), |_| {});
     let twin = Emulator::open(CardConfig { build: Profile::Unlimited.build(), ..card_config() });
     let both: [&dyn Drive; 2] = [&drive, &twin];
-    let mut fates = std::collections::BTreeSet::new();
+    let mut fates = BTreeSet::new();
     let mut damaged = 0;
     for rows in 1..=60 {
         let scan = Sample::plain(rows);
