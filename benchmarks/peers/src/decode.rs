@@ -103,7 +103,7 @@ impl Columns {
         // Memory of chunks: new memory costs a page fault for each page, which a query avoids too.
         let mut kept = vec![BytesMut::new(); self.plan.fragment.columns.len()];
         while let Some(group) = self.groups.get(next.fetch_add(1, Ordering::Relaxed)) {
-            scan.open(group.rows, group.chunks.clone());
+            scan.open(group.rows, group.chunks.clone(), None);
             let mut given = Vec::new();
             loop {
                 match scan.advance()? {
@@ -195,7 +195,7 @@ fn chunk(group: &RowGroupMetaData, name: &str) -> Result<Chunk> {
         definition_level_max: u8::try_from(descriptor.max_def_level())?,
         codec: codec(chunk.compression())?,
         // Those that it does not know end the decoding.
-        encodings: Encodings::ALL,
+        encodings: Encodings::HOST,
         reading: Reading { rule, bits: 0, length: u16::try_from(descriptor.type_length().max(0))? },
     })
 }

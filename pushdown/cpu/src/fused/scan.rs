@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Implements [`Scan`], which runs a [`ScanPlan`] over row groups.
 
-use std::sync::Arc;
+use std::{collections::VecDeque, iter, ops::Range, sync::Arc};
 
 use arrow::array::ArrayRef;
 use bytes::Bytes;
@@ -47,6 +47,8 @@ pub struct Scan {
     chunks: Vec<Chunk>,
     rows: u64,
     rows_done: u64,
+    /// Where rows may be kept, from `rows_done` on.
+    candidates: VecDeque<Range<u64>>,
     /// A batch whose predicate is evaluated, but whose output columns have no bytes yet.
     waiting: Option<Batch>,
     /// Of all row groups.
@@ -86,6 +88,7 @@ impl Scan {
             chunks: Vec::new(),
             rows: 0,
             rows_done: 0,
+            candidates: VecDeque::new(),
             waiting: None,
             rows_kept: 0,
             rows_kept_before: 0,
@@ -97,7 +100,10 @@ impl Scan {
 
     /// Begins a row group of `rows` rows with these column chunks, in the order of the fragment's
     /// columns. Rows that earlier row groups have added to the output stay.
-    pub fn open(&mut self, rows: u64, chunks: Vec<Chunk>) {
+    ///
+    /// `candidates` are the rows that the predicate may keep, as ranges that ascend and do not
+    /// overlap; the others are skipped. `None` is all of them.
+    pub fn open(&mut self, rows: u64, chunks: Vec<Chunk>, candidates: Option<Vec<Range<u64>>>) {
         self.predicate.next_row_group();
         self.projection.forget_dictionaries();
         self.readers = chunks.iter().map(|_| None).collect();
@@ -105,6 +111,10 @@ impl Scan {
         self.chunks = chunks;
         self.rows = rows;
         self.rows_done = 0;
+        self.candidates = match candidates {
+            Some(ranges) => ranges.into(),
+            None => iter::once(0..rows).collect(),
+        };
         self.rows_kept_before = self.rows_kept;
         self.waiting = None;
         if let Sink::States(states) = &mut self.sink
@@ -191,9 +201,11 @@ impl Scan {
         let mut batch = match self.waiting.take() {
             Some(batch) => batch,
             None => {
-                let left = usize::try_from(self.rows - self.rows_done).unwrap_or(BATCH_ROWS);
-                let mut batch = Batch::new(left.min(BATCH_ROWS), self.chunks.len());
-                self.predicate.apply(&mut batch, &mut self.readers)?;
+                let rows = self.next_candidates();
+                let mut batch = Batch::new(rows, self.chunks.len());
+                if rows > 0 {
+                    self.predicate.apply(&mut batch, &mut self.readers)?;
+                }
                 batch
             }
         };
@@ -216,6 +228,24 @@ impl Scan {
             self.pages_skipped += reader.pages_skipped();
         }
         Ok(Progress::Done)
+    }
+
+    /// Skips rows up to the next one that may be kept; gives the rows of the batch from there on,
+    /// none at the end of the row group.
+    fn next_candidates(&mut self) -> usize {
+        while self.candidates.front().is_some_and(|range| range.end <= self.rows_done) {
+            self.candidates.pop_front();
+        }
+        let range = self.candidates.front().map_or(self.rows..self.rows, Range::clone);
+        let start = range.start.clamp(self.rows_done, self.rows);
+        let gap = usize::try_from(start - self.rows_done).unwrap_or(usize::MAX);
+        if gap > 0 {
+            let chunks = self.chunks.len();
+            Batch::new(gap, chunks).skip_others(&mut self.readers, &mut self.skipped);
+            self.rows_done = start;
+        }
+        let rows = range.end.min(self.rows).saturating_sub(start);
+        usize::try_from(rows).unwrap_or(BATCH_ROWS).min(BATCH_ROWS)
     }
 
     /// Adds the rows of a batch to the output.

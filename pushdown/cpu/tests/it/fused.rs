@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Scans files of another writer, and compares the arrays with those that were written.
 
-use std::sync::Arc;
+use std::{ops::Range, slice, sync::Arc};
 
 use arrow::{
     array::{
@@ -213,13 +213,14 @@ impl File {
 
     /// The rows of a plan, and the pages that were skipped.
     fn scan(&self, plan: ScanPlan) -> Result<(RecordBatch, u64), ScanError> {
-        self.scan_chunks(plan, |group, name| self.chunk(group, name))
+        self.scan_chunks(plan, None, |group, name| self.chunk(group, name))
     }
 
-    /// The same, with chunks that are described in another way.
+    /// The same, of these rows of each row group, with chunks that are described in another way.
     fn scan_chunks(
         &self,
         plan: ScanPlan,
+        candidates: Option<&[Range<u64>]>,
         chunk: impl Fn(usize, &str) -> Chunk,
     ) -> Result<(RecordBatch, u64), ScanError> {
         let table = self.table.schema();
@@ -235,7 +236,7 @@ impl File {
             let chunks: Vec<Chunk> =
                 table.fields().iter().map(|field| chunk(group, field.name())).collect();
             let rows = self.footer.row_group(group).num_rows().cast_unsigned();
-            scan.open(rows, chunks.clone());
+            scan.open(rows, chunks.clone(), candidates.map(<[_]>::to_vec));
             loop {
                 match scan.advance()? {
                     Progress::NeedsBytes => {
@@ -357,11 +358,41 @@ fn values_of_columns_that_are_only_tested_for_null_are_not_decoded(
         let mut plan = file.plan(predicate(), vec![i128::try_from(first).unwrap()]);
         let Output::Rows { columns, .. } = &mut plan.fragment.output else { panic!("no rows") };
         columns.truncate(1);
-        let (rows, _) = file.scan_chunks(plan, without_encodings).unwrap();
+        let (rows, _) = file.scan_chunks(plan, None, without_encodings).unwrap();
         assert_eq!(rows, expected);
         // A column that is shown too is decoded.
         let plan = file.plan(predicate(), vec![i128::try_from(first).unwrap()]);
-        assert!(file.scan_chunks(plan, without_encodings).is_err());
+        assert!(file.scan_chunks(plan, None, without_encodings).is_err());
+    }
+}
+
+/// The row groups have 9,000, 9,000 and 2,000 rows.
+#[rstest]
+#[case::none(&[])]
+#[case::some(&[100..900, 1500..1501, 7000..9000])]
+#[case::all(slice::from_ref(&(0..9000)))]
+#[case::beyond_the_end(slice::from_ref(&(1999..u64::MAX)))]
+fn rows_that_are_no_candidates_are_skipped(
+    #[case] candidates: &[Range<u64>],
+    #[values(true, false)] has_dictionaries: bool,
+) {
+    let file = File::write(properties().set_dictionary_enabled(has_dictionaries));
+    // few < 5, or no condition.
+    let few_below = Step::compare(Op::Less, COLUMN(1), Operand::Literal(0));
+    for predicate in [Program::new([few_below]), Program::default()] {
+        let few = file.table.column(1).as_primitive::<Int32Type>();
+        let is_kept = |row: usize| {
+            let in_group = u64::try_from(row % 9000).unwrap();
+            candidates.iter().any(|range| range.contains(&in_group))
+                && (predicate.is_empty() || few.is_valid(row) && few.value(row) < 5)
+        };
+        let kept: BooleanArray = (0..ROWS).map(|row| Some(is_kept(row))).collect();
+        let expected = filter_record_batch(&file.table, &kept).unwrap();
+        let plan = file.plan(predicate, vec![5]);
+        let chunk = |group, name: &str| file.chunk(group, name);
+        let (rows, skipped) = file.scan_chunks(plan, Some(candidates), chunk).unwrap();
+        assert_eq!(rows, expected);
+        assert_eq!(skipped > 0, candidates != slice::from_ref(&(0..9000)), "{skipped}");
     }
 }
 
@@ -482,7 +513,7 @@ fn column_chunk_without_a_kept_row_is_not_needed() {
     let needed = |group: usize, scan: &mut Scan| {
         let chunks: Vec<Chunk> =
             schema.fields().iter().map(|field| file.chunk(group, field.name())).collect();
-        scan.open(file.footer.row_group(group).num_rows().cast_unsigned(), chunks.clone());
+        scan.open(file.footer.row_group(group).num_rows().cast_unsigned(), chunks.clone(), None);
         let mut needed = Vec::new();
         while scan.advance().unwrap() != Progress::Done {
             for column in scan.needs() {
