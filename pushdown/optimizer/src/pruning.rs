@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Rules out row groups by the statistics of footers.
+//! Rules out row groups by the statistics of footers and by Bloom filters, and pages by the page
+//! index.
 //!
-//! A predicate keeps a row group unless its bounds and counts prove that no row of it matches. The
-//! bounds are those of [`FileFacts`](crate::FileFacts), which are sound for the predicate of the
-//! scan.
+//! A predicate keeps a row group, or a page, unless its bounds and counts prove that no row of it
+//! matches. The bounds are those of [`FileFacts`](crate::FileFacts), which are sound for the
+//! predicate of the scan.
 
 use std::{
     collections::HashSet,
@@ -16,12 +17,21 @@ use arrow::{
 };
 use datafusion::{
     common::{Column, ScalarValue, pruning::PruningStatistics},
-    datasource::physical_plan::FileSource,
-    physical_expr::{PhysicalExpr, conjunction_opt, utils::reassign_expr_columns},
+    datasource::physical_plan::{
+        FileSource,
+        parquet::{
+            BloomFilterStatistics, PagePruningAccessPlanFilter, ParquetAccessPlan,
+            ParquetFileMetrics, RowGroupAccess,
+        },
+    },
+    physical_expr::{
+        PhysicalExpr, conjunction_opt, expressions,
+        utils::{collect_columns, reassign_expr_columns},
+    },
     physical_optimizer::pruning::{PruningPredicate, PruningPredicateBuilder},
 };
 use parquet::{
-    arrow::arrow_reader::statistics::StatisticsConverter,
+    arrow::arrow_reader::{RowSelection, statistics::StatisticsConverter},
     file::metadata::{ParquetMetaData, RowGroupMetaData},
     schema::types::SchemaDescriptor,
 };
@@ -36,6 +46,12 @@ pub(crate) struct Pruning {
     table: SchemaRef,
     /// For files that have them in this order; made when it is first needed.
     usual: OnceLock<Option<PruningPredicate>>,
+    /// The same over pages.
+    usual_pages: OnceLock<Option<PagePruningAccessPlanFilter>>,
+    /// Whether the settings of the scan let it read page indexes.
+    reads_page_index: bool,
+    /// Whether they let it read Bloom filters.
+    reads_bloom_filters: bool,
 }
 
 impl Pruning {
@@ -54,44 +70,127 @@ impl Pruning {
             }
         }
         let table = Arc::clone(scan.config.file_schema());
-        (!conjuncts.is_empty()).then(|| Self::over(conjuncts, table))
+        let options = &scan.source.table_parquet_options().global;
+        (!conjuncts.is_empty()).then(|| Self {
+            reads_page_index: options.enable_page_index,
+            reads_bloom_filters: options.bloom_filter_on_read,
+            ..Self::over(conjuncts, table)
+        })
     }
 
-    /// The predicate of conditions over the columns of `table`.
+    /// The predicate of conditions over the columns of `table`, on row groups alone.
     pub(crate) const fn over(conjuncts: Vec<Arc<dyn PhysicalExpr>>, table: SchemaRef) -> Self {
-        Self { conjuncts, table, usual: OnceLock::new() }
+        Self {
+            conjuncts,
+            table,
+            usual: OnceLock::new(),
+            usual_pages: OnceLock::new(),
+            reads_page_index: false,
+            reads_bloom_filters: false,
+        }
+    }
+
+    /// The columns of the files.
+    pub(crate) fn table(&self) -> &Schema {
+        &self.table
+    }
+
+    /// The columns that it is about, of which pages may be ruled out; none if page indexes must not
+    /// be read.
+    pub(crate) fn columns_of_pages(&self) -> HashSet<expressions::Column> {
+        match self.reads_page_index {
+            true => self.conjuncts.iter().flat_map(collect_columns).collect(),
+            false => HashSet::new(),
+        }
+    }
+
+    /// The rows of a row group that the page index leaves; nothing if these are all. The footer has
+    /// the page index.
+    pub(crate) fn rows_left(
+        &self,
+        footer: &ParquetMetaData,
+        group: usize,
+        metrics: &ParquetFileMetrics,
+    ) -> Option<RowSelection> {
+        let descriptor = footer.file_metadata().schema_descr();
+        let mut access = ParquetAccessPlan::new_none(footer.num_row_groups());
+        access.scan(group);
+        let left = |pages: &PagePruningAccessPlanFilter, schema: &Schema| {
+            pages.prune_plan_with_page_index(access, schema, descriptor, footer, metrics)
+        };
+        let left = if self.is_usual(descriptor) {
+            let usual = || pages_of(self.conjuncts.clone(), &self.table);
+            left(self.usual_pages.get_or_init(usual).as_ref()?, &self.table)
+        } else {
+            let (conjuncts, schema) = self.conjuncts_over_file(descriptor)?;
+            left(&pages_of(conjuncts, &schema)?, &schema)
+        };
+        match left.into_inner().into_iter().nth(group)? {
+            RowGroupAccess::Scan => None,
+            RowGroupAccess::Selection(rows) => Some(rows),
+            RowGroupAccess::Skip => Some(RowSelection::default()),
+        }
+    }
+
+    /// The columns of a file that are compared with literals, of which a Bloom filter may know that
+    /// they are not in a row group; none if these must not be read.
+    pub(crate) fn columns_of_literals(&self, footer: &ParquetMetaData) -> Vec<String> {
+        let columns = |predicate: &PruningPredicate, _: &Schema| predicate.literal_columns();
+        match self.reads_bloom_filters {
+            true => self.with_predicate(footer, columns).unwrap_or_default(),
+            false => Vec::new(),
+        }
+    }
+
+    /// Whether the Bloom filters of a row group prove that no row of it matches.
+    pub(crate) fn is_ruled_out_by(
+        &self,
+        filters: &BloomFilterStatistics,
+        footer: &ParquetMetaData,
+    ) -> bool {
+        let kept = self.with_predicate(footer, |predicate, _| predicate.prune(filters).ok());
+        kept.flatten().is_some_and(|kept| kept == [false])
     }
 
     /// Whether each of some row groups of a file may have rows that the predicate keeps.
     pub(crate) fn keeps(&self, footer: &ParquetMetaData, groups: &[usize]) -> Vec<bool> {
         let descriptor = footer.file_metadata().schema_descr();
         let groups: Vec<_> = groups.iter().map(|index| footer.row_group(*index)).collect();
-        let keeps = |predicate: &PruningPredicate, schema: &Schema| {
+        let kept = self.with_predicate(footer, |predicate, schema| {
             predicate.prune(&GroupStatistics { descriptor, groups: &groups, schema }).ok()
-        };
-        let kept = if self.is_usual(descriptor) {
-            let usual = || predicate_over(self.conjuncts.clone(), &self.table);
-            self.usual
-                .get_or_init(usual)
-                .as_ref()
-                .and_then(|predicate| keeps(predicate, &self.table))
-        } else {
-            self.over_file(descriptor).and_then(|(predicate, schema)| keeps(&predicate, &schema))
-        };
+        });
         // Statistics that cannot be used rule nothing out.
-        kept.unwrap_or_else(|| vec![true; groups.len()])
+        kept.flatten().unwrap_or_else(|| vec![true; groups.len()])
     }
 
-    /// The predicate over the columns in the order of a file, and these columns: statistics are
+    /// Calls `function` with the predicate over the columns of a file, and these columns.
+    fn with_predicate<T>(
+        &self,
+        footer: &ParquetMetaData,
+        function: impl FnOnce(&PruningPredicate, &Schema) -> T,
+    ) -> Option<T> {
+        let descriptor = footer.file_metadata().schema_descr();
+        if self.is_usual(descriptor) {
+            let usual = || predicate_over(self.conjuncts.clone(), &self.table);
+            let predicate = self.usual.get_or_init(usual).as_ref()?;
+            return Some(function(predicate, &self.table));
+        }
+        let (conjuncts, schema) = self.conjuncts_over_file(descriptor)?;
+        Some(function(&predicate_over(conjuncts, &schema)?, &schema))
+    }
+
+    /// The conditions over the columns in the order of a file, and these columns: statistics are
     /// found by a column's place.
-    fn over_file(&self, descriptor: &SchemaDescriptor) -> Option<(PruningPredicate, SchemaRef)> {
+    fn conjuncts_over_file(
+        &self,
+        descriptor: &SchemaDescriptor,
+    ) -> Option<(Vec<Arc<dyn PhysicalExpr>>, SchemaRef)> {
         let schema = Arc::new(in_file_order(&self.table, descriptor));
         let conjuncts = self
             .conjuncts
             .iter()
             .map(|conjunct| reassign_expr_columns(Arc::clone(conjunct), &schema).ok());
-        let predicate = predicate_over(conjuncts.collect::<Option<Vec<_>>>()?, &schema)?;
-        Some((predicate, schema))
+        Some((conjuncts.collect::<Option<_>>()?, schema))
     }
 
     /// Whether a file has the table's columns in the table's order.
@@ -113,6 +212,14 @@ fn predicate_over(
     let predicate = conjunction_opt(conjuncts)?;
     let builder = PruningPredicateBuilder::new().with_file_schema(Arc::clone(schema));
     builder.build(predicate).map(Arc::unwrap_or_clone)
+}
+
+fn pages_of(
+    conjuncts: Vec<Arc<dyn PhysicalExpr>>,
+    schema: &SchemaRef,
+) -> Option<PagePruningAccessPlanFilter> {
+    let predicate = conjunction_opt(conjuncts)?;
+    Some(PagePruningAccessPlanFilter::new(&predicate, Arc::clone(schema)))
 }
 
 /// The columns of a file in its order, those of the table with the table's types, and behind them

@@ -112,7 +112,7 @@ fn restrict_to(
 }
 
 /// Returns the scan's file of a unit; it is found by its path, which is kept by serialisation.
-fn find_file<'a>(scan: &Scan<'a>, unit: &PlannedUnit) -> Option<&'a PartitionedFile> {
+pub(crate) fn find_file<'a>(scan: &Scan<'a>, unit: &PlannedUnit) -> Option<&'a PartitionedFile> {
     let mut files = scan.config.file_groups.iter().flat_map(|group| group.files());
     files.find(|file| {
         let path = format!("/{}", file.object_meta.location);

@@ -18,8 +18,11 @@
 //! - `filter`: conditions that a fragment cannot express, evaluated by DataFusion's expressions.
 //! - `keys`: collects the keys of a join's build side, for the scan of its probe side; `link`:
 //!   [`JoinKeysRule`], which joins get it.
-//! - `exec`: the operator; `run`: its streams; `share`: how its partitions share row groups;
-//!   `reader`: opens row groups and reads their chunks, of later ones ahead.
+//! - `exec`: the operator; `run`: its streams; `metrics`: their counters; `share`: how its
+//!   partitions share row groups; `reader`: opens row groups and reads their chunks, of later ones
+//!   ahead.
+//! - `prune`: row groups without a row of the result, by statistics; `indexes`: by Bloom filters,
+//!   and pages by the page index.
 //!
 //! # Invariants
 //!
@@ -33,8 +36,10 @@ mod choice;
 mod decide;
 mod exec;
 mod filter;
+mod indexes;
 mod keys;
 mod link;
+mod metrics;
 mod prune;
 mod reader;
 mod rule;

@@ -155,6 +155,21 @@ impl RowGroupReader {
         Ok(read)
     }
 
+    /// Reads a range of the file of a row group.
+    ///
+    /// # Errors
+    /// [`Error::Memory`] if the query's memory pool has no room for it, and those of reads.
+    pub(super) async fn read_range(
+        &self,
+        unit: &OpenUnit,
+        range: &Range<u64>,
+    ) -> Result<Bytes, Error> {
+        let (Some(local), Some(file)) = (&self.reader, &unit.file) else {
+            return Err(Error::Closed);
+        };
+        local.reader.read_range(file, range, &self.buffers)?.await
+    }
+
     /// Begins to read later row groups, as far as they are not in the page cache.
     fn read_ahead(&mut self) {
         let mut bytes = 0;

@@ -17,9 +17,7 @@ use datafusion::{
     },
     physical_expr::PhysicalExpr,
     physical_plan::{
-        ExecutionPlan,
-        metrics::{BaselineMetrics, Count, ExecutionPlanMetricsSet, MetricBuilder, Time},
-        stream::RecordBatchStreamAdapter,
+        ExecutionPlan, metrics::ExecutionPlanMetricsSet, stream::RecordBatchStreamAdapter,
     },
 };
 use futures::{TryStreamExt, stream, stream::BoxStream};
@@ -28,7 +26,9 @@ use nearscan_cpu::fused::{Progress, Scan, ScanError, ScanPlan};
 
 use super::{
     filter::DynamicFilter,
+    indexes::IndexPruner,
     keys::{LinkedKeys, dynamic_ids},
+    metrics::Metrics,
     prune::RowGroupPruner,
     reader::{OpenUnit, RowGroupReader},
     share::{self, Lists},
@@ -72,6 +72,7 @@ pub(super) fn partition_stream(
     let runner = Runner {
         scan: Scan::new(with_dynamic_filters(&start, &schema)),
         reader: RowGroupReader::new(&fused, share, pruner, metrics.row_groups_pruned.clone(), task),
+        indexes: IndexPruner::new(&fused, start.plan),
         page_memory: MemoryConsumer::new("FusedScanExec pages").register(task.memory_pool()),
         schema: Arc::clone(&schema),
         plan: Arc::clone(start.plan),
@@ -114,39 +115,11 @@ fn with_dynamic_filters(start: &Start<'_>, outputs: &Schema) -> Arc<ScanPlan> {
     Arc::new(plan)
 }
 
-/// The counters of one partition.
-struct Metrics {
-    baseline: BaselineMetrics,
-    row_groups: Count,
-    row_groups_pruned: Count,
-    row_groups_datafusion: Count,
-    rows_in: Count,
-    bytes_scanned: Count,
-    pages_skipped: Count,
-    /// Copying from the page cache, and waiting for the device.
-    read_time: Time,
-}
-
-impl Metrics {
-    fn new(metrics: &ExecutionPlanMetricsSet, partition: usize) -> Self {
-        let count = |name: &'static str| MetricBuilder::new(metrics).counter(name, partition);
-        Self {
-            baseline: BaselineMetrics::new(metrics, partition),
-            row_groups: count("row_groups"),
-            row_groups_pruned: count("row_groups_pruned"),
-            row_groups_datafusion: count("row_groups_datafusion"),
-            rows_in: count("rows_in"),
-            bytes_scanned: count("bytes_scanned"),
-            pages_skipped: count("pages_skipped"),
-            read_time: MetricBuilder::new(metrics).subset_time("read_time", partition),
-        }
-    }
-}
-
 struct Runner {
     fused: Arc<Fused>,
     scan: Scan,
     reader: RowGroupReader,
+    indexes: IndexPruner,
     page_memory: MemoryReservation,
     schema: SchemaRef,
     /// The replaced plan.
@@ -190,7 +163,7 @@ impl Runner {
             }
             if self.unit.is_none() {
                 match self.reader.next() {
-                    Some(unit) => self.open(unit)?,
+                    Some(unit) => self.open(unit).await?,
                     None if self.scan.rows_ready() > 0 => return self.take_rows(),
                     None => return Ok(None),
                 }
@@ -205,20 +178,33 @@ impl Runner {
         }
     }
 
-    /// Begins a row group.
-    fn open(&mut self, open: OpenUnit) -> Result<()> {
+    /// Begins a row group, unless its Bloom filters or its page index rule all rows out.
+    async fn open(&mut self, open: OpenUnit) -> Result<()> {
         let fused = Arc::clone(&self.fused);
         let Some(unit) = fused.unit(open.at) else {
             return internal_err!("the scan has no row group {:?}", open.at);
         };
-        let unit = &unit.planned;
-        self.metrics.row_groups.add(1);
-        self.metrics.rows_in.add(usize::try_from(unit.rows).unwrap_or(usize::MAX));
+        let planned = &unit.planned;
         if !open.is_readable() {
+            self.metrics.begin(planned.rows);
             // It reports what is wrong with the file.
-            return self.fall_back(unit, 0);
+            return self.fall_back(planned, 0);
         }
-        self.scan.open(unit.rows, unit.chunks.clone());
+        if self.indexes.is_ruled_out(unit, &open, &self.reader).await {
+            self.metrics.row_groups_pruned_bloom_filter.add(1);
+            return Ok(());
+        }
+        let candidates = self.indexes.candidates(unit).await;
+        if let Some(candidates) = &candidates {
+            let left: u64 = candidates.iter().map(|range| range.end - range.start).sum();
+            let pruned = usize::try_from(planned.rows.saturating_sub(left));
+            self.metrics.page_index_rows_pruned.add(pruned.unwrap_or(usize::MAX));
+            if left == 0 {
+                return Ok(());
+            }
+        }
+        self.metrics.begin(planned.rows);
+        self.scan.open(planned.rows, planned.chunks.clone(), candidates);
         self.unit = Some(open);
         Ok(())
     }

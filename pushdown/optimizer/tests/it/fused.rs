@@ -19,12 +19,12 @@ use crate::{
 };
 
 /// Without drives.
-fn bench() -> Bench {
+pub(crate) fn bench() -> Bench {
     Bench::new().set("nearscan.pushdown.mode", "off")
 }
 
 /// Runs a statement with the fused scan, and compares its rows with those of DataFusion.
-async fn check(bench: &Bench, sql: &str) -> Arc<dyn ExecutionPlan> {
+pub(crate) async fn check(bench: &Bench, sql: &str) -> Arc<dyn ExecutionPlan> {
     let session = bench.fused().await;
     let plan = plan_of(&session, sql).await;
     let batches = collect(Arc::clone(&plan), session.task_ctx()).await.unwrap();
@@ -35,7 +35,7 @@ async fn check(bench: &Bench, sql: &str) -> Arc<dyn ExecutionPlan> {
 }
 
 /// The sum of a metric over the fused scans of a plan.
-fn metric(plan: &Arc<dyn ExecutionPlan>, name: &str) -> usize {
+pub(crate) fn metric(plan: &Arc<dyn ExecutionPlan>, name: &str) -> usize {
     let mut sum = 0;
     plan.apply(|node| {
         if let Some(exec) = node.downcast_ref::<FusedScanExec>() {
