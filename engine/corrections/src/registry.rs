@@ -464,9 +464,15 @@ pub static CORRECTIONS: &[Description] = &[
         correction: Correction::RemoveUnsoundStatistics,
         name: "remove_unsound_statistics",
         upstream: "Bounds of floating-point columns are trusted although they leave out NaN, \
-                   bounds of some row groups are used as those of the file, and a missing count \
-                   of NULLs is used as 0.",
-        issues: &["apache/datafusion#15812", "apache/datafusion#25226", "apache/datafusion#25239"],
+                   bounds of some row groups are used as those of the file, a missing count of \
+                   NULLs is used as 0, and Bloom filters of floating-point columns are asked for \
+                   one of the two zeros, which are equal.",
+        issues: &[
+            "apache/datafusion#15812",
+            "apache/datafusion#25226",
+            "apache/datafusion#25239",
+            "apache/parquet-format#407",
+        ],
         versions: VERSIONS,
         planning_cost: "part of the one pass over the footers",
         canary: "parquet::max_of_float_column_ignores_nan",

@@ -6,6 +6,7 @@
 //! | bounds of floating-point columns | they leave NaN out, and the footer does not say whether there is one | the count of NULLs; bounds of row groups for equality ([`equality`](super::equality)) |
 //! | bounds of some row groups only | DataFusion merges them to bounds of the file | all that row groups state; the file's count of NULLs |
 //! | bounds without a count of NULLs | a missing count is taken for 0 | nothing |
+//! | Bloom filters of floating-point columns | they are of bytes, in which equal zeros differ | nothing |
 //!
 //! Comparisons are by Arrow's total order, in which NaN with the sign set is less than every number
 //! and NaN without it is greater. So neither bound of a floating-point column bounds all of its
@@ -150,7 +151,7 @@ fn of_chunk(
     let has_bounds = chunk.statistics().is_some_and(has_bounds)
         || chunk.column_index_offset().is_some()
         || pages.is_some_and(|pages| !matches!(pages, ColumnIndexMetaData::NONE));
-    match is_float(column) && has_bounds {
+    match is_float(column) && (has_bounds || chunk.bloom_filter_offset().is_some()) {
         true => Unsound::Bounds,
         false => Unsound::Nothing,
     }
@@ -181,7 +182,7 @@ fn has_bounds(stated: &ChunkStatistics) -> bool {
 }
 
 /// Returns a chunk without its unsound statistics. The offsets of its page index are removed too,
-/// so that no later reader loads the index.
+/// and of its Bloom filter, so that no later reader loads them.
 fn without(
     chunk: ColumnChunkMetaData,
     unsound: Unsound,
@@ -194,8 +195,13 @@ fn without(
         let kept = equality.contains(&chunk).then(|| equality::bounds(stated)).flatten();
         kept.unwrap_or_else(|| without_bounds(stated))
     });
+    let has_sound_filter = !is_float(chunk.column_descr());
     let builder = chunk.into_builder().clear_statistics();
     let builder = builder.set_column_index_offset(None).set_column_index_length(None);
+    let builder = match has_sound_filter {
+        true => builder,
+        false => builder.set_bloom_filter_offset(None).set_bloom_filter_length(None),
+    };
     match sound {
         Some(sound) => builder.set_statistics(sound).build(),
         None => builder.build(),

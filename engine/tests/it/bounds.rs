@@ -116,6 +116,39 @@ async fn float_bounds_prune_row_groups_by_equality_alone(
     assert_eq!(row_groups_fused(&engine, &sql).await, count);
 }
 
+#[rstest]
+#[case::zero("x = 0.0", "-1")]
+#[case::one_of_a_list("x IN (0.0, 5.0)", "-1")]
+// The filter of another column is still asked.
+#[case::integer("k = 7", "")]
+#[tokio::test]
+async fn bloom_filters_of_floats_are_not_asked(
+    #[case] predicate: &str,
+    #[case] expected: &str,
+    #[values("fused", "datafusion")] reader: &str,
+) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.parquet").display().to_string();
+    let columns: [(&str, ArrayRef); 2] = [
+        ("x", Arc::new(Float64Array::from_iter_values([1.0, -0.0, -1.0]))),
+        ("k", Arc::new(Int64Array::from_iter_values([9, -1, 8]))),
+    ];
+    let batch = RecordBatch::try_from_iter(columns).unwrap();
+    let properties = WriterProperties::builder().set_bloom_filter_enabled(true).build();
+    let file = File::create(&path).unwrap();
+    let mut writer = ArrowWriter::try_new(file, batch.schema(), Some(properties)).unwrap();
+    writer.write(&batch).unwrap();
+    writer.close().unwrap();
+    let engine = engine().await;
+    engine.register("t", &path).await.unwrap();
+    let sql = format!("SELECT k FROM t WHERE {predicate}");
+    let plan = plan_by(&engine, reader, &sql).await;
+    assert_eq!(rows_of(&engine, &sql).await.join(" "), expected);
+    let pruned = ["row_groups_pruned_bloom_filter=1,", "bloom_filter=1 total → 0 matched"];
+    let is_pruned = pruned.iter().any(|pruned| plan.contains(pruned));
+    assert_eq!(is_pruned, expected.is_empty(), "{plan}");
+}
+
 #[tokio::test]
 async fn statistics_are_those_of_datafusion_while_the_correction_is_off() {
     let folder = tempfile::tempdir().unwrap();

@@ -31,6 +31,30 @@ async fn max_of_float_column_ignores_nan() {
 }
 
 #[tokio::test]
+async fn bloom_filter_of_minus_zero_has_no_zero() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.parquet").display().to_string();
+    let context = plain();
+    plain_rows(
+        &context,
+        &format!(
+            "COPY (SELECT * FROM (VALUES (-1.0), (-0.0::DOUBLE), (1.0)) AS t(x)) TO '{path}' \
+             OPTIONS ('format.bloom_filter_on_write' 'true')"
+        ),
+    )
+    .await;
+    let create = format!("CREATE EXTERNAL TABLE t STORED AS PARQUET LOCATION '{path}'");
+    plain_rows(&context, &create).await;
+    let found = plain_rows(&context, "SELECT count(*) FROM t WHERE x = 0.0").await;
+    let correction = Correction::RemoveUnsoundStatistics;
+    assert_ne!(
+        found, "1",
+        "DataFusion is right by itself: remove Bloom filters from the correction '{correction}'"
+    );
+    assert_eq!(found, "0");
+}
+
+#[tokio::test]
 async fn order_of_the_first_row_group_is_that_of_the_file() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("t.parquet").display().to_string();
