@@ -271,7 +271,10 @@ impl ChunkReader {
             if raw.rows > 0 {
                 return Ok(raw);
             }
-            if self.raw_dictionary.replace(raw).is_some() {
+            // It is in front of all pages of codes.
+            let is_late = self.page.as_ref().is_some_and(OpenPage::has_codes)
+                || self.upcoming.iter().any(RawPage::has_codes);
+            if is_late || self.raw_dictionary.replace(raw).is_some() {
                 return Err(Status::Corrupt);
             }
         }
