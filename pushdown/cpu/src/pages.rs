@@ -329,19 +329,11 @@ mod tests {
     use nearscan_command::{Encodings, Reading};
 
     use super::*;
+    use crate::tests::plain_chunk;
 
     fn chunk(codec: Codec, definition_level_max: u8) -> Chunk {
-        Chunk {
-            input: 0,
-            offset: 0,
-            length: 0,
-            uncompressed_bytes: 300,
-            physical_type: PhysicalType::Int32,
-            definition_level_max,
-            codec,
-            encodings: Encodings::ALL,
-            reading: Reading::PLAIN,
-        }
+        let chunk = plain_chunk(PhysicalType::Int32, Reading::PLAIN);
+        Chunk { uncompressed_bytes: 300, codec, definition_level_max, ..chunk }
     }
 
     /// A small number as a header has it.

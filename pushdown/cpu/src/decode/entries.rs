@@ -88,23 +88,13 @@ by_level! {
 
 #[cfg(test)]
 mod tests {
-    use nearscan_command::{Codec, Encoding, Encodings, PhysicalType, ReadAs, Reading};
+    use nearscan_command::{Encoding, PhysicalType, ReadAs, Reading};
 
     use super::*;
-    use crate::{decode::numbers::PageNumbers, simd::at_each_level};
+    use crate::{decode::numbers::PageNumbers, simd::at_each_level, tests::plain_chunk};
 
     fn chunk(physical_type: PhysicalType, rule: ReadAs, length: u16) -> Chunk {
-        Chunk {
-            input: 0,
-            offset: 0,
-            length: 0,
-            uncompressed_bytes: 0,
-            physical_type,
-            definition_level_max: 0,
-            codec: Codec::Uncompressed,
-            encodings: Encodings::ALL,
-            reading: Reading { rule, bits: 0, length },
-        }
+        plain_chunk(physical_type, Reading { rule, bits: 0, length })
     }
 
     #[test]

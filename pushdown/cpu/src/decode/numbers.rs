@@ -282,22 +282,13 @@ pub(crate) fn big_endian(bytes: &[u8]) -> Option<i64> {
 
 #[cfg(test)]
 mod tests {
-    use nearscan_command::{Codec, Encodings, ReadAs, Reading};
+    use nearscan_command::{ReadAs, Reading};
 
     use super::*;
+    use crate::tests::plain_chunk;
 
     fn chunk(physical_type: PhysicalType, length: u16) -> Chunk {
-        Chunk {
-            input: 0,
-            offset: 0,
-            length: 0,
-            uncompressed_bytes: 0,
-            physical_type,
-            definition_level_max: 0,
-            codec: Codec::Uncompressed,
-            encodings: Encodings::ALL,
-            reading: Reading { rule: ReadAs::Signed, bits: 0, length },
-        }
+        plain_chunk(physical_type, Reading { rule: ReadAs::Signed, bits: 0, length })
     }
 
     fn read(

@@ -82,22 +82,11 @@ pub(crate) fn widen(values: Vec<i64>, chunk: &Chunk) -> NumberValues {
 
 #[cfg(test)]
 mod tests {
-    use nearscan_command::{Codec, Encodings};
-
     use super::*;
+    use crate::tests::plain_chunk;
 
     fn chunk(physical_type: PhysicalType, rule: ReadAs, bits: u8) -> Chunk {
-        Chunk {
-            input: 0,
-            offset: 0,
-            length: 0,
-            uncompressed_bytes: 0,
-            physical_type,
-            definition_level_max: 0,
-            codec: Codec::Uncompressed,
-            encodings: Encodings::ALL,
-            reading: Reading { rule, bits, length: 0 },
-        }
+        plain_chunk(physical_type, Reading { rule, bits, length: 0 })
     }
 
     fn numbers(chunk: &Chunk, values: &[i64]) -> Result<Vec<i128>, Status> {

@@ -6,9 +6,24 @@ mod differences;
 mod written;
 
 use bytes::Bytes;
-use nearscan_command::{Chunk, Value};
+use nearscan_command::{Chunk, Codec, Encodings, PhysicalType, Reading, Value};
 
 use crate::{buffers::Buffers, chunk::ChunkReader, error::Stop, values::is_set, vector::Vector};
+
+/// A chunk of no bytes, without NULL or compression.
+pub(crate) fn plain_chunk(physical_type: PhysicalType, reading: Reading) -> Chunk {
+    Chunk {
+        input: 0,
+        offset: 0,
+        length: 0,
+        uncompressed_bytes: 0,
+        physical_type,
+        definition_level_max: 0,
+        codec: Codec::Uncompressed,
+        encodings: Encodings::ALL,
+        reading,
+    }
+}
 
 /// The values of a chunk, read in batches of `batch_rows`.
 fn read(chunk: &Chunk, bytes: &Bytes, rows: usize, batch_rows: usize) -> Result<Vec<Value>, Stop> {
