@@ -93,9 +93,4 @@ impl Block {
     pub(crate) fn rows(&self) -> Range<usize> {
         0..with_keys!(&self.keys, keys => keys.len())
     }
-
-    /// The block with keys that are at least wide.
-    pub(crate) fn widened(self) -> Self {
-        Self { keys: self.keys.widened(), ..self }
-    }
 }

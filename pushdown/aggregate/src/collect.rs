@@ -19,20 +19,11 @@ use crate::{
     table::Table,
 };
 
-/// Groups at which the table becomes a block.
-const GROUPS_MAX: usize = 1 << 14;
-
 /// Bytes of the table at which it becomes a block.
 const TABLE_BYTES_MAX: usize = 8 << 20;
 
 /// Rows a group that are worth the table.
 const ROWS_PER_GROUP: usize = 2;
-
-/// Rows that are not aggregated at once after a table that was not worth it.
-const ROWS_UNTRIED: usize = 1 << 20;
-
-/// Rows of a block, about; half a megabyte of keys of 64 bits.
-const BLOCK_ROWS: usize = 1 << 16;
 
 /// Bytes of a block of rows, about.
 const BLOCK_BYTES: usize = 8 << 20;
@@ -191,18 +182,18 @@ impl<K: Keys> Collecting<K> {
         }
         if self.untried == 0 {
             self.aggregate(shape);
-            let is_full = self.table.keys().len() >= GROUPS_MAX
+            let is_full = self.table.keys().len() >= shape.limits.table_groups
                 || self.table.keys().used_bytes() >= TABLE_BYTES_MAX;
             if is_full {
                 if self.table_rows < self.table.keys().len() * ROWS_PER_GROUP {
-                    self.untried = ROWS_UNTRIED;
+                    self.untried = shape.limits.untried_rows;
                 }
                 self.flush_table(shape, blocks);
             }
         } else {
             self.untried = self.untried.saturating_sub(hashes.len());
-            let is_full =
-                self.partitions.len() >= BLOCK_ROWS || self.keys.used_bytes() >= BLOCK_BYTES;
+            let is_full = self.partitions.len() >= shape.limits.block_rows
+                || self.keys.used_bytes() >= BLOCK_BYTES;
             if is_full || self.untried == 0 {
                 self.flush_rows(shape, blocks);
             }

@@ -25,6 +25,12 @@ pub enum Error {
         /// What is wrong with it.
         what: &'static str,
     },
+    /// The groups of the smallest share of a partition have no room in memory.
+    #[error("there is no memory for {bytes} bytes of groups")]
+    Memory {
+        /// The bytes that they take.
+        bytes: usize,
+    },
     /// A file of spilled blocks cannot be written or read.
     #[error("spilled blocks: {0}")]
     File(#[from] std::io::Error),

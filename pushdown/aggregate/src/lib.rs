@@ -11,10 +11,13 @@
 //!          keys packed to words, or to bytes              keys/
 //!          groups of a small table while groups repeat,   table.rs, fold.rs
 //!          otherwise rows, sorted by partition            block.rs
-//! merge    one merger a range of partitions: its own      merge.rs
-//!          table over the blocks of all collectors
+//! merge    one merger a partition of the output: range   merge.rs
+//!          by range, a table over all blocks              merging.rs
 //! spill    blocks in a file, partition by partition       spill.rs
 //! ```
+//!
+//! A merger that may not hold the groups of a partition passes over its rows several times, and
+//! keeps a share of the groups each time.
 //!
 //! # What this crate does not do
 //!
@@ -36,6 +39,7 @@ mod error;
 mod fold;
 mod keys;
 mod merge;
+mod merging;
 mod shape;
 mod spill;
 mod table;
@@ -45,6 +49,7 @@ pub use collect::Collector;
 pub use column::Column;
 pub use error::Error;
 pub use keys::KeyLayout;
-pub use merge::{Blocks, Groups, Merger};
-pub use shape::{Fold, Shape, State, Values};
+pub use merge::{Blocks, Merger, Step};
+pub use merging::Groups;
+pub use shape::{Fold, Limits, Shape, State, Values};
 pub use spill::{SpillReader, Spilled, write_blocks};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Defines [`Shape`]: what rows are grouped by, what is computed of a group, and how many
-//! partitions there are.
+//! partitions there are; and [`Limits`].
 
 use crate::keys::KeyLayout;
 
@@ -48,12 +48,31 @@ pub enum Values {
     I128,
 }
 
-impl State {
-    /// Bytes of the state of a group.
-    pub(crate) const fn memory_bytes(&self) -> usize {
-        match self.values {
-            Values::I128 => size_of::<i128>(),
-            Values::I64 | Values::U64 | Values::F64 => size_of::<u64>(),
+/// Sizes at which rows are moved on: time and memory depend on them, the groups do not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Groups at which the table of a collector becomes a block.
+    pub table_groups: usize,
+    /// Rows that a collector does not aggregate at once, after a table that was not worth it.
+    pub untried_rows: usize,
+    /// Rows of a block, about.
+    pub block_rows: usize,
+    /// Rows that are written to a file, and read, at a time.
+    pub section_rows: usize,
+    /// Rows from which partitions are merged on their own.
+    pub merged_rows: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            table_groups: 1 << 14,
+            untried_rows: 1 << 20,
+            // Half a megabyte of keys of 64 bits.
+            block_rows: 1 << 16,
+            section_rows: 1 << 13,
+            // Each table costs some microseconds.
+            merged_rows: 1 << 16,
         }
     }
 }
@@ -63,6 +82,7 @@ impl State {
 pub struct Shape {
     pub(crate) keys: KeyLayout,
     pub(crate) states: Vec<State>,
+    pub(crate) limits: Limits,
     /// Partitions of the output.
     outputs: usize,
     /// Partitions of each of the output's: a power of two.
@@ -79,7 +99,13 @@ impl Shape {
         assert!((1..=1 << 16).contains(&outputs), "{outputs} partitions");
         let radix = (PARTITIONS / outputs).max(1).next_power_of_two();
         let radix = if radix * outputs > PARTITIONS { (radix / 2).max(1) } else { radix };
-        Self { keys, states, outputs, radix }
+        Self { keys, states, limits: Limits::default(), outputs, radix }
+    }
+
+    /// The same with other limits, of which none is 0.
+    #[must_use]
+    pub fn with_limits(self, limits: Limits) -> Self {
+        Self { limits, ..self }
     }
 
     /// Number of partitions in all.

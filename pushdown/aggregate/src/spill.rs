@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Writes blocks to a file, partition by partition, and reads single partitions of it.
+//! Appends blocks to a file, partition by partition, and reads it section by section.
 //!
 //! ```text
-//! partition = section of rows, section of groups
+//! partition = sections of rows, sections of groups
 //! section   = count (8 bytes), columns, keys
 //! keys      = words
 //!           | length of all keys (8 bytes), their ends, their hashes, their bytes
@@ -10,12 +10,15 @@
 //!             length (8 bytes) and bytes of each buffer
 //! ```
 //!
-//! Numbers are in the order of this machine's bytes: a file does not outlive its query.
+//! A section has at most [`Limits::section_rows`](crate::Limits) rows, so that neither writing nor
+//! reading takes much memory, however many rows a partition has. Numbers are in the order of this
+//! machine's bytes: a file does not outlive its query.
 
 use std::{
     fmt,
     io::{self, Write},
     ops::Range,
+    sync::Arc,
 };
 
 use arrow::buffer::Buffer;
@@ -41,81 +44,125 @@ pub trait SpillReader: fmt::Debug + Send + Sync {
 /// Blocks in a file.
 #[derive(Debug)]
 pub struct Spilled {
-    file: Box<dyn SpillReader>,
+    file: Arc<dyn SpillReader>,
     kind: Kind,
-    partitions: Vec<Place>,
+    sections: Vec<Section>,
+    /// Where the sections of each partition end, `[partitions]`.
+    ends: Vec<usize>,
+    bytes: u64,
 }
 
-/// Where a partition is in its file.
-#[derive(Debug, Clone, Copy)]
-struct Place {
+/// Rows or groups of one partition, in a file.
+#[derive(Debug)]
+pub(crate) struct Section {
+    contents: Contents,
     offset: u64,
-    bytes: usize,
+    pub(crate) bytes: usize,
     rows: usize,
 }
 
-/// Writes blocks; `reader` makes the reader of what was written.
+/// Writes blocks to `writer`, whose next byte is at `offset` of the file that `file` reads.
 ///
 /// # Errors
 /// If they cannot be written.
-pub fn write_blocks<W: Write>(
+pub fn write_blocks(
     shape: &Shape,
-    blocks: Vec<Block>,
-    mut writer: W,
-    reader: impl FnOnce(W) -> Result<Box<dyn SpillReader>>,
+    blocks: &[Block],
+    writer: &mut dyn Write,
+    offset: u64,
+    file: Arc<dyn SpillReader>,
 ) -> Result<Spilled> {
-    let kind = blocks.iter().map(|block| block.keys.kind()).max().unwrap_or(Kind::Word);
-    let blocks: Vec<Block> = match kind {
-        Kind::Wide => blocks.into_iter().map(Block::widened).collect(),
-        Kind::Word | Kind::Text | Kind::Bytes => blocks,
-    };
-    let mut offset = 0;
-    let mut partitions = Vec::with_capacity(shape.partitions());
-    let mut buffer = Vec::new();
-    for partition in 0..shape.partitions() {
-        buffer.clear();
-        let mut rows = 0;
-        for contents in [Contents::Rows, Contents::Groups] {
-            let blocks = blocks.iter().filter(|block| block.contents == contents);
-            let slices: Vec<_> =
-                blocks.map(|block| (block, block.rows_of(partition..partition + 1))).collect();
-            rows += match kind {
-                Kind::Word => put_section::<Words<u64>>(shape, contents, &slices, &mut buffer),
-                Kind::Wide => put_section::<Words<u128>>(shape, contents, &slices, &mut buffer),
-                Kind::Text => put_section::<TextKeys>(shape, contents, &slices, &mut buffer),
-                Kind::Bytes => put_section::<ByteKeys>(shape, contents, &slices, &mut buffer),
-            };
-        }
-        writer.write_all(&buffer)?;
-        partitions.push(Place { offset, bytes: buffer.len(), rows });
-        offset += buffer.len() as u64;
+    match blocks.iter().map(|block| block.keys.kind()).max().unwrap_or(Kind::Word) {
+        Kind::Word => SpillWriter::<Words<u64>>::write(shape, blocks, writer, offset, file),
+        Kind::Wide => SpillWriter::<Words<u128>>::write(shape, blocks, writer, offset, file),
+        Kind::Text => SpillWriter::<TextKeys>::write(shape, blocks, writer, offset, file),
+        Kind::Bytes => SpillWriter::<ByteKeys>::write(shape, blocks, writer, offset, file),
     }
-    writer.flush()?;
-    Ok(Spilled { file: reader(writer)?, kind, partitions })
 }
 
-/// Appends the rows of blocks with the same contents, and returns their number.
-fn put_section<K: StoredKeys>(
-    shape: &Shape,
-    contents: Contents,
-    slices: &[(&Block, Range<usize>)],
-    buffer: &mut Vec<u8>,
-) -> usize {
-    let mut keys = K::default();
-    let mut columns = columns_of(shape, contents);
-    for (block, rows) in slices {
-        if let Some(block_keys) = K::of_any(&block.keys) {
-            keys.push_range(block_keys, rows.clone());
+/// Writes blocks with keys of one kind.
+struct SpillWriter<'a, K> {
+    shape: &'a Shape,
+    writer: &'a mut dyn Write,
+    offset: u64,
+    sections: Vec<Section>,
+    /// Rows of the section that is not written yet.
+    keys: K,
+    columns: Vec<Column>,
+    buffer: Vec<u8>,
+}
+
+impl<'a, K: StoredKeys> SpillWriter<'a, K> {
+    fn write(
+        shape: &'a Shape,
+        blocks: &[Block],
+        writer: &'a mut dyn Write,
+        offset: u64,
+        file: Arc<dyn SpillReader>,
+    ) -> Result<Spilled> {
+        let (sections, columns, buffer) = (Vec::new(), Vec::new(), Vec::new());
+        let mut this =
+            Self { shape, writer, offset, sections, keys: K::default(), columns, buffer };
+        let mut ends = Vec::with_capacity(shape.partitions());
+        for partition in 0..shape.partitions() {
+            for contents in [Contents::Rows, Contents::Groups] {
+                this.columns = columns_of(shape, contents);
+                for block in blocks.iter().filter(|block| block.contents == contents) {
+                    this.push(block, block.rows_of(partition..partition + 1))?;
+                }
+                this.end_section(contents)?;
+            }
+            ends.push(this.sections.len());
         }
-        for (column, values) in columns.iter_mut().zip(&block.columns) {
-            column.push_range(values, rows.clone());
-        }
+        this.writer.flush()?;
+        let bytes = this.offset - offset;
+        Ok(Spilled {
+            file,
+            kind: K::default().into_any().kind(),
+            sections: this.sections,
+            ends,
+            bytes,
+        })
     }
-    put(buffer, &[keys.len() as u64]);
-    columns.iter().for_each(|column| with_values!(column, values => put(buffer, values), ()));
-    let count = keys.len();
-    keys.store(buffer);
-    count
+
+    fn push(&mut self, block: &Block, mut rows: Range<usize>) -> Result<()> {
+        while !rows.is_empty() {
+            let room = self.shape.limits.section_rows.saturating_sub(self.keys.len()).max(1);
+            let some = rows.start..rows.end.min(rows.start + room);
+            rows.start = some.end;
+            if let Some((keys, key_rows)) = K::slice_of_any(&block.keys, some.clone()) {
+                self.keys.push_range(&keys, key_rows);
+            }
+            for (column, values) in self.columns.iter_mut().zip(&block.columns) {
+                column.push_range(values, some.clone());
+            }
+            if self.keys.len() >= self.shape.limits.section_rows {
+                self.end_section(block.contents)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the rows that there are.
+    fn end_section(&mut self, contents: Contents) -> Result<()> {
+        let keys = std::mem::take(&mut self.keys);
+        let rows = keys.len();
+        if rows == 0 {
+            return Ok(());
+        }
+        self.buffer.clear();
+        put(&mut self.buffer, &[rows as u64]);
+        for column in &mut self.columns {
+            with_values!(column, values => put(&mut self.buffer, values), ());
+            column.clear();
+        }
+        keys.store(&mut self.buffer);
+        self.writer.write_all(&self.buffer)?;
+        let bytes = self.buffer.len();
+        self.sections.push(Section { contents, offset: self.offset, bytes, rows });
+        self.offset += bytes as u64;
+        Ok(())
+    }
 }
 
 fn columns_of(shape: &Shape, contents: Contents) -> Vec<Column> {
@@ -151,44 +198,36 @@ fn take_count(bytes: &mut &[u8]) -> Result<usize> {
 }
 
 impl Spilled {
-    /// Bytes of the file.
+    /// Bytes in the file.
     #[must_use]
-    pub fn file_bytes(&self) -> u64 {
-        self.partitions.last().map_or(0, |last| last.offset + last.bytes as u64)
+    pub const fn file_bytes(&self) -> u64 {
+        self.bytes
     }
 
     pub(crate) const fn kind(&self) -> Kind {
         self.kind
     }
 
-    /// Bytes of a partition in the file.
-    pub(crate) fn bytes_of(&self, partition: usize) -> usize {
-        self.partitions[partition].bytes
+    /// The sections of some partitions.
+    pub(crate) fn sections_of(&self, partitions: Range<usize>) -> &[Section] {
+        let end = |partitions: usize| match partitions {
+            0 => 0,
+            _ => self.ends[partitions - 1],
+        };
+        &self.sections[end(partitions.start)..end(partitions.end)]
     }
 
-    pub(crate) fn rows_of(&self, partition: usize) -> usize {
-        self.partitions[partition].rows
+    pub(crate) fn rows_of(&self, partitions: Range<usize>) -> usize {
+        self.sections_of(partitions).iter().map(|section| section.rows).sum()
     }
 
-    /// The rows of some partitions.
-    pub(crate) fn read(&self, shape: &Shape, partitions: Range<usize>) -> Result<Vec<Block>> {
-        let places = &self.partitions[partitions];
-        let Some(first) = places.first() else { return Ok(Vec::new()) };
-        let mut buffer = vec![0; places.iter().map(|place| place.bytes).sum()];
-        self.file.read_at(first.offset, &mut buffer)?;
-        let mut bytes = &buffer[..];
-        let mut blocks = Vec::with_capacity(2 * places.len());
-        for _ in places {
-            for contents in [Contents::Rows, Contents::Groups] {
-                blocks.push(self.section(shape, contents, &mut bytes)?);
-            }
-        }
-        Ok(blocks)
-    }
-
-    fn section(&self, shape: &Shape, contents: Contents, bytes: &mut &[u8]) -> Result<Block> {
+    /// The rows of a section.
+    pub(crate) fn read(&self, shape: &Shape, section: &Section) -> Result<Block> {
+        let mut buffer = vec![0; section.bytes];
+        self.file.read_at(section.offset, &mut buffer)?;
+        let bytes = &mut &buffer[..];
         let count = take_count(bytes)?;
-        let mut columns = columns_of(shape, contents);
+        let mut columns = columns_of(shape, section.contents);
         for column in &mut columns {
             with_values!(column, values => *values = take(bytes, count)?, ());
         }
@@ -198,7 +237,7 @@ impl Spilled {
             Kind::Text => TextKeys::load(bytes, count)?.into_any(),
             Kind::Bytes => ByteKeys::load(bytes, count)?.into_any(),
         };
-        Ok(Block::of_one_partition(contents, keys, columns))
+        Ok(Block::of_one_partition(section.contents, keys, columns))
     }
 }
 

@@ -29,7 +29,8 @@ impl<T> Default for Executions<T> {
 
 impl<T> Executions<T> {
     /// What the partitions of an execution share, for one of so many that starts; `new` makes it
-    /// for the first of them. It is dropped with the last of its partitions.
+    /// for the first of them. It is dropped with the last of their streams; if some of them never
+    /// start, with the operator, or when another execution starts and the context is gone.
     pub(crate) fn start(
         &self,
         context: &Arc<TaskContext>,

@@ -17,13 +17,15 @@
 //! ```
 //!
 //! Merges of sorted rows over such scans become [`PushdownMergeExec`], in a second walk. Scans that
-//! no drive has become [`FusedScanExec`]s, by another rule ([`FusedScanRule`]).
+//! no drive has become [`FusedScanExec`]s, by another rule ([`FusedScanRule`]), and grouped
+//! aggregates that no scan computes [`PartitionedAggregateExec`]s ([`PartitionedAggregateRule`]).
 //!
 //! # What this crate does not do
 //!
 //! Deciding uses no backend, file system or clock: facts, capabilities, rates and time are passed
-//! in as values. Of the operators only the fused scan reads files, through [`LocalReads`]. Queries
-//! that footer statistics answer are rewritten by earlier rules, so they are not offloaded.
+//! in as values. Of the operators only the fused scan reads files, through [`LocalReads`], and the
+//! partitioned aggregate its temporary ones. Queries that footer statistics answer are rewritten by
+//! earlier rules, so they are not offloaded.
 //!
 //! # Invariants
 //!

@@ -15,7 +15,7 @@ mod layout;
 mod texts;
 mod words;
 
-use std::ops::Range;
+use std::{borrow::Cow, ops::Range};
 
 use arrow::array::ArrayRef;
 
@@ -68,6 +68,12 @@ pub(crate) trait Keys: Clone + Default + Send + Sync {
 
     /// The keys in any kind, if they are of this one.
     fn of_any(keys: &AnyKeys) -> Option<&Self>;
+
+    /// A range of keys, if they are of this kind, or of one that is widened to it; and where it is
+    /// in the keys that are returned.
+    fn slice_of_any(keys: &AnyKeys, range: Range<usize>) -> Option<(Cow<'_, Self>, Range<usize>)> {
+        Some((Cow::Borrowed(Self::of_any(keys)?), range))
+    }
 }
 
 /// Keys of any kind.
@@ -107,14 +113,6 @@ impl AnyKeys {
             Self::Wide(_) => Kind::Wide,
             Self::Text(_) => Kind::Text,
             Self::Bytes(_) => Kind::Bytes,
-        }
-    }
-
-    /// Widens keys of 64 bits.
-    pub(crate) fn widened(self) -> Self {
-        match self {
-            Self::Word(keys) => Self::Wide(keys.widened()),
-            others => others,
         }
     }
 }

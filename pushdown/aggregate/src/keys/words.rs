@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Implements keys in an integer of 64 or 128 bits.
 
-use std::ops::{BitOrAssign, Range};
+use std::{
+    borrow::Cow,
+    ops::{BitOrAssign, Range},
+};
 
 use arrow::{
     array::{Array, ArrayData, ArrayRef, BooleanArray, make_array},
@@ -96,15 +99,9 @@ impl Word for u128 {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Words<W>(pub(crate) Vec<W>);
 
-impl Words<u64> {
-    pub(super) fn widened(self) -> Words<u128> {
-        Words(self.0.into_iter().map(u128::from).collect())
-    }
-}
-
 /// Implements [`Keys`] for the words of one width.
 macro_rules! impl_keys {
-    ($word:ty, $kind:ident) => {
+    ($word:ty, $kind:ident $(, $slice_of_any:item)?) => {
         impl Keys for Words<$word> {
             fn len(&self) -> usize {
                 self.0.len()
@@ -169,11 +166,27 @@ macro_rules! impl_keys {
                     _ => None,
                 }
             }
+
+            $($slice_of_any)?
         }
     };
 }
 impl_keys!(u64, Word);
-impl_keys!(u128, Wide);
+impl_keys!(
+    u128,
+    Wide,
+    fn slice_of_any(keys: &AnyKeys, range: Range<usize>) -> Option<(Cow<'_, Self>, Range<usize>)> {
+        match keys {
+            AnyKeys::Wide(keys) => Some((Cow::Borrowed(keys), range)),
+            AnyKeys::Word(keys) => {
+                let count = range.len();
+                let widened = keys.0[range].iter().map(|word| u128::from(*word)).collect();
+                Some((Cow::Owned(Self(widened)), 0..count))
+            }
+            AnyKeys::Text(_) | AnyKeys::Bytes(_) => None,
+        }
+    }
+);
 
 /// Adds the columns to the words of their rows, which are 0; texts are not in words.
 pub(super) fn pack<W: Word>(

@@ -38,7 +38,7 @@ fn texts(distinct: i64) -> ArrayRef {
 }
 
 fn job(states: Vec<State>) -> Job {
-    Job { states, outputs: 3, collectors: 2, batch_rows: 8192, spills_after: None }
+    Job { states, ..Job::default() }
 }
 
 fn count() -> Vec<State> {

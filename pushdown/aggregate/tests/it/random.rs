@@ -7,6 +7,8 @@ use arrow::array::{ArrayRef, BooleanArray, Int32Array, Int64Array, StringViewArr
 use nearscan_aggregate::Values;
 use proptest::{collection::vec, option, prelude::*};
 
+use nearscan_aggregate::Limits;
+
 use crate::support::{Job, Table, expected, grouped, layout_of, states_over};
 
 fn key_column(rows: usize) -> impl Strategy<Value = ArrayRef> {
@@ -38,9 +40,16 @@ proptest! {
         collectors in 1..4_usize,
         batch_rows in 1..50_usize,
         spills_after in option::of(1..5_usize),
+        (table_groups, untried_rows, block_rows, section_rows, merged_rows) in
+            (1..100_usize, 1..100_usize, 1..100_usize, 1..50_usize, 1..100_usize),
     ) {
         let states = states_over(&[Values::I64]);
-        let job = Job { states: states.clone(), outputs, collectors, batch_rows, spills_after };
+        let limits = Limits { table_groups, untried_rows, block_rows, section_rows, merged_rows };
+        let states_of_job = states.clone();
+        let job = Job {
+            states: states_of_job, outputs, collectors, batch_rows, spills_after, limits,
+            ..Job::default()
+        };
         let answer = grouped(&table, layout_of(&table.keys), &job);
         prop_assert_eq!(answer, expected(&table, &states));
     }

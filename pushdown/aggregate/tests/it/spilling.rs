@@ -4,10 +4,10 @@
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, Int64Array, StringViewArray};
-use nearscan_aggregate::Values;
+use nearscan_aggregate::{Limits, Values};
 use rstest::rstest;
 
-use crate::support::{Job, Table, expected, grouped, layout_of, states_over};
+use crate::support::{Job, Table, expected, grouped, layout_of, small_limits, states_over};
 
 const ROWS: i64 = 60_000;
 
@@ -39,13 +39,59 @@ fn groups_of_spilled_rows_are_those_of_a_map(
 ) {
     let table = Table { keys, arguments: vec![nullable()] };
     let states = states_over(&[Values::I64]);
+    for limits in [Limits::default(), small_limits()] {
+        let job = Job {
+            states: states.clone(),
+            batch_rows: 4096,
+            spills_after: Some(spills_after),
+            limits,
+            ..Job::default()
+        };
+        let answer = grouped(&table, layout_of(&table.keys), &job);
+        assert_eq!(answer, expected(&table, &states));
+    }
+}
+
+/// Of 30,000 groups, or 9,000 texts, some hundreds have room.
+#[rstest]
+#[case::words(vec![integers()])]
+#[case::words_then_wide(vec![integers(), nullable()])]
+#[case::text(vec![texts()])]
+#[case::two_texts(vec![texts(), texts()])]
+fn groups_without_room_are_merged_in_shares(
+    #[case] keys: Vec<ArrayRef>,
+    #[values(None, Some(3))] spills_after: Option<usize>,
+) {
+    let table = Table { keys, arguments: vec![nullable()] };
+    let states = states_over(&[Values::I64]);
+    let limits = Limits { merged_rows: usize::MAX, ..small_limits() };
     let job = Job {
         states: states.clone(),
-        outputs: 2,
-        collectors: 2,
         batch_rows: 4096,
-        spills_after: Some(spills_after),
+        spills_after,
+        memory_bytes: 100_000,
+        limits,
+        ..Job::default()
     };
     let answer = grouped(&table, layout_of(&table.keys), &job);
     assert_eq!(answer, expected(&table, &states));
+}
+
+/// Most rows are of one group, which neither writing nor merging has to hold together.
+#[test]
+fn rows_of_one_group_take_no_memory_together() {
+    let key = |row| if row % 10 < 9 { -1 } else { row };
+    let keys: ArrayRef = Arc::new(Int64Array::from_iter_values((0..ROWS).map(key)));
+    let table = Table { keys: vec![keys], arguments: vec![nullable()] };
+    let states = states_over(&[Values::I64]);
+    // Rows are not aggregated when they are collected.
+    let limits = Limits { table_groups: 1, section_rows: 100, ..Limits::default() };
+    let job = Job {
+        states: states.clone(),
+        spills_after: Some(1),
+        memory_bytes: 50_000,
+        limits,
+        ..Job::default()
+    };
+    assert_eq!(grouped(&table, layout_of(&table.keys), &job), expected(&table, &states));
 }

@@ -5,7 +5,7 @@ use std::{
     collections::BTreeMap,
     fs::File,
     hash::{DefaultHasher, Hash, Hasher},
-    io::{self, Seek, Write},
+    io,
     os::unix::fs::FileExt,
     sync::Arc,
 };
@@ -17,7 +17,8 @@ use arrow::{
     util::display::array_value_to_string,
 };
 use nearscan_aggregate::{
-    Blocks, Collector, Fold, KeyLayout, Merger, Shape, SpillReader, State, Values, write_blocks,
+    Blocks, Collector, Fold, KeyLayout, Limits, Merger, Shape, SpillReader, State, Step, Values,
+    write_blocks,
 };
 
 /// A table: key columns, then arguments.
@@ -36,6 +37,34 @@ pub(crate) struct Job {
     pub(crate) batch_rows: usize,
     /// Of so many batches each, the rows are written to a file.
     pub(crate) spills_after: Option<usize>,
+    /// Bytes that a merger may hold.
+    pub(crate) memory_bytes: usize,
+    pub(crate) limits: Limits,
+}
+
+impl Default for Job {
+    fn default() -> Self {
+        Self {
+            states: Vec::new(),
+            outputs: 3,
+            collectors: 2,
+            batch_rows: 8192,
+            spills_after: None,
+            memory_bytes: usize::MAX,
+            limits: Limits::default(),
+        }
+    }
+}
+
+/// Limits that a few thousand rows reach.
+pub(crate) fn small_limits() -> Limits {
+    Limits {
+        table_groups: 500,
+        untried_rows: 5000,
+        block_rows: 3000,
+        section_rows: 70,
+        merged_rows: 100,
+    }
 }
 
 /// Groups by the texts of their keys; the states as texts.
@@ -68,11 +97,13 @@ pub(crate) fn layout_of(keys: &[ArrayRef]) -> KeyLayout {
 
 /// The groups that the crate makes.
 pub(crate) fn grouped(table: &Table, layout: KeyLayout, job: &Job) -> Answer {
-    let shape = Arc::new(Shape::new(layout, job.states.clone(), job.outputs));
+    let shape =
+        Arc::new(Shape::new(layout, job.states.clone(), job.outputs).with_limits(job.limits));
     let mut collectors: Vec<Collector> =
         (0..job.collectors).map(|_| Collector::new(Arc::clone(&shape))).collect();
     let rows = table.keys[0].len();
     let mut spilled = Vec::new();
+    let (mut file, mut end) = (tempfile::tempfile().expect("a file"), 0);
     for (number, start) in (0..rows).step_by(job.batch_rows).enumerate() {
         let length = job.batch_rows.min(rows - start);
         let slice = |arrays: &[ArrayRef]| -> Vec<ArrayRef> {
@@ -88,14 +119,12 @@ pub(crate) fn grouped(table: &Table, layout: KeyLayout, job: &Job) -> Answer {
         let collector = &mut collectors[number % job.collectors];
         collector.push(&keys, &hashes, &slice(&table.arguments)).expect("the types are right");
         if job.spills_after.is_some_and(|batches| number % batches == batches - 1) {
-            let file = tempfile::tempfile().expect("a file");
             let blocks = collector.take_blocks();
-            let reader = |mut file: File| {
-                file.flush()?;
-                file.rewind()?;
-                Ok(Box::new(Spill(file)) as Box<dyn SpillReader>)
-            };
-            spilled.push(write_blocks(&shape, blocks, file, reader).expect("it is written"));
+            let reader = Arc::new(Spill(file.try_clone().expect("a file")));
+            let some = write_blocks(&shape, &blocks, &mut file, end, reader);
+            let some = some.expect("it is written");
+            end += some.file_bytes();
+            spilled.push(some);
         }
     }
     let blocks = collectors.iter_mut().flat_map(Collector::take_blocks).collect();
@@ -103,7 +132,13 @@ pub(crate) fn grouped(table: &Table, layout: KeyLayout, job: &Job) -> Answer {
     let mut answer = Answer::new();
     for output in 0..job.outputs {
         let mut merger = Merger::new(Arc::clone(&blocks), output);
-        while let Some(groups) = merger.next_groups().expect("blocks can be read") {
+        let may_hold = &mut |bytes| bytes <= job.memory_bytes;
+        loop {
+            let groups = match merger.step(may_hold).expect("blocks can be merged") {
+                Step::Rows => continue,
+                Step::Groups(groups) => groups,
+                Step::Done => break,
+            };
             let keys = groups.keys(0..groups.len()).expect("keys have arrays");
             let states = job.states.iter().enumerate().map(|(place, state)| {
                 let argument = table.arguments.get(state.argument);

@@ -12,7 +12,7 @@ use datafusion::{
     error::{DataFusionError, Result},
     execution::{
         TaskContext,
-        memory_pool::{MemoryConsumer, MemoryReservation},
+        memory_pool::{MemoryConsumer, MemoryLimit, MemoryReservation},
     },
     physical_expr_common::utils::evaluate_expressions_to_arrays,
     physical_plan::{
@@ -27,7 +27,18 @@ use futures::{
 };
 use nearscan_aggregate::{Block, Blocks, Collector, Spilled};
 
-use super::{plan::Planned, spill};
+use super::{
+    plan::Planned,
+    spill::{TemporaryFile, external},
+};
+
+/// Bytes that each partition may take without the pool's leave, so that it always goes on: a few
+/// batches of rows, or a section of a file and its groups.
+pub(super) const MEMORY_MIN: usize = 1 << 20;
+
+/// With less than this part of the blocks free in the pool, merging would pass over them many
+/// times; from files it has all of the memory.
+const FREE_MIN: usize = 4;
 
 /// The rows of all partitions, which are collected once for all streams of an execution.
 pub(super) struct Collection(Shared<BoxFuture<'static, Collected>>);
@@ -38,7 +49,9 @@ type Collected = std::result::Result<Arc<Rows>, Arc<DataFusionError>>;
 #[derive(Debug)]
 pub(super) struct Rows {
     pub(super) blocks: Arc<Blocks>,
-    /// The memory of the blocks, and of the groups that the streams make of them.
+    /// Bytes that each stream may hold for its groups, if the memory pool has them.
+    pub(super) groups_bytes_max: usize,
+    /// The memory of the blocks.
     _memory: Vec<MemoryReservation>,
 }
 
@@ -79,41 +92,46 @@ async fn collect(
     });
     let mut blocks = Vec::new();
     let mut spilled = Vec::new();
-    let mut memory = Vec::with_capacity(partitions + 1);
+    let mut memory = Vec::with_capacity(partitions);
     for part in try_join_all(tasks).await? {
         blocks.extend(part.blocks);
         spilled.extend(part.spilled);
         memory.push(part.memory);
     }
-    let mut blocks = Blocks::new(Arc::clone(&planned.shape), blocks, spilled);
-    let consumer = MemoryConsumer::new("PartitionedAggregateExec groups");
-    let groups = consumer.register(task.memory_pool());
-    if groups.try_grow(blocks.merging_bytes() * planned.partitions).is_err() {
-        // Merging fewer rows at a time takes less memory, and so do rows in files.
-        let (in_memory, mut spilled) = blocks.into_parts();
-        if !in_memory.is_empty() {
-            let metrics = SpillMetrics::new(metrics, 0);
-            spilled.push(write_counted(planned, in_memory, task, &metrics)?);
-        }
-        memory.clear();
-        blocks = Blocks::new(Arc::clone(&planned.shape), Vec::new(), spilled).with_least_memory();
-        groups.try_grow(blocks.merging_bytes() * planned.partitions)?;
+    let in_memory: usize = blocks.iter().map(Block::memory_bytes).sum();
+    if in_memory > 0 && free_bytes(task).is_some_and(|free| free < in_memory / FREE_MIN) {
+        let metrics = SpillMetrics::new(metrics, 0);
+        let mut file = TemporaryFile::create(task)?;
+        spilled.push(append_counted(&mut file, planned, &blocks, &metrics)?);
+        metrics.spill_file_count.add(1);
+        (blocks, memory) = (Vec::new(), Vec::new());
     }
-    memory.push(groups);
-    Ok(Rows { blocks: Arc::new(blocks), _memory: memory })
+    let share = |free: usize| (free / planned.partitions).max(MEMORY_MIN);
+    Ok(Rows {
+        groups_bytes_max: free_bytes(task).map_or(usize::MAX, share),
+        blocks: Arc::new(Blocks::new(Arc::clone(&planned.shape), blocks, spilled)),
+        _memory: memory,
+    })
 }
 
-/// Writes blocks to a file, and counts what was written.
-fn write_counted(
+/// Bytes that the memory pool has left, if it is limited.
+fn free_bytes(task: &TaskContext) -> Option<usize> {
+    let pool = task.memory_pool();
+    match pool.memory_limit() {
+        MemoryLimit::Finite(limit) => Some(limit.saturating_sub(pool.reserved())),
+        MemoryLimit::Infinite | MemoryLimit::Unknown => None,
+    }
+}
+
+/// Appends blocks to a file, and counts what was written.
+fn append_counted(
+    file: &mut TemporaryFile,
     planned: &Planned,
-    blocks: Vec<Block>,
-    task: &TaskContext,
+    blocks: &[Block],
     metrics: &SpillMetrics,
 ) -> Result<Spilled> {
-    let rows = blocks.iter().map(Block::row_count).sum();
-    let spilled = spill::write(&planned.shape, blocks, task)?;
-    metrics.spill_file_count.add(1);
-    metrics.spilled_rows.add(rows);
+    let spilled = file.append(&planned.shape, blocks)?;
+    metrics.spilled_rows.add(blocks.iter().map(Block::row_count).sum());
     metrics.spilled_bytes.add(usize::try_from(spilled.file_bytes()).unwrap_or(usize::MAX));
     Ok(spilled)
 }
@@ -125,6 +143,8 @@ struct Part {
     hashes: Vec<u64>,
     blocks: Vec<Block>,
     spilled: Vec<Spilled>,
+    /// Where rows are spilled to.
+    file: Option<TemporaryFile>,
     memory: MemoryReservation,
     time: Time,
     spill_metrics: SpillMetrics,
@@ -144,6 +164,7 @@ impl Part {
             hashes: Vec::new(),
             blocks: Vec::new(),
             spilled: Vec::new(),
+            file: None,
             memory: consumer.with_can_spill(true).register(task.memory_pool()),
             time: MetricBuilder::new(metrics).subset_time("collect_time", partition),
             spill_metrics: SpillMetrics::new(metrics, partition),
@@ -157,18 +178,19 @@ impl Part {
             let time = self.time.clone();
             let _timer = time.timer();
             self.push(&batch)?;
-            if self.memory.try_resize(self.collector.memory_bytes()).is_err() {
+            let bytes = self.collector.memory_bytes();
+            if self.memory.try_resize(bytes).is_err() && bytes > MEMORY_MIN {
                 let blocks = self.collector.take_blocks();
-                self.spill(blocks, &task)?;
+                self.spill(&blocks, &task)?;
             }
         }
         let time = self.time.clone();
         let _timer = time.timer();
         self.blocks = self.collector.take_blocks();
         let bytes = self.blocks.iter().map(Block::memory_bytes).sum();
-        if self.memory.try_resize(bytes).is_err() {
+        if self.memory.try_resize(bytes).is_err() && bytes > MEMORY_MIN {
             let blocks = std::mem::take(&mut self.blocks);
-            self.spill(blocks, &task)?;
+            self.spill(&blocks, &task)?;
         }
         Ok(self)
     }
@@ -184,12 +206,19 @@ impl Part {
         self.hashes.resize(rows, 0);
         let hashed = self.planned.hashed.iter().map(|place| &keys[*place]);
         create_hashes(hashed, REPARTITION_RANDOM_STATE.random_state(), &mut self.hashes)?;
-        self.collector.push(&keys, &self.hashes, &arguments).map_err(spill::external)
+        self.collector.push(&keys, &self.hashes, &arguments).map_err(external)
     }
 
-    /// Writes all blocks that there are to a file, so that no memory is in use.
-    fn spill(&mut self, blocks: Vec<Block>, task: &TaskContext) -> Result<()> {
-        self.spilled.push(write_counted(&self.planned, blocks, task, &self.spill_metrics)?);
+    /// Writes all blocks that there are to the file, so that no memory is in use.
+    fn spill(&mut self, blocks: &[Block], task: &TaskContext) -> Result<()> {
+        let file = match &mut self.file {
+            Some(file) => file,
+            None => {
+                self.spill_metrics.spill_file_count.add(1);
+                self.file.insert(TemporaryFile::create(task)?)
+            }
+        };
+        self.spilled.push(append_counted(file, &self.planned, blocks, &self.spill_metrics)?);
         self.memory.free();
         Ok(())
     }

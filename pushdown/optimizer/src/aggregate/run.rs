@@ -8,8 +8,12 @@ use arrow::{
     datatypes::SchemaRef,
 };
 use datafusion::{
-    error::Result,
-    execution::TaskContext,
+    common::resources_datafusion_err,
+    error::{DataFusionError, Result},
+    execution::{
+        TaskContext,
+        memory_pool::{MemoryConsumer, MemoryReservation},
+    },
     logical_expr::EmitTo,
     physical_expr::aggregate::AggregateFunctionExpr,
     physical_plan::{
@@ -18,10 +22,10 @@ use datafusion::{
     },
 };
 use futures::stream::{self, BoxStream};
-use nearscan_aggregate::{Groups, Merger};
+use nearscan_aggregate::{Error, Groups, Merger, Step};
 
 use super::{
-    collect::{Collection, Rows},
+    collect::{Collection, MEMORY_MIN, Rows},
     plan::{Output, Planned},
     spill::external,
 };
@@ -44,11 +48,13 @@ pub(super) fn partition_stream(
     let planned = Arc::clone(start.planned);
     let new = || Collection::new(&planned, task, start.metrics);
     let collection = start.executions.start(task, planned.partitions, partition, new);
+    let consumer = MemoryConsumer::new(format!("PartitionedAggregateExec groups[{partition}]"));
     let merging = Merging {
         schema: Arc::clone(&start.schema),
         batch_rows: task.session_config().batch_size(),
         metrics: BaselineMetrics::new(start.metrics, partition),
         partition,
+        memory: consumer.register(task.memory_pool()),
         stage: Stage::Collecting(collection),
         planned,
     };
@@ -66,6 +72,8 @@ struct Merging {
     batch_rows: usize,
     metrics: BaselineMetrics,
     partition: usize,
+    /// The memory of the groups.
+    memory: MemoryReservation,
     stage: Stage,
 }
 
@@ -73,26 +81,31 @@ enum Stage {
     Collecting(Arc<Collection>),
     Merging {
         merger: Merger,
-        groups: Option<Groups>,
+        groups: Option<Box<Groups>>,
         /// Groups that were returned.
         returned: usize,
-        _rows: Arc<Rows>,
+        rows: Arc<Rows>,
     },
 }
+
+/// Steps of a merger before the stream gives way to other tasks and can be cancelled: about a
+/// millisecond.
+const STEPS_IN_TURN: usize = 8;
 
 impl Merging {
     async fn next(&mut self) -> Result<Option<RecordBatch>> {
         if let Stage::Collecting(collection) = &self.stage {
             let rows = Arc::clone(collection).rows().await?;
             let merger = Merger::new(Arc::clone(&rows.blocks), self.partition);
-            self.stage = Stage::Merging { merger, groups: None, returned: 0, _rows: rows };
+            self.stage = Stage::Merging { merger, groups: None, returned: 0, rows };
         }
-        let Stage::Merging { merger, groups, returned, .. } = &mut self.stage else {
+        let Stage::Merging { merger, groups, returned, rows } = &mut self.stage else {
             return Ok(None);
         };
         let time = self.metrics.elapsed_compute().clone();
-        let _timer = time.timer();
+        let mut steps = 0;
         loop {
+            let timer = time.timer();
             if let Some(groups) = groups.as_ref().filter(|groups| *returned < groups.len()) {
                 let range = *returned..groups.len().min(*returned + self.batch_rows);
                 *returned = range.end;
@@ -101,11 +114,42 @@ impl Merging {
                 return Ok(Some(batch));
             }
             *groups = None;
-            let Some(next) = merger.next_groups().map_err(external)? else { return Ok(None) };
-            *groups = Some(next);
-            *returned = 0;
+            let mut refused = None;
+            let may_hold = &mut |bytes: usize| {
+                let charged = if bytes > MEMORY_MIN { bytes } else { 0 };
+                refused = match charged <= rows.groups_bytes_max {
+                    true => self.memory.try_resize(charged).err(),
+                    false => Some(too_large(bytes, rows.groups_bytes_max)),
+                };
+                refused.is_none()
+            };
+            match merger.step(may_hold) {
+                Ok(Step::Rows) => {}
+                Ok(Step::Groups(next)) => {
+                    *groups = Some(Box::new(next));
+                    *returned = 0;
+                }
+                Ok(Step::Done) => return Ok(None),
+                Err(error @ Error::Memory { .. }) => {
+                    return Err(refused.unwrap_or_else(|| external(error)));
+                }
+                Err(error) => return Err(external(error)),
+            }
+            drop(timer);
+            steps += 1;
+            if steps % STEPS_IN_TURN == 0 {
+                tokio::task::yield_now().await;
+            }
         }
     }
+}
+
+/// The groups of even the smallest share take more than each partition may hold.
+fn too_large(bytes: usize, most: usize) -> DataFusionError {
+    resources_datafusion_err!(
+        "PartitionedAggregateExec: groups of one partition take {bytes} bytes, and the memory \
+         limit leaves {most} for each"
+    )
 }
 
 /// The output of a range of groups.

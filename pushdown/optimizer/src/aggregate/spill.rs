@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Writes rows to the temporary files of a query.
 
-use std::{fmt, fs::File, io, os::unix::fs::FileExt, sync::Arc};
+use std::{
+    fmt,
+    fs::File,
+    io::{self, BufWriter, IntoInnerError},
+    os::unix::fs::FileExt,
+    sync::Arc,
+};
 
 use datafusion::{
     common::resources_datafusion_err,
@@ -13,10 +19,18 @@ use nearscan_aggregate::{Block, Error, Shape, SpillReader, Spilled, write_blocks
 /// Why the file is needed, for errors of whoever makes it.
 const PURPOSE: &str = "PartitionedAggregateExec";
 
-/// A file that was written; it is deleted when this is dropped.
+/// Bytes that are written at a time.
+const BUFFER_BYTES: usize = 1 << 20;
+
+/// A temporary file of a query, to which blocks are appended; it is deleted with the last of them.
+pub(super) struct TemporaryFile {
+    written: Arc<WrittenFile>,
+    end: u64,
+}
+
 struct WrittenFile {
     file: File,
-    _temporary: Arc<dyn SpillFile>,
+    temporary: Arc<dyn SpillFile>,
 }
 
 impl fmt::Debug for WrittenFile {
@@ -31,19 +45,28 @@ impl SpillReader for WrittenFile {
     }
 }
 
-/// Writes blocks to a temporary file.
-pub(super) fn write(shape: &Shape, blocks: Vec<Block>, task: &TaskContext) -> Result<Spilled> {
-    let temporary = task.runtime_env().disk_manager.create_tmp_file(PURPOSE)?;
-    let Some(path) = temporary.path() else {
-        return Err(resources_datafusion_err!("{PURPOSE} spills to local files only"));
-    };
-    let file = File::open(path)?;
-    let writer = temporary.open_writer()?;
-    let reader = |mut writer: Box<dyn datafusion::execution::SpillWriter>| {
-        writer.finish().map_err(io::Error::other)?;
-        Ok(Box::new(WrittenFile { file, _temporary: temporary }) as Box<dyn SpillReader>)
-    };
-    write_blocks(shape, blocks, writer, reader).map_err(external)
+impl TemporaryFile {
+    /// An empty file.
+    pub(super) fn create(task: &TaskContext) -> Result<Self> {
+        let temporary = task.runtime_env().disk_manager.create_tmp_file(PURPOSE)?;
+        let Some(path) = temporary.path() else {
+            return Err(resources_datafusion_err!("{PURPOSE} spills to local files only"));
+        };
+        let file = File::open(path)?;
+        Ok(Self { written: Arc::new(WrittenFile { file, temporary }), end: 0 })
+    }
+
+    /// Appends blocks.
+    pub(super) fn append(&mut self, shape: &Shape, blocks: &[Block]) -> Result<Spilled> {
+        let reader = Arc::clone(&self.written) as Arc<dyn SpillReader>;
+        let mut writer =
+            BufWriter::with_capacity(BUFFER_BYTES, self.written.temporary.open_writer()?);
+        let spilled =
+            write_blocks(shape, blocks, &mut writer, self.end, reader).map_err(external)?;
+        writer.into_inner().map_err(IntoInnerError::into_error)?.finish()?;
+        self.end += spilled.file_bytes();
+        Ok(spilled)
+    }
 }
 
 /// An error of the grouping as one of the query.
