@@ -3,7 +3,8 @@
 //!
 //! A footer is known by its address while it is alive, that is, while the metadata cache or a plan
 //! holds it; this memory keeps no footer of a file alive. It keeps those that were made of them
-//! without unsound statistics, until the next footer is remembered after theirs is gone.
+//! without unsound statistics until theirs are gone and a footer is remembered: the next one, or,
+//! with many footers, the one that doubles their number.
 
 use std::{
     collections::HashMap,
