@@ -5,3 +5,4 @@
 mod conformance;
 mod contract;
 mod fused;
+mod fused_drive;
