@@ -123,6 +123,9 @@ impl<K: Keys + fmt::Debug> Merging for MergingKeys<K> {
         let places = key_rows.zip(rows).filter(|(key, _)| share.has(keys.hash(*key)));
         let (key_rows, rows): (Vec<u32>, Vec<u32>) =
             places.map(|(key, row)| (key as u32, row as u32)).unzip();
+        if rows.is_empty() {
+            return;
+        }
         let all = || 0..rows.len();
         let columns: Vec<Column> =
             block.columns.iter().map(|column| column.gather(&rows)).collect();

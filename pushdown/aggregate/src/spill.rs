@@ -10,8 +10,8 @@
 //!             length (8 bytes) and bytes of each buffer
 //! ```
 //!
-//! A section has at most [`Limits::section_rows`](crate::Limits) rows, so that neither writing nor
-//! reading takes much memory, however many rows a partition has. Numbers are in the order of this
+//! A section ends at [`Limits::section_rows`](crate::Limits) rows, or some 100 KiB, so that neither
+//! writing nor reading takes much memory, however many rows a partition has. Numbers are in the order of this
 //! machine's bytes: a file does not outlive its query.
 
 use std::{
@@ -32,6 +32,12 @@ use crate::{
     shape::Shape,
 };
 
+/// Bytes at which a section ends.
+const SECTION_BYTES: usize = 1 << 17;
+
+/// Rows that are added to a section before its bytes are looked at.
+const STEP_ROWS: usize = 256;
+
 /// A file that blocks were written to.
 pub trait SpillReader: fmt::Debug + Send + Sync {
     /// Fills `buffer` with the bytes at an offset.
@@ -48,7 +54,7 @@ pub struct Spilled {
     kind: Kind,
     sections: Vec<Section>,
     /// Where the sections of each partition end, `[partitions]`.
-    ends: Vec<usize>,
+    ends: Vec<u32>,
     bytes: u64,
 }
 
@@ -112,7 +118,8 @@ impl<'a, K: StoredKeys> SpillWriter<'a, K> {
                 }
                 this.end_section(contents)?;
             }
-            ends.push(this.sections.len());
+            // A section takes bytes of a file, and 2^32 of them more than any file has.
+            ends.push(u32::try_from(this.sections.len()).unwrap_or(u32::MAX));
         }
         this.writer.flush()?;
         let bytes = this.offset - offset;
@@ -127,8 +134,8 @@ impl<'a, K: StoredKeys> SpillWriter<'a, K> {
 
     fn push(&mut self, block: &Block, mut rows: Range<usize>) -> Result<()> {
         while !rows.is_empty() {
-            let room = self.shape.limits.section_rows.saturating_sub(self.keys.len()).max(1);
-            let some = rows.start..rows.end.min(rows.start + room);
+            let room = self.shape.limits.section_rows.saturating_sub(self.keys.len());
+            let some = rows.start..rows.end.min(rows.start + room.clamp(1, STEP_ROWS));
             rows.start = some.end;
             if let Some((keys, key_rows)) = K::slice_of_any(&block.keys, some.clone()) {
                 self.keys.push_range(&keys, key_rows);
@@ -136,7 +143,10 @@ impl<'a, K: StoredKeys> SpillWriter<'a, K> {
             for (column, values) in self.columns.iter_mut().zip(&block.columns) {
                 column.push_range(values, some.clone());
             }
-            if self.keys.len() >= self.shape.limits.section_rows {
+            let values: usize = self.columns.iter().map(Column::memory_bytes).sum();
+            if self.keys.len() >= self.shape.limits.section_rows
+                || self.keys.used_bytes() + values >= SECTION_BYTES
+            {
                 self.end_section(block.contents)?;
             }
         }
@@ -204,6 +214,12 @@ impl Spilled {
         self.bytes
     }
 
+    /// Bytes of memory, of where the rows are.
+    #[must_use]
+    pub fn memory_bytes(&self) -> usize {
+        self.sections.capacity() * size_of::<Section>() + size_of_val(&self.ends[..])
+    }
+
     pub(crate) const fn kind(&self) -> Kind {
         self.kind
     }
@@ -212,7 +228,7 @@ impl Spilled {
     pub(crate) fn sections_of(&self, partitions: Range<usize>) -> &[Section] {
         let end = |partitions: usize| match partitions {
             0 => 0,
-            _ => self.ends[partitions - 1],
+            _ => self.ends[partitions - 1] as usize,
         };
         &self.sections[end(partitions.start)..end(partitions.end)]
     }

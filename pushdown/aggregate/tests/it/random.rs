@@ -43,14 +43,11 @@ proptest! {
         (table_groups, untried_rows, block_rows, section_rows, merged_rows) in
             (1..100_usize, 1..100_usize, 1..100_usize, 1..50_usize, 1..100_usize),
     ) {
-        let states = states_over(&[Values::I64]);
         let limits = Limits { table_groups, untried_rows, block_rows, section_rows, merged_rows };
-        let states_of_job = states.clone();
-        let job = Job {
-            states: states_of_job, outputs, collectors, batch_rows, spills_after, limits,
-            ..Job::default()
-        };
+        let states = states_over(&[Values::I64]);
+        let job =
+            Job { states, outputs, collectors, batch_rows, spills_after, limits, ..Job::default() };
         let answer = grouped(&table, layout_of(&table.keys), &job);
-        prop_assert_eq!(answer, expected(&table, &states));
+        prop_assert_eq!(answer, expected(&table, &job.states));
     }
 }

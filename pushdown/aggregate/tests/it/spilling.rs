@@ -7,7 +7,9 @@ use arrow::array::{ArrayRef, Int64Array, StringViewArray};
 use nearscan_aggregate::{Limits, Values};
 use rstest::rstest;
 
-use crate::support::{Job, Table, expected, grouped, layout_of, small_limits, states_over};
+use crate::support::{
+    Job, Table, expected, grouped, grouped_in_steps, layout_of, small_limits, states_over,
+};
 
 const ROWS: i64 = 60_000;
 
@@ -73,8 +75,10 @@ fn groups_without_room_are_merged_in_shares(
         limits,
         ..Job::default()
     };
-    let answer = grouped(&table, layout_of(&table.keys), &job);
+    let (answer, steps) = grouped_in_steps(&table, layout_of(&table.keys), &job);
     assert_eq!(answer, expected(&table, &states));
+    // All partitions of an output are one range.
+    assert!(steps > 2 * job.outputs, "{steps} steps");
 }
 
 /// Most rows are of one group, which neither writing nor merging has to hold together.

@@ -97,6 +97,11 @@ pub(crate) fn layout_of(keys: &[ArrayRef]) -> KeyLayout {
 
 /// The groups that the crate makes.
 pub(crate) fn grouped(table: &Table, layout: KeyLayout, job: &Job) -> Answer {
+    grouped_in_steps(table, layout, job).0
+}
+
+/// The groups, and the number of steps in which they came out.
+pub(crate) fn grouped_in_steps(table: &Table, layout: KeyLayout, job: &Job) -> (Answer, usize) {
     let shape =
         Arc::new(Shape::new(layout, job.states.clone(), job.outputs).with_limits(job.limits));
     let mut collectors: Vec<Collector> =
@@ -130,6 +135,7 @@ pub(crate) fn grouped(table: &Table, layout: KeyLayout, job: &Job) -> Answer {
     let blocks = collectors.iter_mut().flat_map(Collector::take_blocks).collect();
     let blocks = Arc::new(Blocks::new(Arc::clone(&shape), blocks, spilled));
     let mut answer = Answer::new();
+    let mut steps = 0;
     for output in 0..job.outputs {
         let mut merger = Merger::new(Arc::clone(&blocks), output);
         let may_hold = &mut |bytes| bytes <= job.memory_bytes;
@@ -139,6 +145,7 @@ pub(crate) fn grouped(table: &Table, layout: KeyLayout, job: &Job) -> Answer {
                 Step::Groups(groups) => groups,
                 Step::Done => break,
             };
+            steps += 1;
             let keys = groups.keys(0..groups.len()).expect("keys have arrays");
             let states = job.states.iter().enumerate().map(|(place, state)| {
                 let argument = table.arguments.get(state.argument);
@@ -153,7 +160,7 @@ pub(crate) fn grouped(table: &Table, layout: KeyLayout, job: &Job) -> Answer {
             }
         }
     }
-    answer
+    (answer, steps)
 }
 
 fn type_of(state: &State, argument: Option<&DataType>) -> DataType {

@@ -49,8 +49,6 @@ type Collected = std::result::Result<Arc<Rows>, Arc<DataFusionError>>;
 #[derive(Debug)]
 pub(super) struct Rows {
     pub(super) blocks: Arc<Blocks>,
-    /// Bytes that each stream may hold for its groups, if the memory pool has them.
-    pub(super) groups_bytes_max: usize,
     /// The memory of the blocks.
     _memory: Vec<MemoryReservation>,
 }
@@ -99,23 +97,23 @@ async fn collect(
         memory.push(part.memory);
     }
     let in_memory: usize = blocks.iter().map(Block::memory_bytes).sum();
-    if in_memory > 0 && free_bytes(task).is_some_and(|free| free < in_memory / FREE_MIN) {
+    if in_memory > MEMORY_MIN && free_bytes(task).is_some_and(|free| free < in_memory / FREE_MIN) {
         let metrics = SpillMetrics::new(metrics, 0);
-        let mut file = TemporaryFile::create(task)?;
-        spilled.push(append_counted(&mut file, planned, &blocks, &metrics)?);
         metrics.spill_file_count.add(1);
+        let (planned, mut file) = (Arc::clone(planned), TemporaryFile::create(task)?);
+        let write = move || append_counted(&mut file, &planned, &blocks, &metrics);
+        let written = SpawnedTask::spawn_blocking(write).join_unwind().await;
+        spilled.push(written.map_err(|error| DataFusionError::External(error.into()))??);
         (blocks, memory) = (Vec::new(), Vec::new());
     }
-    let share = |free: usize| (free / planned.partitions).max(MEMORY_MIN);
     Ok(Rows {
-        groups_bytes_max: free_bytes(task).map_or(usize::MAX, share),
         blocks: Arc::new(Blocks::new(Arc::clone(&planned.shape), blocks, spilled)),
         _memory: memory,
     })
 }
 
 /// Bytes that the memory pool has left, if it is limited.
-fn free_bytes(task: &TaskContext) -> Option<usize> {
+pub(super) fn free_bytes(task: &TaskContext) -> Option<usize> {
     let pool = task.memory_pool();
     match pool.memory_limit() {
         MemoryLimit::Finite(limit) => Some(limit.saturating_sub(pool.reserved())),
@@ -145,6 +143,8 @@ struct Part {
     spilled: Vec<Spilled>,
     /// Where rows are spilled to.
     file: Option<TemporaryFile>,
+    /// Bytes of memory of the places in it.
+    places_bytes: usize,
     memory: MemoryReservation,
     time: Time,
     spill_metrics: SpillMetrics,
@@ -165,6 +165,7 @@ impl Part {
             blocks: Vec::new(),
             spilled: Vec::new(),
             file: None,
+            places_bytes: 0,
             memory: consumer.with_can_spill(true).register(task.memory_pool()),
             time: MetricBuilder::new(metrics).subset_time("collect_time", partition),
             spill_metrics: SpillMetrics::new(metrics, partition),
@@ -179,7 +180,7 @@ impl Part {
             let _timer = time.timer();
             self.push(&batch)?;
             let bytes = self.collector.memory_bytes();
-            if self.memory.try_resize(bytes).is_err() && bytes > MEMORY_MIN {
+            if self.memory.try_resize(bytes + self.places_bytes).is_err() && bytes > MEMORY_MIN {
                 let blocks = self.collector.take_blocks();
                 self.spill(&blocks, &task)?;
             }
@@ -187,8 +188,8 @@ impl Part {
         let time = self.time.clone();
         let _timer = time.timer();
         self.blocks = self.collector.take_blocks();
-        let bytes = self.blocks.iter().map(Block::memory_bytes).sum();
-        if self.memory.try_resize(bytes).is_err() && bytes > MEMORY_MIN {
+        let bytes: usize = self.blocks.iter().map(Block::memory_bytes).sum();
+        if self.memory.try_resize(bytes + self.places_bytes).is_err() && bytes > MEMORY_MIN {
             let blocks = std::mem::take(&mut self.blocks);
             self.spill(&blocks, &task)?;
         }
@@ -209,7 +210,7 @@ impl Part {
         self.collector.push(&keys, &self.hashes, &arguments).map_err(external)
     }
 
-    /// Writes all blocks that there are to the file, so that no memory is in use.
+    /// Writes all blocks that there are to the file, so that only their places take memory.
     fn spill(&mut self, blocks: &[Block], task: &TaskContext) -> Result<()> {
         let file = match &mut self.file {
             Some(file) => file,
@@ -218,8 +219,11 @@ impl Part {
                 self.file.insert(TemporaryFile::create(task)?)
             }
         };
-        self.spilled.push(append_counted(file, &self.planned, blocks, &self.spill_metrics)?);
+        let spilled = append_counted(file, &self.planned, blocks, &self.spill_metrics)?;
+        self.places_bytes += spilled.memory_bytes();
+        self.spilled.push(spilled);
         self.memory.free();
-        Ok(())
+        // If it is refused, the next batch of rows asks again.
+        self.memory.try_resize(self.places_bytes).or_else(|_| Ok(()))
     }
 }

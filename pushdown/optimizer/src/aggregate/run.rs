@@ -25,7 +25,7 @@ use futures::stream::{self, BoxStream};
 use nearscan_aggregate::{Error, Groups, Merger, Step};
 
 use super::{
-    collect::{Collection, MEMORY_MIN, Rows},
+    collect::{Collection, MEMORY_MIN, Rows, free_bytes},
     plan::{Output, Planned},
     spill::external,
 };
@@ -54,6 +54,7 @@ pub(super) fn partition_stream(
         batch_rows: task.session_config().batch_size(),
         metrics: BaselineMetrics::new(start.metrics, partition),
         partition,
+        task: Arc::clone(task),
         memory: consumer.register(task.memory_pool()),
         stage: Stage::Collecting(collection),
         planned,
@@ -72,6 +73,7 @@ struct Merging {
     batch_rows: usize,
     metrics: BaselineMetrics,
     partition: usize,
+    task: Arc<TaskContext>,
     /// The memory of the groups.
     memory: MemoryReservation,
     stage: Stage,
@@ -84,7 +86,7 @@ enum Stage {
         groups: Option<Box<Groups>>,
         /// Groups that were returned.
         returned: usize,
-        rows: Arc<Rows>,
+        _rows: Arc<Rows>,
     },
 }
 
@@ -97,9 +99,9 @@ impl Merging {
         if let Stage::Collecting(collection) = &self.stage {
             let rows = Arc::clone(collection).rows().await?;
             let merger = Merger::new(Arc::clone(&rows.blocks), self.partition);
-            self.stage = Stage::Merging { merger, groups: None, returned: 0, rows };
+            self.stage = Stage::Merging { merger, groups: None, returned: 0, _rows: rows };
         }
-        let Stage::Merging { merger, groups, returned, rows } = &mut self.stage else {
+        let Stage::Merging { merger, groups, returned, .. } = &mut self.stage else {
             return Ok(None);
         };
         let time = self.metrics.elapsed_compute().clone();
@@ -117,9 +119,15 @@ impl Merging {
             let mut refused = None;
             let may_hold = &mut |bytes: usize| {
                 let charged = if bytes > MEMORY_MIN { bytes } else { 0 };
-                refused = match charged <= rows.groups_bytes_max {
+                let held = self.memory.size();
+                // No stream takes what the others need, who would have to stop.
+                let share = || {
+                    let free = free_bytes(&self.task).map(|free| free + held);
+                    free.map_or(usize::MAX, |free| free / self.planned.partitions)
+                };
+                refused = match charged <= held || charged <= share() {
                     true => self.memory.try_resize(charged).err(),
-                    false => Some(too_large(bytes, rows.groups_bytes_max)),
+                    false => Some(too_large(bytes, share())),
                 };
                 refused.is_none()
             };
