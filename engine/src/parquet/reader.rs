@@ -151,6 +151,7 @@ impl ValidatingReader {
             return Ok(Arc::clone(open));
         }
         let sound = match self.is_sound {
+            true if self.key.1.is_empty() => self.footers.sound(&valid)?,
             true => statistics::of_row_groups(Arc::clone(&valid), &self.key.1)?,
             false => Arc::clone(&valid),
         };

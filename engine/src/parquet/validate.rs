@@ -14,11 +14,13 @@ mod tests;
 use std::sync::Arc;
 
 use datafusion::parquet::{
+    basic::{ConvertedType, LogicalType},
     errors::Result as ParquetResult,
     file::{
         metadata::{ColumnChunkMetaData, ParquetMetaData},
         page_index::{column_index::ColumnIndexMetaData, offset_index::OffsetIndexMetaData},
     },
+    schema::types::ColumnDescriptor,
 };
 
 use crate::corruption::Corruption;
@@ -123,8 +125,9 @@ fn without_inconsistent_indexes(
                 let bounds = bounds.and_then(|bounds| bounds.get(leaf));
                 let bounds = bounds.filter(|bounds| !matches!(bounds, ColumnIndexMetaData::NONE));
                 let pages = index.page_locations().len() as u64;
-                bounds.is_none_or(|bounds| bounds.num_pages() == pages)
-                    && fits(index, column, group.num_rows())
+                bounds.is_none_or(|bounds| {
+                    bounds.num_pages() == pages && are_readable(bounds, column.column_descr())
+                }) && fits(index, column, group.num_rows())
             })
     });
     if all_fit && metadata.row_groups().len() == offsets.len() {
@@ -146,10 +149,24 @@ fn without_inconsistent_indexes(
     Ok(Arc::new(builder.build()))
 }
 
+/// Whether the bounds of decimals in bytes are as long as one of their precision can be.
+fn are_readable(bounds: &ColumnIndexMetaData, column: &ColumnDescriptor) -> bool {
+    let is_decimal = matches!(column.logical_type_ref(), Some(LogicalType::Decimal { .. }))
+        || column.converted_type() == ConvertedType::DECIMAL;
+    let (ColumnIndexMetaData::BYTE_ARRAY(index) | ColumnIndexMetaData::FIXED_LEN_BYTE_ARRAY(index)) =
+        bounds
+    else {
+        return true;
+    };
+    let longest = if column.type_precision() > 38 { 32 } else { 16 };
+    let mut values = index.min_values_iter().chain(index.max_values_iter()).flatten();
+    !is_decimal || values.all(|value| (1..=longest).contains(&value.len()))
+}
+
 /// Whether the pages of an index are all pages of a chunk, without gaps.
 fn fits(index: &OffsetIndexMetaData, column: &ColumnChunkMetaData, rows: i64) -> bool {
     let pages = index.page_locations();
-    let Some(first) = pages.first() else { return column.num_values() == 0 };
+    let Some(first) = pages.first() else { return rows == 0 };
     let (start, length) = column.byte_range();
     let end = i64::try_from(start + length).unwrap_or(0);
     // Some writers do not declare the dictionary in front.

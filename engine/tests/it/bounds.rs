@@ -149,6 +149,48 @@ async fn bloom_filters_of_floats_are_not_asked(
     assert_eq!(is_pruned, expected.is_empty(), "{plan}");
 }
 
+/// The second of two pages begins with row 100, and the index says 150.
+#[rstest]
+#[case::rows("SELECT k FROM t WHERE k >= 100")]
+#[case::states("SELECT count(*) FROM t WHERE k >= 100")]
+#[tokio::test]
+async fn page_index_with_other_rows_than_the_pages_is_an_error(
+    #[case] sql: &str,
+    #[values("fused", "datafusion")] reader: &str,
+) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.parquet");
+    let properties = WriterProperties::builder()
+        .set_data_page_row_count_limit(100)
+        .set_write_batch_size(100)
+        .build();
+    let keys: ArrayRef = Arc::new(Int64Array::from_iter_values(0..200));
+    let batch = RecordBatch::try_from_iter([("k", keys)]).unwrap();
+    let mut writer = ArrowWriter::try_new(Vec::new(), batch.schema(), Some(properties)).unwrap();
+    writer.write(&batch).unwrap();
+    let mut bytes = writer.into_inner().unwrap();
+    let read = ParquetMetaDataReader::new().parse_and_finish(&Bytes::from(bytes.clone())).unwrap();
+    let chunk = read.row_group(0).column(0);
+    let start = usize::try_from(chunk.offset_index_offset().unwrap()).unwrap();
+    let index =
+        &mut bytes[start..][..usize::try_from(chunk.offset_index_length().unwrap()).unwrap()];
+    // Thrift stores twice the number, in groups of seven bits.
+    let places: Vec<usize> =
+        (0..index.len()).filter(|at| index[*at..].starts_with(&[0xc8, 1])).collect();
+    let [place] = places.try_into().unwrap();
+    index[place..place + 2].copy_from_slice(&[0xac, 2]);
+    std::fs::write(&path, bytes).unwrap();
+    let engine = engine().await;
+    engine.register("t", path.to_str().unwrap()).await.unwrap();
+    engine.set("nearscan.scan", reader).await.unwrap();
+    let error = match engine.sql(sql).await {
+        Ok(statement) => statement.collect().await.map(|_| ()).unwrap_err(),
+        Err(error) => error,
+    };
+    let text = format!("{error:?}");
+    assert!(text.contains("declares 100 rows, and the page index 50"), "{text}");
+}
+
 #[tokio::test]
 async fn statistics_are_those_of_datafusion_while_the_correction_is_off() {
     let folder = tempfile::tempdir().unwrap();

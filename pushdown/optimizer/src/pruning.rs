@@ -3,8 +3,8 @@
 //! index.
 //!
 //! A predicate keeps a row group, or a page, unless its bounds and counts prove that no row of it
-//! matches. The bounds are those of [`FileFacts`](crate::FileFacts), which are sound for the
-//! predicate of the scan.
+//! matches. The bounds of row groups are those of [`FileFacts`](crate::FileFacts), which are sound
+//! for the predicate of the scan; so are those of pages, which come from the scan's own reader.
 
 use std::{
     collections::HashSet,

@@ -33,6 +33,7 @@ mod by_entry;
 mod conjuncts;
 mod error;
 mod keys;
+mod page_rows;
 mod plan;
 mod predicate;
 mod scan;
@@ -41,5 +42,6 @@ mod views;
 
 pub use error::ScanError;
 pub use keys::JoinKeys;
+pub use page_rows::has_pages_at;
 pub use plan::{RowFilter, ScanPlan};
 pub use scan::{Progress, Scan};

@@ -6,6 +6,8 @@
 //!
 //! # Invariants
 //! - What is missing, or cannot be read, rules nothing out.
+//! - Rows are dropped by a page index only after the headers of its pages were found to agree with
+//!   it: whoever reads the chunks compares them with [`Candidates::first_rows`].
 //! - A Bloom filter is asked only about values that the file stores as the table shows them.
 
 use std::{ops::Range, path::Path, sync::Arc};
@@ -34,17 +36,25 @@ use super::{
 };
 use crate::{
     exec::fallback::find_file,
-    pruning::Pruning,
     scan::Scan,
     units::{PlannedUnit, chunk_metadata},
 };
 
+/// The rows of a row group that its page index leaves.
+#[derive(Debug)]
+pub(super) struct Candidates {
+    /// In ascending order.
+    pub(super) rows: Vec<Range<u64>>,
+    /// The first row of each page, of the columns of the fragment that rule rows out.
+    pub(super) first_rows: Vec<(usize, Vec<u64>)>,
+}
+
 /// Narrows the row groups of one stream.
 #[derive(Debug)]
 pub(super) struct IndexPruner {
+    fused: Arc<Fused>,
     /// The replaced plan.
     plan: Arc<dyn ExecutionPlan>,
-    predicate: Option<Arc<Pruning>>,
     /// The footer of the last file, and the one with its page index.
     last: Option<(Arc<ParquetMetaData>, Option<Arc<ParquetMetaData>>)>,
     /// What DataFusion counts, which nobody reads.
@@ -53,30 +63,42 @@ pub(super) struct IndexPruner {
 
 impl IndexPruner {
     /// The pruner of a scan in place of `plan`.
-    pub(super) fn new(fused: &Fused, plan: &Arc<dyn ExecutionPlan>) -> Self {
+    pub(super) fn new(fused: &Arc<Fused>, plan: &Arc<dyn ExecutionPlan>) -> Self {
         Self {
+            fused: Arc::clone(fused),
             plan: Arc::clone(plan),
-            predicate: fused.pruning.clone(),
             last: None,
             metrics: ParquetFileMetrics::new(0, "", &ExecutionPlanMetricsSet::new()),
         }
     }
 
-    /// The rows of a row group that its page index leaves, in ascending order; nothing if these
-    /// are all.
-    pub(super) async fn candidates(&mut self, unit: &FusedUnit) -> Option<Vec<Range<u64>>> {
-        let predicate = Arc::clone(self.predicate.as_ref()?);
+    /// The rows of a row group that its page index leaves; nothing if these are all.
+    pub(super) async fn candidates(&mut self, unit: &FusedUnit) -> Option<Candidates> {
+        let predicate = Arc::clone(self.fused.pruning.as_ref()?);
         let group = unit.metadata()?;
         let has_index = |column: &Column| {
             let chunk = chunk_metadata(group, column.name());
             chunk.is_some_and(|chunk| chunk.column_index_offset().is_some())
         };
-        if !predicate.columns_of_pages().iter().any(has_index) {
+        let columns = predicate.columns_of_pages();
+        let columns: Vec<Column> = columns.into_iter().filter(has_index).collect();
+        if columns.is_empty() {
             return None;
         }
         let footer = self.with_page_index(unit).await?;
-        let group = usize::try_from(unit.planned.row_group).ok()?;
-        Some(ranges(&predicate.rows_left(&footer, group, &self.metrics)?))
+        let index = usize::try_from(unit.planned.row_group).ok()?;
+        let rows = ranges(&predicate.rows_left(&footer, index, &self.metrics)?);
+        let offsets = footer.offset_index()?.get(index)?;
+        let first_rows = columns.iter().map(|column| {
+            let place = self.fused.scan.fragment.columns.iter();
+            let place = place.map(|it| &it.name).position(|name| name == column.name())?;
+            let mut leaves = group.columns().iter();
+            let leaf = leaves.position(|it| it.column_path().parts() == [column.name()])?;
+            let pages = offsets.get(leaf)?.page_locations().iter();
+            let first = pages.map(|page| u64::try_from(page.first_row_index).ok());
+            Some((place, first.collect::<Option<_>>()?))
+        });
+        Some(Candidates { rows, first_rows: first_rows.collect::<Option<_>>()? })
     }
 
     /// The footer of a row group's file with the page index.
@@ -101,7 +123,7 @@ impl IndexPruner {
         open: &OpenUnit,
         reader: &RowGroupReader,
     ) -> bool {
-        let (Some(predicate), Some(group)) = (&self.predicate, unit.metadata()) else {
+        let (Some(predicate), Some(group)) = (&self.fused.pruning, unit.metadata()) else {
             return false;
         };
         // Few files have any, and a predicate takes a while to build.
@@ -109,6 +131,7 @@ impl IndexPruner {
             return false;
         }
         let mut filters = BloomFilterStatistics::new();
+        let mut has_filter = false;
         for name in predicate.columns_of_literals(&unit.footer) {
             let Ok(field) = predicate.table().field_with_name(&name) else { continue };
             let Some(chunk) = chunk_metadata(group, &name) else { continue };
@@ -122,9 +145,10 @@ impl IndexPruner {
             {
                 let length = chunk.column_descr().type_length();
                 filters.insert(name, filter, chunk.column_type(), length);
+                has_filter = true;
             }
         }
-        predicate.is_ruled_out_by(&filters, &unit.footer)
+        has_filter && predicate.is_ruled_out_by(&filters, &unit.footer)
     }
 }
 
@@ -217,9 +241,6 @@ fn is_stored_as(chunk: &ColumnChunkMetaData, shown: &DataType) -> bool {
             is_decimal
                 && column.type_precision() == i32::from(*precision)
                 && column.type_scale() == i32::from(*scale)
-        }
-        (DataType::FixedSizeBinary(length), Type::FIXED_LEN_BYTE_ARRAY) => {
-            logical.is_none() && column.type_length() == *length
         }
         _ => false,
     }

@@ -114,8 +114,11 @@ impl RowGroupReader {
 
     /// The next row group; none at the end.
     pub(super) fn next(&mut self) -> Option<OpenUnit> {
-        std::mem::swap(&mut self.columns_before, &mut self.columns);
-        self.columns.clear();
+        // A row group that was dropped was read for none.
+        if !self.columns.is_empty() {
+            std::mem::swap(&mut self.columns_before, &mut self.columns);
+            self.columns.clear();
+        }
         loop {
             if let Some(unit) = self.ahead.pop_front() {
                 if !self.pruner.is_dynamic() || !self.rules_out(unit.at) {

@@ -22,7 +22,7 @@ use datafusion::{
 };
 use futures::{TryStreamExt, stream, stream::BoxStream};
 use nearscan_command::ResultView;
-use nearscan_cpu::fused::{Progress, Scan, ScanError, ScanPlan};
+use nearscan_cpu::fused::{Progress, Scan, ScanError, ScanPlan, has_pages_at};
 
 use super::{
     filter::DynamicFilter,
@@ -80,6 +80,7 @@ pub(super) fn partition_stream(
         metrics,
         left: fused.fetch.unwrap_or(usize::MAX),
         unit: None,
+        first_rows: Vec::new(),
         fallback: None,
         only_checks: false,
         steps_in_turn: 0,
@@ -127,6 +128,8 @@ struct Runner {
     task: Arc<TaskContext>,
     metrics: Metrics,
     unit: Option<OpenUnit>,
+    /// The first row of each page, of the columns whose page index has ruled rows out.
+    first_rows: Vec<(usize, Vec<u64>)>,
     /// The replaced plan over the rest of the row group.
     fallback: Option<SendableRecordBatchStream>,
     /// Whether its rows were returned already, so that only its error counts.
@@ -194,17 +197,20 @@ impl Runner {
             self.metrics.row_groups_pruned_bloom_filter.add(1);
             return Ok(());
         }
-        let candidates = self.indexes.candidates(unit).await;
-        if let Some(candidates) = &candidates {
-            let left: u64 = candidates.iter().map(|range| range.end - range.start).sum();
+        let mut rows = None;
+        self.first_rows.clear();
+        if let Some(candidates) = self.indexes.candidates(unit).await {
+            let left: u64 = candidates.rows.iter().map(|range| range.end - range.start).sum();
             let pruned = usize::try_from(planned.rows.saturating_sub(left));
             self.metrics.page_index_rows_pruned.add(pruned.unwrap_or(usize::MAX));
             if left == 0 {
                 return Ok(());
             }
+            rows = Some(candidates.rows);
+            self.first_rows = candidates.first_rows;
         }
         self.metrics.begin(planned.rows);
-        self.scan.open(planned.rows, planned.chunks.clone(), candidates);
+        self.scan.open(planned.rows, planned.chunks.clone(), rows);
         self.unit = Some(open);
         Ok(())
     }
@@ -232,15 +238,17 @@ impl Runner {
         drop(timer);
         if let Err(error) = self.charge_pages() {
             tracing::debug!(table = self.fused.table, %error, "DataFusion reads a row group");
-            return self.give_up(at);
+            return self.give_up(at, self.scan.rows_done());
         }
         match progress {
             Ok(Progress::NeedsBytes) => match self.read().await {
-                Ok(()) => Ok(None),
+                Ok(true) => Ok(None),
+                // No row of the row group was kept yet: these columns are read before one is.
+                Ok(false) => self.give_up(at, 0),
                 Err(error) => {
                     let detail = error.detail();
                     tracing::debug!(table = self.fused.table, %error, detail, "not read here");
-                    self.give_up(at)
+                    self.give_up(at, self.scan.rows_done())
                 }
             },
             Ok(Progress::Batch) => match self.scan.rows_ready() >= self.fused.batch_rows {
@@ -251,19 +259,19 @@ impl Runner {
             Err(ScanError::Filter(error)) => Err(from_filter(error)),
             Err(error) => {
                 tracing::debug!(table = self.fused.table, %error, "DataFusion reads a row group");
-                self.give_up(at)
+                self.give_up(at, self.scan.rows_done())
             }
         }
     }
 
-    /// Leaves the rest of a row group to the replaced plan; returns the rows that are ready.
-    fn give_up(&mut self, at: (usize, usize)) -> Result<Option<RecordBatch>> {
+    /// Leaves a row group, from `first` on, to the replaced plan; returns the rows that are ready.
+    fn give_up(&mut self, at: (usize, usize), first: u64) -> Result<Option<RecordBatch>> {
         let fused = Arc::clone(&self.fused);
         let Some(unit) = fused.unit(at) else {
             return internal_err!("the scan has no row group {at:?}");
         };
         let unit = &unit.planned;
-        let first = if fused.states.is_some() { 0 } else { self.scan.rows_done() };
+        let first = if fused.states.is_some() { 0 } else { first };
         let ready = match self.scan.rows_ready() > 0 {
             true => self.take_rows_of(unit)?,
             false => None,
@@ -284,17 +292,26 @@ impl Runner {
         })
     }
 
-    /// Reads the chunks that the scan needs.
-    async fn read(&mut self) -> Result<(), nearscan_io::Error> {
-        let Some(unit) = &mut self.unit else { return Ok(()) };
+    /// Reads the chunks that the scan needs; returns whether their pages are those of the page
+    /// index, if it has ruled rows out.
+    async fn read(&mut self) -> Result<bool, nearscan_io::Error> {
+        let Some(open) = &mut self.unit else { return Ok(true) };
         let timer = self.metrics.read_time.timer();
-        let read = self.reader.read(unit, &self.scan.needs()).await?;
+        let read = self.reader.read(open, &self.scan.needs()).await?;
         drop(timer);
+        let unit = self.fused.unit(open.at).map(|unit| &unit.planned);
         for (column, bytes) in read {
             self.metrics.bytes_scanned.add(bytes.len());
+            let first_rows = self.first_rows.iter().find(|(of, _)| *of == column);
+            if let Some((_, first_rows)) = first_rows
+                && let Some(unit) = unit
+                && !has_pages_at(&unit.chunks[column], &bytes, unit.rows, first_rows)
+            {
+                return Ok(false);
+            }
             self.scan.give(column, bytes);
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Ends a row group; returns its states, or the rows that must not mix with those of another.

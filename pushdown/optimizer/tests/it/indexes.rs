@@ -54,6 +54,7 @@ fn with_pages(properties: WriterPropertiesBuilder) -> Bench {
     "SELECT l_comment FROM t WHERE l_orderkey < 20 AND l_comment ILIKE '%NUMBER 1%' ORDER BY 1",
     900
 )]
+#[case::nulls("SELECT l_tax FROM t WHERE l_orderkey < 40 AND l_code = 7 ORDER BY 1", 800)]
 #[case::nothing_to_prune("SELECT count(*) FROM t WHERE l_tax < 0.03", 0)]
 #[tokio::test]
 async fn page_index_drops_rows(
@@ -67,6 +68,21 @@ async fn page_index_drops_rows(
     let pruned = if is_enabled { rows } else { 0 };
     assert_eq!(metric(&plan, "page_index_rows_pruned"), pruned, "{}", shown(&plan));
     assert_eq!(metric(&plan, "row_groups_datafusion"), 0);
+}
+
+/// The table has columns of the file in another order.
+#[tokio::test]
+async fn page_index_is_found_by_the_names_of_columns() {
+    let bench = with_pages(small_pages());
+    let location = bench.path("t.parquet");
+    let bench = bench.sql(format!(
+        "CREATE EXTERNAL TABLE turned (l_tax DECIMAL(15, 2), l_orderkey BIGINT) \
+         STORED AS PARQUET LOCATION '{}'",
+        location.display()
+    ));
+    let sql = "SELECT sum(l_tax), count(*) FROM turned WHERE l_orderkey BETWEEN 60 AND 70";
+    let plan = check(&bench, sql).await;
+    assert_eq!(metric(&plan, "page_index_rows_pruned"), 900, "{}", shown(&plan));
 }
 
 /// Between the bounds of two pages there is a gap.
