@@ -153,10 +153,10 @@ fn without_inconsistent_indexes(
 fn are_readable(bounds: &ColumnIndexMetaData, column: &ColumnDescriptor) -> bool {
     let is_decimal = matches!(column.logical_type_ref(), Some(LogicalType::Decimal { .. }))
         || column.converted_type() == ConvertedType::DECIMAL;
-    let (ColumnIndexMetaData::BYTE_ARRAY(index) | ColumnIndexMetaData::FIXED_LEN_BYTE_ARRAY(index)) =
-        bounds
-    else {
-        return true;
+    let index = match bounds {
+        ColumnIndexMetaData::BYTE_ARRAY(index)
+        | ColumnIndexMetaData::FIXED_LEN_BYTE_ARRAY(index) => index,
+        _ => return true,
     };
     let longest = if column.type_precision() > 38 { 32 } else { 16 };
     let mut values = index.min_values_iter().chain(index.max_values_iter()).flatten();

@@ -11,8 +11,8 @@
 //! ```
 //!
 //! A section ends at [`Limits::section_rows`](crate::Limits) rows, or some 100 KiB, so that neither
-//! writing nor reading takes much memory, however many rows a partition has. Numbers are in the order of this
-//! machine's bytes: a file does not outlive its query.
+//! writing nor reading takes much memory, however many rows a partition has. Numbers are in the
+//! order of this machine's bytes: a file does not outlive its query.
 
 use std::{
     fmt,
