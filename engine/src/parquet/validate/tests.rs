@@ -166,6 +166,15 @@ fn value_count_of_a_chunk_may_exclude_nulls() {
 }
 
 #[test]
+fn page_index_without_a_page_of_rows_is_removed() {
+    let (bytes, metadata) = write();
+    let metadata = with_chunk(metadata, |it| it.set_num_values(0));
+    let read = with_pages(metadata, |pages| pages.clear());
+    let read = Arc::new(read.into_builder().set_column_index(None).build());
+    assert!(validated(&read, &bytes).unwrap().offset_index().is_none());
+}
+
+#[test]
 fn page_with_another_row_count_than_its_index_is_refused() {
     let (bytes, metadata) = write();
     let moved = with_pages(metadata, |pages| pages[5].first_row_index += 20);
