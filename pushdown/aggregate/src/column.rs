@@ -79,6 +79,11 @@ impl Column {
         with_values!(self, values => capacity_bytes(values), 0)
     }
 
+    /// Bytes of the numbers that there are.
+    pub(crate) fn used_bytes(&self) -> usize {
+        with_values!(self, values => size_of_val(&values[..]), 0)
+    }
+
     /// Removes all numbers, and keeps the memory.
     pub(crate) fn clear(&mut self) {
         with_values!(self, values => values.clear(), ());

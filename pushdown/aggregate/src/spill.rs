@@ -143,7 +143,7 @@ impl<'a, K: StoredKeys> SpillWriter<'a, K> {
             for (column, values) in self.columns.iter_mut().zip(&block.columns) {
                 column.push_range(values, some.clone());
             }
-            let values: usize = self.columns.iter().map(Column::memory_bytes).sum();
+            let values: usize = self.columns.iter().map(Column::used_bytes).sum();
             if self.keys.len() >= self.shape.limits.section_rows
                 || self.keys.used_bytes() + values >= SECTION_BYTES
             {
@@ -325,5 +325,43 @@ impl StoredKeys for TextKeys {
             buffers.push(Buffer::from_vec(take::<u8>(bytes, length)?));
         }
         Self::of_parts(views, words, hashes, buffers)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow::datatypes::DataType;
+
+    use super::*;
+    use crate::{
+        keys::KeyLayout,
+        shape::{Fold, State, Values},
+    };
+
+    #[derive(Debug)]
+    struct Unread;
+
+    impl SpillReader for Unread {
+        fn read_at(&self, _: u64, _: &mut [u8]) -> io::Result<()> {
+            Err(io::ErrorKind::Unsupported.into())
+        }
+    }
+
+    #[test]
+    fn sections_of_rows_of_one_width_have_as_many_rows_each() {
+        let sum = State { fold: Fold::Sum, argument: 0, values: Values::I64 };
+        let layout = KeyLayout::new([(DataType::Int64, false)]).unwrap();
+        let shape = Shape::new(layout, vec![sum; 5], 1);
+        let rows = 40_000;
+        let columns = vec![Column::I64(vec![1; rows]); 5];
+        let keys = Words(vec![7_u64; rows]);
+        let block = Block::sorted(Contents::Rows, &shape, &keys, &columns, &vec![0; rows]);
+        let spilled = write_blocks(&shape, &[block], &mut Vec::new(), 0, Arc::new(Unread)).unwrap();
+        let sections: Vec<usize> = spilled.sections.iter().map(|section| section.rows).collect();
+        let (last, others) = sections.split_last().unwrap();
+        // A row has 48 bytes.
+        let expected = (SECTION_BYTES / 48).next_multiple_of(STEP_ROWS);
+        assert!(others.iter().all(|rows| *rows == expected), "{sections:?}");
+        assert_eq!(others.iter().sum::<usize>() + last, rows);
     }
 }
