@@ -10,10 +10,17 @@ use datafusion::{
         arrow::ArrowWriter,
         file::{metadata::SortingColumn, properties::WriterProperties},
     },
+    prelude::SessionContext,
 };
 use nearscan_corrections::Correction;
 
 use crate::session::{plain, plain_rows};
+
+/// Creates the table `t` of a file.
+async fn create_table(context: &SessionContext, path: &str) {
+    let sql = format!("CREATE EXTERNAL TABLE t STORED AS PARQUET LOCATION '{path}'");
+    plain_rows(context, &sql).await;
+}
 
 #[tokio::test]
 async fn max_of_float_column_ignores_nan() {
@@ -22,8 +29,7 @@ async fn max_of_float_column_ignores_nan() {
     let context = plain();
     let rows = "SELECT * FROM (VALUES (1.0), ('nan'::DOUBLE)) AS t(x)";
     plain_rows(&context, &format!("COPY ({rows}) TO '{path}'")).await;
-    let create = format!("CREATE EXTERNAL TABLE t STORED AS PARQUET LOCATION '{path}'");
-    plain_rows(&context, &create).await;
+    create_table(&context, &path).await;
     let found = plain_rows(&context, "SELECT max(x) FROM t").await;
     let correction = Correction::RemoveUnsoundStatistics;
     assert_ne!(found, "NaN", "DataFusion is right by itself: remove the correction '{correction}'");
@@ -43,8 +49,7 @@ async fn bloom_filter_of_minus_zero_has_no_zero() {
         ),
     )
     .await;
-    let create = format!("CREATE EXTERNAL TABLE t STORED AS PARQUET LOCATION '{path}'");
-    plain_rows(&context, &create).await;
+    create_table(&context, &path).await;
     let found = plain_rows(&context, "SELECT count(*) FROM t WHERE x = 0.0").await;
     let correction = Correction::RemoveUnsoundStatistics;
     assert_ne!(
@@ -72,8 +77,7 @@ async fn order_of_the_first_row_group_is_that_of_the_file() {
     }
     writer.close().unwrap();
     let context = plain();
-    let create = format!("CREATE EXTERNAL TABLE t STORED AS PARQUET LOCATION '{path}'");
-    plain_rows(&context, &create).await;
+    create_table(&context, &path).await;
     let found = plain_rows(&context, "SELECT k FROM t ORDER BY k").await;
     let correction = Correction::VerifyFileOrdering;
     assert_ne!(
