@@ -57,7 +57,7 @@ pub(super) struct IndexPruner {
     plan: Arc<dyn ExecutionPlan>,
     /// The footer of the last file, and the one with its page index.
     last: Option<(Arc<ParquetMetaData>, Option<Arc<ParquetMetaData>>)>,
-    /// What DataFusion counts, which nobody reads.
+    /// Metrics of DataFusion's page pruning; the operator has its own.
     metrics: ParquetFileMetrics,
 }
 
