@@ -53,6 +53,7 @@ const PAGE_KINDS: &[(&str, Value)] = &[
     ("decimals below 10^7, i64", decimal),
     ("keys below 200,000, i64", key),
     ("ascending keys, i64", ascending_key),
+    ("times within ten minutes, i64", time),
     ("dates, i32", date),
     ("codes of 17 bits", code),
     ("codes of 3 bits of one value", skewed_code),
@@ -81,6 +82,11 @@ fn key(random: &mut Random, page: &mut Vec<u8>) {
 
 fn ascending_key(_: &mut Random, page: &mut Vec<u8>) {
     page.extend((1_000_000 + page.len() as u64 / 8).to_le_bytes());
+}
+
+/// Microseconds, a whole second, of which literals of three and of four bytes come.
+fn time(random: &mut Random, page: &mut Vec<u8>) {
+    page.extend((random.below(600) as u64 * 1_000_000).to_le_bytes());
 }
 
 fn date(random: &mut Random, page: &mut Vec<u8>) {

@@ -38,9 +38,12 @@ const WRITE_ROOM: usize = SHORT_MAX + COPY_MAX - 1 + size_of::<u64>();
 /// Bytes that are written before a step, for those that repeat the last word.
 const WRITTEN_MIN: usize = size_of::<u64>();
 
-/// Bytes of a literal that is one step with the copy behind it: both are then in the seven bytes
-/// that a word has for certain.
-const SHORT_MAX: usize = 3;
+/// Bytes of a literal that is one step with the copy behind it: both are then in a word, of which
+/// at most the last byte has to be read again.
+const SHORT_MAX: usize = 4;
+
+/// The bits of all bytes but one of the longest short literal.
+const SHORT_SHIFT_MAX: u64 = 8 * (SHORT_MAX as u64 - 1);
 
 /// The greatest tag of a short literal.
 const SHORT_TAG_MAX: u64 = (SHORT_MAX as u64 - 1) << 2;
@@ -141,15 +144,20 @@ impl Steps<'_> {
         let bits = (self.word >> 16) >> shift;
         let length = small((self.word >> 2) & 3) + 1;
         let text = self.word >> 8;
-        // SAFETY: there is room to read.
-        let behind = unsafe { word_at(self.body, self.read + 7) };
-        let word = (bits >> 16) | (behind << (0x18 - shift));
-        self.word = select_unpredictable(bits & 1 != 0, word, word >> 8);
         self.read += 2 + length + kind(bits);
+        // SAFETY: there is room to read.
+        self.word = unsafe { word_at(self.body, self.read) };
+        if shift == SHORT_SHIFT_MAX && bits & 2 != 0 {
+            // The second byte of the offset is the last one of the word.
+            // SAFETY: as before.
+            let [last]: [u8; 1] = unsafe { load(self.body, self.read - 1) };
+            // SAFETY: as before.
+            unsafe { self.short_literal(text, length) };
+            return Some(bits | (u64::from(last) << 16));
+        }
         if bits & STRIDE_MASK != STRIDE {
-            // SAFETY: there is room to write.
-            unsafe { store(self.out, self.written, text.to_le_bytes()) };
-            self.written += length;
+            // SAFETY: as before.
+            unsafe { self.short_literal(text, length) };
             return Some(bits);
         }
         // The copy repeats the last eight bytes, in which the literal has replaced the first ones.
@@ -163,6 +171,17 @@ impl Steps<'_> {
         unsafe { store(self.out, self.written + size_of::<u64>(), word) };
         self.written += length + FORMS[small(bits & 0xff)].length as usize;
         None
+    }
+
+    /// Writes a short literal.
+    ///
+    /// # Safety
+    /// There is [`WRITE_ROOM`].
+    #[inline(always)]
+    unsafe fn short_literal(&mut self, text: u64, length: usize) {
+        // SAFETY: the caller says so.
+        unsafe { store(self.out, self.written, text.to_le_bytes()) };
+        self.written += length;
     }
 
     /// Writes a literal whose length is in its tag.
