@@ -51,8 +51,10 @@ pub(crate) fn are_utf8(strings: &Strings, rows: usize) -> bool {
             return true;
         }
     }
-    (0..rows).all(|row| {
-        let bytes = strings.get(row);
-        bytes.is_ascii() || simdutf8::basic::from_utf8(bytes).is_ok()
-    })
+    (0..rows).all(|row| is_utf8(strings.get(row)))
+}
+
+/// Whether a string is UTF-8.
+pub(crate) fn is_utf8(bytes: &[u8]) -> bool {
+    bytes.is_ascii() || simdutf8::basic::from_utf8(bytes).is_ok()
 }
