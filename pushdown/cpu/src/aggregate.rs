@@ -10,6 +10,7 @@ use crate::{
     fold::{Fold, Groups, State, count, each, fold},
     scope::Scope,
     values::intersect,
+    vector::Vector,
 };
 
 /// One slot: its state in every group.
@@ -155,15 +156,25 @@ fn keep_strings(
     rows: usize,
     goes_before: impl Fn(&[u8], &[u8]) -> bool,
 ) {
-    let Some(strings) = scope.vector(operand).and_then(|vector| vector.strings()) else {
-        return;
-    };
-    each(counted, rows, |row| {
-        let value = strings.get(row);
-        if let Some(state) = states.get_mut(groups.of(row))
+    let mut take = |group: usize, value: &[u8]| {
+        if let Some(state) = states.get_mut(group)
             && state.as_ref().is_none_or(|old| goes_before(value, old))
         {
             *state = Some(Box::from(value));
         }
-    });
+    };
+    let vector = scope.vector(operand);
+    if let (Groups::One, Some(Vector::Coded(coded))) = (groups, vector)
+        && let Some(entries) = coded.dictionary.strings()
+        && coded.dictionary.len() <= rows
+    {
+        // Each entry is compared once, however many rows have it.
+        let mut occurs = vec![false; coded.dictionary.len()];
+        each(counted, rows, |row| occurs[coded.codes[row] as usize] = true);
+        let entries_of_rows = (0..occurs.len()).filter(|entry| occurs[*entry]);
+        return entries_of_rows.for_each(|entry| take(0, entries.get(entry)));
+    }
+    if let Some(strings) = vector.and_then(Vector::strings) {
+        each(counted, rows, |row| take(groups.of(row), strings.get(row)));
+    }
 }
