@@ -247,7 +247,7 @@ mod tests {
 
     /// A page of strings of letters, each of `length` bytes.
     fn page(strings: usize, length: usize) -> Bytes {
-        (0..strings).flat_map(|row| vec![b'a' + (row % 26) as u8; length]).collect()
+        (b'a'..=b'z').cycle().take(strings).flat_map(|letter| vec![letter; length]).collect()
     }
 
     /// The strings of a page at `rows`, with a NULL behind them.
