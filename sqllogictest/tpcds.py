@@ -4,12 +4,16 @@
     python3 -m venv DIR && DIR/bin/pip install duckdb==1.5.5 duckdb-extension-tpcds==1.5.5
     DIR/bin/python sqllogictest/tpcds.py            # writes tpcds.tsv and slt/tpcds
     DIR/bin/python sqllogictest/tpcds.py --check    # compares, and writes nothing
+    DIR/bin/python sqllogictest/tpcds.py --export FOLDER --scale-factor 1
 
 Data and texts are those of DuckDB's extension `tpcds` at scale factor 0.01. It comes from PyPI
 under the MIT licence, for another version of DuckDB than the one that says what queries return, so
 it has an environment of its own. A query is the extension's text with the changes in tpcds.toml and
 none besides. Results are written by generate.py, as those of all other files are; this program
 leaves them as they are where a query stays the same.
+
+With `--export` it writes data and texts of another size to a folder: `NAME.parquet` for each table,
+as DuckDB writes it by itself, and `qNN.sql`. The comparison with other engines runs them.
 """
 
 from __future__ import annotations
@@ -52,13 +56,18 @@ def connect() -> duckdb.DuckDBPyConnection:
     return connection
 
 
+def tables(connection: duckdb.DuckDBPyConnection, scale_factor: float) -> list[str]:
+    """Makes all tables; gives their names."""
+    connection.execute(f"CALL dsdgen(sf = {scale_factor})")
+    found = connection.execute("SELECT table_name FROM duckdb_tables()").fetchall()
+    return sorted(name for (name,) in found)
+
+
 def archive(connection: duckdb.DuckDBPyConnection) -> str:
     """The text of an archive (xtask/archive) of all tables."""
-    connection.execute(f"CALL dsdgen(sf = {SCALE_FACTOR})")
     lines = [HEADINGS]
     with tempfile.TemporaryDirectory() as folder:
-        tables = connection.execute("SELECT table_name FROM duckdb_tables()").fetchall()
-        for (table,) in sorted(tables):
+        for table in tables(connection, SCALE_FACTOR):
             path = Path(folder) / f"{table}.parquet"
             codec = "zstd, COMPRESSION_LEVEL 19" if table in ZSTD_TABLES else "snappy"
             options = f"FORMAT parquet, COMPRESSION {codec}, ROW_GROUP_SIZE {ROW_GROUP_ROWS}"
@@ -68,10 +77,13 @@ def archive(connection: duckdb.DuckDBPyConnection) -> str:
     return "\n".join(lines) + "\n"
 
 
-def changed(text: str, number: int, entries: list[dict]) -> tuple[str, list[str]]:
-    """A query with its changes, and why each was made."""
+def changed(number: int, text: str, scale_factor: float) -> tuple[str, list[str]]:
+    """A query with its changes for data of a size, and why each was made."""
     reasons = []
-    for entry in [entry for entry in entries if entry["number"] == number]:
+    for entry in tomllib.loads(CHANGES.read_text(encoding="utf-8"))["query"]:
+        size = entry.get("scale_factor", scale_factor)
+        if (entry["number"], size) != (number, scale_factor):
+            continue
         reasons.append(" ".join(entry["why"].split()))
         for old, new in entry["changes"]:
             if old not in text:
@@ -86,13 +98,23 @@ def statement(text: str) -> list[str]:
     return [line for line in lines if line]
 
 
-def files(connection: duckdb.DuckDBPyConnection) -> dict[Path, list[str]]:
-    """The lines of all files of queries, without results."""
-    entries = tomllib.loads(CHANGES.read_text(encoding="utf-8"))["query"]
-    found = connection.execute("SELECT query_nr, query FROM tpcds_queries()").fetchall()
-    texts = dict(found)
+def queries(
+    connection: duckdb.DuckDBPyConnection, scale_factor: float
+) -> dict[int, tuple[list[str], list[str]]]:
+    """The lines of each query, and why it was changed, by its number."""
+    texts = dict(connection.execute("SELECT query_nr, query FROM tpcds_queries()").fetchall())
     if sorted(texts) != list(range(1, QUERY_COUNT + 1)):
         raise SystemExit("the extension has other queries")
+    found = {}
+    for number, original in texts.items():
+        text, reasons = changed(number, original, scale_factor)
+        found[number] = (statement(text), reasons)
+    return found
+
+
+def files(connection: duckdb.DuckDBPyConnection) -> dict[Path, list[str]]:
+    """The lines of all files of queries, without results."""
+    found = queries(connection, SCALE_FACTOR)
     result = {}
     for first in range(1, QUERY_COUNT + 1, QUERIES_PER_FILE):
         last = min(first + QUERIES_PER_FILE - 1, QUERY_COUNT)
@@ -103,10 +125,10 @@ def files(connection: duckdb.DuckDBPyConnection) -> dict[Path, list[str]]:
             "",
         ]
         for number in range(first, last + 1):
-            text, reasons = changed(texts[number], number, entries)
+            text, reasons = found[number]
             lines.append(f"# Query {number}" + (", changed:" if reasons else "."))
             lines += [f"# {reason}" for reason in reasons]
-            lines += ["query ?", *statement(text), "----", ""]
+            lines += ["query ?", *text, "----", ""]
         result[QUERIES / f"q{first:02}_{last:02}.slt"] = lines[:-1]
     return result
 
@@ -139,24 +161,39 @@ def with_results(path: Path, lines: list[str]) -> str:
     return blocks[0] + "".join(new) + "\n"
 
 
+def export(connection: duckdb.DuckDBPyConnection, folder: Path, scale_factor: float) -> None:
+    """Writes tables and queries of a size to a folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for table in tables(connection, scale_factor):
+        connection.execute(f"COPY {table} TO '{folder / table}.parquet' (FORMAT parquet)")
+    for number, (lines, _) in queries(connection, scale_factor).items():
+        text = "\n".join(lines) + "\n"
+        (folder / f"q{number:02}.sql").write_text(text, encoding="utf-8")
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--check", action="store_true", help="write nothing, only compare")
+    parser.add_argument("--export", metavar="FOLDER", type=Path, help="write data of another size")
+    parser.add_argument("--scale-factor", type=float, default=1.0, help="of --export")
     arguments = parser.parse_args()
     connection = connect()
-    queries, text = files(connection), archive(connection)
+    if arguments.export:
+        export(connection, arguments.export, arguments.scale_factor)
+        return 0
+    expected, text = files(connection), archive(connection)
     if not arguments.check:
         ARCHIVE.write_text(text, encoding="utf-8")
         QUERIES.mkdir(exist_ok=True)
-        for path, lines in queries.items():
+        for path, lines in expected.items():
             path.write_text(with_results(path, lines), encoding="utf-8")
         return 0
     differing = [] if ARCHIVE.read_text(encoding="utf-8") == text else [ARCHIVE]
-    differing += [path for path, lines in queries.items() if without_results(path) != lines]
-    differing += sorted(set(QUERIES.glob("*.slt")) - queries.keys())
+    differing += [path for path, lines in expected.items() if without_results(path) != lines]
+    differing += sorted(set(QUERIES.glob("*.slt")) - expected.keys())
     for path in differing:
         print(f"{path} is not what tpcds.py writes", file=sys.stderr)
-    print(f"{len(queries)} files, {QUERY_COUNT} queries, {len(differing)} differ")
+    print(f"{len(expected)} files, {QUERY_COUNT} queries, {len(differing)} differ")
     return 1 if differing else 0
 
 
