@@ -9,9 +9,15 @@ import sys
 from . import chart, limits, run
 from .process import Engine, peer
 from .report import Report
-from .suites import clickbench, layouts, scan, tpch
+from .suites import clickbench, layouts, scan, tpcds, tpch
 
-SUITES = {"tpch": tpch, "scan": scan, "layouts": layouts, "clickbench": clickbench}
+SUITES = {
+    "tpch": tpch,
+    "tpcds": tpcds,
+    "scan": scan,
+    "layouts": layouts,
+    "clickbench": clickbench,
+}
 PEERS = ("duckdb", "polars", "datafusion")
 
 
@@ -21,8 +27,8 @@ def arguments():
     parser.add_argument("--worker", required=True, help=argparse.SUPPRESS)
     parser.add_argument("--nearscan", required=True, help=argparse.SUPPRESS)
     parser.add_argument("--data", default="data/peers", help="folder of the files that it makes")
-    parser.add_argument("--scale-factor", type=float, default=1.0, help="tpch: size of the data")
-    parser.add_argument("--rows", type=int, help="all but tpch: rows of the main table")
+    parser.add_argument("--scale-factor", type=float, default=1.0, help="tpch, tpcds: size of the data")
+    parser.add_argument("--rows", type=int, help="the others: rows of the main table")
     parser.add_argument("--threads", type=int, default=os.cpu_count())
     parser.add_argument("--runs", type=int, default=3, help="timed runs; the median counts")
     parser.add_argument("--queries", metavar="PATTERN,...", help="those to run, such as q01,q1*")
