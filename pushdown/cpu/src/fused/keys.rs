@@ -40,8 +40,6 @@ const BLOOM_BITS_BY_KEY: usize = 12;
 /// Keys of one build side.
 #[derive(Debug)]
 pub struct JoinKeys {
-    /// The range of the probe side's values, if it is known.
-    probed: Option<RangeInclusive<i64>>,
     collected: Mutex<Collected>,
     /// `None` in it if the keys are not all known.
     set: OnceLock<Option<KeySet>>,
@@ -51,10 +49,22 @@ pub struct JoinKeys {
 
 #[derive(Debug)]
 struct Collected {
+    /// The values of all scans.
+    probed: Probed,
     /// Which partitions of the build side have begun, and how many of all have ended.
     has_begun: Vec<bool>,
     ended: usize,
     keys: Keys,
+}
+
+/// The range of the values that are looked up.
+#[derive(Debug)]
+enum Probed {
+    /// There is no scan yet.
+    Nothing,
+    Range(RangeInclusive<i64>),
+    /// That of a scan is not known.
+    Anything,
 }
 
 #[derive(Debug)]
@@ -75,16 +85,34 @@ pub(super) enum KeySet {
 }
 
 impl JoinKeys {
-    /// Of a build side of so many partitions; `probed` is the range of the probe side's values, if
-    /// it is known.
-    pub fn new(partitions: usize, probed: Option<RangeInclusive<i64>>) -> Self {
-        let has_begun = vec![false; partitions];
+    /// Of a build side of so many partitions.
+    pub fn new(partitions: usize) -> Self {
+        let collected = Collected {
+            probed: Probed::Nothing,
+            has_begun: vec![false; partitions],
+            ended: 0,
+            keys: Keys::Awaited,
+        };
         Self {
-            probed,
-            collected: Mutex::new(Collected { has_begun, ended: 0, keys: Keys::Awaited }),
+            collected: Mutex::new(collected),
             set: OnceLock::new(),
             is_outdated: AtomicBool::new(false),
         }
+    }
+
+    /// Adds a scan that looks its values up, before the build side is read. `range` is that of the
+    /// values, if it is known; a value outside of it is kept.
+    pub fn add_scan(&self, range: Option<RangeInclusive<i64>>) {
+        let mut collected = self.lock();
+        let before = std::mem::replace(&mut collected.probed, Probed::Anything);
+        collected.probed = match (before, range) {
+            (Probed::Anything, _) | (_, None) => Probed::Anything,
+            (Probed::Nothing, Some(range)) => Probed::Range(range),
+            (Probed::Range(before), Some(range)) => {
+                let first = *before.start().min(range.start());
+                Probed::Range(first..=*before.end().max(range.end()))
+            }
+        };
     }
 
     /// Begins a partition. When one begins again, its rows may be others than before, so the keys
@@ -99,7 +127,10 @@ impl JoinKeys {
             }
         }
         if matches!(collected.keys, Keys::Awaited) {
-            let bitmap = self.probed.as_ref().and_then(Bitmap::over);
+            let bitmap = match &collected.probed {
+                Probed::Range(range) => Bitmap::over(range),
+                Probed::Nothing | Probed::Anything => None,
+            };
             collected.keys = bitmap.map_or_else(|| Keys::List(Vec::new()), Keys::Bitmap);
         }
     }
@@ -147,6 +178,11 @@ impl JoinKeys {
         }
     }
 
+    /// Whether a key may be in a range; as long as not all keys are known, one may.
+    pub fn may_have(&self, range: &RangeInclusive<i64>) -> bool {
+        self.set().is_none_or(|set| set.may_have(range))
+    }
+
     /// The set, once all keys are in it.
     pub(super) fn set(&self) -> Option<&KeySet> {
         match self.is_outdated.load(Ordering::Acquire) {
@@ -176,6 +212,13 @@ impl KeySet {
         match vector.validity_bits() {
             None => holds,
             Some(validity) => &holds | &!&validity.slice(0, rows),
+        }
+    }
+
+    fn may_have(&self, range: &RangeInclusive<i64>) -> bool {
+        match self {
+            Self::Bitmap(bitmap) => bitmap.may_have(range),
+            Self::Bloom(bloom) => bloom.least <= *range.end() && *range.start() <= bloom.greatest,
         }
     }
 
@@ -232,6 +275,17 @@ impl Bitmap {
         let (word, bit) = self.place(value);
         self.words.get(word).is_none_or(|word| word >> bit & 1 != 0)
     }
+
+    /// Whether a value of a range is in it, or outside of the values that it is over.
+    fn may_have(&self, range: &RangeInclusive<i64>) -> bool {
+        let (first, last) = (self.place(*range.start()), self.place(*range.end()));
+        let Some(words) = self.words.get(first.0..=last.0) else { return true };
+        words.iter().enumerate().any(|(index, word)| {
+            let below = if index == 0 { u64::MAX << first.1 } else { u64::MAX };
+            let above = if index + 1 == words.len() { u64::MAX >> (63 - last.1) } else { u64::MAX };
+            word & below & above != 0
+        })
+    }
 }
 
 /// Lanes of a block.
@@ -254,12 +308,17 @@ const SALTS: [u32; LANES] = [
 #[derive(Debug)]
 pub(super) struct Bloom {
     blocks: Vec<[u32; LANES]>,
+    /// The least key and the greatest one; the other way around if there is none.
+    least: i64,
+    greatest: i64,
 }
 
 impl Bloom {
     fn of(keys: &[i64]) -> Self {
         let blocks = (keys.len() * BLOOM_BITS_BY_KEY).div_ceil(LANES * 32).max(1);
-        let mut bloom = Self { blocks: vec![[0; LANES]; blocks] };
+        let least = keys.iter().copied().min().unwrap_or(i64::MAX);
+        let greatest = keys.iter().copied().max().unwrap_or(i64::MIN);
+        let mut bloom = Self { blocks: vec![[0; LANES]; blocks], least, greatest };
         for key in keys {
             let (block, bits) = bloom.place(*key);
             bloom.blocks[block].iter_mut().zip(bits).for_each(|(lane, bit)| *lane |= bit);
@@ -297,6 +356,13 @@ mod tests {
     use super::*;
     use crate::values::Numbers;
 
+    /// Keys that one scan looks up.
+    fn looked_up(partitions: usize, range: Option<RangeInclusive<i64>>) -> JoinKeys {
+        let keys = JoinKeys::new(partitions);
+        keys.add_scan(range);
+        keys
+    }
+
     fn held(keys: &JoinKeys, values: &[i64]) -> Option<Vec<bool>> {
         let vector = Vector::Numbers(Numbers::narrow(values.to_vec(), None));
         Some(keys.set()?.holds(&vector, values.len()).iter().collect())
@@ -304,7 +370,7 @@ mod tests {
 
     #[test]
     fn bitmap_holds_its_keys_and_values_outside_its_range() {
-        let keys = JoinKeys::new(1, Some(-5..=100));
+        let keys = looked_up(1, Some(-5..=100));
         keys.begin(0);
         keys.add([-5, 7, 100, 101, i64::MIN].into_iter());
         keys.end();
@@ -315,7 +381,7 @@ mod tests {
 
     #[test]
     fn bloom_filter_holds_its_keys_and_few_others() {
-        let keys = JoinKeys::new(1, None);
+        let keys = looked_up(1, None);
         keys.begin(0);
         keys.add((0..10_000).map(|key| key * 7));
         keys.end();
@@ -328,7 +394,7 @@ mod tests {
 
     #[test]
     fn row_with_null_key_is_kept() {
-        let keys = JoinKeys::new(1, Some(0..=10));
+        let keys = looked_up(1, Some(0..=10));
         keys.begin(0);
         keys.end();
         let validity = BooleanBuffer::from(vec![true, false]);
@@ -339,7 +405,7 @@ mod tests {
 
     #[test]
     fn keys_are_a_set_only_after_all_partitions_have_ended() {
-        let keys = Arc::new(JoinKeys::new(2, Some(0..=10)));
+        let keys = Arc::new(looked_up(2, Some(0..=10)));
         keys.begin(0);
         keys.add([1].into_iter());
         keys.end();
@@ -352,7 +418,7 @@ mod tests {
     #[test]
     fn keys_are_given_up_when_a_partition_begins_again() {
         for partitions in [1, 2] {
-            let keys = JoinKeys::new(partitions, Some(0..=10));
+            let keys = looked_up(partitions, Some(0..=10));
             keys.begin(0);
             keys.end();
             assert_eq!(held(&keys, &[1]).is_some(), partitions == 1);
@@ -364,10 +430,51 @@ mod tests {
 
     #[test]
     fn keys_are_given_up_when_they_are_too_many() {
-        let keys = JoinKeys::new(1, None);
+        let keys = looked_up(1, None);
         keys.begin(0);
         keys.add((0..).take(BLOOM_KEYS_MAX + 1));
         keys.end();
         assert_eq!(held(&keys, &[1]), None);
+    }
+
+    #[test]
+    fn bitmap_is_over_the_values_of_all_scans() {
+        let keys = looked_up(1, Some(0..=10));
+        keys.add_scan(Some(-100..=-90));
+        keys.begin(0);
+        keys.add([-95, 3].into_iter());
+        keys.end();
+        let expected = [true, false, false, true, true, true];
+        let held = held(&keys, &[-95, -90, 0, 3, 200, -101]);
+        assert_eq!(held.as_deref(), Some(expected.as_slice()));
+    }
+
+    #[test]
+    fn range_may_have_a_key_if_one_is_in_it_or_values_are_not_known() {
+        let bitmap = looked_up(1, Some(0..=1000));
+        let bloom = looked_up(1, None);
+        let asked = [0..=2, 3..=3, 4..=64, 65..=699, 64..=700, 701..=1000, 990..=1100, -5..=-1];
+        let expected = [
+            (bitmap, [false, true, false, false, true, false, true, true]),
+            // By the least and the greatest key alone.
+            (bloom, [false, true, true, true, true, false, false, false]),
+        ];
+        for (keys, expected) in expected {
+            assert!(keys.may_have(&asked[0]));
+            keys.begin(0);
+            keys.add([3, 700].into_iter());
+            keys.end();
+            assert_eq!(asked.each_ref().map(|range| keys.may_have(range)), expected);
+        }
+    }
+
+    #[test]
+    fn no_range_has_a_key_if_there_is_none() {
+        for range in [Some(0..=1000), None] {
+            let keys = looked_up(1, range);
+            keys.begin(0);
+            keys.end();
+            assert!(!keys.may_have(&(0..=1000)));
+        }
     }
 }

@@ -454,7 +454,8 @@ fn column_that_is_tested_for_null_is_decoded_if_anything_else_needs_it() {
     let filters: Vec<Arc<dyn RowFilter>> = vec![Arc::new(Divides(1000))];
     let error = file.scan(ScanPlan { filters, ..hiding(0, has_number()) }).unwrap_err();
     assert!(matches!(error, ScanError::Filter(_)), "{error}");
-    let keys = Arc::new(JoinKeys::new(1, Some(0..=20_000)));
+    let keys = Arc::new(JoinKeys::new(1));
+    keys.add_scan(Some(0..=20_000));
     keys.begin(0);
     keys.add([5, 7].into_iter());
     keys.end();
@@ -480,7 +481,8 @@ fn rows_whose_key_a_join_lacks_are_dropped_once_its_keys_are_known() {
     };
     let wanted = || (0..i64::try_from(ROWS).unwrap()).step_by(10);
     for range in [Some(0..=20_000), None] {
-        let keys = Arc::new(JoinKeys::new(1, range));
+        let keys = Arc::new(JoinKeys::new(1));
+        keys.add_scan(range);
         keys.begin(0);
         keys.add(wanted());
         assert_eq!(of_scan(&keys), file.table);

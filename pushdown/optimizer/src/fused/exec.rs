@@ -78,11 +78,6 @@ impl FusedScanExec {
         self.fused.partitions.iter().map(Vec::len).sum()
     }
 
-    /// The dynamic filters, over the outputs.
-    pub(super) fn dynamic_filters(&self) -> &[Arc<dyn PhysicalExpr>] {
-        &self.dynamic_filters
-    }
-
     /// The work of the scan.
     pub(super) fn fused(&self) -> &Fused {
         &self.fused
@@ -210,9 +205,11 @@ impl ExecutionPlan for FusedScanExec {
         &self,
         f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
     ) -> Result<TreeNodeRecursion> {
-        // A join updates its dynamic filter only if it finds the filter below itself.
+        // A join updates its dynamic filter, and waits for all of its build side, only if it finds
+        // the filter below itself.
         let mut recursion = TreeNodeRecursion::Continue;
-        for filter in &self.dynamic_filters {
+        let of_joins = self.keys.iter().map(|keys| &keys.filter);
+        for filter in self.dynamic_filters.iter().chain(of_joins) {
             recursion = f(filter)?;
             if recursion == TreeNodeRecursion::Stop {
                 break;

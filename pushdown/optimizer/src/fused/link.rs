@@ -1,28 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Implements [`JoinKeysRule`], which links joins to the scans of their probe sides.
+//! Implements [`JoinKeysRule`], which links joins to the scans that read their keys later.
 //!
 //! ```text
 //! HashJoinExec: on=[(o_orderkey, l_orderkey)]   =>  HashJoinExec: on=[(o_orderkey, l_orderkey)]
 //!   ..                                                JoinKeysExec: keys=[o_orderkey]
-//!   FusedScanExec: dynamic_filter=true                  ..
-//!                                                     FusedScanExec: join_keys=[l_orderkey]
+//!   HashJoinExec: on=[(r_orderkey, l_orderkey)]         ..
+//!     FusedScanExec: table=returns                    HashJoinExec: on=[(r_orderkey, l_orderkey)]
+//!     FusedScanExec: table=lineitem                     FusedScanExec: join_keys=[r_orderkey]
+//!                                                       FusedScanExec: join_keys=[l_orderkey]
 //! ```
 //!
-//! The dynamic filter of a join, which DataFusion has pushed down before, shows which scan may drop
-//! rows without a partner, and the column that it compares. The rule adds only the keys, because
-//! looking them up in DataFusion's filter costs about as much as the join itself.
+//! A join wants rows of its probe side only if their keys are on its build side. The rule traces
+//! the key down to scans, through other joins also to columns that are equal to it (`lineage.rs`).
+//! Every such scan is read when the build side is complete: a join reads nothing below its probe
+//! side before, if it finds its dynamic filter there, so the scans say that they have it.
+//!
+//! Looking the keys up in the filter itself costs about as much as the join.
 
 use std::{ops::RangeInclusive, sync::Arc};
 
 use datafusion::{
-    common::tree_node::{TreeNode, TreeNodeRecursion},
     config::ConfigOptions,
     error::Result,
     execution::SessionStateBuilder,
-    physical_expr::{
-        PhysicalExpr,
-        expressions::{Column, DynamicFilterPhysicalExpr},
-    },
+    physical_expr::{PhysicalExpr, expressions::Column},
     physical_optimizer::PhysicalOptimizerRule,
     physical_plan::{
         ExecutionPlan, ExecutionPlanProperties,
@@ -35,11 +36,15 @@ use nearscan_cpu::fused::JoinKeys;
 use super::{
     exec::FusedScanExec,
     keys::{Collector, LinkedKeys, is_key_type},
+    lineage::origins,
     work::{Fused, FusedUnit},
 };
-use crate::units::column_range;
 
-/// Links joins to the scans of their probe sides.
+/// The inputs of a join.
+const BUILD_SIDE: usize = 0;
+const PROBE_SIDE: usize = 1;
+
+/// Links joins to scans below their probe sides.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct JoinKeysRule;
 
@@ -60,7 +65,7 @@ impl PhysicalOptimizerRule for JoinKeysRule {
         plan: Arc<dyn ExecutionPlan>,
         _config: &ConfigOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        link(plan, &mut Vec::new())
+        link(plan, &[], &mut Vec::new())
     }
 
     fn name(&self) -> &str {
@@ -72,9 +77,11 @@ impl PhysicalOptimizerRule for JoinKeysRule {
     }
 }
 
-/// A join above the node that is visited, on its probe side.
+/// A join whose probe side is visited, or was.
 struct Join {
-    /// The identity of its dynamic filter.
+    /// Its dynamic filter, over the probe side.
+    filter: Arc<dyn PhysicalExpr>,
+    /// The identity of the filter.
     id: u64,
     on: JoinOn,
     build_partitions: usize,
@@ -82,87 +89,91 @@ struct Join {
     keys: Vec<Option<Arc<JoinKeys>>>,
 }
 
-fn link(plan: Arc<dyn ExecutionPlan>, joins: &mut Vec<Join>) -> Result<Arc<dyn ExecutionPlan>> {
+/// Rows of an operator are wanted only if a column of theirs is a key of a join.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Want {
+    /// The place of the join.
+    join: usize,
+    /// Which pair of its keys.
+    pair: usize,
+    column: usize,
+}
+
+/// Visits `plan`, of whose rows these are wanted.
+fn link(
+    plan: Arc<dyn ExecutionPlan>,
+    wants: &[Want],
+    joins: &mut Vec<Join>,
+) -> Result<Arc<dyn ExecutionPlan>> {
     if let Some(scan) = plan.downcast_ref::<FusedScanExec>() {
-        let linked = joins.iter_mut().flat_map(|join| linked_keys(scan, join)).collect::<Vec<_>>();
+        let linked: Vec<_> =
+            wants.iter().filter_map(|want| linked_keys(scan.fused(), *want, joins)).collect();
         return Ok(match linked.is_empty() {
             true => plan,
             false => Arc::new(scan.with_keys(linked)),
         });
     }
+    let mut inputs: Vec<Vec<Want>> = vec![Vec::new(); plan.children().len()];
+    let mut add = |input: usize, want: Want| {
+        if let Some(wants) = inputs.get_mut(input).filter(|wants| !wants.contains(&want)) {
+            wants.push(want);
+        }
+    };
+    for want in wants {
+        for origin in origins(&plan, want.column) {
+            add(origin.input, Want { column: origin.column, ..*want });
+        }
+    }
     let join = plan.downcast_ref::<HashJoinExec>().and_then(join_of);
-    let Some(join) = join else {
-        let children = plan.children().into_iter().map(Arc::clone);
-        let children = children.map(|child| link(child, joins)).collect::<Result<Vec<_>>>()?;
-        return replace_children_if_necessary(plan, children);
-    };
-    let children: Vec<_> = plan.children().into_iter().map(Arc::clone).collect();
-    let [build, probe] = children.as_slice() else { return Ok(plan) };
-    let build = link(Arc::clone(build), joins)?;
-    joins.push(join);
-    let probe = link(Arc::clone(probe), joins)?;
-    let keys = joins.pop().map_or_else(Vec::new, |join| {
-        let pairs = join.on.into_iter().zip(join.keys);
-        pairs.filter_map(|((build, _), keys)| Some((build, keys?))).collect()
+    let own = join.map(|join| {
+        for (pair, (_, probe)) in join.on.iter().enumerate() {
+            if let Some(column) = probe.downcast_ref::<Column>().map(Column::index) {
+                add(PROBE_SIDE, Want { join: joins.len(), pair, column });
+            }
+        }
+        joins.push(join);
+        joins.len() - 1
     });
-    let build = match keys.is_empty() {
-        true => build,
-        false => Collector::over_build_side(keys, build),
-    };
-    replace_children_if_necessary(plan, vec![build, probe])
+    let children = plan.children().into_iter().map(Arc::clone).zip(inputs);
+    let children = children.map(|(child, wants)| link(child, &wants, joins));
+    let mut children = children.collect::<Result<Vec<_>>>()?;
+    if let Some(join) = own.and_then(|own| joins.get(own)) {
+        let pairs = join.on.iter().zip(&join.keys);
+        let keys: Vec<_> = pairs
+            .filter_map(|((build, _), keys)| Some((Arc::clone(build), Arc::clone(keys.as_ref()?))))
+            .collect();
+        if let Some(build) = children.get_mut(BUILD_SIDE).filter(|_| !keys.is_empty()) {
+            *build = Collector::over_build_side(keys, Arc::clone(build));
+        }
+    }
+    replace_children_if_necessary(plan, children)
 }
 
-/// A join that has pushed a dynamic filter down.
+/// A join that drops rows of its probe side without a partner.
 fn join_of(join: &HashJoinExec) -> Option<Join> {
     let produced = join.dynamic_expressions_produced();
-    let id = produced.first()?.expression_id()?;
+    let filter = Arc::clone(produced.first()?);
+    let id = filter.expression_id()?;
     let on = join.on().to_vec();
     let build_partitions = join.left().output_partitioning().partition_count();
     let keys = vec![None; on.len()];
-    Some(Join { id, on, build_partitions, keys })
+    Some(Join { filter, id, on, build_partitions, keys })
 }
 
-/// The keys of a join that a scan can use.
-fn linked_keys(scan: &FusedScanExec, join: &mut Join) -> Vec<LinkedKeys> {
-    let fused = scan.fused();
-    let mut linked = Vec::new();
-    for filter in scan.dynamic_filters() {
-        let visited = filter.apply(|node| {
-            let is_dynamic = node.downcast_ref::<DynamicFilterPhysicalExpr>().is_some();
-            if is_dynamic && node.expression_id() == Some(join.id) {
-                linked.extend(keys_of(fused, node, join));
-            }
-            Ok(TreeNodeRecursion::Continue)
-        });
-        debug_assert!(visited.is_ok(), "the visitor does not fail");
-    }
-    linked
-}
-
-/// The keys of a join whose dynamic filter, over the outputs of a scan, is `filter`.
-fn keys_of(fused: &Fused, filter: &Arc<dyn PhysicalExpr>, join: &mut Join) -> Vec<LinkedKeys> {
-    let compared = filter.children();
-    let mut linked = Vec::new();
-    for (pair, compared) in compared.into_iter().enumerate() {
-        let Some(output) = compared.downcast_ref::<Column>().map(Column::index) else { continue };
-        let Some(column) = fused.column_of_output(output) else { continue };
-        if !fused.scan.types.get(column).is_some_and(is_key_type) {
-            continue;
-        }
-        let Some(keys) = join.keys.get_mut(pair) else { continue };
-        // The range is that of the first scan; values outside are kept.
-        let new = || Arc::new(JoinKeys::new(join.build_partitions, range_of(fused, column)));
-        let keys = Arc::clone(keys.get_or_insert_with(new));
-        linked.push(LinkedKeys { join: join.id, column, keys });
-    }
-    linked
+/// The keys that a scan has to look up, if it can.
+fn linked_keys(fused: &Fused, want: Want, joins: &mut [Join]) -> Option<LinkedKeys> {
+    let column = fused.column_of_output(want.column)?;
+    fused.scan.types.get(column).filter(|data_type| is_key_type(data_type))?;
+    let join = joins.get_mut(want.join)?;
+    let new = || Arc::new(JoinKeys::new(join.build_partitions));
+    let keys = Arc::clone(join.keys.get_mut(want.pair)?.get_or_insert_with(new));
+    keys.add_scan(range_of(fused, column));
+    Some(LinkedKeys { join: join.id, filter: Arc::clone(&join.filter), column, keys })
 }
 
 /// The range of a column's values, if all footers have it.
 fn range_of(fused: &Fused, column: usize) -> Option<RangeInclusive<i64>> {
-    let name = &fused.scan.fragment.columns.get(column)?.name;
-    let data_type = fused.scan.types.get(column)?;
     let units = fused.partitions.iter().flatten();
     let groups = units.map(FusedUnit::metadata).collect::<Option<Vec<_>>>()?;
-    column_range(groups, name, data_type)?.map(|(first, last)| first..=last)
+    fused.range_of(column, groups)
 }

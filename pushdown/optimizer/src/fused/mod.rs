@@ -38,6 +38,7 @@ mod exec;
 mod filter;
 mod indexes;
 mod keys;
+mod lineage;
 mod link;
 mod metrics;
 mod prune;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Prunes row groups by their statistics: those that the scan's predicate rules out, and those that
-//! dynamic filters rule out.
+//! dynamic filters or the keys of joins rule out.
 //!
 //! It does so when a row group is about to be opened, because until then a join or a top-k above
 //! may have narrowed its filter.
@@ -17,6 +17,7 @@ use parquet::file::metadata::ParquetMetaData;
 
 use super::{
     filter::{columns_of, with_columns},
+    keys::LinkedKeys,
     work::{Fused, FusedUnit},
 };
 use crate::pruning::Pruning;
@@ -28,22 +29,36 @@ pub(super) struct RowGroupPruner {
     /// What the predicate says of each row group of the last file, which is asked about once.
     kept: Option<(Arc<ParquetMetaData>, Vec<bool>)>,
     dynamic: Vec<DynamicBounds>,
+    fused: Arc<Fused>,
+    keys: Vec<LinkedKeys>,
 }
 
 impl RowGroupPruner {
-    /// The pruner of a scan with dynamic filters over its outputs.
-    pub(super) fn new(fused: &Fused, dynamic_filters: &[Arc<dyn PhysicalExpr>]) -> Self {
-        let bounds = |filter| DynamicBounds::new(fused, filter);
-        let dynamic = match fused.prunes {
-            true => dynamic_filters.iter().filter_map(bounds).collect(),
-            false => Vec::new(),
+    /// The pruner of a scan with dynamic filters over its outputs, and keys of joins.
+    pub(super) fn new(
+        fused: &Arc<Fused>,
+        dynamic_filters: &[Arc<dyn PhysicalExpr>],
+        keys: &[LinkedKeys],
+    ) -> Self {
+        let (dynamic_filters, keys) = match fused.prunes {
+            true => (dynamic_filters, keys),
+            false => ([].as_slice(), [].as_slice()),
         };
-        Self { predicate: fused.pruning.clone(), kept: None, dynamic }
+        Self {
+            predicate: fused.pruning.clone(),
+            kept: None,
+            dynamic: dynamic_filters
+                .iter()
+                .filter_map(|filter| DynamicBounds::new(fused, filter))
+                .collect(),
+            fused: Arc::clone(fused),
+            keys: keys.to_vec(),
+        }
     }
 
     /// Whether its answer about a row group may change while the query runs.
     pub(super) const fn is_dynamic(&self) -> bool {
-        !self.dynamic.is_empty()
+        !self.dynamic.is_empty() || !self.keys.is_empty()
     }
 
     /// Whether no row of a row group can be one of the result.
@@ -52,6 +67,16 @@ impl RowGroupPruner {
         let is_ruled_out = |pruning: &Pruning| pruning.keeps(&unit.footer, &[index]) == [false];
         !self.keeps(&unit.footer, index)
             || self.dynamic.iter_mut().any(|bounds| bounds.current().is_some_and(is_ruled_out))
+            || self.keys.iter().any(|keys| self.is_without(keys, unit))
+    }
+
+    /// Whether no row of a row group has one of the keys. Rows with NULL are kept.
+    fn is_without(&self, keys: &LinkedKeys, unit: &FusedUnit) -> bool {
+        let range = unit.metadata().and_then(|group| {
+            let nulls = self.fused.nulls_of(keys.column, group);
+            self.fused.range_of(keys.column, [group]).filter(|_| nulls == Some(0))
+        });
+        range.is_some_and(|range| !keys.keys.may_have(&range))
     }
 
     /// Whether the predicate keeps a row group of a file.

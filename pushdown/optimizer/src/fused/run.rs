@@ -68,7 +68,7 @@ pub(super) fn partition_stream(
     let counts: Vec<usize> = fused.partitions.iter().map(Vec::len).collect();
     let share = share::start(start.executions, task, &counts, partition, !fused.is_ordered);
     let metrics = Metrics::new(start.metrics, partition);
-    let pruner = RowGroupPruner::new(&fused, start.dynamic_filters);
+    let pruner = RowGroupPruner::new(&fused, start.dynamic_filters, start.keys);
     let runner = Runner {
         scan: Scan::new(with_dynamic_filters(&start, &schema)),
         reader: RowGroupReader::new(&fused, share, pruner, metrics.row_groups_pruned.clone(), task),

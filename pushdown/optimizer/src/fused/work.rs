@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Describes the work of a fused scan: the plan, its row groups, and the sources of its output.
 
-use std::sync::Arc;
+use std::{ops::RangeInclusive, sync::Arc};
 
 use arrow::datatypes::{FieldRef, SchemaRef};
 use datafusion::physical_expr::{PhysicalExpr, expressions::Column};
@@ -13,7 +13,7 @@ use crate::{
     exec::Replaced,
     lower::aggregate::{Meaning, Source},
     pruning::Pruning,
-    units::PlannedUnit,
+    units::{PlannedUnit, chunk_metadata, column_range},
 };
 
 /// The work of a fused scan.
@@ -77,18 +77,42 @@ impl Fused {
         self.partitions.get(partition)?.get(place)
     }
 
-    /// The column of the fragment that an output is, if it is one.
+    /// The column of the fragment that an output is, if it is one; of states a key can be one.
     pub(super) fn column_of_output(&self, output: usize) -> Option<usize> {
-        let rows = self.rows.as_ref()?;
-        let read = match &rows.computed {
-            None => output,
-            Some(computed) => computed.get(output)?.downcast_ref::<Column>()?.index(),
+        let is_read = |source: &&Source| source.meaning != Meaning::FolderValue;
+        let operand = match (&self.rows, &self.states, &self.scan.fragment.output) {
+            (Some(rows), _, Output::Rows { columns, .. }) => {
+                let read = match &rows.computed {
+                    None => output,
+                    Some(computed) => computed.get(output)?.downcast_ref::<Column>()?.index(),
+                };
+                columns.get(rows.sources.get(read).filter(is_read)?.column)?.operand
+            }
+            (None, Some(states), Output::States { keys, .. }) => {
+                keys.get(states.sources().get(output).filter(is_read)?.column)?.operand
+            }
+            _ => return None,
         };
-        let source = rows.sources.get(read).filter(|it| it.meaning != Meaning::FolderValue)?;
-        let Output::Rows { columns, .. } = &self.scan.fragment.output else { return None };
-        match columns.get(source.column)?.operand {
+        match operand {
             Operand::Column(column) => Some(usize::from(column)),
             _ => None,
         }
+    }
+
+    /// The range of a column's values in row groups, if all their footers have it and there is one.
+    pub(super) fn range_of<'a>(
+        &self,
+        column: usize,
+        groups: impl IntoIterator<Item = &'a RowGroupMetaData>,
+    ) -> Option<RangeInclusive<i64>> {
+        let name = &self.scan.fragment.columns.get(column)?.name;
+        let data_type = self.scan.types.get(column)?;
+        column_range(groups, name, data_type)?.map(|(first, last)| first..=last)
+    }
+
+    /// The NULLs of a column in a row group, if its footer says how many there are.
+    pub(super) fn nulls_of(&self, column: usize, group: &RowGroupMetaData) -> Option<u64> {
+        let name = &self.scan.fragment.columns.get(column)?.name;
+        chunk_metadata(group, name)?.statistics()?.null_count_opt()
     }
 }

@@ -12,6 +12,7 @@ mod files;
 mod fused;
 mod indexes;
 mod keeps;
+mod links;
 mod merges;
 mod moves;
 mod narrowing;

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Tests which scans get the keys of a join above them, through the operators between.
+
+use rstest::rstest;
+
+use crate::{
+    bench::{Bench, shown},
+    fused::{self, check, metric},
+};
+
+/// Every fourth order of `lineitem` is in `orders`; few of them have these customers.
+const FEW: &str = "(SELECT o_orderkey AS few FROM orders WHERE o_custkey < 3)";
+
+/// Joins build tables of their left sides.
+fn bench(partitions: &str) -> Bench {
+    fused::bench()
+        .set("datafusion.execution.target_partitions", partitions)
+        .set("datafusion.optimizer.join_reordering", "false")
+}
+
+/// The keys that the scans of a table get, `-` where a scan gets none.
+fn keys_of(shown: &str, table: &str) -> Vec<String> {
+    let scans = shown.lines().filter(|line| line.contains(&format!("table={table},")));
+    let keys = scans.map(|line| match line.split_once("join_keys=[") {
+        Some((_, keys)) => keys.trim_end_matches(']').to_owned(),
+        None => "-".to_owned(),
+    });
+    keys.collect()
+}
+
+/// `below` has a column `key`, which is joined with few orders.
+#[rstest]
+#[case::projection("SELECT l_tax, l_orderkey AS key FROM lineitem", &["l_orderkey"])]
+#[case::group(
+    "SELECT l_orderkey AS key, count(DISTINCT l_tax) AS l_tax FROM lineitem GROUP BY 1",
+    &["l_orderkey"]
+)]
+#[case::union(
+    "SELECT l_orderkey AS key, l_tax FROM lineitem UNION ALL \
+     SELECT l_orderkey + 0, l_tax FROM lineitem UNION ALL SELECT l_orderkey, 1 FROM lineitem",
+    &["l_orderkey", "-", "l_orderkey"]
+)]
+#[case::partition_of_a_window(
+    "SELECT l_orderkey AS key, sum(l_tax) OVER (PARTITION BY l_orderkey) AS l_tax FROM lineitem",
+    &["l_orderkey"]
+)]
+#[case::window_over_other_rows(
+    "SELECT l_orderkey AS key, sum(l_tax) OVER (ORDER BY l_orderkey) AS l_tax FROM lineitem",
+    &["-"]
+)]
+#[case::limit("SELECT l_orderkey AS key, l_tax FROM lineitem ORDER BY l_tax, 1 LIMIT 900", &["-"])]
+#[case::volatile(
+    "SELECT l_orderkey AS key, sum(l_tax) AS l_tax FROM lineitem GROUP BY 1 \
+     HAVING sum(l_tax) < random() + 1000000",
+    &["-"]
+)]
+#[case::computed("SELECT l_orderkey + 0 AS key, l_tax FROM lineitem", &["-"])]
+#[tokio::test]
+async fn key_is_traced_through_operators_that_keep_what_else_they_return(
+    #[case] below: &str,
+    #[case] expected: &[&str],
+    #[values("1", "3")] partitions: &str,
+) {
+    let bench = bench(partitions);
+    let sql = format!("SELECT count(*), sum(l_tax) FROM {FEW} JOIN ({below}) ON few = key");
+    let shown = shown(&check(&bench, &sql).await);
+    assert_eq!(keys_of(&shown, "lineitem"), expected, "{shown}");
+}
+
+/// The upper join is by a column of the lower one, whose other side has a column equal to it.
+#[rstest]
+#[case::inner("JOIN", "lineitem.l_orderkey", "yes", "yes")]
+#[case::left_by_preserved("LEFT JOIN", "lineitem.l_orderkey", "yes", "yes")]
+#[case::left_by_null_supplying("LEFT JOIN", "part.l_orderkey", "-", "-")]
+#[case::right_by_preserved("RIGHT JOIN", "part.l_orderkey", "yes", "yes")]
+#[case::right_by_null_supplying("RIGHT JOIN", "lineitem.l_orderkey", "-", "-")]
+#[case::full("FULL JOIN", "lineitem.l_orderkey", "-", "-")]
+#[case::left_semi("LEFT SEMI JOIN", "lineitem.l_orderkey", "yes", "yes")]
+#[case::right_semi("RIGHT SEMI JOIN", "part.l_orderkey", "yes", "yes")]
+#[case::left_anti("LEFT ANTI JOIN", "lineitem.l_orderkey", "yes", "yes")]
+#[case::right_anti("RIGHT ANTI JOIN", "part.l_orderkey", "yes", "yes")]
+#[tokio::test]
+async fn key_is_traced_through_joins_that_drop_what_is_not_wanted(
+    #[case] join: &str,
+    #[case] key: &str,
+    #[case] left: &str,
+    #[case] right: &str,
+    #[values("1", "3")] partitions: &str,
+) {
+    let bench = bench(partitions);
+    let sql = format!(
+        "SELECT count(*), sum(key) FROM {FEW} RIGHT SEMI JOIN \
+         (SELECT {key} AS key FROM lineitem {join} lineitem AS part \
+          ON lineitem.l_orderkey = part.l_orderkey AND part.l_code < 20) ON few = key"
+    );
+    let shown = shown(&check(&bench, &sql).await);
+    // Either side may have keys of the lower join besides.
+    let upper = shown.matches("keys=[few").count();
+    let expected = usize::from(left == "yes" || right == "yes");
+    assert_eq!(upper, expected, "{shown}");
+    let scans = keys_of(&shown, "lineitem");
+    let linked = scans.iter().filter(|keys| **keys != "-").count();
+    let least = [left, right].iter().filter(|side| **side == "yes").count();
+    assert!(linked >= least, "{shown}");
+}
+
+#[tokio::test]
+async fn row_groups_without_a_key_are_pruned() {
+    let sql = "SELECT count(*), sum(l_tax) FROM \
+               (SELECT o_orderkey FROM orders WHERE o_orderkey IN (4, 1600)) \
+               JOIN lineitem ON l_orderkey = o_orderkey";
+    let plan = check(&bench("1"), sql).await;
+    // Of the four row groups of `lineitem`, which is in the order of the keys.
+    assert!(metric(&plan, "row_groups_pruned") >= 2, "{}", shown(&plan));
+}
