@@ -27,7 +27,7 @@ def arguments():
     parser.add_argument("--worker", required=True, help=argparse.SUPPRESS)
     parser.add_argument("--nearscan", required=True, help=argparse.SUPPRESS)
     parser.add_argument("--data", default="data/peers", help="folder of the files that it makes")
-    parser.add_argument("--scale-factor", type=float, default=1.0, help="tpch, tpcds: size of the data")
+    parser.add_argument("--scale-factor", type=float, default=1.0, help="of tpch and tpcds")
     parser.add_argument("--rows", type=int, help="the others: rows of the main table")
     parser.add_argument("--threads", type=int, default=os.cpu_count())
     parser.add_argument("--runs", type=int, default=3, help="timed runs; the median counts")
