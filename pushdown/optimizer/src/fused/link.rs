@@ -149,7 +149,8 @@ fn link(
     replace_children_if_necessary(plan, children)
 }
 
-/// A join that drops rows of its probe side without a partner.
+/// A join that has a dynamic filter: rows of its probe side without a partner change nothing. Of
+/// NOT IN, which asks whether that side has any rows, DataFusion makes one only without NULLs.
 fn join_of(join: &HashJoinExec) -> Option<Join> {
     let produced = join.dynamic_expressions_produced();
     let filter = Arc::clone(produced.first()?);

@@ -16,8 +16,9 @@
 //! - `rule`: [`FusedScanRule`], its place among the rules; `choice`: what EXPLAIN shows of it.
 //! - `decide`: which nodes are replaced, and by what; `work`: the description of a scan.
 //! - `filter`: conditions that a fragment cannot express, evaluated by DataFusion's expressions.
-//! - `keys`: collects the keys of a join's build side, for the scan of its probe side; `link`:
-//!   [`JoinKeysRule`], which joins get it.
+//! - `keys`: collects the keys of a join's build side, for scans below its probe side; `link`:
+//!   [`JoinKeysRule`], which joins get it; `lineage`: which columns of an operator's inputs are
+//!   wanted if one of its outputs is.
 //! - `exec`: the operator; `run`: its streams; `metrics`: their counters; `share`: how its
 //!   partitions share row groups; `reader`: opens row groups and reads their chunks, of later ones
 //!   ahead.

@@ -104,6 +104,17 @@ async fn key_is_traced_through_joins_that_drop_what_is_not_wanted(
     assert!(linked >= least, "{shown}");
 }
 
+/// With NULL among the values on the left, which is in no set, but not in an empty one either.
+#[tokio::test]
+async fn not_in_takes_no_rows_from_the_side_that_it_asks_for_any() {
+    let sql = "SELECT count(*), count(code) FROM \
+               (SELECT CASE WHEN l_code < 30 THEN NULL ELSE l_code + 10000 END AS code \
+                FROM lineitem) \
+               WHERE code NOT IN (SELECT o_orderkey FROM orders)";
+    let shown = shown(&check(&bench("1"), sql).await);
+    assert!(!shown.contains("join_keys"), "{shown}");
+}
+
 #[tokio::test]
 async fn row_groups_without_a_key_are_pruned() {
     let sql = "SELECT count(*), sum(l_tax) FROM \
