@@ -208,7 +208,7 @@ impl ExecutionPlan for FusedScanExec {
         // A join updates its dynamic filter, and waits for all of its build side, only if it finds
         // the filter below itself.
         let mut recursion = TreeNodeRecursion::Continue;
-        let of_joins = self.keys.iter().map(|keys| &keys.filter);
+        let of_joins = self.keys.iter().filter_map(|keys| keys.announced.as_ref());
         for filter in self.dynamic_filters.iter().chain(of_joins) {
             recursion = f(filter)?;
             if recursion == TreeNodeRecursion::Stop {
@@ -272,6 +272,8 @@ impl ExecutionPlan for FusedScanExec {
         let is_evaluable = |filter: &Arc<dyn PhysicalExpr>| {
             let columns = columns_of(filter);
             is_dynamic(filter)
+                // Not before rows are counted.
+                && self.fused.fetch.is_none()
                 && columns.iter().all(|column| self.fused.column_of_output(*column).is_some())
         };
         let taken: Vec<_> = match phase {

@@ -35,8 +35,8 @@ use nearscan_cpu::fused::JoinKeys;
 pub(super) struct LinkedKeys {
     /// The identity of the join's dynamic filter.
     pub(super) join: u64,
-    /// The filter, over the join's probe side.
-    pub(super) filter: Arc<dyn PhysicalExpr>,
+    /// The filter, over the join's probe side, if the scan has to say that it has it.
+    pub(super) announced: Option<Arc<dyn PhysicalExpr>>,
     /// The column of the fragment that the join compares with them.
     pub(super) column: usize,
     pub(super) keys: Arc<JoinKeys>,

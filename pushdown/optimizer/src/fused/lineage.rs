@@ -7,21 +7,21 @@
 //! wanted either. This is the step from one operator to its inputs of what research calls predicate
 //! transfer ([Yang et al. 2024](https://arxiv.org/abs/2307.15255)).
 //!
-//! A join makes columns equal. So a set that is wanted of one side's key holds for the other side's
-//! key too, though the column above is of the one side only:
+//! An inner join makes columns equal, and a semi join asks for equal ones. So a set that is wanted
+//! of one side's key holds for the other side's key too, though the column above is of the one side
+//! only:
 //!
 //! ```text
-//! join         column of the left          column of the right
-//! inner        left, right by its key      right, left by its key
-//! left outer   left, right by its key      nowhere
-//! left semi    left, right by its key      -
-//! left anti    left, right by its key      -
-//! left mark    left, right by its key      -
-//! full outer   nowhere                     nowhere
+//! join              column of the left        column of the right
+//! inner             left, right by its key    right, left by its key
+//! left semi         left, right by its key    -
+//! left outer        left                      nowhere
+//! left anti, mark   left                      -
+//! full outer        nowhere                   nowhere
 //! ```
 //!
-//! and those of the right mirrored. In the right of an outer join a row that is dropped leaves its
-//! partner with NULLs instead of without an output row, which others could see.
+//! and those of the right mirrored. If a row is dropped from the other side of an outer, anti or
+//! mark join, rows that are not wanted change or appear, and operators above could fail on them.
 //!
 //! # Invariants
 //!
@@ -63,6 +63,10 @@ pub(super) struct Origin {
 /// The columns of the inputs of `plan` by which rows can be dropped if its column `column` is
 /// wanted to be in a set.
 pub(super) fn origins(plan: &Arc<dyn ExecutionPlan>, column: usize) -> Vec<Origin> {
+    // The rows that a limit lets pass depend on those before.
+    if plan.fetch().is_some() {
+        return Vec::new();
+    }
     if let Some(join) = plan.downcast_ref::<HashJoinExec>() {
         return of_hash_join(join, column);
     }
@@ -109,7 +113,7 @@ fn of_one_input(plan: &Arc<dyn ExecutionPlan>, column: usize) -> Option<usize> {
         || plan.is::<CoalescePartitionsExec>()
         || plan.is::<SortExec>()
         || plan.is::<SortPreservingMergeExec>();
-    (keeps_all_rows && plan.fetch().is_none()).then_some(column)
+    keeps_all_rows.then_some(column)
 }
 
 fn of_hash_join(join: &HashJoinExec, column: usize) -> Vec<Origin> {
@@ -135,6 +139,11 @@ fn of_hash_join(join: &HashJoinExec, column: usize) -> Vec<Origin> {
         return Vec::new();
     }
     let mut origins = vec![Origin { input: side, column: place.index }];
+    let drops_with_partner =
+        matches!(join.join_type(), JoinType::Inner | JoinType::LeftSemi | JoinType::RightSemi);
+    if !drops_with_partner {
+        return origins;
+    }
     for (left, right) in join.on() {
         let keys = [place_of(left), place_of(right)];
         if keys[side] == Some(place.index)

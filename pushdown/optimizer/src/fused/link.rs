@@ -12,8 +12,9 @@
 //!
 //! A join wants rows of its probe side only if their keys are on its build side. The rule traces
 //! the key down to scans, through other joins also to columns that are equal to it (`lineage.rs`).
-//! Every such scan is read when the build side is complete: a join reads nothing below its probe
-//! side before, if it finds its dynamic filter there, so the scans say that they have it.
+//! Every such scan is read when the build side is complete. If the build side has one partition,
+//! every partition of the join reads it first; if it has several, a join waits for all of them only
+//! if it finds its dynamic filter below its probe side, so the scans say that they have it.
 //!
 //! Looking the keys up in the filter itself costs about as much as the join.
 
@@ -27,7 +28,7 @@ use datafusion::{
     physical_optimizer::PhysicalOptimizerRule,
     physical_plan::{
         ExecutionPlan, ExecutionPlanProperties,
-        joins::{HashJoinExec, JoinOn},
+        joins::{HashJoinExec, JoinOn, PartitionMode},
         replace_children_if_necessary,
     },
 };
@@ -79,10 +80,11 @@ impl PhysicalOptimizerRule for JoinKeysRule {
 
 /// A join whose probe side is visited, or was.
 struct Join {
-    /// Its dynamic filter, over the probe side.
-    filter: Arc<dyn PhysicalExpr>,
-    /// The identity of the filter.
+    /// The identity of its dynamic filter.
     id: u64,
+    /// The filter, over the probe side, if a scan has to say that it has it. A join that collects
+    /// its build side would then wait for partitions of its own that may never be read.
+    announced: Option<Arc<dyn PhysicalExpr>>,
     on: JoinOn,
     build_partitions: usize,
     /// For each pair of `on` the keys, if a scan wants them.
@@ -153,23 +155,26 @@ fn link(
 /// NOT IN, which asks whether that side has any rows, DataFusion makes one only without NULLs.
 fn join_of(join: &HashJoinExec) -> Option<Join> {
     let produced = join.dynamic_expressions_produced();
-    let filter = Arc::clone(produced.first()?);
+    let filter = produced.first()?;
     let id = filter.expression_id()?;
+    let is_partitioned = *join.partition_mode() == PartitionMode::Partitioned;
+    let announced = is_partitioned.then(|| Arc::clone(filter));
     let on = join.on().to_vec();
     let build_partitions = join.left().output_partitioning().partition_count();
     let keys = vec![None; on.len()];
-    Some(Join { filter, id, on, build_partitions, keys })
+    Some(Join { id, announced, on, build_partitions, keys })
 }
 
 /// The keys that a scan has to look up, if it can.
 fn linked_keys(fused: &Fused, want: Want, joins: &mut [Join]) -> Option<LinkedKeys> {
-    let column = fused.column_of_output(want.column)?;
+    // Not before rows are counted.
+    let column = fused.column_of_output(want.column).filter(|_| fused.fetch.is_none())?;
     fused.scan.types.get(column).filter(|data_type| is_key_type(data_type))?;
     let join = joins.get_mut(want.join)?;
     let new = || Arc::new(JoinKeys::new(join.build_partitions));
     let keys = Arc::clone(join.keys.get_mut(want.pair)?.get_or_insert_with(new));
     keys.add_scan(range_of(fused, column));
-    Some(LinkedKeys { join: join.id, filter: Arc::clone(&join.filter), column, keys })
+    Some(LinkedKeys { join: join.id, announced: join.announced.clone(), column, keys })
 }
 
 /// The range of a column's values, if all footers have it.

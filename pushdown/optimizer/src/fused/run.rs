@@ -97,7 +97,7 @@ pub(super) fn partition_stream(
 /// keys it has: these drop the same rows, and cost much less.
 fn with_dynamic_filters(start: &Start<'_>, outputs: &Schema) -> Arc<ScanPlan> {
     let fused = start.fused;
-    if start.dynamic_filters.is_empty() {
+    if start.dynamic_filters.is_empty() && start.keys.is_empty() {
         return Arc::clone(&fused.scan);
     }
     let mut plan = ScanPlan::clone(&fused.scan);
