@@ -66,7 +66,7 @@ pub enum Correction {
     NormalizeConstantComparisons,
     /// Keys of IS NOT DISTINCT FROM beside keys of equality.
     SeparateNullEquality,
-    /// Physical filter pushdown by column names.
+    /// Physical filter pushdown by column names, and past limits.
     GateFilterPushdown,
     /// Sorts that are pushed below limits.
     ProtectLimits,
@@ -398,9 +398,15 @@ pub static CORRECTIONS: &[Description] = &[
     Description {
         correction: Correction::GateFilterPushdown,
         name: "gate_filter_pushdown",
-        upstream: "Physical filter pushdown distinguishes columns by name, and an aggregate of \
-                   several extremes has a dynamic filter that loses rows.",
-        issues: &["apache/datafusion#25296", "apache/datafusion#24816", "apache/datafusion#25147"],
+        upstream: "Physical filter pushdown distinguishes columns by name and passes joins, \
+                   filters and scans with a limit, and an aggregate of several extremes has a \
+                   dynamic filter that loses rows.",
+        issues: &[
+            "apache/datafusion#25296",
+            "apache/datafusion#24816",
+            "apache/datafusion#25147",
+            "apache/datafusion#21063",
+        ],
         versions: VERSIONS,
         planning_cost: "an inspection of the column names of each operator",
         canary: "physical::filter_reaches_the_other_column_of_its_name",

@@ -12,6 +12,10 @@
 //! has seen only NULL, also in another partition. The filter of a single aggregate is sound:
 //! without a bound there is no filter.
 //!
+//! ***Past limits.** A filter above a join, a filter or a scan that stops after some rows is pushed
+//! below it, so that other rows are the first ones. DataFusion stops at limits of their own and at
+//! sorts.
+//!
 //! While filters are pushed down, a [`Gate`] is above every such operator:
 //!
 //! ```text
@@ -41,6 +45,7 @@ use datafusion::{
         filter_pushdown::{ChildFilterDescription, FilterDescription},
         joins::HashJoinExec,
         replace_children_if_necessary,
+        sorts::sort::SortExec,
     },
 };
 
@@ -99,7 +104,11 @@ fn gated(mut node: Arc<dyn ExecutionPlan>) -> Result<Transformed<Arc<dyn Executi
         let children = node.children().into_iter().map(Gate::closed).collect();
         node = replace_children_if_necessary(node, children)?;
     }
-    Ok(match Gate::by_name(&node) {
+    let gate = match stops_after_some_rows(&node) {
+        true => Some(Gate::closed(&node)),
+        false => Gate::by_name(&node),
+    };
+    Ok(match gate {
         Some(gate) => Transformed::yes(gate),
         None => Transformed::new_transformed(node, is_closed),
     })
@@ -167,6 +176,12 @@ fn sends_unsound_filter(plan: &Arc<dyn ExecutionPlan>) -> bool {
     let aggregate = plan.downcast_ref::<AggregateExec>();
     aggregate.is_some_and(|it| it.aggr_expr().len() > 1)
         && !plan.dynamic_expressions_produced().is_empty()
+}
+
+/// Whether an operator returns its first rows only, and DataFusion may push filters below it: it
+/// does not below sorts.
+fn stops_after_some_rows(plan: &Arc<dyn ExecutionPlan>) -> bool {
+    plan.fetch().is_some() && !plan.is::<SortExec>()
 }
 
 /// Returns the columns of an operator with unique names, if not all are unique.

@@ -3,7 +3,7 @@
 //!
 //! The operator has no children: the subplan that it replaces is a field, and is not shown.
 
-use std::{collections::HashSet, fmt, sync::Arc};
+use std::{fmt, sync::Arc};
 
 use datafusion::{
     common::{Statistics, internal_err, tree_node::TreeNodeRecursion},
@@ -27,7 +27,7 @@ use nearscan_command::Output;
 
 use super::{
     filter::columns_of,
-    keys::{LinkedKeys, dynamic_ids},
+    keys::LinkedKeys,
     run::{self, Start},
     share::Lists,
     work::Fused,
@@ -81,19 +81,6 @@ impl FusedScanExec {
     /// The work of the scan.
     pub(super) fn fused(&self) -> &Fused {
         &self.fused
-    }
-
-    /// The scan with those of its dynamic filters whose identities are in a set; none if all are.
-    pub(super) fn with_filters_in(&self, ids: &HashSet<u64>) -> Option<Self> {
-        let is_in =
-            |filter: &Arc<dyn PhysicalExpr>| dynamic_ids(filter).iter().all(|id| ids.contains(id));
-        if self.dynamic_filters.iter().all(is_in) {
-            return None;
-        }
-        let mut node = self.clone();
-        node.dynamic_filters.retain(is_in);
-        node.executions = Arc::default();
-        Some(node)
     }
 
     /// The scan with keys of one more join.

@@ -18,10 +18,9 @@
 //!
 //! Looking the keys up in the filter itself costs about as much as the join.
 
-use std::{collections::HashSet, ops::RangeInclusive, sync::Arc};
+use std::{ops::RangeInclusive, sync::Arc};
 
 use datafusion::{
-    common::tree_node::{TreeNode, TreeNodeRecursion},
     config::ConfigOptions,
     error::Result,
     execution::SessionStateBuilder,
@@ -67,7 +66,7 @@ impl PhysicalOptimizerRule for JoinKeysRule {
         plan: Arc<dyn ExecutionPlan>,
         _config: &ConfigOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        link(plan, &[], None, &mut Vec::new())
+        link(plan, &[], &mut Vec::new())
     }
 
     fn name(&self) -> &str {
@@ -102,20 +101,13 @@ struct Want {
     column: usize,
 }
 
-/// Visits `plan`, of whose rows these are wanted. Below a limit only filters that are `made_below`
-/// it may drop rows: DataFusion 55 pushes others through joins that have one.
+/// Visits `plan`, of whose rows these are wanted.
 fn link(
     plan: Arc<dyn ExecutionPlan>,
     wants: &[Want],
-    made_below: Option<&HashSet<u64>>,
     joins: &mut Vec<Join>,
 ) -> Result<Arc<dyn ExecutionPlan>> {
     if let Some(scan) = plan.downcast_ref::<FusedScanExec>() {
-        let plan = match made_below.and_then(|made| scan.with_filters_in(made)) {
-            Some(scan) => Arc::new(scan),
-            None => Arc::clone(&plan),
-        };
-        let Some(scan) = plan.downcast_ref::<FusedScanExec>() else { return Ok(plan) };
         let linked: Vec<_> =
             wants.iter().filter_map(|want| linked_keys(scan.fused(), *want, joins)).collect();
         return Ok(match linked.is_empty() {
@@ -145,9 +137,7 @@ fn link(
         joins.len() - 1
     });
     let children = plan.children().into_iter().map(Arc::clone).zip(inputs);
-    let of_limit = plan.fetch().is_some().then(|| made_in(&plan));
-    let made_below = of_limit.as_ref().or(made_below);
-    let children = children.map(|(child, wants)| link(child, &wants, made_below, joins));
+    let children = children.map(|(child, wants)| link(child, &wants, joins));
     let mut children = children.collect::<Result<Vec<_>>>()?;
     if let Some(join) = own.and_then(|own| joins.get(own)) {
         let pairs = join.on.iter().zip(&join.keys);
@@ -159,18 +149,6 @@ fn link(
         }
     }
     replace_children_if_necessary(plan, children)
-}
-
-/// The identities of the dynamic filters that the operators of a plan make.
-fn made_in(plan: &Arc<dyn ExecutionPlan>) -> HashSet<u64> {
-    let mut made = HashSet::new();
-    let visited = plan.apply(|node| {
-        let filters = node.dynamic_expressions_produced();
-        made.extend(filters.iter().filter_map(|filter| filter.expression_id()));
-        Ok(TreeNodeRecursion::Continue)
-    });
-    debug_assert!(visited.is_ok(), "the visitor does not fail");
-    made
 }
 
 /// A join that has a dynamic filter: rows of its probe side without a partner change nothing. Of

@@ -35,6 +35,41 @@ async fn filter_reaches_the_other_column_of_its_name() {
 }
 
 #[tokio::test]
+async fn filter_is_pushed_below_join_filter_and_scan_with_limit() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name| folder.path().join(name).display().to_string();
+    let (few, ordered) = (path("few.parquet"), path("ordered.parquet"));
+    let setup = [
+        "SET datafusion.execution.parquet.pushdown_filters = true".to_owned(),
+        "SET datafusion.execution.target_partitions = 1".to_owned(),
+        "SET datafusion.optimizer.join_reordering = false".to_owned(),
+        format!("COPY (SELECT value AS f FROM generate_series(50, 55)) TO '{few}'"),
+        format!("COPY (SELECT value AS k FROM generate_series(1, 100)) TO '{ordered}'"),
+        format!("CREATE EXTERNAL TABLE few STORED AS PARQUET LOCATION '{few}'"),
+        format!(
+            "CREATE EXTERNAL TABLE ordered STORED AS PARQUET WITH ORDER (k) LOCATION '{ordered}'"
+        ),
+    ];
+    let join = "SELECT a.k AS key FROM ordered AS a JOIN ordered AS b ON a.k = b.k";
+    for (below, wrong) in [
+        (join, "6"),
+        ("SELECT k AS key FROM ordered WHERE k % 2 = 0", "3"),
+        ("SELECT k AS key FROM ordered", "6"),
+    ] {
+        let sql =
+            format!("SELECT count(*) FROM few JOIN ({below} ORDER BY key LIMIT 10) ON f = key");
+        let canary = Canary {
+            correction: Correction::GateFilterPushdown,
+            setup: &setup.each_ref().map(String::as_str),
+            sql: &sql,
+            wrong,
+            right: "0",
+        };
+        canary.check().await;
+    }
+}
+
+#[tokio::test]
 async fn sort_is_pushed_below_limit_with_offset() {
     let canary = Canary {
         correction: Correction::ProtectLimits,
