@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Holds the keys of a join's build side, so that the scan of its probe side can drop rows without
+//! Holds the keys of a join's build side, so that scans below its probe side can drop rows without
 //! a partner.
 //!
 //! The build side adds its keys while it is read; when its last partition has ended, they become a
-//! [`KeySet`]: a bitmap over the range of the probe side's values if that is short enough, else a
+//! [`KeySet`]: a bitmap over the range of the scans' values if that is short enough, else a
 //! blocked Bloom filter ([Putze et al. 2007](https://doi.org/10.1007/978-3-540-72845-0_9)). A set
 //! may hold more keys than were added, never fewer.
 //!

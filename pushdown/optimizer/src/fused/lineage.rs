@@ -32,9 +32,8 @@
 
 use std::sync::Arc;
 
-use datafusion::common::JoinSide;
 use datafusion::{
-    common::JoinType,
+    common::{JoinSide, JoinType},
     physical_expr::{PhysicalExpr, expressions::Column},
     physical_expr_common::physical_expr::is_volatile,
     physical_plan::{

@@ -146,9 +146,9 @@ async fn rows_that_are_not_wanted_do_not_appear_where_they_fail() {
     check(&numbers("1"), sql).await;
 }
 
-/// A join that collects its build side may have partitions that nobody reads.
+/// An operator above a join in mode CollectLeft may never poll some of its partitions.
 #[tokio::test]
-async fn join_with_partitions_that_are_not_read_ends() {
+async fn collect_left_join_with_partitions_that_are_never_polled_ends() {
     let sql = "SELECT count(*), sum(c) FROM (SELECT k FROM big WHERE abs(k - 5000) = 0) JOIN \
                (SELECT k2, c FROM few JOIN (SELECT k AS k2, sum(v) OVER (PARTITION BY k) AS c \
                FROM big) ON f = k2) ON k = k2";
