@@ -77,13 +77,10 @@ def archive(connection: duckdb.DuckDBPyConnection) -> str:
     return "\n".join(lines) + "\n"
 
 
-def changed(number: int, text: str, scale_factor: float) -> tuple[str, list[str]]:
-    """A query with its changes for data of a size, and why each was made."""
+def changed(text: str, number: int, entries: list[dict]) -> tuple[str, list[str]]:
+    """A query with its changes, and why each was made."""
     reasons = []
-    for entry in tomllib.loads(CHANGES.read_text(encoding="utf-8"))["query"]:
-        size = entry.get("scale_factor", scale_factor)
-        if (entry["number"], size) != (number, scale_factor):
-            continue
+    for entry in [entry for entry in entries if entry["number"] == number]:
         reasons.append(" ".join(entry["why"].split()))
         for old, new in entry["changes"]:
             if old not in text:
@@ -105,9 +102,11 @@ def queries(
     texts = dict(connection.execute("SELECT query_nr, query FROM tpcds_queries()").fetchall())
     if sorted(texts) != list(range(1, QUERY_COUNT + 1)):
         raise SystemExit("the extension has other queries")
+    entries = tomllib.loads(CHANGES.read_text(encoding="utf-8"))["query"]
+    entries = [it for it in entries if it.get("scale_factor", scale_factor) == scale_factor]
     found = {}
     for number, original in texts.items():
-        text, reasons = changed(number, original, scale_factor)
+        text, reasons = changed(original, number, entries)
         found[number] = (statement(text), reasons)
     return found
 
