@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Collects the keys of a join's build side while the join reads it, for scans below its probe side.
+//! Collects the keys of a join's build side while the join reads it, for scans below its probe
+//! side.
 //!
 //! The join reads its probe side when all of its build side is read, so the keys are complete when
 //! a scan starts. If they are not, the scan keeps every row.
