@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The report of a run: a line for each query, geometric means, those of each kind of files, JSON.
+"""The report of a run: a line for each query, geometric means, those of each kind of files and what
+the order of joins does, JSON.
 
 A ratio is the time of an engine divided by that of the fastest peer that gave the right rows;
 below 1 the engine is faster than all of them. Engines without a time have no ratio, and a geometric
@@ -9,6 +10,8 @@ mean is over the queries that have one; the report says how many those are.
 import json
 import math
 import sys
+
+from .robustness import Robustness
 
 
 class Report:
@@ -113,6 +116,8 @@ class Report:
                 less, count = self.less_memory(own, peer)
                 print(f"{own} has a lower peak than {peer} in {less} of {count} queries")
         self.files_summary()
+        for line in Robustness(self).lines():
+            print(line)
 
     def files(self):
         """The queries on each kind of files, which is what follows the slash in their names."""
@@ -173,6 +178,7 @@ class Report:
                 }
                 for kind, queries in self.files().items()
             },
+            "orders": Robustness(self).to_json(),
             "queries": {
                 query: {
                     "ratios": {name: self.ratio(query, name) for name in self.own},
