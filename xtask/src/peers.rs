@@ -28,7 +28,7 @@ pub(crate) const SHELL: Program =
 #[derive(Debug, Args)]
 #[command(disable_help_flag = true)]
 pub(crate) struct Options {
-    /// SUITE (tpch, tpcds, scan, layouts or clickbench) and options; --help lists them
+    /// SUITE (tpch, tpcds, scan, layouts, clickbench or joins) and options; --help lists them
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true)]
     arguments: Vec<OsString>,
 }

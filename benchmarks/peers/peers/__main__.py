@@ -9,7 +9,7 @@ import sys
 from . import chart, limits, run
 from .process import Engine, peer
 from .report import Report
-from .suites import clickbench, layouts, scan, tpcds, tpch
+from .suites import clickbench, joins, layouts, scan, tpcds, tpch
 
 SUITES = {
     "tpch": tpch,
@@ -17,6 +17,7 @@ SUITES = {
     "scan": scan,
     "layouts": layouts,
     "clickbench": clickbench,
+    "joins": joins,
 }
 PEERS = ("duckdb", "polars", "datafusion")
 
@@ -37,9 +38,16 @@ def arguments():
         "--also",
         metavar="KEY=VALUE,...",
         action="append",
-        default=[],
-        help="run Nearscan once more, with these settings",
+        help="run Nearscan once more, with these settings; joins has some of its own without it",
     )
+    parser.add_argument(
+        "--join-orders",
+        type=int,
+        default=3,
+        metavar="N",
+        help="of joins: orders drawn at random in which each query runs, beside that of its text",
+    )
+    parser.add_argument("--seed", type=int, default=1, help="of these orders")
     parser.add_argument("--memory-limit-bytes", type=int)
     parser.add_argument("--cold", action="store_true", help="evict the files before each run")
     parser.add_argument(
@@ -55,12 +63,14 @@ def arguments():
 
 def main():
     options = arguments()
+    suite = SUITES[options.suite]
     own = [Engine("nearscan", (options.worker,))]
-    for text in options.also:
+    also = getattr(suite, "ALSO", []) if options.also is None else options.also
+    for text in also:
         settings = dict(pair.split("=", 1) for pair in text.split(","))
         own.append(Engine(f"nearscan[{text}]", (options.worker,), settings))
     peers = [peer(name) for name in options.peers.split(",") if name]
-    queries = SUITES[options.suite].queries(options)
+    queries = suite.queries(options)
     if options.queries:
         patterns = options.queries.split(",")
         queries = [q for q in queries if any(fnmatch.fnmatch(q.name, p) for p in patterns)]

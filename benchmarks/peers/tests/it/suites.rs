@@ -14,6 +14,7 @@ const SCAN: &str = "group_low/*,aggregate_integers/duckdb,top/polars,wide_table,
 const LAYOUTS: &str = "numbers/delta,numbers/stream-split,filter_number/lz4,filter_text/delta,\
                        filter_prefix/no-dictionary,group/many-files,rows/pages-v2,rows/duckdb";
 const CLICKBENCH: &str = "q03,q18,q29,q35,q41";
+const JOINS: &str = "cycle_four*,self_mentors*,semi_and_anti*,left_photos@written,twelve@[12]";
 
 #[test]
 fn engines_agree_on_single_tables() {
@@ -49,6 +50,27 @@ fn engines_agree_on_layouts() {
 fn engines_agree_on_clickbench() {
     let Some(python) = nearscan_skip::python("suites::engines_agree_on_clickbench") else { return };
     agree(&python, "clickbench", CLICKBENCH, 5);
+}
+
+#[test]
+fn engines_agree_on_joins_in_every_order() {
+    let test = "suites::engines_agree_on_joins_in_every_order";
+    let Some(python) = nearscan_skip::python(test) else { return };
+    let (report, table) = agree(&python, "joins", JOINS, 15);
+    let orders = &report["orders"];
+    assert_eq!(orders["queries"].as_object().unwrap().len(), 5, "{table}");
+    for engine in ["nearscan", "nearscan[nearscan.pushdown.mode=off]", "duckdb"] {
+        let found = &orders["slowest_by_fastest"][engine];
+        // One query has a single order.
+        assert_eq!(found["count"], 4, "{engine}\n{table}");
+        assert!(found["worst"][1].as_f64() >= found["geometric_mean"].as_f64(), "{table}");
+        let of = |query: &str| &orders["queries"][query]["slowest_by_fastest"][engine];
+        assert!(of("twelve").as_f64().unwrap() >= 1.0, "{engine}\n{table}");
+        assert_eq!(*of("left_photos"), Value::Null, "{engine}\n{table}");
+    }
+    let ratios = &orders["ratios_to_settings"]["nearscan[nearscan.pushdown.mode=off]"];
+    assert_eq!(ratios["count"], 15, "{table}");
+    assert!(table.contains("\nnearscan: slowest / fastest order of a query at most "), "{table}");
 }
 
 #[test]
