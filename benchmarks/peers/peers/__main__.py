@@ -22,7 +22,7 @@ SUITES = {
 PEERS = ("duckdb", "polars", "datafusion")
 
 
-def arguments():
+def arguments(given=None):
     parser = argparse.ArgumentParser(prog="cargo xtask peers", description=__doc__)
     parser.add_argument("suite", choices=SUITES)
     parser.add_argument("--worker", required=True, help=argparse.SUPPRESS)
@@ -38,7 +38,7 @@ def arguments():
         "--also",
         metavar="KEY=VALUE,...",
         action="append",
-        help="run Nearscan once more, with these settings; joins has some of its own without it",
+        help="run Nearscan once more, with these settings; joins does by itself, but for --also=",
     )
     parser.add_argument(
         "--join-orders",
@@ -58,19 +58,26 @@ def arguments():
     )
     parser.add_argument("--json", metavar="FILE", help="also write the results as JSON")
     parser.add_argument("--chart", metavar="FILE", help="also draw the ratios, as SVG or PNG")
-    return parser.parse_args()
+    return parser.parse_args(given)
+
+
+def engines_under_test(options):
+    """Nearscan, and once more for each further group of settings."""
+    own = [Engine("nearscan", (options.worker,))]
+    also = options.also
+    if also is None:
+        also = getattr(SUITES[options.suite], "ALSO", [])
+    for text in filter(None, also):
+        settings = dict(pair.split("=", 1) for pair in text.split(","))
+        own.append(Engine(f"nearscan[{text}]", (options.worker,), settings))
+    return own
 
 
 def main():
     options = arguments()
-    suite = SUITES[options.suite]
-    own = [Engine("nearscan", (options.worker,))]
-    also = getattr(suite, "ALSO", []) if options.also is None else options.also
-    for text in also:
-        settings = dict(pair.split("=", 1) for pair in text.split(","))
-        own.append(Engine(f"nearscan[{text}]", (options.worker,), settings))
+    own = engines_under_test(options)
     peers = [peer(name) for name in options.peers.split(",") if name]
-    queries = suite.queries(options)
+    queries = SUITES[options.suite].queries(options)
     if options.queries:
         patterns = options.queries.split(",")
         queries = [q for q in queries if any(fnmatch.fnmatch(q.name, p) for p in patterns)]

@@ -13,6 +13,9 @@ import sys
 
 from .robustness import Robustness
 
+# Of the names of most queries.
+QUERY_WIDTH = 30
+
 
 class Report:
     """Outcomes of queries, in the order in which they ran.
@@ -55,7 +58,7 @@ class Report:
         names = [*self.own, *self.peers]
         cells = [f"{name + ' ms':>{width(name)}}" for name in names]
         ratios = [f"{'ratio':>7}" for _ in self.own]
-        return " ".join([f"{'query':<22}", *cells, *ratios, " best peer"])
+        return " ".join([f"{'query':<{QUERY_WIDTH}}", *cells, *ratios, " best peer"])
 
     def line(self, query):
         cells = []
@@ -66,7 +69,8 @@ class Report:
         ratios = [self.ratio(query, name) for name in self.own]
         ratios = [f"{fixed(ratio):>7}" for ratio in ratios]
         best = self.best(query)
-        return " ".join([f"{query:<22}", *cells, *ratios, f" {best[0] if best else '-'}"])
+        name = best[0] if best else "-"
+        return " ".join([f"{query:<{QUERY_WIDTH}}", *cells, *ratios, f" {name}"])
 
     def problems(self, query):
         for name, outcome in self.outcomes[query].items():

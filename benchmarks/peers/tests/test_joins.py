@@ -11,6 +11,7 @@ from random import Random
 import duckdb
 from pyarrow import parquet
 
+from peers.__main__ import arguments, engines_under_test
 from peers.suites import Query, joins, observations, orders, read
 
 # So many that no query is without rows.
@@ -226,6 +227,22 @@ class Orders(unittest.TestCase):
         ]:
             with self.subTest(text=text), self.assertRaises(ValueError):
                 orders.parse(text)
+
+
+class Settings(unittest.TestCase):
+    def names(self, *given):
+        options = arguments([*given, "--worker", "w", "--nearscan", "n"])
+        return [engine.name for engine in engines_under_test(options)]
+
+    def test_joins_also_run_in_the_order_of_datafusion(self):
+        again = "nearscan[nearscan.join_order=datafusion]"
+        self.assertEqual(self.names("joins"), ["nearscan", again])
+        self.assertEqual(self.names("scan"), ["nearscan"])
+
+    def test_settings_that_are_given_replace_those_of_the_suite(self):
+        given = self.names("joins", "--also", "a=1,b=2")
+        self.assertEqual(given, ["nearscan", "nearscan[a=1,b=2]"])
+        self.assertEqual(self.names("joins", "--also="), ["nearscan"])
 
 
 if __name__ == "__main__":
