@@ -70,7 +70,7 @@ class Robustness:
         first, *others = self.report.own
         cells = [f"{name:>{width(name)}}" for name in self.engines]
         cells += [f"{'/ ' + name:>{width(name) + 2}} {'order':<7}" for name in others]
-        yield " ".join([f"{'slowest / fastest':<28}", *cells])
+        yield " ".join([f"{'slowest / fastest':<28}", *cells]).rstrip()
         for query in self.queries:
             yield self.line(query, others)
         for name in self.engines:
