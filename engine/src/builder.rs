@@ -20,8 +20,8 @@ use datafusion::{
 };
 use nearscan_drive::{Drive, Drives, clock::Stopwatch};
 use nearscan_optimizer::{
-    FusedScanRule, JoinKeysRule, LocalReads, PartitionedAggregateRule, PushdownContext,
-    PushdownRule,
+    FusedScanRule, GraceJoinRule, JoinKeysRule, LocalReads, PartitionedAggregateRule,
+    PushdownContext, PushdownRule,
 };
 
 use crate::{
@@ -161,6 +161,7 @@ impl EngineBuilder {
         FusedScanRule.install(&mut state);
         JoinKeysRule.install(&mut state);
         PartitionedAggregateRule.install(&mut state);
+        GraceJoinRule::install(&mut state);
         parquet::install(&mut state);
         let engine = Engine::new(state, catalogs, self.drives, reads);
         for (key, value) in self.settings {

@@ -18,7 +18,9 @@ use datafusion::{
     },
     catalog::Session,
     common::{Result, format::ExplainFormat, internal_err, tree_node::TreeNodeRecursion},
-    execution::{SendableRecordBatchStream, TaskContext, context::QueryPlanner},
+    execution::{
+        SendableRecordBatchStream, TaskContext, context::QueryPlanner, memory_pool::MemoryLimit,
+    },
     logical_expr::LogicalPlan,
     physical_expr::PhysicalExpr,
     physical_plan::{
@@ -27,8 +29,8 @@ use datafusion::{
     },
     physical_planner::{DefaultPhysicalPlanner, PhysicalPlanner},
 };
-use futures::{StreamExt, stream};
-use nearscan_optimizer::{ScanChoice, recorded};
+use futures::{StreamExt, future::BoxFuture, stream};
+use nearscan_optimizer::{GraceJoinRule, ScanChoice, recorded};
 
 /// Plans as DataFusion does, and wraps explaining operators.
 #[derive(Debug)]
@@ -42,7 +44,12 @@ impl QueryPlanner for Planner {
         session: &dyn Session,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let planner = DefaultPhysicalPlanner::default();
-        let planning = Box::pin(planner.create_physical_plan(logical_plan, session));
+        let planning = planner.create_physical_plan(logical_plan, session);
+        let limit = session.runtime_env().memory_pool.memory_limit();
+        let planning: BoxFuture<'_, _> = match limit {
+            MemoryLimit::Finite(_) => Box::pin(GraceJoinRule::with_limit(planning)),
+            MemoryLimit::Infinite | MemoryLimit::Unknown => Box::pin(planning),
+        };
         let shows_operators = match logical_plan {
             LogicalPlan::Explain(explain) => shows_operators(&explain.explain_format),
             LogicalPlan::Analyze(_) => true,

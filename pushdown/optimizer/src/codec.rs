@@ -9,7 +9,7 @@
 //! and how, follows from the footers of files, which the other machine does not have at hand. No
 //! scan uses the keys of a join there, so the operator that collects them is left out, and its
 //! input is decoded in its place. An aggregate of ours is serialised as the operators that it
-//! replaces.
+//! replaces, and so is a join that can spill.
 
 mod merge;
 
@@ -22,7 +22,7 @@ use datafusion::{
     execution::TaskContext,
     logical_expr::ScalarUDF,
     physical_expr::PhysicalExpr,
-    physical_plan::{ExecutionPlan, empty::EmptyExec},
+    physical_plan::{ExecutionPlan, empty::EmptyExec, replace_children_if_necessary},
 };
 use datafusion_proto::{
     bytes::{
@@ -47,13 +47,14 @@ use crate::{
     decision::{Costs, KeepReason},
     exec::{PushdownExec, PushdownMergeExec, Pushed, Replaced, RowsShape},
     fused::{FusedScanExec, collects_keys},
+    grace::GraceHashJoinExec,
     lower::aggregate::{Meaning, Source},
     units::PlannedUnit,
 };
 
 /// Reads and writes [`PushdownExec`], [`PushdownMergeExec`], [`FusedScanExec`],
-/// [`PartitionedAggregateExec`], the operator that collects join keys, and the operators of
-/// corrections.
+/// [`PartitionedAggregateExec`], [`GraceHashJoinExec`], the operator that collects join keys, and
+/// the operators of corrections.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct PushdownCodec;
 
@@ -188,6 +189,9 @@ struct OperatorNode {
     /// The plan that an aggregate replaces, over an empty input.
     #[prost(bytes = "vec", optional, tag = "5")]
     aggregate: Option<Vec<u8>>,
+    /// The join that one that can spill replaces, over empty inputs.
+    #[prost(bytes = "vec", optional, tag = "6")]
+    join: Option<Vec<u8>>,
     /// Whether it is left out, so that its input is decoded in its place.
     #[prost(bool, tag = "4")]
     is_left_out: bool,
@@ -225,6 +229,15 @@ impl PhysicalExtensionCodec for PushdownCodec {
                 )?;
                 replaced_over(&plan, &only_child(inputs.to_vec())?)
             }
+            OperatorNode { join: Some(plan), .. } => {
+                let join = physical_plan_from_bytes_with_proto_converter(
+                    &plan,
+                    ctx,
+                    self,
+                    proto_converter,
+                )?;
+                replace_children_if_necessary(join, inputs.to_vec())
+            }
             OperatorNode { .. } => internal_err!("no pushdown operator"),
         }
     }
@@ -254,6 +267,15 @@ impl PhysicalExtensionCodec for PushdownCodec {
             let plan = replaced_over(exec.replaced(), &empty)?;
             let plan = physical_plan_to_bytes_with_proto_converter(plan, self, proto_converter)?;
             operator.aggregate = Some(plan.to_vec());
+        } else if let Some(exec) = node.downcast_ref::<GraceHashJoinExec>() {
+            let empty = |child: &Arc<dyn ExecutionPlan>| -> Arc<dyn ExecutionPlan> {
+                Arc::new(EmptyExec::new(child.schema()))
+            };
+            let inputs = exec.children().into_iter().map(empty).collect();
+            let join = Arc::clone(exec.replaced()) as Arc<dyn ExecutionPlan>;
+            let join = replace_children_if_necessary(join, inputs)?;
+            let join = physical_plan_to_bytes_with_proto_converter(join, self, proto_converter)?;
+            operator.join = Some(join.to_vec());
         } else if collects_keys(&node) {
             operator.is_left_out = true;
         } else {

@@ -19,6 +19,7 @@
 //! Merges of sorted rows over such scans become [`PushdownMergeExec`], in a second walk. Scans that
 //! no drive has become [`FusedScanExec`]s, by another rule ([`FusedScanRule`]), and grouped
 //! aggregates that no scan computes [`PartitionedAggregateExec`]s ([`PartitionedAggregateRule`]).
+//! Under a memory limit, joins become [`GraceHashJoinExec`]s, which can spill ([`GraceJoinRule`]).
 //!
 //! # What this crate does not do
 //!
@@ -48,6 +49,7 @@ mod executions;
 pub mod facts;
 pub mod functions;
 mod fused;
+mod grace;
 pub mod log;
 mod lower;
 mod merge;
@@ -71,6 +73,7 @@ pub use decision::{Candidate, Costs, Decision, KeepReason, Kept};
 pub use exec::{ModelledTime, PushdownExec, PushdownMergeExec, with_query_id};
 pub use facts::FileFacts;
 pub use fused::{FusedScanExec, FusedScanRule, JoinKeysRule, ScanChoice};
+pub use grace::{GraceHashJoinExec, GraceJoinRule};
 pub use reads::{LocalReader, LocalReads};
 pub use rule::{PushdownRule, core_rates, planning_context, recorded};
 pub use settings::NearscanOptions;

@@ -93,7 +93,6 @@ impl Collector {
 }
 
 /// Whether an operator collects keys.
-#[cfg(feature = "proto")]
 pub(crate) fn collects_keys(node: &Arc<dyn ExecutionPlan>) -> bool {
     node.is::<PassThroughExec<Collector>>()
 }

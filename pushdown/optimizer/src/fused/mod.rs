@@ -51,7 +51,6 @@ mod work;
 
 pub use choice::ScanChoice;
 pub use exec::FusedScanExec;
-#[cfg(feature = "proto")]
 pub(crate) use keys::collects_keys;
 pub use link::JoinKeysRule;
 pub use rule::FusedScanRule;

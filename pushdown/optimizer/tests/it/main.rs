@@ -10,6 +10,7 @@ mod codec;
 mod drive;
 mod files;
 mod fused;
+mod grace;
 mod indexes;
 mod keeps;
 mod links;
