@@ -12,9 +12,11 @@ use datafusion::{
 };
 use futures::StreamExt;
 
-/// Bytes that a side may take whatever the pool says: joins below and above may have taken all of
-/// it, and with less a join reads its other side too often.
+/// Bytes that a side may take whatever the pool says, because joins below and above may have taken
+/// all of it: with much less, a join reads its other side too often. Under a low limit it is a
+/// small part of the limit, since many joins may take it at once.
 const BYTES_MIN: usize = 4 << 20;
+const MIN_OF_LIMIT: usize = 32;
 
 /// Bytes of DataFusion's hash table for a row of the build side: an entry of 12 to 24 bytes in a
 /// table that is at least 7/16 full, and 4 in the chain.
@@ -51,7 +53,7 @@ pub(super) async fn collect(
     pool: &dyn MemoryPool,
     share: Share,
 ) -> Result<Collected> {
-    let budget = budget(pool, share);
+    let Budget { least, most } = Budget::of(pool, share);
     let mut collected = Collected { batches: Vec::new(), bytes: 0, refused: None };
     let mut next = first;
     loop {
@@ -65,9 +67,9 @@ pub(super) async fn collect(
         let bytes = get_record_batch_memory_size(&batch);
         let charge = 2 * bytes + batch.num_rows() * TABLE_BYTES_PER_ROW;
         let total = memory.size() + charge;
-        if collected.batches.is_empty() || total <= BYTES_MIN {
+        if collected.batches.is_empty() || total <= least {
             memory.grow(charge);
-        } else if total > budget {
+        } else if total > most {
             collected.refused = Some(batch);
             return Ok(collected);
         } else if let Err(error) = memory.try_grow(charge) {
@@ -82,12 +84,26 @@ pub(super) async fn collect(
     }
 }
 
-fn budget(pool: &dyn MemoryPool, share: Share) -> usize {
-    match (share, pool.memory_limit()) {
-        (Share::OfPartitions(partitions), MemoryLimit::Finite(limit)) => {
-            let free = limit.saturating_sub(pool.reserved());
-            (free / 2 / partitions.max(1)).max(BYTES_MIN)
+/// Bytes that a side may take.
+struct Budget {
+    /// Whatever the pool says.
+    least: usize,
+    /// If the pool grants it.
+    most: usize,
+}
+
+impl Budget {
+    fn of(pool: &dyn MemoryPool, share: Share) -> Self {
+        let MemoryLimit::Finite(limit) = pool.memory_limit() else {
+            return Self { least: BYTES_MIN, most: usize::MAX };
+        };
+        let least = (limit / MIN_OF_LIMIT).min(BYTES_MIN);
+        match share {
+            Share::Everything => Self { least, most: usize::MAX },
+            Share::OfPartitions(partitions) => {
+                let free = limit.saturating_sub(pool.reserved());
+                Self { least, most: (free / 2 / partitions.max(1)).max(least) }
+            }
         }
-        (Share::Everything, _) | (_, MemoryLimit::Infinite | MemoryLimit::Unknown) => usize::MAX,
     }
 }

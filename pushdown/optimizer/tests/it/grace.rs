@@ -25,7 +25,6 @@ use crate::{bench::shown, codec::travelled};
 const LARGE: i64 = 60_000;
 const SMALL: i64 = 20_000;
 
-/// The least memory that a join takes is 4 MiB in each partition.
 const LIMIT_BYTES: usize = 10 << 20;
 
 /// Keys of the larger table.
