@@ -85,6 +85,7 @@ impl<'a> Maker<'a> {
             projection,
             literals: self.literals,
             tests: self.tests,
+            key_filters: vec![],
             output,
         }
     }

@@ -116,6 +116,7 @@ fn over(table: &Table) -> Fragment {
         projection: Program::default(),
         literals: Vec::new(),
         tests: Vec::new(),
+        key_filters: vec![],
         output: rows(&[]),
     }
 }

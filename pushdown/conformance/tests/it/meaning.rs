@@ -29,6 +29,7 @@ fn fragment(predicate: Vec<Step>, projection: Vec<Step>, output: Output) -> Frag
             op: TestOp::GreaterOrEqual,
             strings: vec![b"m".to_vec()],
         }],
+        key_filters: vec![],
         output,
     };
     fragment.check().unwrap();
