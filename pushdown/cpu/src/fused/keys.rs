@@ -21,6 +21,10 @@ use std::{
 };
 
 use arrow::buffer::BooleanBuffer;
+use nearscan_command::key_filter::{
+    bitmap,
+    bloom::{self, LANES},
+};
 
 use crate::{
     values::NumberValues,
@@ -258,9 +262,10 @@ impl Bitmap {
     }
 
     /// The word and the bit of a value; of one outside the range a word that is not there.
-    const fn place(&self, value: i64) -> (usize, u32) {
-        let place = value.wrapping_sub(self.first).cast_unsigned();
-        ((place >> 6) as usize, (place & 63) as u32)
+    #[inline]
+    fn place(&self, value: i64) -> (usize, u32) {
+        let (word, bit) = bitmap::place(self.first, value);
+        (usize::try_from(word).unwrap_or(usize::MAX), bit)
     }
 
     fn insert(&mut self, key: i64) {
@@ -288,22 +293,6 @@ impl Bitmap {
     }
 }
 
-/// Lanes of a block.
-const LANES: usize = 8;
-
-/// Odd numbers, one for each lane of a block, that spread hashes over its bits: those of Parquet's
-/// Bloom filters.
-const SALTS: [u32; LANES] = [
-    0x47b6_137b,
-    0x4497_4d91,
-    0x8824_ad5b,
-    0xa2b7_289d,
-    0x7054_95c7,
-    0x2df1_424b,
-    0x9efc_4947,
-    0x5c6b_fb31,
-];
-
 /// A blocked Bloom filter: a key sets one bit in each lane of one block of 32 bytes.
 #[derive(Debug)]
 pub(super) struct Bloom {
@@ -327,12 +316,12 @@ impl Bloom {
     }
 
     /// The block of a key, and its bit in each lane.
+    #[inline]
     fn place(&self, key: i64) -> (usize, [u32; LANES]) {
-        let hash = mixed(key.cast_unsigned());
-        #[expect(clippy::cast_possible_truncation, reason = "both are halves of it")]
-        let (high, low) = ((hash >> 32) as usize, hash as u32);
-        let block = (high * self.blocks.len()) >> 32;
-        (block, SALTS.map(|salt| 1 << (low.wrapping_mul(salt) >> 27)))
+        let (block, bits) = bloom::place(key, self.blocks.len() as u64);
+        #[expect(clippy::cast_possible_truncation, reason = "it is less than their number")]
+        let block = block as usize;
+        (block, bits)
     }
 
     fn has(&self, key: i64) -> bool {
@@ -340,13 +329,6 @@ impl Bloom {
         self.blocks[block].iter().zip(bits).fold(0, |missing, (lane, bit)| missing | (bit & !lane))
             == 0
     }
-}
-
-/// A hash of a number: the finaliser of MurmurHash3.
-const fn mixed(mut key: u64) -> u64 {
-    key = (key ^ (key >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
-    key = (key ^ (key >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
-    key ^ (key >> 33)
 }
 
 #[cfg(test)]
