@@ -805,7 +805,7 @@ struct result_record {
   uint64_t string_words;  // 224: 8-byte words of strings fetched, to be compared and for the output
   uint64_t payload_words;  // 232: 8-byte words of payload
   uint64_t blocks;  // 240: blocks of payload
-  uint64_t reserved;  // 248: zero
+  uint64_t key_words;  // 248: 8-byte words of key filters loaded
 };
 static constexpr uint32_t RESULT_RECORD_BYTES = 256u;
 static_assert(sizeof(result_record) == RESULT_RECORD_BYTES, "result_record");
@@ -848,7 +848,7 @@ static_assert(offsetof(result_record, rows_aggregated) == 216, "result_record");
 static_assert(offsetof(result_record, string_words) == 224, "result_record");
 static_assert(offsetof(result_record, payload_words) == 232, "result_record");
 static_assert(offsetof(result_record, blocks) == 240, "result_record");
-static_assert(offsetof(result_record, reserved) == 248, "result_record");
+static_assert(offsetof(result_record, key_words) == 248, "result_record");
 /// Reads a result_record at byte `at` of 8-byte words; `at` is a multiple of 8.
 inline result_record load_result_record(const uint64_t* words, uint32_t at) {
   result_record record;
@@ -891,7 +891,7 @@ inline result_record load_result_record(const uint64_t* words, uint32_t at) {
   record.string_words = static_cast<uint64_t>(words[at / 8 + 28] >> 0);
   record.payload_words = static_cast<uint64_t>(words[at / 8 + 29] >> 0);
   record.blocks = static_cast<uint64_t>(words[at / 8 + 30] >> 0);
-  record.reserved = static_cast<uint64_t>(words[at / 8 + 31] >> 0);
+  record.key_words = static_cast<uint64_t>(words[at / 8 + 31] >> 0);
   return record;
 }
 
@@ -936,7 +936,7 @@ inline void store_result_record(const result_record& record, uint64_t* words) {
   words[28] = static_cast<uint64_t>(record.string_words) << 0;
   words[29] = static_cast<uint64_t>(record.payload_words) << 0;
   words[30] = static_cast<uint64_t>(record.blocks) << 0;
-  words[31] = static_cast<uint64_t>(record.reserved) << 0;
+  words[31] = static_cast<uint64_t>(record.key_words) << 0;
 }
 
 struct block_header {

@@ -85,8 +85,8 @@ record! {
         232 payload_words: u64,
         /// blocks of payload
         240 blocks: u64,
-        /// zero
-        248 reserved: u64,
+        /// 8-byte words of key filters loaded
+        248 key_words: u64,
     }
 }
 

@@ -254,6 +254,7 @@ pub(crate) fn header() -> ResultHeader {
             rows_projected: 20,
             rows_aggregated: 21,
             string_words: 22,
+            key_words: 23,
             ..Counters::default()
         },
         ..ResultHeader::failed(&envelope(), Status::Ok)
@@ -477,7 +478,7 @@ fn result_of_version_1_0_keeps_its_meaning() {
     let widths = [Width::Bool, Width::W32, Width::W64, Width::W128, Width::Bytes];
     let (old, new) = (stored("result", "1.0"), result());
     let [old, new] = [&old, &new].map(|bytes| ResultView::parse(bytes, &widths).unwrap());
-    // Version 1.0 has no counters of iterations.
+    // Version 1.0 has no counters of iterations, nor of key filters.
     let counters = Counters {
         filter_iterations: 0,
         project_iterations: 0,
@@ -485,6 +486,7 @@ fn result_of_version_1_0_keeps_its_meaning() {
         write_iterations: 0,
         decode_iterations_lane_max: 0,
         dictionary_iterations_lane_max: 0,
+        key_words: 0,
         ..new.header.counters
     };
     assert_eq!(old.header, ResultHeader { counters, ..new.header });
