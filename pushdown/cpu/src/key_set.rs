@@ -31,6 +31,12 @@ const BLOOM_BITS_BY_KEY: usize = 12;
 /// Blocks that a large Bloom filter has a multiple of, so that it can be folded.
 const BLOOM_FOLDS: usize = 64;
 
+/// Bits of a Bloom filter by key, at least: with fewer, a tenth of the rows without a partner pass.
+const BLOOM_BITS_BY_KEY_MIN: u64 = 6;
+
+/// Share of the bits of a set, in percent, above which it drops too few rows to be sent.
+const SET_PERCENT_MAX: u64 = 90;
+
 /// A set of keys.
 #[derive(Debug)]
 pub(crate) enum KeySet {
@@ -138,6 +144,35 @@ impl KeySet {
     }
 }
 
+impl KeySet {
+    /// The set as bits of at most `bytes_max`, for values of `range` if that is known; none if they
+    /// do not suffice, or would drop hardly a row.
+    pub(crate) fn bits(
+        &self,
+        range: Option<&RangeInclusive<i64>>,
+        bytes_max: u64,
+    ) -> Option<KeyBits> {
+        match self {
+            Self::Bitmap(bitmap) => {
+                match bitmap.cut(range).filter(|cut| cut.bytes() <= bytes_max) {
+                    Some(cut) => (!is_full(cut.words)).then(|| cut.bits())?,
+                    None => bitmap.as_bloom(bytes_max)?.bits(bytes_max),
+                }
+            }
+            Self::Bloom(bloom) => bloom.bits(bytes_max),
+        }
+    }
+}
+
+/// Whether so many bits are set that hardly a row would be dropped.
+fn is_full(words: &[u64]) -> bool {
+    set_bits(words) * 100 > words.len() as u64 * 64 * SET_PERCENT_MAX
+}
+
+fn set_bits(words: &[u64]) -> u64 {
+    words.iter().map(|word| u64::from(word.count_ones())).sum()
+}
+
 /// A bit for each value of a range.
 #[derive(Debug)]
 pub(crate) struct Bitmap {
@@ -198,8 +233,64 @@ impl Bitmap {
         })
     }
 
+    /// The words that values of `range` are in; none if none of them has a bit.
+    fn cut(&self, range: Option<&RangeInclusive<i64>>) -> Option<Cut<'_>> {
+        let behind = self.words.len().checked_sub(1)?;
+        let (from, to) = match range {
+            None => (0, behind),
+            Some(range) if *range.end() < self.first => return None,
+            Some(range) => {
+                let from = self.place((*range.start()).max(self.first)).0;
+                (from, self.place(*range.end()).0.min(behind))
+            }
+        };
+        let words = self.words.get(from..=to)?;
+        let first = self.first.checked_add(i64::try_from(from).ok()?.checked_mul(64)?)?;
+        Some(Cut { first, words })
+    }
+
+    /// All keys in a Bloom filter; none if some were outside of the range, or they are too many.
+    fn as_bloom(&self, bytes_max: u64) -> Option<Bloom> {
+        let keys_max = bytes_max.saturating_mul(8) / BLOOM_BITS_BY_KEY_MIN;
+        if !self.has_all || set_bits(&self.words) > keys_max {
+            return None;
+        }
+        let in_word = |(start, word): (i64, &u64)| {
+            let word = *word;
+            let is_set = move |bit: &i64| word >> *bit & 1 != 0;
+            (0..64).filter(is_set).map(move |bit| start.wrapping_add(bit))
+        };
+        let starts = (0..).map(|word: i64| self.first.wrapping_add(word * 64));
+        let keys: Vec<i64> = starts.zip(&self.words).flat_map(in_word).collect();
+        let most = usize::try_from(bytes_max).unwrap_or(usize::MAX) / (LANES * 4);
+        Some(Bloom::with_blocks(Bloom::blocks_for(keys.len()).min(most), &keys))
+    }
+
     pub(crate) const fn bytes(&self) -> usize {
         size_of_val(self.words.as_slice())
+    }
+}
+
+/// A part of a bitmap.
+struct Cut<'a> {
+    first: i64,
+    words: &'a [u64],
+}
+
+impl Cut<'_> {
+    /// Bytes of its bits, in whole blocks.
+    const fn bytes(&self) -> u64 {
+        self.words.len().next_multiple_of(BLOCK_WORDS) as u64 * 8
+    }
+
+    /// Its bits, if their last number has 64 bits.
+    fn bits(&self) -> Option<KeyBits> {
+        let values = i64::try_from(self.words.len()).ok()?.checked_mul(64)?;
+        // The last word has no value beyond 64 bits.
+        let last = self.first.checked_add(values - 1).unwrap_or(i64::MAX);
+        let mut words = self.words.to_vec();
+        words.resize(words.len().next_multiple_of(BLOCK_WORDS), 0);
+        Some(KeyBits::Bitmap { first: self.first, last, words: words.into() })
     }
 }
 
@@ -214,9 +305,17 @@ pub(crate) struct Bloom {
 
 impl Bloom {
     pub(crate) fn of(keys: &[i64]) -> Self {
-        let blocks = (keys.len() * BLOOM_BITS_BY_KEY).div_ceil(LANES * 32).max(1);
-        let blocks =
-            if blocks < BLOOM_FOLDS { blocks } else { blocks.next_multiple_of(BLOOM_FOLDS) };
+        Self::with_blocks(Self::blocks_for(keys.len()), keys)
+    }
+
+    /// A large number can be divided often, so that the filter can be folded.
+    fn blocks_for(keys: usize) -> usize {
+        let blocks = (keys * BLOOM_BITS_BY_KEY).div_ceil(LANES * 32).max(1);
+        if blocks < BLOOM_FOLDS { blocks } else { blocks.next_multiple_of(BLOOM_FOLDS) }
+    }
+
+    fn with_blocks(blocks: usize, keys: &[i64]) -> Self {
+        let blocks = blocks.max(1);
         let least = keys.iter().copied().min().unwrap_or(i64::MAX);
         let greatest = keys.iter().copied().max().unwrap_or(i64::MIN);
         let mut bloom = Self { blocks: vec![[0; LANES]; blocks], least, greatest };
@@ -236,6 +335,23 @@ impl Bloom {
         (block, bits)
     }
 
+    /// The filter, folded until it has at most so many bytes: of `f` neighbours one block remains,
+    /// since the block of a key among `n / f` is that among `n`, divided by `f`. None if it cannot.
+    fn bits(&self, bytes_max: u64) -> Option<KeyBits> {
+        let most = usize::try_from(bytes_max).unwrap_or(usize::MAX) / (LANES * 4);
+        let divides = |fold: &usize| self.blocks.len().is_multiple_of(*fold);
+        let fits = |fold: &usize| self.blocks.len() / fold <= most;
+        let fold = (1..=BLOOM_FOLDS).filter(divides).find(fits)?;
+        let folded = self.blocks.chunks(fold).map(|blocks| {
+            blocks
+                .iter()
+                .fold([0; LANES], |all, block| std::array::from_fn(|lane| all[lane] | block[lane]))
+        });
+        let words: Vec<u64> = folded.flat_map(as_words).collect();
+        let (least, greatest) = (self.least, self.greatest);
+        (!is_full(&words)).then(|| KeyBits::Bloom { least, greatest, words: words.into() })
+    }
+
     #[inline]
     fn has(&self, key: i64) -> bool {
         let (block, bits) = self.place(key);
@@ -251,4 +367,116 @@ fn as_lanes(words: [u64; BLOCK_WORDS]) -> [u32; LANES] {
         let half = (words[lane / 2] >> (32 * (lane % 2))) as u32;
         half
     })
+}
+
+/// The words of a block of a key filter.
+fn as_words(lanes: [u32; LANES]) -> [u64; BLOCK_WORDS] {
+    std::array::from_fn(|word| u64::from(lanes[2 * word]) | u64::from(lanes[2 * word + 1]) << 32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::values::Numbers;
+
+    fn bitmap(range: RangeInclusive<i64>, keys: &[i64]) -> KeySet {
+        let mut bitmap = Bitmap::over(&range).unwrap();
+        keys.iter().for_each(|key| bitmap.insert(*key));
+        KeySet::Bitmap(bitmap)
+    }
+
+    fn bloom(keys: &[i64]) -> KeySet {
+        KeySet::Bloom(Bloom::of(keys))
+    }
+
+    fn passes(bits: &KeyBits, value: i64) -> bool {
+        KeyFilter { column: 0, keys: bits.clone() }.passes(Some(value.into()))
+    }
+
+    const BYTES: u64 = 128 * 1024;
+
+    #[test]
+    fn filter_passes_what_its_set_holds() {
+        let keys: Vec<i64> = (0..500).map(|key| key * 7 - 100).collect();
+        let bitmap = KeyBits::bitmap(-50, 700, keys.iter().copied()).unwrap();
+        let bloom = KeyBits::bloom(9, keys.iter().copied());
+        let values: Vec<i64> = (-400..4000).chain([i64::MIN, i64::MAX]).collect();
+        for keys in [bitmap, bloom] {
+            let filter = KeyFilter { column: 0, keys };
+            let vector = Vector::Numbers(Numbers::narrow(values.clone(), None));
+            let found = KeySet::of(&filter).passes(&vector, values.len());
+            for (value, found) in values.iter().zip(found.iter()) {
+                assert_eq!(found, filter.keys.passes(*value), "{value}");
+            }
+        }
+    }
+
+    #[test]
+    fn bitmap_is_cut_to_the_values_of_a_range() {
+        let set = bitmap(-1000..=100_000, &[-1000, 64, 700, 99_999]);
+        for range in [-5000..=100, 0..=64, 600..=1500, 90_000..=200_000] {
+            let bits = set.bits(Some(&range), BYTES).unwrap();
+            assert!(matches!(bits, KeyBits::Bitmap { .. }));
+            assert!(bits.bytes() <= u64::try_from(range.end() - range.start()).unwrap() / 8 + 48);
+            for value in range.filter(|value| (-1000..=100_000).contains(value)) {
+                assert_eq!(passes(&bits, value), [-1000, 64, 700, 99_999].contains(&value));
+            }
+        }
+        // All keys are in the bitmap, so none is outside of it.
+        for range in [-9000..=-1001, 200_000..=200_009] {
+            let bits = set.bits(Some(&range), BYTES).unwrap();
+            assert!(range.into_iter().all(|value| !passes(&bits, value)));
+        }
+        let not_all = bitmap(0..=100, &[5, 101 + 64]);
+        assert_eq!(not_all.bits(Some(&(200..=300)), BYTES), None);
+    }
+
+    #[test]
+    fn bitmap_at_the_ends_of_64_bits_is_a_valid_filter() {
+        for (range, key) in
+            [(i64::MIN..=i64::MIN + 900, i64::MIN), (i64::MAX - 900..=i64::MAX, i64::MAX)]
+        {
+            let bits = bitmap(range.clone(), &[key]).bits(Some(&range), BYTES).unwrap();
+            assert!(passes(&bits, key) && !passes(&bits, range.start() + 450));
+            let KeyBits::Bitmap { first, last, words } = &bits else { unreachable!() };
+            assert_eq!(KeyBits::bitmap_words(*first, *last).map(|it| it.len()), Some(words.len()));
+        }
+    }
+
+    #[test]
+    fn bitmap_that_is_too_long_becomes_a_bloom_filter() {
+        let keys: Vec<i64> = (0..10_000).map(|key| key * 1009 + 5).collect();
+        let set = bitmap(0..=20_000_000, &keys);
+        let bits = set.bits(None, BYTES).unwrap();
+        assert!(matches!(bits, KeyBits::Bloom { .. }) && bits.bytes() <= BYTES);
+        assert!(keys.iter().all(|key| passes(&bits, *key)));
+        let others = keys.iter().filter(|key| passes(&bits, **key + 1)).count();
+        assert!(others < 300, "{others}");
+        // A key that the bitmap does not hold would be dropped.
+        let outside = bitmap(0..=20_000_000, &[5, 30_000_000]);
+        assert_eq!(outside.bits(None, BYTES), None);
+        assert_eq!(set.bits(None, 4096), None);
+    }
+
+    #[test]
+    fn bloom_filter_is_folded_until_it_fits() {
+        let keys: Vec<i64> = (0..100_000).map(|key| key * 31).collect();
+        let set = bloom(&keys);
+        let bits = set.bits(None, BYTES).unwrap();
+        assert!(bits.bytes() <= BYTES && bits.bytes() > BYTES / 4, "{}", bits.bytes());
+        assert!(keys.iter().all(|key| passes(&bits, *key)));
+        let others = keys.iter().filter(|key| passes(&bits, **key + 1)).count();
+        assert!(others < 15_000, "{others} of 100,000");
+        assert_eq!(bloom(&(0..1_000_000).collect::<Vec<_>>()).bits(None, BYTES), None);
+        let few = bloom(&[1, 2, 3]).bits(None, 32).unwrap();
+        assert!(passes(&few, 2) && !passes(&few, 4));
+        assert_eq!(bloom(&[1]).bits(None, 31), None);
+    }
+
+    #[test]
+    fn set_that_drops_hardly_a_row_is_no_filter() {
+        let all: Vec<i64> = (0..=1000).collect();
+        assert_eq!(bitmap(0..=1000, &all).bits(Some(&(100..=900)), BYTES), None);
+        assert!(bitmap(0..=1000, &all[..300]).bits(Some(&(0..=1000)), BYTES).is_some());
+    }
 }

@@ -20,6 +20,8 @@ use std::{
     },
 };
 
+use nearscan_command::KeyBits;
+
 use crate::key_set::{Bitmap, Bloom, KeySet};
 
 /// Keys of a Bloom filter: with more, a build side hardly drops a row, and while they are collected
@@ -163,6 +165,13 @@ impl JoinKeys {
     /// Whether a key may be in a range; as long as not all keys are known, one may.
     pub fn may_have(&self, range: &RangeInclusive<i64>) -> bool {
         self.set().is_none_or(|set| set.may_have(range))
+    }
+
+    /// The set for a drive that takes so many bytes, of a scan of values in `range` if that is
+    /// known. None as long as not all keys are known, if they do not fit, or if they would drop
+    /// hardly a row.
+    pub fn bits(&self, range: Option<&RangeInclusive<i64>>, bytes_max: u64) -> Option<KeyBits> {
+        self.set()?.bits(range, bytes_max)
     }
 
     /// The set, once all keys are in it.
