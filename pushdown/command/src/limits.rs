@@ -7,7 +7,8 @@
 
 use crate::layout;
 
-/// Bytes of a whole command without the bits of key filters: the kernel copies it on chip before it starts (16 BRAM36).
+/// Bytes of a whole command without the bits of key filters: the kernel copies it on chip before it
+/// starts (16 BRAM36).
 pub const COMMAND_BYTES_MAX: u32 = 64 * 1024;
 
 /// Sections of one command: the known kinds, and as many again for later versions.

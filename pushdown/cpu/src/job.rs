@@ -185,7 +185,8 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// The rows that the predicate and the key filters keep: as they are when it keeps all, else gathered.
+    /// The rows that the predicate and the key filters keep: as they are when these are all, else
+    /// gathered.
     fn keep(&mut self, columns: Vec<Vector>, rows: usize) -> Result<(Vec<Vector>, usize), Stop> {
         let wanted = match &self.sink {
             Sink::States(_) => usize::MAX,

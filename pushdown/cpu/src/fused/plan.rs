@@ -45,8 +45,8 @@ pub trait RowFilter: Debug + Send + Sync {
 /// What a scan computes of each row group.
 #[derive(Debug, Clone)]
 pub struct ScanPlan {
-    /// Columns, predicate, key filters and output. Limits of the command format do not apply. Columns of rows
-    /// are columns of the fragment, not steps; a limit or a top is ignored.
+    /// Columns, predicate, key filters and output. Limits of the command format do not apply.
+    /// Columns of rows are columns of the fragment, not steps; a limit or a top is ignored.
     pub fragment: Fragment,
     /// The type of each column of the fragment as an array.
     pub types: Vec<DataType>,
