@@ -44,7 +44,6 @@ pub mod bitmap {
     #[inline]
     pub const fn place(first: i64, value: i64) -> (u64, u32) {
         let place = value.wrapping_sub(first).cast_unsigned();
-        #[expect(clippy::cast_possible_truncation, reason = "six bits")]
         let bit = (place & 63) as u32;
         (place >> 6, bit)
     }
@@ -87,7 +86,7 @@ pub mod bloom {
         let hash = mixed(key.cast_unsigned());
         #[expect(clippy::cast_possible_truncation, reason = "the low half")]
         let low = hash as u32;
-        ((hash >> 32) * blocks >> 32, SALTS.map(|salt| 1 << (low.wrapping_mul(salt) >> 27)))
+        (((hash >> 32) * blocks) >> 32, SALTS.map(|salt| 1 << (low.wrapping_mul(salt) >> 27)))
     }
 }
 

@@ -36,7 +36,7 @@ fn passes(keys: &KeyBits, number: i128) -> bool {
         KeyBits::Bloom { least, greatest, words } => {
             let blocks = (words.len() / 4) as u128;
             let hash = hash(number.rem_euclid(1 << 64).cast_unsigned());
-            let block = (hash >> 32) * blocks >> 32;
+            let block = ((hash >> 32) * blocks) >> 32;
             let bit = |salt: u128| ((hash % (1 << 32)) * salt % (1 << 32)) >> 27;
             let in_lane =
                 |(lane, salt): (u128, u128)| is_set(words, block * 256 + lane * 32 + bit(salt));
