@@ -77,14 +77,13 @@ impl ColumnValues {
 
     /// The range of all values, if that of every unit is known.
     pub(crate) fn range(&self) -> Option<RangeInclusive<i64>> {
-        let mut all: Option<RangeInclusive<i64>> = None;
+        let mut all: Option<(i64, i64)> = None;
         for unit in self.units.iter().flatten() {
             let UnitValues { range, .. } = unit.as_ref()?;
-            let (first, last) =
-                all.map_or((*range.start(), *range.end()), RangeInclusive::into_inner);
-            all = Some(first.min(*range.start())..=last.max(*range.end()));
+            let (first, last) = (*range.start(), *range.end());
+            all = Some(all.map_or((first, last), |all| (all.0.min(first), all.1.max(last))));
         }
-        all
+        all.map(|(first, last)| first..=last)
     }
 
     fn at(&self, place: Place) -> Option<&UnitValues> {
