@@ -17,6 +17,9 @@
 //! if it finds its dynamic filter below its probe side, so the scans say that they have it.
 //!
 //! Looking the keys up in the filter itself costs about as much as the join.
+//!
+//! A scan on a drive gets them in the same way; it looks them up in filters of its fragments, see
+//! `exec/keys.rs`.
 
 use std::{ops::RangeInclusive, sync::Arc};
 
