@@ -12,7 +12,7 @@ namespace nearscan {
 static constexpr uint32_t COMMAND_MAGIC = 1296257870u;
 static constexpr uint32_t RESULT_MAGIC = 1397904206u;
 static constexpr uint16_t FORMAT_MAJOR = 1u;
-static constexpr uint16_t FORMAT_MINOR = 3u;
+static constexpr uint16_t FORMAT_MINOR = 4u;
 static constexpr uint16_t SECTION_CRITICAL = 1u;
 static constexpr uint16_t NONE = 65535u;
 static constexpr uint16_t SECTION_INPUTS = 1u;
@@ -36,6 +36,7 @@ static constexpr uint16_t SECTION_SCANS = 18u;
 static constexpr uint16_t SECTION_MERGE = 19u;
 static constexpr uint16_t SECTION_MERGE_KEYS = 20u;
 static constexpr uint16_t SECTION_MERGE_PART = 21u;
+static constexpr uint16_t SECTION_KEY_FILTERS = 22u;
 static constexpr uint16_t OPCODE_SCAN = 1u;
 static constexpr uint16_t OPCODE_MERGE = 2u;
 static constexpr uint16_t USES_CODES = 1u;
@@ -89,7 +90,13 @@ static constexpr uint32_t VALUE_BYTES_MAX = 16777215u;
 static constexpr uint32_t MERGE_INPUTS_MAX = 16u;
 static constexpr uint32_t MERGE_KEYS_MAX = 4u;
 static constexpr uint32_t MERGE_PARTS_MAX = 15u;
+static constexpr uint32_t KEY_FILTERS_MAX = 4u;
+static constexpr uint32_t KEY_BITS_BYTES_MAX = 131072u;
 static constexpr uint32_t SECTION_ALIGN = 64u;
+static constexpr uint64_t KEY_FACTOR_0 = 0xff51afd7ed558ccdu;
+static constexpr uint64_t KEY_FACTOR_1 = 0xc4ceb9fe1a85ec53u;
+static constexpr uint32_t KEY_SALTS[8] = {0x47b6137bu, 0x44974d91u, 0x8824ad5bu, 0xa2b7289du,
+                                           0x705495c7u, 0x2df1424bu, 0x9efc4947u, 0x5c6bfb31u};
 
 static constexpr uint32_t STATUS_OK = 0u;
 static constexpr uint32_t STATUS_MALFORMED = 1u;
@@ -185,6 +192,9 @@ static constexpr uint8_t FUNCTION_SUM = 3u;
 static constexpr uint8_t FUNCTION_MIN = 4u;
 static constexpr uint8_t FUNCTION_MAX = 5u;
 static constexpr uint8_t FUNCTION_SUM_FLOAT = 6u;
+
+static constexpr uint16_t KEY_SET_BITMAP = 1u;
+static constexpr uint16_t KEY_SET_BLOOM = 2u;
 
 struct command_header {
   uint32_t magic;  // 0: `NSCM`
@@ -665,6 +675,37 @@ inline merge_part_record load_merge_part_record(const uint64_t* words, uint32_t 
   return record;
 }
 
+struct key_filter_record {
+  uint16_t column;  // 0: column
+  uint16_t kind;  // 2: 1 bitmap, 2 Bloom filter
+  uint32_t bytes;  // 4: bytes of its bits, a multiple of 32
+  uint64_t first;  // 8: first number of the bitmap, or least key; two's complement
+  uint64_t last;  // 16: last number of the bitmap, or greatest key; two's complement
+  uint32_t checksum;  // 24: CRC-32C of its bits
+  uint32_t reserved;  // 28: zero
+};
+static constexpr uint32_t KEY_FILTER_RECORD_BYTES = 32u;
+static_assert(sizeof(key_filter_record) == KEY_FILTER_RECORD_BYTES, "key_filter_record");
+static_assert(offsetof(key_filter_record, column) == 0, "key_filter_record");
+static_assert(offsetof(key_filter_record, kind) == 2, "key_filter_record");
+static_assert(offsetof(key_filter_record, bytes) == 4, "key_filter_record");
+static_assert(offsetof(key_filter_record, first) == 8, "key_filter_record");
+static_assert(offsetof(key_filter_record, last) == 16, "key_filter_record");
+static_assert(offsetof(key_filter_record, checksum) == 24, "key_filter_record");
+static_assert(offsetof(key_filter_record, reserved) == 28, "key_filter_record");
+/// Reads a key_filter_record at byte `at` of 8-byte words; `at` is a multiple of 8.
+inline key_filter_record load_key_filter_record(const uint64_t* words, uint32_t at) {
+  key_filter_record record;
+  record.column = static_cast<uint16_t>(words[at / 8 + 0] >> 0);
+  record.kind = static_cast<uint16_t>(words[at / 8 + 0] >> 16);
+  record.bytes = static_cast<uint32_t>(words[at / 8 + 0] >> 32);
+  record.first = static_cast<uint64_t>(words[at / 8 + 1] >> 0);
+  record.last = static_cast<uint64_t>(words[at / 8 + 2] >> 0);
+  record.checksum = static_cast<uint32_t>(words[at / 8 + 3] >> 0);
+  record.reserved = static_cast<uint32_t>(words[at / 8 + 3] >> 32);
+  return record;
+}
+
 struct output_record {
   uint16_t mode;  // 0: 1 aggregate states, 2 rows
   uint16_t kind;  // 2: 1 host buffer, 2 device range, 3 appended to an object
@@ -739,7 +780,7 @@ struct result_record {
   uint64_t command_id_high;  // 48: as in the command
   uint64_t epoch;  // 56: as in the command
   uint64_t rows_in;  // 64: rows read
-  uint64_t rows_kept;  // 72: rows the predicate kept
+  uint64_t rows_kept;  // 72: rows that the predicate and the key filters kept
   uint64_t rows_out;  // 80: rows in the payload: kept rows, or groups
   uint64_t payload_bytes;  // 88: bytes after this header
   uint64_t continuation_row;  // 96: first row of the unit that is not in the payload; equal to rows_in when complete
@@ -764,7 +805,7 @@ struct result_record {
   uint64_t string_words;  // 224: 8-byte words of strings fetched, to be compared and for the output
   uint64_t payload_words;  // 232: 8-byte words of payload
   uint64_t blocks;  // 240: blocks of payload
-  uint64_t reserved;  // 248: zero
+  uint64_t key_words;  // 248: 8-byte words of key filters loaded
 };
 static constexpr uint32_t RESULT_RECORD_BYTES = 256u;
 static_assert(sizeof(result_record) == RESULT_RECORD_BYTES, "result_record");
@@ -807,7 +848,7 @@ static_assert(offsetof(result_record, rows_aggregated) == 216, "result_record");
 static_assert(offsetof(result_record, string_words) == 224, "result_record");
 static_assert(offsetof(result_record, payload_words) == 232, "result_record");
 static_assert(offsetof(result_record, blocks) == 240, "result_record");
-static_assert(offsetof(result_record, reserved) == 248, "result_record");
+static_assert(offsetof(result_record, key_words) == 248, "result_record");
 /// Reads a result_record at byte `at` of 8-byte words; `at` is a multiple of 8.
 inline result_record load_result_record(const uint64_t* words, uint32_t at) {
   result_record record;
@@ -850,7 +891,7 @@ inline result_record load_result_record(const uint64_t* words, uint32_t at) {
   record.string_words = static_cast<uint64_t>(words[at / 8 + 28] >> 0);
   record.payload_words = static_cast<uint64_t>(words[at / 8 + 29] >> 0);
   record.blocks = static_cast<uint64_t>(words[at / 8 + 30] >> 0);
-  record.reserved = static_cast<uint64_t>(words[at / 8 + 31] >> 0);
+  record.key_words = static_cast<uint64_t>(words[at / 8 + 31] >> 0);
   return record;
 }
 
@@ -895,7 +936,7 @@ inline void store_result_record(const result_record& record, uint64_t* words) {
   words[28] = static_cast<uint64_t>(record.string_words) << 0;
   words[29] = static_cast<uint64_t>(record.payload_words) << 0;
   words[30] = static_cast<uint64_t>(record.blocks) << 0;
-  words[31] = static_cast<uint64_t>(record.reserved) << 0;
+  words[31] = static_cast<uint64_t>(record.key_words) << 0;
 }
 
 struct block_header {

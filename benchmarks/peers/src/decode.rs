@@ -161,6 +161,7 @@ fn plan(names: &[String], chunks: &[Chunk], types: Vec<DataType>) -> ScanPlan {
         projection: Program::default(),
         literals: vec![],
         tests: vec![],
+        key_filters: vec![],
         output: Output::States {
             keys: vec![],
             aggregates: (0..).take(names.len()).map(count).collect(),

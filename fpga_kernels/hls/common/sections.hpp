@@ -13,15 +13,16 @@ struct section_range {
   uint32_t count;
 };
 
-static constexpr uint32_t SECTION_KINDS = SECTION_MERGE_PART + 1;
+static constexpr uint32_t SECTION_KINDS = SECTION_KEY_FILTERS + 1;
 
 /// The sections of a merge, a bit each. Its scans are not for a kernel.
 static constexpr uint32_t SECTIONS_OF_MERGES = (1u << SECTION_INPUTS) | (1u << SECTION_OUTPUT) |
                                                (1u << SECTION_OUTPUT_COLUMNS) |
                                                (1u << SECTION_MERGE) | (1u << SECTION_MERGE_KEYS) |
                                                (1u << SECTION_MERGE_PART);
-/// The sections of a scan: all that came before those of merges.
-static constexpr uint32_t SECTIONS_OF_SCANS = (1u << (SECTION_TOP + 1)) - 2;
+/// The sections of a scan: all that came before those of merges, and key filters.
+static constexpr uint32_t SECTIONS_OF_SCANS =
+    ((1u << (SECTION_TOP + 1)) - 2) | (1u << SECTION_KEY_FILTERS);
 
 struct section_table {
   section_range of[SECTION_KINDS];
@@ -65,6 +66,8 @@ inline uint32_t section_record_bytes(uint32_t kind) {
       return SORT_KEY_RECORD_BYTES;
     case SECTION_MERGE_PART:
       return MERGE_PART_RECORD_BYTES;
+    case SECTION_KEY_FILTERS:
+      return KEY_FILTER_RECORD_BYTES;
     default:
       return 0;
   }
@@ -98,6 +101,8 @@ inline uint32_t section_count_max(uint32_t kind) {
       return 1;
     case SECTION_MERGE_KEYS:
       return MERGE_KEYS_MAX;
+    case SECTION_KEY_FILTERS:
+      return KEY_FILTERS_MAX;
     case SECTION_OUTPUT_COLUMNS:
       return OUTPUT_COLUMNS_MAX;
     default:

@@ -186,7 +186,6 @@ struct result_reader {
       return refuse("wrong header checksum");
     }
     if (header.status > STATUS_NOT_SORTED) return refuse("unknown status");
-    if (header.reserved != 0) return refuse("a reserved field is not zero");
     if (header.payload_bytes % 8 != 0 ||
         header.payload_bytes / 8 > words.size() - GUARD_WORDS - RESULT_RECORD_BYTES / 8) {
       return refuse("the payload is longer than the output");

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Joins the lanes row by row, evaluates the predicate and passes on what it keeps.
+// Joins the lanes row by row, evaluates the predicate, looks keys up, and passes on what both keep.
 #pragma once
 
+#include "keys.hpp"
 #include "program.hpp"
 
 namespace nearscan {
@@ -81,7 +82,8 @@ GATHER:
 
 /// Passes on what is kept of a batch; gives the rows.
 inline uint64_t pass_on_words(const filter_plan& plan, const word_batch& batch,
-                              const step_values steps[BATCH_WORDS], value_stream forwarded[LANES],
+                              const step_values steps[BATCH_WORDS],
+                              const uint8_t found[BATCH_WORDS], value_stream forwarded[LANES],
                               keep_stream& kept) {
   const bool all = plan.program.step_count == 0;
   const uint32_t verdict = all ? 0 : plan.program.step_count - 1;
@@ -91,7 +93,7 @@ PASS_ON:
 #pragma HLS PIPELINE II = 1
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 16
     const uint8_t passed = all ? 0xff : steps[word].truth[verdict] & steps[word].valid[verdict];
-    const uint8_t keep = passed & batch.rows[word];
+    const uint8_t keep = passed & found[word] & batch.rows[word];
     if (keep == 0) continue;
     rows_kept += count_bits(keep);
     kept.write(keep_token{keep, false});
@@ -107,11 +109,12 @@ PASS_ON:
 
 /// Stage: words of all lanes in; words with kept rows of the forwarded lanes out, and which rows
 /// are kept.
-inline void filter(const filter_plan& plan, value_stream lanes[LANES],
+inline void filter(const filter_plan& plan, const key_memory& keys, value_stream lanes[LANES],
                    report_stream reports_in[LANES], value_stream forwarded[LANES],
                    keep_stream& kept, report_stream& reports_out) {
   word_batch batch;
   step_values steps[BATCH_WORDS];
+  uint8_t found[BATCH_WORDS];
   filter_progress progress;
   bool overflowed = false;
   bool more = true;
@@ -124,7 +127,10 @@ BATCHES:
     iterations.gather = batch.words;
     overflowed = evaluate_program<FILTER_WORDS>(plan.program, batch, steps, iterations.evaluate) ||
                  overflowed;
-    if (!overflowed) progress.rows_kept += pass_on_words(plan, batch, steps, forwarded, kept);
+    look_keys_up(plan.keys, keys, batch, found, iterations.look_up);
+    if (!overflowed) {
+      progress.rows_kept += pass_on_words(plan, batch, steps, found, forwarded, kept);
+    }
     iterations.pass_on = batch.words;
     progress.iterations += iterations.busiest();
   }

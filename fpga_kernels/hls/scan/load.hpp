@@ -6,6 +6,7 @@
 #pragma once
 
 #include "../common/frame.hpp"
+#include "load_keys.hpp"
 #include "load_output.hpp"
 
 namespace nearscan {
@@ -27,6 +28,8 @@ inline uint32_t load_command(const uint64_t* words, scan_plan& plan) {
   status = load_columns(words, sections, header, scope, plan);
   if (status != STATUS_OK) return status;
   status = load_tests(words, sections, scope, plan);
+  if (status != STATUS_OK) return status;
+  status = load_key_filters(words, sections, header, scope, plan);
   if (status != STATUS_OK) return status;
   load_literals(words, sections.of[SECTION_LITERALS], plan.filter.program);
   load_literals(words, sections.of[SECTION_LITERALS], plan.project.program);

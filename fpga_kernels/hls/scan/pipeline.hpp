@@ -29,8 +29,8 @@ namespace nearscan {
 ///
 /// `input` [lines], `output` and `scratch` [8-byte words] are device memory. Input ranges, output
 /// size and scratch size are those of the command.
-inline void run_pipeline(const scan_plan& plan, const line_t* input, uint64_t* output,
-                         uint64_t* scratch, const volatile uint32_t* cancel) {
+inline void run_pipeline(const scan_plan& plan, const key_memory& key_bits, const line_t* input,
+                         uint64_t* output, uint64_t* scratch, const volatile uint32_t* cancel) {
 #pragma HLS DATAFLOW
   line_stream lines[LANES];
   page_stream pages[LANES];
@@ -79,7 +79,8 @@ LANE_STAGES:
         decode(plan.decode[lane], plain_pages[lane], plain_bytes[lane], decompressed[lane],
                requests[lane], found[lane], values[lane], keys[lane], decoded[lane]));
   }
-  NS_STAGE(flow, filter(plan.filter, values, decoded, forwarded, filtered, filter_report));
+  NS_STAGE(flow, filter(plan.filter, key_bits, values, decoded, forwarded, filtered,
+                        filter_report));
   NS_STAGE(flow, project(plan.project, filtered, forwarded, filter_report, projected, operands,
                          project_report));
   NS_STAGE(flow, aggregate(plan.aggregate, keys, projected, operands, project_report,
@@ -95,8 +96,14 @@ inline void run_scan(const uint64_t* command, const line_t* input, uint64_t* out
   uint64_t words[COMMAND_BYTES_MAX / 8];
 #pragma HLS BIND_STORAGE variable = words type = ram_2p impl = bram
   scan_plan plan;
+  key_memory key_bits;
+#pragma HLS BIND_STORAGE variable = key_bits.word type = ram_2p impl = uram
+#pragma HLS ARRAY_PARTITION variable = key_bits.word dim = 1 complete
   copy_command(command, words);
-  const uint32_t status = load_command(words, plan);
+  uint32_t status = load_command(words, plan);
+  if (status == STATUS_OK && !load_key_bits(command, plan.filter.keys, key_bits)) {
+    status = STATUS_MALFORMED;
+  }
   if (status != STATUS_OK) {
     report own = empty_report();
     own.status = status;
@@ -105,7 +112,7 @@ inline void run_scan(const uint64_t* command, const line_t* input, uint64_t* out
   REFUSE:
     for (uint32_t word = 0; word < RESULT_RECORD_BYTES / 8; word++) output[word] = header[word];
   } else {
-    run_pipeline(plan, input, output, scratch, cancel);
+    run_pipeline(plan, key_bits, input, output, scratch, cancel);
   }
 }
 

@@ -110,8 +110,35 @@ struct program_plan {
   uint8_t test_bit[TESTS_MAX];
 };
 
+/// Words of a block of a key filter, the blocks that there is room for, and rows that are looked up
+/// per iteration.
+static constexpr uint32_t KEY_BLOCK_WORDS = 4;
+static constexpr uint32_t KEY_BLOCKS = KEY_BITS_BYTES_MAX / (8 * KEY_BLOCK_WORDS);
+static constexpr uint32_t KEY_ROWS_AT_ONCE = 2;
+
+/// A set of keys, and the column whose numbers are looked up in it.
+struct key_set_plan {
+  uint8_t column;
+  bool is_bitmap;
+  /// Whether 64 bits of the column are a number without a sign.
+  bool is_unsigned;
+  int64_t first;
+  int64_t last;
+  uint32_t block_first;
+  uint32_t blocks;
+  uint32_t checksum;
+};
+
+/// Key filters; their bits begin at a word behind the command.
+struct key_plan {
+  uint32_t count;
+  uint32_t word_first;
+  key_set_plan sets[KEY_FILTERS_MAX];
+};
+
 struct filter_plan {
   program_plan program;
+  key_plan keys;
   uint32_t lane_count;
   uint64_t rows;
   uint64_t steps_max;
@@ -168,6 +195,8 @@ struct write_plan {
   uint8_t width[SLOTS];
   uint64_t bytes_max;
   uint64_t rows_max;
+  /// Words of key filters that were loaded.
+  uint64_t key_words;
 };
 
 struct scan_plan {

@@ -2,6 +2,7 @@
 // Builds a command and the memories it works on.
 #pragma once
 
+#include "tb_keys.hpp"
 #include "tb_pages.hpp"
 
 namespace nearscan_tb {
@@ -47,6 +48,26 @@ struct command_builder : section_builder {
     records(SECTION_TESTS, tests);
     records(SECTION_STRINGS, strings);
     if (!bytes.bytes.empty()) sections.push_back(bytes);
+  }
+
+  /// Gives the bits that stand behind the command.
+  std::vector<uint64_t> key_filters(const scan_model& model) {
+    std::vector<key_filter_record> filters;
+    std::vector<uint64_t> all;
+    for (const key_filter_model& filter : model.key_filters) {
+      const std::vector<uint64_t> bits = make_key_bits(filter);
+      key_filter_record record = key_filter_record();
+      record.column = filter.column;
+      record.kind = filter.kind;
+      record.bytes = static_cast<uint32_t>(bits.size() * 8);
+      record.first = static_cast<uint64_t>(filter.first);
+      record.last = static_cast<uint64_t>(filter.last);
+      record.checksum = checksum_of(bits);
+      filters.push_back(record);
+      all.insert(all.end(), bits.begin(), bits.end());
+    }
+    records(SECTION_KEY_FILTERS, filters);
+    return all;
   }
 
   void output(const scan_model& model) {
@@ -147,6 +168,7 @@ inline test_memories bind_model(const scan_model& model, const std::vector<writt
   if (!plainly) builder.records(SECTION_READINGS, readings);
   builder.programs(model);
   builder.output(model);
+  const std::vector<uint64_t> key_bits = builder.key_filters(model);
   command_header header = command_header();
   header.magic = COMMAND_MAGIC;
   header.format_major = FORMAT_MAJOR;
@@ -161,6 +183,9 @@ inline test_memories bind_model(const scan_model& model, const std::vector<writt
   const bytes_t command = builder.finish(header);
   made.command.assign(COMMAND_BYTES_MAX / 8, 0);
   std::memcpy(&made.command[0], &command[0], command.size());
+  // The rest of the memory is as large as bits may be, for damage can make them longer.
+  made.command.resize((COMMAND_BYTES_MAX + KEY_BITS_BYTES_MAX) / 8, 0);
+  std::copy(key_bits.begin(), key_bits.end(), made.command.begin() + command.size() / 8);
   sign_command(made.command);
   input.resize((input.size() + 63) / 64 * 64);
   made.input.resize(input.size() / 64);

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <map>
 
+#include "tb_keys.hpp"
 #include "tb_meaning.hpp"
 
 namespace nearscan_tb {
@@ -292,6 +293,8 @@ struct golden_run {
   std::map<out_row, std::vector<slot_state>> groups;
   /// Of a top: the operands of the kept rows before.
   std::vector<value_t> orders;
+  /// The words of each key filter.
+  std::vector<std::vector<uint64_t>> key_words;
 
   explicit golden_run(const scan_model& of) : model(of) {}
 
@@ -434,13 +437,30 @@ struct golden_run {
     return model.states && groups_made > GROUPS_MAX;
   }
 
+  /// Whether every key filter passes a row.
+  bool passes_filters(uint64_t row) const {
+    for (size_t i = 0; i < model.key_filters.size(); i++) {
+      const key_filter_model& filter = model.key_filters[i];
+      const column_model& column = model.columns[filter.column];
+      const cell& stored = column.cells[row];
+      if (stored.null) continue;
+      const i128 number = row_evaluator::number_of(column, stored);
+      if (!key_filter_passes(filter, key_words[i], number)) return false;
+    }
+    return true;
+  }
+
   void run(const std::vector<written_chunk>& chunks) {
+    for (const key_filter_model& filter : model.key_filters) {
+      key_words.push_back(make_key_bits(filter));
+    }
     for (uint64_t row = 0; row < model.rows; row++) {
       row_evaluator evaluator(model, row);
       const std::vector<value_t> steps = evaluator.run(model.predicate);
       // Behind the limit a drive need not look.
       (expected.rows_kept < model.rows_max ? must_overflow : may_overflow) |= evaluator.overflowed;
-      if (steps.empty() || (!steps.back().null && steps.back().truth)) keep_row(row);
+      const bool kept = steps.empty() || (!steps.back().null && steps.back().truth);
+      if (kept && passes_filters(row)) keep_row(row);
     }
     if (model.states) finish_groups();
     const bool crowded = too_many_groups(chunks);

@@ -52,6 +52,7 @@ inline void check_iterations(tally& all, const std::string& name, const scan_mod
 }
 
 inline uint64_t filter_iterations(const result_record& header) { return header.filter_iterations; }
+inline uint64_t key_words(const result_record& header) { return header.key_words; }
 inline uint64_t project_iterations(const result_record& header) {
   return header.project_iterations;
 }
@@ -176,7 +177,26 @@ inline void iterations_of_pages(tally& all) {
   check_iterations(all, "look-ups beside the store", model, dictionary_reads, 5000 - 4500);
 }
 
+/// Two rows are looked up per iteration, beside the steps of the predicate.
+inline void iterations_of_keys(tally& all) {
+  scan_model model = make_iteration_model();
+  const key_filter_model some = {0, KEY_SET_BLOOM, 0, 99, 3, {1, 2, 3}};
+  const key_filter_model others = {0, KEY_SET_BITMAP, 0, 256, 0, {4, 50}};
+  model.key_filters = {some};
+  check_iterations(all, "a key filter", model, filter_iterations, 16 * 4);
+  check_iterations(all, "a key filter loaded", model, key_words, 3 * 4);
+  model.key_filters = {some, others, some};
+  check_iterations(all, "three key filters", model, filter_iterations, 3 * 16 * 4);
+  check_iterations(all, "three key filters loaded", model, key_words, (3 + 2 + 3) * 4);
+  model.literals = {7};
+  model.key_filters = {some};
+  const step last = make_step(OP_LESS, step_at(0), literal_at(0));
+  model.predicate = {make_arithmetic(OP_DIVIDE, WIDTH_W64, column_at(0), literal_at(0)), last};
+  check_iterations(all, "a key filter beside a division", model, filter_iterations, 16 * 128 + 8);
+}
+
 inline void iterations(tally& all) {
+  iterations_of_keys(all);
   iterations_of_programs(all);
   iterations_of_output(all);
   iterations_of_groups(all);

@@ -111,6 +111,18 @@ struct top_model {
   bool nulls_first = false;
 };
 
+/// A key filter: the column, and its set. A bitmap has the keys that are in its range; a Bloom
+/// filter those that are given, and a range of its own.
+struct key_filter_model {
+  uint16_t column;
+  uint16_t kind;
+  int64_t first;
+  int64_t last;
+  /// Of a Bloom filter.
+  uint32_t blocks;
+  std::vector<int64_t> keys;
+};
+
 struct slot_model {
   uint8_t function;
   uint8_t width;
@@ -131,6 +143,7 @@ struct scan_model {
   std::vector<step> projection;
   std::vector<i128> literals;
   std::vector<test_model> tests;
+  std::vector<key_filter_model> key_filters;
   bool states = true;
   std::vector<key_model> keys;
   std::vector<slot_model> slots;

@@ -441,6 +441,39 @@ struct random_maker {
     } else {
       rows_out();
     }
+    if (random.once_in(3)) key_filters();
+  }
+
+  /// Filters of some values of some columns.
+  void key_filters() {
+    std::vector<uint16_t> numbers;
+    for (uint16_t i = 0; i < model.columns.size(); i++) {
+      if (!is_text(i)) numbers.push_back(i);
+    }
+    if (numbers.empty()) return;
+    const uint64_t count = 1 + random.below(KEY_FILTERS_MAX);
+    while (model.key_filters.size() < count) {
+      key_filter_model filter = key_filter_model();
+      filter.column = numbers[random.below(numbers.size())];
+      filter.kind = random.once_in(2) ? KEY_SET_BITMAP : KEY_SET_BLOOM;
+      filter.blocks = static_cast<uint32_t>(1 + random.below(random.once_in(9) ? 1024 : 30));
+      filter.first = INT64_MAX;
+      filter.last = INT64_MIN;
+      for (const cell& value : model.columns[filter.column].cells) {
+        if (value.null || random.once_in(2)) continue;
+        filter.keys.push_back(value.number);
+        filter.first = std::min(filter.first, value.number);
+        filter.last = std::max(filter.last, value.number);
+      }
+      if (filter.kind == KEY_SET_BITMAP) {
+        // Some values are outside of it.
+        if (filter.keys.empty()) filter.first = 0;
+        filter.first += filter.first < 0 ? random.between(0, 20) : random.between(-20, 0);
+        const int64_t span = random.between(0, 5000);
+        filter.last = filter.first > INT64_MAX - span ? INT64_MAX : filter.first + span;
+      }
+      model.key_filters.push_back(filter);
+    }
   }
 };
 

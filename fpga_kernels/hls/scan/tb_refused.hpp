@@ -160,6 +160,52 @@ struct refusals {
     if (statuses[STATUS_MALFORMED] != 1) all.fail("a top with another flag", "is taken");
   }
 
+  void malformed_key_filter(const std::string& name, const key_filter_model& filter) {
+    scan_model wrong = good;
+    wrong.key_filters = {filter};
+    expect(name, wrong, STATUS_MALFORMED);
+  }
+
+  /// Changes a word of the record of the first filter, or with `at` 4 of the bits behind the
+  /// command.
+  void changed_filter(const std::string& name, uint32_t at, uint64_t bits, uint32_t status) {
+    scan_model right = good;
+    right.key_filters = {{0, KEY_SET_BITMAP, 5, 600, 0, {7, 300}}};
+    test_memories memories = bind_model(right, chunks);
+    const uint32_t record = find_section(memories, SECTION_KEY_FILTERS) / 8;
+    const uint32_t behind = static_cast<uint32_t>(memories.command[1]) / 8;
+    memories.command[at == 4 ? behind : record + at] ^= bits;
+    sign_command(memories.command);
+    uint64_t statuses[STATUS_STEPS_EXCEEDED + 1] = {0};
+    run_damaged(all, name, memories, right, depth_mode::roomy, statuses);
+    if (statuses[status] != 1) all.fail(name, "does not end as it should");
+  }
+
+  void key_filters() {
+    const key_filter_model right = {0, KEY_SET_BLOOM, 0, 9, KEY_BLOCKS, {7}};
+    scan_model most = good;
+    most.key_filters = {right};
+    expect("as many bits as there may be", most, STATUS_OK);
+    most.key_filters = {right, {0, KEY_SET_BLOOM, 0, 9, 1, {7}}};
+    expect("a block too many", most, STATUS_MALFORMED);
+    malformed_key_filter("keys of strings", {1, KEY_SET_BLOOM, 0, 9, 1, {7}});
+    malformed_key_filter("keys of no column", {3, KEY_SET_BLOOM, 0, 9, 1, {7}});
+    malformed_key_filter("a Bloom filter of nothing", {0, KEY_SET_BLOOM, 0, 9, 0, {}});
+    malformed_key_filter("a bitmap too long", {0, KEY_SET_BITMAP, 0, 256 * KEY_BLOCKS, 0, {}});
+    changed_filter("keys as they are", 3, 0, STATUS_OK);
+    changed_filter("another column", 0, 2, STATUS_OK);
+    changed_filter("an unknown kind", 0, 2u << 16, STATUS_UNSUPPORTED);
+    changed_filter("a block fewer", 0, static_cast<uint64_t>(96 ^ 64) << 32, STATUS_MALFORMED);
+    changed_filter("half a block", 0, static_cast<uint64_t>(16) << 32, STATUS_MALFORMED);
+    changed_filter("another range", 2, 1u << 9, STATUS_MALFORMED);
+    changed_filter("a range the other way around", 2, 1ull << 63, STATUS_MALFORMED);
+    changed_filter("another checksum", 3, 1, STATUS_MALFORMED);
+    changed_filter("another bit", 4, 1, STATUS_MALFORMED);
+    scan_model many = good;
+    many.key_filters.assign(KEY_FILTERS_MAX + 1, {0, KEY_SET_BLOOM, 0, 9, 1, {7}});
+    expect("a key filter too many", many, STATUS_MALFORMED);
+  }
+
   void readings() {
     malformed_reading("an integer as a float", 0, READ_AS_FLOAT_ORDER, 0, 0);
     malformed_reading("an integer from its end", 2, READ_AS_BIG_ENDIAN, 0, 0);
@@ -190,6 +236,7 @@ inline void refused(tally& all) {
   of.keys();
   of.limits();
   of.tops();
+  of.key_filters();
   of.readings();
   of.patterns();
 }

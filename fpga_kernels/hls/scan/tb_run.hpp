@@ -92,6 +92,11 @@ inline std::string check_counters(const scan_model& model, const std::vector<wri
   if (header.values_decoded != values) return "values_decoded";
   if (header.dictionary_entries != entries) return "dictionary_entries";
   if (header.lines_read != memories.lines_expected) return "lines_read";
+  uint64_t key_words = 0;
+  for (const key_filter_model& filter : model.key_filters) {
+    key_words += make_key_bits(filter).size();
+  }
+  if (header.key_words != key_words) return "key_words";
   if (header.payload_words * 8 != header.payload_bytes) return "payload_words";
   if (header.attempt != 3 || header.epoch != 7 || header.command_id_low != 0x1122334455667788u ||
       header.command_id_high != 0x99aabbccddeeff00u) {

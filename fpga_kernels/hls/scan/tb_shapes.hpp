@@ -523,7 +523,53 @@ inline void float_columns(tally& all) {
   }
 }
 
+/// Ends of 64 bits and of ranges, columns with NULLs and without a sign, all sizes of sets.
+inline void key_filters(tally& all) {
+  const int64_t least = INT64_MIN;
+  const int64_t most = INT64_MAX;
+  const int64_t ends[] = {least, least + 1, -1, 0, 1, most - 1, most};
+  column_model numbers = number_column(400, 5, as_row);
+  for (uint64_t row = 0; row < 400; row++) numbers.cells[row].number = ends[row % 7];
+  numbers.style.values = layout::plain;
+  column_model unsigned_numbers = numbers;
+  unsigned_numbers.read_as = READ_AS_UNSIGNED;
+  scan_model model = one_column(numbers);
+  model.columns.push_back(unsigned_numbers);
+  model.columns.push_back(number_column(400, 9, [](uint64_t row) { return as_row(row % 90); }));
+  model.slots.clear();
+  model.states = false;
+  model.row_columns = {
+      {column_at(0), WIDTH_W64}, {column_at(1), WIDTH_W128}, {column_at(2), WIDTH_W64}};
+  std::vector<key_filter_model> filters;
+  for (const uint16_t column : {uint16_t(0), uint16_t(1)}) {
+    filters.push_back({column, KEY_SET_BLOOM, least, most, 2, {least, -1, most}});
+    filters.push_back({column, KEY_SET_BLOOM, 0, most, 4096, {0, most - 1}});
+    filters.push_back({column, KEY_SET_BLOOM, 1, 0, 1, {}});
+    filters.push_back({column, KEY_SET_BITMAP, least, least + 63, 0, {least}});
+    filters.push_back({column, KEY_SET_BITMAP, most - 5000, most, 0, {most - 1}});
+    filters.push_back({column, KEY_SET_BITMAP, -1, 254, 0, {1}});
+  }
+  for (uint32_t blocks : {1, 3, 7, 64}) {
+    filters.push_back({2, KEY_SET_BLOOM, 3, 80, blocks, {3, 4, 5, 30, 31, 80}});
+  }
+  filters.push_back({2, KEY_SET_BITMAP, 20, 60, 0, {20, 30, 60}});
+  // Nearly all bits are set, so that the range decides.
+  key_filter_model full = {2, KEY_SET_BLOOM, 20, 60, 1, {}};
+  for (int64_t key = 0; key < 90; key++) full.keys.push_back(key);
+  filters.push_back(full);
+  for (size_t i = 0; i < filters.size(); i++) {
+    model.key_filters = {filters[i]};
+    run_model(all, "key filter " + std::to_string(i), model);
+    // Each in a place of its own in the memory.
+    const key_filter_model& next = filters[(i + 5) % filters.size()];
+    if (filters[i].blocks + next.blocks > 4096) continue;
+    model.key_filters = {next, filters[i]};
+    run_model(all, "two key filters " + std::to_string(i), model);
+  }
+}
+
 inline void shapes(tally& all) {
+  key_filters(all);
   divisions(all);
   selections(all);
   dates(all);

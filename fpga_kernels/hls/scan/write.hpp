@@ -236,6 +236,7 @@ inline result_record make_header(const write_plan& plan, const report& own) {
   record.rows_aggregated = own.rows_aggregated;
   record.decode_iterations_lane_max = iterations_32(own.decode_iterations);
   record.dictionary_iterations_lane_max = iterations_32(own.dictionary_iterations);
+  record.key_words = plan.key_words;
   record.filter_iterations = iterations_32(own.filter_iterations);
   record.project_iterations = iterations_32(own.project_iterations);
   record.aggregate_iterations = iterations_32(own.aggregate_iterations);

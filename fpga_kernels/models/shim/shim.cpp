@@ -54,8 +54,9 @@ extern "C" uint32_t ns_model_record_bytes(uint32_t index) {
       sizeof(literal_record),       sizeof(test_record),       sizeof(string_record),
       sizeof(aggregate_record),     sizeof(key_record),        sizeof(key_range_record),
       sizeof(reading_record),       sizeof(top_record),        sizeof(merge_record),
-      sizeof(sort_key_record),      sizeof(merge_part_record), sizeof(output_record),
-      sizeof(output_column_record), sizeof(result_record),     sizeof(block_header),
+      sizeof(sort_key_record),      sizeof(merge_part_record), sizeof(key_filter_record),
+      sizeof(output_record),        sizeof(output_column_record), sizeof(result_record),
+      sizeof(block_header),
   };
   return index < sizeof(sizes) / sizeof(sizes[0]) ? sizes[index] : 0;
 }

@@ -115,7 +115,7 @@ pub fn scan(
         return Err(Error::OutputTooShort { words: output.len(), needed: HEADER_WORDS });
     }
     let words = whole_command(command);
-    // SAFETY: the command has COMMAND_BYTES_MAX bytes, which is all that a kernel reads of it;
+    // SAFETY: the command has SCAN_BYTES_MAX bytes, which is all that a kernel reads of it;
     // ranges inside the other memories are checked against their lengths before the kernel runs;
     // the cancel word outlives the call and is only read.
     let outcome = unsafe {
@@ -153,7 +153,7 @@ pub fn merge(
         return Err(Error::OutputTooShort { words: output.len(), needed: HEADER_WORDS });
     }
     let words = whole_command(command);
-    // SAFETY: the command has COMMAND_BYTES_MAX bytes, which is all that a kernel reads of it;
+    // SAFETY: the command has SCAN_BYTES_MAX bytes, which is all that a kernel reads of it;
     // ranges inside the other memories are checked against their lengths before the kernel runs;
     // the cancel word outlives the call and is only read.
     let outcome = unsafe {
@@ -172,9 +172,9 @@ pub fn merge(
     }
 }
 
-/// The command as the words a kernel copies on chip, zero behind its end.
+/// The command as the words a kernel reads, bits of key filters included, zero behind its end.
 fn whole_command(command: &[u8]) -> Vec<u64> {
-    let mut words = vec![0; limits::COMMAND_BYTES_MAX as usize / 8];
+    let mut words = vec![0; limits::SCAN_BYTES_MAX as usize / 8];
     for (word, bytes) in words.iter_mut().zip(command.chunks(8)) {
         let mut whole = [0; 8];
         whole[..bytes.len()].copy_from_slice(bytes);

@@ -30,7 +30,8 @@ namespace {
 
 using bytes_t = std::vector<uint8_t>;
 
-const uint64_t COMMAND_BYTES = 65536;
+/// Of a command, and of the bits of key filters behind it.
+const uint64_t COMMAND_BYTES = 65536 + 131072;
 const uint64_t ROOM_BYTES = 1u << 20;
 const uint64_t SCAN_ROWS_MAX = (1u << 15) - 1;
 const uint64_t SCAN_STEPS_MAX = (1u << 24) - 1;

@@ -88,6 +88,7 @@ fn select(kind: ValueKind) -> Fragment {
         projection: Program::default(),
         literals: Vec::new(),
         tests: Vec::new(),
+        key_filters: vec![],
         output: Output::Rows { columns, limit: None, top: None },
     }
 }

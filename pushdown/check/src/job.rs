@@ -126,7 +126,15 @@ impl Job {
 fn counting(columns: Vec<Column>, predicate: Program, literals: Vec<i128>) -> Fragment {
     let output = Output::States { keys: vec![], aggregates: vec![Aggregate::count_rows()] };
     let projection = Program::default();
-    Fragment { columns, predicate, projection, literals, tests: vec![], output }
+    Fragment {
+        columns,
+        predicate,
+        projection,
+        literals,
+        tests: vec![],
+        key_filters: vec![],
+        output,
+    }
 }
 
 /// Writes the chunks of the columns to one file of at least so many bytes, all of which is the

@@ -6,6 +6,7 @@ use crate::{
     fragment::Fragment,
     frame::{self, envelope_of},
     input::OutputRef,
+    key_filter,
     layout::{ColumnRecord, HEADER_BYTES, ReadingRecord, opcode, section, uses},
     limits,
     reference::{output_record, read_inputs, read_output, write_inputs, write_output},
@@ -60,7 +61,7 @@ impl Command {
         work.saturating_add(self.output.bytes_max())
     }
 
-    /// The bytes a kernel reads.
+    /// The bytes a kernel reads: the command, and the bits of key filters behind it.
     ///
     /// # Errors
     /// [`Error::Limit`] when they are more than a kernel can hold.
@@ -78,7 +79,9 @@ impl Command {
             scratch_bytes: self.scratch_bytes(),
             bytes_max: limits::COMMAND_BYTES_MAX,
         };
-        frame::seal(&self.envelope, &work, sections)
+        let mut bytes = frame::seal(&self.envelope, &work, sections)?;
+        bytes.append(&mut key_filter::trailer(&self.fragment.key_filters));
+        Ok(bytes)
     }
 
     fn write_columns(&self, sections: &mut SectionWriter) {
@@ -135,7 +138,13 @@ impl Command {
     /// # Errors
     /// The first error in the bytes; never panics.
     pub fn decode(bytes: &[u8]) -> Result<Self, Error> {
-        let (header, bytes) = frame::open(bytes, opcode::SCAN, limits::COMMAND_BYTES_MAX)?;
+        Ok(Self::decode_first(bytes)?.0)
+    }
+
+    /// Reads the command at the start of `bytes`; gives what is behind its last bit, too.
+    pub(crate) fn decode_first(all: &[u8]) -> Result<(Self, &[u8]), Error> {
+        let (header, bytes) = frame::open(all, opcode::SCAN, limits::COMMAND_BYTES_MAX)?;
+        let behind = all.get(bytes.len()..).unwrap_or_default();
         let is_known = |kind| !section::OF_MERGES_ONLY.contains(&kind);
         let sections = SectionReader::open(bytes, HEADER_BYTES, header.section_count, is_known)?;
         let output = output_record(&sections)?;
@@ -145,14 +154,19 @@ impl Command {
             .map(|column| ValueKind::from_code(column.value_kind))
             .collect::<Result<_, _>>()?;
         let rows_max = (output.rows_max != u64::MAX).then_some(output.rows_max);
-        let fragment = read_fragment(&sections, output.mode, rows_max, Some(kinds))?;
+        let fragment = read_fragment(&sections, output.mode, rows_max, Some(kinds), behind)?;
         let unit = Unit {
             rows: header.rows,
             inputs: read_inputs(&sections)?,
             chunks: read_chunks(&columns, &sections)?,
         };
         unit.check(&fragment)?;
-        Ok(Self { envelope: envelope_of(&header), fragment, unit, output: read_output(&output)? })
+        let line = u64::from(limits::SECTION_ALIGN);
+        let bits = fragment.key_bits_bytes().next_multiple_of(line);
+        let bits = usize::try_from(bits).unwrap_or(usize::MAX);
+        let rest = behind.get(bits..).unwrap_or_default();
+        let envelope = envelope_of(&header);
+        Ok((Self { envelope, fragment, unit, output: read_output(&output)? }, rest))
     }
 }
 

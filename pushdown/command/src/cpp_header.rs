@@ -9,6 +9,7 @@ use std::fmt::Write;
 use crate::{
     Status,
     fragment::{Function, TestOp},
+    key_filter::{KeySetKind, bloom},
     layout::{self, Layout, operand, output_mode, section, sort, top, uses},
     limits,
     program::Op,
@@ -71,7 +72,24 @@ fn constants(out: &mut String) {
     for (name, value) in LIMITS {
         constant(if *value >> 32 == 0 { "uint32_t" } else { "uint64_t" }, name, *value);
     }
+    hash_constants(out);
     out.push('\n');
+}
+
+/// The numbers of the hash of Bloom filters.
+fn hash_constants(out: &mut String) {
+    for (index, factor) in (0..).zip(bloom::FACTORS) {
+        line(out, &format!("static constexpr uint64_t KEY_FACTOR_{index} = {factor:#x}u;"));
+    }
+    let salts: Vec<String> = bloom::SALTS.iter().map(|salt| format!("{salt:#x}u")).collect();
+    let lanes = bloom::LANES;
+    for (half, salts) in salts.chunks(4).map(|half| half.join(", ")).enumerate() {
+        let text = match half {
+            0 => format!("static constexpr uint32_t KEY_SALTS[{lanes}] = {{{salts},"),
+            _ => format!("                                           {salts}}};"),
+        };
+        line(out, &text);
+    }
 }
 
 /// The limits that kernels hold.
@@ -110,6 +128,8 @@ pub const LIMITS: &[(&str, u64)] = &[
     ("MERGE_INPUTS_MAX", limits::MERGE_INPUTS_MAX as u64),
     ("MERGE_KEYS_MAX", limits::MERGE_KEYS_MAX as u64),
     ("MERGE_PARTS_MAX", limits::MERGE_PARTS_MAX as u64),
+    ("KEY_FILTERS_MAX", limits::KEY_FILTERS_MAX as u64),
+    ("KEY_BITS_BYTES_MAX", limits::KEY_BITS_BYTES_MAX as u64),
     ("SECTION_ALIGN", limits::SECTION_ALIGN as u64),
 ];
 
@@ -141,6 +161,7 @@ fn enums(out: &mut String) {
     emit!("OP", Op, "uint8_t");
     emit!("TEST", TestOp, "uint16_t");
     emit!("FUNCTION", Function, "uint8_t");
+    emit!("KEY_SET", KeySetKind, "uint16_t");
 }
 
 fn structure(out: &mut String, record: &Layout) {

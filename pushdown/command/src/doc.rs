@@ -20,6 +20,7 @@ use crate::{
     cpp_header::LIMITS,
     fragment::{Aggregate, Column, Fragment, Function, Output, TestOp},
     input::{InputRef, Version},
+    key_filter::KeySetKind,
     layout::{self, HEADER_BYTES, Layout, Record, SECTION_BYTES, SectionEntry, section},
     program::{Op, Operand, Program, Step},
     types::{Codec, Encoding, Encodings, PhysicalType, ReadAs, Reading, ValueKind, Width},
@@ -139,6 +140,7 @@ fn section_holds(kind: u16) -> &'static str {
         section::SCANS => "the scan commands that a merge carries, one after the other",
         section::MERGE => "one `MergeRecord`",
         section::MERGE_KEYS => "`SortKeyRecord`s, the most significant first",
+        section::KEY_FILTERS => "`KeyFilterRecord`s; their bits stand behind the sections",
         section::MERGE_PART => "at most one `MergePartRecord`; for kernels only",
         section::NAMES => "for each column: kind (1 byte), length (1 byte), name; not critical",
         _ => "",
@@ -170,6 +172,7 @@ const ENUMS: &[EnumTable] = &[
     ("Op", || variants(Op::ALL, Op::DOCS)),
     ("TestOp", || variants(TestOp::ALL, TestOp::DOCS)),
     ("Function", || variants(Function::ALL, Function::DOCS)),
+    ("KeySetKind", || variants(KeySetKind::ALL, KeySetKind::DOCS)),
 ];
 
 /// A variant that has a number on the wire.
@@ -186,7 +189,19 @@ macro_rules! coded {
         })*
     };
 }
-coded!(Status, PhysicalType, ReadAs, Codec, Encoding, ValueKind, Width, Op, TestOp, Function);
+coded!(
+    Status,
+    PhysicalType,
+    ReadAs,
+    Codec,
+    Encoding,
+    ValueKind,
+    Width,
+    Op,
+    TestOp,
+    Function,
+    KeySetKind
+);
 
 fn variants<T: Coded>(all: &[(T, &str)], docs: &[&str]) -> String {
     let mut out = String::new();
@@ -220,6 +235,7 @@ pub fn example() -> Result<Command, crate::Error> {
         projection: Program::new([Step::arithmetic(Op::Multiply, Width::W128, price, discount)]),
         literals: vec![8766, 9131, 5, 7, 2400],
         tests: vec![],
+        key_filters: vec![],
         output: Output::States {
             keys: vec![],
             aggregates: vec![Aggregate::new(Function::Sum, Operand::Step(0), Width::W128)],

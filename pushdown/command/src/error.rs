@@ -127,6 +127,8 @@ pub enum Place {
     Column(u32),
     /// The order of a top.
     Top,
+    /// Key filter.
+    KeyFilter(u32),
 }
 
 impl fmt::Display for Place {
@@ -140,6 +142,7 @@ impl fmt::Display for Place {
             Self::OutputColumn(index) => write!(f, "output column {index}"),
             Self::Column(index) => write!(f, "column {index}"),
             Self::Top => f.write_str("the top"),
+            Self::KeyFilter(index) => write!(f, "key filter {index}"),
         }
     }
 }

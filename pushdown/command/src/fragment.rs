@@ -3,6 +3,7 @@
 
 use crate::{
     error::{Error, Place},
+    key_filter::KeyFilter,
     limits,
     program::{Kind, Operand, Program, Scope, index_error, kind_of, limit, need},
     types::{ValueKind, Width, wire_enum},
@@ -260,7 +261,7 @@ pub enum Output {
 pub struct Fragment {
     /// The columns that are read.
     pub columns: Vec<Column>,
-    /// Which rows are kept; empty keeps all.
+    /// Which rows are kept, if the key filters pass them too; empty keeps all.
     pub predicate: Program,
     /// The values that are computed of the kept rows.
     pub projection: Program,
@@ -268,6 +269,9 @@ pub struct Fragment {
     pub literals: Vec<i128>,
     /// String tests, in the order of their columns.
     pub tests: Vec<StringTest>,
+    /// Sets that numbers of a row are looked up in: a row that the predicate keeps is dropped when
+    /// one of them does not pass it.
+    pub key_filters: Vec<KeyFilter>,
     /// The form of the result.
     pub output: Output,
 }
@@ -288,6 +292,7 @@ impl Fragment {
             }
         }
         self.check_tests()?;
+        self.check_key_filters()?;
         let kinds: Vec<ValueKind> = self.columns.iter().map(|column| column.kind).collect();
         let scope =
             Scope { columns: &kinds, literals: &self.literals, test_count: self.tests.len() };
@@ -349,6 +354,28 @@ impl Fragment {
             self.check_lane_tests(test.column)?;
         }
         Ok(())
+    }
+
+    fn check_key_filters(&self) -> Result<(), Error> {
+        limit("key filters", self.key_filters.len(), limits::KEY_FILTERS_MAX)?;
+        let bytes = usize::try_from(self.key_bits_bytes()).unwrap_or(usize::MAX);
+        limit("bytes of key filters", bytes, limits::KEY_BITS_BYTES_MAX)?;
+        for (index, filter) in self.key_filters.iter().enumerate() {
+            let place = Place::KeyFilter(u32::try_from(index).unwrap_or(u32::MAX));
+            match self.columns.get(usize::from(filter.column)) {
+                None => return Err(index_error("column", filter.column, self.columns.len())),
+                Some(column) if column.kind != ValueKind::Integer => {
+                    return Err(Error::Kind { place, expected: "a column of numbers" });
+                }
+                Some(_) => filter.check(index)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Bytes of the bits of all key filters.
+    pub fn key_bits_bytes(&self) -> u64 {
+        self.key_filters.iter().map(|filter| filter.keys.bytes()).sum()
     }
 
     /// Checks that the string tests of one column fit in its lane.

@@ -11,7 +11,7 @@
 //! CommandHeader (128 B) | SectionEntry x section_count (16 B each) | sections, 64-byte aligned
 //! ```
 //!
-//! and a result is
+//! behind which the bits of its key filters stand, and a result is
 //!
 //! ```text
 //! ResultHeader (256 B) | blocks: BlockHeader (16 B), then column by column
@@ -31,7 +31,7 @@ pub const RESULT_MAGIC: u32 = u32::from_le_bytes(*b"NSRS");
 /// A reader refuses another major version.
 pub const FORMAT_MAJOR: u16 = 1;
 /// A reader accepts any minor version: what it must not skip is marked critical.
-pub const FORMAT_MINOR: u16 = 3;
+pub const FORMAT_MINOR: u16 = 4;
 /// Bit of [`SectionEntry::flags`]: a reader that does not know this section must refuse the
 /// command.
 pub const SECTION_CRITICAL: u16 = 1;
@@ -411,6 +411,26 @@ record! {
 }
 
 record! {
+    /// A set of keys that the numbers of a column are looked up in.
+    KeyFilterRecord, KEY_FILTER_BYTES = 32 {
+        /// column
+        0 column: u16,
+        /// 1 bitmap, 2 Bloom filter
+        2 kind: u16,
+        /// bytes of its bits, a multiple of 32
+        4 bytes: u32,
+        /// first number of the bitmap, or least key; two's complement
+        8 first: u64,
+        /// last number of the bitmap, or greatest key; two's complement
+        16 last: u64,
+        /// CRC-32C of its bits
+        24 checksum: u32,
+        /// zero
+        28 reserved: u32,
+    }
+}
+
+record! {
     /// The way in which results of scans are merged.
     MergeRecord, MERGE_BYTES = 8 {
         /// bit 0: a row that equals the one before it in all keys is left out
@@ -503,6 +523,7 @@ pub const RECORDS: &[Layout] = &[
     MergeRecord::LAYOUT,
     SortKeyRecord::LAYOUT,
     MergePartRecord::LAYOUT,
+    KeyFilterRecord::LAYOUT,
     OutputRecord::LAYOUT,
     OutputColumnRecord::LAYOUT,
     ResultRecord::LAYOUT,

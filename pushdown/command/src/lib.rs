@@ -26,6 +26,7 @@
 //!     projection: Program::default(),
 //!     literals: vec![2400],
 //!     tests: vec![],
+//!     key_filters: vec![],
 //!     output: Output::States {
 //!         keys: vec![],
 //!         aggregates: vec![
@@ -63,6 +64,7 @@ pub mod error;
 pub mod fragment;
 mod frame;
 pub mod input;
+pub mod key_filter;
 pub mod layout;
 pub mod limits;
 pub mod merge;
@@ -84,6 +86,7 @@ pub use fragment::{
     Top, pattern,
 };
 pub use input::{Extent, InputRef, OutputRef, Version};
+pub use key_filter::{KeyBits, KeyFilter, KeySetKind};
 pub use merge::{Merge, MergeCommand, SortKey};
 pub use parts::{MergeCut, MergePart, join_parts};
 pub use program::{Op, Operand, Program, Step};

@@ -7,7 +7,8 @@
 
 use crate::layout;
 
-/// Bytes of a whole command: the kernel copies it on chip before it starts (16 BRAM36).
+/// Bytes of a whole command without the bits of key filters: the kernel copies it on chip before it
+/// starts (16 BRAM36).
 pub const COMMAND_BYTES_MAX: u32 = 64 * 1024;
 
 /// Sections of one command: the known kinds, and as many again for later versions.
@@ -131,9 +132,20 @@ pub const MERGE_KEYS_MAX: u32 = 4;
 /// SmartSSD has ports.
 pub const MERGE_PARTS_MAX: u32 = 15;
 
+/// Key filters of a command: the joins above one scan, as far as they drop rows.
+pub const KEY_FILTERS_MAX: u32 = 4;
+
+/// Bytes of the bits of a command's key filters: four URAMs side by side, of which an iteration
+/// reads a block of 32 bytes on each of two ports. More keys than their million bits are about
+/// hardly drop a row.
+pub const KEY_BITS_BYTES_MAX: u32 = 128 * 1024;
+
+/// Bytes of a scan command with the bits behind it.
+pub const SCAN_BYTES_MAX: u32 = COMMAND_BYTES_MAX + KEY_BITS_BYTES_MAX;
+
 /// Bytes of a whole merge command: its scans, and as much as one of them for its own sections. What
 /// a kernel gets of it has no scans and fits [`COMMAND_BYTES_MAX`].
-pub const MERGE_COMMAND_BYTES_MAX: u32 = (MERGE_INPUTS_MAX + 1) * COMMAND_BYTES_MAX;
+pub const MERGE_COMMAND_BYTES_MAX: u32 = MERGE_INPUTS_MAX * SCAN_BYTES_MAX + COMMAND_BYTES_MAX;
 
 /// Alignment of a section in a command, one line of a 512-bit port.
 pub const SECTION_ALIGN: u32 = 64;
@@ -156,6 +168,7 @@ const _: () = assert!(
         + AGGREGATES_MAX * layout::AGGREGATE_BYTES
         + KEYS_MAX * (layout::KEY_BYTES + layout::KEY_RANGE_BYTES)
         + layout::TOP_BYTES
+        + KEY_FILTERS_MAX * layout::KEY_FILTER_BYTES
         + COLUMNS_MAX * layout::READING_BYTES
         + OUTPUT_COLUMNS_MAX * layout::OUTPUT_COLUMN_BYTES
         + layout::OUTPUT_BYTES

@@ -327,9 +327,9 @@ fn read_scans(sections: &SectionReader<'_>) -> Result<Vec<Command>, Error> {
     limit("inputs of a merge", count as usize, limits::MERGE_INPUTS_MAX)?;
     let mut scans = Vec::with_capacity(count as usize);
     for _ in 0..count {
-        let (_, scan) = frame::open(rest, opcode::SCAN, limits::COMMAND_BYTES_MAX)?;
-        scans.push(Command::decode(scan)?);
-        rest = rest.get(scan.len()..).unwrap_or_default();
+        let (scan, behind) = Command::decode_first(rest)?;
+        scans.push(scan);
+        rest = behind;
     }
     match rest.is_empty() {
         true => Ok(scans),

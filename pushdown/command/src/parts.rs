@@ -138,6 +138,7 @@ impl Counters {
             string_words: self.string_words.saturating_add(other.string_words),
             payload_words: self.payload_words.saturating_add(other.payload_words),
             blocks: self.blocks.saturating_add(other.blocks),
+            key_words: self.key_words.saturating_add(other.key_words),
             filter_iterations: self.filter_iterations.saturating_add(other.filter_iterations),
             project_iterations: self.project_iterations.saturating_add(other.project_iterations),
             aggregate_iterations: self

@@ -53,6 +53,7 @@ pub struct Counters {
     pub string_words: u64,
     pub payload_words: u64,
     pub blocks: u64,
+    pub key_words: u64,
 }
 
 /// The place in a unit of work at which a failure was found.
@@ -160,6 +161,7 @@ impl ResultHeader {
             string_words: counters.string_words,
             payload_words: counters.payload_words,
             blocks: counters.blocks,
+            key_words: counters.key_words,
             ..ResultRecord::default()
         };
         let mut bytes = Vec::with_capacity(RESULT_HEADER_BYTES as usize);
@@ -225,6 +227,7 @@ impl ResultHeader {
                 string_words: record.string_words,
                 payload_words: record.payload_words,
                 blocks: record.blocks,
+                key_words: record.key_words,
             },
         })
     }

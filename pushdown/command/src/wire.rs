@@ -10,10 +10,12 @@ use crate::{
         Aggregate, Column, Fragment, Function, Key, KeyRange, Output, RowColumn, StringTest,
         TestOp, Top,
     },
+    key_filter,
     layout::{
-        AggregateRecord, FORMAT_MAJOR, FORMAT_MINOR, FRAGMENT_MAGIC, KeyRangeRecord, KeyRecord,
-        LiteralRecord, OutputColumnRecord, Record, SECTION_BYTES, SECTION_CRITICAL, SectionEntry,
-        StepRecord, StringRecord, TestRecord, TopRecord, output_mode, section, top,
+        AggregateRecord, FORMAT_MAJOR, FORMAT_MINOR, FRAGMENT_MAGIC, KeyFilterRecord,
+        KeyRangeRecord, KeyRecord, LiteralRecord, OutputColumnRecord, Record, SECTION_BYTES,
+        SECTION_CRITICAL, SectionEntry, StepRecord, StringRecord, TestRecord, TopRecord,
+        output_mode, section, top,
     },
     limits,
     program::{Op, Operand, Program, Step},
@@ -73,6 +75,7 @@ impl SectionWriter {
 pub(crate) struct SectionReader<'a> {
     bytes: &'a [u8],
     entries: Vec<SectionEntry>,
+    end: usize,
 }
 
 impl<'a> SectionReader<'a> {
@@ -86,6 +89,7 @@ impl<'a> SectionReader<'a> {
     ) -> Result<Self, Error> {
         crate::program::limit("sections", usize::from(count), limits::SECTIONS_MAX)?;
         let mut entries = Vec::with_capacity(usize::from(count));
+        let mut container = start as usize + usize::from(count) * SECTION_BYTES as usize;
         for index in 0..usize::from(count) {
             let at = start as usize + index * SECTION_BYTES as usize;
             let entry = read::<SectionEntry>(bytes, at, "section directory")?;
@@ -100,6 +104,7 @@ impl<'a> SectionReader<'a> {
             if !entry.offset.is_multiple_of(limits::SECTION_ALIGN) {
                 return Err(Error::Inconsistent { what: "a section is not aligned" });
             }
+            container = container.max(usize::try_from(end).unwrap_or(usize::MAX));
             let mut known = section::ALL.iter().filter(|(kind, _)| is_known(*kind));
             let known = known.find(|(kind, _)| *kind == entry.kind);
             match known {
@@ -113,7 +118,13 @@ impl<'a> SectionReader<'a> {
                 Some(_) => entries.push(entry),
             }
         }
-        Ok(Self { bytes, entries })
+        let end = container.next_multiple_of(limits::SECTION_ALIGN as usize);
+        Ok(Self { bytes, entries, end })
+    }
+
+    /// What stands behind the last section, from the next line on.
+    pub(crate) fn behind(&self) -> &'a [u8] {
+        self.bytes.get(self.end..).unwrap_or_default()
     }
 
     /// Record count and bytes of a section; nothing when it is not there.
@@ -188,6 +199,8 @@ pub(crate) fn write_fragment(fragment: &Fragment, out: &mut SectionWriter) {
         }),
     );
     write_tests(&fragment.tests, out);
+    let filters = fragment.key_filters.iter().map(key_filter::KeyFilter::record);
+    out.records(section::KEY_FILTERS, filters);
     let columns: Vec<(Operand, Width)> = match &fragment.output {
         Output::States { keys, aggregates } => {
             out.records(section::AGGREGATES, aggregates.iter().map(aggregate_record));
@@ -283,12 +296,14 @@ fn write_tests(tests: &[StringTest], out: &mut SectionWriter) {
 }
 
 /// Reads a fragment from sections and checks it. `mode` and `limit` are of the output record,
-/// `kinds` of the columns when they are known from elsewhere.
+/// `kinds` of the columns when they are known from elsewhere; the bits of key filters are at the
+/// start of `bits`.
 pub(crate) fn read_fragment(
     sections: &SectionReader<'_>,
     mode: u16,
     limit: Option<u64>,
     kinds: Option<Vec<ValueKind>>,
+    bits: &[u8],
 ) -> Result<Fragment, Error> {
     let named = read_names(sections)?;
     let columns = match kinds {
@@ -325,6 +340,7 @@ pub(crate) fn read_fragment(
             return Err(Error::UnknownCode { what: "output mode", value: u64::from(mode) });
         }
     };
+    let key_filters: Vec<KeyFilterRecord> = sections.records(section::KEY_FILTERS)?;
     let fragment = Fragment {
         columns,
         predicate: read_program(sections, section::PREDICATE)?,
@@ -335,6 +351,7 @@ pub(crate) fn read_fragment(
             .map(|literal: &LiteralRecord| join(literal.low, literal.high).cast_signed())
             .collect(),
         tests: read_tests(sections)?,
+        key_filters: key_filter::read(&key_filters, bits)?,
         output,
     };
     fragment.check()?;
@@ -513,6 +530,7 @@ fn fragment_bytes(fragment: &Fragment) -> Vec<u8> {
     out.extend_from_slice(&limit.unwrap_or(u64::MAX).to_le_bytes());
     out.extend_from_slice(&0u64.to_le_bytes());
     sections.finish(&mut out);
+    out.append(&mut key_filter::trailer(&fragment.key_filters));
     out
 }
 
@@ -543,7 +561,13 @@ fn fragment_from_bytes(bytes: &[u8]) -> Result<Fragment, Error> {
     let limit = u64::from_le_bytes(limit);
     let is_known = |kind| !section::OF_MERGES_ONLY.contains(&kind);
     let sections = SectionReader::open(bytes, FRAGMENT_HEADER_BYTES, half(8), is_known)?;
-    read_fragment(&sections, half(10), (limit != u64::MAX).then_some(limit), None)
+    read_fragment(
+        &sections,
+        half(10),
+        (limit != u64::MAX).then_some(limit),
+        None,
+        sections.behind(),
+    )
 }
 
 /// Refuses another major version.

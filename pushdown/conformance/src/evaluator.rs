@@ -6,6 +6,7 @@
 //!
 //! The fragment must have passed [`Fragment::check`]; rows hold a value for each column.
 
+mod keys;
 mod merges;
 mod numbers;
 mod states;
@@ -13,6 +14,7 @@ mod strings;
 
 use nearscan_command::{Fragment, Op, Operand, Output, Program, Row, Step, Top, Value, Width};
 
+use keys::passes_all;
 pub use merges::{MergeVerdict, evaluate_merge, order};
 use numbers::{civil, divide_floor, divide_round};
 use states::evaluate_states;
@@ -31,7 +33,7 @@ pub struct Verdict {
     /// [`Status::GroupCardinality`](nearscan_command::Status::GroupCardinality) because a kept row
     /// has a key outside of its range. There are no rows then.
     pub outside_allowed: bool,
-    /// Rows the predicate keeps; behind a limit they may be counted or not.
+    /// Rows that the predicate and the key filters keep; behind a limit they may be counted or not.
     pub rows_kept: u64,
 }
 
@@ -127,10 +129,11 @@ fn evaluate_row(
 
 fn is_kept(fragment: &Fragment, row: &Row) -> Result<bool, Overflow> {
     let steps = run(&fragment.predicate, fragment, row)?;
-    Ok(match steps.last() {
+    let is_true = match steps.last() {
         None => true,
         Some(verdict) => *verdict == Some(1),
-    })
+    };
+    Ok(is_true && passes_all(fragment, row))
 }
 
 /// The values of all steps; truth values are 0 and 1.

@@ -2,8 +2,9 @@
 //! Generates random fragments over random data.
 
 use nearscan_command::{
-    Aggregate, Column, Fragment, Function, Key, Op, Operand, Output, PhysicalType, Program,
-    RowColumn, Step, StringTest, TestOp, Top, Value, ValueKind, Width, limits,
+    Aggregate, Column, Fragment, Function, Key, KeyBits, KeyFilter, Op, Operand, Output,
+    PhysicalType, Program, RowColumn, Step, StringTest, TestOp, Top, Value, ValueKind, Width,
+    limits,
     pattern::{ANY, ONE},
 };
 
@@ -79,14 +80,50 @@ impl<'a> Maker<'a> {
             };
             Column::new(format!("c{index}"), kind)
         });
+        let columns = columns.collect();
+        let key_filters = self.key_filters();
         Fragment {
-            columns: columns.collect(),
+            columns,
             predicate,
             projection,
             literals: self.literals,
             tests: self.tests,
+            key_filters,
             output,
         }
+    }
+
+    /// Filters of some values of some columns, in a third of all fragments.
+    fn key_filters(&mut self) -> Vec<KeyFilter> {
+        let numbers: Vec<u16> = (0..)
+            .zip(&self.columns)
+            .filter(|(_, (_, kind))| *kind == Kind::Number)
+            .map(|(column, _)| column)
+            .collect();
+        if numbers.is_empty() || self.random.below(3) != 0 {
+            return vec![];
+        }
+        (0..1 + self.random.below(2)).map(|_| self.key_filter(&numbers)).collect()
+    }
+
+    fn key_filter(&mut self, numbers: &[u16]) -> KeyFilter {
+        let column = self.random.pick(numbers);
+        let values = &self.table.columns[usize::from(column)].values;
+        let period = 2 + self.random.below(3);
+        let key = |row| match values.value(row) {
+            Value::Number(number) => i64::try_from(number).ok(),
+            Value::Null | Value::Bytes(_) => None,
+        };
+        let keys: Vec<i64> = (0..values.len()).step_by(period).filter_map(key).collect();
+        let first = keys.first().copied().unwrap_or(0).saturating_add(self.random.around_zero(200));
+        let span = i64::try_from(self.random.below(3000)).unwrap_or(0);
+        let bitmap = || KeyBits::bitmap(first, first.saturating_add(span), keys.iter().copied());
+        let blocks = 1 + self.random.below(100);
+        let keys = match self.random.below(2) {
+            0 => bitmap().unwrap_or_else(|| KeyBits::bloom(blocks, [])),
+            _ => KeyBits::bloom(blocks, keys.iter().copied()),
+        };
+        KeyFilter { column, keys }
     }
 
     /// A number of some column, or one beside it, so that comparisons go either way.

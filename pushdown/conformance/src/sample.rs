@@ -150,6 +150,7 @@ fn fragment(columns: u16, output: Output) -> Fragment {
         projection: Program::default(),
         literals: vec![],
         tests: vec![],
+        key_filters: vec![],
         output,
     }
 }

@@ -258,6 +258,7 @@ fn q6() -> Fragment {
         projection: Program::new([Step::arithmetic(Op::Multiply, Width::W64, col(3), col(1))]),
         literals: vec![8766, 9130, 5, 7, 2400],
         tests: vec![],
+        key_filters: vec![],
         output: Output::States { keys: vec![], aggregates: vec![sum(at(0))] },
     }
 }
@@ -277,6 +278,7 @@ fn q1() -> Fragment {
         ]),
         literals: vec![10_471, 100],
         tests: vec![],
+        key_filters: vec![],
         output: Output::States {
             keys: vec![Key::column(5), Key::column(6)],
             aggregates: vec![
@@ -301,6 +303,7 @@ fn like() -> Fragment {
         projection: Program::default(),
         literals: vec![],
         tests: vec![StringTest { column: 0, op: TestOp::Like, strings: vec![pattern] }],
+        key_filters: vec![],
         output: Output::States { keys: vec![], aggregates: vec![Aggregate::count_rows()] },
     }
 }
@@ -314,6 +317,7 @@ fn top() -> Fragment {
         projection: Program::default(),
         literals: vec![],
         tests: vec![],
+        key_filters: vec![],
         output: Output::Rows { columns: vec![shown(0), shown(1)], limit: None, top: Some(top) },
     }
 }

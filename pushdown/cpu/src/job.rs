@@ -3,6 +3,7 @@
 
 use std::{fs::File, io, os::unix::fs::FileExt, time::Duration};
 
+use arrow::buffer::BooleanBuffer;
 use bytes::Bytes;
 use nearscan_command::{
     Aggregate, Command, Counters, Fragment, InputRef, Operand, Output, ResultHeader, Status,
@@ -11,7 +12,8 @@ use nearscan_drive::{CancelWord, Failure, FileTable, clock::Stopwatch};
 
 use crate::{
     buffers::Buffers, chunk::ChunkReader, error::Stop, floats::AdditionOrder, groups::States,
-    program::Prepared, rows::RowOutput, scope::Scope, selection::Selection, vector::Vector,
+    key_set::KeySet, program::Prepared, rows::RowOutput, scope::Scope, selection::Selection,
+    values::intersect, vector::Vector,
 };
 
 /// Rows of a batch: a column of numbers takes 64 KiB, so a handful of them stay in the second
@@ -118,6 +120,8 @@ fn read_range(file: &File, from: u64, length: u64) -> io::Result<Vec<u8>> {
 struct Work<'a> {
     predicate: Prepared,
     projection: Prepared,
+    /// The key filters, each with its column.
+    keys: Vec<(usize, KeySet)>,
     /// Which columns are looked at after the predicate.
     is_used: Vec<bool>,
     sink: Sink<'a>,
@@ -137,6 +141,7 @@ impl<'a> Work<'a> {
         Self {
             predicate: Prepared::new(fragment, &fragment.predicate),
             projection: Prepared::new(fragment, &fragment.projection),
+            keys: key_sets(fragment),
             is_used: used_columns(fragment),
             sink: match &fragment.output {
                 Output::States { keys, aggregates } => {
@@ -180,26 +185,23 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// The rows that the predicate keeps: as they are when it keeps all, else gathered.
+    /// The rows that the predicate and the key filters keep: as they are when these are all, else
+    /// gathered.
     fn keep(&mut self, columns: Vec<Vector>, rows: usize) -> Result<(Vec<Vector>, usize), Stop> {
         let wanted = match &self.sink {
             Sink::States(_) => usize::MAX,
             Sink::Rows(output) => usize::try_from(output.rows_left()).unwrap_or(usize::MAX),
         };
         let mut selection = None;
-        if !self.predicate.is_empty() {
-            self.counters.rows_filtered += rows as u64;
-            let mut steps = self.predicate.run(&columns, rows)?;
-            if let Some(Vector::Truth(verdict)) = steps.pop() {
-                let is_true = verdict.is_true;
-                let kept = is_true.count_set_bits();
+        match self.verdict(&columns, rows)? {
+            Some(is_kept) => {
+                let kept = is_kept.count_set_bits();
                 self.rows_kept += kept as u64;
                 if kept < rows {
-                    selection = Some(Selection::of(&is_true, kept, wanted));
+                    selection = Some(Selection::of(&is_kept, kept, wanted));
                 }
             }
-        } else {
-            self.rows_kept += rows as u64;
+            None => self.rows_kept += rows as u64,
         }
         if selection.is_none() && wanted < rows {
             selection = Some(Selection::first(wanted));
@@ -212,6 +214,23 @@ impl<'a> Work<'a> {
             false => Vector::Unused,
         });
         Ok((gathered.collect(), selection.len()))
+    }
+
+    /// Which rows are kept; `None` when nothing decides about them.
+    fn verdict(&mut self, columns: &[Vector], rows: usize) -> Result<Option<BooleanBuffer>, Stop> {
+        let mut is_kept = None;
+        if !self.predicate.is_empty() {
+            self.counters.rows_filtered += rows as u64;
+            if let Some(Vector::Truth(verdict)) = self.predicate.run(columns, rows)?.pop() {
+                is_kept = Some(verdict.is_true);
+            }
+        }
+        for (column, keys) in &self.keys {
+            if let Some(column) = columns.get(*column) {
+                is_kept = intersect(is_kept.as_ref(), Some(&keys.passes(column, rows)));
+            }
+        }
+        Ok(is_kept)
     }
 
     fn finish(self, command: &Command) -> Result<Vec<u8>, Stop> {
@@ -227,6 +246,12 @@ impl<'a> Work<'a> {
             Sink::Rows(output) => Ok(output.finish(header)),
         }
     }
+}
+
+/// The sets of a fragment's key filters, each with its column.
+fn key_sets(fragment: &Fragment) -> Vec<(usize, KeySet)> {
+    let filters = fragment.key_filters.iter();
+    filters.map(|filter| (usize::from(filter.column), KeySet::of(filter))).collect()
 }
 
 /// Which columns the projection, the slots, the keys or the output refer to.

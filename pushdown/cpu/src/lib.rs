@@ -66,6 +66,7 @@ pub mod fused;
 mod groups;
 mod header;
 mod job;
+mod key_set;
 mod like;
 mod merge;
 mod open_page;

@@ -35,6 +35,8 @@ pub struct Capabilities {
     pub key_dictionary_bytes_max: u64,
     /// Largest dictionary page, in compressed bytes, that the drive is given.
     pub dictionary_bytes_max: u64,
+    /// Bytes of the key filters of one command; 0 when the drive takes none.
+    pub key_bits_bytes_max: u32,
     /// Inputs of one merge command; 0 when the drive cannot merge.
     pub merge_inputs_max: u32,
     /// Commands that may be in flight at once.
@@ -54,7 +56,7 @@ pub enum Refused {
     Encoding(String),
     /// A codec.
     Codec(String),
-    /// An operation, or too many of them.
+    /// An operation, or too many of them; key filters that are too large.
     Expression(String),
     /// An aggregate function, or too many of them.
     Function(String),
@@ -82,6 +84,7 @@ impl Capabilities {
             // 1023 strings of up to 64 bytes.
             key_dictionary_bytes_max: 64 * 1024,
             dictionary_bytes_max: 64 << 20,
+            key_bits_bytes_max: limits::KEY_BITS_BYTES_MAX,
             merge_inputs_max: 0,
             in_flight_max: 64,
             memory_bytes: 4 << 30,
@@ -112,6 +115,11 @@ impl Capabilities {
         if let Some(test) = fragment.tests.iter().find(|test| !self.tests.contains(&test.op)) {
             return Err(Refused::Expression(format!("string test {:?}", test.op)));
         }
+        if !self.admits_key_bits(fragment.key_bits_bytes()) {
+            let (bytes, limit) = (fragment.key_bits_bytes(), self.key_bits_bytes_max);
+            let detail = format!("{bytes} bytes of key filters, the limit is {limit}");
+            return Err(Refused::Expression(detail));
+        }
         if let Output::States { keys, aggregates } = &fragment.output {
             if let Some(detail) = above("group keys", keys.len(), self.keys_max) {
                 return Err(Refused::GroupCardinality(detail));
@@ -125,6 +133,11 @@ impl Capabilities {
             }
         }
         Ok(())
+    }
+
+    /// Whether the drive takes so many bytes of key filters.
+    pub fn admits_key_bits(&self, bytes: u64) -> bool {
+        bytes <= u64::from(self.key_bits_bytes_max)
     }
 
     /// Whether the drive can merge the results of so many scans.

@@ -178,6 +178,7 @@ mod tests {
             projection: Program::default(),
             literals: vec![],
             tests: vec![],
+            key_filters: vec![],
             output: Output::Rows { columns, limit, top: None },
         };
         let unit = Unit { rows: 10, inputs: vec![], chunks: vec![] };

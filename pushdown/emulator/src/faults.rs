@@ -243,6 +243,7 @@ mod tests {
             projection: Program::default(),
             literals: vec![],
             tests: vec![],
+            key_filters: vec![],
             output: Output::Rows { columns: vec![], limit: None, top: None },
         };
         let unit = Unit { rows, inputs: vec![], chunks: vec![] };

@@ -51,6 +51,7 @@ impl From<&Capabilities> for protocol::Capabilities {
             in_flight_max: from.in_flight_max,
             memory_bytes: from.memory_bytes,
             emulated: from.emulated,
+            key_bits_bytes_max: from.key_bits_bytes_max,
         }
     }
 }
@@ -75,6 +76,7 @@ impl From<&protocol::Capabilities> for Capabilities {
             in_flight_max: from.in_flight_max,
             memory_bytes: from.memory_bytes,
             emulated: from.emulated,
+            key_bits_bytes_max: from.key_bits_bytes_max,
         }
     }
 }
@@ -276,6 +278,7 @@ mod tests {
     fn capabilities_survive_a_round_trip() {
         let mut there = Capabilities::of_scan_kernel();
         there.merge_inputs_max = 7;
+        there.key_bits_bytes_max = 4096;
         there.emulated = true;
         there.encodings = Encodings::SCAN;
         let back = Capabilities::from(&protocol::Capabilities::from(&there));

@@ -12,7 +12,7 @@ use prost::{Message, Oneof};
 /// Changes that a peer has to know.
 pub const PROTOCOL_MAJOR: u32 = 1;
 /// Changes that a peer may skip.
-pub const PROTOCOL_MINOR: u32 = 0;
+pub const PROTOCOL_MINOR: u32 = 1;
 
 /// Most bytes of one message: the largest command, or a part of a result, with the fields around
 /// it.
@@ -124,6 +124,9 @@ pub(crate) struct Capabilities {
     pub(crate) memory_bytes: u64,
     #[prost(bool, tag = "17")]
     pub(crate) emulated: bool,
+    /// 0 from a server of before: none.
+    #[prost(uint32, tag = "18")]
+    pub(crate) key_bits_bytes_max: u32,
 }
 
 /// A question without words.

@@ -83,7 +83,7 @@ impl ComputeUnit {
         }
         let group_of = |argument: Argument| groups.get(argument.index() as usize).copied();
         let place = |kind, argument| BufferPlace { kind, group: group_of(argument).unwrap_or(0) };
-        let command_bytes = usize::try_from(limits::COMMAND_BYTES_MAX).unwrap_or(usize::MAX);
+        let command_bytes = usize::try_from(limits::SCAN_BYTES_MAX).unwrap_or(usize::MAX);
         let wanted = [
             (place(BufferKind::Host, Argument::Command), command_bytes),
             (place(BufferKind::Host, Argument::Cancel), SMALL_BYTES),

@@ -107,6 +107,7 @@ fn sums_of_a_filtered_column_come_back() {
         )]),
         literals: vec![24],
         tests: vec![],
+        key_filters: vec![],
         output: Output::States {
             keys: vec![],
             aggregates: vec![
@@ -148,6 +149,7 @@ fn rows_with_strings_come_back() {
             op: TestOp::In,
             strings: vec![b"MAIL".to_vec(), b"".to_vec()],
         }],
+        key_filters: vec![],
         output: Output::Rows {
             columns: vec![
                 RowColumn { operand: Operand::Column(0), width: Width::Bytes },
@@ -199,6 +201,7 @@ fn results_of_scans_are_merged_where_they_lie() {
         projection: Program::default(),
         literals: vec![],
         tests: vec![],
+        key_filters: vec![],
         output: Output::Rows {
             columns: vec![
                 RowColumn { operand: Operand::Column(0), width: Width::Bytes },
@@ -253,6 +256,7 @@ fn failure_says_where() {
         projection: Program::default(),
         literals: vec![],
         tests: vec![],
+        key_filters: vec![],
         output: Output::Rows { columns: vec![], limit: None, top: None },
     };
     let mut second = numbers(&[1, 2]);

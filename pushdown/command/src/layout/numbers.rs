@@ -48,6 +48,9 @@ pub mod section {
     /// At most one [`crate::layout::MergePartRecord`], in the form that a kernel reads.
     pub const MERGE_PART: u16 = 21;
 
+    /// [`crate::layout::KeyFilterRecord`]s; their bits stand behind the container.
+    pub const KEY_FILTERS: u16 = 22;
+
     /// Sections that neither a scan nor a stored fragment has.
     pub const OF_MERGES_ONLY: [u16; 4] = [SCANS, MERGE, MERGE_KEYS, MERGE_PART];
 
@@ -77,6 +80,7 @@ pub mod section {
         (MERGE, "MERGE"),
         (MERGE_KEYS, "MERGE_KEYS"),
         (MERGE_PART, "MERGE_PART"),
+        (KEY_FILTERS, "KEY_FILTERS"),
     ];
 }
 

@@ -35,7 +35,7 @@ record! {
         56 epoch: u64,
         /// rows read
         64 rows_in: u64,
-        /// rows the predicate kept
+        /// rows that the predicate and the key filters kept
         72 rows_kept: u64,
         /// rows in the payload: kept rows, or groups
         80 rows_out: u64,
@@ -85,8 +85,8 @@ record! {
         232 payload_words: u64,
         /// blocks of payload
         240 blocks: u64,
-        /// zero
-        248 reserved: u64,
+        /// 8-byte words of key filters loaded
+        248 key_words: u64,
     }
 }
 

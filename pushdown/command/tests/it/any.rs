@@ -6,9 +6,9 @@
 
 use nearscan_command::{
     Aggregate, Chunk, Codec, Column, Command, Encodings, Envelope, Extent, Fragment, Function,
-    InputRef, Key, Merge, MergeCommand, Op, Operand, Output, OutputRef, PhysicalType, Program,
-    ReadAs, Reading, RowColumn, SortKey, Step, StringTest, TestOp, Top, Unit, ValueKind, Version,
-    Width, limits, pattern,
+    InputRef, Key, KeyBits, KeyFilter, Merge, MergeCommand, Op, Operand, Output, OutputRef,
+    PhysicalType, Program, ReadAs, Reading, RowColumn, SortKey, Step, StringTest, TestOp, Top,
+    Unit, ValueKind, Version, Width, limits, pattern,
 };
 use proptest::prelude::*;
 
@@ -133,7 +133,8 @@ impl Choices {
         } else {
             self.states(&columns, &projection, &pool)
         };
-        Fragment { columns, predicate, projection, literals, tests, output }
+        let key_filters = self.key_filters(&columns);
+        Fragment { columns, predicate, projection, literals, tests, key_filters, output }
     }
 
     fn columns(&mut self) -> Vec<Column> {
@@ -163,6 +164,28 @@ impl Choices {
             }
         }
         tests
+    }
+
+    fn key_filters(&mut self, columns: &[Column]) -> Vec<KeyFilter> {
+        let is_number = |(_, column): &(u16, &Column)| column.kind == ValueKind::Integer;
+        let numbers: Vec<u16> =
+            (0..).zip(columns).filter(is_number).map(|(index, _)| index).collect();
+        if numbers.is_empty() {
+            return vec![];
+        }
+        let count = self.below(limits::KEY_FILTERS_MAX as usize + 1);
+        let filter = |choices: &mut Self| {
+            let keys: Vec<i64> =
+                (0..choices.below(9)).map(|_| choices.word().cast_signed()).collect();
+            let first = choices.word().cast_signed();
+            let last = first.saturating_add(choices.pick(&[0, 1, 255, 256, 5000]));
+            let keys = match choices.one_in(2) {
+                true => KeyBits::bloom(1 + choices.below(20), keys),
+                false => KeyBits::bitmap(first, last, keys.iter().map(|key| key >> 40)).unwrap(),
+            };
+            KeyFilter { column: choices.pick(&numbers), keys }
+        };
+        (0..count).map(|_| filter(self)).collect()
     }
 
     /// Any string that a test of this kind may have.

@@ -31,7 +31,7 @@ use nearscan_command::{
     layout::{FORMAT_MAJOR, FORMAT_MINOR},
 };
 
-use crate::{merges, shapes};
+use crate::{key_filters, merges, shapes};
 
 pub(crate) fn q6() -> Command {
     doc::example().unwrap()
@@ -89,6 +89,7 @@ pub(crate) fn q1() -> Command {
         ]),
         literals: vec![10_471, 100],
         tests: vec![],
+        key_filters: vec![],
         output: Output::States {
             keys: vec![Key::column(0), Key::column(1)],
             aggregates: vec![
@@ -156,6 +157,7 @@ pub(crate) fn strings() -> Command {
             test(1, TestOp::Greater, &["even"]),
             test(1, TestOp::GreaterOrEqual, &["final"]),
         ],
+        key_filters: vec![],
         output: Output::Rows {
             columns: vec![
                 RowColumn { operand: Operand::Column(2), width: Width::W64 },
@@ -193,6 +195,7 @@ pub(crate) fn inputs() -> Command {
         projection: Program::default(),
         literals: vec![],
         tests: vec![],
+        key_filters: vec![],
         output: Output::Rows { columns: vec![], limit: None, top: None },
     };
     let (offset, length) = (512, 65_536);
@@ -251,6 +254,7 @@ pub(crate) fn header() -> ResultHeader {
             rows_projected: 20,
             rows_aggregated: 21,
             string_words: 22,
+            key_words: 23,
             ..Counters::default()
         },
         ..ResultHeader::failed(&envelope(), Status::Ok)
@@ -407,6 +411,12 @@ fn golden_shapes_rows() {
 }
 
 #[test]
+fn golden_key_filters() {
+    check("key-filters", &key_filters::command().encode().unwrap());
+    check("key-filters-fragment", &key_filters::command().fragment.encode().unwrap());
+}
+
+#[test]
 fn golden_merge() {
     check("merge", &merges::merge().encode().unwrap());
 }
@@ -435,14 +445,16 @@ fn commands_of_earlier_versions_keep_their_meaning() {
         ("shapes-states", shapes::states()),
         ("shapes-rows", shapes::rows()),
     ];
-    for version in ["1.1", "1.2"] {
+    for version in ["1.1", "1.2", "1.3"] {
         for (name, command) in &commands {
             let read = Command::decode(&stored(name, version));
             assert_eq!(read.as_ref(), Ok(command), "{name} {version}");
         }
         assert_eq!(Fragment::decode(&stored("fragment", version)), Ok(strings().fragment));
     }
-    assert_eq!(MergeCommand::decode(&stored("merge", "1.2")), Ok(merges::merge()));
+    for version in ["1.2", "1.3"] {
+        assert_eq!(MergeCommand::decode(&stored("merge", version)), Ok(merges::merge()));
+    }
 }
 
 #[test]
@@ -466,7 +478,7 @@ fn result_of_version_1_0_keeps_its_meaning() {
     let widths = [Width::Bool, Width::W32, Width::W64, Width::W128, Width::Bytes];
     let (old, new) = (stored("result", "1.0"), result());
     let [old, new] = [&old, &new].map(|bytes| ResultView::parse(bytes, &widths).unwrap());
-    // Version 1.0 has no counters of iterations.
+    // Version 1.0 has no counters of iterations, nor of key filters.
     let counters = Counters {
         filter_iterations: 0,
         project_iterations: 0,
@@ -474,6 +486,7 @@ fn result_of_version_1_0_keeps_its_meaning() {
         write_iterations: 0,
         decode_iterations_lane_max: 0,
         dictionary_iterations_lane_max: 0,
+        key_words: 0,
         ..new.header.counters
     };
     assert_eq!(old.header, ResultHeader { counters, ..new.header });

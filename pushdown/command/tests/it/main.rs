@@ -10,6 +10,7 @@
 mod any;
 mod generated;
 mod golden;
+mod key_filters;
 mod malformed;
 mod merges;
 mod results;

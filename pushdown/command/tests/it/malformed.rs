@@ -10,10 +10,11 @@ use crate::{any, golden, shapes};
 /// Offsets of a command's checksum.
 const CHECKSUM: std::ops::Range<usize> = 12..16;
 
-/// Corrects the checksum, so that the rest is checked.
+/// Corrects the checksum of what the header counts, so that the rest is checked.
 pub(crate) fn fix_checksum(bytes: &mut [u8]) {
     bytes[CHECKSUM].fill(0);
-    let sum = crc32c::crc32c(bytes);
+    let total = u32::from_le_bytes(bytes[8..12].try_into().unwrap()) as usize;
+    let sum = crc32c::crc32c(&bytes[..total.min(bytes.len())]);
     bytes[CHECKSUM].copy_from_slice(&sum.to_le_bytes());
 }
 

@@ -22,6 +22,7 @@ fn fragment() -> Fragment {
         projection: Program::default(),
         literals: vec![1, 2, 3, 0, 1 << 64],
         tests: vec![StringTest { column: 2, op: TestOp::In, strings: vec![b"x".to_vec()] }],
+        key_filters: vec![],
         output: Output::Rows { columns: vec![], limit: None, top: None },
     }
 }

@@ -90,6 +90,7 @@ fn fragment(output: Output) -> Fragment {
             like(&[&[pattern::ANY], b"special", &[pattern::ANY], b"requests", &[pattern::ANY]]),
             like(&[b"gr", &[pattern::ONE], "ße".as_bytes()]),
         ],
+        key_filters: vec![],
         output,
     }
 }

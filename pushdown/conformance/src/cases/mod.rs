@@ -9,6 +9,7 @@ mod divisions;
 mod extremes;
 mod floats;
 mod groups;
+mod key_filters;
 mod layouts;
 mod lifecycle;
 mod merges;
@@ -62,6 +63,7 @@ pub(crate) const GROUPS: &[Group] = &[
     ("cardinality", groups::cardinality),
     ("ranges", ranges::keys),
     ("outside", ranges::outside),
+    ("key filters", key_filters::filters),
     ("sizes", layouts::sizes),
     ("encodings", layouts::encodings),
     ("compression", layouts::compression),
@@ -116,6 +118,7 @@ fn over(table: &Table) -> Fragment {
         projection: Program::default(),
         literals: Vec::new(),
         tests: Vec::new(),
+        key_filters: vec![],
         output: rows(&[]),
     }
 }

@@ -2,8 +2,9 @@
 //! Tests the evaluator against results computed by hand.
 
 use nearscan_command::{
-    Aggregate, Column, Fragment, Function, Key, Merge, Op, Operand, Output, Program, Row,
-    RowColumn, SortKey, Status, Step, StringTest, TestOp, Top, Value, ValueKind, Width,
+    Aggregate, Column, Fragment, Function, Key, KeyBits, KeyFilter, Merge, Op, Operand, Output,
+    Program, Row, RowColumn, SortKey, Status, Step, StringTest, TestOp, Top, Value, ValueKind,
+    Width,
 };
 use nearscan_conformance::evaluator::{Verdict, evaluate, evaluate_merge};
 
@@ -29,6 +30,7 @@ fn fragment(predicate: Vec<Step>, projection: Vec<Step>, output: Output) -> Frag
             op: TestOp::GreaterOrEqual,
             strings: vec![b"m".to_vec()],
         }],
+        key_filters: vec![],
         output,
     };
     fragment.check().unwrap();
@@ -63,6 +65,50 @@ fn predicate_keeps_a_row_only_if_true() {
     let not = Step::unary(Op::Not, Operand::Step(0));
     let others = evaluate(&fragment(vec![between, not], vec![], both()), &table());
     assert_eq!(others.rows, Some(vec![vec![n(5), s("x")], vec![n(25), s("z")]]));
+}
+
+#[test]
+fn key_filter_drops_numbers_without_a_bit() {
+    // The bits of -1 and 42 in two blocks, computed apart from this crate.
+    let words = [
+        0x0800_0000_0080_0000,
+        0x0004_0000_0800_0000,
+        0x0000_0004_0000_0080,
+        0x1000_0000_0000_0010,
+        0x0020_0000_0040_0000,
+        0x1000_0000_0000_2000,
+        0x0000_0020_2000_0000,
+        0x0000_0010_0020_0000,
+    ];
+    let bloom = |least, greatest| KeyBits::Bloom { least, greatest, words: words.into() };
+    // 10 and 11, of 10 to 14.
+    let bitmap = KeyBits::Bitmap { first: 10, last: 14, words: [0b11, 0, 0, 0].into() };
+    let kept = |keys: &[KeyBits], numbers: &[i128]| {
+        let filter = |keys: &KeyBits| KeyFilter { column: 0, keys: keys.clone() };
+        let columns = vec![RowColumn { operand: A, width: Width::W128 }];
+        let output = Output::Rows { columns, limit: None, top: None };
+        let all = fragment(vec![], vec![], output);
+        let fragment = Fragment { key_filters: keys.iter().map(filter).collect(), ..all };
+        fragment.check().unwrap();
+        let mut rows: Vec<Row> = numbers.iter().map(|number| vec![n(*number), s("")]).collect();
+        rows.push(vec![Value::Null, s("")]);
+        let verdict = evaluate(&fragment, &rows);
+        let rows = verdict.rows.unwrap();
+        assert_eq!(verdict.rows_kept, rows.len() as u64);
+        let mut values = rows.into_iter().map(|mut row| row.swap_remove(0)).collect::<Vec<_>>();
+        assert_eq!(values.pop(), Some(Value::Null), "NULL passes");
+        values
+    };
+    let numbers = [-2, -1, 0, 41, 42, 43, i128::from(i64::MAX) + 1];
+    assert_eq!(kept(&[bloom(-1, 42)], &numbers), [n(-1), n(42), n(1 << 63)]);
+    assert_eq!(kept(&[bloom(0, 100)], &numbers), [n(42), n(1 << 63)]);
+    assert_eq!(kept(&[bloom(1, 0)], &numbers), [n(1 << 63)]);
+    let numbers = [9, 10, 11, 12, 14, 15, 1 << 64];
+    assert_eq!(
+        kept(std::slice::from_ref(&bitmap), &numbers),
+        [n(9), n(10), n(11), n(15), n(1 << 64)]
+    );
+    assert_eq!(kept(&[bitmap, bloom(-1, 42)], &numbers), [n(1 << 64)]);
 }
 
 #[test]

@@ -20,22 +20,13 @@ use std::{
     },
 };
 
-use arrow::buffer::BooleanBuffer;
+use nearscan_command::KeyBits;
 
-use crate::{
-    values::NumberValues,
-    vector::{Coded, Vector},
-};
-
-/// Values of the range of a bitmap: 16 MiB.
-const BITMAP_VALUES_MAX: u64 = 1 << 27;
+use crate::key_set::{Bitmap, Bloom, KeySet};
 
 /// Keys of a Bloom filter: with more, a build side hardly drops a row, and while they are collected
 /// they take 64 MiB.
 const BLOOM_KEYS_MAX: usize = 8 << 20;
-
-/// Bits of a Bloom filter by key: one row in a hundred without a partner passes.
-const BLOOM_BITS_BY_KEY: usize = 12;
 
 /// Keys of one build side.
 #[derive(Debug)]
@@ -75,13 +66,6 @@ enum Keys {
     List(Vec<i64>),
     /// There were too many, or there was no memory.
     GivenUp,
-}
-
-/// A set of keys.
-#[derive(Debug)]
-pub(super) enum KeySet {
-    Bitmap(Bitmap),
-    Bloom(Bloom),
 }
 
 impl JoinKeys {
@@ -153,7 +137,7 @@ impl JoinKeys {
     /// Bytes of memory that the keys take.
     pub fn bytes(&self) -> usize {
         match &self.lock().keys {
-            Keys::Bitmap(bitmap) => size_of_val(bitmap.words.as_slice()),
+            Keys::Bitmap(bitmap) => bitmap.bytes(),
             Keys::List(list) => size_of_val(list.as_slice()),
             Keys::Awaited | Keys::GivenUp => 0,
         }
@@ -183,6 +167,13 @@ impl JoinKeys {
         self.set().is_none_or(|set| set.may_have(range))
     }
 
+    /// The set for a drive that takes so many bytes, of a scan of values in `range` if that is
+    /// known. None as long as not all keys are known, if they do not fit, or if they would drop
+    /// hardly a row.
+    pub fn bits(&self, range: Option<&RangeInclusive<i64>>, bytes_max: u64) -> Option<KeyBits> {
+        self.set()?.bits(range, bytes_max)
+    }
+
     /// The set, once all keys are in it.
     pub(super) fn set(&self) -> Option<&KeySet> {
         match self.is_outdated.load(Ordering::Acquire) {
@@ -196,165 +187,14 @@ impl JoinKeys {
     }
 }
 
-impl KeySet {
-    /// Which of `rows` rows may have a partner; those with a NULL are kept.
-    pub(super) fn holds(&self, vector: &Vector, rows: usize) -> BooleanBuffer {
-        let holds = match vector {
-            Vector::Numbers(numbers) => match &numbers.values {
-                NumberValues::Narrow(values) => self.of_values(&values[..rows]),
-                NumberValues::Wide(_) => BooleanBuffer::new_set(rows),
-            },
-            Vector::Coded(coded) => self.of_codes(coded, rows),
-            Vector::Strings(_) | Vector::Truth(_) | Vector::Validity(_) | Vector::Unused => {
-                BooleanBuffer::new_set(rows)
-            }
-        };
-        match vector.validity_bits() {
-            None => holds,
-            Some(validity) => &holds | &!&validity.slice(0, rows),
-        }
-    }
-
-    fn may_have(&self, range: &RangeInclusive<i64>) -> bool {
-        match self {
-            Self::Bitmap(bitmap) => bitmap.may_have(range),
-            Self::Bloom(bloom) => bloom.least <= *range.end() && *range.start() <= bloom.greatest,
-        }
-    }
-
-    fn of_values(&self, values: &[i64]) -> BooleanBuffer {
-        match self {
-            Self::Bitmap(bitmap) => {
-                BooleanBuffer::collect_bool(values.len(), |row| bitmap.has(values[row]))
-            }
-            Self::Bloom(bloom) => {
-                BooleanBuffer::collect_bool(values.len(), |row| bloom.has(values[row]))
-            }
-        }
-    }
-
-    fn of_codes(&self, coded: &Coded, rows: usize) -> BooleanBuffer {
-        match coded.dictionary.look_up(&coded.codes[..rows]) {
-            Some(NumberValues::Narrow(values)) => self.of_values(&values),
-            Some(NumberValues::Wide(_)) | None => BooleanBuffer::new_set(rows),
-        }
-    }
-}
-
-/// A bit for each value of a range.
-#[derive(Debug)]
-pub(super) struct Bitmap {
-    first: i64,
-    words: Vec<u64>,
-}
-
-impl Bitmap {
-    /// Nothing in it; none if the range is too long.
-    fn over(range: &RangeInclusive<i64>) -> Option<Self> {
-        let values = range.end().checked_sub(*range.start())?;
-        let values = u64::try_from(values).ok().filter(|values| *values < BITMAP_VALUES_MAX)?;
-        let words = usize::try_from(values / 64).ok()? + 1;
-        Some(Self { first: *range.start(), words: vec![0; words] })
-    }
-
-    /// The word and the bit of a value; of one outside the range a word that is not there.
-    const fn place(&self, value: i64) -> (usize, u32) {
-        let place = value.wrapping_sub(self.first).cast_unsigned();
-        ((place >> 6) as usize, (place & 63) as u32)
-    }
-
-    fn insert(&mut self, key: i64) {
-        let (word, bit) = self.place(key);
-        if let Some(word) = self.words.get_mut(word) {
-            *word |= 1 << bit;
-        }
-    }
-
-    /// A value outside the range is kept: the range may be wrong, as statistics of files are.
-    fn has(&self, value: i64) -> bool {
-        let (word, bit) = self.place(value);
-        self.words.get(word).is_none_or(|word| word >> bit & 1 != 0)
-    }
-
-    /// Whether a value of a range is in it, or outside of the values that it is over.
-    fn may_have(&self, range: &RangeInclusive<i64>) -> bool {
-        let (first, last) = (self.place(*range.start()), self.place(*range.end()));
-        let Some(words) = self.words.get(first.0..=last.0) else { return true };
-        words.iter().enumerate().any(|(index, word)| {
-            let below = if index == 0 { u64::MAX << first.1 } else { u64::MAX };
-            let above = if index + 1 == words.len() { u64::MAX >> (63 - last.1) } else { u64::MAX };
-            word & below & above != 0
-        })
-    }
-}
-
-/// Lanes of a block.
-const LANES: usize = 8;
-
-/// Odd numbers, one for each lane of a block, that spread hashes over its bits: those of Parquet's
-/// Bloom filters.
-const SALTS: [u32; LANES] = [
-    0x47b6_137b,
-    0x4497_4d91,
-    0x8824_ad5b,
-    0xa2b7_289d,
-    0x7054_95c7,
-    0x2df1_424b,
-    0x9efc_4947,
-    0x5c6b_fb31,
-];
-
-/// A blocked Bloom filter: a key sets one bit in each lane of one block of 32 bytes.
-#[derive(Debug)]
-pub(super) struct Bloom {
-    blocks: Vec<[u32; LANES]>,
-    /// The least key and the greatest one; the other way around if there is none.
-    least: i64,
-    greatest: i64,
-}
-
-impl Bloom {
-    fn of(keys: &[i64]) -> Self {
-        let blocks = (keys.len() * BLOOM_BITS_BY_KEY).div_ceil(LANES * 32).max(1);
-        let least = keys.iter().copied().min().unwrap_or(i64::MAX);
-        let greatest = keys.iter().copied().max().unwrap_or(i64::MIN);
-        let mut bloom = Self { blocks: vec![[0; LANES]; blocks], least, greatest };
-        for key in keys {
-            let (block, bits) = bloom.place(*key);
-            bloom.blocks[block].iter_mut().zip(bits).for_each(|(lane, bit)| *lane |= bit);
-        }
-        bloom
-    }
-
-    /// The block of a key, and its bit in each lane.
-    fn place(&self, key: i64) -> (usize, [u32; LANES]) {
-        let hash = mixed(key.cast_unsigned());
-        #[expect(clippy::cast_possible_truncation, reason = "both are halves of it")]
-        let (high, low) = ((hash >> 32) as usize, hash as u32);
-        let block = (high * self.blocks.len()) >> 32;
-        (block, SALTS.map(|salt| 1 << (low.wrapping_mul(salt) >> 27)))
-    }
-
-    fn has(&self, key: i64) -> bool {
-        let (block, bits) = self.place(key);
-        self.blocks[block].iter().zip(bits).fold(0, |missing, (lane, bit)| missing | (bit & !lane))
-            == 0
-    }
-}
-
-/// A hash of a number: the finaliser of MurmurHash3.
-const fn mixed(mut key: u64) -> u64 {
-    key = (key ^ (key >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
-    key = (key ^ (key >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
-    key ^ (key >> 33)
-}
-
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
 
+    use arrow::buffer::BooleanBuffer;
+
     use super::*;
-    use crate::values::Numbers;
+    use crate::{values::Numbers, vector::Vector};
 
     /// Keys that one scan looks up.
     fn looked_up(partitions: usize, range: Option<RangeInclusive<i64>>) -> JoinKeys {

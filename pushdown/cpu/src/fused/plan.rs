@@ -45,8 +45,8 @@ pub trait RowFilter: Debug + Send + Sync {
 /// What a scan computes of each row group.
 #[derive(Debug, Clone)]
 pub struct ScanPlan {
-    /// Columns, predicate and output. Limits of the command format do not apply. Columns of rows
-    /// are columns of the fragment, not steps; a limit or a top is ignored.
+    /// Columns, predicate, key filters and output. Limits of the command format do not apply.
+    /// Columns of rows are columns of the fragment, not steps; a limit or a top is ignored.
     pub fragment: Fragment,
     /// The type of each column of the fragment as an array.
     pub types: Vec<DataType>,
@@ -64,6 +64,8 @@ impl ScanPlan {
         let mut is_only = only_tested_for_null(&self.fragment.predicate, &self.fragment);
         let filters = self.filters.iter().flat_map(|filter| filter.columns().iter().copied());
         let keys = self.keys.iter().map(|(column, _)| *column);
+        let key_filters = self.fragment.key_filters.iter();
+        let keys = keys.chain(key_filters.map(|filter| usize::from(filter.column)));
         filters.chain(keys).for_each(|column| is_only[column] = false);
         is_only.iter_mut().zip(is_output).for_each(|(is_only, is_output)| *is_only &= !is_output);
         is_only

@@ -21,7 +21,8 @@ use super::{
     plan::{RowFilter, ScanPlan},
 };
 use crate::{
-    chunk::ChunkReader, error::Stop, program::Prepared, selection::Selection, vector::Vector,
+    chunk::ChunkReader, error::Stop, key_set::KeySet, program::Prepared, selection::Selection,
+    vector::Vector,
 };
 
 /// The predicate of a scan.
@@ -53,8 +54,14 @@ struct Conjunct {
 #[derive(Debug)]
 enum Test {
     Program(Prepared),
-    Filter { filter: Arc<dyn RowFilter>, types: Vec<DataType> },
+    Filter {
+        filter: Arc<dyn RowFilter>,
+        types: Vec<DataType>,
+    },
+    /// Of a join, once they are known; may be left out.
     Keys(Arc<JoinKeys>),
+    /// Of a key filter of the fragment.
+    Set(KeySet),
 }
 
 /// Cost of a test of strings, and of a filter, by row.
@@ -101,6 +108,10 @@ impl Predicate {
         let mut conjuncts: Vec<Conjunct> = programs.iter().map(of_program).collect();
         conjuncts.extend(plan.filters.iter().map(of_filter));
         conjuncts.extend(plan.keys.iter().map(of_keys));
+        conjuncts.extend(fragment.key_filters.iter().map(|filter| {
+            let columns = vec![usize::from(filter.column)];
+            Conjunct::new(Test::Set(KeySet::of(filter)), columns, KEYS_COST)
+        }));
         // Those that can fail stay behind the others.
         conjuncts.sort_by_key(|conjunct| conjunct.is_fixed);
         Self { conjuncts, is_output }
@@ -204,7 +215,7 @@ impl Conjunct {
     /// Whether it need not be evaluated at the moment.
     fn is_idle(&self) -> bool {
         match &self.test {
-            Test::Program(_) => false,
+            Test::Program(_) | Test::Set(_) => false,
             Test::Filter { filter, .. } => self.is_left_out || filter.is_idle(),
             Test::Keys(keys) => self.is_left_out || keys.set().is_none(),
         }
@@ -214,7 +225,7 @@ impl Conjunct {
         let kept_max = match &self.test {
             Test::Filter { filter, .. } if filter.is_optional() => OPTIONAL_KEPT_MAX,
             Test::Keys(_) => KEYS_KEPT_MAX,
-            Test::Program(_) | Test::Filter { .. } => return,
+            Test::Program(_) | Test::Set(_) | Test::Filter { .. } => return,
         };
         self.is_left_out = self.seen >= OPTIONAL_SEEN_MIN && self.share_kept() > kept_max;
     }
@@ -259,6 +270,7 @@ impl Conjunct {
                 Some(set) => set.holds(&columns[self.columns[0]], rows),
                 None => BooleanBuffer::new_set(rows),
             }),
+            Test::Set(set) => Ok(set.passes(&columns[self.columns[0]], rows)),
             Test::Filter { filter, types } => {
                 let array = |(column, data_type): (&usize, &DataType)| {
                     let mut builder = ColumnBuilder::new(data_type);

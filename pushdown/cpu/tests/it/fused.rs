@@ -201,6 +201,7 @@ impl File {
             projection: Program::default(),
             literals,
             tests: vec![],
+            key_filters: vec![],
             output: Output::Rows {
                 columns: (0..schema.fields().len()).map(shown).collect(),
                 limit: None,

@@ -172,7 +172,7 @@ impl Runner {
             self.memory.place(address)
         };
         let command = place(Argument::Command)?;
-        let mut words = vec![0; size(command.room.min(limits::COMMAND_BYTES_MAX.into()))?];
+        let mut words = vec![0; size(command.room.min(limits::SCAN_BYTES_MAX.into()))?];
         command.read(&mut words)?;
         let input = place(Argument::Input)?;
         let mut lines = nearscan_models::zeroed_lines(size(input.room)?);

@@ -85,6 +85,7 @@ mod tests {
         string_words: 5,
         payload_words: 3,
         blocks: 0,
+        key_words: 0,
     };
 
     #[test]

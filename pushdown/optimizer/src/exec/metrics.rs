@@ -58,6 +58,10 @@ pub(crate) struct PushdownMetrics {
     pub(crate) baseline: BaselineMetrics,
     pub(crate) units_drive: Count,
     pub(crate) units_cpu: Count,
+    /// Those without one of the keys of a join, which nothing reads.
+    pub(crate) units_pruned: Count,
+    /// Key filters that units were given.
+    pub(crate) key_filters: Count,
     pushbacks: Vec<Count>,
     media_bytes: Count,
     link_bytes: Count,
@@ -84,6 +88,8 @@ impl PushdownMetrics {
             baseline: BaselineMetrics::new(metrics, partition),
             units_drive: count("units_drive"),
             units_cpu: count("units_cpu"),
+            units_pruned: count("units_pruned"),
+            key_filters: count("key_filters"),
             pushbacks: PushBack::ALL.iter().map(|(_, word)| count(word)).collect(),
             media_bytes: count("media_bytes"),
             link_bytes: count("link_bytes"),

@@ -27,6 +27,7 @@
 pub(crate) mod arrays;
 mod dynamic;
 pub(crate) mod fallback;
+pub(crate) mod keys;
 mod merge;
 mod metrics;
 mod modelled;
@@ -70,6 +71,7 @@ pub(crate) use unit::bound_unit;
 
 use dynamic::Narrowing;
 pub(crate) use dynamic::is_dynamic;
+use keys::UnitKeys;
 
 /// Returns the plan with the id of another query, under which the log records its units.
 ///
@@ -96,6 +98,8 @@ pub struct PushdownExec {
     plan: Arc<dyn ExecutionPlan>,
     /// Dynamic filters of operators above.
     dynamic_filters: Vec<Arc<dyn PhysicalExpr>>,
+    /// Keys of joins above.
+    keys: Vec<UnitKeys>,
     properties: Arc<PlanProperties>,
     metrics: ExecutionPlanMetricsSet,
 }
@@ -117,6 +121,7 @@ impl PushdownExec {
             pushed: Arc::new(pushed),
             plan,
             dynamic_filters: Vec::new(),
+            keys: Vec::new(),
             properties: Arc::new(properties),
             metrics: ExecutionPlanMetricsSet::new(),
         }
@@ -140,6 +145,13 @@ impl PushdownExec {
     /// Returns the operator with dynamic filters.
     pub(crate) fn with_dynamic_filters(self, dynamic_filters: Vec<Arc<dyn PhysicalExpr>>) -> Self {
         Self { dynamic_filters, ..self }
+    }
+
+    /// The scan with keys of one more join.
+    pub(crate) fn with_keys(&self, keys: impl IntoIterator<Item = UnitKeys>) -> Self {
+        let mut node = self.clone();
+        node.keys.extend(keys);
+        node
     }
 
     /// Returns the narrowing of its fragment by dynamic filters.
@@ -191,9 +203,14 @@ impl PushdownExec {
             write!(f, ", fetch={fetch}")?;
         }
         write!(f, ", units={}", self.unit_count())?;
-        match self.dynamic_filters.len() {
-            0 => Ok(()),
-            _ => write!(f, ", dynamic_filter=true"),
+        if !self.dynamic_filters.is_empty() {
+            f.write_str(", dynamic_filter=true")?;
+        }
+        let keys = self.keys.iter().filter_map(|keys| columns.get(usize::from(keys.column)));
+        let keys: Vec<&str> = keys.copied().collect();
+        match keys.is_empty() {
+            true => Ok(()),
+            false => write!(f, ", join_keys=[{}]", keys.join(", ")),
         }
     }
 }
@@ -255,7 +272,8 @@ impl ExecutionPlan for PushdownExec {
         // A join updates its dynamic filter only if it finds the filter below itself, so ours must
         // be visible.
         let mut recursion = TreeNodeRecursion::Continue;
-        for filter in &self.dynamic_filters {
+        let of_joins = self.keys.iter().filter_map(|keys| keys.announced.as_ref());
+        for filter in self.dynamic_filters.iter().chain(of_joins) {
             recursion = f(filter)?;
             if recursion == TreeNodeRecursion::Stop {
                 break;
@@ -266,7 +284,8 @@ impl ExecutionPlan for PushdownExec {
 
     fn reset_state(self: Arc<Self>) -> Result<Arc<dyn ExecutionPlan>> {
         let metrics = ExecutionPlanMetricsSet::new();
-        Ok(Arc::new(Self { metrics, ..Self::clone(&self) }))
+        // Keys of the past must not drop rows of the future.
+        Ok(Arc::new(Self { keys: Vec::new(), metrics, ..Self::clone(&self) }))
     }
 
     fn execute(

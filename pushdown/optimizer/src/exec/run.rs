@@ -23,6 +23,7 @@ use crate::{
     context::PushdownContext,
     exec::{
         PushdownExec,
+        keys::{self, Place},
         metrics::PushdownMetrics,
         unit::{Charged, OpenDrive, UnitRows, UnitRunner},
     },
@@ -46,10 +47,25 @@ pub(crate) fn partition_stream(
     }
     let runner = unit_runner(exec, partition, &task, Arc::clone(&metrics))?;
     let narrowing = Arc::new(exec.narrowing());
-    let batches = stream::iter(units)
-        .map(move |unit| {
-            let fragment = narrowing.current(runner.pushed.replaced.rows_shape());
-            Arc::clone(&runner).run(unit, fragment)
+    let join_keys = exec.keys.clone();
+    let batches = stream::iter(units.into_iter().enumerate())
+        .map(move |(at, unit)| {
+            let place = Place { partition, unit: at };
+            let fragment = match keys::rule_out(&join_keys, place) {
+                true => None,
+                false => {
+                    let fragment = narrowing.current(runner.pushed.replaced.rows_shape());
+                    let bytes_max = runner.key_bits_bytes_max();
+                    Some(keys::with_keys(fragment, &join_keys, place, bytes_max))
+                }
+            };
+            let runner = Arc::clone(&runner);
+            async move {
+                match fragment {
+                    Some(fragment) => runner.run(unit, fragment).await,
+                    None => Ok(runner.skip()),
+                }
+            }
         })
         .buffered(UNITS_IN_FLIGHT)
         .map_ok(UnitRows::release)

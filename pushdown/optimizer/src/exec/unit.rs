@@ -82,6 +82,11 @@ impl OpenDrive {
         tokio::time::timeout(timeout, ticket).await.map_err(|_elapsed| PushBack::Timeout)
     }
 
+    /// Bytes of key filters that the drive takes.
+    fn key_bits_bytes_max(&self) -> u64 {
+        self.drive.capabilities().key_bits_bytes_max.into()
+    }
+
     /// The epoch that the drive's commands belong to.
     pub(crate) fn epoch(&self) -> u64 {
         self.session.epoch()
@@ -130,6 +135,17 @@ impl Cost {
 }
 
 impl UnitRunner {
+    /// Bytes of key filters that the drive takes.
+    pub(super) fn key_bits_bytes_max(&self) -> u64 {
+        self.drive.as_ref().map_or(0, OpenDrive::key_bits_bytes_max)
+    }
+
+    /// No rows, of a unit that has none that are wanted.
+    pub(super) fn skip(&self) -> UnitRows {
+        self.metrics.units_pruned.add(1);
+        UnitRows::Batches(Charged { batches: Vec::new(), memory: self.memory.new_empty() })
+    }
+
     /// Runs one unit.
     pub(crate) async fn run(
         self: Arc<Self>,
@@ -137,6 +153,7 @@ impl UnitRunner {
         fragment: Arc<Fragment>,
     ) -> Result<UnitRows> {
         self.metrics.reads(unit.rows, fragment.columns.len());
+        self.metrics.key_filters.add(fragment.key_filters.len());
         if let Some(reason) = unit.kept {
             self.metrics.units_cpu.add(1);
             let rows = UnitRows::Stream(self.by_host(unit, reason.word(), Cost::default())?);

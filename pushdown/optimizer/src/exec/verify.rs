@@ -3,10 +3,10 @@
 //! the query.
 //!
 //! Rows are compared in their order; states of groups in any order. A fragment narrowed by a
-//! dynamic filter, or with a top, may omit rows of the replaced plan, but may neither change nor
-//! add any; only narrowed rows with a limit are not compared, since the limit may select others.
-//! The replaced plan reads the whole row group, because pruning by statistics would omit rows that
-//! only an operator above removes.
+//! dynamic filter or by keys of joins, or with a top, may omit rows of the replaced plan, but may
+//! neither change nor add any; only narrowed rows with a limit are not compared, since the limit
+//! may select others. The replaced plan reads the whole row group, because pruning by statistics
+//! would omit rows that only an operator above removes.
 
 use std::sync::Arc;
 
@@ -32,6 +32,7 @@ pub(crate) fn is_comparable(pushed: &Pushed, fragment: &Fragment) -> bool {
 
 fn is_narrowed(pushed: &Pushed, fragment: &Fragment) -> bool {
     fragment.predicate != pushed.fragment.predicate
+        || fragment.key_filters != pushed.fragment.key_filters
 }
 
 /// Compares the rows of a unit with those of the replaced plan over the whole row group.

@@ -17,6 +17,9 @@
 //! if it finds its dynamic filter below its probe side, so the scans say that they have it.
 //!
 //! Looking the keys up in the filter itself costs about as much as the join.
+//!
+//! A scan on a drive gets them in the same way; it looks them up in filters of its fragments, see
+//! `exec/keys.rs`.
 
 use std::{ops::RangeInclusive, sync::Arc};
 
@@ -39,6 +42,10 @@ use super::{
     keys::{Collector, LinkedKeys, is_key_type},
     lineage::origins,
     work::{Fused, FusedUnit},
+};
+use crate::exec::{
+    PushdownExec,
+    keys::{ColumnValues, UnitKeys},
 };
 
 /// The inputs of a join.
@@ -115,6 +122,14 @@ fn link(
             false => Arc::new(scan.with_keys(linked)),
         });
     }
+    if let Some(scan) = plan.downcast_ref::<PushdownExec>() {
+        let linked: Vec<_> =
+            wants.iter().filter_map(|want| unit_keys(scan, *want, joins)).collect();
+        return Ok(match linked.is_empty() {
+            true => plan,
+            false => Arc::new(scan.with_keys(linked)),
+        });
+    }
     let mut inputs: Vec<Vec<Want>> = vec![Vec::new(); plan.children().len()];
     let mut add = |input: usize, want: Want| {
         if let Some(wants) = inputs.get_mut(input).filter(|wants| !wants.contains(&want)) {
@@ -170,11 +185,29 @@ fn linked_keys(fused: &Fused, want: Want, joins: &mut [Join]) -> Option<LinkedKe
     // Not before rows are counted.
     let column = fused.column_of_output(want.column).filter(|_| fused.fetch.is_none())?;
     fused.scan.types.get(column).filter(|data_type| is_key_type(data_type))?;
+    let (join, keys) = keys_of(want, joins)?;
+    keys.add_scan(range_of(fused, column));
+    Some(LinkedKeys { join: join.id, announced: join.announced.clone(), column, keys })
+}
+
+/// The keys that a scan on a drive has to look up, if it can.
+fn unit_keys(scan: &PushdownExec, want: Want, joins: &mut [Join]) -> Option<UnitKeys> {
+    let column = scan.pushed().key_column(want.column)?;
+    let schema = scan.schema();
+    schema.fields().get(want.column).filter(|field| is_key_type(field.data_type()))?;
+    let name = &scan.fragment().columns.get(usize::from(column))?.name;
+    let (join, keys) = keys_of(want, joins)?;
+    let values = Arc::new(ColumnValues::find(scan.replaced(), scan.pushed(), name));
+    keys.add_scan(values.range());
+    Some(UnitKeys { announced: join.announced.clone(), column, keys, values })
+}
+
+/// A join, and the keys that are wanted of it.
+fn keys_of(want: Want, joins: &mut [Join]) -> Option<(&Join, Arc<JoinKeys>)> {
     let join = joins.get_mut(want.join)?;
     let new = || Arc::new(JoinKeys::new(join.build_partitions));
     let keys = Arc::clone(join.keys.get_mut(want.pair)?.get_or_insert_with(new));
-    keys.add_scan(range_of(fused, column));
-    Some(LinkedKeys { join: join.id, announced: join.announced.clone(), column, keys })
+    Some((join, keys))
 }
 
 /// The range of a column's values, if all footers have it.

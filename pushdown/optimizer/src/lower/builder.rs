@@ -249,6 +249,7 @@ impl<'a> FragmentBuilder<'a> {
             projection: Program::new(self.projection),
             literals: self.literals,
             tests: self.tests,
+            key_filters: vec![],
             output,
         };
         match fragment.check() {

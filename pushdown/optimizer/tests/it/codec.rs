@@ -145,6 +145,24 @@ async fn decoded_fused_scan_is_the_plan_that_it_replaces(#[case] sql: &str) {
     assert_eq!(texts(&batches), bench.expected(sql).await);
 }
 
+/// Keys are of one run on one machine.
+#[tokio::test]
+async fn decoded_scan_on_a_drive_has_no_keys() {
+    let bench = Bench::new();
+    let session = bench.fused().await;
+    let sql = "SELECT count(l_comment) FROM lineitem JOIN orders ON l_orderkey = o_orderkey \
+               WHERE o_custkey < 3";
+    let sent = crate::bench::plan_of(&session, sql).await;
+    let text = shown(&sent);
+    assert!(text.contains("JoinKeysExec") && text.contains("join_keys=[l_orderkey]"), "{text}");
+    let arrived = travelled(&sent, &session);
+    let text = shown(&arrived);
+    assert!(!text.contains("JoinKeysExec") && !text.contains("join_keys"), "{text}");
+    assert!(text.contains("PushdownExec"), "{text}");
+    let batches = collect(arrived, session.task_ctx()).await.unwrap();
+    assert_eq!(texts(&batches), bench.expected(sql).await);
+}
+
 /// Its replaced operators come back, over what was below it.
 #[tokio::test]
 async fn decoded_aggregate_is_the_operators_that_it_replaces() {

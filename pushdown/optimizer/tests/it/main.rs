@@ -8,6 +8,7 @@ mod aggregates;
 mod bench;
 mod codec;
 mod drive;
+mod drive_keys;
 mod files;
 mod fused;
 mod grace;

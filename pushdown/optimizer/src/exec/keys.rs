@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Extends fragments by the keys of joins above, and finds units in which there is none of them.
+//!
+//! It does so when a unit is about to be bound: the build side of the join has been read by then,
+//! or the unit is run as planned. A set is cut to the values that the unit's row group has, and
+//! left out if the drive has no room for it. This is sound because the operators above do not want
+//! rows without a partner, and the join still drops those that come back: from units that were run
+//! without the keys, or because a filter passes more than keys.
+
+use std::{ops::RangeInclusive, sync::Arc};
+
+use datafusion::{
+    common::tree_node::{TreeNode, TreeNodeRecursion},
+    physical_expr::PhysicalExpr,
+    physical_plan::ExecutionPlan,
+};
+use nearscan_command::{Fragment, KeyFilter, Operand, Output, limits};
+use nearscan_cpu::fused::JoinKeys;
+
+use super::{fallback::find_file, pushed::Pushed};
+use crate::{
+    facts::FileFacts,
+    lower::aggregate::Meaning,
+    scan::Scan,
+    units::{PlannedUnit, chunk_metadata, column_range},
+};
+
+/// Keys of a join above a scan on a drive.
+#[derive(Debug, Clone)]
+pub(crate) struct UnitKeys {
+    /// The join's dynamic filter, if the scan has to say that it has it.
+    pub(crate) announced: Option<Arc<dyn PhysicalExpr>>,
+    /// The column of the fragment that the join compares with them.
+    pub(crate) column: u16,
+    pub(crate) keys: Arc<JoinKeys>,
+    /// What is known of the column, for each unit of each partition.
+    pub(crate) values: Arc<ColumnValues>,
+}
+
+/// The values of a column in each unit of each partition.
+#[derive(Debug, Default)]
+pub(crate) struct ColumnValues {
+    units: Vec<Vec<Option<UnitValues>>>,
+    /// Whether statistics may rule units out.
+    prunes: bool,
+}
+
+/// The values of a column in a unit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct UnitValues {
+    range: RangeInclusive<i64>,
+    has_nulls: bool,
+}
+
+/// The place of a unit: its partition, and its place there.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Place {
+    pub(crate) partition: usize,
+    pub(crate) unit: usize,
+}
+
+impl ColumnValues {
+    /// Those of column `name` as the footers of the files have them that `plan` scans.
+    pub(crate) fn find(plan: &Arc<dyn ExecutionPlan>, pushed: &Pushed, name: &str) -> Self {
+        let mut values = Self::default();
+        let visited = plan.apply(|node| {
+            let Some(scan) = Scan::of(node) else { return Ok(TreeNodeRecursion::Continue) };
+            values.prunes = scan.source.table_parquet_options().global.pruning;
+            let of_unit = |unit: &PlannedUnit| of_unit(&scan, unit, name);
+            let of_partition = |units: &Vec<PlannedUnit>| units.iter().map(of_unit).collect();
+            values.units = pushed.partitions.iter().map(of_partition).collect();
+            Ok(TreeNodeRecursion::Stop)
+        });
+        debug_assert!(visited.is_ok(), "the visitor does not fail");
+        values
+    }
+
+    /// The range of all values, if that of every unit is known.
+    pub(crate) fn range(&self) -> Option<RangeInclusive<i64>> {
+        let mut all: Option<(i64, i64)> = None;
+        for unit in self.units.iter().flatten() {
+            let UnitValues { range, .. } = unit.as_ref()?;
+            let (first, last) = (*range.start(), *range.end());
+            all = Some(all.map_or((first, last), |all| (all.0.min(first), all.1.max(last))));
+        }
+        all.map(|(first, last)| first..=last)
+    }
+
+    fn at(&self, place: Place) -> Option<&UnitValues> {
+        self.units.get(place.partition)?.get(place.unit)?.as_ref()
+    }
+}
+
+fn of_unit(scan: &Scan<'_>, unit: &PlannedUnit, name: &str) -> Option<UnitValues> {
+    let facts = find_file(scan, unit)?.extensions.get::<FileFacts>()?;
+    let group = facts.metadata.row_groups().get(usize::try_from(unit.row_group).ok()?)?;
+    let data_type = scan.table_schema().field_with_name(name).ok()?.data_type();
+    let (first, last) = column_range([group], name, data_type)??;
+    let nulls = chunk_metadata(group, name)?.statistics()?.null_count_opt();
+    Some(UnitValues { range: first..=last, has_nulls: nulls != Some(0) })
+}
+
+impl Pushed {
+    /// The column of the fragment that an output is, if rows can be dropped by it: of states a key
+    /// can be one. None where a limit counts rows.
+    pub(crate) fn key_column(&self, output: usize) -> Option<u16> {
+        let source = self.replaced.sources().get(output)?;
+        let is_number = match source.meaning {
+            // Of a type that is no float, the number itself.
+            Meaning::Number | Meaning::FloatOrder => true,
+            Meaning::AverageCount | Meaning::FolderValue => false,
+        };
+        if self.fetch.is_some() || !is_number {
+            return None;
+        }
+        let operand = match &self.fragment.output {
+            Output::Rows { columns, limit: None, top: None } => columns.get(source.column)?.operand,
+            Output::Rows { .. } => return None,
+            Output::States { keys, .. } => keys.get(source.column)?.operand,
+        };
+        match operand {
+            Operand::Column(column) => Some(column),
+            _ => None,
+        }
+    }
+}
+
+/// The fragment of a unit with those of the keys that a drive takes: `bytes_max` bytes of filters.
+pub(super) fn with_keys(
+    fragment: Arc<Fragment>,
+    keys: &[UnitKeys],
+    place: Place,
+    bytes_max: u64,
+) -> Arc<Fragment> {
+    let mut left = bytes_max.saturating_sub(fragment.key_bits_bytes());
+    let mut filters = fragment.key_filters.clone();
+    for keys in keys {
+        if filters.len() == limits::KEY_FILTERS_MAX as usize {
+            break;
+        }
+        let range = keys.values.at(place).map(|values| &values.range);
+        if let Some(bits) = keys.keys.bits(range, left) {
+            left = left.saturating_sub(bits.bytes());
+            filters.push(KeyFilter { column: keys.column, keys: bits });
+        }
+    }
+    match filters.len() == fragment.key_filters.len() {
+        true => fragment,
+        false => Arc::new(Fragment { key_filters: filters, ..Fragment::clone(&fragment) }),
+    }
+}
+
+/// Whether no row of a unit has one of the keys. Rows with NULL are wanted.
+pub(super) fn rule_out(keys: &[UnitKeys], place: Place) -> bool {
+    keys.iter().any(|keys| {
+        let values = keys.values.at(place).filter(|values| keys.values.prunes && !values.has_nulls);
+        values.is_some_and(|values| !keys.keys.may_have(&values.range))
+    })
+}
