@@ -20,8 +20,8 @@ use datafusion::{
 };
 use nearscan_drive::{Drive, Drives, clock::Stopwatch};
 use nearscan_optimizer::{
-    FusedScanRule, GraceJoinRule, JoinKeysRule, LocalReads, PartitionedAggregateRule,
-    PushdownContext, PushdownRule,
+    FusedScanRule, GraceJoinRule, JoinKeysRule, JoinOrderRule, LocalReads,
+    PartitionedAggregateRule, PushdownContext, PushdownRule,
 };
 
 use crate::{
@@ -157,6 +157,7 @@ impl EngineBuilder {
             }
         }
         let mut state = nearscan_corrections::install(state, NearscanOptions::corrections_of)?;
+        JoinOrderRule.install(&mut state);
         PushdownRule::new(context).install(&mut state);
         FusedScanRule.install(&mut state);
         JoinKeysRule.install(&mut state);

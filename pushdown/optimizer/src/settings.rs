@@ -91,6 +91,16 @@ pub enum AggregateOperator {
     DataFusion,
 }
 
+/// Who orders joins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum JoinOrder {
+    /// The least cost by estimates.
+    #[default]
+    Cost,
+    /// DataFusion: as the statement has them, but for the sides of each join.
+    DataFusion,
+}
+
 /// Settings below `nearscan.pushdown`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct PushdownOptions {
@@ -143,6 +153,8 @@ pub struct NearscanOptions {
     pub scan: ScanReader,
     /// `nearscan.aggregate`.
     pub aggregate: AggregateOperator,
+    /// `nearscan.join_order`.
+    pub join_order: JoinOrder,
     /// Settings below `nearscan.io`.
     pub io: IoOptions,
     /// `nearscan.corrections`.
@@ -287,6 +299,15 @@ pub static SETTINGS: &[Setting] = &[
                       where it can (partitioned), or DataFusion's",
         get: |options| options.aggregate.to_string(),
         set: |options, value| store(&mut options.aggregate, value.parse().ok()),
+    },
+    Setting {
+        key: "nearscan.join_order",
+        values: "cost or datafusion",
+        default: "cost",
+        description: "Who orders joins: estimates of their cost (cost), or DataFusion, which keeps \
+                      the order of the statement (datafusion)",
+        get: |options| options.join_order.to_string(),
+        set: |options, value| store(&mut options.join_order, value.parse().ok()),
     },
     Setting {
         key: "nearscan.io.engine",
@@ -459,6 +480,7 @@ macro_rules! impl_words {
 }
 impl_words!(PushdownMode { Auto = "auto", Force = "force", Off = "off" });
 impl_words!(ScanReader { Fused = "fused", DataFusion = "datafusion" });
+impl_words!(JoinOrder { Cost = "cost", DataFusion = "datafusion" });
 impl_words!(AggregateOperator { Partitioned = "partitioned", DataFusion = "datafusion" });
 
 impl fmt::Display for DriveChoice {

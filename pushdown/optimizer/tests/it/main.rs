@@ -13,6 +13,7 @@ mod files;
 mod fused;
 mod grace;
 mod indexes;
+mod join_order;
 mod keeps;
 mod links;
 mod merges;

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Changes the order of joins to the one that is estimated to cost least.
+//!
+//! ```text
+//! HashJoinExec                        HashJoinExec
+//!   HashJoinExec               =>       nation, filtered
+//!     orders                            HashJoinExec
+//!     customer                            customer
+//!   nation, filtered                      orders
+//! ```
+//!
+//! - `rule`: [`JoinOrderRule`], its place among the rules.
+//! - `region`: takes trees of hash joins apart into relations, columns and conditions.
+//! - `estimate`: rows and values of the relations.
+//! - `rebuild`: makes hash joins of the order that was chosen.
+//!
+//! Orders are enumerated and compared by the crate `nearscan-join-order`.
+//!
+//! # What this module does not do
+//!
+//! It reads no files: rows and bounds are those that scans state. Joins that are null-aware, that
+//! compare NULL with NULL, that return marks, or whose keys are not columns stay where they are and
+//! are relations to the joins around them.
+//!
+//! # Invariants
+//!
+//! - The new tree has the schema of the old one, or the old one stays.
+//! - If the rows of a relation are not known, the old tree stays.
+//! - Rows come in another order than before, which no hash join promises.
+
+mod estimate;
+mod rebuild;
+mod region;
+mod rule;
+
+pub use rule::JoinOrderRule;
