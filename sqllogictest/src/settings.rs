@@ -31,26 +31,35 @@ pub struct DriveSetting {
     pub scan: &'static str,
     /// Value of `nearscan.aggregate`.
     pub aggregate: &'static str,
+    /// Value of `nearscan.join_order`.
+    pub join_order: &'static str,
     /// One file in so many is run, chosen by a hash of its name.
     pub one_in: u64,
     /// Folders of which every file is run.
     pub in_full: &'static [&'static str],
 }
 
-/// Without a drive, by DataFusion's reader: what the others are compared with.
+/// Without a drive, by DataFusion's reader, aggregates and order of joins: what the others are
+/// compared with.
 pub static CPU: DriveSetting = DriveSetting {
     name: "cpu",
     drive: None,
     mode: "off",
     scan: "datafusion",
     aggregate: "datafusion",
+    join_order: "datafusion",
     one_in: 1,
     in_full: &[],
 };
 
 /// Without a drive, by the fused scan.
-pub static FUSED: DriveSetting =
-    DriveSetting { name: "fused", scan: "fused", aggregate: "partitioned", ..CPU };
+pub static FUSED: DriveSetting = DriveSetting {
+    name: "fused",
+    scan: "fused",
+    aggregate: "partitioned",
+    join_order: "cost",
+    ..CPU
+};
 
 /// On a drive without faults.
 pub static EMULATED: DriveSetting = DriveSetting {
@@ -59,6 +68,7 @@ pub static EMULATED: DriveSetting = DriveSetting {
     mode: "force",
     scan: "fused",
     aggregate: "partitioned",
+    join_order: "cost",
     one_in: 1,
     in_full: &[],
 };
@@ -108,7 +118,8 @@ impl DriveSetting {
         let builder = builder
             .set("nearscan.pushdown.mode", self.mode)
             .set("nearscan.scan", self.scan)
-            .set("nearscan.aggregate", self.aggregate);
+            .set("nearscan.aggregate", self.aggregate)
+            .set("nearscan.join_order", self.join_order);
         Ok(builder.build().await?)
     }
 

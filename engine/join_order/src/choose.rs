@@ -12,8 +12,8 @@ use crate::{
     set::RelationSet,
 };
 
-/// Steps of an enumeration, at most: enough for 11 relations around one, and for a hundred in a
-/// chain. A step takes less than a microsecond.
+/// Steps of an enumeration, at most. A clique of 17 relations ends after them and is ordered
+/// greedily, within some 20 ms; a chain of 17 is enumerated.
 pub const STEPS_MAX: usize = 40_000;
 
 /// An order is taken if it costs at most this fraction of the original one: estimates are not

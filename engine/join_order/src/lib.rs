@@ -27,7 +27,8 @@
 //!   included.
 //! - Every condition is applied once, where the relations it refers to come together, but for
 //!   equalities that others imply.
-//! - A join without conditions is in the order only if there is none without.
+//! - A join without conditions is in a new order only if there is none without; that of the
+//!   statement stays if a new one gains too little.
 //! - The search ends after [`STEPS_MAX`] steps.
 #![forbid(unsafe_code)]
 

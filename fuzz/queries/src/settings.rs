@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Defines the configurations in which a query runs, and selects those of each query.
 //!
-//! Every query runs without a drive, the fused scan and our aggregates; what it gives there is held
-//! against DuckDB, and the other ways against it. Of these a query gets [`WAYS_PER_QUERY`], in
+//! Every query runs without a drive, the fused scan, our aggregates and our order of joins; what it
+//! gives there is held against DuckDB, and the other ways against it. Of these a query gets [`WAYS_PER_QUERY`], in
 //! turn, so that after some batches each shape of query has met each of them.
 
 use std::path::Path;
@@ -46,6 +46,7 @@ pub(crate) const TWO_FILES: &str = "f";
 const MODE: &str = "nearscan.pushdown.mode";
 const SCAN: &str = "nearscan.scan";
 const AGGREGATE: &str = "nearscan.aggregate";
+const JOIN_ORDER: &str = "nearscan.join_order";
 const VERIFY: &str = "nearscan.pushdown.verify";
 const BATCH_SIZE: &str = "datafusion.execution.batch_size";
 
@@ -67,11 +68,16 @@ const FORCED: Way = Way {
     sets: &[(MODE, "force")],
 };
 
-/// Without a drive, a reader or an aggregate of ours: DataFusion.
+/// Without a drive, a reader, an aggregate or an order of joins of ours: DataFusion.
 pub(crate) const OFF: Way = Way {
     name: "off",
     drive: None,
-    sets: &[(MODE, "off"), (SCAN, "datafusion"), (AGGREGATE, "datafusion")],
+    sets: &[
+        (MODE, "off"),
+        (SCAN, "datafusion"),
+        (AGGREGATE, "datafusion"),
+        (JOIN_ORDER, "datafusion"),
+    ],
     ..FORCED
 };
 
