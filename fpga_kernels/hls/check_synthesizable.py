@@ -278,8 +278,9 @@ def outlives_call(cursor: Cursor) -> bool:
     in_function = parent is not None and parent.kind in FUNCTIONS
     if in_function and cursor.storage_class != StorageClass.STATIC:
         return False
+    # Of `constexpr` the array is constant, of `const` its elements are.
     declared = cursor.type
-    while declared.kind == TypeKind.CONSTANTARRAY:
+    while declared.kind == TypeKind.CONSTANTARRAY and not declared.is_const_qualified():
         declared = declared.element_type
     return not declared.is_const_qualified()
 
