@@ -2,8 +2,9 @@
 //! Defines the configurations in which a query runs, and selects those of each query.
 //!
 //! Every query runs without a drive, the fused scan, our aggregates and our order of joins; what it
-//! gives there is held against DuckDB, and the other ways against it. Of these a query gets [`WAYS_PER_QUERY`], in
-//! turn, so that after some batches each shape of query has met each of them.
+//! gives there is held against DuckDB, and the other ways against it. Of these a query gets
+//! [`WAYS_PER_QUERY`], in turn, so that after some batches each shape of query has met each of
+//! them.
 
 use std::path::Path;
 
