@@ -20,6 +20,7 @@ out by itself; converting them for the file comes after.
 import json
 import os
 import sys
+import tempfile
 import time
 
 
@@ -34,6 +35,9 @@ class DuckDB:
         self.connection.execute(f"SET threads = {int(message['threads'])}")
         if message.get("memory_limit_bytes"):
             self.connection.execute(f"SET memory_limit = '{message['memory_limit_bytes']}B'")
+            # By default it spills to a folder where the comparison was started, and leaves it.
+            self.spilled = tempfile.TemporaryDirectory(prefix="nearscan-peers-")
+            self.connection.execute(f"SET temp_directory = '{self.spilled.name}'")
         if message.get("cold"):
             # It would keep what it has read of files in memory of its own.
             self.connection.execute("SET enable_external_file_cache = false")
