@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Implements [`GraceHashJoinExec`], a hash join whose sides may be larger than memory.
 
-use std::{fmt, sync::Arc};
+use std::{any::Any, fmt, sync::Arc};
 
 use datafusion::{
     common::{Statistics, internal_err, tree_node::TreeNodeRecursion},
@@ -31,9 +31,11 @@ pub struct GraceHashJoinExec {
 }
 
 impl GraceHashJoinExec {
-    /// The operator in place of a join of hash partitions.
-    pub(super) fn new(join: Arc<HashJoinExec>) -> Self {
-        Self { join, executions: Executions::default(), metrics: ExecutionPlanMetricsSet::new() }
+    /// The operator in place of a plan, if that is a hash join.
+    pub(super) fn of(plan: Arc<dyn ExecutionPlan>) -> Option<Self> {
+        let join = (plan as Arc<dyn Any + Send + Sync>).downcast::<HashJoinExec>().ok()?;
+        let (executions, metrics) = (Executions::default(), ExecutionPlanMetricsSet::new());
+        Some(Self { join, executions, metrics })
     }
 
     /// The join that this node replaces, over this node's inputs.
@@ -43,9 +45,9 @@ impl GraceHashJoinExec {
 
     /// The node over the same join with changes.
     fn over(&self, join: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
-        match (join as Arc<dyn std::any::Any + Send + Sync>).downcast::<HashJoinExec>() {
-            Ok(join) => Ok(Arc::new(Self::new(join))),
-            Err(_) => internal_err!("a hash join over other inputs is a hash join"),
+        match Self::of(join) {
+            Some(join) => Ok(Arc::new(join)),
+            None => internal_err!("a hash join over other inputs is a hash join"),
         }
     }
 

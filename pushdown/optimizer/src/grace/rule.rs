@@ -175,8 +175,7 @@ fn replaced(plan: Arc<dyn ExecutionPlan>, is_ordered: bool) -> Result<Arc<dyn Ex
     let is_replaced = plan.downcast_ref::<HashJoinExec>().is_some_and(|join| {
         *join.partition_mode() == PartitionMode::Partitioned && !join.null_aware && !is_ordered
     });
-    match (Arc::clone(&plan) as Arc<dyn std::any::Any + Send + Sync>).downcast::<HashJoinExec>() {
-        Ok(join) if is_replaced => Ok(Arc::new(GraceHashJoinExec::new(join))),
-        _ => Ok(plan),
-    }
+    let replacement =
+        Some(Arc::clone(&plan)).filter(|_| is_replaced).and_then(GraceHashJoinExec::of);
+    Ok(replacement.map_or(plan, |join| Arc::new(join)))
 }
