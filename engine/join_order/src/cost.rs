@@ -7,6 +7,11 @@
 //! joins on multi-core CPUs: tuning to the underlying hardware", ICDE 2013): a lookup that misses
 //! the caches and the TLB takes several times as long as one that does not, and an insertion about
 //! two lookups.
+//!
+//! The cost of a tree has two parts. The pipeline is what rows cost that come from the scan at the
+//! end of all probe sides: no table holds them. The keys of each build side above are looked up in
+//! that scan, so that a join drops rows before the joins below it see them, and the cost of the
+//! pipeline shrinks. The tables are built before, and cost what they cost.
 
 use crate::cardinality::Estimate;
 
@@ -19,6 +24,8 @@ pub struct CostModel {
     pub collect_rows_max: f64,
     /// Bytes of a table that a core's cache holds.
     pub cache_bytes: f64,
+    /// Rows of a build side whose keys scans below its probe side look up; 0 if they never do.
+    pub keys_rows_max: f64,
 }
 
 impl Default for CostModel {
@@ -27,6 +34,7 @@ impl Default for CostModel {
             collect_bytes_max: 1024.0 * 1024.0,
             collect_rows_max: 128.0 * 1024.0,
             cache_bytes: 1024.0 * 1024.0,
+            keys_rows_max: 8.0 * 1024.0 * 1024.0,
         }
     }
 }
@@ -44,6 +52,9 @@ const MISSES_PER_DOUBLING: f64 = 0.5;
 const MISSES_MAX: f64 = 4.0;
 /// Bytes of the table itself for a row: hash, place, and room to spare.
 const TABLE_ROW_BYTES: f64 = 16.0;
+/// Share of the rows without a partner that pass the keys of a build side, or come before these are
+/// looked up.
+const KEYS_PASS: f64 = 0.1;
 
 impl CostModel {
     /// Whether a build side is partitioned, and the probe side with it.
@@ -51,23 +62,47 @@ impl CostModel {
         build.bytes() >= self.collect_bytes_max || build.rows >= self.collect_rows_max
     }
 
-    /// The cost of one join without that of its inputs.
-    pub(crate) fn join(&self, build: Estimate, probe: Estimate, output: Estimate) -> f64 {
-        let copied = |rows: Estimate| rows.bytes() / BYTES_PER_LOOKUP;
+    /// The cost of rows that a scan returns.
+    pub(crate) fn returned(rows: Estimate) -> f64 {
+        rows.rows * OUTPUT_ROW + copied(rows)
+    }
+
+    /// The cost of building the table of one join, without that of its input.
+    pub(crate) fn build(&self, build: Estimate) -> f64 {
+        build.rows * BUILD_ROW * self.lookup(build) + copied(build) + self.partitioned(build, build)
+    }
+
+    /// The cost of looking rows up in the table of one join, without that of its input.
+    pub(crate) fn probe(&self, build: Estimate, probe: Estimate, output: Estimate) -> f64 {
+        probe.rows * self.lookup(build) + self.partitioned(build, probe) + Self::returned(output)
+    }
+
+    /// The share of the rows of a probe side that pass the keys of the build side, where `matching`
+    /// have a partner.
+    pub(crate) fn passing(&self, build: Estimate, matching: f64) -> f64 {
+        match build.rows <= self.keys_rows_max {
+            true => matching + (1.0 - matching) * KEYS_PASS,
+            false => 1.0,
+        }
+    }
+
+    /// The cost of sending rows of an input to partitions, if the build side is partitioned.
+    fn partitioned(&self, build: Estimate, input: Estimate) -> f64 {
+        match self.is_partitioned(build) {
+            true => input.rows * PARTITION_ROW + copied(input),
+            false => 0.0,
+        }
+    }
+
+    fn lookup(&self, build: Estimate) -> f64 {
         let table_bytes = build.bytes() + build.rows * TABLE_ROW_BYTES;
         let doublings = (table_bytes / self.cache_bytes.max(1.0)).max(1.0).log2();
-        let lookup = 1.0 + (doublings * MISSES_PER_DOUBLING).min(MISSES_MAX);
-        let partitioning = match self.is_partitioned(build) {
-            true => (build.rows + probe.rows) * PARTITION_ROW + copied(build) + copied(probe),
-            false => 0.0,
-        };
-        build.rows * BUILD_ROW * lookup
-            + copied(build)
-            + probe.rows * lookup
-            + output.rows * OUTPUT_ROW
-            + copied(output)
-            + partitioning
+        1.0 + (doublings * MISSES_PER_DOUBLING).min(MISSES_MAX)
     }
+}
+
+fn copied(rows: Estimate) -> f64 {
+    rows.bytes() / BYTES_PER_LOOKUP
 }
 
 #[cfg(test)]
@@ -83,8 +118,8 @@ mod tests {
         let model = CostModel::default();
         for (small, large) in [(10.0, 1e3), (1e3, 1e6), (1e6, 1.5e6), (1e7, 1e9)] {
             let (small, large) = (of(small), of(large));
-            let right = model.join(small, large, large);
-            assert!(right < model.join(large, small, large), "{small:?} and {large:?}");
+            let cost = |build, probe| model.build(build) + model.probe(build, probe, large);
+            assert!(cost(small, large) < cost(large, small), "{small:?} and {large:?}");
         }
     }
 
@@ -92,7 +127,7 @@ mod tests {
     fn lookup_in_a_table_beyond_the_cache_costs_several_times_as_much() {
         let (collect_bytes_max, collect_rows_max) = (f64::MAX, f64::MAX);
         let model = CostModel { collect_bytes_max, collect_rows_max, ..CostModel::default() };
-        let of_table = |rows: f64| model.join(of(rows), of(1e12), of(1.0));
+        let of_table = |rows: f64| model.probe(of(rows), of(1e12), of(1.0));
         let (cached, large) = (of_table(1e3), of_table(1e8));
         assert!(large > 4.0 * cached && large < 6.0 * cached, "{cached} and {large}");
     }

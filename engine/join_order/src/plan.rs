@@ -76,10 +76,19 @@ impl Plan {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Entry {
     pub(crate) estimate: Estimate,
-    /// Cost of all joins.
+    /// Cost of all scans and joins.
     pub(crate) cost: f64,
+    /// The part of it that shrinks with the rows of the scan at the end of all probe sides.
+    pipeline: f64,
     /// The last join, none for a single relation.
     pub(crate) last: Option<Last>,
+}
+
+/// Which rows of its probe side a join drops.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum DropsRows {
+    WithoutPartner,
+    No,
 }
 
 /// The last join over a set.
@@ -114,7 +123,8 @@ impl<'a> Table<'a> {
         let cardinality = Cardinality::new(query, graph);
         let entries = query.relations.iter().enumerate().map(|(place, relation)| {
             let estimate = Estimate { rows: relation.rows.max(1.0), row_bytes: relation.row_bytes };
-            (RelationSet::of(place), Entry { estimate, cost: 0.0, last: None })
+            let cost = CostModel::returned(estimate);
+            (RelationSet::of(place), Entry { estimate, cost, pipeline: cost, last: None })
         });
         let entries = entries.collect();
         Self { graph, cardinality, model, crossing, entries, estimates: HashMap::new() }
@@ -135,14 +145,57 @@ impl<'a> Table<'a> {
         let both = left.union(right);
         let cardinality = &self.cardinality;
         let estimate = *self.estimates.entry(both).or_insert_with(|| cardinality.estimate(both));
-        let built = |build: Estimate, probe: Estimate| self.model.join(build, probe, estimate);
-        let costs = [built(one.estimate, other.estimate), built(other.estimate, one.estimate)];
-        let (build, own) = match costs[0] <= costs[1] {
-            true => (Side::Left, costs[0]),
-            false => (Side::Right, costs[1]),
+        let sides = [(Side::Left, one, other), (Side::Right, other, one)];
+        let built = sides.map(|(build, table, rows)| {
+            let drops = self.drops_rows_without_partner(joining, build);
+            let (cost, pipeline) = self.costs(&table, &rows, estimate, drops);
+            let last = Some(Last { left, right, joining, build });
+            Entry { estimate, cost, pipeline, last }
+        });
+        let [left, right] = built;
+        Some(if left.cost <= right.cost { left } else { right })
+    }
+
+    /// The cost of a tree with a table of `build`, and what of it is in the pipeline.
+    fn costs(
+        &self,
+        build: &Entry,
+        probe: &Entry,
+        output: Estimate,
+        drops: DropsRows,
+    ) -> (f64, f64) {
+        let model = self.model;
+        let passing = match drops {
+            DropsRows::WithoutPartner => {
+                let matching = (output.rows / probe.estimate.rows.max(1.0)).min(1.0);
+                model.passing(build.estimate, matching)
+            }
+            DropsRows::No => 1.0,
         };
-        let last = Some(Last { left, right, joining, build });
-        Some(Entry { estimate, cost: one.cost + other.cost + own, last })
+        let rows = Estimate { rows: probe.estimate.rows * passing, ..probe.estimate };
+        let pipeline = probe.pipeline * passing + model.probe(build.estimate, rows, output);
+        let tables = build.cost + model.build(build.estimate) + probe.cost - probe.pipeline;
+        (tables + pipeline, pipeline)
+    }
+
+    fn kind(&self, joining: Joining) -> Kind {
+        match joining {
+            Joining::Inner => Kind::Inner,
+            Joining::Directed(edge) | Joining::Exchanged(edge) => self.graph.edges[edge].kind,
+        }
+    }
+
+    /// Whether a join returns nothing for a row of its probe side that has no partner. Of the right
+    /// side of a semi- or anti-join the estimates do not say how many have one.
+    fn drops_rows_without_partner(&self, joining: Joining, build: Side) -> DropsRows {
+        match (self.kind(joining), build) {
+            (Kind::Inner, _) | (Kind::Semi, Side::Right) | (Kind::LeftOuter, Side::Left) => {
+                DropsRows::WithoutPartner
+            }
+            (Kind::LeftOuter, Side::Right)
+            | (Kind::Semi, Side::Left)
+            | (Kind::Anti | Kind::FullOuter, _) => DropsRows::No,
+        }
     }
 
     /// Keeps an entry if it is the best of its set.
@@ -182,10 +235,7 @@ impl<'a> Table<'a> {
         left_plan: Plan,
         right_plan: Plan,
     ) -> Option<Plan> {
-        let kind = match last.joining {
-            Joining::Inner => Kind::Inner,
-            Joining::Directed(edge) | Joining::Exchanged(edge) => self.graph.edges[edge].kind,
-        };
+        let kind = self.kind(last.joining);
         let (left, right) = (self.get(last.left)?.estimate, self.get(last.right)?.estimate);
         let (build, probe) = match last.build {
             Side::Left => (left, right),
