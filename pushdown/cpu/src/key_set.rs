@@ -118,7 +118,8 @@ impl KeySet {
         }
     }
 
-    fn of_values(&self, values: &[i64]) -> BooleanBuffer {
+    /// Which of the values may be keys.
+    pub(crate) fn of_values(&self, values: &[i64]) -> BooleanBuffer {
         match self {
             Self::Bitmap(bitmap) => {
                 BooleanBuffer::collect_bool(values.len(), |row| bitmap.has(values[row]))

@@ -8,7 +8,7 @@
 //!   batch    columns are read when a row needs them          batch.rs
 //!   predicate  conjuncts, the cheapest that drops most first  predicate.rs, conjuncts.rs
 //!   by_entry conjuncts decided by dictionaries            by_entry.rs
-//!   keys     of joins, which drop rows without a partner    keys.rs
+//!   keys     of joins, which drop rows without a partner    keys.rs, tuples.rs
 //!   output   rows as arrays, or states of aggregates         arrays.rs, views.rs
 //! ```
 //!
@@ -37,6 +37,7 @@ mod page_rows;
 mod plan;
 mod predicate;
 mod scan;
+mod tuples;
 #[expect(unsafe_code, reason = "arrays of views that were checked when they were made")]
 mod views;
 
@@ -45,3 +46,4 @@ pub use keys::JoinKeys;
 pub use page_rows::has_pages_at;
 pub use plan::{RowFilter, ScanPlan};
 pub use scan::{Progress, Scan};
+pub use tuples::key_tuples;

@@ -54,8 +54,10 @@ pub struct ScanPlan {
     /// any order, and the others after them, in this order.
     pub filters: Vec<Arc<dyn RowFilter>>,
     /// Columns of the fragment, and the keys of the joins on them: rows without a partner may be
-    /// dropped, once all keys are known.
-    pub keys: Vec<(usize, Arc<JoinKeys>)>,
+    /// dropped, once all keys are known. Keys of several columns are their [`key_tuples`].
+    ///
+    /// [`key_tuples`]: super::key_tuples
+    pub keys: Vec<(Vec<usize>, Arc<JoinKeys>)>,
 }
 
 impl ScanPlan {
@@ -63,7 +65,7 @@ impl ScanPlan {
     pub(super) fn columns_only_tested_for_null(&self, is_output: &[bool]) -> Vec<bool> {
         let mut is_only = only_tested_for_null(&self.fragment.predicate, &self.fragment);
         let filters = self.filters.iter().flat_map(|filter| filter.columns().iter().copied());
-        let keys = self.keys.iter().map(|(column, _)| *column);
+        let keys = self.keys.iter().flat_map(|(columns, _)| columns.iter().copied());
         let key_filters = self.fragment.key_filters.iter();
         let keys = keys.chain(key_filters.map(|filter| usize::from(filter.column)));
         filters.chain(keys).for_each(|column| is_only[column] = false);

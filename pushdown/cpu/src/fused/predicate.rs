@@ -19,6 +19,7 @@ use super::{
     error::ScanError,
     keys::JoinKeys,
     plan::{RowFilter, ScanPlan},
+    tuples,
 };
 use crate::{
     chunk::ChunkReader, error::Stop, key_set::KeySet, program::Prepared, selection::Selection,
@@ -58,7 +59,7 @@ enum Test {
         filter: Arc<dyn RowFilter>,
         types: Vec<DataType>,
     },
-    /// Of a join, once they are known; may be left out.
+    /// Of a join, over one column or several, once they are known; may be left out.
     Keys(Arc<JoinKeys>),
     /// Of a key filter of the fragment.
     Set(KeySet),
@@ -70,6 +71,9 @@ const FILTER_COST: f64 = 16.0;
 
 /// Cost of a look-up of a join's key.
 const KEYS_COST: f64 = 3.0;
+
+/// Cost of each further column of such a key.
+const TUPLE_COST: f64 = 1.0;
 
 /// Cost of reading a column that no conjunct before has read.
 const READ_COST: f64 = 2.0;
@@ -102,8 +106,10 @@ impl Predicate {
             let conjunct = Conjunct::new(test, filter.columns().to_vec(), FILTER_COST);
             Conjunct { is_fixed: filter.is_fallible(), ..conjunct }
         };
-        let of_keys = |(column, keys): &(usize, Arc<JoinKeys>)| {
-            Conjunct::new(Test::Keys(Arc::clone(keys)), vec![*column], KEYS_COST)
+        let of_keys = |(columns, keys): &(Vec<usize>, Arc<JoinKeys>)| {
+            let further = columns.iter().skip(1).map(|_| TUPLE_COST).sum::<f64>();
+            let test = Test::Keys(Arc::clone(keys));
+            Conjunct::new(test, columns.clone(), KEYS_COST + further)
         };
         let mut conjuncts: Vec<Conjunct> = programs.iter().map(of_program).collect();
         conjuncts.extend(plan.filters.iter().map(of_filter));
@@ -267,7 +273,13 @@ impl Conjunct {
                 }
             }
             Test::Keys(keys) => Ok(match keys.set() {
-                Some(set) => set.holds(&columns[self.columns[0]], rows),
+                Some(set) => match self.columns.as_slice() {
+                    [column] => set.holds(&columns[*column], rows),
+                    several => {
+                        let several: Vec<_> = several.iter().map(|it| &columns[*it]).collect();
+                        tuples::holds(set, &several, rows)
+                    }
+                },
                 None => BooleanBuffer::new_set(rows),
             }),
             Test::Set(set) => Ok(set.passes(&columns[self.columns[0]], rows)),

@@ -460,7 +460,7 @@ fn column_that_is_tested_for_null_is_decoded_if_anything_else_needs_it() {
     keys.begin(0);
     keys.add([5, 7].into_iter());
     keys.end();
-    let plan = ScanPlan { keys: vec![(0, keys)], ..hiding(0, has_number()) };
+    let plan = ScanPlan { keys: vec![(vec![0], keys)], ..hiding(0, has_number()) };
     assert_eq!(file.scan(plan).unwrap().0.num_rows(), 2);
     // few IS NULL OR few < 5
     let predicate = Program::new([
@@ -478,7 +478,7 @@ fn rows_whose_key_a_join_lacks_are_dropped_once_its_keys_are_known() {
     let file = File::write(properties());
     let of_scan = |keys: &Arc<JoinKeys>| {
         let plan = file.plan(Program::default(), vec![]);
-        file.scan(ScanPlan { keys: vec![(0, Arc::clone(keys))], ..plan }).unwrap().0
+        file.scan(ScanPlan { keys: vec![(vec![0], Arc::clone(keys))], ..plan }).unwrap().0
     };
     let wanted = || (0..i64::try_from(ROWS).unwrap()).step_by(10);
     for range in [Some(0..=20_000), None] {

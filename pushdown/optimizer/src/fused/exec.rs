@@ -120,8 +120,15 @@ impl FusedScanExec {
         if !self.dynamic_filters.is_empty() {
             f.write_str(", dynamic_filter=true")?;
         }
-        let name = |keys: &LinkedKeys| fragment.columns.get(keys.column).map(|it| it.name.as_str());
-        let keys: Vec<&str> = self.keys.iter().filter_map(name).collect();
+        let name = |column: &usize| fragment.columns.get(*column).map(|it| it.name.as_str());
+        let keys = self.keys.iter().map(|keys| {
+            let names: Vec<&str> = keys.columns.iter().filter_map(name).collect();
+            match names.as_slice() {
+                [name] => (*name).to_owned(),
+                names => format!("({})", names.join(", ")),
+            }
+        });
+        let keys: Vec<String> = keys.collect();
         match keys.is_empty() {
             true => Ok(()),
             false => write!(f, ", join_keys=[{}]", keys.join(", ")),

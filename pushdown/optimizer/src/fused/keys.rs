@@ -13,6 +13,7 @@ use std::{
 
 use arrow::{
     array::{Array, ArrayRef, AsArray},
+    buffer::NullBuffer,
     compute::cast,
     datatypes::{DataType, Int64Type, SchemaRef},
     record_batch::RecordBatch,
@@ -29,7 +30,7 @@ use datafusion::{
 };
 use futures::{Stream, StreamExt};
 use nearscan_corrections::pass_through::{PassThrough, PassThroughExec};
-use nearscan_cpu::fused::JoinKeys;
+use nearscan_cpu::fused::{JoinKeys, key_tuples};
 
 /// Keys of a join above a scan.
 #[derive(Debug, Clone)]
@@ -38,8 +39,9 @@ pub(super) struct LinkedKeys {
     pub(super) join: u64,
     /// The filter, over the join's probe side, if the scan has to say that it has it.
     pub(super) announced: Option<Arc<dyn PhysicalExpr>>,
-    /// The column of the fragment that the join compares with them.
-    pub(super) column: usize,
+    /// The columns of the fragment that the join compares with them; of several the keys are the
+    /// [`key_tuples`].
+    pub(super) columns: Vec<usize>,
     pub(super) keys: Arc<JoinKeys>,
 }
 
@@ -74,9 +76,17 @@ pub(super) const fn is_key_type(data_type: &DataType) -> bool {
 /// Collects keys of the rows that pass.
 #[derive(Debug, Clone)]
 pub(super) struct Collector {
-    /// The key expressions over the rows, and the keys that they make.
-    keys: Vec<(Arc<dyn PhysicalExpr>, Arc<JoinKeys>)>,
+    keys: Vec<BuildKeys>,
     memory: SharedMemory,
+}
+
+/// Keys of a build side.
+#[derive(Debug, Clone)]
+pub(super) struct BuildKeys {
+    /// The expressions over its rows, one at least.
+    pub(super) columns: Vec<Arc<dyn PhysicalExpr>>,
+    /// The keys that they make.
+    pub(super) keys: Arc<JoinKeys>,
 }
 
 /// The memory of the keys, in the pool of the first execution.
@@ -85,7 +95,7 @@ type SharedMemory = Arc<Mutex<Option<MemoryReservation>>>;
 impl Collector {
     /// The operator over the build side of a join.
     pub(super) fn over_build_side(
-        keys: Vec<(Arc<dyn PhysicalExpr>, Arc<JoinKeys>)>,
+        keys: Vec<BuildKeys>,
         build: Arc<dyn ExecutionPlan>,
     ) -> Arc<dyn ExecutionPlan> {
         Arc::new(PassThroughExec::new(Self { keys, memory: Arc::default() }, build))
@@ -105,8 +115,14 @@ impl PassThrough for Collector {
     }
 
     fn details(&self) -> String {
-        let keys: Vec<String> = self.keys.iter().map(|(key, _)| key.to_string()).collect();
-        format!("keys=[{}]", keys.join(", "))
+        let keys = self.keys.iter().map(|keys| match keys.columns.as_slice() {
+            [column] => column.to_string(),
+            several => {
+                let several: Vec<String> = several.iter().map(ToString::to_string).collect();
+                format!("({})", several.join(", "))
+            }
+        });
+        format!("keys=[{}]", keys.collect::<Vec<_>>().join(", "))
     }
 
     /// The scan forgets the keys too, so nothing is left to do.
@@ -123,7 +139,7 @@ impl PassThrough for Collector {
         let pool = context.memory_pool();
         let reserve = || MemoryConsumer::new(Self::NAME).register(pool);
         self.memory.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(reserve);
-        self.keys.iter().for_each(|(_, keys)| keys.begin(partition));
+        self.keys.iter().for_each(|it| it.keys.begin(partition));
         let rows = input.execute(partition, Arc::clone(&context))?;
         let (keys, memory) = (self.keys.clone(), Arc::clone(&self.memory));
         Ok(Box::pin(Collecting { rows, keys, memory }))
@@ -133,37 +149,54 @@ impl PassThrough for Collector {
 /// The rows of one partition, whose keys are collected.
 struct Collecting {
     rows: SendableRecordBatchStream,
-    keys: Vec<(Arc<dyn PhysicalExpr>, Arc<JoinKeys>)>,
+    keys: Vec<BuildKeys>,
     memory: SharedMemory,
 }
 
 impl Collecting {
     fn take_keys(&self, batch: &RecordBatch) -> Result<()> {
         let mut bytes = 0;
-        for (key, keys) in &self.keys {
-            add(keys, &key.evaluate(batch)?.into_array(batch.num_rows())?)?;
-            bytes += keys.bytes();
+        for it in &self.keys {
+            it.add(batch)?;
+            bytes += it.keys.bytes();
         }
         let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
         if memory.as_mut().is_some_and(|memory| memory.try_resize(bytes).is_err()) {
-            self.keys.iter().for_each(|(_, keys)| keys.give_up());
+            self.keys.iter().for_each(|it| it.keys.give_up());
         }
         Ok(())
     }
 }
 
-/// Adds the values of an array that are not NULL.
-fn add(keys: &JoinKeys, array: &ArrayRef) -> Result<()> {
-    let numbers = match array.data_type() {
-        DataType::Int64 => Arc::clone(array),
-        _ => cast(array, &DataType::Int64)?,
-    };
-    let numbers = numbers.as_primitive::<Int64Type>();
-    match numbers.null_count() {
-        0 => keys.add(numbers.values().iter().copied()),
-        _ => keys.add(numbers.iter().flatten()),
+impl BuildKeys {
+    /// Adds the keys of rows that have no NULL in them.
+    fn add(&self, batch: &RecordBatch) -> Result<()> {
+        let columns = self.columns.iter().map(|column| {
+            let array = column.evaluate(batch)?.into_array(batch.num_rows())?;
+            Ok(match array.data_type() {
+                DataType::Int64 => array,
+                _ => cast(&array, &DataType::Int64)?,
+            })
+        });
+        let columns = columns.collect::<Result<Vec<ArrayRef>>>()?;
+        let columns: Vec<_> = columns.iter().map(|it| it.as_primitive::<Int64Type>()).collect();
+        let nulls = columns
+            .iter()
+            .fold(None, |nulls, column| NullBuffer::union(nulls.as_ref(), column.nulls()));
+        let tuples;
+        let values = match columns.as_slice() {
+            [column] => column.values(),
+            several => {
+                tuples = key_tuples(several.iter().map(|column| &**column.values()));
+                tuples.as_slice()
+            }
+        };
+        match nulls.filter(|nulls| nulls.null_count() > 0) {
+            None => self.keys.add(values.iter().copied()),
+            Some(nulls) => self.keys.add(nulls.valid_indices().map(|row| values[row])),
+        }
+        Ok(())
     }
-    Ok(())
 }
 
 impl Stream for Collecting {
@@ -174,7 +207,7 @@ impl Stream for Collecting {
         Poll::Ready(match std::task::ready!(polled) {
             Some(Ok(batch)) => Some(self.take_keys(&batch).map(|()| batch)),
             None => {
-                self.keys.drain(..).for_each(|(_, keys)| keys.end());
+                self.keys.drain(..).for_each(|it| it.keys.end());
                 None
             }
             error => error,

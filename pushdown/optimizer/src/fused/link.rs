@@ -16,12 +16,14 @@
 //! every partition of the join reads it first; if it has several, a join waits for all of them only
 //! if it finds its dynamic filter below its probe side, so the scans say that they have it.
 //!
+//! Of a join on several columns the scan gets the keys of each column, and those of all together.
+//!
 //! Looking the keys up in the filter itself costs about as much as the join.
 //!
 //! A scan on a drive gets them in the same way; it looks them up in filters of its fragments, see
 //! `exec/keys.rs`.
 
-use std::{ops::RangeInclusive, sync::Arc};
+use std::{collections::BTreeMap, ops::RangeInclusive, sync::Arc};
 
 use datafusion::{
     config::ConfigOptions,
@@ -39,7 +41,7 @@ use nearscan_cpu::fused::JoinKeys;
 
 use super::{
     exec::FusedScanExec,
-    keys::{Collector, LinkedKeys, is_key_type},
+    keys::{BuildKeys, Collector, LinkedKeys, is_key_type},
     lineage::origins,
     work::{Fused, FusedUnit},
 };
@@ -94,8 +96,35 @@ struct Join {
     announced: Option<Arc<dyn PhysicalExpr>>,
     on: JoinOn,
     build_partitions: usize,
-    /// For each pair of `on` the keys, if a scan wants them.
-    keys: Vec<Option<Arc<JoinKeys>>>,
+    /// Pairs of `on`, and the keys of these that scans want.
+    keys: Vec<(Vec<usize>, Arc<JoinKeys>)>,
+}
+
+impl Join {
+    /// The keys of some pairs of `on`.
+    fn keys_of(&mut self, pairs: &[usize]) -> Arc<JoinKeys> {
+        if let Some((_, keys)) = self.keys.iter().find(|(of, _)| of == pairs) {
+            return Arc::clone(keys);
+        }
+        let keys = Arc::new(JoinKeys::new(self.build_partitions));
+        self.keys.push((pairs.to_vec(), Arc::clone(&keys)));
+        keys
+    }
+
+    /// The keys as a scan has them.
+    fn linked(&self, columns: Vec<usize>, keys: Arc<JoinKeys>) -> LinkedKeys {
+        LinkedKeys { join: self.id, announced: self.announced.clone(), columns, keys }
+    }
+
+    /// What the build side collects.
+    fn collected(&self) -> Vec<BuildKeys> {
+        let of_pair = |pair: &usize| self.on.get(*pair).map(|(build, _)| Arc::clone(build));
+        let keys = self.keys.iter().map(|(pairs, keys)| BuildKeys {
+            columns: pairs.iter().filter_map(of_pair).collect(),
+            keys: Arc::clone(keys),
+        });
+        keys.collect()
+    }
 }
 
 /// Rows of an operator are wanted only if a column of theirs is a key of a join.
@@ -115,8 +144,7 @@ fn link(
     joins: &mut Vec<Join>,
 ) -> Result<Arc<dyn ExecutionPlan>> {
     if let Some(scan) = plan.downcast_ref::<FusedScanExec>() {
-        let linked: Vec<_> =
-            wants.iter().filter_map(|want| linked_keys(scan.fused(), *want, joins)).collect();
+        let linked = linked_keys(scan.fused(), wants, joins);
         return Ok(match linked.is_empty() {
             true => plan,
             false => Arc::new(scan.with_keys(linked)),
@@ -155,10 +183,7 @@ fn link(
     let children = children.map(|(child, wants)| link(child, &wants, joins));
     let mut children = children.collect::<Result<Vec<_>>>()?;
     if let Some(join) = own.and_then(|own| joins.get(own)) {
-        let pairs = join.on.iter().zip(&join.keys);
-        let keys: Vec<_> = pairs
-            .filter_map(|((build, _), keys)| Some((Arc::clone(build), Arc::clone(keys.as_ref()?))))
-            .collect();
+        let keys = join.collected();
         if let Some(build) = children.get_mut(BUILD_SIDE).filter(|_| !keys.is_empty()) {
             *build = Collector::over_build_side(keys, Arc::clone(build));
         }
@@ -176,18 +201,42 @@ fn join_of(join: &HashJoinExec) -> Option<Join> {
     let announced = is_partitioned.then(|| Arc::clone(filter));
     let on = join.on().to_vec();
     let build_partitions = join.left().output_partitioning().partition_count();
-    let keys = vec![None; on.len()];
-    Some(Join { id, announced, on, build_partitions, keys })
+    Some(Join { id, announced, on, build_partitions, keys: Vec::new() })
 }
 
-/// The keys that a scan has to look up, if it can.
-fn linked_keys(fused: &Fused, want: Want, joins: &mut [Join]) -> Option<LinkedKeys> {
+/// The keys that a scan has to look up, as far as it can: those of each column by itself, which
+/// prune row groups, and of several columns of one join together, which drop more rows.
+fn linked_keys(fused: &Fused, wants: &[Want], joins: &mut [Join]) -> Vec<LinkedKeys> {
     // Not before rows are counted.
-    let column = fused.column_of_output(want.column).filter(|_| fused.fetch.is_none())?;
-    fused.scan.types.get(column).filter(|data_type| is_key_type(data_type))?;
-    let (join, keys) = keys_of(want, joins)?;
-    keys.add_scan(range_of(fused, column));
-    Some(LinkedKeys { join: join.id, announced: join.announced.clone(), column, keys })
+    if fused.fetch.is_some() {
+        return Vec::new();
+    }
+    let mut found = Vec::new();
+    // For each join the pairs, and their columns.
+    let mut several: BTreeMap<usize, (Vec<usize>, Vec<usize>)> = BTreeMap::new();
+    for want in wants {
+        let column = fused.column_of_output(want.column);
+        let is_key = |column: &usize| fused.scan.types.get(*column).is_some_and(is_key_type);
+        let Some((column, join)) = column.filter(is_key).zip(joins.get_mut(want.join)) else {
+            continue;
+        };
+        let keys = join.keys_of(&[want.pair]);
+        keys.add_scan(range_of(fused, column));
+        found.push(join.linked(vec![column], keys));
+        let (pairs, columns) = several.entry(want.join).or_default();
+        if !pairs.contains(&want.pair) {
+            pairs.push(want.pair);
+            columns.push(column);
+        }
+    }
+    for (join, (pairs, columns)) in several {
+        if let Some(join) = joins.get_mut(join).filter(|_| pairs.len() > 1) {
+            let keys = join.keys_of(&pairs);
+            keys.add_scan(None);
+            found.push(join.linked(columns, keys));
+        }
+    }
+    found
 }
 
 /// The keys that a scan on a drive has to look up, if it can.
@@ -196,18 +245,11 @@ fn unit_keys(scan: &PushdownExec, want: Want, joins: &mut [Join]) -> Option<Unit
     let schema = scan.schema();
     schema.fields().get(want.column).filter(|field| is_key_type(field.data_type()))?;
     let name = &scan.fragment().columns.get(usize::from(column))?.name;
-    let (join, keys) = keys_of(want, joins)?;
+    let join = joins.get_mut(want.join)?;
+    let keys = join.keys_of(&[want.pair]);
     let values = Arc::new(ColumnValues::find(scan.replaced(), scan.pushed(), name));
     keys.add_scan(values.range());
     Some(UnitKeys { announced: join.announced.clone(), column, keys, values })
-}
-
-/// A join, and the keys that are wanted of it.
-fn keys_of(want: Want, joins: &mut [Join]) -> Option<(&Join, Arc<JoinKeys>)> {
-    let join = joins.get_mut(want.join)?;
-    let new = || Arc::new(JoinKeys::new(join.build_partitions));
-    let keys = Arc::clone(join.keys.get_mut(want.pair)?.get_or_insert_with(new));
-    Some((join, keys))
 }
 
 /// The range of a column's values, if all footers have it.

@@ -72,9 +72,11 @@ impl RowGroupPruner {
 
     /// Whether no row of a row group has one of the keys. Rows with NULL are kept.
     fn is_without(&self, keys: &LinkedKeys, unit: &FusedUnit) -> bool {
+        // Keys of several columns have no range.
+        let [column] = *keys.columns.as_slice() else { return false };
         let range = unit.metadata().and_then(|group| {
-            let nulls = self.fused.nulls_of(keys.column, group);
-            self.fused.range_of(keys.column, [group]).filter(|_| nulls == Some(0))
+            let nulls = self.fused.nulls_of(column, group);
+            self.fused.range_of(column, [group]).filter(|_| nulls == Some(0))
         });
         range.is_some_and(|range| !keys.keys.may_have(&range))
     }

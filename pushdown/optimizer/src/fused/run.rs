@@ -101,7 +101,7 @@ fn with_dynamic_filters(start: &Start<'_>, outputs: &Schema) -> Arc<ScanPlan> {
         return Arc::clone(&fused.scan);
     }
     let mut plan = ScanPlan::clone(&fused.scan);
-    plan.keys = start.keys.iter().map(|it| (it.column, Arc::clone(&it.keys))).collect();
+    plan.keys = start.keys.iter().map(|it| (it.columns.clone(), Arc::clone(&it.keys))).collect();
     let has_keys = |filter: &&Arc<dyn PhysicalExpr>| {
         let joins = dynamic_ids(filter);
         joins.iter().all(|join| start.keys.iter().any(|it| it.join == *join))

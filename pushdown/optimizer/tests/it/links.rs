@@ -3,7 +3,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use arrow::array::{ArrayRef, Int64Array, RecordBatch};
+use arrow::array::{ArrayRef, Int32Array, Int64Array, RecordBatch};
 use rstest::rstest;
 
 use crate::{
@@ -185,4 +185,51 @@ async fn row_groups_without_a_key_are_pruned() {
     let plan = check(&bench("1"), sql).await;
     // Of the four row groups of `lineitem`, which is in the order of the keys.
     assert!(metric(&plan, "row_groups_pruned") >= 2, "{}", shown(&plan));
+}
+
+/// `grid` has every pair of numbers below 100 twice, and pairs with NULL. `pairs` has every number
+/// in one of its pairs, so that neither column by itself drops a row, and one NULL in each column.
+fn grid(partitions: &str) -> Bench {
+    let table = |pairs: Vec<(Option<i64>, Option<i32>)>| {
+        let (one, other): (Vec<_>, Vec<_>) = pairs.into_iter().unzip();
+        let (one, other) = (Int64Array::from(one), Int32Array::from(other));
+        let columns: [(&str, ArrayRef); 2] = [("x", Arc::new(one)), ("y", Arc::new(other))];
+        RecordBatch::try_from_iter(columns).unwrap()
+    };
+    let number = |number: i32| (number % 97 != 5).then_some(number);
+    let of_grid = (0..20_000).map(|row| (number(row % 100).map(i64::from), number(row / 200)));
+    let of_pairs = (0..100).map(|row| (Some(i64::from(row)), Some(row * 37 % 100)));
+    let of_pairs = of_pairs.chain([(None, Some(1)), (Some(1), None)]);
+    bench(partitions).table("grid", &table(of_grid.collect()), files::usual()).table(
+        "pairs",
+        &table(of_pairs.collect()),
+        files::usual(),
+    )
+}
+
+#[rstest]
+#[case::inner("pairs JOIN grid ON pairs.x = grid.x AND pairs.y = grid.y", true)]
+#[case::other_order("pairs JOIN grid ON pairs.y = grid.y AND pairs.x = grid.x", true)]
+#[case::semi("pairs RIGHT SEMI JOIN grid ON pairs.x = grid.x AND pairs.y = grid.y", true)]
+#[case::left("pairs LEFT JOIN grid ON pairs.x = grid.x AND pairs.y = grid.y", true)]
+#[case::one_column_twice("pairs JOIN grid ON pairs.x = grid.x AND pairs.y = grid.x", true)]
+#[case::union(
+    "pairs JOIN (SELECT * FROM grid UNION ALL SELECT x, CAST(y + 0 AS INT) FROM grid) AS grid \
+     ON pairs.x = grid.x AND pairs.y = grid.y",
+    false
+)]
+#[tokio::test]
+async fn keys_of_several_columns_drop_rows_that_no_column_drops(
+    #[case] join: &str,
+    #[case] drops_most: bool,
+    #[values("1", "3")] partitions: &str,
+) {
+    let preserved = if join.contains("SEMI") { "grid" } else { "pairs" };
+    let sql = format!("SELECT count(*), sum({preserved}.x), sum({preserved}.y) FROM {join}");
+    let plan = check(&grid(partitions), &sql).await;
+    let shown = shown(&plan);
+    assert!(keys_of(&shown, "grid").iter().any(|keys| keys.contains("(")), "{shown}");
+    // 102 of `pairs`, 196 of `grid` with a partner, 404 with NULL, and few others.
+    let rows = metric(&plan, "output_rows");
+    assert_eq!(rows < 1500, drops_most, "{rows} rows\n{shown}");
 }
