@@ -113,25 +113,29 @@ fn report(options: &Options) {
         options.runs,
         options.plannings,
     );
-    println!("query  engine ms   plain ms  query ratio  planning ratio  rows  hash");
+    println!("query  engine ms   plain ms  query ratio  planning ms  planning ratio  rows  hash");
     let mut ratios = Vec::new();
+    let mut plannings = Vec::new();
     for query in queries::parse_list(&options.queries).unwrap() {
         let figures = runtime.block_on(sides.measure(query, options));
         println!(
-            "{:5} {:10.2} {:10.2} {:12.3} {:15.3} {:5}  {:016x}",
+            "{:5} {:10.2} {:10.2} {:12.3} {:12.2} {:15.3} {:5}  {:016x}",
             query.name(),
             milliseconds(figures.engine),
             milliseconds(figures.plain),
             figures.query_ratio,
+            milliseconds(figures.planning),
             figures.planning_ratio,
             figures.rows,
             figures.hash,
         );
         ratios.push((figures.query_ratio, figures.planning_ratio));
+        plannings.push(figures.planning);
     }
     let query = geometric_mean(ratios.iter().map(|(query, _)| *query));
     let planning = geometric_mean(ratios.iter().map(|(_, planning)| *planning));
     println!("geometric means: query {query:.3}, planning {planning:.3}");
+    println!("median of plannings {:.2} ms", milliseconds(median(plannings)));
 }
 
 /// The two that are compared.
@@ -146,6 +150,8 @@ struct Figures {
     /// Medians.
     engine: Duration,
     plain: Duration,
+    /// Of the engine.
+    planning: Duration,
     /// Medians of the ratios of pairs, engine to plain.
     query_ratio: f64,
     planning_ratio: f64,
@@ -217,6 +223,7 @@ impl Sides {
         Figures {
             engine: median(runs.iter().map(|pair| pair.engine).collect()),
             plain: median(runs.iter().map(|pair| pair.plain).collect()),
+            planning: median(plannings[1..].iter().map(|pair| pair.engine).collect()),
             query_ratio: median_ratio(&runs),
             // The first pair of plannings fills caches.
             planning_ratio: median_ratio(&plannings[1..]),
