@@ -18,7 +18,7 @@ use std::{
     sync::Arc,
 };
 
-use bytes::{Buf, Bytes, buf::Reader};
+use bytes::Bytes;
 use datafusion::{
     arrow::{datatypes::SchemaRef, error::ArrowError},
     common::{
@@ -39,10 +39,7 @@ use datafusion::{
             },
         },
         errors::{ParquetError, Result as ParquetResult},
-        file::{
-            metadata::ParquetMetaData,
-            reader::{ChunkReader, Length},
-        },
+        file::metadata::ParquetMetaData,
     },
     physical_expr::utils::collect_columns,
     physical_plan::{ExecutionPlan, metrics::ExecutionPlanMetricsSet},
@@ -50,7 +47,7 @@ use datafusion::{
 use nearscan_cpu::PageHeader;
 use nearscan_optimizer::{FusedScanExec, PushdownExec};
 
-use super::scan::parquet_scan_of;
+use super::{in_memory::InMemory, scan::parquet_scan_of};
 use crate::{
     corruption::{Corruption, bare},
     error::Error,
@@ -311,34 +308,4 @@ impl Chunk {
 /// without the values. The chunk is then corrupt only if the query failed for the same reason.
 fn is_unsupported(error: &ParquetError) -> bool {
     matches!(error, ParquetError::NYI(_)) || error.to_string().contains("not supported")
-}
-
-/// A file of which only some bytes are in memory.
-struct InMemory {
-    start: u64,
-    bytes: Bytes,
-}
-
-impl Length for InMemory {
-    fn len(&self) -> u64 {
-        self.start + self.bytes.len() as u64
-    }
-}
-
-impl ChunkReader for InMemory {
-    type T = Reader<Bytes>;
-
-    fn get_read(&self, start: u64) -> ParquetResult<Self::T> {
-        let length = self.len().saturating_sub(start);
-        Ok(self.get_bytes(start, usize::try_from(length)?)?.reader())
-    }
-
-    fn get_bytes(&self, start: u64, length: usize) -> ParquetResult<Bytes> {
-        let start = start.checked_sub(self.start).map(usize::try_from).transpose()?;
-        let range = start.and_then(|start| Some(start..start.checked_add(length)?));
-        match range.filter(|range| range.end <= self.bytes.len()) {
-            Some(range) => Ok(self.bytes.slice(range)),
-            None => Err(ParquetError::EOF("a page ends after its chunk".to_owned())),
-        }
-    }
 }

@@ -23,6 +23,7 @@ mod diagnose;
 mod equality;
 mod facts;
 mod format;
+mod in_memory;
 mod marks;
 mod metadata;
 mod ordering;
