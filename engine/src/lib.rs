@@ -190,6 +190,7 @@
 
 mod access;
 mod builder;
+mod cache_folder;
 mod catalog;
 mod corruption;
 mod drive_spec;

@@ -7,20 +7,19 @@
 //! Builds of one version share a file, so remove it after a change of what is measured.
 
 use std::{
-    env, fs,
+    fs,
     path::{Path, PathBuf},
 };
 
 use nearscan_optimizer::cost::CoreRates;
 
-/// Returns the path of the file, in the cache folder of the XDG specification; nothing if there is
-/// no home folder.
+use crate::cache_folder;
+
+/// Returns the path of the file; nothing if there is no cache folder.
 pub(super) fn file() -> Option<PathBuf> {
-    let base = env::var_os("XDG_CACHE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
-    let base = base.or_else(|| Some(PathBuf::from(env::var_os("HOME")?).join(".cache")))?;
     // A debug build has other rates, and both builds may be in use.
     let name = if cfg!(debug_assertions) { "host-debug" } else { "host" };
-    Some(base.join("nearscan").join(name))
+    Some(cache_folder::of_user()?.join(name))
 }
 
 /// Describes the machine and the program's version on one line; rates of another one are not used.
@@ -37,15 +36,9 @@ pub(super) fn read(file: &Path, machine: &str) -> Option<CoreRates> {
     parse(&fs::read_to_string(file).ok()?, machine)
 }
 
-/// Writes the rates under a temporary name and renames the file, so that no reader sees a part of
-/// it.
+/// Writes the rates to a file, if it can be written.
 pub(super) fn write(file: &Path, machine: &str, rates: &CoreRates) {
-    let Some(folder) = file.parent() else { return };
-    let part = file.with_extension(std::process::id().to_string());
-    let written = fs::create_dir_all(folder)
-        .and_then(|()| fs::write(&part, text(machine, rates)))
-        .and_then(|()| fs::rename(&part, file));
-    if let Err(error) = written {
+    if let Err(error) = cache_folder::replace(file, &text(machine, rates)) {
         tracing::debug!(%error, file = %file.display(), "the rates of the host were not cached");
     }
 }
