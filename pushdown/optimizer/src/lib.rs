@@ -44,6 +44,7 @@ pub mod context;
 pub mod cost;
 pub mod decide;
 pub mod decision;
+pub mod distinct;
 mod exec;
 mod executions;
 pub mod facts;
