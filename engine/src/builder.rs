@@ -25,13 +25,14 @@ use nearscan_optimizer::{
 };
 
 use crate::{
+    cache_folder,
     drive_spec::{DriveScheme, DriveSpec},
     drives::{self, Opening},
     engine::Engine,
     error::{Error, Result},
     explain::Planner,
     object_stores::ObjectStores,
-    parquet::{self, CheckedFooters, TableFactory},
+    parquet::{self, CheckedFooters, DistinctCounts, TableFactory},
     settings::NearscanOptions,
     store::LocalFiles,
     system::{SCHEMA_NAME, SettingsTable, SystemSchema},
@@ -39,6 +40,7 @@ use crate::{
     system_drives::{DrivesTable, FunctionsTable, LogTable},
     system_io::IoTable,
     system_rates::{HostTable, RatesTable},
+    system_statistics::StatisticsTable,
 };
 
 /// Collects the drives, limits and settings of an engine.
@@ -49,6 +51,7 @@ pub struct EngineBuilder {
     memory_limit_bytes: Option<u64>,
     thread_count: Option<usize>,
     temp_directory: Option<PathBuf>,
+    cache_directory: Option<PathBuf>,
     program: Option<PathBuf>,
     settings: Vec<(String, String)>,
 }
@@ -94,6 +97,13 @@ impl EngineBuilder {
         self
     }
 
+    /// Sets the folder in which statistics of files are kept between runs; the default is the
+    /// user's cache folder, `$XDG_CACHE_HOME/nearscan/statistics`. It may be removed at any time.
+    pub fn cache_directory(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.cache_directory = Some(folder.into());
+        self
+    }
+
     /// Sets the path of the program `nearscan`, which is started for each drive that runs in its
     /// own process. The default is the running executable, so a program that embeds the engine has
     /// to set it.
@@ -130,6 +140,7 @@ impl EngineBuilder {
         let mut config = SessionConfig::new()
             .with_extension(Arc::clone(&context))
             .with_extension(Arc::<CheckedFooters>::default())
+            .with_extension(Arc::new(DistinctCounts::new(self.statistics_folder())))
             .with_information_schema(true)
             .with_create_default_catalog_and_schema(false)
             .with_option_extension(NearscanOptions::default());
@@ -180,6 +191,11 @@ impl EngineBuilder {
         opened.map_err(|error| Error::Drive { name, reason: error.to_string() })?
     }
 
+    fn statistics_folder(&self) -> Option<PathBuf> {
+        let of_user = || cache_folder::of_user().map(|folder| folder.join("statistics"));
+        self.cache_directory.clone().or_else(of_user)
+    }
+
     fn runtime(&self) -> Result<RuntimeEnvBuilder> {
         let mut runtime = RuntimeEnvBuilder::new()
             .with_object_store_registry(Arc::new(ObjectStores::default()))
@@ -209,6 +225,7 @@ fn default_catalog(schema: &str, reads: &LocalReads) -> Result<Arc<dyn CatalogPr
         Arc::new(IoTable(reads.clone())),
         Arc::new(LogTable),
         Arc::new(SettingsTable),
+        Arc::new(StatisticsTable),
     ]);
     catalog.register_schema(SCHEMA_NAME, Arc::new(system))?;
     Ok(Arc::new(catalog))

@@ -7,6 +7,8 @@
 //! planner wraps that operator in an [`ExplainScansExec`], which appends the rows. The scans are
 //! those that our rules visited while they planned the inner statement. Formats that show only the
 //! logical plan (PGJSON, GRAPHVIZ) stay unchanged.
+//!
+//! The planner also tells the tables which columns the statement's plan depends on ([`Wanted`]).
 
 use std::{fmt, sync::Arc};
 
@@ -32,6 +34,8 @@ use datafusion::{
 use futures::{StreamExt, future::BoxFuture, stream};
 use nearscan_optimizer::{GraceJoinRule, ScanChoice, recorded};
 
+use crate::parquet::Wanted;
+
 /// Plans as DataFusion does, and wraps explaining operators.
 #[derive(Debug)]
 pub(crate) struct Planner;
@@ -45,6 +49,7 @@ impl QueryPlanner for Planner {
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let planner = DefaultPhysicalPlanner::default();
         let planning = planner.create_physical_plan(logical_plan, session);
+        let planning = Wanted::of(logical_plan).scope(planning);
         let limit = session.runtime_env().memory_pool.memory_limit();
         let planning: BoxFuture<'_, _> = match limit {
             MemoryLimit::Finite(_) => Box::pin(GraceJoinRule::with_limit(planning)),

@@ -220,6 +220,7 @@ mod system_corrections;
 mod system_drives;
 mod system_io;
 mod system_rates;
+mod system_statistics;
 pub mod units;
 
 pub use builder::EngineBuilder;

@@ -61,12 +61,14 @@ impl Session {
     /// Makes a session with the settings and functions of a state, the tables of a list of
     /// catalogs, and its permissions; the first session of an engine has its reader too.
     pub(crate) fn new(
-        state: SessionStateBuilder,
+        mut state: SessionStateBuilder,
         catalogs: Arc<dyn CatalogProviderList>,
         access: Access,
         reads: Option<LocalReads>,
     ) -> Self {
         let access = Arc::new(access);
+        // For system tables.
+        state.config().get_or_insert_default().set_extension(Arc::clone(&access));
         let link = SessionLink::new(Arc::clone(&access));
         let catalogs = Arc::new(FileCatalogList::new(catalogs, link.clone()));
         let context = SessionContext::new_with_state(state.with_catalog_list(catalogs).build());

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Attaches [`FileFacts`] to the files of a scan: footers from the session's metadata cache, and
-//! the drive that stores each file. The optimizer does no I/O and reads no clock, so this module
-//! does both for it, and also starts the measurement of the host.
+//! Attaches [`FileFacts`] to the files of a scan: footers from the session's metadata cache, the
+//! drive that stores each file, and counts of different values ([`distinct`]). The optimizer does
+//! no I/O and reads no clock, so this module does both for it, and also starts the measurement of
+//! the host.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
 use datafusion::{
     catalog::Session,
@@ -17,6 +18,7 @@ use datafusion::{
         physical_plan::{FileGroup, FileScanConfig, FileScanConfigBuilder},
         source::DataSourceExec,
     },
+    object_store::ObjectStore,
     parquet::file::metadata::{PageIndexPolicy, ParquetMetaData},
     physical_plan::ExecutionPlan,
 };
@@ -25,14 +27,18 @@ use nearscan_corrections::Correction;
 use nearscan_drive::{FileRef, Placement};
 use nearscan_optimizer::{
     FileFacts, NearscanOptions, PushdownContext,
-    settings::{PushdownMode, ScanReader},
+    settings::{JoinOrder, PushdownMode, ScanReader, StatisticsSource},
 };
 
-use super::{metadata::FooterCache, scan::parquet_scan_of};
+use super::{
+    distinct::{self, DistinctCounts, Wanted},
+    metadata::FooterCache,
+    scan::parquet_scan_of,
+};
 use crate::host;
 
 /// Returns `plan` with facts attached to every local Parquet file that it scans; unchanged if
-/// neither a drive nor the fused scan could use them.
+/// neither a drive nor the fused scan nor the order of joins could use them.
 pub(crate) async fn attach(
     plan: Arc<dyn ExecutionPlan>,
     session: &dyn Session,
@@ -46,7 +52,7 @@ pub(crate) async fn attach(
     let has_drives = !off && !context.drives.is_empty();
     if has_drives {
         host::calibrate(session, &context).await;
-    } else if !is_fused {
+    } else if !is_fused && Counting::of(session).is_none() {
         return Ok(plan);
     }
     let mut scans = Vec::new();
@@ -76,6 +82,26 @@ fn scan_of(plan: &Arc<dyn ExecutionPlan>) -> Option<&FileScanConfig> {
     parquet_scan_of(plan).filter(is_local)
 }
 
+/// The counts that a plan needs.
+#[derive(Clone)]
+struct Counting {
+    counts: Arc<DistinctCounts>,
+    wanted: Arc<Wanted>,
+}
+
+impl Counting {
+    /// Returns the counts that the statement of this task needs, if its joins are to be ordered by
+    /// them.
+    fn of(session: &dyn Session) -> Option<Self> {
+        let options = session.config_options().extensions.get::<NearscanOptions>();
+        let is_used = options.is_none_or(|options| {
+            options.statistics == StatisticsSource::Sampled && options.join_order == JoinOrder::Cost
+        });
+        let wanted = Wanted::of_task().filter(|_| is_used)?;
+        Some(Self { counts: session.config().get_extension()?, wanted })
+    }
+}
+
 async fn attach_to_scan(
     scan: FileScanConfig,
     session: &dyn Session,
@@ -86,9 +112,21 @@ async fn attach_to_scan(
     let store = session.runtime_env().object_store(&scan.object_store_url)?;
     let is_sound = NearscanOptions::corrections_of(session.config_options())
         .contains(Correction::RemoveUnsoundStatistics);
+    let counting = Counting::of(session);
+    let all = scan.file_groups.iter().map(FileGroup::len).sum();
+    let mut counted = distinct::spread(all, distinct::FILES_MAX).peekable();
+    let mut numbers = 0..all;
     let mut groups = Vec::with_capacity(scan.file_groups.len());
     for group in &scan.file_groups {
-        let files = stream::iter(group.files().iter().cloned()).map(async |mut file| {
+        let files = group.files().iter().cloned().map(|file| {
+            let number = numbers.next();
+            (
+                counted.next_if(|counted| Some(*counted) == number).and_then(|_| counting.clone()),
+                file,
+            )
+        });
+        let files: Vec<_> = files.collect();
+        let files = stream::iter(files).map(async |(counting, mut file)| {
             let size_hint = file.metadata_size_hint;
             let read = footers.read(&store, &file.object_meta, size_hint, PageIndexPolicy::Skip);
             // A file that cannot be read gets no facts; the scan will report the error.
@@ -100,7 +138,8 @@ async fn attach_to_scan(
                 Some((metadata, stated))
             });
             if let Some((metadata, stated)) = read {
-                file.extensions.insert(facts(&file, metadata, stated, context));
+                let counts = counts(counting, &store, &file, &stated).await;
+                file.extensions.insert(facts(&file, metadata, stated, counts, context));
             }
             file
         });
@@ -109,10 +148,23 @@ async fn attach_to_scan(
     Ok(FileScanConfigBuilder::from(scan).with_file_groups(groups).build())
 }
 
+/// Returns the different values of a file's columns.
+async fn counts(
+    counting: Option<Counting>,
+    store: &Arc<dyn ObjectStore>,
+    file: &PartitionedFile,
+    footer: &Arc<ParquetMetaData>,
+) -> Arc<BTreeMap<String, u64>> {
+    let Some(Counting { counts, wanted }) = counting else { return Arc::default() };
+    let file = distinct::File { store, object: &file.object_meta, footer };
+    counts.of_file(file, &wanted).await
+}
+
 fn facts(
     file: &PartitionedFile,
     metadata: Arc<ParquetMetaData>,
     stated: Arc<ParquetMetaData>,
+    distinct_counts: Arc<BTreeMap<String, u64>>,
     context: &PushdownContext,
 ) -> FileFacts {
     let path = PathBuf::from(format!("/{}", file.object_meta.location));
@@ -127,5 +179,5 @@ fn facts(
         (name, placement)
     };
     let placements = context.drives.list().into_iter().map(place).collect();
-    FileFacts { file, metadata, stated, placements }
+    FileFacts { file, metadata, stated, placements, distinct_counts }
 }

@@ -16,10 +16,12 @@
 //! | `facts` | attaches footers and drives to files for the optimizer |
 //! | `reader` | reads footers and column chunks for scans, and validates them |
 //! | `scan` | finds the scans of Parquet files in physical plans |
+//! | `distinct` | estimates the different values of columns for plans that join |
 //! | `diagnose` | finds the column chunk and page that a scan could not decode |
 
 mod checked;
 mod diagnose;
+mod distinct;
 mod equality;
 mod facts;
 mod format;
@@ -44,6 +46,7 @@ use marks::MarkEqualityColumns;
 
 pub(crate) use checked::CheckedFooters;
 pub(crate) use diagnose::explain;
+pub(crate) use distinct::{DistinctCounts, FileRow, Wanted, rows_of};
 pub(crate) use format::STATISTICS_CACHE_BYTES;
 pub(crate) use table::TableFactory;
 

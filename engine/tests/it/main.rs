@@ -34,6 +34,8 @@ mod sessions;
 #[cfg(test)]
 mod settings;
 #[cfg(test)]
+mod statistics;
+#[cfg(test)]
 mod support;
 #[cfg(test)]
 mod tables;

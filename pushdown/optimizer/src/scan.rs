@@ -80,7 +80,7 @@ impl<'a> Scan<'a> {
     }
 
     /// The expressions that the scan outputs, over the table's columns.
-    fn outputs(&self) -> Vec<Arc<dyn PhysicalExpr>> {
+    pub(crate) fn outputs(&self) -> Vec<Arc<dyn PhysicalExpr>> {
         match self.source.projection() {
             Some(projection) => projection.expr_iter().collect(),
             None => columns_of(self.table_schema()),

@@ -101,6 +101,16 @@ pub enum JoinOrder {
     DataFusion,
 }
 
+/// What estimates of cost may read of files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum StatisticsSource {
+    /// Footers, and a few pages of columns that joins, groups and equalities refer to.
+    #[default]
+    Sampled,
+    /// Footers only.
+    Footer,
+}
+
 /// Settings below `nearscan.pushdown`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct PushdownOptions {
@@ -155,6 +165,8 @@ pub struct NearscanOptions {
     pub aggregate: AggregateOperator,
     /// `nearscan.join_order`.
     pub join_order: JoinOrder,
+    /// `nearscan.statistics`.
+    pub statistics: StatisticsSource,
     /// Settings below `nearscan.io`.
     pub io: IoOptions,
     /// `nearscan.corrections`.
@@ -308,6 +320,16 @@ pub static SETTINGS: &[Setting] = &[
                       the order of the statement (datafusion)",
         get: |options| options.join_order.to_string(),
         set: |options, value| store(&mut options.join_order, value.parse().ok()),
+    },
+    Setting {
+        key: "nearscan.statistics",
+        values: "sampled or footer",
+        default: "sampled",
+        description: "What estimates know of files: also the different values of columns that \
+                      joins, groups and equalities refer to, from dictionaries or samples of rows \
+                      (sampled), or only what footers state (footer)",
+        get: |options| options.statistics.to_string(),
+        set: |options, value| store(&mut options.statistics, value.parse().ok()),
     },
     Setting {
         key: "nearscan.io.engine",
@@ -480,6 +502,7 @@ macro_rules! impl_words {
 }
 impl_words!(PushdownMode { Auto = "auto", Force = "force", Off = "off" });
 impl_words!(ScanReader { Fused = "fused", DataFusion = "datafusion" });
+impl_words!(StatisticsSource { Sampled = "sampled", Footer = "footer" });
 impl_words!(JoinOrder { Cost = "cost", DataFusion = "datafusion" });
 impl_words!(AggregateOperator { Partitioned = "partitioned", DataFusion = "datafusion" });
 

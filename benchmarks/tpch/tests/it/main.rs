@@ -11,3 +11,5 @@ mod copies;
 mod layouts;
 #[cfg(test)]
 mod placement;
+#[cfg(test)]
+mod statistics;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Estimates the rows of a relation, and the values of its columns, from what scans state.
+//! Estimates the rows of a relation, and the values of its columns, from what scans state and from
+//! the counts of different values that their files come with.
 //!
 //! A wrong estimate changes the order of joins and no row.
 
@@ -28,6 +29,8 @@ use datafusion::{
         statistics::{StatisticsArgs, StatisticsContext},
     },
 };
+
+use super::counted;
 
 /// Fractions of rows that conditions leave of which nothing is known.
 const EQUAL: f64 = 0.1;
@@ -74,6 +77,12 @@ impl Values {
     const fn unknown(rows: f64) -> Self {
         Self { distinct: rows, range: None, is_known: false, is_computed: false }
     }
+
+    /// The values once they are counted: no more than the bound that was known before.
+    fn counted(self, distinct: f64, rows: f64) -> Self {
+        let distinct = distinct.min(self.distinct).clamp(1.0, rows.max(1.0));
+        Self { distinct, is_known: true, ..self }
+    }
 }
 
 /// Estimates a plan; none if its rows are not known.
@@ -102,7 +111,13 @@ pub(super) fn of_plan(plan: &Arc<dyn ExecutionPlan>) -> Option<Estimate> {
         return of_plan(plan.children().first()?);
     }
     let statistics = StatisticsContext::new().compute(plan.as_ref(), &StatisticsArgs::new());
-    of_statistics(&*statistics.ok()?)
+    let mut estimate = of_statistics(&*statistics.ok()?)?;
+    let rows = estimate.rows;
+    let counts = counted::of_scan(plan, rows).unwrap_or_default();
+    for (column, count) in estimate.columns.iter_mut().zip(counts) {
+        *column = count.map_or(*column, |count| column.counted(count, rows));
+    }
+    Some(estimate)
 }
 
 /// Bytes of a row.

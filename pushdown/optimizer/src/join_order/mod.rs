@@ -12,13 +12,15 @@
 //! - `rule`: [`JoinOrderRule`], its place among the rules.
 //! - `region`: takes trees of hash joins apart into relations, columns and conditions.
 //! - `estimate`: rows and values of the relations.
+//! - `counted`: different values of columns, from the facts about files.
 //! - `rebuild`: makes hash joins of the order that was chosen.
 //!
 //! Orders are enumerated and compared by the crate `nearscan-join-order`.
 //!
 //! # What this module does not do
 //!
-//! It reads no files: rows and bounds are those that scans state. Joins that are null-aware, that
+//! It reads no files: rows and bounds are those that scans state, and different values are counted
+//! by the table provider. Joins that are null-aware, that
 //! compare NULL with NULL, that return marks, or whose keys are not columns stay where they are and
 //! are relations to the joins around them.
 //!
@@ -28,6 +30,7 @@
 //! - If the rows of a relation are not known, the old tree stays.
 //! - Rows come in another order than before, which no hash join promises.
 
+mod counted;
 mod estimate;
 mod rebuild;
 mod region;

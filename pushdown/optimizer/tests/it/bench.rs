@@ -420,7 +420,13 @@ impl AttachFacts {
             let drives = self.context.drives.list().into_iter();
             let placements = drives.map(|(name, drive)| (name, drive.locate(&file))).collect();
             let metadata = Arc::new(metadata);
-            FileFacts { file, stated: Arc::clone(&metadata), metadata, placements }
+            FileFacts {
+                file,
+                stated: Arc::clone(&metadata),
+                metadata,
+                placements,
+                distinct_counts: Arc::default(),
+            }
         });
         facts.clone()
     }

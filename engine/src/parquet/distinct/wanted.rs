@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Finds the columns whose different values the plan of a statement depends on: those that joins
+//! compare, that rows are grouped by, and that are compared for equality.
+//!
+//! Columns are known by their names only, without their tables: a name that two tables have is
+//! counted in both, which costs a little and changes nothing. New names of columns are followed
+//! back. Table providers get the names through a variable of the task, because DataFusion does not
+//! tell them what a plan is for.
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use datafusion::{
+    common::tree_node::{TreeNode, TreeNodeRecursion},
+    logical_expr::{Expr, LogicalPlan, Operator},
+    parquet::file::metadata::ParquetMetaData,
+};
+use tokio::task_local;
+
+/// With fewer joins there is no order to choose, and nothing else asks for the counts.
+const JOINS_MIN: usize = 2;
+
+task_local! {
+    static WANTED: Arc<Wanted>;
+}
+
+/// The names of the columns that the plan of a statement depends on.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Wanted(BTreeSet<String>);
+
+impl Wanted {
+    /// Returns these columns.
+    #[cfg(test)]
+    pub(super) fn of_names<const COUNT: usize>(names: [&str; COUNT]) -> Self {
+        Self(names.map(str::to_owned).into())
+    }
+
+    /// Returns the columns of a statement; none if it has no joins to be ordered.
+    pub(crate) fn of(plan: &LogicalPlan) -> Self {
+        let mut found = Found::default();
+        let walked = plan.apply_with_subqueries(|node| {
+            found.visit(node);
+            Ok(TreeNodeRecursion::Continue)
+        });
+        debug_assert!(walked.is_ok(), "no step of the walk fails");
+        match found.joins < JOINS_MIN {
+            true => Self::default(),
+            false => found.followed(),
+        }
+    }
+
+    /// Runs a future whose task, and what it awaits, sees these names.
+    pub(crate) async fn scope<T>(self, future: impl Future<Output = T>) -> T {
+        WANTED.scope(Arc::new(self), future).await
+    }
+
+    /// Returns the names of this task, if there are any.
+    pub(in crate::parquet) fn of_task() -> Option<Arc<Self>> {
+        WANTED.try_with(Arc::clone).ok().filter(|wanted| !wanted.0.is_empty())
+    }
+
+    /// Returns the columns of a file that are wanted, with their places among its leaf columns.
+    /// Nested columns are left out.
+    pub(super) fn columns_of(&self, footer: &ParquetMetaData) -> Vec<(String, usize)> {
+        let columns = footer.file_metadata().schema_descr().columns().iter().enumerate();
+        let wanted = columns.filter_map(|(leaf, column)| match column.path().parts() {
+            [name] if self.0.contains(name) && column.max_rep_level() == 0 => {
+                Some((name.clone(), leaf))
+            }
+            _ => None,
+        });
+        wanted.collect()
+    }
+}
+
+/// What a walk over a plan has found.
+#[derive(Default)]
+struct Found {
+    joins: usize,
+    names: BTreeSet<String>,
+    /// New names of columns, and what they are.
+    renamed: Vec<(String, String)>,
+}
+
+impl Found {
+    fn visit(&mut self, node: &LogicalPlan) {
+        match node {
+            LogicalPlan::Join(join) => {
+                self.joins += 1;
+                let sides = join.on.iter().flat_map(|(one, other)| [one, other]);
+                sides.for_each(|side| self.add(side));
+            }
+            LogicalPlan::Aggregate(aggregate) => {
+                aggregate.group_expr.iter().for_each(|key| self.add(key));
+            }
+            LogicalPlan::Filter(filter) => self.add_equalities(&filter.predicate),
+            LogicalPlan::TableScan(scan) => {
+                scan.filters.iter().for_each(|filter| self.add_equalities(filter));
+            }
+            LogicalPlan::Projection(projection) => {
+                self.renamed.extend(projection.expr.iter().filter_map(|expr| match expr {
+                    Expr::Alias(alias) => Some((alias.name.clone(), name_of(&alias.expr)?)),
+                    _ => None,
+                }));
+            }
+            _ => {}
+        }
+    }
+
+    fn add(&mut self, expr: &Expr) {
+        self.names.extend(name_of(expr));
+    }
+
+    /// Adds the columns that are compared for equality somewhere in a condition.
+    fn add_equalities(&mut self, condition: &Expr) {
+        let walked = condition.apply(|expr| {
+            match expr {
+                Expr::BinaryExpr(binary) if is_equality(binary.op) => {
+                    self.add(&binary.left);
+                    self.add(&binary.right);
+                }
+                Expr::InList(list) => self.add(&list.expr),
+                _ => {}
+            }
+            Ok(TreeNodeRecursion::Continue)
+        });
+        debug_assert!(walked.is_ok(), "no step of the walk fails");
+    }
+
+    /// Adds the columns that the found ones were before they got new names.
+    fn followed(mut self) -> Wanted {
+        // A name that leads to itself ends after as many steps as there are new names.
+        for _ in 0..self.renamed.len() {
+            let before = self.names.len();
+            let renamed = self.renamed.iter().filter(|(new, _)| self.names.contains(new));
+            let old: Vec<String> = renamed.map(|(_, old)| old.clone()).collect();
+            self.names.extend(old);
+            if self.names.len() == before {
+                break;
+            }
+        }
+        Wanted(self.names)
+    }
+}
+
+const fn is_equality(operator: Operator) -> bool {
+    matches!(
+        operator,
+        Operator::Eq | Operator::NotEq | Operator::IsDistinctFrom | Operator::IsNotDistinctFrom
+    )
+}
+
+/// The column that an expression is, perhaps in another type or by another name.
+fn name_of(expr: &Expr) -> Option<String> {
+    match expr {
+        Expr::Column(column) => Some(column.name.clone()),
+        Expr::OuterReferenceColumn(_, column) => Some(column.name.clone()),
+        Expr::Alias(alias) => name_of(&alias.expr),
+        Expr::Cast(cast) => name_of(&cast.expr),
+        Expr::TryCast(cast) => name_of(&cast.expr),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use datafusion::prelude::SessionContext;
+    use rstest::rstest;
+
+    use super::*;
+
+    async fn wanted(sql: &str) -> Vec<String> {
+        let context = SessionContext::new();
+        for table in ["r", "s", "t"] {
+            let columns =
+                format!("CREATE TABLE {table} ({table}a INT, {table}b INT, {table}c INT)");
+            context.sql(&columns).await.unwrap().collect().await.unwrap();
+        }
+        let plan = context.sql(sql).await.unwrap().into_optimized_plan().unwrap();
+        Wanted::of(&plan).0.into_iter().collect()
+    }
+
+    #[rstest]
+    #[case::keys("SELECT rc FROM r JOIN s ON ra = sa JOIN t ON sb = tb", "ra sa sb tb")]
+    #[case::equality(
+        "SELECT rc FROM r, s, t WHERE ra = sa AND sa = ta AND rb = 5 AND tc < 7",
+        "ra rb sa ta"
+    )]
+    #[case::list(
+        "SELECT rc FROM r, s, t WHERE ra = sa AND sa = ta AND tc IN (1, 2, 3, 4, 5)",
+        "ra sa ta tc"
+    )]
+    #[case::groups(
+        "SELECT rc, sum(rb) FROM r, s, t WHERE ra = sa AND sa = ta GROUP BY rc",
+        "ra rc sa ta"
+    )]
+    #[case::renamed(
+        "SELECT x.k FROM (SELECT ra AS k, max(rb) AS m FROM r GROUP BY ra) x \
+        JOIN s ON x.k = sa JOIN t ON sb = tb",
+        "k ra sa sb tb"
+    )]
+    #[case::subquery(
+        "SELECT rc FROM r WHERE ra IN (SELECT sa FROM s WHERE sb = 3) AND \
+        EXISTS (SELECT 1 FROM t WHERE ta = rb)",
+        "ra rb sa sb ta"
+    )]
+    #[case::other_types(
+        "SELECT rc FROM r JOIN s ON ra = CAST(sa AS BIGINT) JOIN t ON sb = tb",
+        "ra sa sb tb"
+    )]
+    #[case::one_join("SELECT rc FROM r JOIN s ON ra = sa WHERE rb = 5 GROUP BY rc", "")]
+    #[case::no_join("SELECT ra, count(*) FROM r WHERE rb = 5 GROUP BY ra", "")]
+    #[tokio::test]
+    async fn columns_are_those_that_plans_depend_on(#[case] sql: &str, #[case] expected: &str) {
+        let found = wanted(sql).await;
+        let found: Vec<&str> =
+            found.iter().map(String::as_str).filter(|name| !name.starts_with("__")).collect();
+        assert_eq!(found.join(" "), expected);
+    }
+
+    #[tokio::test]
+    async fn names_are_those_of_the_task_that_plans() {
+        assert_eq!(Wanted::of_task(), None);
+        let wanted = || Wanted(BTreeSet::from(["a".to_owned()]));
+        let seen = wanted().scope(async { Wanted::of_task() }).await;
+        assert_eq!(seen.as_deref(), Some(&wanted()));
+        assert_eq!(Wanted::default().scope(async { Wanted::of_task() }).await, None);
+    }
+}
