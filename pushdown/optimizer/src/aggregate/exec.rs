@@ -14,6 +14,7 @@ use datafusion::{
         coop::cooperative,
         metrics::{ExecutionPlanMetricsSet, MetricsSet},
         replace_children_if_necessary,
+        statistics::{StatisticsArgs, StatisticsContext},
     },
 };
 
@@ -170,8 +171,11 @@ impl ExecutionPlan for PartitionedAggregateExec {
         Some(self.metrics.clone_inner())
     }
 
-    #[expect(deprecated, reason = "the replaced plan still answers through it")]
-    fn partition_statistics(&self, partition: Option<usize>) -> Result<Arc<Statistics>> {
-        self.plan.partition_statistics(partition)
+    fn statistics_from_inputs(
+        &self,
+        _inputs: &[Arc<Statistics>],
+        args: &StatisticsArgs,
+    ) -> Result<Arc<Statistics>> {
+        StatisticsContext::new().compute(self.plan.as_ref(), args)
     }
 }

@@ -57,6 +57,7 @@ use datafusion::{
             ChildPushdownResult, FilterPushdownPhase, FilterPushdownPropagation, PushedDown,
         },
         metrics::{ExecutionPlanMetricsSet, MetricsSet},
+        statistics::{StatisticsArgs, StatisticsContext},
     },
 };
 use nearscan_command::{Fragment, Output};
@@ -301,13 +302,16 @@ impl ExecutionPlan for PushdownExec {
         Some(self.metrics.clone_inner())
     }
 
-    #[expect(deprecated, reason = "the replaced plan still answers through it")]
-    fn partition_statistics(&self, partition: Option<usize>) -> Result<Arc<Statistics>> {
-        match partition {
+    fn statistics_from_inputs(
+        &self,
+        _inputs: &[Arc<Statistics>],
+        args: &StatisticsArgs,
+    ) -> Result<Arc<Statistics>> {
+        match args.partition() {
             // Units are redistributed, so statistics of a partition of the replaced plan do not
             // apply.
             Some(_) => Ok(Arc::new(Statistics::new_unknown(&self.schema()))),
-            None => self.plan.partition_statistics(None),
+            None => StatisticsContext::new().compute(self.plan.as_ref(), args),
         }
     }
 

@@ -21,6 +21,7 @@ use datafusion::{
             ChildPushdownResult, FilterPushdownPhase, FilterPushdownPropagation, PushedDown,
         },
         metrics::{ExecutionPlanMetricsSet, MetricsSet},
+        statistics::{StatisticsArgs, StatisticsContext},
     },
 };
 use nearscan_command::Output;
@@ -254,12 +255,15 @@ impl ExecutionPlan for FusedScanExec {
         Some(self.metrics.clone_inner())
     }
 
-    #[expect(deprecated, reason = "the replaced plan still answers through it")]
-    fn partition_statistics(&self, partition: Option<usize>) -> Result<Arc<Statistics>> {
-        match partition {
+    fn statistics_from_inputs(
+        &self,
+        _inputs: &[Arc<Statistics>],
+        args: &StatisticsArgs,
+    ) -> Result<Arc<Statistics>> {
+        match args.partition() {
             // Row groups are shared, so statistics of a replaced partition do not apply.
             Some(_) => Ok(Arc::new(Statistics::new_unknown(&self.schema()))),
-            None => self.plan.partition_statistics(None),
+            None => StatisticsContext::new().compute(self.plan.as_ref(), args),
         }
     }
 

@@ -14,6 +14,7 @@ use datafusion::{
         joins::HashJoinExec,
         metrics::{ExecutionPlanMetricsSet, MetricsSet},
         replace_children_if_necessary,
+        statistics::{ChildStats, StatisticsArgs},
     },
 };
 
@@ -134,8 +135,15 @@ impl ExecutionPlan for GraceHashJoinExec {
         Some(self.metrics.clone_inner())
     }
 
-    #[expect(deprecated, reason = "the replaced join still answers through it")]
-    fn partition_statistics(&self, partition: Option<usize>) -> Result<Arc<Statistics>> {
-        self.join.partition_statistics(partition)
+    fn child_stats_requests(&self, partition: Option<usize>) -> Vec<ChildStats> {
+        self.join.child_stats_requests(partition)
+    }
+
+    fn statistics_from_inputs(
+        &self,
+        inputs: &[Arc<Statistics>],
+        args: &StatisticsArgs,
+    ) -> Result<Arc<Statistics>> {
+        self.join.statistics_from_inputs(inputs, args)
     }
 }
