@@ -4,13 +4,13 @@
 //! [`choose`] takes relations with their rows, the columns that are compared with their distinct
 //! counts, and the joins as they were written ([`Query`]). It returns the joins in the order of
 //! least cost, with the side of each that its table is built of, and the rows that each is
-//! estimated to return ([`Order`]).
+//! estimated to return ([`Order`]). [`Estimates`] has the rows of a tree that is not to be ordered.
 //!
 //! ```text
 //! query       what is ordered                              query.rs, set.rs
 //! graph       hyperedges, and equalities that follow       graph.rs
 //! conflicts   which joins may not change places            conflicts.rs
-//! estimates   rows of a set of relations, cost of a join   cardinality.rs, cost.rs
+//! estimates   rows of a set of relations, cost of a join   cardinality.rs, cost.rs, estimates.rs
 //! search      all orders of a small graph, or a greedy one enumerate.rs, greedy.rs
 //! result      the cheapest tree                            plan.rs, choose.rs
 //! ```
@@ -37,6 +37,7 @@ mod choose;
 mod conflicts;
 mod cost;
 mod enumerate;
+mod estimates;
 mod graph;
 mod greedy;
 mod plan;
@@ -47,6 +48,7 @@ mod tests;
 
 pub use choose::{Method, Order, STEPS_MAX, choose};
 pub use cost::CostModel;
+pub use estimates::Estimates;
 pub use plan::{Distribution, Plan, PlannedJoin, Side};
 pub use query::{Column, Condition, Error, Join, Kind, Query, Relation, Tree};
 pub use set::{RELATIONS_MAX, RelationSet};

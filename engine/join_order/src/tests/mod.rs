@@ -3,6 +3,7 @@
 //!
 //! Queries are random: the seed is in the message of what fails.
 
+mod estimates;
 mod large;
 mod orders;
 mod random;
