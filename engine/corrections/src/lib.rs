@@ -44,6 +44,7 @@ mod rule;
 mod set;
 mod statement;
 mod subqueries;
+mod unchanged;
 mod walk;
 
 pub use barrier::behind_barrier;
@@ -53,3 +54,4 @@ pub use registry::{CORRECTIONS, Correction, Description};
 pub use rule::ReadCorrections;
 pub use set::{CorrectionSet, UnknownCorrection};
 pub use statement::{parse_statement, plan_statement};
+pub use unchanged::input_of_unchanged;

@@ -76,7 +76,7 @@ pub use exec::{ModelledTime, PushdownExec, PushdownMergeExec, with_query_id};
 pub use facts::FileFacts;
 pub use fused::{FusedScanExec, FusedScanRule, JoinKeysRule, ScanChoice};
 pub use grace::{GraceHashJoinExec, GraceJoinRule};
-pub use join_order::JoinOrderRule;
+pub use join_order::{JoinOrderRule, JoinRows, LastPlanRule};
 pub use reads::{LocalReader, LocalReads};
 pub use rule::{PushdownRule, core_rates, planning_context, recorded};
 pub use settings::NearscanOptions;

@@ -28,6 +28,8 @@ use crate::{
 /// Keys of a join above a scan on a drive.
 #[derive(Debug, Clone)]
 pub(crate) struct UnitKeys {
+    /// The identity of the join's dynamic filter.
+    pub(crate) join: u64,
     /// The join's dynamic filter, if the scan has to say that it has it.
     pub(crate) announced: Option<Arc<dyn PhysicalExpr>>,
     /// The column of the fragment that the join compares with them.

@@ -165,6 +165,11 @@ impl PushdownExec {
         &self.plan
     }
 
+    /// The joins above that give it keys, by the identities of their dynamic filters.
+    pub(crate) fn joins(&self) -> impl Iterator<Item = u64> {
+        self.keys.iter().map(|keys| keys.join)
+    }
+
     /// Returns the fragment of the drive.
     pub fn fragment(&self) -> &Fragment {
         &self.pushed.fragment

@@ -79,6 +79,11 @@ impl FusedScanExec {
         self.fused.partitions.iter().map(Vec::len).sum()
     }
 
+    /// The joins above that give it keys, by the identities of their dynamic filters.
+    pub(crate) fn joins(&self) -> impl Iterator<Item = u64> {
+        self.keys.iter().map(|keys| keys.join)
+    }
+
     /// The work of the scan.
     pub(super) fn fused(&self) -> &Fused {
         &self.fused

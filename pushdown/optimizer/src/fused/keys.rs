@@ -46,7 +46,7 @@ pub(super) struct LinkedKeys {
 }
 
 /// The identities of the dynamic filters in an expression.
-pub(super) fn dynamic_ids(expr: &Arc<dyn PhysicalExpr>) -> Vec<u64> {
+pub(crate) fn dynamic_ids(expr: &Arc<dyn PhysicalExpr>) -> Vec<u64> {
     let mut ids = Vec::new();
     let visited = expr.apply(|node| {
         if node.downcast_ref::<DynamicFilterPhysicalExpr>().is_some() {
@@ -104,7 +104,12 @@ impl Collector {
 
 /// Whether an operator collects keys.
 pub(crate) fn collects_keys(node: &Arc<dyn ExecutionPlan>) -> bool {
-    node.is::<PassThroughExec<Collector>>()
+    input_of_collector(node).is_some()
+}
+
+/// The input of an operator that collects keys; none for any other.
+pub(crate) fn input_of_collector(node: &Arc<dyn ExecutionPlan>) -> Option<&Arc<dyn ExecutionPlan>> {
+    node.downcast_ref::<PassThroughExec<Collector>>().map(PassThroughExec::input)
 }
 
 impl PassThrough for Collector {

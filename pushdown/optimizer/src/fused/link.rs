@@ -249,7 +249,7 @@ fn unit_keys(scan: &PushdownExec, want: Want, joins: &mut [Join]) -> Option<Unit
     let keys = join.keys_of(&[want.pair]);
     let values = Arc::new(ColumnValues::find(scan.replaced(), scan.pushed(), name));
     keys.add_scan(values.range());
-    Some(UnitKeys { announced: join.announced.clone(), column, keys, values })
+    Some(UnitKeys { join: join.id, announced: join.announced.clone(), column, keys, values })
 }
 
 /// The range of a column's values, if all footers have it.

@@ -51,6 +51,6 @@ mod work;
 
 pub use choice::ScanChoice;
 pub use exec::FusedScanExec;
-pub(crate) use keys::collects_keys;
+pub(crate) use keys::{collects_keys, dynamic_ids, input_of_collector};
 pub use link::JoinKeysRule;
 pub use rule::FusedScanRule;

@@ -21,16 +21,16 @@ use datafusion::{
     physical_plan::{
         ExecutionPlan,
         aggregates::AggregateExec,
-        coalesce_partitions::CoalescePartitionsExec,
         filter::FilterExec,
         projection::ProjectionExec,
-        repartition::RepartitionExec,
-        sorts::sort::SortExec,
         statistics::{StatisticsArgs, StatisticsContext},
     },
 };
 
-use super::counted;
+use super::{
+    counted,
+    seen::{Stage, replaced},
+};
 
 /// Fractions of rows that conditions leave of which nothing is known.
 const EQUAL: f64 = 0.1;
@@ -85,8 +85,17 @@ impl Values {
     }
 }
 
-/// Estimates a plan; none if its rows are not known.
+/// Estimates a plan, also one whose operators were replaced since; none if its rows are not known.
 pub(super) fn of_plan(plan: &Arc<dyn ExecutionPlan>) -> Option<Estimate> {
+    let plan = replaced(Stage::Planned.seen(plan));
+    let estimate = unlimited(plan)?;
+    // A limit that an operator was given after joins were ordered.
+    let limit = plan.fetch().and_then(|fetch| u32::try_from(fetch).ok()).map(f64::from);
+    let rows = limit.map_or(estimate.rows, |limit| estimate.rows.min(limit));
+    Some(Estimate { rows, ..estimate })
+}
+
+fn unlimited(plan: &Arc<dyn ExecutionPlan>) -> Option<Estimate> {
     if let Some(filter) = plan.downcast_ref::<FilterExec>() {
         let input = of_plan(filter.input())?;
         let rows = input.rows * selectivity(filter.predicate(), &input);
@@ -103,12 +112,6 @@ pub(super) fn of_plan(plan: &Arc<dyn ExecutionPlan>) -> Option<Estimate> {
     }
     if let Some(aggregate) = plan.downcast_ref::<AggregateExec>() {
         return Some(of_aggregate(aggregate, &of_plan(aggregate.input())?));
-    }
-    let passes_rows_on = plan.is::<CoalescePartitionsExec>()
-        || plan.is::<RepartitionExec>()
-        || plan.is::<SortExec>();
-    if passes_rows_on && plan.fetch().is_none() {
-        return of_plan(plan.children().first()?);
     }
     let statistics = StatisticsContext::new().compute(plan.as_ref(), &StatisticsArgs::new());
     let mut estimate = of_statistics(&*statistics.ok()?)?;

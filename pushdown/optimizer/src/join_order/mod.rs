@@ -14,6 +14,9 @@
 //! - `estimate`: rows and values of the relations.
 //! - `counted`: different values of columns, from the facts about files.
 //! - `rebuild`: makes hash joins of the order that was chosen.
+//! - `rows`: [`JoinRows`], estimates the joins of a finished plan, for EXPLAIN; `seen`: looks past
+//!   what later rules have added and replaced; `show`: the text; `last`: [`LastPlanRule`], which
+//!   keeps the finished plan.
 //!
 //! Orders are enumerated and compared by the crate `nearscan-join-order`.
 //!
@@ -32,8 +35,14 @@
 
 mod counted;
 mod estimate;
+mod last;
 mod rebuild;
 mod region;
+mod rows;
 mod rule;
+mod seen;
+mod show;
 
+pub use last::LastPlanRule;
+pub use rows::JoinRows;
 pub use rule::JoinOrderRule;

@@ -23,7 +23,10 @@ use datafusion::{
 };
 use nearscan_join_order::{self as order, Condition, Join, Kind, Query, RelationSet, Tree};
 
-use super::estimate;
+use super::{
+    estimate,
+    seen::{Stage, as_join},
+};
 
 /// Fraction of pairs that a condition other than an equality of columns is taken to leave.
 const OTHER_SELECTIVITY: f64 = 0.3;
@@ -63,8 +66,8 @@ struct Part {
 }
 
 /// What is found on the way.
-#[derive(Default)]
 struct Found {
+    stage: Stage,
     relations: Vec<Arc<dyn ExecutionPlan>>,
     keys: Vec<Place>,
     numbers: HashMap<Place, usize>,
@@ -73,9 +76,9 @@ struct Found {
 
 impl Region {
     /// The region at the top of a plan, if there is a join.
-    pub(super) fn of(plan: &Arc<dyn ExecutionPlan>) -> Option<Self> {
-        let join = plan.downcast_ref::<HashJoinExec>().filter(|join| is_movable(join))?;
-        let mut found = Found::default();
+    pub(super) fn of(plan: &Arc<dyn ExecutionPlan>, stage: Stage) -> Option<Self> {
+        let join = as_join(plan).filter(|join| is_movable(join, stage))?;
+        let mut found = Found::new(stage);
         let part = found.join(join)?;
         let Found { relations, keys, others, .. } = found;
         let Part { tree, outputs } = part;
@@ -117,7 +120,7 @@ impl Region {
         plan: Arc<dyn ExecutionPlan>,
         relations: &mut std::slice::Iter<'_, Arc<dyn ExecutionPlan>>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        if !is_inside(&plan) {
+        if !is_inside(&plan, Stage::Ordering) {
             return Ok(relations.next().map_or(plan, Arc::clone));
         }
         let children = plan.children().into_iter().map(Arc::clone);
@@ -128,8 +131,14 @@ impl Region {
 }
 
 impl Found {
+    fn new(stage: Stage) -> Self {
+        let (relations, keys, others) = (Vec::new(), Vec::new(), Vec::new());
+        Self { stage, relations, keys, numbers: HashMap::new(), others }
+    }
+
     fn visit(&mut self, plan: &Arc<dyn ExecutionPlan>) -> Option<Part> {
-        if !is_inside(plan) {
+        let plan = self.stage.seen(plan);
+        if !is_inside(plan, self.stage) {
             let relation = self.relations.len();
             self.relations.push(Arc::clone(plan));
             let columns = 0..plan.schema().fields().len();
@@ -142,7 +151,7 @@ impl Found {
             let outputs = outputs.map(|column| part.outputs.get(column).copied());
             return Some(Part { outputs: outputs.collect::<Option<_>>()?, ..part });
         }
-        self.join(plan.downcast_ref::<HashJoinExec>()?)
+        self.join(as_join(plan)?)
     }
 
     fn join(&mut self, join: &HashJoinExec) -> Option<Part> {
@@ -233,16 +242,17 @@ pub(super) fn renumbered(
 }
 
 /// Whether a node is part of a region, and no relation.
-fn is_inside(plan: &Arc<dyn ExecutionPlan>) -> bool {
+pub(super) fn is_inside(plan: &Arc<dyn ExecutionPlan>, stage: Stage) -> bool {
+    let plan = stage.seen(plan);
     if let Some(projection) = plan.downcast_ref::<ProjectionExec>() {
         // A projection above something else belongs to that.
-        return columns_of(projection).is_some() && is_inside(projection.input());
+        return columns_of(projection).is_some() && is_inside(projection.input(), stage);
     }
-    plan.downcast_ref::<HashJoinExec>().is_some_and(is_movable)
+    as_join(plan).is_some_and(|join| is_movable(join, stage))
 }
 
-/// Whether a join can change places with others.
-fn is_movable(join: &HashJoinExec) -> bool {
+/// Whether a join can change places with others, or could when joins were ordered.
+fn is_movable(join: &HashJoinExec, stage: Stage) -> bool {
     let is_key = |key: &Arc<dyn PhysicalExpr>, plan: &Arc<dyn ExecutionPlan>| {
         // Zeros of both signs are equal to some comparisons and not to others.
         let data_type = key.data_type(&plan.schema());
@@ -256,7 +266,7 @@ fn is_movable(join: &HashJoinExec) -> bool {
         && has_keys
         && is_plain
         && !is_volatile
-        && join.fetch().is_none()
+        && (join.fetch().is_none() || stage == Stage::Planned)
 }
 
 /// The kind of a join, and whether its right input is the preserved one.

@@ -12,7 +12,7 @@ use datafusion::{
 };
 use nearscan_join_order::{CostModel, Method, choose};
 
-use super::{rebuild::rebuilt, region::Region};
+use super::{rebuild::rebuilt, region::Region, seen::Stage};
 use crate::settings::{JoinOrder, NearscanOptions};
 
 /// DataFusion's rule that chooses the sides of single joins.
@@ -71,7 +71,7 @@ impl PhysicalOptimizerRule for JoinOrderRule {
 
 /// A plan with its joins in order, also those below relations.
 fn ordered(plan: Arc<dyn ExecutionPlan>, model: &CostModel) -> Result<Arc<dyn ExecutionPlan>> {
-    let Some(mut region) = Region::of(&plan) else {
+    let Some(mut region) = Region::of(&plan, Stage::Ordering) else {
         let children = plan.children().into_iter().map(Arc::clone);
         let children = children.map(|child| ordered(child, model)).collect::<Result<Vec<_>>>()?;
         return replace_children_if_necessary(plan, children);

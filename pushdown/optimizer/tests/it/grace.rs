@@ -16,7 +16,7 @@ use datafusion::{
     physical_plan::{ExecutionPlan, collect, metrics::MetricValue},
     prelude::{SessionConfig, SessionContext, col},
 };
-use nearscan_optimizer::{GraceHashJoinExec, GraceJoinRule};
+use nearscan_optimizer::{GraceHashJoinExec, GraceJoinRule, JoinRows};
 use rstest::rstest;
 
 use crate::{bench::shown, codec::travelled};
@@ -184,6 +184,23 @@ async fn join_larger_than_memory_returns_the_rows_of_one_without_limit(
     assert_eq!(rows.len(), expected.len());
     assert!(rows == expected, "other rows");
     assert!(spills > 0, "nothing was written");
+}
+
+#[tokio::test]
+async fn rows_of_a_join_that_spills_are_counted_once() {
+    let session = session(Keys::Hot, Some(LIMIT_BYTES), 2);
+    let sql = "SELECT l.v, l.t, s.t FROM large l JOIN small s ON l.k = s.k";
+    let plan = plan(&session, sql).await;
+    let batches = collect(Arc::clone(&plan), session.task_ctx()).await.unwrap();
+    assert!(spill_count(&plan) > 0, "nothing was written");
+    let rows: usize = batches.iter().map(RecordBatch::num_rows).sum();
+    let joins = JoinRows::of(&plan).analyzed();
+    assert!(joins.starts_with("inner on k = k: estimated "), "{joins}");
+    assert!(joins.lines().next().unwrap().contains(&format!(" rows, actual {rows}, ")), "{joins}");
+    assert!(
+        joins.contains(&format!("  DataSource: estimated {LARGE} rows, not counted")),
+        "{joins}"
+    );
 }
 
 #[tokio::test]
