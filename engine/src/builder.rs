@@ -20,7 +20,7 @@ use datafusion::{
 };
 use nearscan_drive::{Drive, Drives, clock::Stopwatch};
 use nearscan_optimizer::{
-    FusedScanRule, GraceJoinRule, JoinKeysRule, JoinOrderRule, LocalReads,
+    FusedScanRule, GraceJoinRule, JoinKeysRule, JoinOrderRule, LastPlanRule, LocalReads,
     PartitionedAggregateRule, PushdownContext, PushdownRule,
 };
 
@@ -174,6 +174,7 @@ impl EngineBuilder {
         JoinKeysRule.install(&mut state);
         PartitionedAggregateRule.install(&mut state);
         GraceJoinRule::install(&mut state);
+        LastPlanRule.install(&mut state);
         parquet::install(&mut state);
         let engine = Engine::new(state, catalogs, self.drives, reads);
         for (key, value) in self.settings {

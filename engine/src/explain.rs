@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Adds two rows to EXPLAIN and EXPLAIN ANALYZE: `pushdown`, a line for each candidate scan, with
-//! its drive or the reason why it was kept; and `scan`, a line for each Parquet scan of the host,
-//! with its reader and the reason.
+//! Adds rows to EXPLAIN and EXPLAIN ANALYZE: `pushdown`, a line for each candidate scan, with its
+//! drive or the reason why it was kept; `scan`, a line for each Parquet scan of the host, with its
+//! reader and the reason; and `joins`, a line for each join and each of its inputs, with estimated
+//! rows, and after a run with the actual ones and the error of the estimate.
 //!
 //! DataFusion's list of plan types is closed and its explain operator holds finished text, so the
-//! planner wraps that operator in an [`ExplainScansExec`], which appends the rows. The scans are
-//! those that our rules visited while they planned the inner statement. Formats that show only the
+//! planner wraps that operator in an [`ExplainedExec`], which appends the rows. The scans are
+//! those that our rules visited while they planned the inner statement, the joins those of the plan
+//! that runs; nothing is recorded or estimated for other statements. Formats that show only the
 //! logical plan (PGJSON, GRAPHVIZ) stay unchanged.
 //!
 //! The planner also tells the tables which columns the statement's plan depends on ([`Wanted`]).
@@ -27,12 +29,12 @@ use datafusion::{
     physical_expr::PhysicalExpr,
     physical_plan::{
         DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties, ReplaceChildrenOptions,
-        stream::RecordBatchStreamAdapter,
+        analyze::AnalyzeExec, stream::RecordBatchStreamAdapter,
     },
     physical_planner::{DefaultPhysicalPlanner, PhysicalPlanner},
 };
 use futures::{StreamExt, future::BoxFuture, stream};
-use nearscan_optimizer::{GraceJoinRule, ScanChoice, recorded};
+use nearscan_optimizer::{GraceJoinRule, JoinRows, LastPlanRule, ScanChoice, recorded};
 
 use crate::parquet::Wanted;
 
@@ -63,16 +65,19 @@ impl QueryPlanner for Planner {
         if !shows_operators {
             return planning.await;
         }
-        let ((plan, candidates), choices) = ScanChoice::recorded(recorded(planning)).await;
-        let rows: Vec<(&'static str, String)> =
-            [("pushdown", lines(&candidates)), ("scan", lines(&choices))]
-                .into_iter()
-                .filter(|(_, lines)| !lines.is_empty())
-                .collect();
-        match rows.is_empty() {
-            true => plan,
-            false => Ok(Arc::new(ExplainScansExec { input: plan?, rows })),
-        }
+        let planning = ScanChoice::recorded(recorded(planning));
+        let (((plan, candidates), choices), last) = LastPlanRule::kept(planning).await;
+        let plan = plan?;
+        let joins = match plan.is::<AnalyzeExec>() {
+            true => String::new(),
+            false => last.map(|plan| JoinRows::of(&plan).estimated()).unwrap_or_default(),
+        };
+        let rows = [("pushdown", lines(&candidates)), ("scan", lines(&choices)), ("joins", joins)];
+        let explained = ExplainedExec::new(plan, with_text(rows));
+        Ok(match explained.is_changed() {
+            true => Arc::new(explained),
+            false => explained.input,
+        })
     }
 }
 
@@ -87,23 +92,42 @@ fn lines(scans: &[impl ToString]) -> String {
     scans.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 
+fn with_text<const N: usize>(rows: [(&'static str, String); N]) -> Vec<(&'static str, String)> {
+    rows.into_iter().filter(|(_, text)| !text.is_empty()).collect()
+}
+
 /// Adds rows to the output of an explaining operator.
 #[derive(Debug)]
-struct ExplainScansExec {
+struct ExplainedExec {
     input: Arc<dyn ExecutionPlan>,
     /// Type and text of each row.
     rows: Vec<(&'static str, String)>,
+    /// The joins that the input runs; none if it only shows a plan.
+    analyzed: Option<JoinRows>,
 }
 
-impl DisplayAs for ExplainScansExec {
-    fn fmt_as(&self, _t: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("ExplainScansExec")
+impl ExplainedExec {
+    fn new(input: Arc<dyn ExecutionPlan>, rows: Vec<(&'static str, String)>) -> Self {
+        let analyze = input.downcast_ref::<AnalyzeExec>();
+        let analyzed = analyze.map(|analyze| JoinRows::of(analyze.input()));
+        Self { input, rows, analyzed: analyzed.filter(|joins| !joins.is_empty()) }
+    }
+
+    /// Whether it adds anything.
+    fn is_changed(&self) -> bool {
+        !self.rows.is_empty() || self.analyzed.is_some()
     }
 }
 
-impl ExecutionPlan for ExplainScansExec {
+impl DisplayAs for ExplainedExec {
+    fn fmt_as(&self, _t: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ExplainedExec")
+    }
+}
+
+impl ExecutionPlan for ExplainedExec {
     fn name(&self) -> &'static str {
-        "ExplainScansExec"
+        "ExplainedExec"
     }
 
     fn properties(&self) -> &Arc<PlanProperties> {
@@ -126,8 +150,8 @@ impl ExecutionPlan for ExplainScansExec {
         mut children: Vec<Arc<dyn ExecutionPlan>>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         match (children.pop(), children.len()) {
-            (Some(input), 0) => Ok(Arc::new(Self { input, rows: self.rows.clone() })),
-            _ => internal_err!("ExplainScansExec has one child"),
+            (Some(input), 0) => Ok(Arc::new(Self::new(input, self.rows.clone()))),
+            _ => internal_err!("ExplainedExec has one child"),
         }
     }
 
@@ -137,8 +161,8 @@ impl ExecutionPlan for ExplainScansExec {
         _options: ReplaceChildrenOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         match (children.pop(), children.len()) {
-            (Some(input), 0) => Ok(Arc::new(Self { input, rows: self.rows.clone() })),
-            _ => internal_err!("ExplainScansExec has one child"),
+            (Some(input), 0) => Ok(Arc::new(Self::new(input, self.rows.clone()))),
+            _ => internal_err!("ExplainedExec has one child"),
         }
     }
 
@@ -148,8 +172,14 @@ impl ExecutionPlan for ExplainScansExec {
         context: Arc<TaskContext>,
     ) -> Result<SendableRecordBatchStream> {
         let schema = self.schema();
-        let rows = explain_rows(&schema, &self.rows);
-        let rows = self.input.execute(partition, context)?.chain(stream::once(async { rows }));
+        let (mut rows, analyzed) = (self.rows.clone(), self.analyzed.clone());
+        let of_rows = Arc::clone(&schema);
+        // The joins have run when the rows of the input are all there.
+        let last = stream::once(async move {
+            rows.extend(analyzed.map(|joins| ("joins", joins.analyzed())));
+            explain_rows(&of_rows, &rows)
+        });
+        let rows = self.input.execute(partition, context)?.chain(last);
         Ok(Box::pin(RecordBatchStreamAdapter::new(schema, rows)))
     }
 }

@@ -16,6 +16,8 @@ mod deep;
 #[cfg(test)]
 mod examples;
 #[cfg(test)]
+mod join_rows;
+#[cfg(test)]
 mod odd_files;
 #[cfg(test)]
 mod orders;
