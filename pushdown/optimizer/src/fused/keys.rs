@@ -26,9 +26,12 @@ use datafusion::{
         memory_pool::{MemoryConsumer, MemoryReservation},
     },
     physical_expr::{PhysicalExpr, expressions::DynamicFilterPhysicalExpr},
-    physical_plan::ExecutionPlan,
+    physical_plan::{
+        ExecutionPlan, coalesce_partitions::CoalescePartitionsExec,
+        stream::RecordBatchStreamAdapter,
+    },
 };
-use futures::{Stream, StreamExt};
+use futures::{Stream, StreamExt, TryStreamExt, stream};
 use nearscan_corrections::pass_through::{PassThrough, PassThroughExec};
 use nearscan_cpu::fused::{JoinKeys, key_tuples};
 
@@ -145,10 +148,27 @@ impl PassThrough for Collector {
         let reserve = || MemoryConsumer::new(Self::NAME).register(pool);
         self.memory.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(reserve);
         self.keys.iter().for_each(|it| it.keys.begin(partition));
-        let rows = input.execute(partition, Arc::clone(&context))?;
+        let rows = executed_when_polled(Arc::clone(input), partition, context)?;
         let (keys, memory) = (self.keys.clone(), Arc::clone(&self.memory));
         Ok(Box::pin(Collecting { rows, keys, memory }))
     }
+}
+
+/// The rows of a partition of a build side, which begins when the join asks for its first row.
+///
+/// `CoalescePartitionsExec` reads its inputs from the moment on that it is executed. The scans
+/// below would run before the builds of the joins above are complete, and not see their keys.
+fn executed_when_polled(
+    input: Arc<dyn ExecutionPlan>,
+    partition: usize,
+    context: Arc<TaskContext>,
+) -> Result<SendableRecordBatchStream> {
+    if !input.is::<CoalescePartitionsExec>() {
+        return input.execute(partition, context);
+    }
+    let schema = input.schema();
+    let rows = stream::once(async move { input.execute(partition, context) }).try_flatten();
+    Ok(Box::pin(RecordBatchStreamAdapter::new(schema, rows)))
 }
 
 /// The rows of one partition, whose keys are collected.

@@ -166,6 +166,23 @@ async fn scan_with_keys_of_joins_alone_drops_rows() {
     assert!(kept < 1000, "{kept} rows are kept\n{}", shown(&plan));
 }
 
+/// The lower join collects its build side, which has several partitions.
+#[tokio::test]
+async fn scan_of_a_build_side_waits_for_the_keys_of_the_join_above() {
+    let bench = numbers("4")
+        .set("datafusion.optimizer.hash_join_single_partition_threshold", "100000000")
+        .set("datafusion.optimizer.hash_join_single_partition_threshold_rows", "10000000");
+    // The upper build side takes longer than the lower one.
+    let sql = "SELECT count(*), sum(x.z) FROM \
+               (SELECT a.k AS f FROM big AS a JOIN big AS b ON a.k = b.k AND abs(a.k) % 1000 = 0) \
+               JOIN (SELECT m.k, m.v AS z FROM big AS m JOIN big ON m.k = big.k AND big.v < 3) \
+               AS x ON f = x.k";
+    let plan = check(&bench, sql).await;
+    let (shown, kept) = (shown(&plan), metric(&plan, "output_rows"));
+    assert!(shown.contains("CoalescePartitionsExec") && !shown.contains("Partitioned"), "{shown}");
+    assert!(kept < 1000, "{kept} rows are kept\n{shown}");
+}
+
 /// With NULL among the values on the left, which is in no set, but not in an empty one either.
 #[tokio::test]
 async fn not_in_takes_no_rows_from_the_side_that_it_asks_for_any() {
