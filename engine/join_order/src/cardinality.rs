@@ -6,11 +6,14 @@
 //!
 //! An equality of columns with `m` and `n` different values is true for one pair of rows in
 //! `max(m, n)` (System R), counted over the range of values that both have; values of a filtered
-//! relation are assumed to be in that range. Equalities that follow from others count once. Of
+//! relation are assumed to be in that range. The keys of inner joins that follow one another are
+//! taken together, whichever join has them. Equalities that follow from others count once. Of
 //! several keys between the same two relations that are together unique on one side, that side's
 //! rows count; others are damped, each by one more square root, for columns are rarely independent.
 //!
 //! Numbers are never NULL here: that columns have NULLs is not known.
+
+use std::{cmp::Reverse, collections::BTreeMap};
 
 use crate::{
     graph::{Graph, Step},
@@ -51,6 +54,29 @@ struct Key {
     selectivity: f64,
 }
 
+/// Relations that inner joins join, before the keys are applied.
+#[derive(Debug)]
+struct Product {
+    /// The logarithm of its rows, which many relations make too large a number.
+    rows_ln: f64,
+    row_bytes: f64,
+    /// The keys of all these joins.
+    keys: Vec<Key>,
+}
+
+impl Product {
+    fn of(relation: Estimate) -> Self {
+        Self { rows_ln: relation.rows.ln(), row_bytes: relation.row_bytes, keys: Vec::new() }
+    }
+
+    fn joined(mut self, other: Self, keys: Vec<Key>, others: f64) -> Self {
+        self.rows_ln += other.rows_ln + others.ln();
+        self.row_bytes += other.row_bytes;
+        self.keys.extend(other.keys.into_iter().chain(keys));
+        self
+    }
+}
+
 impl<'a> Cardinality<'a> {
     pub(crate) fn new(query: &'a Query, graph: &'a Graph) -> Self {
         Self { query, graph }
@@ -63,13 +89,13 @@ impl<'a> Cardinality<'a> {
 
     /// The estimate of the relations, joined by all conditions among them.
     pub(crate) fn estimate(&self, relations: RelationSet) -> Estimate {
-        let mut results: Vec<Option<Estimate>> = Vec::with_capacity(self.graph.steps.len());
+        let mut results: Vec<Option<Product>> = Vec::with_capacity(self.graph.steps.len());
         let mut classes = self.classes();
         for step in &self.graph.steps {
             let result = match step {
                 Step::Relation(relation) if relations.contains(*relation) => {
                     let known = &self.query.relations[*relation];
-                    Some(Estimate { rows: known.rows, row_bytes: known.row_bytes })
+                    Some(Product::of(Estimate { rows: known.rows, row_bytes: known.row_bytes }))
                 }
                 Step::Relation(_) => None,
                 Step::Join(place) => {
@@ -84,28 +110,35 @@ impl<'a> Cardinality<'a> {
             };
             results.push(result);
         }
-        let found = results.pop().flatten().unwrap_or(Estimate { rows: 0.0, row_bytes: 0.0 });
+        let none = || Product::of(Estimate { rows: 0.0, row_bytes: 0.0 });
+        let found = self.of_product(results.pop().flatten().unwrap_or_else(none), &mut classes);
         Estimate { rows: found.rows.max(1.0), ..found }
+    }
+
+    /// The rows of a product for which its keys are equal.
+    fn of_product(&self, product: Product, classes: &mut Classes) -> Estimate {
+        let rows = product.rows_ln + self.keys(product.keys, classes).ln();
+        Estimate { rows: rows.exp(), row_bytes: product.row_bytes }
     }
 
     fn joined(
         &self,
         place: usize,
         relations: RelationSet,
-        left: Estimate,
-        right: Estimate,
+        left: Product,
+        right: Product,
         classes: &mut Classes,
-    ) -> Estimate {
+    ) -> Product {
         let operator = &self.graph.operators[place];
+        let (keys, others) = self.conditions(place, relations);
+        if operator.kind == Kind::Inner {
+            return left.joined(right, keys, others);
+        }
+        let (left, right) = (self.of_product(left, classes), self.of_product(right, classes));
         let product = left.rows * right.rows;
         let width = left.row_bytes + right.row_bytes;
         let is_reached = operator.referenced.is_subset_of(relations);
-        let (keys, others) = self.conditions(place, relations);
-        match operator.kind {
-            Kind::Inner => {
-                let rows = product * self.keys(keys, classes) * others;
-                Estimate { rows, row_bytes: width }
-            }
+        Product::of(match operator.kind {
             _ if !is_reached => Estimate { rows: product, row_bytes: width },
             Kind::LeftOuter => {
                 let rows = product * self.keys(keys, &mut Classes::none()) * others;
@@ -123,11 +156,11 @@ impl<'a> Cardinality<'a> {
                 let fraction = 1.0 - self.matching(operator.left, &keys, others, right.rows);
                 Estimate { rows: left.rows * fraction.max(ANTI_FRACTION_MIN), ..left }
             }
-        }
+            Kind::Inner => left,
+        })
     }
 
-    /// The keys of a join among the relations, the least selective first, and the selectivity of
-    /// its other conditions.
+    /// The keys of a join among the relations, and the selectivity of its other conditions.
     fn conditions(&self, place: usize, relations: RelationSet) -> (Vec<Key>, f64) {
         let (mut keys, mut others) = (Vec::new(), 1.0);
         for condition in &self.graph.operators[place].conditions {
@@ -147,7 +180,6 @@ impl<'a> Cardinality<'a> {
                 }
             }
         }
-        keys.sort_by(|one, other| other.selectivity.total_cmp(&one.selectivity));
         (keys, others)
     }
 
@@ -172,35 +204,39 @@ impl<'a> Cardinality<'a> {
         InRange { distinct, fraction: fraction.clamp(0.0, 1.0) }
     }
 
-    /// The selectivity of keys of an inner join. Those that others imply count once.
-    fn keys(&self, keys: Vec<Key>, classes: &mut Classes) -> f64 {
+    /// The selectivity of keys. Those that others imply count once; of the others those are chosen
+    /// first that are most between the same two relations, since they are taken together.
+    fn keys(&self, mut keys: Vec<Key>, classes: &mut Classes) -> f64 {
         if let [key] = keys.as_slice() {
             return if classes.unite(key.columns) { key.selectivity } else { 1.0 };
         }
-        // Keys between the same classes say the same.
-        let before: Vec<(usize, usize)> =
-            keys.iter().map(|key| classes.roots(key.columns)).collect();
-        let mut links: Vec<(usize, usize)> = Vec::new();
-        for (key, roots) in keys.iter().zip(&before) {
-            if classes.unite(key.columns) {
-                links.push(*roots);
-            }
+        keys.sort_by(|one, other| {
+            let by_selectivity = other.selectivity.total_cmp(&one.selectivity);
+            by_selectivity.then(ordered(one.columns).cmp(&ordered(other.columns)))
+        });
+        let mut pairs: BTreeMap<(usize, usize), Vec<Key>> = BTreeMap::new();
+        for key in &keys {
+            pairs.entry(ordered(key.relations)).or_default().push(*key);
         }
+        let mut pairs: Vec<Vec<Key>> = pairs.into_values().filter(|keys| keys.len() > 1).collect();
+        // Of pairs with as many the one of the lower relations.
+        pairs.sort_by_key(|keys| Reverse(keys.len()));
         let mut selectivity = 1.0;
-        while let Some(group) = largest_group(&keys, &before, &links) {
-            selectivity *= self.together(&group);
-            links.retain(|link| !group.iter().any(|(_, roots)| roots == link));
+        for mut keys in pairs {
+            keys.retain(|key| classes.unite(key.columns));
+            selectivity *= match keys.as_slice() {
+                [] => 1.0,
+                [key] => key.selectivity,
+                several => self.together(several),
+            };
         }
-        for link in &links {
-            let mut same = keys.iter().zip(&before).filter(|(_, roots)| *roots == link);
-            selectivity *= same.next().map_or(1.0, |(key, _)| key.selectivity);
-        }
-        selectivity
+        keys.retain(|key| classes.unite(key.columns));
+        selectivity * keys.iter().map(|key| key.selectivity).product::<f64>()
     }
 
     /// The selectivity of several keys between the same two relations.
-    fn together(&self, group: &[(Key, (usize, usize))]) -> f64 {
-        let damped = damped(group.iter().map(|(key, _)| key.selectivity));
+    fn together(&self, group: &[Key]) -> f64 {
+        let damped = damped(group.iter().map(|key| key.selectivity));
         let side = |relation: usize| {
             let of_key = |key: &Key| match key.relations.0 == relation {
                 true => key.columns.0,
@@ -209,10 +245,10 @@ impl<'a> Cardinality<'a> {
             let known = &self.query.relations[relation];
             let rows = known.rows_unfiltered.max(known.rows).max(1.0);
             let distinct = |key: &Key| self.query.columns[of_key(key)].distinct.clamp(1.0, rows);
-            let combinations: f64 = group.iter().map(|(key, _)| distinct(key)).product();
+            let combinations: f64 = group.iter().map(distinct).product();
             (combinations >= rows).then_some(1.0 / rows)
         };
-        let Some((first, _)) = group.first() else { return 1.0 };
+        let Some(first) = group.first() else { return 1.0 };
         let unique = [side(first.relations.0), side(first.relations.1)];
         // What is the key of both is that of the smaller one, to which the larger refers.
         let unique = unique
@@ -243,6 +279,10 @@ impl<'a> Cardinality<'a> {
         };
         damped(fractions.into_iter()) * any
     }
+}
+
+fn ordered(columns: (usize, usize)) -> (usize, usize) {
+    (columns.0.min(columns.1), columns.0.max(columns.1))
 }
 
 /// A column restricted to the range of another.
@@ -277,29 +317,6 @@ fn damped(factors: impl Iterator<Item = f64>) -> f64 {
     product
 }
 
-/// The keys between the two relations that have the most of the links, two at least: one for each.
-fn largest_group(
-    keys: &[Key],
-    roots: &[(usize, usize)],
-    links: &[(usize, usize)],
-) -> Option<Vec<(Key, (usize, usize))>> {
-    if links.len() < 2 {
-        return None;
-    }
-    let between = |one: usize, other: usize| {
-        let mut group: Vec<(Key, (usize, usize))> = Vec::new();
-        for (key, roots) in keys.iter().zip(roots).filter(|(_, roots)| links.contains(roots)) {
-            let is_same = key.relations == (one, other) || key.relations == (other, one);
-            if is_same && group.iter().all(|(_, known)| known != roots) {
-                group.push((*key, *roots));
-            }
-        }
-        group
-    };
-    let groups = keys.iter().map(|key| between(key.relations.0, key.relations.1));
-    groups.filter(|group| group.len() > 1).max_by_key(Vec::len)
-}
-
 /// Classes of columns that are equal, as a forest.
 #[derive(Debug)]
 pub(crate) struct Classes {
@@ -325,7 +342,7 @@ impl Classes {
 
     fn roots(&self, columns: (usize, usize)) -> (usize, usize) {
         let (one, other) = (self.root(columns.0), self.root(columns.1));
-        (one.min(other), one.max(other))
+        ordered((one, other))
     }
 
     /// Whether the columns were not equal before.

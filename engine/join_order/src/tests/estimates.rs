@@ -47,14 +47,13 @@ fn compared(kinds: &[Kind]) -> (usize, usize) {
     (all, different)
 }
 
-/// What is known of several keys depends on the joins where they meet, and these queries have many:
-/// a tenth of the joins has another.
+/// What is known of several keys depends on the joins where they meet, so few joins have another.
 #[test]
 fn chosen_tree_has_the_estimates_it_was_chosen_by() {
     for kinds in [&[Kind::Inner], ALL_KINDS] {
         let (all, different) = compared(kinds);
         assert!(all > 800, "only {all} joins of {kinds:?}");
-        assert!(different * 8 < all, "{different} of {all} joins of {kinds:?}");
+        assert!(different * 20 < all, "{different} of {all} joins of {kinds:?}");
     }
 }
 
