@@ -165,6 +165,12 @@ impl RunReport {
                  modelled",
             ),
         }
+        if self.drive.is_some() {
+            text.push_str(
+                "\non drive, on cpu: row groups; media: bytes that drives read; link: bytes that they \
+                 send; modelled: seconds of drives",
+            );
+        }
         text
     }
 
