@@ -221,6 +221,21 @@ impl PushdownExec {
     }
 }
 
+/// Statistics of an operator in place of a plan. Row groups are dealt anew, so what is known of a
+/// partition of the plan is not known of one of the operator.
+///
+/// # Errors
+/// Those of the plan.
+pub(crate) fn statistics_of_replaced(
+    plan: &Arc<dyn ExecutionPlan>,
+    args: &StatisticsArgs,
+) -> Result<Arc<Statistics>> {
+    match args.partition() {
+        Some(_) => Ok(Arc::new(Statistics::new_unknown(&plan.schema()))),
+        None => StatisticsContext::new().compute(plan.as_ref(), args),
+    }
+}
+
 impl DisplayAs for PushdownExec {
     fn fmt_as(&self, t: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match t {
@@ -312,12 +327,7 @@ impl ExecutionPlan for PushdownExec {
         _inputs: &[Arc<Statistics>],
         args: &StatisticsArgs,
     ) -> Result<Arc<Statistics>> {
-        match args.partition() {
-            // Units are redistributed, so statistics of a partition of the replaced plan do not
-            // apply.
-            Some(_) => Ok(Arc::new(Statistics::new_unknown(&self.schema()))),
-            None => StatisticsContext::new().compute(self.plan.as_ref(), args),
-        }
+        statistics_of_replaced(&self.plan, args)
     }
 
     fn fetch(&self) -> Option<usize> {

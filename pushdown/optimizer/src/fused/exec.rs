@@ -21,7 +21,7 @@ use datafusion::{
             ChildPushdownResult, FilterPushdownPhase, FilterPushdownPropagation, PushedDown,
         },
         metrics::{ExecutionPlanMetricsSet, MetricsSet},
-        statistics::{StatisticsArgs, StatisticsContext},
+        statistics::StatisticsArgs,
     },
 };
 use nearscan_command::Output;
@@ -34,7 +34,7 @@ use super::{
     work::Fused,
 };
 use crate::{
-    exec::{is_dynamic, show},
+    exec::{is_dynamic, show, statistics_of_replaced},
     executions::Executions,
     scan::without_barriers,
 };
@@ -265,11 +265,7 @@ impl ExecutionPlan for FusedScanExec {
         _inputs: &[Arc<Statistics>],
         args: &StatisticsArgs,
     ) -> Result<Arc<Statistics>> {
-        match args.partition() {
-            // Row groups are shared, so statistics of a replaced partition do not apply.
-            Some(_) => Ok(Arc::new(Statistics::new_unknown(&self.schema()))),
-            None => StatisticsContext::new().compute(self.plan.as_ref(), args),
-        }
+        statistics_of_replaced(&self.plan, args)
     }
 
     fn fetch(&self) -> Option<usize> {
