@@ -158,18 +158,20 @@ impl RunReport {
         let scale = self.scale_factor;
         let mut text = format!("TPC-H scale factor {scale}, {threads} threads ({processor})\n");
         text.push_str(&format!("drive: {drive}"));
-        match self.time_source {
-            TimeSource::Measured => {}
-            TimeSource::Composed => text.push_str(
+        if self.time_source == TimeSource::Composed {
+            text.push_str(
                 "\nthe drive is emulated: seconds are the wall time of the simulation, drive time is \
                  modelled",
-            ),
+            );
         }
         if self.drive.is_some() {
             text.push_str(
                 "\non drive, on cpu: row groups; media: bytes that drives read; link: bytes that they \
-                 send; modelled: seconds of drives",
+                 send",
             );
+            if self.time_source == TimeSource::Composed {
+                text.push_str("; modelled: seconds of drives");
+            }
         }
         text
     }
@@ -363,6 +365,14 @@ pub(crate) mod tests {
         assert!(report.banner().contains("drive time is modelled"));
         report.time_source = TimeSource::Measured;
         assert!(!report.banner().contains("modelled"));
+    }
+
+    #[test]
+    fn banner_explains_the_columns_where_a_drive_is_attached() {
+        let mut report = report(Vec::new());
+        assert!(report.banner().contains("on drive, on cpu: row groups"), "{}", report.banner());
+        report.drive = None;
+        assert!(!report.banner().contains("row groups"), "{}", report.banner());
     }
 
     #[test]
