@@ -36,6 +36,11 @@ impl Estimate {
     pub(crate) fn bytes(self) -> f64 {
         self.rows * self.row_bytes
     }
+
+    /// A share of the rows.
+    pub(crate) fn times(self, share: f64) -> Self {
+        Self { rows: self.rows * share, ..self }
+    }
 }
 
 /// Estimates sets of relations of one query.
@@ -80,6 +85,11 @@ impl Product {
 impl<'a> Cardinality<'a> {
     pub(crate) fn new(query: &'a Query, graph: &'a Graph) -> Self {
         Self { query, graph }
+    }
+
+    /// The relation of a column.
+    pub(crate) fn relation_of(&self, column: usize) -> usize {
+        self.query.columns[column].relation
     }
 
     /// All columns, none equal to another.

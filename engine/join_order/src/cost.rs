@@ -8,10 +8,8 @@
 //! the caches and the TLB takes several times as long as one that does not, and an insertion about
 //! two lookups.
 //!
-//! The cost of a tree has two parts. The pipeline is what rows cost that come from the scan at the
-//! end of all probe sides: no table holds them. The keys of each build side above are looked up in
-//! that scan, so that a join drops rows before the joins below it see them, and the cost of the
-//! pipeline shrinks. The tables are built before, and cost what they cost.
+//! Every scan is read whole whatever the order, so that only the rows that it returns cost
+//! anything; the keys of joins above make them fewer ([`reduction`](crate::reduction)).
 
 use crate::cardinality::Estimate;
 

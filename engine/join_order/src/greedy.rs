@@ -28,7 +28,7 @@ pub(crate) fn order(relations: usize, table: &mut Table) {
         one.0.total_cmp(&other.0).then(one.1.total_cmp(&other.1))
     };
     while let Some(best) = pairs.iter().min_by(|one, other| compare(one, other)) {
-        let (one, other, entry) = (best.one, best.other, best.entry);
+        let (one, other, entry) = (best.one, best.other, best.entry.clone());
         let both = one.union(other);
         table.offer(both, entry);
         parts.retain(|part| !part.intersects(both));

@@ -11,6 +11,7 @@
 //! graph       hyperedges, and equalities that follow       graph.rs
 //! conflicts   which joins may not change places            conflicts.rs
 //! estimates   rows of a set of relations, cost of a join   cardinality.rs, cost.rs, estimates.rs
+//! keys        what those of a join leave of the scans      reduction.rs
 //! search      all orders of a small graph, or a greedy one enumerate.rs, greedy.rs
 //! result      the cheapest tree                            plan.rs, choose.rs
 //! ```
@@ -42,6 +43,7 @@ mod graph;
 mod greedy;
 mod plan;
 mod query;
+mod reduction;
 mod set;
 #[cfg(test)]
 mod tests;

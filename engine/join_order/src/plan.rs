@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Defines the result, a tree of joins with its estimates, and puts it together from joins of sets.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, rc::Rc};
 
 use crate::{
     cardinality::{Cardinality, Estimate},
     cost::CostModel,
     graph::{Crossing, Graph, Joining},
     query::{Condition, Kind, Query, Tree},
+    reduction::{KeyRelations, Reduction, share_left},
     set::RelationSet,
 };
 
@@ -73,13 +74,11 @@ impl Plan {
 }
 
 /// What is known of a set of relations that is joined.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct Entry {
     pub(crate) estimate: Estimate,
     /// Cost of all scans and joins.
     pub(crate) cost: f64,
-    /// The part of it that shrinks with the rows of the scan at the end of all probe sides.
-    pipeline: f64,
     /// The last join, none for a single relation.
     pub(crate) last: Option<Last>,
 }
@@ -92,13 +91,27 @@ enum DropsRows {
 }
 
 /// The last join over a set.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct Last {
     /// Its preserved input.
     pub(crate) left: RelationSet,
     pub(crate) right: RelationSet,
     joining: Joining,
     build: Side,
+    build_rows: Estimate,
+    probe_rows: Estimate,
+    /// The keys by which it drops rows of its probe side; none if it does not.
+    keys: Option<KeyRelations>,
+}
+
+impl Last {
+    /// The build side, and the probe side.
+    fn build_and_probe(&self) -> (RelationSet, RelationSet) {
+        match self.build {
+            Side::Left => (self.left, self.right),
+            Side::Right => (self.right, self.left),
+        }
+    }
 }
 
 /// The best trees that are known.
@@ -124,7 +137,7 @@ impl<'a> Table<'a> {
         let entries = query.relations.iter().enumerate().map(|(place, relation)| {
             let estimate = Estimate { rows: relation.rows.max(1.0), row_bytes: relation.row_bytes };
             let cost = CostModel::returned(estimate);
-            (RelationSet::of(place), Entry { estimate, cost, pipeline: cost, last: None })
+            (RelationSet::of(place), Entry { estimate, cost, last: None })
         });
         let entries = entries.collect();
         Self { graph, cardinality, model, crossing, entries, estimates: HashMap::new() }
@@ -141,41 +154,82 @@ impl<'a> Table<'a> {
             Joining::Inner | Joining::Directed(_) => (left, right),
             Joining::Exchanged(_) => (right, left),
         };
-        let (one, other) = (*self.get(left)?, *self.get(right)?);
+        let (of_left, of_right) = (self.get(left)?.estimate, self.get(right)?.estimate);
         let both = left.union(right);
         let cardinality = &self.cardinality;
         let estimate = *self.estimates.entry(both).or_insert_with(|| cardinality.estimate(both));
-        let sides = [(Side::Left, one, other), (Side::Right, other, one)];
-        let built = sides.map(|(build, table, rows)| {
-            let drops = self.drops_rows_without_partner(joining, build);
-            let (cost, pipeline) = self.costs(&table, &rows, estimate, drops);
-            let last = Some(Last { left, right, joining, build });
-            Entry { estimate, cost, pipeline, last }
+        let equal = self.equal_columns(left, right);
+        let sides = [(Side::Left, of_left, of_right), (Side::Right, of_right, of_left)];
+        let [left, right] = sides.map(|(build, build_rows, probe_rows)| {
+            let keys = match self.drops_rows_without_partner(joining, build) {
+                DropsRows::WithoutPartner => self.key_relations(&equal, build),
+                DropsRows::No => None,
+            };
+            let last = Last { left, right, joining, build, build_rows, probe_rows, keys };
+            let cost = self.cost_of_join(estimate, &last, &mut Vec::new());
+            Entry { estimate, cost, last: Some(last) }
         });
-        let [left, right] = built;
         Some(if left.cost <= right.cost { left } else { right })
     }
 
-    /// The cost of a tree with a table of `build`, and what of it is in the pipeline.
-    fn costs(
-        &self,
-        build: &Entry,
-        probe: &Entry,
-        output: Estimate,
-        drops: DropsRows,
-    ) -> (f64, f64) {
-        let model = self.model;
-        let passing = match drops {
-            DropsRows::WithoutPartner => {
-                let matching = (output.rows / probe.estimate.rows.max(1.0)).min(1.0);
-                model.passing(build.estimate, matching)
+    /// The columns of the one set that equal columns of the other where they are joined.
+    fn equal_columns(&self, left: RelationSet, right: RelationSet) -> Vec<(usize, usize)> {
+        let between = self.graph.between(left, right);
+        let conditions = between.flat_map(|(_, edge)| &edge.conditions);
+        let equal = conditions.filter_map(|condition| match *condition {
+            Condition::Equal(one, other) => Some((one, other)),
+            Condition::Other { .. } => None,
+        });
+        let is_left = |column| left.contains(self.cardinality.relation_of(column));
+        equal.map(|(one, other)| if is_left(one) { (one, other) } else { (other, one) }).collect()
+    }
+
+    /// The relations of the probe side that have a column equal to one of the build side, for each
+    /// of these; nothing if there is none.
+    fn key_relations(&self, equal: &[(usize, usize)], build: Side) -> Option<KeyRelations> {
+        let mut keys: Vec<(usize, RelationSet)> = Vec::new();
+        for (left, right) in equal {
+            let (built, probed) = match build {
+                Side::Left => (*left, *right),
+                Side::Right => (*right, *left),
+            };
+            let relation = RelationSet::of(self.cardinality.relation_of(probed));
+            match keys.iter_mut().find(|(column, _)| *column == built) {
+                Some((_, relations)) => *relations = relations.union(relation),
+                None => keys.push((built, relation)),
             }
-            DropsRows::No => 1.0,
-        };
-        let rows = Estimate { rows: probe.estimate.rows * passing, ..probe.estimate };
-        let pipeline = probe.pipeline * passing + model.probe(build.estimate, rows, output);
-        let tables = build.cost + model.build(build.estimate) + probe.cost - probe.pipeline;
-        (tables + pipeline, pipeline)
+        }
+        let relations: KeyRelations = keys.into_iter().map(|(_, relations)| relations).collect();
+        (!relations.is_empty()).then_some(relations)
+    }
+
+    /// The cost of the best tree over a set with an entry, below joins whose keys reduce its scans.
+    fn cost_below(&self, relations: RelationSet, reductions: &mut Vec<Reduction>) -> f64 {
+        let Some(entry) = self.get(relations) else { return f64::INFINITY };
+        match &entry.last {
+            _ if reductions.is_empty() => entry.cost,
+            Some(last) => self.cost_of_join(entry.estimate, last, reductions),
+            None => CostModel::returned(entry.estimate.times(share_left(reductions, relations))),
+        }
+    }
+
+    /// The cost of a join, which would return `output` without any reduction, and of its inputs.
+    fn cost_of_join(&self, output: Estimate, last: &Last, reductions: &mut Vec<Reduction>) -> f64 {
+        let (build_side, probe_side) = last.build_and_probe();
+        let build = last.build_rows.times(share_left(reductions, build_side));
+        let output = output.times(share_left(reductions, build_side.union(probe_side)));
+        let build_cost = self.cost_below(build_side, reductions) + self.model.build(build);
+        let above = reductions.len();
+        if let Some(keys) = &last.keys {
+            let probe = last.probe_rows.times(share_left(reductions, probe_side));
+            let matching = (output.rows / probe.rows).min(1.0);
+            let passing = self.model.passing(build, matching);
+            reductions.push(Reduction { keys: Rc::clone(keys), passing });
+        }
+        let probe = last.probe_rows.times(share_left(reductions, probe_side));
+        let probe_cost = self.cost_below(probe_side, reductions);
+        reductions.truncate(above);
+        build_cost + probe_cost + self.model.probe(build, probe, output)
     }
 
     fn kind(&self, joining: Joining) -> Kind {
@@ -221,7 +275,7 @@ impl<'a> Table<'a> {
     /// The tree over a set.
     pub(crate) fn plan(&self, relations: RelationSet) -> Option<Plan> {
         let entry = self.get(relations)?;
-        let Some(last) = entry.last else {
+        let Some(last) = &entry.last else {
             return relations.iter().next().map(Plan::Relation);
         };
         self.assemble(entry, last, self.plan(last.left)?, self.plan(last.right)?)
@@ -231,7 +285,7 @@ impl<'a> Table<'a> {
     pub(crate) fn assemble(
         &self,
         entry: &Entry,
-        last: Last,
+        last: &Last,
         left_plan: Plan,
         right_plan: Plan,
     ) -> Option<Plan> {
@@ -259,7 +313,7 @@ impl<'a> Table<'a> {
 
     /// The conditions of a join, without equalities that others imply: columns that an inner join
     /// below made equal stay equal, or both NULL.
-    fn conditions(&self, last: Last) -> Vec<Condition> {
+    fn conditions(&self, last: &Last) -> Vec<Condition> {
         let between = self.graph.between(last.left, last.right);
         let conditions = between.flat_map(|(_, edge)| edge.conditions.iter().copied());
         if last.joining != Joining::Inner {

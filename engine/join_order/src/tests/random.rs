@@ -159,7 +159,7 @@ pub(super) fn trees(table: &mut Table, set: RelationSet) -> Vec<Plan> {
         let Some(entry) = table.join(left, set.without(left)).filter(|_| left != set) else {
             continue;
         };
-        let last = entry.last.unwrap();
+        let last = entry.last.as_ref().unwrap();
         let (lefts, rights) = (trees(table, last.left), trees(table, last.right));
         for left in &lefts {
             for right in &rights {
