@@ -39,9 +39,9 @@ use datafusion::{
 use nearscan_corrections::install;
 use nearscan_drive::{Capabilities, Drive, Drives, FileRef};
 use nearscan_optimizer::{
-    Candidate, Decision, FileFacts, FusedScanRule, JoinKeysRule, Kept, NearscanOptions,
-    PartitionedAggregateRule, PushdownContext, PushdownExec, PushdownMergeExec, PushdownRule,
-    decide::decide, planning_context,
+    Candidate, Decision, FileFacts, FusedScanRule, JoinKeysRule, JoinOrderRule, Kept,
+    NearscanOptions, PartitionedAggregateRule, PushdownContext, PushdownExec, PushdownMergeExec,
+    PushdownRule, decide::decide, planning_context,
 };
 use parquet::file::metadata::ParquetMetaDataReader;
 use tempfile::TempDir;
@@ -208,10 +208,21 @@ impl Bench {
 
     /// The session as the engine makes it, with the fused scan.
     pub(crate) async fn fused(&self) -> SessionContext {
+        self.session(self.fused_state()).await
+    }
+
+    fn fused_state(&self) -> SessionStateBuilder {
         let mut state = self.pushing_state();
         FusedScanRule.install(&mut state);
         JoinKeysRule.install(&mut state);
         PartitionedAggregateRule.install(&mut state);
+        state
+    }
+
+    /// The session as the engine makes it, with the fused scan and the order of joins.
+    pub(crate) async fn ordered(&self) -> SessionContext {
+        let mut state = self.fused_state();
+        JoinOrderRule.install(&mut state);
         self.session(state).await
     }
 

@@ -19,11 +19,11 @@ use rstest::rstest;
 use crate::bench::{plan_of, shown};
 
 /// Rows of the tables `t0` to `t6`.
-const ROWS: [i64; 7] = [400, 7, 60, 3, 150, 25, 90];
+pub(crate) const ROWS: [i64; 7] = [400, 7, 60, 3, 150, 25, 90];
 
 /// A row of a table has numbers in `a`, `b` and `c`, of which each has other duplicates, and some
 /// are NULL.
-fn table(table: i64, rows: i64) -> Arc<MemTable> {
+pub(crate) fn rows_of(table: i64, rows: i64) -> RecordBatch {
     let column = |step: i64, values: i64| -> ArrayRef {
         let number = |row: i64| {
             let value = (row * step + table) % values;
@@ -34,8 +34,7 @@ fn table(table: i64, rows: i64) -> Arc<MemTable> {
     let columns = [("a", column(1, rows)), ("b", column(5, 11)), ("c", column(3, 29))];
     let batch =
         RecordBatch::try_from_iter_with_nullable(columns.map(|(name, it)| (name, it, true)));
-    let batch = batch.unwrap();
-    Arc::new(MemTable::try_new(batch.schema(), vec![vec![batch]]).unwrap())
+    batch.unwrap()
 }
 
 fn session(order: JoinOrder) -> SessionContext {
@@ -45,7 +44,9 @@ fn session(order: JoinOrder) -> SessionContext {
     JoinOrderRule.install(&mut state);
     let session = SessionContext::new_with_state(state.build());
     for (place, rows) in (0..).zip(ROWS) {
-        session.register_table(format!("t{place}"), table(place, rows)).unwrap();
+        let batch = rows_of(place, rows);
+        let table = MemTable::try_new(batch.schema(), vec![vec![batch]]).unwrap();
+        session.register_table(format!("t{place}"), Arc::new(table)).unwrap();
     }
     session
 }
@@ -69,22 +70,22 @@ async fn run(session: &SessionContext, sql: &str) -> (Vec<String>, String) {
 }
 
 /// Numbers that follow from a seed.
-struct Random(u64);
+pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
-    fn below(&mut self, end: usize) -> usize {
+    pub(crate) fn below(&mut self, end: usize) -> usize {
         self.0 =
             self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         usize::try_from(self.0 >> 33).unwrap() % end
     }
 
-    fn of<T: Copy>(&mut self, all: &[T]) -> T {
+    pub(crate) fn of<T: Copy>(&mut self, all: &[T]) -> T {
         all[self.below(all.len())]
     }
 }
 
 /// A statement that joins 3 to 6 tables in a drawn order, each with one before.
-fn statement(random: &mut Random, kinds: &[&str]) -> String {
+pub(crate) fn statement(random: &mut Random, kinds: &[&str]) -> String {
     let mut tables: Vec<usize> = (0..ROWS.len()).collect();
     for place in (1..tables.len()).rev() {
         tables.swap(place, random.below(place + 1));

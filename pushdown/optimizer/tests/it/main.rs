@@ -12,6 +12,7 @@ mod drive_keys;
 mod files;
 mod fused;
 mod grace;
+mod graphs;
 mod indexes;
 mod join_order;
 mod keeps;
