@@ -11,15 +11,19 @@
 //! Every scan is read whole whatever the order, so that only the rows that it returns cost
 //! anything; the keys of joins above make them fewer ([`reduction`](crate::reduction)).
 
-use crate::cardinality::Estimate;
+use crate::{cardinality::Estimate, plan::Distribution};
 
 /// What the machine and the operators are like.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CostModel {
-    /// A build side of more bytes is partitioned by hash, and so is the probe side then.
+    /// A build side of fewer bytes and rows is collected in one table. Of a larger one that is done
+    /// if it costs less than partitioning both sides by hash, up to [`COLLECTED_LARGE`] times as
+    /// many.
     pub collect_bytes_max: f64,
-    /// A build side of more rows is partitioned.
+    /// See [`CostModel::collect_bytes_max`].
     pub collect_rows_max: f64,
+    /// Threads that run partitions.
+    pub threads: f64,
     /// Bytes of a table that a core's cache holds.
     pub cache_bytes: f64,
     /// Rows of a build side whose keys scans below its probe side look up; 0 if they never do.
@@ -31,6 +35,7 @@ impl Default for CostModel {
         Self {
             collect_bytes_max: 1024.0 * 1024.0,
             collect_rows_max: 128.0 * 1024.0,
+            threads: 2.0,
             cache_bytes: 1024.0 * 1024.0,
             keys_rows_max: 8.0 * 1024.0 * 1024.0,
         }
@@ -54,25 +59,38 @@ const TABLE_ROW_BYTES: f64 = 16.0;
 /// looked up.
 const KEYS_PASS: f64 = 0.1;
 
-impl CostModel {
-    /// Whether a build side is partitioned, and the probe side with it.
-    pub(crate) fn is_partitioned(&self, build: Estimate) -> bool {
-        build.bytes() >= self.collect_bytes_max || build.rows >= self.collect_rows_max
-    }
+/// How many times the limits of a small build side one may have that is collected since that costs
+/// less: a limit of memory.
+pub const COLLECTED_LARGE: f64 = 64.0;
 
+/// The cost of one join, without that of its inputs.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct JoinCost {
+    pub(crate) distribution: Distribution,
+    pub(crate) cost: f64,
+}
+
+impl CostModel {
     /// The cost of rows that a scan returns.
     pub(crate) fn returned(rows: Estimate) -> f64 {
         rows.rows * OUTPUT_ROW + copied(rows)
     }
 
-    /// The cost of building the table of one join, without that of its input.
-    pub(crate) fn build(&self, build: Estimate) -> f64 {
-        build.rows * BUILD_ROW * self.lookup(build) + copied(build) + self.partitioned(build, build)
-    }
-
-    /// The cost of looking rows up in the table of one join, without that of its input.
-    pub(crate) fn probe(&self, build: Estimate, probe: Estimate, output: Estimate) -> f64 {
-        probe.rows * self.lookup(build) + self.partitioned(build, probe) + Self::returned(output)
+    /// The cost of a join, by the better distribution.
+    pub(crate) fn join(&self, build: Estimate, probe: Estimate, output: Estimate) -> JoinCost {
+        let is_within = |times: f64| {
+            build.bytes() < self.collect_bytes_max * times
+                && build.rows < self.collect_rows_max * times
+        };
+        let (collected, partitioned) =
+            (self.collected(build, probe), self.partitioned(build, probe));
+        let is_collected =
+            is_within(1.0) || (is_within(COLLECTED_LARGE) && collected < partitioned);
+        let (distribution, cost) = match is_collected {
+            true => (Distribution::Collected, collected),
+            false => (Distribution::Partitioned, partitioned),
+        };
+        JoinCost { distribution, cost: cost + Self::returned(output) }
     }
 
     /// The share of the rows of a probe side that pass the keys of the build side, where `matching`
@@ -84,12 +102,17 @@ impl CostModel {
         }
     }
 
-    /// The cost of sending rows of an input to partitions, if the build side is partitioned.
-    fn partitioned(&self, build: Estimate, input: Estimate) -> f64 {
-        match self.is_partitioned(build) {
-            true => input.rows * PARTITION_ROW + copied(input),
-            false => 0.0,
-        }
+    /// All threads wait for the one that builds the table.
+    fn collected(&self, build: Estimate, probe: Estimate) -> f64 {
+        let lookup = self.lookup(build);
+        self.threads * inserted(build, lookup) + probe.rows * lookup
+    }
+
+    /// Each thread builds a table of its part, in its own cache, and rows of both sides are sent.
+    fn partitioned(&self, build: Estimate, probe: Estimate) -> f64 {
+        let lookup = self.lookup(build.times(self.threads.recip()));
+        let sent = |rows: Estimate| rows.rows * PARTITION_ROW + copied(rows);
+        inserted(build, lookup) + probe.rows * lookup + sent(build) + sent(probe)
     }
 
     fn lookup(&self, build: Estimate) -> f64 {
@@ -99,13 +122,20 @@ impl CostModel {
     }
 }
 
+/// The cost of a table, in which one lookup costs so much.
+fn inserted(build: Estimate, lookup: f64) -> f64 {
+    build.rows * BUILD_ROW * lookup + copied(build)
+}
+
 fn copied(rows: Estimate) -> f64 {
     rows.bytes() / BYTES_PER_LOOKUP
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{CostModel, Estimate};
+    use rstest::rstest;
+
+    use super::{CostModel, Distribution, Estimate};
 
     fn of(rows: f64) -> Estimate {
         Estimate { rows, row_bytes: 16.0 }
@@ -116,7 +146,7 @@ mod tests {
         let model = CostModel::default();
         for (small, large) in [(10.0, 1e3), (1e3, 1e6), (1e6, 1.5e6), (1e7, 1e9)] {
             let (small, large) = (of(small), of(large));
-            let cost = |build, probe| model.build(build) + model.probe(build, probe, large);
+            let cost = |build, probe| model.join(build, probe, large).cost;
             assert!(cost(small, large) < cost(large, small), "{small:?} and {large:?}");
         }
     }
@@ -125,8 +155,24 @@ mod tests {
     fn lookup_in_a_table_beyond_the_cache_costs_several_times_as_much() {
         let (collect_bytes_max, collect_rows_max) = (f64::MAX, f64::MAX);
         let model = CostModel { collect_bytes_max, collect_rows_max, ..CostModel::default() };
-        let of_table = |rows: f64| model.probe(of(rows), of(1e12), of(1.0));
+        let of_table = |rows: f64| model.join(of(rows), of(1e12), of(1.0)).cost;
         let (cached, large) = (of_table(1e3), of_table(1e8));
         assert!(large > 4.0 * cached && large < 6.0 * cached, "{cached} and {large}");
+    }
+
+    #[rstest]
+    #[case::small(1e3, 1e3, 64.0, Distribution::Collected)]
+    #[case::many_rows_to_send(5e5, 1e8, 2.0, Distribution::Collected)]
+    #[case::few_rows_to_send(5e5, 1e5, 2.0, Distribution::Partitioned)]
+    #[case::many_threads_that_wait(5e5, 1e6, 64.0, Distribution::Partitioned)]
+    #[case::too_large(1e8, 1e12, 2.0, Distribution::Partitioned)]
+    fn build_side_is_collected_if_that_costs_less(
+        #[case] build: f64,
+        #[case] probe: f64,
+        #[case] threads: f64,
+        #[case] expected: Distribution,
+    ) {
+        let model = CostModel { threads, ..CostModel::default() };
+        assert_eq!(model.join(of(build), of(probe), of(1.0)).distribution, expected);
     }
 }

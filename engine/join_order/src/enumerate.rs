@@ -7,8 +7,8 @@
 
 use crate::{
     graph::{Crossing, Graph},
-    plan::Table,
     set::RelationSet,
+    table::Table,
 };
 
 /// Ends an enumeration that takes too long.

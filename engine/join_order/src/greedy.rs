@@ -3,8 +3,8 @@
 //! heuristic for optimizing large queries", DEXA 1998), for graphs that are too large to enumerate.
 
 use crate::{
-    plan::{Entry, Table},
     set::RelationSet,
+    table::{Entry, Table},
 };
 
 /// A pair of sets that can be joined.

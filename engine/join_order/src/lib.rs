@@ -13,7 +13,7 @@
 //! estimates   rows of a set of relations, cost of a join   cardinality.rs, cost.rs, estimates.rs
 //! keys        what those of a join leave of the scans      reduction.rs
 //! search      all orders of a small graph, or a greedy one enumerate.rs, greedy.rs
-//! result      the cheapest tree                            plan.rs, choose.rs
+//! result      the cheapest tree                            table.rs, plan.rs, choose.rs
 //! ```
 //!
 //! # What this crate does not do
@@ -45,11 +45,12 @@ mod plan;
 mod query;
 mod reduction;
 mod set;
+mod table;
 #[cfg(test)]
 mod tests;
 
 pub use choose::{Method, Order, STEPS_MAX, choose};
-pub use cost::CostModel;
+pub use cost::{COLLECTED_LARGE, CostModel};
 pub use estimates::Estimates;
 pub use plan::{Distribution, Plan, PlannedJoin, Side};
 pub use query::{Column, Condition, Error, Join, Kind, Query, Relation, Tree};

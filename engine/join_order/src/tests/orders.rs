@@ -9,7 +9,7 @@ use crate::{
     Column, Condition, CostModel, Join, Kind, Method, Order, Plan, Query, Relation, RelationSet,
     Side, Tree, choose,
     graph::{Crossing, Graph},
-    plan::Table,
+    table::Table,
 };
 
 /// Makes queries by the names of tables.

@@ -2,9 +2,10 @@
 //! Makes random queries, and all trees over them that the rules allow.
 
 use crate::{
-    Column, Condition, CostModel, Join, Kind, Plan, Query, Relation, RelationSet, Tree,
+    Column, Condition, CostModel, Distribution, Join, Kind, Plan, Query, Relation, RelationSet,
+    Tree,
     graph::{Crossing, Graph},
-    plan::Table,
+    table::Table,
 };
 
 /// Numbers that a seed determines: splitmix64.
@@ -163,7 +164,8 @@ pub(super) fn trees(table: &mut Table, set: RelationSet) -> Vec<Plan> {
         let (lefts, rights) = (trees(table, last.left), trees(table, last.right));
         for left in &lefts {
             for right in &rights {
-                found.extend(table.assemble(&entry, last, left.clone(), right.clone()));
+                let inputs = [left.clone(), right.clone()];
+                found.push(table.assemble(&entry, last, Distribution::Collected, inputs));
             }
         }
     }

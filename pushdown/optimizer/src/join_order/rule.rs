@@ -10,7 +10,7 @@ use datafusion::{
     physical_optimizer::PhysicalOptimizerRule,
     physical_plan::{ExecutionPlan, replace_children_if_necessary},
 };
-use nearscan_join_order::{CostModel, Method, choose};
+use nearscan_join_order::{CostModel, Order, choose};
 
 use super::{rebuild::rebuilt, region::Region, seen::Stage};
 use crate::settings::{JoinOrder, NearscanOptions};
@@ -51,10 +51,11 @@ impl PhysicalOptimizerRule for JoinOrderRule {
             return Ok(plan);
         }
         let limits = &config.optimizer;
-        #[expect(clippy::cast_precision_loss, reason = "limits have few digits")]
+        #[expect(clippy::cast_precision_loss, reason = "the numbers have few digits")]
         let model = CostModel {
             collect_bytes_max: limits.hash_join_single_partition_threshold as f64,
             collect_rows_max: limits.hash_join_single_partition_threshold_rows as f64,
+            threads: config.execution.target_partitions as f64,
             ..CostModel::default()
         };
         ordered(plan, &model)
@@ -79,12 +80,10 @@ fn ordered(plan: Arc<dyn ExecutionPlan>, model: &CostModel) -> Result<Arc<dyn Ex
     // Estimates are of the relations as they were, since theirs stay the same.
     let query = region.query().filter(|query| query.relations.len() >= RELATIONS_MIN);
     let order = query.and_then(|query| choose(&query, model).ok().flatten());
-    let order = order.filter(|order| {
+    if let Some(Order { method, cost, original_cost, .. }) = &order {
         let relations = region.relations.len();
-        let (cost, original) = (order.cost, order.original_cost);
-        tracing::debug!(relations, method = ?order.method, cost, original, "joins are ordered");
-        order.method != Method::Original
-    });
+        tracing::debug!(relations, ?method, cost, original_cost, "joins are ordered");
+    }
     let mut is_changed = false;
     for relation in &mut region.relations {
         let inner = ordered(Arc::clone(relation), model)?;
