@@ -102,17 +102,22 @@ impl<'a> Table<'a> {
         let cardinality = &self.cardinality;
         let estimate = *self.estimates.entry(both).or_insert_with(|| cardinality.estimate(both));
         let equal = self.equal_columns(left, right);
+        let mut best: Option<Entry> = None;
+        let mut limit = self.get(both).map_or(f64::INFINITY, |known| known.cost);
         let sides = [(Side::Left, of_left, of_right), (Side::Right, of_right, of_left)];
-        let [left, right] = sides.map(|(build, build_rows, probe_rows)| {
+        for (build, build_rows, probe_rows) in sides {
             let keys = match self.drops_rows_without_partner(joining, build) {
                 DropsRows::WithoutPartner => self.key_relations(&equal, build),
                 DropsRows::No => None,
             };
             let last = Last { left, right, joining, build, build_rows, probe_rows, keys };
-            let cost = self.cost_of_join(estimate, &last, &mut Vec::new());
-            Entry { estimate, cost, last: Some(last) }
-        });
-        Some(if left.cost <= right.cost { left } else { right })
+            let cost = self.cost_of_join(estimate, &last, &mut Vec::new(), limit);
+            limit = limit.min(cost);
+            if best.as_ref().is_none_or(|best| cost < best.cost) {
+                best = Some(Entry { estimate, cost, last: Some(last) });
+            }
+        }
+        best
     }
 
     /// The columns of the one set that equal columns of the other where they are joined.
@@ -146,25 +151,42 @@ impl<'a> Table<'a> {
         (!relations.is_empty()).then_some(relations)
     }
 
-    /// The cost of the best tree over a set with an entry, below joins whose keys reduce its scans.
-    fn cost_below(&self, relations: RelationSet, reductions: &mut Vec<Reduction>) -> f64 {
+    /// The cost of the best tree over a set with an entry, below joins whose keys reduce its scans;
+    /// a part of it if that is no less than `limit`.
+    fn cost_below(
+        &self,
+        relations: RelationSet,
+        reductions: &mut Vec<Reduction>,
+        limit: f64,
+    ) -> f64 {
         let Some(entry) = self.get(relations) else { return f64::INFINITY };
         match &entry.last {
             _ if reductions.is_empty() => entry.cost,
-            Some(last) => self.cost_of_join(entry.estimate, last, reductions),
+            Some(last) => self.cost_of_join(entry.estimate, last, reductions, limit),
             None => CostModel::returned(entry.estimate.times(share_left(reductions, relations))),
         }
     }
 
-    /// The cost of a join, which would return `output` without any reduction, and of its inputs.
-    fn cost_of_join(&self, output: Estimate, last: &Last, reductions: &mut Vec<Reduction>) -> f64 {
+    /// The cost of a join, which would return `output` without any reduction, and of its inputs; if
+    /// that is no less than `limit`, only a part of it that is no less either.
+    fn cost_of_join(
+        &self,
+        output: Estimate,
+        last: &Last,
+        reductions: &mut Vec<Reduction>,
+        limit: f64,
+    ) -> f64 {
         let (build_side, probe_side) = last.build_and_probe();
-        let build_cost = self.cost_below(build_side, reductions);
         let above = reductions.len();
-        let own = self.own_cost(output, last, reductions);
-        let probe_cost = self.cost_below(probe_side, reductions);
+        let mut cost = self.own_cost(output, last, reductions).cost;
+        if cost < limit {
+            cost += self.cost_below(probe_side, reductions, limit - cost);
+        }
         reductions.truncate(above);
-        build_cost + probe_cost + own.cost
+        if cost < limit {
+            cost += self.cost_below(build_side, reductions, limit - cost);
+        }
+        cost
     }
 
     /// The cost of a join without its inputs; adds what its keys leave to the reductions.
