@@ -21,7 +21,7 @@ use datafusion::{
 use nearscan_drive::{Drive, Drives, clock::Stopwatch};
 use nearscan_optimizer::{
     FusedScanRule, GraceJoinRule, JoinKeysRule, JoinOrderRule, LastPlanRule, LocalReads,
-    PartitionedAggregateRule, PushdownContext, PushdownRule,
+    PartitionedAggregateRule, PushdownContext, PushdownRule, WindowsRule,
 };
 
 use crate::{
@@ -171,6 +171,7 @@ impl EngineBuilder {
         JoinOrderRule.install(&mut state);
         PushdownRule::new(context).install(&mut state);
         FusedScanRule.install(&mut state);
+        WindowsRule.install(&mut state);
         JoinKeysRule.install(&mut state);
         PartitionedAggregateRule.install(&mut state);
         GraceJoinRule::install(&mut state);

@@ -47,6 +47,7 @@ pub(crate) const TWO_FILES: &str = "f";
 const MODE: &str = "nearscan.pushdown.mode";
 const SCAN: &str = "nearscan.scan";
 const AGGREGATE: &str = "nearscan.aggregate";
+const WINDOWS: &str = "nearscan.windows";
 const JOIN_ORDER: &str = "nearscan.join_order";
 const VERIFY: &str = "nearscan.pushdown.verify";
 const BATCH_SIZE: &str = "datafusion.execution.batch_size";
@@ -77,6 +78,7 @@ pub(crate) const OFF: Way = Way {
         (MODE, "off"),
         (SCAN, "datafusion"),
         (AGGREGATE, "datafusion"),
+        (WINDOWS, "off"),
         (JOIN_ORDER, "datafusion"),
     ],
     ..FORCED

@@ -9,7 +9,7 @@
 //! and how, follows from the footers of files, which the other machine does not have at hand. No
 //! scan uses the keys of a join there, so the operator that collects them is left out, and its
 //! input is decoded in its place. An aggregate of ours is serialised as the operators that it
-//! replaces, and so is a join that can spill.
+//! replaces, and so are a join that can spill, and windows with all that runs in them.
 
 mod merge;
 
@@ -43,6 +43,7 @@ use prost::Message;
 
 use crate::{
     aggregate::{PartitionedAggregateExec, replaced_over},
+    clustered::WindowsExec,
     cost::UnitEstimate,
     decision::{Costs, KeepReason},
     exec::{PushdownExec, PushdownMergeExec, Pushed, Replaced, RowsShape},
@@ -53,8 +54,8 @@ use crate::{
 };
 
 /// Reads and writes [`PushdownExec`], [`PushdownMergeExec`], [`FusedScanExec`],
-/// [`PartitionedAggregateExec`], [`GraceHashJoinExec`], the operator that collects join keys, and
-/// the operators of corrections.
+/// [`PartitionedAggregateExec`], [`GraceHashJoinExec`], [`WindowsExec`], the operator that collects
+/// join keys, and the operators of corrections.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct PushdownCodec;
 
@@ -192,6 +193,9 @@ struct OperatorNode {
     /// The join that one that can spill replaces, over empty inputs.
     #[prost(bytes = "vec", optional, tag = "6")]
     join: Option<Vec<u8>>,
+    /// The plan that windows replace.
+    #[prost(bytes = "vec", optional, tag = "7")]
+    windows: Option<Vec<u8>>,
     /// Whether it is left out, so that its input is decoded in its place.
     #[prost(bool, tag = "4")]
     is_left_out: bool,
@@ -216,7 +220,7 @@ impl PhysicalExtensionCodec for PushdownCodec {
                 let decode = PhysicalPlanDecodeContext::new(ctx, self);
                 Ok(Arc::new(merge::read(&node, inputs, &decode, proto_converter)?))
             }
-            OperatorNode { scan: Some(plan), .. } => {
+            OperatorNode { scan: Some(plan), .. } | OperatorNode { windows: Some(plan), .. } => {
                 physical_plan_from_bytes_with_proto_converter(&plan, ctx, self, proto_converter)
             }
             OperatorNode { is_left_out: true, .. } => only_child(inputs.to_vec()),
@@ -260,6 +264,12 @@ impl PhysicalExtensionCodec for PushdownCodec {
             let plan = Arc::clone(exec.replaced());
             let plan = physical_plan_to_bytes_with_proto_converter(plan, self, proto_converter)?;
             operator.scan = Some(plan.to_vec());
+        } else if let Some(exec) = node.downcast_ref::<WindowsExec>() {
+            // The input, which the codec writes as well, is of no use: scans are written as what
+            // they replace, which has no windows.
+            let plan = Arc::clone(exec.replaced());
+            let plan = physical_plan_to_bytes_with_proto_converter(plan, self, proto_converter)?;
+            operator.windows = Some(plan.to_vec());
         } else if let Some(exec) = node.downcast_ref::<PartitionedAggregateExec>() {
             // The codec writes the input beside the operator, and gives it to whoever decodes.
             let input = only_child(exec.children().into_iter().cloned().collect())?;

@@ -19,7 +19,8 @@
 //! Merges of sorted rows over such scans become [`PushdownMergeExec`], in a second walk. Scans that
 //! no drive has become [`FusedScanExec`]s, by another rule ([`FusedScanRule`]), and grouped
 //! aggregates that no scan computes [`PartitionedAggregateExec`]s ([`PartitionedAggregateRule`]).
-//! Under a memory limit, joins become [`GraceHashJoinExec`]s, which can spill ([`GraceJoinRule`]).
+//! Files that are written in the order of a key are cut into windows of it, of which each is
+//! aggregated by itself ([`WindowsRule`]). Under a memory limit, joins become [`GraceHashJoinExec`]s, which can spill ([`GraceJoinRule`]).
 //!
 //! # What this crate does not do
 //!
@@ -38,6 +39,7 @@
 #![forbid(unsafe_code)]
 
 mod aggregate;
+mod clustered;
 #[cfg(feature = "proto")]
 pub mod codec;
 pub mod context;
@@ -68,6 +70,7 @@ mod stored;
 mod units;
 
 pub use aggregate::{PartitionedAggregateExec, PartitionedAggregateRule};
+pub use clustered::{WindowsExec, WindowsRule};
 #[cfg(feature = "proto")]
 pub use codec::PushdownCodec;
 pub use context::PushdownContext;

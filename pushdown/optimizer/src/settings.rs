@@ -101,6 +101,16 @@ pub enum JoinOrder {
     DataFusion,
 }
 
+/// Whether operators run over windows of the keys of their files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum WindowMode {
+    /// Where the bounds of footers say that windows overlap little.
+    #[default]
+    Auto,
+    /// Never.
+    Off,
+}
+
 /// What estimates of cost may read of files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum StatisticsSource {
@@ -163,6 +173,8 @@ pub struct NearscanOptions {
     pub scan: ScanReader,
     /// `nearscan.aggregate`.
     pub aggregate: AggregateOperator,
+    /// `nearscan.windows`.
+    pub windows: WindowMode,
     /// `nearscan.join_order`.
     pub join_order: JoinOrder,
     /// `nearscan.statistics`.
@@ -311,6 +323,16 @@ pub static SETTINGS: &[Setting] = &[
                       where it can (partitioned), or DataFusion's",
         get: |options| options.aggregate.to_string(),
         set: |options, value| store(&mut options.aggregate, value.parse().ok()),
+    },
+    Setting {
+        key: "nearscan.windows",
+        values: "auto or off",
+        default: "auto",
+        description: "Whether groups by a key in whose order files are written are aggregated \
+                      window by window of that key, without distributing rows: where footers show \
+                      such an order (auto), or never (off)",
+        get: |options| options.windows.to_string(),
+        set: |options, value| store(&mut options.windows, value.parse().ok()),
     },
     Setting {
         key: "nearscan.join_order",
@@ -503,6 +525,7 @@ macro_rules! impl_words {
 impl_words!(PushdownMode { Auto = "auto", Force = "force", Off = "off" });
 impl_words!(ScanReader { Fused = "fused", DataFusion = "datafusion" });
 impl_words!(StatisticsSource { Sampled = "sampled", Footer = "footer" });
+impl_words!(WindowMode { Auto = "auto", Off = "off" });
 impl_words!(JoinOrder { Cost = "cost", DataFusion = "datafusion" });
 impl_words!(AggregateOperator { Partitioned = "partitioned", DataFusion = "datafusion" });
 

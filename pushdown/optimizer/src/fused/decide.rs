@@ -224,6 +224,7 @@ impl Walk {
             batch_rows: self.batch_rows,
             states: None,
             rows: None,
+            windows: None,
         })
     }
 }

@@ -28,9 +28,10 @@ use nearscan_command::Output;
 
 use super::{
     filter::columns_of,
-    keys::LinkedKeys,
+    keys::{LinkedKeys, dynamic_ids},
     run::{self, Start},
     share::Lists,
+    windows::{Cuts, Windows},
     work::Fused,
 };
 use crate::{
@@ -85,8 +86,33 @@ impl FusedScanExec {
     }
 
     /// The work of the scan.
-    pub(super) fn fused(&self) -> &Fused {
+    pub(crate) fn fused(&self) -> &Fused {
         &self.fused
+    }
+
+    /// The scan with a partition for each window of an output.
+    ///
+    /// # Errors
+    /// If it cannot be cut by that output.
+    pub(crate) fn windowed(&self, output: usize, cuts: Cuts) -> Result<Self> {
+        let fused = self.fused.windowed(output, cuts)?;
+        let properties = match &fused.windows {
+            Some(windows) => properties_of_windows(&self.properties, &self.plan, windows)?,
+            None => Arc::clone(&self.properties),
+        };
+        let (fused, executions) = (Arc::new(fused), Arc::default());
+        Ok(Self { fused, executions, properties, ..self.clone() })
+    }
+
+    /// The scan without the dynamic filters of some joins, by their identities.
+    pub(crate) fn without_filters_of(&self, joins: &[u64]) -> Self {
+        let is_of = |filter: &Arc<dyn PhysicalExpr>| {
+            dynamic_ids(filter).iter().any(|join| joins.contains(join))
+        };
+        let mut node = self.clone();
+        node.dynamic_filters.retain(|filter| !is_of(filter));
+        node.executions = Arc::default();
+        node
     }
 
     /// The scan with keys of one more join.
@@ -123,6 +149,9 @@ impl FusedScanExec {
             write!(f, ", fetch={fetch}")?;
         }
         write!(f, ", row_groups={}", self.row_group_count())?;
+        if let Some(windows) = &self.fused.windows {
+            write!(f, ", windows={}", windows.count())?;
+        }
         if !self.dynamic_filters.is_empty() {
             f.write_str(", dynamic_filter=true")?;
         }
@@ -163,6 +192,21 @@ fn properties_over(plan: &Arc<dyn ExecutionPlan>, partitions: usize) -> Arc<Plan
         of_plan.boundedness,
     );
     Arc::new(properties.with_scheduling_type(SchedulingType::Cooperative))
+}
+
+/// The properties of a scan whose partitions are windows, each of which has its row groups in the
+/// order of the files, but not their rows.
+fn properties_of_windows(
+    before: &PlanProperties,
+    plan: &Arc<dyn ExecutionPlan>,
+    windows: &Windows,
+) -> Result<Arc<PlanProperties>> {
+    let mut rows = before.equivalence_properties().clone();
+    rows.clear_orderings();
+    let partitioning = windows.partitioning(&plan.schema())?;
+    let properties =
+        PlanProperties::new(rows, partitioning, before.emission_type, before.boundedness);
+    Ok(Arc::new(properties.with_scheduling_type(SchedulingType::Cooperative)))
 }
 
 impl DisplayAs for FusedScanExec {

@@ -51,17 +51,19 @@ use datafusion::{
     },
 };
 
+use crate::clustered::WindowsExec;
+
 /// A column of an input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Origin {
+pub(crate) struct Origin {
     /// Which of the operator's inputs.
-    pub(super) input: usize,
-    pub(super) column: usize,
+    pub(crate) input: usize,
+    pub(crate) column: usize,
 }
 
 /// The columns of the inputs of `plan` by which rows can be dropped if its column `column` is
 /// wanted to be in a set.
-pub(super) fn origins(plan: &Arc<dyn ExecutionPlan>, column: usize) -> Vec<Origin> {
+pub(crate) fn origins(plan: &Arc<dyn ExecutionPlan>, column: usize) -> Vec<Origin> {
     // The rows that a limit lets pass depend on those before.
     if plan.fetch().is_some() {
         return Vec::new();
@@ -111,7 +113,8 @@ fn of_one_input(plan: &Arc<dyn ExecutionPlan>, column: usize) -> Option<usize> {
         || plan.is::<CooperativeExec>()
         || plan.is::<CoalescePartitionsExec>()
         || plan.is::<SortExec>()
-        || plan.is::<SortPreservingMergeExec>();
+        || plan.is::<SortPreservingMergeExec>()
+        || plan.is::<WindowsExec>();
     keeps_all_rows.then_some(column)
 }
 

@@ -22,6 +22,7 @@
 //! - `exec`: the operator; `run`: its streams; `metrics`: their counters; `share`: how its
 //!   partitions share row groups; `reader`: opens row groups and reads their chunks, of later ones
 //!   ahead.
+//! - `windows`: scans whose partitions are ranges of a column.
 //! - `prune`: row groups without a row of the result, by statistics; `indexes`: by Bloom filters,
 //!   and pages by the page index.
 //!
@@ -47,10 +48,14 @@ mod reader;
 mod rule;
 mod run;
 mod share;
+mod windows;
 mod work;
 
 pub use choice::ScanChoice;
 pub use exec::FusedScanExec;
 pub(crate) use keys::{collects_keys, dynamic_ids, input_of_collector};
+pub(crate) use lineage::origins;
 pub use link::JoinKeysRule;
 pub use rule::FusedScanRule;
+pub(crate) use share::{Lists, Share, start as start_share};
+pub(crate) use windows::{Cuts, KeyBounds};

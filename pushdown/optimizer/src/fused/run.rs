@@ -22,7 +22,7 @@ use datafusion::{
 };
 use futures::{TryStreamExt, stream, stream::BoxStream};
 use nearscan_command::ResultView;
-use nearscan_cpu::fused::{Progress, Scan, ScanError, ScanPlan, has_pages_at};
+use nearscan_cpu::fused::{Progress, RowFilter, Scan, ScanError, ScanPlan, has_pages_at};
 
 use super::{
     filter::DynamicFilter,
@@ -32,6 +32,7 @@ use super::{
     prune::RowGroupPruner,
     reader::{OpenUnit, RowGroupReader},
     share::{self, Lists},
+    windows::WindowFilter,
     work::Fused,
 };
 use crate::{
@@ -66,11 +67,14 @@ pub(super) fn partition_stream(
     let fused = Arc::clone(start.fused);
     let schema = start.plan.schema();
     let counts: Vec<usize> = fused.partitions.iter().map(Vec::len).collect();
-    let share = share::start(start.executions, task, &counts, partition, !fused.is_ordered);
+    let is_shared = !fused.is_ordered && fused.windows.is_none();
+    let share = share::start(start.executions, task, &counts, partition, is_shared);
+    let window = WindowFilter::of(&fused, partition);
     let metrics = Metrics::new(start.metrics, partition);
     let pruner = RowGroupPruner::new(&fused, start.dynamic_filters, start.keys);
     let runner = Runner {
-        scan: Scan::new(with_dynamic_filters(&start, &schema)),
+        scan: Scan::new(with_filters(&start, &schema, window.as_ref())),
+        window,
         reader: RowGroupReader::new(&fused, share, pruner, metrics.row_groups_pruned.clone(), task),
         indexes: IndexPruner::new(&fused, start.plan),
         page_memory: MemoryConsumer::new("FusedScanExec pages").register(task.memory_pool()),
@@ -93,14 +97,21 @@ pub(super) fn partition_stream(
     Ok(RecordBatchStreamAdapter::new(schema, Box::pin(batches)))
 }
 
-/// The plan of the scan with the dynamic filters of its operator, but for those of a join whose
-/// keys it has: these drop the same rows, and cost much less.
-fn with_dynamic_filters(start: &Start<'_>, outputs: &Schema) -> Arc<ScanPlan> {
+/// The plan of the scan with the filter of its window, and the dynamic filters of its operator, but
+/// for those of a join whose keys it has: these drop the same rows, and cost much less.
+fn with_filters(
+    start: &Start<'_>,
+    outputs: &Schema,
+    window: Option<&Arc<WindowFilter>>,
+) -> Arc<ScanPlan> {
     let fused = start.fused;
-    if start.dynamic_filters.is_empty() && start.keys.is_empty() {
+    if start.dynamic_filters.is_empty() && start.keys.is_empty() && window.is_none() {
         return Arc::clone(&fused.scan);
     }
     let mut plan = ScanPlan::clone(&fused.scan);
+    if let Some(window) = window {
+        plan.filters.insert(0, Arc::clone(window) as Arc<dyn RowFilter>);
+    }
     plan.keys = start.keys.iter().map(|it| (it.columns.clone(), Arc::clone(&it.keys))).collect();
     let has_keys = |filter: &&Arc<dyn PhysicalExpr>| {
         let joins = dynamic_ids(filter);
@@ -119,6 +130,8 @@ fn with_dynamic_filters(start: &Start<'_>, outputs: &Schema) -> Arc<ScanPlan> {
 struct Runner {
     fused: Arc<Fused>,
     scan: Scan,
+    /// The window that the partition is.
+    window: Option<Arc<WindowFilter>>,
     reader: RowGroupReader,
     indexes: IndexPruner,
     page_memory: MemoryReservation,
@@ -160,7 +173,7 @@ impl Runner {
             if let Some(stream) = &mut self.fallback {
                 match stream.try_next().await? {
                     Some(_) if self.only_checks => continue,
-                    Some(batch) => return Ok(Some(batch)),
+                    Some(batch) => return self.in_window(batch).map(Some),
                     None => self.fallback = None,
                 }
             }
@@ -181,12 +194,23 @@ impl Runner {
         }
     }
 
+    /// The rows of a batch that are in the window.
+    fn in_window(&self, batch: RecordBatch) -> Result<RecordBatch> {
+        match &self.window {
+            Some(window) => window.keep(&batch),
+            None => Ok(batch),
+        }
+    }
+
     /// Begins a row group, unless its Bloom filters or its page index rule all rows out.
     async fn open(&mut self, open: OpenUnit) -> Result<()> {
         let fused = Arc::clone(&self.fused);
         let Some(unit) = fused.unit(open.at) else {
             return internal_err!("the scan has no row group {:?}", open.at);
         };
+        if let Some(window) = &self.window {
+            window.begin(&fused, unit);
+        }
         let planned = &unit.planned;
         if !open.is_readable() {
             self.metrics.begin(planned.rows);

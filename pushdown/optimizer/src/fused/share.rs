@@ -17,11 +17,11 @@ use datafusion::execution::TaskContext;
 use crate::executions::Executions;
 
 /// The lists of all partitions.
-pub(super) type Lists = Mutex<Vec<List>>;
+pub(crate) type Lists = Mutex<Vec<List>>;
 
 /// The row groups of one partition, as places in its list of the plan.
 #[derive(Debug, Default)]
-pub(super) struct List {
+pub(crate) struct List {
     left: VecDeque<usize>,
     stream: Stream,
 }
@@ -37,14 +37,14 @@ enum Stream {
 
 /// The right of one stream to take row groups.
 #[derive(Debug)]
-pub(super) struct Share {
+pub(crate) struct Share {
     lists: Arc<Lists>,
     partition: usize,
     takes_from_others: bool,
 }
 
 /// Starts the stream of a partition; `counts` are the numbers of row groups of all partitions.
-pub(super) fn start(
+pub(crate) fn start(
     executions: &Executions<Lists>,
     context: &Arc<TaskContext>,
     counts: &[usize],
@@ -62,7 +62,7 @@ pub(super) fn start(
 
 impl Share {
     /// The partition and place of the next row group; none when no more is left.
-    pub(super) fn next(&self) -> Option<(usize, usize)> {
+    pub(crate) fn next(&self) -> Option<(usize, usize)> {
         let mut lists = lock(&self.lists);
         if let Some(place) = lists.get_mut(self.partition)?.left.pop_front() {
             return Some((self.partition, place));

@@ -9,6 +9,7 @@ use nearscan_command::{Operand, Output};
 use nearscan_cpu::fused::ScanPlan;
 use parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
 
+use super::windows::Windows;
 use crate::{
     exec::Replaced,
     lower::aggregate::{Meaning, Source},
@@ -43,6 +44,8 @@ pub(crate) struct Fused {
     pub(crate) states: Option<Replaced>,
     /// The output's columns, if it is rows.
     pub(crate) rows: Option<RowOutput>,
+    /// The windows that the partitions are, if they are any.
+    pub(crate) windows: Option<Windows>,
 }
 
 /// A row group, and the footer of its file.

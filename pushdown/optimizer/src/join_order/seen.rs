@@ -18,6 +18,7 @@ use nearscan_corrections::input_of_unchanged;
 
 use crate::{
     aggregate::PartitionedAggregateExec,
+    clustered::WindowsExec,
     exec::PushdownExec,
     fused::{FusedScanExec, input_of_collector},
     grace::GraceHashJoinExec,
@@ -48,7 +49,8 @@ fn input_of_passing(plan: &Arc<dyn ExecutionPlan>) -> Option<&Arc<dyn ExecutionP
         || plan.is::<RepartitionExec>()
         || plan.is::<SortExec>()
         || plan.is::<SortPreservingMergeExec>()
-        || plan.is::<CooperativeExec>();
+        || plan.is::<CooperativeExec>()
+        || plan.is::<WindowsExec>();
     match passes_on && plan.fetch().is_none() {
         true => plan.children().into_iter().next(),
         false => input_of_unchanged(plan).or_else(|| input_of_collector(plan)),

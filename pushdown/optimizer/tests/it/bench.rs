@@ -41,7 +41,7 @@ use nearscan_drive::{Capabilities, Drive, Drives, FileRef};
 use nearscan_optimizer::{
     Candidate, Decision, FileFacts, FusedScanRule, JoinKeysRule, JoinOrderRule, Kept,
     NearscanOptions, PartitionedAggregateRule, PushdownContext, PushdownExec, PushdownMergeExec,
-    PushdownRule, decide::decide, planning_context,
+    PushdownRule, WindowsRule, decide::decide, planning_context,
 };
 use parquet::file::metadata::ParquetMetaDataReader;
 use tempfile::TempDir;
@@ -214,6 +214,7 @@ impl Bench {
     fn fused_state(&self) -> SessionStateBuilder {
         let mut state = self.pushing_state();
         FusedScanRule.install(&mut state);
+        WindowsRule.install(&mut state);
         JoinKeysRule.install(&mut state);
         PartitionedAggregateRule.install(&mut state);
         state

@@ -6,6 +6,7 @@
 
 mod aggregates;
 mod bench;
+mod clustered;
 mod codec;
 mod drive;
 mod drive_keys;

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Aggregates files that are written in the order of a key window by window, without distributing
+//! their rows.
+//!
+//! ```text
+//! AggregateExec: mode=FinalPartitioned        WindowsExec: windows=61, key=l_orderkey
+//!   RepartitionExec: Hash([l_orderkey])   =>    AggregateExec: mode=SinglePartitioned
+//!     AggregateExec: mode=Partial                 FusedScanExec: windows=61
+//!       FusedScanExec
+//! ```
+//!
+//! The ranges of the row groups of such files hardly overlap, so row groups are range partitions
+//! that nobody had to make. They are cut into windows of the key, more of them than partitions run;
+//! each partition runs one window after the other, and its table is of one window only.
+//!
+//! - `rule`: [`WindowsRule`], which parts of a plan are cut; `chain`: what of a plan has its rows in
+//!   the windows of its scans; `cut`: where windows begin.
+//! - `exec`: [`WindowsExec`], which runs windows.
+//!
+//! # Invariants
+//!
+//! - All rows of equal keys are in one window, NULL too.
+//! - Row groups without bounds overlap every window, so they leave the plan as it is.
+//! - No operator in a window waits for another window.
+
+mod chain;
+mod cut;
+mod exec;
+mod rule;
+
+pub use exec::WindowsExec;
+pub use rule::WindowsRule;
