@@ -47,7 +47,7 @@ use crate::{
     cost::UnitEstimate,
     decision::{Costs, KeepReason},
     exec::{PushdownExec, PushdownMergeExec, Pushed, Replaced, RowsShape},
-    fused::{FusedScanExec, collects_keys},
+    fused::{FusedScanExec, input_of_collector},
     grace::GraceHashJoinExec,
     lower::aggregate::{Meaning, Source},
     units::PlannedUnit,
@@ -286,7 +286,7 @@ impl PhysicalExtensionCodec for PushdownCodec {
             let join = replace_children_if_necessary(join, inputs)?;
             let join = physical_plan_to_bytes_with_proto_converter(join, self, proto_converter)?;
             operator.join = Some(join.to_vec());
-        } else if collects_keys(&node) {
+        } else if input_of_collector(&node).is_some() {
             operator.is_left_out = true;
         } else {
             return internal_err!("{} is not an operator of this codec", node.name());

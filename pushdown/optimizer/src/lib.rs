@@ -19,8 +19,9 @@
 //! Merges of sorted rows over such scans become [`PushdownMergeExec`], in a second walk. Scans that
 //! no drive has become [`FusedScanExec`]s, by another rule ([`FusedScanRule`]), and grouped
 //! aggregates that no scan computes [`PartitionedAggregateExec`]s ([`PartitionedAggregateRule`]).
-//! Files that are written in the order of a key are cut into windows of it, of which each is
-//! aggregated by itself ([`WindowsRule`]). Under a memory limit, joins become [`GraceHashJoinExec`]s, which can spill ([`GraceJoinRule`]).
+//! Files that are written in the order of a key are cut into windows of it, of which each is joined
+//! and aggregated by itself ([`WindowsRule`]). Under a memory limit, joins become
+//! [`GraceHashJoinExec`]s, which can spill ([`GraceJoinRule`]).
 //!
 //! # What this crate does not do
 //!

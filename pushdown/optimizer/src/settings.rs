@@ -328,9 +328,9 @@ pub static SETTINGS: &[Setting] = &[
         key: "nearscan.windows",
         values: "auto or off",
         default: "auto",
-        description: "Whether groups by a key in whose order files are written are aggregated \
-                      window by window of that key, without distributing rows: where footers show \
-                      such an order (auto), or never (off)",
+        description: "Whether joins and groups by a key in whose order files are written are \
+                      computed window by window of that key, without distributing rows: where \
+                      footers show such an order (auto), or never (off)",
         get: |options| options.windows.to_string(),
         set: |options, value| store(&mut options.windows, value.parse().ok()),
     },

@@ -76,10 +76,50 @@ fn distributes(repartition: &&RepartitionExec) -> bool {
 /// The links of an operator whose input or inputs are distributed by keys, and the names of these
 /// keys; windows would spare that.
 pub(super) fn links_of_distributed(plan: &Arc<dyn ExecutionPlan>) -> Vec<(Link, String)> {
-    let Some(first) = first_phase(plan) else { return Vec::new() };
-    let keys = first.group_expr().expr().iter();
-    let link = |(key, name): &(_, String)| Some((link_of_key(key)?, name.clone()));
-    keys.filter_map(link).collect()
+    if let Some(first) = first_phase(plan) {
+        let keys = first.group_expr().expr().iter();
+        let link = |(key, name): &(_, String)| Some((link_of_key(key)?, name.clone()));
+        return keys.filter_map(link).collect();
+    }
+    let Some(join) = plan.downcast_ref::<HashJoinExec>().filter(joins_partitions) else {
+        return Vec::new();
+    };
+    let link = |pair: &(Arc<dyn PhysicalExpr>, Arc<dyn PhysicalExpr>)| {
+        let [left, right] = columns_of(pair)?;
+        let inputs = vec![(0, left.index()), (1, right.index())];
+        Some((Link::Stays { inputs }, left.name().to_owned()))
+    };
+    join.on().iter().filter_map(link).collect()
+}
+
+/// Whether a join is of partitions of both sides, of which each is joined by itself.
+fn joins_partitions(join: &&HashJoinExec) -> bool {
+    // NOT IN asks of the whole other side whether it has any rows, and NULL.
+    *join.partition_mode() == PartitionMode::Partitioned
+        && !join.null_aware
+        && join.fetch().is_none()
+}
+
+/// The columns that a pair of keys is.
+fn columns_of(pair: &(Arc<dyn PhysicalExpr>, Arc<dyn PhysicalExpr>)) -> Option<[&Column; 2]> {
+    Some([pair.0.downcast_ref()?, pair.1.downcast_ref()?])
+}
+
+/// The keys of a join of partitions that are in the windows of its column `column`.
+fn keys_of_windows(
+    join: &HashJoinExec,
+    plan: &Arc<dyn ExecutionPlan>,
+    column: usize,
+) -> Option<Vec<(usize, usize)>> {
+    // Of a side that may be extended with NULL there is none.
+    let origins = origins(plan, column);
+    let is_pair = |pair: &[&Column; 2]| {
+        origins
+            .iter()
+            .any(|origin| pair.get(origin.input).map(|key| key.index()) == Some(origin.column))
+    };
+    let [left, right] = join.on().iter().filter_map(columns_of).find(is_pair)?;
+    Some(vec![(0, left.index()), (1, right.index())])
 }
 
 fn link_of_key(key: &Arc<dyn PhysicalExpr>) -> Option<Link> {
@@ -103,6 +143,9 @@ fn link(plan: &Arc<dyn ExecutionPlan>, column: usize) -> Option<Link> {
     }
     if input_of_unchanged(plan).is_some() {
         return Some(Link::Stays { inputs: vec![(0, column)] });
+    }
+    if let Some(join) = plan.downcast_ref::<HashJoinExec>().filter(joins_partitions) {
+        return Some(Link::Stays { inputs: keys_of_windows(join, plan, column)? });
     }
     let probe_side = plan.downcast_ref::<HashJoinExec>().is_some_and(has_windows_of_probe_side);
     let is_by_row =

@@ -1,20 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Aggregates files that are written in the order of a key window by window, without distributing
-//! their rows.
+//! Joins and aggregates files that are written in the order of a key window by window, without
+//! distributing their rows.
 //!
 //! ```text
 //! AggregateExec: mode=FinalPartitioned        WindowsExec: windows=61, key=l_orderkey
 //!   RepartitionExec: Hash([l_orderkey])   =>    AggregateExec: mode=SinglePartitioned
 //!     AggregateExec: mode=Partial                 FusedScanExec: windows=61
 //!       FusedScanExec
+//!
+//! HashJoinExec: mode=Partitioned              WindowsExec: windows=61, key=o_orderkey
+//!   RepartitionExec: Hash([o_orderkey])   =>    HashJoinExec: mode=Partitioned
+//!     FusedScanExec                               FusedScanExec: windows=61
+//!   RepartitionExec: Hash([l_orderkey])           FusedScanExec: windows=61
+//!     FusedScanExec
 //! ```
 //!
 //! The ranges of the row groups of such files hardly overlap, so row groups are range partitions
 //! that nobody had to make. They are cut into windows of the key, more of them than partitions run;
 //! each partition runs one window after the other, and its table is of one window only.
 //!
-//! - `rule`: [`WindowsRule`], which parts of a plan are cut; `chain`: what of a plan has its rows in
-//!   the windows of its scans; `cut`: where windows begin.
+//! - `rule`: [`WindowsRule`], which parts of a plan are cut; `chain`: which operators have their
+//!   rows in the windows of scans; `cut`: where windows begin.
 //! - `exec`: [`WindowsExec`], which runs windows.
 //!
 //! # Invariants

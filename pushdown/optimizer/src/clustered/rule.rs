@@ -12,8 +12,9 @@ use datafusion::{
     physical_optimizer::PhysicalOptimizerRule,
     physical_plan::{
         ExecutionPlan, ExecutionPlanProperties, coalesce_partitions::CoalescePartitionsExec,
-        repartition::RepartitionExec, replace_children_if_necessary,
-        sorts::sort_preserving_merge::SortPreservingMergeExec, union::InterleaveExec,
+        execution_plan::InvariantLevel, repartition::RepartitionExec,
+        replace_children_if_necessary, sorts::sort_preserving_merge::SortPreservingMergeExec,
+        union::InterleaveExec,
     },
 };
 
@@ -27,7 +28,7 @@ use crate::{
     settings::{NearscanOptions, WindowMode},
 };
 
-/// Cuts aggregates over files that are written in the order of a group key.
+/// Cuts joins and aggregates over files that are written in the order of their key.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct WindowsRule;
 
@@ -121,7 +122,10 @@ fn cut(plan: &Arc<dyn ExecutionPlan>) -> Result<Option<Arc<dyn ExecutionPlan>>> 
         let mut rebuild = Rebuild { cuts: &cuts, others: &others, joins: Vec::new() };
         let windows = rebuild.rebuilt(plan, &link)?;
         let windows = without_filters_of(windows, &rebuild.joins)?;
-        if windows.schema() == plan.schema() && !waits(&windows, &rebuild.joins)? {
+        let can_run = windows.schema() == plan.schema()
+            && !waits(&windows, &rebuild.joins)?
+            && is_valid(&windows);
+        if can_run {
             return Ok(Some(Arc::new(WindowsExec::new(windows, Arc::clone(plan), key))));
         }
     }
@@ -129,8 +133,8 @@ fn cut(plan: &Arc<dyn ExecutionPlan>) -> Result<Option<Arc<dyn ExecutionPlan>>> 
 }
 
 /// The plan without the dynamic filters of joins in its windows: such a join waits until all of its
-/// partitions have read their build side, and windows run one after the other. What it has on its
-/// build side, the scan gets by the rule `JoinKeys`.
+/// partitions have read their build side, and windows run one after the other. The scans get the
+/// keys of the build side by the rule `JoinKeys`.
 fn without_filters_of(
     plan: Arc<dyn ExecutionPlan>,
     joins: &[u64],
@@ -143,6 +147,16 @@ fn without_filters_of(
         })
     });
     without.data()
+}
+
+/// Whether DataFusion takes the operators of a plan as they are. A join of several columns wants to
+/// see its inputs partitioned by all of them, and some operators hide how their rows are.
+fn is_valid(plan: &Arc<dyn ExecutionPlan>) -> bool {
+    let checked = plan.apply(|node| {
+        node.check_invariants(InvariantLevel::Executable)?;
+        Ok(TreeNodeRecursion::Continue)
+    });
+    checked.is_ok()
 }
 
 /// Whether an operator still has one of these filters, so that the join would wait.

@@ -6,6 +6,7 @@
 //! a scan starts. If they are not, the scan keeps every row.
 
 use std::{
+    collections::BTreeMap,
     pin::Pin,
     sync::{Arc, Mutex, PoisonError},
     task::{Context, Poll},
@@ -45,7 +46,42 @@ pub(super) struct LinkedKeys {
     /// The columns of the fragment that the join compares with them; of several the keys are the
     /// [`key_tuples`].
     pub(super) columns: Vec<usize>,
+    pub(super) keys: SharedKeys,
+}
+
+/// Keys that the partitions of a build side collect.
+#[derive(Debug, Clone)]
+pub(super) enum SharedKeys {
+    /// All together, for every partition of a scan.
+    Together(Arc<JoinKeys>),
+    /// Each by itself, for the partition of a scan with the same number: they are windows.
+    ByWindow(Arc<[Arc<JoinKeys>]>),
+}
+
+impl SharedKeys {
+    /// The keys of a partition, and its number among the partitions that collect them.
+    pub(super) fn of(&self, partition: usize) -> Option<(&Arc<JoinKeys>, usize)> {
+        match self {
+            Self::Together(keys) => Some((keys, partition)),
+            Self::ByWindow(keys) => keys.get(partition).map(|keys| (keys, 0)),
+        }
+    }
+}
+
+/// Keys that one partition of a scan looks up.
+#[derive(Debug, Clone)]
+pub(super) struct PartitionKeys {
+    /// The columns of the fragment.
+    pub(super) columns: Vec<usize>,
     pub(super) keys: Arc<JoinKeys>,
+}
+
+impl LinkedKeys {
+    /// The keys that a partition looks up.
+    pub(super) fn of(&self, partition: usize) -> Option<PartitionKeys> {
+        let (keys, _) = self.keys.of(partition)?;
+        Some(PartitionKeys { columns: self.columns.clone(), keys: Arc::clone(keys) })
+    }
 }
 
 /// The identities of the dynamic filters in an expression.
@@ -89,11 +125,11 @@ pub(super) struct BuildKeys {
     /// The expressions over its rows, one at least.
     pub(super) columns: Vec<Arc<dyn PhysicalExpr>>,
     /// The keys that they make.
-    pub(super) keys: Arc<JoinKeys>,
+    pub(super) keys: SharedKeys,
 }
 
-/// The memory of the keys, in the pool of the first execution.
-type SharedMemory = Arc<Mutex<Option<MemoryReservation>>>;
+/// The memory of the keys, in the pool of the first execution; of each window by itself.
+type SharedMemory = Arc<Mutex<BTreeMap<usize, MemoryReservation>>>;
 
 impl Collector {
     /// The operator over the build side of a join.
@@ -103,11 +139,17 @@ impl Collector {
     ) -> Arc<dyn ExecutionPlan> {
         Arc::new(PassThroughExec::new(Self { keys, memory: Arc::default() }, build))
     }
+
+    fn is_by_window(&self) -> bool {
+        self.keys.iter().any(|it| matches!(it.keys, SharedKeys::ByWindow(_)))
+    }
 }
 
-/// Whether an operator collects keys.
-pub(crate) fn collects_keys(node: &Arc<dyn ExecutionPlan>) -> bool {
-    input_of_collector(node).is_some()
+/// Whether an operator collects keys of all its partitions together, so that scans have to wait for
+/// all of them.
+pub(crate) fn collects_keys_together(node: &Arc<dyn ExecutionPlan>) -> bool {
+    let collector = node.downcast_ref::<PassThroughExec<Collector>>();
+    collector.is_some_and(|collector| !collector.special().is_by_window())
 }
 
 /// The input of an operator that collects keys; none for any other.
@@ -146,11 +188,18 @@ impl PassThrough for Collector {
     ) -> Result<SendableRecordBatchStream> {
         let pool = context.memory_pool();
         let reserve = || MemoryConsumer::new(Self::NAME).register(pool);
-        self.memory.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(reserve);
-        self.keys.iter().for_each(|it| it.keys.begin(partition));
+        let slot = if self.is_by_window() { partition } else { 0 };
+        let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
+        memory.entry(slot).or_insert_with(reserve);
+        drop(memory);
+        let keys = self.keys.iter().filter_map(|it| {
+            let (keys, number) = it.keys.of(partition)?;
+            keys.begin(number);
+            Some(Collected { columns: it.columns.clone(), keys: Arc::clone(keys) })
+        });
+        let (keys, memory) = (keys.collect(), Arc::clone(&self.memory));
         let rows = executed_when_polled(Arc::clone(input), partition, context)?;
-        let (keys, memory) = (self.keys.clone(), Arc::clone(&self.memory));
-        Ok(Box::pin(Collecting { rows, keys, memory }))
+        Ok(Box::pin(Collecting { rows, keys, memory, slot }))
     }
 }
 
@@ -174,8 +223,17 @@ fn executed_when_polled(
 /// The rows of one partition, whose keys are collected.
 struct Collecting {
     rows: SendableRecordBatchStream,
-    keys: Vec<BuildKeys>,
+    keys: Vec<Collected>,
     memory: SharedMemory,
+    /// Which memory.
+    slot: usize,
+}
+
+/// Keys that one partition collects.
+struct Collected {
+    /// The expressions over its rows, one at least.
+    columns: Vec<Arc<dyn PhysicalExpr>>,
+    keys: Arc<JoinKeys>,
 }
 
 impl Collecting {
@@ -186,14 +244,15 @@ impl Collecting {
             bytes += it.keys.bytes();
         }
         let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
-        if memory.as_mut().is_some_and(|memory| memory.try_resize(bytes).is_err()) {
+        let memory = memory.get_mut(&self.slot);
+        if memory.is_some_and(|memory| memory.try_resize(bytes).is_err()) {
             self.keys.iter().for_each(|it| it.keys.give_up());
         }
         Ok(())
     }
 }
 
-impl BuildKeys {
+impl Collected {
     /// Adds the keys of rows that have no NULL in them.
     fn add(&self, batch: &RecordBatch) -> Result<()> {
         let columns = self.columns.iter().map(|column| {

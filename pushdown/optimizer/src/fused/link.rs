@@ -18,6 +18,9 @@
 //!
 //! Of a join on several columns the scan gets the keys of each column, and those of all together.
 //!
+//! Of a join that runs window by window, each window has keys of its own, for the scans in the same
+//! window: the others may run later.
+//!
 //! Looking the keys up in the filter itself costs about as much as the join.
 //!
 //! A scan on a drive gets them in the same way; it looks them up in filters of its fragments, see
@@ -33,21 +36,28 @@ use datafusion::{
     physical_optimizer::PhysicalOptimizerRule,
     physical_plan::{
         ExecutionPlan, ExecutionPlanProperties,
+        coalesce_partitions::CoalescePartitionsExec,
         joins::{HashJoinExec, JoinOn, PartitionMode},
+        repartition::RepartitionExec,
         replace_children_if_necessary,
+        sorts::sort_preserving_merge::SortPreservingMergeExec,
+        union::UnionExec,
     },
 };
 use nearscan_cpu::fused::JoinKeys;
 
 use super::{
     exec::FusedScanExec,
-    keys::{BuildKeys, Collector, LinkedKeys, is_key_type},
+    keys::{BuildKeys, Collector, LinkedKeys, SharedKeys, is_key_type},
     lineage::origins,
     work::{Fused, FusedUnit},
 };
-use crate::exec::{
-    PushdownExec,
-    keys::{ColumnValues, UnitKeys},
+use crate::{
+    clustered::WindowsExec,
+    exec::{
+        PushdownExec,
+        keys::{ColumnValues, UnitKeys},
+    },
 };
 
 /// The inputs of a join.
@@ -75,7 +85,7 @@ impl PhysicalOptimizerRule for JoinKeysRule {
         plan: Arc<dyn ExecutionPlan>,
         _config: &ConfigOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        link(plan, &[], &mut Vec::new())
+        Linker::default().link(plan, &[], Region::Whole)
     }
 
     fn name(&self) -> &str {
@@ -87,6 +97,15 @@ impl PhysicalOptimizerRule for JoinKeysRule {
     }
 }
 
+/// A part of a plan whose partitions are run in the same way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Region {
+    /// All of them at the same time.
+    Whole,
+    /// One after the other, as windows; parts with other windows have other numbers.
+    Windows(usize),
+}
+
 /// A join whose probe side is visited, or was.
 struct Join {
     /// The identity of its dynamic filter.
@@ -96,23 +115,37 @@ struct Join {
     announced: Option<Arc<dyn PhysicalExpr>>,
     on: JoinOn,
     build_partitions: usize,
+    /// Where it collects the keys, which are of use there only if these are windows.
+    region: Region,
     /// Pairs of `on`, and the keys of these that scans want.
-    keys: Vec<(Vec<usize>, Arc<JoinKeys>)>,
+    keys: Vec<(Vec<usize>, SharedKeys)>,
 }
 
 impl Join {
     /// The keys of some pairs of `on`.
-    fn keys_of(&mut self, pairs: &[usize]) -> Arc<JoinKeys> {
+    fn keys_of(&mut self, pairs: &[usize]) -> SharedKeys {
         if let Some((_, keys)) = self.keys.iter().find(|(of, _)| of == pairs) {
-            return Arc::clone(keys);
+            return keys.clone();
         }
-        let keys = Arc::new(JoinKeys::new(self.build_partitions));
-        self.keys.push((pairs.to_vec(), Arc::clone(&keys)));
+        let of_partitions = |partitions| Arc::new(JoinKeys::new(partitions));
+        let keys = match self.region {
+            Region::Whole => SharedKeys::Together(of_partitions(self.build_partitions)),
+            Region::Windows(_) => {
+                let windows = 0..self.build_partitions;
+                SharedKeys::ByWindow(windows.map(|_| of_partitions(1)).collect())
+            }
+        };
+        self.keys.push((pairs.to_vec(), keys.clone()));
         keys
     }
 
+    /// Whether scans in a region can have the keys.
+    fn is_known_in(&self, region: Region) -> bool {
+        self.region == Region::Whole || self.region == region
+    }
+
     /// The keys as a scan has them.
-    fn linked(&self, columns: Vec<usize>, keys: Arc<JoinKeys>) -> LinkedKeys {
+    fn linked(&self, columns: Vec<usize>, keys: SharedKeys) -> LinkedKeys {
         LinkedKeys { join: self.id, announced: self.announced.clone(), columns, keys }
     }
 
@@ -121,7 +154,7 @@ impl Join {
         let of_pair = |pair: &usize| self.on.get(*pair).map(|(build, _)| Arc::clone(build));
         let keys = self.keys.iter().map(|(pairs, keys)| BuildKeys {
             columns: pairs.iter().filter_map(of_pair).collect(),
-            keys: Arc::clone(keys),
+            keys: keys.clone(),
         });
         keys.collect()
     }
@@ -137,71 +170,121 @@ struct Want {
     column: usize,
 }
 
-/// Visits `plan`, of whose rows these are wanted.
-fn link(
-    plan: Arc<dyn ExecutionPlan>,
-    wants: &[Want],
-    joins: &mut Vec<Join>,
-) -> Result<Arc<dyn ExecutionPlan>> {
-    if let Some(scan) = plan.downcast_ref::<FusedScanExec>() {
-        let linked = linked_keys(scan.fused(), wants, joins);
-        return Ok(match linked.is_empty() {
-            true => plan,
-            false => Arc::new(scan.with_keys(linked)),
-        });
-    }
-    if let Some(scan) = plan.downcast_ref::<PushdownExec>() {
-        let linked: Vec<_> =
-            wants.iter().filter_map(|want| unit_keys(scan, *want, joins)).collect();
-        return Ok(match linked.is_empty() {
-            true => plan,
-            false => Arc::new(scan.with_keys(linked)),
-        });
-    }
-    let mut inputs: Vec<Vec<Want>> = vec![Vec::new(); plan.children().len()];
-    let mut add = |input: usize, want: Want| {
-        if let Some(wants) = inputs.get_mut(input).filter(|wants| !wants.contains(&want)) {
-            wants.push(want);
+/// Visits the operators of a plan.
+#[derive(Default)]
+struct Linker {
+    joins: Vec<Join>,
+    /// Parts with windows, so far.
+    windows: usize,
+}
+
+impl Linker {
+    /// Visits `plan`, of whose rows these are wanted.
+    fn link(
+        &mut self,
+        plan: Arc<dyn ExecutionPlan>,
+        wants: &[Want],
+        region: Region,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        if let Some(scan) = plan.downcast_ref::<FusedScanExec>() {
+            let linked = linked_keys(scan.fused(), wants, &mut self.joins);
+            return Ok(match linked.is_empty() {
+                true => plan,
+                false => Arc::new(scan.with_keys(linked)),
+            });
         }
-    };
-    for want in wants {
-        for origin in origins(&plan, want.column) {
-            add(origin.input, Want { column: origin.column, ..*want });
+        if let Some(scan) = plan.downcast_ref::<PushdownExec>() {
+            let linked: Vec<_> =
+                wants.iter().filter_map(|want| unit_keys(scan, *want, &mut self.joins)).collect();
+            return Ok(match linked.is_empty() {
+                true => plan,
+                false => Arc::new(scan.with_keys(linked)),
+            });
         }
-    }
-    let join = plan.downcast_ref::<HashJoinExec>().and_then(join_of);
-    let own = join.map(|join| {
-        for (pair, (_, probe)) in join.on.iter().enumerate() {
-            if let Some(column) = probe.downcast_ref::<Column>().map(Column::index) {
-                add(PROBE_SIDE, Want { join: joins.len(), pair, column });
+        let (mut inputs, own) = self.wants_of_inputs(&plan, wants, region);
+        let mut children = Vec::with_capacity(inputs.len());
+        for (child, wants) in plan.children().into_iter().zip(&mut inputs) {
+            let below = self.region_of_input(&plan, child, region);
+            wants.retain(|want| self.joins.get(want.join).is_some_and(|it| it.is_known_in(below)));
+            children.push(self.link(Arc::clone(child), wants, below)?);
+        }
+        if let Some(join) = own.and_then(|own| self.joins.get(own)) {
+            let keys = join.collected();
+            if let Some(build) = children.get_mut(BUILD_SIDE).filter(|_| !keys.is_empty()) {
+                *build = Collector::over_build_side(keys, Arc::clone(build));
             }
         }
-        joins.push(join);
-        joins.len() - 1
-    });
-    let children = plan.children().into_iter().map(Arc::clone).zip(inputs);
-    let children = children.map(|(child, wants)| link(child, &wants, joins));
-    let mut children = children.collect::<Result<Vec<_>>>()?;
-    if let Some(join) = own.and_then(|own| joins.get(own)) {
-        let keys = join.collected();
-        if let Some(build) = children.get_mut(BUILD_SIDE).filter(|_| !keys.is_empty()) {
-            *build = Collector::over_build_side(keys, Arc::clone(build));
-        }
+        replace_children_if_necessary(plan, children)
     }
-    replace_children_if_necessary(plan, children)
+
+    /// What is wanted of the rows of each input, and the place of the join that the operator is.
+    fn wants_of_inputs(
+        &mut self,
+        plan: &Arc<dyn ExecutionPlan>,
+        wants: &[Want],
+        region: Region,
+    ) -> (Vec<Vec<Want>>, Option<usize>) {
+        let mut inputs: Vec<Vec<Want>> = vec![Vec::new(); plan.children().len()];
+        let mut add = |input: usize, want: Want| {
+            if let Some(wants) = inputs.get_mut(input).filter(|wants| !wants.contains(&want)) {
+                wants.push(want);
+            }
+        };
+        for want in wants {
+            for origin in origins(plan, want.column) {
+                add(origin.input, Want { column: origin.column, ..*want });
+            }
+        }
+        let join = plan.downcast_ref::<HashJoinExec>().and_then(|join| join_of(join, region));
+        let own = join.map(|join| {
+            for (pair, (_, probe)) in join.on.iter().enumerate() {
+                if let Some(column) = probe.downcast_ref::<Column>().map(Column::index) {
+                    add(PROBE_SIDE, Want { join: self.joins.len(), pair, column });
+                }
+            }
+            self.joins.push(join);
+            self.joins.len() - 1
+        });
+        (inputs, own)
+    }
+
+    /// The region of an input of an operator.
+    fn region_of_input(
+        &mut self,
+        plan: &Arc<dyn ExecutionPlan>,
+        input: &Arc<dyn ExecutionPlan>,
+        region: Region,
+    ) -> Region {
+        if plan.is::<WindowsExec>() {
+            self.windows += 1;
+            return Region::Windows(self.windows);
+        }
+        let is_other = plan.is::<RepartitionExec>()
+            || plan.is::<CoalescePartitionsExec>()
+            || plan.is::<SortPreservingMergeExec>()
+            || plan.is::<UnionExec>()
+            // A side that is collected.
+            || input.output_partitioning().partition_count()
+                != plan.output_partitioning().partition_count();
+        if is_other { Region::Whole } else { region }
+    }
 }
 
 /// A join that has a dynamic filter: rows of its probe side without a partner change nothing. Of
 /// NOT IN, which asks whether that side has any rows, DataFusion makes one only without NULLs.
-fn join_of(join: &HashJoinExec) -> Option<Join> {
+fn join_of(join: &HashJoinExec, region: Region) -> Option<Join> {
     let produced = join.dynamic_expressions_produced();
     let filter = produced.first()?;
     let id = filter.expression_id()?;
     let is_partitioned = *join.partition_mode() == PartitionMode::Partitioned;
-    let announced = is_partitioned.then(|| Arc::clone(filter));
+    // A side that is collected has one partition, whose keys are the same in all windows.
+    let region = if is_partitioned { region } else { Region::Whole };
+    // A window does not wait for another.
+    let is_announced = is_partitioned && region == Region::Whole;
+    let announced = is_announced.then(|| Arc::clone(filter));
     let on = join.on().to_vec();
     let build_partitions = join.left().output_partitioning().partition_count();
-    Some(Join { id, announced, on, build_partitions, keys: Vec::new() })
+    Some(Join { id, announced, on, build_partitions, region, keys: Vec::new() })
 }
 
 /// The keys that a scan has to look up, as far as it can: those of each column by itself, which
@@ -221,7 +304,12 @@ fn linked_keys(fused: &Fused, wants: &[Want], joins: &mut [Join]) -> Vec<LinkedK
             continue;
         };
         let keys = join.keys_of(&[want.pair]);
-        keys.add_scan(range_of(fused, column));
+        match &keys {
+            SharedKeys::Together(keys) => keys.add_scan(range_of(fused, column)),
+            SharedKeys::ByWindow(keys) => keys.iter().enumerate().for_each(|(window, keys)| {
+                keys.add_scan(fused.range_in_partition(column, window));
+            }),
+        }
         found.push(join.linked(vec![column], keys));
         let (pairs, columns) = several.entry(want.join).or_default();
         if !pairs.contains(&want.pair) {
@@ -232,7 +320,10 @@ fn linked_keys(fused: &Fused, wants: &[Want], joins: &mut [Join]) -> Vec<LinkedK
     for (join, (pairs, columns)) in several {
         if let Some(join) = joins.get_mut(join).filter(|_| pairs.len() > 1) {
             let keys = join.keys_of(&pairs);
-            keys.add_scan(None);
+            match &keys {
+                SharedKeys::Together(keys) => keys.add_scan(None),
+                SharedKeys::ByWindow(keys) => keys.iter().for_each(|keys| keys.add_scan(None)),
+            }
             found.push(join.linked(columns, keys));
         }
     }
@@ -246,7 +337,8 @@ fn unit_keys(scan: &PushdownExec, want: Want, joins: &mut [Join]) -> Option<Unit
     schema.fields().get(want.column).filter(|field| is_key_type(field.data_type()))?;
     let name = &scan.fragment().columns.get(usize::from(column))?.name;
     let join = joins.get_mut(want.join)?;
-    let keys = join.keys_of(&[want.pair]);
+    // Windows are of scans on the host.
+    let SharedKeys::Together(keys) = join.keys_of(&[want.pair]) else { return None };
     let values = Arc::new(ColumnValues::find(scan.replaced(), scan.pushed(), name));
     keys.add_scan(values.range());
     Some(UnitKeys { join: join.id, announced: join.announced.clone(), column, keys, values })

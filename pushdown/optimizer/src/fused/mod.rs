@@ -53,7 +53,7 @@ mod work;
 
 pub use choice::ScanChoice;
 pub use exec::FusedScanExec;
-pub(crate) use keys::{collects_keys, dynamic_ids, input_of_collector};
+pub(crate) use keys::{collects_keys_together, dynamic_ids, input_of_collector};
 pub(crate) use lineage::origins;
 pub use link::JoinKeysRule;
 pub use rule::FusedScanRule;

@@ -17,7 +17,7 @@ use parquet::file::metadata::ParquetMetaData;
 
 use super::{
     filter::{columns_of, with_columns},
-    keys::LinkedKeys,
+    keys::PartitionKeys,
     work::{Fused, FusedUnit},
 };
 use crate::pruning::Pruning;
@@ -30,7 +30,7 @@ pub(super) struct RowGroupPruner {
     kept: Option<(Arc<ParquetMetaData>, Vec<bool>)>,
     dynamic: Vec<DynamicBounds>,
     fused: Arc<Fused>,
-    keys: Vec<LinkedKeys>,
+    keys: Vec<PartitionKeys>,
 }
 
 impl RowGroupPruner {
@@ -38,7 +38,7 @@ impl RowGroupPruner {
     pub(super) fn new(
         fused: &Arc<Fused>,
         dynamic_filters: &[Arc<dyn PhysicalExpr>],
-        keys: &[LinkedKeys],
+        keys: &[PartitionKeys],
     ) -> Self {
         let (dynamic_filters, keys) = match fused.prunes {
             true => (dynamic_filters, keys),
@@ -71,7 +71,7 @@ impl RowGroupPruner {
     }
 
     /// Whether no row of a row group has one of the keys. Rows with NULL are kept.
-    fn is_without(&self, keys: &LinkedKeys, unit: &FusedUnit) -> bool {
+    fn is_without(&self, keys: &PartitionKeys, unit: &FusedUnit) -> bool {
         // Keys of several columns have no range.
         let [column] = *keys.columns.as_slice() else { return false };
         let range = unit.metadata().and_then(|group| {

@@ -27,7 +27,7 @@ use nearscan_cpu::fused::{Progress, RowFilter, Scan, ScanError, ScanPlan, has_pa
 use super::{
     filter::DynamicFilter,
     indexes::IndexPruner,
-    keys::{LinkedKeys, dynamic_ids},
+    keys::{LinkedKeys, PartitionKeys, dynamic_ids},
     metrics::Metrics,
     prune::RowGroupPruner,
     reader::{OpenUnit, RowGroupReader},
@@ -71,9 +71,10 @@ pub(super) fn partition_stream(
     let share = share::start(start.executions, task, &counts, partition, is_shared);
     let window = WindowFilter::of(&fused, partition);
     let metrics = Metrics::new(start.metrics, partition);
-    let pruner = RowGroupPruner::new(&fused, start.dynamic_filters, start.keys);
+    let keys: Vec<_> = start.keys.iter().filter_map(|keys| keys.of(partition)).collect();
+    let pruner = RowGroupPruner::new(&fused, start.dynamic_filters, &keys);
     let runner = Runner {
-        scan: Scan::new(with_filters(&start, &schema, window.as_ref())),
+        scan: Scan::new(with_filters(&start, &schema, window.as_ref(), keys)),
         window,
         reader: RowGroupReader::new(&fused, share, pruner, metrics.row_groups_pruned.clone(), task),
         indexes: IndexPruner::new(&fused, start.plan),
@@ -103,6 +104,7 @@ fn with_filters(
     start: &Start<'_>,
     outputs: &Schema,
     window: Option<&Arc<WindowFilter>>,
+    keys: Vec<PartitionKeys>,
 ) -> Arc<ScanPlan> {
     let fused = start.fused;
     if start.dynamic_filters.is_empty() && start.keys.is_empty() && window.is_none() {
@@ -112,7 +114,7 @@ fn with_filters(
     if let Some(window) = window {
         plan.filters.insert(0, Arc::clone(window) as Arc<dyn RowFilter>);
     }
-    plan.keys = start.keys.iter().map(|it| (it.columns.clone(), Arc::clone(&it.keys))).collect();
+    plan.keys = keys.into_iter().map(|PartitionKeys { columns, keys }| (columns, keys)).collect();
     let has_keys = |filter: &&Arc<dyn PhysicalExpr>| {
         let joins = dynamic_ids(filter);
         joins.iter().all(|join| start.keys.iter().any(|it| it.join == *join))

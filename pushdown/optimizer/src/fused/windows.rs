@@ -164,6 +164,23 @@ impl Fused {
         Some(KeyBounds { span, may_have_null: nulls != Some(0) })
     }
 
+    /// The range of a column's values in a partition, if all footers have it and there is one.
+    pub(super) fn range_in_partition(
+        &self,
+        column: usize,
+        partition: usize,
+    ) -> Option<RangeInclusive<i64>> {
+        let units = self.partitions.get(partition)?.iter();
+        let groups = units.map(FusedUnit::metadata).collect::<Option<Vec<_>>>()?;
+        let range = self.range_of(column, groups)?;
+        let windows = self.windows.as_ref().filter(|windows| windows.column == column);
+        let Some(window) = windows.map(|windows| windows.cuts.window(partition)) else {
+            return Some(range);
+        };
+        let first = *range.start().max(window.keys.start());
+        Some(first..=*range.end().min(window.keys.end()))
+    }
+
     /// The scan with a partition for each window of an output.
     ///
     /// # Errors

@@ -19,7 +19,7 @@ use datafusion::{
 };
 
 use super::run::{Builds, partition_stream};
-use crate::{executions::Executions, fused::collects_keys};
+use crate::{executions::Executions, fused::collects_keys_together};
 
 /// A hash join that writes rows to temporary files when its build side does not fit into memory.
 ///
@@ -123,7 +123,7 @@ impl ExecutionPlan for GraceHashJoinExec {
             return self.join.execute(partition, context);
         }
         let partitions = self.properties().output_partitioning().partition_count();
-        let builds = collects_keys(self.join.left()).then(|| {
+        let builds = collects_keys_together(self.join.left()).then(|| {
             let new = || Builds::of_partitions(partitions);
             self.executions.start(&context, partitions, partition, new)
         });

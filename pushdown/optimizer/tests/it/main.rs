@@ -7,6 +7,7 @@
 mod aggregates;
 mod bench;
 mod clustered;
+mod clustered_joins;
 mod codec;
 mod drive;
 mod drive_keys;
