@@ -27,11 +27,11 @@ use datafusion::{
 use nearscan_command::Output;
 
 use super::{
+    cuts::{Cuts, Windows},
     filter::columns_of,
     keys::{LinkedKeys, dynamic_ids},
     run::{self, Start},
     share::Lists,
-    windows::{Cuts, Windows},
     work::Fused,
 };
 use crate::{

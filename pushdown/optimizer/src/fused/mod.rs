@@ -22,7 +22,7 @@
 //! - `exec`: the operator; `run`: its streams; `metrics`: their counters; `share`: how its
 //!   partitions share row groups; `reader`: opens row groups and reads their chunks, of later ones
 //!   ahead.
-//! - `windows`: scans whose partitions are ranges of a column.
+//! - `windows`: scans whose partitions are ranges of a column; `cuts`: these ranges.
 //! - `prune`: row groups without a row of the result, by statistics; `indexes`: by Bloom filters,
 //!   and pages by the page index.
 //!
@@ -35,6 +35,7 @@
 //!   the first row that was not returned.
 
 mod choice;
+mod cuts;
 mod decide;
 mod exec;
 mod filter;
@@ -52,10 +53,10 @@ mod windows;
 mod work;
 
 pub use choice::ScanChoice;
+pub(crate) use cuts::{Cuts, KeyBounds};
 pub use exec::FusedScanExec;
 pub(crate) use keys::{collects_keys_together, dynamic_ids, input_of_collector};
 pub(crate) use lineage::origins;
 pub use link::JoinKeysRule;
 pub use rule::FusedScanRule;
 pub(crate) use share::{Lists, Share, start as start_share};
-pub(crate) use windows::{Cuts, KeyBounds};

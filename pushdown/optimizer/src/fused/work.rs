@@ -9,7 +9,7 @@ use nearscan_command::{Operand, Output};
 use nearscan_cpu::fused::ScanPlan;
 use parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
 
-use super::windows::Windows;
+use super::cuts::Windows;
 use crate::{
     exec::Replaced,
     lower::aggregate::{Meaning, Source},
