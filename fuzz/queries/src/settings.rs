@@ -93,7 +93,7 @@ pub(crate) const WAYS: [Way; 11] = [
     Way {
         name: "fused-small-batches",
         threads: 5,
-        sets: &[(MODE, "off"), (BATCH_SIZE, "7")],
+        sets: &[(MODE, "off"), (WINDOWS, "on"), (BATCH_SIZE, "7")],
         ..FUSED
     },
     FORCED,

@@ -105,9 +105,9 @@ pub enum JoinOrder {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum WindowMode {
     /// Where the bounds of footers say that windows overlap little.
-    #[default]
-    Auto,
+    On,
     /// Never.
+    #[default]
     Off,
 }
 
@@ -326,11 +326,11 @@ pub static SETTINGS: &[Setting] = &[
     },
     Setting {
         key: "nearscan.windows",
-        values: "auto or off",
-        default: "auto",
+        values: "on or off",
+        default: "off",
         description: "Whether joins and groups by a key in whose order files are written are \
                       computed window by window of that key, without distributing rows: where \
-                      footers show such an order (auto), or never (off)",
+                      footers show such an order (on), or never (off)",
         get: |options| options.windows.to_string(),
         set: |options, value| store(&mut options.windows, value.parse().ok()),
     },
@@ -525,7 +525,7 @@ macro_rules! impl_words {
 impl_words!(PushdownMode { Auto = "auto", Force = "force", Off = "off" });
 impl_words!(ScanReader { Fused = "fused", DataFusion = "datafusion" });
 impl_words!(StatisticsSource { Sampled = "sampled", Footer = "footer" });
-impl_words!(WindowMode { Auto = "auto", Off = "off" });
+impl_words!(WindowMode { On = "on", Off = "off" });
 impl_words!(JoinOrder { Cost = "cost", DataFusion = "datafusion" });
 impl_words!(AggregateOperator { Partitioned = "partitioned", DataFusion = "datafusion" });
 

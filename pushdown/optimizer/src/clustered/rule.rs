@@ -52,7 +52,7 @@ impl PhysicalOptimizerRule for WindowsRule {
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let options = config.extensions.get::<NearscanOptions>();
         match options.map(|options| options.windows).unwrap_or_default() {
-            WindowMode::Auto => visit(plan, Place::Any),
+            WindowMode::On => visit(plan, Place::Any),
             WindowMode::Off => Ok(plan),
         }
     }

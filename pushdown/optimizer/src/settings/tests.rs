@@ -23,7 +23,7 @@ fn documented_defaults_are_the_actual_ones() {
 #[case("nearscan.pushdown.allow_float_reorder", "1", "true")]
 #[case("nearscan.pushdown.timeout", "250ms", "250ms")]
 #[case("nearscan.pushdown.timeout", " 2min ", "2m")]
-#[case("nearscan.windows", "OFF", "off")]
+#[case("nearscan.windows", "ON", "on")]
 #[case("nearscan.statistics", "Footer", "footer")]
 #[case("nearscan.io.engine", "IO_URING", "io_uring")]
 #[case("nearscan.io.engine", "pread", "pread")]

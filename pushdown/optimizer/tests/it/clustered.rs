@@ -26,7 +26,7 @@ use crate::{
     bench::{Bench, plan_of, shown, texts},
     codec::travelled,
     files,
-    fused::{bench, metric},
+    fused::{self, metric},
 };
 
 /// Rows of a table; its keys are from 0 to a third of it.
@@ -37,6 +37,11 @@ const GROUP_ROWS: usize = 5000;
 
 /// Each tenth key of `events`.
 const EVENTS_OF_TEN: i64 = ROWS / 3 / 10;
+
+/// Without drives, with windows.
+pub(crate) fn bench() -> Bench {
+    fused::bench().set("nearscan.windows", "on")
+}
 
 fn numbers(rows: i64, value: impl Fn(i64) -> i64) -> ArrayRef {
     Arc::new(Int64Array::from_iter_values((0..rows).map(value)))

@@ -10,10 +10,10 @@ use rstest::rstest;
 
 use crate::{
     bench::{Bench, plan_of, shown, texts},
-    clustered::{check, windows},
+    clustered::{bench, check, windows},
     codec::travelled,
     files,
-    fused::{bench, metric},
+    fused::metric,
 };
 
 /// Rows of `lines`; three have the same key.
