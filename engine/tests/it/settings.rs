@@ -26,7 +26,7 @@ async fn survive_a_new_memory_limit() {
     engine.sql("SET nearscan.pushdown.mode = off").await.unwrap();
     engine.sql("SET datafusion.runtime.memory_limit = '1G'").await.unwrap();
     assert_eq!(engine.options().pushdown.mode, PushdownMode::Off);
-    assert_eq!(text(&engine, "SELECT count(*) FROM nearscan.settings").await, "count(*)\n18");
+    assert_eq!(text(&engine, "SELECT count(*) FROM nearscan.settings").await, "count(*)\n19");
 }
 
 #[tokio::test]
