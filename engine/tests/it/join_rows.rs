@@ -152,11 +152,11 @@ largest q-error: 1.00"
 #[case::of_a_join(
     "SELECT count(*) FROM big JOIN mid ON k = m JOIN few ON m = f",
     "
-inner on m = k: estimated 10 rows, actual 10, q-error 1.00
-  inner on f = m: estimated 10 rows, actual 10, q-error 1.00
-    few: estimated 10 rows, actual 10, q-error 1.00
+inner on f = m: estimated 10 rows, actual 10, q-error 1.00
+  few: estimated 10 rows, actual 10, q-error 1.00
+  inner on m = k: estimated 200 rows, actual 10 (filtered by operators above)
     mid: estimated 200 rows, actual 10 (filtered by operators above)
-  big: estimated 1000 rows, actual 10 (filtered by operators above)
+    big: estimated 1000 rows, actual 10 (filtered by operators above)
 largest q-error: 1.00"
 )]
 #[case::of_nothing(
