@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// Steps of an enumeration, at most. A clique of 17 relations ends after them and is ordered
-/// greedily, within some 20 ms; a chain of 17 is enumerated.
+/// greedily, within some 50 ms; a chain of 17 is enumerated.
 pub const STEPS_MAX: usize = 40_000;
 
 /// An order is taken if it costs at most this fraction of the original one. Were it much less, the
