@@ -20,11 +20,11 @@ use std::collections::BTreeMap;
 use crate::fused::{Cuts, KeyBounds};
 
 /// Rows of a window, where there are enough: their groups, or the table of one side of a join, take
-/// a few MB, which is what a core has of the cache.
+/// a few MB, about what a core has of the cache. Not measured.
 const WINDOW_ROWS: u64 = 1 << 20;
 
-/// Rows of a window, at least: to open the row groups of one, and to start its operators, takes
-/// some 0.1 ms, and these rows about ten times as long.
+/// Rows of a window, at least, so that opening its row groups and starting its operators is a small
+/// part of its time. Assumed: some 0.1 ms, and ten times as long for these rows.
 const WINDOW_ROWS_MIN: u64 = 1 << 14;
 
 /// Windows of a partition that make up for windows of different size.
@@ -33,8 +33,8 @@ const WINDOWS_OF_PARTITION: u64 = 8;
 /// Windows of a partition, at least.
 const WINDOWS_OF_PARTITION_MIN: usize = 2;
 
-/// The share of rows that may be read again: to distribute them by their keys costs about as much
-/// as to read a quarter of them.
+/// The share of rows that may be read again. Assumed: to distribute all of them by their keys costs
+/// about as much as to read a quarter of them.
 const READ_AGAIN_DIVISOR_MAX: u64 = 4;
 
 /// Of a row group with NULL only the key is read again, in the first window.

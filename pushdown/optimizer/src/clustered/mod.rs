@@ -15,9 +15,9 @@
 //!     FusedScanExec
 //! ```
 //!
-//! The ranges of the row groups of such files hardly overlap, so row groups are range partitions
-//! that nobody had to make. They are cut into windows of the key, more of them than partitions run;
-//! each partition runs one window after the other, and its table is of one window only.
+//! The ranges of the row groups of such files hardly overlap: the files are partitioned by range
+//! already. They are cut into windows, ranges of the key, of which there are more than partitions;
+//! a partition runs one window after the other, and its hash table is of one window only.
 //!
 //! - `rule`: [`WindowsRule`], which parts of a plan are cut; `chain`: which operators have their
 //!   rows in the windows of scans; `cut`: where windows begin.
