@@ -268,6 +268,22 @@ impl<'a> Cardinality<'a> {
         unique.unwrap_or(damped)
     }
 
+    /// The fraction of the rows of some relations that have a partner among `other_rows` of others,
+    /// if these columns have to be equal.
+    pub(crate) fn with_partner(
+        &self,
+        relations: RelationSet,
+        equal: &[(usize, usize)],
+        other_rows: f64,
+    ) -> f64 {
+        let keys = equal.iter().map(|(one, other)| Key {
+            columns: (*one, *other),
+            relations: (self.relation_of(*one), self.relation_of(*other)),
+            selectivity: self.equality(*one, *other),
+        });
+        self.matching(relations, &keys.collect::<Vec<_>>(), 1.0, other_rows).clamp(0.0, 1.0)
+    }
+
     /// The fraction of rows of the left that have a partner on the right.
     fn matching(&self, left: RelationSet, keys: &[Key], others: f64, right_rows: f64) -> f64 {
         let fractions = keys.iter().map(|key| {

@@ -6,9 +6,11 @@
 
 use crate::{
     cardinality::Cardinality,
-    graph::Graph,
+    cost::CostModel,
+    graph::{Crossing, Graph},
     query::{Error, Query},
     set::RelationSet,
+    table::Table,
 };
 
 /// The estimates that orders are compared by, of sets of relations of one query.
@@ -32,5 +34,17 @@ impl<'a> Estimates<'a> {
     #[must_use]
     pub fn rows(&self, relations: RelationSet) -> f64 {
         Cardinality::new(self.query, &self.graph).estimate(relations).rows
+    }
+
+    /// The share of each relation's rows that the keys of the joins' build sides leave, if the
+    /// joins are made as they are, with the build sides that cost least; nothing if the tree has a
+    /// join that is no hash join.
+    #[must_use]
+    pub fn key_shares(&self, model: &CostModel) -> Option<Vec<f64>> {
+        let mut table = Table::new(self.query, &self.graph, model, Crossing::Yes);
+        let all = table.follow(&self.query.tree)?;
+        let mut shares = vec![1.0; self.query.relations.len()];
+        table.note_key_shares(all, &mut Vec::new(), &mut shares)?;
+        Some(shares)
     }
 }

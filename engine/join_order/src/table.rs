@@ -268,6 +268,41 @@ impl<'a> Table<'a> {
         Some(self.assemble(entry, last, own.distribution, [left, right]))
     }
 
+    /// Notes the share of the rows of each relation of a set that the keys of joins leave.
+    pub(crate) fn note_key_shares(
+        &self,
+        relations: RelationSet,
+        reductions: &mut Vec<Reduction>,
+        shares: &mut [f64],
+    ) -> Option<()> {
+        let entry = self.get(relations)?;
+        let Some(last) = &entry.last else {
+            *shares.get_mut(relations.iter().next()?)? = share_left(reductions, relations);
+            return Some(());
+        };
+        let (build_side, probe_side) = last.build_and_probe();
+        self.note_key_shares(build_side, reductions, shares)?;
+        let above = reductions.len();
+        let looks_keys_up = match self.drops_rows_without_partner(last.joining, last.build) {
+            DropsRows::WithoutPartner => true,
+            // These return rows of the build side alone.
+            DropsRows::No => {
+                last.build == Side::Left
+                    && matches!(self.kind(last.joining), Kind::Semi | Kind::Anti)
+            }
+        };
+        let equal = self.equal_columns(last.left, last.right);
+        if let Some(keys) = self.key_relations(&equal, last.build).filter(|_| looks_keys_up) {
+            let build = last.build_rows.times(share_left(reductions, build_side));
+            let matching = self.cardinality.with_partner(probe_side, &equal, build.rows);
+            let passing = self.model.passing(build, matching);
+            reductions.push(Reduction { keys, passing });
+        }
+        self.note_key_shares(probe_side, reductions, shares)?;
+        reductions.truncate(above);
+        Some(())
+    }
+
     /// The tree whose last join is given, over trees of its left and right input.
     pub(crate) fn assemble(
         &self,

@@ -2,7 +2,10 @@
 //! Tests that a tree has the estimates by which it was chosen.
 
 use super::random::{ALL_KINDS, Random, query};
-use crate::{CostModel, Estimates, Join, Kind, Plan, Query, RelationSet, Tree, choose};
+use crate::{
+    Column, Condition, CostModel, Estimates, Join, Kind, Plan, Query, Relation, RelationSet, Tree,
+    choose,
+};
 
 /// A plan as a tree that was written like that.
 fn tree_of(plan: &Plan) -> Tree {
@@ -65,4 +68,54 @@ fn single_relation_has_its_rows_and_an_empty_one_has_one() {
     let expected = made.query.relations[0].rows.max(1.0);
     assert!((estimates.rows(RelationSet::of(0)) - expected).abs() < 1e-9);
     assert!((estimates.rows(RelationSet::of(1)) - 1.0).abs() < 1e-9);
+}
+
+/// `many` rows that each have a partner among `few`, of which every tenth is left.
+fn star() -> Query {
+    let relation =
+        |rows: f64, rows_unfiltered: f64| Relation { rows, rows_unfiltered, row_bytes: 8.0 };
+    let column = |relation: usize| Column { relation, distinct: 1000.0, range: None };
+    Query {
+        relations: vec![relation(1e6, 1e6), relation(100.0, 1000.0)],
+        columns: vec![column(0), column(1)],
+        tree: Tree::Join(Box::new(Join {
+            kind: Kind::Inner,
+            left: Tree::Relation(0),
+            right: Tree::Relation(1),
+            conditions: vec![Condition::Equal(0, 1)],
+        })),
+    }
+}
+
+#[test]
+fn keys_of_a_filtered_relation_leave_its_share_of_the_other() {
+    let query = star();
+    let shares = Estimates::of(&query).unwrap().key_shares(&CostModel::default()).unwrap();
+    // A tenth has a partner, and a tenth of the others is taken to pass all the same.
+    assert!((shares[0] - 0.19).abs() < 1e-9, "{shares:?}");
+    assert!((shares[1] - 1.0).abs() < 1e-9, "the build side is read before: {shares:?}");
+}
+
+#[test]
+fn keys_leave_all_rows_of_the_preserved_side_of_an_outer_join() {
+    let mut query = star();
+    if let Tree::Join(join) = &mut query.tree {
+        join.kind = Kind::LeftOuter;
+    }
+    let shares = Estimates::of(&query).unwrap().key_shares(&CostModel::default()).unwrap();
+    assert!((shares[0] - 1.0).abs() < 1e-9, "{shares:?}");
+}
+
+/// A build side that is preserved returns no row of the probe side, which is looked up all the same.
+#[test]
+fn keys_of_the_preserved_side_of_a_semi_or_anti_join_leave_rows_with_a_partner() {
+    for kind in [Kind::Semi, Kind::Anti] {
+        let mut query = star();
+        if let Tree::Join(join) = &mut query.tree {
+            join.kind = kind;
+            std::mem::swap(&mut join.left, &mut join.right);
+        }
+        let shares = Estimates::of(&query).unwrap().key_shares(&CostModel::default()).unwrap();
+        assert!((shares[0] - 0.19).abs() < 1e-9, "{kind:?}: {shares:?}");
+    }
 }
