@@ -5,10 +5,11 @@
 //! Commands keep the drive's lanes (compute units, threads) busy, each for
 //!
 //! ```text
-//! setup + media_bytes * ns/B + rows * ns/row + link_bytes * ns/B
+//! setup + media_bytes * ns/B + dictionary_bytes * ns/B + rows * ns/row + look_ups * ns
+//!       + string_bytes * ns/B + link_bytes * ns/B
 //! ```
 //!
-//! with one set of numbers for each kernel and class of request size ([`KernelRates`]). Besides,
+//! (a [`Load`] says what these are), with one set of numbers for each kernel and class of request size ([`KernelRates`]). Besides,
 //! commands share the path from the media and the link to the host, if the drive reports their
 //! rates. Otherwise they are part of the time of its commands.
 //!
@@ -116,22 +117,56 @@ pub struct FitQuality {
 }
 
 /// The load of commands on a lane.
+///
+/// What footers tell of the encodings is counted apart, since a byte or a row of one column may take
+/// a hundred times as long as one of another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Load {
     /// Commands.
     pub commands: u64,
     /// Bytes read from the media.
     pub media_bytes: u64,
+    /// Stored bytes of the largest dictionary page of each command: it is read before a row is.
+    pub dictionary_bytes: u64,
     /// Rows: of a scan those it reads, of a merge those it merges.
     pub rows: u64,
+    /// Values that are looked up in dictionaries too large for a decoder's own memory.
+    pub look_ups: u64,
+    /// Bytes of strings that are stored one by one, of the column of each command that has most.
+    pub string_bytes: u64,
     /// Bytes sent to the host.
     pub link_bytes: u64,
 }
 
 impl Load {
-    /// The four amounts, in the order of [`KernelRates::coefficients`].
-    pub(crate) fn amounts(&self) -> [u64; 4] {
-        [self.commands, self.media_bytes, self.rows, self.link_bytes]
+    /// Number of amounts.
+    pub(crate) const AMOUNTS: usize = 7;
+
+    /// Its amounts, in the order of [`KernelRates::coefficients`].
+    pub(crate) fn amounts(&self) -> [u64; Self::AMOUNTS] {
+        [
+            self.commands,
+            self.media_bytes,
+            self.dictionary_bytes,
+            self.rows,
+            self.look_ups,
+            self.string_bytes,
+            self.link_bytes,
+        ]
+    }
+
+    /// Both together.
+    #[must_use]
+    pub fn with(self, other: Self) -> Self {
+        Self {
+            commands: self.commands + other.commands,
+            media_bytes: self.media_bytes + other.media_bytes,
+            dictionary_bytes: self.dictionary_bytes + other.dictionary_bytes,
+            rows: self.rows + other.rows,
+            look_ups: self.look_ups + other.look_ups,
+            string_bytes: self.string_bytes + other.string_bytes,
+            link_bytes: self.link_bytes + other.link_bytes,
+        }
     }
 }
 
@@ -142,8 +177,14 @@ pub struct KernelRates {
     pub setup_ns: f64,
     /// Of each byte from the media.
     pub ns_per_media_byte: f64,
+    /// Of each stored byte of a dictionary page.
+    pub ns_per_dictionary_byte: f64,
     /// Of each row.
     pub ns_per_row: f64,
+    /// Of each look-up in a large dictionary.
+    pub ns_per_look_up: f64,
+    /// Of each byte of strings.
+    pub ns_per_string_byte: f64,
     /// Of each byte to the host.
     pub ns_per_link_byte: f64,
     /// Their source.
@@ -153,9 +194,60 @@ pub struct KernelRates {
 }
 
 impl KernelRates {
+    /// Rates of nothing, to be filled in.
+    pub const fn zero(source: RateSource) -> Self {
+        Self {
+            setup_ns: 0.0,
+            ns_per_media_byte: 0.0,
+            ns_per_dictionary_byte: 0.0,
+            ns_per_row: 0.0,
+            ns_per_look_up: 0.0,
+            ns_per_string_byte: 0.0,
+            ns_per_link_byte: 0.0,
+            source,
+            fit: None,
+        }
+    }
+
     /// The rates in the order of [`Load::amounts`].
-    pub(crate) fn coefficients(&self) -> [f64; 4] {
-        [self.setup_ns, self.ns_per_media_byte, self.ns_per_row, self.ns_per_link_byte]
+    pub(crate) fn coefficients(&self) -> [f64; Load::AMOUNTS] {
+        [
+            self.setup_ns,
+            self.ns_per_media_byte,
+            self.ns_per_dictionary_byte,
+            self.ns_per_row,
+            self.ns_per_look_up,
+            self.ns_per_string_byte,
+            self.ns_per_link_byte,
+        ]
+    }
+
+    /// Rates from coefficients in that order.
+    pub(crate) fn of_coefficients(
+        coefficients: [f64; Load::AMOUNTS],
+        source: RateSource,
+        fit: Option<FitQuality>,
+    ) -> Self {
+        let [
+            setup_ns,
+            ns_per_media_byte,
+            ns_per_dictionary_byte,
+            ns_per_row,
+            ns_per_look_up,
+            ns_per_string_byte,
+            ns_per_link_byte,
+        ] = coefficients;
+        Self {
+            setup_ns,
+            ns_per_media_byte,
+            ns_per_dictionary_byte,
+            ns_per_row,
+            ns_per_look_up,
+            ns_per_string_byte,
+            ns_per_link_byte,
+            source,
+            fit,
+        }
     }
 
     /// Time that one lane takes for a load, in ns.
@@ -338,12 +430,24 @@ mod tests {
         let rates = KernelRates {
             setup_ns: 1000.0,
             ns_per_media_byte: 0.5,
+            ns_per_dictionary_byte: 3.0,
             ns_per_row: 2.0,
+            ns_per_look_up: 40.0,
+            ns_per_string_byte: 5.0,
             ns_per_link_byte: 0.25,
-            source: RateSource::Assumed,
-            fit: None,
+            ..KernelRates::zero(RateSource::Assumed)
         };
-        let load = Load { commands: 3, media_bytes: 100, rows: 10, link_bytes: 8 };
-        assert!((rates.busy_ns(&load) - (3000.0 + 50.0 + 20.0 + 2.0)).abs() < 1e-9);
+        let load = Load {
+            commands: 3,
+            media_bytes: 100,
+            dictionary_bytes: 7,
+            rows: 10,
+            look_ups: 11,
+            string_bytes: 12,
+            link_bytes: 8,
+        };
+        let expected = 3000.0 + 50.0 + 21.0 + 20.0 + 440.0 + 60.0 + 2.0;
+        assert!((rates.busy_ns(&load) - expected).abs() < 1e-9);
+        assert!((rates.busy_ns(&load.with(load)) - 2.0 * expected).abs() < 1e-9);
     }
 }

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Fits rates by least squares over running sums:
-//! `ns = setup + a * media_bytes + b * rows + c * link_bytes`.
+//! Fits rates by least squares over running sums: `ns = setup + a * media_bytes + b * rows + ..`,
+//! with a rate for each amount of a [`Load`].
 //!
 //! It minimises the relative error: the sum of `(1 - estimate / ns)^2`. Estimates are compared with
 //! one another, so relative errors matter. And a command that was delayed a hundredfold has an
 //! error of 1 at most, so that a few of them do not distort the rates.
 //!
-//! No rate is negative. If two amounts are always proportional, their rates cannot be
-//! distinguished; then fewer rates are fitted, or the drive's own rates are used.
+//! No rate is negative. A drive's own rates are changed as little as what was observed allows
+//! (ridge regression), so that those of amounts that did not vary, or were not there, remain.
+//! Without own rates amounts are chosen one after the other (forward selection), as long as each
+//! explains more: two that are always proportional cannot be distinguished.
 //!
 //! # Invariants
 //!
@@ -26,7 +28,10 @@ pub const RESIDUAL_MAX: f64 = 0.25;
 const GAIN_MIN: f64 = 0.005;
 
 /// Amounts of a load.
-const AMOUNTS: usize = 4;
+const AMOUNTS: usize = Load::AMOUNTS;
+
+/// The place of the number of commands, whose rate says nothing of larger commands.
+const COMMANDS: usize = 0;
 
 /// Fractional bits of an amount in ns: one command in 10 s still has seven.
 const SCALE_BITS: u32 = 40;
@@ -78,23 +83,14 @@ impl Sums {
     /// drive has of its own hold where nothing was observed.
     pub fn fit(&self, source: RateSource, own: Option<&KernelRates>) -> Option<KernelRates> {
         let observed = Normal::of(self);
-        let mut normal = observed;
-        if let Some(own) = own {
-            normal.anchor(own);
-        }
-        let mut best: Option<([f64; AMOUNTS], f64)> = None;
-        for chosen in CHOICES {
-            let Some(rates) = normal.solve(chosen) else { continue };
-            let residual = normal.residual(&rates);
-            if best.is_none_or(|(_, least)| residual < least - GAIN_MIN) {
-                best = Some((rates, residual));
-            }
-        }
-        let (rates, _) = best.filter(|_| self.observations > 0)?;
-        let [setup_ns, ns_per_media_byte, ns_per_row, ns_per_link_byte] = rates;
+        let rates = match own {
+            Some(own) => observed.anchored(own).best(&amounts_of(own)),
+            None => observed.best(&[]),
+        };
+        let rates = rates.filter(|_| self.observations > 0)?;
         let residual = observed.residual(&rates);
         let fit = Some(FitQuality { observations: self.observations, residual });
-        Some(KernelRates { setup_ns, ns_per_media_byte, ns_per_row, ns_per_link_byte, source, fit })
+        Some(KernelRates::of_coefficients(rates, source, fit))
     }
 
     /// The rates that fit best, if there is enough to go by and they describe it.
@@ -123,21 +119,54 @@ impl Normal {
         }
     }
 
-    /// Adds what the drive's own rates say of a few loads, each as a small part of an observation.
-    /// If all commands were alike, say row groups of one size, this keeps the rates of what did
-    /// not vary from taking any value that happens to fit.
-    fn anchor(&mut self, own: &KernelRates) {
-        for load in ANCHORS {
-            let ns = own.busy_ns(&load).max(1.0);
-            let amounts = load.amounts().map(|amount| to_f64(amount) / ns);
+    /// The sums with what the drive's own rates say of each amount by itself, as a small part of an
+    /// observation. If all commands were alike, say row groups of one size, this keeps the rates of
+    /// what did not vary from taking any value that happens to fit.
+    fn anchored(mut self, own: &KernelRates) -> Self {
+        for (at, rate) in own.coefficients().into_iter().enumerate().filter(|(_, rate)| *rate > 0.0)
+        {
+            let amount = 1.0 / rate;
             self.weight += ANCHOR_WEIGHT;
-            for (row, left) in amounts.iter().enumerate() {
-                self.amounts[row] += ANCHOR_WEIGHT * left;
-                for (column, right) in amounts.iter().enumerate() {
-                    self.products[row][column] += ANCHOR_WEIGHT * left * right;
-                }
+            self.amounts[at] += ANCHOR_WEIGHT * amount;
+            self.products[at][at] += ANCHOR_WEIGHT * amount * amount;
+        }
+        self
+    }
+
+    /// The best rates of these amounts, but for those that would be negative, and of others that
+    /// explain more.
+    fn best(&self, amounts: &[usize]) -> Option<[f64; AMOUNTS]> {
+        let mut chosen = amounts.to_vec();
+        let mut best = None;
+        while !chosen.is_empty() && best.is_none() {
+            match self.solve(&chosen) {
+                Ok(rates) => best = Some((rates, self.residual(&rates))),
+                Err(unfit) => chosen.retain(|at| *at != unfit),
             }
         }
+        while let Some((next, rates, residual)) = self.next(&chosen) {
+            if best.is_some_and(|(_, least)| residual >= least - GAIN_MIN) {
+                break;
+            }
+            chosen.push(next);
+            best = Some((rates, residual));
+        }
+        best.map(|(rates, _)| rates)
+    }
+
+    /// The amount that explains most beside those that are chosen, with the rates and the residual
+    /// of all of them.
+    fn next(&self, chosen: &[usize]) -> Option<(usize, [f64; AMOUNTS], f64)> {
+        // Commands that are all alike say nothing of larger ones: the first rate is of an amount
+        // that grows with the work.
+        let is_candidate =
+            |at: &usize| !chosen.contains(at) && (*at != COMMANDS || !chosen.is_empty());
+        let with = |at: usize| {
+            let rates = self.solve(&[chosen, &[at]].concat()).ok()?;
+            Some((at, rates, self.residual(&rates)))
+        };
+        let tried = PREFERRED.into_iter().filter(is_candidate).filter_map(with);
+        tried.min_by(|(_, _, one), (_, _, other)| one.total_cmp(other))
     }
 
     /// The root of the mean square of relative errors.
@@ -153,13 +182,15 @@ impl Normal {
         ((self.weight - 2.0 * linear + square) / self.weight).max(0.0).sqrt()
     }
 
-    /// The best rates of the chosen amounts, the others 0; nothing when they can not be
-    /// distinguished or one would be negative.
-    fn solve(&self, chosen: &[usize]) -> Option<[f64; AMOUNTS]> {
+    /// The best rates of the chosen amounts, the others 0.
+    ///
+    /// # Errors
+    /// With an amount that was not there, follows from the others, or would have a negative rate.
+    fn solve(&self, chosen: &[usize]) -> Result<[f64; AMOUNTS], usize> {
         // Scaled so that the diagonal is 1: amounts differ by many orders of magnitude.
         let norm = |at: usize| self.products[at][at].sqrt();
-        if chosen.iter().any(|at| norm(*at) <= 0.0) {
-            return None;
+        if let Some(absent) = chosen.iter().find(|at| norm(**at) <= 0.0) {
+            return Err(*absent);
         }
         let mut rows: Vec<Vec<f64>> = chosen
             .iter()
@@ -170,11 +201,10 @@ impl Normal {
                 left.chain([self.amounts[*row] / norm(*row)]).collect()
             })
             .collect();
-        let size = rows.len();
-        for pivot in 0..size {
+        for (pivot, at) in chosen.iter().enumerate() {
             let divisor = rows[pivot][pivot];
             if divisor < PIVOT_MIN {
-                return None;
+                return Err(*at);
             }
             rows[pivot].iter_mut().for_each(|cell| *cell /= divisor);
             let reduced = rows[pivot].clone();
@@ -183,16 +213,24 @@ impl Normal {
                 row.iter_mut().zip(&reduced).for_each(|(cell, other)| *cell -= factor * other);
             }
         }
-        let mut rates = [0.0; AMOUNTS];
-        for (row, at) in rows.iter().zip(chosen) {
-            let rate = row[size] / norm(*at);
-            if rate < 0.0 {
-                return None;
-            }
-            rates[*at] = rate;
+        let solved = |(row, at): (&Vec<f64>, &usize)| (*at, row[chosen.len()] / norm(*at));
+        let solved: Vec<(usize, f64)> = rows.iter().zip(chosen).map(solved).collect();
+        // The one that is furthest below 0, by what it would take off.
+        let off = |(at, rate): &(usize, f64)| rate * norm(*at);
+        let least = solved.iter().min_by(|one, other| off(one).total_cmp(&off(other)));
+        if let Some((at, _)) = least.filter(|(_, rate)| *rate < 0.0) {
+            return Err(*at);
         }
-        Some(rates)
+        let mut rates = [0.0; AMOUNTS];
+        solved.into_iter().for_each(|(at, rate)| rates[at] = rate);
+        Ok(rates)
     }
+}
+
+/// The amounts of which a drive has rates.
+fn amounts_of(own: &KernelRates) -> Vec<usize> {
+    let rates = own.coefficients().into_iter().enumerate();
+    rates.filter(|(_, rate)| *rate > 0.0).map(|(at, _)| at).collect()
 }
 
 /// A pivot below this share of what it was means that an amount follows from the others.
@@ -201,31 +239,9 @@ const PIVOT_MIN: f64 = 1e-6;
 /// Weight of an anchor: twenty observations that say otherwise outweigh it.
 const ANCHOR_WEIGHT: f64 = 0.05;
 
-/// A start; a mean command; one of few rows, of few bytes, and of a large result.
-const ANCHORS: [Load; 5] = [
-    Load { commands: 1, media_bytes: 0, rows: 0, link_bytes: 0 },
-    Load { commands: 1, media_bytes: 1 << 20, rows: 1 << 16, link_bytes: 1 << 10 },
-    Load { commands: 1, media_bytes: 1 << 20, rows: 1 << 12, link_bytes: 1 << 10 },
-    Load { commands: 1, media_bytes: 1 << 16, rows: 1 << 16, link_bytes: 1 << 10 },
-    Load { commands: 1, media_bytes: 1 << 20, rows: 1 << 16, link_bytes: 1 << 20 },
-];
-
-/// Amounts whose rates are tried: few before many, and always one that grows with the work, since
-/// commands that are all alike say nothing of larger ones.
-const CHOICES: [&[usize]; 12] = [
-    &[2],
-    &[1],
-    &[1, 2],
-    &[0, 2],
-    &[0, 1],
-    &[2, 3],
-    &[1, 3],
-    &[0, 1, 2],
-    &[0, 2, 3],
-    &[0, 1, 3],
-    &[1, 2, 3],
-    &[0, 1, 2, 3],
-];
+/// The order in which amounts are tried; the first of those that explain as much is taken. Rows
+/// come first, since every command has them.
+const PREFERRED: [usize; AMOUNTS] = [3, 1, 0, 6, 2, 4, 5];
 
 #[expect(clippy::cast_precision_loss, reason = "a sum needs no more digits than a rate")]
 fn wide_f64(sum: u128) -> f64 {
@@ -244,6 +260,7 @@ mod tests {
             media_bytes: 100_000 + mix(7_919, 900) * 1000,
             rows: 1000 + mix(104_729, 100) * 1000,
             link_bytes: 300 + mix(1_299_709, 500) * 100,
+            ..Load::default()
         }
     }
 
@@ -328,27 +345,72 @@ mod tests {
 
     #[test]
     fn equal_commands_keep_the_rates_of_the_drive() {
-        let own = KernelRates {
-            setup_ns: 100_000.0,
-            ns_per_media_byte: 0.4,
-            ns_per_row: 3.0,
-            ns_per_link_byte: 0.0,
-            source: RateSource::Modelled,
-            fit: None,
-        };
+        let own = own();
+        let equal = Load { commands: 1, media_bytes: 1_100_000, rows: 115_000, ..Load::default() };
         // Row groups of one size that take twice as long as the drive says; their results differ by
         // a few bytes, and by as many percent what they take.
         let mut sums = Sums::default();
         for number in 0..160 {
             let link_bytes = 300 + number % 7 * 100;
-            let load = Load { commands: 1, media_bytes: 1_100_000, rows: 115_000, link_bytes };
+            let load = Load { link_bytes, ..equal };
             sums.add(&load, 1_700_000 + link_bytes * 40);
         }
         let rates = sums.trusted(RateSource::Modelled, Some(&own)).unwrap();
         assert!(rates.setup_ns < 200_000.0 && rates.ns_per_link_byte < 1.0, "{rates:?}");
-        let load = Load { commands: 1, media_bytes: 1_100_000, rows: 115_000, link_bytes: 600 };
+        let load = Load { link_bytes: 600, ..equal };
         assert!((rates.busy_ns(&load) / 1_724_000.0 - 1.0).abs() < 0.05, "{rates:?}");
         assert!(rates.fit.unwrap().residual < 0.05, "{rates:?}");
+    }
+
+    /// Rates of a drive whose decoders look large dictionaries up in a slow memory.
+    fn own() -> KernelRates {
+        KernelRates {
+            setup_ns: 100_000.0,
+            ns_per_media_byte: 0.4,
+            ns_per_row: 3.0,
+            ns_per_look_up: 36.0,
+            ..KernelRates::zero(RateSource::Modelled)
+        }
+    }
+
+    #[test]
+    fn rates_of_amounts_that_were_not_observed_are_those_of_the_drive() {
+        let mut sums = Sums::default();
+        for number in 0..2000 {
+            sums.add(&load(number), time(&load(number)));
+        }
+        let rates = sums.trusted(RateSource::Modelled, Some(&own())).unwrap();
+        near(rates.ns_per_look_up, 36.0);
+        near(rates.ns_per_media_byte, 0.25);
+        near(rates.ns_per_link_byte, 0.5);
+    }
+
+    #[test]
+    fn fit_tells_rates_of_encodings_apart() {
+        let exact = KernelRates {
+            ns_per_dictionary_byte: 0.8,
+            ns_per_look_up: 20.0,
+            ns_per_string_byte: 3.5,
+            ..own()
+        };
+        let mut sums = Sums::default();
+        for number in 0..400_u64 {
+            let mix = |factor: u64, limit: u64| number.wrapping_mul(factor) % limit;
+            let load = Load {
+                dictionary_bytes: mix(15_485_863, 700) * 1000,
+                look_ups: mix(32_452_843, 90) * 1000,
+                string_bytes: mix(49_979_687, 400) * 1000,
+                ..load(number)
+            };
+            let ns = exact.busy_ns(&load) as u64;
+            sums.add(&load, ns);
+        }
+        for drive in [Some(own()), None] {
+            let rates = sums.trusted(RateSource::Modelled, drive.as_ref()).unwrap();
+            near(rates.ns_per_dictionary_byte, 0.8);
+            near(rates.ns_per_look_up, 20.0);
+            near(rates.ns_per_string_byte, 3.5);
+        }
     }
 
     #[test]

@@ -38,16 +38,17 @@ pub struct Observation {
 }
 
 impl Observation {
-    /// Makes the observation of a command that has ended and was checked. `rows` are those that it
-    /// read, or of a merge those that it merged.
-    pub fn of(kernel: Kernel, scans: &[Command], rows: u64, completion: &Completion) -> Self {
+    /// Makes the observation of a command that has ended and was checked. `planned` is what was
+    /// known of its load before: the rows that it reads, or of a merge those that it merged, and
+    /// what footers tell of encodings. Bytes are those that it moved.
+    pub fn of(kernel: Kernel, scans: &[Command], planned: Load, completion: &Completion) -> Self {
         let requests = scans.iter().map(|scan| scan.unit.inputs.len() as u64).sum();
         let traffic = completion.traffic;
         let load = Load {
             commands: 1,
             media_bytes: traffic.media_bytes,
-            rows,
             link_bytes: traffic.link_bytes,
+            ..planned
         };
         Self { kernel, requests, load, time: completion.time }
     }
@@ -153,7 +154,8 @@ mod tests {
     }
 
     fn scan(rows: u64, time: DriveTime) -> Observation {
-        let load = Load { commands: 1, media_bytes: 1 << 20, rows, link_bytes: 300 };
+        let load =
+            Load { commands: 1, media_bytes: 1 << 20, rows, link_bytes: 300, ..Load::default() };
         Observation { kernel: Kernel::Scan, requests: 1, load, time }
     }
 
@@ -163,8 +165,7 @@ mod tests {
             ns_per_media_byte: 7.0,
             ns_per_row: 7.0,
             ns_per_link_byte: 7.0,
-            source,
-            fit: None,
+            ..KernelRates::zero(source)
         };
         CostSnapshot {
             id: 0,

@@ -46,6 +46,7 @@ use crate::{
     clustered::WindowsExec,
     cost::UnitEstimate,
     decision::{Costs, KeepReason},
+    encoded::Encoded,
     exec::{PushdownExec, PushdownMergeExec, Pushed, Replaced, RowsShape},
     fused::{FusedScanExec, input_of_collector},
     grace::GraceHashJoinExec,
@@ -106,6 +107,12 @@ struct UnitNode {
     folder_values: Vec<protobuf::ScalarValue>,
     #[prost(message, optional, tag = "10")]
     estimate: Option<UnitEstimateNode>,
+    #[prost(uint64, tag = "11")]
+    dictionary_bytes: u64,
+    #[prost(uint64, tag = "12")]
+    look_ups: u64,
+    #[prost(uint64, tag = "13")]
+    string_bytes: u64,
 }
 
 #[derive(Clone, Copy, PartialEq, Message)]
@@ -470,6 +477,9 @@ fn write_unit(unit: &PlannedUnit) -> Result<UnitNode> {
         estimate: unit.estimate.map(|UnitEstimate { drive_ns, host_ns, snapshot }| {
             UnitEstimateNode { drive_ns, host_ns, snapshot }
         }),
+        dictionary_bytes: unit.encoded.dictionary_bytes,
+        look_ups: unit.encoded.look_ups,
+        string_bytes: unit.encoded.string_bytes,
     })
 }
 
@@ -513,5 +523,10 @@ fn read_unit(unit: &UnitNode) -> Result<PlannedUnit> {
         estimate: unit.estimate.map(|UnitEstimateNode { drive_ns, host_ns, snapshot }| {
             UnitEstimate { drive_ns, host_ns, snapshot }
         }),
+        encoded: Encoded {
+            dictionary_bytes: unit.dictionary_bytes,
+            look_ups: unit.look_ups,
+            string_bytes: unit.string_bytes,
+        },
     })
 }

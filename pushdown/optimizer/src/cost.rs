@@ -24,7 +24,7 @@
 
 use nearscan_drive::{CostSnapshot, Load, RequestClass};
 
-use crate::decision::Costs;
+use crate::{decision::Costs, encoded::Encoded};
 
 /// Rates of one core of the host.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -113,6 +113,8 @@ pub struct Volume {
     pub values: u64,
     /// Compressed bytes of all units.
     pub media_bytes: u64,
+    /// What their encodings are for a drive's decoders.
+    pub(crate) encoded: Encoded,
     /// Estimated rows of all results.
     pub result_rows: u64,
     /// Estimated bytes of all results.
@@ -129,6 +131,7 @@ impl Volume {
             rows: self.rows + other.rows,
             values: self.values + other.values,
             media_bytes: self.media_bytes + other.media_bytes,
+            encoded: self.encoded.with(other.encoded),
             result_rows: self.result_rows + other.result_rows,
             result_bytes: self.result_bytes + other.result_bytes,
         }
@@ -139,12 +142,13 @@ impl Volume {
     }
 
     fn load(&self) -> Load {
-        Load {
+        self.encoded.in_load(Load {
             commands: self.units,
             media_bytes: self.media_bytes,
             rows: self.rows,
             link_bytes: self.result_bytes,
-        }
+            ..Load::default()
+        })
     }
 }
 
@@ -270,11 +274,8 @@ mod tests {
     fn drive() -> CostSnapshot {
         let rates = |ns_per_row| KernelRates {
             setup_ns: 100_000.0,
-            ns_per_media_byte: 0.0,
             ns_per_row,
-            ns_per_link_byte: 0.0,
-            source: RateSource::Modelled,
-            fit: None,
+            ..KernelRates::zero(RateSource::Modelled)
         };
         CostSnapshot {
             id: 3,
@@ -301,6 +302,7 @@ mod tests {
             rows: 6_000_000,
             values: 24_000_000,
             media_bytes: 60_000_000,
+            encoded: Encoded::default(),
             result_rows: result_bytes / 16,
             result_bytes,
         }
@@ -380,6 +382,7 @@ mod tests {
             rows: 2_000_000,
             values: 4_000_000,
             media_bytes: 12_000_000,
+            encoded: Encoded::default(),
             result_rows: 2_000_000,
             result_bytes: 32_000_000,
         };

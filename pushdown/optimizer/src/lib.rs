@@ -48,6 +48,7 @@ pub mod cost;
 pub mod decide;
 pub mod decision;
 pub mod distinct;
+mod encoded;
 mod exec;
 mod executions;
 pub mod facts;

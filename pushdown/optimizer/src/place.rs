@@ -4,10 +4,7 @@
 
 use std::sync::Arc;
 
-use datafusion::physical_plan::{
-    ExecutionPlan,
-    statistics::{StatisticsArgs, StatisticsContext},
-};
+use datafusion::physical_plan::ExecutionPlan;
 use nearscan_command::{
     Chunk, Encodings, Fragment, Key, Output, ResultHeader, ValueKind, Width, limits,
 };
@@ -16,7 +13,9 @@ use nearscan_drive::Placement;
 use crate::{
     cost::{HostRates, UnitEstimate, Volume, estimate},
     decision::{Costs, KeepReason, Kept},
+    encoded::Encoded,
     exec::bound_unit,
+    join_order,
     lower::Lowered,
     planning::DriveView,
     scan::Stack,
@@ -84,7 +83,11 @@ pub(crate) fn place_units(
                     Err(reason)
                 }
             };
-            planned.push(PlannedUnit::new(unit, chunks));
+            let mut unit_planned = PlannedUnit::new(unit, chunks);
+            if unit_planned.kept.is_none() {
+                unit_planned.encoded = Encoded::of(unit, fragment);
+            }
+            planned.push(unit_planned);
         }
         placed.partitions.push(planned);
     }
@@ -173,8 +176,8 @@ pub(crate) struct KeptShare {
 }
 
 impl KeptShare {
-    /// Returns the selectivity of the plan that `fragment` replaces, by DataFusion's estimate, or
-    /// its default.
+    /// Returns the selectivity of the plan that `fragment` replaces, as joins above it are ordered
+    /// by, or a default if the rows of its table are not known.
     pub(crate) fn of(
         plan: &Arc<dyn ExecutionPlan>,
         partitions: &[Vec<PlannedUnit>],
@@ -184,24 +187,27 @@ impl KeptShare {
         if fragment.predicate.is_empty() {
             return Self { kept: of, of };
         }
-        let estimated = statistics(plan).and_then(|rows| u64::try_from(rows).ok());
-        match estimated {
-            Some(kept) => Self { kept: kept.min(of), of },
+        match join_order::share_kept(plan) {
+            Some(share) => Self { kept: of, of }.times(share),
             None => Self { kept: KEPT_SHARE_PERCENT, of: 100 },
         }
+    }
+
+    /// The share that is left if only this part of the rows passes the keys of joins.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        clippy::cast_precision_loss,
+        reason = "rows of a scan are far below 2^53, and a share is not negative"
+    )]
+    pub(crate) fn times(self, share: f64) -> Self {
+        Self { kept: (self.kept as f64 * share.clamp(0.0, 1.0)) as u64, of: self.of }
     }
 
     fn rows(self, rows: u64) -> u64 {
         let kept = u128::from(rows) * u128::from(self.kept) / u128::from(self.of.max(1));
         u64::try_from(kept).unwrap_or(rows)
     }
-}
-
-/// Returns DataFusion's estimate of a plan's cardinality.
-fn statistics(plan: &Arc<dyn ExecutionPlan>) -> Option<usize> {
-    let context = StatisticsContext::new();
-    let found = context.compute(plan.as_ref(), &StatisticsArgs::new()).ok()?;
-    found.num_rows.get_value().copied()
 }
 
 /// Returns the volume of a unit on the drive.
@@ -226,6 +232,7 @@ pub(crate) fn volume(unit: &PlannedUnit, fragment: &Fragment, share: KeptShare) 
         rows: unit.rows,
         values: unit.rows * unit.chunks.len() as u64,
         media_bytes: unit.chunks.iter().map(|chunk| chunk.length).sum(),
+        encoded: unit.encoded,
         result_rows,
         result_bytes: ResultHeader::BYTES + result_rows * row_bytes,
     }

@@ -14,7 +14,7 @@ use datafusion::{
     physical_expr::PhysicalExpr,
 };
 use nearscan_command::{Chunk, Codec, Column, Encoding, Encodings};
-use nearscan_drive::{FileRef, Refused};
+use nearscan_drive::{FileRef, Load, Refused};
 use parquet::{
     basic::{Compression, Encoding as ParquetEncoding},
     file::{
@@ -26,6 +26,7 @@ use parquet::{
 use crate::{
     cost::UnitEstimate,
     decision::{KeepReason, Kept},
+    encoded::Encoded,
     facts::FileFacts,
     lower::{Lowered, aggregate::ColumnBounds},
     pruning::Pruning,
@@ -65,6 +66,9 @@ pub(crate) struct PlannedUnit {
     pub folder_values: Vec<ScalarValue>,
     /// The reason why the unit is planned for the host, although the drive runs others.
     pub kept: Option<KeepReason>,
+    /// What its encodings are estimated to be for a drive's decoders; nothing of a unit for the
+    /// host.
+    pub encoded: Encoded,
     /// The estimates of the cost model for the unit alone, if it was used.
     pub estimate: Option<UnitEstimate>,
 }
@@ -81,8 +85,14 @@ impl PlannedUnit {
             folder_values: unit.file.partition_values.clone(),
             kept: chunks.as_ref().err().copied(),
             chunks: chunks.unwrap_or_default(),
+            encoded: Encoded::default(),
             estimate: None,
         }
+    }
+
+    /// Its load for a drive, without the bytes that are moved.
+    pub(crate) fn load(&self) -> Load {
+        self.encoded.in_load(Load { commands: 1, rows: self.rows, ..Load::default() })
     }
 }
 

@@ -96,7 +96,10 @@ fn rates_to(from: &RatesByRequest) -> Vec<protocol::Rates> {
         class: place_of(classes(), &class),
         setup_ns: rates.setup_ns,
         ns_per_media_byte: rates.ns_per_media_byte,
+        ns_per_dictionary_byte: rates.ns_per_dictionary_byte,
         ns_per_row: rates.ns_per_row,
+        ns_per_look_up: rates.ns_per_look_up,
+        ns_per_string_byte: rates.ns_per_string_byte,
         ns_per_link_byte: rates.ns_per_link_byte,
         source: place_of(SOURCES, &rates.source),
         fit: rates
@@ -121,7 +124,10 @@ fn rates_from(from: &[protocol::Rates]) -> RatesByRequest {
             KernelRates {
                 setup_ns: rates.setup_ns,
                 ns_per_media_byte: rates.ns_per_media_byte,
+                ns_per_dictionary_byte: rates.ns_per_dictionary_byte,
                 ns_per_row: rates.ns_per_row,
+                ns_per_look_up: rates.ns_per_look_up,
+                ns_per_string_byte: rates.ns_per_string_byte,
                 ns_per_link_byte: rates.ns_per_link_byte,
                 source: *source,
                 fit: rates.fit.as_ref().map(fit),
@@ -298,7 +304,10 @@ mod tests {
         let rates = |source, fit| KernelRates {
             setup_ns: 1.5,
             ns_per_media_byte: 2.5,
+            ns_per_dictionary_byte: 5.5,
             ns_per_row: 3.5,
+            ns_per_look_up: 6.5,
+            ns_per_string_byte: 7.5,
             ns_per_link_byte: 4.5,
             source,
             fit,

@@ -215,6 +215,12 @@ pub(crate) struct Rates {
     pub(crate) source: u32,
     #[prost(message, optional, tag = "7")]
     pub(crate) fit: Option<Fit>,
+    #[prost(double, tag = "8")]
+    pub(crate) ns_per_dictionary_byte: f64,
+    #[prost(double, tag = "9")]
+    pub(crate) ns_per_look_up: f64,
+    #[prost(double, tag = "10")]
+    pub(crate) ns_per_string_byte: f64,
 }
 
 #[derive(Clone, PartialEq, Message)]

@@ -283,7 +283,15 @@ fn identity(executor: &mut Executor<'_>) -> Result<(), String> {
     let snapshot = drive.snapshot();
     let points = snapshot.media.iter().flat_map(MediaRates::points);
     let shared = points.map(|point| point.bytes_per_s).chain(snapshot.link_bytes_per_s);
-    let load = Load { commands: 1, media_bytes: 1, rows: 1, link_bytes: 1 };
+    let load = Load {
+        commands: 1,
+        media_bytes: 1,
+        dictionary_bytes: 1,
+        rows: 1,
+        look_ups: 1,
+        string_bytes: 1,
+        link_bytes: 1,
+    };
     let known = snapshot.scan.known().chain(snapshot.merge.known());
     let busy_ns = known.map(|(_, rates)| rates.busy_ns(&load));
     match shared.chain(busy_ns).all(|rate| rate > 0.0) && snapshot.lanes > 0 {

@@ -57,9 +57,10 @@ fn rates_are_unknown_until_commands_are_observed() {
     let command = sum(&sample, &drive, 1, 0);
     let completion = run(&*session(&drive), command.clone()).unwrap();
     let scans = std::slice::from_ref(&command);
-    let observation = Observation::of(Kernel::Scan, scans, command.unit.rows, &completion);
+    let planned = Load { rows: command.unit.rows, ..Load::default() };
+    let observation = Observation::of(Kernel::Scan, scans, planned, &completion);
     let media_bytes = command.unit.chunks[0].length;
-    let load = Load { commands: 1, media_bytes, rows: 50_000, link_bytes: 0 };
+    let load = Load { commands: 1, media_bytes, rows: 50_000, ..Load::default() };
     assert_eq!((observation.load, observation.requests), (load, 1));
     assert!(matches!(observation.time, DriveTime::Measured(time) if time.ns > 0));
 }

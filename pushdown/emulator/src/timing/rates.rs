@@ -22,10 +22,13 @@ const LINE_BYTES: u64 = 64;
 /// Bytes of a word.
 const WORD_BYTES: f64 = 8.0;
 
-/// Compressed bytes of all columns for each iteration of the dictionary phase, which is one a
-/// token: TPC-H Q1 and Q6 have 5 to 6, since prices are nearly all different and most of what they
-/// read.
-const BYTES_PER_DICTIONARY_ITERATION: u32 = 5;
+/// Stored bytes of a dictionary page for each iteration of the dictionary phase, which is one a
+/// token: those of prices, which are nearly all different, have 4 to 5.
+const BYTES_PER_DICTIONARY_ITERATION: u32 = 4;
+
+/// Stored bytes of all columns for each iteration of the busiest decompressor. A token has up to 8
+/// bytes, and a half of all bytes are taken to be of one column.
+const BYTES_PER_TOKEN: u32 = 16;
 
 /// Rows that each stage moves an iteration.
 const ROWS_PER_ITERATION: u32 = 2;
@@ -72,8 +75,8 @@ impl Parameters {
         MediaRates::new(REQUEST_BYTES.map(point).map(at_most).to_vec())
     }
 
-    /// The time that a scan takes of a unit: its start, each byte as part of a line and of a
-    /// dictionary, and each row, as if the one were not hidden by the other.
+    /// The time that a scan takes of a unit: its start and each amount of a load, as if none were
+    /// hidden by another.
     pub fn scan_rates(&self) -> KernelRates {
         let kernel_ns = |counters: &Counters| {
             self.scan(&Profile::default().build(), std::iter::empty(), counters).kernel_ns
@@ -82,6 +85,10 @@ impl Parameters {
         let each = |counters: &Counters| mean(kernel_ns(counters) - empty_ns);
         let bytes = Counters {
             lines_read: u64::from(MANY) / LINE_BYTES,
+            snappy_tokens_lane_max: (MANY / BYTES_PER_TOKEN).into(),
+            ..Counters::default()
+        };
+        let dictionary = Counters {
             dictionary_iterations_lane_max: MANY / BYTES_PER_DICTIONARY_ITERATION,
             ..Counters::default()
         };
@@ -91,13 +98,19 @@ impl Parameters {
             filter_iterations: iterations,
             ..Counters::default()
         };
+        let look_ups = Counters { dictionary_reads: MANY.into(), ..Counters::default() };
+        // A string is compared byte by byte.
+        let strings = Counters { decode_iterations_lane_max: MANY, ..Counters::default() };
+        let words = Counters { write_iterations: MANY, ..Counters::default() };
         KernelRates {
             setup_ns: to_f64(empty_ns),
             ns_per_media_byte: each(&bytes),
+            ns_per_dictionary_byte: each(&dictionary),
             ns_per_row: each(&rows),
-            ns_per_link_byte: 0.0,
-            source: RateSource::Modelled,
-            fit: None,
+            ns_per_look_up: each(&look_ups),
+            ns_per_string_byte: each(&strings),
+            ns_per_link_byte: each(&words) / WORD_BYTES,
+            ..KernelRates::zero(RateSource::Modelled)
         }
     }
 
@@ -119,11 +132,9 @@ impl Parameters {
         };
         KernelRates {
             setup_ns: to_f64(empty_ns),
-            ns_per_media_byte: 0.0,
             ns_per_row: each(&rows),
             ns_per_link_byte: each(&words) / WORD_BYTES,
-            source: RateSource::Modelled,
-            fit: None,
+            ..KernelRates::zero(RateSource::Modelled)
         }
     }
 }

@@ -234,7 +234,7 @@ impl UnitRunner {
             Ok(batches) => {
                 pass.succeeded();
                 let scans = std::slice::from_ref(&command);
-                let observed = Observation::of(Kernel::Scan, scans, unit.rows, &completion);
+                let observed = Observation::of(Kernel::Scan, scans, unit.load(), &completion);
                 self.context.note_command(&self.pushed.drive, &observed);
                 let low_memory = || Returned { reason: PushBack::LowMemory, cost };
                 Ok((self.charge(batches).ok_or_else(low_memory)?, cost))

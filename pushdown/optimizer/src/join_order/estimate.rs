@@ -95,6 +95,12 @@ pub(super) fn of_plan(plan: &Arc<dyn ExecutionPlan>) -> Option<Estimate> {
     Some(Estimate { rows, ..estimate })
 }
 
+/// The share of the rows of its scan that a plan of filters and projections is estimated to return.
+pub(crate) fn share_kept(plan: &Arc<dyn ExecutionPlan>) -> Option<f64> {
+    let estimate = of_plan(plan)?;
+    Some((estimate.rows / estimate.rows_unfiltered.max(1.0)).min(1.0))
+}
+
 fn unlimited(plan: &Arc<dyn ExecutionPlan>) -> Option<Estimate> {
     if let Some(filter) = plan.downcast_ref::<FilterExec>() {
         let input = of_plan(filter.input())?;

@@ -43,6 +43,7 @@ mod rule;
 mod seen;
 mod show;
 
+pub(crate) use estimate::share_kept;
 pub use last::LastPlanRule;
 pub use rows::JoinRows;
 pub use rule::JoinOrderRule;

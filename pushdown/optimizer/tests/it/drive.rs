@@ -113,8 +113,7 @@ impl Fake {
             ns_per_media_byte: 1e-3,
             ns_per_row: 1e-3,
             ns_per_link_byte: 1e-3,
-            source: RateSource::Modelled,
-            fit: None,
+            ..KernelRates::zero(RateSource::Modelled)
         };
         let snapshot = CostSnapshot {
             id: 0,

@@ -26,7 +26,7 @@ use futures::{
     stream::{self, BoxStream},
 };
 use nearscan_command::{Command, Envelope, Fragment, MergeCommand};
-use nearscan_drive::{Completion, Fault, Kernel, Observation};
+use nearscan_drive::{Completion, Fault, Kernel, Load, Observation};
 
 use crate::{
     exec::{
@@ -245,7 +245,8 @@ impl MergeRunner {
         match self.checked(&completion, &command, first) {
             Ok((batches, rows)) => {
                 pass.succeeded();
-                let observed = Observation::of(Kernel::Merge, &command.scans, rows, &completion);
+                let load = Load { rows, ..Load::default() };
+                let observed = Observation::of(Kernel::Merge, &command.scans, load, &completion);
                 context.note_command(&pushed.drive, &observed);
                 let low_memory = || Returned { reason: PushBack::LowMemory, cost };
                 Ok((first.runner.charge(batches).ok_or_else(low_memory)?, cost))

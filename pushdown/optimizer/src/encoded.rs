@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Estimates from a footer how much work the encodings of a row group are for a drive's decoders:
+//! dictionaries, look-ups in large ones, and strings that are stored one by one.
+//!
+//! A footer has the stored bytes of a chunk and of its dictionary page, and the bytes of the whole
+//! chunk before compression. Indexes are hardly compressed, so if the stored bytes of data are no
+//! more than those of an index for each value, the dictionary was compressed alone. Otherwise a
+//! writer gave the dictionary up and stored the other values as they are; both are taken to be
+//! compressed equally well, and the bytes of data tell how many values are indexes:
+//!
+//! ```text
+//! entries = dictionary / width,  bits = log2(entries)
+//! data    = indexes * bits / 8 + (values - indexes) * width
+//! ```
+//!
+//! # What it does not do
+//!
+//! It reads no page headers, so dictionaries of strings, whose width is unknown, are measured by an
+//! assumed one. NULLs are taken for values. The estimates only choose where a scan runs.
+
+use nearscan_command::{Fragment, ValueKind, limits};
+use nearscan_drive::Load;
+use parquet::{basic::Type, file::metadata::ColumnChunkMetaData};
+
+use crate::units::{RowGroup, chunk_metadata, dictionary_bytes};
+
+/// Entries of the memory that the scan kernel has for the large dictionary of one column of
+/// numbers, beside what each decoder has of its own.
+const STORE_ENTRIES: f64 = 131_072.0;
+
+/// Bytes of a string of a dictionary with its length; an assumption.
+const STRING_BYTES: f64 = 24.0;
+
+/// Bytes of page headers and levels, as a share of those of indexes; an assumption.
+const PAGES: f64 = 0.1;
+
+/// The work of decoders, as a [`Load`] counts it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Encoded {
+    pub(crate) dictionary_bytes: u64,
+    pub(crate) look_ups: u64,
+    pub(crate) string_bytes: u64,
+}
+
+impl Encoded {
+    /// The work of the columns of a fragment in a row group.
+    pub(crate) fn of(unit: &RowGroup<'_>, fragment: &Fragment) -> Self {
+        let chunks = fragment.columns.iter().filter_map(|column| {
+            let chunk = chunk_metadata(unit.metadata(), &column.name)?;
+            Some(ChunkWork::of(chunk, column.kind))
+        });
+        let chunks: Vec<ChunkWork> = chunks.collect();
+        let most = |work: fn(&ChunkWork) -> f64| chunks.iter().map(work).fold(0.0, f64::max);
+        let look_ups = chunks.iter().map(ChunkWork::look_ups).sum::<f64>();
+        Self {
+            dictionary_bytes: whole(most(|chunk| chunk.dictionary_bytes)),
+            look_ups: whole(look_ups - most(ChunkWork::look_ups_in_store)),
+            string_bytes: whole(most(|chunk| chunk.string_bytes)),
+        }
+    }
+
+    /// Both together.
+    pub(crate) fn with(self, other: Self) -> Self {
+        Self {
+            dictionary_bytes: self.dictionary_bytes + other.dictionary_bytes,
+            look_ups: self.look_ups + other.look_ups,
+            string_bytes: self.string_bytes + other.string_bytes,
+        }
+    }
+
+    /// A load with this work.
+    pub(crate) fn in_load(self, load: Load) -> Load {
+        let Self { dictionary_bytes, look_ups, string_bytes } = self;
+        Load { dictionary_bytes, look_ups, string_bytes, ..load }
+    }
+}
+
+/// The work of one column chunk.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct ChunkWork {
+    /// As stored.
+    dictionary_bytes: f64,
+    /// Of the dictionary.
+    entries: f64,
+    /// Values that are indexes.
+    indexes: f64,
+    /// Bytes of strings beside the dictionary.
+    string_bytes: f64,
+    kind: ValueKind,
+}
+
+impl ChunkWork {
+    fn of(chunk: &ColumnChunkMetaData, kind: ValueKind) -> Self {
+        let dictionary_bytes = to_f64(dictionary_bytes(chunk));
+        let uncompressed = to_f64(u64::try_from(chunk.uncompressed_size()).unwrap_or(0));
+        let stored = to_f64(chunk.byte_range().1).max(1.0);
+        let values = to_f64(u64::try_from(chunk.num_values()).unwrap_or(0));
+        let width = match kind {
+            ValueKind::Integer => bytes_of(chunk),
+            ValueKind::Bytes => STRING_BYTES,
+        };
+        let index_bytes = |dictionary: f64| (dictionary / width).max(1.0).log2().ceil() / 8.0;
+        let stored_data = stored - dictionary_bytes;
+        let alone = (uncompressed - stored_data).max(0.0);
+        let dictionary = match stored_data <= values * index_bytes(alone) * (1.0 + PAGES) {
+            true => alone,
+            false => dictionary_bytes * uncompressed / stored,
+        };
+        let data = uncompressed - dictionary;
+        let entries = dictionary / width;
+        let index_bytes = index_bytes(dictionary);
+        let (indexes, string_bytes) = match (dictionary_bytes > 0.0, kind) {
+            (false, ValueKind::Integer) => (0.0, 0.0),
+            (false, ValueKind::Bytes) => (0.0, uncompressed),
+            (true, ValueKind::Integer) if width > index_bytes => {
+                let plain = (data - values * index_bytes) / (width - index_bytes);
+                (values - plain.clamp(0.0, values), 0.0)
+            }
+            (true, ValueKind::Integer) => (values, 0.0),
+            (true, ValueKind::Bytes) => (values, (data - values * index_bytes).max(0.0)),
+        };
+        Self { dictionary_bytes, entries, indexes, string_bytes, kind }
+    }
+
+    /// Look-ups beyond the entries that a decoder has in a memory of its own.
+    fn look_ups(&self) -> f64 {
+        let near = f64::from(limits::DICTIONARY_ENTRIES_ON_CHIP);
+        match self.entries > near {
+            true => self.indexes * (1.0 - near / self.entries),
+            false => 0.0,
+        }
+    }
+
+    /// Those of them for which the memory of one column is large enough.
+    fn look_ups_in_store(&self) -> f64 {
+        let far = self.entries - f64::from(limits::DICTIONARY_ENTRIES_ON_CHIP);
+        match self.kind {
+            ValueKind::Integer if far > 0.0 => self.look_ups() * (STORE_ENTRIES / far).min(1.0),
+            ValueKind::Integer | ValueKind::Bytes => 0.0,
+        }
+    }
+}
+
+/// Bytes of a number of a chunk.
+fn bytes_of(chunk: &ColumnChunkMetaData) -> f64 {
+    match chunk.column_type() {
+        Type::BOOLEAN => 0.125,
+        Type::INT32 | Type::FLOAT => 4.0,
+        Type::INT64 | Type::DOUBLE => 8.0,
+        Type::INT96 => 12.0,
+        Type::BYTE_ARRAY => STRING_BYTES,
+        Type::FIXED_LEN_BYTE_ARRAY => f64::from(chunk.column_descr().type_length().max(1)),
+    }
+}
+
+/// Exact up to 2^53, which no row group reaches.
+#[expect(clippy::cast_precision_loss, reason = "amounts of a row group are far below 2^53")]
+fn to_f64(amount: u64) -> f64 {
+    amount as f64
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "amounts of a row group are positive and far below 2^53"
+)]
+fn whole(amount: f64) -> u64 {
+    amount.max(0.0).round() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow::array::{ArrayRef, Int64Array, RecordBatch, StringArray};
+    use parquet::{
+        arrow::{ArrowWriter, arrow_reader::ParquetRecordBatchReaderBuilder},
+        basic::Compression,
+        file::properties::WriterProperties,
+    };
+
+    use super::*;
+
+    const ROWS: i64 = 100_000;
+
+    /// A scattered number for each row.
+    fn scattered(row: i64) -> i64 {
+        row.wrapping_mul(0x5851_F42D_4C95_7F2D).rem_euclid(1 << 62) >> 20
+    }
+
+    fn numbers(distinct: i64) -> ArrayRef {
+        Arc::new((0..ROWS).map(|row| scattered(row) % distinct).collect::<Int64Array>())
+    }
+
+    /// The work of a chunk with this column.
+    fn work(column: ArrayRef, kind: ValueKind, dictionary_bytes_max: usize) -> ChunkWork {
+        let batch = RecordBatch::try_from_iter([("column", column)]).unwrap();
+        let properties = WriterProperties::builder()
+            .set_compression(Compression::SNAPPY)
+            .set_dictionary_enabled(dictionary_bytes_max > 0)
+            .set_dictionary_page_size_limit(dictionary_bytes_max.max(1))
+            .set_data_page_row_count_limit(1000)
+            .build();
+        let mut file = Vec::new();
+        let mut writer = ArrowWriter::try_new(&mut file, batch.schema(), Some(properties)).unwrap();
+        writer.write(&batch).unwrap();
+        writer.close().unwrap();
+        let reader = ParquetRecordBatchReaderBuilder::try_new(bytes::Bytes::from(file)).unwrap();
+        ChunkWork::of(reader.metadata().row_group(0).column(0), kind)
+    }
+
+    #[track_caller]
+    fn near(found: f64, expected: f64) {
+        assert!((found / expected - 1.0).abs() < 0.15, "{found}, expected {expected}");
+    }
+
+    #[test]
+    fn values_of_a_large_dictionary_are_looked_up_and_of_a_small_one_are_not() {
+        let few = work(numbers(50), ValueKind::Integer, 1 << 20);
+        near(few.indexes, 100_000.0);
+        assert_eq!((few.look_ups(), few.look_ups_in_store()), (0.0, 0.0));
+        let many = work(numbers(20_000), ValueKind::Integer, 1 << 20);
+        near(many.entries, 20_000.0);
+        near(many.look_ups(), 100_000.0 * (1.0 - 4096.0 / 20_000.0));
+        near(many.look_ups_in_store(), many.look_ups());
+    }
+
+    #[test]
+    fn values_behind_a_dictionary_that_was_given_up_are_no_look_ups() {
+        let all = work(numbers(1 << 40), ValueKind::Integer, 8 << 20);
+        near(all.indexes, 100_000.0);
+        let half = work(numbers(1 << 40), ValueKind::Integer, 400_000);
+        near(half.entries, 50_000.0);
+        near(half.indexes, 50_000.0);
+    }
+
+    #[test]
+    fn chunk_without_a_dictionary_has_no_look_ups_and_all_bytes_of_its_strings() {
+        let plain = work(numbers(50), ValueKind::Integer, 0);
+        assert_eq!((plain.dictionary_bytes, plain.look_ups(), plain.string_bytes), (0.0, 0.0, 0.0));
+        let texts: ArrayRef =
+            Arc::new((0..ROWS).map(|row| Some(format!("{:026}", row))).collect::<StringArray>());
+        let plain = work(Arc::clone(&texts), ValueKind::Bytes, 0);
+        near(plain.string_bytes, 3_000_000.0);
+        let repeated: ArrayRef = Arc::new(
+            (0..ROWS).map(|row| Some(format!("{:026}", row % 100))).collect::<StringArray>(),
+        );
+        let coded = work(repeated, ValueKind::Bytes, 1 << 20);
+        assert!(coded.string_bytes < 100_000.0, "{coded:?}");
+        assert_eq!(coded.look_ups(), 0.0);
+    }
+
+    #[test]
+    fn work_of_a_load_is_that_of_both_together() {
+        let one = Encoded { dictionary_bytes: 1, look_ups: 2, string_bytes: 3 };
+        let load = one.with(one).in_load(Load { rows: 7, ..Load::default() });
+        let expected =
+            Load { rows: 7, dictionary_bytes: 2, look_ups: 4, string_bytes: 6, ..Load::default() };
+        assert_eq!(load, expected);
+    }
+}
