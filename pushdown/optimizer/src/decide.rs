@@ -42,6 +42,7 @@ use nearscan_corrections::input_of_barrier;
 use crate::{
     decision::{Candidate, Costs, Decision, KeepReason, Kept},
     exec::{PushdownExec, Pushed, Replaced, RowsShape},
+    join_order::KeyShares,
     lower::{
         FragmentBuilder, Lowered,
         aggregate::{Source, States, lower_aggregate},
@@ -76,7 +77,11 @@ pub fn decide(
         PushdownMode::Auto => Weighing::Decides,
         PushdownMode::Force | PushdownMode::Off => Weighing::Absent,
     };
-    let mut walk = Walk { planning, weighing, candidates: Vec::new() };
+    let shares = match weighing {
+        Weighing::Decides | Weighing::Noted => KeyShares::of(&plan),
+        Weighing::Absent => KeyShares::default(),
+    };
+    let mut walk = Walk { planning, weighing, shares: &shares, candidates: Vec::new() };
     let plan = walk.visit(plan, None)?;
     let plan = match weighing {
         Weighing::Absent => merges(plan, planning, &mut walk.candidates)?,
@@ -132,6 +137,7 @@ enum Weighing {
 struct Walk<'a> {
     planning: &'a PlanningContext,
     weighing: Weighing,
+    shares: &'a KeyShares,
     candidates: Vec<Candidate>,
 }
 
@@ -175,8 +181,8 @@ impl Walk<'_> {
         &mut self,
         plan: &Arc<dyn ExecutionPlan>,
     ) -> Result<Option<Lowered<Arc<dyn ExecutionPlan>>>> {
-        let mut trial =
-            Walk { planning: self.planning, weighing: Weighing::Noted, candidates: Vec::new() };
+        let (weighing, candidates) = (Weighing::Noted, Vec::new());
+        let mut trial = Walk { planning: self.planning, weighing, shares: self.shares, candidates };
         let tried = trial.visit(Arc::clone(plan), None)?;
         let Some(weighed) = weigh(&tried, self.planning) else { return Ok(None) };
         Ok(Some(weighed.map(|(exec, costs)| {
@@ -451,6 +457,7 @@ impl Walk<'_> {
             return Ok((placed, None));
         }
         let share = KeptShare::of(replaced_plan, &placed.partitions, fragment);
+        let share = share.times(self.shares.of_scan(&stack.scan));
         let costs = placed.weigh(drive, &self.planning.host, fragment, share)?;
         match costs.prefer_drive() || self.weighing == Weighing::Noted {
             true => Ok((placed, Some(costs))),

@@ -17,6 +17,7 @@
 //! - `rows`: [`JoinRows`], estimates the joins of a finished plan, for EXPLAIN; `seen`: looks past
 //!   what later rules have added and replaced; `show`: the text; `last`: [`LastPlanRule`], which
 //!   keeps the finished plan.
+//! - `shares`: what the keys of joins leave of the rows of scans, for the cost of placement.
 //!
 //! Orders are enumerated and compared by the crate `nearscan-join-order`.
 //!
@@ -41,9 +42,11 @@ mod region;
 mod rows;
 mod rule;
 mod seen;
+mod shares;
 mod show;
 
 pub(crate) use estimate::share_kept;
 pub use last::LastPlanRule;
 pub use rows::JoinRows;
 pub use rule::JoinOrderRule;
+pub(crate) use shares::KeyShares;
