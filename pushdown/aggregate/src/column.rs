@@ -74,6 +74,21 @@ impl Column {
         }
     }
 
+    /// The empty column with room for so many numbers.
+    pub(crate) fn with_room(mut self, numbers: usize) -> Self {
+        with_values!(&mut self, values => values.reserve_exact(numbers), ());
+        self
+    }
+
+    /// Bytes of the state of one group.
+    pub(crate) fn group_bytes(state: &State) -> usize {
+        match Self::of_groups(state) {
+            Self::None | Self::U8(_) => 0,
+            Self::I64(_) | Self::U64(_) | Self::F64(_) => size_of::<u64>(),
+            Self::I128(_) => size_of::<i128>(),
+        }
+    }
+
     /// Bytes that the column holds.
     pub(crate) fn memory_bytes(&self) -> usize {
         with_values!(self, values => capacity_bytes(values), 0)
@@ -208,7 +223,7 @@ fn append<T: ArrowPrimitiveType>(
 }
 
 /// The integers that an array of integers, dates or times is made of.
-fn integers(array: &dyn Array) -> Result<ArrayRef> {
+pub(crate) fn integers(array: &dyn Array) -> Result<ArrayRef> {
     let narrow = match array.data_type() {
         DataType::Date32 | DataType::Time32(_) => cast(array, &DataType::Int32)?,
         _ => make_array(array.to_data()),

@@ -16,6 +16,16 @@ pub enum Error {
     /// A key is NULL in a column that was planned for none.
     #[error("a key is NULL that was planned not to be")]
     Null,
+    /// A key is beyond the range that was promised.
+    #[error("key {key} is beyond the range from {first} to {last}")]
+    Range {
+        /// The key.
+        key: i64,
+        /// The least key of the range.
+        first: i64,
+        /// The greatest one.
+        last: i64,
+    },
     /// The arrays of the groups cannot be made.
     #[error(transparent)]
     Arrow(#[from] ArrowError),

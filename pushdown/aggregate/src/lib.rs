@@ -14,6 +14,7 @@
 //! merge    one merger a partition of the output: range   merge.rs
 //!          by range, a table over all blocks              merging.rs
 //! spill    blocks in a file, partition by partition       spill.rs
+//! direct   without partitions, of keys in a short range   direct.rs
 //! ```
 //!
 //! A merger that may not hold the groups of a partition passes over its rows several times, and
@@ -35,6 +36,7 @@
 mod block;
 mod collect;
 mod column;
+mod direct;
 mod error;
 mod fold;
 mod keys;
@@ -47,6 +49,7 @@ mod table;
 pub use block::Block;
 pub use collect::Collector;
 pub use column::Column;
+pub use direct::{DirectGroups, DirectKeys};
 pub use error::Error;
 pub use keys::KeyLayout;
 pub use merge::{Blocks, Merger, Step};

@@ -157,6 +157,11 @@ impl Groups {
         Self { shape: Arc::clone(shape), keys, states }
     }
 
+    /// Groups with these keys and states.
+    pub(crate) const fn of_parts(shape: Arc<Shape>, keys: AnyKeys, states: Vec<Column>) -> Self {
+        Self { shape, keys, states }
+    }
+
     /// Number of groups.
     #[must_use]
     pub fn len(&self) -> usize {

@@ -42,7 +42,7 @@ use nearscan_drive::FileRef;
 use prost::Message;
 
 use crate::{
-    aggregate::{PartitionedAggregateExec, replaced_over},
+    aggregate::{DirectAggregateExec, PartitionedAggregateExec, replaced_over},
     clustered::WindowsExec,
     cost::UnitEstimate,
     decision::{Costs, KeepReason},
@@ -200,7 +200,7 @@ struct OperatorNode {
     /// The join that one that can spill replaces, over empty inputs.
     #[prost(bytes = "vec", optional, tag = "6")]
     join: Option<Vec<u8>>,
-    /// The plan that windows replace.
+    /// The plan that windows, or an aggregate in them, replace.
     #[prost(bytes = "vec", optional, tag = "7")]
     windows: Option<Vec<u8>>,
     /// Whether it is left out, so that its input is decoded in its place.
@@ -274,6 +274,11 @@ impl PhysicalExtensionCodec for PushdownCodec {
         } else if let Some(exec) = node.downcast_ref::<WindowsExec>() {
             // The input, which the codec writes as well, is of no use: scans are written as what
             // they replace, which has no windows.
+            let plan = Arc::clone(exec.replaced());
+            let plan = physical_plan_to_bytes_with_proto_converter(plan, self, proto_converter)?;
+            operator.windows = Some(plan.to_vec());
+        } else if let Some(exec) = node.downcast_ref::<DirectAggregateExec>() {
+            // It is in windows, so that it is not decoded in the end, but those above it are.
             let plan = Arc::clone(exec.replaced());
             let plan = physical_plan_to_bytes_with_proto_converter(plan, self, proto_converter)?;
             operator.windows = Some(plan.to_vec());

@@ -71,7 +71,7 @@ pub mod settings;
 mod stored;
 mod units;
 
-pub use aggregate::{PartitionedAggregateExec, PartitionedAggregateRule};
+pub use aggregate::{DirectAggregateExec, PartitionedAggregateExec, PartitionedAggregateRule};
 pub use clustered::{WindowsExec, WindowsRule};
 #[cfg(feature = "proto")]
 pub use codec::PushdownCodec;

@@ -104,10 +104,12 @@ pub enum JoinOrder {
 /// Whether operators run over windows of the keys of their files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum WindowMode {
-    /// Where the bounds of footers say that windows overlap little.
+    /// Where they are expected to save time.
+    #[default]
+    Auto,
+    /// Wherever the bounds of footers say that windows overlap little.
     On,
     /// Never.
-    #[default]
     Off,
 }
 
@@ -326,11 +328,12 @@ pub static SETTINGS: &[Setting] = &[
     },
     Setting {
         key: "nearscan.windows",
-        values: "on or off",
-        default: "off",
+        values: "auto, on or off",
+        default: "auto",
         description: "Whether joins and groups by a key in whose order files are written are \
-                      computed window by window of that key, without distributing rows: where \
-                      footers show such an order (on), or never (off)",
+                      computed window by window of that key, without distributing rows: where that \
+                      is expected to save time (auto), wherever footers show such an order (on), \
+                      or never (off)",
         get: |options| options.windows.to_string(),
         set: |options, value| store(&mut options.windows, value.parse().ok()),
     },
@@ -525,7 +528,7 @@ macro_rules! impl_words {
 impl_words!(PushdownMode { Auto = "auto", Force = "force", Off = "off" });
 impl_words!(ScanReader { Fused = "fused", DataFusion = "datafusion" });
 impl_words!(StatisticsSource { Sampled = "sampled", Footer = "footer" });
-impl_words!(WindowMode { On = "on", Off = "off" });
+impl_words!(WindowMode { Auto = "auto", On = "on", Off = "off" });
 impl_words!(JoinOrder { Cost = "cost", DataFusion = "datafusion" });
 impl_words!(AggregateOperator { Partitioned = "partitioned", DataFusion = "datafusion" });
 

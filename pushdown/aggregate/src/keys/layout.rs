@@ -72,6 +72,19 @@ impl KeyLayout {
         Some(layout)
     }
 
+    /// The type of the only column, if there is one.
+    pub(crate) fn only_type(&self) -> Option<&DataType> {
+        match self.columns.as_slice() {
+            [column] => Some(&column.data_type),
+            _ => None,
+        }
+    }
+
+    /// Whether keys are of one column, of this type.
+    pub(crate) fn is_of(&self, data_type: &DataType) -> bool {
+        self.only_type() == Some(data_type)
+    }
+
     /// The columns, in the order of the key.
     pub(super) fn columns(&self) -> &[KeyColumn] {
         &self.columns

@@ -23,7 +23,7 @@ pub(crate) use bytes::ByteKeys;
 pub use layout::KeyLayout;
 pub(crate) use layout::Kind;
 pub(crate) use texts::TextKeys;
-pub(crate) use words::Words;
+pub(crate) use words::{Words, words_of_one};
 
 use crate::error::Result;
 

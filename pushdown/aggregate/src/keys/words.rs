@@ -230,6 +230,28 @@ pub(super) fn pack<W: Word>(
     Ok(())
 }
 
+/// Keys of the only column of a layout, of the bits of their values; the one at `null` is NULL.
+pub(crate) fn words_of_one(
+    layout: &KeyLayout,
+    mut words: Vec<u64>,
+    null: Option<usize>,
+) -> Result<AnyKeys> {
+    let Some(null) = null else { return Ok(AnyKeys::Word(Words(words))) };
+    let bit = layout.columns().first().and_then(|column| layout.null_bit(column));
+    let bit = bit.ok_or(Error::Null)?;
+    Ok(match bit < u64::BITS {
+        true => {
+            words[null] |= 1 << bit;
+            AnyKeys::Word(Words(words))
+        }
+        false => {
+            let mut words: Vec<u128> = words.into_iter().map(u128::from).collect();
+            words[null] |= 1 << bit;
+            AnyKeys::Wide(Words(words))
+        }
+    })
+}
+
 /// The values of a column, moved to their place in the key.
 fn shifted<W: Word, T: Copy + Into<u64>>(values: &[T], shift: u32) -> impl Iterator<Item = W> {
     values.iter().map(move |value| W::of_shifted((*value).into(), shift))

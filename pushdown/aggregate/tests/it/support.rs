@@ -17,8 +17,8 @@ use arrow::{
     util::display::array_value_to_string,
 };
 use nearscan_aggregate::{
-    Blocks, Collector, Fold, KeyLayout, Limits, Merger, Shape, SpillReader, State, Step, Values,
-    write_blocks,
+    Blocks, Collector, Fold, Groups, KeyLayout, Limits, Merger, Shape, SpillReader, State, Step,
+    Values, write_blocks,
 };
 
 /// A table: key columns, then arguments.
@@ -146,21 +146,26 @@ pub(crate) fn grouped_in_steps(table: &Table, layout: KeyLayout, job: &Job) -> (
                 Step::Done => break,
             };
             steps += 1;
-            let keys = groups.keys(0..groups.len()).expect("keys have arrays");
-            let states = job.states.iter().enumerate().map(|(place, state)| {
-                let argument = table.arguments.get(state.argument);
-                let data_type = type_of(state, argument.map(|array| array.data_type()));
-                groups.state(place, None, 0..groups.len(), &data_type).expect("states have arrays")
-            });
-            let states: Vec<ArrayRef> = states.collect();
-            for row in 0..groups.len() {
-                let states = states.iter().map(|array| text(array, row)).collect();
-                let before = answer.insert(key(&keys, row), states);
-                assert_eq!(before, None, "a group is there once");
-            }
+            add_groups(&mut answer, &groups, table, &job.states);
         }
     }
     (answer, steps)
+}
+
+/// Adds groups of a table to an answer.
+pub(crate) fn add_groups(answer: &mut Answer, groups: &Groups, table: &Table, states: &[State]) {
+    let keys = groups.keys(0..groups.len()).expect("keys have arrays");
+    let states = states.iter().enumerate().map(|(place, state)| {
+        let argument = table.arguments.get(state.argument);
+        let data_type = type_of(state, argument.map(|array| array.data_type()));
+        groups.state(place, None, 0..groups.len(), &data_type).expect("states have arrays")
+    });
+    let states: Vec<ArrayRef> = states.collect();
+    for row in 0..groups.len() {
+        let states = states.iter().map(|array| text(array, row)).collect();
+        let before = answer.insert(key(&keys, row), states);
+        assert_eq!(before, None, "a group is there once");
+    }
 }
 
 fn type_of(state: &State, argument: Option<&DataType>) -> DataType {

@@ -25,6 +25,12 @@ pub trait RowFilter: Debug + Send + Sync {
         false
     }
 
+    /// Cost of a row, relative to a comparison of a number with a constant. Of two that drop the
+    /// same share of rows the cheaper one is evaluated first.
+    fn cost(&self) -> f64 {
+        16.0
+    }
+
     /// Whether it keeps every row at the moment, so that its columns need not be read for it.
     fn is_idle(&self) -> bool {
         false

@@ -65,9 +65,8 @@ enum Test {
     Set(KeySet),
 }
 
-/// Cost of a test of strings, and of a filter, by row.
+/// Cost of a test of strings, by row.
 const STRING_COST: f64 = 4.0;
-const FILTER_COST: f64 = 16.0;
 
 /// Cost of a look-up of a join's key.
 const KEYS_COST: f64 = 3.0;
@@ -103,7 +102,7 @@ impl Predicate {
         let of_filter = |filter: &Arc<dyn RowFilter>| {
             let types = filter.columns().iter().map(|column| plan.types[*column].clone());
             let test = Test::Filter { filter: Arc::clone(filter), types: types.collect() };
-            let conjunct = Conjunct::new(test, filter.columns().to_vec(), FILTER_COST);
+            let conjunct = Conjunct::new(test, filter.columns().to_vec(), filter.cost());
             Conjunct { is_fixed: filter.is_fallible(), ..conjunct }
         };
         let of_keys = |(columns, keys): &(Vec<usize>, Arc<JoinKeys>)| {

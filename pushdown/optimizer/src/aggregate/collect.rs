@@ -107,7 +107,7 @@ async fn collect(
         (blocks, memory) = (Vec::new(), Vec::new());
     }
     Ok(Rows {
-        blocks: Arc::new(Blocks::new(Arc::clone(&planned.shape), blocks, spilled)),
+        blocks: Arc::new(Blocks::new(Arc::clone(&planned.computed.shape), blocks, spilled)),
         _memory: memory,
     })
 }
@@ -128,7 +128,7 @@ fn append_counted(
     blocks: &[Block],
     metrics: &SpillMetrics,
 ) -> Result<Spilled> {
-    let spilled = file.append(&planned.shape, blocks)?;
+    let spilled = file.append(&planned.computed.shape, blocks)?;
     metrics.spilled_rows.add(blocks.iter().map(Block::row_count).sum());
     metrics.spilled_bytes.add(usize::try_from(spilled.file_bytes()).unwrap_or(usize::MAX));
     Ok(spilled)
@@ -160,7 +160,7 @@ impl Part {
         let consumer = MemoryConsumer::new(format!("PartitionedAggregateExec[{partition}]"));
         Self {
             planned: Arc::clone(planned),
-            collector: Collector::new(Arc::clone(&planned.shape)),
+            collector: Collector::new(Arc::clone(&planned.computed.shape)),
             hashes: Vec::new(),
             blocks: Vec::new(),
             spilled: Vec::new(),
@@ -201,8 +201,8 @@ impl Part {
         if rows == 0 {
             return Ok(());
         }
-        let keys = evaluate_expressions_to_arrays(&self.planned.keys, batch)?;
-        let arguments = evaluate_expressions_to_arrays(&self.planned.arguments, batch)?;
+        let keys = evaluate_expressions_to_arrays(&self.planned.computed.keys, batch)?;
+        let arguments = evaluate_expressions_to_arrays(&self.planned.computed.arguments, batch)?;
         self.hashes.clear();
         self.hashes.resize(rows, 0);
         let hashed = self.planned.hashed.iter().map(|place| &keys[*place]);

@@ -90,7 +90,7 @@ impl DisplayAs for PartitionedAggregateExec {
         let names = |f: &mut fmt::Formatter<'_>| {
             let Some(last) = self.plan.downcast_ref::<AggregateExec>() else { return Ok(()) };
             let schema = self.plan.schema();
-            let keys = self.planned.keys.iter().zip(schema.fields());
+            let keys = self.planned.computed.keys.iter().zip(schema.fields());
             let keys: Vec<String> =
                 keys.map(|(key, field)| format!("{key} as {}", field.name())).collect();
             let aggregates: Vec<&str> =
@@ -140,7 +140,7 @@ impl ExecutionPlan for PartitionedAggregateExec {
         f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
     ) -> Result<TreeNodeRecursion> {
         let mut recursion = TreeNodeRecursion::Continue;
-        for expr in self.planned.keys.iter().chain(&self.planned.arguments) {
+        for expr in self.planned.computed.keys.iter().chain(&self.planned.computed.arguments) {
             recursion = f(expr)?;
             if recursion == TreeNodeRecursion::Stop {
                 break;

@@ -11,7 +11,9 @@
 //!
 //! - `rule`: [`PartitionedAggregateRule`], its place among the rules.
 //! - `plan`: which aggregates are replaced, and what is computed for them.
-//! - `exec`: the operator; `collect`: takes the rows of all inputs; `run`: its streams; `spill`:
+//! - `direct`: [`DirectAggregateExec`], which replaces aggregates of one number or date over windows
+//!   of it: in a window the keys are in a short range, so their place in it is the index.
+//! - `exec`: the operator of two phases; `collect`: takes the rows of all inputs; `run`: its streams; `spill`:
 //!   the files of rows that memory is too short for.
 //!
 //! # Invariants
@@ -22,12 +24,14 @@
 //! - All rows are charged to the memory pool; those that do not fit are written to files.
 
 mod collect;
+mod direct;
 mod exec;
 mod plan;
 mod rule;
 mod run;
 mod spill;
 
+pub use direct::DirectAggregateExec;
 pub use exec::PartitionedAggregateExec;
 #[cfg(feature = "proto")]
 pub(crate) use exec::replaced_over;

@@ -37,17 +37,23 @@ use crate::settings::FloatOrder;
 pub(super) struct Planned {
     /// The input of the first phase.
     pub(super) input: Arc<dyn ExecutionPlan>,
-    /// The keys, over the input.
-    pub(super) keys: Vec<Arc<dyn PhysicalExpr>>,
+    pub(super) computed: Arc<Computed>,
     /// The keys that are hashed for the partition, in this order.
     pub(super) hashed: Vec<usize>,
+    /// Partitions of the output.
+    pub(super) partitions: usize,
+}
+
+/// What is computed of rows.
+#[derive(Debug)]
+pub(super) struct Computed {
+    /// The keys, over the input.
+    pub(super) keys: Vec<Arc<dyn PhysicalExpr>>,
     /// The arguments of the states, over the input.
     pub(super) arguments: Vec<Arc<dyn PhysicalExpr>>,
     /// The aggregates, in the order of the output.
     pub(super) outputs: Vec<Output>,
     pub(super) shape: Arc<Shape>,
-    /// Partitions of the output.
-    pub(super) partitions: usize,
 }
 
 /// What an aggregate's column is made of: places of states.
@@ -78,39 +84,54 @@ impl Planned {
         {
             return None;
         }
-        let keys: Vec<_> =
-            first.group_expr().expr().iter().map(|(key, _)| Arc::clone(key)).collect();
+        let keys = first.group_expr().expr().len();
         let place = |expr: &Arc<dyn PhysicalExpr>| {
             let column = expr.downcast_ref::<Column>()?.index();
-            (column < keys.len()).then_some(column)
+            (column < keys).then_some(column)
         };
         let hashed = hashed.iter().map(place).collect::<Option<Vec<_>>>()?;
-        let schema = input.schema();
+        let order = match input.output_partitioning().partition_count() {
+            1 => order,
+            // Rows come in no fixed order.
+            _ => FloatOrder::Free,
+        };
+        let computed = Arc::new(Computed::of(first, last.aggr_expr(), order, *outputs)?);
+        Some(Self { input: Arc::clone(input), computed, hashed, partitions: *outputs })
+    }
+}
+
+impl Computed {
+    /// What is computed for aggregates over the input and the keys of `first`, in so many
+    /// partitions; nothing if DataFusion has to compute one of them.
+    pub(super) fn of(
+        first: &AggregateExec,
+        aggregates: &[Arc<AggregateFunctionExpr>],
+        order: FloatOrder,
+        partitions: usize,
+    ) -> Option<Self> {
+        let schema = first.input().schema();
+        let keys: Vec<_> =
+            first.group_expr().expr().iter().map(|(key, _)| Arc::clone(key)).collect();
         let types = keys
             .iter()
             .map(|key| Some((key.data_type(&schema).ok()?, key.nullable(&schema).ok()?)));
         let layout = KeyLayout::new(types.collect::<Option<Vec<_>>>()?)?;
-        let is_order_free =
-            order == FloatOrder::Free || input.output_partitioning().partition_count() > 1;
+        let is_order_free = order == FloatOrder::Free;
         let mut states =
             States { schema: &schema, is_order_free, all: Vec::new(), arguments: Vec::new() };
-        let outputs_of = |aggregate: &Arc<AggregateFunctionExpr>| states.output(aggregate);
-        let outputs_of_all = last.aggr_expr().iter().map(outputs_of).collect::<Option<Vec<_>>>()?;
+        let outputs = aggregates.iter().map(|aggregate| states.output(aggregate));
+        let outputs = outputs.collect::<Option<Vec<_>>>()?;
         let (all, arguments) = (states.all, states.arguments);
-        Some(Self {
-            input: Arc::clone(input),
-            keys,
-            hashed,
-            arguments,
-            outputs: outputs_of_all,
-            shape: Arc::new(Shape::new(layout, all, *outputs)),
-            partitions: *outputs,
-        })
+        let shape = Arc::new(Shape::new(layout, all, partitions));
+        Some(Self { keys, arguments, outputs, shape })
     }
 }
 
 /// The node as a grouped aggregate of a mode, without anything special.
-fn aggregate_of(node: &Arc<dyn ExecutionPlan>, mode: AggregateMode) -> Option<&AggregateExec> {
+pub(super) fn aggregate_of(
+    node: &Arc<dyn ExecutionPlan>,
+    mode: AggregateMode,
+) -> Option<&AggregateExec> {
     let aggregate = node.downcast_ref::<AggregateExec>()?;
     let is_plain = *aggregate.mode() == mode
         && aggregate.limit_options().is_none()

@@ -12,10 +12,10 @@ use datafusion::{
     physical_plan::ExecutionPlan,
 };
 
-use super::{PartitionedAggregateExec, plan::Planned};
+use super::{direct::DirectAggregateExec, exec::PartitionedAggregateExec, plan::Planned};
 use crate::settings::{AggregateOperator, NearscanOptions};
 
-/// Replaces grouped aggregates in two phases.
+/// Replaces grouped aggregates in two phases, and those over windows.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct PartitionedAggregateRule;
 
@@ -42,10 +42,12 @@ impl PhysicalOptimizerRule for PartitionedAggregateRule {
         }
         let order = options.map(|options| options.pushdown.float_order).unwrap_or_default();
         let replaced = plan.transform_up(|node| {
-            Ok(match Planned::of(&node, order) {
-                Some(planned) => {
-                    Transformed::yes(Arc::new(PartitionedAggregateExec::new(planned, node)) as _)
-                }
+            if let Some(planned) = Planned::of(&node, order) {
+                let aggregate = PartitionedAggregateExec::new(planned, node);
+                return Ok(Transformed::yes(Arc::new(aggregate) as _));
+            }
+            Ok(match DirectAggregateExec::of(&node) {
+                Some(aggregate) => Transformed::yes(Arc::new(aggregate) as _),
                 None => Transformed::no(node),
             })
         });

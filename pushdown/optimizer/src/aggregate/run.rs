@@ -26,7 +26,7 @@ use nearscan_aggregate::{Error, Groups, Merger, Step};
 
 use super::{
     collect::{Collection, MEMORY_MIN, Rows, free_bytes},
-    plan::{Output, Planned},
+    plan::{Computed, Output, Planned},
     spill::external,
 };
 use crate::executions::Executions;
@@ -111,7 +111,7 @@ impl Merging {
             if let Some(groups) = groups.as_ref().filter(|groups| *returned < groups.len()) {
                 let range = *returned..groups.len().min(*returned + self.batch_rows);
                 *returned = range.end;
-                let batch = batch_of(&self.planned, &self.schema, groups, range)?;
+                let batch = batch_of(&self.planned.computed, &self.schema, groups, range)?;
                 self.metrics.record_output(batch.num_rows());
                 return Ok(Some(batch));
             }
@@ -161,14 +161,14 @@ fn too_large(bytes: usize, most: usize) -> DataFusionError {
 }
 
 /// The output of a range of groups.
-fn batch_of(
-    planned: &Planned,
+pub(super) fn batch_of(
+    computed: &Computed,
     schema: &SchemaRef,
     groups: &Groups,
     range: Range<usize>,
 ) -> Result<RecordBatch> {
     let mut columns = groups.keys(range.clone()).map_err(external)?;
-    for output in &planned.outputs {
+    for output in &computed.outputs {
         let data_type = schema.field(columns.len()).data_type();
         let column = match output {
             Output::State { state, count } => {

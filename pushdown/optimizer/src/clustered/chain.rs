@@ -47,7 +47,7 @@ pub(super) enum Link {
 }
 
 /// The first phase of a grouped aggregate whose groups are distributed by hash before the second.
-fn first_phase(plan: &Arc<dyn ExecutionPlan>) -> Option<&AggregateExec> {
+pub(super) fn first_phase(plan: &Arc<dyn ExecutionPlan>) -> Option<&AggregateExec> {
     let last = aggregate_of(plan, AggregateMode::FinalPartitioned)?;
     let distributed = last.input().downcast_ref::<RepartitionExec>().filter(distributes)?;
     let first = aggregate_of(distributed.input(), AggregateMode::Partial)?;
@@ -177,28 +177,38 @@ fn has_windows_of_probe_side(join: &HashJoinExec) -> bool {
         }
 }
 
-/// The row groups of all scans that a link leads to; nothing if it leads elsewhere, too.
-pub(super) fn groups(plan: &Arc<dyn ExecutionPlan>, by: &Link) -> Option<Vec<Group>> {
-    let below = |plan: &Arc<dyn ExecutionPlan>, column| groups(plan, &link(plan, column)?);
+/// The inputs of an operator that have windows, and how; nothing if one of them has none.
+pub(super) fn inputs_of<'a>(
+    plan: &'a Arc<dyn ExecutionPlan>,
+    by: &Link,
+) -> Option<Vec<(&'a Arc<dyn ExecutionPlan>, Link)>> {
+    let below = |plan: &'a Arc<dyn ExecutionPlan>, column| Some((plan, link(plan, column)?));
     match by {
-        Link::Scan { column } => {
-            let fused = plan.downcast_ref::<FusedScanExec>()?.fused();
-            let column = fused.window_column(*column)?;
-            let group = |unit| {
-                let bounds = fused.key_bounds(column, unit);
-                Group { bounds, rows: unit.planned.rows }
-            };
-            Some(fused.partitions.iter().flatten().map(group).collect())
-        }
+        Link::Scan { .. } => Some(Vec::new()),
         Link::Stays { inputs } => {
             let children = plan.children();
             let of_input = |(input, column): &(usize, usize)| below(children.get(*input)?, *column);
-            let all = inputs.iter().map(of_input).collect::<Option<Vec<_>>>()?;
-            Some(all.into_iter().flatten().collect())
+            inputs.iter().map(of_input).collect()
         }
-        Link::Distributes { column } => below(plan.children().first()?, *column),
-        Link::Aggregate { column } => below(first_phase(plan)?.input(), *column),
+        Link::Distributes { column } => Some(vec![below(plan.children().first()?, *column)?]),
+        Link::Aggregate { column } => Some(vec![below(first_phase(plan)?.input(), *column)?]),
     }
+}
+
+/// The row groups of all scans that a link leads to; nothing if it leads elsewhere, too.
+pub(super) fn groups(plan: &Arc<dyn ExecutionPlan>, by: &Link) -> Option<Vec<Group>> {
+    let Link::Scan { column } = by else {
+        let inputs = inputs_of(plan, by)?;
+        let all = inputs.iter().map(|(input, by)| groups(input, by)).collect::<Option<Vec<_>>>()?;
+        return Some(all.into_iter().flatten().collect());
+    };
+    let fused = plan.downcast_ref::<FusedScanExec>()?.fused();
+    let column = fused.window_column(*column)?;
+    let group = |unit| {
+        let bounds = fused.key_bounds(column, unit);
+        Group { bounds, rows: unit.planned.rows }
+    };
+    Some(fused.partitions.iter().flatten().map(group).collect())
 }
 
 /// Rebuilds an operator over scans that are cut.

@@ -20,7 +20,7 @@
 //! a partition runs one window after the other, and its hash table is of one window only.
 //!
 //! - `rule`: [`WindowsRule`], which parts of a plan are cut; `chain`: which operators have their
-//!   rows in the windows of scans; `cut`: where windows begin.
+//!   rows in the windows of scans; `cut`: where windows begin; `gain`: whether they are expected to pay.
 //! - `exec`: [`WindowsExec`], which runs windows.
 //!
 //! # Invariants
@@ -32,6 +32,7 @@
 mod chain;
 mod cut;
 mod exec;
+mod gain;
 mod rule;
 
 pub use exec::WindowsExec;

@@ -22,6 +22,7 @@ use super::{
     chain::{Rebuild, groups, links_of_distributed},
     cut::cuts,
     exec::WindowsExec,
+    gain::is_expected,
 };
 use crate::{
     fused::{FusedScanExec, dynamic_ids},
@@ -52,7 +53,8 @@ impl PhysicalOptimizerRule for WindowsRule {
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let options = config.extensions.get::<NearscanOptions>();
         match options.map(|options| options.windows).unwrap_or_default() {
-            WindowMode::On => visit(plan, Place::Any),
+            WindowMode::Auto => visit(plan, Place::Any, Wanted::WhereExpectedToPay),
+            WindowMode::On => visit(plan, Place::Any, Wanted::Everywhere),
             WindowMode::Off => Ok(plan),
         }
     }
@@ -74,8 +76,19 @@ enum Place {
     OfItsHash,
 }
 
-fn visit(plan: Arc<dyn ExecutionPlan>, place: Place) -> Result<Arc<dyn ExecutionPlan>> {
-    if let Some(windows) = cut(&plan)? {
+/// Where windows are wanted, of those places where there can be any.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Wanted {
+    Everywhere,
+    WhereExpectedToPay,
+}
+
+fn visit(
+    plan: Arc<dyn ExecutionPlan>,
+    place: Place,
+    wanted: Wanted,
+) -> Result<Arc<dyn ExecutionPlan>> {
+    if let Some(windows) = cut(&plan, wanted)? {
         return match (place, plan.output_partitioning()) {
             (Place::OfItsHash, hash @ Partitioning::Hash(..)) => {
                 Ok(Arc::new(RepartitionExec::try_new(windows, hash.clone())?))
@@ -85,7 +98,8 @@ fn visit(plan: Arc<dyn ExecutionPlan>, place: Place) -> Result<Arc<dyn Execution
     }
     let places = places_of_inputs(&plan, place);
     let children = plan.children().into_iter().map(Arc::clone).zip(places);
-    let children = children.map(|(child, place)| visit(child, place)).collect::<Result<_>>()?;
+    let children =
+        children.map(|(child, place)| visit(child, place, wanted)).collect::<Result<_>>()?;
     replace_children_if_necessary(plan, children)
 }
 
@@ -109,7 +123,7 @@ fn places_of_inputs(plan: &Arc<dyn ExecutionPlan>, place: Place) -> Vec<Place> {
 
 /// What replaces an operator that has its rows distributed by keys, if windows of one of these
 /// spare that.
-fn cut(plan: &Arc<dyn ExecutionPlan>) -> Result<Option<Arc<dyn ExecutionPlan>>> {
+fn cut(plan: &Arc<dyn ExecutionPlan>, wanted: Wanted) -> Result<Option<Arc<dyn ExecutionPlan>>> {
     let partitions = plan.output_partitioning().partition_count();
     // Operators above may rely on the order in which a single partition has its rows.
     if partitions < 2 {
@@ -118,7 +132,10 @@ fn cut(plan: &Arc<dyn ExecutionPlan>) -> Result<Option<Arc<dyn ExecutionPlan>>> 
     for (link, key) in links_of_distributed(plan) {
         let cuts = groups(plan, &link).and_then(|groups| cuts(&groups, partitions));
         let Some(cuts) = cuts else { continue };
-        let others = |input| visit(input, Place::Any);
+        if wanted == Wanted::WhereExpectedToPay && !is_expected(plan, &link) {
+            continue;
+        }
+        let others = |input| visit(input, Place::Any, wanted);
         let mut rebuild = Rebuild { cuts: &cuts, others: &others, joins: Vec::new() };
         let windows = rebuild.rebuilt(plan, &link)?;
         let windows = without_filters_of(windows, &rebuild.joins)?;

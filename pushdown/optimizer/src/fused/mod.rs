@@ -60,3 +60,4 @@ pub(crate) use lineage::origins;
 pub use link::JoinKeysRule;
 pub use rule::FusedScanRule;
 pub(crate) use share::{Lists, Share, start as start_share};
+pub(crate) use windows::WindowKeys;

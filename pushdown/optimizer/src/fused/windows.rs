@@ -41,6 +41,15 @@ use super::{
 };
 use crate::units::PlannedUnit;
 
+/// Which keys rows of a window may have.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct WindowKeys {
+    /// The range of the keys that are not NULL.
+    pub(crate) span: RangeInclusive<i64>,
+    /// Rows of the row groups that are read for the window.
+    pub(crate) rows: u64,
+}
+
 impl Fused {
     /// The column of the fragment that an output is, if the scan can be cut into windows by it.
     pub(crate) fn window_column(&self, output: usize) -> Option<usize> {
@@ -89,6 +98,21 @@ impl Fused {
         };
         let first = *range.start().max(window.keys.start());
         Some(first..=*range.end().min(window.keys.end()))
+    }
+
+    /// The keys that rows of a partition may have, if it is a window of this output.
+    pub(crate) fn keys_of_window(&self, output: usize, partition: usize) -> Option<WindowKeys> {
+        let windows = self.windows.as_ref().filter(|windows| windows.output == output)?;
+        let (units, window) =
+            (self.partitions.get(partition)?, windows.cuts.window(partition).keys);
+        let bounds = units.iter().map(|unit| self.key_bounds(windows.column, unit));
+        let spans = bounds.filter_map(|bounds| bounds.span);
+        let span =
+            spans.reduce(|all, span| *all.start().min(span.start())..=*all.end().max(span.end()));
+        let span = span.map_or(RangeInclusive::new(0, -1), |span| {
+            *span.start().max(window.start())..=*span.end().min(window.end())
+        });
+        Some(WindowKeys { span, rows: units.iter().map(|unit| unit.planned.rows).sum() })
     }
 
     /// The scan with a partition for each window of an output.
@@ -237,6 +261,12 @@ impl RowFilter for WindowFilter {
     fn is_fallible(&self) -> bool {
         // It fails at rows that another condition drops, too: the file is wrong in either case.
         false
+    }
+
+    /// Less than to look up the key of a join: rows beyond the window may be beyond all keys that
+    /// are known of it, so that no key would drop them, and the keys seem to be of no use.
+    fn cost(&self) -> f64 {
+        2.0
     }
 
     fn evaluate(

@@ -18,6 +18,7 @@
 //!   what later rules have added and replaced; `show`: the text; `last`: [`LastPlanRule`], which
 //!   keeps the finished plan.
 //! - `shares`: what the keys of joins leave of the rows of scans, for the cost of placement.
+//! - `size`: estimates of operators for other rules.
 //!
 //! Orders are enumerated and compared by the crate `nearscan-join-order`.
 //!
@@ -44,9 +45,11 @@ mod rule;
 mod seen;
 mod shares;
 mod show;
+mod size;
 
 pub(crate) use estimate::share_kept;
 pub use last::LastPlanRule;
 pub use rows::JoinRows;
 pub use rule::JoinOrderRule;
 pub(crate) use shares::KeyShares;
+pub(crate) use size::{distinct_of, row_bytes_of, rows_of};

@@ -29,7 +29,7 @@ use super::{
     seen::{Stage, as_join},
 };
 use crate::{
-    aggregate::PartitionedAggregateExec,
+    aggregate::{DirectAggregateExec, PartitionedAggregateExec},
     exec::PushdownExec,
     fused::{FusedScanExec, dynamic_ids},
 };
@@ -107,6 +107,7 @@ impl Read {
         let groups = plan.downcast_ref::<AggregateExec>();
         let reads_first = plan.is::<SortExec>()
             || plan.is::<PartitionedAggregateExec>()
+            || plan.is::<DirectAggregateExec>()
             || groups.is_some_and(|groups| groups.limit_options().is_none())
             || (is_join(plan) && input == BUILD_SIDE && !plan.is::<SortMergeJoinExec>());
         match (reads_first, plan.fetch()) {

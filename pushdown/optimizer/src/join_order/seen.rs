@@ -17,7 +17,7 @@ use datafusion::physical_plan::{
 use nearscan_corrections::input_of_unchanged;
 
 use crate::{
-    aggregate::PartitionedAggregateExec,
+    aggregate::{DirectAggregateExec, PartitionedAggregateExec},
     clustered::WindowsExec,
     exec::PushdownExec,
     fused::{FusedScanExec, input_of_collector},
@@ -71,5 +71,9 @@ pub(super) fn replaced(plan: &Arc<dyn ExecutionPlan>) -> &Arc<dyn ExecutionPlan>
         let groups = plan.downcast_ref::<PartitionedAggregateExec>();
         groups.map(PartitionedAggregateExec::replaced)
     };
-    fused.or_else(pushed).or_else(groups).unwrap_or(plan)
+    let windows = || {
+        let groups = plan.downcast_ref::<DirectAggregateExec>();
+        groups.map(DirectAggregateExec::replaced)
+    };
+    fused.or_else(pushed).or_else(groups).or_else(windows).unwrap_or(plan)
 }

@@ -24,6 +24,7 @@ fn documented_defaults_are_the_actual_ones() {
 #[case("nearscan.pushdown.timeout", "250ms", "250ms")]
 #[case("nearscan.pushdown.timeout", " 2min ", "2m")]
 #[case("nearscan.windows", "ON", "on")]
+#[case("nearscan.windows", "off", "off")]
 #[case("nearscan.statistics", "Footer", "footer")]
 #[case("nearscan.io.engine", "IO_URING", "io_uring")]
 #[case("nearscan.io.engine", "pread", "pread")]

@@ -30,7 +30,7 @@ use crate::{
 };
 
 /// Rows of a table; its keys are from 0 to a third of it.
-const ROWS: i64 = 100_000;
+pub(crate) const ROWS: i64 = 100_000;
 
 /// Rows of a row group: three rows have the same key, so row groups share keys with neighbours.
 const GROUP_ROWS: usize = 5000;
@@ -43,12 +43,12 @@ pub(crate) fn bench() -> Bench {
     fused::bench().set("nearscan.windows", "on")
 }
 
-fn numbers(rows: i64, value: impl Fn(i64) -> i64) -> ArrayRef {
+pub(crate) fn numbers(rows: i64, value: impl Fn(i64) -> i64) -> ArrayRef {
     Arc::new(Int64Array::from_iter_values((0..rows).map(value)))
 }
 
 /// Rows with these keys, numbers and texts.
-fn rows(key: ArrayRef) -> RecordBatch {
+pub(crate) fn rows(key: ArrayRef) -> RecordBatch {
     let count = i64::try_from(key.len()).unwrap();
     let text = (0..count).map(|row| Some(format!("text {}", row * 31 % 97)));
     let columns: [(&str, ArrayRef); 3] = [
@@ -65,18 +65,18 @@ fn ascending() -> ArrayRef {
 }
 
 /// Without dictionaries of keys, by whose entries the scan itself would group.
-fn properties() -> WriterPropertiesBuilder {
+pub(crate) fn properties() -> WriterPropertiesBuilder {
     let usual = files::usual().set_column_dictionary_enabled("k".into(), false);
     usual.set_max_row_group_row_count(Some(GROUP_ROWS))
 }
 
 /// The table `events` with these keys, and `few`, which has each tenth of them.
-fn with_keys(key: ArrayRef, properties: WriterPropertiesBuilder) -> Bench {
+pub(crate) fn with_keys(key: ArrayRef, properties: WriterPropertiesBuilder) -> Bench {
     let few = rows(numbers(EVENTS_OF_TEN, |row| row * 10));
     bench().table("events", &rows(key), properties).table("few", &few, files::usual())
 }
 
-fn with_events() -> Bench {
+pub(crate) fn with_events() -> Bench {
     with_keys(ascending(), properties())
 }
 
@@ -164,7 +164,7 @@ async fn keys_are_integers_and_dates(#[case] data_type: DataType) {
     assert_eq!(windows(&plan).len(), 1, "{}", shown(&plan));
 }
 
-fn with_nulls(null: impl Fn(i64) -> bool, key: impl Fn(i64) -> i64) -> ArrayRef {
+pub(crate) fn with_nulls(null: impl Fn(i64) -> bool, key: impl Fn(i64) -> i64) -> ArrayRef {
     let keys = (0..ROWS).map(|row| (!null(row)).then(|| key(row)));
     Arc::new(keys.collect::<Int64Array>())
 }
@@ -312,7 +312,7 @@ fn lie_in_footer(bench: &Bench, name: &str, number: i64, lie: i64) {
     fs::write(path, bytes).unwrap();
 }
 
-async fn run(bench: &Bench, sql: &str) -> Result<Vec<RecordBatch>> {
+pub(crate) async fn run(bench: &Bench, sql: &str) -> Result<Vec<RecordBatch>> {
     let session = bench.fused().await;
     let plan = plan_of(&session, sql).await;
     assert_eq!(windows(&plan).len(), 1, "{}", shown(&plan));

@@ -7,6 +7,8 @@
 mod aggregates;
 mod bench;
 mod clustered;
+mod clustered_auto;
+mod clustered_direct;
 mod clustered_joins;
 mod codec;
 mod drive;
