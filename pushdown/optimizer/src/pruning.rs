@@ -36,7 +36,10 @@ use parquet::{
     schema::types::SchemaDescriptor,
 };
 
-use crate::scan::{Scan, split};
+use crate::{
+    scan::{Scan, split},
+    stored::has_bounds_of,
+};
 
 /// A predicate over the statistics of row groups.
 #[derive(Debug)]
@@ -250,15 +253,23 @@ impl GroupStatistics<'_> {
         // Old files of parquet-rs leave a count of zero out.
         Some(converter.with_missing_null_counts_as_zero(true))
     }
+
+    /// Of a column whose bounds are values of the type that the table has.
+    fn converter_of_bounds(&self, column: &Column) -> Option<StatisticsConverter<'_>> {
+        let data_type = self.schema.field_with_name(&column.name).ok()?.data_type();
+        let converter = self.converter(column)?;
+        let leaf = converter.parquet_column_index()?;
+        has_bounds_of(&self.descriptor.column(leaf), data_type).then_some(converter)
+    }
 }
 
 impl PruningStatistics for GroupStatistics<'_> {
     fn min_values(&self, column: &Column) -> Option<ArrayRef> {
-        self.converter(column)?.row_group_mins(self.groups.iter().copied()).ok()
+        self.converter_of_bounds(column)?.row_group_mins(self.groups.iter().copied()).ok()
     }
 
     fn max_values(&self, column: &Column) -> Option<ArrayRef> {
-        self.converter(column)?.row_group_maxes(self.groups.iter().copied()).ok()
+        self.converter_of_bounds(column)?.row_group_maxes(self.groups.iter().copied()).ok()
     }
 
     fn num_containers(&self) -> usize {

@@ -49,6 +49,38 @@ pub(crate) fn stored_as(
     }
 }
 
+/// Whether the bounds that a file states of a column are values of `data_type`. If they are not,
+/// they may be of another unit or scale.
+pub(crate) fn has_bounds_of(descriptor: &ColumnDescriptor, data_type: &DataType) -> bool {
+    match data_type {
+        DataType::Dictionary(_, values) => has_bounds_of(descriptor, values),
+        DataType::Decimal32(_, scale)
+        | DataType::Decimal64(_, scale)
+        | DataType::Decimal128(_, scale)
+        | DataType::Decimal256(_, scale) => stored_scale(descriptor) == Some(i32::from(*scale)),
+        DataType::Int8
+        | DataType::Int16
+        | DataType::Int32
+        | DataType::Int64
+        | DataType::UInt8
+        | DataType::UInt16
+        | DataType::UInt32
+        | DataType::UInt64
+        | DataType::Date32
+        | DataType::Time32(_)
+        | DataType::Time64(_)
+        | DataType::Timestamp(..)
+        | DataType::Utf8
+        | DataType::LargeUtf8
+        | DataType::Utf8View
+        | DataType::Binary
+        | DataType::LargeBinary
+        | DataType::BinaryView => stored_as(descriptor, data_type).is_some(),
+        // Bounds of other types are taken by their physical type.
+        _ => true,
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Sign {
     Signed,
@@ -183,14 +215,19 @@ fn timestamp(descriptor: &ColumnDescriptor, unit: TimeUnit) -> Option<(PhysicalT
     }
 }
 
+/// The scale of a stored decimal, if it is one.
+fn stored_scale(descriptor: &ColumnDescriptor) -> Option<i32> {
+    match descriptor.logical_type_ref() {
+        Some(LogicalType::Decimal(decimal)) => Some(decimal.scale),
+        Some(_) => None,
+        None => {
+            (descriptor.converted_type() == ConvertedType::DECIMAL).then(|| descriptor.type_scale())
+        }
+    }
+}
+
 fn decimal(descriptor: &ColumnDescriptor, scale: i8) -> Option<(PhysicalType, Reading)> {
-    let stored_scale = match descriptor.logical_type_ref() {
-        Some(LogicalType::Decimal(decimal)) => decimal.scale,
-        Some(_) => return None,
-        None if descriptor.converted_type() == ConvertedType::DECIMAL => descriptor.type_scale(),
-        None => return None,
-    };
-    if stored_scale != i32::from(scale) {
+    if stored_scale(descriptor) != Some(i32::from(scale)) {
         return None;
     }
     match descriptor.physical_type() {

@@ -13,7 +13,7 @@ use datafusion::{
     },
     physical_expr::PhysicalExpr,
 };
-use nearscan_command::{Chunk, Codec, Column, Encoding, Encodings};
+use nearscan_command::{Chunk, Codec, Column, Encoding, Encodings, ReadAs};
 use nearscan_drive::{FileRef, Load, Refused};
 use parquet::{
     basic::{Compression, Encoding as ParquetEncoding},
@@ -335,7 +335,7 @@ pub(crate) fn column_range<'a>(
 }
 
 /// The least and the greatest value of a chunk as statistics have it, `Some(None)` when all are
-/// null, nothing without statistics.
+/// null, nothing without statistics or where they are no values of `data_type`.
 pub(crate) fn chunk_range(
     chunk: &ColumnChunkMetaData,
     data_type: &DataType,
@@ -344,8 +344,10 @@ pub(crate) fn chunk_range(
     if statistics.null_count_opt() == u64::try_from(chunk.num_values()).ok() {
         return Some(None);
     }
+    // The table may have a wider type, so only that of the file says how to read the bounds.
+    let (_, reading) = stored_as(chunk.column_descr(), data_type)?;
+    let is_unsigned = reading.rule == ReadAs::Unsigned;
     // Old writers compared all numbers as signed ones.
-    let is_unsigned = matches!(data_type, DataType::UInt8 | DataType::UInt16 | DataType::UInt32);
     if is_unsigned && statistics.is_min_max_deprecated() {
         return None;
     }
@@ -357,7 +359,7 @@ pub(crate) fn chunk_range(
         Statistics::Int32(bounds) => {
             Some(Some((i64::from(*bounds.min_opt()?), i64::from(*bounds.max_opt()?))))
         }
-        Statistics::Int64(_) if *data_type == DataType::UInt64 => None,
+        Statistics::Int64(_) if is_unsigned => None,
         Statistics::Int64(bounds) => Some(Some((*bounds.min_opt()?, *bounds.max_opt()?))),
         _ => None,
     }

@@ -33,3 +33,4 @@ mod streams;
 mod types;
 mod untouched;
 mod weighed;
+mod widened;
