@@ -37,7 +37,12 @@ pub(crate) fn stored_as(
             is_date.then_some((PhysicalType::Int32, Reading::PLAIN))
         }
         DataType::Time32(unit) | DataType::Time64(unit) => time(descriptor, *unit),
-        DataType::Timestamp(unit, _) => timestamp(descriptor, *unit),
+        DataType::Timestamp(unit, zone) => {
+            let has_its_zone = zone
+                .as_ref()
+                .is_none_or(|zone| UTC.contains(&zone.as_ref()) || is_adjusted_to_utc(descriptor));
+            has_its_zone.then(|| timestamp(descriptor, *unit))?
+        }
         DataType::Decimal128(_, scale) => decimal(descriptor, *scale),
         DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => {
             is_bytes(descriptor).then_some((PhysicalType::ByteArray, Reading::PLAIN))
@@ -80,6 +85,9 @@ pub(crate) fn has_bounds_of(descriptor: &ColumnDescriptor, data_type: &DataType)
         _ => true,
     }
 }
+
+/// The names of the time zone in which DataFusion takes timestamps of files without one.
+const UTC: [&str; 2] = ["UTC", "+00:00"];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Sign {
@@ -196,6 +204,19 @@ fn time(descriptor: &ColumnDescriptor, unit: TimeUnit) -> Option<(PhysicalType, 
         _ => return None,
     };
     is_this.then_some((physical_type, Reading::PLAIN))
+}
+
+/// Whether a file says that its timestamps are moments, and not what a clock of any zone shows:
+/// DataFusion takes the latter as of the table's zone.
+fn is_adjusted_to_utc(descriptor: &ColumnDescriptor) -> bool {
+    match descriptor.logical_type_ref() {
+        Some(LogicalType::Timestamp(timestamp)) => timestamp.is_adjusted_to_u_t_c,
+        Some(_) => false,
+        None => matches!(
+            descriptor.converted_type(),
+            ConvertedType::TIMESTAMP_MILLIS | ConvertedType::TIMESTAMP_MICROS
+        ),
+    }
 }
 
 fn timestamp(descriptor: &ColumnDescriptor, unit: TimeUnit) -> Option<(PhysicalType, Reading)> {

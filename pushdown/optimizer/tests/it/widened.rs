@@ -7,7 +7,8 @@ use std::sync::Arc;
 use arrow::{
     array::{
         ArrayRef, AsArray, Date32Array, Decimal128Array, Int8Array, Int16Array, Int64Array,
-        RecordBatch, TimestampMillisecondArray, UInt8Array, UInt16Array, UInt32Array, UInt64Array,
+        RecordBatch, TimestampMillisecondArray, TimestampNanosecondArray, UInt8Array, UInt16Array,
+        UInt32Array, UInt64Array,
     },
     compute::{cast, take},
     datatypes::{DataType, TimeUnit},
@@ -209,4 +210,29 @@ async fn rows_of_a_key_are_found_when_a_file_stores_it_in_another_type(
     ] {
         check(&bench, sql).await;
     }
+}
+
+/// Without a zone they are what a clock of the table's zone showed.
+#[rstest]
+#[case::without_zone(None, "1970-01-01T00:01:00+02:00")]
+#[case::of_utc(Some("UTC"), "1970-01-01T02:01:00+02:00")]
+#[tokio::test]
+async fn timestamps_of_files_without_a_zone_are_of_the_zone_of_the_table(
+    #[case] stored: Option<&str>,
+    #[case] first: &str,
+    #[values("off", "force")] pushdown: &str,
+) {
+    let minutes = keys(0, 1).map(|key| to(key * 60_000_000_000));
+    let minutes = minutes.collect::<TimestampNanosecondArray>().with_timezone_opt(stored);
+    let data_type = DataType::Timestamp(TimeUnit::Nanosecond, Some("+02:00".into()));
+    let bench = Bench::new()
+        .set("nearscan.pushdown.mode", pushdown)
+        .set("datafusion.execution.time_zone", "+02:00");
+    let sql_type = "TIMESTAMP WITH TIME ZONE";
+    let keys: ArrayRef = Arc::new(minutes);
+    let bench = with_tables(bench, (Files::Other, &keys), (&data_type, sql_type));
+    let run = check(&bench, "SELECT k FROM stored WHERE v > 0 ORDER BY v").await;
+    assert_eq!(run.rows[0], first, "{}", shown(&run.plan));
+    let is_read_here = !shown(&run.plan).contains("DataSourceExec");
+    assert_eq!(is_read_here, stored.is_some(), "{}", shown(&run.plan));
 }
