@@ -243,3 +243,22 @@ async fn selectivity_is_estimated_from_the_footers(#[case] filter: &str, #[case]
     let found = some.drive_ns / all.drive_ns;
     assert!((found - share).abs() < 0.15, "{found}");
 }
+
+/// Rows without a partner are not sent by a drive that looks the keys of the join up.
+#[tokio::test]
+async fn scan_below_an_inner_join_is_estimated_to_send_less_than_below_an_outer_one() {
+    let few = "(SELECT k FROM a WHERE k = 7) AS few ON few.k = b.k";
+    let sent_ns = async |join: &str| {
+        let sql = format!("SELECT b.s FROM b {join} {few}");
+        let estimated = async |ns_per_link_byte: f64| {
+            let drive = merging().with_scans(|rates| rates.ns_per_link_byte = ns_per_link_byte);
+            let (_, _, candidates) = weighing(drive, SLOW_DECODER).decide(&sql).await;
+            let of_b = candidates.iter().find(|candidate| candidate.table == "b").unwrap();
+            of_b.costs.unwrap().drive_ns
+        };
+        estimated(1000.0).await - estimated(0.0).await
+    };
+    let (inner, outer) = (sent_ns("JOIN").await, sent_ns("LEFT JOIN").await);
+    // Six units have a header each, whatever they send.
+    assert!(inner < outer * 0.7, "{inner} ns, {outer} ns");
+}
