@@ -9,9 +9,9 @@
 //!       + string_bytes * ns/B + link_bytes * ns/B
 //! ```
 //!
-//! (a [`Load`] says what these are), with one set of numbers for each kernel and class of request size ([`KernelRates`]). Besides,
-//! commands share the path from the media and the link to the host, if the drive reports their
-//! rates. Otherwise they are part of the time of its commands.
+//! (a [`Load`] says what these are), with one set of numbers for each kernel and class of request
+//! size ([`KernelRates`]). Besides, commands share the path from the media and the link to the
+//! host, if the drive reports their rates. Otherwise they are part of the time of its commands.
 //!
 //! # Invariants
 //!
@@ -118,8 +118,8 @@ pub struct FitQuality {
 
 /// The load of commands on a lane.
 ///
-/// What footers tell of the encodings is counted apart, since a byte or a row of one column may take
-/// a hundred times as long as one of another.
+/// What footers tell of the encodings is counted apart, since a byte or a row of one column may
+/// take a hundred times as long as one of another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Load {
     /// Commands.

@@ -387,12 +387,6 @@ mod tests {
 
     #[test]
     fn fit_tells_rates_of_encodings_apart() {
-        let exact = KernelRates {
-            ns_per_dictionary_byte: 0.8,
-            ns_per_look_up: 20.0,
-            ns_per_string_byte: 3.5,
-            ..own()
-        };
         let mut sums = Sums::default();
         for number in 0..400_u64 {
             let mix = |factor: u64, limit: u64| number.wrapping_mul(factor) % limit;
@@ -400,10 +394,12 @@ mod tests {
                 dictionary_bytes: mix(15_485_863, 700) * 1000,
                 look_ups: mix(32_452_843, 90) * 1000,
                 string_bytes: mix(49_979_687, 400) * 1000,
+                link_bytes: 0,
                 ..load(number)
             };
-            let ns = exact.busy_ns(&load) as u64;
-            sums.add(&load, ns);
+            let encoded_ns =
+                load.dictionary_bytes * 4 / 5 + load.look_ups * 20 + load.string_bytes * 7 / 2;
+            sums.add(&load, time(&load) + encoded_ns);
         }
         for drive in [Some(own()), None] {
             let rates = sums.trusted(RateSource::Modelled, drive.as_ref()).unwrap();

@@ -44,9 +44,8 @@ use prost::Message;
 use crate::{
     aggregate::{DirectAggregateExec, PartitionedAggregateExec, replaced_over},
     clustered::WindowsExec,
-    cost::UnitEstimate,
+    cost::{Encoded, UnitEstimate},
     decision::{Costs, KeepReason},
-    encoded::Encoded,
     exec::{PushdownExec, PushdownMergeExec, Pushed, Replaced, RowsShape},
     fused::{FusedScanExec, input_of_collector},
     grace::GraceHashJoinExec,

@@ -24,7 +24,7 @@
 
 use nearscan_drive::{CostSnapshot, Load, RequestClass};
 
-use crate::{decision::Costs, encoded::Encoded};
+use crate::decision::Costs;
 
 /// Rates of one core of the host.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -97,6 +97,31 @@ impl HostRates {
     fn scan_ns(&self, volume: &Volume) -> f64 {
         let media = ns_of(volume.media_bytes, self.media_bytes_per_s);
         media.max(self.core.decode_ns(volume) / self.free_cores())
+    }
+}
+
+/// The work of decoders, as a [`Load`] counts it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Encoded {
+    pub(crate) dictionary_bytes: u64,
+    pub(crate) look_ups: u64,
+    pub(crate) string_bytes: u64,
+}
+
+impl Encoded {
+    /// Both together.
+    pub(crate) fn with(self, other: Self) -> Self {
+        Self {
+            dictionary_bytes: self.dictionary_bytes + other.dictionary_bytes,
+            look_ups: self.look_ups + other.look_ups,
+            string_bytes: self.string_bytes + other.string_bytes,
+        }
+    }
+
+    /// A load with this work.
+    pub(crate) fn in_load(self, load: Load) -> Load {
+        let Self { dictionary_bytes, look_ups, string_bytes } = self;
+        Load { dictionary_bytes, look_ups, string_bytes, ..load }
     }
 }
 
@@ -416,5 +441,14 @@ mod tests {
         let one_core = HostRates { cores: 1.0, ..host };
         let costs = estimate_merge(&merge(), &drive, &one_core).unwrap();
         assert!((costs.host_ns - 110e6).abs() < 1.0, "{costs}");
+    }
+
+    #[test]
+    fn work_of_a_load_is_that_of_both_together() {
+        let one = Encoded { dictionary_bytes: 1, look_ups: 2, string_bytes: 3 };
+        let load = one.with(one).in_load(Load { rows: 7, ..Load::default() });
+        let expected =
+            Load { rows: 7, dictionary_bytes: 2, look_ups: 4, string_bytes: 6, ..Load::default() };
+        assert_eq!(load, expected);
     }
 }

@@ -19,10 +19,12 @@
 //! assumed one. NULLs are taken for values. The estimates only choose where a scan runs.
 
 use nearscan_command::{Fragment, ValueKind, limits};
-use nearscan_drive::Load;
 use parquet::{basic::Type, file::metadata::ColumnChunkMetaData};
 
-use crate::units::{RowGroup, chunk_metadata, dictionary_bytes};
+use crate::{
+    cost::Encoded,
+    units::{RowGroup, chunk_metadata, dictionary_bytes},
+};
 
 /// Entries of the memory that the scan kernel has for the large dictionary of one column of
 /// numbers, beside what each decoder has of its own.
@@ -34,44 +36,19 @@ const STRING_BYTES: f64 = 24.0;
 /// Bytes of page headers and levels, as a share of those of indexes; an assumption.
 const PAGES: f64 = 0.1;
 
-/// The work of decoders, as a [`Load`] counts it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Encoded {
-    pub(crate) dictionary_bytes: u64,
-    pub(crate) look_ups: u64,
-    pub(crate) string_bytes: u64,
-}
-
-impl Encoded {
-    /// The work of the columns of a fragment in a row group.
-    pub(crate) fn of(unit: &RowGroup<'_>, fragment: &Fragment) -> Self {
-        let chunks = fragment.columns.iter().filter_map(|column| {
-            let chunk = chunk_metadata(unit.metadata(), &column.name)?;
-            Some(ChunkWork::of(chunk, column.kind))
-        });
-        let chunks: Vec<ChunkWork> = chunks.collect();
-        let most = |work: fn(&ChunkWork) -> f64| chunks.iter().map(work).fold(0.0, f64::max);
-        let look_ups = chunks.iter().map(ChunkWork::look_ups).sum::<f64>();
-        Self {
-            dictionary_bytes: whole(most(|chunk| chunk.dictionary_bytes)),
-            look_ups: whole(look_ups - most(ChunkWork::look_ups_in_store)),
-            string_bytes: whole(most(|chunk| chunk.string_bytes)),
-        }
-    }
-
-    /// Both together.
-    pub(crate) fn with(self, other: Self) -> Self {
-        Self {
-            dictionary_bytes: self.dictionary_bytes + other.dictionary_bytes,
-            look_ups: self.look_ups + other.look_ups,
-            string_bytes: self.string_bytes + other.string_bytes,
-        }
-    }
-
-    /// A load with this work.
-    pub(crate) fn in_load(self, load: Load) -> Load {
-        let Self { dictionary_bytes, look_ups, string_bytes } = self;
-        Load { dictionary_bytes, look_ups, string_bytes, ..load }
+/// The work of the columns of a fragment in a row group.
+pub(crate) fn encoded(unit: &RowGroup<'_>, fragment: &Fragment) -> Encoded {
+    let chunks = fragment.columns.iter().filter_map(|column| {
+        let chunk = chunk_metadata(unit.metadata(), &column.name)?;
+        Some(ChunkWork::of(chunk, column.kind))
+    });
+    let chunks: Vec<ChunkWork> = chunks.collect();
+    let most = |work: fn(&ChunkWork) -> f64| chunks.iter().map(work).fold(0.0, f64::max);
+    let look_ups = chunks.iter().map(ChunkWork::look_ups).sum::<f64>();
+    Encoded {
+        dictionary_bytes: whole(most(|chunk| chunk.dictionary_bytes)),
+        look_ups: whole(look_ups - most(ChunkWork::look_ups_in_store)),
+        string_bytes: whole(most(|chunk| chunk.string_bytes)),
     }
 }
 
@@ -248,14 +225,5 @@ mod tests {
         let coded = work(repeated, ValueKind::Bytes, 1 << 20);
         assert!(coded.string_bytes < 100_000.0, "{coded:?}");
         assert_eq!(coded.look_ups(), 0.0);
-    }
-
-    #[test]
-    fn work_of_a_load_is_that_of_both_together() {
-        let one = Encoded { dictionary_bytes: 1, look_ups: 2, string_bytes: 3 };
-        let load = one.with(one).in_load(Load { rows: 7, ..Load::default() });
-        let expected =
-            Load { rows: 7, dictionary_bytes: 2, look_ups: 4, string_bytes: 6, ..Load::default() };
-        assert_eq!(load, expected);
     }
 }

@@ -13,7 +13,7 @@ use nearscan_drive::Placement;
 use crate::{
     cost::{HostRates, UnitEstimate, Volume, estimate},
     decision::{Costs, KeepReason, Kept},
-    encoded::Encoded,
+    encoded::encoded,
     exec::bound_unit,
     join_order,
     lower::Lowered,
@@ -85,7 +85,7 @@ pub(crate) fn place_units(
             };
             let mut unit_planned = PlannedUnit::new(unit, chunks);
             if unit_planned.kept.is_none() {
-                unit_planned.encoded = Encoded::of(unit, fragment);
+                unit_planned.encoded = encoded(unit, fragment);
             }
             planned.push(unit_planned);
         }

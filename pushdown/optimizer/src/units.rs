@@ -24,9 +24,8 @@ use parquet::{
 };
 
 use crate::{
-    cost::UnitEstimate,
+    cost::{Encoded, UnitEstimate},
     decision::{KeepReason, Kept},
-    encoded::Encoded,
     facts::FileFacts,
     lower::{Lowered, aggregate::ColumnBounds},
     pruning::Pruning,

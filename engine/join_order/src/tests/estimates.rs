@@ -106,7 +106,7 @@ fn keys_leave_all_rows_of_the_preserved_side_of_an_outer_join() {
     assert!((shares[0] - 1.0).abs() < 1e-9, "{shares:?}");
 }
 
-/// A build side that is preserved returns no row of the probe side, which is looked up all the same.
+/// Such a join returns no row of its probe side, but looks the keys of it up all the same.
 #[test]
 fn keys_of_the_preserved_side_of_a_semi_or_anti_join_leave_rows_with_a_partner() {
     for kind in [Kind::Semi, Kind::Anti] {

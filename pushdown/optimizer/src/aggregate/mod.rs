@@ -11,10 +11,10 @@
 //!
 //! - `rule`: [`PartitionedAggregateRule`], its place among the rules.
 //! - `plan`: which aggregates are replaced, and what is computed for them.
-//! - `direct`: [`DirectAggregateExec`], which replaces aggregates of one number or date over windows
-//!   of it: in a window the keys are in a short range, so their place in it is the index.
-//! - `exec`: the operator of two phases; `collect`: takes the rows of all inputs; `run`: its streams; `spill`:
-//!   the files of rows that memory is too short for.
+//! - `direct`: [`DirectAggregateExec`], which replaces aggregates by one number or date over
+//!   windows of it: the keys of a window are in a short range, so their place in it is the index.
+//! - `exec`: the operator of two phases; `collect`: takes the rows of all inputs; `run`: its
+//!   streams; `spill`: the files of rows that memory is too short for.
 //!
 //! # Invariants
 //!

@@ -20,7 +20,8 @@
 //! a partition runs one window after the other, and its hash table is of one window only.
 //!
 //! - `rule`: [`WindowsRule`], which parts of a plan are cut; `chain`: which operators have their
-//!   rows in the windows of scans; `cut`: where windows begin; `gain`: whether they are expected to pay.
+//!   rows in the windows of scans; `cut`: where windows begin; `gain`: whether they are expected to
+//!   pay.
 //! - `exec`: [`WindowsExec`], which runs windows.
 //!
 //! # Invariants
