@@ -164,8 +164,8 @@ fn check_dictionary(
 /// Bytes that a page header and a codec may add to a dictionary of numbers.
 const NUMBERS_SLACK_BYTES: u64 = 128;
 
-/// Share of rows that a filter is assumed to keep where DataFusion has no estimate: the default of
-/// its own filters.
+/// Share of rows that a filter is assumed to keep where the rows of the table are not known: the
+/// default of DataFusion's filters.
 const KEPT_SHARE_PERCENT: u64 = 20;
 
 /// Rows that a filter keeps of all rows that it reads.

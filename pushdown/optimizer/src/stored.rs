@@ -63,15 +63,8 @@ pub(crate) fn has_bounds_of(descriptor: &ColumnDescriptor, data_type: &DataType)
         | DataType::Decimal64(_, scale)
         | DataType::Decimal128(_, scale)
         | DataType::Decimal256(_, scale) => stored_scale(descriptor) == Some(i32::from(*scale)),
-        DataType::Int8
-        | DataType::Int16
-        | DataType::Int32
-        | DataType::Int64
-        | DataType::UInt8
-        | DataType::UInt16
-        | DataType::UInt32
-        | DataType::UInt64
-        | DataType::Date32
+        integer if integer.is_integer() => stored_as(descriptor, integer).is_some(),
+        DataType::Date32
         | DataType::Time32(_)
         | DataType::Time64(_)
         | DataType::Timestamp(..)

@@ -189,11 +189,7 @@ impl DisplayAs for DirectAggregateExec {
         if matches!(t, DisplayFormatType::Default | DisplayFormatType::Verbose) {
             f.write_str("DirectAggregateExec: ")?;
         }
-        let Some(aggregate) = self.plan.downcast_ref::<AggregateExec>() else { return Ok(()) };
-        let keys = aggregate.group_expr().expr().iter();
-        let keys: Vec<String> = keys.map(|(key, name)| format!("{key} as {name}")).collect();
-        let aggregates: Vec<&str> = aggregate.aggr_expr().iter().map(|it| it.name()).collect();
-        write!(f, "gby=[{}], aggr=[{}]", keys.join(", "), aggregates.join(", "))
+        self.computed.write_names(&self.plan, f)
     }
 }
 
@@ -233,14 +229,7 @@ impl ExecutionPlan for DirectAggregateExec {
         &self,
         f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
     ) -> Result<TreeNodeRecursion> {
-        let mut recursion = TreeNodeRecursion::Continue;
-        for expr in self.computed.keys.iter().chain(&self.computed.arguments) {
-            recursion = f(expr)?;
-            if recursion == TreeNodeRecursion::Stop {
-                break;
-            }
-        }
-        Ok(recursion)
+        self.computed.apply_expressions(f)
     }
 
     fn reset_state(self: Arc<Self>) -> Result<Arc<dyn ExecutionPlan>> {

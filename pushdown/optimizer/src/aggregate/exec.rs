@@ -10,7 +10,6 @@ use datafusion::{
     physical_expr::PhysicalExpr,
     physical_plan::{
         DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties, ReplaceChildrenOptions,
-        aggregates::AggregateExec,
         coop::cooperative,
         metrics::{ExecutionPlanMetricsSet, MetricsSet},
         replace_children_if_necessary,
@@ -87,23 +86,10 @@ fn with_innermost_input(
 
 impl DisplayAs for PartitionedAggregateExec {
     fn fmt_as(&self, t: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names = |f: &mut fmt::Formatter<'_>| {
-            let Some(last) = self.plan.downcast_ref::<AggregateExec>() else { return Ok(()) };
-            let schema = self.plan.schema();
-            let keys = self.planned.computed.keys.iter().zip(schema.fields());
-            let keys: Vec<String> =
-                keys.map(|(key, field)| format!("{key} as {}", field.name())).collect();
-            let aggregates: Vec<&str> =
-                last.aggr_expr().iter().map(|aggregate| aggregate.name()).collect();
-            write!(f, "gby=[{}], aggr=[{}]", keys.join(", "), aggregates.join(", "))
-        };
-        match t {
-            DisplayFormatType::Default | DisplayFormatType::Verbose => {
-                f.write_str("PartitionedAggregateExec: ")?;
-                names(f)
-            }
-            DisplayFormatType::TreeRender => names(f),
+        if matches!(t, DisplayFormatType::Default | DisplayFormatType::Verbose) {
+            f.write_str("PartitionedAggregateExec: ")?;
         }
+        self.planned.computed.write_names(&self.plan, f)
     }
 }
 
@@ -139,14 +125,7 @@ impl ExecutionPlan for PartitionedAggregateExec {
         &self,
         f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
     ) -> Result<TreeNodeRecursion> {
-        let mut recursion = TreeNodeRecursion::Continue;
-        for expr in self.planned.computed.keys.iter().chain(&self.planned.computed.arguments) {
-            recursion = f(expr)?;
-            if recursion == TreeNodeRecursion::Stop {
-                break;
-            }
-        }
-        Ok(recursion)
+        self.planned.computed.apply_expressions(f)
     }
 
     fn reset_state(self: Arc<Self>) -> Result<Arc<dyn ExecutionPlan>> {

@@ -12,10 +12,12 @@
 //! FILTER or ORDER BY, and whatever else there is, are DataFusion's. Sums of floats depend on the
 //! order of rows, which several partitions do not have.
 
-use std::sync::Arc;
+use std::{fmt, sync::Arc};
 
 use arrow::datatypes::{DataType, Schema};
 use datafusion::{
+    common::tree_node::TreeNodeRecursion,
+    error::Result,
     functions_aggregate::{average::avg_udaf, count::count_udaf, sum::sum_udaf},
     physical_expr::{
         Partitioning, PhysicalExpr,
@@ -124,6 +126,35 @@ impl Computed {
         let (all, arguments) = (states.all, states.arguments);
         let shape = Arc::new(Shape::new(layout, all, partitions));
         Some(Self { keys, arguments, outputs, shape })
+    }
+
+    /// Calls a function with each expression, until it stops.
+    pub(super) fn apply_expressions(
+        &self,
+        f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        for expr in self.keys.iter().chain(&self.arguments) {
+            if f(expr)? == TreeNodeRecursion::Stop {
+                return Ok(TreeNodeRecursion::Stop);
+            }
+        }
+        Ok(TreeNodeRecursion::Continue)
+    }
+
+    /// Writes keys and aggregates as EXPLAIN shows them; `replaced` has their names.
+    pub(super) fn write_names(
+        &self,
+        replaced: &Arc<dyn ExecutionPlan>,
+        f: &mut fmt::Formatter<'_>,
+    ) -> fmt::Result {
+        let Some(last) = replaced.downcast_ref::<AggregateExec>() else { return Ok(()) };
+        let schema = replaced.schema();
+        let keys = self.keys.iter().zip(schema.fields());
+        let keys: Vec<String> =
+            keys.map(|(key, field)| format!("{key} as {}", field.name())).collect();
+        let aggregates: Vec<&str> =
+            last.aggr_expr().iter().map(|aggregate| aggregate.name()).collect();
+        write!(f, "gby=[{}], aggr=[{}]", keys.join(", "), aggregates.join(", "))
     }
 }
 

@@ -70,7 +70,7 @@ impl Fused {
         // A column that cannot be read here may store its values in another way.
         let chunk = unit.planned.chunks.get(column).filter(|_| unit.planned.kept.is_none())?;
         let data_type = self.scan.types.get(column)?;
-        // Bounds of unsigned numbers are read as such by the type of the table.
+        // Windows of unsigned numbers under a wider signed type are not tested.
         if chunk.reading.rule == ReadAs::Unsigned && !data_type.is_unsigned_integer() {
             return None;
         }
