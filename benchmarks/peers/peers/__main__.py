@@ -41,6 +41,11 @@ def arguments(given=None):
         help="run Nearscan once more, with these settings; joins does by itself, but for --also=",
     )
     parser.add_argument(
+        "--check-drive",
+        metavar="URL",
+        help="run each query once more with this drive and pushdown forced, to compare its rows",
+    )
+    parser.add_argument(
         "--join-orders",
         type=int,
         default=3,
@@ -73,9 +78,19 @@ def engines_under_test(options):
     return own
 
 
+def engines_with_drives(options):
+    """Nearscan with the drive whose rows are to be checked, if there is one."""
+    if options.check_drive is None:
+        return []
+    settings = {"nearscan.pushdown.mode": "force"}
+    name = f"nearscan[{options.check_drive}]"
+    return [Engine(name, (options.worker,), settings, options.check_drive)]
+
+
 def main():
     options = arguments()
     own = engines_under_test(options)
+    checked = engines_with_drives(options)
     peers = [peer(name) for name in options.peers.split(",") if name]
     queries = SUITES[options.suite].queries(options)
     if options.queries:
@@ -88,11 +103,12 @@ def main():
         "memory_limit_bytes": options.memory_limit_bytes,
     }
     report = Report(options.suite, [e.name for e in own], [e.name for e in peers], about)
+    report.checked = [e.name for e in checked]
     if any(query.reads for query in queries):
         report.memory_bytes_per_second = limits.memory_bytes_per_second(own[0], options)
     print(report.heading())
     for query in queries:
-        outcomes, versions = run.run(query, [*peers, *own], options)
+        outcomes, versions = run.run(query, [*peers, *own, *checked], options)
         report.add(query, outcomes, versions)
         if query.reads:
             report.limits[query.name] = limits.decode(query, own[0], options)

@@ -26,6 +26,7 @@ class Engine:
     name: str
     command: tuple[str, ...]
     settings: dict[str, str] = field(default_factory=dict)
+    drive: str | None = None
 
 
 def peer(name):
@@ -39,6 +40,8 @@ class Process:
     def __init__(self, engine, tables, threads, memory_limit_bytes=None, cold=False):
         processors = sorted(os.sched_getaffinity(0))[:threads]
         self.engine = engine
+        # Units of work that its drive has run.
+        self.units_drive = 0
         self.child = subprocess.Popen(
             engine.command,
             stdin=subprocess.PIPE,
@@ -51,6 +54,7 @@ class Process:
             "memory_limit_bytes": memory_limit_bytes,
             "cold": cold,
             "settings": engine.settings,
+            "drives": [engine.drive] if engine.drive else [],
         }
         self.version = self._call(message)["version"]
 
@@ -59,6 +63,7 @@ class Process:
         with open(f"/proc/{self.child.pid}/clear_refs", "w") as file:
             file.write("5")
         reply = self._ask({"sql": sql, "answer": answer})
+        self.units_drive += reply.get("units_drive", 0)
         return reply["seconds"], self._peak_bytes()
 
     def decode(self, reads):

@@ -20,12 +20,14 @@ QUERY_WIDTH = 30
 class Report:
     """Outcomes of queries, in the order in which they ran.
 
-    `own` are the engines under test, `peers` those that they are compared with."""
+    `own` are the engines under test, `peers` those that they are compared with, and `checked` those
+    whose rows are compared but which are not timed."""
 
     def __init__(self, suite, own, peers, about):
         self.suite = suite
         self.own = own
         self.peers = peers
+        self.checked = []
         self.about = about
         self.versions = {}
         self.outcomes = {}
@@ -58,7 +60,8 @@ class Report:
         names = [*self.own, *self.peers]
         cells = [f"{name + ' ms':>{width(name)}}" for name in names]
         ratios = [f"{'ratio':>7}" for _ in self.own]
-        return " ".join([f"{'query':<{QUERY_WIDTH}}", *cells, *ratios, " best peer"])
+        units = [f"{name + ' units':>{width(name) + 3}}" for name in self.checked]
+        return " ".join([f"{'query':<{QUERY_WIDTH}}", *cells, *ratios, *units, " best peer"])
 
     def line(self, query):
         cells = []
@@ -68,9 +71,15 @@ class Report:
             cells.append(f"{text:>{width(name)}}")
         ratios = [self.ratio(query, name) for name in self.own]
         ratios = [f"{fixed(ratio):>7}" for ratio in ratios]
+        units = [f"{self.units(query, name):>{width(name) + 3}}" for name in self.checked]
         best = self.best(query)
         name = best[0] if best else "-"
-        return " ".join([f"{query:<{QUERY_WIDTH}}", *cells, *ratios, f" {name}"])
+        return " ".join([f"{query:<{QUERY_WIDTH}}", *cells, *ratios, *units, f" {name}"])
+
+    def units(self, query, engine):
+        """The units of work that an engine's drive ran for the right rows of a query, as text."""
+        outcome = self.outcomes[query][engine]
+        return "-" if outcome.problem else str(outcome.units_drive)
 
     def problems(self, query):
         for name, outcome in self.outcomes[query].items():
@@ -115,6 +124,13 @@ class Report:
                     f"{name} {version}: {mean:.2f} of the best peer, geometric mean of {count};"
                     f" peak memory {peak / 2**20:.0f} MiB"
                 )
+        for name in self.checked:
+            right = [of[name] for of in self.outcomes.values() if not of[name].problem]
+            on_drive = [outcome for outcome in right if outcome.units_drive]
+            print(
+                f"{name}: right rows in {len(right)} of {len(self.outcomes)} queries; its drive ran"
+                f" {sum(o.units_drive for o in right)} units of {len(on_drive)} of them"
+            )
         for own in self.own:
             for peer in self.peers:
                 less, count = self.less_memory(own, peer)
@@ -158,10 +174,12 @@ class Report:
         return sum(one.peak_bytes < other.peak_bytes for one, other in pairs), len(pairs)
 
     def failed(self):
-        """Whether an engine under test has no right rows for a query."""
-        return any(
-            outcomes[name].problem for outcomes in self.outcomes.values() for name in self.own
-        )
+        """Whether an engine under test has no right rows for a query, or a drive that is to be
+        checked has run nothing of any."""
+        outcomes = self.outcomes.values()
+        wrong = any(of[name].problem for of in outcomes for name in [*self.own, *self.checked])
+        idle = any(not any(of[name].units_drive for of in outcomes) for name in self.checked)
+        return wrong or idle
 
     def to_json(self):
         return {
@@ -191,6 +209,7 @@ class Report:
                         name: {
                             "seconds": outcome.seconds,
                             "peak_bytes": outcome.peak_bytes,
+                            "units_drive": outcome.units_drive,
                             "problem": outcome.problem,
                         }
                         for name, outcome in outcomes.items()

@@ -44,6 +44,9 @@ struct Open {
     /// Settings by their keys.
     #[serde(default)]
     settings: BTreeMap<String, String>,
+    /// Drives to attach, each as a URL.
+    #[serde(default)]
+    drives: Vec<String>,
 }
 
 /// A further message.
@@ -114,6 +117,9 @@ async fn session(open: &Open) -> Result<Session> {
     for (key, value) in &open.settings {
         builder = builder.set(key, value);
     }
+    for url in &open.drives {
+        builder = builder.drive(url)?;
+    }
     let session = builder.build().await?.session();
     for (name, location) in &open.tables {
         session.register(name, location).await?;
@@ -128,7 +134,7 @@ async fn timed(session: &Session, run: &Run) -> Result<Value> {
     if let Some(path) = &run.answer {
         write(&result, path).with_context(|| format!("cannot write {}", path.display()))?;
     }
-    Ok(json!({ "seconds": seconds }))
+    Ok(json!({ "seconds": seconds, "units_drive": result.profile.pushdown().units_drive }))
 }
 
 fn decoded(open: &Open, decode: &Decode) -> Result<Value> {

@@ -101,6 +101,35 @@ class Ratios(unittest.TestCase):
         self.assertEqual(Outcome([5.0, 1.0, 2.0]).median(), 2.0)
 
 
+class CheckedDrives(unittest.TestCase):
+    """An engine with a drive, whose rows are compared and which is not timed."""
+
+    def report(self, **checked):
+        report = Report("test", ["own"], ["peer"], {})
+        report.checked = ["own[drive]"]
+        outcomes = {"own": Outcome([1.0]), "peer": Outcome([2.0]), "own[drive]": Outcome(**checked)}
+        report.add(Query("q", ""), outcomes, {})
+        return report
+
+    def test_units_of_the_drive_are_shown_and_no_time(self):
+        report = self.report(units_drive=3)
+        self.assertEqual(report.heading().split()[-5:], "ratio own[drive] units best peer".split())
+        self.assertEqual(report.line("q").split(), ["q", "1000.0", "2000.0", "0.50", "3", "peer"])
+        self.assertIn(
+            "own[drive]: right rows in 1 of 1 queries; its drive ran 3 units of 1 of them",
+            printed(report.summary),
+        )
+        self.assertFalse(report.failed())
+
+    def test_wrong_rows_of_the_drive_fail_the_run(self):
+        report = self.report(units_drive=3, problem="wrong rows")
+        self.assertEqual(report.line("q").split()[-2:], ["-", "peer"])
+        self.assertTrue(report.failed())
+
+    def test_drive_that_ran_nothing_fails_the_run(self):
+        self.assertTrue(self.report(units_drive=0).failed())
+
+
 class Kinds(unittest.TestCase):
     """The queries of a suite on several kinds of files."""
 
