@@ -4,19 +4,22 @@
 //!
 //! They reduce what the drive reads, from the first unit after they are known. Only conjuncts with
 //! a counterpart in a command are used (bounds, IN lists); others, such as hash table look-ups, are
-//! ignored. This is sound because the operator that owns the filter still checks every row.
+//! ignored. This is sound because the operator that owns the filter still checks every row. A
+//! conjunct that a key filter of the same join implies is ignored too: a list of some fifty keys
+//! takes a drive many times as long as a look-up of them.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use datafusion::{
     common::tree_node::{Transformed, TreeNode},
     error::Result,
-    physical_expr::{PhysicalExpr, expressions::DynamicFilterPhysicalExpr},
+    physical_expr::{PhysicalExpr, expressions::DynamicFilterPhysicalExpr, utils::collect_columns},
 };
 use nearscan_command::Fragment;
 
 use crate::{
     exec::pushed::RowsShape,
+    fused::dynamic_ids,
     lower::{FragmentBuilder, builder::Target},
     scan::{split, substitute},
 };
@@ -41,12 +44,17 @@ impl Narrowing {
         Self { fragment, filters, latest: Mutex::new(None) }
     }
 
-    /// Returns the fragment, narrowed by the current filters.
-    pub(crate) fn current(&self, shape: Option<&RowsShape>) -> Arc<Fragment> {
+    /// Returns the fragment, narrowed by the current filters. `is_looked_up` tells whether keys of
+    /// a join, by the identity of its filter, are looked up for a column of the rows.
+    pub(crate) fn current(
+        &self,
+        shape: Option<&RowsShape>,
+        is_looked_up: impl Fn(u64, usize) -> bool,
+    ) -> Arc<Fragment> {
         let Some(shape) = shape.filter(|_| !self.filters.is_empty()) else {
             return Arc::clone(&self.fragment);
         };
-        let conjuncts = self.snapshot();
+        let conjuncts = self.snapshot(is_looked_up);
         let key = conjuncts.iter().map(ToString::to_string).collect::<Vec<_>>().join(" AND ");
         let mut latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((known, fragment)) = latest.as_ref()
@@ -59,8 +67,9 @@ impl Narrowing {
         narrowed
     }
 
-    /// The conjuncts of all filters, each dynamic one replaced by what it is now.
-    fn snapshot(&self) -> Vec<Arc<dyn PhysicalExpr>> {
+    /// The conjuncts of all filters, each dynamic one replaced by what it is now, but for those
+    /// whose columns are all looked up.
+    fn snapshot(&self, is_looked_up: impl Fn(u64, usize) -> bool) -> Vec<Arc<dyn PhysicalExpr>> {
         let current = |filter: &Arc<dyn PhysicalExpr>| -> Result<Arc<dyn PhysicalExpr>> {
             let resolved = Arc::clone(filter).transform_up(|node| match node
                 .downcast_ref::<DynamicFilterPhysicalExpr>(
@@ -70,8 +79,18 @@ impl Narrowing {
             })?;
             Ok(resolved.data)
         };
-        let filters = self.filters.iter().filter_map(|filter| current(filter).ok());
-        filters.flat_map(|filter| split(&filter)).collect()
+        let mut conjuncts = Vec::new();
+        for filter in &self.filters {
+            let Ok(now) = current(filter) else { continue };
+            let joins = dynamic_ids(filter);
+            let is_implied = |conjunct: &Arc<dyn PhysicalExpr>| {
+                let columns = collect_columns(conjunct);
+                let is_of_join = |column: usize| joins.iter().any(|it| is_looked_up(*it, column));
+                !columns.is_empty() && columns.iter().all(|column| is_of_join(column.index()))
+            };
+            conjuncts.extend(split(&now).into_iter().filter(|conjunct| !is_implied(conjunct)));
+        }
+        conjuncts
     }
 
     fn narrow(&self, conjuncts: &[Arc<dyn PhysicalExpr>], shape: &RowsShape) -> Fragment {

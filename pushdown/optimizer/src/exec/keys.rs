@@ -17,7 +17,7 @@ use datafusion::{
 use nearscan_command::{Fragment, KeyFilter, Operand, Output, limits};
 use nearscan_cpu::fused::JoinKeys;
 
-use super::{fallback::find_file, pushed::Pushed};
+use super::{fallback::find_file, pushed::Pushed, trial::Filters};
 use crate::{
     facts::FileFacts,
     lower::aggregate::Meaning,
@@ -127,28 +127,57 @@ impl Pushed {
     }
 }
 
-/// The fragment of a unit with those of the keys that a drive takes: `bytes_max` bytes of filters.
-pub(super) fn with_keys(
-    fragment: Arc<Fragment>,
-    keys: &[UnitKeys],
-    place: Place,
-    bytes_max: u64,
-) -> Arc<Fragment> {
-    let mut left = bytes_max.saturating_sub(fragment.key_bits_bytes());
-    let mut filters = fragment.key_filters.clone();
-    for keys in keys {
-        if filters.len() == limits::KEY_FILTERS_MAX as usize {
-            break;
+/// The key filters of a unit.
+#[derive(Debug, Default)]
+pub(super) struct UnitFilters {
+    filters: Vec<KeyFilter>,
+    /// Which keys they are of.
+    pub(super) given: Filters,
+}
+
+impl UnitFilters {
+    /// Those that a drive takes beside the ones of a fragment: `bytes_max` bytes of filters, and
+    /// none that is `left_out`.
+    pub(super) fn of(
+        fragment: &Fragment,
+        keys: &[UnitKeys],
+        left_out: Filters,
+        place: Place,
+        bytes_max: u64,
+    ) -> Self {
+        let mut left = bytes_max.saturating_sub(fragment.key_bits_bytes());
+        let room = (limits::KEY_FILTERS_MAX as usize).saturating_sub(fragment.key_filters.len());
+        let mut unit = Self::default();
+        for (at, keys) in keys.iter().enumerate() {
+            if left_out.meets(Filters::at(at)) {
+                continue;
+            }
+            if unit.filters.len() == room {
+                break;
+            }
+            let range = keys.values.at(place).map(|values| &values.range);
+            if let Some(bits) = keys.keys.bits(range, left) {
+                left = left.saturating_sub(bits.bytes());
+                unit.filters.push(KeyFilter { column: keys.column, keys: bits });
+                unit.given = unit.given.with(Filters::at(at));
+            }
         }
-        let range = keys.values.at(place).map(|values| &values.range);
-        if let Some(bits) = keys.keys.bits(range, left) {
-            left = left.saturating_sub(bits.bytes());
-            filters.push(KeyFilter { column: keys.column, keys: bits });
-        }
+        unit
     }
-    match filters.len() == fragment.key_filters.len() {
-        true => fragment,
-        false => Arc::new(Fragment { key_filters: filters, ..Fragment::clone(&fragment) }),
+
+    /// Whether they have those of the keys at a place.
+    pub(super) fn has(&self, place: usize) -> bool {
+        self.given.meets(Filters::at(place))
+    }
+
+    /// A fragment with them.
+    pub(super) fn in_fragment(self, fragment: Arc<Fragment>) -> Arc<Fragment> {
+        if self.filters.is_empty() {
+            return fragment;
+        }
+        let mut fragment = Arc::unwrap_or_clone(fragment);
+        fragment.key_filters.extend(self.filters);
+        Arc::new(fragment)
     }
 }
 

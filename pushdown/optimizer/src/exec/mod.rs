@@ -34,6 +34,7 @@ mod modelled;
 mod pushed;
 mod run;
 pub(crate) mod show;
+mod trial;
 mod unit;
 mod verify;
 
@@ -73,6 +74,7 @@ pub(crate) use unit::bound_unit;
 use dynamic::Narrowing;
 pub(crate) use dynamic::is_dynamic;
 use keys::UnitKeys;
+use trial::KeyTrials;
 
 /// Returns the plan with the id of another query, under which the log records its units.
 ///
@@ -101,6 +103,8 @@ pub struct PushdownExec {
     dynamic_filters: Vec<Arc<dyn PhysicalExpr>>,
     /// Keys of joins above.
     keys: Vec<UnitKeys>,
+    /// What their filters have dropped.
+    trials: Arc<KeyTrials>,
     properties: Arc<PlanProperties>,
     metrics: ExecutionPlanMetricsSet,
 }
@@ -123,6 +127,7 @@ impl PushdownExec {
             plan,
             dynamic_filters: Vec::new(),
             keys: Vec::new(),
+            trials: Arc::default(),
             properties: Arc::new(properties),
             metrics: ExecutionPlanMetricsSet::new(),
         }
@@ -150,7 +155,7 @@ impl PushdownExec {
 
     /// The scan with keys of one more join.
     pub(crate) fn with_keys(&self, keys: impl IntoIterator<Item = UnitKeys>) -> Self {
-        let mut node = self.clone();
+        let mut node = Self { trials: Arc::default(), ..self.clone() };
         node.keys.extend(keys);
         node
     }
@@ -306,7 +311,8 @@ impl ExecutionPlan for PushdownExec {
     fn reset_state(self: Arc<Self>) -> Result<Arc<dyn ExecutionPlan>> {
         let metrics = ExecutionPlanMetricsSet::new();
         // Keys of the past must not drop rows of the future.
-        Ok(Arc::new(Self { keys: Vec::new(), metrics, ..Self::clone(&self) }))
+        let trials = Arc::default();
+        Ok(Arc::new(Self { keys: Vec::new(), trials, metrics, ..Self::clone(&self) }))
     }
 
     fn execute(

@@ -17,14 +17,17 @@ use futures::{
     Stream, StreamExt, TryStreamExt,
     stream::{self, BoxStream},
 };
+use nearscan_command::Fragment;
 use nearscan_drive::Budget;
 
 use crate::{
     context::PushdownContext,
     exec::{
         PushdownExec,
-        keys::{self, Place},
+        dynamic::Narrowing,
+        keys::{self, Place, UnitFilters, UnitKeys},
         metrics::PushdownMetrics,
+        trial::Filters,
         unit::{Charged, OpenDrive, UnitRows, UnitRunner},
     },
     settings::NearscanOptions,
@@ -51,18 +54,14 @@ pub(crate) fn partition_stream(
     let batches = stream::iter(units.into_iter().enumerate())
         .map(move |(at, unit)| {
             let place = Place { partition, unit: at };
-            let fragment = match keys::rule_out(&join_keys, place) {
+            let work = match keys::rule_out(&join_keys, place) {
                 true => None,
-                false => {
-                    let fragment = narrowing.current(runner.pushed.replaced.rows_shape());
-                    let bytes_max = runner.key_bits_bytes_max();
-                    Some(keys::with_keys(fragment, &join_keys, place, bytes_max))
-                }
+                false => Some(work_of(&runner, &narrowing, &join_keys, place)),
             };
             let runner = Arc::clone(&runner);
             async move {
-                match fragment {
-                    Some(fragment) => runner.run(unit, fragment).await,
+                match work {
+                    Some((fragment, given)) => runner.run(unit, fragment, given).await,
                     None => Ok(runner.skip()),
                 }
             }
@@ -76,6 +75,27 @@ pub(crate) fn partition_stream(
     };
     let counted = limited.inspect_ok(move |batch| metrics.delivered(batch)).boxed();
     Ok(RecordBatchStreamAdapter::new(exec.schema(), counted))
+}
+
+/// The fragment of a unit as it is now, with keys of joins, and which of these it has.
+fn work_of(
+    runner: &UnitRunner,
+    narrowing: &Narrowing,
+    join_keys: &[UnitKeys],
+    place: Place,
+) -> (Arc<Fragment>, Filters) {
+    let pushed = &runner.pushed;
+    let (left_out, bytes_max) = (runner.trials.next_left_out(), runner.key_bits_bytes_max());
+    let filters = UnitFilters::of(&pushed.fragment, join_keys, left_out, place, bytes_max);
+    let is_looked_up = |join: u64, output: usize| {
+        join_keys.iter().enumerate().any(|(at, keys)| {
+            let is_of = keys.join == join && pushed.key_column(output) == Some(keys.column);
+            is_of && filters.has(at)
+        })
+    };
+    let fragment = narrowing.current(pushed.replaced.rows_shape(), is_looked_up);
+    let given = filters.given;
+    (filters.in_fragment(fragment), given)
 }
 
 /// Makes the runner of a partition's units, which counts them in `metrics`.
@@ -98,6 +118,7 @@ pub(super) fn unit_runner(
     let budget: Arc<dyn Budget> = Arc::new(PoolBudget(memory.new_empty()));
     Ok(Arc::new(UnitRunner {
         pushed: Arc::clone(pushed),
+        trials: Arc::clone(&exec.trials),
         plan: Arc::clone(exec.replaced()),
         schema: exec.schema(),
         drive: OpenDrive::open(drive, pushed.query_id, &budget),

@@ -22,6 +22,7 @@ use crate::{
         arrays, fallback,
         metrics::{PushBack, PushdownMetrics},
         pushed::Pushed,
+        trial::{Filters, KeyTrials},
         verify,
     },
     log::LogEntry,
@@ -32,6 +33,7 @@ use crate::{
 /// The state shared by the units of one partition.
 pub(crate) struct UnitRunner {
     pub(crate) pushed: Arc<Pushed>,
+    pub(super) trials: Arc<KeyTrials>,
     pub(crate) plan: Arc<dyn ExecutionPlan>,
     pub(crate) schema: SchemaRef,
     pub(crate) context: Arc<PushdownContext>,
@@ -146,11 +148,12 @@ impl UnitRunner {
         UnitRows::Batches(Charged { batches: Vec::new(), memory: self.memory.new_empty() })
     }
 
-    /// Runs one unit.
-    pub(crate) async fn run(
+    /// Runs one unit; its fragment has the `given` ones of the key filters.
+    pub(super) async fn run(
         self: Arc<Self>,
         unit: PlannedUnit,
         fragment: Arc<Fragment>,
+        given: Filters,
     ) -> Result<UnitRows> {
         self.metrics.reads(unit.rows, fragment.columns.len());
         self.metrics.key_filters.add(fragment.key_filters.len());
@@ -159,7 +162,7 @@ impl UnitRunner {
             let rows = UnitRows::Stream(self.by_host(unit, reason.word(), Cost::default())?);
             return Ok(rows);
         }
-        let returned = match self.on_drive(&unit, &fragment).await {
+        let returned = match self.on_drive(&unit, &fragment, given).await {
             Ok((charged, cost)) => {
                 self.metrics.units_drive.add(1);
                 if self.verify == Verify::Compare && verify::is_comparable(&self.pushed, &fragment)
@@ -211,6 +214,7 @@ impl UnitRunner {
         &self,
         unit: &PlannedUnit,
         fragment: &Arc<Fragment>,
+        given: Filters,
     ) -> Result<(Charged, Cost), Returned> {
         let back = |reason| Returned { reason, cost: Cost::default() };
         let hash = self.pushed.fragment.hash();
@@ -231,8 +235,9 @@ impl UnitRunner {
         self.metrics.moved(&completion);
         let cost = Cost::of(&completion);
         match self.checked(&completion, &command, unit) {
-            Ok(batches) => {
+            Ok((batches, rows_kept)) => {
                 pass.succeeded();
+                self.trials.note(given, unit.rows, rows_kept);
                 let scans = std::slice::from_ref(&command);
                 let observed = Observation::of(Kernel::Scan, scans, unit.load(), &completion);
                 self.context.note_command(&self.pushed.drive, &observed);
@@ -247,20 +252,21 @@ impl UnitRunner {
         }
     }
 
-    /// The batches of a completion, once it has been checked.
+    /// The batches of a completion and the number of rows that were kept, once it has been checked.
     fn checked(
         &self,
         completion: &Completion,
         command: &Command,
         unit: &PlannedUnit,
-    ) -> Result<Vec<RecordBatch>, Fault> {
+    ) -> Result<(Vec<RecordBatch>, u64), Fault> {
         let view = completion.check(command)?;
         let replaced = &self.pushed.replaced;
         let batches = arrays::to_batches(&view, replaced, &unit.folder_values, &self.schema);
-        batches.map_err(|error| {
+        let batches = batches.map_err(|error| {
             tracing::warn!(%error, "a drive's result does not fit its schema");
             Fault::Accounting("its values do not fit the schema")
-        })
+        })?;
+        Ok((batches, view.header.rows_kept))
     }
 
     /// Charges batches to the query's memory pool; nothing if the pool is full.
@@ -277,7 +283,8 @@ impl UnitRunner {
         // It always ends, so it needs no timeout.
         let command = self.bind(open, fragment, unit, Duration::MAX)?;
         let completion = open.complete(command.clone(), Duration::MAX).await.ok()?;
-        self.charge(self.checked(&completion, &command, unit).ok()?)
+        let (batches, _) = self.checked(&completion, &command, unit).ok()?;
+        self.charge(batches)
     }
 
     /// Binds the command for a unit on a drive; nothing if the drive does not hold the file.

@@ -84,6 +84,37 @@ async fn unit_without_a_key_is_not_sent(#[values("1", "3")] partitions: &str) {
     assert_eq!((scans(&off).len(), run.metric("units_pruned")), (4, 0));
 }
 
+/// DataFusion's filter of the same join would list them.
+#[tokio::test]
+async fn keys_that_are_looked_up_are_not_in_the_predicate_too() {
+    let sql = "SELECT l_comment FROM lineitem JOIN orders ON l_orderkey = o_orderkey \
+               WHERE o_custkey = 7 AND l_tax > 0.02 ORDER BY 1";
+    let predicates = async |key_bits_bytes_max| {
+        let capabilities = Capabilities { key_bits_bytes_max, ..Capabilities::of_scan_kernel() };
+        let bench = Bench::with_drive(Fake::new(capabilities))
+            .set("datafusion.execution.target_partitions", "1");
+        check(&bench, sql).await;
+        let steps = |command: &Command| command.fragment.predicate.steps.len();
+        scans(&bench).iter().map(steps).max().unwrap()
+    };
+    let room = Capabilities::of_scan_kernel().key_bits_bytes_max;
+    let (looked_up, listed) = (predicates(room).await, predicates(0).await);
+    assert_eq!(looked_up, 1, "the condition on the tax alone");
+    assert!(listed > 2, "{listed} steps");
+}
+
+/// The bits do not tell that every row has one of the keys.
+#[tokio::test]
+async fn filter_that_drops_no_row_is_left_out_of_units_that_begin_later() {
+    let bench = Bench::new().set("datafusion.execution.target_partitions", "1");
+    let sql = "SELECT count(l_comment), sum(l_tax) FROM lineitem JOIN (SELECT o_custkey AS few \
+               FROM orders WHERE o_orderkey < 300 GROUP BY 1) ON few = l_linenumber";
+    let run = check(&bench, sql).await;
+    let given = |command: &Command| command.fragment.key_filters.len();
+    assert_eq!(scans(&bench).iter().map(given).collect::<Vec<_>>(), [1, 1, 1, 0]);
+    assert_eq!(run.metric("key_filters"), 3);
+}
+
 #[tokio::test]
 async fn drive_without_room_gets_no_filters() {
     let capabilities = Capabilities { key_bits_bytes_max: 0, ..Capabilities::of_scan_kernel() };

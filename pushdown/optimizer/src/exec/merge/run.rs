@@ -40,6 +40,7 @@ use crate::{
         metrics::{PushBack, PushdownMetrics},
         pushed::Pushed,
         run::{UNITS_IN_FLIGHT, limit, unit_runner},
+        trial::Filters,
         unit::{Charged, Cost, Returned, UnitRows, UnitRunner, fault_reason, row_count},
     },
     merge::part,
@@ -165,7 +166,7 @@ impl MergeRunner {
         };
         let Pushed { fragment, replaced, .. } = &*scan.runner.pushed;
         let shape = replaced.rows_shape();
-        let current = scan.narrowing.current(shape);
+        let current = scan.narrowing.current(shape, |_, _| false);
         let mut found = Input {
             runner: Arc::clone(&scan.runner),
             unit: unit.clone(),
@@ -191,7 +192,7 @@ impl MergeRunner {
     /// The rows of a unit that belong to its window.
     async fn unit_rows(input: Input) -> Result<UnitRows> {
         let Input { runner, unit, fragment, part, .. } = input;
-        let rows = runner.run(unit, fragment).await?;
+        let rows = runner.run(unit, fragment, Filters::default()).await?;
         let Some(part) = part else { return Ok(rows) };
         Ok(match rows {
             UnitRows::Batches(Charged { batches, memory }) => {
