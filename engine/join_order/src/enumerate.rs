@@ -3,7 +3,9 @@
 //! Moerkotte and Neumann, "Dynamic programming strikes back" (SIGMOD 2008).
 //!
 //! Every pair of sets that can be joined is visited once, after all pairs within either set. How
-//! the sets are joined, and whether they may be, is left to [`Table::join`].
+//! the sets are joined, and whether they may be, is left to who takes them in ([`Pairs`]).
+
+use rustc_hash::FxHashSet;
 
 use crate::{
     graph::{Crossing, Graph},
@@ -11,24 +13,36 @@ use crate::{
     table::Table,
 };
 
-/// Ends an enumeration that takes too long.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct BudgetSpent;
-
-/// Fills the table with the best trees over all sets.
-///
-/// # Errors
-/// If it takes more steps than are allowed.
-pub(crate) fn enumerate(
+/// Whether the enumeration takes at most so many steps. To find out takes a fraction of its time,
+/// since nothing is estimated.
+pub(crate) fn is_short(
     graph: &Graph,
     relations: usize,
-    table: &mut Table,
+    crossing: Crossing,
+    steps_max: usize,
+) -> bool {
+    let connected = (0..relations).map(RelationSet::of).collect();
+    walk(graph, relations, crossing, &mut Connected(connected), steps_max).is_ok()
+}
+
+/// Fills the table with the best trees over all sets.
+pub(crate) fn enumerate(graph: &Graph, relations: usize, table: &mut Table) {
+    let crossing = table.crossing;
+    let walked = walk(graph, relations, crossing, table, usize::MAX);
+    debug_assert!(walked.is_ok(), "there is no limit");
+}
+
+fn walk(
+    graph: &Graph,
+    relations: usize,
+    crossing: Crossing,
+    pairs: &mut impl Pairs,
     steps_max: usize,
 ) -> Result<(), BudgetSpent> {
     let own = graph.edges.iter();
-    let crossed = graph.cross.iter().filter(|_| table.crossing == Crossing::Yes);
+    let crossed = graph.cross.iter().filter(|_| crossing == Crossing::Yes);
     let edges = own.chain(crossed).map(|edge| Hyperedge { left: edge.left, right: edge.right });
-    let mut walk = Walk { edges: edges.collect(), table, steps_left: steps_max };
+    let mut walk = Walk { edges: edges.collect(), pairs, steps_left: steps_max };
     for relation in (0..relations).rev() {
         let single = RelationSet::of(relation);
         walk.subgraph(single)?;
@@ -37,18 +51,55 @@ pub(crate) fn enumerate(
     Ok(())
 }
 
+/// Ends an enumeration that takes too long.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct BudgetSpent;
+
+/// Takes in the pairs of an enumeration.
+trait Pairs {
+    /// Whether a set of relations can be joined, by the pairs so far.
+    fn are_joined(&self, relations: RelationSet) -> bool;
+
+    fn take(&mut self, one: RelationSet, other: RelationSet);
+}
+
+impl Pairs for Table<'_> {
+    fn are_joined(&self, relations: RelationSet) -> bool {
+        self.get(relations).is_some()
+    }
+
+    fn take(&mut self, one: RelationSet, other: RelationSet) {
+        if let Some(entry) = self.join(one, other) {
+            self.offer(one.union(other), entry);
+        }
+    }
+}
+
+/// Sets that edges connect, whether or not the rules of these allow to join them.
+struct Connected(FxHashSet<RelationSet>);
+
+impl Pairs for Connected {
+    fn are_joined(&self, relations: RelationSet) -> bool {
+        self.0.contains(&relations)
+    }
+
+    fn take(&mut self, one: RelationSet, other: RelationSet) {
+        self.0.insert(one.union(other));
+    }
+}
+
 struct Hyperedge {
     left: RelationSet,
     right: RelationSet,
 }
 
-struct Walk<'w, 'a> {
+struct Walk<'w, P> {
     edges: Vec<Hyperedge>,
-    table: &'w mut Table<'a>,
+    pairs: &'w mut P,
     steps_left: usize,
 }
 
-impl Walk<'_, '_> {
+impl<P: Pairs> Walk<'_, P> {
     fn step(&mut self) -> Result<(), BudgetSpent> {
         self.steps_left = self.steps_left.checked_sub(1).ok_or(BudgetSpent)?;
         Ok(())
@@ -64,7 +115,7 @@ impl Walk<'_, '_> {
         for added in neighbours.subsets() {
             self.step()?;
             let grown = subgraph.union(added);
-            if self.table.get(grown).is_some() {
+            if self.pairs.are_joined(grown) {
                 self.subgraph(grown)?;
             }
         }
@@ -103,7 +154,7 @@ impl Walk<'_, '_> {
         for added in neighbours.subsets() {
             self.step()?;
             let grown = complement.union(added);
-            if self.table.get(grown).is_some() && self.are_connected(subgraph, grown) {
+            if self.pairs.are_joined(grown) && self.are_connected(subgraph, grown) {
                 self.pair(subgraph, grown)?;
             }
         }
@@ -117,9 +168,7 @@ impl Walk<'_, '_> {
 
     fn pair(&mut self, one: RelationSet, other: RelationSet) -> Result<(), BudgetSpent> {
         self.step()?;
-        if let Some(entry) = self.table.join(one, other) {
-            self.table.offer(one.union(other), entry);
-        }
+        self.pairs.take(one, other);
         Ok(())
     }
 

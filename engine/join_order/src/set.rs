@@ -88,7 +88,7 @@ impl RelationSet {
 
     /// The relations, in their order.
     pub fn iter(self) -> impl DoubleEndedIterator<Item = usize> {
-        (0..RELATIONS_MAX).filter(move |relation| self.contains(*relation))
+        Relations(self)
     }
 
     /// All subsets but the empty one, smaller numbers first (Vance and Maier 1996).
@@ -99,6 +99,32 @@ impl RelationSet {
             next = Self(self.0 & current.0.wrapping_sub(self.0));
             (!current.is_empty()).then_some(current)
         })
+    }
+}
+
+/// The relations of a set that are not returned yet.
+struct Relations(RelationSet);
+
+impl Relations {
+    /// Takes the relation of a bit out, if there is one.
+    fn take(&mut self, bit: u32) -> Option<usize> {
+        let relation = usize::try_from(bit).ok().filter(|_| !self.0.is_empty())?;
+        self.0 = self.0.without(RelationSet::of(relation));
+        Some(relation)
+    }
+}
+
+impl Iterator for Relations {
+    type Item = usize;
+
+    fn next(&mut self) -> Option<usize> {
+        self.take(self.0.0.trailing_zeros())
+    }
+}
+
+impl DoubleEndedIterator for Relations {
+    fn next_back(&mut self) -> Option<usize> {
+        self.take(63_u32.saturating_sub(self.0.0.leading_zeros()))
     }
 }
 
@@ -126,6 +152,15 @@ mod tests {
         assert!(subsets.is_sorted(), "smaller ones first: {subsets:?}");
         assert!(subsets.iter().all(|subset| subset.is_subset_of(set) && !subset.is_empty()));
         assert_eq!(RelationSet::EMPTY.subsets().count(), 0);
+    }
+
+    #[test]
+    fn relations_are_returned_in_their_order_from_both_ends() {
+        for relations in [vec![], vec![0], vec![63], vec![0, 1, 5, 62, 63]] {
+            let set: RelationSet = relations.iter().copied().collect();
+            assert!(set.iter().eq(relations.iter().copied()), "{set:?}");
+            assert!(set.iter().rev().eq(relations.iter().rev().copied()), "{set:?}");
+        }
     }
 
     #[test]

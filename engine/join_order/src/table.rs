@@ -4,7 +4,9 @@
 //! A tree is compared with others of its set as if no join were above it. Its cost below a join
 //! whose keys reduce its scans is computed anew.
 
-use std::{collections::HashMap, rc::Rc};
+use std::rc::Rc;
+
+use rustc_hash::FxHashMap;
 
 use crate::{
     cardinality::{Cardinality, Estimate},
@@ -64,8 +66,8 @@ pub(crate) struct Table<'a> {
     cardinality: Cardinality<'a>,
     model: &'a CostModel,
     pub(crate) crossing: Crossing,
-    entries: HashMap<RelationSet, Entry>,
-    estimates: HashMap<RelationSet, Estimate>,
+    entries: FxHashMap<RelationSet, Entry>,
+    estimates: FxHashMap<RelationSet, Estimate>,
 }
 
 impl<'a> Table<'a> {
@@ -83,7 +85,7 @@ impl<'a> Table<'a> {
             (RelationSet::of(place), Entry { estimate, cost, last: None })
         });
         let entries = entries.collect();
-        Self { graph, cardinality, model, crossing, entries, estimates: HashMap::new() }
+        Self { graph, cardinality, model, crossing, entries, estimates: FxHashMap::default() }
     }
 
     pub(crate) fn get(&self, relations: RelationSet) -> Option<&Entry> {

@@ -62,19 +62,32 @@ fn order_of_many_relations_is_found_in_bounded_steps(
     assert!(order.cost < order.original_cost, "{} of {}", order.cost, order.original_cost);
 }
 
-/// The first relation has a column for each of the others.
-#[test]
-fn large_star_starts_with_the_smallest_dimension() {
-    let mut query = query(Shape::Star, 17);
-    query.columns.extend((1..17).map(|_| Column { relation: 0, distinct: 1e6, range: None }));
+/// A star whose first relation has a column for each of the others.
+fn star(count: usize) -> Query {
+    let mut query = query(Shape::Star, count);
+    query.columns.extend((1..count).map(|_| Column { relation: 0, distinct: 1e6, range: None }));
     let mut at = &mut query.tree;
-    let mut place = 16;
+    let mut place = count - 1;
     while let Tree::Join(join) = at {
-        join.conditions = vec![Condition::Equal(2 * 17 + place - 1, 2 * place)];
+        join.conditions = vec![Condition::Equal(2 * count + place - 1, 2 * place)];
         place -= 1;
         at = &mut join.left;
     }
-    let order = choose(&query, &CostModel::default()).unwrap().unwrap();
+    query
+}
+
+#[rstest]
+#[case::of_twelve(12, Method::Enumerated)]
+#[case::of_thirteen(13, Method::Greedy)]
+#[case::largest(RELATIONS_MAX, Method::Greedy)]
+fn star_is_enumerated_if_that_is_short(#[case] count: usize, #[case] method: Method) {
+    let order = choose(&star(count), &CostModel::default()).unwrap().unwrap();
+    assert_eq!((order.method, order.plan.relations()), (method, RelationSet::below(count)));
+}
+
+#[test]
+fn large_star_starts_with_the_smallest_dimension() {
+    let order = choose(&star(17), &CostModel::default()).unwrap().unwrap();
     assert_eq!(order.method, Method::Greedy);
     let mut at = &order.plan;
     let mut lowest = RelationSet::EMPTY;
