@@ -7,6 +7,8 @@
 //! %BRASS       ends with           %a%b%       contains, one behind the other
 //! ```
 //!
+//! Up to eight bytes that a text starts with are compared as one number.
+//!
 //! A wildcard matches whole characters. A piece that begins with the first byte of a character can
 //! only be found where a character begins, so such pieces are looked for byte by byte. Patterns
 //! with other pieces, or with a place for one character, are matched as they are defined.
@@ -19,6 +21,8 @@ use nearscan_command::{StringTest, TestOp, pattern};
 pub(crate) enum Like {
     /// No more than this text.
     Exact(Box<[u8]>),
+    /// A few bytes, and anything behind them.
+    Starts(Start),
     /// Text, and anything in between.
     Pieces {
         /// The bytes that a match starts with.
@@ -30,6 +34,32 @@ pub(crate) enum Like {
     },
     /// Anything else.
     General(StringTest),
+}
+
+/// At most eight bytes that a text starts with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Start {
+    /// The bytes as a little-endian number, zeros behind them.
+    bytes: u64,
+    /// The bits of that number that are of them.
+    mask: u64,
+    length: usize,
+}
+
+impl Start {
+    fn of(text: &[u8]) -> Option<Self> {
+        let mut bytes = [0; 8];
+        bytes.get_mut(..text.len())?.copy_from_slice(text);
+        // No bit for no byte.
+        let mask = u64::MAX.checked_shr(64 - 8 * u32::try_from(text.len()).ok()?).unwrap_or(0);
+        Some(Self { bytes: u64::from_le_bytes(bytes), mask, length: text.len() })
+    }
+
+    /// Whether a text starts with it that has these first eight bytes and this length.
+    #[inline]
+    pub(crate) fn is_of(self, head: u64, length: usize) -> bool {
+        head & self.mask == self.bytes && length >= self.length
+    }
 }
 
 impl Like {
@@ -49,6 +79,10 @@ impl Like {
             return Some(Self::Exact(text.into()));
         };
         middle.retain(|piece| !piece.is_empty());
+        let start = Start::of(prefix).filter(|_| middle.is_empty() && suffix.is_empty());
+        if let Some(start) = start {
+            return Some(Self::Starts(start));
+        }
         let middle = middle.into_iter().map(|piece| Finder::new(piece).into_owned()).collect();
         Some(Self::Pieces { prefix: prefix.into(), middle, suffix: suffix.into() })
     }
@@ -57,7 +91,7 @@ impl Like {
     pub(crate) fn piece(&self) -> Option<&Finder<'static>> {
         match self {
             Self::Pieces { middle, .. } => middle.iter().max_by_key(|piece| piece.needle().len()),
-            Self::Exact(_) | Self::General(_) => None,
+            Self::Exact(_) | Self::Starts(_) | Self::General(_) => None,
         }
     }
 
@@ -65,6 +99,10 @@ impl Like {
     pub(crate) fn matches(&self, value: &[u8]) -> bool {
         match self {
             Self::Exact(text) => *value == **text,
+            Self::Starts(start) => {
+                let head = value.iter().take(8).rev();
+                start.is_of(head.fold(0, |head, byte| head << 8 | u64::from(*byte)), value.len())
+            }
             Self::Pieces { prefix, middle, suffix } => {
                 let Some(mut rest) = between(value, prefix, suffix) else { return false };
                 middle.iter().all(|piece| match piece.find(rest) {
@@ -113,7 +151,9 @@ mod tests {
             ("", vec![""], vec!["a"]),
             ("%", vec!["", "a", "größe"], vec![]),
             ("abc", vec!["abc"], vec!["abcd", "xabc", ""]),
-            ("ab%", vec!["ab", "abc"], vec!["a", "xab"]),
+            ("ab%", vec!["ab", "abc", "abcdefghij"], vec!["a", "xab"]),
+            ("abcdefgh%", vec!["abcdefgh", "abcdefghi"], vec!["abcdefg", "abcdefgi", ""]),
+            ("abcdefghi%", vec!["abcdefghi", "abcdefghij"], vec!["abcdefgh", "abcdefghj"]),
             ("%ab", vec!["ab", "xab", "abab"], vec!["aba", "b"]),
             ("%ab%", vec!["ab", "xabx"], vec!["a", "axb"]),
             ("a%a", vec!["aa", "aba"], vec!["a", "ab"]),

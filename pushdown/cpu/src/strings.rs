@@ -73,6 +73,9 @@ impl PreparedTest {
             BooleanBuffer::collect_bool(rows, |row| holds(strings.get(row)))
         };
         match &self.matcher {
+            Matcher::Like(Like::Starts(start)) => BooleanBuffer::collect_bool(rows, |row| {
+                start.is_of(strings.head(row), strings.length(row))
+            }),
             Matcher::Set(set) => each(&|value| set.contains(value)),
             Matcher::Like(like) => match like.piece() {
                 Some(piece) => {
@@ -86,6 +89,36 @@ impl PreparedTest {
                 None => each(&|value| like.matches(value)),
             },
             Matcher::Plain => each(&|value| self.test.passes(value)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+    use nearscan_command::pattern;
+
+    use super::*;
+    use crate::values::View;
+
+    /// The bytes behind a string are those of the next one, or there are none.
+    #[test]
+    fn start_is_compared_within_its_string_alone() {
+        let page = Bytes::from_static(b"abcdefghijabcab");
+        let buffers = vec![page];
+        let places = [(0, 10), (0, 2), (0, 3), (10, 3), (10, 2), (13, 2), (14, 1), (15, 0), (1, 9)];
+        let views = places.map(|(start, length)| View { buffer: 0, start, length });
+        let null = View { buffer: 7, ..View::default() };
+        let views: Vec<View> = views.into_iter().chain([null]).collect();
+        let rows = views.len();
+        let strings = Strings { buffers, views, validity: None };
+        for start in ["", "a", "ab", "abc", "abcd", "abcdefgh", "abcdefghi", "b"] {
+            let text = start.bytes().chain([pattern::ANY]).collect();
+            let test = StringTest { column: 0, op: TestOp::Like, strings: vec![text] };
+            let found: Vec<bool> = PreparedTest::new(&test).holds(&strings, rows).iter().collect();
+            let expected: Vec<bool> =
+                (0..rows).map(|row| strings.get(row).starts_with(start.as_bytes())).collect();
+            assert_eq!(found, expected, "{start}");
         }
     }
 }

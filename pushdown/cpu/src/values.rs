@@ -50,6 +50,24 @@ impl Strings {
             None => &[],
         }
     }
+
+    /// The first eight bytes of `row` as a little-endian number; those behind its end are any.
+    #[inline]
+    pub(crate) fn head(&self, row: usize) -> u64 {
+        let View { buffer, start, .. } = self.views[row];
+        let Some(bytes) = self.buffers.get(buffer as usize) else { return 0 };
+        let bytes = &bytes[start as usize..];
+        if let Some(head) = bytes.first_chunk() {
+            return u64::from_le_bytes(*head);
+        }
+        bytes.iter().rev().fold(0, |head, byte| head << 8 | u64::from(*byte))
+    }
+
+    /// The bytes of `row`, in number.
+    #[inline]
+    pub(crate) fn length(&self, row: usize) -> usize {
+        self.views[row].length as usize
+    }
 }
 
 impl Numbers {
