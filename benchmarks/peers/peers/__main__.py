@@ -41,6 +41,9 @@ def arguments(given=None):
         help="run Nearscan once more, with these settings; joins does by itself, but for --also=",
     )
     parser.add_argument(
+        "--parameters", metavar="SEED", help="of tpch: draw other parameters for the queries"
+    )
+    parser.add_argument(
         "--check-drive",
         metavar="URL",
         help="run each query once more with this drive and pushdown forced, to compare its rows",

@@ -130,6 +130,46 @@ class CheckedDrives(unittest.TestCase):
         self.assertTrue(self.report(units_drive=0).failed())
 
 
+class Parameters(unittest.TestCase):
+    """Parameters of TPC-H's queries that are drawn by a seed."""
+
+    def texts(self, seed):
+        return {file.stem: tpch.text_of(file, seed) for file in tpch.TEXTS.glob("q*.sql")}
+
+    def test_every_query_has_others_by_another_seed_and_the_same_by_the_same_one(self):
+        written, one, other = self.texts(None), self.texts("1"), self.texts("2")
+        self.assertEqual(len(written), 22)
+        self.assertEqual(one, self.texts("1"))
+        for name in written:
+            with self.subTest(name=name):
+                self.assertNotEqual(one[name], written[name])
+                self.assertNotEqual(one[name], other[name])
+
+    def test_only_literals_differ(self):
+        def bare(text):
+            text = re.sub(r"'[^']*'|\d+(\.\d+)?", "?", text)
+            return re.sub(r"\?(, \?)+", "?", text)
+
+        written, drawn = self.texts(None), self.texts("3")
+        for name, text in written.items():
+            with self.subTest(name=name):
+                self.assertEqual(bare(drawn[name]), bare(text))
+
+    def test_a_word_is_exchanged_for_the_same_one_everywhere(self):
+        for seed in range(20):
+            names = re.findall(r"n_name = '([^']+)'", self.texts(seed)["q07"])
+            self.assertEqual(len(names), 4)
+            self.assertEqual((names[0], names[1]), (names[3], names[2]))
+            self.assertNotEqual(names[0], names[1])
+
+    def test_dates_keep_their_distance_and_stay_within_the_data(self):
+        for seed in range(40):
+            dates = re.findall(r"'(\d{4}-\d{2}-\d{2})'", self.texts(seed)["q06"])
+            first, last = map(datetime.date.fromisoformat, dates)
+            self.assertIn((last - first).days, [365, 366])
+            self.assertTrue(1992 <= first.year and last.year <= 1998)
+
+
 class Kinds(unittest.TestCase):
     """The queries of a suite on several kinds of files."""
 

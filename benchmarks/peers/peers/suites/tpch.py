@@ -5,7 +5,7 @@ import re
 import subprocess
 from pathlib import Path
 
-from . import QUERIES, Query, Reads
+from . import QUERIES, Query, Reads, parameters
 
 # Of a query over one table, the columns of which it needs the values.
 READS = {
@@ -34,12 +34,18 @@ def queries(options):
     return [
         Query(
             file.stem,
-            one_statement(file.read_text()),
+            text_of(file, options.parameters),
             tables=tables,
             reads=READS.get(file.stem),
         )
         for file in texts
     ]
+
+
+def text_of(file, seed):
+    """The statement of a file, with other parameters if there is a seed for them."""
+    text = one_statement(file.read_text())
+    return text if seed is None else parameters.draw(file.stem, text, seed)
 
 
 def one_statement(text):
