@@ -31,7 +31,7 @@ def arguments(given=None):
     parser.add_argument("--scale-factor", type=float, default=1.0, help="of tpch and tpcds")
     parser.add_argument("--rows", type=int, help="the others: rows of the main table")
     parser.add_argument("--threads", type=int, default=os.cpu_count())
-    parser.add_argument("--runs", type=int, default=3, help="timed runs; the median counts")
+    parser.add_argument("--runs", type=int, default=3, help="timed runs, 0 for none")
     parser.add_argument("--queries", metavar="PATTERN,...", help="those to run, such as q01,q1*")
     parser.add_argument("--peers", metavar="NAME,...", default=",".join(PEERS))
     parser.add_argument(
@@ -107,13 +107,14 @@ def main():
     }
     report = Report(options.suite, [e.name for e in own], [e.name for e in peers], about)
     report.checked = [e.name for e in checked]
-    if any(query.reads for query in queries):
+    has_limit = {query.name for query in queries if query.reads and options.runs}
+    if has_limit:
         report.memory_bytes_per_second = limits.memory_bytes_per_second(own[0], options)
     print(report.heading())
     for query in queries:
         outcomes, versions = run.run(query, [*peers, *own, *checked], options)
         report.add(query, outcomes, versions)
-        if query.reads:
+        if query.name in has_limit:
             report.limits[query.name] = limits.decode(query, own[0], options)
         print(report.line(query.name), flush=True)
         for problem in report.problems(query.name):
