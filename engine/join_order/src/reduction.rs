@@ -25,3 +25,21 @@ pub(crate) fn share_left(reductions: &[Reduction], relations: RelationSet) -> f6
     let has_all = |it: &&Reduction| it.keys.iter().all(|key| key.intersects(relations));
     reductions.iter().filter(has_all).map(|it| it.passing).product()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_of_two_columns_reduce_only_relations_that_have_both() {
+        let set = |relations: &[usize]| relations.iter().copied().collect::<RelationSet>();
+        let keys: KeyRelations = Rc::new([set(&[0, 1]), set(&[1, 2])]);
+        let reductions = [Reduction { keys, passing: 0.25 }];
+        for (relations, expected) in
+            [(&[0][..], 1.0), (&[1], 0.25), (&[2], 1.0), (&[0, 2], 0.25), (&[3], 1.0)]
+        {
+            let left = share_left(&reductions, set(relations));
+            assert!((left - expected).abs() < 1e-9, "{relations:?}: {left}");
+        }
+    }
+}

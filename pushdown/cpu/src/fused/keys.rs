@@ -293,11 +293,22 @@ mod tests {
     fn range_may_have_a_key_if_one_is_in_it_or_values_are_not_known() {
         let bitmap = looked_up(1, Some(0..=1000));
         let bloom = looked_up(1, None);
-        let asked = [0..=2, 3..=3, 4..=64, 65..=699, 64..=700, 701..=1000, 990..=1100, -5..=-1];
+        let asked = [
+            0..=2,
+            3..=3,
+            4..=64,
+            65..=699,
+            64..=700,
+            701..=1000,
+            990..=1100,
+            -5..=-1,
+            -5..=5,
+            600..=900,
+        ];
         let expected = [
-            (bitmap, [false, true, false, false, true, false, true, true]),
+            (bitmap, [false, true, false, false, true, false, true, true, true, true]),
             // By the least and the greatest key alone.
-            (bloom, [false, true, true, true, true, false, false, false]),
+            (bloom, [false, true, true, true, true, false, false, false, true, true]),
         ];
         for (keys, expected) in expected {
             assert!(keys.may_have(&asked[0]));
