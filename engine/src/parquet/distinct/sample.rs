@@ -31,6 +31,7 @@ use datafusion::{
     },
 };
 use datasketches::hll::{Coupon, HllSketch, HllType};
+use futures::future::join_all;
 use nearscan_cpu::PageHeader;
 use nearscan_optimizer::distinct::{Part, Scale};
 
@@ -64,8 +65,7 @@ const PAGE_BYTES_MAX: usize = 4 << 20;
 pub(super) async fn parts(column: &Column<'_>) -> Option<Vec<Part>> {
     let chunks: Vec<(usize, &ColumnChunkMetaData)> = column.chunks().collect();
     let rows = rows(column).div_ceil(chunks.len().clamp(1, CHUNKS_MAX));
-    let mut pieces = Vec::with_capacity(CHUNKS_MAX);
-    for at in spread(chunks.len(), CHUNKS_MAX) {
+    let pieces = spread(chunks.len(), CHUNKS_MAX).map(async |at| {
         let (row_group, chunk) = chunks[at];
         let (bytes, rows) = pages(column, chunk, rows).await?;
         let place = Place { row_group, leaf: column.leaf, rows };
@@ -74,8 +74,9 @@ pub(super) async fn parts(column: &Column<'_>) -> Option<Vec<Part>> {
             // Decoders panic on some corrupt pages.
             catch_unwind(AssertUnwindSafe(|| piece(&footer, place, bytes, scale))).ok()?
         });
-        pieces.push(decoded.await.ok()??);
-    }
+        decoded.await.ok()?
+    });
+    let pieces: Vec<Piece> = join_all(pieces).await.into_iter().collect::<Option<_>>()?;
     let parts: Vec<Part> = pieces.iter().map(Piece::part).collect::<Option<_>>()?;
     // Pieces that overlap everywhere are one sample, which shows more.
     match column.whole.is_mixed(&parts) {

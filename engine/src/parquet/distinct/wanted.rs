@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Finds the columns whose different values the plan of a statement depends on: those that joins
-//! compare, that rows are grouped by, and that are compared for equality.
+//! compare, that rows below a join are grouped by, and that are compared for equality.
 //!
 //! Columns are known by their names only, without their tables: a name that two tables have is
 //! counted in both, which costs a little and changes nothing. New names of columns are followed
@@ -88,9 +88,8 @@ impl Found {
                 self.joins += 1;
                 let sides = join.on.iter().flat_map(|(one, other)| [one, other]);
                 sides.for_each(|side| self.add(side));
-            }
-            LogicalPlan::Aggregate(aggregate) => {
-                aggregate.group_expr.iter().for_each(|key| self.add(key));
+                self.add_groups(&join.left);
+                self.add_groups(&join.right);
             }
             LogicalPlan::Filter(filter) => self.add_equalities(&filter.predicate),
             LogicalPlan::TableScan(scan) => {
@@ -108,6 +107,18 @@ impl Found {
 
     fn add(&mut self, expr: &Expr) {
         self.names.extend(name_of(expr));
+    }
+
+    /// Adds the columns that the rows of an input of a join are grouped by. The rows of an aggregate
+    /// above all joins are not estimated.
+    fn add_groups(&mut self, input: &LogicalPlan) {
+        let walked = input.apply(|node| {
+            if let LogicalPlan::Aggregate(aggregate) = node {
+                aggregate.group_expr.iter().for_each(|key| self.add(key));
+            }
+            Ok(TreeNodeRecursion::Continue)
+        });
+        debug_assert!(walked.is_ok(), "no step of the walk fails");
     }
 
     /// Adds the columns that are compared for equality somewhere in a condition.
@@ -189,8 +200,13 @@ mod tests {
         "SELECT rc FROM r, s, t WHERE ra = sa AND sa = ta AND tc IN (1, 2, 3, 4, 5)",
         "ra sa ta tc"
     )]
-    #[case::groups(
+    #[case::groups_above_all_joins(
         "SELECT rc, sum(rb) FROM r, s, t WHERE ra = sa AND sa = ta GROUP BY rc",
+        "ra sa ta"
+    )]
+    #[case::groups_below_a_join(
+        "SELECT m, tb FROM (SELECT ra, rc, max(rb) AS m FROM r, s WHERE ra = sa GROUP BY ra, rc), t \
+        WHERE ra = ta",
         "ra rc sa ta"
     )]
     #[case::renamed(
