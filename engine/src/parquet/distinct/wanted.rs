@@ -109,8 +109,8 @@ impl Found {
         self.names.extend(name_of(expr));
     }
 
-    /// Adds the columns that the rows of an input of a join are grouped by. The rows of an aggregate
-    /// above all joins are not estimated.
+    /// Adds the columns that the rows of an input of a join are grouped by. An aggregate above all
+    /// joins is not estimated.
     fn add_groups(&mut self, input: &LogicalPlan) {
         let walked = input.apply(|node| {
             if let LogicalPlan::Aggregate(aggregate) = node {
@@ -205,8 +205,8 @@ mod tests {
         "ra sa ta"
     )]
     #[case::groups_below_a_join(
-        "SELECT m, tb FROM (SELECT ra, rc, max(rb) AS m FROM r, s WHERE ra = sa GROUP BY ra, rc), t \
-        WHERE ra = ta",
+        "SELECT m, tb FROM (SELECT ra, rc, max(rb) AS m FROM r, s WHERE ra = sa \
+        GROUP BY ra, rc), t WHERE ra = ta",
         "ra rc sa ta"
     )]
     #[case::renamed(
