@@ -16,6 +16,8 @@
 use memchr::memmem::Finder;
 use nearscan_command::{StringTest, TestOp, pattern};
 
+use crate::values::head;
+
 /// A pattern made ready.
 #[derive(Debug)]
 pub(crate) enum Like {
@@ -99,10 +101,7 @@ impl Like {
     pub(crate) fn matches(&self, value: &[u8]) -> bool {
         match self {
             Self::Exact(text) => *value == **text,
-            Self::Starts(start) => {
-                let head = value.iter().take(8).rev();
-                start.is_of(head.fold(0, |head, byte| head << 8 | u64::from(*byte)), value.len())
-            }
+            Self::Starts(start) => start.is_of(head(value), value.len()),
             Self::Pieces { prefix, middle, suffix } => {
                 let Some(mut rest) = between(value, prefix, suffix) else { return false };
                 middle.iter().all(|piece| match piece.find(rest) {

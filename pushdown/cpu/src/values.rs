@@ -55,18 +55,22 @@ impl Strings {
     #[inline]
     pub(crate) fn head(&self, row: usize) -> u64 {
         let View { buffer, start, .. } = self.views[row];
-        let Some(bytes) = self.buffers.get(buffer as usize) else { return 0 };
-        let bytes = &bytes[start as usize..];
-        if let Some(head) = bytes.first_chunk() {
-            return u64::from_le_bytes(*head);
-        }
-        bytes.iter().rev().fold(0, |head, byte| head << 8 | u64::from(*byte))
+        self.buffers.get(buffer as usize).map_or(0, |bytes| head(&bytes[start as usize..]))
     }
 
     /// The bytes of `row`, in number.
     #[inline]
     pub(crate) fn length(&self, row: usize) -> usize {
         self.views[row].length as usize
+    }
+}
+
+/// The first eight bytes as a little-endian number; if there are fewer, zeros behind them.
+#[inline]
+pub(crate) fn head(bytes: &[u8]) -> u64 {
+    match bytes.first_chunk() {
+        Some(head) => u64::from_le_bytes(*head),
+        None => bytes.iter().rev().fold(0, |head, byte| head << 8 | u64::from(*byte)),
     }
 }
 
