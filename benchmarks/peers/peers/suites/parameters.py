@@ -2,8 +2,8 @@
 """Other parameters for the queries of TPC-H, drawn by a seed.
 
 A parameter is replaced wherever its query has it, by another of the same domain: those of TPC-H's
-clause 2.4, dates moved by whole months. So the texts ask other questions of the same form, whose
-answers nobody has stored.
+clause 2.4, dates moved by whole months. There are no stored answers for such queries: their rows
+are compared with those of another engine.
 """
 
 import datetime
