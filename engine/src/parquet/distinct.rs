@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Estimates how many different values the columns of files have, for plans with several joins.
+//! Estimates how many different values the columns of files have, and how they are spread, for
+//! plans with several joins.
 //!
 //! Footers state rows, NULLs and bounds of columns, but almost never their different values, by
 //! which the rows of joins and groups are estimated. They are counted when a plan first needs them
 //! ([`wanted`]): from the dictionaries of row groups if every page refers to one ([`dictionary`]),
 //! otherwise by a sample of rows ([`sample`]). Counts of some row groups are extrapolated to the
-//! file by `nearscan_optimizer::distinct`. They are kept in memory, and in the cache folder for
-//! later runs ([`cache`]), under the file's identity ([`known`]): a file that was changed has
-//! another one, and is counted again.
+//! file by `nearscan_optimizer::distinct`. The rows that comparisons leave are estimated by the
+//! quantiles of a sample, since bounds say little of skewed columns. Estimates are kept in memory,
+//! and in the cache folder for later runs ([`cache`]), under the file's identity ([`known`]): a
+//! file that was changed has another one, and is counted again.
 //!
 //! # What this module does not do
 //!
@@ -18,8 +20,8 @@
 //! # Invariants
 //!
 //! - Of a scan at most [`FILES_MAX`] files are read, of a column in each at most 64 headers of
-//!   pages or 4 pieces of chunks.
-//! - A column is counted once for a file and its identity, also if it cannot be.
+//!   pages or 4 pieces of chunks for a count, and 4 pieces for quantiles.
+//! - An estimate of a column is made once for a file and its identity, also if it cannot be.
 //! - Nothing that was read while a file changed is kept.
 
 mod cache;
@@ -41,6 +43,7 @@ use std::{
 
 use datafusion::common::runtime::SpawnedTask;
 use nearscan_drive::clock::unix_ns;
+use nearscan_optimizer::ColumnEstimates;
 
 use column::Column;
 use known::{Columns, Counted, Identity, Source};
@@ -77,14 +80,14 @@ impl DistinctCounts {
         Self { folder, files: Mutex::default() }
     }
 
-    /// Returns the counts of a file's columns, after counting those that are wanted and not known.
+    /// Returns the estimates of a file's columns, after making those that are wanted and not known.
     pub(in crate::parquet) async fn of_file(
         &self,
         file: File<'_>,
         wanted: &Wanted,
-    ) -> Arc<BTreeMap<String, u64>> {
+    ) -> Arc<ColumnEstimates> {
         let columns = wanted.columns_of(file.footer);
-        if columns.is_empty() {
+        if columns.counted.is_empty() && columns.bounded.is_empty() {
             return Arc::default();
         }
         let path = format!("/{}", file.object.location);
@@ -96,20 +99,22 @@ impl DistinctCounts {
                 self.remember(&path, identity, stored.unwrap_or_default())
             }
         };
-        let unknown = columns.into_iter().filter(|(name, _)| !known.contains_key(name));
-        let unknown: Vec<(String, usize)> = unknown.collect();
-        if !unknown.is_empty() {
-            let mut counted = Columns::new();
-            for (name, leaf) in unknown {
-                counted.insert(name, count(&Column::of(file, leaf)).await);
-            }
-            if file.is_unchanged().await {
-                known = self.remember(&path, identity, counted);
-                self.store(path, identity, known.clone()).await;
+        let mut made = Columns::default();
+        for (name, leaf) in columns.counted {
+            if !known.counts.contains_key(&name) {
+                made.counts.insert(name, count(&Column::of(file, leaf)).await);
             }
         }
-        let known = known.into_iter();
-        Arc::new(known.filter_map(|(name, it)| Some((name, it?.distinct))).collect())
+        for (name, leaf) in columns.bounded {
+            if !known.quantiles.contains_key(&name) {
+                made.quantiles.insert(name, sample::quantiles(&Column::of(file, leaf)).await);
+            }
+        }
+        if made != Columns::default() && file.is_unchanged().await {
+            known = self.remember(&path, identity, made);
+            self.store(path, identity, known.clone()).await;
+        }
+        Arc::new(known.estimates())
     }
 
     /// Returns the counts of a file, if they are of the file as it is now.
@@ -126,9 +131,9 @@ impl DistinctCounts {
             files.pop_first();
         }
         let known = files.entry(path.to_owned());
-        let known = known.or_insert_with(|| Known { identity, columns: Columns::new() });
+        let known = known.or_insert_with(|| Known { identity, columns: Columns::default() });
         if known.identity != identity {
-            *known = Known { identity, columns: Columns::new() };
+            *known = Known { identity, columns: Columns::default() };
         }
         known.columns.extend(columns);
         known.columns.clone()
@@ -137,7 +142,7 @@ impl DistinctCounts {
     /// Writes the counts of a file to the folder.
     async fn store(&self, path: String, identity: Identity, columns: Columns) {
         let Some(folder) = self.folder.clone() else { return };
-        if columns.values().any(Option::is_some) {
+        if !columns.is_empty() {
             let written = SpawnedTask::spawn_blocking(move || {
                 cache::write(&folder, &path, &identity, &columns);
             });

@@ -4,7 +4,7 @@
 //! no I/O and reads no clock, so this module does both for it, and also starts the measurement of
 //! the host.
 
-use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
+use std::{path::PathBuf, sync::Arc};
 
 use datafusion::{
     catalog::Session,
@@ -26,7 +26,7 @@ use futures::{StreamExt, stream};
 use nearscan_corrections::Correction;
 use nearscan_drive::{FileRef, Placement};
 use nearscan_optimizer::{
-    FileFacts, NearscanOptions, PushdownContext,
+    ColumnEstimates, FileFacts, NearscanOptions, PushdownContext,
     settings::{JoinOrder, PushdownMode, ScanReader, StatisticsSource},
 };
 
@@ -138,8 +138,8 @@ async fn attach_to_scan(
                 Some((metadata, stated))
             });
             if let Some((metadata, stated)) = read {
-                let counts = counts(counting, &store, &file, &stated).await;
-                file.extensions.insert(facts(&file, metadata, stated, counts, context));
+                let estimates = estimates(counting, &store, &file, &stated).await;
+                file.extensions.insert(facts(&file, metadata, stated, estimates, context));
             }
             file
         });
@@ -148,13 +148,13 @@ async fn attach_to_scan(
     Ok(FileScanConfigBuilder::from(scan).with_file_groups(groups).build())
 }
 
-/// Returns the different values of a file's columns.
-async fn counts(
+/// Returns the estimates of a file's columns.
+async fn estimates(
     counting: Option<Counting>,
     store: &Arc<dyn ObjectStore>,
     file: &PartitionedFile,
     footer: &Arc<ParquetMetaData>,
-) -> Arc<BTreeMap<String, u64>> {
+) -> Arc<ColumnEstimates> {
     let Some(Counting { counts, wanted }) = counting else { return Arc::default() };
     let file = distinct::File { store, object: &file.object_meta, footer };
     counts.of_file(file, &wanted).await
@@ -164,7 +164,7 @@ fn facts(
     file: &PartitionedFile,
     metadata: Arc<ParquetMetaData>,
     stated: Arc<ParquetMetaData>,
-    distinct_counts: Arc<BTreeMap<String, u64>>,
+    estimates: Arc<ColumnEstimates>,
     context: &PushdownContext,
 ) -> FileFacts {
     let path = PathBuf::from(format!("/{}", file.object_meta.location));
@@ -179,5 +179,5 @@ fn facts(
         (name, placement)
     };
     let placements = context.drives.list().into_iter().map(place).collect();
-    FileFacts { file, metadata, stated, placements, distinct_counts }
+    FileFacts { file, metadata, stated, placements, estimates }
 }

@@ -36,6 +36,8 @@ mod sessions;
 #[cfg(test)]
 mod settings;
 #[cfg(test)]
+mod skewed;
+#[cfg(test)]
 mod statistics;
 #[cfg(test)]
 mod support;

@@ -6,6 +6,8 @@ use std::{collections::BTreeMap, sync::Arc};
 use nearscan_drive::{FileRef, Placement};
 use parquet::file::metadata::ParquetMetaData;
 
+use crate::quantiles::Quantiles;
+
 /// Facts about a file that the engine's table provider attaches to the scan's `PartitionedFile` as
 /// an extension. A file without facts is kept.
 #[derive(Debug, Clone)]
@@ -18,18 +20,23 @@ pub struct FileFacts {
     pub stated: Arc<ParquetMetaData>,
     /// For each attached drive whether it holds the file.
     pub placements: Vec<(String, Placement)>,
-    /// Estimates of the different values of columns, by name; of those that a plan asked for. They
-    /// may be wrong, so they only choose among plans.
-    pub distinct_counts: Arc<BTreeMap<String, u64>>,
+    /// Estimates that were made of columns.
+    pub estimates: Arc<ColumnEstimates>,
+}
+
+/// Estimates of columns, by name; of those that a plan asked for. They may be wrong, so they only
+/// choose among plans.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ColumnEstimates {
+    /// How many different values there are, NULL not counted.
+    pub distinct: BTreeMap<String, u64>,
+    /// How the values are spread; none where bounds of row groups tell more than a sample.
+    pub quantiles: BTreeMap<String, Option<Quantiles>>,
 }
 
 impl FileFacts {
     /// Returns whether a drive holds the file.
     pub fn placement(&self, drive: &str) -> Option<&Placement> {
         self.placements.iter().find(|(name, _)| name == drive).map(|(_, placement)| placement)
-    }
-    /// Returns the estimate of the different values of a column, NULL not counted.
-    pub fn distinct(&self, column: &str) -> Option<u64> {
-        self.distinct_counts.get(column).copied()
     }
 }

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Keeps the counts of files between runs, a text file for each data file in the cache folder.
+//! Keeps the estimates of files between runs, a text file for each data file in the cache folder.
 //!
 //! ```text
-//! nearscan statistics 1
+//! nearscan statistics 2
 //! /data/lineitem.parquet
 //! 2453 1764185000123456789 9f86d081884c7d65     size, time of change, hash
 //! 1500000 sample 1764185214 l_orderkey          different values, source, time, column
+//! quantiles 1,12.5,50 l_quantity                least value to greatest, column
 //! end
 //! ```
 //!
@@ -16,24 +17,26 @@
 //! the counts of one of them.
 
 use std::{
-    collections::BTreeMap,
     fs::File,
     io::{self, Read},
     path::{Path, PathBuf},
 };
 
+use nearscan_optimizer::quantiles::Quantiles;
+
 use super::known::{Columns, Counted, Hash, Identity, Source};
 use crate::cache_folder;
 
 /// The first line of a file, with the version of all that follows and of how values are counted.
-const HEADER: &str = "nearscan statistics 1";
+const HEADER: &str = "nearscan statistics 2";
 
+const QUANTILES: &str = "quantiles";
 const END: &str = "end";
 
 /// Files in the folder.
 const SLOTS: u64 = 4096;
 
-/// Bytes of a file: some thousand columns. Longer ones are not read, and not written.
+/// Bytes of a file: some hundred columns. Longer ones are not read, and not written.
 const FILE_BYTES_MAX: u64 = 64 << 10;
 
 /// Reads the counts of a data file; none if there are none of it as it is now.
@@ -50,7 +53,8 @@ pub(super) fn read(folder: &Path, path: &str, identity: &Identity) -> Columns {
 pub(super) fn write(folder: &Path, path: &str, identity: &Identity, columns: &Columns) {
     let text = text(path, identity, columns);
     let is_a_line = |text: &str| !text.contains('\n');
-    if !is_a_line(path) || !columns.keys().all(|name| is_a_line(name)) {
+    let mut names = columns.counts.keys().chain(columns.quantiles.keys());
+    if !is_a_line(path) || !names.all(|name| is_a_line(name)) {
         return;
     }
     let written = match text.len() as u64 >= FILE_BYTES_MAX {
@@ -70,11 +74,17 @@ fn place(folder: &Path, path: &str) -> PathBuf {
 }
 
 fn text(path: &str, identity: &Identity, columns: &Columns) -> String {
-    let counted = columns.iter().filter_map(|(name, counted)| Some((name, (*counted)?)));
+    let counted = columns.counts.iter().filter_map(|(name, counted)| Some((name, (*counted)?)));
     let lines = counted.map(|(name, Counted { distinct, source, made_at_s })| {
         format!("{distinct} {} {made_at_s} {name}\n", source.word())
     });
-    let lines: String = lines.collect();
+    let quantiles = columns.quantiles.iter().filter_map(|(name, it)| Some((name, it.as_ref()?)));
+    let quantiles = quantiles.map(|(name, quantiles)| {
+        let places: Vec<String> =
+            quantiles.places().iter().map(|place| format!("{place:?}")).collect();
+        format!("{QUANTILES} {} {name}\n", places.join(","))
+    });
+    let lines: String = lines.chain(quantiles).collect();
     format!("{HEADER}\n{path}\n{}\n{lines}{END}\n", line_of(identity))
 }
 
@@ -88,11 +98,18 @@ fn parse(text: &str, path: &str, identity: &Identity) -> Option<Columns> {
     let is_meant = lines.next() == Some(HEADER)
         && lines.next() == Some(path)
         && lines.next() == Some(line_of(identity).as_str());
-    let mut columns = BTreeMap::new();
+    let mut columns = Columns::default();
     loop {
         let line = lines.next().filter(|_| is_meant)?;
         if line == END {
             return lines.next().is_none().then_some(columns);
+        }
+        if let Some(line) = line.strip_prefix(QUANTILES) {
+            let (places, name) = line.strip_prefix(' ')?.split_once(' ')?;
+            let places = places.split(',').map(|place| place.parse().ok());
+            let quantiles = Quantiles::new(places.collect::<Option<_>>()?)?;
+            columns.quantiles.insert(name.to_owned(), Some(quantiles));
+            continue;
         }
         let mut words = line.splitn(4, ' ');
         let counted = Counted {
@@ -100,7 +117,7 @@ fn parse(text: &str, path: &str, identity: &Identity) -> Option<Columns> {
             source: Source::parse(words.next()?)?,
             made_at_s: words.next()?.parse().ok()?,
         };
-        columns.insert(words.next()?.to_owned(), Some(counted));
+        columns.counts.insert(words.next()?.to_owned(), Some(counted));
     }
 }
 
@@ -117,10 +134,12 @@ mod tests {
 
     fn columns() -> Columns {
         let counted = |distinct, source| Some(Counted { distinct, source, made_at_s: 17 });
-        BTreeMap::from([
+        let counts = [
             ("a".to_owned(), counted(5, Source::Dictionary)),
             ("b c".to_owned(), counted(u64::MAX, Source::Sample)),
-        ])
+        ];
+        let quantiles = [("b c".to_owned(), Quantiles::new(vec![-1e300, 0.1, 7.0]))];
+        Columns { counts: counts.into(), quantiles: quantiles.into() }
     }
 
     #[test]
@@ -129,7 +148,8 @@ mod tests {
         let folder = folder.path().join("below");
         assert_eq!(read(&folder, PATH, &IDENTITY), Columns::default());
         let mut written = columns();
-        written.insert("d".to_owned(), None);
+        written.counts.insert("d".to_owned(), None);
+        written.quantiles.insert("d".to_owned(), None);
         write(&folder, PATH, &IDENTITY, &written);
         assert_eq!(read(&folder, PATH, &IDENTITY), columns());
         for other in [
@@ -150,14 +170,17 @@ mod tests {
     #[rstest]
     #[case::empty("", "")]
     #[case::cut_off("end\n", "")]
-    #[case::cut_off_in_a_line("17 b c\nend\n", "")]
+    #[case::cut_off_in_a_line("7.0 b c\nend\n", "")]
     #[case::more_behind("end\n", "end\n\n")]
-    #[case::another_version("statistics 1", "statistics 2")]
+    #[case::another_version("statistics 2", "statistics 1")]
     #[case::no_number("5 dictionary", "five dictionary")]
     #[case::negative("5 dictionary", "-5 dictionary")]
     #[case::too_large("18446744073709551615", "18446744073709551616")]
     #[case::another_source("dictionary", "rumour")]
     #[case::no_name(" 17 a", " 17")]
+    #[case::place_that_is_no_number(",0.1,", ",one,")]
+    #[case::places_in_another_order(",0.1,7.0 ", ",7.0,0.1 ")]
+    #[case::quantiles_of_no_name(",7.0 b c", ",7.0")]
     fn damaged_file_is_as_good_as_none(#[case] from: &str, #[case] to: &str) {
         let good = text(PATH, &IDENTITY, &columns());
         assert_eq!(parse(&good, PATH, &IDENTITY), Some(columns()));
@@ -189,8 +212,14 @@ mod tests {
     fn name_of_two_lines_is_not_written() {
         let folder = tempfile::tempdir().unwrap();
         write(folder.path(), "/a\nb", &IDENTITY, &columns());
-        let columns = columns().into_iter().map(|(name, it)| (format!("{name}\nend"), it));
-        write(folder.path(), PATH, &IDENTITY, &columns.collect());
+        let name = || "a\nend".to_owned();
+        let Columns { counts, quantiles } = columns();
+        let counts = counts.into_values().map(|it| (name(), it)).collect();
+        let quantiles = quantiles.into_values().map(|it| (name(), it)).collect();
+        let none = Columns::default;
+        for columns in [Columns { counts, ..none() }, Columns { quantiles, ..none() }] {
+            write(folder.path(), PATH, &IDENTITY, &columns);
+        }
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
     }
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Defines what is known of a file: its identity, and the counts of its columns.
+//! Defines what is known of a file: its identity, and the estimates of its columns.
 
 use std::collections::BTreeMap;
 
 use datafusion::{object_store::ObjectMeta, parquet::file::metadata::ParquetMetaData};
+use nearscan_optimizer::{ColumnEstimates, quantiles::Quantiles};
 
 /// Where a count comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,8 +42,33 @@ pub(crate) struct Counted {
     pub(crate) made_at_s: u64,
 }
 
-/// The counts of a file's columns by name; of a column that cannot be counted, nothing.
-pub(super) type Columns = BTreeMap<String, Option<Counted>>;
+/// The estimates of a file's columns by name; of a column of which one cannot be made, nothing.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Columns {
+    pub(super) counts: BTreeMap<String, Option<Counted>>,
+    pub(super) quantiles: BTreeMap<String, Option<Quantiles>>,
+}
+
+impl Columns {
+    /// Adds those of others, in place of the own ones.
+    pub(super) fn extend(&mut self, others: Self) {
+        self.counts.extend(others.counts);
+        self.quantiles.extend(others.quantiles);
+    }
+
+    /// Whether there is no estimate.
+    pub(super) fn is_empty(&self) -> bool {
+        let has_count = self.counts.values().any(Option::is_some);
+        !has_count && !self.quantiles.values().any(Option::is_some)
+    }
+
+    /// What a plan needs of them.
+    pub(super) fn estimates(self) -> ColumnEstimates {
+        let counts = self.counts.into_iter();
+        let distinct = counts.filter_map(|(name, it)| Some((name, it?.distinct))).collect();
+        ColumnEstimates { distinct, quantiles: self.quantiles }
+    }
+}
 
 /// What distinguishes a file from the one that was at its place before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -97,7 +97,7 @@ fn of_file(path: &str, footer: &Arc<ParquetMetaData>, counted: &Columns) -> Vec<
     let columns = schema.fields().iter().zip(stated.column_statistics);
     let columns = columns.filter(|(field, _)| !field.data_type().is_nested());
     let rows = columns.map(|(field, stated)| {
-        let counted = counted.get(field.name()).copied().flatten();
+        let counted = counted.counts.get(field.name()).copied().flatten();
         FileRow {
             file: path.to_owned(),
             column: field.name().clone(),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Counts the different values of a sample of rows.
+//! Takes a sample of rows, counts its different values and finds its quantiles.
 //!
 //! The sample is the first rows of a few row groups that are spread over the file: whole pages are
 //! read, validated as those of a scan are ([`Chunks`]), decompressed and decoded by the `parquet`
@@ -13,6 +13,7 @@
 //! values are all different.
 
 use std::{
+    ops::RangeInclusive,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::Arc,
 };
@@ -33,7 +34,10 @@ use datafusion::{
 use datasketches::hll::{Coupon, HllSketch, HllType};
 use futures::future::join_all;
 use nearscan_cpu::PageHeader;
-use nearscan_optimizer::distinct::{Part, Scale};
+use nearscan_optimizer::{
+    distinct::{Part, Scale},
+    quantiles::Quantiles,
+};
 
 use super::column::{Column, spread};
 use crate::parquet::{in_memory::InMemory, validate::pages::Chunks};
@@ -61,10 +65,45 @@ const CHUNK_BYTES_MAX: usize = 4 << 20;
 /// Uncompressed bytes of a page. Larger ones are not sampled: decompressing one takes 2 ms.
 const PAGE_BYTES_MAX: usize = 4 << 20;
 
+/// The share of the values of each piece that is below the median of all, if pieces are samples of
+/// the whole column.
+const BELOW_MEDIAN: RangeInclusive<f64> = 0.25..=0.75;
+
 /// Returns the counts of a sample; none if nothing of the column can be read.
 pub(super) async fn parts(column: &Column<'_>) -> Option<Vec<Part>> {
+    let pieces = pieces(column, rows(column)).await?;
+    let parts: Vec<Part> = pieces.iter().map(Piece::part).collect::<Option<_>>()?;
+    // Pieces that overlap everywhere are one sample, which shows more.
+    match column.whole.is_mixed(&parts) {
+        true => Some(vec![Piece::of_all(&pieces).part()?]),
+        false => Some(parts),
+    }
+}
+
+/// Returns the quantiles of a sample, between the bounds of the column; none if nothing can be
+/// read, or the first rows of row groups are not like the others. Bounds of row groups tell more
+/// then.
+pub(super) async fn quantiles(column: &Column<'_>) -> Option<Quantiles> {
+    // Values of other kinds have no places.
+    column.scale?;
+    let pieces = pieces(column, ROWS_MIN).await?;
+    let places: Vec<f64> = pieces.iter().flat_map(|piece| piece.places.iter().copied()).collect();
+    let quantiles = Quantiles::of_sample(&places)?;
+    let is_whole = places.len() as f64 >= column.whole.values;
+    let median = quantiles.places().get(quantiles.places().len() / 2).copied()?;
+    let is_alike = |piece: &Piece| piece.is_out_of_order() && piece.has_median(median);
+    let bounds = column.whole.ranges.iter().copied();
+    let bounds = bounds.reduce(|all, range| (all.0.min(range.0), all.1.max(range.1)));
+    (is_whole || pieces.iter().all(is_alike)).then(|| match bounds {
+        Some(bounds) => quantiles.within(bounds),
+        None => quantiles,
+    })
+}
+
+/// Reads and decodes so many rows in all.
+async fn pieces(column: &Column<'_>, rows: usize) -> Option<Vec<Piece>> {
     let chunks: Vec<(usize, &ColumnChunkMetaData)> = column.chunks().collect();
-    let rows = rows(column).div_ceil(chunks.len().clamp(1, CHUNKS_MAX));
+    let rows = rows.div_ceil(chunks.len().clamp(1, CHUNKS_MAX));
     let pieces = spread(chunks.len(), CHUNKS_MAX).map(async |at| {
         let (row_group, chunk) = chunks[at];
         let (bytes, rows) = pages(column, chunk, rows).await?;
@@ -76,13 +115,7 @@ pub(super) async fn parts(column: &Column<'_>) -> Option<Vec<Part>> {
         });
         decoded.await.ok()?
     });
-    let pieces: Vec<Piece> = join_all(pieces).await.into_iter().collect::<Option<_>>()?;
-    let parts: Vec<Part> = pieces.iter().map(Piece::part).collect::<Option<_>>()?;
-    // Pieces that overlap everywhere are one sample, which shows more.
-    match column.whole.is_mixed(&parts) {
-        true => Some(vec![Piece::of_all(&pieces).part()?]),
-        false => Some(parts),
-    }
+    join_all(pieces).await.into_iter().collect()
 }
 
 /// The rows of a sample of a column.
@@ -159,7 +192,8 @@ struct Place {
 /// The values of some rows that follow one another.
 struct Piece {
     coupons: Vec<Coupon>,
-    range: Option<(f64, f64)>,
+    /// The places of the values that have one.
+    places: Vec<f64>,
 }
 
 impl Piece {
@@ -168,17 +202,35 @@ impl Piece {
         let mut sketch = HllSketch::new(LOG_REGISTERS, HllType::Hll4).ok()?;
         self.coupons.iter().for_each(|coupon| sketch.update_with_coupon(*coupon));
         let values = f64::from(u32::try_from(self.coupons.len()).ok()?);
-        Some(Part { values, distinct: sketch.estimate().min(values), range: self.range })
+        Some(Part { values, distinct: sketch.estimate().min(values), range: self.range() })
+    }
+
+    fn range(&self) -> Option<(f64, f64)> {
+        let places = self.places.iter().map(|place| (*place, *place));
+        places.reduce(|all, place| (all.0.min(place.0), all.1.max(place.1)))
     }
 
     fn of_all(pieces: &[Self]) -> Self {
-        let ranges = pieces.iter().map(|piece| piece.range);
-        let range = ranges.reduce(|all, range| {
-            let (all, range) = (all?, range?);
-            Some((all.0.min(range.0), all.1.max(range.1)))
-        });
-        let coupons = pieces.iter().flat_map(|piece| piece.coupons.iter().copied()).collect();
-        Self { coupons, range: range.flatten() }
+        Self {
+            coupons: pieces.iter().flat_map(|piece| piece.coupons.iter().copied()).collect(),
+            places: pieces.iter().flat_map(|piece| piece.places.iter().copied()).collect(),
+        }
+    }
+
+    /// Whether values go up and down, so that those behind the piece may be like these.
+    fn is_out_of_order(&self) -> bool {
+        !self.places.is_sorted() && !self.places.is_sorted_by(|one, other| one >= other)
+    }
+
+    /// Whether about half of the values are below a number, or are that number.
+    #[expect(clippy::cast_precision_loss, reason = "a piece has few values")]
+    fn has_median(&self, median: f64) -> bool {
+        let share = |is_meant: fn(&f64, f64) -> bool| {
+            let meant = self.places.iter().filter(|place| is_meant(place, median)).count();
+            meant as f64 / self.places.len().max(1) as f64
+        };
+        share(|place, median| *place < median) <= *BELOW_MEDIAN.end()
+            && share(|place, median| *place <= median) >= *BELOW_MEDIAN.start()
     }
 }
 
@@ -226,15 +278,7 @@ fn values<T: DataType>(
         }
         missing = missing.saturating_sub(read);
     }
-    let mut range: Option<(f64, f64)> = None;
-    let coupons = values.iter().map(|value| {
-        let bytes = value.as_bytes();
-        if let Some(place) = scale.and_then(|scale| scale.place(bytes)) {
-            let (least, most) = range.unwrap_or((place, place));
-            range = Some((least.min(place), most.max(place)));
-        }
-        Coupon::from_value(bytes)
-    });
-    let coupons = coupons.collect();
-    Ok(Piece { coupons, range })
+    let coupons = values.iter().map(|value| Coupon::from_value(value.as_bytes())).collect();
+    let places = values.iter().filter_map(|value| scale?.place(value.as_bytes())).collect();
+    Ok(Piece { coupons, places })
 }

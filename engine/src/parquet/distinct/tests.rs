@@ -14,7 +14,7 @@ use datafusion::{
         arrow::ArrowWriter,
         file::{
             metadata::{ParquetMetaData, ParquetMetaDataReader},
-            properties::{WriterProperties, WriterPropertiesBuilder},
+            properties::{EnabledStatistics, WriterProperties, WriterPropertiesBuilder},
         },
     },
 };
@@ -78,10 +78,10 @@ impl Written {
         let store: Arc<dyn ObjectStore> = Arc::new(LocalFileSystem::new());
         let object = store.head(&self.path).await.unwrap();
         let file = File { store: &store, object: &object, footer };
-        let found = counts.of_file(file, &Wanted::of_names(["a"])).await;
+        let found = counts.of_file(file, &Wanted::of_names(&["a"], &[])).await;
         let known = counts.remembered(&self.file(), &Identity::of(&object, footer));
-        let counted = known.and_then(|known| known.get("a").copied().flatten());
-        assert_eq!(found.get("a").copied(), counted.map(|it| it.distinct));
+        let counted = known.and_then(|known| known.counts.get("a").copied().flatten());
+        assert_eq!(found.distinct.get("a").copied(), counted.map(|it| it.distinct));
         counted.map(|it| (it.distinct, it.source))
     }
 }
@@ -278,10 +278,10 @@ async fn nothing_is_kept_of_a_file_that_changes_meanwhile() {
     Written::write(Path::new(&written.file()), integers(&mixed(60)), plain());
     let counts = DistinctCounts::default();
     let file = File { store: &store, object: &object, footer: &footer };
-    let found = counts.of_file(file, &Wanted::of_names(["a"])).await;
-    assert!(found.is_empty(), "{found:?}");
+    let found = counts.of_file(file, &Wanted::of_names(&["a"], &[])).await;
+    assert_eq!(*found, ColumnEstimates::default());
     let known = counts.remembered(&written.file(), &Identity::of(&object, &footer));
-    assert_eq!(known, Some(Columns::new()));
+    assert_eq!(known, Some(Columns::default()));
 }
 
 #[tokio::test]
@@ -298,6 +298,90 @@ async fn counts_are_read_from_the_folder_by_the_next_run() {
     fs::write(&file, text.replace("\n50 sample ", "\nmany sample ")).unwrap();
     assert_eq!(written.counted_with(&footer, &run()).await, Some((50, Source::Sample)));
     assert_eq!(fs::read_to_string(&file).unwrap().lines().count(), text.lines().count());
+}
+
+/// The share of the values of a column that are below a number, if it has quantiles.
+async fn share_below(written: &Written, number: f64, counts: &DistinctCounts) -> Option<f64> {
+    let store: Arc<dyn ObjectStore> = Arc::new(LocalFileSystem::new());
+    let object = store.head(&written.path).await.unwrap();
+    let file = File { store: &store, object: &object, footer: &written.footer() };
+    let found = counts.of_file(file, &Wanted::of_names(&[], &["a"])).await;
+    assert!(found.distinct.is_empty());
+    found.quantiles.get("a").unwrap().as_ref().map(|it| it.share_below(number))
+}
+
+/// Cubes of numbers in random order: a tenth of all are above 0.729 of the greatest.
+fn cubes() -> Vec<i64> {
+    mixed(1_000).into_iter().map(|number| number.pow(3)).collect()
+}
+
+#[rstest]
+#[tokio::test]
+async fn quantiles_are_those_of_a_skewed_column(
+    #[values(plain(), properties().build())] properties: WriterProperties,
+    #[values(true, false)] has_bounds: bool,
+) {
+    let properties = properties.into_builder();
+    let enabled = if has_bounds { EnabledStatistics::Chunk } else { EnabledStatistics::None };
+    let written =
+        Written::new(integers(&cubes()), properties.set_statistics_enabled(enabled).build());
+    let counts = DistinctCounts::default();
+    for (number, expected) in [(1e6, 0.1), (125e6, 0.5), (729e6, 0.9), (1e9, 1.0)] {
+        let share = share_below(&written, number, &counts).await.unwrap();
+        assert!((share - expected).abs() < 0.04, "{share} below {number}");
+    }
+}
+
+#[tokio::test]
+async fn quantiles_end_at_the_bounds_of_the_column() {
+    let mut values = mixed(1_000);
+    // Far from the first rows of a row group.
+    values[ROWS / 10 - 1] = 1_000_000;
+    let written = Written::new(integers(&values), plain());
+    let share = share_below(&written, 999_999.0, &DistinctCounts::default()).await.unwrap();
+    assert!(share < 1.0, "{share}");
+}
+
+#[rstest]
+#[case::sorted(sorted(mixed(3_000)))]
+#[case::descending(sorted(mixed(3_000)).into_iter().rev().collect())]
+#[case::sorted_in_row_groups(
+    mixed(3_000).chunks(ROWS / 10).flat_map(|it| sorted(it.to_vec())).collect()
+)]
+#[case::each_row_group_elsewhere(mixed(100).iter().enumerate().map(|(row, it)| {
+    i64::try_from(row * 10 / ROWS).unwrap() * 1_000 + it
+}).collect())]
+#[tokio::test]
+async fn column_whose_first_rows_are_not_like_the_others_has_no_quantiles(
+    #[case] values: Vec<i64>,
+) {
+    let written = Written::new(integers(&values), plain());
+    assert_eq!(share_below(&written, 5.0, &DistinctCounts::default()).await, None);
+}
+
+#[tokio::test]
+async fn column_that_is_read_as_a_whole_has_quantiles_in_any_order() {
+    let values: Vec<i64> = (0..5_000).map(|number| number * number).collect();
+    let written = Written::new(integers(&values), plain());
+    let share = share_below(&written, 1_000_000.0, &DistinctCounts::default()).await.unwrap();
+    assert!((share - 0.2).abs() < 0.02, "{share}");
+}
+
+#[tokio::test]
+async fn quantiles_are_read_from_the_folder_by_the_next_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = || DistinctCounts::new(Some(folder.path().to_owned()));
+    let written = Written::new(integers(&mixed(1_000)), plain());
+    let share = share_below(&written, 500.0, &run()).await.unwrap();
+    assert!((share - 0.5).abs() < 0.04, "{share}");
+    let file = fs::read_dir(folder.path()).unwrap().next().unwrap().unwrap().path();
+    let text = fs::read_to_string(&file).unwrap();
+    let lines = text.lines().map(|line| match line.starts_with("quantiles ") {
+        true => "quantiles 0,1000,2000 a\n".to_owned(),
+        false => format!("{line}\n"),
+    });
+    fs::write(&file, lines.collect::<String>()).unwrap();
+    assert_eq!(share_below(&written, 500.0, &run()).await, Some(0.25));
 }
 
 #[test]

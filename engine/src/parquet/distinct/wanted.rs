@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Finds the columns whose different values the plan of a statement depends on: those that joins
-//! compare, that rows below a join are grouped by, and that are compared for equality.
+//! Finds the columns on whose estimates the plan of a statement depends. Different values are
+//! wanted of those that joins compare, that rows below a join are grouped by, and that are compared
+//! for equality; quantiles of those that are compared with a number for their order.
 //!
 //! Columns are known by their names only, without their tables: a name that two tables have is
 //! counted in both, which costs a little and changes nothing. New names of columns are followed
@@ -25,13 +26,26 @@ task_local! {
 
 /// The names of the columns that the plan of a statement depends on.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Wanted(BTreeSet<String>);
+pub(crate) struct Wanted {
+    /// Those whose different values are counted.
+    counted: BTreeSet<String>,
+    /// Those whose quantiles are found.
+    bounded: BTreeSet<String>,
+}
+
+/// The columns of a file that are wanted, with their places among its leaf columns.
+#[derive(Debug, Default)]
+pub(super) struct WantedColumns {
+    pub(super) counted: Vec<(String, usize)>,
+    pub(super) bounded: Vec<(String, usize)>,
+}
 
 impl Wanted {
-    /// Returns these columns.
+    /// Returns these columns, to be counted and to have quantiles.
     #[cfg(test)]
-    pub(super) fn of_names<const COUNT: usize>(names: [&str; COUNT]) -> Self {
-        Self(names.map(str::to_owned).into())
+    pub(super) fn of_names(counted: &[&str], bounded: &[&str]) -> Self {
+        let owned = |names: &[&str]| names.iter().copied().map(str::to_owned).collect();
+        Self { counted: owned(counted), bounded: owned(bounded) }
     }
 
     /// Returns the columns of a statement; none if it has no joins to be ordered.
@@ -55,20 +69,22 @@ impl Wanted {
 
     /// Returns the names of this task, if there are any.
     pub(in crate::parquet) fn of_task() -> Option<Arc<Self>> {
-        WANTED.try_with(Arc::clone).ok().filter(|wanted| !wanted.0.is_empty())
+        WANTED.try_with(Arc::clone).ok().filter(|wanted| **wanted != Self::default())
     }
 
-    /// Returns the columns of a file that are wanted, with their places among its leaf columns.
-    /// Nested columns are left out.
-    pub(super) fn columns_of(&self, footer: &ParquetMetaData) -> Vec<(String, usize)> {
+    /// Returns the columns of a file that are wanted. Nested columns are left out.
+    pub(super) fn columns_of(&self, footer: &ParquetMetaData) -> WantedColumns {
+        let mut wanted = WantedColumns::default();
         let columns = footer.file_metadata().schema_descr().columns().iter().enumerate();
-        let wanted = columns.filter_map(|(leaf, column)| match column.path().parts() {
-            [name] if self.0.contains(name) && column.max_rep_level() == 0 => {
-                Some((name.clone(), leaf))
+        for (leaf, column) in columns.filter(|(_, column)| column.max_rep_level() == 0) {
+            let [name] = column.path().parts() else { continue };
+            for (names, found) in
+                [(&self.counted, &mut wanted.counted), (&self.bounded, &mut wanted.bounded)]
+            {
+                found.extend(names.contains(name).then(|| (name.clone(), leaf)));
             }
-            _ => None,
-        });
-        wanted.collect()
+        }
+        wanted
     }
 }
 
@@ -76,7 +92,7 @@ impl Wanted {
 #[derive(Default)]
 struct Found {
     joins: usize,
-    names: BTreeSet<String>,
+    wanted: Wanted,
     /// New names of columns, and what they are.
     renamed: Vec<(String, String)>,
 }
@@ -91,9 +107,9 @@ impl Found {
                 self.add_groups(&join.left);
                 self.add_groups(&join.right);
             }
-            LogicalPlan::Filter(filter) => self.add_equalities(&filter.predicate),
+            LogicalPlan::Filter(filter) => self.add_compared(&filter.predicate),
             LogicalPlan::TableScan(scan) => {
-                scan.filters.iter().for_each(|filter| self.add_equalities(filter));
+                scan.filters.iter().for_each(|filter| self.add_compared(filter));
             }
             LogicalPlan::Projection(projection) => {
                 self.renamed.extend(projection.expr.iter().filter_map(|expr| match expr {
@@ -106,7 +122,7 @@ impl Found {
     }
 
     fn add(&mut self, expr: &Expr) {
-        self.names.extend(name_of(expr));
+        self.wanted.counted.extend(name_of(expr));
     }
 
     /// Adds the columns that the rows of an input of a join are grouped by. An aggregate above all
@@ -121,13 +137,22 @@ impl Found {
         debug_assert!(walked.is_ok(), "no step of the walk fails");
     }
 
-    /// Adds the columns that are compared for equality somewhere in a condition.
-    fn add_equalities(&mut self, condition: &Expr) {
+    /// Adds the columns that are compared somewhere in a condition.
+    fn add_compared(&mut self, condition: &Expr) {
         let walked = condition.apply(|expr| {
             match expr {
                 Expr::BinaryExpr(binary) if is_equality(binary.op) => {
                     self.add(&binary.left);
                     self.add(&binary.right);
+                }
+                Expr::BinaryExpr(binary) if is_of_order(binary.op) => {
+                    let sides = [(&binary.left, &binary.right), (&binary.right, &binary.left)];
+                    for (side, other) in sides {
+                        self.wanted.bounded.extend(name_of(side).filter(|_| is_number(other)));
+                    }
+                }
+                Expr::Between(between) if is_number(&between.low) || is_number(&between.high) => {
+                    self.wanted.bounded.extend(name_of(&between.expr));
                 }
                 Expr::InList(list) => self.add(&list.expr),
                 _ => {}
@@ -139,17 +164,19 @@ impl Found {
 
     /// Adds the columns that the found ones were before they got new names.
     fn followed(mut self) -> Wanted {
-        // A name that leads to itself ends after as many steps as there are new names.
-        for _ in 0..self.renamed.len() {
-            let before = self.names.len();
-            let renamed = self.renamed.iter().filter(|(new, _)| self.names.contains(new));
-            let old: Vec<String> = renamed.map(|(_, old)| old.clone()).collect();
-            self.names.extend(old);
-            if self.names.len() == before {
-                break;
+        for names in [&mut self.wanted.counted, &mut self.wanted.bounded] {
+            // A name that leads to itself ends after as many steps as there are new names.
+            for _ in 0..self.renamed.len() {
+                let before = names.len();
+                let renamed = self.renamed.iter().filter(|(new, _)| names.contains(new));
+                let old: Vec<String> = renamed.map(|(_, old)| old.clone()).collect();
+                names.extend(old);
+                if names.len() == before {
+                    break;
+                }
             }
         }
-        Wanted(self.names)
+        self.wanted
     }
 }
 
@@ -158,6 +185,17 @@ const fn is_equality(operator: Operator) -> bool {
         operator,
         Operator::Eq | Operator::NotEq | Operator::IsDistinctFrom | Operator::IsNotDistinctFrom
     )
+}
+
+const fn is_of_order(operator: Operator) -> bool {
+    matches!(operator, Operator::Lt | Operator::LtEq | Operator::Gt | Operator::GtEq)
+}
+
+/// Whether an expression is a number or a time.
+fn is_number(expr: &Expr) -> bool {
+    let Expr::Literal(value, _) = expr else { return false };
+    let data_type = value.data_type();
+    !value.is_null() && (data_type.is_numeric() || data_type.is_temporal())
 }
 
 /// The column that an expression is, perhaps in another type or by another name.
@@ -187,14 +225,25 @@ mod tests {
             context.sql(&columns).await.unwrap().collect().await.unwrap();
         }
         let plan = context.sql(sql).await.unwrap().into_optimized_plan().unwrap();
-        Wanted::of(&plan).0.into_iter().collect()
+        let Wanted { counted, bounded } = Wanted::of(&plan);
+        counted.into_iter().chain(bounded.into_iter().map(|name| format!("<{name}"))).collect()
     }
 
     #[rstest]
     #[case::keys("SELECT rc FROM r JOIN s ON ra = sa JOIN t ON sb = tb", "ra sa sb tb")]
-    #[case::equality(
-        "SELECT rc FROM r, s, t WHERE ra = sa AND sa = ta AND rb = 5 AND tc < 7",
-        "ra rb sa ta"
+    #[case::equality("SELECT rc FROM r, s, t WHERE ra = sa AND sa = ta AND rb = 5", "ra rb sa ta")]
+    #[case::order(
+        "SELECT rc FROM r, s, t WHERE ra = sa AND sa = ta AND 7 > tc AND sb BETWEEN 3 AND 5",
+        "ra sa ta <sb <tc"
+    )]
+    #[case::order_of_columns(
+        "SELECT rc FROM r, s, t WHERE ra = sa AND sa = ta AND rb < tc",
+        "ra sa ta"
+    )]
+    #[case::order_above_a_limit(
+        "SELECT x.k FROM (SELECT ra AS k, rb AS m FROM r LIMIT 9) x \
+        JOIN s ON x.k = sa JOIN t ON sb = tb WHERE x.m > 5",
+        "k ra sa sb tb <rb"
     )]
     #[case::list(
         "SELECT rc FROM r, s, t WHERE ra = sa AND sa = ta AND tc IN (1, 2, 3, 4, 5)",
@@ -236,7 +285,7 @@ mod tests {
     #[tokio::test]
     async fn names_are_those_of_the_task_that_plans() {
         assert_eq!(Wanted::of_task(), None);
-        let wanted = || Wanted(BTreeSet::from(["a".to_owned()]));
+        let wanted = || Wanted::of_names(&[], &["a"]);
         let seen = wanted().scope(async { Wanted::of_task() }).await;
         assert_eq!(seen.as_deref(), Some(&wanted()));
         assert_eq!(Wanted::default().scope(async { Wanted::of_task() }).await, None);

@@ -28,7 +28,8 @@ use datafusion::{
 };
 
 use super::{
-    counted,
+    counted::{self, Counted},
+    distribution::Distribution,
     seen::{Stage, replaced},
 };
 
@@ -54,12 +55,14 @@ pub(super) struct Estimate {
 }
 
 /// The values of a column.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct Values {
     /// How many are different.
     pub(super) distinct: f64,
     /// The least and the greatest one, if they are numbers.
     pub(super) range: Option<(f64, f64)>,
+    /// How they are spread between these, if more is known.
+    distribution: Option<Arc<Distribution>>,
     /// Whether the number of different ones is more than an upper bound.
     is_known: bool,
     /// Whether it is the state of a group.
@@ -69,19 +72,36 @@ pub(super) struct Values {
 impl Estimate {
     pub(super) fn column(&self, column: usize) -> Values {
         let unknown = || Values::unknown(self.rows_unfiltered);
-        self.columns.get(column).copied().unwrap_or_else(unknown)
+        self.columns.get(column).cloned().unwrap_or_else(unknown)
     }
 }
 
 impl Values {
     const fn unknown(rows: f64) -> Self {
-        Self { distinct: rows, range: None, is_known: false, is_computed: false }
+        let (range, distribution) = (None, None);
+        Self { distinct: rows, range, distribution, is_known: false, is_computed: false }
     }
 
     /// The values once they are counted: no more than the bound that was known before.
-    fn counted(self, distinct: f64, rows: f64) -> Self {
-        let distinct = distinct.min(self.distinct).clamp(1.0, rows.max(1.0));
-        Self { distinct, is_known: true, ..self }
+    fn add(&mut self, counted: Counted, rows: f64) {
+        if let Some(distinct) = counted.distinct {
+            self.distinct = distinct.min(self.distinct).clamp(1.0, rows.max(1.0));
+            self.is_known = true;
+        }
+        // Bounds in other units, such as those of a timestamp that was converted, are not the same.
+        let spread = counted.distribution.filter(|it| self.range == Some(it.range()));
+        self.distribution = spread.map(Arc::new);
+    }
+
+    /// The share of rows that are at least the first number and below the second one.
+    fn share(&self, (from, to): (f64, f64)) -> f64 {
+        match (&self.distribution, self.range) {
+            (Some(distribution), _) => distribution.share((from, to)),
+            (None, Some((first, last))) if last > first => {
+                ((to.min(last) - from.max(first)) / (last - first)).clamp(0.0, 1.0)
+            }
+            _ => RANGE,
+        }
     }
 }
 
@@ -123,8 +143,8 @@ fn unlimited(plan: &Arc<dyn ExecutionPlan>) -> Option<Estimate> {
     let mut estimate = of_statistics(&*statistics.ok()?)?;
     let rows = estimate.rows;
     let counts = counted::of_scan(plan, rows).unwrap_or_default();
-    for (column, count) in estimate.columns.iter_mut().zip(counts) {
-        *column = count.map_or(*column, |count| column.counted(count, rows));
+    for (column, counted) in estimate.columns.iter_mut().zip(counts) {
+        column.add(counted, rows);
     }
     Some(estimate)
 }
@@ -158,7 +178,7 @@ fn of_column(column: &ColumnStatistics, rows: f64) -> Values {
     match stated.or(places) {
         Some(distinct) => {
             let distinct = distinct.clamp(1.0, rows.max(1.0));
-            Values { distinct, range, is_known: true, is_computed: false }
+            Values { distinct, range, is_known: true, ..Values::unknown(rows) }
         }
         None => Values { range, ..Values::unknown(rows) },
     }
@@ -178,7 +198,11 @@ fn of_aggregate(aggregate: &AggregateExec, input: &Estimate) -> Estimate {
     let groups = keys.iter().map(|key| key.distinct).product::<f64>();
     let rows = groups.min(input.rows).max(1.0);
     let states = aggregate.schema().fields().len().saturating_sub(keys.len());
-    let columns = keys.into_iter().map(|key| Values { distinct: key.distinct.min(rows), ..key });
+    // The rows of groups are spread in another way than those that they are of.
+    let columns = keys.into_iter().map(|key| {
+        let distinct = key.distinct.min(rows);
+        Values { distinct, distribution: None, ..key }
+    });
     let state = Values { is_computed: true, ..Values::unknown(rows) };
     let columns = columns.chain(std::iter::repeat_n(state, states)).collect();
     Estimate { rows, rows_unfiltered: rows, columns }
@@ -190,21 +214,14 @@ fn selectivity(condition: &Arc<dyn PhysicalExpr>, input: &Estimate) -> f64 {
     let mut ranges: BTreeMap<usize, (f64, f64)> = BTreeMap::new();
     for conjunct in split_conjunction(condition) {
         match bound(conjunct, input) {
-            Some((column, (least, greatest))) => {
+            Some((column, (from, to))) => {
                 let range = ranges.entry(column).or_insert((f64::NEG_INFINITY, f64::INFINITY));
-                *range = (range.0.max(least), range.1.min(greatest));
+                *range = (range.0.max(from), range.1.min(to));
             }
             None => fractions.push(of_conjunct(conjunct, input)),
         }
     }
-    fractions.extend(ranges.iter().map(|(column, (least, greatest))| {
-        match input.column(*column).range {
-            Some((first, last)) if last > first => {
-                ((greatest.min(last) - least.max(first)) / (last - first)).clamp(0.0, 1.0)
-            }
-            _ => RANGE,
-        }
-    }));
+    fractions.extend(ranges.iter().map(|(column, range)| input.column(*column).share(*range)));
     damped(fractions).clamp(1.0 / input.rows.max(1.0), 1.0)
 }
 
@@ -220,7 +237,8 @@ fn damped(mut fractions: Vec<f64>) -> f64 {
     })
 }
 
-/// The column that a conjunct bounds, and the values that it leaves.
+/// The column that a conjunct bounds, and the values that it leaves: from a number to below
+/// another.
 fn bound(conjunct: &Arc<dyn PhysicalExpr>, input: &Estimate) -> Option<(usize, (f64, f64))> {
     let binary = conjunct.downcast_ref::<BinaryExpr>()?;
     let (column, operator, literal) = match (column_of(binary.left()), column_of(binary.right())) {
@@ -231,8 +249,10 @@ fn bound(conjunct: &Arc<dyn PhysicalExpr>, input: &Estimate) -> Option<(usize, (
     input.column(column).range?;
     let value = number(literal.downcast_ref::<Literal>()?.value())?;
     match operator {
-        Operator::Lt | Operator::LtEq => Some((column, (f64::NEG_INFINITY, value))),
-        Operator::Gt | Operator::GtEq => Some((column, (value, f64::INFINITY))),
+        Operator::Lt => Some((column, (f64::NEG_INFINITY, value))),
+        Operator::LtEq => Some((column, (f64::NEG_INFINITY, value.next_up()))),
+        Operator::Gt => Some((column, (value.next_up(), f64::INFINITY))),
+        Operator::GtEq => Some((column, (value, f64::INFINITY))),
         _ => None,
     }
 }

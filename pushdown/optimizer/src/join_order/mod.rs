@@ -12,7 +12,8 @@
 //! - `rule`: [`JoinOrderRule`], its place among the rules.
 //! - `region`: takes trees of hash joins apart into relations, columns and conditions.
 //! - `estimate`: rows and values of the relations.
-//! - `counted`: different values of columns, from the facts about files.
+//! - `counted`: different values of columns and how values are spread, from the facts about files;
+//!   `distribution`: the share of rows in an interval.
 //! - `rebuild`: makes hash joins of the order that was chosen.
 //! - `rows`: [`JoinRows`], estimates the joins of a finished plan, for EXPLAIN; `seen`: looks past
 //!   what later rules have added and replaced; `show`: the text; `last`: [`LastPlanRule`], which
@@ -36,6 +37,7 @@
 //! - Rows come in another order than before, which no hash join promises.
 
 mod counted;
+mod distribution;
 mod estimate;
 mod last;
 mod rebuild;

@@ -437,7 +437,7 @@ impl AttachFacts {
                 stated: Arc::clone(&metadata),
                 metadata,
                 placements,
-                distinct_counts: Arc::default(),
+                estimates: Arc::default(),
             }
         });
         facts.clone()
