@@ -18,6 +18,7 @@ use std::{
 };
 
 use datafusion::common::DataFusionError;
+use nearscan_dialect::DialectError;
 
 use crate::{drive_spec::DriveSpecError, settings::SettingError};
 
@@ -66,6 +67,9 @@ pub enum Error {
         /// Name of the table.
         name: String,
     },
+    /// A convenience of the dialect is used in a way that it does not have.
+    #[error(transparent)]
+    Dialect(Box<DialectError>),
     /// A path cannot be made into a table.
     #[error(transparent)]
     Path(#[from] PathError),
@@ -87,7 +91,10 @@ pub enum Error {
     /// The session does not permit the statement.
     #[error(transparent)]
     Access(#[from] AccessError),
-    /// A setting was given a wrong key or value.
+    /// No setting has this key.
+    #[error("unknown setting '{}'", .0.name)]
+    SettingNotFound(Box<Missing>),
+    /// A setting was given a wrong value, or cannot be changed.
     #[error(transparent)]
     Setting(#[from] SettingError),
     /// A setting of DataFusion was given a wrong key or value.
@@ -256,6 +263,7 @@ impl Error {
             Self::Path(PathError::Mixed { formats, .. }) => Some(formats.join(", ")),
             Self::DriveSpec(error) => Some(error.reason.clone()),
             Self::Store(error) => error.detail(),
+            Self::Dialect(error) => error.detail(),
             Self::NotGrouped { .. } => {
                 let reason = "PRIMARY KEY and UNIQUE are not enforced, so a key of a table does \
                               not determine its other columns";
@@ -278,6 +286,7 @@ impl Error {
             | Self::Timeout { .. }
             | Self::Path(_)
             | Self::Setting(_)
+            | Self::SettingNotFound(_)
             | Self::DriveNameTaken { .. } => None,
             Self::Drive { reason, .. } => Some(reason.clone()),
             Self::Data(source) => Some(classify::message_about_file(source)),
@@ -310,6 +319,7 @@ impl Error {
             Self::StatementCount { .. } => "run them one by one, or as a script",
             Self::TableExists { .. } => "use CREATE OR REPLACE, or DROP TABLE first",
             Self::Store(error) => return error.hint(),
+            Self::Dialect(error) => return error.hint(),
             Self::Path(PathError::NotFound(path)) if is_url(path) => {
                 "check the bucket and the path, which are case-sensitive"
             }
@@ -327,6 +337,10 @@ impl Error {
             Self::Access(AccessError::ReadOnly { .. }) => "run it in a session that may write",
             Self::Access(AccessError::Outside { .. }) => {
                 "name a file below an allowed root, or have its table registered"
+            }
+            Self::SettingNotFound(missing) => {
+                let list = "SHOW ALL lists all settings and their values".to_owned();
+                return missing.hint().or(Some(list));
             }
             Self::Setting(SettingError::UnknownKey { .. }) => {
                 "SELECT * FROM nearscan.settings lists all of them"

@@ -182,7 +182,8 @@
 //!
 //! # SQL dialect
 //!
-//! The dialect is that of DataFusion 55. Statements that DataFusion would answer wrongly are
+//! The dialect is that of DataFusion 55, with extensions that users of DuckDB know
+//! ([`nearscan_dialect`]). Statements that DataFusion would answer wrongly are
 //! [corrected](nearscan_corrections), or refused if that is not possible. The folder `examples` of
 //! this crate has complete programs.
 
@@ -193,6 +194,7 @@ mod builder;
 mod cache_folder;
 mod catalog;
 mod corruption;
+mod dialect;
 mod drive_spec;
 mod drives;
 mod engine;
@@ -209,6 +211,7 @@ pub mod parquet;
 mod planned;
 mod prepared;
 mod profile;
+mod progress;
 mod query;
 pub mod serving;
 mod session;
@@ -228,6 +231,7 @@ pub use drive_spec::{DriveScheme, DriveSpec, DriveSpecError};
 pub use engine::{Engine, SessionOptions};
 pub use error::{Error, Result};
 pub use interrupt::CancelHandle;
+pub use nearscan_dialect::type_name;
 pub use nearscan_drive as drive;
 pub use nearscan_drive::{KernelStage, Limit, Modelled};
 pub use nearscan_optimizer::{
@@ -237,6 +241,7 @@ pub use nearscan_optimizer::{
 };
 pub use planned::PlannedQuery;
 pub use profile::{OperatorMetric, OperatorProfile, PushdownProfile, QueryProfile};
+pub use progress::{AmountRead, Progress};
 pub use query::{Query, QueryResult};
 pub use session::{Session, TableName};
 pub use statement::{Ending, Statement};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Layers the catalogs of a session over those that all sessions share.
+//! Layers the catalogs of a session over those that all sessions share, and the tables that only
+//! one statement sees over those of its session.
 //!
 //! A name is looked up in the session's own catalog, schema or tables first, then in the shared
 //! ones. Registered entries go to the session, and dropped ones are hidden from it. The shared
@@ -14,8 +15,9 @@ use std::{
 use async_trait::async_trait;
 use datafusion::{
     catalog::{CatalogProvider, CatalogProviderList, SchemaProvider, TableProvider},
-    common::{Result, exec_err},
+    common::{Result, exec_err, internal_datafusion_err},
     datasource::TableType,
+    execution::{SessionState, SessionStateBuilder},
 };
 
 use crate::system::SCHEMA_NAME;
@@ -75,6 +77,27 @@ impl OverlayCatalogList {
     pub(crate) fn over(shared: Arc<dyn CatalogProviderList>) -> Self {
         Self { own: Entries::new(), shared }
     }
+}
+
+/// A state with more tables in its default schema, in place of those of the same names; the
+/// catalogs of the session itself do not change.
+pub(crate) fn with_tables(
+    state: SessionState,
+    tables: Vec<(String, Arc<dyn TableProvider>)>,
+) -> Result<SessionState> {
+    if tables.is_empty() {
+        return Ok(state);
+    }
+    let catalogs = OverlayCatalogList::over(Arc::clone(state.catalog_list()));
+    let names = &state.config_options().catalog;
+    let catalog = catalogs.catalog(&names.default_catalog);
+    let schema = catalog.and_then(|catalog| catalog.schema(&names.default_schema));
+    let schema = schema.ok_or_else(|| internal_datafusion_err!("there is no default schema"))?;
+    for (name, table) in tables {
+        schema.deregister_table(&name)?;
+        schema.register_table(name, table)?;
+    }
+    Ok(SessionStateBuilder::new_from_existing(state).with_catalog_list(Arc::new(catalogs)).build())
 }
 
 impl CatalogProviderList for OverlayCatalogList {

@@ -69,7 +69,8 @@ impl PlannedQuery {
     /// Columns of the result; none if the statement returns no rows.
     #[must_use]
     pub fn schema(&self) -> SchemaRef {
-        self.planned.plan.schema()
+        let schema = self.planned.plan.schema();
+        self.planned.names.rename(&schema).unwrap_or(schema)
     }
 
     /// Starts a run, with the timeout of the query.
@@ -104,7 +105,7 @@ impl PlannedQuery {
     /// Returns the plan and the decision about each scan, without counters.
     #[must_use]
     pub fn profile(&self) -> QueryProfile {
-        let Planned { plan, decisions, time } = &self.planned;
+        let Planned { plan, decisions, time, .. } = &self.planned;
         profile(plan.as_ref(), decisions.clone(), *time)
     }
 }

@@ -19,6 +19,7 @@ use datafusion::{
 };
 use futures::TryStreamExt;
 use nearscan_corrections::depth;
+use nearscan_dialect::DisplayNames;
 use nearscan_drive::clock::Stopwatch;
 use nearscan_optimizer::{Candidate, PushdownContext, recorded};
 
@@ -40,6 +41,8 @@ pub struct Query {
     pub(crate) frame: DataFrame,
     /// Depth of its logical plan.
     levels: usize,
+    /// How its columns are shown.
+    names: DisplayNames,
     pub(crate) interrupts: Interrupts,
 }
 
@@ -56,13 +59,19 @@ pub struct QueryResult {
 
 impl Query {
     pub(crate) fn new(frame: DataFrame, levels: usize) -> Self {
-        Self { frame, levels, interrupts: Interrupts::default() }
+        Self { frame, levels, names: DisplayNames::default(), interrupts: Interrupts::default() }
+    }
+
+    /// Shows the columns of the result by other names.
+    pub(crate) fn named(self, names: DisplayNames) -> Self {
+        Self { names, ..self }
     }
 
     /// Columns of the result; none if the statement returns no rows.
     #[must_use]
     pub fn schema(&self) -> SchemaRef {
-        Arc::clone(self.frame.schema().inner())
+        let schema = self.frame.schema().inner();
+        self.names.rename(schema).unwrap_or_else(|| Arc::clone(schema))
     }
 
     /// Returns the logical plan, neither analyzed nor optimized.
@@ -78,10 +87,21 @@ impl Query {
     /// [`Error::Parameter`](crate::Error::Parameter) if a parameter has no value, or a value has no
     /// parameter or the wrong type.
     pub fn bind(self, values: impl Into<ParamValues>) -> Result<Self> {
-        let Self { frame, levels, interrupts } = self;
+        let Self { frame, levels, names, interrupts } = self;
         let (state, plan) = frame.into_parts();
         let plan = parameters::bind(plan, values.into())?;
-        Ok(Self { frame: DataFrame::new(state, plan), levels, interrupts })
+        Ok(Self { frame: DataFrame::new(state, plan), levels, names, interrupts })
+    }
+
+    /// Leaves out the first rows, and returns at most so many of the others. An order of the query
+    /// is kept, which a LIMIT around it as a subquery would not do.
+    ///
+    /// # Errors
+    /// [`Error::Plan`](crate::Error::Plan) if the statement returns no rows.
+    pub fn limit(&self, offset: usize, count: Option<usize>) -> Result<Self> {
+        let frame = self.frame.clone().limit(offset, count)?;
+        let (levels, names) = (self.levels + 1, self.names.clone());
+        Ok(Self { frame, levels, names, interrupts: Interrupts::default() })
     }
 
     /// Limits the time of each run, including planning; a run that exceeds it ends with
@@ -119,7 +139,8 @@ impl Query {
             // DataFusion's.
             false => (caught(planning).await?, Vec::new()),
         };
-        Ok(Planned { plan: plan?, decisions, time: watch.elapsed() })
+        let names = self.names.clone();
+        Ok(Planned { plan: plan?, decisions, time: watch.elapsed(), names })
     }
 
     /// Plans the query without running it; the profile has the plan and the decisions, and no

@@ -5,7 +5,7 @@
 //! threads. A change by one call is visible to every later call of the session, and to no other
 //! session.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use datafusion::{
     arrow::{array::RecordBatch, datatypes::SchemaRef},
@@ -22,13 +22,15 @@ use datafusion::{
 };
 
 use nearscan_corrections::{depth, plan_statement};
+use nearscan_dialect::{display_names, expand};
 use nearscan_optimizer::{LocalReads, cost::HostRates};
 
 use crate::{
     access::Access,
     catalog::{FileCatalogList, SessionLink},
+    dialect::SessionCatalog,
     error::{Error, ErrorContext, Missing, Result},
-    files, host,
+    files, host, overlay,
     prepared::PreparedStatements,
     query::Query,
     settings::{NearscanOptions, PREFIX, SETTINGS, Setting, SettingError},
@@ -158,9 +160,17 @@ impl Session {
     /// [`Error::StatementCount`] if the text has none or several statements, otherwise the error of
     /// the statement.
     pub async fn sql(&self, text: &str) -> Result<Query> {
+        self.plan(self.statement(text)?).await
+    }
+
+    /// Returns the one statement of a text.
+    ///
+    /// # Errors
+    /// [`Error::StatementCount`] if the text has none or several, otherwise that of its syntax.
+    pub fn statement(&self, text: &str) -> Result<Statement> {
         let mut statements = self.statements(text);
         match (statements.pop(), statements.len()) {
-            (Some(statement), 0) => self.plan(statement?).await,
+            (Some(statement), 0) => statement,
             (_, left) if left > 0 => Err(Error::StatementCount { found: left + 1 }),
             (_, left) => Err(Error::StatementCount { found: left }),
         }
@@ -182,28 +192,60 @@ impl Session {
         statement::ending(text, &self.context.copied_config().options().sql_parser)
     }
 
+    /// Returns the names in FROM for which the session has no table, sorted, paths of files among
+    /// them; names with a schema are left out. A program can make tables of names before it plans
+    /// the statement.
+    #[must_use]
+    pub fn unknown_tables(&self, statement: &Statement) -> Vec<String> {
+        // A copy of the state takes longer than the look-up.
+        let state = self.context.state_ref();
+        let references = state.read().resolve_table_references(&statement.parsed);
+        let bare = references.into_iter().flatten().filter_map(|reference| match reference {
+            TableReference::Bare { table } => Some(table.to_string()),
+            _ => None,
+        });
+        let is_unknown = |name: &String| {
+            !self.context.table_exist(TableReference::bare(name.as_str())).unwrap_or(true)
+        };
+        let names: BTreeSet<String> = bare.filter(is_unknown).collect();
+        names.into_iter().collect()
+    }
+
     /// Plans one statement of [`Session::statements`], as [`Session::sql`] does.
     ///
     /// # Errors
     /// The error of the statement.
     pub async fn plan(&self, statement: Statement) -> Result<Query> {
+        self.plan_with(statement, Vec::new()).await
+    }
+
+    /// Plans one statement that sees more tables than the session has: by their names without a
+    /// schema, in place of tables of the session. What it makes or changes is the session's.
+    ///
+    /// # Errors
+    /// The error of the statement.
+    pub async fn plan_with(
+        &self,
+        statement: Statement,
+        tables: Vec<(String, Arc<dyn TableProvider>)>,
+    ) -> Result<Query> {
         let levels = statement.levels();
-        let planned =
-            depth::with_enough_stack(levels, Box::pin(self.plan_parsed(statement.parsed))).await;
+        let planning = Box::pin(self.plan_parsed(statement.parsed, tables));
+        let planned = depth::with_enough_stack(levels, planning).await;
         planned.map_err(|error| self.classify(error))
     }
 
     /// Sets a setting of Nearscan or DataFusion.
     ///
     /// # Errors
-    /// [`Error::Setting`] or [`Error::Configuration`] if there is no such setting or the value is
-    /// invalid.
+    /// [`Error::SettingNotFound`] if there is no such setting, [`Error::Setting`] or
+    /// [`Error::Configuration`] if the value is invalid.
     pub async fn set(&self, key: &str, value: &str) -> Result<()> {
         self.apply(key, value)?;
         let variable = SetVariable { variable: key.to_owned(), value: value.to_owned() };
         let plan = LogicalPlan::Statement(SetStatement::SetVariable(variable));
-        Box::pin(self.context.execute_logical_plan(plan)).await?;
-        Ok(())
+        let executed = Box::pin(self.context.execute_logical_plan(plan)).await;
+        executed.map(drop).map_err(|error| self.classify(error))
     }
 
     /// Returns the current settings of Nearscan.
@@ -243,7 +285,11 @@ impl Session {
         &self.context
     }
 
-    async fn plan_parsed(&self, parsed: Parsed) -> Result<Query, DataFusionError> {
+    async fn plan_parsed(
+        &self,
+        mut parsed: Parsed,
+        tables: Vec<(String, Arc<dyn TableProvider>)>,
+    ) -> Result<Query, DataFusionError> {
         if let Parsed::Reset(ResetStatement::Variable(name)) = &parsed {
             let key = name.to_string().to_lowercase();
             self.access.check_setting(&key)?;
@@ -251,8 +297,11 @@ impl Session {
                 return self.reset(&key);
             }
         }
-        let state = self.context.state();
+        let state = overlay::with_tables(self.context.state(), tables)?;
         let corrections = NearscanOptions::corrections_of(state.config_options());
+        let catalog = SessionCatalog { state: &state, corrections, access: &self.access };
+        Box::pin(expand(&mut parsed, &catalog)).await?;
+        let names = display_names(&parsed);
         let plan = plan_statement(&state, parsed, corrections).await?;
         self.access.check_plan(&plan)?;
         let plan = match plan {
@@ -282,7 +331,7 @@ impl Session {
             // The context would copy its state once more, which takes as long as parsing.
             query => DataFrame::new(state, query),
         };
-        Ok(Query::new(frame, levels))
+        Ok(Query::new(frame, levels).named(names))
     }
 
     /// Returns the empty query of a statement that was already executed.
@@ -321,8 +370,10 @@ impl Session {
     }
 
     fn classify(&self, error: DataFusionError) -> Error {
+        let entries = self.context.copied_config().options().entries();
+        let settings = entries.into_iter().map(|entry| entry.key).collect();
         let tables = self.table_names();
-        ErrorContext { tables, ..ErrorContext::default() }.classify(error)
+        ErrorContext { tables, settings, ..ErrorContext::default() }.classify(error)
     }
 
     /// Tables as a query names them: with their schema unless that is the default.

@@ -7,7 +7,7 @@
 
 use datafusion::{
     common::DataFusionError,
-    config::SqlParserOptions,
+    config::{Dialect as DialectName, SqlParserOptions},
     sql::{
         parser::Statement as Parsed,
         sqlparser::{
@@ -17,7 +17,8 @@ use datafusion::{
         },
     },
 };
-use nearscan_corrections::{CorrectionSet, parse_statement};
+use nearscan_corrections::{CorrectionSet, parse_and_rewrite};
+use nearscan_dialect::{NearscanDialect, prepare, rewrite};
 
 use crate::error::{ErrorContext, Result};
 
@@ -77,7 +78,14 @@ pub(crate) fn split(
             let source = source(text, &group);
             // The error of an incomplete statement is at the end of the statement, not of the text.
             let context = ErrorContext { end: end(&group), ..context.clone() };
-            parse_statement(group, dialect.as_ref(), options, corrections)
+            let prepared = match is_ours(options) {
+                true => prepare(group),
+                false => Ok(group),
+            };
+            prepared
+                .and_then(|group| {
+                    parse_and_rewrite(group, dialect.as_ref(), options, corrections, rewrite)
+                })
                 .map(|(parsed, levels)| Statement { parsed, levels, text: source.to_owned() })
                 .map_err(|error| context.classify(error))
         })
@@ -139,8 +147,17 @@ pub(crate) fn ending(text: &str, options: &SqlParserOptions) -> Ending {
     }
 }
 
+/// Returns the dialect of the settings; the default is ours.
 fn dialect_of(options: &SqlParserOptions) -> Box<dyn Dialect> {
+    if is_ours(options) {
+        return Box::new(NearscanDialect);
+    }
     dialect_from_str(options.dialect).unwrap_or_else(|| Box::new(GenericDialect {}))
+}
+
+/// Whether the dialect is ours, and not one that a user has chosen.
+fn is_ours(options: &SqlParserOptions) -> bool {
+    options.dialect == DialectName::Generic
 }
 
 fn is_blank(tokens: &[TokenWithSpan]) -> bool {

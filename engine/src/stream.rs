@@ -13,7 +13,10 @@ use std::{
 };
 
 use datafusion::{
-    arrow::{array::RecordBatch, datatypes::SchemaRef},
+    arrow::{
+        array::{RecordBatch, RecordBatchOptions},
+        datatypes::{Field, FieldRef, Schema, SchemaRef},
+    },
     common::DataFusionError,
     execution::TaskContext,
     physical_plan::{
@@ -22,6 +25,7 @@ use datafusion::{
     },
 };
 use futures::{FutureExt, Stream, StreamExt, TryStreamExt, future::BoxFuture};
+use nearscan_dialect::DisplayNames;
 use nearscan_drive::clock::Stopwatch;
 use nearscan_optimizer::{Candidate, PushdownContext, context::RunningQuery, with_query_id};
 
@@ -40,6 +44,8 @@ pub(crate) struct Planned {
     pub(crate) decisions: Vec<Candidate>,
     /// The time of planning.
     pub(crate) time: Duration,
+    /// How the columns of the result are shown.
+    pub(crate) names: DisplayNames,
 }
 
 /// The rows of a running query, batch by batch.
@@ -48,6 +54,8 @@ pub struct QueryStream {
     /// Becomes ready when the query is interrupted.
     interrupt: BoxFuture<'static, Error>,
     inner: SendableRecordBatchStream,
+    /// The columns of the result with the names that are shown.
+    schema: SchemaRef,
     plan: Arc<dyn ExecutionPlan>,
     decisions: Vec<Candidate>,
     planning: Duration,
@@ -69,7 +77,7 @@ impl QueryStream {
         task: impl Into<Arc<TaskContext>>,
         interrupt: BoxFuture<'static, Error>,
     ) -> Result<Self> {
-        let Planned { mut plan, decisions, time: planning } = planned;
+        let Planned { mut plan, decisions, time: planning, names } = planned;
         let task = task.into();
         let stopwatch = Stopwatch::start();
         let context = task.session_config().get_extension::<PushdownContext>();
@@ -79,10 +87,12 @@ impl QueryStream {
         }
         let running = context.map(|context| context.begin_query());
         let inner = execute_stream(Arc::clone(&plan), task)?;
+        let schema = names.rename(&inner.schema()).unwrap_or_else(|| inner.schema());
         Ok(Self {
             id,
             interrupt,
             inner,
+            schema,
             plan,
             decisions,
             planning,
@@ -114,7 +124,7 @@ impl QueryStream {
     /// Columns of every batch.
     #[must_use]
     pub fn schema(&self) -> SchemaRef {
-        self.inner.schema()
+        Arc::clone(&self.schema)
     }
 
     /// Returns the profile of the query so far; it is complete after the last batch.
@@ -152,7 +162,7 @@ impl Stream for QueryStream {
                 Err(panic) => Some(Err(from_panic(&*panic))),
             };
             self.elapsed = self.stopwatch.elapsed();
-            match item {
+            match item.map(|item| item.and_then(|batch| renamed(batch, &self.schema))) {
                 Some(Ok(batch)) => {
                     self.rows += u64::try_from(batch.num_rows()).unwrap_or(u64::MAX);
                     return Poll::Ready(Some(Ok(batch)));
@@ -171,6 +181,22 @@ impl Stream for QueryStream {
         self.failing = None;
         Poll::Ready(Some(Err(error)))
     }
+}
+
+/// Returns a batch with the names that are shown.
+fn renamed(batch: RecordBatch, schema: &SchemaRef) -> Result<RecordBatch, DataFusionError> {
+    let is_named = |(own, shown): (&FieldRef, &FieldRef)| own.name() == shown.name();
+    if batch.schema_ref().fields().iter().zip(schema.fields()).all(is_named) {
+        return Ok(batch);
+    }
+    let names = schema.fields().iter().map(|field| field.name());
+    let fields = batch.schema_ref().fields().iter().zip(names);
+    let fields: Vec<Field> =
+        fields.map(|(field, name)| Field::clone(field).with_name(name.clone())).collect();
+    let schema = Schema::new_with_metadata(fields, schema.metadata().clone());
+    let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+    let columns = batch.columns().to_vec();
+    Ok(RecordBatch::try_new_with_options(Arc::new(schema), columns, &options)?)
 }
 
 impl std::fmt::Debug for QueryStream {

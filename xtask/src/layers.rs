@@ -119,6 +119,8 @@ const PLACES: &[(&str, Layer)] = &[
     ("pushdown/xrt", L3),
     ("pushdown/remote", L3),
     (CORRECTIONS, L4),
+    // Syntax in, syntax out: only the engine, which parses statements, has a use for it.
+    ("engine/dialect", L4),
     (OPTIMIZER, L4),
     (ENGINE, L5),
     ("connectors/python", L6),

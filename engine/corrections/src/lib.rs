@@ -53,5 +53,5 @@ pub use physical::null_extension::input_of_barrier;
 pub use registry::{CORRECTIONS, Correction, Description};
 pub use rule::ReadCorrections;
 pub use set::{CorrectionSet, UnknownCorrection};
-pub use statement::{parse_statement, plan_statement};
+pub use statement::{parse_and_rewrite, parse_statement, plan_statement};
 pub use unchanged::input_of_unchanged;

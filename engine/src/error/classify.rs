@@ -16,6 +16,8 @@ use datafusion::{
     sql::sqlparser::parser::ParserError,
 };
 
+use nearscan_dialect::DialectError;
+
 use super::{AccessError, Error, Missing, PathError, Place, StoreError};
 use crate::{
     corruption::{Corruption, cause},
@@ -25,6 +27,9 @@ use crate::{
 /// Least similarity of two names, from 0 to 1, for a suggestion: `lineitm` and `lineitem` have
 /// 0.875, `l_qty` and `l_quantity` have 0.5.
 const LIKENESS_MIN: f64 = 0.5;
+
+/// The same of the last parts of settings, of which many are alike: `mod` and `mode` have 0.75.
+const LIKENESS_OF_SETTINGS: f64 = 0.7;
 
 /// Largest number of suggestions.
 const SIMILAR_MAX: usize = 3;
@@ -38,6 +43,8 @@ pub(crate) struct ErrorContext<'a> {
     pub(crate) end: Option<(u64, u64)>,
     /// Names of the existing tables.
     pub(crate) tables: Vec<String>,
+    /// Keys of the existing settings.
+    pub(crate) settings: Vec<String>,
 }
 
 impl ErrorContext<'_> {
@@ -90,8 +97,15 @@ impl ErrorContext<'_> {
         match root {
             DataFusionError::SQL(parser, _) => Some(self.syntax(parser)),
             DataFusionError::External(source) => {
-                if let Some(setting) = source.downcast_ref::<SettingError>() {
-                    return Some(Error::Setting(setting.clone()));
+                match source.downcast_ref::<SettingError>() {
+                    Some(SettingError::UnknownKey { key }) => {
+                        return Some(self.setting_not_found(key));
+                    }
+                    Some(setting) => return Some(Error::Setting(setting.clone())),
+                    None => {}
+                }
+                if let Some(dialect) = source.downcast_ref::<DialectError>() {
+                    return Some(Error::Dialect(Box::new(dialect.clone())));
                 }
                 if let Some(access) = source.downcast_ref::<AccessError>() {
                     return Some(Error::Access(access.clone()));
@@ -105,6 +119,12 @@ impl ErrorContext<'_> {
                 _ => None,
             },
             DataFusionError::Plan(message) => self.plan(message),
+            DataFusionError::Configuration(message) => {
+                let key = between(message, "Config value \"", "\" not found on ")
+                    .or_else(|| between(message, "ould not find config namespace for key \"", "\""))
+                    .or_else(|| between(message, "ould not find config namespace \"", "\""))?;
+                Some(self.setting_not_found(key))
+            }
             DataFusionError::Execution(message) => {
                 let name = message.strip_prefix("External table '").or_else(|| {
                     message.strip_prefix("The table ").or_else(|| message.strip_prefix("Table '"))
@@ -129,6 +149,9 @@ impl ErrorContext<'_> {
             }
             return Some(Error::Path(PathError::Empty(path.into())));
         }
+        if let Some(key) = between(message, "'", "' is not a variable which can be viewed") {
+            return Some(self.setting_not_found(key));
+        }
         let ungrouped = between(message, "column \"", "\" must appear in the GROUP BY clause");
         if let Some(column) = ungrouped.filter(|_| !message.contains("ORDER BY")) {
             return Some(Error::NotGrouped { column: column.to_owned() });
@@ -142,6 +165,25 @@ impl ErrorContext<'_> {
             })));
         }
         None
+    }
+
+    /// The error of a key, of which DataFusion may know the last part only. Keys are compared by
+    /// their last parts, because the others are the same for many.
+    fn setting_not_found(&self, key: &str) -> Error {
+        let last = |key: &str| key.rsplit('.').next().unwrap_or_default().to_owned();
+        let parts: Vec<String> = self.settings.iter().map(|known| last(known)).collect();
+        let alike = similar_by(&last(key), &parts, LIKENESS_OF_SETTINGS);
+        let meant = self.settings.iter().filter(|known| alike.contains(&last(known)));
+        let mut meant: Vec<String> = meant.cloned().collect();
+        let nearest = similar(key, &meant);
+        meant.truncate(SIMILAR_MAX);
+        let similar = if nearest.is_empty() { meant } else { nearest };
+        // Those that exist are too many to be listed.
+        Error::SettingNotFound(Box::new(Missing {
+            name: key.to_owned(),
+            similar,
+            known: Vec::new(),
+        }))
     }
 
     fn syntax(&self, error: &ParserError) -> Error {
@@ -223,11 +265,15 @@ fn missing(name: &str, known: Vec<String>) -> Missing {
 
 /// Returns the names that are most similar to `name`, the most similar first.
 fn similar(name: &str, known: &[String]) -> Vec<String> {
+    similar_by(name, known, LIKENESS_MIN)
+}
+
+fn similar_by(name: &str, known: &[String], likeness_min: f64) -> Vec<String> {
     let name = name.to_lowercase();
     let mut scored: Vec<(f64, &String)> = known
         .iter()
         .map(|other| (normalized_levenshtein(&name, &other.to_lowercase()), other))
-        .filter(|(likeness, _)| *likeness >= LIKENESS_MIN)
+        .filter(|(likeness, _)| *likeness >= likeness_min)
         .collect();
     scored.sort_by(|(one, name), (two, other)| {
         Reverse(*one)
@@ -289,6 +335,13 @@ mod tests {
             text: Some(sql),
             end: Some((sql.lines().count() as u64, sql.lines().last().unwrap().len() as u64 + 1)),
             tables: vec!["lineitem".to_owned()],
+            settings: session
+                .copied_config()
+                .options()
+                .entries()
+                .into_iter()
+                .map(|it| it.key)
+                .collect(),
         };
         let error = match session.sql(sql).await {
             Ok(frame) => frame.collect().await.unwrap_err(),
@@ -316,6 +369,14 @@ mod tests {
         "error: function 'coun' not found\n  hint: did you mean 'count'?"
     )]
     #[case(
+        "SET datafusion.execution.batch_siz = 1",
+        "error: unknown setting 'batch_siz'\n  hint: did you mean 'datafusion.execution.batch_size'?"
+    )]
+    #[case(
+        "SET zzzzzzzzzzzzzzzz.q = 1",
+        "error: unknown setting 'zzzzzzzzzzzzzzzz'\n  hint: SHOW ALL lists all settings and their values"
+    )]
+    #[case(
         "CREATE TABLE lineitem AS SELECT 1",
         "error: table 'lineitem' already exists\n  hint: use CREATE OR REPLACE, or DROP TABLE first"
     )]
@@ -339,7 +400,8 @@ mod tests {
         "SELECT l_tax + DATE '2020-01-01' + 'x' FROM lineitem GROUP BY l_quantity",
         "error: invalid statement"
     )]
-    #[case("SET datafusion.nothing = 1", "error: invalid setting")]
+    #[case("SET datafusion.nothing = 1", "error: unknown setting 'nothing'")]
+    #[case("SET datafusion.explain.format = 'nope'", "error: invalid setting")]
     #[tokio::test]
     async fn classifies_errors_by_cause(#[case] sql: &str, #[case] expected: &str) {
         let text = read(sql).await;

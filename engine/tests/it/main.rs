@@ -14,6 +14,8 @@ mod damage;
 #[cfg(test)]
 mod deep;
 #[cfg(test)]
+mod dialect;
+#[cfg(test)]
 mod examples;
 #[cfg(test)]
 mod join_rows;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Statements, streams, profiles and errors.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use futures::StreamExt;
 use nearscan::{Ending, Engine, Error};
 
-use crate::support::{Data, ROWS, engine, failure};
+use crate::support::{Data, ROWS, engine, failure, rows_of, shown};
 
 /// Compiles only if a call's future may move between threads.
 fn assert_send<T: Send>(value: T) -> T {
@@ -148,4 +148,61 @@ async fn errors_name_tables_and_columns_of_this_session() {
     let expected =
         "error: column 'kk' not found\n  detail: columns: k, v\n  hint: did you mean 'k'?";
     assert_eq!(failure(&engine, "SELECT kk FROM t").await, expected);
+}
+
+#[tokio::test]
+async fn limit_keeps_the_order_of_the_query() {
+    let engine = engine().await;
+    let query = engine.sql("SELECT value FROM range(0, 1000) ORDER BY value DESC").await.unwrap();
+    let limited = query.limit(1, Some(3)).unwrap();
+    assert_eq!(shown(limited.collect().await.unwrap()).trim(), "998\n997\n996");
+    assert_eq!(limited.limit(2, None).unwrap().collect().await.unwrap().profile.rows, 1);
+    assert_eq!(query.collect().await.unwrap().profile.rows, 1000);
+}
+
+#[tokio::test]
+async fn unknown_tables_are_those_that_a_statement_needs_and_the_session_lacks() {
+    let data = Data::make().await;
+    let engine = data.engine().await;
+    let unknown = |text: &str| {
+        let statement = engine.statement(text).unwrap();
+        engine.unknown_tables(&statement)
+    };
+    assert!(unknown("SELECT * FROM t").is_empty());
+    assert_eq!(
+        unknown(
+            "WITH c AS (SELECT * FROM u) SELECT (SELECT max(k) FROM \"W x\") FROM c, t, s.other"
+        ),
+        ["W x", "u"]
+    );
+    let path = data.path("t.parquet");
+    assert_eq!(unknown(&format!("SELECT * FROM '{path}'")), [path]);
+    assert_eq!(unknown("CREATE TABLE n AS SELECT * FROM u"), ["n", "u"]);
+}
+
+#[tokio::test]
+async fn table_of_one_statement_hides_that_of_the_session_from_it_alone() {
+    let engine = engine().await;
+    for statement in ["CREATE TABLE t AS SELECT 1 AS a", "CREATE TABLE u AS SELECT 2 AS a"] {
+        engine.sql(statement).await.unwrap();
+    }
+    let rows = async |sql: &str, names: &[&str]| {
+        let table = engine.uncorrected_context().table_provider("u").await.unwrap();
+        let tables = names.iter().map(|name| ((*name).to_owned(), Arc::clone(&table)));
+        let statement = engine.statement(sql).unwrap();
+        let query = engine.plan_with(statement, tables.collect()).await.unwrap();
+        shown(query.collect().await.unwrap())
+    };
+    assert_eq!(rows("SELECT t.a, u.a, v.a FROM t, u, v", &["t", "v"]).await, "2 2 2");
+    assert_eq!(rows("SELECT a FROM t", &[]).await, "1");
+    // What the statement makes is the session's, even by the name of a table that only it sees.
+    rows("CREATE TABLE v AS SELECT a + 1 AS a FROM v", &["v"]).await;
+    rows("CREATE VIEW w AS SELECT a * 10 AS a FROM x", &["x"]).await;
+    rows("INSERT INTO v SELECT a FROM x", &["x"]).await;
+    rows("SET nearscan.scan = 'datafusion'", &["x"]).await;
+    assert_eq!(rows_of(&engine, "SELECT a FROM v ORDER BY a").await, ["2", "3"]);
+    assert_eq!(rows_of(&engine, "SELECT a FROM w").await, ["20"]);
+    assert_eq!(engine.options().scan, nearscan::settings::ScanReader::DataFusion);
+    let several = engine.statement("SELECT 1; SELECT 2").unwrap_err();
+    assert!(matches!(several, Error::StatementCount { found: 2 }));
 }

@@ -52,11 +52,17 @@ async fn wrong_ones_are_refused_wherever_they_come_from() {
     let built = Engine::builder().set("nearscan.pushdown.mode", "so").build().await;
     assert_eq!(built.unwrap_err().render(), expected);
     let error = engine.set("nearscan.nothing", "1").await.unwrap_err();
-    assert!(matches!(error, Error::Setting(_)), "{error:?}");
+    assert!(matches!(error, Error::SettingNotFound(_)), "{error:?}");
+    let error = failure(&engine, "SET nearscan.pushdown.mod = 'off'").await;
+    let expected = "error: unknown setting 'nearscan.pushdown.mod'\n  \
+                    hint: did you mean 'nearscan.pushdown.mode'?";
+    assert_eq!(error, expected);
+    let shown = failure(&engine, "SHOW nearscan.pushdown.mod").await;
+    assert_eq!(shown, expected);
     let error = failure(&engine, "RESET nearscan.nothing").await;
     assert!(error.starts_with("error: unknown setting 'nearscan.nothing'"), "{error}");
     let error = engine.set("datafusion.nothing", "1").await.unwrap_err();
-    assert!(matches!(error, Error::Configuration(_)), "{error:?}");
+    assert!(matches!(error, Error::SettingNotFound(_)), "{error:?}");
 }
 
 #[tokio::test]

@@ -53,7 +53,9 @@ pub fn of(sql: &str, error: &Error) -> Option<String> {
         Error::TableNotFound(_) => "table not found".to_owned(),
         Error::ColumnNotFound(_) => "column not found".to_owned(),
         Error::Path(_) => NO_FILE.to_owned(),
-        Error::Setting(_) | Error::Configuration(_) => "setting".to_owned(),
+        Error::Setting(_) | Error::SettingNotFound(_) | Error::Configuration(_) => {
+            "setting".to_owned()
+        }
         Error::Unsupported(error) => format!("not supported: {}", source(error)),
         Error::Plan(error) => format!("plan: {}", source(error)),
         Error::TableExists { .. } => "table that exists".to_owned(),

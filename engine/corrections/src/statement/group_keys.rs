@@ -46,7 +46,8 @@ impl VisitorMut for Unnests {
 
     fn pre_visit_table_factor(&mut self, table: &mut TableFactor) -> ControlFlow<()> {
         match table {
-            TableFactor::UNNEST { .. } => ControlFlow::Break(()),
+            // The dialect replaces UNPIVOT by `unnest`.
+            TableFactor::UNNEST { .. } | TableFactor::Unpivot { .. } => ControlFlow::Break(()),
             _ => ControlFlow::Continue(()),
         }
     }

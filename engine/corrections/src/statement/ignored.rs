@@ -86,6 +86,12 @@ impl VisitorMut for Clauses {
                 ("TABLESAMPLE", sample.is_some()),
             ]),
             TableFactor::Derived { sample, .. } => first(&[("TABLESAMPLE", sample.is_some())]),
+            // The planner would show their syntax trees.
+            TableFactor::MatchRecognize { .. } => ControlFlow::Break("MATCH_RECOGNIZE"),
+            TableFactor::JsonTable { .. } => ControlFlow::Break("JSON_TABLE"),
+            TableFactor::OpenJsonTable { .. } => ControlFlow::Break("OPENJSON"),
+            TableFactor::XmlTable { .. } => ControlFlow::Break("XMLTABLE"),
+            TableFactor::SemanticView { .. } => ControlFlow::Break("SEMANTIC_VIEW"),
             _ => ControlFlow::Continue(()),
         }
     }

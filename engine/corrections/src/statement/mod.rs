@@ -43,13 +43,28 @@ pub fn parse_statement(
     options: &SqlParserOptions,
     enabled: CorrectionSet,
 ) -> Result<(Parsed, usize)> {
+    parse_and_rewrite(tokens, dialect, options, enabled, |_| Ok(()))
+}
+
+/// Parses a statement as [`parse_statement`] does, and rewrites it before it is corrected: what a
+/// dialect replaces is not refused as a clause that the planner ignores.
+///
+/// # Errors
+/// Those of [`parse_statement`] and of `rewrite`.
+pub fn parse_and_rewrite(
+    tokens: Vec<TokenWithSpan>,
+    dialect: &dyn Dialect,
+    options: &SqlParserOptions,
+    enabled: CorrectionSet,
+    rewrite: fn(&mut Parsed) -> Result<()>,
+) -> Result<(Parsed, usize)> {
     if !enabled.contains(Correction::GrowStack) {
-        return Ok((parse(tokens, dialect, options, enabled)?, 0));
+        return Ok((parse(tokens, dialect, options, enabled, rewrite)?, 0));
     }
     let levels = depth::statement::levels(&tokens)?;
     // Before its chains are balanced, the depth of a statement may be its length.
     let parsed = depth::on_enough_stack(levels + tokens.len() / TOKENS_OF_A_LEVEL, || {
-        parse(tokens, dialect, options, enabled)
+        parse(tokens, dialect, options, enabled, rewrite)
     });
     Ok((parsed?, levels))
 }
@@ -63,6 +78,7 @@ fn parse(
     dialect: &dyn Dialect,
     options: &SqlParserOptions,
     enabled: CorrectionSet,
+    rewrite: fn(&mut Parsed) -> Result<()>,
 ) -> Result<Parsed> {
     let words = Words::of(&tokens);
     let mut statements = DFParserBuilder::new(tokens)
@@ -72,6 +88,13 @@ fn parse(
         .parse_statements()?;
     match (statements.pop_front(), statements.len()) {
         (Some(mut statement), 0) => {
+            if enabled.contains(Correction::GrowStack)
+                && words.connectives >= depth::chains::MIN_TERMS - 1
+            {
+                balance(&mut statement);
+            }
+            // Visitors recurse, so they come after that.
+            rewrite(&mut statement)?;
             correct(&mut statement, &words, enabled)?;
             Ok(statement)
         }
@@ -101,11 +124,25 @@ impl Words {
                 Keyword::AND | Keyword::OR => words.connectives += 1,
                 Keyword::DISTINCT => words.has_distinct = true,
                 Keyword::ANY | Keyword::SOME => words.has_any = true,
-                Keyword::UNNEST => words.has_unnest = true,
+                // UNPIVOT is planned with `unnest`.
+                Keyword::UNNEST | Keyword::UNPIVOT => words.has_unnest = true,
                 _ => {}
             }
         }
         words
+    }
+}
+
+/// Balances the chains of AND and OR in a statement.
+fn balance(statement: &mut Parsed) {
+    match statement {
+        Parsed::Statement(statement) => depth::chains::balance(statement),
+        Parsed::Explain(explained) => balance(&mut explained.statement),
+        Parsed::CopyTo(copy) => match &mut copy.source {
+            CopyToSource::Query(query) => depth::chains::balance(query),
+            CopyToSource::Relation(_) => {}
+        },
+        Parsed::CreateExternalTable(_) | Parsed::Reset(_) => {}
     }
 }
 
@@ -129,10 +166,6 @@ fn correct(statement: &mut Parsed, words: &Words, enabled: CorrectionSet) -> Res
 }
 
 fn correct_syntax(syntax: &mut impl VisitMut, words: &Words, enabled: CorrectionSet) -> Result<()> {
-    if enabled.contains(Correction::GrowStack) && words.connectives >= depth::chains::MIN_TERMS - 1
-    {
-        depth::chains::balance(syntax);
-    }
     if enabled.contains(Correction::RejectIgnoredClauses) {
         ignored::reject(syntax)?;
     }
