@@ -4,24 +4,52 @@
 use std::path::PathBuf;
 
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand, ValueHint};
+use clap_complete::Shell;
 use tokio::runtime::Handle;
 
 use crate::{
+    choices::{OnError, Timer},
     data,
     drive::DriveCommand,
     engine_args::EngineArgs,
     explain_json::ExplainArgs,
     failure::{Failure, Result},
     output::{Format, Output},
-    session::{OnError, Session, Timer},
+    session::Session,
     tpch::TpchCommand,
 };
+
+/// What `--help` and the manual page end with.
+const EXAMPLES: &str = "\
+Examples:
+  nearscan                                      the interactive shell
+  nearscan data/*.parquet                       the same, with a table of each file
+  nearscan -c \"FROM 'lineitem.parquet' LIMIT 5\"
+  nearscan -f report.sql -o report.csv lineitem.parquet
+  nearscan --format json -c 'SELECT 1 AS one' | jq .
+  nearscan --drive emulated: --timer -c \"SELECT count(*) FROM 'lineitem.parquet'\"
+  nearscan tpch run --scale-factor 1 --query 6
+  nearscan completions bash > ~/.local/share/bash-completion/completions/nearscan
+  nearscan man | man -l -
+
+Files:
+  ~/.config/nearscan/init.sql      runs when the interactive shell starts
+  ~/.local/state/nearscan/history  its statements, without secrets
+
+Environment:
+  NO_COLOR                 no colours
+  NEARSCAN_PAGER, PAGER    the pager of long results";
 
 /// SQL over Parquet files, with scans, filters and aggregates pushed down to the drive
 ///
 /// Without -c, -f and a script on standard input, nearscan reads statements from the terminal.
 #[derive(Debug, Parser)]
-#[command(name = "nearscan", version, subcommand_negates_reqs = true)]
+#[command(
+    name = "nearscan",
+    version,
+    subcommand_negates_reqs = true,
+    after_long_help = EXAMPLES
+)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
@@ -76,6 +104,13 @@ pub(crate) enum Command {
     Drive(DriveCommand),
     /// Print the plan of a statement, and what was decided about each scan, as JSON
     ExplainJson(ExplainArgs),
+    /// Print a script that lets a shell complete the arguments of nearscan
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+    /// Print the manual page
+    Man,
 }
 
 /// Something to run before exiting.

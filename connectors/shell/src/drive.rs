@@ -88,14 +88,14 @@ async fn work(engine: &EngineArgs, command: &DriveCommand, queries: &Handle) -> 
         DriveCommand::List(shown) => {
             let drive = with_those_of_the_machine(&engine.drive);
             let mut session = open(&EngineArgs { drive, ..engine.clone() }, shown, queries).await?;
-            session.run_text(LIST).await
+            session.run_statements(LIST).await
         }
         DriveCommand::Info { url, shown } => {
             let drive = vec![url.clone()];
             let mut session = open(&EngineArgs { drive, ..engine.clone() }, shown, queries).await?;
             let properties = properties(&session).await?;
-            session.run_text(&properties).await?;
-            session.run_text(FUNCTIONS).await
+            session.run_statements(&properties).await?;
+            session.run_statements(FUNCTIONS).await
         }
         DriveCommand::Check(arguments) => check::run(engine, arguments, queries).await,
         DriveCommand::Bench(command) => bench::run(command, engine.progress, queries).await,

@@ -48,6 +48,14 @@ impl Failure {
         Self::Statement(error.render())
     }
 
+    /// The same failure as that of a statement, which does not end the program.
+    pub(crate) fn into_statement(self) -> Self {
+        match self {
+            Self::Usage(text) => Self::Statement(text),
+            other => other,
+        }
+    }
+
     /// An error of work that is no statement, with what led to it.
     pub(crate) fn work(error: &dyn std::error::Error) -> Self {
         let mut text = format!("error: {error}");
@@ -97,6 +105,12 @@ pub(crate) const INTERRUPTED: u8 = 130;
 /// Writes a line to standard error; if that is closed, the line is dropped.
 pub(crate) fn say(text: &str) {
     let _nobody_reads = writeln!(io::stderr(), "{text}");
+}
+
+/// Writes a prompt to standard error.
+pub(crate) fn show(text: &str) {
+    let mut stderr = io::stderr();
+    let _nobody_reads = stderr.write_all(text.as_bytes()).and_then(|()| stderr.flush());
 }
 
 /// Writes a line to standard output.

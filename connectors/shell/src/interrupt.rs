@@ -6,14 +6,20 @@
 //! another one: they may be busy for long, and a runtime whose threads are all busy sees neither
 //! signals nor timers.
 
-use std::{io, time::Duration};
+use std::{
+    io, process,
+    sync::atomic::{AtomicBool, Ordering},
+    thread,
+    time::Duration,
+};
 
+use nearscan::drive::clock::Stopwatch;
 use tokio::{
     runtime::{Builder, Handle, Runtime},
     signal,
 };
 
-use crate::failure::{Failure, Result};
+use crate::failure::{Failure, INTERRUPTED, Result};
 
 /// Longest wait for work that was ended and has not yet noticed.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -62,6 +68,46 @@ fn queries(thread_count: Option<usize>) -> io::Result<Runtime> {
         builder.worker_threads(count);
     }
     builder.enable_all().build()
+}
+
+/// Whether another program, which takes Ctrl-C as a key, has the terminal.
+static IS_SHARED: AtomicBool = AtomicBool::new(false);
+
+/// While it lives, a pager has the terminal, and a second Ctrl-C does not end the program.
+pub(crate) struct SharedScreen(());
+
+impl SharedScreen {
+    pub(crate) fn begin() -> Self {
+        IS_SHARED.store(true, Ordering::Relaxed);
+        Self(())
+    }
+}
+
+impl Drop for SharedScreen {
+    fn drop(&mut self) {
+        IS_SHARED.store(false, Ordering::Relaxed);
+    }
+}
+
+/// Ends the program at the second of two Ctrl-C within a time, even if the work that the first one
+/// ended does not let go. Without this the program may wait for it.
+pub(crate) fn leave_on_second(within: Duration) -> io::Result<()> {
+    let runtime = Builder::new_current_thread().enable_all().build()?;
+    let watch = async move {
+        let mut last: Option<Stopwatch> = None;
+        while signal::ctrl_c().await.is_ok() {
+            if IS_SHARED.load(Ordering::Relaxed) {
+                last = None;
+                continue;
+            }
+            if last.is_some_and(|last| last.elapsed() < within) {
+                process::exit(INTERRUPTED.into());
+            }
+            last = Some(Stopwatch::start());
+        }
+    };
+    thread::Builder::new().name("interrupts".to_owned()).spawn(move || runtime.block_on(watch))?;
+    Ok(())
 }
 
 /// Runs `work` on this thread, or drops it at Ctrl-C.

@@ -7,6 +7,9 @@
 #![forbid(unsafe_code)]
 
 mod args;
+mod choices;
+mod commands;
+mod completions;
 mod data;
 mod dot;
 mod drive;
@@ -15,9 +18,13 @@ mod explain_json;
 mod failure;
 mod interrupt;
 mod output;
+mod profile_tree;
 mod progress;
 mod repl;
+mod script;
 mod session;
+mod style;
+mod timer;
 mod tpch;
 
 use std::{
@@ -30,6 +37,7 @@ use tokio::task::JoinSet;
 
 use crate::{
     args::{Cli, Command, Input},
+    choices::Next,
     drive::DriveCommand,
     failure::{Failure, Result},
     interrupt::Runtimes,
@@ -80,6 +88,8 @@ fn run(runtimes: &mut Runtimes, cli: &Cli) -> Result<()> {
             return run_subcommand(runtimes, explain_json::run(engine(), arguments));
         }
         Some(Command::Drive(command)) => return drive::run(runtimes, &cli.engine, &command),
+        Some(Command::Completions { shell }) => return completions::print_script(shell),
+        Some(Command::Man) => return completions::print_manual(),
         None => {}
     }
     let session = interrupt::run_to_end(runtimes, cli.session(runtimes.queries()))?;
@@ -121,9 +131,12 @@ fn read_stdin() -> Result<String> {
 /// Runs what `-c` and `-f` say, in the order of the command line.
 async fn run_inputs(mut session: Session, inputs: Vec<Input>) -> Result<()> {
     for input in inputs {
-        match input {
+        let next = match input {
             Input::Command(text) => session.run_text(&text).await?,
             Input::File(path) => session.run_file(&path).await?,
+        };
+        if next == Next::Leave {
+            break;
         }
     }
     session.finish()

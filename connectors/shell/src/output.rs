@@ -1,89 +1,66 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Writes results to their destination, in a format.
 //!
-//! A result is written batch by batch and never held whole; only the table for a terminal keeps the
-//! few rows that it will show. Text results follow each other in one output, a result as Arrow or
-//! Parquet has the output to itself.
+//! A result is written batch by batch and never held whole; only what is for a terminal keeps the
+//! few rows that it will show, or that decide about a pager. Text results follow each other in one
+//! output, a result as Arrow or Parquet has the output to itself. Styles, types and pagers are for
+//! terminals: the bytes of files and pipes know nothing of them.
 
+mod bar;
 mod binary;
 mod cells;
+mod format;
+mod layout;
 mod markdown;
+mod paged;
+mod pager;
+mod preview;
+mod program;
+mod screen;
 mod table;
+mod target;
 #[cfg(test)]
 mod testing;
 mod text;
+mod types;
+mod vertical;
+mod writer;
 
 use std::{
-    fs::File,
-    io::{self, BufWriter, IsTerminal, Write},
-    path::{Path, PathBuf},
+    env,
+    io::{self, BufWriter, Write},
+    mem,
+    path::Path,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
 };
 
-use clap::ValueEnum;
-use nearscan::{
-    arrow::{
-        array::RecordBatch,
-        datatypes::{Schema, SchemaRef},
-        error::ArrowError,
-    },
-    parquet::errors::ParquetError,
+use nearscan::arrow::{
+    array::RecordBatch,
+    datatypes::{Schema, SchemaRef},
 };
 
-use crate::failure::{Failure, Result};
+use crate::{
+    failure::{Failure, Result},
+    style::Colour,
+};
 
-/// Form of results.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Format {
-    /// Lines and columns for people; on a terminal the first and last rows only
-    Table,
-    /// Comma-separated values with a header
-    Csv,
-    /// Tab-separated values with a header
-    Tsv,
-    /// One JSON array of objects
-    Json,
-    /// One JSON object a line
-    Ndjson,
-    /// Arrow IPC: a stream on standard output, a file with --output
-    Arrow,
-    /// A Parquet file
-    Parquet,
-    /// A Markdown table
-    Markdown,
-    /// Nothing: the statement runs and its rows are dropped
-    None,
-}
+use bar::Bars;
+use paged::Paged;
+use pager::{Pager, Threshold};
+use preview::Preview;
+use program::Program;
+use screen::Screen;
+use table::Table;
+use target::Sink;
+use vertical::Vertical;
+use writer::{Nothing, WriteError};
 
-/// Writes one result.
-pub(crate) trait ResultWriter: Send {
-    /// Writes some of its rows.
-    fn write(&mut self, batch: &RecordBatch) -> Result<(), WriteError>;
-
-    /// Writes the rest and flushes.
-    fn finish(self: Box<Self>) -> Result<(), WriteError>;
-}
-
-/// The reason why a result could not be written.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum WriteError {
-    #[error(transparent)]
-    Io(#[from] io::Error),
-    #[error(transparent)]
-    Arrow(#[from] ArrowError),
-    #[error(transparent)]
-    Parquet(#[from] ParquetError),
-}
-
-/// The destination of results.
-#[derive(Debug)]
-pub(crate) enum Target {
-    Stdout,
-    File { path: PathBuf, file: File },
-}
+pub(crate) use format::{Format, Paging};
+pub(crate) use target::Target;
+pub(crate) use writer::{ResultWriter, Wants};
 
 /// The destination and the format of results.
 pub(crate) struct Output {
@@ -92,75 +69,7 @@ pub(crate) struct Output {
     /// Set once a result that tolerates no other has been written to the target.
     is_full: bool,
     is_closed: Arc<AtomicBool>,
-}
-
-/// The end of the pipe that writers write to.
-pub(crate) struct Sink {
-    inner: BufWriter<Box<dyn Write + Send>>,
-    is_closed: Arc<AtomicBool>,
-}
-
-impl Format {
-    fn is_binary(self) -> bool {
-        match self {
-            Self::Arrow | Self::Parquet => true,
-            Self::Table
-            | Self::Csv
-            | Self::Tsv
-            | Self::Json
-            | Self::Ndjson
-            | Self::Markdown
-            | Self::None => false,
-        }
-    }
-
-    /// Returns the form that the name of a file requests.
-    fn of_file(path: &Path) -> Option<Self> {
-        let extension = path.extension()?.to_string_lossy().to_lowercase();
-        match extension.as_str() {
-            "csv" => Some(Self::Csv),
-            "tsv" => Some(Self::Tsv),
-            "json" => Some(Self::Json),
-            "ndjson" | "jsonl" => Some(Self::Ndjson),
-            "arrow" => Some(Self::Arrow),
-            "parquet" => Some(Self::Parquet),
-            "md" => Some(Self::Markdown),
-            _ => None,
-        }
-    }
-}
-
-impl Target {
-    pub(crate) fn stdout() -> Self {
-        Self::Stdout
-    }
-
-    /// Makes the file, or empties it.
-    pub(crate) fn file(path: &Path) -> Result<Self> {
-        let file = File::create(path).map_err(|error| Failure::output(path, &error))?;
-        Ok(Self::File { path: path.to_owned(), file })
-    }
-
-    fn is_terminal(&self) -> bool {
-        match self {
-            Self::Stdout => io::stdout().is_terminal(),
-            Self::File { .. } => false,
-        }
-    }
-
-    fn open(&self) -> io::Result<Box<dyn Write + Send>> {
-        Ok(match self {
-            Self::Stdout => Box::new(io::stdout()),
-            Self::File { file, .. } => Box::new(file.try_clone()?),
-        })
-    }
-
-    fn path(&self) -> &Path {
-        match self {
-            Self::Stdout => Path::new("-"),
-            Self::File { path, .. } => path,
-        }
-    }
+    paging: Paging,
 }
 
 impl Output {
@@ -171,6 +80,7 @@ impl Output {
             chosen: None,
             is_full: false,
             is_closed: Arc::default(),
+            paging: Paging::default(),
         };
         if let Some(format) = format {
             output.set_format(format)?;
@@ -190,10 +100,19 @@ impl Output {
         Ok(())
     }
 
+    /// Chooses whether the results that follow go to a pager; it has no effect off a terminal.
+    /// Returns the choice before.
+    pub(crate) fn set_paging(&mut self, paging: Paging) -> Paging {
+        mem::replace(&mut self.paging, paging)
+    }
+
     /// Sends the results that follow to another target.
     pub(crate) fn redirect(&mut self, target: Target) {
         self.target = target;
         self.is_full = false;
+        if self.target.is_terminal() && self.chosen.is_some_and(Format::is_binary) {
+            self.chosen = None;
+        }
     }
 
     /// The form that results have now.
@@ -207,31 +126,47 @@ impl Output {
 
     /// Begins a result.
     pub(crate) fn begin(&mut self, schema: &SchemaRef) -> Result<Box<dyn ResultWriter>> {
+        self.check_room()?;
         let format = self.format();
-        if self.is_full {
-            return Err(Failure::Statement(
-                "error: the output holds one result already\n  \
-                   detail: Arrow and Parquet outputs hold one result each\n  \
-                   hint: run one statement for each output, or choose a text format"
-                    .to_owned(),
-            ));
-        }
         self.is_full = format.is_binary();
         self.writer(format, schema).map_err(|error| self.failure(&error))
     }
 
-    /// Writes rows of a result that was begun.
+    /// Begins a result that is drawn as a bar chart, whatever the format is.
+    pub(crate) fn begin_bars(&self, schema: &SchemaRef) -> Result<Box<dyn ResultWriter>> {
+        self.check_room()?;
+        if !bar::is_drawable(schema) {
+            return Err(Failure::Statement(
+                "error: a bar chart needs two columns, a label and a number\n  \
+                   hint: select the label first, as in SELECT name, count(*) ... GROUP BY name"
+                    .to_owned(),
+            ));
+        }
+        let width = self.screen().width;
+        let bars = self.text(|sink, colour| Ok(Box::new(Bars::new(sink, schema, colour, width))));
+        bars.map_err(|error| self.failure(&error))
+    }
+
+    /// Writes rows of a result that was begun. When no more are wanted, the result still has to be
+    /// ended.
     pub(crate) fn write(
         &self,
         writer: &mut Box<dyn ResultWriter>,
         batch: &RecordBatch,
-    ) -> Result<()> {
-        writer.write(batch).map_err(|error| self.failure(&error))
+    ) -> Result<Wants> {
+        match writer.write(batch) {
+            Ok(()) => Ok(Wants::More),
+            Err(WriteError::Left) => Ok(Wants::NoMore),
+            Err(error) => Err(self.failure(&error)),
+        }
     }
 
-    /// Ends a result.
+    /// Ends a result, and waits until the user has quit the pager if there is one.
     pub(crate) fn end(&self, writer: Box<dyn ResultWriter>) -> Result<()> {
-        writer.finish().map_err(|error| self.failure(&error))
+        match writer.finish() {
+            Ok(()) | Err(WriteError::Left) => Ok(()),
+            Err(error) => Err(self.failure(&error)),
+        }
     }
 
     /// Writes a line of the shell's own to where results go.
@@ -243,29 +178,93 @@ impl Output {
         written.map_err(|error| self.failure(&error.into()))
     }
 
+    fn check_room(&self) -> Result<()> {
+        if self.is_full {
+            return Err(Failure::Statement(
+                "error: the output holds one result already\n  \
+                   detail: Arrow and Parquet outputs hold one result each\n  \
+                   hint: run one statement for each output, or choose a text format"
+                    .to_owned(),
+            ));
+        }
+        Ok(())
+    }
+
     fn writer(
         &self,
         format: Format,
         schema: &SchemaRef,
     ) -> Result<Box<dyn ResultWriter>, WriteError> {
-        let sink = self.sink()?;
-        Ok(match format {
+        match format {
             Format::Table if self.target.is_terminal() && !is_plan(schema) => {
-                Box::new(table::Preview::new(sink, schema))
+                self.terminal_table(schema)
             }
-            Format::Table => Box::new(table::Table::new(sink, schema)),
-            Format::Csv => Box::new(text::Delimited::new(sink, schema, b',')?),
-            Format::Tsv => Box::new(text::Delimited::new(sink, schema, b'\t')?),
-            Format::Json => Box::new(text::Json::new(sink)),
-            Format::Ndjson => Box::new(text::Lines::new(sink)),
-            Format::Arrow => match &self.target {
-                Target::Stdout => Box::new(binary::ArrowStream::new(sink, schema)?),
-                Target::File { .. } => Box::new(binary::ArrowFile::new(sink, schema)?),
-            },
-            Format::Parquet => Box::new(binary::Parquet::new(sink, schema)?),
-            Format::Markdown => Box::new(markdown::Markdown::new(sink, schema)?),
-            Format::None => Box::new(Nothing),
-        })
+            Format::Table => self.text(|sink, _| Ok(Box::new(Table::new(sink, schema)))),
+            Format::Csv => {
+                self.text(|sink, _| Ok(Box::new(text::Delimited::new(sink, schema, b',')?)))
+            }
+            Format::Tsv => {
+                self.text(|sink, _| Ok(Box::new(text::Delimited::new(sink, schema, b'\t')?)))
+            }
+            Format::Json => self.text(|sink, _| Ok(Box::new(text::Json::new(sink)))),
+            Format::Ndjson => self.text(|sink, _| Ok(Box::new(text::Lines::new(sink)))),
+            Format::Markdown => {
+                self.text(|sink, _| Ok(Box::new(markdown::Markdown::new(sink, schema)?)))
+            }
+            Format::Vertical => {
+                self.text(|sink, colour| Ok(Box::new(Vertical::new(sink, schema, colour))))
+            }
+            Format::Arrow => Ok(match &self.target {
+                Target::Stdout => Box::new(binary::ArrowStream::new(self.sink()?, schema)?),
+                Target::File { .. } => Box::new(binary::ArrowFile::new(self.sink()?, schema)?),
+            }),
+            Format::Parquet => Ok(Box::new(binary::Parquet::new(self.sink()?, schema)?)),
+            Format::None => Ok(Box::new(Nothing)),
+        }
+    }
+
+    /// A table of which a terminal shows both ends, and a pager everything.
+    fn terminal_table(&self, schema: &Schema) -> Result<Box<dyn ResultWriter>, WriteError> {
+        let (screen, colour) = (self.screen(), self.colour());
+        let threshold = match self.paging {
+            Paging::Off => {
+                return Ok(Box::new(Preview::new(self.sink()?, schema, colour, screen)));
+            }
+            Paging::Auto => Threshold::Lines(screen),
+            Paging::On => Threshold::Nothing,
+        };
+        let pager = Pager::new(threshold, program(), None);
+        let long = Table::for_pager(pager.sink(), schema, pager.colour(colour), screen);
+        let short = Preview::of_screen(self.sink()?, schema, colour, screen);
+        Ok(Box::new(Paged::new(pager, Box::new(long), Some(Box::new(short)))))
+    }
+
+    /// A result as text, which on a terminal may go to a pager.
+    fn text(
+        &self,
+        open: impl FnOnce(Sink, Colour) -> Result<Box<dyn ResultWriter>, WriteError>,
+    ) -> Result<Box<dyn ResultWriter>, WriteError> {
+        let threshold = match self.paging {
+            Paging::Auto if self.target.is_terminal() => Threshold::WrappedLines(self.screen()),
+            Paging::On if self.target.is_terminal() => Threshold::Nothing,
+            Paging::Off | Paging::Auto | Paging::On => {
+                return open(self.sink()?, self.colour());
+            }
+        };
+        let pager = Pager::new(threshold, program(), Some(self.sink()?));
+        let long = open(pager.sink(), pager.colour(self.colour()))?;
+        Ok(Box::new(Paged::new(pager, long, None)))
+    }
+
+    fn screen(&self) -> Screen {
+        if self.target.is_terminal() { Screen::now() } else { Screen::of_file() }
+    }
+
+    fn colour(&self) -> Colour {
+        match self.target {
+            Target::Stdout => Colour::of_stdout(),
+            Target::File { .. } => Colour::Off,
+        }
     }
 
     fn sink(&self) -> io::Result<Sink> {
@@ -280,52 +279,94 @@ impl Output {
         let path = self.target.path();
         match error {
             WriteError::Io(error) => Failure::output(path, error),
-            WriteError::Arrow(_) | WriteError::Parquet(_) => Failure::Statement(format!(
-                "error: the result cannot be written\n  detail: {error}\n  hint: choose another format"
-            )),
+            WriteError::Arrow(_) | WriteError::Parquet(_) | WriteError::Left => {
+                Failure::Statement(format!(
+                    "error: the result cannot be written\n  detail: {error}\n  hint: choose another format"
+                ))
+            }
         }
     }
 }
 
-/// Notes a closed pipe here, because the writers above turn errors of the system into text.
-impl Write for Sink {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let written = self.inner.write(bytes);
-        self.note(written)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        let flushed = self.inner.flush();
-        self.note(flushed)
-    }
-}
-
-impl Sink {
-    fn note<T>(&self, result: io::Result<T>) -> io::Result<T> {
-        if let Err(error) = &result
-            && error.kind() == io::ErrorKind::BrokenPipe
-        {
-            self.is_closed.store(true, Ordering::Relaxed);
-        }
-        result
-    }
-}
-
-/// Drops rows.
-struct Nothing;
-
-impl ResultWriter for Nothing {
-    fn write(&mut self, _batch: &RecordBatch) -> Result<(), WriteError> {
-        Ok(())
-    }
-
-    fn finish(self: Box<Self>) -> Result<(), WriteError> {
-        Ok(())
-    }
+fn program() -> Option<Program> {
+    Program::chosen(|name| env::var_os(name))
 }
 
 /// Whether a result is that of EXPLAIN, whose long lines are the point.
 fn is_plan(schema: &Schema) -> bool {
     let names: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
     names == ["plan_type", "plan"]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use testing::batch;
+
+    fn to_file(name: &str, use_it: impl FnOnce(&mut Output)) -> String {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(name);
+        let mut output = Output::open(None, Some(&path)).unwrap();
+        use_it(&mut output);
+        std::fs::read_to_string(path).unwrap()
+    }
+
+    #[test]
+    fn file_has_neither_types_nor_styles_nor_a_pager() {
+        let rows = batch(&[Some(1), None], &[Some("one"), None]);
+        let text = to_file("a.txt", |output| {
+            output.set_paging(Paging::On);
+            output.set_format(Format::Table).unwrap();
+            let mut writer = output.begin(&rows.schema()).unwrap();
+            assert_eq!(output.write(&mut writer, &rows).unwrap(), Wants::More);
+            assert!(!writer.has_screen());
+            output.end(writer).unwrap();
+            output.set_format(Format::Vertical).unwrap();
+            let mut writer = output.begin(&rows.slice(0, 1).schema()).unwrap();
+            assert_eq!(output.write(&mut writer, &rows.slice(0, 1)).unwrap(), Wants::More);
+            output.end(writer).unwrap();
+        });
+        let expected = "\
++------+------+
+|    n | text |
++------+------+
+|    1 | one  |
+| NULL | NULL |
++------+------+
+-[ ROW 1 ]-
+n    | 1
+text | one
+";
+        assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn bar_chart_is_refused_without_label_and_number() {
+        let text = to_file("a.csv", |output| {
+            let failure = output.begin_bars(&batch(&[], &[]).schema()).err();
+            let Some(Failure::Statement(text)) = failure else { panic!("{failure:?}") };
+            assert!(text.starts_with("error: a bar chart needs two columns"), "{text}");
+            assert!(text.contains("\n  hint: "), "{text}");
+        });
+        assert_eq!(text, "");
+    }
+
+    #[test]
+    fn user_who_has_left_wants_no_more_and_is_no_failure() {
+        struct Quit;
+        impl ResultWriter for Quit {
+            fn write(&mut self, _batch: &RecordBatch) -> Result<(), WriteError> {
+                Err(WriteError::Left)
+            }
+
+            fn finish(self: Box<Self>) -> Result<(), WriteError> {
+                Err(WriteError::Left)
+            }
+        }
+        to_file("a.csv", |output| {
+            let mut writer: Box<dyn ResultWriter> = Box::new(Quit);
+            assert_eq!(output.write(&mut writer, &batch(&[], &[])).unwrap(), Wants::NoMore);
+            output.end(writer).unwrap();
+        });
+    }
 }

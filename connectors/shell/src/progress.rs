@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Shows the progress of a long query: rows and bytes read, and the time left.
+//! Shows the progress of a long statement: rows and bytes read, their rate, and the time left.
 //!
-//! The figures are the metrics of the plan's scans. The rest is estimated from the rows in the
-//! statistics of the files; if those are unknown or the plan has a join, only the amount read is
-//! shown. Work with a known number of parts shows a bar.
+//! The figures are those of [`Progress`]; where it knows no total, only the amount read is shown.
+//! Work with a known number of parts shows a bar.
 
 use std::{
     io::{self, IsTerminal, Write},
@@ -13,11 +12,7 @@ use std::{
 
 use indicatif::{ProgressBar, ProgressDrawTarget};
 use nearscan::{
-    datafusion::physical_plan::{
-        ExecutionPlan,
-        statistics::{StatisticsArgs, StatisticsContext},
-    },
-    drive::clock::Stopwatch,
+    AmountRead, Progress, datafusion::physical_plan::ExecutionPlan, drive::clock::Stopwatch,
     units::format_bytes,
 };
 use tokio::time::{Interval, MissedTickBehavior, interval};
@@ -25,7 +20,7 @@ use tokio::time::{Interval, MissedTickBehavior, interval};
 use crate::engine_args::ProgressWhen;
 
 /// Queries shorter than this show nothing.
-const DELAY: Duration = Duration::from_secs(1);
+const DELAY: Duration = Duration::from_millis(500);
 
 /// Time between two updates of the line.
 const PERIOD: Duration = Duration::from_millis(200);
@@ -39,14 +34,14 @@ pub(crate) fn bar(when: ProgressWhen, parts: u64) -> ProgressBar {
     ProgressBar::with_draw_target(Some(parts), target)
 }
 
-/// Watches one query.
+/// Watches one statement.
 pub(crate) struct QueryProgress {
     shown: Option<Shown>,
 }
 
 struct Shown {
-    plan: Arc<dyn ExecutionPlan>,
-    rows_total: Option<u64>,
+    /// None while the statement is being planned.
+    progress: Option<Progress>,
     stopwatch: Stopwatch,
     ticks: Interval,
     line: Line,
@@ -62,16 +57,18 @@ enum Line {
     Below,
 }
 
-/// The rows and bytes that have been read.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Read {
-    rows: u64,
-    bytes: u64,
-}
-
 impl QueryProgress {
     /// Watches `plan` if progress is to be shown at all.
     pub(crate) fn new(when: ProgressWhen, plan: &Arc<dyn ExecutionPlan>) -> Self {
+        Self::over(when, || Some(Progress::of(plan)))
+    }
+
+    /// Watches the planning of a statement, which has a duration only.
+    pub(crate) fn of_planning(when: ProgressWhen) -> Self {
+        Self::over(when, || None)
+    }
+
+    fn over(when: ProgressWhen, progress: impl FnOnce() -> Option<Progress>) -> Self {
         let is_terminal = io::stderr().is_terminal();
         let line = match (when, is_terminal) {
             (ProgressWhen::Off, _) | (ProgressWhen::Auto, false) => return Self { shown: None },
@@ -82,8 +79,7 @@ impl QueryProgress {
         ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
         Self {
             shown: Some(Shown {
-                plan: Arc::clone(plan),
-                rows_total: rows_total(plan.as_ref()),
+                progress: progress(),
                 stopwatch: Stopwatch::start(),
                 ticks,
                 line,
@@ -129,9 +125,10 @@ impl Shown {
         if elapsed < DELAY {
             return;
         }
-        let mut read = Read::default();
-        add_leaves(self.plan.as_ref(), &mut read);
-        let text = describe(read, self.rows_total, elapsed);
+        let text = match &self.progress {
+            Some(progress) => describe(progress.read(), progress.rows_total(), elapsed),
+            None => format!("{:.1} s", elapsed.as_secs_f64()),
+        };
         self.is_visible = true;
         match self.line {
             Line::InPlace => write(&format!("\r\x1b[2K{text}")),
@@ -146,37 +143,19 @@ fn write(text: &str) {
     let _nobody_reads = stderr.write_all(text.as_bytes()).and_then(|()| stderr.flush());
 }
 
-fn add_leaves(plan: &dyn ExecutionPlan, read: &mut Read) {
-    let children = plan.children();
-    if !children.is_empty() {
-        children.into_iter().for_each(|child| add_leaves(child.as_ref(), read));
-        return;
-    }
-    let Some(metrics) = plan.metrics() else { return };
-    read.rows += metrics.output_rows().unwrap_or(0) as u64;
-    for name in ["bytes_scanned", "media_bytes"] {
-        read.bytes += metrics.sum_by_name(name).map_or(0, |value| value.as_usize()) as u64;
-    }
-}
-
-/// Adds up the rows that the scans will return, if all are known. With a join the rows read say
-/// nothing about the work that is left.
-fn rows_total(plan: &dyn ExecutionPlan) -> Option<u64> {
-    if plan.name().contains("Join") {
-        return None;
-    }
-    let children = plan.children();
-    if children.is_empty() {
-        let context = StatisticsContext::new();
-        let statistics = context.compute(plan, &StatisticsArgs::new()).ok()?;
-        return statistics.num_rows.get_value().map(|rows| *rows as u64);
-    }
-    children.into_iter().map(|child| rows_total(child.as_ref())).sum()
-}
-
-fn describe(read: Read, rows_total: Option<u64>, elapsed: Duration) -> String {
+fn describe(read: AmountRead, rows_total: Option<u64>, elapsed: Duration) -> String {
     let seconds = elapsed.as_secs_f64();
     let mut text = format!("{seconds:.1} s, {} rows, {} read", read.rows, format_bytes(read.bytes));
+    if read.bytes > 0 {
+        #[expect(
+            clippy::cast_precision_loss,
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a rate with two digits"
+        )]
+        let rate = (read.bytes as f64 / seconds) as u64;
+        text.push_str(&format!(", {}/s", format_bytes(rate)));
+    }
     if let Some(total) = rows_total.filter(|total| read.rows > 0 && read.rows < *total) {
         #[expect(clippy::cast_precision_loss, reason = "an estimate with two digits")]
         let done = read.rows as f64 / total as f64;
@@ -192,11 +171,11 @@ mod tests {
 
     #[test]
     fn shows_time_left_only_if_it_is_known() {
-        let read = Read { rows: 250, bytes: 2048 };
+        let read = AmountRead { rows: 250, bytes: 2048 };
         let elapsed = Duration::from_secs(2);
-        assert_eq!(describe(read, None, elapsed), "2.0 s, 250 rows, 2.0 KiB read");
+        assert_eq!(describe(read, None, elapsed), "2.0 s, 250 rows, 2.0 KiB read, 1.0 KiB/s");
         let text = describe(read, Some(1000), elapsed);
-        assert_eq!(text, "2.0 s, 250 rows, 2.0 KiB read, 25 %, 6 s left");
-        assert_eq!(describe(read, Some(250), elapsed), "2.0 s, 250 rows, 2.0 KiB read");
+        assert_eq!(text, "2.0 s, 250 rows, 2.0 KiB read, 1.0 KiB/s, 25 %, 6 s left");
+        assert_eq!(describe(read, Some(250), elapsed), "2.0 s, 250 rows, 2.0 KiB read, 1.0 KiB/s");
     }
 }

@@ -7,7 +7,7 @@ use nearscan::arrow::{array::RecordBatch, datatypes::Schema};
 
 use super::{
     ResultWriter, Sink, WriteError,
-    cells::{self, Row, Side},
+    cells::{self, Side},
 };
 
 pub(super) struct Markdown {
@@ -17,15 +17,13 @@ pub(super) struct Markdown {
 impl Markdown {
     /// Writes the heading.
     pub(super) fn new(mut sink: Sink, schema: &Schema) -> Result<Self, WriteError> {
-        let rule = cells::sides(schema)
-            .into_iter()
-            .map(|side| match side {
-                Side::Left => "---".to_owned(),
-                Side::Right => "---:".to_owned(),
-            })
-            .collect();
-        sink.write_all(line(&cells::names(schema)).as_bytes())?;
-        sink.write_all(line(&rule).as_bytes())?;
+        let names = cells::names(schema);
+        let rule = cells::sides(schema).into_iter().map(|side| match side {
+            Side::Left => "---",
+            Side::Right => "---:",
+        });
+        sink.write_all(line(names.iter().map(String::as_str)).as_bytes())?;
+        sink.write_all(line(rule).as_bytes())?;
         Ok(Self { sink })
     }
 }
@@ -33,7 +31,7 @@ impl Markdown {
 impl ResultWriter for Markdown {
     fn write(&mut self, batch: &RecordBatch) -> Result<(), WriteError> {
         for row in cells::rows(batch)? {
-            self.sink.write_all(line(&row).as_bytes())?;
+            self.sink.write_all(line(row.iter().map(|cell| cell.text.as_str())).as_bytes())?;
         }
         Ok(())
     }
@@ -43,9 +41,9 @@ impl ResultWriter for Markdown {
     }
 }
 
-fn line(row: &Row) -> String {
+fn line<'a>(cells: impl Iterator<Item = &'a str>) -> String {
     let mut text = String::from("|");
-    for cell in row {
+    for cell in cells {
         let cell = cell.replace('\\', "\\\\").replace('|', "\\|").replace('\n', "<br>");
         text.push_str(&format!(" {cell} |"));
     }

@@ -1,13 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Provides a sink that a test can read.
 
-use std::sync::Mutex;
+use std::{io::BufWriter, sync::Mutex};
 
 use super::*;
 use nearscan::arrow::array::{ArrayRef, Int64Array, StringArray};
 
+/// Bytes that were written to a sink.
 #[derive(Clone, Default)]
-struct Shared(Arc<Mutex<Vec<u8>>>);
+pub(super) struct Shared(Arc<Mutex<Vec<u8>>>);
+
+impl Shared {
+    pub(super) fn sink(&self) -> Sink {
+        let inner = BufWriter::new(Box::new(self.clone()) as Box<dyn Write + Send>);
+        Sink { inner, is_closed: Arc::default() }
+    }
+
+    /// Returns what was written, and forgets it.
+    pub(super) fn take(&self) -> String {
+        String::from_utf8(mem::take(&mut *self.0.lock().unwrap())).unwrap()
+    }
+}
 
 impl Write for Shared {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
@@ -25,9 +38,7 @@ pub(super) fn written(
     batches: &[RecordBatch],
 ) -> Vec<u8> {
     let shared = Shared::default();
-    let inner = BufWriter::new(Box::new(shared.clone()) as Box<dyn Write + Send>);
-    let sink = Sink { inner, is_closed: Arc::default() };
-    let mut writer = open(sink, &batches[0].schema());
+    let mut writer = open(shared.sink(), &batches[0].schema());
     for batch in batches {
         writer.write(batch).unwrap();
     }

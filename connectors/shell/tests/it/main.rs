@@ -25,4 +25,6 @@ mod stores;
 #[cfg(test)]
 mod subcommands;
 #[cfg(test)]
+mod terminal;
+#[cfg(test)]
 mod usage;

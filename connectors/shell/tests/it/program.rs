@@ -166,7 +166,8 @@ fn interrupt_ends_a_query_with_status_130() {
 fn time_goes_to_standard_error() {
     let (out, err, status) = run(&["--timer", "-c", "SELECT 1 AS a"]);
     assert_eq!((out.as_str(), status), ("a\n1\n", 0));
-    assert!(err.starts_with("time: ") && err.ends_with(" s, 1 row\n"), "{err}");
+    assert!(err.starts_with("time: ") && err.ends_with("), 1 row\n"), "{err}");
+    assert!(err.contains(" s (planning ") && err.contains(", execution "), "{err}");
 }
 
 #[test]
@@ -200,4 +201,72 @@ fn tpch_fails_when_an_answer_is_wrong() {
     let (out, _, status) = tpch(&["run", "--scale-factor", "1", "--queries", "6"]);
     assert_eq!(status, 1);
     assert!(out.contains("q06 is wrong: row 1, column 1: '1193053.2253' instead of"), "{out}");
+}
+
+#[test]
+fn commands_run_between_the_statements_of_a_script() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("t.csv"), "k,v\n1,a\n2,b\n").unwrap();
+    let script = ".mode json\n.import t.csv t\nSELECT k FROM t;\n.import t.csv t\n\\x\n\
+                  .watch 0 2 SELECT count(*) AS n FROM t\n.quit\nSELECT 'never';\n";
+    fs::write(folder.path().join("a.sql"), script).unwrap();
+    let output = command(folder.path()).args(["-f", "a.sql", "-c", "SELECT 0"]).output().unwrap();
+    let (out, err, status) = finished(output);
+    assert_eq!((err.as_str(), status), ("", 0), "{out}");
+    assert!(out.contains("[{\"k\":1},{\"k\":2}]\n"), "{out}");
+    assert_eq!(out.matches("n | 4").count(), 2, "{out}");
+    assert!(!out.contains("never") && !out.ends_with("0\n"), "{out}");
+}
+
+#[test]
+fn failing_command_ends_a_script_as_a_failing_statement_does() {
+    let (out, err, status) = run(&["-c", ".nothing\nSELECT 1 AS a"]);
+    assert_eq!((out.as_str(), status), ("", 1));
+    assert!(err.starts_with("error: unknown command '.nothing'\n"), "{err}");
+    let (out, _, status) = run(&["--continue-on-error", "-c", ".nothing\nSELECT 1 AS a"]);
+    assert_eq!((out.as_str(), status), ("a\n1\n", 1));
+}
+
+#[test]
+fn profile_is_that_of_the_last_statement() {
+    let (out, err, status) = run(&["t.csv", "-c", "SELECT count(*) AS n FROM t;\n.profile"]);
+    assert_eq!((err.as_str(), status), ("", 0));
+    assert!(out.contains("DataSourceExec") && out.contains("└─ "), "{out}");
+    let (out, _, _) = run(&["-c", ".profile"]);
+    assert_eq!(out, "no statement has run to its end yet\n");
+}
+
+#[test]
+fn bars_show_labels_and_numbers() {
+    let (out, err, status) = run(&["t.csv", "-c", ".bar SELECT v, k FROM t ORDER BY k"]);
+    assert_eq!((err.as_str(), status), ("", 0));
+    assert_eq!(out.lines().filter(|line| line.contains('█')).count(), 3, "{out}");
+    let (_, err, status) = run(&["t.csv", "-c", ".bar SELECT v FROM t"]);
+    assert_eq!(status, 1);
+    assert!(err.contains("hint: "), "{err}");
+}
+
+#[test]
+fn script_that_reads_itself_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("a.sql"), ".read a.sql\n").unwrap();
+    let output = command(folder.path()).args(["-f", "a.sql"]).output().unwrap();
+    let (_, err, status) = finished(output);
+    assert_eq!(status, 1);
+    assert!(err.starts_with("error: scripts read scripts too deeply\n"), "{err}");
+}
+
+#[test]
+fn command_that_cannot_read_its_file_fails_as_a_statement() {
+    let script = ".open nothing.csv\n.read nothing.sql\nSELECT 1 AS a";
+    let (out, _, status) = run(&["--continue-on-error", "-c", script]);
+    assert_eq!((out.as_str(), status), ("a\n1\n", 1));
+}
+
+#[test]
+fn file_is_imported_into_a_table_whose_name_needs_quotes() {
+    let script = ".import t.csv \"My table\"\nSELECT count(*) AS n FROM \"My table\"";
+    let (out, err, status) = run(&["-c", script]);
+    assert_eq!((err.as_str(), status), ("", 0));
+    assert!(out.ends_with("n\n3\n"), "{out}");
 }

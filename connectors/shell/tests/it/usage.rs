@@ -47,3 +47,27 @@ fn version_and_help_succeed() {
         assert!(out.contains(option), "{option}");
     }
 }
+
+#[test]
+fn help_has_examples() {
+    let (out, _, _) = run(&["--help"]);
+    assert!(out.contains("Examples:") && out.contains("NEARSCAN_PAGER"), "{out}");
+}
+
+#[rstest]
+#[case("bash", "_nearscan()")]
+#[case("zsh", "#compdef nearscan")]
+#[case("fish", "complete -c nearscan")]
+fn completion_script_is_printed(#[case] shell: &str, #[case] expected: &str) {
+    let (out, err, status) = run(&["completions", shell]);
+    assert_eq!((err.as_str(), status), ("", 0));
+    assert!(out.contains(expected) && out.contains("memory-limit"), "{out}");
+}
+
+#[test]
+fn manual_page_has_options_and_examples() {
+    let (out, err, status) = run(&["man"]);
+    assert_eq!((err.as_str(), status), ("", 0));
+    assert!(out.contains(".TH nearscan") && out.contains("memory\\-limit"), "{out}");
+    assert!(out.contains("NO_COLOR"), "{out}");
+}
