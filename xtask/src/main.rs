@@ -12,6 +12,8 @@
 //! - `peers`: compares speed and memory with those of other engines.
 //! - `check`: formatting, lints, and the tests of what changed.
 //! - `dist`: builds the program for distribution.
+//! - `wheel`: builds the Python package, and tests it in an empty environment.
+//! - `pictures`: draws the pictures of the shell and of a notebook.
 //! - `ci`: the whole gate, step by step, timed.
 //!
 //! Nothing here is needed to build or run the engine, and nothing of the engine is imported: a task
@@ -34,11 +36,13 @@ mod layers;
 mod metadata;
 mod mutants;
 mod peers;
+mod pictures;
 mod program;
 mod project;
 mod slt;
 mod test;
 mod tidy;
+mod wheel;
 mod xclbin;
 
 use std::process::ExitCode;
@@ -74,6 +78,10 @@ enum Task {
     Check(check::Options),
     /// Build the program as it is handed out: stripped, and dynamic only against glibc
     Dist(dist::Options),
+    /// Build the Python package as a wheel, and test it in an environment with nothing else
+    Wheel(wheel::Options),
+    /// Draw the pictures of the shell and of a notebook in the folder docs
+    Pictures,
     /// Make the image of an FPGA, or the one that XRT's software emulation loads
     Xclbin(xclbin::Options),
     /// Run random tests, as long as you like
@@ -109,6 +117,8 @@ fn run(task: &Task) -> Result<ExitCode> {
         Task::Test(options) => return Ok(test::run(&project, options)?.close()),
         Task::Check(options) => return check::run(&project, options),
         Task::Dist(options) => dist::run(&project, options)?,
+        Task::Wheel(options) => wheel::run(&project, options)?,
+        Task::Pictures => pictures::run(&project)?,
         Task::Xclbin(options) => xclbin::run(&project, options)?,
         Task::Fuzz(fuzz) => return fuzz::run(&project, fuzz),
         Task::Slt(options) => return slt::run(&project, options),
