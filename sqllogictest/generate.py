@@ -26,6 +26,7 @@ import itertools
 import math
 import os
 import sys
+import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -40,6 +41,8 @@ FOLDERS = ["tpch", "fixtures", "data/tables", "data/declared"]
 # The tables of the files below slt/tpcds, and of no others: some have names of TPC-H.
 FOLDERS_TPCDS = ["tpcds"]
 ENGINE_NAME = "nearscan"
+# Stands for a folder that a file may write to.
+FOLDER_MARK = "__TEST_DIR__"
 SIGNIFICANT_DIGITS = 12
 EXPONENT_MIN = -5
 
@@ -263,18 +266,23 @@ class Database:
                 self.connection.execute(f"CREATE VIEW {name} AS {rows}")
 
     def begin(self) -> None:
+        self.folder = tempfile.TemporaryDirectory()
         self.connection.execute("BEGIN")
         self.done = []
 
     def end(self) -> None:
         self.connection.execute("ROLLBACK")
+        self.folder.cleanup()
 
     def statement(self, sql: str) -> None:
-        self.connection.execute(sql)
+        self.execute(sql)
         self.done.append(sql)
 
+    def execute(self, sql: str) -> duckdb.DuckDBPyConnection:
+        return self.connection.execute(sql.replace(FOLDER_MARK, self.folder.name))
+
     def query(self, sql: str) -> Result:
-        cursor = self.connection.execute(sql)
+        cursor = self.execute(sql)
         types = [str(column[1]) for column in cursor.description]
         letters = "".join(map(letter, types))
         if "TIMESTAMP_NS" in types:
@@ -296,16 +304,16 @@ class Database:
 
     def recover(self) -> None:
         """Makes the transaction anew: an error ends it."""
-        done = self.done
-        self.end()
-        self.begin()
+        done, self.done = self.done, []
+        self.connection.execute("ROLLBACK")
+        self.connection.execute("BEGIN")
         for statement in done:
             self.statement(statement)
 
     def refuse(self, sql: str) -> None:
         """Runs what must fail."""
         try:
-            self.connection.execute(sql).fetchall()
+            self.execute(sql).fetchall()
         except duckdb.Error:
             self.recover()
         else:

@@ -7,10 +7,10 @@
 - ``row``: one row of a table in memory, by a statement with a parameter that is given anew each
   time.
 
-The packages take turns; each has the median of its runs. In a turn a package runs several times if
-that takes less than milliseconds, because the first run finds the caches full of what another
-package did. All use the same number of threads, and their results are compared. The last number of a line is the time over
-that of the fastest other package.
+The packages take turns; each has the median of its runs. A turn of `row` is many runs, because the
+first ones find the caches full of what another package did. All use the same number of threads,
+and their results are compared. The last number of a line is the time over that of the fastest
+other package.
 """
 
 from __future__ import annotations
