@@ -238,3 +238,32 @@ impl RecordBatchStream for GrownStream {
         self.rows.schema()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use datafusion::{
+        arrow::datatypes::Schema,
+        physical_plan::{displayable, empty::EmptyExec, limit::GlobalLimitExec},
+    };
+    use rstest::rstest;
+
+    use super::*;
+    use crate::set::CorrectionSet;
+
+    /// So many operators, one below the other.
+    fn plan(levels: usize) -> Arc<dyn ExecutionPlan> {
+        let empty: Arc<dyn ExecutionPlan> = Arc::new(EmptyExec::new(Arc::new(Schema::empty())));
+        (1..levels).fold(empty, |input, _| Arc::new(GlobalLimitExec::new(input, 1, None)))
+    }
+
+    #[rstest]
+    #[case::shallow(400, 0)]
+    #[case::one_level_more(401, 1)]
+    #[case::several_pieces(1300, 3)]
+    fn deep_plan_gets_an_operator_for_each_piece(#[case] levels: usize, #[case] pieces: usize) {
+        let rule = GrowStackOfDeepPlans(|_| CorrectionSet::ALL);
+        let plan = rule.optimize(plan(levels), &ConfigOptions::default()).unwrap();
+        let text = displayable(plan.as_ref()).indent(false).to_string();
+        assert_eq!(text.matches(Piece::NAME).count(), pieces);
+    }
+}
