@@ -156,6 +156,11 @@ async fn both(keys: Keys, sql: &str) -> (Vec<String>, Vec<String>, usize) {
 #[case::left_with_filter(
     "SELECT l.k, l.t, s.v FROM large l LEFT JOIN small s ON l.k = s.k AND s.v > l.v"
 )]
+// Most files of the build side have no rows to be joined with.
+#[case::left_with_few_partners(
+    "SELECT l.k, l.t, s.t FROM large l LEFT JOIN (SELECT * FROM small WHERE v = 0 AND k < 5000) s \
+     ON l.k = s.k"
+)]
 #[case::right("SELECT l.v, l.t, s.k, s.t FROM large l RIGHT JOIN small s ON l.k = s.k")]
 #[case::left_semi("SELECT l.k, l.t FROM large l LEFT SEMI JOIN small s ON l.k = s.k")]
 #[case::left_anti("SELECT l.k, l.t FROM large l LEFT ANTI JOIN small s ON l.k = s.k")]
