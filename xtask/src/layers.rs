@@ -112,6 +112,8 @@ const PLACES: &[(&str, Layer)] = &[
     ("fpga_kernels/models", L1),
     ("pushdown/cpu", L2),
     ("pushdown/aggregate", L2),
+    // Objects in, objects out: servers and the engine have a use for it.
+    ("pushdown/store", L2),
     // Numbers in, a tree out: it imports nothing, and only rules over plans have a use for it.
     ("engine/join_order", L2),
     (CONFORMANCE, L2),

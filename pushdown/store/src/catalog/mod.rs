@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Keeps everything but the bytes of objects, in an embedded database: one file, transactions that
+//! are synced when they are committed, one writer and any number of readers.
+//!
+//! | table | key | value |
+//! |---|---|---|
+//! | partitions | name | quota and usage |
+//! | collections | partition, name | quota and usage |
+//! | objects | partition, collection, name | file, length, version, times |
+//! | attributes | partition, collection, object, name | bytes |
+//! | changes | sequence number | what happened to which object |
+//! | numbers | name | format; last sequence number |
+
+mod backend;
+mod rows;
+mod transaction;
+
+use std::sync::Arc;
+
+use redb::{Database, ReadOnlyTable, ReadTransaction, ReadableDatabase, TableDefinition};
+
+pub(crate) use rows::{ContainerRow, ObjectRow};
+pub(crate) use transaction::{Replaced, Transaction};
+
+use self::backend::FileBackend;
+use crate::{
+    disk::{Disk, DiskFile},
+    error::{Error, Result},
+};
+
+/// The file of the catalog, and the one that becomes it.
+const FILE: &str = "catalog";
+const NEW_FILE: &str = "catalog.new";
+
+/// The format of the tables.
+const FORMAT: u64 = 1;
+
+/// Bytes of pages that are kept in memory.
+const CACHE_BYTES: usize = 64 << 20;
+
+/// Quota of bytes and of objects, bytes and objects; a quota of `u64::MAX` is none.
+type ContainerValue = (u64, u64, u64, u64);
+/// File, length, version, and when it was made and last written, in ns since 1970.
+type ObjectValue = (u64, u64, u64, u64, u64);
+/// Kind, partition, collection, object, and when it was, in ns since 1970.
+type ChangeValue = (u8, &'static str, &'static str, &'static str, u64);
+
+pub(crate) const PARTITIONS: TableDefinition<'_, &str, ContainerValue> =
+    TableDefinition::new("partitions");
+pub(crate) const COLLECTIONS: TableDefinition<'_, (&str, &str), ContainerValue> =
+    TableDefinition::new("collections");
+pub(crate) const OBJECTS: TableDefinition<'_, (&str, &str, &str), ObjectValue> =
+    TableDefinition::new("objects");
+pub(crate) const ATTRIBUTES: TableDefinition<'_, (&str, &str, &str, &str), &[u8]> =
+    TableDefinition::new("attributes");
+pub(crate) const CHANGES: TableDefinition<'_, u64, ChangeValue> = TableDefinition::new("changes");
+const NUMBERS: TableDefinition<'_, &str, u64> = TableDefinition::new("numbers");
+
+/// Names of numbers.
+const FORMAT_NUMBER: &str = "format";
+const SEQUENCE_NUMBER: &str = "sequence";
+
+/// The open catalog.
+#[derive(Debug)]
+pub(crate) struct Catalog {
+    database: Database,
+}
+
+impl Catalog {
+    /// Opens the catalog of a store, or makes it: under another name, so that a crash leaves none
+    /// rather than a part of one.
+    pub(crate) fn open(disk: &dyn Disk) -> Result<Self> {
+        let names = disk.list("").map_err(Error::io("list", "the root"))?;
+        let has = |name: &str| names.iter().any(|other| other == name);
+        if has(NEW_FILE) {
+            disk.remove(NEW_FILE).map_err(Error::io("remove", NEW_FILE))?;
+        }
+        if has(FILE) {
+            let file = disk.open(FILE).map_err(Error::io("open", FILE))?;
+            let catalog = Self::over(file)?;
+            catalog.check_format()?;
+            return Ok(catalog);
+        }
+        let file = disk.create(NEW_FILE).map_err(Error::io("create", NEW_FILE))?;
+        let catalog = Self::over(file)?;
+        catalog.change(Transaction::make_tables)?;
+        disk.rename(NEW_FILE, FILE).map_err(Error::io("rename", NEW_FILE))?;
+        disk.sync_folder("").map_err(Error::io("sync", "the root"))?;
+        Ok(catalog)
+    }
+
+    fn over(file: Arc<dyn DiskFile>) -> Result<Self> {
+        let database =
+            Database::builder().set_cache_size(CACHE_BYTES).create_with_backend(FileBackend(file));
+        Ok(Self { database: database? })
+    }
+
+    fn check_format(&self) -> Result<()> {
+        let numbers = self.read()?.open_table(NUMBERS)?;
+        let found = redb::ReadableTable::get(&numbers, FORMAT_NUMBER)?.map(|number| number.value());
+        match found {
+            Some(FORMAT) => Ok(()),
+            other => Err(Error::Format { found: other.unwrap_or(0), known: FORMAT }),
+        }
+    }
+
+    /// Begins to read the catalog as it is now.
+    pub(crate) fn read(&self) -> Result<Reading> {
+        Ok(Reading(self.database.begin_read()?))
+    }
+
+    /// Changes the catalog. After an error of `change` nothing has changed; after one of the commit
+    /// it may have.
+    pub(crate) fn change<T>(&self, change: impl FnOnce(&Transaction) -> Result<T>) -> Result<T> {
+        let transaction = Transaction::new(self.database.begin_write()?);
+        match change(&transaction) {
+            Ok(result) => {
+                transaction.commit()?;
+                Ok(result)
+            }
+            Err(error) => {
+                transaction.abort()?;
+                Err(error)
+            }
+        }
+    }
+}
+
+/// The catalog at one time.
+pub(crate) struct Reading(ReadTransaction);
+
+impl Reading {
+    /// Opens a table.
+    pub(crate) fn open_table<K: redb::Key + 'static, V: redb::Value + 'static>(
+        &self,
+        table: TableDefinition<'_, K, V>,
+    ) -> Result<ReadOnlyTable<K, V>> {
+        Ok(self.0.open_table(table)?)
+    }
+}

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Defines the operations on files that a store needs, so that a test can lose what was not synced.
+//!
+//! Paths are relative to the root of the store, with `/` between their parts.
+
+use std::{fmt::Debug, io, sync::Arc};
+
+/// A folder of files.
+pub trait Disk: Debug + Send + Sync + 'static {
+    /// Makes an empty file. It lasts once its folder is synced.
+    ///
+    /// # Errors
+    /// If there is one, or the system fails.
+    fn create(&self, path: &str) -> io::Result<Arc<dyn DiskFile>>;
+
+    /// Opens a file for reading and writing.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::NotFound`] if there is none, or an error of the system.
+    fn open(&self, path: &str) -> io::Result<Arc<dyn DiskFile>>;
+
+    /// Removes a file; whoever has it open can still read it.
+    ///
+    /// # Errors
+    /// If there is none, or the system fails.
+    fn remove(&self, path: &str) -> io::Result<()>;
+
+    /// Gives a file another name in its folder, in place of a file that has it. It lasts once the
+    /// folder is synced.
+    ///
+    /// # Errors
+    /// If there is none, or the system fails.
+    fn rename(&self, from: &str, to: &str) -> io::Result<()>;
+
+    /// Makes a folder, if it is not there. It lasts once the folder around it is synced.
+    ///
+    /// # Errors
+    /// If the system fails.
+    fn create_folder(&self, path: &str) -> io::Result<()>;
+
+    /// Lists the names in a folder, in any order; none if there is no such folder.
+    ///
+    /// # Errors
+    /// If the system fails.
+    fn list(&self, folder: &str) -> io::Result<Vec<String>>;
+
+    /// Has the names in a folder last; the root is the empty path.
+    ///
+    /// # Errors
+    /// If the system fails.
+    fn sync_folder(&self, folder: &str) -> io::Result<()>;
+}
+
+/// An open file.
+#[expect(clippy::len_without_is_empty, reason = "a file is not a collection")]
+pub trait DiskFile: Debug + Send + Sync + 'static {
+    /// Returns the length in bytes.
+    ///
+    /// # Errors
+    /// If the system fails.
+    fn len(&self) -> io::Result<u64>;
+
+    /// Reads as many bytes as `buffer` has.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::UnexpectedEof`] if there are fewer, or an error of the system.
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()>;
+
+    /// Writes all bytes; zeros fill what lies between the end and the offset.
+    ///
+    /// # Errors
+    /// If the system fails; then any part may be written.
+    fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()>;
+
+    /// Cuts the file, or fills it with zeros.
+    ///
+    /// # Errors
+    /// If the system fails.
+    fn set_len(&self, length: u64) -> io::Result<()>;
+
+    /// Has all bytes last.
+    ///
+    /// # Errors
+    /// If the system fails; then any part may be lost, also after a second call.
+    fn sync(&self) -> io::Result<()>;
+}

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Opens a store, and finds, lists and removes its objects.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    hash::{BuildHasher, RandomState},
+    path::Path,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use redb::ReadableTable;
+
+use crate::{
+    catalog::{
+        COLLECTIONS, Catalog, ContainerRow, OBJECTS, ObjectRow, PARTITIONS, Reading, Replaced,
+    },
+    change::ChangeKind,
+    disk::Disk,
+    error::{Error, Result},
+    files::{Files, path_of},
+    local::LocalDisk,
+    object::{Condition, ObjectInfo},
+    path::{CollectionPath, ObjectPath},
+    reader::Reader,
+};
+
+/// Locks of objects; those whose names have the same hash share one.
+const LOCK_COUNT: usize = 64;
+
+/// Tries to open a file that another thread replaces again and again.
+const OPEN_TRIES: usize = 100;
+
+/// An open store; clones are the same one.
+#[derive(Debug, Clone)]
+pub struct Store(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    catalog: Catalog,
+    files: Files,
+    /// Held by whoever changes the bytes of an object.
+    locks: Vec<Mutex<()>>,
+    hasher: RandomState,
+}
+
+/// The bytes of an object, which are synced already, and attributes that it gets.
+pub(crate) struct Stored {
+    pub(crate) file: u64,
+    pub(crate) length: u64,
+    pub(crate) attributes: BTreeMap<String, Vec<u8>>,
+}
+
+impl Store {
+    /// Opens the store in a folder, or makes one.
+    ///
+    /// # Errors
+    /// [`Error::Locked`], [`Error::Format`], [`Error::Damaged`], or an error of the system.
+    pub fn open(root: &Path) -> Result<Self> {
+        Self::open_on(Arc::new(LocalDisk::open(root)?))
+    }
+
+    /// Opens the store on a disk, or makes one.
+    ///
+    /// # Errors
+    /// Those of [`Store::open`].
+    pub fn open_on(disk: Arc<dyn Disk>) -> Result<Self> {
+        let catalog = Catalog::open(disk.as_ref())?;
+        let mut lengths = HashMap::new();
+        for row in catalog.read()?.open_table(OBJECTS)?.iter()? {
+            let ObjectRow { file, length, .. } = ObjectRow::of(row?.1.value());
+            lengths.insert(file, length);
+        }
+        let files = Files::recover(disk, lengths)?;
+        let locks = (0..LOCK_COUNT).map(|_| Mutex::default()).collect();
+        Ok(Self(Arc::new(Inner { catalog, files, locks, hasher: RandomState::new() })))
+    }
+
+    pub(crate) fn catalog(&self) -> &Catalog {
+        &self.0.catalog
+    }
+
+    pub(crate) fn files(&self) -> &Files {
+        &self.0.files
+    }
+
+    /// Waits until nobody else changes the bytes of an object.
+    pub(crate) fn lock(&self, path: &ObjectPath) -> MutexGuard<'_, ()> {
+        let locks = &self.0.locks;
+        let hash = self.0.hasher.hash_one(path) % locks.len() as u64;
+        let lock = usize::try_from(hash).map_or(&locks[0], |index| &locks[index]);
+        lock.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The row of an object.
+    pub(crate) fn row(&self, path: &ObjectPath) -> Result<Option<ObjectRow>> {
+        self.row_in(&self.catalog().read()?, path)
+    }
+
+    pub(crate) fn row_in(&self, reading: &Reading, path: &ObjectPath) -> Result<Option<ObjectRow>> {
+        let found = reading.open_table(OBJECTS)?.get(path.key())?.map(|row| row.value());
+        Ok(found.map(ObjectRow::of))
+    }
+
+    /// Returns what is known of an object.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`], or an error of the catalog.
+    pub fn info(&self, path: &ObjectPath) -> Result<ObjectInfo> {
+        let row = self.row(path)?.ok_or_else(|| path.not_found())?;
+        Ok(row.info(path.clone()))
+    }
+
+    /// Opens an object as it is now.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`], or an error of the system.
+    pub fn reader(&self, path: &ObjectPath) -> Result<Reader> {
+        let mut missing = 0;
+        for _ in 0..OPEN_TRIES {
+            let row = self.row(path)?.ok_or_else(|| path.not_found())?;
+            if let Some(file) = self.files().open(row.file)? {
+                return Ok(Reader::new(row.info(path.clone()), file));
+            }
+            // It was replaced between the two steps, or it is gone.
+            if missing == row.file {
+                break;
+            }
+            missing = row.file;
+        }
+        Err(Error::Damaged { reason: format!("{} is missing", path_of(missing)) })
+    }
+
+    /// Lists the objects of a collection whose names start with `prefix` and are behind `after`, in
+    /// the order of the bytes of their names, and at most so many.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] if there is no such collection, or an error of the catalog.
+    pub fn list(
+        &self,
+        collection: &CollectionPath,
+        prefix: &str,
+        after: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<ObjectInfo>> {
+        let reading = self.catalog().read()?;
+        if reading.open_table(COLLECTIONS)?.get(collection.key())?.is_none() {
+            return Err(Error::NotFound { what: format!("collection {collection}") });
+        }
+        let objects = reading.open_table(OBJECTS)?;
+        let (partition, name) = collection.key();
+        let first = after.unwrap_or(prefix).max(prefix);
+        let mut found = Vec::new();
+        for row in objects.range((partition, name, first)..)? {
+            let (key, row) = row?;
+            let (in_partition, in_collection, object) = key.value();
+            let is_inside = (in_partition, in_collection) == (partition, name);
+            if found.len() == limit || !is_inside || !object.starts_with(prefix) {
+                break;
+            }
+            if after != Some(object) {
+                found.push(ObjectRow::of(row.value()).info(collection.object(object)?));
+            }
+        }
+        Ok(found)
+    }
+
+    /// Removes an object; whoever has it open can still read it.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`], [`Error::Conflict`], or an error of the catalog.
+    pub fn remove(&self, path: &ObjectPath, condition: Condition) -> Result<()> {
+        let _guard = self.lock(path);
+        let file = self.catalog().change(|transaction| {
+            let row = transaction.object(path)?.ok_or_else(|| path.not_found())?;
+            self.check(path, condition, Some(row))?;
+            transaction.open_table(OBJECTS)?.remove(path.key())?;
+            transaction.clear_attributes(path)?;
+            let bytes = Replaced { old: row.length, new: 0 };
+            transaction.charge(path.collection(), bytes, Replaced { old: 1, new: 0 })?;
+            transaction.log(ChangeKind::Removed, path)?;
+            Ok(row.file)
+        })?;
+        self.files().remove(file);
+        Ok(())
+    }
+
+    /// Checks a condition on an object.
+    pub(crate) fn check(
+        &self,
+        path: &ObjectPath,
+        condition: Condition,
+        row: Option<ObjectRow>,
+    ) -> Result<()> {
+        let found = row.map_or(0, |row| row.version);
+        match condition {
+            Condition::Absent if row.is_some() => {
+                Err(Error::Exists { what: format!("object {path}") })
+            }
+            Condition::Version(expected) if expected != found => {
+                Err(Error::Conflict { path: path.to_string(), expected, found })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Has an object consist of bytes that are synced, in one transaction with its entry in the
+    /// log, and removes the file that was its own before. The object is locked.
+    pub(crate) fn commit(
+        &self,
+        path: &ObjectPath,
+        condition: Condition,
+        stored: Stored,
+    ) -> Result<ObjectInfo> {
+        let Stored { file, length, attributes } = stored;
+        let (info, old) = self.catalog().change(|transaction| {
+            let old = transaction.object(path)?;
+            self.check(path, condition, old)?;
+            let bytes = Replaced { old: old.map_or(0, |old| old.length), new: length };
+            let objects = Replaced { old: u64::from(old.is_some()), new: 1 };
+            transaction.charge(path.collection(), bytes, objects)?;
+            let kind = old.map_or(ChangeKind::Created, |_| ChangeKind::Written);
+            let version = transaction.log(kind, path)?;
+            let now_ns = transaction.now_ns();
+            let created_ns = old.map_or(now_ns, |old| old.created_ns);
+            let row = ObjectRow { file, length, version, created_ns, written_ns: now_ns };
+            transaction.open_table(OBJECTS)?.insert(path.key(), row.value())?;
+            for (name, value) in &attributes {
+                transaction.set_attribute(path, name, value)?;
+            }
+            let replaced = old.map(|old| old.file).filter(|old| *old != file);
+            Ok((row.info(path.clone()), replaced))
+        })?;
+        if let Some(old) = old {
+            self.files().remove(old);
+        }
+        Ok(info)
+    }
+
+    /// The smaller one of the quotas of bytes that an object is under, and whose it is.
+    pub(crate) fn smallest_quota(&self, path: &ObjectPath) -> Result<Option<(String, u64)>> {
+        let reading = self.catalog().read()?;
+        let collection = path.collection();
+        let row = |found: Option<redb::AccessGuard<'_, (u64, u64, u64, u64)>>| {
+            found.and_then(|row| ContainerRow::of(row.value()).quota.bytes)
+        };
+        let of_collection = row(reading.open_table(COLLECTIONS)?.get(collection.key())?);
+        let of_partition = row(reading.open_table(PARTITIONS)?.get(collection.partition())?);
+        let named = [
+            of_collection.map(|bytes| (format!("collection {collection}"), bytes)),
+            of_partition.map(|bytes| (format!("partition {}", collection.partition()), bytes)),
+        ];
+        Ok(named.into_iter().flatten().min_by_key(|(_, bytes)| *bytes))
+    }
+}

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Tests what can be done with objects, on a folder of the local file system.
+
+use nearscan_store::{
+    Change, ChangeKind, CollectionPath, Condition, Error, ObjectPath, Quota, Store,
+};
+use rstest::{fixture, rstest};
+use tempfile::TempDir;
+
+struct Stored {
+    store: Store,
+    folder: TempDir,
+}
+
+#[fixture]
+fn stored() -> Stored {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(folder.path()).unwrap();
+    store.create_collection(&collection(), Quota::default()).unwrap();
+    Stored { store, folder }
+}
+
+fn collection() -> CollectionPath {
+    CollectionPath::in_default("c").unwrap()
+}
+
+fn object(name: &str) -> ObjectPath {
+    collection().object(name).unwrap()
+}
+
+fn bytes(store: &Store, name: &str) -> Vec<u8> {
+    store.reader(&object(name)).unwrap().read_all().unwrap().to_vec()
+}
+
+/// The number of files that have bytes of objects.
+fn file_count(folder: &TempDir) -> usize {
+    let folders = std::fs::read_dir(folder.path().join("data")).unwrap();
+    folders.map(|folder| std::fs::read_dir(folder.unwrap().path()).unwrap().count()).sum()
+}
+
+#[rstest]
+fn object_is_replaced_as_a_whole(stored: Stored) {
+    let store = &stored.store;
+    let first = store.put(&object("a"), b"one", Condition::Always).unwrap();
+    let reader = store.reader(&object("a")).unwrap();
+    let mut writer = store.writer(&object("a"), Condition::Always).unwrap();
+    writer.write(b"an").unwrap();
+    assert_eq!(bytes(store, "a"), b"one");
+    writer.write(b"other").unwrap();
+    let second = writer.commit().unwrap();
+    assert_eq!(bytes(store, "a"), b"another");
+    assert_eq!((second.length, second.created_ns), (7, first.created_ns));
+    assert!(second.version > first.version);
+    // Who has opened the first one still reads it.
+    assert_eq!(reader.read_all().unwrap(), &b"one"[..]);
+    assert_eq!(reader.info(), &first);
+    assert_eq!(file_count(&stored.folder), 1);
+}
+
+#[rstest]
+fn writer_that_is_dropped_leaves_nothing(stored: Stored) {
+    let mut writer = stored.store.writer(&object("a"), Condition::Always).unwrap();
+    writer.write(b"one").unwrap();
+    assert_eq!(file_count(&stored.folder), 1);
+    drop(writer);
+    assert_eq!(file_count(&stored.folder), 0);
+    assert!(matches!(stored.store.info(&object("a")), Err(Error::NotFound { .. })));
+}
+
+#[rstest]
+fn parts_of_an_object_are_changed_and_open_readers_see_the_old_bytes(stored: Stored) {
+    let store = &stored.store;
+    store.put(&object("a"), b"0123", Condition::Always).unwrap();
+    let before = store.reader(&object("a")).unwrap();
+    store.append(&object("a"), b"4567").unwrap();
+    let appended = store.reader(&object("a")).unwrap();
+    store.truncate(&object("a"), 6).unwrap();
+    let cut = store.reader(&object("a")).unwrap();
+    store.append(&object("a"), b"xyz").unwrap();
+    let longer = store.reader(&object("a")).unwrap();
+    store.write_at(&object("a"), 1, b"AB").unwrap();
+    store.write_at(&object("a"), 8, b"CD").unwrap();
+    assert_eq!(bytes(store, "a"), b"0AB345xyCD");
+    store.write_at(&object("a"), 10, b"!").unwrap();
+    assert_eq!(bytes(store, "a"), b"0AB345xyCD!");
+    for (reader, expected) in
+        [(before, "0123"), (appended, "01234567"), (cut, "012345"), (longer, "012345xyz")]
+    {
+        assert_eq!(reader.read_all().unwrap(), expected.as_bytes());
+    }
+    assert_eq!(file_count(&stored.folder), 1);
+}
+
+#[rstest]
+fn ranges_are_read_and_those_beyond_the_end_are_errors(stored: Stored) {
+    let store = &stored.store;
+    store.put(&object("a"), b"0123456789", Condition::Always).unwrap();
+    let reader = store.reader(&object("a")).unwrap();
+    assert_eq!(reader.read(3..6).unwrap(), &b"345"[..]);
+    assert_eq!(reader.read(10..10).unwrap(), &b""[..]);
+    let error = reader.read(8..11).unwrap_err().to_string();
+    assert_eq!(error, "byte 11 is beyond the 10 bytes of object default/c/a");
+    assert!(matches!(store.write_at(&object("a"), 11, b"x"), Err(Error::Range { .. })));
+    assert!(matches!(store.truncate(&object("a"), 11), Err(Error::Range { .. })));
+    assert_eq!(bytes(store, "a"), b"0123456789");
+}
+
+#[rstest]
+fn conditions_are_checked_when_a_change_is_made(stored: Stored) {
+    let store = &stored.store;
+    let path = object("a");
+    let first = store.put(&path, b"one", Condition::Absent).unwrap();
+    assert!(matches!(store.put(&path, b"two", Condition::Absent), Err(Error::Exists { .. })));
+    // Two writers have seen the same version: the first one to commit wins.
+    let condition = Condition::Version(first.version);
+    let (mut one, mut other) =
+        (store.writer(&path, condition).unwrap(), store.writer(&path, condition).unwrap());
+    one.write(b"two").unwrap();
+    other.write(b"three").unwrap();
+    one.commit().unwrap();
+    let error = other.commit().unwrap_err();
+    assert!(matches!(error, Error::Conflict { expected, .. } if expected == first.version));
+    assert_eq!(error.hint(), Some("read the object again, and repeat the change"));
+    assert!(matches!(store.remove(&path, condition), Err(Error::Conflict { .. })));
+    assert_eq!(bytes(store, "a"), b"two");
+    assert_eq!(file_count(&stored.folder), 1);
+}
+
+#[rstest]
+fn listing_has_a_prefix_an_order_and_pages(stored: Stored) {
+    let store = &stored.store;
+    let other = CollectionPath::in_default("d").unwrap();
+    store.create_collection(&other, Quota::default()).unwrap();
+    store.put(&other.object("p/z").unwrap(), b"", Condition::Always).unwrap();
+    for name in ["p/b", "q", "p/a", "o", "p/a/c", "p"] {
+        store.put(&object(name), name.as_bytes(), Condition::Always).unwrap();
+    }
+    let names = |prefix: &str, after: Option<&str>, limit: usize| -> Vec<String> {
+        let found = store.list(&collection(), prefix, after, limit).unwrap();
+        found.into_iter().map(|info| info.path.name().to_owned()).collect()
+    };
+    assert_eq!(names("", None, 100), ["o", "p", "p/a", "p/a/c", "p/b", "q"]);
+    assert_eq!(names("p/", None, 2), ["p/a", "p/a/c"]);
+    assert_eq!(names("p/", Some("p/a/c"), 2), ["p/b"]);
+    assert_eq!(names("p/", Some("a"), 1), ["p/a"]);
+    assert_eq!(names("x", None, 100), [""; 0]);
+    let missing = CollectionPath::in_default("e").unwrap();
+    let error = store.list(&missing, "", None, 1).unwrap_err().to_string();
+    assert_eq!(error, "collection default/e not found");
+}
+
+#[rstest]
+fn attributes_stay_when_bytes_are_replaced_and_go_with_the_object(stored: Stored) {
+    let store = &stored.store;
+    let path = object("a");
+    // The name of a neighbour that must keep its own.
+    let neighbour = object("a0");
+    store.put(&neighbour, b"", Condition::Always).unwrap();
+    store.set_attribute(&neighbour, "x", b"of the neighbour").unwrap();
+    let mut writer = store.writer(&path, Condition::Always).unwrap();
+    writer.attribute("type", b"csv").unwrap();
+    let version = writer.commit().unwrap().version;
+    store.set_attribute(&path, "rows", b"10").unwrap();
+    assert_eq!(store.info(&path).unwrap().version, version);
+    store.put(&path, b"new", Condition::Always).unwrap();
+    let attributes = store.attributes(&path).unwrap();
+    let expected = [("rows", &b"10"[..]), ("type", b"csv")];
+    assert!(attributes.iter().map(|(name, value)| (name.as_str(), &value[..])).eq(expected));
+    store.remove_attribute(&path, "rows").unwrap();
+    assert!(matches!(store.remove_attribute(&path, "rows"), Err(Error::NotFound { .. })));
+    store.remove(&path, Condition::Always).unwrap();
+    assert!(matches!(store.attributes(&path), Err(Error::NotFound { .. })));
+    store.put(&path, b"", Condition::Absent).unwrap();
+    assert!(store.attributes(&path).unwrap().is_empty());
+    assert_eq!(store.attributes(&neighbour).unwrap().len(), 1);
+}
+
+#[rstest]
+#[case("", 1, "it is empty")]
+#[case("a\tb", 1, "it has a control character")]
+#[case("a", 65_537, "the limit is 65536")]
+fn attribute_that_is_not_allowed_is_an_error(
+    stored: Stored,
+    #[case] name: &str,
+    #[case] length: usize,
+    #[case] reason: &str,
+) {
+    stored.store.put(&object("a"), b"", Condition::Always).unwrap();
+    let error = stored.store.set_attribute(&object("a"), name, &vec![0; length]).unwrap_err();
+    assert!(error.to_string().contains(reason), "{error}");
+}
+
+#[rstest]
+fn log_has_an_entry_for_each_change_until_it_is_forgotten(stored: Stored) {
+    let store = &stored.store;
+    let info = store.put(&object("a"), b"one", Condition::Always).unwrap();
+    store.append(&object("a"), b"two").unwrap();
+    store.set_attribute(&object("a"), "x", b"").unwrap();
+    store.remove(&object("a"), Condition::Always).unwrap();
+    let changes = store.changes(0, 100).unwrap();
+    let kinds: Vec<ChangeKind> = changes.iter().map(|change| change.kind).collect();
+    use ChangeKind as K;
+    assert_eq!(kinds, [K::Created, K::Written, K::AttributesChanged, K::Removed]);
+    assert_eq!(changes[0].sequence, info.version);
+    assert!(changes.iter().all(|change| change.path == object("a")));
+    assert_eq!(store.changes(changes[1].sequence, 1).unwrap(), changes[2..3]);
+    store.forget_changes(changes[2].sequence).unwrap();
+    assert_eq!(store.changes(0, 100).unwrap(), changes[3..]);
+    // Numbers go on.
+    store.put(&object("a"), b"", Condition::Always).unwrap();
+    let last: Vec<Change> = store.changes(changes[3].sequence, 100).unwrap();
+    assert_eq!(last.len(), 1);
+}
+
+#[rstest]
+fn store_that_is_opened_again_has_all_it_had(stored: Stored) {
+    let Stored { store, folder } = stored;
+    store.put(&object("a"), b"one", Condition::Always).unwrap();
+    store.put(&object("b"), b"two", Condition::Always).unwrap();
+    store.set_attribute(&object("b"), "x", b"y").unwrap();
+    let before = store.list(&collection(), "", None, 10).unwrap();
+    assert!(matches!(Store::open(folder.path()), Err(Error::Locked)));
+    drop(store);
+    let store = Store::open(folder.path()).unwrap();
+    assert_eq!(store.list(&collection(), "", None, 10).unwrap(), before);
+    assert_eq!(bytes(&store, "b"), b"two");
+    assert_eq!(&store.attributes(&object("b")).unwrap()["x"][..], b"y");
+}
+
+#[rstest]
+#[case::missing(None, "is missing")]
+#[case::too_short(Some(2), "has 2 bytes and should have 3")]
+fn damaged_store_is_not_opened(stored: Stored, #[case] length: Option<u64>, #[case] reason: &str) {
+    let Stored { store, folder } = stored;
+    store.put(&object("a"), b"one", Condition::Always).unwrap();
+    drop(store);
+    let file = folder.path().join("data/01/1");
+    match length {
+        None => std::fs::remove_file(file).unwrap(),
+        Some(length) => {
+            std::fs::File::options().write(true).open(file).unwrap().set_len(length).unwrap()
+        }
+    }
+    let error = Store::open(folder.path()).unwrap_err().to_string();
+    assert!(
+        error.starts_with("the store is damaged: data/01/1 ") && error.ends_with(reason),
+        "{error}"
+    );
+}
