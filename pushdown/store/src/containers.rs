@@ -6,7 +6,8 @@ use redb::ReadableTable;
 use crate::{
     catalog::{COLLECTIONS, ContainerRow, PARTITIONS},
     error::{Error, Result},
-    path::{CollectionPath, check_container},
+    owner::Owner,
+    path::{CollectionPath, DEFAULT_PARTITION, check_container},
     quota::{Quota, Usage},
     store::Store,
 };
@@ -32,15 +33,20 @@ impl Store {
     /// Removes a partition without collections.
     ///
     /// # Errors
-    /// [`Error::NotFound`], [`Error::NotEmpty`], or an error of the catalog.
+    /// [`Error::NotFound`], [`Error::NotEmpty`], [`Error::Needed`] for the default one, or an error
+    /// of the catalog.
     pub fn remove_partition(&self, name: &str) -> Result<()> {
         let what = || format!("partition {name}");
+        if name == DEFAULT_PARTITION {
+            return Err(Error::Needed { name: name.to_owned() });
+        }
         self.catalog().change(|transaction| {
             let collections = transaction.open_table(COLLECTIONS)?;
             let first = collections.range((name, "")..)?.next().transpose()?;
             if first.is_some_and(|(key, _)| key.value().0 == name) {
                 return Err(Error::NotEmpty { what: what() });
             }
+            transaction.clear_attributes(Owner::Partition(name))?;
             match transaction.open_table(PARTITIONS)?.remove(name)? {
                 Some(_) => Ok(()),
                 None => Err(Error::NotFound { what: what() }),
@@ -112,7 +118,7 @@ impl Store {
                 Some(row) if row.usage.objects > 0 => Err(Error::NotEmpty { what: what() }),
                 Some(_) => {
                     collections.remove(path.key())?;
-                    Ok(())
+                    transaction.clear_attributes(path.into())
                 }
             }
         })

@@ -89,9 +89,37 @@ pub enum Error {
         /// What would be there with the request done.
         needed: u64,
     },
-    /// Another process has the store open.
-    #[error("the store is open in another process")]
+    /// The store is open already, in this process or another one.
+    #[error("the store is open already")]
     Locked,
+    /// The partition of paths without one cannot be removed.
+    #[error("the partition {name} cannot be removed")]
+    Needed {
+        /// Its name.
+        name: String,
+    },
+    /// An object has as many attributes as it may have.
+    #[error("{what} has {limit} attributes, which is the limit")]
+    TooManyAttributes {
+        /// What has them.
+        what: String,
+        /// The limit.
+        limit: usize,
+    },
+    /// Changes are asked for that the log has no more.
+    #[error("the log begins after change {forgotten}, and those after {after} are asked for")]
+    Forgotten {
+        /// The number that was asked for.
+        after: u64,
+        /// The last change that was forgotten.
+        forgotten: u64,
+    },
+    /// An earlier write of the object has failed, so it cannot be committed.
+    #[error("an earlier write of object {path} failed")]
+    Abandoned {
+        /// The object.
+        path: String,
+    },
     /// The catalog has a format that this version does not know.
     #[error("the store has format {found}, and this version knows {known}")]
     Format {
@@ -117,12 +145,14 @@ pub enum Error {
         #[source]
         source: io::Error,
     },
-    /// The catalog could not be read or written. If it was a commit, the next [`Store::open`]
-    /// finds the request done or not done.
-    ///
-    /// [`Store::open`]: crate::Store::open
+    /// The catalog could not be read or written. The request is not done, and nothing can be
+    /// changed any more until the store is opened again.
     #[error("the catalog failed: {0}")]
     Catalog(#[source] redb::Error),
+    /// A transaction could not be committed. Whether the request is done is seen when the store is
+    /// opened again, and until then nothing can be changed any more.
+    #[error("a commit failed, and may be done: {0}")]
+    Uncertain(#[source] redb::Error),
 }
 
 impl Error {
@@ -138,7 +168,10 @@ impl Error {
             Self::QuotaExceeded { .. } => Some("remove objects, or raise the quota"),
             Self::NotEmpty { .. } => Some("remove what it holds first"),
             Self::Conflict { .. } => Some("read the object again, and repeat the change"),
-            Self::Locked => Some("end the other process, or choose another folder"),
+            Self::Abandoned { .. } => Some("write the object again from its start"),
+            Self::Locked => Some("close it there, or choose another folder"),
+            Self::Forgotten { .. } => Some("list the objects, and follow the changes after that"),
+            Self::Catalog(_) | Self::Uncertain(_) => Some("open the store again"),
             Self::Format { .. } => Some("open it with the version that wrote it"),
             _ => None,
         }
@@ -156,4 +189,4 @@ macro_rules! of_catalog {
     };
 }
 
-of_catalog!(CommitError, DatabaseError, StorageError, TableError, TransactionError);
+of_catalog!(DatabaseError, StorageError, TableError, TransactionError);

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Makes, opens and removes the files that have the bytes of objects.
 //!
-//! A file is `data/XX/NUMBER`, with the number in hexadecimal and its last two digits as the
-//! folder. Numbers are never used again while the store is open, and after that only those of files
-//! that are gone.
+//! A file is `data/X/NUMBER`, with the number in hexadecimal and its last digit as the folder.
+//! Numbers are never used again while the store is open, and after that only those of files that
+//! are gone.
 
 use std::{
-    collections::{HashMap, HashSet},
+    collections::{BTreeSet, HashMap},
     io,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc,
         atomic::{AtomicU64, Ordering},
     },
 };
@@ -22,6 +22,9 @@ use crate::{
 /// The folder of all files.
 const FOLDER: &str = "data";
 
+/// Folders in it.
+const FOLDER_COUNT: u64 = 16;
+
 /// Bytes that are copied at once.
 const COPY_BYTES: u64 = 1 << 20;
 
@@ -30,40 +33,55 @@ const COPY_BYTES: u64 = 1 << 20;
 pub(crate) struct Files {
     disk: Arc<dyn Disk>,
     next: AtomicU64,
-    /// Folders that last.
-    folders: Mutex<HashSet<u64>>,
 }
 
 impl Files {
     /// Makes the files on the disk those of `lengths`, which has one for each number: removes what
-    /// is no object's, and cuts off what is behind the end of an object.
-    ///
-    /// # Errors
-    /// [`Error::Damaged`] if a file is missing or too short, or an error of the system.
-    pub(crate) fn recover(disk: Arc<dyn Disk>, mut lengths: HashMap<u64, u64>) -> Result<Self> {
-        let mut last = lengths.keys().copied().max().unwrap_or(0);
-        for folder in disk.list(FOLDER).map_err(Error::io("list", FOLDER))? {
-            let folder = format!("{FOLDER}/{folder}");
-            for name in disk.list(&folder).map_err(Error::io("list", &folder))? {
-                let path = format!("{folder}/{name}");
-                let number = u64::from_str_radix(&name, 16).ok().filter(|it| path == path_of(*it));
-                last = last.max(number.unwrap_or(0));
-                match number.and_then(|number| lengths.remove(&number)) {
-                    Some(length) => cut(disk.as_ref(), &path, length)?,
-                    None => disk.remove(&path).map_err(Error::io("remove", &path))?,
-                }
+    /// is no object's, and cuts off what is behind the end of an object. Returns the numbers of
+    /// those that are missing or too short; if there are any, nothing is removed or cut, because
+    /// then the catalog may be of another time than the files.
+    pub(crate) fn recover(
+        disk: Arc<dyn Disk>,
+        lengths: &HashMap<u64, u64>,
+    ) -> Result<(Self, Vec<u64>)> {
+        let numbers = numbers(disk.as_ref())?;
+        let mut damaged = Vec::new();
+        let mut too_long = Vec::new();
+        for (&number, &length) in lengths {
+            let path = path_of(number);
+            let found = match numbers.contains(&number) {
+                true => disk
+                    .open(&path)
+                    .and_then(|file| file.len())
+                    .map_err(Error::io("read", &path))?,
+                false => 0,
+            };
+            if found < length || !numbers.contains(&number) {
+                damaged.push(number);
+            } else if found > length {
+                too_long.push((path, length));
             }
         }
-        if let Some(number) = lengths.keys().next() {
-            return Err(Error::Damaged { reason: format!("{} is missing", path_of(*number)) });
+        if damaged.is_empty() {
+            for (path, length) in too_long {
+                let cut = disk.open(&path).and_then(|file| file.set_len(length));
+                cut.map_err(Error::io("cut", &path))?;
+            }
+            for number in numbers.iter().filter(|number| !lengths.contains_key(number)) {
+                let path = path_of(*number);
+                disk.remove(&path).map_err(Error::io("remove", &path))?;
+            }
         }
-        Ok(Self { disk, next: AtomicU64::new(last + 1), folders: Mutex::default() })
+        make_folders(disk.as_ref())?;
+        let last = numbers.last().copied().max(lengths.keys().copied().max()).unwrap_or(0);
+        let too_large = || Error::Damaged { reason: format!("there is no number after {last:x}") };
+        let next = AtomicU64::new(last.checked_add(1).ok_or_else(too_large)?);
+        Ok((Self { disk, next }, damaged))
     }
 
     /// Makes an empty file. It lasts once it and its folder are synced ([`Files::sync`]).
     pub(crate) fn create(&self) -> Result<(u64, Arc<dyn DiskFile>)> {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
-        self.make_folder(number)?;
         let path = path_of(number);
         let file = self.disk.create(&path).map_err(Error::io("create", &path))?;
         Ok((number, file))
@@ -109,20 +127,32 @@ impl Files {
     pub(crate) fn remove(&self, number: u64) {
         self.disk.remove(&path_of(number)).unwrap_or(());
     }
+}
 
-    fn make_folder(&self, number: u64) -> Result<()> {
-        let mut folders = self.folders.lock().unwrap_or_else(PoisonError::into_inner);
-        if folders.contains(&(number % 256)) {
-            return Ok(());
-        }
-        let folder = folder_of(number);
-        self.disk.create_folder(FOLDER).map_err(Error::io("make", FOLDER))?;
-        self.disk.create_folder(&folder).map_err(Error::io("make", &folder))?;
-        self.disk.sync_folder(FOLDER).map_err(Error::io("sync", FOLDER))?;
-        self.disk.sync_folder("").map_err(Error::io("sync", "the root"))?;
-        folders.insert(number % 256);
-        Ok(())
+/// The numbers of the files on the disk. What has another name is nobody's, and stays.
+pub(crate) fn numbers(disk: &dyn Disk) -> Result<BTreeSet<u64>> {
+    let mut numbers = BTreeSet::new();
+    for folder in 0..FOLDER_COUNT {
+        let folder = folder_of(folder);
+        let names = disk.list(&folder).map_err(Error::io("list", &folder))?;
+        let found = names.iter().filter_map(|name| {
+            let number = u64::from_str_radix(name, 16).ok()?;
+            (path_of(number) == format!("{folder}/{name}")).then_some(number)
+        });
+        numbers.extend(found);
     }
+    Ok(numbers)
+}
+
+/// Makes the folders of all files, and has them last.
+fn make_folders(disk: &dyn Disk) -> Result<()> {
+    disk.create_folder(FOLDER).map_err(Error::io("make", FOLDER))?;
+    for folder in 0..FOLDER_COUNT {
+        let folder = folder_of(folder);
+        disk.create_folder(&folder).map_err(Error::io("make", &folder))?;
+    }
+    disk.sync_folder(FOLDER).map_err(Error::io("sync", FOLDER))?;
+    disk.sync_folder("").map_err(Error::io("sync", "the root"))
 }
 
 pub(crate) fn path_of(number: u64) -> String {
@@ -130,21 +160,7 @@ pub(crate) fn path_of(number: u64) -> String {
 }
 
 fn folder_of(number: u64) -> String {
-    format!("{FOLDER}/{:02x}", number % 256)
-}
-
-/// Cuts off what is behind a length.
-fn cut(disk: &dyn Disk, path: &str, length: u64) -> Result<()> {
-    let file = disk.open(path).map_err(Error::io("open", path))?;
-    let found = file.len().map_err(Error::io("read", path))?;
-    if found < length {
-        let reason = format!("{path} has {found} bytes and should have {length}");
-        return Err(Error::Damaged { reason });
-    }
-    if found > length {
-        file.set_len(length).map_err(Error::io("cut", path))?;
-    }
-    Ok(())
+    format!("{FOLDER}/{:x}", number % FOLDER_COUNT)
 }
 
 fn copy(from: &dyn DiskFile, to: &dyn DiskFile, length: u64) -> io::Result<()> {

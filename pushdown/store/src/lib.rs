@@ -4,7 +4,7 @@
 //!
 //! ```text
 //! root/catalog        an embedded database: names, lengths, attributes, quotas, the log of changes
-//! root/data/5a/..5a   the bytes of objects; a file is known by its number, never by a name
+//! root/data/a/..a     the bytes of objects; a file is known by its number, never by a name
 //! root/lock           held by the process that has the store open
 //! ```
 //!
@@ -13,16 +13,19 @@
 //! # What this crate does not do
 //!
 //! It has no network, no authentication, no applications and no drive: it does not look into the
-//! bytes that it keeps.
+//! bytes that it keeps, and has no checksums of them. An object is in one collection. After a
+//! failure of the catalog nothing can be changed until the store is opened again.
 //!
 //! # Invariants
 //!
 //! - What was acknowledged survives a crash: the file of an object is synced, then its folder, then
 //!   the transaction that names it. What was not acknowledged is there as a whole or not at all.
-//! - Bytes of a file never change, and only those behind the end of its object are cut off, so a
-//!   [`Reader`] sees the version that it opened, whatever is written or removed meanwhile.
+//! - Bytes of a file that were an object's never change and are never cut off while the store is
+//!   open, so a [`Reader`] sees the version that it opened, whatever is written or removed
+//!   meanwhile.
 //! - A change of an object and its entry in the log of changes are one transaction.
-//! - After [`Store::open`] every file below `data` is an object's, and ends with it.
+//! - After [`Store::open`] every numbered file below `data` is an object's and ends with it, unless
+//!   there are damaged objects: then nothing is removed.
 #![forbid(unsafe_code)]
 
 mod append;
@@ -36,6 +39,7 @@ mod error;
 mod files;
 mod local;
 mod object;
+mod owner;
 mod path;
 mod quota;
 mod reader;
@@ -47,6 +51,7 @@ pub use disk::{Disk, DiskFile};
 pub use error::{Error, Limit, Result};
 pub use local::LocalDisk;
 pub use object::{Condition, ObjectInfo};
+pub use owner::Owner;
 pub use path::{CollectionPath, DEFAULT_PARTITION, ObjectPath};
 pub use quota::{Quota, Usage};
 pub use reader::Reader;

@@ -29,10 +29,10 @@ impl LocalDisk {
     /// Opens a folder, which is made if it is not there.
     ///
     /// # Errors
-    /// [`Error::Locked`] if another process has it open, or an error of the system.
+    /// [`Error::Locked`] if it is open already, or an error of the system.
     pub fn open(root: &Path) -> Result<Self> {
         let shown = root.display().to_string();
-        fs::create_dir_all(root).map_err(Error::io("make", &shown))?;
+        make_lasting(root).map_err(Error::io("make", &shown))?;
         let mut options = OpenOptions::new();
         options.create(true).truncate(false).write(true);
         let lock = options.open(root.join(LOCK)).map_err(Error::io("open", LOCK))?;
@@ -48,6 +48,20 @@ impl LocalDisk {
         options.read(true).write(true);
         options
     }
+}
+
+/// Makes a folder and those around it, and has their names last.
+fn make_lasting(folder: &Path) -> io::Result<()> {
+    if folder.is_dir() {
+        return Ok(());
+    }
+    let around = match folder.parent() {
+        Some(around) if !around.as_os_str().is_empty() => around,
+        _ => Path::new("."),
+    };
+    make_lasting(around)?;
+    fs::create_dir(folder)?;
+    File::open(around)?.sync_all()
 }
 
 impl Disk for LocalDisk {
@@ -68,7 +82,10 @@ impl Disk for LocalDisk {
     }
 
     fn create_folder(&self, path: &str) -> io::Result<()> {
-        fs::create_dir_all(self.root.join(path))
+        match fs::create_dir(self.root.join(path)) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+            made => made,
+        }
     }
 
     fn list(&self, folder: &str) -> io::Result<Vec<String>> {

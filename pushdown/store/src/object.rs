@@ -12,6 +12,9 @@ pub(crate) const ATTRIBUTE_NAME_MAX: usize = 255;
 /// The longest value of an attribute, in bytes.
 const ATTRIBUTE_VALUE_MAX: usize = 64 << 10;
 
+/// The largest number of attributes that an object or a container has.
+pub(crate) const ATTRIBUTES_MAX: usize = 100;
+
 /// What is known of an object without reading it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ObjectInfo {

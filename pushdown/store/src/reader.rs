@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Reads one version of an object.
 
-use std::{ops::Range, sync::Arc};
+use std::{io, ops::Range, sync::Arc};
 
 use bytes::Bytes;
 
 use crate::{
     disk::DiskFile,
     error::{Error, Result},
+    files::path_of,
     object::ObjectInfo,
+    path::ObjectPath,
+    store::Store,
 };
 
 /// An object as it was when it was opened, whatever happens to it afterwards.
@@ -16,11 +19,42 @@ use crate::{
 pub struct Reader {
     info: ObjectInfo,
     file: Arc<dyn DiskFile>,
+    /// Nobody cuts the file off while the store is open.
+    _store: Store,
+}
+
+/// Tries to open a file that another thread replaces again and again.
+const OPEN_TRIES: usize = 100;
+
+impl Store {
+    /// Opens an object as it is now.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`], [`Error::Damaged`] if its file is missing or too short, or an error of
+    /// the system.
+    pub fn reader(&self, path: &ObjectPath) -> Result<Reader> {
+        let mut last = None;
+        for _ in 0..OPEN_TRIES {
+            let row = self.row(path)?.ok_or_else(|| path.not_found())?;
+            let name = path_of(row.file);
+            match self.files().open(row.file)? {
+                Some(file) if file.len().map_err(Error::io("read", &name))? < row.length => {
+                    return Err(Error::Damaged { reason: format!("{name} is too short") });
+                }
+                Some(file) => return Ok(Reader::new(row.info(path.clone()), file, self.clone())),
+                // It was replaced between the two steps, if it has another file now.
+                None if last != Some(row.file) => last = Some(row.file),
+                None => return Err(Error::Damaged { reason: format!("{name} is missing") }),
+            }
+        }
+        let (path, source) = (path.to_string(), io::ErrorKind::ResourceBusy.into());
+        Err(Error::Io { action: "open", path, source })
+    }
 }
 
 impl Reader {
-    pub(crate) fn new(info: ObjectInfo, file: Arc<dyn DiskFile>) -> Self {
-        Self { info, file }
+    fn new(info: ObjectInfo, file: Arc<dyn DiskFile>, store: Store) -> Self {
+        Self { info, file, _store: store }
     }
 
     /// The object.
@@ -32,8 +66,8 @@ impl Reader {
     /// Reads a range of bytes.
     ///
     /// # Errors
-    /// [`Error::Range`] if it ends behind the object or starts behind its end, or an error of the
-    /// system.
+    /// [`Error::Range`] if it ends behind the object, or an error of the system. A range that ends
+    /// before it starts is empty.
     pub fn read(&self, range: Range<u64>) -> Result<Bytes> {
         let path = || self.info.path.to_string();
         let end = range.end.max(range.start);

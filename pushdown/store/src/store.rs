@@ -8,7 +8,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use redb::ReadableTable;
+use redb::{AccessGuard, ReadableTable};
 
 use crate::{
     catalog::{
@@ -16,19 +16,15 @@ use crate::{
     },
     change::ChangeKind,
     disk::Disk,
-    error::{Error, Result},
-    files::{Files, path_of},
+    error::{Error, Limit, Result},
+    files::Files,
     local::LocalDisk,
     object::{Condition, ObjectInfo},
     path::{CollectionPath, ObjectPath},
-    reader::Reader,
 };
 
 /// Locks of objects; those whose names have the same hash share one.
 const LOCK_COUNT: usize = 64;
-
-/// Tries to open a file that another thread replaces again and again.
-const OPEN_TRIES: usize = 100;
 
 /// An open store; clones are the same one.
 #[derive(Debug, Clone)]
@@ -38,6 +34,7 @@ pub struct Store(Arc<Inner>);
 struct Inner {
     catalog: Catalog,
     files: Files,
+    damaged: Vec<ObjectPath>,
     /// Held by whoever changes the bytes of an object.
     locks: Vec<Mutex<()>>,
     hasher: RandomState,
@@ -56,23 +53,39 @@ impl Store {
     /// # Errors
     /// [`Error::Locked`], [`Error::Format`], [`Error::Damaged`], or an error of the system.
     pub fn open(root: &Path) -> Result<Self> {
-        Self::open_on(Arc::new(LocalDisk::open(root)?))
+        Self::open_on(LocalDisk::open(root)?)
     }
 
-    /// Opens the store on a disk, or makes one.
+    /// Opens the store on a disk, or makes one. The disk is this store's alone.
     ///
     /// # Errors
     /// Those of [`Store::open`].
-    pub fn open_on(disk: Arc<dyn Disk>) -> Result<Self> {
+    pub fn open_on(disk: impl Disk) -> Result<Self> {
+        let disk: Arc<dyn Disk> = Arc::new(disk);
         let catalog = Catalog::open(disk.as_ref())?;
         let mut lengths = HashMap::new();
+        let mut names = HashMap::new();
         for row in catalog.read()?.open_table(OBJECTS)?.iter()? {
-            let ObjectRow { file, length, .. } = ObjectRow::of(row?.1.value());
+            let (key, row) = row?;
+            let ObjectRow { file, length, .. } = ObjectRow::of(row.value());
+            let (partition, collection, name) = key.value();
             lengths.insert(file, length);
+            names.insert(file, CollectionPath::new(partition, collection)?.object(name)?);
         }
-        let files = Files::recover(disk, lengths)?;
+        let (files, damaged) = Files::recover(disk, &lengths)?;
+        let mut damaged: Vec<ObjectPath> =
+            damaged.iter().filter_map(|file| names.remove(file)).collect();
+        damaged.sort_unstable();
         let locks = (0..LOCK_COUNT).map(|_| Mutex::default()).collect();
-        Ok(Self(Arc::new(Inner { catalog, files, locks, hasher: RandomState::new() })))
+        let hasher = RandomState::new();
+        Ok(Self(Arc::new(Inner { catalog, files, damaged, locks, hasher })))
+    }
+
+    /// Lists the objects whose files were missing or too short when the store was opened. They can
+    /// be replaced and removed; all others are whole.
+    #[must_use]
+    pub fn damaged(&self) -> &[ObjectPath] {
+        &self.0.damaged
     }
 
     pub(crate) fn catalog(&self) -> &Catalog {
@@ -108,26 +121,6 @@ impl Store {
     pub fn info(&self, path: &ObjectPath) -> Result<ObjectInfo> {
         let row = self.row(path)?.ok_or_else(|| path.not_found())?;
         Ok(row.info(path.clone()))
-    }
-
-    /// Opens an object as it is now.
-    ///
-    /// # Errors
-    /// [`Error::NotFound`], or an error of the system.
-    pub fn reader(&self, path: &ObjectPath) -> Result<Reader> {
-        let mut missing = 0;
-        for _ in 0..OPEN_TRIES {
-            let row = self.row(path)?.ok_or_else(|| path.not_found())?;
-            if let Some(file) = self.files().open(row.file)? {
-                return Ok(Reader::new(row.info(path.clone()), file));
-            }
-            // It was replaced between the two steps, or it is gone.
-            if missing == row.file {
-                break;
-            }
-            missing = row.file;
-        }
-        Err(Error::Damaged { reason: format!("{} is missing", path_of(missing)) })
     }
 
     /// Lists the objects of a collection whose names start with `prefix` and are behind `after`, in
@@ -167,14 +160,15 @@ impl Store {
     /// Removes an object; whoever has it open can still read it.
     ///
     /// # Errors
-    /// [`Error::NotFound`], [`Error::Conflict`], or an error of the catalog.
+    /// [`Error::NotFound`], [`Error::Conflict`], [`Error::Exists`] if it must be absent, or an
+    /// error of the catalog.
     pub fn remove(&self, path: &ObjectPath, condition: Condition) -> Result<()> {
         let _guard = self.lock(path);
         let file = self.catalog().change(|transaction| {
             let row = transaction.object(path)?.ok_or_else(|| path.not_found())?;
             self.check(path, condition, Some(row))?;
             transaction.open_table(OBJECTS)?.remove(path.key())?;
-            transaction.clear_attributes(path)?;
+            transaction.clear_attributes(path.into())?;
             let bytes = Replaced { old: row.length, new: 0 };
             transaction.charge(path.collection(), bytes, Replaced { old: 1, new: 0 })?;
             transaction.log(ChangeKind::Removed, path)?;
@@ -225,7 +219,7 @@ impl Store {
             let row = ObjectRow { file, length, version, created_ns, written_ns: now_ns };
             transaction.open_table(OBJECTS)?.insert(path.key(), row.value())?;
             for (name, value) in &attributes {
-                transaction.set_attribute(path, name, value)?;
+                transaction.set_attribute(path.into(), name, value)?;
             }
             let replaced = old.map(|old| old.file).filter(|old| *old != file);
             Ok((row.info(path.clone()), replaced))
@@ -236,19 +230,49 @@ impl Store {
         Ok(info)
     }
 
-    /// The smaller one of the quotas of bytes that an object is under, and whose it is.
-    pub(crate) fn smallest_quota(&self, path: &ObjectPath) -> Result<Option<(String, u64)>> {
+    /// The largest length that an object can be committed with, if there is a quota, and whose the
+    /// quota is.
+    pub(crate) fn room(&self, path: &ObjectPath, row: Option<ObjectRow>) -> Result<Option<Room>> {
         let reading = self.catalog().read()?;
         let collection = path.collection();
-        let row = |found: Option<redb::AccessGuard<'_, (u64, u64, u64, u64)>>| {
-            found.and_then(|row| ContainerRow::of(row.value()).quota.bytes)
+        let old = row.map_or(0, |row| row.length);
+        let room = |what: String, value: Option<AccessGuard<'_, (u64, u64, u64, u64)>>| {
+            let ContainerRow { quota, usage } = ContainerRow::of(value?.value());
+            // What is there may become as long as it is, whatever the quota.
+            let others = usage.bytes.saturating_sub(old);
+            let allowed = quota.bytes?;
+            let length = allowed.saturating_sub(others).max(old);
+            Some(Room { what, allowed, others, length })
         };
-        let of_collection = row(reading.open_table(COLLECTIONS)?.get(collection.key())?);
-        let of_partition = row(reading.open_table(PARTITIONS)?.get(collection.partition())?);
-        let named = [
-            of_collection.map(|bytes| (format!("collection {collection}"), bytes)),
-            of_partition.map(|bytes| (format!("partition {}", collection.partition()), bytes)),
+        let of_collection = reading.open_table(COLLECTIONS)?.get(collection.key())?;
+        let of_partition = reading.open_table(PARTITIONS)?.get(collection.partition())?;
+        let rooms = [
+            room(format!("collection {collection}"), of_collection),
+            room(format!("partition {}", collection.partition()), of_partition),
         ];
-        Ok(named.into_iter().flatten().min_by_key(|(_, bytes)| *bytes))
+        Ok(rooms.into_iter().flatten().min_by_key(|room| room.length))
+    }
+}
+
+/// The length that an object may have.
+#[derive(Debug)]
+pub(crate) struct Room {
+    what: String,
+    /// The quota.
+    allowed: u64,
+    /// Bytes of other objects.
+    others: u64,
+    length: u64,
+}
+
+impl Room {
+    /// Checks a length.
+    pub(crate) fn check(&self, length: u64) -> Result<()> {
+        if length <= self.length {
+            return Ok(());
+        }
+        let (what, limit, allowed) = (self.what.clone(), Limit::Bytes, self.allowed);
+        let needed = self.others.saturating_add(length);
+        Err(Error::QuotaExceeded { what, limit, allowed, needed })
     }
 }

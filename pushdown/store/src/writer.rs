@@ -7,11 +7,11 @@ use std::{collections::BTreeMap, mem, sync::Arc};
 use crate::{
     catalog::COLLECTIONS,
     disk::DiskFile,
-    error::{Error, Limit, Result},
+    error::{Error, Result},
     files::path_of,
     object::{Condition, ObjectInfo, check_attribute},
     path::ObjectPath,
-    store::{Store, Stored},
+    store::{Room, Store, Stored},
 };
 
 /// An object that is being written. Without [`Writer::commit`] nothing of it is left.
@@ -23,7 +23,11 @@ pub struct Writer {
     number: u64,
     file: Arc<dyn DiskFile>,
     length: u64,
+    room: Option<Room>,
     attributes: BTreeMap<String, Vec<u8>>,
+    /// A write has failed.
+    is_abandoned: bool,
+    /// The file is the object's, or may be.
     is_committed: bool,
 }
 
@@ -32,15 +36,18 @@ impl Store {
     /// what the writer sets.
     ///
     /// # Errors
-    /// [`Error::NotFound`] if there is no such collection, [`Error::Conflict`] if the condition
-    /// does not hold, or an error of the system.
+    /// [`Error::NotFound`] if there is no such collection, [`Error::Conflict`] or [`Error::Exists`]
+    /// if the condition does not hold, or an error of the system.
     pub fn writer(&self, path: &ObjectPath, condition: Condition) -> Result<Writer> {
+        self.catalog().check_writable()?;
         let reading = self.catalog().read()?;
         let collection = path.collection();
         if reading.open_table(COLLECTIONS)?.get(collection.key())?.is_none() {
             return Err(Error::NotFound { what: format!("collection {collection}") });
         }
-        self.check(path, condition, self.row(path)?)?;
+        let row = self.row_in(&reading, path)?;
+        self.check(path, condition, row)?;
+        let room = self.room(path, row)?;
         let (number, file) = self.files().create()?;
         Ok(Writer {
             store: self.clone(),
@@ -49,6 +56,8 @@ impl Store {
             number,
             file,
             length: 0,
+            room,
+            is_abandoned: false,
             attributes: BTreeMap::new(),
             is_committed: false,
         })
@@ -69,19 +78,25 @@ impl Writer {
     /// Writes the next bytes.
     ///
     /// # Errors
-    /// [`Error::QuotaExceeded`] if so many cannot be committed, or an error of the system.
+    /// [`Error::QuotaExceeded`] if so many could not have been committed when the writer was made,
+    /// or an error of the system. After an error the object can only be written anew.
     pub fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        self.check()?;
         let length = self.length.saturating_add(bytes.len() as u64);
-        if let Some((what, allowed)) = self.store.smallest_quota(&self.path)?
-            && length > allowed
-        {
-            let limit = Limit::Bytes;
-            return Err(Error::QuotaExceeded { what, limit, allowed, needed: length });
-        }
-        let written = self.file.write_at(self.length, bytes);
-        written.map_err(Error::io("write", &path_of(self.number)))?;
+        let written = self.room.as_ref().map_or(Ok(()), |room| room.check(length)).and_then(|()| {
+            let written = self.file.write_at(self.length, bytes);
+            written.map_err(Error::io("write", &path_of(self.number)))
+        });
         self.length = length;
-        Ok(())
+        self.is_abandoned = written.is_err();
+        written
+    }
+
+    fn check(&self) -> Result<()> {
+        match self.is_abandoned {
+            true => Err(Error::Abandoned { path: self.path.to_string() }),
+            false => Ok(()),
+        }
     }
 
     /// Sets an attribute of the object, in the transaction of its bytes.
@@ -97,16 +112,17 @@ impl Writer {
     /// Puts the object in its place.
     ///
     /// # Errors
-    /// [`Error::Conflict`] if the condition does not hold any more, [`Error::QuotaExceeded`], or an
-    /// error of the system.
+    /// [`Error::Conflict`] or [`Error::Exists`] if the condition does not hold any more,
+    /// [`Error::NotFound`] if the collection is gone, [`Error::QuotaExceeded`],
+    /// [`Error::Abandoned`], or an error of the system.
     pub fn commit(mut self) -> Result<ObjectInfo> {
+        self.check()?;
         self.store.files().sync(self.number, self.file.as_ref())?;
         let attributes = mem::take(&mut self.attributes);
         let stored = Stored { file: self.number, length: self.length, attributes };
         let _guard = self.store.lock(&self.path);
         let committed = self.store.commit(&self.path, self.condition, stored);
-        // A commit that failed may be done all the same, so the file stays.
-        self.is_committed = committed.is_ok() || matches!(committed, Err(Error::Catalog(_)));
+        self.is_committed = matches!(committed, Ok(_) | Err(Error::Uncertain(_)));
         committed
     }
 }

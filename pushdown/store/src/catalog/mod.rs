@@ -7,15 +7,18 @@
 //! | partitions | name | quota and usage |
 //! | collections | partition, name | quota and usage |
 //! | objects | partition, collection, name | file, length, version, times |
-//! | attributes | partition, collection, object, name | bytes |
+//! | attributes | partition, collection, object, name; a container has empty names | bytes |
 //! | changes | sequence number | what happened to which object |
-//! | numbers | name | format; last sequence number |
+//! | numbers | name | format; last sequence number; last one that was forgotten |
 
 mod backend;
 mod rows;
 mod transaction;
 
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
 
 use redb::{Database, ReadOnlyTable, ReadTransaction, ReadableDatabase, TableDefinition};
 
@@ -26,6 +29,7 @@ use self::backend::FileBackend;
 use crate::{
     disk::{Disk, DiskFile},
     error::{Error, Result},
+    files,
 };
 
 /// The file of the catalog, and the one that becomes it.
@@ -54,16 +58,20 @@ pub(crate) const OBJECTS: TableDefinition<'_, (&str, &str, &str), ObjectValue> =
 pub(crate) const ATTRIBUTES: TableDefinition<'_, (&str, &str, &str, &str), &[u8]> =
     TableDefinition::new("attributes");
 pub(crate) const CHANGES: TableDefinition<'_, u64, ChangeValue> = TableDefinition::new("changes");
-const NUMBERS: TableDefinition<'_, &str, u64> = TableDefinition::new("numbers");
+pub(crate) const NUMBERS: TableDefinition<'_, &str, u64> = TableDefinition::new("numbers");
 
 /// Names of numbers.
 const FORMAT_NUMBER: &str = "format";
-const SEQUENCE_NUMBER: &str = "sequence";
+pub(crate) const SEQUENCE_NUMBER: &str = "sequence";
+/// The last change that is not in the log any more.
+pub(crate) const FORGOTTEN_NUMBER: &str = "forgotten";
 
 /// The open catalog.
 #[derive(Debug)]
 pub(crate) struct Catalog {
     database: Database,
+    /// The database takes no more changes: one could not be written.
+    has_failed: AtomicBool,
 }
 
 impl Catalog {
@@ -81,18 +89,23 @@ impl Catalog {
             catalog.check_format()?;
             return Ok(catalog);
         }
+        // The catalog is made before the first file, so it was lost.
+        if !files::numbers(disk)?.is_empty() {
+            let reason = "there are files of objects, and no catalog".to_owned();
+            return Err(Error::Damaged { reason });
+        }
         let file = disk.create(NEW_FILE).map_err(Error::io("create", NEW_FILE))?;
         let catalog = Self::over(file)?;
         catalog.change(Transaction::make_tables)?;
+        // The name lasts when the folders of files do, which are made next.
         disk.rename(NEW_FILE, FILE).map_err(Error::io("rename", NEW_FILE))?;
-        disk.sync_folder("").map_err(Error::io("sync", "the root"))?;
         Ok(catalog)
     }
 
     fn over(file: Arc<dyn DiskFile>) -> Result<Self> {
         let database =
             Database::builder().set_cache_size(CACHE_BYTES).create_with_backend(FileBackend(file));
-        Ok(Self { database: database? })
+        Ok(Self { database: database?, has_failed: AtomicBool::new(false) })
     }
 
     fn check_format(&self) -> Result<()> {
@@ -109,20 +122,31 @@ impl Catalog {
         Ok(Reading(self.database.begin_read()?))
     }
 
-    /// Changes the catalog. After an error of `change` nothing has changed; after one of the commit
-    /// it may have.
-    pub(crate) fn change<T>(&self, change: impl FnOnce(&Transaction) -> Result<T>) -> Result<T> {
-        let transaction = Transaction::new(self.database.begin_write()?);
-        match change(&transaction) {
-            Ok(result) => {
-                transaction.commit()?;
-                Ok(result)
-            }
-            Err(error) => {
-                transaction.abort()?;
-                Err(error)
-            }
+    /// Returns the error that a change would end with, if the database takes no more.
+    pub(crate) fn check_writable(&self) -> Result<()> {
+        match self.has_failed.load(Ordering::Relaxed) {
+            true => Err(Error::Catalog(redb::Error::PreviousIo)),
+            false => Ok(()),
         }
+    }
+
+    /// Changes the catalog. Only after [`Error::Uncertain`] it may have changed, of all errors.
+    pub(crate) fn change<T>(&self, change: impl FnOnce(&Transaction) -> Result<T>) -> Result<T> {
+        self.check_writable()?;
+        let changed = self.database.begin_write().map_err(Error::from).and_then(|inner| {
+            let transaction = Transaction::new(inner);
+            let changed = change(&transaction);
+            match changed {
+                Ok(_) => transaction.commit()?,
+                // The first error says what is wrong; that of the abort follows from it.
+                Err(_) => transaction.abort().unwrap_or(()),
+            }
+            changed
+        });
+        if let Err(Error::Catalog(_) | Error::Uncertain(_)) = changed {
+            self.has_failed.store(true, Ordering::Relaxed);
+        }
+        changed
     }
 }
 

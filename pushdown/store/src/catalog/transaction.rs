@@ -11,7 +11,8 @@ use super::{
 use crate::{
     change::ChangeKind,
     error::{Error, Limit, Result},
-    object::ATTRIBUTE_NAME_MAX,
+    object::{ATTRIBUTE_NAME_MAX, ATTRIBUTES_MAX},
+    owner::Owner,
     path::{CollectionPath, DEFAULT_PARTITION, ObjectPath},
 };
 
@@ -27,7 +28,7 @@ impl Transaction {
     }
 
     pub(super) fn commit(self) -> Result<()> {
-        Ok(self.inner.commit()?)
+        self.inner.commit().map_err(|error| Error::Uncertain(error.into()))
     }
 
     pub(super) fn abort(self) -> Result<()> {
@@ -77,22 +78,25 @@ impl Transaction {
         Ok(last + 1)
     }
 
-    /// Sets an attribute of an object.
-    pub(crate) fn set_attribute(&self, path: &ObjectPath, name: &str, value: &[u8]) -> Result<()> {
-        let (partition, collection, object) = path.key();
+    /// Sets an attribute.
+    pub(crate) fn set_attribute(&self, of: Owner<'_>, name: &str, value: &[u8]) -> Result<()> {
+        let (partition, collection, object) = of.key();
         let mut attributes = self.open_table(ATTRIBUTES)?;
         attributes.insert((partition, collection, object, name), value)?;
+        let last = last_name();
+        let all = (partition, collection, object, "")..=(partition, collection, object, &*last);
+        if attributes.range(all)?.count() > ATTRIBUTES_MAX {
+            return Err(Error::TooManyAttributes { what: of.to_string(), limit: ATTRIBUTES_MAX });
+        }
         Ok(())
     }
 
-    /// Removes all attributes of an object.
-    pub(crate) fn clear_attributes(&self, path: &ObjectPath) -> Result<()> {
-        let (partition, collection, object) = path.key();
-        // No name of an attribute is as large as this one.
-        let last = "\u{10ffff}".repeat(ATTRIBUTE_NAME_MAX);
-        let (first, last) =
-            ((partition, collection, object, ""), (partition, collection, object, last.as_str()));
-        self.open_table(ATTRIBUTES)?.retain_in(first..=last, |_, _| false)?;
+    /// Removes all attributes of an object or a container.
+    pub(crate) fn clear_attributes(&self, of: Owner<'_>) -> Result<()> {
+        let (partition, collection, object) = of.key();
+        let last = last_name();
+        let all = (partition, collection, object, "")..=(partition, collection, object, &*last);
+        self.open_table(ATTRIBUTES)?.retain_in(all, |_, _| false)?;
         Ok(())
     }
 
@@ -119,6 +123,11 @@ impl Transaction {
         partitions.insert(to.partition(), charged(row, bytes, objects, what)?.value())?;
         Ok(())
     }
+}
+
+/// A name that no attribute has, and that is behind those of all.
+fn last_name() -> String {
+    "\u{10ffff}".repeat(ATTRIBUTE_NAME_MAX)
 }
 
 /// What was there, and what is there now.

@@ -39,6 +39,17 @@ pub(crate) enum Fault {
     Error,
 }
 
+impl Outcome {
+    /// How many of several things are done.
+    fn of(self, count: usize) -> usize {
+        match self {
+            Self::Nothing => 0,
+            Self::Half => count / 2,
+            Self::All => count,
+        }
+    }
+}
+
 /// Files and folders by their paths.
 #[derive(Debug, Clone, Default)]
 struct Names {
@@ -68,10 +79,25 @@ enum Write {
 }
 
 impl State {
-    /// Whether the operation that runs is the one with the fault: a sync does nothing then.
-    fn is_faulty(&self) -> bool {
-        self.fault.is_some_and(|(_, at)| at + 1 == self.operations)
+    /// What an operation that reports an error has done.
+    fn outcome(&self) -> Outcome {
+        match self.fault {
+            Some((_, at)) if at + 1 == self.operations => match at % 3 {
+                0 => Outcome::Nothing,
+                1 => Outcome::Half,
+                _ => Outcome::All,
+            },
+            _ => Outcome::All,
+        }
     }
+}
+
+/// How much of an operation is done.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Outcome {
+    Nothing,
+    Half,
+    All,
 }
 
 impl Names {
@@ -133,6 +159,11 @@ impl FaultDisk {
         self.state().operations
     }
 
+    /// Whether it has crashed.
+    pub(crate) fn is_dead(&self) -> bool {
+        self.state().is_dead
+    }
+
     /// The files below a folder, with their lengths.
     pub(crate) fn files_below(&self, folder: &str) -> BTreeMap<String, usize> {
         let state = self.state();
@@ -160,7 +191,15 @@ impl FaultDisk {
         }
         // What is in a folder that is gone is gone.
         let folders = names.folders.clone();
-        names.files.retain(|path, _| parent(path).is_empty() || folders.contains(parent(path)));
+        let is_there = |path: &str| {
+            let mut around = parent(path);
+            while !around.is_empty() && folders.contains(around) {
+                around = parent(around);
+            }
+            around.is_empty()
+        };
+        names.files.retain(|path, _| is_there(path));
+        names.folders.retain(|path| is_there(path));
         let mut files = Vec::new();
         for content in &state.files {
             let mut bytes = content.lasting.clone();
@@ -170,7 +209,13 @@ impl FaultDisk {
                 } else if let Write::Bytes(offset, new) = write
                     && lasts()
                 {
-                    apply(&mut bytes, &Write::Bytes(*offset, new[..new.len() / 2].to_vec()));
+                    // The second half may last without the first one.
+                    let middle = new.len() / 2;
+                    let half = match lasts() {
+                        true => Write::Bytes(*offset, new[..middle].to_vec()),
+                        false => Write::Bytes(offset + middle as u64, new[middle..].to_vec()),
+                    };
+                    apply(&mut bytes, &half);
                 }
             }
             files.push(Content { now: bytes.clone(), lasting: bytes, unsynced: Vec::new() });
@@ -196,6 +241,9 @@ impl FaultDisk {
 
     fn enter(&self, folder: &str, entry: Entry) -> io::Result<()> {
         self.change(|state| {
+            if state.outcome() == Outcome::Nothing {
+                return Ok(());
+            }
             state.now.apply(&entry);
             state.unsynced.entry(folder.to_owned()).or_default().push(entry);
             Ok(())
@@ -218,6 +266,9 @@ impl Disk for FaultDisk {
             }
             let number = state.files.len();
             state.files.push(Content::default());
+            if state.outcome() == Outcome::Nothing {
+                return Ok(number);
+            }
             let entry = Entry::File(path.to_owned(), number);
             state.now.apply(&entry);
             state.unsynced.entry(parent(path).to_owned()).or_default().push(entry);
@@ -227,7 +278,12 @@ impl Disk for FaultDisk {
     }
 
     fn open(&self, path: &str) -> io::Result<Arc<dyn DiskFile>> {
-        let found = self.state().now.files.get(path).copied();
+        let state = self.state();
+        if state.is_dead {
+            return Err(io::Error::other("the machine is down"));
+        }
+        let found = state.now.files.get(path).copied();
+        drop(state);
         found.map(|number| self.file(number)).ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 
@@ -251,6 +307,9 @@ impl Disk for FaultDisk {
 
     fn list(&self, folder: &str) -> io::Result<Vec<String>> {
         let state = self.state();
+        if state.is_dead {
+            return Err(io::Error::other("the machine is down"));
+        }
         let inside = state.now.files.keys().chain(&state.now.folders);
         let inside = inside.filter(|path| parent(path) == folder);
         Ok(inside.map(|path| path.rsplit('/').next().unwrap().to_owned()).collect())
@@ -258,11 +317,12 @@ impl Disk for FaultDisk {
 
     fn sync_folder(&self, folder: &str) -> io::Result<()> {
         self.change(|state| {
-            if state.is_faulty() {
-                return Ok(());
-            }
-            for entry in state.unsynced.remove(folder).unwrap_or_default() {
-                state.lasting.apply(&entry);
+            let outcome = state.outcome();
+            let entries = state.unsynced.remove(folder).unwrap_or_default();
+            // Entries that a failed sync has lost are not written by the next one.
+            let count = outcome.of(entries.len());
+            for entry in &entries[..count] {
+                state.lasting.apply(entry);
             }
             Ok(())
         })
@@ -278,6 +338,13 @@ struct FaultFile {
 impl FaultFile {
     fn write(&self, write: Write) -> io::Result<()> {
         self.disk.change(|state| {
+            let write = match (state.outcome(), write) {
+                (Outcome::Nothing, _) => return Ok(()),
+                (Outcome::Half, Write::Bytes(offset, bytes)) => {
+                    Write::Bytes(offset, bytes[..bytes.len() / 2].to_vec())
+                }
+                (_, write) => write,
+            };
             let content = &mut state.files[self.number];
             apply(&mut content.now, &write);
             content.unsynced.push(write);
@@ -309,12 +376,14 @@ impl DiskFile for FaultFile {
 
     fn sync(&self) -> io::Result<()> {
         self.disk.change(|state| {
-            if state.is_faulty() {
-                return Ok(());
-            }
+            let outcome = state.outcome();
             let content = &mut state.files[self.number];
-            content.lasting.clone_from(&content.now);
-            content.unsynced.clear();
+            // Writes that a failed sync has lost are read until the crash, and never last.
+            let writes = std::mem::take(&mut content.unsynced);
+            let count = outcome.of(writes.len());
+            for write in &writes[..count] {
+                apply(&mut content.lasting, write);
+            }
             Ok(())
         })
     }

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Tests what can be done with objects, on a folder of the local file system.
 
+use std::fs::{self, File};
+
 use nearscan_store::{
-    Change, ChangeKind, CollectionPath, Condition, Error, ObjectPath, Quota, Store,
+    Change, ChangeKind, CollectionPath, Condition, Error, ObjectPath, Owner, Quota, Store,
 };
 use rstest::{fixture, rstest};
 use tempfile::TempDir;
@@ -34,8 +36,8 @@ fn bytes(store: &Store, name: &str) -> Vec<u8> {
 
 /// The number of files that have bytes of objects.
 fn file_count(folder: &TempDir) -> usize {
-    let folders = std::fs::read_dir(folder.path().join("data")).unwrap();
-    folders.map(|folder| std::fs::read_dir(folder.unwrap().path()).unwrap().count()).sum()
+    let folders = fs::read_dir(folder.path().join("data")).unwrap();
+    folders.map(|folder| fs::read_dir(folder.unwrap().path()).unwrap().count()).sum()
 }
 
 #[rstest]
@@ -72,16 +74,16 @@ fn parts_of_an_object_are_changed_and_open_readers_see_the_old_bytes(stored: Sto
     let store = &stored.store;
     store.put(&object("a"), b"0123", Condition::Always).unwrap();
     let before = store.reader(&object("a")).unwrap();
-    store.append(&object("a"), b"4567").unwrap();
+    store.append(&object("a"), b"4567", Condition::Always).unwrap();
     let appended = store.reader(&object("a")).unwrap();
-    store.truncate(&object("a"), 6).unwrap();
+    store.truncate(&object("a"), 6, Condition::Always).unwrap();
     let cut = store.reader(&object("a")).unwrap();
-    store.append(&object("a"), b"xyz").unwrap();
+    store.append(&object("a"), b"xyz", Condition::Always).unwrap();
     let longer = store.reader(&object("a")).unwrap();
-    store.write_at(&object("a"), 1, b"AB").unwrap();
-    store.write_at(&object("a"), 8, b"CD").unwrap();
+    store.write_at(&object("a"), 1, b"AB", Condition::Always).unwrap();
+    store.write_at(&object("a"), 8, b"CD", Condition::Always).unwrap();
     assert_eq!(bytes(store, "a"), b"0AB345xyCD");
-    store.write_at(&object("a"), 10, b"!").unwrap();
+    store.write_at(&object("a"), 10, b"!", Condition::Always).unwrap();
     assert_eq!(bytes(store, "a"), b"0AB345xyCD!");
     for (reader, expected) in
         [(before, "0123"), (appended, "01234567"), (cut, "012345"), (longer, "012345xyz")]
@@ -100,8 +102,14 @@ fn ranges_are_read_and_those_beyond_the_end_are_errors(stored: Stored) {
     assert_eq!(reader.read(10..10).unwrap(), &b""[..]);
     let error = reader.read(8..11).unwrap_err().to_string();
     assert_eq!(error, "byte 11 is beyond the 10 bytes of object default/c/a");
-    assert!(matches!(store.write_at(&object("a"), 11, b"x"), Err(Error::Range { .. })));
-    assert!(matches!(store.truncate(&object("a"), 11), Err(Error::Range { .. })));
+    assert!(matches!(
+        store.write_at(&object("a"), 11, b"x", Condition::Always),
+        Err(Error::Range { .. })
+    ));
+    assert!(matches!(
+        store.truncate(&object("a"), 11, Condition::Always),
+        Err(Error::Range { .. })
+    ));
     assert_eq!(bytes(store, "a"), b"0123456789");
 }
 
@@ -194,10 +202,11 @@ fn attribute_that_is_not_allowed_is_an_error(
 fn log_has_an_entry_for_each_change_until_it_is_forgotten(stored: Stored) {
     let store = &stored.store;
     let info = store.put(&object("a"), b"one", Condition::Always).unwrap();
-    store.append(&object("a"), b"two").unwrap();
+    store.append(&object("a"), b"two", Condition::Always).unwrap();
     store.set_attribute(&object("a"), "x", b"").unwrap();
     store.remove(&object("a"), Condition::Always).unwrap();
     let changes = store.changes(0, 100).unwrap();
+    assert_eq!(store.last_change().unwrap(), changes[3].sequence);
     let kinds: Vec<ChangeKind> = changes.iter().map(|change| change.kind).collect();
     use ChangeKind as K;
     assert_eq!(kinds, [K::Created, K::Written, K::AttributesChanged, K::Removed]);
@@ -205,7 +214,10 @@ fn log_has_an_entry_for_each_change_until_it_is_forgotten(stored: Stored) {
     assert!(changes.iter().all(|change| change.path == object("a")));
     assert_eq!(store.changes(changes[1].sequence, 1).unwrap(), changes[2..3]);
     store.forget_changes(changes[2].sequence).unwrap();
-    assert_eq!(store.changes(0, 100).unwrap(), changes[3..]);
+    assert_eq!(store.changes(changes[2].sequence, 100).unwrap(), changes[3..]);
+    // Who has read fewer is told so.
+    let error = store.changes(changes[1].sequence, 100).unwrap_err();
+    assert!(matches!(error, Error::Forgotten { after: 2, forgotten: 3 }), "{error:?}");
     // Numbers go on.
     store.put(&object("a"), b"", Condition::Always).unwrap();
     let last: Vec<Change> = store.changes(changes[3].sequence, 100).unwrap();
@@ -228,22 +240,118 @@ fn store_that_is_opened_again_has_all_it_had(stored: Stored) {
 }
 
 #[rstest]
-#[case::missing(None, "is missing")]
-#[case::too_short(Some(2), "has 2 bytes and should have 3")]
-fn damaged_store_is_not_opened(stored: Stored, #[case] length: Option<u64>, #[case] reason: &str) {
+#[case::missing(None, "data/2/2 is missing")]
+#[case::too_short(Some(2), "data/2/2 is too short")]
+fn damaged_object_is_reported_and_others_are_read(
+    stored: Stored,
+    #[case] length: Option<u64>,
+    #[case] reason: &str,
+) {
+    let Stored { store, folder } = stored;
+    store.put(&object("a"), b"one", Condition::Always).unwrap();
+    store.put(&object("b"), b"two", Condition::Always).unwrap();
+    drop(store);
+    let file = folder.path().join("data/2/2");
+    match length {
+        None => fs::remove_file(file).unwrap(),
+        Some(length) => File::options().write(true).open(file).unwrap().set_len(length).unwrap(),
+    }
+    // Nothing is removed from a damaged store, because its catalog may be an older one.
+    let newer = folder.path().join("data/9/9");
+    fs::write(&newer, b"of a newer catalog").unwrap();
+    let store = Store::open(folder.path()).unwrap();
+    assert_eq!(store.damaged(), [object("b")]);
+    let error = store.reader(&object("b")).unwrap_err().to_string();
+    assert_eq!(error, format!("the store is damaged: {reason}"));
+    let error = store.append(&object("b"), b"!", Condition::Always).unwrap_err().to_string();
+    assert_eq!(error, format!("the store is damaged: {reason}"));
+    assert_eq!(bytes(&store, "a"), b"one");
+    assert!(newer.exists());
+    store.put(&object("b"), b"new", Condition::Always).unwrap();
+    assert_eq!(bytes(&store, "b"), b"new");
+    drop(store);
+    assert_eq!(Store::open(folder.path()).unwrap().damaged(), []);
+    assert!(!newer.exists());
+}
+
+#[rstest]
+fn store_whose_catalog_is_gone_is_not_opened_and_keeps_its_files(stored: Stored) {
     let Stored { store, folder } = stored;
     store.put(&object("a"), b"one", Condition::Always).unwrap();
     drop(store);
-    let file = folder.path().join("data/01/1");
-    match length {
-        None => std::fs::remove_file(file).unwrap(),
-        Some(length) => {
-            std::fs::File::options().write(true).open(file).unwrap().set_len(length).unwrap()
-        }
-    }
+    fs::remove_file(folder.path().join("catalog")).unwrap();
     let error = Store::open(folder.path()).unwrap_err().to_string();
-    assert!(
-        error.starts_with("the store is damaged: data/01/1 ") && error.ends_with(reason),
-        "{error}"
-    );
+    assert_eq!(error, "the store is damaged: there are files of objects, and no catalog");
+    assert_eq!(file_count(&folder), 1);
+}
+
+#[test]
+fn files_of_others_in_the_folder_stay() {
+    let folder = tempfile::tempdir().unwrap();
+    let foreign = ["data/photo.jpg", "data/1/photo.jpg", "data/1/01", "data/2/1", "data/1/x"];
+    fs::create_dir_all(folder.path().join("data/1")).unwrap();
+    fs::create_dir_all(folder.path().join("data/2")).unwrap();
+    for name in foreign {
+        fs::write(folder.path().join(name), b"").unwrap();
+    }
+    drop(Store::open(folder.path()).unwrap());
+    assert!(foreign.iter().all(|name| folder.path().join(name).exists()));
+}
+
+#[rstest]
+fn store_stays_open_as_long_as_a_reader(stored: Stored) {
+    let Stored { store, folder } = stored;
+    store.put(&object("a"), b"0123", Condition::Always).unwrap();
+    let reader = store.reader(&object("a")).unwrap();
+    drop(store);
+    assert!(matches!(Store::open(folder.path()), Err(Error::Locked)));
+    assert_eq!(reader.read_all().unwrap(), &b"0123"[..]);
+    drop(reader);
+    Store::open(folder.path()).unwrap();
+}
+
+#[rstest]
+fn object_of_several_pieces_is_copied_as_a_whole(stored: Stored) {
+    let store = &stored.store;
+    let mut expected: Vec<u8> = b"some bytes that repeat ".repeat(150_000);
+    store.put(&object("a"), &expected, Condition::Always).unwrap();
+    store.write_at(&object("a"), 2_000_000, b"new", Condition::Always).unwrap();
+    expected[2_000_000..2_000_003].copy_from_slice(b"new");
+    assert!(bytes(store, "a") == expected);
+    store.truncate(&object("a"), 3_000_000, Condition::Always).unwrap();
+    assert!(bytes(store, "a") == expected[..3_000_000]);
+}
+
+#[rstest]
+fn partitions_and_collections_have_attributes_of_their_own(stored: Stored) {
+    let store = &stored.store;
+    store.put(&object("a"), b"", Condition::Always).unwrap();
+    let partition = Owner::Partition("default");
+    store.set_attribute(partition, "x", b"1").unwrap();
+    store.set_attribute(&collection(), "x", b"2").unwrap();
+    store.set_attribute(&object("a"), "x", b"3").unwrap();
+    let value = |of: Owner<'_>| store.attributes(of).unwrap()["x"].clone();
+    assert_eq!(value(partition), &b"1"[..]);
+    assert_eq!(value((&collection()).into()), &b"2"[..]);
+    assert_eq!(value((&object("a")).into()), &b"3"[..]);
+    store.remove(&object("a"), Condition::Always).unwrap();
+    store.remove_collection(&collection()).unwrap();
+    store.create_collection(&collection(), Quota::default()).unwrap();
+    assert!(store.attributes(&collection()).unwrap().is_empty());
+    assert_eq!(value(partition), &b"1"[..]);
+    let missing = store.set_attribute(Owner::Partition("none"), "x", b"").unwrap_err();
+    assert_eq!(missing.to_string(), "partition none not found");
+}
+
+#[rstest]
+fn object_has_at_most_a_hundred_attributes(stored: Stored) {
+    let store = &stored.store;
+    store.put(&object("a"), b"", Condition::Always).unwrap();
+    for number in 0..100 {
+        store.set_attribute(&object("a"), &format!("a{number}"), b"").unwrap();
+    }
+    store.set_attribute(&object("a"), "a0", b"another value").unwrap();
+    let error = store.set_attribute(&object("a"), "b", b"").unwrap_err().to_string();
+    assert_eq!(error, "object default/c/a has 100 attributes, which is the limit");
+    assert_eq!(store.attributes(&object("a")).unwrap().len(), 100);
 }

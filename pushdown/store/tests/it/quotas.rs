@@ -41,6 +41,8 @@ fn partitions_and_collections_are_made_listed_and_removed() {
     store.remove_collection(&path).unwrap();
     store.remove_partition("logs").unwrap();
     assert!(matches!(store.remove_partition("logs"), Err(Error::NotFound { .. })));
+    let error = store.remove_partition("default").unwrap_err().to_string();
+    assert_eq!(error, "the partition default cannot be removed");
     assert!(matches!(store.remove_collection(&path), Err(Error::NotFound { .. })));
     assert!(matches!(store.put(&object, b"", Condition::Always), Err(Error::NotFound { .. })));
 }
@@ -56,12 +58,12 @@ fn quota_of_bytes_refuses_what_is_too_much_and_changes_nothing() {
     store.put(&a, &[1; 10], Condition::Always).unwrap();
     // The object that is replaced does not count.
     store.put(&a, &[2; 10], Condition::Always).unwrap();
-    let error = store.append(&a, &[3]).unwrap_err();
+    let error = store.append(&a, &[3], Condition::Always).unwrap_err();
     assert_eq!(error.to_string(), "collection default/one may have 10 bytes, and would have 11");
     assert_eq!(error.hint(), Some("remove objects, or raise the quota"));
     assert_eq!(store.reader(&a).unwrap().read_all().unwrap(), vec![2; 10]);
-    // What was appended before the quota was checked is cut off.
-    assert_eq!(fs::metadata(folder.path().join("data/02/2")).unwrap().len(), 10);
+    // Nothing is written before the quota is checked.
+    assert_eq!(fs::metadata(folder.path().join("data/2/2")).unwrap().len(), 10);
     let error = store.put(&b, &[4; 6], Condition::Always).unwrap_err();
     assert_eq!(error.to_string(), "partition default may have 15 bytes, and would have 16");
     store.put(&b, &[4; 5], Condition::Always).unwrap();
@@ -69,13 +71,16 @@ fn quota_of_bytes_refuses_what_is_too_much_and_changes_nothing() {
     let mut writer = store.writer(&a, Condition::Always).unwrap();
     writer.write(&[5; 10]).unwrap();
     assert!(matches!(writer.write(&[5]), Err(Error::QuotaExceeded { limit: Limit::Bytes, .. })));
-    drop(writer);
+    // What comes behind a write that failed would be at another place.
+    let error = writer.write(&[]).unwrap_err();
+    assert_eq!(error.to_string(), "an earlier write of object default/one/a failed");
+    assert!(matches!(writer.commit(), Err(Error::Abandoned { .. })));
     // A quota below what is there lets it become less.
     store.set_collection_quota(&one, bytes(1)).unwrap();
-    store.truncate(&a, 5).unwrap();
-    assert!(matches!(store.append(&a, &[6]), Err(Error::QuotaExceeded { .. })));
+    store.truncate(&a, 5, Condition::Always).unwrap();
+    assert!(matches!(store.append(&a, &[6], Condition::Always), Err(Error::QuotaExceeded { .. })));
     store.set_collection_quota(&one, Quota::default()).unwrap();
-    store.append(&a, &[6]).unwrap();
+    store.append(&a, &[6], Condition::Always).unwrap();
     assert_eq!(store.reader(&a).unwrap().read_all().unwrap(), [2, 2, 2, 2, 2, 6].as_slice());
     let usage: Vec<Usage> =
         store.collections("default").unwrap().into_iter().map(|it| it.2).collect();

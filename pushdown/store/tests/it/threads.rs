@@ -22,7 +22,7 @@ fn threads_append_replace_and_read_without_losing_or_mixing_bytes() {
             let (store, log, whole) = (&store, &log, &whole);
             scope.spawn(move || {
                 for _ in 0..ROUNDS {
-                    store.append(log, &[thread; 7]).unwrap();
+                    store.append(log, &[thread; 7], Condition::Always).unwrap();
                     store.put(whole, &[thread; 100], Condition::Always).unwrap();
                 }
             });
