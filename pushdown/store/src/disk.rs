@@ -7,7 +7,7 @@ use std::{fmt::Debug, io, sync::Arc};
 
 /// A folder of files.
 pub trait Disk: Debug + Send + Sync + 'static {
-    /// Makes an empty file. It lasts once its folder is synced.
+    /// Creates an empty file. Its name is durable once its folder is synced.
     ///
     /// # Errors
     /// If there is one, or the system fails.
@@ -25,14 +25,14 @@ pub trait Disk: Debug + Send + Sync + 'static {
     /// If there is none, or the system fails.
     fn remove(&self, path: &str) -> io::Result<()>;
 
-    /// Gives a file another name in its folder, in place of a file that has it. It lasts once the
-    /// folder is synced.
+    /// Renames a file in its folder, and replaces a file of the new name. The name is durable once
+    /// the folder is synced.
     ///
     /// # Errors
     /// If there is none, or the system fails.
     fn rename(&self, from: &str, to: &str) -> io::Result<()>;
 
-    /// Makes a folder, if it is not there. It lasts once the folder around it is synced.
+    /// Creates a folder, if it is not there. Its name is durable once the parent is synced.
     ///
     /// # Errors
     /// If the system fails.
@@ -44,7 +44,7 @@ pub trait Disk: Debug + Send + Sync + 'static {
     /// If the system fails.
     fn list(&self, folder: &str) -> io::Result<Vec<String>>;
 
-    /// Has the names in a folder last; the root is the empty path.
+    /// Makes the names in a folder durable; the root is the empty path.
     ///
     /// # Errors
     /// If the system fails.
@@ -66,19 +66,19 @@ pub trait DiskFile: Debug + Send + Sync + 'static {
     /// [`io::ErrorKind::UnexpectedEof`] if there are fewer, or an error of the system.
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()>;
 
-    /// Writes all bytes; zeros fill what lies between the end and the offset.
+    /// Writes all bytes; a gap between the end of the file and the offset is filled with zeros.
     ///
     /// # Errors
     /// If the system fails; then any part may be written.
     fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()>;
 
-    /// Cuts the file, or fills it with zeros.
+    /// Truncates the file, or extends it with zeros.
     ///
     /// # Errors
     /// If the system fails.
     fn set_len(&self, length: u64) -> io::Result<()>;
 
-    /// Has all bytes last.
+    /// Makes all bytes durable.
     ///
     /// # Errors
     /// If the system fails; then any part may be lost, also after a second call.

@@ -79,7 +79,7 @@ impl Files {
         Ok((Self { disk, next }, damaged))
     }
 
-    /// Makes an empty file. It lasts once it and its folder are synced ([`Files::sync`]).
+    /// Creates an empty file. It is durable once it and its folder are synced ([`Files::sync`]).
     pub(crate) fn create(&self) -> Result<(u64, Arc<dyn DiskFile>)> {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let path = path_of(number);
@@ -115,7 +115,7 @@ impl Files {
         }
     }
 
-    /// Has a new file last, with all its bytes.
+    /// Makes a new file durable, with all its bytes.
     pub(crate) fn sync(&self, number: u64, file: &dyn DiskFile) -> Result<()> {
         file.sync().map_err(Error::io("sync", &path_of(number)))?;
         let folder = folder_of(number);
@@ -129,7 +129,7 @@ impl Files {
     }
 }
 
-/// The numbers of the files on the disk. What has another name is nobody's, and stays.
+/// The numbers of the files on the disk. Files with other names are ignored.
 pub(crate) fn numbers(disk: &dyn Disk) -> Result<BTreeSet<u64>> {
     let mut numbers = BTreeSet::new();
     for folder in 0..FOLDER_COUNT {
@@ -144,7 +144,7 @@ pub(crate) fn numbers(disk: &dyn Disk) -> Result<BTreeSet<u64>> {
     Ok(numbers)
 }
 
-/// Makes the folders of all files, and has them last.
+/// Creates the folders of all files, and makes their names durable.
 fn make_folders(disk: &dyn Disk) -> Result<()> {
     disk.create_folder(FOLDER).map_err(Error::io("make", FOLDER))?;
     for folder in 0..FOLDER_COUNT {

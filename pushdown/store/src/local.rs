@@ -32,7 +32,7 @@ impl LocalDisk {
     /// [`Error::Locked`] if it is open already, or an error of the system.
     pub fn open(root: &Path) -> Result<Self> {
         let shown = root.display().to_string();
-        make_lasting(root).map_err(Error::io("make", &shown))?;
+        create_durable(root).map_err(Error::io("make", &shown))?;
         let mut options = OpenOptions::new();
         options.create(true).truncate(false).write(true);
         let lock = options.open(root.join(LOCK)).map_err(Error::io("open", LOCK))?;
@@ -50,8 +50,8 @@ impl LocalDisk {
     }
 }
 
-/// Makes a folder and those around it, and has their names last.
-fn make_lasting(folder: &Path) -> io::Result<()> {
+/// Creates a folder and its missing parents, and makes their names durable.
+fn create_durable(folder: &Path) -> io::Result<()> {
     if folder.is_dir() {
         return Ok(());
     }
@@ -59,7 +59,7 @@ fn make_lasting(folder: &Path) -> io::Result<()> {
         Some(around) if !around.as_os_str().is_empty() => around,
         _ => Path::new("."),
     };
-    make_lasting(around)?;
+    create_durable(around)?;
     fs::create_dir(folder)?;
     File::open(around)?.sync_all()
 }

@@ -96,7 +96,7 @@ impl Store {
         &self.0.files
     }
 
-    /// Waits until nobody else changes the bytes of an object.
+    /// Locks an object against concurrent changes of its bytes.
     pub(crate) fn lock(&self, path: &ObjectPath) -> MutexGuard<'_, ()> {
         let locks = &self.0.locks;
         let hash = self.0.hasher.hash_one(path) % locks.len() as u64;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Writes an object as a whole: nobody sees it before it is committed, and then it is in place of
-//! the object of its name.
+//! Writes an object atomically: it becomes visible when it is committed, and then replaces the
+//! object of its name.
 
 use std::{collections::BTreeMap, mem, sync::Arc};
 

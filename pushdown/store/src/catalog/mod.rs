@@ -97,7 +97,7 @@ impl Catalog {
         let file = disk.create(NEW_FILE).map_err(Error::io("create", NEW_FILE))?;
         let catalog = Self::over(file)?;
         catalog.change(Transaction::make_tables)?;
-        // The name lasts when the folders of files do, which are made next.
+        // The new name is durable once the folders of files are made, which sync the root.
         disk.rename(NEW_FILE, FILE).map_err(Error::io("rename", NEW_FILE))?;
         Ok(catalog)
     }

@@ -3,7 +3,7 @@
 //! crash it has lost what was not synced: all, nothing, or a part of it.
 //!
 //! It is as bad as POSIX permits. A synced file is lost if the entry in its folder is not synced;
-//! bytes that were written without a sync last in any selection, some of them in part; a rename is
+//! writes without a sync survive in any selection, some of them in part; a rename is
 //! done or not done.
 
 use std::{
@@ -22,7 +22,7 @@ pub(crate) struct FaultDisk(Arc<Mutex<State>>);
 struct State {
     files: Vec<Content>,
     now: Names,
-    lasting: Names,
+    durable: Names,
     /// Changes of each folder since it was synced.
     unsynced: BTreeMap<String, Vec<Entry>>,
     operations: usize,
@@ -68,7 +68,7 @@ enum Entry {
 #[derive(Debug, Default)]
 struct Content {
     now: Vec<u8>,
-    lasting: Vec<u8>,
+    durable: Vec<u8>,
     unsynced: Vec<Write>,
 }
 
@@ -175,7 +175,7 @@ impl FaultDisk {
     pub(crate) fn after_crash(&self, random: &mut Random, fault: Option<(Fault, usize)>) -> Self {
         let state = self.state();
         // One time in three all that was not synced is lost, and one in three nothing.
-        let mut lasts: Box<dyn FnMut() -> bool> = match random.below(3) {
+        let mut survives: Box<dyn FnMut() -> bool> = match random.below(3) {
             0 => Box::new(|| false),
             1 => Box::new(|| true),
             _ => {
@@ -183,9 +183,9 @@ impl FaultDisk {
                 Box::new(move || random.below(2) == 0)
             }
         };
-        let mut names = state.lasting.clone();
+        let mut names = state.durable.clone();
         for entry in state.unsynced.values().flatten() {
-            if lasts() {
+            if survives() {
                 names.apply(entry);
             }
         }
@@ -202,26 +202,26 @@ impl FaultDisk {
         names.folders.retain(|path| is_there(path));
         let mut files = Vec::new();
         for content in &state.files {
-            let mut bytes = content.lasting.clone();
+            let mut bytes = content.durable.clone();
             for write in &content.unsynced {
-                if lasts() {
+                if survives() {
                     apply(&mut bytes, write);
                 } else if let Write::Bytes(offset, new) = write
-                    && lasts()
+                    && survives()
                 {
-                    // The second half may last without the first one.
+                    // The second half may survive without the first one.
                     let middle = new.len() / 2;
-                    let half = match lasts() {
+                    let half = match survives() {
                         true => Write::Bytes(*offset, new[..middle].to_vec()),
                         false => Write::Bytes(offset + middle as u64, new[middle..].to_vec()),
                     };
                     apply(&mut bytes, &half);
                 }
             }
-            files.push(Content { now: bytes.clone(), lasting: bytes, unsynced: Vec::new() });
+            files.push(Content { now: bytes.clone(), durable: bytes, unsynced: Vec::new() });
         }
-        let (now, lasting) = (names.clone(), names);
-        Self(Arc::new(Mutex::new(State { files, now, lasting, fault, ..State::default() })))
+        let (now, durable) = (names.clone(), names);
+        Self(Arc::new(Mutex::new(State { files, now, durable, fault, ..State::default() })))
     }
 
     fn change<T>(&self, change: impl FnOnce(&mut State) -> io::Result<T>) -> io::Result<T> {
@@ -322,7 +322,7 @@ impl Disk for FaultDisk {
             // Entries that a failed sync has lost are not written by the next one.
             let count = outcome.of(entries.len());
             for entry in &entries[..count] {
-                state.lasting.apply(entry);
+                state.durable.apply(entry);
             }
             Ok(())
         })
@@ -382,7 +382,7 @@ impl DiskFile for FaultFile {
             let writes = std::mem::take(&mut content.unsynced);
             let count = outcome.of(writes.len());
             for write in &writes[..count] {
-                apply(&mut content.lasting, write);
+                apply(&mut content.durable, write);
             }
             Ok(())
         })
