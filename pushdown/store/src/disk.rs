@@ -3,7 +3,7 @@
 //!
 //! Paths are relative to the root of the store, with `/` between their parts.
 
-use std::{fmt::Debug, io, sync::Arc};
+use std::{fmt::Debug, io, path::PathBuf, sync::Arc};
 
 /// A folder of files.
 pub trait Disk: Debug + Send + Sync + 'static {
@@ -49,6 +49,12 @@ pub trait Disk: Debug + Send + Sync + 'static {
     /// # Errors
     /// If the system fails.
     fn sync_folder(&self, folder: &str) -> io::Result<()>;
+
+    /// Returns the path by which other programs of this machine can open a file, if they can.
+    fn local_path(&self, path: &str) -> Option<PathBuf> {
+        let _ = path;
+        None
+    }
 }
 
 /// An open file.

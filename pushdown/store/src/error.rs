@@ -120,6 +120,12 @@ pub enum Error {
         /// The object.
         path: String,
     },
+    /// The object is in no file that other programs can open.
+    #[error("object {path} has no file of this machine")]
+    NotLocal {
+        /// The object.
+        path: String,
+    },
     /// The catalog has a format that this version does not know.
     #[error("the store has format {found}, and this version knows {known}")]
     Format {

@@ -8,6 +8,7 @@
 use std::{
     collections::{BTreeSet, HashMap},
     io,
+    path::PathBuf,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -113,6 +114,11 @@ impl Files {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(Error::io("open", &path)(error)),
         }
+    }
+
+    /// The path by which other programs can open a file.
+    pub(crate) fn local_path(&self, number: u64) -> Option<PathBuf> {
+        self.disk.local_path(&path_of(number))
     }
 
     /// Makes a new file durable, with all its bytes.

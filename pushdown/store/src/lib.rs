@@ -54,6 +54,6 @@ pub use object::{Condition, ObjectInfo};
 pub use owner::Owner;
 pub use path::{CollectionPath, DEFAULT_PARTITION, ObjectPath};
 pub use quota::{Quota, Usage};
-pub use reader::Reader;
+pub use reader::{LocalFile, Reader};
 pub use store::Store;
 pub use writer::Writer;

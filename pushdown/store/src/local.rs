@@ -101,6 +101,10 @@ impl Disk for LocalDisk {
     fn sync_folder(&self, folder: &str) -> io::Result<()> {
         File::open(self.root.join(folder))?.sync_all()
     }
+
+    fn local_path(&self, path: &str) -> Option<PathBuf> {
+        Some(self.root.join(path))
+    }
 }
 
 impl DiskFile for File {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Reads one version of an object.
 
-use std::{io, ops::Range, sync::Arc};
+use std::{io, ops::Range, path::PathBuf, sync::Arc};
 
 use bytes::Bytes;
 
@@ -49,6 +49,31 @@ impl Store {
         }
         let (path, source) = (path.to_string(), io::ErrorKind::ResourceBusy.into());
         Err(Error::Io { action: "open", path, source })
+    }
+}
+
+/// The file that holds the bytes of an object.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LocalFile {
+    /// The object.
+    pub info: ObjectInfo,
+    /// Its file, which may be longer than the object. It is for reading only.
+    pub path: PathBuf,
+}
+
+impl Store {
+    /// Returns the file of an object as it is now, for a drive that reads it by itself. The bytes
+    /// of the object do not change in it, but the file is removed once the object is replaced or
+    /// removed.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`], [`Error::NotLocal`] if the store is on no file system, or an error of
+    /// the catalog.
+    pub fn local_file(&self, path: &ObjectPath) -> Result<LocalFile> {
+        let row = self.row(path)?.ok_or_else(|| path.not_found())?;
+        let local = self.files().local_path(row.file);
+        let path_of_file = local.ok_or_else(|| Error::NotLocal { path: path.to_string() })?;
+        Ok(LocalFile { info: row.info(path.clone()), path: path_of_file })
     }
 }
 
