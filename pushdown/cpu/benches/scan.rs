@@ -139,7 +139,7 @@ impl Lineitem {
     }
 
     fn unit(&self, drive: &CpuDrive, fragment: &Fragment) -> Unit {
-        let file = FileRef { path: self.path.clone(), version: self.version() };
+        let file = FileRef::local(self.path.clone(), self.version());
         let Placement::Here { file_id } = drive.locate(&file) else { panic!("the file is gone") };
         let length = file.version.size_bytes;
         let input = InputRef::FileRange { file_id, version: file.version, offset: 0, length };

@@ -14,7 +14,7 @@ use std::{
 };
 
 use futures::channel::oneshot;
-use nearscan_command::{Command, Envelope, MergeCommand};
+use nearscan_command::{Command, Envelope, InputRef, MergeCommand};
 use uuid::Uuid;
 
 use crate::{
@@ -182,6 +182,15 @@ impl Work {
             Self::Scan(command) => command.device_bytes(),
             Self::Merge(command) => command.device_bytes(),
         }
+    }
+
+    /// The ranges that it reads, of all scans.
+    pub fn inputs_mut(&mut self) -> impl Iterator<Item = &mut InputRef> {
+        let scans = match self {
+            Self::Scan(command) => std::slice::from_mut(command),
+            Self::Merge(command) => command.scans.as_mut_slice(),
+        };
+        scans.iter_mut().flat_map(|scan| &mut scan.unit.inputs)
     }
 
     /// The scans that are done for it, in the order of the inputs of a merge.

@@ -45,6 +45,9 @@ impl FileTable {
     /// The number of a file, if the drive holds it.
     pub fn locate(&self, file: &FileRef) -> Placement {
         let not_here = |reason: String| Placement::NotHere { reason };
+        if file.server.is_some() {
+            return not_here(format!("{file} is not a file of this machine"));
+        }
         let path = match file.path.canonicalize() {
             Ok(path) if path.is_file() => path,
             Ok(path) => return not_here(format!("{} is not a file", path.display())),
@@ -172,7 +175,7 @@ mod tests {
         let (one, other) = (file(b"one"), file(b"other"));
         let by = |path: &Path| {
             let version = Version { size_bytes: 0, stamp: 0 };
-            id(table.locate(&FileRef { path: path.to_owned(), version }))
+            id(table.locate(&FileRef::local(path.to_owned(), version)))
         };
         let first = by(one.path());
         assert_ne!(by(other.path()), first);
@@ -188,7 +191,7 @@ mod tests {
         let table = FileTable::new(Some(folder.path().to_owned()));
         let refused = |path: &Path| {
             let version = Version { size_bytes: 0, stamp: 0 };
-            match table.locate(&FileRef { path: path.to_owned(), version }) {
+            match table.locate(&FileRef::local(path.to_owned(), version)) {
                 Placement::NotHere { reason } => reason,
                 Placement::Here { .. } => panic!("{} is held", path.display()),
             }

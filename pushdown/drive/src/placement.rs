@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Describes which files a drive holds.
 
-use std::{path::PathBuf, time::UNIX_EPOCH};
+use std::{fmt, path::PathBuf, sync::Arc, time::UNIX_EPOCH};
 
 use nearscan_command::Version;
 
-/// A file as seen by the host.
+/// A file as seen by the host: one of this machine, or an object of a storage server.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct FileRef {
-    /// Absolute path.
+    /// The `HOST:PORT` of the server whose object it is; none for a file of this machine.
+    pub server: Option<Arc<str>>,
+    /// Absolute path; `/COLLECTION/NAME` of an object.
     pub path: PathBuf,
-    /// Its version when its footer was read.
+    /// Its version when its footer was read; of an object the stamp is its number.
     pub version: Version,
 }
 
@@ -30,6 +32,11 @@ pub enum Placement {
 }
 
 impl FileRef {
+    /// A version of a file of this machine.
+    pub const fn local(path: PathBuf, version: Version) -> Self {
+        Self { server: None, path, version }
+    }
+
     /// A local file as it is now.
     ///
     /// # Errors
@@ -37,7 +44,17 @@ impl FileRef {
     pub fn of(path: &std::path::Path) -> std::io::Result<Self> {
         let path = path.canonicalize()?;
         let version = file_version(&std::fs::metadata(&path)?);
-        Ok(Self { path, version })
+        Ok(Self::local(path, version))
+    }
+}
+
+/// The path of a local file, or the URL of an object.
+impl fmt::Display for FileRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.server {
+            Some(server) => write!(f, "drive://{server}{}", self.path.display()),
+            None => write!(f, "{}", self.path.display()),
+        }
     }
 }
 

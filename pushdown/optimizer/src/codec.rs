@@ -112,6 +112,8 @@ struct UnitNode {
     look_ups: u64,
     #[prost(uint64, tag = "13")]
     string_bytes: u64,
+    #[prost(string, optional, tag = "14")]
+    server: Option<String>,
 }
 
 #[derive(Clone, Copy, PartialEq, Message)]
@@ -484,6 +486,7 @@ fn write_unit(unit: &PlannedUnit) -> Result<UnitNode> {
         dictionary_bytes: unit.encoded.dictionary_bytes,
         look_ups: unit.encoded.look_ups,
         string_bytes: unit.encoded.string_bytes,
+        server: unit.file.server.as_deref().map(str::to_owned),
     })
 }
 
@@ -518,7 +521,11 @@ fn read_unit(unit: &UnitNode) -> Result<PlannedUnit> {
     let version = Version { size_bytes: unit.size_bytes, stamp: unit.stamp };
     Ok(PlannedUnit {
         folder_values: folder_values.collect::<Result<_, _>>().map_err(external)?,
-        file: FileRef { path: PathBuf::from(&unit.path), version },
+        file: FileRef {
+            server: unit.server.as_deref().map(Arc::from),
+            path: PathBuf::from(&unit.path),
+            version,
+        },
         row_group: unit.row_group,
         row_group_count: unit.row_group_count,
         rows: unit.rows,

@@ -107,9 +107,14 @@ impl<'a> ScanUnits<'a> {
         Self::collect(scan, Pruning::of(scan, conjuncts).as_ref())
     }
 
-    /// Finds all row groups of `scan`, for a scan that rules row groups out while it runs.
+    /// Finds all row groups of `scan`, for a scan of the host that rules row groups out while it
+    /// runs. Such a scan reads files of this machine only.
     pub(crate) fn unpruned(scan: &Scan<'a>) -> Lowered<Self> {
-        Self::collect(scan, None)
+        let units = Self::collect(scan, None)?;
+        match units.iter().find(|unit| unit.facts.file.server.is_some()) {
+            Some(unit) => Err(Kept::new(KeepReason::ScanOption, unit.facts.file.to_string())),
+            None => Ok(units),
+        }
     }
 
     fn collect(scan: &Scan<'a>, pruning: Option<&Pruning>) -> Lowered<Self> {

@@ -54,7 +54,7 @@ fn sample(rows: i64) -> Case {
 }
 
 fn nothing_there(executor: &mut Executor<'_>) -> Result<(), String> {
-    let file = FileRef { path: executor.folder.nothing(), version: Default::default() };
+    let file = FileRef::local(executor.folder.nothing(), Default::default());
     match executor.drive.locate(&file) {
         Placement::NotHere { reason } if !reason.is_empty() => Ok(()),
         other => Err(format!("a file that does not exist is {other:?}")),

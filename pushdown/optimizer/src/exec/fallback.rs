@@ -79,7 +79,7 @@ fn restrict_to(
         }
         let Some(scan) = Scan::of(&node) else { return Ok(Transformed::no(node)) };
         let Some(file) = find_file(&scan, unit) else {
-            return internal_err!("{} is not a file of the scan", unit.file.path.display());
+            return internal_err!("{} is not a file of the scan", unit.file);
         };
         let mut access = ParquetAccessPlan::new_none(unit.row_group_count as usize);
         access.scan(unit.row_group as usize);

@@ -317,7 +317,7 @@ impl UnitRunner {
         self.context.log.push(LogEntry {
             query_id: self.pushed.query_id,
             table: self.pushed.table.clone(),
-            file: unit.file.path.display().to_string(),
+            file: unit.file.to_string(),
             row_group: unit.row_group,
             placed_on: placed_on.to_owned(),
             reason: reason.to_owned(),

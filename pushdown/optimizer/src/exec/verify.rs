@@ -72,7 +72,7 @@ pub(crate) async fn compare(
         "drive {} and the host differ in row group {} of {}: {} rows against {}",
         pushed.drive,
         unit.row_group,
-        unit.file.path.display(),
+        unit.file,
         found.len(),
         expected.len()
     )

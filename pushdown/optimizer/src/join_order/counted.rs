@@ -41,7 +41,8 @@ pub(super) fn of_scan(plan: &Arc<dyn ExecutionPlan>, rows: f64) -> Option<Vec<Co
     let mut seen = BTreeSet::new();
     let facts = files.filter_map(|file| file.extensions.get::<FileFacts>());
     // A part of a file has the facts of all of it.
-    let all: Vec<&FileFacts> = facts.filter(|it| seen.insert(&it.file.path)).collect();
+    let all: Vec<&FileFacts> =
+        facts.filter(|it| seen.insert((&it.file.server, &it.file.path))).collect();
     let counted = all.iter().copied().filter(|it| !it.estimates.distinct.is_empty());
     let counted: Vec<&FileFacts> = counted.take(FILES_MAX).collect();
     let is_spread = |it: &&FileFacts| !it.estimates.quantiles.is_empty();
