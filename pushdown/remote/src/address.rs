@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Defines [`Address`], where a drive is served, and parses it.
 
-use std::{fmt, path::PathBuf, str::FromStr};
+use std::{fmt, net::IpAddr, path::PathBuf, str::FromStr};
 
 /// The address at which a drive is served.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -10,6 +10,13 @@ pub enum Address {
     Unix(PathBuf),
     /// A TCP port: `HOST:PORT`.
     Tcp(String),
+}
+
+/// How a channel is encrypted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Encryption {
+    None,
+    Tls,
 }
 
 /// Text that is no address.
@@ -49,10 +56,26 @@ impl fmt::Display for Address {
 
 impl Address {
     /// The URI that a channel is opened with.
-    pub(crate) fn uri(&self) -> String {
+    pub(crate) fn uri(&self, encryption: Encryption) -> String {
+        match (self, encryption) {
+            (Self::Unix(path), _) => format!("unix:{}", path.display()),
+            (Self::Tcp(host_port), Encryption::None) => format!("http://{host_port}"),
+            (Self::Tcp(host_port), Encryption::Tls) => format!("https://{host_port}"),
+        }
+    }
+
+    /// Whether only programs of this machine can be at the address: it is a Unix socket, or names
+    /// the loopback device.
+    #[must_use]
+    pub fn is_of_this_machine(&self) -> bool {
         match self {
-            Self::Unix(path) => format!("unix:{}", path.display()),
-            Self::Tcp(host_port) => format!("http://{host_port}"),
+            Self::Unix(_) => true,
+            Self::Tcp(host_port) => {
+                let host = host_port.rsplit_once(':').map_or("", |(host, _)| host);
+                let host = host.trim_start_matches('[').trim_end_matches(']');
+                let is_loopback = |address: IpAddr| address.is_loopback();
+                host.parse().map_or(host.eq_ignore_ascii_case("localhost"), is_loopback)
+            }
         }
     }
 }
@@ -71,6 +94,19 @@ mod tests {
     #[case("[::1]:7000", "[::1]:7000")]
     fn addresses_are_read(#[case] text: &str, #[case] shown: &str) {
         assert_eq!(text.parse::<Address>().unwrap().to_string(), shown);
+    }
+
+    #[rstest]
+    #[case("unix:/run/drive.sock", true)]
+    #[case("localhost:7000", true)]
+    #[case("127.0.0.1:7000", true)]
+    #[case("[::1]:7000", true)]
+    #[case("0.0.0.0:7000", false)]
+    #[case("[::]:7000", false)]
+    #[case("storage:7000", false)]
+    #[case("localhost.example:7000", false)]
+    fn addresses_of_this_machine_are_known(#[case] text: &str, #[case] expected: bool) {
+        assert_eq!(text.parse::<Address>().unwrap().is_of_this_machine(), expected);
     }
 
     #[rstest]

@@ -2,6 +2,8 @@
 //! Converts the types of a drive to messages and back. Unknown values in a message are ignored: a
 //! newer peer may offer more than this version can use.
 
+pub(crate) mod objects;
+
 use nearscan_command::{Codec, Encoding, Encodings, Function, Op, PhysicalType, TestOp};
 use nearscan_drive::{
     Capabilities, CostSnapshot, DriveTime, Failure, FitQuality, KernelRates, KernelStage, Measured,

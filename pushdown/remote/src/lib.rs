@@ -30,13 +30,18 @@ mod client;
 mod convert;
 mod error;
 mod host;
+mod object_store;
 mod protocol;
 mod results;
 mod server;
 
 pub use address::Address;
-pub use client::{Options, RemoteDrive};
+pub use client::{
+    More, ObjectError, ObjectErrorKind, ObjectUpload, Objects, Options, Reading, RemoteDrive,
+    Security, Tls, TlsOptions,
+};
 pub use error::Error;
 pub use host::{HostOptions, HostedDrive, Program, serve_hosted};
+pub use object_store::{Connect, RemoteStore};
 pub use protocol::{PROTOCOL_MAJOR, PROTOCOL_MINOR};
 pub use server::{Listener, ServerOptions, serve};

@@ -6,13 +6,18 @@
 //! peer cannot do without knowing needs a new major version, and peers of different ones refuse
 //! each other at the first message.
 
+pub(crate) mod action;
+pub(crate) mod objects;
+
 use bytes::Bytes;
 use prost::{Message, Oneof};
+
+use objects::ObjectName;
 
 /// Changes that a peer has to know.
 pub const PROTOCOL_MAJOR: u32 = 1;
 /// Changes that a peer may skip.
-pub const PROTOCOL_MINOR: u32 = 2;
+pub const PROTOCOL_MINOR: u32 = 3;
 
 /// Most bytes of one message: the largest command, or a part of a result, with the fields around
 /// it.
@@ -22,31 +27,17 @@ const _: () = assert!(
     nearscan_command::limits::MERGE_COMMAND_BYTES_MAX as usize + (1 << 16) < MESSAGE_BYTES_MAX
 );
 
-/// Names of the actions.
-pub(crate) mod action {
-    /// [`Hello`](super::Hello) to [`Welcome`](super::Welcome).
-    pub(crate) const CONNECT: &str = "nearscan.connect";
-    /// [`Locate`](super::Locate) to [`Located`](super::Located).
-    pub(crate) const LOCATE: &str = "nearscan.locate";
-    /// [`Ask`](super::Ask) to [`Snapshot`](super::Snapshot).
-    pub(crate) const SNAPSHOT: &str = "nearscan.snapshot";
-    /// [`Ask`](super::Ask) to [`Health`](super::Health).
-    pub(crate) const HEALTH: &str = "nearscan.health";
-    /// [`Ask`](super::Ask) to [`Health`](super::Health), in the new epoch.
-    pub(crate) const RESET: &str = "nearscan.reset";
-
-    /// Each action with what it is for.
-    pub(crate) const ALL: [(&str, &str); 5] = [
-        (CONNECT, "compares versions; says who the drive is and what it can run"),
-        (LOCATE, "whether the drive holds a file, and under which number"),
-        (SNAPSHOT, "how fast the drive is right now"),
-        (HEALTH, "epoch and commands in flight; the keep-alive of clients"),
-        (RESET, "stops everything that runs and starts a new epoch"),
-    ];
-}
+/// Bytes that a stream, and a connection, may send before the other side has taken them: enough for
+/// 10 Gbit/s over 10 ms.
+pub(crate) const STREAM_WINDOW_BYTES: u32 = 8 << 20;
+/// See [`STREAM_WINDOW_BYTES`].
+pub(crate) const CONNECTION_WINDOW_BYTES: u32 = 16 << 20;
 
 /// The descriptor of the exchange that a session is.
 pub(crate) const SESSION: &str = "nearscan.session";
+
+/// The descriptor of the stream that puts an object.
+pub(crate) const PUT: &str = "nearscan.put";
 
 /// The first thing that a client says.
 #[derive(Clone, PartialEq, Message)]
@@ -148,6 +139,9 @@ pub(crate) struct Locate {
     pub(crate) size_bytes: u64,
     #[prost(fixed64, tag = "4")]
     pub(crate) stamp: u64,
+    /// The object that is meant instead of a path; its version is the stamp.
+    #[prost(message, optional, tag = "5")]
+    pub(crate) object: Option<ObjectName>,
 }
 
 #[derive(Clone, PartialEq, Message)]

@@ -43,7 +43,8 @@ pub(crate) fn parts(result: &Bytes) -> impl Iterator<Item = Result<FlightData, A
     })
 }
 
-fn part(bytes: Bytes) -> Result<FlightData, ArrowError> {
+/// The message that carries a part.
+pub(crate) fn part(bytes: Bytes) -> Result<FlightData, ArrowError> {
     let offsets = OffsetBuffer::<i32>::from_lengths([bytes.len()]);
     let column = BinaryArray::try_new(offsets, Buffer::from(bytes), None)?;
     let batch = RecordBatch::try_new(Arc::clone(&SCHEMA), vec![Arc::new(column)])?;
@@ -70,6 +71,31 @@ pub(crate) fn read_part(
         (0..column.len()).for_each(|row| take(column.value(row)));
     }
     Ok(())
+}
+
+/// The bytes that a message carries, without a copy; none when it carries no batch.
+pub(crate) fn values(message: &FlightData) -> Result<Bytes, ArrowError> {
+    if message.data_header.is_empty() {
+        return Ok(Bytes::new());
+    }
+    check_buffers(message)?;
+    let batch = flight_data_to_arrow_batch(message, Arc::clone(&SCHEMA), &HashMap::new())?;
+    let column = batch.columns().first().and_then(|column| column.as_binary_opt::<i32>());
+    let Some(column) = column else { return Ok(Bytes::new()) };
+    let (first, last) = (column.value_offsets().first(), column.value_offsets().last());
+    let place = |offset: Option<&i32>| offset.and_then(|offset| usize::try_from(*offset).ok());
+    let (first, last) = (place(first).unwrap_or(0), place(last).unwrap_or(0));
+    let values = column.values().slice_with_length(first, last.saturating_sub(first));
+    Ok(Bytes::from_owner(Values(values)))
+}
+
+/// A buffer whose bytes others share.
+struct Values(Buffer);
+
+impl AsRef<[u8]> for Values {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
+    }
 }
 
 /// Checks that the buffers of a batch are within its body, which the reader assumes.

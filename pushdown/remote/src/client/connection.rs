@@ -19,19 +19,19 @@ use nearscan_command::layout::FORMAT_MAJOR;
 use nearscan_drive::{Capabilities, CostSnapshot, FileRef, Identity, Placement, Refusal};
 use prost::Message;
 use tokio::sync::{Notify, watch};
-use tonic::{
-    Code, Status,
-    transport::{Channel, Endpoint},
-};
+use tonic::{Code, Status};
 use uuid::Uuid;
 
-use super::{Options, Shared, State, Watcher, tag_file};
+use super::{
+    Options, Shared, State, Watcher, tag_file,
+    transport::{self, Transport},
+};
 use crate::{
     address::Address,
     error::Error,
     protocol::{
         self, Ask, Health, Hello, Locate, Located, MESSAGE_BYTES_MAX, PROTOCOL_MAJOR,
-        PROTOCOL_MINOR, Welcome, action,
+        PROTOCOL_MINOR, Welcome, action, objects::ObjectName,
     },
 };
 
@@ -41,10 +41,13 @@ const PLACEMENTS_MAX: usize = 1 << 16;
 /// Connections of this process, so that each has a number of its own.
 static GENERATIONS: AtomicU64 = AtomicU64::new(1);
 
+/// The client of Flight over a channel; clones share the channel.
+pub(super) type Flight = FlightServiceClient<Transport>;
+
 /// One connection to one run of a server.
 #[derive(Debug)]
 pub(super) struct Connection {
-    flight: FlightServiceClient<Channel>,
+    flight: Flight,
     /// The run of the server.
     pub(super) instance: Bytes,
     /// Distinguishes it from other connections of this client.
@@ -86,10 +89,7 @@ async fn try_open(
     before: Option<&Connection>,
 ) -> Result<Opened, Error> {
     let unreachable = |reason: String| Error::Unreachable { address: address.clone(), reason };
-    let endpoint = Endpoint::from_shared(address.uri())
-        .map_err(|error| unreachable(with_causes(&error)))?
-        .connect_timeout(options.connect_timeout);
-    let channel = endpoint.connect().await.map_err(|error| unreachable(with_causes(&error)))?;
+    let channel = transport::open(address, &options.security, options.connect_timeout).await?;
     let flight = FlightServiceClient::new(channel)
         .max_decoding_message_size(MESSAGE_BYTES_MAX)
         .max_encoding_message_size(MESSAGE_BYTES_MAX);
@@ -101,7 +101,11 @@ async fn try_open(
         epoch_before: before.map_or(0, Connection::epoch),
     };
     let refused = |status: Status| match status.code() {
-        Code::FailedPrecondition | Code::Unimplemented | Code::InvalidArgument => {
+        Code::FailedPrecondition
+        | Code::Unimplemented
+        | Code::InvalidArgument
+        | Code::Unauthenticated
+        | Code::PermissionDenied => {
             Error::Refused { address: address.clone(), reason: status.message().to_owned() }
         }
         _ => unreachable(reason_of(&status)),
@@ -132,9 +136,18 @@ async fn try_open(
     })
 }
 
+/// The object that a file is, if it is one: `/COLLECTION/NAME`.
+fn object_of(file: &FileRef) -> Option<ObjectName> {
+    file.server.as_ref()?;
+    let path = file.path.to_str().unwrap_or_default().trim_start_matches('/');
+    let (collection, name) = path.split_once('/').unwrap_or((path, ""));
+    let (collection, name) = (collection.to_owned(), name.to_owned());
+    Some(ObjectName { collection, name, ..ObjectName::default() })
+}
+
 /// Calls an action of the server.
-async fn act<A: Default + Message>(
-    flight: &FlightServiceClient<Channel>,
+pub(super) async fn act<A: Default + Message>(
+    flight: &Flight,
     name: &str,
     question: &impl Message,
 ) -> Result<A, Status> {
@@ -146,7 +159,7 @@ async fn act<A: Default + Message>(
 }
 
 /// An error with what caused it, which the transport keeps apart.
-fn with_causes(error: &dyn std::error::Error) -> String {
+pub(super) fn with_causes(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {
@@ -165,7 +178,7 @@ pub(super) fn reason_of(status: &Status) -> String {
 }
 
 impl Connection {
-    pub(super) fn flight(&self) -> FlightServiceClient<Channel> {
+    pub(super) fn flight(&self) -> Flight {
         self.flight.clone()
     }
 
@@ -234,6 +247,7 @@ impl Connection {
             path: file.path.as_os_str().as_bytes().to_vec(),
             size_bytes: file.version.size_bytes,
             stamp: file.version.stamp,
+            object: object_of(&file),
         };
         let Located { file_id, reason } = self.call(action::LOCATE, &question, limit).await?;
         let Some(file_id) = file_id else { return Ok(Placement::NotHere { reason }) };

@@ -7,7 +7,9 @@
 
 mod command;
 mod connection;
+mod objects;
 mod session;
+mod transport;
 mod waiting;
 
 use std::{
@@ -31,6 +33,8 @@ use tokio::{
 
 use crate::{address::Address, error::Error};
 use connection::Connection;
+pub use objects::{More, ObjectError, ObjectErrorKind, ObjectUpload, Objects, Reading};
+pub use transport::{Security, Tls, TlsOptions};
 
 /// Hears of the connections of a drive.
 pub(crate) trait Watcher: Debug + Send + Sync {
@@ -62,6 +66,8 @@ pub struct Options {
     pub reconnect_max: Duration,
     /// Longest wait for what runs when the drive is shut down.
     pub shutdown_timeout: Duration,
+    /// What the client shows to the server, and demands of it.
+    pub security: Security,
 }
 
 impl Default for Options {
@@ -76,6 +82,7 @@ impl Default for Options {
             reconnect_min: Duration::from_millis(50),
             reconnect_max: Duration::from_secs(5),
             shutdown_timeout: Duration::from_secs(30),
+            security: Security::default(),
         }
     }
 }
@@ -234,6 +241,12 @@ impl RemoteDrive {
         self.shared.connection().is_ok()
     }
 
+    /// The objects of the server, if it has any.
+    #[must_use]
+    pub fn objects(&self) -> Objects {
+        Objects::new(Arc::clone(&self.shared))
+    }
+
     /// The epoch that the drive is known to be in.
     ///
     /// # Errors
@@ -278,6 +291,10 @@ impl Drive for RemoteDrive {
     }
 
     fn locate(&self, file: &FileRef) -> Placement {
+        if file.server.as_ref().is_some_and(|server| **server != *self.shared.address.to_string()) {
+            let reason = format!("{file} is an object of another server");
+            return Placement::NotHere { reason };
+        }
         let located = self.shared.connection().and_then(|connection| {
             if let Some(file_id) = connection.known_file(file) {
                 return Ok(Placement::Here { file_id });
@@ -370,11 +387,7 @@ fn tag_file(generation: u64, file_id: u64) -> Option<u64> {
 
 /// Changes the numbers of files to those of the server; false when one is of another connection.
 fn untag_files(work: &mut Work, generation: u64) -> bool {
-    let scans = match work {
-        Work::Scan(command) => std::slice::from_mut(command),
-        Work::Merge(command) => command.scans.as_mut_slice(),
-    };
-    scans.iter_mut().flat_map(|scan| &mut scan.unit.inputs).all(|input| match input {
+    work.inputs_mut().all(|input| match input {
         InputRef::FileRange { file_id, .. } => {
             let is_of_it = *file_id >> FILE_BITS == generation << FILE_BITS >> FILE_BITS;
             *file_id &= (1 << FILE_BITS) - 1;

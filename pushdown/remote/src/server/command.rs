@@ -11,7 +11,7 @@ use nearscan_drive::{
 use tokio::sync::Notify;
 use tonic::Status;
 
-use super::{Served, Stage};
+use super::{Served, Stage, objects::Objects};
 use crate::{
     convert::id_bytes,
     protocol::{self, Ended, Submit},
@@ -56,15 +56,18 @@ impl From<Completion> for Answer {
 }
 
 impl Taken {
-    /// Reads a command.
-    pub(super) fn read(submit: Submit) -> Result<Self, Status> {
+    /// Reads a command, for files or for objects.
+    pub(super) fn read(submit: Submit, objects: Option<&Objects>) -> Result<Self, Status> {
         let Submit { lease_bytes, timeout_ns, work } = submit;
         let work = match work {
             Some(protocol::Work::Scan(bytes)) => Command::decode(&bytes).map(Work::from),
             Some(protocol::Work::Merge(bytes)) => MergeCommand::decode(&bytes).map(Work::from),
             None => return Err(Status::invalid_argument("a submission without a command")),
         };
-        let work = work.map_err(|error| Status::invalid_argument(error.to_string()))?;
+        let mut work = work.map_err(|error| Status::invalid_argument(error.to_string()))?;
+        if let Some(objects) = objects {
+            objects.files.translate(&mut work);
+        }
         Ok(Self { work, lease_bytes, timeout: Duration::from_nanos(timeout_ns) })
     }
 

@@ -6,6 +6,7 @@
 
 mod command;
 mod listener;
+mod objects;
 mod service;
 mod session;
 
@@ -20,6 +21,7 @@ use std::{
 use arrow_flight::flight_service_server::FlightServiceServer;
 use bytes::Bytes;
 use nearscan_drive::{Budget, Drive, Refusal, SessionSpec, Unlimited};
+use nearscan_store::Store;
 use prost::Message;
 use tokio::{
     io::{AsyncRead, AsyncWrite},
@@ -35,9 +37,13 @@ use tonic::{
 };
 use uuid::Uuid;
 
-use crate::{error::Error, protocol::MESSAGE_BYTES_MAX};
+use crate::{
+    error::Error,
+    protocol::{CONNECTION_WINDOW_BYTES, MESSAGE_BYTES_MAX, STREAM_WINDOW_BYTES},
+};
 pub use listener::Listener;
 use listener::Socket;
+use objects::Objects;
 use service::Service;
 
 /// The settings of a server.
@@ -52,6 +58,9 @@ pub struct ServerOptions {
     pub grace: Duration,
     /// Host memory for results on their way to clients, and for what else the drive charges.
     pub host_bytes_max: u64,
+    /// The objects that are served too. With a store, clients name objects, and no other files of
+    /// this machine.
+    pub store: Option<Store>,
 }
 
 impl Default for ServerOptions {
@@ -61,6 +70,7 @@ impl Default for ServerOptions {
             keep_alive_timeout: Duration::from_secs(10),
             grace: Duration::from_secs(5),
             host_bytes_max: 4 << 30,
+            store: None,
         }
     }
 }
@@ -85,6 +95,7 @@ enum Stage {
 #[derive(Debug)]
 struct Served {
     drive: Arc<dyn Drive>,
+    objects: Option<Objects>,
     /// This run of the server.
     instance: Bytes,
     budget: Arc<dyn Budget>,
@@ -150,6 +161,7 @@ pub async fn serve(
     let (stage_sender, stage) = watch::channel(Stage::Serving);
     let served = Arc::new(Served {
         drive: Arc::clone(&drive),
+        objects: options.store.clone().map(Objects::new),
         instance: Bytes::copy_from_slice(Uuid::new_v4().as_bytes()),
         budget: Arc::new(HostMemory { free: AtomicU64::new(options.host_bytes_max) }),
         stage,
@@ -212,6 +224,8 @@ where
         .http2_keepalive_interval(Some(options.keep_alive_interval))
         .http2_keepalive_timeout(Some(options.keep_alive_timeout))
         .max_concurrent_streams(STREAMS_MAX)
+        .initial_stream_window_size(STREAM_WINDOW_BYTES)
+        .initial_connection_window_size(CONNECTION_WINDOW_BYTES)
         .add_service(service)
         .serve_with_incoming_shutdown(incoming, async move { served.reached(Stage::Ending).await })
         .await

@@ -19,14 +19,17 @@ use tokio_stream::{Stream, wrappers::ReceiverStream};
 use tonic::{Request, Response, Status, Streaming};
 
 use super::{
-    Served, Stage, read,
+    Served, Stage,
+    objects::Objects,
+    read,
     session::{Session, WAITING_MESSAGES},
 };
 use crate::{
     convert::id_of,
     protocol::{
         self, Ask, Capabilities, Health, Hello, Locate, Located, Open, PROTOCOL_MAJOR,
-        PROTOCOL_MINOR, SESSION, Snapshot, ToServer, Welcome, action,
+        PROTOCOL_MINOR, PUT, SESSION, Snapshot, ToServer, Welcome, action,
+        objects::{Put, Read},
     },
 };
 
@@ -113,12 +116,18 @@ impl Service {
     }
 
     async fn locate(&self, locate: Locate) -> Result<Located, Status> {
-        let path = OsString::from_vec(locate.path).into();
-        let version =
-            nearscan_command::Version { size_bytes: locate.size_bytes, stamp: locate.stamp };
+        let Locate { path, size_bytes, stamp, object, .. } = locate;
+        let version = nearscan_command::Version { size_bytes, stamp };
         let drive = Arc::clone(&self.served.drive);
-        let located =
-            tokio::task::spawn_blocking(move || drive.locate(&FileRef { path, version })).await;
+        let nowhere = |reason: &str| Located { file_id: None, reason: reason.to_owned() };
+        match (&self.served.objects, object) {
+            (Some(objects), Some(object)) => return objects.locate(drive, object, version).await,
+            (Some(_), None) => return Ok(nowhere("the server has objects, and no files")),
+            (None, Some(_)) => return Ok(nowhere("the server has no objects")),
+            (None, None) => {}
+        }
+        let file = FileRef::local(OsString::from_vec(path).into(), version);
+        let located = tokio::task::spawn_blocking(move || drive.locate(&file)).await;
         match located.map_err(|error| Status::internal(error.to_string()))? {
             Placement::Here { file_id } => {
                 Ok(Located { file_id: Some(file_id), reason: String::new() })
@@ -165,22 +174,18 @@ impl Service {
         }
     }
 
+    /// The objects of the server.
+    fn objects(&self) -> Result<&Objects, Status> {
+        let objects = self.served.objects.as_ref();
+        objects.ok_or_else(|| Status::unimplemented("the server has a drive, and no objects"))
+    }
+
     /// Opens the session that the first message of an exchange requests.
     async fn open(
         &self,
         incoming: &mut Streaming<FlightData>,
     ) -> Result<Arc<dyn nearscan_drive::Session>, Status> {
-        let mut said = next(incoming).await?;
-        let descriptor = said.flight_descriptor.take().unwrap_or_default();
-        if descriptor.cmd != SESSION {
-            return Err(Status::invalid_argument(format!("the only exchange is {SESSION:?}")));
-        }
-        for _ in 0..SILENT_MESSAGES_MAX {
-            if said.app_metadata.is_empty() {
-                said = next(incoming).await?;
-            }
-        }
-        let said = read::<ToServer>(&said.app_metadata)?.request;
+        let said = read::<ToServer>(&first(incoming, SESSION).await?)?.request;
         let Some(protocol::Request::Open(Open { instance, query_id, tenant })) = said else {
             return Err(Status::invalid_argument("a session begins with its terms"));
         };
@@ -194,11 +199,26 @@ impl Service {
     }
 }
 
-/// The next of the messages that open a session.
+/// The first words of a client in a stream whose descriptor has to be `expected`.
+async fn first(incoming: &mut Streaming<FlightData>, expected: &str) -> Result<Bytes, Status> {
+    let mut said = next(incoming).await?;
+    let descriptor = said.flight_descriptor.take().unwrap_or_default();
+    if descriptor.cmd != expected {
+        return Err(Status::invalid_argument(format!("the only such stream is {expected:?}")));
+    }
+    for _ in 0..SILENT_MESSAGES_MAX {
+        if said.app_metadata.is_empty() {
+            said = next(incoming).await?;
+        }
+    }
+    Ok(said.app_metadata)
+}
+
+/// The next of the messages that open a stream.
 async fn next(incoming: &mut Streaming<FlightData>) -> Result<FlightData, Status> {
-    let late = |_elapsed| Status::deadline_exceeded("the exchange was not begun");
+    let late = |_elapsed| Status::deadline_exceeded("the stream was not begun");
     let message = tokio::time::timeout(FIRST_MESSAGE, incoming.message()).await.map_err(late)??;
-    message.ok_or_else(|| Status::invalid_argument("a session begins with its terms"))
+    message.ok_or_else(|| Status::invalid_argument("a stream begins with its terms"))
 }
 
 fn refused(refusal: Refusal) -> Status {
@@ -219,7 +239,15 @@ impl FlightService for Service {
         &self,
         request: Request<Action>,
     ) -> Result<Response<Self::DoActionStream>, Status> {
-        let body = self.act(request.get_ref()).await?.into();
+        let action = request.get_ref();
+        let of_store = match &self.served.objects {
+            Some(objects) => objects.act(action).await,
+            None => None,
+        };
+        let body = match of_store {
+            Some(answer) => answer?.into(),
+            None => self.act(action).await?.into(),
+        };
         Ok(Response::new(stream::iter([Ok(arrow_flight::Result { body })]).boxed()))
     }
 
@@ -227,8 +255,9 @@ impl FlightService for Service {
         &self,
         _: Request<Empty>,
     ) -> Result<Response<Self::ListActionsStream>, Status> {
-        let types = action::ALL.map(|(name, description)| {
-            let (r#type, description) = (name.to_owned(), description.to_owned());
+        let of_store: &[_] = if self.served.objects.is_some() { &action::OF_STORES } else { &[] };
+        let types = action::OF_DRIVES.iter().chain(of_store).map(|(name, description)| {
+            let (r#type, description) = ((*name).to_owned(), (*description).to_owned());
             Ok(ActionType { r#type, description })
         });
         Ok(Response::new(stream::iter(types).boxed()))
@@ -280,18 +309,28 @@ impl FlightService for Service {
         Err(not_offered())
     }
 
-    async fn do_get(&self, _: Request<Ticket>) -> Result<Response<Self::DoGetStream>, Status> {
-        Err(not_offered())
+    async fn do_get(
+        &self,
+        request: Request<Ticket>,
+    ) -> Result<Response<Self::DoGetStream>, Status> {
+        let ticket = read::<Read>(&request.get_ref().ticket)?;
+        let parts = self.objects()?.get(ticket).await?;
+        Ok(Response::new(ReceiverStream::new(parts).into_stream().boxed()))
     }
 
     async fn do_put(
         &self,
-        _: Request<Streaming<FlightData>>,
+        request: Request<Streaming<FlightData>>,
     ) -> Result<Response<Self::DoPutStream>, Status> {
-        Err(not_offered())
+        let objects = self.objects()?;
+        let mut incoming = request.into_inner();
+        let put = read::<Put>(&first(&mut incoming, PUT).await?)?;
+        let info = objects.put(put, incoming).await?;
+        let result = PutResult { app_metadata: info.encode_to_vec().into() };
+        Ok(Response::new(stream::iter([Ok(result)]).boxed()))
     }
 }
 
 fn not_offered() -> Status {
-    Status::unimplemented("a drive offers actions and the exchange of a session")
+    Status::unimplemented("a drive offers actions, the exchange of a session, and objects")
 }

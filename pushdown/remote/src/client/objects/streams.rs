@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Reads and writes the bytes of objects as streams.
+
+use std::{collections::BTreeMap, ops::Range, sync::Arc};
+
+use arrow_flight::{FlightData, FlightDescriptor, Ticket};
+use bytes::Bytes;
+use nearscan_store::{Condition, ObjectInfo, ObjectPath};
+use prost::Message;
+use tokio::{sync::mpsc, task::JoinHandle};
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::{Status, Streaming};
+
+use super::{ObjectError, Objects, Result, info_of, unless_lost};
+use crate::{
+    client::connection::Connection,
+    convert::objects::expected_of,
+    protocol::{
+        PUT,
+        objects::{self as messages, Finish, ObjectInfo as InfoMessage, ObjectName, Put, Read},
+    },
+    results::{self, PART_BYTES_MAX, values},
+};
+
+/// Parts that wait for the connection.
+const WAITING_PARTS: usize = 4;
+
+/// The bytes of an object on their way.
+#[derive(Debug)]
+pub struct Reading {
+    info: ObjectInfo,
+    connection: Arc<Connection>,
+    incoming: Streaming<FlightData>,
+    /// Bytes that have not come.
+    missing: u64,
+}
+
+/// An object on its way to the server. It is there once [`ObjectUpload::finish`] says so; dropped
+/// before that, it is not.
+#[derive(Debug)]
+pub struct ObjectUpload {
+    outgoing: mpsc::Sender<FlightData>,
+    answer: JoinHandle<Result<ObjectInfo>>,
+    /// Bytes that were sent.
+    length: u64,
+}
+
+impl Objects {
+    /// Begins to read ranges of an object, or all of it if there are none. The bytes of each range
+    /// follow those of the one before.
+    ///
+    /// # Errors
+    /// `NotFound`, `Conflict` if it has another version than is demanded, `Range` behind its end,
+    /// or what keeps the server from answering.
+    pub async fn read(
+        &self,
+        path: &ObjectPath,
+        version: Option<u64>,
+        ranges: &[Range<u64>],
+    ) -> Result<Reading> {
+        let of = |range: &Range<u64>| messages::Range { start: range.start, end: range.end };
+        let ranges: Vec<_> = ranges.iter().map(of).collect();
+        let all = ranges.iter().map(|range| range.end.saturating_sub(range.start)).sum();
+        let is_whole = ranges.is_empty();
+        let read = Read { name: ObjectName::from(path), version, ranges };
+        let connection = self.connection()?;
+        let mut flight = connection.flight();
+        let begin = async {
+            let ticket = Ticket { ticket: read.encode_to_vec().into() };
+            let mut incoming = flight.do_get(ticket).await?.into_inner();
+            let first = incoming.message().await?;
+            let first = first.ok_or_else(|| Status::internal("there was no answer"))?;
+            Ok((first, incoming))
+        };
+        let (first, incoming) = unless_lost(&connection, begin).await?;
+        let info = InfoMessage::decode(first.app_metadata);
+        let info = info_of(info.map_err(|error| ObjectError::nonsense(&error))?)?;
+        let missing = if is_whole { info.length } else { all };
+        Ok(Reading { info, connection, incoming, missing })
+    }
+
+    /// Begins to write an object as a whole. Its collection is made if there is none.
+    ///
+    /// # Errors
+    /// If there is no connection; what the server says comes with [`ObjectUpload::finish`].
+    pub fn upload(
+        &self,
+        path: &ObjectPath,
+        condition: Condition,
+        attributes: BTreeMap<String, Vec<u8>>,
+    ) -> Result<ObjectUpload> {
+        let (name, expected) = (ObjectName::from(path), expected_of(condition));
+        let put = Put { name, expected, makes_collection: true, attributes };
+        let connection = self.connection()?;
+        let (outgoing, messages) = mpsc::channel(WAITING_PARTS);
+        let first = FlightData::new()
+            .with_descriptor(FlightDescriptor::new_cmd(PUT))
+            .with_app_metadata(put.encode_to_vec());
+        drop(outgoing.try_send(first));
+        let mut flight = connection.flight();
+        let answer = tokio::spawn(async move {
+            let request = async {
+                let mut answers = flight.do_put(ReceiverStream::new(messages)).await?.into_inner();
+                let answer = answers.message().await?;
+                answer.ok_or_else(|| Status::internal("there was no answer"))
+            };
+            let answer = unless_lost(&connection, request).await?;
+            let info = InfoMessage::decode(answer.app_metadata);
+            info_of(info.map_err(|error| ObjectError::nonsense(&error))?)
+        });
+        Ok(ObjectUpload { outgoing, answer, length: 0 })
+    }
+
+    /// Writes an object as a whole.
+    ///
+    /// # Errors
+    /// Those of [`ObjectUpload::finish`].
+    pub async fn put(
+        &self,
+        path: &ObjectPath,
+        bytes: Bytes,
+        condition: Condition,
+    ) -> Result<ObjectInfo> {
+        let mut upload = self.upload(path, condition, BTreeMap::new())?;
+        upload.send(bytes).await?;
+        upload.finish().await
+    }
+}
+
+impl Reading {
+    /// The object.
+    #[must_use]
+    pub fn info(&self) -> &ObjectInfo {
+        &self.info
+    }
+
+    /// The next bytes; none after the last.
+    ///
+    /// # Errors
+    /// If the connection is lost, or the server cannot read.
+    pub async fn next(&mut self) -> Result<Option<Bytes>> {
+        loop {
+            let message = unless_lost(&self.connection, self.incoming.message()).await?;
+            let Some(message) = message else {
+                return match self.missing {
+                    0 => Ok(None),
+                    missing => Err(ObjectError::nonsense(&format!("{missing} bytes are missing"))),
+                };
+            };
+            let part = values(&message).map_err(|error| ObjectError::nonsense(&error))?;
+            let length = part.len() as u64;
+            if length > self.missing {
+                return Err(ObjectError::nonsense(&"there are more bytes than were asked for"));
+            }
+            self.missing -= length;
+            if length > 0 {
+                return Ok(Some(part));
+            }
+        }
+    }
+}
+
+impl ObjectUpload {
+    /// Sends the next bytes.
+    ///
+    /// # Errors
+    /// What the server says if it has refused the object.
+    pub async fn send(&mut self, mut bytes: Bytes) -> Result<()> {
+        while !bytes.is_empty() {
+            let part = bytes.split_to(bytes.len().min(PART_BYTES_MAX));
+            self.length += part.len() as u64;
+            let message = results::part(part).map_err(|error| ObjectError::nonsense(&error))?;
+            if self.outgoing.send(message).await.is_err() {
+                return Err(self.refusal().await);
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts the object in its place.
+    ///
+    /// # Errors
+    /// `Conflict` or `Exists` if the condition does not hold, `Exhausted` beyond a quota, or what
+    /// keeps the server from answering.
+    pub async fn finish(mut self) -> Result<ObjectInfo> {
+        let finish = Finish { length: self.length };
+        let last = FlightData::new().with_app_metadata(finish.encode_to_vec());
+        if self.outgoing.send(last).await.is_err() {
+            return Err(self.refusal().await);
+        }
+        drop(self.outgoing);
+        self.answer.await.unwrap_or_else(|error| Err(ObjectError::nonsense(&error)))
+    }
+
+    /// What the server has said although it was not told the end.
+    async fn refusal(&mut self) -> ObjectError {
+        match (&mut self.answer).await {
+            Ok(Err(error)) => error,
+            Ok(Ok(_)) => ObjectError::nonsense(&"the object was put before its end"),
+            Err(error) => ObjectError::nonsense(&error),
+        }
+    }
+}

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Answers requests about the objects of a store.
+//!
+//! The store blocks, so its functions are called on threads of their own.
+
+mod files;
+mod get;
+mod put;
+
+use std::sync::Arc;
+
+use arrow_flight::Action;
+use bytes::Bytes;
+use nearscan_store::{CollectionPath, Condition, Error, ObjectInfo, Owner, Reader, Store};
+use prost::Message;
+use tonic::Status;
+
+use super::read;
+use crate::{
+    convert::objects::{condition_of, container, quota_of, status_of},
+    protocol::{
+        action,
+        objects::{
+            Attributes, Changes, Container, Containers, Copy, Done, LIST_MAX, List, ListChanges,
+            Listed, ObjectInfo as InfoMessage, ObjectName, Remove, SetAttribute, Truncate, Write,
+        },
+    },
+};
+pub(super) use files::Files;
+
+/// Bytes that a copy moves at once.
+const COPY_BYTES: u64 = 4 << 20;
+
+/// The objects of a store, for all clients.
+#[derive(Debug, Clone)]
+pub(super) struct Objects {
+    store: Store,
+    pub(super) files: Arc<Files>,
+}
+
+/// Calls a function of the store on a thread that may block.
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, Error> + Send + 'static,
+) -> Result<T, Status> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.map_err(|error| Status::internal(error.to_string()))?.map_err(|error| status_of(&error))
+}
+
+impl Objects {
+    pub(super) fn new(store: Store) -> Self {
+        Self { store, files: Arc::default() }
+    }
+
+    /// Does what an action asks for; none if it is no action of a store.
+    pub(super) async fn act(&self, action: &Action) -> Option<Result<Vec<u8>, Status>> {
+        let (name, body) = (action.r#type.as_str(), &action.body);
+        if !action::OF_STORES.iter().any(|(known, _)| *known == name) {
+            return None;
+        }
+        Some(match name {
+            action::INFO | action::REMOVE | action::WRITE | action::TRUNCATE | action::COPY => {
+                self.act_on_object(name, body).await
+            }
+            action::ATTRIBUTES => self.attributes(read(body)),
+            action::SET_ATTRIBUTE => self.set_attribute(read(body)).await,
+            action::LIST => self.list(read(body)).await,
+            action::CHANGES => self.changes(read(body)).await,
+            _ => self.act_on_container(name, body).await,
+        })
+    }
+
+    async fn act_on_object(&self, name: &str, body: &Bytes) -> Result<Vec<u8>, Status> {
+        let store = self.store.clone();
+        let info = match name {
+            action::INFO => {
+                let name: ObjectName = read(body)?;
+                blocking(move || store.info(&name.object_path()?)).await?
+            }
+            action::WRITE => {
+                let Write { name, expected, offset, bytes } = read(body)?;
+                let condition = condition_of(expected);
+                blocking(move || match offset {
+                    Some(offset) => store.write_at(&name.object_path()?, offset, &bytes, condition),
+                    None => store.append(&name.object_path()?, &bytes, condition),
+                })
+                .await?
+            }
+            action::TRUNCATE => {
+                let Truncate { name, expected, length } = read(body)?;
+                let condition = condition_of(expected);
+                blocking(move || store.truncate(&name.object_path()?, length, condition)).await?
+            }
+            action::COPY => {
+                let Copy { from, to, expected } = read(body)?;
+                blocking(move || {
+                    let reader = store.reader(&from.object_path()?)?;
+                    copy(&store, &reader, &to, condition_of(expected))
+                })
+                .await?
+            }
+            _ => {
+                let Remove { name, expected } = read(body)?;
+                let condition = condition_of(expected);
+                blocking(move || store.remove(&name.object_path()?, condition)).await?;
+                return Ok(Done {}.encode_to_vec());
+            }
+        };
+        Ok(InfoMessage::from(&info).encode_to_vec())
+    }
+
+    fn attributes(&self, of: Result<ObjectName, Status>) -> Result<Vec<u8>, Status> {
+        let of = of?;
+        let found = with_owner(&of, |owner| self.store.attributes(owner));
+        let found = found.map_err(|error| status_of(&error))?;
+        let attributes = found.into_iter().map(|(name, value)| (name, value.to_vec())).collect();
+        Ok(Attributes { attributes }.encode_to_vec())
+    }
+
+    async fn set_attribute(&self, set: Result<SetAttribute, Status>) -> Result<Vec<u8>, Status> {
+        let SetAttribute { of, attribute, value } = set?;
+        let store = self.store.clone();
+        blocking(move || {
+            with_owner(&of, |owner| match &value {
+                Some(value) => store.set_attribute(owner, &attribute, value),
+                None => store.remove_attribute(owner, &attribute),
+            })
+        })
+        .await?;
+        Ok(Done {}.encode_to_vec())
+    }
+
+    async fn list(&self, list: Result<List, Status>) -> Result<Vec<u8>, Status> {
+        let List { collection, prefix, after, limit } = list?;
+        let (store, limit) = (self.store.clone(), limit_of(limit));
+        let objects = blocking(move || {
+            store.list(&collection.collection_path()?, &prefix, after.as_deref(), limit)
+        })
+        .await?;
+        let is_partial = objects.len() == limit;
+        let objects = objects.iter().map(InfoMessage::from).collect();
+        Ok(Listed { objects, is_partial }.encode_to_vec())
+    }
+
+    async fn changes(&self, list: Result<ListChanges, Status>) -> Result<Vec<u8>, Status> {
+        let ListChanges { after, limit } = list?;
+        let store = self.store.clone();
+        let (changes, last) = blocking(move || {
+            let last = store.last_change()?;
+            Ok((store.changes(after, limit_of(limit))?, last))
+        })
+        .await?;
+        let last = changes.last().map_or(last, |change| change.sequence.max(last));
+        let changes = changes.iter().map(Into::into).collect();
+        Ok(Changes { changes, last }.encode_to_vec())
+    }
+
+    async fn act_on_container(&self, action: &str, body: &Bytes) -> Result<Vec<u8>, Status> {
+        let store = self.store.clone();
+        match action {
+            action::CONTAINERS => {
+                let within: ObjectName = read(body)?;
+                let containers = blocking(move || containers(&store, &within)).await?;
+                return Ok(Containers { containers }.encode_to_vec());
+            }
+            action::CREATE_CONTAINER => {
+                let made: Container = read(body)?;
+                let quota = quota_of(&made);
+                blocking(move || match made.name.collection.is_empty() {
+                    true => store.create_partition(&made.name.partition, quota),
+                    false => store.create_collection(&made.name.collection_path()?, quota),
+                })
+                .await?;
+            }
+            action::REMOVE_CONTAINER => {
+                let name: ObjectName = read(body)?;
+                blocking(move || match name.collection.is_empty() {
+                    true => store.remove_partition(name.partition()),
+                    false => store.remove_collection(&name.collection_path()?),
+                })
+                .await?;
+            }
+            action::SET_QUOTA => {
+                let set: Container = read(body)?;
+                let quota = quota_of(&set);
+                blocking(move || match set.name.collection.is_empty() {
+                    true => store.set_partition_quota(set.name.partition(), quota),
+                    false => store.set_collection_quota(&set.name.collection_path()?, quota),
+                })
+                .await?;
+            }
+            other => return Err(Status::unimplemented(format!("there is no action {other:?}"))),
+        }
+        Ok(Done {}.encode_to_vec())
+    }
+}
+
+/// The number of entries of one answer.
+fn limit_of(limit: u32) -> usize {
+    let limit = if limit == 0 { LIST_MAX } else { limit.min(LIST_MAX) };
+    usize::try_from(limit).unwrap_or(1)
+}
+
+/// Calls a function with the owner of attributes that a name stands for.
+fn with_owner<T>(
+    name: &ObjectName,
+    call: impl FnOnce(Owner<'_>) -> Result<T, Error>,
+) -> Result<T, Error> {
+    if name.collection.is_empty() {
+        return call(Owner::Partition(name.partition()));
+    }
+    let collection = name.collection_path()?;
+    match name.name.is_empty() {
+        true => call(Owner::from(&collection)),
+        false => call(Owner::from(&collection.object(&name.name)?)),
+    }
+}
+
+/// The partitions, or the collections of one.
+fn containers(store: &Store, within: &ObjectName) -> Result<Vec<Container>, Error> {
+    if within.partition.is_empty() {
+        let found = store.partitions()?.into_iter();
+        return Ok(found
+            .map(|(partition, quota, usage)| {
+                container(ObjectName { partition, ..ObjectName::default() }, quota, usage)
+            })
+            .collect());
+    }
+    let found = store.collections(&within.partition)?.into_iter();
+    Ok(found.map(|(path, quota, usage)| container(ObjectName::from(&path), quota, usage)).collect())
+}
+
+/// Makes a collection, unless it is there.
+fn make_collection(store: &Store, path: &CollectionPath) -> Result<(), Error> {
+    match store.create_collection(path, nearscan_store::Quota::default()) {
+        Err(Error::Exists { .. }) => Ok(()),
+        made => made,
+    }
+}
+
+/// Copies what a reader reads to another object, whose collection is made if there is none.
+fn copy(
+    store: &Store,
+    reader: &Reader,
+    to: &ObjectName,
+    condition: Condition,
+) -> Result<ObjectInfo, Error> {
+    let to = to.object_path()?;
+    make_collection(store, to.collection())?;
+    let mut writer = store.writer(&to, condition)?;
+    let length = reader.info().length;
+    let mut start = 0;
+    while start < length {
+        let end = length.min(start + COPY_BYTES);
+        writer.write(&reader.read(start..end)?)?;
+        start = end;
+    }
+    writer.commit()
+}

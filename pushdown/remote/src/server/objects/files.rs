@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Lets the drive read objects as files.
+//!
+//! Commands of clients name an object by the number of its file at the drive, and by the version of
+//! the object. The drive knows versions of files. So [`Files`] remembers which version of a file
+//! stands for which version of an object, and puts the one for the other in commands.
+//!
+//! # Invariants
+//!
+//! - A command reads the version of the object that its client has seen: the bytes of that version
+//!   never change in its file, and a file that another version took the place of is gone.
+
+use std::{
+    collections::HashMap,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use nearscan_command::{InputRef, Version};
+use nearscan_drive::{Drive, FileRef, Placement, Work};
+use nearscan_store::Error;
+use tonic::Status;
+
+use super::{Objects, blocking};
+use crate::protocol::{Located, objects::ObjectName};
+
+/// Versions that are remembered; then all are forgotten, and clients are told that theirs are
+/// stale.
+const VERSIONS_MAX: usize = 1 << 16;
+
+/// The versions of files by the number of the file and the version of the object.
+#[derive(Debug, Default)]
+pub(in crate::server) struct Files {
+    versions: Mutex<HashMap<(u64, Version), Version>>,
+}
+
+impl Files {
+    fn lock(&self) -> MutexGuard<'_, HashMap<(u64, Version), Version>> {
+        self.versions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn remember(&self, file_id: u64, of_object: Version, of_file: Version) {
+        let mut versions = self.lock();
+        if versions.len() >= VERSIONS_MAX {
+            versions.clear();
+        }
+        versions.insert((file_id, of_object), of_file);
+    }
+
+    /// Puts versions of files in the place of those of objects. One that is not known stays, so
+    /// that the drive finds it stale.
+    pub(in crate::server) fn translate(&self, work: &mut Work) {
+        let versions = self.lock();
+        for input in work.inputs_mut() {
+            match input {
+                InputRef::FileRange { file_id, version, .. } => {
+                    if let Some(of_file) = versions.get(&(*file_id, *version)) {
+                        *version = *of_file;
+                    }
+                }
+                InputRef::DeviceRange { .. }
+                | InputRef::ObjectRange { .. }
+                | InputRef::NvmeExtents { .. }
+                | InputRef::Output { .. } => {}
+            }
+        }
+    }
+}
+
+impl Objects {
+    /// Returns the number of an object's file at the drive.
+    pub(in crate::server) async fn locate(
+        &self,
+        drive: std::sync::Arc<dyn Drive>,
+        name: ObjectName,
+        version: Version,
+    ) -> Result<Located, Status> {
+        let store = self.store.clone();
+        let found = blocking(move || {
+            let path = name.object_path()?;
+            let local = match store.local_file(&path) {
+                Ok(local) => local,
+                Err(error @ (Error::NotFound { .. } | Error::NotLocal { .. })) => {
+                    return Ok(Err(error.to_string()));
+                }
+                Err(error) => return Err(error),
+            };
+            let now = Version { size_bytes: local.info.length, stamp: local.info.version };
+            if now != version {
+                return Ok(Err(format!("object {path} has changed")));
+            }
+            let file = match FileRef::of(&local.path) {
+                Ok(file) => file,
+                Err(error) => return Ok(Err(format!("the file of object {path}: {error}"))),
+            };
+            Ok(match drive.locate(&file) {
+                Placement::Here { file_id } => Ok((file_id, file.version)),
+                Placement::NotHere { reason } => Err(reason),
+            })
+        })
+        .await?;
+        Ok(match found {
+            Ok((file_id, of_file)) => {
+                self.files.remember(file_id, version, of_file);
+                Located { file_id: Some(file_id), reason: String::new() }
+            }
+            Err(reason) => Located { file_id: None, reason },
+        })
+    }
+}
