@@ -228,6 +228,26 @@ pub fn estimate(volume: &Volume, drive: &CostSnapshot, host: &HostRates) -> Opti
     Some(Costs { drive_ns, host_ns: host.scan_ns(volume), snapshot: drive.id })
 }
 
+/// Estimates a scan of objects of the drive's server, whose bytes come over the drive's link if the
+/// host reads them. If the rates of the drive are unknown, its lanes are taken to be as fast as
+/// cores of this host, so that the link decides.
+pub fn estimate_of_server(
+    volume: &Volume,
+    drive: &CostSnapshot,
+    host: &HostRates,
+) -> Option<Costs> {
+    let media_bytes_per_s = drive.link_bytes_per_s.unwrap_or(host.media_bytes_per_s);
+    let host = HostRates { media_bytes_per_s, ..*host };
+    if let Some(costs) = estimate(volume, drive, &host) {
+        return Some(costs);
+    }
+    let link = ns_of(volume.result_bytes, media_bytes_per_s);
+    let lanes = u64::from(drive.lanes.max(1)).min(volume.units.max(1));
+    let busy = host.core.decode_ns(volume) / to_f64(lanes);
+    let drive_ns = busy.max(link) + host.result_ns(volume.result_bytes);
+    Some(Costs { drive_ns, host_ns: host.scan_ns(volume), snapshot: drive.id })
+}
+
 /// Estimates a merge with its scans; nothing if the rates of the drive are unknown.
 pub fn estimate_merge(
     volume: &MergeVolume,
@@ -389,6 +409,25 @@ mod tests {
         let busy = CostSnapshot { lanes: 1, queue_depth: 3, ..drive };
         let costs = estimate(&volume, &busy, &host(1)).unwrap();
         assert!((costs.drive_ns - expected - 2.0 * 2e6).abs() < 1.0, "{costs}");
+    }
+
+    #[test]
+    fn link_decides_about_objects_of_a_server_whose_rates_are_unknown() {
+        let over = |bytes_per_s| CostSnapshot {
+            lanes: 1,
+            media: None,
+            link_bytes_per_s: Some(bytes_per_s),
+            scan: RatesByRequest::UNKNOWN,
+            ..drive()
+        };
+        // Over a narrow link few rows go to the drive, and all rows to the host.
+        let few = estimate_of_server(&lineitem(53 * 512), &over(375e6), &host(1)).unwrap();
+        assert!(few.drive_ns < few.host_ns, "{few}");
+        let all = estimate_of_server(&lineitem(200_000_000), &over(375e6), &host(1)).unwrap();
+        assert!(all.drive_ns > all.host_ns, "{all}");
+        // Over a wide one the host's other cores do more than the drive's one.
+        let wide = estimate_of_server(&lineitem(53 * 512), &over(100e9), &host(8)).unwrap();
+        assert!(wide.drive_ns > wide.host_ns, "{wide}");
     }
 
     #[test]

@@ -11,7 +11,7 @@ use nearscan_command::{
 use nearscan_drive::Placement;
 
 use crate::{
-    cost::{HostRates, UnitEstimate, Volume, estimate},
+    cost::{HostRates, UnitEstimate, Volume, estimate, estimate_of_server},
     decision::{Costs, KeepReason, Kept},
     encoded::encoded,
     exec::bound_unit,
@@ -45,6 +45,11 @@ impl Placed {
         fragment: &Fragment,
         share: KeptShare,
     ) -> Lowered<Costs> {
+        let is_of_server = |unit: &PlannedUnit| unit.kept.is_none() && unit.file.server.is_some();
+        let estimate = match self.partitions.iter().flatten().any(is_of_server) {
+            true => estimate_of_server,
+            false => estimate,
+        };
         let mut all = Volume::default();
         for unit in self.partitions.iter_mut().flatten().filter(|unit| unit.kept.is_none()) {
             let alone = volume(unit, fragment, share);

@@ -111,8 +111,10 @@ impl<'a> ScanUnits<'a> {
     /// runs. Such a scan reads files of this machine only.
     pub(crate) fn unpruned(scan: &Scan<'a>) -> Lowered<Self> {
         let units = Self::collect(scan, None)?;
-        match units.iter().find(|unit| unit.facts.file.server.is_some()) {
-            Some(unit) => Err(Kept::new(KeepReason::ScanOption, unit.facts.file.to_string())),
+        let of_server = |unit: &&RowGroup<'_>| unit.facts.file.server.is_some();
+        let object = units.iter().find(of_server).map(|unit| unit.facts.file.to_string());
+        match object {
+            Some(url) => Err(Kept::new(KeepReason::ScanOption, url)),
             None => Ok(units),
         }
     }
