@@ -20,6 +20,14 @@ pub enum Error {
         /// The reason.
         reason: String,
     },
+    /// A server answers, but the client did not say who it is, or may not do that.
+    #[error("{address} denies access: {reason}")]
+    Denied {
+        /// Where.
+        address: Address,
+        /// Why.
+        reason: String,
+    },
     /// A server answers, but refuses the request.
     #[error("{address} refused: {reason}")]
     Refused {

@@ -101,11 +101,10 @@ async fn try_open(
         epoch_before: before.map_or(0, Connection::epoch),
     };
     let refused = |status: Status| match status.code() {
-        Code::FailedPrecondition
-        | Code::Unimplemented
-        | Code::InvalidArgument
-        | Code::Unauthenticated
-        | Code::PermissionDenied => {
+        Code::Unauthenticated | Code::PermissionDenied => {
+            Error::Denied { address: address.clone(), reason: status.message().to_owned() }
+        }
+        Code::FailedPrecondition | Code::Unimplemented | Code::InvalidArgument => {
             Error::Refused { address: address.clone(), reason: status.message().to_owned() }
         }
         _ => unreachable(reason_of(&status)),
