@@ -18,7 +18,7 @@ use datafusion::{
         runtime_env::RuntimeEnvBuilder,
     },
 };
-use nearscan_drive::{Drive, Drives, clock::Stopwatch};
+use nearscan_drive::{Drives, clock::Stopwatch};
 use nearscan_optimizer::{
     FusedScanRule, GraceJoinRule, JoinKeysRule, JoinOrderRule, LastPlanRule, LocalReads,
     PartitionedAggregateRule, PushdownContext, PushdownRule, WindowsRule,
@@ -27,12 +27,13 @@ use nearscan_optimizer::{
 use crate::{
     cache_folder,
     drive_spec::{DriveScheme, DriveSpec},
-    drives::{self, Opening},
+    drives::{self, Opened, Opening},
     engine::Engine,
     error::{Error, Result},
     explain::Planner,
     object_stores::ObjectStores,
     parquet::{self, CheckedFooters, DistinctCounts, TableFactory},
+    servers::Servers,
     settings::NearscanOptions,
     store::LocalFiles,
     system::{SCHEMA_NAME, SettingsTable, SystemSchema},
@@ -124,9 +125,14 @@ impl EngineBuilder {
     /// # Errors
     /// If a setting is refused or the temporary folder cannot be used.
     pub async fn build(self) -> Result<Engine> {
-        let drives = Drives::default();
+        let drives = Arc::new(Drives::default());
+        let servers = Arc::new(Servers::new(Arc::clone(&drives)));
         for spec in &self.drives {
-            drives.attach(spec.name.clone(), self.open(spec).await?);
+            let opened = self.open(spec).await?;
+            if let Some(server) = opened.server {
+                servers.add(&spec.target, server);
+            }
+            drives.attach(spec.name.clone(), opened.drive);
         }
         // A second CPU drive would push back the same units as the first.
         let is_near_data = |spec: &DriveSpec| spec.scheme != DriveScheme::Cpu;
@@ -136,7 +142,7 @@ impl EngineBuilder {
         };
         let watch = Stopwatch::start();
         let now = move || watch.elapsed();
-        let context = Arc::new(PushdownContext::new(Arc::new(drives), fallback, now));
+        let context = Arc::new(PushdownContext::new(drives, fallback, now));
         let mut config = SessionConfig::new()
             .with_extension(Arc::clone(&context))
             .with_extension(Arc::<CheckedFooters>::default())
@@ -154,7 +160,7 @@ impl EngineBuilder {
             options.catalog.default_catalog.clone(),
             default_catalog(&options.catalog.default_schema, &reads)?,
         );
-        let runtime = self.runtime()?.build_arc()?;
+        let runtime = self.runtime(servers)?.build_arc()?;
         let files = ObjectStoreUrl::local_filesystem();
         runtime.register_object_store(files.as_ref(), Arc::new(LocalFiles::new(reads.clone())));
         let mut state = SessionStateBuilder::new()
@@ -185,7 +191,7 @@ impl EngineBuilder {
     }
 
     /// Opens a drive, on a thread that may wait: another process or machine has to answer.
-    async fn open(&self, spec: &DriveSpec) -> Result<Arc<dyn Drive>> {
+    async fn open(&self, spec: &DriveSpec) -> Result<Opened> {
         let opening = Opening { threads: self.thread_count, program: self.program.clone() };
         let name = spec.name.clone();
         let spec = spec.clone();
@@ -198,9 +204,9 @@ impl EngineBuilder {
         self.cache_directory.clone().or_else(of_user)
     }
 
-    fn runtime(&self) -> Result<RuntimeEnvBuilder> {
+    fn runtime(&self, servers: Arc<Servers>) -> Result<RuntimeEnvBuilder> {
         let mut runtime = RuntimeEnvBuilder::new()
-            .with_object_store_registry(Arc::new(ObjectStores::default()))
+            .with_object_store_registry(Arc::new(ObjectStores::new(servers)))
             .with_object_list_cache_limit(0)
             .with_file_statistics_cache_limit(parquet::STATISTICS_CACHE_BYTES);
         if let Some(bytes) = self.memory_limit_bytes {

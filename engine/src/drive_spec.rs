@@ -7,8 +7,9 @@
 //! emulated:[?root=DIR&seed=N&profile=PROFILE&cus=N&lanes=N&merge_cus=N&memory=BYTES
 //!             &faults=SPEC&process=PROCESS]
 //! xrt:INDEX-or-BDF?xclbin=FILE[&root=MOUNT]
-//! remote://HOST:PORT[?token=TOKEN]
-//! remote:unix:PATH[?token=TOKEN]
+//! remote://HOST:PORT[?token=TOKEN|token_file=FILE&tls=on|off&ca=FILE&server_name=NAME
+//!             &certificate=FILE&key=FILE]
+//! remote:unix:PATH[?..]
 //! ```
 //!
 //! `process` selects the process in which an emulated drive runs: `shared` is this one, and `own`
@@ -64,7 +65,15 @@ impl DriveScheme {
                 (PROCESS, Shape::OneOf(&["shared", "own"])),
             ],
             Self::Xrt => &[("xclbin", Shape::Text), ("root", Shape::Text)],
-            Self::Remote => &[("token", Shape::Text)],
+            Self::Remote => &[
+                ("token", Shape::Text),
+                ("token_file", Shape::Text),
+                ("tls", Shape::OneOf(&["on", "off"])),
+                ("ca", Shape::Text),
+                ("server_name", Shape::Text),
+                ("certificate", Shape::Text),
+                ("key", Shape::Text),
+            ],
         }
     }
 
@@ -84,7 +93,11 @@ impl DriveScheme {
                  &memory=BYTES&faults=SPEC&process=PROCESS]"
             }
             Self::Xrt => "xrt:INDEX-or-BDF?xclbin=FILE[&root=MOUNT]",
-            Self::Remote => "remote://HOST:PORT or remote:unix:PATH, either with [?token=TOKEN]",
+            Self::Remote => {
+                "remote://HOST:PORT or remote:unix:PATH, either with \
+                 [?token=TOKEN|token_file=FILE&tls=on|off&ca=FILE&server_name=NAME\
+                 &certificate=FILE&key=FILE]"
+            }
         }
     }
 }

@@ -18,6 +18,7 @@ use nearscan_xrt::{OpenError, Preparation, XrtDrive};
 use crate::{
     drive_spec::{DriveScheme, DriveSpec, PROCESS},
     error::{Error, Result},
+    remote_options,
 };
 
 /// The resources for opening drives.
@@ -30,21 +31,42 @@ pub(crate) struct Opening {
     pub(crate) program: Option<PathBuf>,
 }
 
+/// An open drive.
+#[derive(Debug)]
+pub(crate) struct Opened {
+    pub(crate) drive: Arc<dyn Drive>,
+    /// The same, if a server has it, which may have objects too.
+    pub(crate) server: Option<Arc<RemoteDrive>>,
+}
+
+impl From<Arc<dyn Drive>> for Opened {
+    fn from(drive: Arc<dyn Drive>) -> Self {
+        Self { drive, server: None }
+    }
+}
+
 /// Opens a drive.
 ///
 /// # Errors
 /// [`Error::Drive`] when it cannot be opened, with the reason.
-pub(crate) fn open(spec: &DriveSpec, opening: &Opening) -> Result<Arc<dyn Drive>> {
+pub(crate) fn open(spec: &DriveSpec, opening: &Opening) -> Result<Opened> {
     match spec.scheme {
-        DriveScheme::Emulated if spec.param(PROCESS) == Some("own") => hosted(spec, opening),
+        DriveScheme::Emulated if spec.param(PROCESS) == Some("own") => {
+            hosted(spec, opening).map(Opened::from)
+        }
         DriveScheme::Xrt => {
             // An invalid image is detected without starting a process.
             let image = nearscan_xrt::read_image(&card_config(spec).xclbin);
             image.map_err(|error| failed(spec, error))?;
-            hosted(spec, opening)
+            hosted(spec, opening).map(Opened::from)
         }
-        DriveScheme::Emulated | DriveScheme::Cpu | DriveScheme::Remote => {
-            open_here(spec, opening.threads)
+        DriveScheme::Emulated | DriveScheme::Cpu => {
+            open_here(spec, opening.threads).map(Opened::from)
+        }
+        DriveScheme::Remote => {
+            let server = connect(spec)?;
+            let drive = Arc::<RemoteDrive>::clone(&server);
+            Ok(Opened { drive, server: Some(server) })
         }
     }
 }
@@ -86,7 +108,7 @@ pub use nearscan_xrt::leave;
 /// # Errors
 /// [`Error::DriveSpec`] if the URL is invalid, [`Error::Drive`] if the drive cannot be opened.
 pub fn attach_drive(url: &str, threads: Option<usize>) -> Result<Arc<dyn Drive>> {
-    open(&DriveSpec::parse(url)?, &Opening { threads, program: None })
+    open(&DriveSpec::parse(url)?, &Opening { threads, program: None }).map(|opened| opened.drive)
 }
 
 /// Opens a drive in this process, whatever its URL says of processes: a server holds its drive in
@@ -108,15 +130,16 @@ fn open_here(spec: &DriveSpec, threads: Option<usize>) -> Result<Arc<dyn Drive>>
         }
         DriveScheme::Cpu => start_cpu(threads).map_err(|error| failed(spec, error)),
         DriveScheme::Xrt => open_card(spec).map_err(|error| failed(spec, error)),
-        DriveScheme::Remote => {
-            if spec.param("token").is_some() {
-                return Err(failed(spec, "this build cannot authenticate with a token"));
-            }
-            let address: Address = spec.target.parse().map_err(|error| failed(spec, error))?;
-            let drive = RemoteDrive::connect(&address, nearscan_remote::Options::default());
-            Ok(Arc::new(drive.map_err(|error| failed(spec, error))?))
-        }
+        DriveScheme::Remote => connect(spec).map(|drive| drive as Arc<dyn Drive>),
     }
+}
+
+/// Connects to the drive of a server.
+fn connect(spec: &DriveSpec) -> Result<Arc<RemoteDrive>> {
+    let address: Address = spec.target.parse().map_err(|error| failed(spec, error))?;
+    let options = remote_options::of(spec).map_err(|reason| failed(spec, reason))?;
+    let drive = RemoteDrive::connect(&address, options);
+    drive.map(Arc::new).map_err(|error| failed(spec, error))
 }
 
 /// Opens a card, or an emulated card if the image is for XRT's software emulation.

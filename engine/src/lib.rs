@@ -213,6 +213,8 @@ mod prepared;
 mod profile;
 mod progress;
 mod query;
+mod remote_options;
+mod servers;
 pub mod serving;
 mod session;
 mod statement;

@@ -18,6 +18,7 @@ mod footers;
 #[cfg(feature = "object-stores")]
 mod make;
 mod named;
+mod pinned;
 mod service;
 
 use std::{
@@ -33,8 +34,12 @@ use datafusion::{
 };
 use url::{Position, Url};
 
-use crate::error::{PathError, StoreError, StoreProblem};
+use crate::{
+    error::{PathError, StoreError, StoreProblem},
+    servers::Servers,
+};
 use named::NamedStore;
+pub(crate) use pinned::PinnedStore;
 use service::Service;
 
 /// Stores that are kept after they were made at first use; with one more, all of them are made
@@ -42,9 +47,9 @@ use service::Service;
 const MADE_MAX: usize = 64;
 
 /// The stores of an engine.
-#[derive(Default)]
 pub(crate) struct ObjectStores {
     stores: Mutex<Stores>,
+    servers: Arc<Servers>,
 }
 
 /// By all of their URL in front of its path.
@@ -55,6 +60,11 @@ struct Stores {
 }
 
 impl ObjectStores {
+    /// The stores of an engine with these servers of drives.
+    pub(crate) fn new(servers: Arc<Servers>) -> Self {
+        Self { stores: Mutex::default(), servers }
+    }
+
     fn stores(&self) -> MutexGuard<'_, Stores> {
         self.stores.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -85,7 +95,16 @@ impl ObjectStoreRegistry for ObjectStores {
             return Ok(Arc::clone(store));
         }
         let service = Service::of(url.scheme()).ok_or_else(|| not_local(url.as_str()))?;
-        let store = NamedStore::wrap(url, make(service, url)?);
+        let store: Arc<dyn ObjectStore> = match service {
+            Service::Drive => {
+                check_url(url.as_str())?;
+                Arc::new(self.servers.store(url))
+            }
+            Service::S3 | Service::GoogleCloud | Service::Azure | Service::Web => {
+                make(service, url)?
+            }
+        };
+        let store = NamedStore::wrap(url, store);
         if stores.made.len() >= MADE_MAX {
             stores.made.clear();
         }
@@ -133,6 +152,9 @@ pub(crate) fn check_url(location: &str) -> Result<(), StoreError> {
     if url.host_str().is_none_or(str::is_empty) {
         return refused(&shown, format!("it names no {}", service.place()));
     }
+    if service == Service::Drive && url.port().is_none() {
+        return refused(&shown, "it names no port".to_owned());
+    }
     Ok(())
 }
 
@@ -177,7 +199,7 @@ mod tests {
 
     #[test]
     fn stores_are_told_apart_by_all_in_front_of_the_path() {
-        let stores = ObjectStores::default();
+        let stores = ObjectStores::new(Arc::new(Servers::new(Arc::default())));
         stores.register_store(&url("mem://a@host:1"), Arc::new(InMemory::new()));
         assert!(stores.get_store(&url("mem://a@host:1/path/t.csv")).is_ok());
         for other in ["mem://b@host:1", "mem://host:1", "mem://a@host:2", "mem2://a@host:1"] {
@@ -213,7 +235,7 @@ mod tests {
     #[cfg(feature = "object-stores")]
     #[test]
     fn store_is_made_once_and_no_more_are_kept_than_the_limit() {
-        let stores = ObjectStores::default();
+        let stores = ObjectStores::new(Arc::new(Servers::new(Arc::default())));
         let get =
             |bucket: usize| stores.get_store(&url(&format!("s3://bucket{bucket}/k"))).unwrap();
         assert!(Arc::ptr_eq(&get(0), &get(0)));
@@ -230,7 +252,9 @@ mod tests {
     #[cfg(not(feature = "object-stores"))]
     #[test]
     fn without_the_feature_it_is_named() {
-        let error = ObjectStores::default().get_store(&url("s3://bucket/k")).unwrap_err();
+        let error = ObjectStores::new(Arc::new(Servers::new(Arc::default())))
+            .get_store(&url("s3://bucket/k"))
+            .unwrap_err();
         let error = crate::Error::from(error).render();
         assert!(error.contains("hint: build it with the feature object-stores"), "{error}");
     }

@@ -57,5 +57,11 @@ pub(super) fn make(service: Service, url: &Url) -> Result<Arc<dyn ObjectStore>> 
             let builder = HttpBuilder::new().with_url(root).with_client_options(options);
             Arc::new(builder.with_retry(retry).build()?)
         }
+        Service::Drive => {
+            return Err(object_store::Error::NotImplemented {
+                operation: "settings of the environment".to_owned(),
+                implementer: "drive".to_owned(),
+            });
+        }
     })
 }

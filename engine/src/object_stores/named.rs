@@ -27,6 +27,7 @@ use datafusion::object_store::{
     Result, path::Path,
 };
 use futures::{StreamExt, TryStreamExt, stream::BoxStream};
+use nearscan_remote::{ObjectError, ObjectErrorKind};
 use url::{Position, Url};
 
 use super::{footers, service::Service};
@@ -71,21 +72,6 @@ impl NamedStore {
         Arc::new(Self { inner, name: Arc::new(name) })
     }
 
-    /// The bytes of a range; where they end the file, its footer is looked at.
-    async fn get_one(&self, location: &Path, range: Range<u64>) -> Result<Bytes> {
-        let end = range.end;
-        let options = GetOptions::new().with_range(Some(range));
-        let got = self.get_opts(location, options).await?;
-        let size = got.meta.size;
-        let bytes = got.bytes().await?;
-        if end == size && bytes.len() as u64 <= size {
-            let url = self.name.url_of(location);
-            let checked = footers::check(self.inner.as_ref(), location, &url, size, &bytes).await;
-            checked.map_err(|error| self.name.error(location, error))?;
-        }
-        Ok(bytes)
-    }
-
     fn listed<T: Send + 'static>(
         &self,
         objects: BoxStream<'static, Result<T>>,
@@ -99,6 +85,25 @@ impl NamedStore {
         };
         objects.map(named).boxed()
     }
+}
+
+/// The bytes of a range of an object of a [`NamedStore`], or of a store over one; where they end the
+/// file, its footer is looked at.
+pub(super) async fn read_range(
+    store: &dyn ObjectStore,
+    location: &Path,
+    range: Range<u64>,
+) -> Result<Bytes> {
+    let end = range.end;
+    let options = GetOptions::new().with_range(Some(range));
+    let got = store.get_opts(location, options).await?;
+    let size = got.meta.size;
+    let bytes = got.bytes().await?;
+    if end == size && bytes.len() as u64 <= size {
+        let url = format!("{store}/{location}");
+        footers::check(store, location, &url, size, &bytes).await?;
+    }
+    Ok(bytes)
 }
 
 impl Name {
@@ -154,6 +159,21 @@ impl Name {
 
 /// Returns the problem that an error of a client stands for.
 fn problem(error: &Error) -> StoreProblem {
+    if let Some(error) = causes(error).find_map(|cause| cause.downcast_ref::<ObjectError>()) {
+        return match error.kind {
+            ObjectErrorKind::Denied => StoreProblem::Refused,
+            ObjectErrorKind::Unreachable => StoreProblem::Unreachable,
+            ObjectErrorKind::NotFound
+            | ObjectErrorKind::Exists
+            | ObjectErrorKind::Conflict
+            | ObjectErrorKind::Range
+            | ObjectErrorKind::Exhausted
+            | ObjectErrorKind::Invalid
+            | ObjectErrorKind::Refused
+            | ObjectErrorKind::NoObjects
+            | ObjectErrorKind::Failed => StoreProblem::Failed,
+        };
+    }
     let reason = reason(error);
     if METADATA_SERVERS.iter().any(|server| reason.contains(server)) {
         return StoreProblem::NoCredentials;
@@ -247,7 +267,7 @@ impl ObjectStore for NamedStore {
 
     async fn get_ranges(&self, location: &Path, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
         if let [range] = ranges {
-            return Ok(vec![self.get_one(location, range.clone()).await?]);
+            return Ok(vec![read_range(self, location, range.clone()).await?]);
         }
         let got = self.inner.get_ranges(location, ranges).await;
         got.map_err(|error| self.name.error(location, error))

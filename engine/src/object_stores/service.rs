@@ -4,6 +4,8 @@
 //! A scheme says the service and nothing else: `https://` is a web server, also where its host is
 //! one of Amazon's.
 
+use crate::servers::SCHEME;
+
 /// A kind of object store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Service {
@@ -11,6 +13,8 @@ pub(super) enum Service {
     GoogleCloud,
     Azure,
     Web,
+    /// A server of a drive and of objects.
+    Drive,
 }
 
 impl Service {
@@ -21,6 +25,7 @@ impl Service {
             "gs" => Some(Self::GoogleCloud),
             "az" | "azure" | "adl" | "abfs" | "abfss" => Some(Self::Azure),
             "http" | "https" => Some(Self::Web),
+            SCHEME => Some(Self::Drive),
             _ => None,
         }
     }
@@ -31,6 +36,7 @@ impl Service {
             Self::S3 | Self::GoogleCloud => "bucket",
             Self::Azure => "container",
             Self::Web => "host",
+            Self::Drive => "server",
         }
     }
 }

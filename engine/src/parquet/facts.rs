@@ -35,7 +35,7 @@ use super::{
     metadata::FooterCache,
     scan::parquet_scan_of,
 };
-use crate::host;
+use crate::{host, servers::server_of};
 
 /// Returns `plan` with facts attached to every local Parquet file that it scans; unchanged if
 /// neither a drive nor the fused scan nor the order of joins could use them.
@@ -75,11 +75,13 @@ pub(crate) async fn attach(
     Ok(plan.data)
 }
 
-/// Returns the scan in a node, if it reads local Parquet files.
+/// Returns the scan in a node, if it reads Parquet files that are local or objects of a server.
 fn scan_of(plan: &Arc<dyn ExecutionPlan>) -> Option<&FileScanConfig> {
-    let is_local =
-        |scan: &&FileScanConfig| scan.object_store_url == ObjectStoreUrl::local_filesystem();
-    parquet_scan_of(plan).filter(is_local)
+    let is_known = |scan: &&FileScanConfig| {
+        scan.object_store_url == ObjectStoreUrl::local_filesystem()
+            || server_of(scan.object_store_url.as_str()).is_some()
+    };
+    parquet_scan_of(plan).filter(is_known)
 }
 
 /// The counts that a plan needs.
@@ -112,7 +114,9 @@ async fn attach_to_scan(
     let store = session.runtime_env().object_store(&scan.object_store_url)?;
     let is_sound = NearscanOptions::corrections_of(session.config_options())
         .contains(Correction::RemoveUnsoundStatistics);
-    let counting = Counting::of(session);
+    let server = server_of(scan.object_store_url.as_str());
+    // What is counted would have to come over the link.
+    let counting = Counting::of(session).filter(|_| server.is_none());
     let all = scan.file_groups.iter().map(FileGroup::len).sum();
     let mut counted = distinct::spread(all, distinct::FILES_MAX).peekable();
     let mut numbers = 0..all;
@@ -139,7 +143,10 @@ async fn attach_to_scan(
             });
             if let Some((metadata, stated)) = read {
                 let estimates = estimates(counting, &store, &file, &stated).await;
-                file.extensions.insert(facts(&file, metadata, stated, estimates, context));
+                let file_ref = file_ref(&file, server.clone());
+                let placements = placements(&file_ref, context);
+                let facts = FileFacts { file: file_ref, metadata, stated, placements, estimates };
+                file.extensions.insert(facts);
             }
             file
         });
@@ -160,24 +167,23 @@ async fn estimates(
     counts.of_file(file, &wanted).await
 }
 
-fn facts(
-    file: &PartitionedFile,
-    metadata: Arc<ParquetMetaData>,
-    stated: Arc<ParquetMetaData>,
-    estimates: Arc<ColumnEstimates>,
-    context: &PushdownContext,
-) -> FileFacts {
-    let path = PathBuf::from(format!("/{}", file.object_meta.location));
-    let stamp = file.object_meta.last_modified.timestamp_nanos_opt().unwrap_or(0);
-    let version = nearscan_command::Version {
-        size_bytes: file.object_meta.size,
-        stamp: u64::try_from(stamp).unwrap_or(0),
+/// Names the version of a file that was planned.
+fn file_ref(file: &PartitionedFile, server: Option<Arc<str>>) -> FileRef {
+    let object = &file.object_meta;
+    let path = PathBuf::from(format!("/{}", object.location));
+    let stamp = match &server {
+        Some(_) => object.version.as_deref().and_then(|version| version.parse().ok()),
+        None => object.last_modified.timestamp_nanos_opt().and_then(|at| u64::try_from(at).ok()),
     };
-    let file = FileRef { path, version };
+    let version = nearscan_command::Version { size_bytes: object.size, stamp: stamp.unwrap_or(0) };
+    FileRef { server, path, version }
+}
+
+/// Asks each drive whether it holds a file.
+fn placements(file: &FileRef, context: &PushdownContext) -> Vec<(String, Placement)> {
     let place = |(name, drive): (String, Arc<dyn nearscan_drive::Drive>)| -> (String, Placement) {
-        let placement = drive.locate(&file);
+        let placement = drive.locate(file);
         (name, placement)
     };
-    let placements = context.drives.list().into_iter().map(place).collect();
-    FileFacts { file, metadata, stated, placements, estimates }
+    context.drives.list().into_iter().map(place).collect()
 }

@@ -22,7 +22,8 @@ use datafusion::{
             parquet::{ParquetFormat, ParquetFormatFactory},
         },
         physical_plan::{
-            FileScanConfig, FileScanConfigBuilder, FileSinkConfig, FileSource, ParquetSource,
+            FileScanConfig, FileScanConfigBuilder, FileSinkConfig, FileSource,
+            ParquetFileReaderFactory, ParquetSource,
             parquet::{
                 CachedParquetFileReaderFactory,
                 metadata::{DFParquetMetadata, ordering_from_parquet_metadata},
@@ -38,7 +39,11 @@ use datafusion::{
 };
 use nearscan_corrections::{Correction, CorrectionSet};
 
-use super::{metadata::FooterCache, ordering, reader, scan::parquet_scan_of, statistics};
+use super::{
+    metadata::FooterCache, ordering, pinned::PinnedReaderFactory, reader, scan::parquet_scan_of,
+    statistics,
+};
+use crate::servers::server_of;
 
 /// Bytes of file statistics that a session caches. A scan requests those of all files in order, so
 /// a cache that is too small for them has no hits: the oldest entries are evicted first. The
@@ -125,12 +130,15 @@ impl SoundFormat {
         let runtime = session.runtime_env();
         let store = runtime.object_store(&scan.object_store_url)?;
         let footers = runtime.cache_manager.get_file_metadata_cache();
+        let readers: Arc<dyn ParquetFileReaderFactory> =
+            match server_of(scan.object_store_url.as_str()) {
+                Some(_) => Arc::new(PinnedReaderFactory::new(store, footers)),
+                None => Arc::new(CachedParquetFileReaderFactory::new(store, footers)),
+            };
         let source = source
             .clone()
             .with_table_parquet_options(parquet.options().clone())
-            .with_parquet_file_reader_factory(Arc::new(CachedParquetFileReaderFactory::new(
-                store, footers,
-            )));
+            .with_parquet_file_reader_factory(readers);
         Ok(Some(Arc::new(match parquet.metadata_size_hint() {
             Some(hint) => source.with_metadata_size_hint(hint),
             None => source,

@@ -29,6 +29,7 @@ mod in_memory;
 mod marks;
 mod metadata;
 mod ordering;
+mod pinned;
 mod reader;
 mod scan;
 mod statistics;

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Connects to the servers of `drive://HOST:PORT/COLLECTION/NAME`, whose objects are tables, and
+//! whose drives scan them.
+//!
+//! A server is connected when a URL of it is first read, unless a drive with its address was
+//! attached before: that one also knows the token. Its drive is attached under its address then, so
+//! that scans of its objects run there.
+//!
+//! # Invariants
+//!
+//! - An engine has one connection to each address.
+
+use std::{
+    collections::HashMap,
+    fmt,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use datafusion::common::runtime::SpawnedTask;
+use nearscan_drive::{Drive, Drives};
+use nearscan_remote::{
+    Address, Error as RemoteError, ObjectError, ObjectErrorKind, Objects, Options, RemoteDrive,
+    RemoteStore,
+};
+use tokio::sync::OnceCell;
+use url::Url;
+
+/// The scheme of the URLs of objects.
+pub(crate) const SCHEME: &str = "drive";
+
+/// Servers that are connected by URLs; one more is an error.
+const CONNECTED_MAX: usize = 256;
+
+type Connected = Arc<OnceCell<Arc<RemoteDrive>>>;
+
+/// The servers of an engine.
+pub(crate) struct Servers {
+    drives: Arc<Drives>,
+    by_address: Mutex<HashMap<String, Connected>>,
+}
+
+impl fmt::Debug for Servers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Servers").field("drives", &self.drives).finish_non_exhaustive()
+    }
+}
+
+impl Servers {
+    /// Servers whose drives are attached to `drives`.
+    pub(crate) fn new(drives: Arc<Drives>) -> Self {
+        Self { drives, by_address: Mutex::default() }
+    }
+
+    /// Adds the server of a drive that is attached already.
+    pub(crate) fn add(&self, address: &str, drive: Arc<RemoteDrive>) {
+        let mut by_address = self.by_address.lock().unwrap_or_else(PoisonError::into_inner);
+        by_address.insert(address.to_owned(), Arc::new(OnceCell::new_with(Some(drive))));
+    }
+
+    /// The objects of the server at an address.
+    async fn objects(&self, address: &str) -> Result<Objects, ObjectError> {
+        let connected = {
+            let mut by_address = self.by_address.lock().unwrap_or_else(PoisonError::into_inner);
+            if by_address.len() >= CONNECTED_MAX && !by_address.contains_key(address) {
+                let reason = format!("there are connections to {CONNECTED_MAX} servers already");
+                return Err(ObjectError { kind: ObjectErrorKind::Exhausted, reason });
+            }
+            Arc::clone(by_address.entry(address.to_owned()).or_default())
+        };
+        let drive = connected.get_or_try_init(|| self.connect(address)).await?;
+        Ok(drive.objects())
+    }
+
+    async fn connect(&self, address: &str) -> Result<Arc<RemoteDrive>, ObjectError> {
+        let failed = |kind, reason| ObjectError { kind, reason };
+        let parsed: Address = address
+            .parse()
+            .map_err(|error| failed(ObjectErrorKind::Invalid, format!("{error}")))?;
+        // It waits for the server.
+        let connecting =
+            SpawnedTask::spawn_blocking(move || RemoteDrive::connect(&parsed, Options::default()));
+        let connected = connecting.await.map_err(|error| error.to_string());
+        let connected = connected.map_err(|reason| failed(ObjectErrorKind::Failed, reason))?;
+        let drive = Arc::new(connected.map_err(|error| {
+            let kind = match &error {
+                RemoteError::Denied { .. } => ObjectErrorKind::Denied,
+                RemoteError::Unreachable { .. } => ObjectErrorKind::Unreachable,
+                RemoteError::Refused { .. }
+                | RemoteError::Threads(_)
+                | RemoteError::Listen { .. }
+                | RemoteError::Serve { .. }
+                | RemoteError::Host { .. } => ObjectErrorKind::Refused,
+            };
+            failed(kind, error.to_string())
+        })?);
+        self.drives.attach(address, Arc::<RemoteDrive>::clone(&drive) as Arc<dyn Drive>);
+        Ok(drive)
+    }
+
+    /// The store of the objects of a URL's server. No request is sent.
+    pub(crate) fn store(self: &Arc<Self>, url: &Url) -> RemoteStore {
+        let address = address_of(url);
+        let (servers, name) = (Arc::clone(self), address.clone());
+        RemoteStore::connecting(&name, move || {
+            let (servers, address) = (Arc::clone(&servers), address.clone());
+            Box::pin(async move { servers.objects(&address).await })
+        })
+    }
+}
+
+/// The `HOST:PORT` of a URL.
+pub(crate) fn address_of(url: &Url) -> String {
+    let host = url.host_str().unwrap_or_default();
+    url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
+}
+
+/// The server whose objects are read from a store, by the URL of the store; none of another store.
+pub(crate) fn server_of(store: &str) -> Option<Arc<str>> {
+    let (scheme, rest) = store.split_once("://")?;
+    (scheme == SCHEME).then(|| rest.trim_end_matches('/').into())
+}
