@@ -2,18 +2,27 @@
 //! Implements `nearscan drive serve`: it offers one drive over Arrow Flight until SIGINT or
 //! SIGTERM.
 
-use std::{io, sync::Arc, time::Duration};
+use std::{
+    io,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
-use clap::Args;
+use clap::{Args, ValueHint};
 use nearscan::serving::{leave, open_drive};
 use nearscan_drive::Drive;
 use nearscan_remote::{Address, Listener, ServerOptions, serve as serve_drive, serve_hosted};
+use nearscan_store::Store;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::{
     engine_args::EngineArgs,
     failure::{Failure, Result, print, say},
 };
+
+/// The drive of a store, if no other is named.
+const DRIVE_OF_STORES: &str = "cpu:";
 
 /// The time between two checks whether the drive is lost.
 const LOOK_AFTER: Duration = Duration::from_millis(100);
@@ -26,6 +35,11 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "unix:PATH|HOST:PORT")]
     listen: Address,
 
+    /// Folder of a store of objects, made if it is not there; clients read and write its objects,
+    /// drive://HOST:PORT/COLLECTION/NAME in SQL, and scans of them run here
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    store: Option<PathBuf>,
+
     /// End when standard input does, as the drives do that another process has started
     #[arg(long, hide = true)]
     end_with_stdin: bool,
@@ -33,9 +47,17 @@ pub(crate) struct ServeArgs {
 
 /// Serves the drive.
 pub(crate) async fn serve(engine: &EngineArgs, arguments: &ServeArgs) -> Result<()> {
-    let [url] = engine.drive.as_slice() else {
-        let text = "error: a server has one drive\n  hint: name it with --drive [NAME=]URL";
-        return Err(Failure::Usage(text.to_owned()));
+    let url = match (engine.drive.as_slice(), &arguments.store) {
+        ([url], _) => url,
+        ([], Some(_)) => DRIVE_OF_STORES,
+        _ => {
+            let text = "error: a server has one drive\n  hint: name it with --drive [NAME=]URL";
+            return Err(Failure::Usage(text.to_owned()));
+        }
+    };
+    let store = match &arguments.store {
+        Some(folder) => Some(open_store(folder)?),
+        None => None,
     };
     let threads = engine.threads.map(std::num::NonZero::get);
     let drive = open_drive(url, threads).map_err(|error| Failure::usage(&error))?;
@@ -54,7 +76,7 @@ pub(crate) async fn serve(engine: &EngineArgs, arguments: &ServeArgs) -> Result<
             _ = terminate.recv() => {}
         }
     };
-    let options = ServerOptions::default();
+    let options = ServerOptions { store, ..ServerOptions::default() };
     let served = async {
         let drive = Arc::clone(&drive);
         match arguments.end_with_stdin {
@@ -69,6 +91,22 @@ pub(crate) async fn serve(engine: &EngineArgs, arguments: &ServeArgs) -> Result<
             leave(1)
         }
     }
+}
+
+/// Opens the store of a folder.
+fn open_store(folder: &Path) -> Result<Store> {
+    let failed = |error: nearscan_store::Error| {
+        let hint = error.hint().map_or_else(String::new, |hint| format!("\n  hint: {hint}"));
+        let shown = folder.display();
+        Failure::Usage(format!("error: no store in {shown}\n  detail: {error}{hint}"))
+    };
+    // The drive is told absolute paths of files.
+    let folder = std::path::absolute(folder).map_err(|error| Failure::work(&error))?;
+    let store = Store::open(&folder).map_err(failed)?;
+    for path in store.damaged() {
+        say(&format!("warning: object {path} is damaged, and can only be replaced or removed"));
+    }
+    Ok(store)
 }
 
 /// Waits until the drive is lost for this process, and says why.
