@@ -31,6 +31,7 @@ mod convert;
 mod error;
 mod host;
 mod object_store;
+pub mod link;
 mod protocol;
 mod results;
 mod server;
@@ -43,5 +44,6 @@ pub use client::{
 pub use error::Error;
 pub use host::{HostOptions, HostedDrive, Program, serve_hosted};
 pub use object_store::{Connect, RemoteStore};
+pub use link::{Link, LinkLimit, Throttled};
 pub use protocol::{PROTOCOL_MAJOR, PROTOCOL_MINOR};
 pub use server::{Listener, ServerOptions, serve};

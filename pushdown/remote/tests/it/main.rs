@@ -8,5 +8,6 @@ mod conformance;
 mod dead_peers;
 mod host;
 mod lifecycle;
+mod link;
 mod listener;
 mod messages;
