@@ -25,6 +25,7 @@
 //! - The commands of a client that is gone are cancelled, and their leases released.
 #![forbid(unsafe_code)]
 
+pub mod access;
 mod address;
 mod client;
 mod convert;
