@@ -27,6 +27,7 @@
 
 pub mod access;
 mod address;
+pub mod audit;
 mod client;
 mod convert;
 mod error;
