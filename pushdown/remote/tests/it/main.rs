@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests: a panic shows where")]
 
 mod bench;
+mod certificates;
 mod conformance;
 mod dead_peers;
 mod host;
