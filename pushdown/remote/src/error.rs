@@ -36,6 +36,14 @@ pub enum Error {
         /// Why.
         reason: String,
     },
+    /// Other machines may reach the address, and nothing says that this is meant.
+    #[error("{address} may be reached by other machines, and {lacks}")]
+    Exposed {
+        /// Where.
+        address: Address,
+        /// What would protect it.
+        lacks: &'static str,
+    },
     /// The server cannot listen there.
     #[error("cannot listen on {address}: {reason}")]
     Listen {

@@ -12,8 +12,9 @@
 //!
 //! # What this crate does not do
 //!
-//! It has no backend and no authentication: every client that reaches the address may read the
-//! files of the drive.
+//! It has no backend, and no store of its own: who serves one gives it ([`ServerOptions::store`]).
+//! Without an access file every client that reaches the address may do everything, which is refused
+//! at addresses that other machines may reach.
 //!
 //! # Invariants
 //!
@@ -45,7 +46,7 @@ pub use client::{
 };
 pub use error::Error;
 pub use host::{HostOptions, HostedDrive, Program, serve_hosted};
-pub use object_store::{Connect, RemoteStore};
 pub use link::{Link, LinkLimit, Throttled};
+pub use object_store::{Connect, RemoteStore};
 pub use protocol::{PROTOCOL_MAJOR, PROTOCOL_MINOR};
-pub use server::{Listener, ServerOptions, serve};
+pub use server::{Allowed, Exposure, Listener, ServerOptions, ServerTls, serve};

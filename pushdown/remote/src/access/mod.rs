@@ -62,6 +62,12 @@ impl Access {
         Self(Source::Anyone(Client::new(ANYONE.to_owned(), terms)))
     }
 
+    /// Whether everyone may do everything.
+    #[must_use]
+    pub fn is_anyone(&self) -> bool {
+        matches!(self.0, Source::Anyone(_))
+    }
+
     /// The clients of an access file.
     ///
     /// # Errors

@@ -29,6 +29,7 @@ use super::{
 use crate::{
     address::Address,
     error::Error,
+    link::Link,
     protocol::{
         self, Ask, Health, Hello, Locate, Located, MESSAGE_BYTES_MAX, PROTOCOL_MAJOR,
         PROTOCOL_MINOR, Welcome, action, objects::ObjectName,
@@ -72,10 +73,12 @@ pub(super) struct Opened {
 pub(super) async fn open(
     address: &Address,
     options: &Options,
+    link: &Link,
     before: Option<&Connection>,
 ) -> Result<Opened, Error> {
     let unreachable = |reason: String| Error::Unreachable { address: address.clone(), reason };
-    match tokio::time::timeout(options.connect_timeout, try_open(address, options, before)).await {
+    let opening = try_open(address, options, link, before);
+    match tokio::time::timeout(options.connect_timeout, opening).await {
         Ok(opened) => opened,
         Err(_elapsed) => {
             Err(unreachable(format!("no answer within {:?}", options.connect_timeout)))
@@ -86,10 +89,11 @@ pub(super) async fn open(
 async fn try_open(
     address: &Address,
     options: &Options,
+    link: &Link,
     before: Option<&Connection>,
 ) -> Result<Opened, Error> {
     let unreachable = |reason: String| Error::Unreachable { address: address.clone(), reason };
-    let channel = transport::open(address, &options.security, options.connect_timeout).await?;
+    let channel = transport::open(address, options, link).await?;
     let flight = FlightServiceClient::new(channel)
         .max_decoding_message_size(MESSAGE_BYTES_MAX)
         .max_encoding_message_size(MESSAGE_BYTES_MAX);
@@ -338,7 +342,7 @@ async fn seek(shared: &Shared, lost: &Connection, reason: String) -> Option<Arc<
     loop {
         tokio::time::sleep(pause).await;
         pause = pause.saturating_mul(2).min(reconnect_max);
-        let why_not = match open(&shared.address, &shared.options, Some(lost)).await {
+        let why_not = match open(&shared.address, &shared.options, &shared.link, Some(lost)).await {
             Ok(opened) => {
                 let is_same = opened.identity.uuid == shared.identity.uuid
                     && opened.capabilities == shared.capabilities;

@@ -31,7 +31,11 @@ use tokio::{
     sync::watch,
 };
 
-use crate::{address::Address, error::Error};
+use crate::{
+    address::Address,
+    error::Error,
+    link::{Link, LinkLimit},
+};
 use connection::Connection;
 pub use objects::{More, ObjectError, ObjectErrorKind, ObjectUpload, Objects, Reading};
 pub use transport::{Security, Tls, TlsOptions};
@@ -68,6 +72,8 @@ pub struct Options {
     pub shutdown_timeout: Duration,
     /// What the client shows to the server, and demands of it.
     pub security: Security,
+    /// How fast the link to the server is.
+    pub link: LinkLimit,
 }
 
 impl Default for Options {
@@ -83,6 +89,7 @@ impl Default for Options {
             reconnect_max: Duration::from_secs(5),
             shutdown_timeout: Duration::from_secs(30),
             security: Security::default(),
+            link: LinkLimit::NONE,
         }
     }
 }
@@ -102,6 +109,8 @@ enum State {
 struct Shared {
     address: Address,
     options: Options,
+    /// All connections, one after the other, are over it.
+    link: Link,
     identity: Identity,
     capabilities: Capabilities,
     state: RwLock<State>,
@@ -207,9 +216,10 @@ impl RemoteDrive {
             .build()
             .map_err(Error::Threads)?;
         let handle = runtime.handle().clone();
+        let link = Link::new(options.link);
         let opened = {
-            let (address, options) = (address.clone(), options.clone());
-            wait(&handle, async move { connection::open(&address, &options, None).await })
+            let (address, options, link) = (address.clone(), options.clone(), link.clone());
+            wait(&handle, async move { connection::open(&address, &options, &link, None).await })
         };
         let opened = match opened {
             Some(Ok(opened)) => opened,
@@ -224,6 +234,7 @@ impl RemoteDrive {
         let shared = Arc::new(Shared {
             address: address.clone(),
             options,
+            link,
             identity,
             capabilities,
             state: RwLock::new(State::Connected(Arc::clone(&connection))),

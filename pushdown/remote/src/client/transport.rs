@@ -5,19 +5,27 @@
 //!
 //! - A token is sent over TLS, a Unix socket or the loopback device only.
 
-use std::{fmt, time::Duration};
+use std::{fmt, io};
 
+use hyper_util::rt::TokioIo;
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    net::{TcpStream, UnixStream},
+};
 use tonic::{
     Request, Status,
+    codegen::{Service, http::Uri},
     metadata::{Ascii, MetadataValue},
     service::{Interceptor, interceptor::InterceptedService},
     transport::{Certificate, Channel, ClientTlsConfig, Endpoint, Identity},
 };
+use tower::service_fn;
 
-use super::connection::with_causes;
+use super::{Options, connection::with_causes};
 use crate::{
     address::{Address, Encryption},
     error::Error,
+    link::{Link, Throttled},
     protocol::{CONNECTION_WINDOW_BYTES, STREAM_WINDOW_BYTES},
 };
 
@@ -89,9 +97,10 @@ impl Interceptor for Credentials {
 /// Opens a channel.
 pub(super) async fn open(
     address: &Address,
-    security: &Security,
-    connect_timeout: Duration,
+    options: &Options,
+    link: &Link,
 ) -> Result<Transport, Error> {
+    let security = &options.security;
     let unreachable = |reason: String| Error::Unreachable { address: address.clone(), reason };
     let refused = |reason: &str| {
         let reason = reason.to_owned();
@@ -117,17 +126,51 @@ pub(super) async fn open(
     let encryption = if tls.is_some() { Encryption::Tls } else { Encryption::None };
     let mut endpoint = Endpoint::from_shared(address.uri(encryption))
         .map_err(|error| unreachable(with_causes(&error)))?
-        .connect_timeout(connect_timeout)
+        .connect_timeout(options.connect_timeout)
         .initial_stream_window_size(STREAM_WINDOW_BYTES)
-        .initial_connection_window_size(CONNECTION_WINDOW_BYTES)
-        .tcp_nodelay(true);
+        .initial_connection_window_size(CONNECTION_WINDOW_BYTES);
     if let Some(tls) = tls {
         endpoint =
             endpoint.tls_config(config_of(&tls)).map_err(|error| refused(&with_causes(&error)))?;
     }
-    let channel = endpoint.connect().await.map_err(|error| unreachable(with_causes(&error)))?;
+    let connecting = endpoint.connect_with_connector(connector(address, link));
+    let channel = connecting.await.map_err(|error| unreachable(with_causes(&error)))?;
     Ok(InterceptedService::new(channel, Credentials(token)))
 }
+
+/// What opens a stream to the address, over the link.
+fn connector(
+    address: &Address,
+    link: &Link,
+) -> impl Service<
+    Uri,
+    Response = TokioIo<Throttled<Box<dyn Io>>>,
+    Error = io::Error,
+    Future: Send,
+> + Send
++ Sync
++ 'static {
+    let (address, link) = (address.clone(), link.clone());
+    service_fn(move |_: Uri| {
+        let (address, link) = (address.clone(), link.clone());
+        async move {
+            let stream: Box<dyn Io> = match &address {
+                Address::Unix(path) => Box::new(UnixStream::connect(path).await?),
+                Address::Tcp(host_port) => {
+                    let stream = TcpStream::connect(host_port).await?;
+                    stream.set_nodelay(true)?;
+                    Box::new(stream)
+                }
+            };
+            Ok(TokioIo::new(link.throttle(stream)))
+        }
+    })
+}
+
+/// A stream of a socket.
+trait Io: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Io for T {}
 
 fn config_of(options: &TlsOptions) -> ClientTlsConfig {
     let mut config = ClientTlsConfig::new();

@@ -5,12 +5,14 @@
 //! the rest and closes.
 
 mod command;
+mod gate;
 mod listener;
 mod objects;
 mod service;
 mod session;
 
 use std::{
+    fmt,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -27,20 +29,25 @@ use tokio::{
     io::{AsyncRead, AsyncWrite},
     sync::{Notify, watch},
 };
-use tokio_stream::{Stream, wrappers::UnixListenerStream};
+use tokio_stream::{Stream, StreamExt, wrappers::UnixListenerStream};
 use tonic::{
     Status,
     transport::{
-        Server,
+        Certificate, Identity, Server, ServerTlsConfig,
         server::{Connected, TcpIncoming},
     },
 };
 use uuid::Uuid;
 
 use crate::{
+    access::Access,
+    address::Address,
+    audit::Audit,
     error::Error,
+    link::{Link, LinkLimit},
     protocol::{CONNECTION_WINDOW_BYTES, MESSAGE_BYTES_MAX, STREAM_WINDOW_BYTES},
 };
+use gate::Gate;
 pub use listener::Listener;
 use listener::Socket;
 use objects::Objects;
@@ -61,6 +68,53 @@ pub struct ServerOptions {
     /// The objects that are served too. With a store, clients name objects, and no other files of
     /// this machine.
     pub store: Option<Store>,
+    /// Who may do what.
+    pub access: Arc<Access>,
+    /// Where changes and denied requests are recorded.
+    pub audit: Option<Arc<Audit>>,
+    /// How connections are encrypted, if they are.
+    pub tls: Option<ServerTls>,
+    /// What is allowed at addresses that other machines may reach.
+    pub exposure: Exposure,
+    /// How fast the link to all clients together is.
+    pub link: LinkLimit,
+}
+
+/// How a server encrypts connections.
+#[derive(Clone, PartialEq, Eq)]
+pub struct ServerTls {
+    /// The certificates of the server, its own first, in PEM.
+    pub certificate: Vec<u8>,
+    /// The key of its own one, in PEM.
+    pub key: Vec<u8>,
+    /// Certificates of the authorities that may have signed those of clients, in PEM; without them
+    /// no client can be known by a certificate.
+    pub client_authorities: Option<Vec<u8>>,
+}
+
+impl fmt::Debug for ServerTls {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ServerTls(..)")
+    }
+}
+
+/// What a server may do without at an address that other machines may reach.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Exposure {
+    /// Clients need not say who they are.
+    pub anonymous: Allowed,
+    /// Connections need not be encrypted.
+    pub plaintext: Allowed,
+}
+
+/// Whether something was allowed in so many words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Allowed {
+    /// It was not.
+    #[default]
+    No,
+    /// It was.
+    Yes,
 }
 
 impl Default for ServerOptions {
@@ -71,6 +125,11 @@ impl Default for ServerOptions {
             grace: Duration::from_secs(5),
             host_bytes_max: 4 << 30,
             store: None,
+            access: Arc::new(Access::anyone()),
+            audit: None,
+            tls: None,
+            exposure: Exposure::default(),
+            link: LinkLimit::NONE,
         }
     }
 }
@@ -147,10 +206,25 @@ fn read<T: Message + Default>(bytes: &Bytes) -> Result<T, Status> {
     T::decode(bytes.clone()).map_err(|error| Status::invalid_argument(error.to_string()))
 }
 
+/// Checks that a server which other machines may reach knows its clients and encrypts.
+fn check_exposure(address: &Address, options: &ServerOptions) -> Result<(), Error> {
+    if address.is_of_this_machine() {
+        return Ok(());
+    }
+    let Exposure { anonymous, plaintext } = options.exposure;
+    let lacks = match (options.access.is_anyone(), &options.tls) {
+        (true, _) if anonymous == Allowed::No => "clients do not say who they are",
+        (_, None) if plaintext == Allowed::No => "connections are not encrypted",
+        _ => return Ok(()),
+    };
+    Err(Error::Exposed { address: address.clone(), lacks })
+}
+
 /// Serves a drive until `stop` ends, then shuts the drive down. The listener's socket is removed in
 /// the end.
 ///
 /// # Errors
+/// [`Error::Exposed`] when other machines may reach the address, and what protects it is missing;
 /// [`Error::Serve`] when the connections failed as a whole.
 pub async fn serve(
     drive: Arc<dyn Drive>,
@@ -158,6 +232,7 @@ pub async fn serve(
     options: ServerOptions,
     stop: impl Future<Output = ()>,
 ) -> Result<(), Error> {
+    check_exposure(listener.address(), &options)?;
     let (stage_sender, stage) = watch::channel(Stage::Serving);
     let served = Arc::new(Served {
         drive: Arc::clone(&drive),
@@ -217,10 +292,24 @@ where
     IO: AsyncRead + AsyncWrite + Connected + Unpin + Send + 'static,
     E: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
-    let service = FlightServiceServer::new(Service::new(Arc::clone(&served)))
+    let gate = Gate { access: options.access, audit: options.audit };
+    let link = Link::new(options.link);
+    let incoming = incoming.map(move |stream| stream.map(|stream| link.throttle(stream)));
+    let service = FlightServiceServer::new(Service::new(Arc::clone(&served), gate))
         .max_decoding_message_size(MESSAGE_BYTES_MAX)
         .max_encoding_message_size(MESSAGE_BYTES_MAX);
-    Server::builder()
+    let mut server = Server::builder();
+    if let Some(tls) = &options.tls {
+        let mut config =
+            ServerTlsConfig::new().identity(Identity::from_pem(&tls.certificate, &tls.key));
+        if let Some(authorities) = &tls.client_authorities {
+            // Who shows none has a token, or is denied.
+            config = config.client_ca_root(Certificate::from_pem(authorities));
+            config = config.client_auth_optional(true);
+        }
+        server = server.tls_config(config)?;
+    }
+    server
         .http2_keepalive_interval(Some(options.keep_alive_interval))
         .http2_keepalive_timeout(Some(options.keep_alive_timeout))
         .max_concurrent_streams(STREAMS_MAX)

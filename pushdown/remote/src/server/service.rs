@@ -10,7 +10,7 @@ use arrow_flight::{
     flight_service_server::FlightService,
 };
 use bytes::Bytes;
-use futures::{StreamExt, TryStreamExt, stream};
+use futures::{StreamExt, stream};
 use nearscan_command::layout::FORMAT_MAJOR;
 use nearscan_drive::{FileRef, Placement, Refusal, SessionSpec};
 use prost::Message;
@@ -20,6 +20,7 @@ use tonic::{Request, Response, Status, Streaming};
 
 use super::{
     Served, Stage,
+    gate::{Admitted, Gate, Need},
     objects::Objects,
     read,
     session::{Session, WAITING_MESSAGES},
@@ -29,8 +30,9 @@ use crate::{
     protocol::{
         self, Ask, Capabilities, Health, Hello, Locate, Located, Open, PROTOCOL_MAJOR,
         PROTOCOL_MINOR, PUT, SESSION, Snapshot, ToServer, Welcome, action,
-        objects::{Put, Read},
+        objects::{ObjectName, Put, Read},
     },
+    results::PART_BYTES_MAX,
 };
 
 /// The time that each message that opens a session may take.
@@ -40,6 +42,12 @@ const FIRST_MESSAGE: Duration = Duration::from_secs(10);
 /// a descriptor and a schema first.
 const SILENT_MESSAGES_MAX: u32 = 2;
 
+/// What an audit log calls reading an object.
+const GET: &str = "nearscan.get";
+
+/// Bytes of a stream that are on their way at once.
+const STREAM_BYTES: u64 = (WAITING_MESSAGES * PART_BYTES_MAX) as u64;
+
 /// Epochs that a drive that was started anew may be behind those that its clients have seen.
 const EPOCHS_BEHIND_MAX: u64 = 1024;
 
@@ -47,6 +55,7 @@ const EPOCHS_BEHIND_MAX: u64 = 1024;
 #[derive(Debug)]
 pub(super) struct Service {
     served: Arc<Served>,
+    gate: Gate,
     /// Held while the epoch is changed.
     epoch: Mutex<()>,
 }
@@ -54,8 +63,8 @@ pub(super) struct Service {
 type Answers<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send>>;
 
 impl Service {
-    pub(super) fn new(served: Arc<Served>) -> Self {
-        Self { served, epoch: Mutex::default() }
+    pub(super) fn new(served: Arc<Served>, gate: Gate) -> Self {
+        Self { served, gate, epoch: Mutex::default() }
     }
 
     async fn connect(&self, hello: Hello) -> Result<Welcome, Status> {
@@ -240,21 +249,25 @@ impl FlightService for Service {
         request: Request<Action>,
     ) -> Result<Response<Self::DoActionStream>, Status> {
         let action = request.get_ref();
+        let admitted = self.gate.admit(&request, Need::of_action(action)).await?;
         let of_store = match &self.served.objects {
             Some(objects) => objects.act(action).await,
             None => None,
         };
-        let body = match of_store {
-            Some(answer) => answer?.into(),
-            None => self.act(action).await?.into(),
+        let answer = match of_store {
+            Some(answer) => answer,
+            None => self.act(action).await,
         };
+        admitted.ended(&answer).await;
+        let body = answer?.into();
         Ok(Response::new(stream::iter([Ok(arrow_flight::Result { body })]).boxed()))
     }
 
     async fn list_actions(
         &self,
-        _: Request<Empty>,
+        request: Request<Empty>,
     ) -> Result<Response<Self::ListActionsStream>, Status> {
+        drop(self.gate.admit(&request, Need::to_read("nearscan.actions", 0)).await?);
         let of_store: &[_] = if self.served.objects.is_some() { &action::OF_STORES } else { &[] };
         let types = action::OF_DRIVES.iter().chain(of_store).map(|(name, description)| {
             let (r#type, description) = ((*name).to_owned(), (*description).to_owned());
@@ -267,11 +280,12 @@ impl FlightService for Service {
         &self,
         request: Request<Streaming<FlightData>>,
     ) -> Result<Response<Self::DoExchangeStream>, Status> {
+        let admitted = self.gate.admit(&request, Need::to_read(SESSION, STREAM_BYTES)).await?;
         let mut incoming = request.into_inner();
         let session = self.open(&mut incoming).await?;
         let (outgoing, messages) = mpsc::channel(WAITING_MESSAGES);
         tokio::spawn(Session::new(Arc::clone(&self.served), session, outgoing).run(incoming));
-        Ok(Response::new(ReceiverStream::new(messages).into_stream().boxed()))
+        Ok(Response::new(held(messages, admitted)))
     }
 
     async fn handshake(
@@ -313,22 +327,38 @@ impl FlightService for Service {
         &self,
         request: Request<Ticket>,
     ) -> Result<Response<Self::DoGetStream>, Status> {
+        let admitted = self.gate.admit(&request, Need::to_read(GET, STREAM_BYTES)).await?;
         let ticket = read::<Read>(&request.get_ref().ticket)?;
         let parts = self.objects()?.get(ticket).await?;
-        Ok(Response::new(ReceiverStream::new(parts).into_stream().boxed()))
+        Ok(Response::new(held(parts, admitted)))
     }
 
     async fn do_put(
         &self,
         request: Request<Streaming<FlightData>>,
     ) -> Result<Response<Self::DoPutStream>, Status> {
+        // Whoever may not write at all does not have a word listened to.
+        let need = Need::to_put(&ObjectName::default(), 0);
+        let caller = self.gate.caller(&request, &need).await?;
         let objects = self.objects()?;
         let mut incoming = request.into_inner();
         let put = read::<Put>(&first(&mut incoming, PUT).await?)?;
-        let info = objects.put(put, incoming).await?;
+        let admitted = caller.begin(Need::to_put(&put.name, STREAM_BYTES)).await?;
+        let info = objects.put(put, incoming).await;
+        admitted.ended(&info).await;
+        let info = info?;
         let result = PutResult { app_metadata: info.encode_to_vec().into() };
         Ok(Response::new(stream::iter([Ok(result)]).boxed()))
     }
+}
+
+/// Messages on their way to a client, whose request runs as long as they do.
+fn held(
+    messages: mpsc::Receiver<Result<FlightData, Status>>,
+    admitted: Admitted,
+) -> Answers<FlightData> {
+    let messages = ReceiverStream::new(messages);
+    messages.map(move |message| admitted.holds(message)).boxed()
 }
 
 fn not_offered() -> Status {

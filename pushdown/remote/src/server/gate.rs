@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Lets a request in, or not: finds out who makes it, whether that client may, and records it.
+//!
+//! # Invariants
+//!
+//! - No request reaches the drive or the objects before it was admitted.
+//! - A change is made only once it is recorded that it is about to be, if there is an audit log.
+
+use std::sync::Arc;
+
+use arrow_flight::Action;
+use prost::Message;
+use tonic::{Request, Status};
+
+use crate::{
+    access::{Access, Client, Denied, Place, Scope},
+    audit::{Audit, Event, Kind, Outcome},
+    protocol::{
+        action,
+        objects::{Container, Copy, ObjectName},
+    },
+};
+
+/// Who may come in, and where it is recorded.
+#[derive(Debug, Clone)]
+pub(super) struct Gate {
+    pub(super) access: Arc<Access>,
+    pub(super) audit: Option<Arc<Audit>>,
+}
+
+/// What a request is about to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Need {
+    pub(super) scope: Scope,
+    pub(super) kind: Kind,
+    pub(super) action: &'static str,
+    pub(super) object: String,
+    /// Bytes that the request holds while it runs.
+    pub(super) bytes: u64,
+}
+
+/// A request that was admitted. It counts as running until this is dropped.
+#[derive(Debug)]
+pub(super) struct Admitted {
+    gate: Gate,
+    need: Need,
+    peer: String,
+    place: Place,
+}
+
+/// The client of a request, with where it comes from.
+#[derive(Debug)]
+pub(super) struct Caller {
+    gate: Gate,
+    client: Arc<Client>,
+    peer: String,
+}
+
+fn status_of(denied: &Denied) -> Status {
+    let text = denied.to_string();
+    match denied {
+        Denied::Anonymous | Denied::Unknown => Status::unauthenticated(text),
+        Denied::Removed { .. } | Denied::Scope { .. } => Status::permission_denied(text),
+        Denied::Requests { .. } | Denied::Bytes { .. } => Status::resource_exhausted(text),
+    }
+}
+
+impl Gate {
+    fn known<T>(&self, request: &Request<T>) -> Result<Arc<Client>, Denied> {
+        let header = request.metadata().get("authorization");
+        let bearer = match header {
+            Some(value) => {
+                let token = value.to_str().ok().and_then(|text| text.strip_prefix("Bearer "));
+                Some(token.ok_or(Denied::Unknown)?)
+            }
+            None => None,
+        };
+        let certificates = request.peer_certs();
+        let certificate = certificates.as_ref().and_then(|certificates| certificates.first());
+        self.access.authenticate(bearer, certificate.map(AsRef::as_ref))
+    }
+
+    /// Finds out who makes a request, and whether that client may make such ones.
+    pub(super) async fn caller<T>(
+        &self,
+        request: &Request<T>,
+        need: &Need,
+    ) -> Result<Caller, Status> {
+        let peer = request.remote_addr();
+        let peer = peer.map_or_else(|| "local".to_owned(), |address| address.to_string());
+        let client = match self.known(request) {
+            Ok(client) => client,
+            Err(denied) => return Err(self.denied(need, "", &peer, denied).await),
+        };
+        match client.require(need.scope) {
+            Ok(()) => Ok(Caller { gate: self.clone(), client, peer }),
+            Err(denied) => Err(self.denied(need, client.name(), &peer, denied).await),
+        }
+    }
+
+    /// Admits a request.
+    pub(super) async fn admit<T>(
+        &self,
+        request: &Request<T>,
+        need: Need,
+    ) -> Result<Admitted, Status> {
+        self.caller(request, &need).await?.begin(need).await
+    }
+
+    /// Records that a request is denied; that it cannot be recorded is counted and logged there.
+    async fn denied(&self, need: &Need, client: &str, peer: &str, denied: Denied) -> Status {
+        let reason = denied.to_string();
+        drop(self.record(need, client, peer, Outcome::Denied(&reason)).await);
+        status_of(&denied)
+    }
+
+    async fn record(
+        &self,
+        need: &Need,
+        client: &str,
+        peer: &str,
+        outcome: Outcome<'_>,
+    ) -> Result<(), Status> {
+        let Some(audit) = &self.audit else { return Ok(()) };
+        let Need { kind, action, object, bytes, .. } = need;
+        let (kind, bytes) = (*kind, *bytes);
+        let event = Event { kind, client, peer, action, object, outcome, bytes };
+        let recorded = audit.record(&event).await;
+        recorded.map_err(|error| Status::unavailable(format!("it cannot be recorded: {error}")))
+    }
+}
+
+impl Caller {
+    /// Begins a request of the kind that was asked for.
+    pub(super) async fn begin(self, need: Need) -> Result<Admitted, Status> {
+        let Self { gate, client, peer } = self;
+        let place = match client.enter(need.bytes) {
+            Ok(place) => place,
+            Err(denied) => return Err(gate.denied(&need, client.name(), &peer, denied).await),
+        };
+        gate.record(&need, client.name(), &peer, Outcome::Allowed).await?;
+        Ok(Admitted { gate, need, peer, place })
+    }
+}
+
+impl Admitted {
+    /// Passes something on that is sent while the request runs.
+    pub(super) fn holds<T>(&self, sent: T) -> T {
+        sent
+    }
+
+    /// Records what came of the request. That this cannot be recorded is logged; what was done
+    /// stays done.
+    pub(super) async fn ended<T>(self, result: &Result<T, Status>) {
+        let reason = result.as_ref().err().map_or("", Status::message);
+        let outcome = if result.is_ok() { Outcome::Done } else { Outcome::Failed(reason) };
+        let Self { gate, need, peer, place } = self;
+        drop(gate.record(&need, place.client().name(), &peer, outcome).await);
+    }
+}
+
+impl Need {
+    /// A request that only reads.
+    pub(super) fn to_read(action: &'static str, bytes: u64) -> Self {
+        Self { scope: Scope::Read, kind: Kind::Read, action, object: String::new(), bytes }
+    }
+
+    /// What an action needs.
+    pub(super) fn of_action(called: &Action) -> Self {
+        let (name, body) = (called.r#type.as_str(), &called.body);
+        let known = action::OF_DRIVES.iter().chain(&action::OF_STORES);
+        let action = known.map(|(known, _)| *known).find(|known| *known == name);
+        let action = action.unwrap_or("unknown");
+        let object = named_by(action, body).unwrap_or_default();
+        let of_partition = object.collection.is_empty();
+        let (scope, kind) = match action {
+            action::RESET | action::SET_QUOTA => (Scope::Admin, Kind::Change),
+            action::CREATE_CONTAINER | action::REMOVE_CONTAINER | action::SET_ATTRIBUTE => {
+                let scope = if of_partition { Scope::Admin } else { Scope::Write };
+                (scope, Kind::Change)
+            }
+            action::REMOVE | action::WRITE | action::TRUNCATE | action::COPY => {
+                (Scope::Write, Kind::Change)
+            }
+            _ => (Scope::Read, Kind::Read),
+        };
+        Self { scope, kind, action, object: shown(&object), bytes: body.len() as u64 }
+    }
+
+    /// What it needs to put an object.
+    pub(super) fn to_put(object: &ObjectName, bytes: u64) -> Self {
+        let (scope, kind) = (Scope::Write, Kind::Change);
+        Self { scope, kind, action: crate::protocol::PUT, object: shown(object), bytes }
+    }
+}
+
+/// Any message whose first field is the name of an object.
+#[derive(Clone, PartialEq, Message)]
+struct Named {
+    #[prost(message, optional, tag = "1")]
+    name: Option<ObjectName>,
+}
+
+/// The object that an action changes; what cannot be read is refused later.
+fn named_by(action: &str, body: &[u8]) -> Option<ObjectName> {
+    match action {
+        action::COPY => Copy::decode(body).ok().map(|copy| copy.to),
+        action::REMOVE_CONTAINER | action::INFO => ObjectName::decode(body).ok(),
+        action::CREATE_CONTAINER | action::SET_QUOTA => {
+            Container::decode(body).ok().map(|container| container.name)
+        }
+        action::REMOVE | action::WRITE | action::TRUNCATE | action::SET_ATTRIBUTE => {
+            Named::decode(body).ok()?.name
+        }
+        _ => None,
+    }
+}
+
+fn shown(name: &ObjectName) -> String {
+    let parts = [name.partition(), &name.collection, &name.name];
+    let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    parts.join("/")
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+    use crate::protocol::objects::{Remove, SetAttribute, Write};
+
+    fn name(collection: &str, name: &str) -> ObjectName {
+        let (collection, name) = (collection.to_owned(), name.to_owned());
+        ObjectName { collection, name, ..ObjectName::default() }
+    }
+
+    fn remove() -> Vec<u8> {
+        Remove { name: name("c", "o"), expected: Some(3) }.encode_to_vec()
+    }
+
+    fn write() -> Vec<u8> {
+        let bytes = vec![0; 100].into();
+        Write { name: name("c", "o"), expected: None, offset: Some(1), bytes }.encode_to_vec()
+    }
+
+    fn copy() -> Vec<u8> {
+        Copy { from: name("a", "b"), to: name("c", "o"), expected: None }.encode_to_vec()
+    }
+
+    fn container(collection: &str) -> Vec<u8> {
+        Container { name: name(collection, ""), ..Container::default() }.encode_to_vec()
+    }
+
+    fn attribute(collection: &str) -> Vec<u8> {
+        SetAttribute { of: name(collection, ""), ..SetAttribute::default() }.encode_to_vec()
+    }
+
+    #[rstest]
+    #[case(action::INFO, name("c", "o").encode_to_vec(), Scope::Read, "default/c/o")]
+    #[case(action::HEALTH, Vec::new(), Scope::Read, "default")]
+    #[case(action::REMOVE, remove(), Scope::Write, "default/c/o")]
+    #[case(action::WRITE, write(), Scope::Write, "default/c/o")]
+    #[case(action::COPY, copy(), Scope::Write, "default/c/o")]
+    #[case(action::CREATE_CONTAINER, container("c"), Scope::Write, "default/c")]
+    #[case(action::CREATE_CONTAINER, container(""), Scope::Admin, "default")]
+    #[case(action::REMOVE_CONTAINER, name("c", "").encode_to_vec(), Scope::Write, "default/c")]
+    #[case(action::REMOVE_CONTAINER, name("", "").encode_to_vec(), Scope::Admin, "default")]
+    #[case(action::SET_QUOTA, container("c"), Scope::Admin, "default/c")]
+    #[case(action::SET_ATTRIBUTE, attribute("c"), Scope::Write, "default/c")]
+    #[case(action::SET_ATTRIBUTE, attribute(""), Scope::Admin, "default")]
+    #[case(action::RESET, Vec::new(), Scope::Admin, "default")]
+    #[case("nearscan.nothing", Vec::new(), Scope::Read, "default")]
+    fn action_needs_scope(
+        #[case] action: &str,
+        #[case] body: Vec<u8>,
+        #[case] scope: Scope,
+        #[case] object: &str,
+    ) {
+        let need = Need::of_action(&Action::new(action, body));
+        assert_eq!((need.scope, need.object.as_str()), (scope, object));
+        assert_eq!(need.kind == Kind::Change, scope != Scope::Read);
+    }
+}
